@@ -37,7 +37,6 @@ struct run {
     struct tables own;  /* used when merging: the tables of the recording that is being read */
     bool refused;       /* the tables refused an event: the recording contradicts itself */
     bool stopped;       /* the output refused an event: no recording can be converted */
-    bool whole;         /* nothing was missing so far */
     size_t read;        /* number of recordings that could be read */
     uint64_t samples;   /* samples of all recordings that were read */
     uint64_t lost;      /* lost samples of the recording that was read last */
@@ -67,6 +66,11 @@ static bool splits(const struct run *run)
 static bool keeps(const struct conversion *conversion)
 {
     return conversion->converter->keeps && conversion->converter->keeps(&conversion->settings);
+}
+
+static bool compares(const struct run *run)
+{
+    return run->conversion.converter->compares && run->conversion.converter->compares(&run->conversion.settings);
 }
 
 /* The number of samples read from the recording, with the samples that the output does not get. */
@@ -371,12 +375,12 @@ static bool leave_out(struct run *run, struct fault *why)
 {
     const struct fault cause = *why;
     why->text[0] = '\0';
-    if (run->inputs.count == 1 || run->stopped)
+    if (run->inputs.count == 1 || run->stopped || compares(run))
         return fault(why, "cannot convert %s: %s", run->conversion.settings.input, cause.text);
     end_progress(run);
     fprintf(stderr, "%s: warning: %s is left out: %s\n", run->conversion.converter->name,
             run->conversion.settings.input, cause.text);
-    run->whole = false;
+    run->conversion.whole = false;
     run->merge.cut = true;
     return true;
 }
@@ -459,7 +463,7 @@ static bool read_input(struct run *run, const char *output, struct fault *why)
     source_close(&run->source);
     inputs_close_file(fd);
     if (good && run->merging && run->read > read_before)
-        run->whole &= check_whole(run);
+        run->conversion.whole &= check_whole(run);
     return good;
 }
 
@@ -518,7 +522,8 @@ static bool open_and_read(struct run *run, const char *output, struct fault *why
 {
     const struct settings *settings = &run->conversion.settings;
     struct selection *selection = &run->conversion.settings.selection;
-    const bool good = inputs_open(&run->inputs, settings->inputs, settings->inputs_count, selection, why) &&
+    const bool good = inputs_open(&run->inputs, settings->inputs, settings->inputs_count, selection, compares(run),
+                                  why) &&
                       selection_settle(selection, inputs_length_ns(&run->inputs), why) && read_all(run, output, why);
     end_progress(run);
     return good;
@@ -537,7 +542,7 @@ static int convert(struct run *run)
         good = conversion_close(conversion, run->self, path, conversion->tables.samples, &why);
     if (good) {
         if (!run->merging)
-            run->whole = check_whole(run);
+            run->conversion.whole = check_whole(run);
         warn_of_unknown(run);
         warn_of_rates(run);
         warn_of_no_opcodes(run);
@@ -546,7 +551,7 @@ static int convert(struct run *run)
     }
     if (!good)
         fprintf(stderr, "%s: %s\n", run->conversion.converter->name, why.text);
-    const bool fine = (run->whole || !settings->strict) && !conversion->refused;
+    const bool fine = (run->conversion.whole || !settings->strict) && !conversion->refused;
     drop(run);
     free(path);
     return good && fine ? EXIT_SUCCESS : EXIT_FAILURE;
@@ -554,12 +559,15 @@ static int convert(struct run *run)
 
 static void begin(struct run *run, const struct converter *converter, const struct settings *settings)
 {
-    *run = (struct run){ .conversion.converter = converter, .conversion.settings = *settings, .whole = true };
+    *run = (struct run){ .conversion.converter = converter,
+                         .conversion.settings = *settings,
+                         .conversion.whole = true };
     run->conversion.inputs = &run->inputs;
     run->conversion.kept_fd = -1;
     run->merging = settings->inputs_count > 1 || selection_is_partial(&settings->selection);
     run->merge.to = (struct sink){ .take = take_merged, .self = run };
     run->merge.selection = &run->conversion.settings.selection;
+    run->merge.compares = compares(run);
     run->mode_filter.mode = settings->mode;
     run->mode_filter.no_idle = settings->no_idle;
     run->show_progress = !settings->quiet && isatty(STDERR_FILENO) && !splits(run);
@@ -583,9 +591,9 @@ static bool list_recording(const struct converter *converter, const struct setti
     if (!good)
         converter->listing->add_failed(list, *path, why.text);
     else if (!run.merging)
-        run.whole = check_whole(&run);
+        run.conversion.whole = check_whole(&run);
     drop(&run);
-    return good && (run.whole || !all->strict);
+    return good && (run.conversion.whole || !all->strict);
 }
 
 static bool write_list(struct run *run, void *list, struct fault *why)

@@ -71,6 +71,7 @@ struct conversion {
     struct tables tables;
     struct cpu_owner cpu_owner;  /* used when the converter sums up */
     struct source_report report; /* of the recording that was read last */
+    bool whole;                  /* nothing was missing of the recordings before that one, when several are merged */
     struct output output;
     int kept_fd; /* the file of a converter that keeps its output; -1: there is none */
     void *list;  /* with SEVERAL_LISTED and more than one recording; else NULL */
@@ -114,6 +115,10 @@ struct converter {
 
     /* Whether the options ask for something that takes no recording; then none may be missing. NULL: no. */
     bool (*without_input)(const struct settings *settings);
+
+    /* Whether two recordings are compared: they are read in the order of the user, each begins at time 0, the same one
+     * may be there twice, and none may be left out. NULL: no. */
+    bool (*compares)(const struct settings *settings);
 
     /* Does what the options ask for before a recording is opened, and checks what an output needs. Returns the exit
      * code, or -1 to go on with the conversion. NULL: there is nothing to do. */

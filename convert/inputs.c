@@ -246,7 +246,7 @@ static bool look_at_input(struct inputs *inputs, struct input *input, struct loo
         input->device = there.st_dev;
         input->inode = there.st_ino;
     }
-    const struct input *link = find_link(inputs, input);
+    const struct input *link = inputs->compared ? NULL : find_link(inputs, input);
     if (link)
         return fault(why, "%s and %s are the same recording, which would be counted twice; name it once", link->path,
                      input->path);
@@ -255,7 +255,7 @@ static bool look_at_input(struct inputs *inputs, struct input *input, struct loo
         return false;
     look_at_file(look, fd);
     inputs_close_file(fd);
-    const struct input *copy = find_copy(inputs, input);
+    const struct input *copy = inputs->compared ? NULL : find_copy(inputs, input);
     if (copy)
         return fault(why,
                      "%s and %s are copies of the same recording (the same process, start and host), which would be "
@@ -304,14 +304,16 @@ void inputs_name(struct inputs *inputs, char **paths, size_t count)
     name_inputs(inputs);
 }
 
-bool inputs_open(struct inputs *inputs, char **paths, size_t count, const struct selection *selection,
+bool inputs_open(struct inputs *inputs, char **paths, size_t count, const struct selection *selection, bool compared,
                  struct fault *why)
 {
     inputs_name(inputs, paths, count);
+    inputs->compared = compared;
     const bool needs_first_pass = count > 1 || selection->threads || selection_needs_length(selection);
     if (needs_first_pass && !make_first_pass(inputs, selection, why))
         return false;
-    qsort(inputs->rows, count, sizeof(*inputs->rows), compare_inputs);
+    if (!compared)
+        qsort(inputs->rows, count, sizeof(*inputs->rows), compare_inputs);
     return true;
 }
 
@@ -320,7 +322,8 @@ uint64_t inputs_length_ns(const struct inputs *inputs)
     uint64_t length_ns = 0;
     for (const struct input *input = inputs->rows; input < inputs->rows + inputs->count; input++) {
         const uint64_t start_ns = input->start_unix_ns;
-        const uint64_t end_ns = input->length_ns + (start_ns ? start_ns - inputs->start_unix_ns : 0);
+        const uint64_t offset_ns = start_ns && !inputs->compared ? start_ns - inputs->start_unix_ns : 0;
+        const uint64_t end_ns = input->length_ns + offset_ns;
         if (input->known && end_ns > length_ns)
             length_ns = end_ns;
     }
@@ -329,7 +332,7 @@ uint64_t inputs_length_ns(const struct inputs *inputs)
 
 struct recording inputs_begin(struct inputs *inputs, const struct recording *first)
 {
-    const uint64_t start_ns = inputs->start_unix_ns;
+    const uint64_t start_ns = inputs->compared ? first->start_unix_ns : inputs->start_unix_ns;
     struct recording whole = *first;
     if (whole.start_unix_ns == 0 && start_ns) { /* the monotonic start of a recording without a date is useless */
         whole.start_unix_ns = start_ns;
@@ -350,6 +353,8 @@ struct recording inputs_begin(struct inputs *inputs, const struct recording *fir
 
 uint64_t inputs_offset_ns(struct inputs *inputs, uint64_t start_unix_ns)
 {
+    if (inputs->compared)
+        return 0;
     if (inputs->start_unix_ns == 0)
         inputs->start_unix_ns = start_unix_ns;
     return start_unix_ns > inputs->start_unix_ns ? start_unix_ns - inputs->start_unix_ns : 0;

@@ -36,6 +36,7 @@ struct inputs {
     uint64_t start_unix_ns; /* the earliest start of the known recordings; 0: none is known */
     uint64_t interval_ns;   /* the shortest interval */
     bool modes_differ;      /* the recordings were made with different modes */
+    bool compared;          /* the recordings stay in the order of the user, and each begins at time 0 */
 };
 
 /* The identity of the recording that these tables are of. The caller frees the host. */
@@ -50,8 +51,9 @@ void inputs_name(struct inputs *inputs, char **paths, size_t count);
 /* Adds all `paths`, makes the first pass if it is needed, and sorts the recordings by their start. So the order of
  * `paths` does not matter, except for pipes, whose start is not known yet. False with the reason when a file cannot be
  * opened, or is a pipe whose length is needed. A damaged file is accepted; a file that is no recording too, and its
- * `known` stays false. */
-bool inputs_open(struct inputs *inputs, char **paths, size_t count, const struct selection *selection,
+ * `known` stays false. `compared`: the recordings are not sorted, each begins at time 0, and the same one may be there
+ * twice. */
+bool inputs_open(struct inputs *inputs, char **paths, size_t count, const struct selection *selection, bool compared,
                  struct fault *why);
 
 /* The length of all recordings on their time line, when the selection needs it; 0: no recording is known. */

@@ -6,6 +6,7 @@
 #include "convert/viewer/show.h"
 #include "convert/viewer/spot.h"
 #include "formats/base/alloc.h"
+#include "formats/base/utf8.h"
 #include "formats/gecko/gecko.h"
 #include "formats/model/aggregate.h"
 
@@ -33,8 +34,11 @@ enum own_option {
     OPTION_SOURCE_REPO,
     OPTION_FULL_PATHS,
     OPTION_COMPACT,
+    OPTION_RAW_GECKO,
     OPTION_MAX_SAMPLES,
     OPTION_WEIGHT,
+    OPTION_DIFF,
+    OPTION_SCALE,
     OPTION_SANITIZE,
     OPTION_UPLOAD,
     OPTION_DELETE,
@@ -63,16 +67,25 @@ static const struct argument options[] = {
     { OPTION_PATH_MAP, 0, "path-map", "FROM=TO", 0,
       "find files of the folder FROM in TO on this\n"
       "machine: /app=/home/me/app" },
-    { OPTION_SOURCE_REPO, 0, "source-repo", "REPO=FOLDER", 0,
-      "let the viewer fetch FOLDER from a public\n"
-      "repository: github.com/me/app@v1.2=/srv/app" },
+    { OPTION_SOURCE_REPO, 0, "source-repo", "R=FOLDER", 0,
+      "let the viewer fetch FOLDER from the public\n"
+      "repository R: github.com/me/app@v1.2=/srv/app" },
     { OPTION_COMPACT, 0, "compact", NULL, 0,
       "write a file that is a quarter smaller, for\n"
       "viewers since July 2026" },
+    { OPTION_RAW_GECKO, 0, "raw-gecko", NULL, 0,
+      "write the format of Firefox's own profiler, for\n"
+      "tools that read no other" },
     { OPTION_FULL_PATHS, 0, "full-paths", NULL, 0, "name files of the standard library by their paths" },
     { OPTION_WEIGHT, 0, "weight", "WHAT", 0,
       "what trees add up: samples|wall|cpu (samples;\n"
       "wall where samples stand for different times)" },
+    { OPTION_DIFF, 0, "diff", NULL, 0,
+      "compare two recordings, BASE and NEW: where NEW\n"
+      "is slower (above 0) or faster (below 0)" },
+    { OPTION_SCALE, 0, "scale", "WHAT", 0,
+      "what --diff makes equal: a second of time, or\n"
+      "all work: time|work (time for whole runs)" },
     { OPTION_MAX_SAMPLES, 0, "max-samples", "N", 0,
       "keep at most N samples, 500k or 2M, drawn at\n"
       "random in equal parts of the time; each stands\n"
@@ -126,6 +139,14 @@ static bool apply_tasks(struct gecko_style *style, const char *value)
     static const char *const words[] = { "lives", "tracks", NULL };
     const int place = place_of(value, words);
     style->task_tracks = place == 1;
+    return place >= 0;
+}
+
+static bool apply_scale(struct gecko_style *style, const char *value)
+{
+    static const char *const words[] = { "time", "work", NULL };
+    const int place = place_of(value, words);
+    style->scale = place == 0 ? GECKO_SCALE_TIME : GECKO_SCALE_WORK;
     return place >= 0;
 }
 
@@ -204,10 +225,16 @@ static bool apply(struct settings *settings, int number, const char *value)
         return source_folders_add_repository(&wanted->style.repositories, value);
     case OPTION_COMPACT:
         return wanted->style.compact = true;
+    case OPTION_RAW_GECKO:
+        return wanted->style.raw = true;
     case OPTION_FULL_PATHS:
         return wanted->style.full_paths = true;
     case OPTION_WEIGHT:
         return (wanted->style.weight = gecko_weight_named(value)) != GECKO_WEIGHT_USUAL;
+    case OPTION_DIFF:
+        return wanted->style.compare = true;
+    case OPTION_SCALE:
+        return apply_scale(&wanted->style, value);
     case OPTION_MAX_SAMPLES:
         return parse_size(value, &wanted->style.max_samples);
     }
@@ -250,6 +277,33 @@ static const char *sharing_problem(const struct settings *settings)
     return share_check(&wishes, &why) ? NULL : why.text;
 }
 
+/* Why the options of a comparison cannot be used together; NULL: they can. */
+static const char *diff_problem(const struct settings *settings)
+{
+    const struct gecko_style *style = &((const struct wanted *)settings->wanted)->style;
+    if (style->compare && settings->inputs_count != 2)
+        return "--diff compares two recordings; name BASE and NEW, in this order";
+    if (style->compare && style->weight == GECKO_WEIGHT_SAMPLES)
+        return "--diff compares times; use --weight wall or --weight cpu";
+    if (style->scale != GECKO_SCALE_USUAL && !style->compare)
+        return "--scale says how --diff compares; name --diff";
+    return NULL;
+}
+
+/* Why a raw profile cannot have this style; NULL: it can. */
+static const char *raw_problem(const struct gecko_style *style)
+{
+    if (style->compact)
+        return "--raw-gecko and --compact are two formats; choose one of them";
+    if (style->compare)
+        return "samples have no weights in the format of --raw-gecko; leave out --diff";
+    if (style->embed_sources)
+        return "the format of --raw-gecko has no source files; leave out --embed-sources";
+    if (style->weight || style->max_samples)
+        return "samples have no weights in the format of --raw-gecko; leave out --weight and --max-samples";
+    return NULL;
+}
+
 static const char *problem(const struct settings *settings)
 {
     const struct wanted *wanted = settings->wanted;
@@ -264,7 +318,16 @@ static const char *problem(const struct settings *settings)
         return "--open and --serve need a file, and -o names standard output; name another file, or leave out -o";
     if (wanted->sanitize && wanted->style.embed_sources)
         return "--sanitize leaves out what --embed-sources puts in; choose one of them";
-    return sharing_problem(settings);
+    if (wanted->style.raw && raw_problem(&wanted->style))
+        return raw_problem(&wanted->style);
+    const char *diff = diff_problem(settings);
+    return diff ? diff : sharing_problem(settings);
+}
+
+static bool compares(const struct settings *settings)
+{
+    const struct wanted *wanted = settings->wanted;
+    return wanted->style.compare;
 }
 
 static bool without_input(const struct settings *settings)
@@ -296,9 +359,9 @@ struct to_gecko {
     struct conversion *conversion;
     const struct wanted *wanted;
     struct gecko *gecko;
-    struct spot spot;    /* of the view */
-    uint32_t recordings; /* number of recordings that were read to their end, of several */
-    uint64_t json_bytes; /* of the profile */
+    struct spot spot;         /* of the view */
+    struct intern recordings; /* the numbers of merged recordings, by name, for --sanitize */
+    uint64_t json_bytes;      /* of the profile */
 };
 
 static void *start(struct conversion *conversion)
@@ -310,6 +373,9 @@ static void *start(struct conversion *conversion)
     const struct settings *settings = &conversion->settings;
     const bool by_state = settings->mode == KEPT_CPU || settings->mode == KEPT_EXCEPTION;
     struct gecko_style style = to->wanted->style;
+    const struct selection *selection = &settings->selection;
+    if (style.scale == GECKO_SCALE_USUAL && (selection->from_ns || selection->to_ns))
+        style.scale = GECKO_SCALE_WORK; /* no whole runs */
     style.leaves_out = by_state || settings->selection.threads;
     to->gecko = gecko_start(&conversion->tables, &conversion->output, style);
     return to;
@@ -318,8 +384,10 @@ static void *start(struct conversion *conversion)
 static bool take(void *self, struct event *event, struct fault *why)
 {
     struct to_gecko *to = self;
-    spot_take(&to->spot, &to->conversion->tables, event);
-    return gecko_take(to->gecko, event, why);
+    if (!gecko_take(to->gecko, event, why))
+        return false;
+    spot_take(&to->spot, &to->conversion->tables, event, gecko_host(to->gecko));
+    return true;
 }
 
 /* What links say of the finished profile. `lines` has room for GECKO_SELECTED_MOST. */
@@ -343,9 +411,10 @@ static struct disclosed_sources sources_of(const struct to_gecko *to)
 static bool check_sharing(const struct to_gecko *to, struct fault *why)
 {
     const struct conversion *conversion = to->conversion;
-    const bool whole = conversion->report.complete && conversion->report.damage.blocks == 0 && !conversion->tables.cut;
+    const bool whole = conversion->whole && conversion->report.complete && conversion->report.damage.blocks == 0 &&
+                       !conversion->tables.cut;
     return whole || !conversion->settings.strict ||
-           fault(why, "%s is damaged or incomplete, so --strict uploads nothing", conversion->settings.input);
+           fault(why, "a recording is damaged or incomplete, so --strict uploads nothing");
 }
 
 /* Sends the profile while it is made. */
@@ -382,10 +451,10 @@ static bool take_placed(void *self, struct event *event, struct fault *why)
 static void take_recording(void *self, struct tables *recording, struct text name)
 {
     struct to_gecko *to = self;
-    char number[SANITIZE_NAME_ROOM];
+    char room[SANITIZE_NAME_ROOM];
     if (to->wanted->sanitize) {
-        sanitize_description(recording);
-        name = sanitize_recording_name(number, ++to->recordings);
+        sanitize_description(recording, &to->recordings);
+        name = sanitize_recording_name(&to->recordings, name, room);
     }
     gecko_take_recording(to->gecko, recording, name);
 }
@@ -401,14 +470,29 @@ static void tell_of_thinning(const struct to_gecko *to)
                 gecko_kept_samples(to->gecko), to->conversion->tables.samples, every);
 }
 
-/* Prints a path that the recording names, which may hold anything. */
-static void print_path(struct text path)
+/* Says how the recordings were compared, and warns of what else may make a difference. */
+static void tell_of_comparison(const struct to_gecko *to)
 {
-    for (size_t i = 0; i < path.size; i++) {
-        const unsigned char c = (unsigned char)path.bytes[i];
-        const bool control = c < ' ' || c == 0x7F || (c == 0xC2 && i + 1 < path.size);
-        fputc(control ? '?' : c, stderr);
-    }
+    const struct gecko_compared compared = gecko_compared(to->gecko);
+    const char *name = to->conversion->converter->name;
+    char base[32], new[32];
+    if (!to->conversion->settings.quiet)
+        fprintf(stderr, "%s: compared by %s: each second of %s counts %.4g, each of %s counts 1\n", name,
+                compared.by_work ? "work" : "time", compared.base, -compared.factor, compared.new);
+    if (compared.base_python != compared.new_python)
+        fprintf(stderr, "%s: warning: BASE ran with Python %s and NEW with Python %s\n", name,
+                event_python_version_text(base, compared.base_python),
+                event_python_version_text(new, compared.new_python));
+    if (compared.hosts_differ)
+        fprintf(stderr, "%s: warning: BASE and NEW ran on different hosts\n", name);
+}
+
+/* Tells that samples count alike which stand for different times. */
+static void tell_of_weights(const struct to_gecko *to)
+{
+    if (gecko_loses_weights(to->gecko) && !to->conversion->settings.quiet)
+        fprintf(stderr, "pyreel-gecko: the samples stand for different times, and the format of --raw-gecko cannot say "
+                        "so: each sample counts as one\n");
 }
 
 /* Says which source files are not in the profile, and why. */
@@ -426,7 +510,7 @@ static void report_sources(const struct to_gecko *to)
             continue;
         fprintf(stderr, "%s: warning: %zu source file%s left out (%s): ", to->conversion->converter->name,
                 embedded->files[i], embedded->files[i] > 1 ? "s" : "", reasons[i]);
-        print_path(embedded->first[i]);
+        utf8_print(stderr, embedded->first[i]);
         fprintf(stderr, "%s\n", embedded->files[i] > 1 ? ", ..." : "");
     }
 }
@@ -438,11 +522,14 @@ static bool finish(void *self, struct fault *why)
         return fault(why, "--weight cpu cannot be applied to %s: %s", to->conversion->settings.input,
                      aggregate_reason(SUM_CPU_NS));
     if (to->wanted->sanitize)
-        sanitize_tables(&to->conversion->tables, &to->wanted->style.repositories);
+        sanitize_tables(&to->conversion->tables, &to->wanted->style.repositories, &to->recordings);
     const bool good = streams(&to->conversion->settings) ? stream(to, why) : gecko_finish(to->gecko, why);
     to->json_bytes = to->conversion->output.flushed + to->conversion->output.used;
     if (good) {
         tell_of_thinning(to);
+        tell_of_weights(to);
+        if (to->wanted->style.compare)
+            tell_of_comparison(to);
         report_sources(to);
     }
     return good;
@@ -513,6 +600,7 @@ static void drop(void *self)
     struct to_gecko *to = self;
     gecko_drop(to->gecko);
     spot_free(&to->spot);
+    intern_free(&to->recordings);
     free(to);
 }
 
@@ -535,6 +623,7 @@ static const struct converter to_gecko = {
     .apply = apply,
     .problem = problem,
     .without_input = without_input,
+    .compares = compares,
     .before = before,
     .splits = streams,
     .keeps = keeps,

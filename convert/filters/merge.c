@@ -30,12 +30,17 @@ static bool emit_function(struct merge *merge, uint32_t function, uint32_t *numb
 {
     struct event event = { .kind = EVENT_FUNCTION, .function = merge->from->functions[function] };
     struct function *emitted = &event.function;
+    *number = merge->compares ? alike_find(&merge->alike, merge->from, emitted) : 0;
+    if (*number)
+        return true;
     if (!emit_string(merge, emitted->name, &emitted->name, why) ||
         !emit_string(merge, emitted->file, &emitted->file, why))
         return false;
     const uint32_t key[FUNCTION_KEY] = { emitted->name, emitted->file, emitted->first_line };
     bool added;
     *number = emitted->number = intern_number(&merge->functions, key, sizeof(key), &added);
+    if (merge->compares)
+        alike_note(&merge->alike, merge->from, &merge->from->functions[function], *number);
     return !added || emit(merge, &event, why);
 }
 
@@ -305,6 +310,7 @@ void merge_next(struct merge *merge, const struct tables *from, struct text name
     forget(merge->task_waiters, merge->task_waiters_room * sizeof(*merge->task_waiters));
     forget(merge->frame_numbers, merge->frame_numbers_room * sizeof(*merge->frame_numbers));
     forget(merge->threads, merge->threads_room * sizeof(*merge->threads));
+    alike_next(&merge->alike);
     merge->from = from;
     merge->name = name;
     merge->offset_ns = offset_ns;
@@ -345,6 +351,7 @@ bool merge_finish(struct merge *merge, struct fault *why)
 
 void merge_free(struct merge *merge)
 {
+    alike_free(&merge->alike);
     intern_free(&merge->strings);
     intern_free(&merge->functions);
     intern_free(&merge->frames);

@@ -13,6 +13,7 @@
 #ifndef PYREEL_CONVERT_FILTERS_MERGE_H
 #define PYREEL_CONVERT_FILTERS_MERGE_H
 
+#include "convert/filters/alike.h"
 #include "convert/filters/selection.h"
 #include "formats/intern/intern.h"
 #include "formats/model/sink.h"
@@ -23,11 +24,13 @@ struct merged_thread {
     bool wanted;     /* the selection has the thread, by its number or by a name that it has or had */
 };
 
-/* Set `to` and `selection`; the rest starts as zeros. */
+/* Set `to`, `selection` and `compares`; the rest starts as zeros. */
 struct merge {
     /* ---- the output: the merged recording ---- */
     struct sink to;
     const struct selection *selection;
+    bool compares;      /* functions of the second recording become those of the first one that are alike */
+    struct alike alike; /* used when comparing */
     struct intern strings, functions, frames;      /* index = number in the output; the bytes are the definition */
     uint32_t last_process, last_thread, last_task; /* highest numbers so far */
     struct end end;   /* the latest end event of the recordings so far; .reason 0: none yet */

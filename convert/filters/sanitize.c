@@ -2,7 +2,6 @@
 #include "convert/filters/sanitize.h"
 
 #include "formats/base/alloc.h"
-#include "formats/intern/intern.h"
 #include "formats/model/paths.h"
 #include "formats/model/program_name.h"
 
@@ -148,13 +147,15 @@ static struct text title_as_command(const struct process *process)
     return text_of(quoted);
 }
 
-struct text sanitize_recording_name(char *room, uint32_t number)
+struct text sanitize_recording_name(struct intern *recordings, struct text name, char *room)
 {
+    bool added;
+    const uint32_t number = intern_number(recordings, name.bytes, name.size, &added);
     const int size = snprintf(room, SANITIZE_NAME_ROOM, "recording %" PRIu32, number);
     return (struct text){ room, (size_t)size };
 }
 
-static void clean_process(struct process_row *row, uint32_t number)
+static void clean_process(struct process_row *row, struct intern *recordings)
 {
     struct process *process = &row->process;
     replace(&process->command, title_as_command(process));
@@ -162,23 +163,15 @@ static void clean_process(struct process_row *row, uint32_t number)
     forget(&process->folder);
     if (row->recording.size == 0)
         return;
-    char name[SANITIZE_NAME_ROOM];
-    replace(&row->recording, text_copy(sanitize_recording_name(name, number)));
+    char room[SANITIZE_NAME_ROOM];
+    replace(&row->recording, text_copy(sanitize_recording_name(recordings, row->recording, room)));
 }
 
-/* Gives each recording a number, in the order of its first process. */
-static void clean_processes(struct tables *tables)
+static void clean_processes(struct tables *tables, struct intern *recordings)
 {
-    struct intern recordings = { 0 };
-    for (size_t i = 1; i < tables->processes_count; i++) {
-        struct process_row *row = &tables->processes[i];
-        bool added;
-        if (row->process.number)
-            clean_process(row, row->recording.size
-                                   ? intern_number(&recordings, row->recording.bytes, row->recording.size, &added)
-                                   : 0);
-    }
-    intern_free(&recordings);
+    for (size_t i = 1; i < tables->processes_count; i++)
+        if (tables->processes[i].process.number)
+            clean_process(&tables->processes[i], recordings);
 }
 
 /* A name that is a path keeps its last part. */
@@ -196,17 +189,17 @@ static void clean_names(struct tables *tables)
         clean_name(&tables->tasks[i].task.name);
 }
 
-void sanitize_description(struct tables *tables)
+void sanitize_description(struct tables *tables, struct intern *recordings)
 {
-    clean_processes(tables);
+    clean_processes(tables, recordings);
     forget(&tables->recording.host);
     forget(&tables->recording.kernel);
     forget(&tables->recording.command);
 }
 
-void sanitize_tables(struct tables *tables, const struct source_folders *repositories)
+void sanitize_tables(struct tables *tables, const struct source_folders *repositories, struct intern *recordings)
 {
     shorten_files(tables, repositories); /* first: it needs the working folders */
     clean_names(tables);
-    sanitize_description(tables);
+    sanitize_description(tables, recordings);
 }

@@ -2,6 +2,7 @@
 #include "convert/sharing/disclosed.h"
 
 #include "formats/base/alloc.h"
+#include "formats/base/utf8.h"
 #include "formats/model/paths.h"
 
 #include <inttypes.h>
@@ -28,11 +29,10 @@ static void add(struct names *names, struct text name)
 /* Prints a text of a recording, which is not trusted, on one line. */
 static void print_example(FILE *to, struct text example)
 {
-    const size_t size = example.size < EXAMPLE_MOST ? example.size : EXAMPLE_MOST;
-    for (size_t i = 0; i < size; i++) {
-        const unsigned char c = (unsigned char)example.bytes[i];
-        fputc(c >= ' ' && c != 0x7F && c < 0x80 ? c : '?', to);
-    }
+    size_t size = example.size < EXAMPLE_MOST ? example.size : EXAMPLE_MOST;
+    while (size < example.size && size > 0 && ((unsigned char)example.bytes[size] & 0xC0) == 0x80)
+        size--; /* no half of a character */
+    utf8_print(to, (struct text){ example.bytes, size });
     fputs(size < example.size ? "...\n" : "\n", to);
 }
 

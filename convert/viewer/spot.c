@@ -2,16 +2,31 @@
 #include "convert/viewer/spot.h"
 
 #include "formats/base/alloc.h"
+#include "formats/model/paths.h"
 
 #include <stdlib.h>
+
+/* Whether the viewer shows the functions of a file as the user's own code. */
+static bool is_own_code(struct text file)
+{
+    struct text rest;
+    const enum origin origin = paths_origin(file, &rest);
+    return file.size && origin != ORIGIN_LIBRARY && origin != ORIGIN_PACKAGE;
+}
 
 /* Whether the view is about a frame. */
 static bool is_frame_inside(enum view view, const struct tables *tables, uint32_t frame)
 {
     const uint32_t function = tables->frames[frame].function;
-    if (view == VIEW_GC)
+    const struct text file = tables_function_file(tables, function);
+    switch (view) {
+    case VIEW_MY_CODE:
+        return is_own_code(file);
+    case VIEW_GC:
         return text_equal(tables_function_name(tables, function), TEXT("<GC>"));
-    return text_begins(tables_function_file(tables, function), TEXT("<frozen importlib."));
+    default:
+        return text_begins(file, TEXT("<frozen importlib."));
+    }
 }
 
 /* Whether the view is about a frame of the stack. A stack has a greater number than its caller's. */
@@ -39,13 +54,15 @@ static bool is_inside(struct spot *spot, const struct tables *tables, const stru
     }
 }
 
-void spot_take(struct spot *spot, const struct tables *tables, const struct event *event)
+void spot_take(struct spot *spot, const struct tables *tables, const struct event *event, uint32_t thread)
 {
     const struct sample *sample = &event->sample;
-    if (event->kind != EVENT_SAMPLE || !is_inside(spot, tables, sample))
+    if (event->kind == EVENT_SAMPLE && spot->view == VIEW_MY_CODE && !spot->own_code)
+        spot->own_code = is_stack_inside(spot, tables, sample->stack);
+    if (event->kind != EVENT_SAMPLE || thread == 0 || !is_inside(spot, tables, sample))
         return;
-    spot->counts = alloc_grow(spot->counts, &spot->counts_room, (size_t)sample->thread + 1, sizeof(*spot->counts));
-    spot->counts[sample->thread]++;
+    spot->counts = alloc_grow(spot->counts, &spot->counts_room, (size_t)thread + 1, sizeof(*spot->counts));
+    spot->counts[thread]++;
     if (spot->total++ == 0)
         spot->from_ns = sample->time_ns;
     const uint64_t end_ns = sample->time_ns + sample->stands_ns;
@@ -70,11 +87,12 @@ size_t spot_threads(const struct spot *spot, uint32_t *threads)
 const char *spot_missing(const struct spot *spot)
 {
     static const char *const missing[VIEWS] = {
+        [VIEW_MY_CODE] = "no sample with code of your own (packages are not)",
         [VIEW_GIL] = "no sample that waits for the lock (CPython says so from 3.15 on)",
         [VIEW_GC] = "no sample that collects garbage",
         [VIEW_IMPORTS] = "no sample that imports (pyreel-record has to start the program, not attach to it)",
     };
-    return spot->total ? NULL : missing[spot->view];
+    return spot->total || spot->own_code ? NULL : missing[spot->view];
 }
 
 static int by_number(const void *left, const void *right)

@@ -96,3 +96,14 @@ struct text utf8_clean(struct text bytes)
     }
     return (struct text){ clean, used };
 }
+
+void utf8_print(FILE *to, struct text text)
+{
+    const bool valid = utf8_valid(text.bytes, text.size);
+    for (size_t i = 0; i < text.size; i++) {
+        const unsigned char c = (unsigned char)text.bytes[i];
+        const bool second_set = valid && c == 0xC2 && (unsigned char)text.bytes[i + 1] < 0xA0; /* C1: two bytes */
+        fputc(c < ' ' || c == 0x7F || second_set || (c > 0x7F && !valid) ? '?' : c, to);
+        i += second_set;
+    }
+}

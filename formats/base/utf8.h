@@ -6,6 +6,7 @@
 #include "formats/base/text.h"
 
 #include <stdint.h>
+#include <stdio.h>
 
 /* Whether the bytes are UTF-8 without surrogates and without NUL. */
 bool utf8_valid(const char *bytes, size_t size);
@@ -19,5 +20,9 @@ size_t utf8_put(char *to, uint32_t code_point);
 /* Copies bytes that should be UTF-8. Each byte that is not becomes "\xNN". Returns an owned text with a NUL behind it.
  */
 struct text utf8_clean(struct text bytes);
+
+/* Prints a text that is not trusted, on a terminal perhaps. Each control character becomes a question mark, and so does
+ * each byte beyond ASCII when the text is not UTF-8. */
+void utf8_print(FILE *to, struct text text);
 
 #endif

@@ -4,8 +4,10 @@
 #include "formats/base/alloc.h"
 #include "formats/gecko/gecko_cpu.h"
 #include "formats/gecko/gecko_internal.h"
+#include "formats/gecko/raw/gecko_raw.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* The units of a sample's time: a millisecond and its decimal parts. */
 static const uint64_t units_ns[] = { 1000000, 100000, 10000, 1000, 100, 10, 1 };
@@ -140,7 +142,10 @@ uint32_t gecko_host(const struct gecko *gecko)
 
 void gecko_take_recording(struct gecko *gecko, const struct tables *recording, struct text name)
 {
-    gecko_extra_add(&gecko->extra, recording, name);
+    if (gecko->style.compare)
+        diff_take_recording(gecko, recording, name);
+    else
+        gecko_extra_add(&gecko->extra, recording, name);
 }
 
 struct thinning gecko_thinning(const struct gecko *gecko, uint32_t thread)
@@ -172,19 +177,9 @@ static void choose_samples(struct gecko *gecko)
         gecko->every += 1 + gecko->every / 16;
 }
 
-/* Some importers recognise the format by its first bytes, {"libs" or {"meta". The meta part must come last, because it
- * needs totals. */
-bool gecko_finish(struct gecko *gecko, struct fault *why)
+static void emit_processed(struct gecko *gecko)
 {
     struct json_emitter *json = &gecko->json;
-    gecko->end_ns = gecko_meta_end_ns(gecko);
-    gecko_lines_make(gecko);
-    gecko_markers_settle(gecko);
-    gecko_rows_make(gecko);
-    choose_samples(gecko);
-    gecko_sources_find(gecko);
-    gecko_leaves_settle(gecko);
-    gecko_embedding_start(gecko);
     emit_open(json, NULL, '{');
     emit_literal(json, "libs", "[]");
     emit_literal(json, "pages", "[]");
@@ -194,10 +189,49 @@ bool gecko_finish(struct gecko *gecko, struct fault *why)
     gecko_overhead_emit(gecko);
     gecko_meta_emit(gecko);
     emit_close(json, '}');
+}
+
+/* Some importers recognise the format by its first bytes, {"libs" or {"meta". The meta part must come last, because it
+ * needs totals. */
+bool gecko_finish(struct gecko *gecko, struct fault *why)
+{
+    struct json_emitter *json = &gecko->json;
+    gecko->end_ns = gecko_meta_end_ns(gecko);
+    if (gecko->style.compare && !diff_settle(gecko, why))
+        return false;
+    gecko_lines_make(gecko);
+    gecko_markers_settle(gecko);
+    gecko_rows_make(gecko);
+    choose_samples(gecko);
+    gecko_sources_find(gecko);
+    gecko_leaves_settle(gecko);
+    gecko_embedding_start(gecko);
+    if (gecko->style.raw)
+        gecko_raw_emit(gecko);
+    else
+        emit_processed(gecko);
     output_bytes(json->to, "\n", 1);
     if (gecko->spool.failure.text[0])
         return fault(why, "%s", gecko->spool.failure.text);
     return !json->bad || fault(why, "the recording holds a text that is not UTF-8");
+}
+
+struct gecko_compared gecko_compared(const struct gecko *gecko)
+{
+    const struct diff *diff = &gecko->diff;
+    const struct diff_side *base = &diff->sides[SIDE_BASE], *new = &diff->sides[SIDE_NEW];
+    return (struct gecko_compared){ .base = base->name,
+                                    .new = new->name,
+                                    .factor = diff->factor,
+                                    .by_work = diff->by_work,
+                                    .base_python = base->python_version,
+                                    .new_python = new->python_version,
+                                    .hosts_differ = strcmp(base->host, new->host) != 0 };
+}
+
+bool gecko_loses_weights(const struct gecko *gecko)
+{
+    return gecko->style.raw && gecko_weights_are_times(gecko);
 }
 
 const struct gecko_embedded *gecko_embedded(const struct gecko *gecko)
@@ -231,5 +265,7 @@ void gecko_drop(struct gecko *gecko)
     gecko_lines_free(&gecko->lines);
     gecko_overhead_free(&gecko->overhead);
     gecko_extra_free(&gecko->extra);
+    diff_free(&gecko->diff);
+    raw_tables_free(&gecko->raw);
     free(gecko);
 }

@@ -14,6 +14,8 @@
  * thread whose loop runs the task, and the entry's samples are on that line while the task runs. On request, entries
  * have lines of their own, behind the lines of their process's threads.
  *
+ * On request the profile is in the raw format instead (raw/gecko_raw.h).
+ *
  * The parts, one file each: gecko.c takes the samples and writes the parts in order; gecko_status.c: the status of
  * threads; gecko_weights.c: the times that samples stand for; gecko_tasks.c: the tasks that threads run; markers/:
  * which markers there are; gecko_markers.c and gecko_marker_kinds.c: how the profile has them; gecko_state_markers.c:
@@ -49,6 +51,22 @@ enum gecko_weight {
 /* The weight with this name; GECKO_WEIGHT_USUAL: there is none. */
 enum gecko_weight gecko_weight_named(const char *name);
 
+/* How the recordings of a comparison are made comparable (diff/diff.h). */
+enum gecko_scale {
+    GECKO_SCALE_USUAL, /* by time when both are whole runs, else by work */
+    GECKO_SCALE_TIME,
+    GECKO_SCALE_WORK,
+};
+
+/* What a comparison did. The texts belong to the profile. */
+struct gecko_compared {
+    const char *base, *new; /* the names of the recordings */
+    double factor;          /* how much a second of BASE counts; one of NEW counts 1 */
+    bool by_work;
+    bool hosts_differ;
+    uint32_t base_python, new_python; /* PY_VERSION_HEX */
+};
+
 /* Which markers a profile has. */
 enum gecko_markers {
     GECKO_MARKERS_FEW, /* what one looks for: waits for the lock, collections, exceptions, gaps, blocked loops, tasks */
@@ -60,6 +78,7 @@ struct gecko_style {
     enum gecko_opcodes_shown opcodes;
     enum gecko_markers markers;
     bool compact;     /* version 66: times and callers as differences, which newer viewers read and Perfetto does not */
+    bool raw;         /* the raw format of Firefox's own profiler, for readers that know no other */
     bool task_tracks; /* entries of tasks have lines of their own */
     uint64_t gil_wait_ns;            /* shorter waits for the lock have no marker; 0: the default */
     bool embed_sources;              /* put the text of source files into the profile */
@@ -67,6 +86,8 @@ struct gecko_style {
     struct source_folders path_maps; /* where files are on this machine */
     struct source_folders repositories; /* files with a public name */
     enum gecko_weight weight;
+    bool compare; /* of two recordings, BASE and NEW, the first line is a comparison */
+    enum gecko_scale scale;
     uint64_t max_samples; /* the most samples of the profile, more or less; 0: all (columns/thinning.h) */
     bool leaves_out; /* the user left out threads, or samples by their state: the profile does not have all looks at
                       * the locks, so it has no counters of the locks */
@@ -125,6 +146,13 @@ unsigned gecko_own_code_category(void);
  * are. */
 uint64_t gecko_kept_one_of(const struct gecko *gecko);
 uint64_t gecko_kept_samples(const struct gecko *gecko);
+
+/* After gecko_finish() of a comparison. */
+struct gecko_compared gecko_compared(const struct gecko *gecko);
+
+/* Whether the samples stand for different times and the profile cannot say so, because the raw format has no weights.
+ * Call it after gecko_finish(). */
+bool gecko_loses_weights(const struct gecko *gecko);
 
 /* Frees everything. */
 void gecko_drop(struct gecko *gecko);

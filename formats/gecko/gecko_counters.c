@@ -3,6 +3,7 @@
 
 #include "formats/base/alloc.h"
 #include "formats/gecko/gecko_internal.h"
+#include "formats/gecko/raw/gecko_raw.h"
 #include "formats/model/attribute.h"
 
 #include <inttypes.h>
@@ -257,24 +258,44 @@ static bool has_point(const struct series *series, size_t bucket)
     return !series->levels || series->values[bucket] != SERIES_NOTHING;
 }
 
-/* Writes the column of values. The viewer adds up a level's values, so they are differences. It divides a rate's first
- * value by the interval, whatever the bucket's width: the first value is 0, at the beginning of the first bucket. */
-static void emit_counts(struct gecko *gecko, const struct counter_kind *counter, const struct series *series)
+/* The points of a curve, one after the other. */
+struct points {
+    const struct counter_kind *counter;
+    const struct series *series;
+    bool begun;
+    size_t bucket; /* the next one */
+    double sum;    /* of the values, so that errors of rounding do not add up */
+    int64_t before;
+};
+
+struct point {
+    uint64_t time_ns;
+    int64_t thousandths;
+};
+
+/* Gives the next point. The viewer adds up a level's values, so they are differences. It divides a rate's first value
+ * by the interval, whatever the bucket's width: the first value is 0, at the beginning of the first bucket. A noted
+ * level stands at the beginning of its bucket, an amount at the end of its bucket. */
+static bool next_point(struct points *points, struct point *point)
 {
-    int64_t before = 0;
-    double sum = 0;
-    emit_open(&gecko->json, "count", '[');
-    if (!series->levels)
-        emit_thousandths(&gecko->json, 0);
-    for (size_t i = 0; i < series->count; i++) {
-        if (!has_point(series, i))
-            continue;
-        sum = (counter->level ? 0 : sum) + value_of(counter, series, i);
-        const int64_t rounded = in_thousandths(sum);
-        emit_thousandths(&gecko->json, rounded - before);
-        before = rounded;
+    const struct series *series = points->series;
+    const bool first = !points->begun && !series->levels;
+    points->begun = true;
+    if (first) {
+        *point = (struct point){ .time_ns = series->from_ns };
+        return true;
     }
-    emit_close(&gecko->json, ']');
+    while (points->bucket < series->count && !has_point(series, points->bucket))
+        points->bucket++;
+    if (points->bucket == series->count)
+        return false;
+    const size_t bucket = points->bucket++;
+    points->sum = (points->counter->level ? 0 : points->sum) + value_of(points->counter, series, bucket);
+    const int64_t rounded = in_thousandths(points->sum);
+    *point = (struct point){ .time_ns = series->levels ? series_begin_of(series, bucket) : series_end(series, bucket),
+                             .thousandths = rounded - points->before };
+    points->before = rounded;
+    return true;
 }
 
 static void emit_time(struct gecko *gecko, uint64_t ns)
@@ -282,24 +303,35 @@ static void emit_time(struct gecko *gecko, uint64_t ns)
     emit_decimal(&gecko->json, NULL, gecko_in_units(gecko, ns), gecko->digits);
 }
 
-/* Writes the samples. A noted level stands at the beginning of its bucket, an amount at the end of its bucket. */
 static void emit_samples(struct gecko *gecko, const struct counter_kind *counter, const struct series *series)
 {
-    int64_t length = !series->levels;
-    emit_open(&gecko->json, "samples", '{');
-    emit_open(&gecko->json, "time", '[');
-    if (!series->levels)
-        emit_time(gecko, series->from_ns);
-    for (size_t i = 0; i < series->count; i++) {
-        if (!has_point(series, i))
-            continue;
-        emit_time(gecko, series->levels ? series_begin_of(series, i) : series_end(series, i));
-        length++;
+    struct json_emitter *json = &gecko->json;
+    int64_t length = 0;
+    struct point point;
+    emit_open(json, "samples", '{');
+    emit_open(json, "time", '[');
+    for (struct points points = { .counter = counter, .series = series }; next_point(&points, &point); length++)
+        emit_time(gecko, point.time_ns);
+    emit_close(json, ']');
+    emit_open(json, "count", '[');
+    for (struct points points = { .counter = counter, .series = series }; next_point(&points, &point);)
+        emit_thousandths(json, point.thousandths);
+    emit_close(json, ']');
+    emit_integer(json, "length", length);
+    emit_close(json, '}');
+}
+
+static void emit_rows(struct gecko *gecko, const struct counter_kind *counter, const struct series *series)
+{
+    struct point point;
+    gecko_raw_open_table(gecko, "samples", "{\"time\":0,\"count\":1}");
+    for (struct points points = { .counter = counter, .series = series }; next_point(&points, &point);) {
+        emit_open(&gecko->json, NULL, '[');
+        emit_time(gecko, point.time_ns);
+        emit_thousandths(&gecko->json, point.thousandths);
+        emit_close(&gecko->json, ']');
     }
-    emit_close(&gecko->json, ']');
-    emit_counts(gecko, counter, series);
-    emit_integer(&gecko->json, "length", length);
-    emit_close(&gecko->json, '}');
+    gecko_raw_close_table(gecko);
 }
 
 static void emit_counter(struct gecko *gecko, uint32_t process, size_t line, const struct counter_kind *counter,
@@ -310,10 +342,14 @@ static void emit_counter(struct gecko *gecko, uint32_t process, size_t line, con
     emit_text(json, "name", text_of(counter->name));
     emit_text(json, "category", text_of(counter->category));
     emit_text(json, "description", text_of(counter->description));
-    emit_text(json, "pid", text_of(gecko->lines.processes[process].pid));
-    emit_integer(json, "mainThreadIndex", (int64_t)line);
-    emit_samples(gecko, counter, series);
-    emit_value(json, "display", display_of(counter, weight));
+    if (gecko->style.raw) {
+        emit_rows(gecko, counter, series);
+    } else {
+        emit_text(json, "pid", text_of(gecko->lines.processes[process].pid));
+        emit_integer(json, "mainThreadIndex", (int64_t)line);
+        emit_samples(gecko, counter, series);
+        emit_value(json, "display", display_of(counter, weight));
+    }
     emit_close(json, '}');
 }
 
@@ -355,7 +391,7 @@ static void emit_process(struct gecko *gecko, uint32_t process, size_t line, str
     series_settle(&curves->resident);
     if (lock && has_sum(&curves->held))
         emit_counter(gecko, process, line, &counter_held, &curves->held, 5);
-    if (lock && has_sum(&curves->waiting))
+    if (lock && has_sum(&curves->waiting) && !gecko->style.raw) /* which would draw the differences of a level */
         emit_counter(gecko, process, line, &counter_waiting, &curves->waiting, 6);
     if (has_sum(cpu))
         emit_counter(gecko, process, line, &counter_cpu, cpu, 7);
@@ -363,14 +399,14 @@ static void emit_process(struct gecko *gecko, uint32_t process, size_t line, str
         emit_counter(gecko, process, line, &counter_resident, &curves->resident, 8);
 }
 
-/* The index of the line of the process's main thread, or of its first thread; SIZE_MAX: no line. */
-static size_t line_of(const struct gecko *gecko, uint32_t process)
+void gecko_counters_emit_process(struct gecko *gecko, uint32_t process)
 {
-    size_t found = SIZE_MAX;
-    for (size_t i = 0; i < gecko->lines.count; i++)
-        if (gecko->lines.rows[i].process == process && (found == SIZE_MAX || gecko->lines.rows[i].main))
-            found = i;
-    return found;
+    const struct gecko_counters *counters = &gecko->counters;
+    struct gecko_curves *curves = process < counters->processes_room ? counters->processes[process] : NULL;
+    emit_open(&gecko->json, "counters", '[');
+    if (curves)
+        emit_process(gecko, process, 0, curves);
+    emit_close(&gecko->json, ']');
 }
 
 void gecko_counters_emit(struct gecko *gecko)
@@ -378,7 +414,7 @@ void gecko_counters_emit(struct gecko *gecko)
     const struct gecko_counters *counters = &gecko->counters;
     emit_open(&gecko->json, "counters", '[');
     for (uint32_t process = 1; process < counters->processes_room; process++) {
-        const size_t line = counters->processes[process] ? line_of(gecko, process) : SIZE_MAX;
+        const size_t line = counters->processes[process] ? gecko->lines.processes[process].line : SIZE_MAX;
         if (line != SIZE_MAX)
             emit_process(gecko, process, line, counters->processes[process]);
     }

@@ -67,6 +67,12 @@ void gecko_cpu_take(struct gecko *gecko, const struct event *event)
         take_late(gecko, thread, &event->sample);
 }
 
+uint64_t gecko_cpu_of(const struct gecko *gecko, uint32_t number)
+{
+    const struct gecko_thread *thread = gecko_thread(gecko, number);
+    return thread->cpu_sum.ns + thread->late_sum.ns;
+}
+
 void gecko_cpu_drop(struct gecko_thread *thread)
 {
     spool_drop(&thread->cpu);
@@ -81,19 +87,45 @@ static int by_sample(const void *left, const void *right)
     return (a->sample > b->sample) - (a->sample < b->sample);
 }
 
-/* Finds the sample of each late placement. */
-static void place_late(struct gecko *gecko, const struct gecko_thread *thread, struct spool_reader *reader)
+static int by_stack(const void *left, const void *right)
 {
-    struct spool_sample sample;
-    if (thread->late_count == 0)
+    const struct gecko_late *a = left, *b = right;
+    return (a->stack > b->stack) - (a->stack < b->stack);
+}
+
+/* Makes one late placement of all that have one stack. A damaged recording may end a thread as often as it likes. */
+static void join_late(struct gecko_thread *thread)
+{
+    size_t count = 0;
+    qsort(thread->late, thread->late_count, sizeof(*thread->late), by_stack);
+    for (size_t i = 0; i < thread->late_count; i++) {
+        if (count && thread->late[count - 1].stack == thread->late[i].stack)
+            thread->late[count - 1].units += thread->late[i].units;
+        else
+            thread->late[count++] = thread->late[i];
+    }
+    thread->late_count = count;
+}
+
+/* Finds the sample of each late placement. */
+static void place_late(struct gecko *gecko, uint32_t number, struct spool_reader *reader)
+{
+    if (gecko_thread(gecko, number)->late_count == 0)
         return;
+    struct gecko_thread *thread = gecko_thread_make(gecko, number);
+    struct gecko_late *latest = NULL;
+    struct spool_sample sample;
+    join_late(thread);
     for (size_t i = 0; i < thread->late_count; i++)
         thread->late[i].sample = thread->samples.count ? thread->samples.count - 1 : 0;
     spool_rewind(reader, &gecko->spool, &thread->samples);
-    for (uint64_t number = 0; spool_next(reader, &sample); number++)
-        for (size_t i = 0; i < thread->late_count; i++)
-            if (thread->late[i].stack == sample.stack)
-                thread->late[i].sample = number;
+    for (uint64_t at = 0; spool_next(reader, &sample); at++) {
+        const struct gecko_late wanted = { .stack = sample.stack };
+        if (!latest || latest->stack != sample.stack)
+            latest = bsearch(&wanted, thread->late, thread->late_count, sizeof(*thread->late), by_stack);
+        if (latest)
+            latest->sample = at;
+    }
     qsort(thread->late, thread->late_count, sizeof(*thread->late), by_sample);
 }
 
@@ -110,8 +142,8 @@ struct placements {
 
 static struct placements placements_of(struct gecko *gecko, uint32_t number, struct gecko_cpu_writer *writer)
 {
+    place_late(gecko, number, &writer->samples);
     const struct gecko_thread *thread = gecko_thread(gecko, number);
-    place_late(gecko, thread, &writer->samples);
     spool_rewind(&writer->samples, &gecko->spool, &thread->samples);
     spool_rewind(&writer->placed, &gecko->spool, &thread->cpu);
     return (struct placements){ .writer = writer, .thread = thread };
@@ -139,26 +171,12 @@ void gecko_cpu_begin_line(struct gecko_cpu_writer *writer)
     writer->begun = false;
 }
 
-static void emit_run(struct gecko_cell_run *run)
+void gecko_cpu_emit_cell(struct gecko *gecko, const struct cell *cell)
 {
-    struct json_emitter *json = &run->gecko->json;
-    if (run->cell.kind != CELL_BLANK)
-        emit_again(json, run->cell.cpu * run->gecko->unit_ns, run->count);
+    if (cell->kind == CELL_BLANK)
+        emit_literal(&gecko->json, NULL, "null");
     else
-        for (uint64_t i = 0; i < run->count; i++)
-            emit_literal(json, NULL, "null");
-    run->count = 0;
-}
-
-/* Takes a cell. Most cells are as the one before. */
-static void take_cell(void *self, const struct cell *cell)
-{
-    struct gecko_cell_run *run = self;
-    const bool same = cell->cpu == run->cell.cpu && (cell->kind == CELL_BLANK) == (run->cell.kind == CELL_BLANK);
-    if (!same)
-        emit_run(run);
-    run->cell = *cell;
-    run->count++;
+        emit_integer(&gecko->json, NULL, (int64_t)(cell->cpu * gecko->unit_ns));
 }
 
 /* The room of a thread's first cell. The viewer has no time for the first cell of a line. Behind another thread, the
@@ -191,7 +209,8 @@ static void find_ends(struct gecko *gecko, const struct thinning *thinning, stru
 
 /* Of samples that do not stay, the next sample that stays has the CPU time, as the viewer draws it: since the sample
  * before. The last one also has the CPU time behind it. */
-void gecko_cpu_emit_cells(struct gecko *gecko, uint32_t number, struct gecko_cpu_writer *writer)
+void gecko_cpu_give_cells(struct gecko *gecko, uint32_t number, struct gecko_cpu_writer *writer,
+                          void (*give)(void *self, const struct cell *cell), void *self)
 {
     const struct gecko_thread *thread = gecko_thread(gecko, number);
     const struct thinning thinning = gecko_thinning(gecko, number);
@@ -202,9 +221,8 @@ void gecko_cpu_emit_cells(struct gecko *gecko, uint32_t number, struct gecko_cpu
     find_ends(gecko, &thinning, &writer->samples, &first, &last);
     const uint64_t room = first_room(gecko, writer, first);
     struct placements p = placements_of(gecko, number, writer);
-    writer->run.gecko = gecko;
-    cells->give = take_cell;
-    cells->self = &writer->run;
+    cells->give = give;
+    cells->self = self;
     cells_begin(cells, thread->cpu_sum.units + thread->late_sum.units, room + last - first);
     while (next(&p)) {
         cpu += p.cpu;
@@ -218,6 +236,33 @@ void gecko_cpu_emit_cells(struct gecko *gecko, uint32_t number, struct gecko_cpu
         kind = CELL_BLANK;
     }
     cells_end(cells, cpu);
+}
+
+static void emit_run(struct gecko_cell_run *run)
+{
+    if (run->cell.kind != CELL_BLANK)
+        emit_again(&run->gecko->json, run->cell.cpu * run->gecko->unit_ns, run->count);
+    else
+        for (uint64_t i = 0; i < run->count; i++)
+            gecko_cpu_emit_cell(run->gecko, &run->cell);
+    run->count = 0;
+}
+
+/* Takes a cell. Most cells are as the one before. */
+static void take_cell(void *self, const struct cell *cell)
+{
+    struct gecko_cell_run *run = self;
+    const bool same = cell->cpu == run->cell.cpu && (cell->kind == CELL_BLANK) == (run->cell.kind == CELL_BLANK);
+    if (!same)
+        emit_run(run);
+    run->cell = *cell;
+    run->count++;
+}
+
+void gecko_cpu_emit_cells(struct gecko *gecko, uint32_t number, struct gecko_cpu_writer *writer)
+{
+    writer->run.gecko = gecko;
+    gecko_cpu_give_cells(gecko, number, writer, take_cell, &writer->run);
     emit_run(&writer->run);
 }
 
@@ -227,6 +272,13 @@ void gecko_cpu_emit_weights(struct gecko *gecko, uint32_t number, struct gecko_c
     for (struct placements p = placements_of(gecko, number, writer); next(&p);)
         if (thinning_keeps(&thinning, p.number - 1))
             emit_decimal(&gecko->json, NULL, p.cpu * thinning_factor(&thinning, p.number - 1), gecko->digits);
+}
+
+void gecko_cpu_each(struct gecko *gecko, uint32_t number, struct gecko_cpu_writer *writer,
+                    void (*give)(void *self, uint32_t code, uint64_t ns), void *self)
+{
+    for (struct placements p = placements_of(gecko, number, writer); next(&p);)
+        give(self, p.sample.stack, p.cpu * gecko->unit_ns);
 }
 
 void gecko_cpu_writer_free(struct gecko_cpu_writer *writer)

@@ -42,8 +42,20 @@ void gecko_cpu_begin_line(struct gecko_cpu_writer *writer);
  * when gecko_knows_cpu(). */
 void gecko_cpu_emit_cells(struct gecko *gecko, uint32_t thread, struct gecko_cpu_writer *writer);
 
+/* Gives the cells instead: one for each sample of the thread, in their order. Writes one. */
+void gecko_cpu_give_cells(struct gecko *gecko, uint32_t thread, struct gecko_cpu_writer *writer,
+                          void (*give)(void *self, const struct cell *cell), void *self);
+void gecko_cpu_emit_cell(struct gecko *gecko, const struct cell *cell);
+
 /* Writes the CPU time of a thread's samples, in milliseconds, as weights. */
 void gecko_cpu_emit_weights(struct gecko *gecko, uint32_t thread, struct gecko_cpu_writer *writer);
+
+/* The CPU time that was placed on the samples of a thread: its own, and those of the tasks that its loop ran. */
+uint64_t gecko_cpu_of(const struct gecko *gecko, uint32_t thread);
+
+/* Gives each sample of a thread to `give`: its code (gecko_leaves.h) and the CPU time that is placed on it. */
+void gecko_cpu_each(struct gecko *gecko, uint32_t thread, struct gecko_cpu_writer *writer,
+                    void (*give)(void *self, uint32_t code, uint64_t ns), void *self);
 
 /* Frees the writer's memory. */
 void gecko_cpu_writer_free(struct gecko_cpu_writer *writer);

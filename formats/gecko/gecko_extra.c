@@ -67,12 +67,22 @@ static void add_looks(json_t *rows, const struct tables *tables)
     add_string(rows, "Exactness", exactness_share(room, &exactness));
 }
 
+/* What is special about a build of CPython. */
+static struct text build_of(uint32_t build)
+{
+    if ((build & BUILD_DEBUG) == 0)
+        return TEXT("free-threaded");
+    return build & BUILD_FREE_THREADED ? TEXT("free-threaded, debug: slower") : TEXT("debug: slower");
+}
+
 /* Adds where and how the recording was made. */
 static void add_origin(json_t *rows, const struct tables *tables)
 {
     const struct recording *recording = &tables->recording;
     const struct process *process = tables_first_process(tables);
     add_text(rows, "Executable", process->executable);
+    if (process->build & (BUILD_FREE_THREADED | BUILD_DEBUG))
+        add_text(rows, "Build", build_of(process->build));
     add_text(rows, "Host", recording->host);
     add_text(rows, "Kernel", recording->kernel);
     add_text(rows, "Recorded with", recording->command);
@@ -149,6 +159,8 @@ json_t *gecko_extra_values(const struct gecko *gecko)
         add_count(rows, "Recordings without a section here", gecko->extra.left_out);
     if (!gecko->extra.sections)
         add_origin(rows, tables);
+    if (gecko->style.compare)
+        json_array_append_new(all, diff_section(gecko));
     json_array_append_new(all, section(TEXT("Sampling"), rows));
     if (gecko->extra.sections)
         json_array_extend(all, gecko->extra.sections);

@@ -4,12 +4,14 @@
 #define PYREEL_FORMATS_GECKO_GECKO_INTERNAL_H
 
 #include "formats/gecko/columns/thinning.h"
+#include "formats/gecko/diff/diff.h"
 #include "formats/gecko/gecko.h"
 #include "formats/gecko/gecko_counters.h"
 #include "formats/gecko/gecko_extra.h"
 #include "formats/gecko/gecko_lines.h"
 #include "formats/gecko/gecko_overhead.h"
 #include "formats/gecko/markers/markers.h"
+#include "formats/gecko/raw/raw_tables.h"
 #include "formats/gecko/tables/gecko_leaves.h"
 #include "formats/gecko/tables/gecko_rows.h"
 #include "formats/gecko/tables/gecko_sources.h"
@@ -109,6 +111,7 @@ struct gecko {
     struct gecko_extra extra;
     struct gecko_leaves leaves;
     struct gecko_categories categories;
+    struct diff diff; /* used when comparing */
 
     /* Made at the end. */
     uint64_t end_ns; /* of the window with which the viewer opens */
@@ -117,7 +120,8 @@ struct gecko {
     struct gecko_embedding embedding;
     struct intern strings; /* further strings, behind the strings of the tables */
     struct gecko_lines lines;
-    uint64_t every; /* one of so many consecutive samples of a thread stays */
+    uint64_t every;        /* one of so many consecutive samples of a thread stays */
+    struct raw_tables raw; /* of the thread that is written in the raw format */
 };
 
 /* A time in units, rounded. */
@@ -173,6 +177,10 @@ void gecko_weights_emit_counts(struct gecko *gecko, uint32_t thread);
 /* Writes the weights of a thread's samples: the times that they stand for. For other weights than
  * GECKO_WEIGHT_CPU. */
 void gecko_weights_emit_cells(struct gecko *gecko, uint32_t thread, struct spool_reader *reader);
+
+/* Gives each sample of a thread to `give`: its code (gecko_leaves.h) and the wall-clock time for which it stands. */
+void gecko_weights_each(struct gecko *gecko, uint32_t thread, struct spool_reader *samples,
+                        struct spool_reader *weights, void (*give)(void *self, uint32_t code, uint64_t ns), void *self);
 
 /* The thread or entry on whose line a sample of `thread` is drawn; 0: it is not drawn. `status`: that of the sample. */
 uint32_t gecko_tasks_host(struct gecko *gecko, uint32_t thread, uint32_t status);
@@ -239,6 +247,8 @@ extern const struct gecko_marker_kind gecko_state_markers, gecko_run_markers, ge
 uint32_t gecko_markers_stack_at(struct gecko_marker_reader *reader, uint64_t time);
 void gecko_markers_emit_type(struct gecko *gecko, const char *type, const char *color);
 void gecko_markers_emit_beginning(struct gecko *gecko, const struct gecko_marker *marker);
+/* Writes the stack with which a marker begins. */
+void gecko_markers_emit_cause(struct gecko *gecko, uint64_t start, uint32_t code);
 void gecko_markers_add_field(json_t *fields, const char *key, const char *label, const char *format);
 void gecko_markers_add_beginning_field(json_t *fields);
 json_t *gecko_markers_schema(const char *name, const char *description, const char *shown, json_t *fields);
@@ -248,6 +258,8 @@ void gecko_markers_settle(struct gecko *gecko);
 
 /* Writes the markers of a line's threads. */
 void gecko_markers_emit(struct gecko *gecko, const struct gecko_line *line);
+/* Writes them as rows of the raw format. */
+void gecko_markers_emit_rows(struct gecko *gecko, const struct gecko_line *line);
 /* The schemas of all markers, for the viewer; [] when there are none. */
 json_t *gecko_markers_schemas(const struct gecko *gecko);
 /* Whether some of the line's markers are shown above its graph. */
@@ -256,6 +268,17 @@ bool gecko_markers_overview(const struct gecko *gecko, const struct gecko_line *
  * writes the delays of a thread's samples, as cells of the open column. */
 bool gecko_markers_have_delays(const struct gecko *gecko, const struct gecko_line *line);
 void gecko_markers_emit_delays(struct gecko *gecko, uint32_t thread, struct spool_reader *reader);
+/* The delays of a thread's samples, one after the other. */
+struct gecko_delays {
+    const struct gecko *gecko;
+    const struct marker *blocked, *from, *end; /* the blocked loop that ends next; NULL: none */
+    uint64_t last;                             /* time of the thread's last sample */
+};
+
+struct gecko_delays gecko_delays_of(const struct gecko *gecko, uint32_t thread);
+/* The delay of the next sample, which is at `time`; both in units. */
+uint64_t gecko_delays_next(struct gecko_delays *delays, uint64_t time);
+
 /* The set of states of a status. */
 uint32_t gecko_state_markers_of(uint32_t status);
 /* Adds the time that a sample stands for to the totals. */
@@ -264,12 +287,36 @@ void gecko_totals_take(struct gecko *gecko, const struct sample *sample);
 const char *gecko_totals_get(const struct gecko *gecko, size_t total, uint64_t *ns);
 /* The index of a text in the profile's strings; adds the text if absent. */
 size_t gecko_tables_string(struct gecko *gecko, struct text text);
+/* The text of a string of the profile. The bytes of further strings move when a string is added. */
+struct text gecko_tables_text(const struct gecko *gecko, size_t string);
+
+/* What a row of frames shows. */
+struct gecko_frame_cells {
+    size_t function;   /* row */
+    size_t name, file; /* strings of the profile */
+    bool has_file;
+    uint32_t first_line;   /* of the function; 0: unknown, as in the next two */
+    uint32_t line, column; /* from 1 */
+    int64_t category, subcategory;
+};
+
+struct gecko_frame_cells gecko_tables_frame_cells(const struct gecko *gecko, size_t row);
+/* The row of frames of a row of stacks, and the row of its caller; -1: the row is a root. */
+size_t gecko_tables_frame(const struct gecko *gecko, size_t row);
+int64_t gecko_tables_caller(const struct gecko *gecko, size_t row);
+
+/* Writes a string, by its number in the tables that the reader has: those of the profile, or of the thread. */
+void gecko_emit_string(struct gecko *gecko, const char *key, size_t string);
 
 /* Writes the list of threads with their samples. */
 void gecko_threads_emit(struct gecko *gecko);
+/* Writes the members that say which thread a line is. `tids` counts the numbers of the process's threads, or of all. */
+void gecko_threads_emit_identity(struct gecko *gecko, const struct gecko_line *line, struct gecko_again *tids);
 /* Write the tables that all threads share, and the description of the recording. */
 void gecko_tables_emit(struct gecko *gecko);
 void gecko_meta_emit(struct gecko *gecko);
+/* Writes the description of a further process in the raw format. */
+void gecko_meta_emit_process(struct gecko *gecko, uint32_t process);
 /* The end of the window with which the viewer opens: the last samples need their full widths. */
 uint64_t gecko_meta_end_ns(const struct gecko *gecko);
 

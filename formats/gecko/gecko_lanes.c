@@ -50,8 +50,10 @@ static void share(struct lane_thread *threads, const struct group *group)
     for (size_t i = 0; i < group->count; i++) {
         struct lane_thread *thread = &threads[group->threads[i]];
         uint32_t lane = 0;
-        while (lane < lanes && threads[latest[lane]].last >= thread->first)
+        while (lane < lanes && lane < LANES_SEARCHED && threads[latest[lane]].last >= thread->first)
             lane++;
+        if (lane == LANES_SEARCHED)
+            lane = lanes;
         thread->lane = lane < lanes ? threads[latest[lane]].lane : group->threads[i];
         thread->place = lane + 1;
         latest[lane] = group->threads[i];

@@ -10,6 +10,8 @@
 #define LANE_THREADS_LEAST 5 /* so many short-lived threads with one name share lanes; fewer have a line each */
 #define LANE_LIFE_MOST     4 /* a thread is short-lived if its life is at most this fraction of the recording: 1/4 */
 
+#define LANES_SEARCHED 1000 /* lanes in which a free place is searched: nobody reads more */
+
 /* A thread that may share a lane. Times have any unit. */
 struct lane_thread {
     uint32_t process;
@@ -23,7 +25,8 @@ struct lane_thread {
 };
 
 /* Assigns lanes to threads, which are in the order of their beginnings. Takes the first lane that is free, so the
- * result has as few lanes as threads that live at the same time. `duration` is the length of the recording. */
+ * result has as few lanes as threads that live at the same time, up to LANES_SEARCHED. `duration` is the length of the
+ * recording. */
 void lanes_assign(struct lane_thread *threads, size_t count, uint64_t duration);
 
 #endif

@@ -4,6 +4,7 @@
 #include "formats/base/alloc.h"
 #include "formats/base/bytes.h"
 #include "formats/frames/plain_name.h"
+#include "formats/gecko/gecko_cpu.h"
 #include "formats/gecko/gecko_internal.h"
 #include "formats/gecko/gecko_lanes.h"
 #include "formats/model/paths.h"
@@ -18,19 +19,6 @@
 
 /* ---- processes ---- */
 
-/* The title of a process. Without a command line it is the name of the executable. What tells the processes of two
- * recordings apart comes first, because the viewer cuts long titles. */
-static char *title_of(const struct process_row *row)
-{
-    const struct process *process = &row->process;
-    char *title = program_name_title(process->command.size ? process->command : process->executable), *full;
-    if (row->recording.size == 0 ||
-        asprintf(&full, "%.*s: %s", (int)row->recording.size, row->recording.bytes, title) < 0)
-        return title;
-    free(title);
-    return full;
-}
-
 const struct thread *gecko_lines_thread(const struct gecko *gecko, uint32_t thread)
 {
     static const struct thread none;
@@ -41,6 +29,23 @@ const struct process_row *gecko_lines_process(const struct gecko *gecko, uint32_
 {
     static const struct process_row none;
     return process ? &gecko->tables->processes[process] : &none;
+}
+
+/* The title of a process. Without a command line it is the name of the executable. What tells the processes of two
+ * recordings apart comes first, because the viewer cuts long titles. */
+static char *title_of(const struct gecko *gecko, uint32_t number)
+{
+    const struct process_row *row = gecko_lines_process(gecko, number);
+    const struct process *process = &row->process;
+    char *title = program_name_title(process->command.size ? process->command : process->executable), *full;
+    const char *side = !gecko->style.compare || number == 0              ? ""
+                       : diff_side_of(&gecko->diff, number) == SIDE_BASE ? "BASE "
+                                                                         : "NEW ";
+    if (row->recording.size == 0 ||
+        asprintf(&full, "%s%.*s: %s", side, (int)row->recording.size, row->recording.bytes, title) < 0)
+        return title;
+    free(title);
+    return full;
 }
 
 /* Writes a pid as the viewer has it. The viewer treats threads with the same pid as one process, so a pid that was used
@@ -62,8 +67,9 @@ static void name_processes(struct gecko *gecko)
     for (uint32_t i = 0; i < lines->processes_count; i++) {
         const struct process_row *row = gecko_lines_process(gecko, i);
         const uint32_t before = i ? gecko_again_count(&pids, &row->process.pid, sizeof(row->process.pid)) : 0;
-        lines->processes[i].title = title_of(row);
+        lines->processes[i].title = title_of(gecko, i);
         lines->processes[i].pid = name_pid(&row->process, before);
+        lines->processes[i].line = SIZE_MAX;
     }
     gecko_again_free(&pids);
 }
@@ -88,9 +94,7 @@ static bool is_main(const struct thread *thread)
 static bool is_shown(const struct gecko *gecko, uint32_t number)
 {
     const struct thread *thread = gecko_lines_thread(gecko, number);
-    size_t markers;
-    marker_store_of(&gecko->markers.store, number, &markers);
-    return thread->number && (gecko_samples(gecko, number)->count > 0 || markers > 0 || is_main(thread));
+    return thread->number && (gecko_samples(gecko, number)->count > 0 || is_main(thread));
 }
 
 /* Compares entries: by process, the main thread first, entries of tasks last, then by number. */
@@ -148,15 +152,17 @@ static struct text first_function(const struct gecko *gecko, uint32_t thread)
     return name;
 }
 
-/* The kernel's name of a process's main thread, which a thread without a name of its own has, too. */
-static struct text inherited_name(const struct gecko *gecko, const struct thread *thread)
+/* The kernel's names of the main threads, which threads without a name of their own have, too. By process; the caller
+ * frees the array. */
+static struct text *inherited_names(const struct gecko *gecko)
 {
+    struct text *names = alloc_zeroed(gecko->lines.processes_count, sizeof(*names));
     for (uint32_t i = 1; i < gecko->tables->threads_count; i++) {
-        const struct thread *other = gecko_lines_thread(gecko, i);
-        if (other->process == thread->process && is_main(other))
-            return other->name;
+        const struct thread *thread = gecko_lines_thread(gecko, i);
+        if (thread->number && is_main(thread) && names[thread->process].size == 0)
+            names[thread->process] = thread->name;
     }
-    return (struct text){ 0 };
+    return names;
 }
 
 /* The name of a thread. Before CPython 3.14, the kernel's name of a thread is the program's: then the function with
@@ -210,18 +216,18 @@ static char *name_line(const struct gecko *gecko, const struct gecko_line *line,
 static struct lane_thread *assign(const struct gecko *gecko, const struct entry *entries, size_t count)
 {
     struct lane_thread *lanes = alloc_zeroed(count + 1, sizeof(*lanes));
-    struct text inherited = { 0 };
+    struct text *inherited = inherited_names(gecko);
     for (size_t i = 0; i < count; i++) {
         const struct thread *thread = gecko_lines_thread(gecko, entries[i].thread);
-        if (i == 0 || entries[i].process != entries[i - 1].process)
-            inherited = inherited_name(gecko, thread);
         lanes[i] = (struct lane_thread){ .process = entries[i].process,
                                          .interpreter = thread->interpreter,
-                                         .name = name_of_thread(gecko, entries[i].thread, inherited),
+                                         .name = name_of_thread(gecko, entries[i].thread,
+                                                                inherited[entries[i].process]),
                                          .first = gecko_thread(gecko, entries[i].thread)->first,
                                          .last = gecko_samples(gecko, entries[i].thread)->last.time,
                                          .alone = entries[i].main || entries[i].task };
     }
+    free(inherited);
     const uint64_t duration_ns = tables_duration_ns(gecko->tables);
     lanes_assign(lanes, count, gecko->unit_ns ? duration_ns / gecko->unit_ns : 0);
     return lanes;
@@ -232,8 +238,12 @@ static void make_rows(struct gecko *gecko, const struct entry *entries, const st
 {
     struct gecko_lines *lines = &gecko->lines;
     size_t *line_of = alloc_zeroed(count + 1, sizeof(*line_of)); /* by the first entry of a lane */
-    lines->rows = alloc_zeroed(count + 1, sizeof(*lines->rows));
+    lines->rows = alloc_zeroed(count + 2, sizeof(*lines->rows));
     lines->threads = alloc_zeroed(count + 1, sizeof(*lines->threads));
+    if (gecko->style.compare)
+        lines->rows[lines->count++] = (struct gecko_line){
+            .compares = true, .name = alloc_copy(gecko->diff.title, strlen(gecko->diff.title))
+        };
     for (size_t i = 0; i < count; i++) {
         if (lanes[i].lane == i) {
             line_of[i] = lines->count;
@@ -265,6 +275,19 @@ static void make_empty_line(struct gecko *gecko)
     line->name = name_line(gecko, line, NULL);
 }
 
+/* Notes where threads and processes are. The main thread of a process is on the first of its lines. */
+static void note_places(struct gecko *gecko)
+{
+    struct gecko_lines *lines = &gecko->lines;
+    lines->by_thread_count = gecko->tables->threads_count;
+    lines->by_thread = alloc_zeroed(lines->by_thread_count + 1, sizeof(*lines->by_thread));
+    for (size_t i = lines->count; i-- > 0;) {
+        lines->processes[lines->rows[i].process].line = i;
+        for (size_t at = 0; at < lines->rows[i].count; at++)
+            lines->by_thread[lines->rows[i].threads[at]] = (uint32_t)i + 1;
+    }
+}
+
 void gecko_lines_make(struct gecko *gecko)
 {
     size_t count;
@@ -276,6 +299,7 @@ void gecko_lines_make(struct gecko *gecko)
     free(entries);
     if (gecko->lines.count == 0)
         make_empty_line(gecko);
+    note_places(gecko);
 }
 
 void gecko_lines_free(struct gecko_lines *lines)
@@ -289,22 +313,20 @@ void gecko_lines_free(struct gecko_lines *lines)
     free(lines->processes);
     free(lines->rows);
     free(lines->threads);
+    free(lines->by_thread);
     *lines = (struct gecko_lines){ 0 };
 }
 
-size_t gecko_lines_of_thread(const struct gecko *gecko, uint32_t thread)
+size_t gecko_line_of(const struct gecko *gecko, uint32_t thread)
 {
-    for (size_t i = 0; i < gecko->lines.count; i++)
-        for (size_t at = 0; at < gecko->lines.rows[i].count; at++)
-            if (gecko->lines.rows[i].threads[at] == thread)
-                return i;
-    return SIZE_MAX;
+    const struct gecko_lines *lines = &gecko->lines;
+    return thread < lines->by_thread_count && lines->by_thread[thread] ? lines->by_thread[thread] - 1 : SIZE_MAX;
 }
 
 /* ---- which lines are seen first ---- */
 
 struct ranked {
-    unsigned behind; /* rank of the kind: threads, then tasks, then shared lines */
+    unsigned behind; /* rank of the kind: the comparison, then threads, then tasks, then shared lines */
     uint64_t cpu_ns, samples;
     size_t index;
 };
@@ -327,9 +349,11 @@ static struct ranked rank_line(const struct gecko *gecko, size_t index)
     struct ranked ranked = { .index = index };
     for (size_t i = 0; i < line->count; i++) {
         ranked.samples += gecko_samples(gecko, line->threads[i])->count;
-        ranked.cpu_ns += gecko->tables->threads[line->threads[i]].cpu_ns;
+        ranked.cpu_ns += gecko_cpu_of(gecko, line->threads[i]);
     }
-    ranked.behind = (line->task || ranked.samples == 0) + gecko_tasks_shared(gecko, gecko_line_first(line));
+    ranked.behind = line->compares
+                        ? 0
+                        : 1 + (line->task || ranked.samples == 0) + gecko_tasks_shared(gecko, gecko_line_first(line));
     return ranked;
 }
 
@@ -380,9 +404,4 @@ size_t gecko_selected_threads(const struct gecko *gecko, uint32_t *threads)
     qsort(threads, count, sizeof(*threads), by_number);
     json_decref(selected);
     return count;
-}
-
-size_t gecko_line_of(const struct gecko *gecko, uint32_t thread)
-{
-    return gecko_lines_of_thread(gecko, thread);
 }

@@ -22,6 +22,7 @@ struct gecko;
 struct gecko_process {
     char *title; /* app.py */
     char *pid;   /* 4242; 4242.1 when an earlier process had the pid */
+    size_t line; /* the index of the line of its main thread, or of its first thread; SIZE_MAX: it has no line */
 };
 
 /* A line of the timeline. */
@@ -30,6 +31,7 @@ struct gecko_line {
     size_t count;            /* 0: the line exists because a profile needs one */
     uint32_t process;
     bool main, task;
+    bool compares; /* the comparison (diff/diff.h), which has no thread */
     char *name;
 };
 
@@ -40,6 +42,8 @@ struct gecko_lines {
     uint32_t *threads;               /* of all lines, one line after the other */
     struct gecko_process *processes; /* by number; [0] stands for an unknown process */
     size_t processes_count;
+    uint32_t *by_thread; /* by thread: the index of its line + 1; 0: it has none */
+    size_t by_thread_count;
 };
 
 /* Makes the lines. Call it after the last sample. */
@@ -65,9 +69,6 @@ const struct thread *gecko_lines_thread(const struct gecko *gecko, uint32_t thre
 
 /* The row of a process; an empty one for number 0. */
 const struct process_row *gecko_lines_process(const struct gecko *gecko, uint32_t process);
-
-/* The index of the line on which a thread's samples are; SIZE_MAX: the thread has no line. */
-size_t gecko_lines_of_thread(const struct gecko *gecko, uint32_t thread);
 
 /* The indexes of the lines that are visible at first, and of the line that is selected: those whose threads worked
  * most. */

@@ -18,9 +18,9 @@ struct field {
 };
 
 static const struct kind {
-    const char *name;   /* also the type; MARKER_TASK: only the type */
-    const char *plural; /* for what is left out */
-    const char *color;  /* NULL: each marker has its own */
+    const char *name;       /* also the type; MARKER_TASK: only the type */
+    const char *one, *many; /* for what is left out */
+    const char *color;      /* NULL: each marker has its own */
     enum gecko_category category;
     const char *where; /* beside the marker chart and table; NULL: nowhere */
     const char *label;
@@ -28,6 +28,7 @@ static const struct kind {
     struct field fields[FIELDS];
 } kinds[MARKER_KINDS] = {
     [MARKER_GIL_WAIT] = { "Waits for GIL",
+                          "wait for the GIL",
                           "waits for the GIL",
                           "red",
                           CATEGORY_WAITING,
@@ -38,6 +39,7 @@ static const struct kind {
                           "during the wait found. The stack is that of the waiting thread.",
                           { { "held", "Held by", "unique-string" } } },
     [MARKER_GC] = { "GC",
+                    "garbage collection",
                     "garbage collections",
                     "orange",
                     CATEGORY_GC,
@@ -47,6 +49,7 @@ static const struct kind {
                     "which the collection began.",
                     { { "function", "Began in", "unique-string" }, { "generation", "Generation", "integer" } } },
     [MARKER_EXCEPTION] = { "Handles exception",
+                           "exception",
                            "exceptions",
                            "magenta",
                            CATEGORY_OTHER,
@@ -56,6 +59,7 @@ static const struct kind {
                            { { "function", "Began in", "unique-string" },
                              { "time", "With an exception", "duration" } } },
     [MARKER_GAP] = { "No samples",
+                     "gap",
                      "gaps",
                      "grey",
                      CATEGORY_OTHER,
@@ -65,6 +69,7 @@ static const struct kind {
                      "it.",
                      { { "why", "Why", "string" }, { "ticks", "Ticks", "integer" } } },
     [MARKER_BLOCKED] = { "Loop blocked",
+                         "blocked event loop",
                          "blocked event loops",
                          "purple",
                          CATEGORY_ASYNCIO,
@@ -77,6 +82,7 @@ static const struct kind {
                          "one call took so long, or many calls in a row did.",
                          { { "function", "Callback", "unique-string" }, { "task", "Task", "unique-string" } } },
     [MARKER_TASK] = { "Task",
+                      "asyncio task",
                       "asyncio tasks",
                       NULL,
                       CATEGORY_ASYNCIO,
@@ -90,6 +96,7 @@ static const struct kind {
                         { "by", "Awaited by", "unique-string" },
                         { "coroutine", "Coroutine", "unique-string" } } },
     [MARKER_THREAD] = { "Thread",
+                        "thread",
                         "threads",
                         "blue",
                         CATEGORY_OTHER,
@@ -175,13 +182,13 @@ int64_t gecko_marker_kinds_category(const struct marker *marker)
 static void emit_string(struct gecko *gecko, const char *key, struct text text)
 {
     if (text.size)
-        emit_integer(&gecko->json, key, (int64_t)gecko_tables_string(gecko, text));
+        gecko_emit_string(gecko, key, gecko_tables_string(gecko, text));
 }
 
 static void emit_function(struct gecko *gecko, const char *key, uint32_t number)
 {
     if (number)
-        emit_integer(&gecko->json, key, (int64_t)gecko_sources_function_name(gecko, number));
+        gecko_emit_string(gecko, key, gecko_sources_function_name(gecko, number));
     else
         emit_string(gecko, key, TEXT(NO_PYTHON_FRAMES));
 }
@@ -195,7 +202,7 @@ static void emit_duration(struct gecko *gecko, const char *key, uint64_t ns)
 /* The name under which the viewer shows a thread: that of its line, unless several threads share the line. */
 static struct text thread_name(const struct gecko *gecko, uint32_t thread)
 {
-    const size_t line = gecko_lines_of_thread(gecko, thread);
+    const size_t line = gecko_line_of(gecko, thread);
     if (line == SIZE_MAX || gecko_line_is_shared(&gecko->lines.rows[line]))
         return tables_thread_name(gecko->tables, thread);
     const char *name = gecko->lines.rows[line].name;
@@ -212,7 +219,7 @@ static void emit_holder(struct gecko *gecko, const struct marker *marker)
         append(&text, TEXT(" in "));
         append(&text, tables_function_name(gecko->tables, marker->function));
     }
-    emit_integer(&gecko->json, "held", (int64_t)string_of(gecko, &text));
+    gecko_emit_string(gecko, "held", string_of(gecko, &text));
 }
 
 static void emit_why(struct gecko *gecko, const struct marker *marker)
@@ -288,17 +295,12 @@ bool gecko_marker_kinds_has_cause(const struct marker *marker)
 
 void gecko_marker_kinds_emit(struct gecko *gecko, const struct marker *marker, uint64_t start)
 {
-    struct json_emitter *json = &gecko->json;
     const struct kind *kind = &kinds[marker->kind];
     const size_t color = marker->kind == MARKER_TASK ? stem_of(gecko, marker) % countof(task_colors) : 0;
     gecko_markers_emit_type(gecko, kind->name, kind->color ? kind->color : task_colors[color]);
     emit_own(gecko, marker);
-    if (!gecko_marker_kinds_has_cause(marker))
-        return;
-    emit_open(json, "cause", '{');
-    emit_decimal(json, "time", start, gecko->digits);
-    emit_integer(json, "stack", gecko_leaves_row(gecko, marker->stack << GECKO_LEAF_BITS));
-    emit_close(json, '}');
+    if (gecko_marker_kinds_has_cause(marker))
+        gecko_markers_emit_cause(gecko, start, marker->stack << GECKO_LEAF_BITS);
 }
 
 /* ---- schemas ---- */
@@ -332,8 +334,8 @@ void gecko_marker_kinds_add_left_out(const struct gecko *gecko, json_t *texts)
         const double ms = (double)left_out->longest_ns / 1e6;
         char length[40];
         snprintf(length, sizeof(length), ms < 1000 ? "%.1f ms" : "%.0f ms", ms + .05);
+        const char *what = left_out->count == 1 ? kinds[kind].one : kinds[kind].many;
         if (left_out->count)
-            json_array_append_new(
-                texts, json_sprintf("%" PRIu64 " %s of at most %s", left_out->count, kinds[kind].plural, length));
+            json_array_append_new(texts, json_sprintf("%" PRIu64 " %s of at most %s", left_out->count, what, length));
     }
 }

@@ -2,7 +2,9 @@
 #include "formats/gecko/gecko_internal.h"
 
 #include "formats/base/alloc.h"
+#include "formats/gecko/gecko_cpu.h"
 #include "formats/gecko/gecko_marker_kinds.h"
+#include "formats/gecko/raw/gecko_raw.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -45,14 +47,38 @@ static size_t leaf_name(const struct gecko *gecko, uint32_t code)
     return function ? gecko_sources_function_name(gecko, function) : 0;
 }
 
-void gecko_markers_emit_beginning(struct gecko *gecko, const struct gecko_marker *marker)
+/* Writes the stack of a marker in the raw format: a profile of one sample. */
+static void emit_raw_cause(struct gecko *gecko, uint64_t start, uint32_t code)
 {
     struct json_emitter *json = &gecko->json;
-    emit_integer(json, "function", (int64_t)leaf_name(gecko, marker->stack));
-    emit_open(json, "cause", '{');
-    emit_decimal(json, "time", marker->start, gecko->digits);
-    emit_integer(json, "stack", gecko_leaves_row(gecko, gecko_leaves_bare(marker->stack)));
+    emit_open(json, "stack", '{');
+    emit_literal(json, "name", "\"SyncProfile\"");
+    gecko_raw_open_table(gecko, "samples", "{\"stack\":0,\"time\":1}");
+    emit_open(json, NULL, '[');
+    emit_integer(json, NULL, raw_tables_stack(gecko, code));
+    emit_decimal(json, NULL, start, gecko->digits);
+    emit_close(json, ']');
+    gecko_raw_close_table(gecko);
     emit_close(json, '}');
+}
+
+void gecko_markers_emit_cause(struct gecko *gecko, uint64_t start, uint32_t code)
+{
+    struct json_emitter *json = &gecko->json;
+    if (gecko->style.raw) {
+        emit_raw_cause(gecko, start, code);
+        return;
+    }
+    emit_open(json, "cause", '{');
+    emit_decimal(json, "time", start, gecko->digits);
+    emit_integer(json, "stack", gecko_leaves_row(gecko, code));
+    emit_close(json, '}');
+}
+
+void gecko_markers_emit_beginning(struct gecko *gecko, const struct gecko_marker *marker)
+{
+    gecko_emit_string(gecko, "function", leaf_name(gecko, marker->stack));
+    gecko_markers_emit_cause(gecko, marker->start, gecko_leaves_bare(marker->stack));
 }
 
 void gecko_markers_add_field(json_t *fields, const char *key, const char *label, const char *format)
@@ -101,7 +127,7 @@ static void emit_name(struct gecko *gecko, const struct row *row)
 {
     const size_t name = row->stored ? gecko_marker_kinds_name(gecko, row->stored)
                                     : gecko_tables_string(gecko, row->kind->name(&row->made));
-    emit_integer(&gecko->json, NULL, (int64_t)name);
+    gecko_emit_string(gecko, NULL, name);
 }
 
 static void emit_start(struct gecko *gecko, const struct row *row)
@@ -126,11 +152,13 @@ static void emit_category(struct gecko *gecko, const struct row *row)
     emit_integer(&gecko->json, NULL, row->stored ? gecko_marker_kinds_category(row->stored) : CATEGORY_OTHER);
 }
 
-static const struct {
+struct column {
     const char *name;
     void (*emit)(struct gecko *gecko, const struct row *row);
     bool stacks;
-} columns[] = {
+};
+
+static const struct column columns[] = {
     { "data", emit_data, true },    { "name", emit_name, false },   { "startTime", emit_start, false },
     { "endTime", emit_end, false }, { "phase", emit_phase, false }, { "category", emit_category, false },
 };
@@ -144,7 +172,7 @@ static uint64_t in_units(const struct gecko *gecko, uint64_t ns)
     return units * gecko->unit_ns > last_ns ? last_ns / gecko->unit_ns : units;
 }
 
-static int64_t emit_stored(struct gecko *gecko, uint32_t thread, size_t column)
+static int64_t emit_stored(struct gecko *gecko, uint32_t thread, const struct column *column)
 {
     size_t count;
     const struct marker *markers = marker_store_of(&gecko->markers.store, thread, &count);
@@ -152,7 +180,7 @@ static int64_t emit_stored(struct gecko *gecko, uint32_t thread, size_t column)
         const struct row row = { .stored = &markers[i],
                                  .start = in_units(gecko, markers[i].start_ns),
                                  .end = in_units(gecko, markers[i].end_ns) };
-        columns[column].emit(gecko, &row);
+        column->emit(gecko, &row);
     }
     return (int64_t)count;
 }
@@ -181,7 +209,8 @@ static void set_thread(struct gecko_marker_reader *reader, const struct gecko_li
         reader->end = next;
 }
 
-static int64_t emit_made(struct gecko_marker_reader *reader, const struct gecko_line *line, size_t at, size_t column)
+static int64_t emit_made(struct gecko_marker_reader *reader, const struct gecko_line *line, size_t at,
+                         const struct column *column)
 {
     int64_t count = 0;
     if (reader->gecko->style.markers != GECKO_MARKERS_ALL)
@@ -189,26 +218,31 @@ static int64_t emit_made(struct gecko_marker_reader *reader, const struct gecko_
     set_thread(reader, line, at);
     for (size_t i = 0; i < countof(kinds); i++) {
         struct row row = { .kind = kinds[i] };
-        for (begin_kind(reader, kinds[i], columns[column].stacks); kinds[i]->next(reader, &row.made); count++) {
+        for (begin_kind(reader, kinds[i], column->stacks); kinds[i]->next(reader, &row.made); count++) {
             row.start = row.made.start;
             row.end = row.made.end;
-            columns[column].emit(reader->gecko, &row);
+            column->emit(reader->gecko, &row);
         }
     }
     return count;
 }
 
-/* Writes a column. Returns the number of its cells. */
-static int64_t emit_column(struct gecko_marker_reader *reader, const struct gecko_line *line, size_t column)
+/* Writes the cells of all markers of a line. Returns their number. */
+static int64_t emit_cells(struct gecko_marker_reader *reader, const struct gecko_line *line,
+                          const struct column *column)
 {
     int64_t count = 0;
-    emit_open(&reader->gecko->json, columns[column].name, '[');
     for (size_t at = 0; at < line->count; at++) {
         count += emit_stored(reader->gecko, line->threads[at], column);
         count += emit_made(reader, line, at, column);
     }
-    emit_close(&reader->gecko->json, ']');
     return count;
+}
+
+static void free_reader(struct gecko_marker_reader *reader)
+{
+    spool_reader_free(&reader->changes);
+    spool_reader_free(&reader->samples);
 }
 
 void gecko_markers_emit(struct gecko *gecko, const struct gecko_line *line)
@@ -216,12 +250,49 @@ void gecko_markers_emit(struct gecko *gecko, const struct gecko_line *line)
     struct gecko_marker_reader reader = { .gecko = gecko };
     int64_t count = 0;
     emit_open(&gecko->json, "markers", '{');
-    for (size_t i = 0; i < countof(columns); i++)
-        count = emit_column(&reader, line, i);
+    for (size_t i = 0; i < countof(columns); i++) {
+        emit_open(&gecko->json, columns[i].name, '[');
+        count = emit_cells(&reader, line, &columns[i]);
+        emit_close(&gecko->json, ']');
+    }
     emit_integer(&gecko->json, "length", count);
     emit_close(&gecko->json, '}');
-    spool_reader_free(&reader.changes);
-    spool_reader_free(&reader.samples);
+    free_reader(&reader);
+}
+
+/* Writes a marker as a row of the raw format. */
+static void emit_row(struct gecko *gecko, const struct row *row)
+{
+    emit_open(&gecko->json, NULL, '[');
+    emit_name(gecko, row);
+    emit_start(gecko, row);
+    emit_end(gecko, row);
+    emit_phase(gecko, row);
+    emit_category(gecko, row);
+    emit_data(gecko, row);
+    emit_close(&gecko->json, ']');
+}
+
+void gecko_markers_emit_rows(struct gecko *gecko, const struct gecko_line *line)
+{
+    static const struct column rows = { NULL, emit_row, true };
+    struct gecko_marker_reader reader = { .gecko = gecko };
+    gecko_raw_open_table(gecko, "markers",
+                         "{\"name\":0,\"startTime\":1,\"endTime\":2,\"phase\":3,\"category\":4,\"data\":5}");
+    emit_cells(&reader, line, &rows);
+    gecko_raw_close_table(gecko);
+    free_reader(&reader);
+}
+
+/* Turns a schema into one of the raw format: the fields are its data, and the description is one more of them. */
+static void make_raw(json_t *schema)
+{
+    json_t *fields = json_object_get(schema, "fields");
+    json_array_append_new(
+        fields, json_pack("{s:s, s:O}", "label", "Description", "value", json_object_get(schema, "description")));
+    json_object_set(schema, "data", fields);
+    json_object_del(schema, "fields");
+    json_object_del(schema, "description");
 }
 
 json_t *gecko_markers_schemas(const struct gecko *gecko)
@@ -230,6 +301,8 @@ json_t *gecko_markers_schemas(const struct gecko *gecko)
     gecko_marker_kinds_add_schemas(gecko, schemas);
     for (size_t i = 0; i < countof(kinds) && gecko->style.markers == GECKO_MARKERS_ALL; i++)
         kinds[i]->add_schemas(gecko, schemas);
+    for (size_t i = 0; i < json_array_size(schemas) && gecko->style.raw; i++)
+        make_raw(json_array_get(schemas, i));
     return schemas;
 }
 
@@ -270,28 +343,37 @@ static const struct marker *next_blocked(const struct marker **from, const struc
     return *from < end ? (*from)++ : NULL;
 }
 
-/* The viewer derives a bar of jank from each fall of the delay: the bar ends at the sample before the fall, and is as
- * long as the delay of that sample. So the sample with which a marker ends has its length, and all others have 0. */
-void gecko_markers_emit_delays(struct gecko *gecko, uint32_t thread, struct spool_reader *reader)
+struct gecko_delays gecko_delays_of(const struct gecko *gecko, uint32_t thread)
 {
     size_t count;
     const struct marker *from = marker_store_of(&gecko->markers.store, thread, &count), *const end = from + count;
-    const struct marker *blocked = next_blocked(&from, end);
-    const uint64_t last = gecko_samples(gecko, thread)->last.time;
+    struct gecko_delays delays = { .gecko = gecko, .end = end, .last = gecko_samples(gecko, thread)->last.time };
+    delays.blocked = next_blocked(&from, end);
+    delays.from = from;
+    return delays;
+}
+
+/* The viewer derives a bar of jank from each fall of the delay: the bar ends at the sample before the fall, and is as
+ * long as the delay of that sample. So the sample with which a marker ends has its length, and all others have 0. */
+uint64_t gecko_delays_next(struct gecko_delays *delays, uint64_t time)
+{
+    const struct marker *blocked = delays->blocked;
+    if (!blocked || (time < in_units(delays->gecko, blocked->end_ns) && time != delays->last))
+        return 0;
+    const uint64_t start = in_units(delays->gecko, blocked->start_ns);
+    delays->blocked = next_blocked(&delays->from, delays->end);
+    return time > start ? time - start : 0;
+}
+
+void gecko_markers_emit_delays(struct gecko *gecko, uint32_t thread, struct spool_reader *reader)
+{
+    struct gecko_delays delays = gecko_delays_of(gecko, thread);
     const struct thinning thinning = gecko_thinning(gecko, thread);
     struct spool_sample sample;
     uint64_t number = 0;
-    for (spool_rewind(reader, &gecko->spool, gecko_samples(gecko, thread)); spool_next(reader, &sample); number++) {
-        uint64_t delay = 0;
-        if (!thinning_keeps(&thinning, number))
-            continue;
-        if (blocked && (sample.time >= in_units(gecko, blocked->end_ns) || sample.time == last)) {
-            const uint64_t start = in_units(gecko, blocked->start_ns);
-            delay = sample.time > start ? sample.time - start : 0;
-            blocked = next_blocked(&from, end);
-        }
-        emit_decimal(&gecko->json, NULL, delay, gecko->digits);
-    }
+    for (spool_rewind(reader, &gecko->spool, gecko_samples(gecko, thread)); spool_next(reader, &sample); number++)
+        if (thinning_keeps(&thinning, number))
+            emit_decimal(&gecko->json, NULL, gecko_delays_next(&delays, sample.time), gecko->digits);
 }
 
 /* ---- the budget ---- */
@@ -333,7 +415,7 @@ static void add_life(struct gecko *gecko, uint32_t number)
                                  .start_ns = thread->first * gecko->unit_ns,
                                  .end_ns = thread->samples.last.time * gecko->unit_ns,
                                  .weight = thread->samples.count,
-                                 .amount_ns = gecko->tables->threads[number].cpu_ns };
+                                 .amount_ns = gecko_cpu_of(gecko, number) };
     marker_store_add(&gecko->markers.store, &life);
 }
 

@@ -3,15 +3,18 @@
 
 #include "formats/base/alloc.h"
 #include "formats/gecko/gecko_extra.h"
+#include "formats/gecko/raw/gecko_raw.h"
 #include "formats/model/exactness.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The programs of the profile: "app.py", "app.py and 2 more". */
+/* The programs of the profile: "app.py", "app.py and 2 more". A comparison says what was compared. */
 static char *programs(const struct gecko *gecko)
 {
+    if (gecko->style.compare)
+        return alloc_copy(gecko->diff.title, strlen(gecko->diff.title));
     const struct gecko_lines *lines = &gecko->lines;
     const char *title = lines->processes[lines->processes_count > 1].title;
     const size_t more = lines->processes_count > 2 ? lines->processes_count - 2 : 0;
@@ -80,6 +83,8 @@ static void emit_platform(struct gecko *gecko)
     emit_literal(json, "toolkit", "\"\"");
     if (recording->processor.size)
         emit_text(json, "CPUName", recording->processor);
+    if (recording->cores)
+        emit_integer(json, "physicalCPUs", recording->cores);
     if (recording->processors)
         emit_integer(json, "logicalCPUs", recording->processors);
     if (recording->memory_bytes)
@@ -87,18 +92,28 @@ static void emit_platform(struct gecko *gecko)
 }
 
 /* The constant members of meta. Most of them hide parts of the viewer that are for Firefox and for native code. */
-static const struct fixed {
+struct fixed {
     const char *key, *json;
-} fixed[] = {
+};
+
+static const struct fixed fixed[] = {
     { "version", "24" }, /* the version of another format; the viewer requires it */
     { "processType", "0" },
     { "stackwalk", "0" },
-    { "debug", "false" },
     { "symbolicated", "true" },
     { "symbolicationNotSupported", "true" },
     { "sourceCodeIsNotOnSearchfox", "true" },
     { "usesOnlyOneStackType", "true" },
     { "keepProfileThreadOrder", "true" },
+};
+
+static const struct fixed raw_fixed[] = {
+    { "version", GECKO_RAW_VERSION },
+    { "processType", "0" },
+    { "stackwalk", "0" },
+    { "gcpoison", "0" },
+    { "asyncstack", "0" },
+    { "presymbolicated", "true" },
 };
 
 /* Adds "1000 Hz asked" if the value is known. */
@@ -118,10 +133,41 @@ static json_t *configuration(const struct tables *tables)
         json_array_append_new(features, json_pack("s+%", "mode ", recording->mode.bytes, recording->mode.size));
     add_feature(features, exactness.asked_hz, 0, "Hz asked");
     add_feature(features, exactness.reached_hz, 0, "Hz reached");
-    add_feature(features, exactness.exact_percent, 1, "% of samples exact");
+    if (exactness.exact_percent > 0)
+        add_feature(features, exactness_tenths(exactness.exact_percent), 1, "% of samples exact");
     json_array_append_new(features, json_string(recording->attached ? "attached" : "started by the recorder"));
     const struct text threads = recording->threads_option.size ? recording->threads_option : TEXT("all");
     return json_pack("{s:o, s:[s%], s:i}", "features", features, "threads", threads.bytes, threads.size, "capacity", 0);
+}
+
+/* Writes what only the processed format has. */
+static void emit_processed_only(struct gecko *gecko, const struct process *process)
+{
+    struct json_emitter *json = &gecko->json;
+    emit_literal(json, "debug", process->build & BUILD_DEBUG ? "true" : "false");
+    emit_integer(json, "preprocessedProfileVersion", gecko->style.compact ? 66 : 64);
+    for (size_t i = 0; i < countof(fixed); i++)
+        emit_literal(json, fixed[i].key, fixed[i].json);
+    emit_value(json, "initialVisibleThreads", gecko_lines_visible(gecko));
+    emit_value(json, "initialSelectedThreads", gecko_lines_selected(gecko));
+    emit_value(json, "extra", gecko_extra_values(gecko));
+}
+
+static void emit_shutdown(struct gecko *gecko, uint32_t process)
+{
+    const uint64_t end_ns = gecko_lines_process(gecko, process)->end_ns;
+    if (end_ns)
+        gecko_emit_ms(&gecko->json, "shutdownTime", end_ns);
+    else
+        emit_literal(&gecko->json, "shutdownTime", "null");
+}
+
+static void emit_raw_only(struct gecko *gecko, const struct process *process)
+{
+    emit_literal(&gecko->json, "debug", process->build & BUILD_DEBUG ? "1" : "0");
+    for (size_t i = 0; i < countof(raw_fixed); i++)
+        emit_literal(&gecko->json, raw_fixed[i].key, raw_fixed[i].json);
+    emit_shutdown(gecko, gecko->lines.rows[0].process);
 }
 
 void gecko_meta_emit(struct gecko *gecko)
@@ -135,16 +181,28 @@ void gecko_meta_emit(struct gecko *gecko)
     emit_platform(gecko);
     emit_text(json, "arguments", process->command);
     emit_value(json, "importedFrom", json_pack("s+%", "pyreel ", version.size ? version.bytes : "", version.size));
-    emit_integer(json, "preprocessedProfileVersion", gecko->style.compact ? 66 : 64);
-    for (size_t i = 0; i < countof(fixed); i++)
-        emit_literal(json, fixed[i].key, fixed[i].json);
+    if (process->build_id.size)
+        emit_text(json, "appBuildID", process->build_id);
+    if (gecko->style.raw)
+        emit_raw_only(gecko, process);
+    else
+        emit_processed_only(gecko, process);
     emit_value(json, "markerSchema", gecko_markers_schemas(gecko));
     if (gecko->cpu_known)
         emit_literal(json, "sampleUnits", "{\"time\":\"ms\",\"eventDelay\":\"ms\",\"threadCPUDelta\":\"ns\"}");
-    emit_value(json, "initialVisibleThreads", gecko_lines_visible(gecko));
-    emit_value(json, "initialSelectedThreads", gecko_lines_selected(gecko));
     emit_value(json, "categories", gecko_categories_list(gecko));
     emit_value(json, "configuration", configuration(gecko->tables));
-    emit_value(json, "extra", gecko_extra_values(gecko));
+    emit_close(json, '}');
+}
+
+void gecko_meta_emit_process(struct gecko *gecko, uint32_t process)
+{
+    struct json_emitter *json = &gecko->json;
+    emit_open(json, "meta", '{');
+    emit_literal(json, "version", GECKO_RAW_VERSION);
+    gecko_emit_ms(json, "startTime", gecko->tables->recording.start_unix_ns);
+    emit_shutdown(gecko, process);
+    emit_value(json, "categories", gecko_categories_list(gecko));
+    emit_literal(json, "markerSchema", "[]"); /* those of the first process hold for all */
     emit_close(json, '}');
 }

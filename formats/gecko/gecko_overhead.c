@@ -91,20 +91,11 @@ static void emit_statistics(struct json_emitter *json, const struct gecko_record
     emit_close(json, '}');
 }
 
-/* The line whose process is `process`. */
-static size_t line_of(const struct gecko *gecko, uint32_t process)
-{
-    size_t line = 0;
-    while (line < gecko->lines.count && gecko->lines.rows[line].process != process)
-        line++;
-    return line;
-}
-
 static void emit_recorder(struct gecko *gecko, uint32_t process, const struct gecko_recorder *recorder)
 {
     struct json_emitter *json = &gecko->json;
-    const size_t line = line_of(gecko, process);
-    if (recorder->tick_us.count == 0 || line == gecko->lines.count)
+    const size_t line = gecko->lines.processes[process].line;
+    if (recorder->tick_us.count == 0 || line == SIZE_MAX)
         return;
     emit_open(json, NULL, '{');
     emit_literal(

@@ -80,10 +80,9 @@ const char *exactness_rate(char room[EXACTNESS_ROOM], const struct exactness *ex
     return room;
 }
 
-/* Rounded down: a share below 100 % stays below 100 %. */
-static double tenths(double value)
+double exactness_tenths(double percent)
 {
-    return (double)(uint64_t)(value * 10) / 10;
+    return (double)(uint64_t)(percent * 10) / 10;
 }
 
 const char *exactness_share(char room[EXACTNESS_ROOM], const struct exactness *exactness)
@@ -91,7 +90,7 @@ const char *exactness_share(char room[EXACTNESS_ROOM], const struct exactness *e
     const bool exact = exactness->exact_percent >= 0, taken = exactness->taken_percent >= 0;
     room[0] = '\0';
     if (exact)
-        add(room, "%.1f %% of samples were one proven moment", tenths(exactness->exact_percent));
+        add(room, "%.1f %% of samples were one proven moment", exactness_tenths(exactness->exact_percent));
     if (taken)
         add(room, "%ssampling took %.2f %% of a processor from the program", exact ? "; " : "",
             exactness->taken_percent);

@@ -28,6 +28,9 @@ struct exactness {
 /* Computes the exactness of a recording that was read to its end. */
 struct exactness exactness_of(const struct tables *tables);
 
+/* A share that is known, with one digit behind the point. Rounded down: a share below 100 % stays below 100 %. */
+double exactness_tenths(double percent);
+
 /* Write a sentence into `room` and return `room`. The sentence is empty when nothing is known. */
 #define EXACTNESS_ROOM 200
 const char *exactness_rate(char room[EXACTNESS_ROOM], const struct exactness *exactness);

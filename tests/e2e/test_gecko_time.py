@@ -93,7 +93,7 @@ def test_weights_of_each_function_are_a_column_of_pprof(recorded, tmp_path, weig
 def test_tree_of_cpu_time_in_the_viewer(recorded, tmp_path):
     out = tmp_path / "out.json"
     profile = profile_of(recorded.path, out, "--weight", "cpu")
-    threads = [gecko_check.function_times(profile, thread) for thread in profile["threads"]]
+    threads = [gecko_check.function_times(profile, thread, leaves=True) for thread in profile["threads"]]
     with opened(out) as viewer:
         for index, times in enumerate(threads):
             answer = viewer.ask("thread", "functions", "--include-idle", "--limit", "0", "--thread", f"t-{index}")

@@ -23,6 +23,7 @@ from recording import ENVIRONMENT, PATIENCE, Ended
 
 RECORDING = pathlib.Path(PROJECT) / "tests" / "streams" / "threads-3.11" / "recording.pyreel"
 DAMAGED = pathlib.Path(PROJECT) / "tests" / "streams" / "damaged" / "recording.pyreel"
+LATER = pathlib.Path(PROJECT) / "tests" / "streams" / "gc-3.15" / "recording.pyreel"  # began after DAMAGED
 LINK = re.compile(r"https://profiler\.firefox\.com/public/([a-z2-7]{39})/[^\n]*\n")
 OF_NETWORK = re.compile(r"(http|https|all|no)_proxy|CURL_CA_BUNDLE|SSL_CERT_(FILE|DIR)", re.I)  # variables of this machine
 
@@ -380,6 +381,8 @@ def test_progress_on_a_terminal(open_store, state):
 def test_a_damaged_recording(gecko, open_store, state):
     store = open_store()
     ended = gecko("--upload", "--strict", "--server", store.url, DAMAGED)
+    assert ended.code == 1 and "so --strict uploads nothing" in ended.messages, ended
+    ended = gecko("--upload", "--strict", "--server", store.url, DAMAGED, LATER)
     assert ended.code == 1 and "so --strict uploads nothing" in ended.messages, ended
     assert store.seen == []
     ended = gecko("--upload", "--server", store.url, DAMAGED)

@@ -1,35 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /* The bytes of several recordings → a converter's own main → an output that looks at what it is given, as merged.
  *
- * The first byte says what is asked for: 1 --threads, 2 --from, 4 --to, 8 --mode. Then come the recordings: two bytes
- * for the size, and so many bytes. As in stream.c, one that does not begin with a magic is the payload of an EVENTS
- * block behind a good header; its first byte tells when it began and how often it sampled. */
+ * The first byte says what is asked for: 1 --threads, 2 --from, 4 --to, 8 --mode. Then come the recordings (inputs.h).
+ */
 #include "convert/convert.h"
-#include "convert/source.h"
 #include "formats/base/alloc.h"
-#include "formats/stream/stream_write.h"
 #include "tests/fuzz/fuzz.h"
-#include "tests/fuzz/recording.h"
+#include "tests/fuzz/inputs.h"
 
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #define EVENTS_LIMIT 200000
-#define INPUTS_MOST  4
 #define FROM_NS      3000000u /* what --from and --to say below */
 #define TO_NS        900000000u
 
 enum asked { ASK_THREADS = 1, ASK_FROM = 2, ASK_TO = 4, ASK_MODE = 8 };
-
-static void require(bool held)
-{
-    if (!held)
-        abort();
-}
 
 /* ---- an output that looks at what it is given ---- */
 
@@ -117,38 +106,6 @@ static const struct converter looker = {
     .finish = finish,
     .drop = drop,
 };
-
-/* ---- recordings ---- */
-
-/* A file in memory with the recording. */
-static int put_input(const uint8_t *bytes, size_t size)
-{
-    const int fd = memfd_create("fuzz", MFD_CLOEXEC);
-    if (size == 0 || source_kind_of((struct text){ (const char *)bytes, size })) {
-        require(write(fd, bytes, size) == (ssize_t)size);
-        return fd;
-    }
-    const struct recording recording = { .format_version = 1,
-                                         .start_unix_ns = 1000000000000 + (bytes[0] & 15) * 1000000,
-                                         .interval_ns = (bytes[0] >> 4) * 1000000 + 1000000,
-                                         .time_unit_ns = 1000 };
-    require(write_made_up(fd, &recording, bytes + 1, size - 1));
-    return fd;
-}
-
-/* Takes the recordings apart. Returns how many they are. */
-static size_t put_inputs(const uint8_t *bytes, size_t size, int *fds)
-{
-    size_t count = 0;
-    while (count < INPUTS_MOST && size >= 2) {
-        const size_t claimed = bytes[0] | (size_t)bytes[1] << 8;
-        const size_t part = claimed < size - 2 ? claimed : size - 2;
-        fds[count++] = put_input(bytes + 2, part);
-        bytes += 2 + part;
-        size -= 2 + part;
-    }
-    return count;
-}
 
 /* What passes the tables of its recording passes those of the whole: where it does not, the conversion fails with their
  * words. In a warning they are about a recording. */

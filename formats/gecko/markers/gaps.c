@@ -16,7 +16,8 @@ static void add_gap(const struct gaps *gaps, const struct gap_process *process, 
                                    .weight = lasted_ns,
                                    .count = (uint32_t)(gaps->missed - process->missed),
                                    .failed = (uint32_t)(gaps->failed - process->failed) };
-    if (marker.count + marker.failed == 0)
+    const uint64_t ticks = (uint64_t)marker.count + marker.failed;
+    if (ticks == 0 || lasted_ns / 2 > (ticks + 1) * look->width_ns)
         return;
     if (lasted_ns >= GAP_LEAST_NS && lasted_ns >= GAP_LEAST_INTERVALS * look->width_ns)
         marker_store_add(store, &marker);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Gaps: times without a sample of any thread of a process, because ticks were missed, or no thread could be read. A gap
- * goes from the process's last tick with samples to its next one. */
+ * goes from the process's last tick with samples to its next one. Missed and failed ticks must explain at least half of
+ * that time: a mode, or a choice of threads, leaves out samples, too. */
 #ifndef PYREEL_FORMATS_GECKO_MARKERS_GAPS_H
 #define PYREEL_FORMATS_GECKO_MARKERS_GAPS_H
 

@@ -8,6 +8,8 @@
 static void close_gc(struct spans *spans, uint32_t thread, uint64_t ns, const struct tables *tables,
                      struct marker_store *store)
 {
+    if (!spans->gc.stack)
+        return;
     const uint32_t caller = tables->stacks[spans->gc.stack].caller;
     const uint64_t end_ns = ns > spans->gc.start_ns ? ns : spans->gc.start_ns;
     const struct marker marker = { .kind = MARKER_GC,
@@ -18,8 +20,7 @@ static void close_gc(struct spans *spans, uint32_t thread, uint64_t ns, const st
                                    .stack = spans->gc.first_stack,
                                    .function = look_leaf(tables, caller),
                                    .count = spans->gc.collection };
-    if (spans->gc.stack)
-        marker_store_add(store, &marker);
+    marker_store_add(store, &marker);
     spans->gc.stack = 0;
 }
 

@@ -83,7 +83,7 @@ static void files_lose_their_folders(void **state)
     (void)state;
     struct journal journal = { 0 };
     tell_story(&journal);
-    sanitize_tables(&journal.tables, &repositories);
+    sanitize_tables(&journal.tables, &repositories, &(struct intern){ 0 });
     for (uint32_t i = 0; i < countof(files); i++)
         assert_is(tables_string(&journal.tables, 4 + i), files[i].wanted);
     assert_is(tables_string(&journal.tables, 1), "<module>");
@@ -96,7 +96,7 @@ static void people_and_machines_are_gone(void **state)
     (void)state;
     struct journal journal = { 0 };
     tell_story(&journal);
-    sanitize_tables(&journal.tables, &repositories);
+    sanitize_tables(&journal.tables, &repositories, &(struct intern){ 0 });
     const struct tables *tables = &journal.tables;
     assert_is(tables->recording.host, "");
     assert_is(tables->recording.kernel, "");
@@ -129,7 +129,7 @@ static void a_command_line_becomes_a_title(void **state)
         process.process.command = text_of(cases[i].command);
         tell(&journal, (struct event){ EVENT_RECORDING, .recording = { .format_version = 1, .interval_ns = MS } });
         tell(&journal, process);
-        sanitize_tables(&journal.tables, &repositories);
+        sanitize_tables(&journal.tables, &repositories, &(struct intern){ 0 });
         assert_is(journal.tables.processes[1].process.command, cases[i].wanted);
         journal_free(&journal);
     }
@@ -152,10 +152,16 @@ static void recordings_get_numbers(void **state)
         struct event event = story[i];
         assert_true(tables_take(&tables, &event, NULL));
     }
-    sanitize_tables(&tables, &repositories);
-    assert_is(tables.processes[1].recording, "recording 1");
+    /* A recording without a process in the profile was read first. */
+    struct intern recordings = { 0 };
+    char room[SANITIZE_NAME_ROOM];
+    assert_is(sanitize_recording_name(&recordings, TEXT("cid.pyreel"), room), "recording 1");
+    assert_is(sanitize_recording_name(&recordings, TEXT("bob.pyreel"), room), "recording 2");
+    sanitize_tables(&tables, &repositories, &recordings);
+    assert_is(tables.processes[1].recording, "recording 3");
     assert_is(tables.processes[2].recording, "recording 2");
-    assert_is(tables.processes[3].recording, "recording 1");
+    assert_is(tables.processes[3].recording, "recording 3");
+    intern_free(&recordings);
     tables_free(&tables);
 }
 

@@ -38,7 +38,7 @@ static void take(struct spot *spot, uint32_t thread, uint32_t stack, uint32_t st
         .kind = EVENT_SAMPLE,
         .sample = { .thread = thread, .stack = stack, .status = status, .time_ns = time_ms * MS, .stands_ns = 10 * MS }
     };
-    spot_take(spot, &tables, &event);
+    spot_take(spot, &tables, &event, thread);
 }
 
 static void assert_spot(const struct spot *spot, uint64_t total, uint64_t from_ms, uint64_t to_ms)
@@ -64,6 +64,20 @@ static void imports_are_below_frames_of_the_import_machinery(void **state)
     assert_int_equal(threads[0], 1);
     assert_int_equal(threads[1], 2);
     assert_null(spot_missing(&spot));
+    spot_free(&spot);
+}
+
+static void samples_of_tasks_count_for_the_line_that_shows_them(void **state)
+{
+    (void)state;
+    struct spot spot = { .view = VIEW_GC };
+    uint32_t threads[SPOT_THREADS];
+    const struct event event = { .kind = EVENT_SAMPLE, .sample = { .thread = 9, .stack = 4, .time_ns = 10 * MS } };
+    spot_take(&spot, &tables, &event, 0);
+    assert_non_null(spot_missing(&spot));
+    spot_take(&spot, &tables, &event, 2);
+    assert_int_equal(spot_threads(&spot, threads), 1);
+    assert_int_equal(threads[0], 2);
     spot_free(&spot);
 }
 
@@ -125,7 +139,7 @@ static void other_views_have_no_spot(void **state)
 {
     (void)state;
     uint32_t threads[SPOT_THREADS];
-    static const enum view views[] = { VIEW_NONE, VIEW_MY_CODE, VIEW_FLAME };
+    static const enum view views[] = { VIEW_NONE, VIEW_FLAME };
     for (size_t i = 0; i < countof(views); i++) {
         struct spot spot = { .view = views[i] };
         take(&spot, 1, 4, STATUS_RECORDED | STATUS_GIL_WAIT, 10);
@@ -136,15 +150,46 @@ static void other_views_have_no_spot(void **state)
     }
 }
 
+static void own_code_is_code_of_no_library(void **state)
+{
+    (void)state;
+    uint32_t threads[SPOT_THREADS];
+    struct spot spot = { .view = VIEW_MY_CODE };
+    take(&spot, 1, 0, 0, 10);
+    assert_non_null(spot_missing(&spot));
+    take(&spot, 1, 2, 0, 20);
+    assert_null(spot_missing(&spot));
+    assert_int_equal(spot_threads(&spot, threads), 0);
+    assert_spot(&spot, 0, 0, 0);
+    spot_free(&spot);
+}
+
+static void imports_are_not_own_code(void **state)
+{
+    (void)state;
+    struct stack only_import[] = { { 0, 0 }, { 0, 2 }, { 1, 3 } };
+    struct tables without = tables;
+    without.stacks = only_import;
+    without.stacks_count = countof(only_import);
+    struct spot spot = { .view = VIEW_MY_CODE };
+    const struct event event = { .kind = EVENT_SAMPLE, .sample = { .thread = 1, .stack = 2 } };
+    spot_take(&spot, &without, &event, 1);
+    assert_non_null(spot_missing(&spot));
+    spot_free(&spot);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(imports_are_below_frames_of_the_import_machinery),
+        cmocka_unit_test(samples_of_tasks_count_for_the_line_that_shows_them),
         cmocka_unit_test(collections_have_their_frame),
         cmocka_unit_test(waits_are_known_by_their_status),
         cmocka_unit_test(threads_with_few_such_samples_are_left_out),
         cmocka_unit_test(no_more_threads_are_selected_than_there_is_room_for),
         cmocka_unit_test(other_views_have_no_spot),
+        cmocka_unit_test(own_code_is_code_of_no_library),
+        cmocka_unit_test(imports_are_not_own_code),
     };
     return run_all(tests);
 }

@@ -8,6 +8,7 @@
 #include "tests/fakes/testing.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -114,6 +115,22 @@ static void weights_are_placements(void **state)
     json_decref(profile);
 }
 
+/* A damaged recording may end a thread behind each of its samples. */
+static void late_placements_of_one_stack_are_one(void **state)
+{
+    (void)state;
+    const size_t ends = 200000;
+    struct event *placed = calloc(countof(looks) + ends, sizeof(*placed));
+    for (size_t i = 0; i < 4; i++)
+        placed[i] = (struct event)PLACED(1, RUNS, 0);
+    for (size_t i = 0; i < ends; i++)
+        placed[4 + i] = (struct event)LATE(1, 1 + i % 2, MS);
+    json_t *profile = profile_of(GECKO_WEIGHT_CPU, placed, 4 + ends);
+    assert_column(profile, 0, "weight", 1, " 0 0 100000 100000");
+    json_decref(profile);
+    free(placed);
+}
+
 static void a_sample_behind_the_end_is_no_second_owner(void **state)
 {
     (void)state;
@@ -139,6 +156,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(cells_fit_between_samples),
         cmocka_unit_test(weights_are_placements),
+        cmocka_unit_test(late_placements_of_one_stack_are_one),
         cmocka_unit_test(a_sample_behind_the_end_is_no_second_owner),
         cmocka_unit_test(weights_are_what_the_user_wants),
     };

@@ -4,6 +4,7 @@
 #include "tests/fakes/testing.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define DURATION 1000
@@ -42,6 +43,26 @@ static void no_two_samples_of_a_lane_have_one_time(void **state)
     lanes_assign(threads, 6, DURATION);
     for (size_t i = 0; i < 6; i++)
         assert_int_equal(threads[i].lane, i % 2);
+}
+
+/* Thread 1100 ends first, but its lane is one of those that are not searched. A damaged recording may have a million
+ * threads at one time. */
+static void a_free_lane_is_searched_among_the_first(void **state)
+{
+    (void)state;
+    const size_t count = LANES_SEARCHED + 200;
+    struct lane_thread *threads = calloc(count + 2, sizeof(*threads));
+    for (size_t i = 0; i < count + 2; i++)
+        threads[i] = (struct lane_thread){ .process = 1, .name = TEXT("work"), .first = 1, .last = 20 };
+    threads[1100].last = 5;
+    threads[count].first = 10;
+    threads[3].last = 5;
+    threads[count + 1].first = 10;
+    lanes_assign(threads, count + 2, DURATION);
+    assert_int_equal(threads[count].lane, 3);
+    assert_int_equal(threads[count + 1].lane, count + 1);
+    assert_int_equal(threads[count + 1].place, count + 1);
+    free(threads);
 }
 
 static void few_threads_have_a_line_each(void **state)
@@ -89,6 +110,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads_that_follow_each_other_share_a_lane),
         cmocka_unit_test(no_two_samples_of_a_lane_have_one_time),
+        cmocka_unit_test(a_free_lane_is_searched_among_the_first),
         cmocka_unit_test(few_threads_have_a_line_each),
         cmocka_unit_test(long_lives_and_other_kinds_stay_alone),
         cmocka_unit_test(pools_that_live_together_have_a_line_each),

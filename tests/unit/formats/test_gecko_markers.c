@@ -291,6 +291,32 @@ static void gaps_count_what_was_missed(void **state)
     assert_found(&finding, "1: gap 10-70 of 0 in , 4\n");
 }
 
+/* A mode kept one sample in a second, in which one tick was missed: nobody knows more of the second than that. */
+static void missed_ticks_do_not_explain_what_a_mode_leaves_out(void **state)
+{
+    (void)state;
+    const struct event story[] = {
+        BEGINNING, SAMPLE(10 * MS, 1, 0, 1), TICK(10 * MS), MISSED(1), SAME(1010 * MS, 1, 1), TICK(1010 * MS),
+    };
+    struct finding finding;
+    begin(&finding, story, countof(story));
+    assert_found(&finding, "");
+}
+
+/* The tables then have no stacks at all. */
+static void a_recording_without_frames_has_no_markers(void **state)
+{
+    (void)state;
+    const struct event story[] = {
+        BEGINNING,
+        { EVENT_SAMPLE, .sample = { .thread = 1, .status = HOLDS } },
+        TICK(0),
+    };
+    struct finding finding;
+    begin(&finding, story, countof(story));
+    assert_found(&finding, "");
+}
+
 /* ---- blocked loops ---- */
 
 /* Tells looks at a loop: 'f' and 'g' in callbacks of these functions, 's' asleep in the selector, '.' at work between
@@ -384,6 +410,8 @@ int main(void)
         cmocka_unit_test(collections_are_told_apart),
         cmocka_unit_test(exceptions_are_merged),
         cmocka_unit_test(gaps_count_what_was_missed),
+        cmocka_unit_test(a_recording_without_frames_has_no_markers),
+        cmocka_unit_test(missed_ticks_do_not_explain_what_a_mode_leaves_out),
         cmocka_unit_test(a_long_callback_blocks_the_loop),
         cmocka_unit_test(short_callbacks_do_not),
         cmocka_unit_test(only_asyncio_has_loops),

@@ -240,6 +240,38 @@ static void tasks_are_threads_behind_the_others(void **state)
     json_decref(profile);
 }
 
+/* The tasks of the main thread's loop used more CPU time than another thread, and the main thread's own samples less.
+ * The placements are as convert/ has them: on the thread whose line has the sample. */
+static void a_loop_ranks_by_what_its_tasks_used(void **state)
+{
+    (void)state;
+    const uint32_t runs = STATUS_RECORDED | STATUS_CPU;
+    const struct event story[] = {
+        BEGINNING,
+        TASK_ENTRY(2, 1, 4242, 1, "fetch"),
+        THREAD(3, 1, 4243, "worker"),
+        { EVENT_SAMPLE, .sample = { .thread = 2, .task = 1, .status = runs, .cpu_ns = 9 * MS } },
+        { EVENT_SAMPLE, .sample = { .thread = 3, .status = runs, .cpu_ns = 5 * MS } },
+        TICK(0),
+        { EVENT_SAMPLE, .sample = { .thread = 1, .time_ns = 10 * MS, .status = runs, .cpu_ns = 1 * MS } },
+        { EVENT_SAMPLE, .sample = { .thread = 3, .time_ns = 10 * MS, .status = runs } },
+        TICK(10 * MS),
+    };
+    struct writing w;
+    begin(&w, (struct gecko_style){ 0 });
+    for (size_t i = 0; i < countof(story); i++) {
+        struct event event = story[i];
+        assert_true(tables_take(&w.tables, &event, NULL));
+        assert_true(gecko_take(w.gecko, &event, NULL));
+        if (event.kind == EVENT_SAMPLE)
+            event.sample.thread = gecko_host(w.gecko);
+        assert_true(gecko_take_placed(w.gecko, &event, NULL));
+    }
+    json_t *profile = finish(&w);
+    assert_int_equal(number(at(json_object_get(profile, "meta"), "initialSelectedThreads", 0)), 0);
+    json_decref(profile);
+}
+
 static void instructions_are_leaves(void **state)
 {
     (void)state;
@@ -312,6 +344,7 @@ int main(void)
         cmocka_unit_test(all_markers_say_which_task_ran),
         cmocka_unit_test(no_markers_if_none_are_wanted),
         cmocka_unit_test(tasks_are_threads_behind_the_others),
+        cmocka_unit_test(a_loop_ranks_by_what_its_tasks_used),
         cmocka_unit_test(instructions_are_leaves),
         cmocka_unit_test(very_many_tasks_share_a_line),
         cmocka_unit_test(without_the_option_they_are_not_shown),

@@ -3,8 +3,11 @@
 
 #include "formats/base/alloc.h"
 #include "formats/model/event.h"
+#include "tests/fakes/story.h"
 #include "tests/fakes/testing.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const struct {
@@ -116,13 +119,41 @@ static void every_code_point_is_valid_when_written(void **state)
     }
 }
 
+static void prints_no_control_characters(void **state)
+{
+    (void)state;
+    static const struct {
+        struct text text;
+        const char *printed;
+    } cases[] = {
+        { T("a\x1B[31m\n\x7F"), "a?[31m??" },
+        { T("/home/andr\xC3\xA9"), "/home/andr\xC3\xA9" },
+        { T("a\xC2\x9B"
+            "31m\xC2\xA0"),
+          "a?31m\xC2\xA0" },
+        { T("a\x9B"
+            "31m\xC3\xA9"),
+          "a?31m??" },
+        { T("a\xC2"), "a?" },
+        { T(""), "" },
+    };
+    for (size_t i = 0; i < countof(cases); i++) {
+        char *printed;
+        size_t size;
+        FILE *to = open_memstream(&printed, &size);
+        utf8_print(to, cases[i].text);
+        fclose(to);
+        assert_string_equal(printed, cases[i].printed);
+        free(printed);
+    }
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tells_utf8_from_other_bytes),
-        cmocka_unit_test(cleans_what_is_not),
-        cmocka_unit_test(writes_code_points),
-        cmocka_unit_test(every_code_point_is_valid_when_written),
+        cmocka_unit_test(tells_utf8_from_other_bytes),  cmocka_unit_test(cleans_what_is_not),
+        cmocka_unit_test(writes_code_points),           cmocka_unit_test(every_code_point_is_valid_when_written),
+        cmocka_unit_test(prints_no_control_characters),
     };
     return run_all(tests);
 }
