@@ -29,7 +29,8 @@ static void fold(struct series *series)
 /* Returns the number of the bucket at a time. Makes buckets wider until there is one for this time. */
 static size_t bucket_at(struct series *series, uint64_t time_ns)
 {
-    if (time_ns - series_begin_of(series, series->latest) < series->width_ns)
+    const uint64_t begin_ns = series_begin_of(series, series->latest);
+    if (time_ns >= begin_ns && time_ns - begin_ns < series->width_ns)
         return series->latest;
     if (time_ns < series->from_ns)
         return 0;
