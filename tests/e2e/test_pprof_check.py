@@ -195,7 +195,7 @@ def test_a_broken_file_is_found(tmp_path, broken):
 
 # ---- sums ----
 
-INFO = {"mode": "wall", "rate_hz": 1000, "tasks": [], "threads": [
+INFO = {"mode": "wall", "rate_hz": 1000, "samples": 4, "tasks": [], "threads": [
     {"pid": 42, "tid": tid, "interpreter": 0, "samples": 2, "wall_s": 0.002, "cpu_s": 0.001} for tid in (42, 43)]}
 WEIGHTS = {"wall": 0.004, "cpu": 0.002, "gil": 0.002}
 
