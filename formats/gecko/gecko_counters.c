@@ -267,9 +267,11 @@ static void emit_counts(struct gecko *gecko, const struct counter_kind *counter,
     emit_close(&gecko->json, ']');
 }
 
+/* Writes the time of a point. A process may end a moment after the last sample; the profile does not go on for it. */
 static void emit_time(struct gecko *gecko, uint64_t ns)
 {
-    emit_decimal(&gecko->json, NULL, gecko_in_units(gecko, ns), gecko->digits);
+    emit_decimal(&gecko->json, NULL, ns < gecko->end_ns ? gecko_in_units(gecko, ns) : gecko->end_ns / gecko->unit_ns,
+                 gecko->digits);
 }
 
 /* Writes the samples. A noted level stands at the beginning of its bucket, an amount at the end of its bucket. */
