@@ -140,6 +140,9 @@ static bool take(void *self, struct event *event, struct fault *why)
     case EVENT_TICK:
         note_time(look->input, event->tick_ns);
         return true;
+    case EVENT_MEASURE:
+        note_time(look->input, event->measure.time_ns);
+        return true;
     case EVENT_END:
         note_time(look->input, event->end.time_ns);
         return true;

@@ -32,6 +32,8 @@ enum own_option {
     OPTION_PATH_MAP,
     OPTION_SOURCE_REPO,
     OPTION_FULL_PATHS,
+    OPTION_COMPACT,
+    OPTION_MAX_SAMPLES,
     OPTION_WEIGHT,
     OPTION_SANITIZE,
     OPTION_UPLOAD,
@@ -40,8 +42,6 @@ enum own_option {
     OPTION_SERVER,
     OPTION_MAX_UPLOAD,
     OPTION_TIMEOUT,
-    OPTION_COMPACT,
-    OPTION_MAX_SAMPLES,
 };
 
 static const struct argument options[] = {
@@ -50,28 +50,33 @@ static const struct argument options[] = {
     { OPTION_VIEW, 0, "view", "VIEW", 0, "show this first: my-code|gil|gc|imports|flame" },
     { OPTION_MARKERS, 0, "markers", "few|all|none", 0, "all: also each change of a thread's state (few)" },
     { OPTION_MIN_GIL_WAIT, 0, "min-gil-wait", "TIME", 0, "mark waits for the GIL from TIME on (5ms)" },
-    { OPTION_TASKS, 0, "tasks", "lives|tracks", 0, "show asyncio tasks as markers, or as threads (lives)" },
+    { OPTION_TASKS, 0, "tasks", "lives|tracks", 0, "show tasks as markers, or as threads (lives)" },
     { OPTION_PROFILER_URL, 0, "profiler-url", "URL", 0,
       "use a viewer of your own: http://127.0.0.1:4242\n"
       "(https://profiler.firefox.com)" },
     { OPTION_OPCODES, 0, "opcodes", "[=frames]", 0,
-      "show instructions: as subcategories, or with =frames\n"
-      "as a frame at the leaf of each stack" },
+      "show instructions: as subcategories, or with\n"
+      "=frames as a frame at the leaf of each stack" },
     { OPTION_EMBED_SOURCES, 0, "embed-sources", NULL, 0,
-      "put the text of source files into the profile, to see\n"
-      "samples by line" },
-    { OPTION_PATH_MAP, 0, "path-map", "FROM=TO", 0, "find source files of the folder FROM in TO: /app=/home/me/app" },
-    { OPTION_SOURCE_REPO, 0, "source-repo", "HOST/ORG/REPO@REV=FOLDER", 0,
-      "let the viewer fetch sources of FOLDER from a public\n"
+      "put the text of source files into the profile,\n"
+      "to see samples by line" },
+    { OPTION_PATH_MAP, 0, "path-map", "FROM=TO", 0,
+      "find files of the folder FROM in TO on this\n"
+      "machine: /app=/home/me/app" },
+    { OPTION_SOURCE_REPO, 0, "source-repo", "REPO=FOLDER", 0,
+      "let the viewer fetch FOLDER from a public\n"
       "repository: github.com/me/app@v1.2=/srv/app" },
-    { OPTION_COMPACT, 0, "compact", NULL, 0, "write a file that is a quarter smaller, for viewers since July 2026" },
+    { OPTION_COMPACT, 0, "compact", NULL, 0,
+      "write a file that is a quarter smaller, for\n"
+      "viewers since July 2026" },
     { OPTION_FULL_PATHS, 0, "full-paths", NULL, 0, "name files of the standard library by their paths" },
     { OPTION_WEIGHT, 0, "weight", "WHAT", 0,
-      "what trees add up: samples|wall|cpu (samples; wall\n"
-      "where samples stand for different times)" },
+      "what trees add up: samples|wall|cpu (samples;\n"
+      "wall where samples stand for different times)" },
     { OPTION_MAX_SAMPLES, 0, "max-samples", "N", 0,
-      "keep at most N samples, drawn at random in equal parts\n"
-      "of the time; each stands for those left out: 500k, 2M" },
+      "keep at most N samples, 500k or 2M, drawn at\n"
+      "random in equal parts of the time; each stands\n"
+      "for those left out" },
     { OPTION_SANITIZE, 0, "sanitize", NULL, 0, "leave out command lines, host, users, folders" },
     { OPTION_UPLOAD, 0, "upload", NULL, 0,
       "send the profile to the profile store; print the\n"
@@ -305,7 +310,6 @@ static void *start(struct conversion *conversion)
     const struct settings *settings = &conversion->settings;
     const bool by_state = settings->mode == KEPT_CPU || settings->mode == KEPT_EXCEPTION;
     struct gecko_style style = to->wanted->style;
-    style.embed_sources = style.embed_sources && !to->wanted->sanitize;
     style.leaves_out = by_state || settings->selection.threads;
     to->gecko = gecko_start(&conversion->tables, &conversion->output, style);
     return to;
@@ -331,8 +335,8 @@ static struct link_profile link_profile_of(const struct to_gecko *to, uint32_t *
 /* The files whose text may be in the profile: those of the program. */
 static struct disclosed_sources sources_of(const struct to_gecko *to)
 {
-    const bool embedded = to->wanted->style.embed_sources && !to->wanted->sanitize;
-    return embedded ? disclosed_texts_of(&to->conversion->tables) : (struct disclosed_sources){ 0 };
+    return to->wanted->style.embed_sources ? disclosed_texts_of(&to->conversion->tables)
+                                           : (struct disclosed_sources){ 0 };
 }
 
 /* With --strict a recording that is not whole is not shared. */

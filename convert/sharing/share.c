@@ -45,12 +45,29 @@ static struct store store_of(const struct share_wishes *wishes, const struct add
     };
 }
 
+/* The token in a link, https://profiler.firefox.com/public/TOKEN/..., or the token alone. The caller frees it. NULL
+ * with the reason when there is none. */
+static char *token_of(const char *link, struct fault *why)
+{
+    const char *public = strstr(link, "/public/");
+    const char *token = public ? public + strlen("/public/") : link;
+    const struct text text = { token, strcspn(token, public ? "/?#" : "") };
+    if (store_answer_is_token(text))
+        return alloc_copy(text.bytes, text.size);
+    fault(why, "--delete takes the link that --upload printed: %s/public/TOKEN", LINK_VIEWER);
+    return NULL;
+}
+
 bool share_check(const struct share_wishes *wishes, struct fault *why)
 {
     struct address server, target;
     if (!find_server(wishes, &server, why))
         return false;
     address_free(&server);
+    char *token = wishes->delete_link ? token_of(wishes->delete_link, why) : NULL;
+    free(token);
+    if (wishes->delete_link && !token)
+        return false;
     if (!wishes->link_for)
         return true;
     const bool good = address_parse(&target, wishes->link_for, "the URL of --link-for", why);
@@ -101,19 +118,6 @@ static int print_link_for(const struct share_wishes *wishes)
 }
 
 /* ---- deletion ---- */
-
-/* The token in a link, https://profiler.firefox.com/public/TOKEN/..., or the token alone. The caller frees it. NULL
- * with the reason when there is none. */
-static char *token_of(const char *link, struct fault *why)
-{
-    const char *public = strstr(link, "/public/");
-    const char *token = public ? public + strlen("/public/") : link;
-    const struct text text = { token, strcspn(token, public ? "/?#" : "") };
-    if (store_answer_is_token(text))
-        return alloc_copy(text.bytes, text.size);
-    fault(why, "--delete takes the link that --upload printed: %s/public/TOKEN", LINK_VIEWER);
-    return NULL;
-}
 
 /* Deletes a profile that we own, and forgets the proof. */
 static bool delete_with(const struct share_wishes *wishes, const struct receipt *receipt, struct fault *why)

@@ -29,7 +29,7 @@ struct share_wishes {
     bool quiet;
 };
 
-/* Whether the URLs in the wishes are good. False with the reason. */
+/* Whether the URLs and links in the wishes are good. False with the reason. */
 bool share_check(const struct share_wishes *wishes, struct fault *why);
 
 /* Does what needs no recording: --delete and --link-for. Returns the exit code. For an upload it checks that one is

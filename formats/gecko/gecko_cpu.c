@@ -90,7 +90,7 @@ static void place_late(struct gecko *gecko, const struct gecko_thread *thread, s
     spool_rewind(reader, &gecko->spool, &thread->samples);
     for (uint64_t number = 0; spool_next(reader, &sample); number++)
         for (size_t i = 0; i < thread->late_count; i++)
-            if (thread->late[i].stack == gecko_leaves_stack(sample.stack))
+            if (thread->late[i].stack == sample.stack)
                 thread->late[i].sample = number;
     qsort(thread->late, thread->late_count, sizeof(*thread->late), by_sample);
 }

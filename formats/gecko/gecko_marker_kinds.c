@@ -267,7 +267,7 @@ static void emit_own(struct gecko *gecko, const struct marker *marker)
 
 bool gecko_marker_kinds_has_cause(const struct marker *marker)
 {
-    return marker->kind != MARKER_TASK && marker->stack != 0;
+    return marker->kind != MARKER_TASK && marker->kind != MARKER_GAP;
 }
 
 void gecko_marker_kinds_emit(struct gecko *gecko, const struct marker *marker, uint64_t start)

@@ -49,7 +49,9 @@ uint64_t gecko_meta_end_ns(const struct gecko *gecko)
         const uint64_t ends_ns = drawn_ns + (width_ns > stands_ns ? width_ns : stands_ns);
         last_ns = ends_ns > last_ns ? ends_ns : last_ns;
     }
-    const uint64_t end_ns = tables_end_ns(gecko->tables);
+    /* The times of measures are rounded, too, and the last one may be at the end. */
+    const uint64_t end_ns = tables_end_ns(gecko->tables), rounded_ns = gecko_in_units(gecko, end_ns) * gecko->unit_ns;
+    last_ns = rounded_ns > last_ns ? rounded_ns : last_ns;
     return end_ns > last_ns ? end_ns : last_ns;
 }
 

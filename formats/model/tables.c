@@ -396,6 +396,7 @@ static void add_measure(struct measures *sums, struct measure *measure)
 static bool take_measure(struct tables *tables, struct measure *measure, struct fault *why)
 {
     const uint32_t process = measure->process;
+    note_time(tables, measure->time_ns);
     if (known_process(tables, process)) {
         add_measure(&tables->processes[process].measures, measure);
         return true;

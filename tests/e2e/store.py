@@ -112,6 +112,7 @@ class StoreHandler(http.server.BaseHTTPRequestHandler):
                 store.released.wait(60)
             if store.answers.get("resets"):
                 self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+                self.close_connection = True  # with all that reads and writes there
                 self.connection.close()
                 return None
             body += chunk

@@ -18,7 +18,7 @@ import pytest
 import gecko_check
 from browser import Browser, Pages
 from environment import BUILD, CONVERTERS, PROJECT, need_command, need_root
-from recording import ENVIRONMENT, PATIENCE, run, succeed, wait_until
+from recording import ENVIRONMENT, PATIENCE, SANITIZER, run, succeed, wait_until
 
 STREAMS = pathlib.Path(PROJECT) / "tests" / "streams"
 RECORDING = STREAMS / "threads-3.11" / "recording.pyreel"
@@ -44,6 +44,7 @@ class Showing:
         """Its exit code, and its messages."""
         output, errors = self.process.communicate(timeout=PATIENCE)
         assert output == "", output
+        assert not SANITIZER.search(errors.encode()), errors
         return self.process.returncode, errors
 
     @property
