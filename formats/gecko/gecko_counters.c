@@ -298,9 +298,11 @@ static bool next_point(struct points *points, struct point *point)
     return true;
 }
 
+/* Writes the time of a point. A process may end a moment after the last sample; the profile does not go on for it. */
 static void emit_time(struct gecko *gecko, uint64_t ns)
 {
-    emit_decimal(&gecko->json, NULL, gecko_in_units(gecko, ns), gecko->digits);
+    emit_decimal(&gecko->json, NULL, ns < gecko->end_ns ? gecko_in_units(gecko, ns) : gecko->end_ns / gecko->unit_ns,
+                 gecko->digits);
 }
 
 static void emit_samples(struct gecko *gecko, const struct counter_kind *counter, const struct series *series)
