@@ -134,19 +134,23 @@ static void assert_compared(const struct function *base, const struct function *
     const struct function *const sides[] = { base, new };
     for (size_t i = 0; i < countof(sides); i++) {
         const struct function *functions = sides[i];
-        const struct event story[] = {
+        struct event story[] = {
             { EVENT_RECORDING, .recording = { .format_version = 1, .interval_ns = MS, .time_unit_ns = 1 } },
-            PROCESS(1, 42, i ? "/new" : "/old"),
+            PROCESS(1, 42, "/old"),
             THREAD(1, 1, 42, "python3"),
             STRING(1, "sort"),
             STRING(2, "<lambda>"),
-            STRING(3, i ? "/new/app.py" : "/old/app.py"),
+            STRING(3, "/old/app.py"),
             FUNCTION(1, functions[0].name, 3, functions[0].first_line),
             FUNCTION(2, functions[1].name, 3, functions[1].first_line),
             FRAME(1, 1, 50),
             FRAME(2, 2, 51),
             SAMPLE(MS, 1, 0, 1, 2),
         };
+        if (i == 1) {
+            story[1].process.folder = TEXT("/new");
+            story[5].string.text = TEXT("/new/app.py");
+        }
         read_story(&merge, story, countof(story), i ? "new" : "old", 0);
     }
     char *lines = strdup(""), *rest = journal_text(&journal);
