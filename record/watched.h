@@ -98,6 +98,8 @@ struct watched {
     struct statuses statuses;
     struct asyncio asyncio;
     struct thread_names names;
+    uint64_t lookups_ns;      /* time of the tick in which ... */
+    uint32_t lookups;         /* ... so many names of threads were looked up */
     struct text program_name; /* the kernel's name of the main thread, which new threads inherit */
 
     struct emitted_thread *threads;

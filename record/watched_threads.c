@@ -13,7 +13,8 @@
 #define NAME_WAIT_MOST_NS 1000000000u /* longest wait, ... */
 #define NAME_WAIT_MANY_NS 8000000000u /* ... and with more threads than this: */
 #define FEW_THREADS       64
-#define NAME_TRIES        8  /* ticks in a row in which a name that Python does not have yet is looked up */
+#define NAMES_BY_TICK     8 /* lookups in one tick: each takes some ten system calls, and the next tick must not wait */
+#define NAME_TRIES        8 /* ticks in a row in which a name that Python does not have yet is looked up */
 #define SURE_BYTES        11 /* the kernel keeps 15 bytes of a name, of which the last character may be damaged */
 
 /* ---- threads ---- */
@@ -115,6 +116,16 @@ static struct text name_of(struct watched *w, struct emitted_thread *thread, con
     return takes_kernel ? kernel : python;
 }
 
+/* Whether one more name may be looked up in this tick. */
+static bool take_lookup(struct watched *w, uint64_t time_ns)
+{
+    if (w->lookups_ns != time_ns) {
+        w->lookups_ns = time_ns;
+        w->lookups = 0;
+    }
+    return w->lookups++ < NAMES_BY_TICK;
+}
+
 static void begin_thread(struct watched *w, struct emitted_thread *thread, const struct member *member,
                          uint64_t time_ns)
 {
@@ -123,10 +134,11 @@ static void begin_thread(struct watched *w, struct emitted_thread *thread, const
     thread->interpreter_id = w->target.interpreters[member->interpreter].id;
     thread->tid = watched_host_thread(w, member->native_id);
     thread->name_tries = 0;
-    thread->name = name_of(w, thread, member, time_ns);
-    thread->named = thread->name_tries == 0;
+    const bool looked_up = take_lookup(w, time_ns);
+    thread->name = looked_up ? name_of(w, thread, member, time_ns) : procfs_thread_name(w->target.pid, thread->tid);
+    thread->named = looked_up && thread->name_tries == 0;
     thread->name_wait_ns = NAME_WAIT_NS;
-    thread->name_due_ns = time_ns + (thread->name_tries ? 0 : NAME_WAIT_NS);
+    thread->name_due_ns = time_ns + (thread->named ? NAME_WAIT_NS : 0);
     emitter_note(w->emitter, (struct event){ .kind = EVENT_THREAD,
                                              .thread = { .number = thread->number,
                                                          .process = w->number,
@@ -141,7 +153,7 @@ static void begin_thread(struct watched *w, struct emitted_thread *thread, const
 static void refresh_name(struct watched *w, struct emitted_thread *thread, const struct member *member,
                          uint64_t time_ns)
 {
-    if (time_ns < thread->name_due_ns)
+    if (time_ns < thread->name_due_ns || !take_lookup(w, time_ns))
         return;
     const uint64_t most_ns = w->threads_count > FEW_THREADS ? NAME_WAIT_MANY_NS : NAME_WAIT_MOST_NS;
     const struct text name = name_of(w, thread, member, time_ns);
