@@ -135,7 +135,8 @@ def test_exceptions(marked):
 def test_a_blocked_loop(marked, which, version):
     spans, path = marked("blocks", options=("--async", which), version=version)
     found = markers(path, "Loop blocked")
-    assert_spans(joined(found), spans, blur(path))
+    # Where the recorder had no processor at one end of a block of 200 ms, the marker is that much shorter.
+    assert_spans(joined(found), spans, blur(path) + 50)
     assert {marker.data["function"] for marker in found} == {"blocks"}
     # The viewer draws jank from the delays: each fall is the end of a bar.
     (samples,) = [thread["samples"] for thread in gecko_check.load(path)["threads"] if "eventDelay" in thread["samples"]]
