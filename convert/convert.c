@@ -8,6 +8,7 @@
 #include "convert/output_path.h"
 #include "convert/source.h"
 #include "formats/base/alloc.h"
+#include "formats/base/monotonic.h"
 #include "formats/base/startup.h"
 #include "formats/base/tempfile.h"
 
@@ -17,7 +18,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #define PROGRESS_NS 200000000 /* between two updates of the progress line */
@@ -44,13 +44,6 @@ struct run {
     bool progress_shown;
     int64_t progress_due_ns;
 };
-
-static int64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 /* The tables of the recording that is being read. */
 static const struct tables *tables_of(const struct run *run)
@@ -81,7 +74,7 @@ static uint64_t samples_read(const struct run *run)
 
 static void show_progress(struct run *run)
 {
-    const int64_t now = run->show_progress ? now_ns() : 0;
+    const int64_t now = run->show_progress ? monotonic_ns() : 0;
     if (!run->show_progress || now < run->progress_due_ns)
         return;
     run->progress_due_ns = now + PROGRESS_NS;
@@ -571,7 +564,7 @@ static void begin(struct run *run, const struct converter *converter, const stru
     run->mode_filter.mode = settings->mode;
     run->mode_filter.no_idle = settings->no_idle;
     run->show_progress = !settings->quiet && isatty(STDERR_FILENO) && !splits(run);
-    run->progress_due_ns = now_ns() + PROGRESS_NS;
+    run->progress_due_ns = monotonic_ns() + PROGRESS_NS;
 }
 
 /* ---- a list of recordings ---- */

@@ -173,7 +173,7 @@ struct converter {
 
     /* Writes the rest of the output. False with the reason on failure. */
     bool (*finish)(void *self, struct fault *why);
-    /* What remains to do with the output when it is written, for as long as it takes. `path` is the finished file, NULL
+    /* Does the work that comes behind the written output, for as long as it takes. `path` is the finished file, NULL
      * when the converter keeps its output. Called before `drop`, behind all warnings. False with the reason on failure.
      * NULL: nothing remains. */
     bool (*after)(void *self, const char *path, struct fault *why);

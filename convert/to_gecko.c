@@ -241,7 +241,7 @@ static bool apply(struct settings *settings, int number, const char *value)
     return false;
 }
 
-/* What the options say of sharing. */
+/* The options for sharing, as the room of sharing takes them. */
 static struct share_wishes wishes_of(const struct settings *settings)
 {
     const struct wanted *wanted = settings->wanted;
@@ -390,7 +390,7 @@ static bool take(void *self, struct event *event, struct fault *why)
     return true;
 }
 
-/* What links say of the finished profile. `lines` has room for GECKO_SELECTED_MOST. */
+/* The facts of the finished profile that links carry. `lines` has room for GECKO_SELECTED_MOST. */
 static struct link_profile link_profile_of(const struct to_gecko *to, uint32_t *lines)
 {
     const char *missing = spot_missing(&to->spot);

@@ -105,7 +105,7 @@ static bool *find_files(const struct tables *tables)
     return files;
 }
 
-/* What stands for a file. */
+/* The name that a file gets: the public one, or the part of its path that names no folder of a user. */
 static struct text public_name(const struct paths *paths, const struct source_folders *repositories, struct text file)
 {
     struct bytes name = { 0 };

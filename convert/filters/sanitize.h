@@ -28,8 +28,8 @@ void sanitize_description(struct tables *tables, struct intern *recordings);
 
 #define SANITIZE_NAME_ROOM 40
 
-/* What stands for the name of a recording: "recording 2". It lies in `room`, of SANITIZE_NAME_ROOM bytes. A name that
- * is new gets the next number in `recordings`. */
+/* The name that a recording gets: "recording 2". The text lies in `room`, of SANITIZE_NAME_ROOM bytes. A recording
+ * whose name is new gets the next number in `recordings`. */
 struct text sanitize_recording_name(struct intern *recordings, struct text name, char *room);
 
 #endif

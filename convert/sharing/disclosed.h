@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a profile shows to everybody who has its link, in words: how many of each kind of name, and one of them.
+/* The contents of a profile that everybody sees who has its link, in words: how many of each kind of name, and one of
+ * them.
  *
  *     the host                 build-7
  *     2 command lines          such as python3 app.py --user ann

@@ -14,7 +14,7 @@
 /* The most that the Firefox Profiler's store takes. */
 #define SHARE_LIMIT ((uint64_t)150 << 20)
 
-/* What the options say. `= {0}` with a program is good. */
+/* The values of the options for sharing. `= {0}` with a program is good. */
 struct share_wishes {
     const char *program; /* for messages */
     bool upload;

@@ -4,6 +4,7 @@
 #include "convert/sharing/libcurl.h"
 #include "convert/sharing/store_answer.h"
 #include "formats/base/alloc.h"
+#include "formats/base/monotonic.h"
 #include "formats/base/utf8.h"
 
 #include <errno.h>
@@ -15,7 +16,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #define PROGRESS_NS 200000000 /* between two updates of the progress line */
@@ -48,13 +48,6 @@ struct store_upload {
     bool progress_shown;
     int64_t progress_due_ns;
 };
-
-static int64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 bool store_exists(struct fault *why)
 {
@@ -173,14 +166,14 @@ static size_t take_answer(char *bytes, size_t one, size_t size, void *self)
         return 0;
     }
     put_bytes(&request->answer, bytes, size);
-    request->moved_ns = now_ns();
+    request->moved_ns = monotonic_ns();
     return size;
 }
 
 /* Ends a request in which nothing moves. libcurl calls about once a second, or more often. */
 static bool is_stuck(struct request *request, curl_off_t received, curl_off_t sent)
 {
-    const int64_t now = now_ns();
+    const int64_t now = monotonic_ns();
     if (received + sent != request->moved) {
         request->moved = received + sent;
         request->moved_ns = now;
@@ -216,7 +209,7 @@ static void choose_authorities(const struct request *request)
 static bool request_open(struct request *request, const struct store *store, const char *doing, char *url,
                          struct fault *why)
 {
-    *request = (struct request){ .store = store, .doing = doing, .url = url, .moved_ns = now_ns() };
+    *request = (struct request){ .store = store, .doing = doing, .url = url, .moved_ns = monotonic_ns() };
     signal(SIGPIPE, SIG_IGN); /* a broken pipe or connection is an error that we report */
     request->lib = libcurl_load(why);
     if (!request->lib)
@@ -280,7 +273,7 @@ static char *url_of(const struct store *store, const char *path, const char *tok
 
 static void show_progress(struct store_upload *upload)
 {
-    const int64_t now = now_ns();
+    const int64_t now = monotonic_ns();
     if (!upload->store.progress || now < upload->progress_due_ns)
         return;
     upload->progress_due_ns = now + PROGRESS_NS;
@@ -304,7 +297,7 @@ static size_t give_body(char *room, size_t one, size_t count, void *self)
     do
         size = read(upload->body, room, one * count);
     while (size < 0 && errno == EINTR);
-    request->moved_ns = now_ns(); /* the wait for the converter does not count */
+    request->moved_ns = monotonic_ns(); /* the wait for the converter does not count */
     if (size < 0 || (size == 0 && !upload->whole))
         return CURL_READFUNC_ABORT;
     upload->sent += (uint64_t)size;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What a store of profiles answers to an upload: a JSON web token, three parts in base64url with dots between them. The
- * middle part is JSON and names the profile. The whole token proves that we own the profile: who has it may delete the
- * profile. It must never be printed. The answer is not trusted.
+/* The answer of a store of profiles to an upload: a JSON web token, three parts in base64url with dots between them.
+ * The middle part is JSON and names the profile. The whole token proves that we own the profile: who has it may delete
+ * the profile. It must never be printed. The answer is not trusted.
  *
  *     eyJhbGciOi... . eyJwcm9maWxlVG9rZW4iOiJhYmMifQ . 9b2c...
  *                     {"profileToken":"abc"} */

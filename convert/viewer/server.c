@@ -3,6 +3,7 @@
 
 #include "convert/viewer/peer.h"
 #include "formats/base/alloc.h"
+#include "formats/base/monotonic.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -17,7 +18,6 @@
 #include <sys/random.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #define CONNECTIONS 32
@@ -64,9 +64,7 @@ static void note_signal(int number)
 
 static int64_t now_ms(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    return monotonic_ns() / 1000000;
 }
 
 /* ---- open and close ---- */

@@ -163,12 +163,13 @@ static const struct column columns[] = {
     { "endTime", emit_end, false }, { "phase", emit_phase, false }, { "category", emit_category, false },
 };
 
-/* A time in units. All times are rounded in the same way, so what did not overlap does not. */
+/* A time in units, not behind the end of the profile. All times are rounded in the same way, so markers that did not
+ * overlap do not. */
 static uint64_t in_units(const struct gecko *gecko, uint64_t ns)
 {
     const uint64_t last_ns = gecko->end_ns;
     ns = ns > last_ns ? last_ns : ns;
-    const uint64_t units = (ns + gecko->unit_ns / 2) / gecko->unit_ns;
+    const uint64_t units = gecko_in_units(gecko, ns);
     return units * gecko->unit_ns > last_ns ? last_ns / gecko->unit_ns : units;
 }
 

@@ -60,19 +60,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     char *argv[4 + countof(asked) + INPUTS_MOST + 1] = { (char *)"pyreel-gecko", (char *)"-q", (char *)"-o",
                                                          (char *)"-" };
-    char paths[INPUTS_MOST][32];
     int argc = 4, fds[INPUTS_MOST];
     const size_t count = size > 2 ? put_inputs(bytes + 2, size - 2, fds) : 0;
     for (size_t i = 0; i < countof(asked) && count > 0; i++)
         if (bytes[i / 8] >> i % 8 & 1)
             argv[argc++] = (char *)asked[i];
-    for (size_t i = 0; i < count; i++) {
-        snprintf(paths[i], sizeof(paths[i]), "/proc/self/fd/%d", fds[i]);
-        argv[argc++] = paths[i];
-    }
-    if (count > 0)
-        convert(argc, argv);
-    for (size_t i = 0; i < count; i++)
-        close(fds[i]);
+    with_inputs(convert, argc, argv, fds, count);
     return 0;
 }

@@ -8,6 +8,7 @@
 #include "convert/source.h"
 #include "tests/fuzz/recording.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -48,6 +49,22 @@ static inline size_t put_inputs(const uint8_t *bytes, size_t size, int *fds)
         size -= 2 + part;
     }
     return count;
+}
+
+/* Calls `convert` with the arguments, and the names of `count` recordings behind them; then closes the recordings.
+ * `argv` has room for the names and a NULL. Nothing happens when there is no recording. */
+static inline void with_inputs(void (*convert)(int argc, char **argv), int argc, char **argv, const int *fds,
+                               size_t count)
+{
+    char paths[INPUTS_MOST][32];
+    for (size_t i = 0; i < count; i++) {
+        snprintf(paths[i], sizeof(paths[i]), "/proc/self/fd/%d", fds[i]);
+        argv[argc++] = paths[i];
+    }
+    if (count > 0)
+        convert(argc, argv);
+    for (size_t i = 0; i < count; i++)
+        close(fds[i]);
 }
 
 #endif

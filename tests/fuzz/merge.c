@@ -140,7 +140,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         { "--threads", "MainThread,7,worker" }, { "--from", "0.003" }, { "--to", "0.9" }, { "--mode", "cpu" }
     };
     char *argv[4 + 2 * 4 + INPUTS_MOST + 1] = { (char *)"looker", (char *)"-q", (char *)"-o", (char *)"/dev/null" };
-    char paths[INPUTS_MOST][32];
     int argc = 4, fds[INPUTS_MOST];
     const size_t count = size > 1 ? put_inputs(bytes + 1, size - 1, fds) : 0;
     for (size_t i = 0; i < 4 && count > 0; i++) {
@@ -149,13 +148,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         argv[argc++] = (char *)asked[i][0];
         argv[argc++] = (char *)asked[i][1];
     }
-    for (size_t i = 0; i < count; i++) {
-        snprintf(paths[i], sizeof(paths[i]), "/proc/self/fd/%d", fds[i]);
-        argv[argc++] = paths[i];
-    }
-    if (count > 0)
-        convert(argc, argv);
-    for (size_t i = 0; i < count; i++)
-        close(fds[i]);
+    with_inputs(convert, argc, argv, fds, count);
     return 0;
 }
