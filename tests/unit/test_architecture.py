@@ -49,6 +49,7 @@ ROOMS = {
     "convert/fleets": ("convert/filters", "formats/pprof", *MODEL),
     "convert/viewer": ("formats/gecko", *MODEL),
     "convert/sharing": ("convert/viewer", *MODEL),
+    "convert/info": ("convert", *MODEL),
     "convert": ("convert/fleets", "convert/filters", "convert/sharing", "convert/viewer", "formats/collapsed", "formats/frames", "formats/gecko", "formats/pprof",
                 "formats/sources", "formats/stream", "formats/tachyon", *MODEL),
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The asyncio tasks that pyreel-info shows: their names, their threads, and their numbers of samples. */
-#ifndef PYREEL_CONVERT_INFO_TASKS_H
-#define PYREEL_CONVERT_INFO_TASKS_H
+#ifndef PYREEL_CONVERT_INFO_INFO_TASKS_H
+#define PYREEL_CONVERT_INFO_INFO_TASKS_H
 
 #include "formats/base/output.h"
 #include "formats/model/tables.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "convert/info_several.h"
+#include "convert/info/info_several.h"
 
-#include "convert/info_json.h"
+#include "convert/info/info_json.h"
 #include "convert/inputs.h"
 #include "convert/loss.h"
 #include "formats/base/alloc.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The threads that pyreel-info shows: name and numbers, number of samples, and how much of the time each thread had
  * each status, as tables that sum up states have it. Entries that stand for a task are in info_tasks.h. */
-#ifndef PYREEL_CONVERT_INFO_THREADS_H
-#define PYREEL_CONVERT_INFO_THREADS_H
+#ifndef PYREEL_CONVERT_INFO_INFO_THREADS_H
+#define PYREEL_CONVERT_INFO_INFO_THREADS_H
 
 #include "formats/base/output.h"
 #include "formats/model/tables.h"

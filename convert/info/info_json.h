@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Values of pyreel-info, as its text and its JSON show them. */
-#ifndef PYREEL_CONVERT_INFO_JSON_H
-#define PYREEL_CONVERT_INFO_JSON_H
+#ifndef PYREEL_CONVERT_INFO_INFO_JSON_H
+#define PYREEL_CONVERT_INFO_INFO_JSON_H
 
 #include "formats/base/text.h"
 

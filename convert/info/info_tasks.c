@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "convert/info_tasks.h"
+#include "convert/info/info_tasks.h"
 
-#include "convert/info_json.h"
+#include "convert/info/info_json.h"
 #include "formats/base/alloc.h"
 #include "formats/model/task_owner.h"
 

@@ -2,8 +2,8 @@
 /* The table that pyreel-info shows of several recordings: a line for each, and a line of totals. A recording that
  * cannot be read has a line with the reason, and is not in the totals. So has a copy of a recording that the table has
  * already: it would count twice. */
-#ifndef PYREEL_CONVERT_INFO_SEVERAL_H
-#define PYREEL_CONVERT_INFO_SEVERAL_H
+#ifndef PYREEL_CONVERT_INFO_INFO_SEVERAL_H
+#define PYREEL_CONVERT_INFO_INFO_SEVERAL_H
 
 #include "convert/convert.h"
 

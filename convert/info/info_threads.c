@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "convert/info_threads.h"
+#include "convert/info/info_threads.h"
 
-#include "convert/info_json.h"
+#include "convert/info/info_json.h"
 #include "formats/base/alloc.h"
 
 #include <inttypes.h>

@@ -2,10 +2,10 @@
 /* pyreel-info: shows what is in a recording, and whether the recording is complete. */
 #include "convert/convert.h"
 
-#include "convert/info_json.h"
-#include "convert/info_several.h"
-#include "convert/info_tasks.h"
-#include "convert/info_threads.h"
+#include "convert/info/info_json.h"
+#include "convert/info/info_several.h"
+#include "convert/info/info_tasks.h"
+#include "convert/info/info_threads.h"
 #include "convert/loss.h"
 #include "formats/base/alloc.h"
 #include "formats/base/utf8.h"
