@@ -27,6 +27,7 @@ ROOMS = {
     "formats/frames": MODEL,
     "formats/sources": MODEL,
     "formats/calls": ("formats/frames", *MODEL),
+    "formats/compare": ("formats/calls", *MODEL),
     "formats/collapsed": ("formats/frames", *MODEL),
     "formats/gecko": ("formats/gecko/columns", "formats/gecko/diff", "formats/gecko/markers", "formats/gecko/raw", "formats/gecko/tables",
                       "formats/sources", "formats/frames", *MODEL),
