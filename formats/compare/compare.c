@@ -39,7 +39,7 @@ static void add(struct compare *compare, const struct sample *sample, uint64_t s
 {
     const uint64_t from_ns = compare->tables->recording.from_ns;
     const uint64_t time_ns = sample->time_ns > from_ns ? sample->time_ns - from_ns : 0;
-    const uint64_t sums[CELL_SUMS] = {
+    const uint64_t sums[SLICE_SUMS] = {
         [SUM_SAMPLES] = samples,
         [SUM_WALL_NS] = samples ? sample->wall_ns : 0,
         [SUM_CPU_NS] = sample->cpu_ns,
@@ -47,11 +47,11 @@ static void add(struct compare *compare, const struct sample *sample, uint64_t s
     struct compare_run *run = run_row(compare, compare_run_of(compare, sample->thread));
     run->samples += samples;
     run->cpu_known += attribute_known(sample->status, ATTRIBUTE_CPU_TIME) ? samples : 0;
-    for (size_t i = 0; i < CELL_SUMS; i++) {
+    for (size_t i = 0; i < SLICE_SUMS; i++) {
         run->totals[i] += (double)sums[i];
         run->squares[i] += (double)sums[i] * (double)sums[i];
     }
-    cells_add(&run->cells, key_number(compare, sample), time_ns, sums);
+    slices_add(&run->slices, key_number(compare, sample), time_ns, sums);
 }
 
 void compare_take(struct compare *compare, const struct event *event)
@@ -109,7 +109,7 @@ static void find_rows(struct compare *compare)
 bool compare_end(struct compare *compare, struct fault *why)
 {
     for (size_t i = 0; i < compare->runs_count; i++)
-        cells_sort(&compare->runs[i].cells);
+        slices_sort(&compare->runs[i].slices);
     aggregate_sort(&compare->aggregate);
     find_rows(compare);
     return check_sides(compare, why);
@@ -135,7 +135,7 @@ void compare_free(struct compare *compare)
 {
     for (size_t i = 0; i < compare->runs_count; i++) {
         text_free(compare->runs[i].name);
-        cells_free(&compare->runs[i].cells);
+        slices_free(&compare->runs[i].slices);
     }
     free(compare->runs);
     free(compare->by_key);

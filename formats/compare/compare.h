@@ -11,13 +11,13 @@
  *     compare_items_of_nodes()    ... or nodes of the call tree
  *     compare_judge()             the judgement of each item
  *
- * The time of a run is cut into blocks. How much the blocks of a run differ says how far the sum over the run is off;
+ * The time of a run is cut into slices. How much the slices of a run differ says how far the sum over the run is off;
  * how much runs of a side differ says what a second run would change. judge.c has the statistics. */
 #ifndef PYREEL_FORMATS_COMPARE_COMPARE_H
 #define PYREEL_FORMATS_COMPARE_COMPARE_H
 
 #include "formats/calls/call_tree.h"
-#include "formats/compare/cells.h"
+#include "formats/compare/slices.h"
 
 enum compare_side { COMPARE_BEFORE, COMPARE_AFTER, COMPARE_SIDES };
 
@@ -25,6 +25,7 @@ enum verdict {
     VERDICT_SAME, /* not distinguishable */
     VERDICT_GREW,
     VERDICT_SHRANK,
+    VERDICTS
 };
 
 /* One run: a recording. */
@@ -36,8 +37,8 @@ struct compare_run {
     uint64_t duration_ns;        /* of the recording, or of the selected part of it */
     uint32_t python_version;     /* PY_VERSION_HEX */
     uint64_t samples, cpu_known; /* all samples; those that know their CPU time */
-    double totals[CELL_SUMS], squares[CELL_SUMS]; /* sums of the weights of all samples, and of their squares */
-    struct cells cells;
+    double totals[SLICE_SUMS], squares[SLICE_SUMS]; /* sums of the weights of all samples, and of their squares */
+    struct slices slices;
 };
 
 /* Set `tables`, the merged tables, and `before`, the number of runs before; the rest starts as zeros. */
@@ -48,7 +49,7 @@ struct compare {
     size_t runs_count, runs_room; /* one more than the recordings that were read to their ends */
     size_t read;                  /* recordings that were read to their ends */
     struct aggregate aggregate;   /* the rows of all runs; complete after compare_end(). The owner may set group_of */
-    struct intern keys;           /* thread, task, stack and group of each row: the rows of cells */
+    struct intern keys;           /* thread, task, stack and group of each row: the rows of slices */
     uint32_t *by_key;             /* made by compare_end(), by number of a key: index in aggregate.rows */
 };
 
@@ -96,7 +97,7 @@ struct compare_style {
     enum aggregate_sum weight;
     double confidence;  /* 0.95: of 100 comparisons of a program with itself, at most 5 have any verdict but "same" */
     double least_share; /* items whose self or total is a smaller share of the whole on both sides are not judged */
-    bool by_work;       /* never compare times per run, even if all runs are whole */
+    bool by_time, by_work; /* compare times per run, or never do; neither: compare them if all runs are whole */
 };
 
 /* A self, a total or the whole. Amounts are of a mean run: nanoseconds, or samples. */
@@ -116,6 +117,7 @@ struct judgement {
     struct judged_item *items; /* by item; row 0 is unused */
     size_t count;
     struct judged whole; /* the time of all samples of a run, for whole runs; else not tested */
+    double whole_before, whole_after; /* the time of all samples of a mean run */
     double scale;        /* how much more all functions together have after than before */
     bool by_time;        /* times per run were compared */
     size_t tests;        /* how many judgements share the confidence */

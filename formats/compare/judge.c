@@ -71,15 +71,15 @@ static double share_of(const struct judging *judging, enum compare_side side, si
     return judging->all[side] > 0 ? sum / judging->all[side] : 0;
 }
 
-/* The variance of a share in one run, as the blocks say and as a random draw of the samples would have. Short functions
- * are drawn at random, and of a slot with few samples the blocks know little. */
+/* The variance of a share in one run, as the slices say and as a random draw of the samples would have. Short functions
+ * are drawn at random, and of a slot with few samples the slices know little. */
 static double error_in_run(const struct measured *run, size_t slot, double share)
 {
     const double few = 8; /* degrees of freedom that the random draw counts for */
     const double quantum = run->quantum / run->whole;
     const double drawn = quantum * (share * (1 - share) + quantum);
-    const double blocks = run->errors[slot] / (run->whole * run->whole);
-    return (few * drawn + MEASURE_FREEDOM * blocks) / (few + MEASURE_FREEDOM);
+    const double slices = run->errors[slot] / (run->whole * run->whole);
+    return (few * drawn + MEASURE_FREEDOM * slices) / (few + MEASURE_FREEDOM);
 }
 
 /* The variance that is assumed for the share of a slot in one run. */
@@ -393,12 +393,14 @@ void compare_judge(const struct compare *compare, const struct call_tree *tree, 
     };
     *judgement = (struct judgement){ .items = alloc_zeroed(items->count, sizeof(*judgement->items)),
                                      .count = items->count,
-                                     .by_time = compare_is_whole(compare) && !style->by_work };
+                                     .by_time = style->by_time || (compare_is_whole(compare) && !style->by_work) };
     measure_runs(&judging, tree, items);
     add_up_runs(&judging);
     judging.tested = alloc_zeroed(judging.slots, sizeof(*judging.tested));
     for (enum compare_side side = 0; side < COMPARE_SIDES; side++)
         judging.sides[side] = alloc_zeroed(judging.slots, sizeof(*judging.sides[side]));
+    judgement->whole_before = judging.whole[COMPARE_BEFORE];
+    judgement->whole_after = judging.whole[COMPARE_AFTER];
     if (judging.all[COMPARE_BEFORE] > 0 && judging.all[COMPARE_AFTER] > 0) {
         choose_tested(&judging);
         find_excess(&judging);

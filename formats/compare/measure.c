@@ -14,42 +14,42 @@ struct work {
     const struct compare_items *items;
     enum aggregate_sum weight;
     size_t slots;
-    double *self, *total; /* by node, of one block */
-    uint32_t span;        /* blocks of a neighbour */
-    double *ring;         /* the slots of the latest 2 x span blocks */
-    double *wholes;       /* by block */
+    double *self, *total; /* by node, of one slice */
+    uint32_t span;        /* slices of a neighbour */
+    double *ring;         /* the slots of the latest 2 x span slices */
+    double *wholes;       /* by slice */
 };
 
-static double *block_slots(const struct work *work, uint32_t block)
+static double *slice_slots(const struct work *work, uint32_t slice)
 {
-    return work->ring + block % (2 * work->span) * work->slots;
+    return work->ring + slice % (2 * work->span) * work->slots;
 }
 
-/* ---- one block ---- */
+/* ---- one slice ---- */
 
-/* The index behind the cells of a block that begin at `at`. */
-static size_t end_of_block(const struct cells *cells, size_t at, uint32_t block)
+/* The index behind the sums of a slice that begin at `at`. */
+static size_t end_of_slice(const struct slices *slices, size_t at, uint32_t slice)
 {
-    while (at < cells->count && cells->rows[at].block == block)
+    while (at < slices->count && slices->rows[at].slice == slice)
         at++;
     return at;
 }
 
-static void add_cells(struct work *work, size_t from, size_t to)
+static void add_slice_sums(struct work *work, size_t from, size_t to)
 {
     memset(work->self, 0, work->tree->count * sizeof(*work->self));
     for (size_t i = from; i < to; i++) {
-        const struct cell *cell = &work->run->cells.rows[i];
-        const uint32_t node = work->tree->by_row[work->compare->by_key[cell->row]];
+        const struct slice_sum *sum = &work->run->slices.rows[i];
+        const uint32_t node = work->tree->by_row[work->compare->by_key[sum->row]];
         if (node)
-            work->self[node] += (double)cell->sums[work->weight];
+            work->self[node] += (double)sum->sums[work->weight];
     }
     memcpy(work->total, work->self, work->tree->count * sizeof(*work->total));
     for (size_t i = work->tree->count; i-- > 1;)
         work->total[work->tree->nodes[i].parent] += work->total[i];
 }
 
-/* Puts the sums of a block into its slots. */
+/* Puts the sums of a slice into its slots. */
 static void fill_slots(struct work *work, double *slots)
 {
     const struct compare_items *items = work->items;
@@ -62,12 +62,12 @@ static void fill_slots(struct work *work, double *slots)
     }
 }
 
-/* ---- all blocks ---- */
+/* ---- all slices ---- */
 
-/* Adds up the squares of how much each neighbour differs from the one before, of the two that end with `block`. */
-static void add_squares(const struct work *work, uint32_t block, const struct measured *measured, double *squares)
+/* Adds up the squares of how much each neighbour differs from the one before, of the two that end with `slice`. */
+static void add_squares(const struct work *work, uint32_t slice, const struct measured *measured, double *squares)
 {
-    const uint32_t span = work->span, first = block + 1 - 2 * span;
+    const uint32_t span = work->span, first = slice + 1 - 2 * span;
     double more = 0; /* of the whole */
     for (uint32_t i = 0; i < span; i++)
         more += work->wholes[first + span + i] - work->wholes[first + i];
@@ -76,41 +76,41 @@ static void add_squares(const struct work *work, uint32_t block, const struct me
             continue;
         double differs = -more * measured->sums[slot] / measured->whole;
         for (uint32_t i = 0; i < span; i++)
-            differs += block_slots(work, first + span + i)[slot] - block_slots(work, first + i)[slot];
+            differs += slice_slots(work, first + span + i)[slot] - slice_slots(work, first + i)[slot];
         squares[slot] += differs * differs;
     }
 }
 
 static void sum_up(struct work *work, struct measured *measured)
 {
-    add_cells(work, 0, work->run->cells.count);
+    add_slice_sums(work, 0, work->run->slices.count);
     fill_slots(work, measured->sums);
     measured->whole = work->total[0];
 }
 
-/* Half the mean square is the variance of a neighbour, and a run has `blocks / span` of them. */
+/* Half the mean square is the variance of a neighbour, and a run has `slices / span` of them. */
 static void find_errors(struct work *work, struct measured *measured)
 {
-    const struct cells *cells = &work->run->cells;
+    const struct slices *slices = &work->run->slices;
     size_t at = 0;
-    for (uint32_t block = 0; block < cells->blocks; block++) {
-        const size_t end = end_of_block(cells, at, block);
-        add_cells(work, at, end);
-        work->wholes[block] = work->total[0];
-        fill_slots(work, block_slots(work, block));
-        if (block + 1 >= 2 * work->span)
-            add_squares(work, block, measured, measured->errors);
+    for (uint32_t slice = 0; slice < slices->used; slice++) {
+        const size_t end = end_of_slice(slices, at, slice);
+        add_slice_sums(work, at, end);
+        work->wholes[slice] = work->total[0];
+        fill_slots(work, slice_slots(work, slice));
+        if (slice + 1 >= 2 * work->span)
+            add_squares(work, slice, measured, measured->errors);
         at = end;
     }
-    const double pairs = cells->blocks + 1 - 2 * (double)work->span;
+    const double pairs = slices->used + 1 - 2 * (double)work->span;
     for (size_t slot = 0; slot < work->slots; slot++)
-        measured->errors[slot] *= pairs > 0 ? cells->blocks / (2 * pairs * work->span) : 0;
+        measured->errors[slot] *= pairs > 0 ? slices->used / (2 * pairs * work->span) : 0;
 }
 
 struct measured measure_run(const struct compare *compare, const struct compare_run *run, const struct call_tree *tree,
                             const struct compare_items *items, enum aggregate_sum weight)
 {
-    const uint32_t span = run->cells.blocks >= MEASURE_PARTS ? run->cells.blocks / MEASURE_PARTS : 1;
+    const uint32_t span = run->slices.used >= MEASURE_PARTS ? run->slices.used / MEASURE_PARTS : 1;
     struct work work = {
         .compare = compare,
         .run = run,
@@ -122,7 +122,7 @@ struct measured measure_run(const struct compare *compare, const struct compare_
         .total = alloc_zeroed(tree->count, sizeof(double)),
         .span = span,
         .ring = alloc_zeroed(2 * span * items->count * SLOTS, sizeof(double)),
-        .wholes = alloc_zeroed((size_t)run->cells.blocks + 1, sizeof(double)),
+        .wholes = alloc_zeroed((size_t)run->slices.used + 1, sizeof(double)),
     };
     struct measured measured = {
         .sums = alloc_zeroed(work.slots, sizeof(double)),

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* The sums of one run by item, and how far off each sum is because a run is finite and is looked at from time to time.
  *
- * The error comes from how the blocks of the run differ. What counts in a block is not the item's time x but
- * u = x - p w: w is the time of everything in the block, and p is the item's share of the run. So blocks in which the
+ * The error comes from how the slices of the run differ. What counts in a slice is not the item's time x but
+ * u = x - p w: w is the time of everything in the slice, and p is the item's share of the run. So slices in which the
  * whole program got less of the processor do not count as noise of the item. Samples that follow each other are alike
  * (a function that lasts 50 ms gives 50 equal samples), so the error cannot be computed from the number of samples. A
- * program has phases, so blocks differ by design, and the error cannot be computed from how much blocks differ from
+ * program has phases, so slices differ by design, and the error cannot be computed from how much slices differ from
  * their mean either. Therefore neighbours are compared (Allan's variance):
  *
- *     u of blocks     5 4 6 5 4 1 2 1 1 2        each differs from the next by 1 or 2, and once by 3 where a phase ends
+ *     u of slices     5 4 6 5 4 1 2 1 1 2        each differs from the next by 1 or 2, and once by 3 where a phase ends
  *
- * Each neighbour is as long as a MEASURE_PARTS th of the run. Blocks are shorter, so there are more pairs of
+ * Each neighbour is as long as a MEASURE_PARTS th of the run. Slices are shorter, so there are more pairs of
  * neighbours, which overlap, and the estimate is better. */
 #ifndef PYREEL_FORMATS_COMPARE_MEASURE_H
 #define PYREEL_FORMATS_COMPARE_MEASURE_H
