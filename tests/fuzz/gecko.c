@@ -4,7 +4,7 @@
 int gecko_main(int argc, char **argv);
 
 #define main gecko_main
-#include "convert/to_gecko.c"
+#include "convert/gecko/to_gecko.c"
 #undef main
 
 #include "tests/fuzz/fuzz.h"

@@ -50,8 +50,9 @@ ROOMS = {
     "convert/viewer": ("formats/gecko", *MODEL),
     "convert/sharing": ("convert/viewer", *MODEL),
     "convert/info": ("convert", *MODEL),
-    "convert": ("convert/fleets", "convert/filters", "convert/sharing", "convert/viewer", "formats/collapsed", "formats/frames", "formats/gecko", "formats/pprof",
-                "formats/sources", "formats/stream", "formats/tachyon", *MODEL),
+    "convert/gecko": ("convert/filters", "convert/sharing", "convert/viewer", "convert", "formats/gecko", *MODEL),
+    "convert": ("convert/fleets", "convert/filters", "formats/collapsed", "formats/frames", "formats/pprof", "formats/stream",
+                "formats/tachyon", *MODEL),
 }
 TESTS = "tests"  # see all rooms
 GENERATED = {"profile.pb-c.h": "formats/pprof"}  # by protoc, for one room
