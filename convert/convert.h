@@ -15,6 +15,7 @@
 #include "convert/filters/cpu_owner.h"
 #include "convert/filters/mode_filter.h"
 #include "convert/filters/selection.h"
+#include "convert/frame_options.h"
 #include "formats/base/arguments.h"
 #include "formats/base/output.h"
 #include "formats/model/outline.h"
@@ -35,7 +36,8 @@ struct settings {
     enum frame_detail detail;
     bool opcodes; /* show instructions */
     enum kept_mode mode;
-    bool no_idle;  /* leave out samples of threads that did not run */
+    bool no_idle; /* leave out samples of threads that did not run */
+    struct frame_options frames;
     char *filters; /* the options that leave out samples, as they were given; NULL: none */
     void *wanted;  /* what the converter's own options say: a struct of the converter */
 };
@@ -47,7 +49,8 @@ enum option_set {
     TAKES_OPCODES = 1 << 2,
     TAKES_SELECTION = 1 << 3,
     TAKES_NO_IDLE = 1 << 4,
-    FILTERS_SAMPLES = 1 << 16, /* every converter takes them: options of one converter that leave out samples */
+    TAKES_FRAMES = 1 << 5, /* which frames are shown, see frame_options.h; ... */
+    TAKES_FOCUS = 1 << 6,  /* ... the one of these options that leaves out samples */
 };
 
 /* How a converter treats several recordings. */

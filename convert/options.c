@@ -55,8 +55,8 @@ static const struct argument last_rows[] = {
 
 static struct arguments arguments_of(const struct converter *converter)
 {
-    return (struct arguments){ .tables = { first_rows, converter->options, last_rows },
-                               .sets = converter->takes | FILTERS_SAMPLES };
+    return (struct arguments){ .tables = { first_rows, frame_options_rows, converter->options, last_rows },
+                               .sets = converter->takes };
 }
 
 static void print_help(const struct converter *converter)
@@ -89,6 +89,8 @@ static bool apply(struct settings *settings, const struct converter *converter, 
     struct selection *selection = &settings->selection;
     if (number >= OPTION_OWN)
         return converter->apply(settings, number, optarg);
+    if (number >= OPTION_FRAMES)
+        return frame_options_apply(&settings->frames, number, optarg);
     switch ((enum option_number)number) {
     case OPTION_OUTPUT:
         settings->output = optarg;
@@ -139,7 +141,7 @@ static bool apply(struct settings *settings, const struct converter *converter, 
 }
 
 /* Options that leave out samples, and may leave none. */
-#define FILTERS (TAKES_SELECTION | TAKES_MODE | TAKES_NO_IDLE | FILTERS_SAMPLES)
+#define FILTERS (TAKES_SELECTION | TAKES_MODE | TAKES_NO_IDLE | TAKES_FOCUS)
 
 /* Adds an option to the options that leave out samples. */
 static void note_filter(struct settings *settings, const struct argument *row)
@@ -160,6 +162,8 @@ static const char *problem_of(const struct settings *settings, const struct conv
     if ((selection->to_ns && selection->to_ns <= selection->from_ns) ||
         (selection->to_share > 0 && selection->to_share <= selection->from_share))
         return "--to must be later than --from";
+    if (settings->frames.problem.text[0])
+        return settings->frames.problem.text;
     const char *own = converter->problem ? converter->problem(settings) : NULL;
     if (own)
         return own;
@@ -182,6 +186,7 @@ void options_free(struct settings *settings, const struct converter *converter)
     if (settings->wanted && converter->forget)
         converter->forget(settings->wanted);
     free(settings->wanted);
+    frame_options_free(&settings->frames);
     free(settings->filters);
 }
 

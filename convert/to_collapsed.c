@@ -16,11 +16,6 @@ enum own_option {
     OPTION_ROOTS,
     OPTION_IDS,
     OPTION_NO_THREADS,
-    OPTION_HIDE,
-    OPTION_FOCUS,
-    OPTION_FOLD,
-    OPTION_NO_GC,
-    OPTION_NO_NATIVE,
     OPTION_SORT,
     OPTION_STYLE,
     OPTION_FULL_PATHS,
@@ -33,11 +28,6 @@ static const struct argument options[] = {
       "thread,task; or with none" },
     { OPTION_IDS, 0, "ids", NULL, 0, "put numbers into root frames: MainThread (4313)" },
     { OPTION_NO_THREADS, 0, "no-threads", NULL, 0, "merge all threads and asyncio tasks" },
-    { OPTION_HIDE, 0, "hide", "RE", 0, "drop frames that match the regular expression RE" },
-    { OPTION_FOCUS, 0, "focus", "RE", FILTERS_SAMPLES, "keep only stacks with a frame that matches RE" },
-    { OPTION_FOLD, 0, "fold", "KIND", 0, "fold stdlib,site-packages,import frames into one" },
-    { OPTION_NO_GC, 0, "no-gc", NULL, 0, "drop <GC> frames" },
-    { OPTION_NO_NATIVE, 0, "no-native", NULL, 0, "drop <native> frames" },
     { OPTION_SORT, 0, "sort", "ORDER", 0, "sort lines by stack|count (stack)" },
     { OPTION_STYLE, 0, "style", "STYLE", 0, "write lines as pyreel|tachyon does (pyreel)" },
     { OPTION_FULL_PATHS, 0, "full-paths", NULL, 0, "print file names unshortened" },
@@ -47,8 +37,7 @@ static const struct argument options[] = {
 /* The values of this program's own options. */
 struct wanted {
     struct collapsed_style style;
-    bool sorts;           /* --sort was given */
-    struct fault problem; /* the first expression that is none */
+    bool sorts; /* --sort was given */
 };
 
 /* Sets *flag to whether `value` is `yes`. False when `value` is neither `yes` nor `no`. */
@@ -58,19 +47,10 @@ static bool choose(const char *value, const char *no, const char *yes, bool *fla
     return *flag || strcmp(value, no) == 0;
 }
 
-static bool add_pattern(struct wanted *wanted, struct patterns *patterns, const char *option, const char *expression)
-{
-    struct fault reason = { 0 };
-    if (!patterns_add(patterns, expression, &reason))
-        fault(&wanted->problem, "--%s '%s' is no regular expression: %s", option, expression, reason.text);
-    return true;
-}
-
 static bool apply(struct settings *settings, int number, const char *value)
 {
     struct wanted *wanted = settings->wanted;
     struct collapsed_style *style = &wanted->style;
-    struct frame_filter *filter = &style->filter;
     switch ((enum own_option)number) {
     case OPTION_WEIGHT:
         return collapsed_weight_named(value, &style->weight);
@@ -80,16 +60,6 @@ static bool apply(struct settings *settings, int number, const char *value)
         return style->ids = true;
     case OPTION_NO_THREADS:
         return style->no_threads = true;
-    case OPTION_HIDE:
-        return add_pattern(wanted, &filter->hide, "hide", value);
-    case OPTION_FOCUS:
-        return add_pattern(wanted, &filter->focus, "focus", value);
-    case OPTION_FOLD:
-        return frame_filter_fold(filter, value);
-    case OPTION_NO_GC:
-        return filter->no_gc = true;
-    case OPTION_NO_NATIVE:
-        return filter->no_native = true;
     case OPTION_SORT:
         wanted->sorts = true;
         return choose(value, "stack", "count", &style->by_count);
@@ -107,18 +77,10 @@ static const char *problem(const struct settings *settings)
     const struct collapsed_style *style = &wanted->style;
     const bool shaped = style->roots != ROOTS_USUAL || style->ids || style->no_threads || style->full_paths ||
                         wanted->sorts || settings->opcodes || settings->detail != DETAIL_LINES;
-    if (wanted->problem.text[0])
-        return wanted->problem.text;
     if (style->tachyon && shaped)
         return "--style tachyon has lines of a fixed form and order; leave out --roots, --ids, --no-threads, "
                "--functions, --columns, --opcodes, --full-paths and --sort";
     return NULL;
-}
-
-static void forget(void *self)
-{
-    struct wanted *wanted = self;
-    frame_filter_free(&wanted->style.filter);
 }
 
 static const struct collapsed_style *style_of(const struct settings *settings)
@@ -197,6 +159,7 @@ static bool finish(void *self, struct fault *why)
     struct collapsed_style style = *style_of(&conversion->settings);
     style.detail = conversion->settings.detail;
     style.opcodes = conversion->settings.opcodes;
+    style.filter = conversion->settings.frames.filter;
     /* Tachyon's own recordings have samples without frames, and pyreel-tachyon gives such samples a frame. */
     style.no_frameless = style.tachyon && conversion->tables.recording.no_end_reason;
     aggregate_sort(&to->aggregate);
@@ -232,13 +195,12 @@ static const struct converter to_collapsed = {
     .binary = false,
     .recognises = recognises,
     .packing = PACKING_NEVER,
-    .takes = TAKES_MODE | TAKES_SELECTION | TAKES_DETAIL | TAKES_OPCODES | TAKES_NO_IDLE,
+    .takes = TAKES_MODE | TAKES_SELECTION | TAKES_DETAIL | TAKES_OPCODES | TAKES_NO_IDLE | TAKES_FRAMES | TAKES_FOCUS,
     .several = SEVERAL_MERGED,
     .options = options,
     .wanted_size = sizeof(struct wanted),
     .apply = apply,
     .problem = problem,
-    .forget = forget,
     .runs = true,
     .places_cpu = true,
     .needs_status = needs_status,

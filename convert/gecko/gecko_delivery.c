@@ -76,8 +76,8 @@ static bool send_file(const struct to_gecko *to, const char *path, struct fault 
     uint32_t lines[GECKO_SELECTED_MOST];
     const struct link_profile profile = link_profile_of(to, lines);
     const struct share_wishes wishes = gecko_options_wishes(&to->conversion->settings);
-    const struct gecko_embedded *embedded = gecko_embedded(to->gecko);
-    const struct disclosed_sources sources = { .count = embedded->files[SOURCE_READ],
+    const struct embedded_files *embedded = gecko_embedded(to->gecko);
+    const struct disclosed_sources sources = { .count = embedded->count[SOURCE_READ],
                                                .example = embedded->first[SOURCE_READ] };
     return check_sharing(to, why) && share_file(&wishes, &to->conversion->tables, sources, path, &profile, why);
 }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "convert/gecko/gecko_told.h"
 
-#include "formats/base/utf8.h"
-
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -46,33 +44,13 @@ static void tell_of_weights(const struct to_gecko *to)
                         "so: each sample counts as one\n");
 }
 
-/* Says which source files are not in the profile, and why. */
-static void report_sources(const struct to_gecko *to)
-{
-    static const char *const reasons[SOURCE_OUTCOMES] = {
-        [SOURCE_ABSENT] = "not found: --path-map FROM=TO says where they are",
-        [SOURCE_FOREIGN] = "no regular file of Python source in UTF-8, or in the encoding that the file names",
-        [SOURCE_LARGE] = "too large for the profile",
-        [SOURCE_CHANGED] = "not what was recorded: changed since then",
-    };
-    const struct gecko_embedded *embedded = gecko_embedded(to->gecko);
-    for (size_t i = 0; i < SOURCE_OUTCOMES; i++) {
-        if (!reasons[i] || embedded->files[i] == 0)
-            continue;
-        fprintf(stderr, "%s: warning: %zu source file%s left out (%s): ", to->conversion->converter->name,
-                embedded->files[i], embedded->files[i] > 1 ? "s" : "", reasons[i]);
-        utf8_print(stderr, embedded->first[i]);
-        fprintf(stderr, "%s\n", embedded->files[i] > 1 ? ", ..." : "");
-    }
-}
-
 void gecko_told_content(const struct to_gecko *to)
 {
     tell_of_thinning(to);
     tell_of_weights(to);
     if (to->wanted->style.compare)
         tell_of_comparison(to);
-    report_sources(to);
+    embedding_warn(stderr, to->conversion->converter->name, gecko_embedded(to->gecko));
 }
 
 /* ---- size ---- */

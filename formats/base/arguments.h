@@ -11,13 +11,13 @@ struct argument {
     int number;        /* identifies the option; not 0 */
     char letter;       /* short name; 0: the option has none */
     const char *name;  /* long name */
-    const char *value; /* name of the option's value in the help; NULL: the option takes no value. [=NAME]: the value may
-                        * be left out, and is NULL then */
+    const char *value; /* name of the option's value in the help; NULL: the option takes no value. [=NAME]: the value
+                        * may be left out, and is NULL then */
     unsigned set; /* the sets of options to which this option belongs, one bit each; 0: all programs have the option */
     const char *help; /* lines; of an option with a value: also which values the option accepts, with an example */
 };
 
-#define ARGUMENT_TABLES 3
+#define ARGUMENT_TABLES 4
 
 /* A program's tables, in the order of the help, and the sets of options that the program takes. Each table ends in a
  * row of zeros; a table may be NULL. */

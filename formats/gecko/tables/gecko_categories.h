@@ -8,6 +8,7 @@
 
 #include "formats/base/json.h"
 #include "formats/base/text.h"
+#include "formats/frames/code_kind.h"
 #include "formats/intern/intern.h"
 
 #include <stddef.h>
@@ -15,19 +16,19 @@
 
 struct gecko;
 
-/* Rows of meta.categories. */
+/* Rows of meta.categories: the kinds of code, and instructions. */
 enum gecko_category {
-    CATEGORY_OTHER,
-    CATEGORY_PROGRAM,     /* your code */
-    CATEGORY_PACKAGE,     /* installed packages */
-    CATEGORY_LIBRARY,     /* the standard library */
-    CATEGORY_IMPORT,      /* the import machinery */
-    CATEGORY_NATIVE,      /* C code between Python frames */
-    CATEGORY_GC,          /* garbage collection */
-    CATEGORY_ASYNCIO,     /* asyncio's own code, and the frames of tasks */
-    CATEGORY_WAITING,     /* waiting for the lock */
-    CATEGORY_IDLE,        /* waiting for anything else */
-    CATEGORY_INSTRUCTION, /* exists only when instructions are frames */
+    CATEGORY_OTHER = CODE_OTHER,
+    CATEGORY_PROGRAM = CODE_PROGRAM,
+    CATEGORY_PACKAGE = CODE_PACKAGE,
+    CATEGORY_LIBRARY = CODE_LIBRARY,
+    CATEGORY_IMPORT = CODE_IMPORT,
+    CATEGORY_NATIVE = CODE_NATIVE,
+    CATEGORY_GC = CODE_GC,
+    CATEGORY_ASYNCIO = CODE_ASYNCIO,
+    CATEGORY_WAITING = CODE_WAITING,
+    CATEGORY_IDLE = CODE_IDLE,
+    CATEGORY_INSTRUCTION = CODE_KINDS, /* exists only when instructions are frames */
     CATEGORIES
 };
 
@@ -38,9 +39,6 @@ struct gecko_categories {
 
 /* The category of a function of the tables. */
 enum gecko_category gecko_categories_of(const struct gecko *gecko, uint32_t function);
-
-/* The category of the code in a file. */
-enum gecko_category gecko_categories_of_file(struct text file);
 
 /* The number of a subcategory; adds the subcategory if absent. Returns 0, "Other", when the category has as many as the
  * viewer takes. */

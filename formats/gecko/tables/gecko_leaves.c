@@ -2,24 +2,21 @@
 #include "formats/gecko/tables/gecko_leaves.h"
 
 #include "formats/base/alloc.h"
+#include "formats/frames/waiting.h"
 #include "formats/gecko/gecko_internal.h"
-#include "formats/model/attribute.h"
 
 #include <stdlib.h>
 
-/* The kind of a sample's leaf. Nobody knows whether a thread without a status ran. A thread that is in another
- * interpreter waits in this one. A thread that holds the lock is never idle: all others wait for it, so the viewer must
- * not hide it. */
 static enum gecko_leaf_kind kind_of(const struct gecko *gecko, const struct sample *sample)
 {
-    if (attribute_is(sample->status, ATTRIBUTE_ELSEWHERE))
+    switch (waiting_of(sample->status)) {
+    case WAITS_IDLE:
         return LEAF_IDLE;
-    if (attribute_is(sample->status, ATTRIBUTE_GIL_WAIT))
+    case WAITS_FOR_LOCK:
         return LEAF_WAITING;
-    if (attribute_known(sample->status, ATTRIBUTE_CPU) && !attribute_is(sample->status, ATTRIBUTE_CPU) &&
-        !attribute_is(sample->status, ATTRIBUTE_GIL))
-        return LEAF_IDLE;
-    return gecko_opcodes_has_frame(gecko, sample->stack) ? LEAF_INSTRUCTION : LEAF_NONE;
+    default:
+        return gecko_opcodes_has_frame(gecko, sample->stack) ? LEAF_INSTRUCTION : LEAF_NONE;
+    }
 }
 
 /* Notes a pair of stack and leaf. A code has no room for more stacks than 2^30, which would fill 30 GB. */
@@ -98,9 +95,9 @@ void gecko_leaves_settle(struct gecko *gecko)
     if (has_empty_stack(gecko))
         add_label(gecko, LEAF_NONE, 0, CATEGORY_OTHER); /* string 0 is its name */
     if (used & 1u << LEAF_IDLE)
-        add_label(gecko, LEAF_IDLE, gecko_tables_string(gecko, TEXT("[idle]")), CATEGORY_IDLE);
+        add_label(gecko, LEAF_IDLE, gecko_tables_string(gecko, TEXT(IDLE_FRAME)), CATEGORY_IDLE);
     if (used & 1u << LEAF_WAITING)
-        add_label(gecko, LEAF_WAITING, gecko_tables_string(gecko, TEXT("[waiting for GIL]")), CATEGORY_WAITING);
+        add_label(gecko, LEAF_WAITING, gecko_tables_string(gecko, TEXT(WAITING_FRAME)), CATEGORY_WAITING);
     gecko_opcodes_settle(gecko);
 }
 

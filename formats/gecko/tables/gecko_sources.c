@@ -130,7 +130,7 @@ static void add_source(struct gecko *gecko, uint32_t file)
     sources->by_file[file] = intern_pairs_number(&sources->by_name, (uint32_t)name, 0, &added);
     if (!added)
         return;
-    const enum gecko_category category = gecko_categories_of_file(path);
+    const enum gecko_category category = (enum gecko_category)code_kind_of_file(path);
     const struct text resource = resource_name(sources, path);
     sources->rows = alloc_grow(sources->rows, &sources->room, sources->count + 1, sizeof(*sources->rows));
     sources->rows[sources->count] = (struct gecko_source){ .file = file,

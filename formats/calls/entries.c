@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT */
+#include "formats/calls/entries.h"
+
+#include "formats/base/alloc.h"
+#include "formats/base/output.h"
+#include "formats/model/task_frame.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- texts ---- */
+
+static void put(struct bytes *to, struct text text)
+{
+    put_bytes(to, text.bytes, text.size);
+}
+
+static void put_line(struct bytes *to, uint32_t line)
+{
+    to->size += output_put_digits(bytes_reserve(to, DIGITS_MOST), line);
+}
+
+static struct text key_text(const struct entries *entries)
+{
+    return (struct text){ (const char *)entries->key.at, entries->key.size };
+}
+
+/* A text that the entries own. */
+static struct text keep(struct entries *entries, struct text text)
+{
+    bool added;
+    if (text.size == 0)
+        return (struct text){ "", 0 };
+    const uint32_t number = intern_number(&entries->names, text.bytes, text.size, &added);
+    return entries->names.texts[number];
+}
+
+/* ---- codes ---- */
+
+/* The number of the code that has the name, the file and the line of `code`. */
+static uint32_t code_number(struct entries *entries, const struct code *code)
+{
+    struct bytes *key = &entries->key;
+    bool added;
+    key->size = 0;
+    put_text(key, code->name);
+    put_text(key, code->file);
+    put_number(key, code->line);
+    const uint32_t number = intern_number(&entries->codes_by_key, (const char *)key->at, key->size, &added);
+    if (!added)
+        return number;
+    entries->codes = alloc_grow(entries->codes, &entries->codes_room, (size_t)number + 1, sizeof(*entries->codes));
+    entries->codes[number] = *code;
+    entries->codes_count = (size_t)number + 1;
+    return number;
+}
+
+static struct text shown_file(const struct entries *entries, struct text path)
+{
+    return entries->style.full_paths ? path : paths_shorten(&entries->paths, path);
+}
+
+static struct text module_name(struct entries *entries, struct text path)
+{
+    entries->key.size = 0;
+    paths_put_module(&entries->key, &entries->paths, path);
+    return keep(entries, key_text(entries));
+}
+
+static struct text or_unknown(struct text name)
+{
+    return name.size ? name : TEXT("<unknown>");
+}
+
+/* The code of a function of the tables. A function without a file, such as <GC>, is its own file and module. */
+static uint32_t code_of_function(struct entries *entries, uint32_t function)
+{
+    const struct tables *tables = entries->tables;
+    const struct text name = tables_function_name(tables, function), path = tables_function_file(tables, function);
+    struct code code = { .path = path, .kind = code_kind_of(tables, function) };
+    if (path.size == 0) {
+        code.name = or_unknown(entries->style.ids ? name : task_frame_merged(name));
+        return code_number(entries, &code);
+    }
+    switch (entries->style.kind) {
+    case ENTRY_FUNCTION:
+    case ENTRY_LINE:
+        code.name = or_unknown(name);
+        code.file = shown_file(entries, path);
+        code.line = tables->functions[function].first_line;
+        break;
+    case ENTRY_FILE:
+        code.name = shown_file(entries, path);
+        break;
+    case ENTRY_MODULE:
+        code.name = or_unknown(module_name(entries, path));
+        break;
+    }
+    return code_number(entries, &code);
+}
+
+/* ---- entries ---- */
+
+/* Puts the text of a frame: work (app.py:12), <GC>, app.py. */
+static void put_shown(struct bytes *to, const struct code *code, uint32_t line)
+{
+    put(to, code->name);
+    if (code->file.size == 0)
+        return;
+    put(to, TEXT(" ("));
+    put(to, code->file);
+    if (line) {
+        put(to, TEXT(":"));
+        put_line(to, line);
+    }
+    put(to, TEXT(")"));
+}
+
+/* The entry of a line of a code. What the filter looks at ends with the first 0; behind it the key tells apart what
+ * looks the same. */
+static uint32_t entry_number(struct entries *entries, uint32_t code, uint32_t line)
+{
+    struct bytes *key = &entries->key;
+    bool added;
+    key->size = 0;
+    put_shown(key, &entries->codes[code], line);
+    put_bytes(key, "", 1);
+    put_number(key, code);
+    const uint32_t number = intern_number(&entries->texts, (const char *)key->at, key->size, &added);
+    if (!added)
+        return number;
+    entries->rows = alloc_grow(entries->rows, &entries->room, (size_t)number + 1, sizeof(*entries->rows));
+    entries->rows[number] = (struct entry){ code, line };
+    entries->count = (size_t)number + 1;
+    return number;
+}
+
+static uint32_t label_entry(struct entries *entries, struct text name, enum code_kind kind)
+{
+    const struct code code = { .name = name, .kind = kind };
+    return entry_number(entries, code_number(entries, &code), 0);
+}
+
+static uint32_t opcode_entry(struct entries *entries, const struct frame *frame)
+{
+    struct bytes *key = &entries->key;
+    if (!entries->style.opcodes || !frame->instruction)
+        return 0;
+    key->size = 0;
+    put(key, TEXT("["));
+    put(key, tables_string(entries->tables, frame->instruction));
+    put(key, TEXT("]"));
+    return label_entry(entries, keep(entries, key_text(entries)), CODE_OTHER);
+}
+
+static void find_frames(struct entries *entries)
+{
+    const struct tables *tables = entries->tables;
+    const bool lines = entries->style.kind == ENTRY_LINE;
+    uint32_t *codes = alloc_zeroed(tables->functions_count + 1, sizeof(*codes));
+    for (size_t i = 1; i < tables->frames_count; i++) {
+        const struct frame *frame = &tables->frames[i];
+        if (!frame->number)
+            continue;
+        if (!codes[frame->function])
+            codes[frame->function] = code_of_function(entries, frame->function);
+        const bool has_file = tables->functions[frame->function].file != 0;
+        entries->labels[i] = entry_number(entries, codes[frame->function], lines && has_file ? frame->line : 0);
+        entries->opcodes[i] = opcode_entry(entries, frame);
+    }
+    free(codes);
+}
+
+/* The filter adds the texts of folded frames: <stdlib>. */
+static void add_folds(struct entries *entries)
+{
+    static const struct {
+        const char *name;
+        enum code_kind kind;
+    } folds[] = { { "<import>", CODE_IMPORT }, { "<stdlib>", CODE_LIBRARY }, { "<site-packages>", CODE_PACKAGE } };
+    for (uint32_t number = (uint32_t)entries->count; number <= entries->texts.count; number++) {
+        const struct text name = entries->texts.texts[number];
+        struct code code = { .name = name };
+        for (size_t i = 0; i < countof(folds); i++)
+            if (text_equal(text_of(folds[i].name), name))
+                code.kind = folds[i].kind;
+        entries->rows = alloc_grow(entries->rows, &entries->room, (size_t)number + 1, sizeof(*entries->rows));
+        entries->rows[number] = (struct entry){ code_number(entries, &code), 0 };
+        entries->count = (size_t)number + 1;
+    }
+}
+
+static void filter_frames(struct entries *entries)
+{
+    if (entries->style.filter)
+        entries->left_out = frame_filter_apply(entries->style.filter, entries->tables, &entries->texts,
+                                               entries->labels);
+    add_folds(entries);
+}
+
+void entries_find(struct entries *entries, const struct tables *tables, const struct entries_style *style)
+{
+    *entries = (struct entries){ .tables = tables, .style = *style };
+    paths_find(&entries->paths, tables);
+    entries->labels = alloc_zeroed(tables->frames_count + 1, sizeof(*entries->labels));
+    entries->opcodes = alloc_zeroed(tables->frames_count + 1, sizeof(*entries->opcodes));
+    entries->labels[0] = label_entry(entries, TEXT(NO_PYTHON_FRAMES), CODE_OTHER);
+    find_frames(entries);
+    filter_frames(entries);
+    entries->hidden = label_entry(entries, TEXT(HIDDEN_FRAMES), CODE_OTHER);
+    if (!style->waits)
+        return;
+    entries->waits[WAITS_IDLE] = label_entry(entries, TEXT(IDLE_FRAME), CODE_IDLE);
+    entries->waits[WAITS_FOR_LOCK] = label_entry(entries, TEXT(WAITING_FRAME), CODE_WAITING);
+}
+
+void entries_free(struct entries *entries)
+{
+    free(entries->codes);
+    free(entries->rows);
+    free(entries->labels);
+    free(entries->opcodes);
+    free(entries->left_out);
+    intern_free(&entries->codes_by_key);
+    intern_free(&entries->texts);
+    intern_free(&entries->names);
+    paths_free(&entries->paths);
+    bytes_free(&entries->key);
+    *entries = (struct entries){ 0 };
+}
