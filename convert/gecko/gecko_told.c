@@ -28,7 +28,7 @@ static void tell_of_comparison(const struct to_gecko *to)
     if (!to->conversion->settings.quiet)
         fprintf(stderr, "%s: compared by %s: each second of %s counts %.4g, each of %s counts 1\n", name,
                 compared.by_work ? "work" : "time", compared.base, -compared.factor, compared.new);
-    if (compared.base_python != compared.new_python)
+    if (compared.pythons_differ)
         fprintf(stderr, "%s: warning: BASE ran with Python %s and NEW with Python %s\n", name,
                 event_python_version_text(base, compared.base_python),
                 event_python_version_text(new, compared.new_python));

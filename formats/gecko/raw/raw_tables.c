@@ -52,8 +52,8 @@ static bool ends_in_number(struct text file)
     return digits > 0 && digits < file.size && file.bytes[file.size - 1 - digits] == ':';
 }
 
-/* Appends the name of a file. Readers take a blank with a parenthesis for the end of the function, so in a file name the
- * blank becomes one that looks the same: "/home/u/app (1)/main.py". */
+/* Appends the name of a file. Readers take a blank with a parenthesis for the end of the function, so in a file name
+ * the blank becomes one that looks the same: "/home/u/app (1)/main.py". */
 static void append_file(struct bytes *bytes, struct text file)
 {
     for (size_t i = 0; i < file.size; i++) {
