@@ -36,6 +36,7 @@ ROOMS = {
     "formats/gecko/raw": ("formats/gecko", *MODEL),
     "formats/gecko/tables": ("formats/gecko", "formats/frames", "formats/sources", *MODEL),
     "formats/pprof": MODEL,
+    "formats/speedscope": ("formats/calls", "formats/frames", *MODEL),
     "formats/tachyon": ("formats/cpython", *MODEL),
     "record/process": MODEL,
     "record/emit": MODEL,
@@ -52,7 +53,7 @@ ROOMS = {
     "convert/sharing": ("convert/viewer", *MODEL),
     "convert/info": ("convert", *MODEL),
     "convert": ("convert/fleets", "convert/filters", "convert/sharing", "convert/viewer", "formats/collapsed", "formats/frames", "formats/gecko", "formats/pprof",
-                "formats/sources", "formats/stream", "formats/tachyon", *MODEL),
+                "formats/sources", "formats/speedscope", "formats/stream", "formats/tachyon", *MODEL),
 }
 TESTS = "tests"  # see all rooms
 GENERATED = {"profile.pb-c.h": "formats/pprof"}  # by protoc, for one room
