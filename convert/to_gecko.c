@@ -6,7 +6,6 @@
 #include "convert/viewer/show.h"
 #include "convert/viewer/spot.h"
 #include "formats/base/alloc.h"
-#include "formats/base/utf8.h"
 #include "formats/gecko/gecko.h"
 #include "formats/model/aggregate.h"
 
@@ -495,26 +494,6 @@ static void tell_of_weights(const struct to_gecko *to)
                         "so: each sample counts as one\n");
 }
 
-/* Says which source files are not in the profile, and why. */
-static void report_sources(const struct to_gecko *to)
-{
-    static const char *const reasons[SOURCE_OUTCOMES] = {
-        [SOURCE_ABSENT] = "not found: --path-map FROM=TO says where they are",
-        [SOURCE_FOREIGN] = "no regular file of Python source in UTF-8, or in the encoding that the file names",
-        [SOURCE_LARGE] = "too large for the profile",
-        [SOURCE_CHANGED] = "not what was recorded: changed since then",
-    };
-    const struct gecko_embedded *embedded = gecko_embedded(to->gecko);
-    for (size_t i = 0; i < SOURCE_OUTCOMES; i++) {
-        if (!reasons[i] || embedded->files[i] == 0)
-            continue;
-        fprintf(stderr, "%s: warning: %zu source file%s left out (%s): ", to->conversion->converter->name,
-                embedded->files[i], embedded->files[i] > 1 ? "s" : "", reasons[i]);
-        utf8_print(stderr, embedded->first[i]);
-        fprintf(stderr, "%s\n", embedded->files[i] > 1 ? ", ..." : "");
-    }
-}
-
 static bool finish(void *self, struct fault *why)
 {
     struct to_gecko *to = self;
@@ -530,7 +509,7 @@ static bool finish(void *self, struct fault *why)
         tell_of_weights(to);
         if (to->wanted->style.compare)
             tell_of_comparison(to);
-        report_sources(to);
+        embedding_warn(stderr, to->conversion->converter->name, gecko_embedded(to->gecko));
     }
     return good;
 }
@@ -573,8 +552,8 @@ static bool send_file(const struct to_gecko *to, const char *path, struct fault 
     uint32_t lines[GECKO_SELECTED_MOST];
     const struct link_profile profile = link_profile_of(to, lines);
     const struct share_wishes wishes = wishes_of(&to->conversion->settings);
-    const struct gecko_embedded *embedded = gecko_embedded(to->gecko);
-    const struct disclosed_sources sources = { .count = embedded->files[SOURCE_READ],
+    const struct embedded_files *embedded = gecko_embedded(to->gecko);
+    const struct disclosed_sources sources = { .count = embedded->count[SOURCE_READ],
                                                .example = embedded->first[SOURCE_READ] };
     return check_sharing(to, why) && share_file(&wishes, &to->conversion->tables, sources, path, &profile, why);
 }

@@ -10,6 +10,7 @@
 #include "formats/base/alloc.h"
 #include "formats/base/utf8.h"
 #include "formats/model/exactness.h"
+#include "formats/terminal/printable.h"
 
 #include <inttypes.h>
 #include <jansson.h>
@@ -284,7 +285,7 @@ static void print_json(struct output *to, json_t *all)
 static void print_line(struct output *to, const char *label, struct text text)
 {
     output_format(to, "%-11s ", label);
-    output_text(to, text);
+    printable_write(to, text);
     output_string(to, "\n");
 }
 
@@ -320,7 +321,7 @@ static void print_processes(struct output *to, const struct tables *tables)
             output_format(to, " to %.3f s", info_seconds(row->end_ns));
         print_memory(to, &row->measures);
         output_string(to, ": ");
-        output_text(to, row->process.command);
+        printable_write(to, row->process.command);
         output_string(to, "\n");
     }
 }
@@ -346,11 +347,11 @@ static void print_program(struct output *to, const struct info *info)
     if (tables->processes_count > 2)
         print_processes(to, tables);
     output_format(to, "%-11s %s on ", "recorded", event_date_text(started, recording->start_unix_ns));
-    output_text(to, recording->host);
+    printable_write(to, recording->host);
     output_string(to, ", ");
-    output_text(to, recording->machine);
+    printable_write(to, recording->machine);
     output_string(to, ", pyreel ");
-    output_text(to, recording->pyreel_version);
+    printable_write(to, recording->pyreel_version);
     output_string(to, "\n");
 }
 
@@ -438,7 +439,7 @@ static void print_totals(struct output *to, const struct info *info)
     print_part(to, &info->conversion->settings.selection);
     output_format(to, "%-11s %.3f s at %g Hz, mode ", "duration", info_seconds(tables_duration_ns(tables)),
                   1e9 / (double)tables->recording.interval_ns);
-    output_text(to, tables->recording.mode);
+    printable_write(to, tables->recording.mode);
     output_format(to,
                   "\n%-11s %" PRIu64 " in %" PRIu64 " ticks; %" PRIu64 " ticks missed, %" PRIu64 " samples failed\n",
                   "samples", tables->samples, tables->ticks, tables->missed, tables->failed);

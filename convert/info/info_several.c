@@ -6,6 +6,7 @@
 #include "convert/loss.h"
 #include "formats/base/alloc.h"
 #include "formats/base/utf8.h"
+#include "formats/terminal/printable.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -148,7 +149,7 @@ static void print_row(struct output *to, const struct info_row *row, int width)
 {
     output_format(to, "%-*s  ", width, row->path);
     if (!is_shown(row)) {
-        output_text(to, row->reason);
+        printable_write(to, row->reason);
         output_string(to, "\n");
         return;
     }

@@ -4,6 +4,7 @@
 #include "convert/info/info_json.h"
 #include "formats/base/alloc.h"
 #include "formats/model/task_owner.h"
+#include "formats/terminal/printable.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -68,10 +69,10 @@ static void print_task(struct output *to, const struct tables *tables, const str
     else
         output_format(to, " %8s", "");
     output_format(to, " %10" PRIu64 "  ", row->samples);
-    output_text(to, row->task.name);
+    printable_write(to, row->task.name);
     if (thread) {
         output_string(to, " in ");
-        output_text(to, task_owner_name(owners, tables, row->thread));
+        printable_write(to, task_owner_name(owners, tables, row->thread));
     }
     output_string(to, "\n");
 }

@@ -3,6 +3,7 @@
 
 #include "convert/info/info_json.h"
 #include "formats/base/alloc.h"
+#include "formats/terminal/printable.h"
 
 #include <inttypes.h>
 
@@ -102,7 +103,7 @@ static void print_thread(struct output *to, const struct tables *tables, size_t 
         output_format(to, "%9.3f  ", info_seconds(row->end_ns));
     else
         output_format(to, "%9s  ", "");
-    output_text(to, tables_thread_name(tables, (uint32_t)number));
+    printable_write(to, tables_thread_name(tables, (uint32_t)number));
     if (row->thread.interpreter)
         output_format(to, " (interpreter %" PRIu64 ")", row->thread.interpreter);
     output_string(to, "\n");

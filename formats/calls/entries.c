@@ -31,7 +31,8 @@ static struct text keep(struct entries *entries, struct text text)
     bool added;
     if (text.size == 0)
         return (struct text){ "", 0 };
-    return entries->names.texts[intern_number(&entries->names, text.bytes, text.size, &added)];
+    const uint32_t number = intern_number(&entries->names, text.bytes, text.size, &added);
+    return entries->names.texts[number];
 }
 
 /* ---- codes ---- */

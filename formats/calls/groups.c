@@ -23,7 +23,10 @@ static struct text keep(struct search *search, struct text text)
 {
     bool added;
     struct intern *texts = &search->groups->texts;
-    return text.size ? texts->texts[intern_number(texts, text.bytes, text.size, &added)] : (struct text){ "", 0 };
+    if (text.size == 0)
+        return (struct text){ "", 0 };
+    const uint32_t number = intern_number(texts, text.bytes, text.size, &added);
+    return texts->texts[number];
 }
 
 static struct text keep_scratch(struct search *search)

@@ -234,9 +234,9 @@ bool gecko_loses_weights(const struct gecko *gecko)
     return gecko->style.raw && gecko_weights_are_times(gecko);
 }
 
-const struct gecko_embedded *gecko_embedded(const struct gecko *gecko)
+const struct embedded_files *gecko_embedded(const struct gecko *gecko)
 {
-    return &gecko->embedding.done;
+    return &gecko->embedding.files;
 }
 
 void gecko_drop(struct gecko *gecko)
@@ -261,7 +261,7 @@ void gecko_drop(struct gecko *gecko)
     gecko_counters_free(&gecko->counters);
     intern_free(&gecko->strings);
     gecko_sources_free(&gecko->sources);
-    gecko_embedding_free(&gecko->embedding);
+    embedding_free(&gecko->embedding);
     gecko_lines_free(&gecko->lines);
     gecko_overhead_free(&gecko->overhead);
     gecko_extra_free(&gecko->extra);

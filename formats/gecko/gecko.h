@@ -28,8 +28,7 @@
 #include "formats/base/json.h"
 #include "formats/base/spool.h"
 #include "formats/model/tables.h"
-#include "formats/sources/source_name.h"
-#include "formats/sources/source_text.h"
+#include "formats/sources/embedding.h"
 
 struct gecko;
 
@@ -93,13 +92,6 @@ struct gecko_style {
                       * the locks, so it has no counters of the locks */
 };
 
-/* What became of source files whose text was wanted: their number, by outcome, and the first of them. The texts belong
- * to the tables. */
-struct gecko_embedded {
-    size_t files[SOURCE_OUTCOMES];
-    struct text first[SOURCE_OUTCOMES];
-};
-
 /* Starts a profile that goes to `output`. The caller keeps `tables` and `output`, which must outlive the profile.
  * `output` is not closed. */
 struct gecko *gecko_start(const struct tables *tables, struct output *output, struct gecko_style style);
@@ -137,7 +129,7 @@ size_t gecko_line_of(const struct gecko *gecko, uint32_t thread);
 size_t gecko_selected_threads(const struct gecko *gecko, uint32_t *threads);
 
 /* What became of the source files. Call it after gecko_finish(). */
-const struct gecko_embedded *gecko_embedded(const struct gecko *gecko);
+const struct embedded_files *gecko_embedded(const struct gecko *gecko);
 
 /* The index of the category of the user's own code. */
 unsigned gecko_own_code_category(void);

@@ -117,7 +117,7 @@ struct gecko {
     uint64_t end_ns; /* of the window with which the viewer opens */
     struct gecko_tables rows;
     struct gecko_sources sources;
-    struct gecko_embedding embedding;
+    struct embedding embedding;
     struct intern strings; /* further strings, behind the strings of the tables */
     struct gecko_lines lines;
     uint64_t every;        /* one of so many consecutive samples of a thread stays */

@@ -37,6 +37,7 @@ ROOMS = {
     "formats/gecko/tables": ("formats/gecko", "formats/frames", "formats/sources", *MODEL),
     "formats/pprof": MODEL,
     "formats/speedscope": ("formats/calls", "formats/frames", *MODEL),
+    "formats/terminal": ("formats/base",),
     "formats/tachyon": ("formats/cpython", *MODEL),
     "record/process": MODEL,
     "record/emit": MODEL,
@@ -51,7 +52,7 @@ ROOMS = {
     "convert/fleets": ("convert/filters", "formats/pprof", *MODEL),
     "convert/viewer": ("formats/gecko", *MODEL),
     "convert/sharing": ("convert/viewer", *MODEL),
-    "convert/info": ("convert", *MODEL),
+    "convert/info": ("convert", "formats/terminal", *MODEL),
     "convert": ("convert/fleets", "convert/filters", "convert/sharing", "convert/viewer", "formats/collapsed", "formats/frames", "formats/gecko", "formats/pprof",
                 "formats/sources", "formats/speedscope", "formats/stream", "formats/tachyon", *MODEL),
 }

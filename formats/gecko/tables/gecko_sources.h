@@ -51,20 +51,10 @@ void gecko_sources_free(struct gecko_sources *sources);
  * the machine has no network, and to people who do not have the files. A file of the standard library whose public name
  * says where its text is needs no text here. The viewer leaves all texts out of what it uploads. */
 
-/* What the embedding of texts needs. `= {0}` embeds nothing. */
-struct gecko_embedding {
-    struct gecko_embedded done;
-    size_t program_bytes, package_bytes; /* of embedded texts */
-    struct gecko_line_of *lines;         /* of functions and frames, by source */
-    size_t lines_count, next;            /* `next`: index of the first line of the next source */
-};
-
 /* Collects the lines that the recording names. Call it after gecko_sources_find(). */
 void gecko_embedding_start(struct gecko *gecko);
 
-/* Writes the text of a source, or null. Call it for each source in the order of their rows. */
+/* Writes the text of a source, or null. */
 void gecko_embedding_emit(struct gecko *gecko, size_t source);
-
-void gecko_embedding_free(struct gecko_embedding *embedding);
 
 #endif
