@@ -76,6 +76,14 @@ bool speedscope_take(struct speedscope *speedscope, const struct event *event, s
     return shared->spool.failure.text[0] == '\0' || fault(why, "%s", shared->spool.failure.text);
 }
 
+/* The time of a look that is just behind the start of a selected part may begin before the start. */
+static void settle_thread(struct speedscope_shared *shared, struct speedscope_times *times)
+{
+    speedscope_times_settle(times, &shared->spool, shared->unit_ns);
+    if (times->changes.count && times->first < shared->start)
+        shared->start = times->first;
+}
+
 bool speedscope_settle(struct speedscope *speedscope)
 {
     struct speedscope_shared *shared = &speedscope->shared;
@@ -83,7 +91,7 @@ bool speedscope_settle(struct speedscope *speedscope)
         choose_unit(shared);
     shared->start = shared->tables->recording.from_ns / shared->unit_ns;
     for (size_t i = 0; i < shared->threads_room; i++)
-        speedscope_times_settle(&shared->threads[i].times, &shared->spool, shared->unit_ns);
+        settle_thread(shared, &shared->threads[i].times);
     speedscope_frames_settle(&shared->frames, shared->tables, &speedscope->style);
     speedscope_profiles_find(&speedscope->profiles, shared);
     return speedscope->profiles.count > 0 || shared->frames.views_by_key.count == 0;

@@ -45,10 +45,8 @@ struct speedscope_sizes speedscope_profiles_measure(struct speedscope_shared *sh
     struct speedscope_piece piece;
     uint64_t at = shared->start;
     uint32_t node = 0;
-    speedscope_reader_begin(&reader, frames, &shared->spool, &shared->threads[thread].times);
+    speedscope_reader_begin(&reader, frames, &shared->spool, &shared->threads[thread].times, shared->start);
     for (; speedscope_reader_next(&reader, &piece); at = piece.until, node = piece.node) {
-        if (piece.from > at)
-            sizes.sampled += sample_size(&frames->nodes[0], piece.from - at);
         sizes.sampled += sample_size(&frames->nodes[piece.node], piece.until - piece.from);
         sizes.evented += events_size(frames, node, piece.node, piece.from);
         sizes.shown += piece.node ? piece.until - piece.from : 0;
@@ -233,7 +231,7 @@ static void emit_evented(struct speedscope_shared *shared, uint32_t thread)
     uint64_t at = shared->start;
     uint32_t node = 0;
     emit_open(shared->json, "events", '[');
-    speedscope_reader_begin(&reader, &shared->frames, &shared->spool, &shared->threads[thread].times);
+    speedscope_reader_begin(&reader, &shared->frames, &shared->spool, &shared->threads[thread].times, shared->start);
     for (; speedscope_reader_next(&reader, &piece); at = piece.until, node = piece.node)
         emit_events(shared, node, piece.node, piece.from);
     emit_events(shared, node, 0, at);
@@ -249,26 +247,16 @@ static void emit_stack(struct speedscope_shared *shared, uint32_t node)
     emit_close(shared->json, ']');
 }
 
-static void emit_weight(struct speedscope_shared *shared, uint64_t weight)
-{
-    emit_integer(shared->json, NULL, (int64_t)weight);
-}
-
 /* Writes a column of a sampled profile: the stacks or, with `weights`, their times. A gap is an empty stack. */
 static void emit_column(struct speedscope_shared *shared, uint32_t thread, bool weights)
 {
     struct speedscope_reader reader = { 0 };
     struct speedscope_piece piece;
-    uint64_t at = shared->start;
     emit_open(shared->json, weights ? "weights" : "samples", '[');
-    speedscope_reader_begin(&reader, &shared->frames, &shared->spool, &shared->threads[thread].times);
-    for (; speedscope_reader_next(&reader, &piece); at = piece.until) {
-        if (piece.from > at && weights)
-            emit_weight(shared, piece.from - at);
-        else if (piece.from > at)
-            emit_stack(shared, 0);
+    speedscope_reader_begin(&reader, &shared->frames, &shared->spool, &shared->threads[thread].times, shared->start);
+    while (speedscope_reader_next(&reader, &piece)) {
         if (weights)
-            emit_weight(shared, piece.until - piece.from);
+            emit_integer(shared->json, NULL, (int64_t)(piece.until - piece.from));
         else
             emit_stack(shared, piece.node);
     }

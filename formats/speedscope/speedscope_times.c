@@ -28,12 +28,12 @@ void speedscope_times_settle(struct speedscope_times *times, struct spool *spool
 }
 
 void speedscope_reader_begin(struct speedscope_reader *reader, const struct speedscope_frames *frames,
-                             struct spool *spool, const struct speedscope_times *times)
+                             struct spool *spool, const struct speedscope_times *times, uint64_t start)
 {
     spool_rewind(&reader->spool, spool, &times->changes);
     reader->node_of = frames->node_of;
-    reader->held = (struct speedscope_piece){ 0 };
     reader->over = !spool_next(&reader->spool, &reader->change);
+    reader->held = (struct speedscope_piece){ start, reader->change.time, 0 };
 }
 
 /* Gives the time from one change to the next, which may be empty. */

@@ -15,6 +15,7 @@
 /* `= {0}` has no looks. */
 struct speedscope_times {
     struct spool_column changes; /* the time and the view; view 0: nothing is known */
+    uint64_t first;              /* the time of the first change */
     uint64_t until_ns;           /* the end of the latest look's time */
     uint32_t view;               /* of the latest look */
 };
@@ -40,9 +41,9 @@ struct speedscope_reader {
     bool over;                    /* `change` was the last one */
 };
 
-/* Lets the reader begin at the first piece. */
+/* Lets the reader begin at the first piece, which begins at `start`, not behind the first look. */
 void speedscope_reader_begin(struct speedscope_reader *reader, const struct speedscope_frames *frames,
-                             struct spool *spool, const struct speedscope_times *times);
+                             struct spool *spool, const struct speedscope_times *times, uint64_t start);
 
 /* Gives the next piece. False behind the last one, and on failure: the spool has the reason. */
 bool speedscope_reader_next(struct speedscope_reader *reader, struct speedscope_piece *piece);

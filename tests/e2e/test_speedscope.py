@@ -139,11 +139,14 @@ def texts(file, stack):
 def test_deep_stacks_are_events(python3, program, tmp_path):
     """The deeper the stacks and the smaller the changes, the more of the file is saved by saying only what changes."""
     path = tmp_path / "deep.pyreel"
-    run_record("-o", path, "--", python3, program("deep"), 300, 0.5)
-    _, file = made(path, tmp_path)
+    run_record("-o", path, "--", python3, program("busy_below"), 300, 0.5)
+    out, file = made(path, tmp_path)
     assert [profile["type"] for profile in file["profiles"]] == ["evented"]
-    names = [len(stack) for _, _, stack in speedscope_check.pieces(file["profiles"][0])]
-    assert max(names) > 300
+    assert max(len(stack) for _, _, stack in speedscope_check.pieces(file["profiles"][0])) > 300
+    (shown,) = imported(out)["profiles"]
+    assert shown["total"] == file["profiles"][0]["endValue"]
+    times = speedscope_check.times(file, file["profiles"][0])
+    assert sum(frame["self"] for frame in shown["frames"]) == pytest.approx(sum(times.values()) * 1e6, abs=0.5)
 
 
 def test_tasks_have_profiles(tmp_path):
