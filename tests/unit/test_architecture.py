@@ -36,6 +36,7 @@ ROOMS = {
     "formats/gecko/raw": ("formats/gecko", *MODEL),
     "formats/gecko/tables": ("formats/gecko", "formats/frames", "formats/sources", *MODEL),
     "formats/pprof": MODEL,
+    "formats/speedscope": ("formats/calls", "formats/frames", *MODEL),
     "formats/terminal": ("formats/base",),
     "formats/tachyon": ("formats/cpython", *MODEL),
     "record/process": MODEL,
@@ -53,8 +54,23 @@ ROOMS = {
     "convert/sharing": ("convert/viewer", *MODEL),
     "convert/info": ("convert", "formats/terminal", *MODEL),
     "convert/gecko": ("convert/filters", "convert/sharing", "convert/viewer", "convert", "formats/gecko", "formats/sources", *MODEL),
-    "convert": ("convert/fleets", "convert/filters", "formats/collapsed", "formats/frames", "formats/pprof", "formats/sources", "formats/stream",
-                "formats/tachyon", *MODEL),
+    "convert": (
+        "convert/fleets",
+        "convert/filters",
+        "formats/calls",
+        "formats/collapsed",
+        "formats/compare",
+        "formats/flame",
+        "formats/frames",
+        "formats/pprof",
+        "formats/report",
+        "formats/sources",
+        "formats/speedscope",
+        "formats/stream",
+        "formats/tachyon",
+        "formats/terminal",
+        *MODEL,
+    ),
 }
 TESTS = "tests"  # see all rooms
 GENERATED = {"profile.pb-c.h": "formats/pprof"}  # by protoc, for one room
