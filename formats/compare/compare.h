@@ -38,6 +38,7 @@ struct compare_run {
     uint32_t python_version;     /* PY_VERSION_HEX */
     uint64_t samples, cpu_known; /* all samples; those that know their CPU time */
     double totals[SLICE_SUMS], squares[SLICE_SUMS]; /* sums of the weights of all samples, and of their squares */
+    double ready_ns;       /* wall-clock time of samples whose thread ran or was ready to run */
     struct slices slices;
 };
 
