@@ -172,6 +172,13 @@ static bool is_leaf(const struct judging *judging, size_t slot)
            is_same(self.of[COMPARE_AFTER], total.of[COMPARE_AFTER]);
 }
 
+/* Whether a slot has all samples of both sides, as the total of main() may have. */
+static bool is_whole(const struct judging *judging, size_t slot)
+{
+    const struct shares shares = find_shares(judging, slot);
+    return is_same(shares.of[COMPARE_BEFORE], 1) && is_same(shares.of[COMPARE_AFTER], 1);
+}
+
 static void choose_tested(struct judging *judging)
 {
     size_t tests = judging->judgement->by_time;
@@ -179,7 +186,8 @@ static void choose_tested(struct judging *judging)
         const struct shares shares = find_shares(judging, slot);
         const double largest = fmax(shares.of[COMPARE_BEFORE], shares.of[COMPARE_AFTER]);
         judging->tested[slot] = largest > 0 && largest >= judging->style->least_share;
-        tests += judging->tested[slot] && (slot % SLOTS == SLOT_SELF || !is_leaf(judging, slot));
+        const bool again = is_whole(judging, slot) || (slot % SLOTS == SLOT_TOTAL && is_leaf(judging, slot));
+        tests += judging->tested[slot] && !again;
     }
     judging->judgement->tests = tests ? tests : 1;
 }
@@ -362,7 +370,9 @@ static void judge_slots(const struct judging *judging, double errors)
         const struct estimate after = judging->sides[COMPARE_AFTER][slot];
         struct judged *judged = judged_of(judging->judgement, slot);
         *judged = (struct judged){ .before = before.mean, .after = after.mean, .low = -1, .high = INFINITY };
-        if (judging->tested[slot])
+        if (is_whole(judging, slot))
+            *judged = judging->judgement->whole;
+        else if (judging->tested[slot])
             *judged = judge(judging, before, after, scale_without(judging, &scale, slot - slot % SLOTS), errors);
     }
     free(scale.rows);
@@ -437,6 +447,8 @@ void compare_judge(const struct compare *compare, const struct call_tree *tree, 
     for (enum compare_side side = 0; side < COMPARE_SIDES; side++)
         judging.sides[side] = alloc_zeroed(judging.slots, sizeof(*judging.sides[side]));
     measure_runs(&judging, &measuring);
+    for (size_t i = 0; i < compare->read; i++)
+        judgement->busy = fmax(judgement->busy, judging.runs[i].busy);
     judgement->whole_before = judging.whole[COMPARE_BEFORE];
     judgement->whole_after = judging.whole[COMPARE_AFTER];
     if (judging.all[COMPARE_BEFORE] > 0 && judging.all[COMPARE_AFTER] > 0) {
@@ -444,8 +456,8 @@ void compare_judge(const struct compare *compare, const struct call_tree *tree, 
         for (size_t slot = SLOTS; slot < judging.slots; slot++)
             estimate_slot(&judging, slot);
         const double probability = (1 - style->confidence) / 2 / (double)judgement->tests;
-        judge_slots(&judging, student_upper(probability, ASSUMED_FREEDOM + judging.freedom));
         judge_whole(&judging, probability);
+        judge_slots(&judging, student_upper(probability, ASSUMED_FREEDOM + judging.freedom));
     }
     free_all(&judging);
 }

@@ -10,10 +10,10 @@
  *
  *     u of slices     5 4 6 5 4 1 2 1 1 2        each differs from the next by 1 or 2, and once by 3 where a phase ends
  *
- * A neighbour is some slices long. Rounds of a program, too, make neighbours differ by design, when a neighbour is about
- * as long as a round. So neighbours of several lengths are compared, and the least variance counts. Neighbours that are
- * shorter than a visit to a function would say too little, so only an item that comes in a few long phases is compared
- * slice by slice. */
+ * A neighbour is some slices long. Rounds of a program, too, make neighbours differ by design, when a neighbour is
+ * about as long as a round. So neighbours of several lengths are compared, and the least variance counts. Neighbours
+ * that are shorter than a visit to a function would say too little, so only an item that comes in a few long phases is
+ * compared slice by slice. */
 #ifndef PYREEL_FORMATS_COMPARE_MEASURE_H
 #define PYREEL_FORMATS_COMPARE_MEASURE_H
 

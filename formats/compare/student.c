@@ -15,7 +15,8 @@ static double tail(double from, double power)
     return sum * step / 3;
 }
 
-/* With t = sqrt(freedom) tan(angle), the density is that of cos(angle)^(freedom - 1). The angle is found by bisection. */
+/* With t = sqrt(freedom) tan(angle), the density is that of cos(angle)^(freedom - 1). The angle is found by bisection.
+ */
 double student_upper(double probability, double freedom)
 {
     const double all = 2 * tail(0, freedom - 1);

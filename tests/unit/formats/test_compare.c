@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Programs are simulated: each run is a sequence of visits to functions, and a sampler that looks each millisecond or so.
- * So it is known what is true, and how often a comparison is wrong. All draws have fixed seeds. */
+/* Programs are simulated: each run is a sequence of visits to functions, and a sampler that looks each millisecond or
+ * so. So it is known what is true, and how often a comparison is wrong. All draws have fixed seeds. */
 #include "formats/compare/compare.h"
 
 #include "formats/base/alloc.h"
@@ -125,8 +125,7 @@ static void run(struct world *world, const struct program *program, uint32_t num
     double factors[FUNCTIONS_MOST];
     const double speed = exp(program->speed * normal(seed));
     take(world, (struct event)PROCESS(number, number, "/"));
-    take(world, (struct event){ EVENT_THREAD,
-                                .thread = { number, number, number, true, 0, 0, TEXT("python3"), 0 } });
+    take(world, (struct event){ EVENT_THREAD, .thread = { number, number, number, true, 0, 0, TEXT("python3"), 0 } });
     for (uint32_t i = 0; i < program->count; i++)
         factors[i] = speed * exp(program->spread * normal(seed)) * (i == which ? slow : 1);
     struct sampler sampler = { .world = world, .thread = number, .seed = seed, .next_ms = uniform(seed) };
