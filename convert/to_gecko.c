@@ -607,6 +607,7 @@ static const struct converter to_gecko = {
     .splits = streams,
     .keeps = keeps,
     .places_cpu = true,
+    .stretches = true,
     .start = start,
     .take = take,
     .host = host,
