@@ -36,6 +36,7 @@ ROOMS = {
     "formats/gecko/raw": ("formats/gecko", *MODEL),
     "formats/gecko/tables": ("formats/gecko", "formats/frames", "formats/sources", *MODEL),
     "formats/pprof": MODEL,
+    "formats/report": ("formats/calls", "formats/frames", "formats/sources", "formats/terminal", *MODEL),
     "formats/terminal": ("formats/base",),
     "formats/tachyon": ("formats/cpython", *MODEL),
     "record/process": MODEL,
@@ -53,7 +54,7 @@ ROOMS = {
     "convert/sharing": ("convert/viewer", *MODEL),
     "convert/info": ("convert", "formats/terminal", *MODEL),
     "convert": ("convert/fleets", "convert/filters", "convert/sharing", "convert/viewer", "formats/collapsed", "formats/frames", "formats/gecko", "formats/pprof",
-                "formats/sources", "formats/stream", "formats/tachyon", *MODEL),
+                "formats/report", "formats/sources", "formats/stream", "formats/tachyon", *MODEL),
 }
 TESTS = "tests"  # see all rooms
 GENERATED = {"profile.pb-c.h": "formats/pprof"}  # by protoc, for one room
