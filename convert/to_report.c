@@ -100,7 +100,10 @@ static bool apply(struct settings *settings, int number, const char *value)
     case OPTION_WEIGHT:
         return style->weighted = report_weight_named(value, &style->weight);
     case OPTION_BY:
-        return report_by_named(value, &style->by);
+        if (!report_by_named(value, &style->by))
+            return false;
+        settings->opcodes = style->by == BY_OPCODE;
+        return true;
     case OPTION_SORT:
         return parse_sort(value, &style->sort);
     case OPTION_TOP:
@@ -182,7 +185,7 @@ static bool take(void *self, struct event *event, struct fault *why)
 static void warn_of_unknown(const struct to_report *to, const struct report *report)
 {
     const uint64_t unknown = to->aggregate.samples - aggregate_known(&to->aggregate, report->weight);
-    if (unknown)
+    if (unknown && report->style.weighted)
         fprintf(stderr, "pyreel-report: warning: %s is not known of %" PRIu64 " of %" PRIu64 " samples: %s\n",
                 report_weight_name(report->weight), unknown, to->aggregate.samples, aggregate_reason(report->weight));
 }

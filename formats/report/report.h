@@ -32,7 +32,7 @@ struct report_style {
     const char *callers;  /* who calls this function; NULL: not asked for, here and below */
     const char *callees;  /* whom this function calls */
     const char *annotate; /* the source of this function or file */
-    bool every_row;       /* for programs that read the report: without `top` all rows */
+    bool every_row;       /* for programs that read the report: all groups, each once, and without `top` all rows */
     bool ids;             /* each thread by itself */
     bool full_paths;
     const struct frame_filter *filter;
@@ -101,6 +101,7 @@ struct report {
     size_t facts_count, facts_room;
     struct report_group *groups;
     size_t groups_count;
+    bool names_quiet; /* the sections leave out the groups that are quiet, so these are named */
     struct report_section *sections;
     size_t sections_count, sections_room;
     struct intern texts; /* texts that the report owns */

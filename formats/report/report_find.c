@@ -84,6 +84,22 @@ static bool (*const ways[])(struct search *search, uint32_t entry) = { has_name,
 
 /* ---- the search ---- */
 
+/* Of functions of one name, the one of the user's own code is meant, if there is one. Returns the number of functions
+ * that remain, the first ones. */
+static size_t prefer_own(const struct entries *entries, uint32_t *found, size_t count)
+{
+    size_t own = 0, at = 0;
+    for (size_t i = 0; i < count; i++)
+        if (entries_code(entries, found[i])->kind == CODE_PROGRAM) {
+            own++;
+            at = i;
+        }
+    if (own != 1)
+        return count;
+    found[0] = found[at];
+    return 1;
+}
+
 static void begin(struct search *search, const struct entries *entries, const char *wanted)
 {
     const char *colon = strrchr(wanted, ':');
@@ -143,8 +159,9 @@ bool report_find_entry(const struct entries *entries, const char *option, const 
         for (uint32_t i = 1; i < entries->count; i++)
             if (ways[way](&search, i))
                 found[count++] = i;
+    count = prefer_own(entries, found, count);
     *entry = found[0];
-    bool good = count == 1;
+    const bool good = count == 1;
     if (count == 0)
         fault(why, "%s %s: the recording has no such function; pyreel-report --top 50 lists functions", option, wanted);
     else if (!good)

@@ -127,7 +127,7 @@ static void add_threads(struct report *report)
         *(report->found.rows[i].task.size ? &tasks : &threads) += report->found.rows[i].threads;
     struct text cpu = { "", 0 };
     if (aggregate_knows(report->all, SUM_CPU_NS))
-        cpu = report_say(report, "; CPU %.3f s%s", seconds(sums[SUM_CPU_NS]), duration_ns > 0 ? "" : "");
+        cpu = report_say(report, "; CPU %.3f s", seconds(sums[SUM_CPU_NS]));
     if (cpu.size && duration_ns > 0)
         cpu = report_say(report, "%.*s (%.0f %% of a processor)", (int)cpu.size, cpu.bytes,
                          100 * (double)sums[SUM_CPU_NS] / duration_ns);
@@ -144,7 +144,10 @@ static void add_weight(struct report *report)
 {
     const struct report_group *first = report->groups_count ? &report->groups[0] : NULL;
     const bool waited = first && first->from->sums[SUM_CPU_NS] < (double)first->from->sums[SUM_WALL_NS] * MOSTLY_WAITED;
-    struct bytes amount = { 0 };
+    const uint64_t unknown = report->all->samples - aggregate_known(report->all, report->weight);
+    const struct text known = unknown ? report_say(report, " of the %.1f %% of samples of which it is known",
+                                                   100 - 100 * (double)unknown / (double)report->all->samples)
+                                      : (struct text){ "", 0 };
     const char *more = "";
     if (!report->style.weighted && report->weight == SUM_CPU_NS)
         more = waited ? "; it mostly waited: --weight wall shows where" : "; --weight wall shows waits, too";
@@ -155,8 +158,8 @@ static void add_weight(struct report *report)
         add(report, "numbers", report_say(report, "samples, %" PRIu64 " in all", report->whole));
     else
         add(report, "times",
-            report_say(report, "%s, %.3f s in all%s", report_weight_label(report), seconds(report->whole), more));
-    bytes_free(&amount);
+            report_say(report, "%s%.*s, %.3f s in all%s", report_weight_label(report), (int)known.size, known.bytes,
+                       seconds(report->whole), more));
 }
 
 void report_add_head(struct report *report, const struct report_origin *origin)

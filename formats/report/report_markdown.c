@@ -211,7 +211,7 @@ static void write_quiet(struct writing *writing)
     const size_t count = report_count_quiet(report);
     if (count)
         end_line(writing);
-    for (size_t i = 0; i < report->groups_count && shown < REPORT_QUIET_MOST; i++) {
+    for (size_t i = 0; shown < count && shown < REPORT_QUIET_MOST; i++) {
         struct bytes words = { 0 };
         if (!report->groups[i].quiet)
             continue;

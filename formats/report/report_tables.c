@@ -200,6 +200,21 @@ static uint32_t node_of(const struct report *report, const struct call_tree *tre
     return node;
 }
 
+/* For programs: one table for all samples, and one for each of several groups. */
+static void add_every(struct report *report, const struct section_calls *calls)
+{
+    const enum report_sort sort = report->style.sort == SORT_TOTAL ? SORT_TOTAL : SORT_SELF;
+    add_table(report, calls, sort, &(struct subject){ .top = 0 });
+    for (size_t i = 0; i < report->groups_count && report->groups_count > 1; i++) {
+        const struct report_group *group = &report->groups[i];
+        const struct subject subject = { .top = node_of(report, &calls->tree, group),
+                                         .group = i + 1,
+                                         .name = group->name };
+        if (subject.top)
+            add_table(report, calls, sort, &subject);
+    }
+}
+
 /* Tables for each group that worked. */
 static void add_of_each(struct report *report, const struct section_calls *calls, size_t working)
 {
@@ -226,11 +241,14 @@ static void add_of_all(struct report *report, const struct section_calls *calls)
 static bool add_entries(struct report *report, enum entry_kind kind)
 {
     const size_t working = count_working(report);
-    const bool many = working > GROUPS_MOST;
+    const bool many = working > GROUPS_MOST && !report->style.every_row;
     const struct section_style style = { .kind = kind, .without_quiet = many && report->weight == SUM_WALL_NS };
     struct section_calls calls;
     const bool any = section_calls_make(&calls, report, &style);
-    if (any && many)
+    report->names_quiet = true;
+    if (any && report->style.every_row)
+        add_every(report, &calls);
+    else if (any && many)
         add_of_all(report, &calls);
     else if (any)
         add_of_each(report, &calls, working);

@@ -11,6 +11,7 @@
 
 #define LABEL_COLUMNS 10 /* of the head */
 #define GAP           2  /* blanks between columns */
+#define PLACE_LEAST   12 /* of a tree: a place that gets fewer columns is left out */
 #define INDENT_MOST   3  /* a tree takes at most the columns of the screen divided by this for its branches */
 
 enum colour { PLAIN, BOLD, DIM };
@@ -67,6 +68,12 @@ static void put_cell(struct writing *writing, struct text text, size_t columns, 
     const size_t used = width_put_shortened(&writing->line, text, columns, writing->screen.ascii);
     if (!right && used < columns)
         width_put_blanks(&writing->line, columns - used);
+}
+
+static void put_place(struct writing *writing, struct text place, size_t columns)
+{
+    const size_t used = width_put_path(&writing->line, place, columns, writing->screen.ascii);
+    width_put_blanks(&writing->line, columns - used);
 }
 
 /* Writes words that are printable, wrapped; further lines are indented as the first one begins. */
@@ -165,30 +172,33 @@ static void add_column(struct layout *layout, const struct column *column)
     layout->numbers[layout->numbers_count++] = *column;
 }
 
-static void add_self(struct layout *layout, bool seconds)
+static void add_self(struct layout *layout, bool seconds, bool percent)
 {
     add_column(layout, &(struct column){ seconds ? "self s" : "self", 0, put_self });
-    add_column(layout, &(struct column){ "%", 0, put_self_percent });
+    if (percent)
+        add_column(layout, &(struct column){ "%", 0, put_self_percent });
 }
 
-static void add_total(struct layout *layout, bool seconds)
+static void add_total(struct layout *layout, bool seconds, bool percent)
 {
     add_column(layout, &(struct column){ seconds ? "total s" : "total", 0, put_total });
-    add_column(layout, &(struct column){ "%", 0, put_total_percent });
+    if (percent)
+        add_column(layout, &(struct column){ "%", 0, put_total_percent });
 }
 
-/* The columns of numbers; what the rows are sorted by comes first. */
+/* The columns of numbers; what the rows are sorted by comes first. With waits there is no room for all of them. */
 static void choose_columns(const struct writing *writing, const struct report_section *section, struct layout *layout)
 {
     const bool seconds = writing->report->weight != SUM_SAMPLES, total_first = section->sort == SORT_TOTAL;
+    const bool roomy = !(section->columns & COLUMN_WAITS);
     if (total_first && section->columns & COLUMN_TOTAL)
-        add_total(layout, seconds);
+        add_total(layout, seconds, true);
     if (section->columns & COLUMN_SELF)
-        add_self(layout, seconds);
+        add_self(layout, seconds, roomy || !total_first);
     if (section->columns & COLUMN_WAITS)
         add_column(layout, &(struct column){ "waited", 0, put_waits });
     if (!total_first && section->columns & COLUMN_TOTAL)
-        add_total(layout, seconds);
+        add_total(layout, seconds, roomy);
 }
 
 static void measure_numbers(struct writing *writing, const struct report_section *section, struct layout *layout)
@@ -232,14 +242,10 @@ static void measure_texts(struct writing *writing, const struct report_section *
     }
     const size_t gaps = place ? 2 * (size_t)GAP : GAP;
     const size_t left = writing->screen.columns > used + gaps + 10 ? writing->screen.columns - used - gaps : 10;
-    if (name + place > left) {
-        const size_t half = left / 2;
-        if (place <= half || !place)
-            name = left - place;
-        else if (name <= half)
-            place = left - name;
-        else
-            name = left - half, place = half;
+    if (name + place > left) { /* a place says less than a name */
+        const size_t least = place < left * 2 / 5 ? place : left * 2 / 5;
+        name = name < left - least ? name : left - least;
+        place = left - name;
     }
     layout->name = name;
     layout->place = place;
@@ -283,7 +289,7 @@ static void write_row(struct writing *writing, const struct report_section *sect
     if (layout->place) {
         width_put_blanks(&writing->line, GAP);
         put_colour(writing, DIM);
-        put_cell(writing, place_of(writing, row), layout->place, false);
+        put_place(writing, place_of(writing, row), layout->place);
         put_colour(writing, PLAIN);
     }
     end_line(writing);
@@ -368,15 +374,14 @@ static void write_call(struct writing *writing, const struct report_section *sec
     put_numbers(writing, section, row, layout);
     used += put_branches(writing, row);
     const size_t left = writing->screen.columns > used + 10 ? writing->screen.columns - used : 10;
-    const size_t place = width_of(place_of(writing, row));
-    const size_t name = width_of(printable(writing, row->name));
-    const size_t place_room = place + GAP + name <= left ? place : left / 2 > name ? left - GAP - name : left / 2;
-    const size_t name_room = row->file.size ? left - GAP - (place < place_room ? place : place_room) : left;
-    put_cell(writing, printable(writing, row->name), name < name_room ? name : name_room, false);
-    if (row->file.size) {
+    const size_t name = width_of(printable(writing, row->name)), place = width_of(place_of(writing, row));
+    const size_t name_room = name < left ? name : left;
+    put_cell(writing, printable(writing, row->name), name_room, false);
+    const size_t place_room = left > name_room + GAP ? left - name_room - GAP : 0;
+    if (place && (place <= place_room || place_room >= PLACE_LEAST)) {
         width_put_blanks(&writing->line, GAP);
         put_colour(writing, DIM);
-        put_cell(writing, place_of(writing, row), place < place_room ? place : place_room, false);
+        put_place(writing, place_of(writing, row), place < place_room ? place : place_room);
         put_colour(writing, PLAIN);
     }
     end_line(writing);
@@ -386,7 +391,7 @@ static void write_tree(struct writing *writing, const struct report_section *sec
 {
     struct layout layout = { 0 };
     const bool seconds = writing->report->weight != SUM_SAMPLES;
-    add_total(&layout, seconds);
+    add_total(&layout, seconds, true);
     add_column(&layout, &(struct column){ seconds ? "self s" : "self", 0, put_self });
     measure_numbers(writing, section, &layout);
     write_titles(writing, section, &layout);
@@ -418,38 +423,58 @@ static struct text source_line(struct writing *writing, struct text line)
     return (struct text){ (const char *)to->at, to->size };
 }
 
+static void put_self_or_blank(struct bytes *to, const struct writing *writing, const struct report_section *section,
+                              const struct report_row *row)
+{
+    if (row->self)
+        put_self(to, writing, section, row);
+}
+
+static void put_total_or_blank(struct bytes *to, const struct writing *writing, const struct report_section *section,
+                               const struct report_row *row)
+{
+    if (row->total)
+        put_total(to, writing, section, row);
+}
+
+static void put_number_of_line(struct bytes *to, const struct writing *writing, const struct report_section *section,
+                               const struct report_row *row)
+{
+    char number[16];
+    (void)writing;
+    (void)section;
+    snprintf(number, sizeof(number), row->line ? "%u" : "?", row->line);
+    put_bytes(to, number, strlen(number));
+}
+
+static void choose_source_columns(const struct writing *writing, const struct report_section *section,
+                                  struct layout *layout)
+{
+    const bool seconds = writing->report->weight != SUM_SAMPLES;
+    add_column(layout, &(struct column){ seconds ? "self s" : "self", 0, put_self_or_blank });
+    if (section->columns & COLUMN_WAITS)
+        add_column(layout, &(struct column){ "waited", 0, put_waits });
+    add_column(layout, &(struct column){ seconds ? "total s" : "total", 0, put_total_or_blank });
+    add_column(layout, &(struct column){ "line", 0, put_number_of_line });
+}
+
 static void write_source(struct writing *writing, const struct report_section *section)
 {
     struct layout layout = { 0 };
-    char number[16];
-    choose_columns(writing, section, &layout);
+    choose_source_columns(writing, section, &layout);
     measure_numbers(writing, section, &layout);
-    size_t used = 0;
+    size_t used = GAP;
     for (size_t i = 0; i < layout.numbers_count; i++)
         used += GAP + layout.numbers[i].columns;
-    put_colour(writing, DIM);
-    for (size_t i = 0; i < layout.numbers_count; i++) {
-        width_put_blanks(&writing->line, GAP);
-        put_cell(writing, text_of(layout.numbers[i].title), layout.numbers[i].columns, true);
-    }
-    put_string(writing, "    line");
-    put_colour(writing, PLAIN);
-    end_line(writing);
+    const size_t left = writing->screen.columns > used + 10 ? writing->screen.columns - used : 10;
+    write_titles(writing, section, &layout);
     for (size_t i = 0; i < section->count; i++) {
         const struct report_row *row = &section->rows[i];
-        if (row->total)
-            put_numbers(writing, section, row, &layout);
-        else
-            width_put_blanks(&writing->line, used + GAP);
-        snprintf(number, sizeof(number), "%6u  ", row->line);
-        put_string(writing, number);
-        const size_t taken = used + GAP + 8;
-        const size_t left = writing->screen.columns > taken + 10 ? writing->screen.columns - taken : 10;
-        const struct text line = source_line(writing, row->name);
-        put_cell(writing, line, width_of(line) < left ? width_of(line) : left, false);
+        put_numbers(writing, section, row, &layout);
+        width_put_beginning(&writing->line, source_line(writing, row->name), left);
         end_line(writing);
         if (row->last && i + 1 < section->count) {
-            width_put_blanks(&writing->line, used + GAP + 3);
+            width_put_blanks(&writing->line, used - GAP - 3);
             put_string(writing, "...");
             end_line(writing);
         }
@@ -491,10 +516,9 @@ static void write_quiet(struct writing *writing)
     const struct report *report = writing->report;
     size_t shown = 0;
     const size_t count = report_count_quiet(report);
-    if (!count)
-        return;
-    end_line(writing);
-    for (size_t i = 0; i < report->groups_count && shown < REPORT_QUIET_MOST; i++) {
+    if (count)
+        end_line(writing);
+    for (size_t i = 0; shown < count && shown < REPORT_QUIET_MOST; i++) {
         if (!report->groups[i].quiet)
             continue;
         writing->text.size = 0;

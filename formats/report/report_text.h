@@ -25,7 +25,7 @@ const char *report_unit(const struct report *report);
 /* Appends the sentence on a group that has no section: "price-updater waited 97 % of 12.0 s". The name is printable. */
 void report_put_quiet(struct bytes *to, const struct report *report, const struct report_group *group, bool ascii);
 
-/* The groups without a section that are named; and how many there are besides. */
+/* The number of groups that have no section and are named instead, of which the first REPORT_QUIET_MOST are written. */
 #define REPORT_QUIET_MOST 5
 size_t report_count_quiet(const struct report *report);
 

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CHAIN_MOST 8 /* calls in a row without a branch; of a longer chain, so many less are left out in the middle */
-#define CHAIN_ENDS 3 /* calls that stay at both ends */
+#define CHAIN_MOST 5 /* calls in a row without a branch; of a longer chain, so many less are left out in the middle */
+#define CHAIN_ENDS 2 /* calls that stay at both ends */
 
 /* The tree while its rows are made. */
 struct making {

@@ -56,7 +56,7 @@ void report_put_quiet(struct bytes *to, const struct report *report, const struc
 size_t report_count_quiet(const struct report *report)
 {
     size_t count = 0;
-    for (size_t i = 0; i < report->groups_count; i++)
+    for (size_t i = 0; i < report->groups_count && report->names_quiet; i++)
         count += report->groups[i].quiet;
     return count;
 }
