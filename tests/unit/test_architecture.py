@@ -39,6 +39,7 @@ ROOMS = {
     "formats/flame": ("formats/calls", "formats/flame/page", "formats/frames", "formats/sources", *MODEL),
     "formats/flame/page": (),
     "formats/pprof": MODEL,
+    "formats/report": ("formats/calls", "formats/frames", "formats/sources", "formats/terminal", *MODEL),
     "formats/speedscope": ("formats/calls", "formats/frames", *MODEL),
     "formats/terminal": ("formats/base",),
     "formats/tachyon": ("formats/cpython", *MODEL),
