@@ -19,7 +19,7 @@ LINE = re.compile(r"  (?:-(?P<letter>\w), |    )--(?P<name>[a-z][a-z-]*)"
                   r"(?P<value>\[=\S+\]| [A-Z]\S*| \S+\|\S+)? +(?P<help>\S.*)")
 HELP_INDENT = 31
 WORD = r"[a-z][a-z0-9_-]*"
-CHOICE = re.compile(rf"(?<![\w*.-]){WORD}(?:\|{WORD})+")
+CHOICE = re.compile(rf"(?<![\w*.-]){WORD}(?:\|\n?{WORD})+")
 LIST = re.compile(rf"(?<![\w*.-]){WORD}(?:,\n?{WORD})+")
 
 
@@ -34,7 +34,7 @@ class Option:
         if self.joined:
             self.choice = self.value.split("|")
         elif self.value and choice:
-            self.choice = choice[0].split("|")
+            self.choice = choice[0].replace("\n", "").split("|")
         elif self.value and several:
             self.list = several[0].replace("\n", "").split(",")
 
