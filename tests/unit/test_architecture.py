@@ -28,6 +28,8 @@ ROOMS = {
     "formats/sources": MODEL,
     "formats/calls": ("formats/frames", *MODEL),
     "formats/collapsed": ("formats/frames", *MODEL),
+    "formats/flame": ("formats/flame/page", "formats/calls", "formats/sources", "formats/frames", *MODEL),
+    "formats/flame/page": (),
     "formats/gecko": ("formats/gecko/columns", "formats/gecko/diff", "formats/gecko/markers", "formats/gecko/raw", "formats/gecko/tables",
                       "formats/sources", "formats/frames", *MODEL),
     "formats/gecko/columns": ("formats/base",),
@@ -52,7 +54,7 @@ ROOMS = {
     "convert/viewer": ("formats/gecko", *MODEL),
     "convert/sharing": ("convert/viewer", *MODEL),
     "convert/info": ("convert", "formats/terminal", *MODEL),
-    "convert": ("convert/fleets", "convert/filters", "convert/sharing", "convert/viewer", "formats/collapsed", "formats/frames", "formats/gecko", "formats/pprof",
+    "convert": ("convert/fleets", "convert/filters", "convert/sharing", "convert/viewer", "formats/collapsed", "formats/flame", "formats/frames", "formats/gecko", "formats/pprof",
                 "formats/sources", "formats/stream", "formats/tachyon", *MODEL),
 }
 TESTS = "tests"  # see all rooms
