@@ -49,8 +49,9 @@ enum option_set {
     TAKES_OPCODES = 1 << 2,
     TAKES_SELECTION = 1 << 3,
     TAKES_NO_IDLE = 1 << 4,
-    TAKES_FRAMES = 1 << 5, /* which frames are shown, see frame_options.h; ... */
-    TAKES_FOCUS = 1 << 6,  /* ... the one of these options that leaves out samples */
+    TAKES_FRAMES = 1 << 5,  /* which frames are shown, see frame_options.h; ... */
+    TAKES_FOCUS = 1 << 6,   /* ... the one of these options that leaves out samples */
+    TAKES_COLUMNS = 1 << 7, /* goes with TAKES_DETAIL */
 };
 
 /* How a converter treats several recordings. */

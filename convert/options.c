@@ -39,7 +39,7 @@ static const struct argument first_rows[] = {
     { OPTION_THREADS, 0, "threads", "LIST", TAKES_SELECTION, "keep threads by name or tid: Main*,42 (all)" },
     { OPTION_LINES, 0, "lines", NULL, TAKES_DETAIL, "show the line of each frame (default)" },
     { OPTION_FUNCTIONS, 0, "functions", NULL, TAKES_DETAIL, "merge all lines of a function" },
-    { OPTION_COLUMNS, 0, "columns", NULL, TAKES_DETAIL, "show the column of each frame, too" },
+    { OPTION_COLUMNS, 0, "columns", NULL, TAKES_COLUMNS, "show the column of each frame, too" },
     { OPTION_OPCODES, 0, "opcodes", NULL, TAKES_OPCODES, "show the instruction of each sample's leaf frame" },
     { 0 },
 };

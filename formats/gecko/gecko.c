@@ -226,7 +226,9 @@ struct gecko_compared gecko_compared(const struct gecko *gecko)
                                     .by_work = diff->by_work,
                                     .base_python = base->python_version,
                                     .new_python = new->python_version,
-                                    .hosts_differ = strcmp(base->host, new->host) != 0 };
+                                    .hosts_differ = *base->host &&*new->host &&strcmp(base->host, new->host) != 0,
+                                    .pythons_differ = base->python_version &&new->python_version &&
+                                                      base->python_version != new->python_version };
 }
 
 bool gecko_loses_weights(const struct gecko *gecko)

@@ -11,6 +11,7 @@ import tempfile
 
 import gecko_check
 import pprof_check
+import speedscope_check
 from recording import convert
 
 RECORDING = "recording.pyreel"
@@ -61,11 +62,24 @@ def gecko_of(path):
     return told({**{key: summary[key] for key in kept}, "threads": threads})
 
 
+def speedscope_of(path):
+    file = speedscope_check.load(path)
+    assert speedscope_check.problems(file) == []
+    profiles = []
+    for profile in file["profiles"]:
+        row = {key: value for key, value in profile.items() if key not in ("samples", "weights", "events")}
+        times = {" | ".join(stack): round(seconds, 6) for stack, seconds in speedscope_check.times(file, profile).items()}
+        moments = [begin for begin, _, _ in speedscope_check.pieces(profile)]
+        profiles.append({**row, "stacks": times, "times": " ".join(map(str, moments))})
+    return told({"name": file["name"], "activeProfileIndex": file["activeProfileIndex"], "profiles": profiles})
+
+
 OUTPUTS = {
     "collapsed": ([], collapsed_of, "txt"),
     "info": (["--json"], info_of, "json"),
     "pprof": ([], pprof_of, "json"),
     "gecko": ([], gecko_of, "json"),
+    "speedscope": ([], speedscope_of, "json"),
 }
 
 
