@@ -116,8 +116,8 @@ static void emit_missing(struct json_emitter *json, const struct tables *tables,
     if (facts->filters)
         emit_fact(json, "Only", text_of(facts->filters));
     if (tables->missing)
-        emit_formatted(json, "Lost", "%s%" PRIu64 " samples: the recording is damaged",
-                       tables->missing_estimated ? "about " : "", tables->missing);
+        emit_formatted(json, "Lost", "%s%" PRIu64 " samples", tables->missing_estimated ? "about " : "",
+                       tables->missing);
     if (facts->report && !facts->report->complete)
         emit_fact(json, "Incomplete", text_of(facts->report->ending));
     else if (!facts->whole)
@@ -132,8 +132,9 @@ void flame_facts_emit(struct json_emitter *json, const char *key, const struct t
     emit_origin(json, tables, facts);
     if (facts->recordings > 1)
         emit_formatted(json, "Recordings", "%zu", facts->recordings);
+    const size_t threads = count_threads(tables);
     emit_formatted(json, "Duration", "%.3f s", (double)tables_duration_ns(tables) / 1e9);
-    emit_formatted(json, "Samples", "%" PRIu64 " of %zu threads", tables->samples, count_threads(tables));
+    emit_formatted(json, "Samples", "%" PRIu64 " of %zu thread%s", tables->samples, threads, threads == 1 ? "" : "s");
     emit_exactness(json, tables);
     emit_missing(json, tables, facts);
     emit_close(json, ']');
