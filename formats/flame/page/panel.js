@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: MIT
+// The panel beside the graph: what is known of the function that was chosen, or of the recording.
+
+const PANEL_ROWS = 12;
+let totals = null; // of functions, of what is shown
+
+function pick(fn) {
+  if (fn === view.picked)
+    return;
+  view.picked = fn;
+  noteView();
+  showPanel();
+  markPicked();
+  repaint();
+}
+
+function jump(fn) {
+  graph.selected = firstBoxOf(fn);
+  graph.byKeys = false;
+  pick(fn);
+  if (graph.selected > 0 && view.tab === 'graph')
+    rowIntoView(graph.selected);
+}
+
+// The widest box of a function, or the root.
+function firstBoxOf(fn) {
+  let best = 0;
+  for (let i = 1; i < shown.count; i++)
+    if (shown.key[i] >= 0 && functionOf(shown.key[i]) === fn && (best === 0 || shown.size[i] > shown.size[best]))
+      best = i;
+  return best;
+}
+
+function swatchOf(fn) {
+  const swatch = make('span', { class: 'swatch', 'aria-hidden': 'true' }), name = kindOf(fn).name;
+  swatch.style.background = PALETTES[theme()][name] || PALETTES[theme()].other;
+  return swatch;
+}
+
+function times(value, whole) {
+  return [make('td', { class: 'number' }, amount(value, weightNow().unit)), make('td', { class: 'number' }, percent(value, whole))];
+}
+
+// A table of rows [function or group key, time], each a jump.
+function jumpTable(title, rows, whole, none) {
+  if (!rows.length)
+    return [make('h3', {}, title), make('p', { class: 'note' }, none)];
+  const most = rows[0][1], body = make('tbody');
+  const fill = (limit) => {
+    body.replaceChildren(...rows.slice(0, limit).map(([key, value]) => make('tr', {},
+      make('td', { class: 'who' }, key >= 0 ? make('button', { class: 'link', 'data-fn': key, title: nameOf(key) + ' ' + placeOf(key),
+        onclick: () => jump(key) }, swatchOf(key), make('span', {}, nameOf(key))) : make('span', { class: 'plain' },
+        key === ROOT ? 'the root' : groupName(profile.groups[-2 - key])), barOf(value / most, 'thin')), ...times(value, whole))));
+    if (rows.length > limit)
+      body.append(make('tr', {}, make('td', { colspan: 3 }, make('button', { class: 'link more', onclick: () => fill(limit + 200) },
+        count(rows.length - limit, 'more', 'more')))));
+  };
+  fill(PANEL_ROWS);
+  return [make('h3', {}, title), make('table', { class: 'jumps' }, body)];
+}
+
+function sourceLines(fn) {
+  const source = profile.sources.get(profile.functions.path[fn]);
+  return source && source.text !== undefined ? linesOfSource(source) : null;
+}
+
+// The lines of a function that have time, with self and total, and the text where there is one.
+function lineTable(fn) {
+  const wanted = new Uint8Array(profile.functions.count);
+  wanted[fn] = 1;
+  const rows = [...lineTotals(forward, wanted)].sort((a, b) => a[0] - b[0]), whole = wholeOf(forward), text = sourceLines(fn);
+  if (!rows.length)
+    return [];
+  const most = Math.max(...rows.map(([, sums]) => sums.total)), unit = weightNow().unit;
+  const row = ([line, { self, total }]) => make('tr', { class: 'line' },
+    make('td', { class: 'number at' }, line ? make('button', { class: 'link', title: 'Show the line in its file',
+      onclick: () => openFile(profile.functions.path[fn], line) }, String(line)) : '?'),
+    make('td', { class: 'number' }, self ? amount(self, unit) : ''), make('td', { class: 'number' }, amount(total, unit)),
+    make('td', { class: 'part' }, barOf(total / most, 'thin'), make('span', { class: 'number' }, percent(total, whole))));
+  const code = (line) => text && text[line - 1] !== undefined ? [make('tr', { class: 'code' },
+    make('td'), make('td', { colspan: 3 }, make('code', {}, text[line - 1].trim() || ' ')))] : [];
+  return [make('h3', {}, 'Lines'), make('table', { class: 'lines' }, make('thead', {}, make('tr', {}, ...['Line', 'Self', 'Total', ''].map((name) =>
+    make('th', { scope: 'col' }, name)))), make('tbody', {}, ...rows.flatMap((one) => [row(one), ...code(one[0])])))];
+}
+
+function figure(name, value, whole) {
+  return make('div', { class: 'figure' }, make('span', { class: 'label' }, name), make('b', {}, amount(value, weightNow().unit)),
+    make('span', { class: 'share' }, percent(value, whole)), barOf(whole > 0 ? value / whole : 0));
+}
+
+function verdictTable(fn) {
+  const unit = weightNow().unit, by = { self: ['selfWas', 'self'], total: ['was', 'total'] };
+  const rows = Object.entries(by).map(([name, [was, now]]) => {
+    const judged = judgeFunction(fn, name, totals[was][fn], totals[now][fn]);
+    return make('tr', { class: judged.verdict }, make('th', { scope: 'row' }, name === 'self' ? 'Self' : 'Total'), ...[
+      amount(judged.was, unit), amount(judged.now, unit), changeText(judged, unit)].map((text) => make('td', { class: 'number' }, text)),
+    make('td', { class: 'said' }, make('span', { class: 'verdict' }, SIGNS[judged.verdict] + ' ' + verdictText(judged)),
+      make('small', {}, intervalText(judged, unit))));
+  });
+  return make('table', { class: 'compared' }, make('thead', {}, make('tr', {}, ...['', 'Before', 'After', 'Change', ''].map((name) =>
+    make('th', { scope: 'col' }, name)))), make('tbody', {}, ...rows));
+}
+
+function functionPanel(fn) {
+  const whole = wholeOf(forward), { callers, callees } = neighbours(forward, fn), file = profile.functions.path[fn];
+  const place = placeOf(fn);
+  const where = profile.strings[file] ? make('button', { class: 'link where', title: profile.strings[file],
+    onclick: () => openFile(file, profile.functions.line[fn]) }, place) : place;
+  return [
+    make('div', { class: 'top' }, make('h2', { title: nameOf(fn) }, nameOf(fn)),
+      make('button', { class: 'icon', 'aria-label': 'Close the details', title: 'Back to the recording', onclick: () => pick(-1) }, '×')),
+    make('p', { class: 'where' }, swatchOf(fn), kindOf(fn).label, ...(place ? [' · ', where] : [])),
+    ...(profile.difference ? [verdictTable(fn)] : [make('div', { class: 'figures' }, figure('Self', totals.self[fn], whole),
+      figure('Total', totals.total[fn], whole))]),
+    make('div', { class: 'row' }, make('button', { id: 'find-boxes', onclick: () => search(nameOf(fn), false) }, 'Find its boxes'),
+      make('button', { id: 'hide-function', title: 'Its time counts at its callers (h)', onclick: () => hide(fn) }, 'Hide')),
+    ...lineTable(fn),
+    ...jumpTable('Callers', callers, whole, 'None is shown.'), ...jumpTable('Callees', callees, whole, 'None is shown.'),
+  ];
+}
+
+function hottest() {
+  const rows = [...totals.self].map((self, fn) => [fn, self]).filter(([, self]) => self > 0);
+  return rows.sort((a, b) => b[1] - a[1] || a[0] - b[0]);
+}
+
+// Functions whose own time changed most, of those that did surely.
+function changed(verdict) {
+  const rows = [];
+  for (let fn = 0; fn < profile.functions.count; fn++) {
+    const judged = judgeFunction(fn, 'self', totals.selfWas[fn], totals.self[fn]);
+    if (judged.verdict === verdict)
+      rows.push([fn, Math.abs(judged.change)]);
+  }
+  return rows.sort((a, b) => b[1] - a[1] || a[0] - b[0]);
+}
+
+function recordingPanel() {
+  const whole = wholeOf(forward), difference = profile.difference;
+  const facts = difference ? [['Before', visible(difference.before_title)], ['After', visible(difference.after_title)],
+    ['Scale', visible(difference.scaled)], ...profile.facts] : profile.facts;
+  const pruned = profile.pruned && profile.pruned.nodes ? [['Small stacks', count(profile.pruned.nodes, 'box', 'boxes') + ' below ' +
+    percent(profile.pruned.share, 1) + ' of the whole are joined']] : [];
+  return [make('div', { class: 'top' }, make('h2', {}, profile.title)),
+    make('dl', { class: 'facts' }, ...[...facts, ...pruned].flatMap(([name, value]) => [make('dt', {}, name), make('dd', {}, value)])),
+    ...(difference ? [...jumpTable('Grew most, self', changed('grew'), whole, 'Nothing grew that is distinguishable from noise.'),
+      ...jumpTable('Shrank most, self', changed('shrank'), whole, 'Nothing shrank that is distinguishable from noise.')] :
+      jumpTable('Hottest functions, self', hottest(), whole, 'Nothing is shown.'))];
+}
+
+function showPanel() {
+  byId('panel').replaceChildren(...(view.picked >= 0 ? functionPanel(view.picked) : recordingPanel()));
+  byId('panel').scrollTop = 0;
+}
+
+function hide(fn) {
+  view.hidden.add(fn);
+  view.picked = -1;
+  rebuild();
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+// Files: a list of all, and one file with self and total beside each line, and jumps to callers and callees.
+
+const LINES_WHOLE = 6000; // lines: of a longer file only the surroundings of lines with time are shown
+const AROUND = 8;
+const JUMPS = 3;
+
+const splitSources = new WeakMap();
+
+// The lines of a source, visible, but with their tabs.
+function linesOfSource(source) {
+  if (!splitSources.has(source))
+    splitSources.set(source, source.text.split(/\r\n|\r|\n/).map((line) => line.split('\t').map(visible).join('\t')));
+  return splitSources.get(source);
+}
+
+// Files that have time: [{path, name, self, total}], the hottest by self first. Time in a file counts once.
+function fileTotals() {
+  const { functions, strings } = profile, keys = strings.length, self = new Float64Array(keys), total = new Float64Array(keys);
+  const keyOf = (i) => forward.key[i] < 0 ? -1 : functions.path[functionOf(forward.key[i])];
+  const names = new Map();
+  eachOnce(forward.count, forward.depth, keyOf, keys, (i, path, first) => {
+    if (path < 0 || strings[path] === '')
+      return;
+    names.set(path, fileOf(functionOf(forward.key[i])));
+    self[path] += forward.self[i];
+    total[path] += first ? forward.total[i] : 0;
+  });
+  return [...names].map(([path, name]) => ({ path, name: name || strings[path], self: self[path], total: total[path] }))
+    .sort((a, b) => b.self - a.self || b.total - a.total || a.path - b.path);
+}
+
+function openFile(path, line = 0) {
+  view.file = path;
+  showTab('sources');
+  const row = byId('view-sources').querySelector(`[data-line="${line}"]`);
+  if (!row)
+    return;
+  row.scrollIntoView({ block: 'center' });
+  row.classList.add('here');
+}
+
+function fileEntry(file, whole, most) {
+  const has = profile.sources.has(file.path) && profile.sources.get(file.path).text !== undefined;
+  return make('li', {}, make('button', { 'aria-current': file.path === view.file ? 'true' : null, 'data-file': file.path,
+    title: profile.strings[file.path], onclick: () => {
+      openFile(file.path);
+      byId('view-sources').querySelector(`[data-file="${file.path}"]`).focus();
+    } }, make('span', { class: 'name' }, file.name), make('span', { class: 'number' }, percent(file.self, whole)), barOf(file.self / most),
+  make('small', {}, has ? 'total ' + percent(file.total, whole) : 'total ' + percent(file.total, whole) + ' · no text')));
+}
+
+// Which lines are shown: all, or those around lines with time. -1 stands for a gap.
+function linesToShow(last, hot) {
+  if (last <= LINES_WHOLE)
+    return Array.from({ length: last }, (_, i) => i + 1);
+  const near = new Set();
+  for (const line of hot.keys())
+    for (let i = Math.max(1, line - AROUND); i <= Math.min(last, line + AROUND); i++)
+      near.add(i);
+  const lines = [...near].sort((a, b) => a - b);
+  return lines.flatMap((line, i) => i && lines[i - 1] !== line - 1 ? [-1, line] : [line]);
+}
+
+function jumpsOf(map, arrow, title) {
+  const rows = heaviest(map || new Map());
+  return rows.slice(0, JUMPS).map(([fn, value]) => make('button', { class: 'jump', 'data-fn': fn, title: title + ' ' + nameOf(fn) + ' ' +
+    placeOf(fn) + ': ' + amount(value, weightNow().unit), onclick: () => {
+    if (profile.strings[profile.functions.path[fn]])
+      openFile(profile.functions.path[fn], profile.functions.line[fn]);
+    jump(fn);
+  } }, arrow + ' ', fitted(nameOf(fn), 150)));
+}
+
+function heat(cell, value, most) {
+  if (value > 0)
+    cell.style.setProperty('--heat', (8 + 62 * Math.sqrt(value / most)).toFixed(1) + '%');
+  return cell;
+}
+
+function fileTable(path) {
+  const { functions } = profile, source = profile.sources.get(path), unit = weightNow().unit, whole = wholeOf(forward);
+  const wanted = Uint8Array.from(functions.path, (other) => other === path);
+  const hot = lineTotals(forward, wanted), { callees, callers } = lineCalls(forward, wanted);
+  const text = source && source.text !== undefined ? linesOfSource(source) : null;
+  const begins = new Map();
+  for (const fn of callers.keys())
+    begins.set(functions.line[fn], fn);
+  const most = (which) => [...hot.values()].reduce((top, sums) => Math.max(top, sums[which]), 0) || 1, mostSelf = most('self'), mostTotal = most('total');
+  const numbers = text ? linesToShow(text.length, hot) : [...new Set([...hot.keys(), ...begins.keys()])].filter(Boolean).sort((a, b) => a - b);
+  const row = (line) => {
+    if (line < 0)
+      return make('tr', { class: 'gap' }, make('td', { colspan: 4 }, '⋯'));
+    const sums = hot.get(line), cell = (value, top) => heat(make('td', { class: 'number', title: value ? percent(value, whole) : null },
+      value ? amount(value, unit) : ''), value, top);
+    return make('tr', { 'data-line': line, class: sums ? 'hot' : '' }, cell(sums ? sums.self : 0, mostSelf),
+      cell(sums ? sums.total : 0, mostTotal), make('td', { class: 'number at' }, String(line)),
+      make('td', { class: 'text' }, make('code', {}, text ? text[line - 1] : ''), ...(begins.has(line) ?
+        jumpsOf(callers.get(begins.get(line)), '←', 'Called by') : []), ...jumpsOf(callees.get(line), '→', 'Calls')));
+  };
+  const reason = !text ? [make('p', { class: 'note' }, source && source.reason ? visible(source.reason) :
+    'The text of this file is not in this page (pyreel-flame --sources). Lines with time:')] : [];
+  return make('div', { class: 'file' }, make('h2', {}, profile.strings[path]), ...reason, make('table', { class: 'source' }, make('thead', {}, make('tr', {},
+    ...['Self', 'Total', 'Line', ''].map((name) => make('th', { scope: 'col', class: name ? 'number' : '' }, name)))), make('tbody', {}, ...numbers.map(row))));
+}
+
+function showSources() {
+  const files = fileTotals(), whole = wholeOf(forward), most = files.length ? files[0].self || 1 : 1;
+  if (!files.some((file) => file.path === view.file))
+    view.file = files.length ? files[0].path : -1;
+  const list = byId('view-sources').querySelector('.files'), scrolled = list ? list.scrollTop : 0;
+  const listed = make('ul', { class: 'files', 'aria-label': 'Files' }, ...files.slice(0, 2000).map((file) => fileEntry(file, whole, most)));
+  byId('view-sources').replaceChildren(listed, view.file >= 0 ? fileTable(view.file) : make('p', { class: 'note' }, 'No file has time.'));
+  listed.scrollTop = scrolled;
+}
