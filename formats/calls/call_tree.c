@@ -20,26 +20,13 @@ static uint32_t group_label(const struct making *making, uint32_t group)
     return (uint32_t)making->entries->count + group;
 }
 
-static uint32_t opcode_of(const struct entries *entries, uint32_t stack)
-{
-    const uint32_t frame = stack ? entries->tables->stacks[stack].frame : 0;
-    const uint32_t label = entries->labels[frame];
-    return label != OUTLINE_DROPPED && !(label & OUTLINE_FOLDS) ? entries->opcodes[frame] : 0;
-}
-
-/* The node of a row of the aggregate: its stack, and below it the wait or the instruction. */
+/* The node of a row of the aggregate. */
 static uint32_t node_of(struct making *making, const struct aggregate_row *row)
 {
-    const struct entries *entries = making->entries;
-    struct outline *outline = &making->outline;
     const uint32_t group = making->groups->by_thread[row->thread] - 1;
-    const uint32_t root = outline_child(outline, 0, group_label(making, group));
-    const uint32_t wait = entries->style.waits && row->group < WAITINGS ? entries->waits[row->group] : 0;
-    const uint32_t opcode = wait ? 0 : opcode_of(entries, row->stack);
-    uint32_t node = outline_node(outline, entries->tables, entries->labels, root, row->stack);
-    if (node == root)
-        node = outline_child(outline, root, entries->hidden);
-    return wait || opcode ? outline_child(outline, node, wait ? wait : opcode) : node;
+    const uint32_t root = outline_child(&making->outline, 0, group_label(making, group));
+    return entries_place(making->entries, &making->outline, root, row->stack,
+                         row->group < WAITINGS ? row->group : WAITS_NOT);
 }
 
 /* Nodes of the outline become nodes of the tree. A parent comes before its children. */
@@ -90,19 +77,18 @@ bool call_tree_make(struct call_tree *tree, const struct entries *entries, const
                     const struct aggregate *aggregate)
 {
     struct making making = { .entries = entries, .groups = groups };
-    uint32_t *nodes = alloc_zeroed(aggregate->count + 1, sizeof(*nodes)); /* by row; 0: left out */
-    *tree = (struct call_tree){ .entries = entries };
+    *tree = (struct call_tree){ .entries = entries,
+                                .by_row = alloc_zeroed(aggregate->count + 1, sizeof(*tree->by_row)) };
     for (size_t i = 0; i < aggregate->count; i++) {
         const struct aggregate_row *row = &aggregate->rows[i];
-        if (!entries->left_out || !entries->left_out[row->stack])
-            nodes[i] = node_of(&making, row);
+        if (!entries_leave_out(entries, row->stack))
+            tree->by_row[i] = node_of(&making, row);
     }
     make_nodes(tree, &making);
     outline_free(&making.outline);
     for (size_t i = 0; i < aggregate->count; i++)
-        if (nodes[i])
-            add(tree->nodes[nodes[i]].self, aggregate->rows[i].sums);
-    free(nodes);
+        if (tree->by_row[i])
+            add(tree->nodes[tree->by_row[i]].self, aggregate->rows[i].sums);
     add_up_totals(tree);
     link_children(tree);
     return tree->count > 1 || aggregate->count == 0;
@@ -170,5 +156,6 @@ uint32_t call_tree_next(const struct call_tree *tree, uint32_t node, size_t *dep
 void call_tree_free(struct call_tree *tree)
 {
     free(tree->nodes);
+    free(tree->by_row);
     *tree = (struct call_tree){ 0 };
 }

@@ -214,6 +214,24 @@ void entries_find(struct entries *entries, const struct tables *tables, const st
     entries->waits[WAITS_FOR_LOCK] = label_entry(entries, TEXT(WAITING_FRAME), CODE_WAITING);
 }
 
+/* The instruction of a stack's leaf. A leaf that is dropped or folded shows none. */
+static uint32_t opcode_of(const struct entries *entries, uint32_t stack)
+{
+    const uint32_t frame = stack ? entries->tables->stacks[stack].frame : 0;
+    const uint32_t label = entries->labels[frame];
+    return label != OUTLINE_DROPPED && !(label & OUTLINE_FOLDS) ? entries->opcodes[frame] : 0;
+}
+
+uint32_t entries_place(const struct entries *entries, struct outline *outline, uint32_t root, uint32_t stack,
+                       enum waiting wait)
+{
+    const uint32_t waits = entries->waits[wait], opcode = waits ? 0 : opcode_of(entries, stack);
+    uint32_t node = outline_node(outline, entries->tables, entries->labels, root, stack);
+    if (node == root)
+        node = outline_child(outline, root, entries->hidden);
+    return waits || opcode ? outline_child(outline, node, waits ? waits : opcode) : node;
+}
+
 void entries_free(struct entries *entries)
 {
     free(entries->codes);

@@ -80,6 +80,17 @@ static inline uint32_t entries_line(const struct entries *entries, uint32_t entr
     return entries->style.kind == ENTRY_LINE ? entries->rows[entry].line : entries_code(entries, entry)->line;
 }
 
+/* Whether --focus leaves a stack out. */
+static inline bool entries_leave_out(const struct entries *entries, uint32_t stack)
+{
+    return entries->left_out && entries->left_out[stack];
+}
+
+/* The node of a stack that is not left out, under the node `root` of an outline whose labels are entries. The node of
+ * the wait or of the instruction, as far as they are wanted, is below that of the stack's leaf. */
+uint32_t entries_place(const struct entries *entries, struct outline *outline, uint32_t root, uint32_t stack,
+                       enum waiting wait);
+
 void entries_free(struct entries *entries);
 
 #endif

@@ -62,8 +62,8 @@ struct gecko_compared {
     const char *base, *new; /* the names of the recordings */
     double factor;          /* how much a second of BASE counts; one of NEW counts 1 */
     bool by_work;
-    bool hosts_differ;
-    uint32_t base_python, new_python; /* PY_VERSION_HEX */
+    bool hosts_differ, pythons_differ; /* as far as both are known */
+    uint32_t base_python, new_python;  /* PY_VERSION_HEX */
 };
 
 /* Which markers a profile has. */

@@ -142,9 +142,9 @@ def problems(profile):
 # ---- what it says ----
 
 def function_of(location):
-    """(name, file, line) as the viewer reads a location."""
+    """(name, file, line) as the viewer reads a location. In a file name, a blank before a parenthesis is another blank."""
     match = LOCATION.match(location)
-    return (match[1], match[2], int(match[3])) if match else (location, None, None)
+    return (match[1], match[2].replace("\N{NO-BREAK SPACE}(", " ("), int(match[3])) if match else (location, None, None)
 
 
 def told_of_thread(thread, texts):

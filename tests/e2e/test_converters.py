@@ -15,7 +15,7 @@ from environment import CONVERTERS, NOBODY, RECORD, missing
 from recording import convert, read_terminal, run, succeed
 
 PROGRAMS = {"record": RECORD, **CONVERTERS}
-DEFAULT_SUFFIX = {"gecko": ".json.gz", "pprof": ".pb.gz", "tachyon": ".bin"}
+DEFAULT_SUFFIX = {"gecko": ".json.gz", "pprof": ".pb.gz", "speedscope": ".speedscope.json", "tachyon": ".bin"}
 
 
 @pytest.fixture(scope="module")

@@ -89,6 +89,11 @@ def tree_stacks(node, above=()):
 
 # ---- speedscope ----
 
+def imported(path):
+    """What speedscope's importer finds in a file."""
+    return json.loads(succeed(need_viewer("speedscope-import"), path).text)
+
+
 def speedscope(path):
-    (profile,) = json.loads(succeed(need_viewer("speedscope-import"), path).text)["profiles"]
+    (profile,) = imported(path)["profiles"]
     return profile

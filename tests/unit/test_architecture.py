@@ -27,7 +27,10 @@ ROOMS = {
     "formats/frames": MODEL,
     "formats/sources": MODEL,
     "formats/calls": ("formats/frames", *MODEL),
+    "formats/compare": ("formats/calls", *MODEL),
     "formats/collapsed": ("formats/frames", *MODEL),
+    "formats/flame": ("formats/flame/page", "formats/calls", "formats/sources", "formats/frames", *MODEL),
+    "formats/flame/page": (),
     "formats/gecko": ("formats/gecko/columns", "formats/gecko/diff", "formats/gecko/markers", "formats/gecko/raw", "formats/gecko/tables",
                       "formats/sources", "formats/frames", *MODEL),
     "formats/gecko/columns": ("formats/base",),
@@ -35,7 +38,11 @@ ROOMS = {
     "formats/gecko/markers": MODEL,
     "formats/gecko/raw": ("formats/gecko", *MODEL),
     "formats/gecko/tables": ("formats/gecko", "formats/frames", "formats/sources", *MODEL),
+    "formats/flame": ("formats/calls", "formats/flame/page", "formats/frames", "formats/sources", *MODEL),
+    "formats/flame/page": (),
     "formats/pprof": MODEL,
+    "formats/report": ("formats/calls", "formats/frames", "formats/sources", "formats/terminal", *MODEL),
+    "formats/speedscope": ("formats/calls", "formats/frames", *MODEL),
     "formats/terminal": ("formats/base",),
     "formats/tachyon": ("formats/cpython", *MODEL),
     "record/process": MODEL,
@@ -52,8 +59,25 @@ ROOMS = {
     "convert/viewer": ("formats/gecko", *MODEL),
     "convert/sharing": ("convert/viewer", *MODEL),
     "convert/info": ("convert", "formats/terminal", *MODEL),
-    "convert": ("convert/fleets", "convert/filters", "convert/sharing", "convert/viewer", "formats/collapsed", "formats/frames", "formats/gecko", "formats/pprof",
-                "formats/sources", "formats/stream", "formats/tachyon", *MODEL),
+    "convert/gecko": ("convert/filters", "convert/sharing", "convert/viewer", "convert", "formats/gecko", "formats/sources", *MODEL),
+    "convert": (
+        "convert/fleets",
+        "convert/filters",
+        "convert/viewer",
+        "formats/calls",
+        "formats/collapsed",
+        "formats/compare",
+        "formats/flame",
+        "formats/frames",
+        "formats/pprof",
+        "formats/report",
+        "formats/sources",
+        "formats/speedscope",
+        "formats/stream",
+        "formats/tachyon",
+        "formats/terminal",
+        *MODEL,
+    ),
 }
 TESTS = "tests"  # see all rooms
 GENERATED = {"profile.pb-c.h": "formats/pprof"}  # by protoc, for one room
@@ -120,7 +144,7 @@ def check_rooms(rooms):
 
 def check_other_files():
     """Scripts and build files have their licence line, too."""
-    for folder in ("formats", "record", "convert", "tests"):
+    for folder in ("formats", "record", "convert", "completions", "tests"):
         for path in sorted((SOURCE / folder).rglob("*")):
             script = path.is_file() and path.suffix in (".py", ".sh", ".mjs")
             if script and "SPDX-License-Identifier: MIT" not in path.read_text(encoding="utf-8")[:200]:
@@ -130,7 +154,7 @@ def check_other_files():
 def check_hacking():
     """docs/HACKING.md leads a newcomer to files and functions: each that it names is there."""
     path = SOURCE / "docs" / "HACKING.md"
-    files = [file for folder in ("formats", "record", "convert", "tests") for file in (SOURCE / folder).rglob("*") if file.is_file()]
+    files = [file for folder in ("formats", "record", "convert", "completions", "tests") for file in (SOURCE / folder).rglob("*") if file.is_file()]
     names = {file.name for file in files}
     words = {word for file in files if file.suffix in (".c", ".h", ".py") for word in re.findall(r"\w+", file.read_text("utf-8"))}
     for named in re.findall(r"`([\w/]+\.(?:[ch]|py|txt|build)|[a-z][a-z0-9]*(?:_[a-z0-9]+)+)`", path.read_text("utf-8")):

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define PID "0.1" /* no process has it */
+#define PID "0.0" /* no process has it: the suffix of a pid that was used again is 1 or more */
 
 static const char *const side_names[SIDES] = { "BASE", "NEW" };
 
@@ -53,8 +53,8 @@ static void add_sample(void *self, uint32_t code, uint64_t ns)
     struct diff_side *side = &summing->diff->sides[summing->side];
     const uint32_t leaf = code & ((1u << GECKO_LEAF_BITS) - 1);
     side->samples++;
-    side->all_ns += ns;
-    side->work_ns += leaf == LEAF_IDLE || leaf == LEAF_WAITING ? 0 : ns;
+    side->all_ns += (double)ns;
+    side->work_ns += leaf == LEAF_IDLE || leaf == LEAF_WAITING ? 0 : (double)ns;
     differences_add(&summing->diff->differences, summing->side, code, ns);
 }
 
@@ -90,9 +90,9 @@ static double factor_of(const struct diff *diff)
     const struct diff_side *base = &diff->sides[SIDE_BASE], *new = &diff->sides[SIDE_NEW];
     if (!diff->by_work)
         return 1;
-    if (base->work_ns && new->work_ns)
-        return (double)new->work_ns / (double)base->work_ns;
-    return base->all_ns && new->all_ns ? (double)new->all_ns / (double)base->all_ns : 1;
+    if (base->work_ns > 0 && new->work_ns > 0)
+        return new->work_ns / base->work_ns;
+    return base->all_ns > 0 && new->all_ns > 0 ? new->all_ns / base->all_ns : 1;
 }
 
 /* Why the recordings cannot be compared; true: they can. */
@@ -121,9 +121,9 @@ bool diff_settle(struct gecko *gecko, struct fault *why)
     diff->factor = factor_of(diff);
     differences_settle(&diff->differences, gecko->tables, diff->factor);
     for (size_t i = 0; i < diff->differences.count; i++) {
-        const int64_t more_ns = diff->differences.rows[i].more_ns;
-        diff->slower_ns += more_ns > 0 ? (uint64_t)more_ns : 0;
-        diff->faster_ns += more_ns < 0 ? (uint64_t)-more_ns : 0;
+        const double more_ns = (double)diff->differences.rows[i].more_ns;
+        diff->slower_ns += more_ns > 0 ? more_ns : 0;
+        diff->faster_ns += more_ns < 0 ? -more_ns : 0;
     }
     if (asprintf(&diff->title, "%s compared with %s", diff->sides[SIDE_NEW].name, diff->sides[SIDE_BASE].name) < 0)
         diff->title = NULL;
@@ -141,6 +141,13 @@ static void emit_stacks(struct gecko *gecko)
     emit_close(&gecko->json, ']');
 }
 
+/* A share of a time, which may be any. */
+static uint64_t share_ns(uint64_t time_ns, double share)
+{
+    const double ns = (double)time_ns * share;
+    return ns < (double)time_ns ? (uint64_t)ns : time_ns;
+}
+
 /* Writes the times. Each sample lasts for its share of the window, and is at least a nanosecond later than the one
  * before. */
 static void emit_times(struct gecko *gecko)
@@ -149,13 +156,13 @@ static void emit_times(struct gecko *gecko)
     const struct differences *differences = &diff->differences;
     const uint64_t from_ns = gecko->tables->recording.from_ns;
     const uint64_t window_ns = gecko->end_ns > from_ns ? gecko->end_ns - from_ns : 0;
-    const double room_ns = window_ns > differences->count ? (double)(window_ns - differences->count) : 0;
-    const double all_ns = (double)(diff->slower_ns + diff->faster_ns);
+    const uint64_t room_ns = window_ns > differences->count ? window_ns - differences->count : 0;
+    const double all_ns = diff->slower_ns + diff->faster_ns;
     uint64_t before_ns = 0;
     double passed_ns = 0;
     emit_open(&gecko->json, gecko->style.compact ? "timeDeltas" : "time", '[');
     for (size_t i = 0; i < differences->count; i++) {
-        const uint64_t time_ns = from_ns + (uint64_t)(passed_ns / all_ns * room_ns) + i;
+        const uint64_t time_ns = from_ns + share_ns(room_ns, passed_ns / all_ns) + i;
         gecko_emit_ms(&gecko->json, NULL, gecko->style.compact ? time_ns - before_ns : time_ns);
         passed_ns += (double)llabs(differences->rows[i].more_ns);
         before_ns = time_ns;
@@ -215,7 +222,7 @@ static json_t *side_row(const struct gecko *gecko, enum side number)
     const double factor = number == SIDE_BASE ? -gecko->diff.factor : 1;
     return text_row(side_names[number],
                     json_sprintf("%s: %" PRIu64 " samples, %.3f s, %.3f s of them work; each counts %.4g", side->name,
-                                 side->samples, (double)side->all_ns / 1e9, (double)side->work_ns / 1e9, factor));
+                                 side->samples, side->all_ns / 1e9, side->work_ns / 1e9, factor));
 }
 
 json_t *diff_section(const struct gecko *gecko)
@@ -225,8 +232,8 @@ json_t *diff_section(const struct gecko *gecko)
     json_array_append_new(rows, side_row(gecko, SIDE_BASE));
     json_array_append_new(rows, side_row(gecko, SIDE_NEW));
     json_array_append_new(rows, text_row("Scaled by", json_string(diff->by_work ? "work" : "time")));
-    json_array_append_new(rows, text_row("Slower stacks", json_sprintf("%.3f s more", (double)diff->slower_ns / 1e9)));
-    json_array_append_new(rows, text_row("Faster stacks", json_sprintf("%.3f s less", (double)diff->faster_ns / 1e9)));
+    json_array_append_new(rows, text_row("Slower stacks", json_sprintf("%.3f s more", diff->slower_ns / 1e9)));
+    json_array_append_new(rows, text_row("Faster stacks", json_sprintf("%.3f s less", diff->faster_ns / 1e9)));
     return json_pack("{s:s, s:o}", "label", "Comparison", "entries", rows);
 }
 

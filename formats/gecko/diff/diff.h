@@ -20,11 +20,11 @@
 struct diff_side {
     char *name;              /* NULL: the recording was not read to its end */
     uint32_t processes;      /* number of processes of the profile up to this recording, entry 0 counts */
-    uint32_t python_version; /* PY_VERSION_HEX */
-    char *host;
-    bool whole; /* a run from its start to its end */
+    uint32_t python_version; /* PY_VERSION_HEX; 0: unknown */
+    char *host;              /* empty: unknown */
+    bool whole;              /* a run from its start to its end */
     uint64_t samples;
-    uint64_t all_ns, work_ns;
+    double all_ns, work_ns; /* a damaged recording may claim any times, and their sum has no end */
     bool cpu_known;
 };
 
@@ -35,7 +35,7 @@ struct diff {
     struct differences differences;
     double factor; /* of BASE; that of NEW is 1 */
     bool by_work;
-    uint64_t slower_ns, faster_ns;
+    double slower_ns, faster_ns;
     char *title; /* "new compared with old" */
 };
 

@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#define NO_BREAK_SPACE "\xC2\xA0" /* UTF-8 */
+
 /* ---- numbers ---- */
 
 /* Callers get their numbers first: readers want the row of a caller in front of those of its callees. */
@@ -50,6 +52,16 @@ static bool ends_in_number(struct text file)
     return digits > 0 && digits < file.size && file.bytes[file.size - 1 - digits] == ':';
 }
 
+/* Appends the name of a file. Readers take a blank with a parenthesis for the end of the function, so in a file name
+ * the blank becomes one that looks the same: "/home/u/app (1)/main.py". */
+static void append_file(struct bytes *bytes, struct text file)
+{
+    for (size_t i = 0; i < file.size; i++) {
+        const bool ends_function = file.bytes[i] == ' ' && i + 1 < file.size && file.bytes[i + 1] == '(';
+        append(bytes, ends_function ? TEXT(NO_BREAK_SPACE) : (struct text){ file.bytes + i, 1 });
+    }
+}
+
 /* Makes the location of a function. Readers take the last two numbers of a location for a line and a column, so a file
  * name that ends in a number gets both. */
 static size_t make_location(struct gecko *gecko, const struct gecko_frame_cells *frame)
@@ -61,7 +73,7 @@ static size_t make_location(struct gecko *gecko, const struct gecko_frame_cells 
     const struct text file = gecko_tables_text(gecko, frame->file);
     append(&bytes, gecko_tables_text(gecko, frame->name));
     append(&bytes, TEXT(" ("));
-    append(&bytes, file);
+    append_file(&bytes, file);
     const int size = snprintf(line, sizeof(line), ":%" PRIu32 "%s)", frame->first_line,
                               ends_in_number(file) ? ":1" : "");
     put_bytes(&bytes, line, (size_t)size);

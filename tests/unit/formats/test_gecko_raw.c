@@ -47,7 +47,7 @@ static void test_the_next_thread_has_numbers_of_its_own(void **state)
 /* ---- profiles ---- */
 
 /* Two threads and a further process. A function whose file ends in a number, one without a first line, one without a
- * file. */
+ * file, one in a folder with a parenthesis. */
 static const struct event story[] = {
     { EVENT_RECORDING, .recording = { .format_version = 1, .interval_ns = 10 * MS, .time_unit_ns = 200000 } },
     PROCESS(1, 4242, "/home/u"),
@@ -61,17 +61,21 @@ static const struct event story[] = {
     STRING(4, "/home/u/b:12"),
     STRING(5, "unknown"),
     STRING(6, "bare"),
+    STRING(7, "copied"),
+    STRING(8, "/home/u/app (1)/c.py"),
     FUNCTION(1, 1, 2, 1),
     FUNCTION(2, 3, 4, 7),
     FUNCTION(3, 5, 2, 0),
     FUNCTION(4, 6, 0, 0),
+    FUNCTION(5, 7, 8, 3),
     FRAME(1, 1, 3),
     FRAME(2, 2, 8),
     FRAME(3, 3, 0),
     FRAME(4, 4, 0),
+    FRAME(5, 5, 4),
     STATUS_SAMPLE(10 * MS, 1, 0, STATUS_RECORDED | STATUS_CPU, 4 * MS, 1, 2),
     STATUS_SAMPLE(10 * MS, 2, 0, STATUS_RECORDED, 0, 1, 3),
-    STATUS_SAMPLE(10 * MS, 3, 0, STATUS_RECORDED | STATUS_CPU, 5 * MS, 4),
+    STATUS_SAMPLE(10 * MS, 3, 0, STATUS_RECORDED | STATUS_CPU, 5 * MS, 5, 4),
     TICK(10 * MS),
     STATUS_SAME(20 * MS, 1, 2, STATUS_RECORDED | STATUS_CPU, 6 * MS),
     STATUS_SAME(20 * MS, 2, 2, STATUS_RECORDED, 0),
@@ -149,7 +153,7 @@ static void test_a_further_process_is_a_profile_within(void **state)
     assert_int_equal(json_array_size(json_object_get(profile, "processes")), 1);
     assert_member(json_object_get(process, "meta"), "version", GECKO_RAW_VERSION);
     assert_member(thread, "pid", "4300");
-    assert_member(thread, "stringTable", "[\"bare\"]");
+    assert_member(thread, "stringTable", "[\"copied (/home/u/app\xC2\xA0(1)/c.py:3)\",\"bare\"]");
     assert_null(json_object_get(json_object_get(profile, "meta"), "preprocessedProfileVersion"));
     json_decref(profile);
 }

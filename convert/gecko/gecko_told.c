@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+#include "convert/gecko/gecko_told.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define JSON_MOST ((uint64_t)400 * 1000 * 1000) /* bytes of JSON beyond which the viewer reads a profile slowly */
+
+/* ---- content ---- */
+
+/* Tells which samples --max-samples left out. */
+static void tell_of_thinning(const struct to_gecko *to)
+{
+    const uint64_t every = gecko_kept_one_of(to->gecko);
+    if (every > 1 && !to->conversion->settings.quiet)
+        fprintf(stderr,
+                "pyreel-gecko: %" PRIu64 " of %" PRIu64 " samples are in the profile: of each %" PRIu64
+                " in a row of a thread one is drawn at random, and stands for all\n",
+                gecko_kept_samples(to->gecko), to->conversion->tables.samples, every);
+}
+
+/* Says how the recordings were compared, and warns of what else may make a difference. */
+static void tell_of_comparison(const struct to_gecko *to)
+{
+    const struct gecko_compared compared = gecko_compared(to->gecko);
+    const char *name = to->conversion->converter->name;
+    char base[32], new[32];
+    if (!to->conversion->settings.quiet)
+        fprintf(stderr, "%s: compared by %s: each second of %s counts %.4g, each of %s counts 1\n", name,
+                compared.by_work ? "work" : "time", compared.base, -compared.factor, compared.new);
+    if (compared.pythons_differ)
+        fprintf(stderr, "%s: warning: BASE ran with Python %s and NEW with Python %s\n", name,
+                event_python_version_text(base, compared.base_python),
+                event_python_version_text(new, compared.new_python));
+    if (compared.hosts_differ)
+        fprintf(stderr, "%s: warning: BASE and NEW ran on different hosts\n", name);
+}
+
+/* Tells that samples count alike which stand for different times. */
+static void tell_of_weights(const struct to_gecko *to)
+{
+    if (gecko_loses_weights(to->gecko) && !to->conversion->settings.quiet)
+        fprintf(stderr, "pyreel-gecko: the samples stand for different times, and the format of --raw-gecko cannot say "
+                        "so: each sample counts as one\n");
+}
+
+void gecko_told_content(const struct to_gecko *to)
+{
+    tell_of_thinning(to);
+    tell_of_weights(to);
+    if (to->wanted->style.compare)
+        tell_of_comparison(to);
+    embedding_warn(stderr, to->conversion->converter->name, gecko_embedded(to->gecko));
+}
+
+/* ---- size ---- */
+
+char *gecko_told_size(uint64_t json_bytes, uint64_t packed_bytes)
+{
+    const bool slow = json_bytes > JSON_MOST, too_large = packed_bytes > SHARE_LIMIT;
+    char *told = NULL;
+    size_t size;
+    FILE *to = slow || too_large ? open_memstream(&told, &size) : NULL;
+    if (!to)
+        return NULL;
+    fprintf(to, "the profile has %" PRIu64 " MB of JSON", json_bytes / 1000000);
+    if (slow)
+        fprintf(to, ", and the viewer takes long to read more than %" PRIu64 " MB", JSON_MOST / 1000000);
+    if (too_large)
+        fprintf(to, "; packed it has %" PRIu64 " MiB, and the profile store takes at most %" PRIu64 " MiB",
+                packed_bytes >> 20, SHARE_LIMIT >> 20);
+    fprintf(to, "; make it smaller with --max-samples, --from and --to, --threads, or --mode cpu");
+    fclose(to);
+    return told;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* What the user is told of a finished profile on standard error: what is not as in the recording, and what makes the
+ * profile hard to use, with ways out. */
+#ifndef PYREEL_CONVERT_GECKO_GECKO_TOLD_H
+#define PYREEL_CONVERT_GECKO_GECKO_TOLD_H
+
+#include "convert/gecko/to_gecko.h"
+
+/* Tells of the profile's content. Call it after gecko_finish(). */
+void gecko_told_content(const struct to_gecko *to);
+
+/* What the user is told of the profile's size; NULL: nothing, neither the viewer nor the store of profiles has a
+ * problem with it. `json_bytes`: of the profile; `packed_bytes`: of the file for the store; 0: the file is not packed,
+ * so the store does not take it. The caller frees the text. */
+char *gecko_told_size(uint64_t json_bytes, uint64_t packed_bytes);
+
+#endif

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+/* pyreel-gecko: converts a recording to a profile for the Firefox Profiler, and shows or shares the profile. */
+#include "convert/gecko/to_gecko.h"
+
+#include "convert/filters/sanitize.h"
+#include "convert/gecko/gecko_conflicts.h"
+#include "convert/gecko/gecko_delivery.h"
+#include "convert/gecko/gecko_told.h"
+#include "formats/base/alloc.h"
+#include "formats/model/aggregate.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static bool compares(const struct settings *settings)
+{
+    const struct gecko_wanted *wanted = gecko_options_wanted(settings);
+    return wanted->style.compare;
+}
+
+static bool without_input(const struct settings *settings)
+{
+    const struct gecko_wanted *wanted = gecko_options_wanted(settings);
+    return wanted->share.delete_link || wanted->share.link_for;
+}
+
+static int before(const struct settings *settings)
+{
+    const struct share_wishes wishes = gecko_options_wishes(settings);
+    return share_first(&wishes);
+}
+
+static bool keeps(const struct settings *settings)
+{
+    return gecko_options_shows(settings) && !settings->output;
+}
+
+static void *start(struct conversion *conversion)
+{
+    struct to_gecko *to = alloc_zeroed(1, sizeof(*to));
+    to->conversion = conversion;
+    to->wanted = conversion->settings.wanted;
+    to->spot.view = to->wanted->view;
+    const struct settings *settings = &conversion->settings;
+    const bool by_state = settings->mode == KEPT_CPU || settings->mode == KEPT_EXCEPTION;
+    struct gecko_style style = to->wanted->style;
+    const struct selection *selection = &settings->selection;
+    if (style.scale == GECKO_SCALE_USUAL && (selection->from_ns || selection->to_ns))
+        style.scale = GECKO_SCALE_WORK; /* no whole runs */
+    style.leaves_out = by_state || settings->selection.threads;
+    to->gecko = gecko_start(&conversion->tables, &conversion->output, style);
+    return to;
+}
+
+static bool take(void *self, struct event *event, struct fault *why)
+{
+    struct to_gecko *to = self;
+    if (!gecko_take(to->gecko, event, why))
+        return false;
+    spot_take(&to->spot, &to->conversion->tables, event, gecko_host(to->gecko));
+    return true;
+}
+
+static uint32_t host(const void *self)
+{
+    const struct to_gecko *to = self;
+    return gecko_host(to->gecko);
+}
+
+static bool take_placed(void *self, struct event *event, struct fault *why)
+{
+    struct to_gecko *to = self;
+    return gecko_take_placed(to->gecko, event, why);
+}
+
+static void take_recording(void *self, struct tables *recording, struct text name)
+{
+    struct to_gecko *to = self;
+    char room[SANITIZE_NAME_ROOM];
+    if (to->wanted->sanitize) {
+        sanitize_description(recording, &to->recordings);
+        name = sanitize_recording_name(&to->recordings, name, room);
+    }
+    gecko_take_recording(to->gecko, recording, name);
+}
+
+static bool finish(void *self, struct fault *why)
+{
+    struct to_gecko *to = self;
+    const struct settings *settings = &to->conversion->settings;
+    if (to->wanted->style.weight == GECKO_WEIGHT_CPU && !gecko_knows_cpu(to->gecko))
+        return fault(why, "--weight cpu cannot be applied to %s: %s", settings->input, aggregate_reason(SUM_CPU_NS));
+    if (to->wanted->sanitize)
+        sanitize_tables(&to->conversion->tables, &to->wanted->style.repositories, &to->recordings);
+    if (!(gecko_options_streams(settings) ? gecko_delivery_stream(to, why) : gecko_finish(to->gecko, why)))
+        return false;
+    to->json_bytes = to->conversion->output.flushed + to->conversion->output.used;
+    gecko_told_content(to);
+    return true;
+}
+
+/* Warns of a profile that is too large for the viewer or for the store of profiles. */
+static void closed(void *self, const char *path, uint64_t bytes)
+{
+    const struct to_gecko *to = self;
+    char *told = to->conversion->settings.quiet
+                     ? NULL
+                     : gecko_told_size(to->json_bytes, gecko_options_packed(path) ? bytes : 0);
+    if (told)
+        fprintf(stderr, "pyreel-gecko: warning: %s\n", told);
+    free(told);
+}
+
+static bool after(void *self, const char *path, struct fault *why)
+{
+    return gecko_delivery_deliver(self, path, why);
+}
+
+static void drop(void *self)
+{
+    struct to_gecko *to = self;
+    gecko_drop(to->gecko);
+    spot_free(&to->spot);
+    intern_free(&to->recordings);
+    free(to);
+}
+
+/* A profile begins with its libraries. */
+static bool recognises(struct text head)
+{
+    return text_begins(head, TEXT("{\"libs\":"));
+}
+
+static const struct converter to_gecko = {
+    .name = "pyreel-gecko",
+    .makes = "Writes a profile for the Firefox Profiler (profiler.firefox.com).",
+    .suffix = ".json.gz",
+    .recognises = recognises,
+    .packing = PACKING_BY_NAME,
+    .takes = TAKES_MODE | TAKES_SELECTION,
+    .several = SEVERAL_MERGED,
+    .options = gecko_options,
+    .wanted_size = sizeof(struct gecko_wanted),
+    .apply = gecko_options_apply,
+    .problem = gecko_conflicts_problem,
+    .without_input = without_input,
+    .compares = compares,
+    .before = before,
+    .splits = gecko_options_streams,
+    .keeps = keeps,
+    .places_cpu = true,
+    .stretches = true,
+    .start = start,
+    .take = take,
+    .host = host,
+    .take_placed = take_placed,
+    .take_recording = take_recording,
+    .closed = closed,
+    .finish = finish,
+    .after = after,
+    .drop = drop,
+};
+
+int main(int argc, char **argv)
+{
+    return convert_main(argc, argv, &to_gecko);
+}

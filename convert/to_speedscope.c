@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/* pyreel-speedscope: converts a recording for speedscope, with a profile for each thread. */
+#include "convert/convert.h"
+
+#include "formats/base/alloc.h"
+#include "formats/speedscope/speedscope.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum own_option {
+    OPTION_FULL_PATHS = OPTION_OWN,
+};
+
+static const struct argument options[] = {
+    { OPTION_FULL_PATHS, 0, "full-paths", NULL, 0, "show file names unshortened" },
+    { 0 },
+};
+
+/* The values of this program's own options. */
+struct wanted {
+    bool full_paths;
+};
+
+static bool apply(struct settings *settings, int number, const char *value)
+{
+    (void)value;
+    struct wanted *wanted = settings->wanted;
+    switch ((enum own_option)number) {
+    case OPTION_FULL_PATHS:
+        return wanted->full_paths = true;
+    }
+    return false;
+}
+
+struct to_speedscope {
+    struct conversion *conversion;
+    struct speedscope *speedscope;
+    uint64_t json_bytes;
+};
+
+static void *start(struct conversion *conversion)
+{
+    const struct settings *settings = &conversion->settings;
+    const struct entries_style style = {
+        .kind = settings->detail == DETAIL_FUNCTIONS ? ENTRY_FUNCTION : ENTRY_LINE,
+        .full_paths = ((const struct wanted *)settings->wanted)->full_paths,
+        .ids = true,
+        .opcodes = settings->opcodes,
+        .waits = true,
+        .filter = &settings->frames.filter,
+    };
+    struct to_speedscope *to = alloc_zeroed(1, sizeof(*to));
+    to->conversion = conversion;
+    to->speedscope = speedscope_start(&conversion->tables, &conversion->output, &style);
+    return to;
+}
+
+static bool take(void *self, struct event *event, struct fault *why)
+{
+    const struct to_speedscope *to = self;
+    return speedscope_take(to->speedscope, event, why);
+}
+
+static bool finish(void *self, struct fault *why)
+{
+    struct to_speedscope *to = self;
+    if (!speedscope_settle(to->speedscope))
+        return convert_nothing_left(to->conversion, why);
+    const bool good = speedscope_write(to->speedscope, why);
+    to->json_bytes = to->conversion->output.flushed + to->conversion->output.used;
+    return good;
+}
+
+/* Warns of a profile that is too large for speedscope. */
+static void closed(void *self, const char *path, uint64_t bytes)
+{
+    (void)path;
+    (void)bytes;
+    const struct to_speedscope *to = self;
+    if (to->conversion->settings.quiet || to->json_bytes <= SPEEDSCOPE_JSON_MOST)
+        return;
+    fprintf(stderr,
+            "pyreel-speedscope: warning: the profile has %" PRIu64 " MB of JSON, and more than about %" PRIu64
+            " MB crashes the page of speedscope; make it smaller with --functions, --fold, --from and --to, --threads, "
+            "or --no-idle\n",
+            to->json_bytes / 1000000, SPEEDSCOPE_JSON_MOST / 1000000);
+}
+
+static void drop(void *self)
+{
+    struct to_speedscope *to = self;
+    speedscope_drop(to->speedscope);
+    free(to);
+}
+
+/* A profile begins with the address of its format. */
+static bool recognises(struct text head)
+{
+    return text_begins(head, TEXT("{\"$schema\":\"https://www.speedscope.app/"));
+}
+
+static const struct converter to_speedscope = {
+    .name = "pyreel-speedscope",
+    .makes = "Writes a profile for speedscope (speedscope.app): what each thread did when.",
+    .suffix = ".speedscope.json",
+    .recognises = recognises,
+    .packing = PACKING_BY_NAME,
+    .takes = TAKES_MODE | TAKES_SELECTION | TAKES_DETAIL | TAKES_OPCODES | TAKES_NO_IDLE | TAKES_FRAMES | TAKES_FOCUS,
+    .several = SEVERAL_MERGED,
+    .options = options,
+    .wanted_size = sizeof(struct wanted),
+    .apply = apply,
+    .runs = true,
+    .start = start,
+    .take = take,
+    .closed = closed,
+    .finish = finish,
+    .drop = drop,
+};
+
+int main(int argc, char **argv)
+{
+    return convert_main(argc, argv, &to_speedscope);
+}
