@@ -29,7 +29,7 @@ class Shown:
 
     def go(self, url):
         self.browser.ask("Page.navigate", self.session, url=url)
-        self.page.wait_for(f"location.href === {json.dumps(url)} && !!window.pyreelFlame && pyreelFlame.settled")
+        self.page.wait_for(f"location.href.startsWith({json.dumps(url.partition('#')[0])}) && !!window.pyreelFlame && pyreelFlame.settled")
 
     def value(self, expression):
         return self.page.value(expression)
@@ -52,6 +52,10 @@ class Shown:
 
     def texts(self, selector):
         return self.value(f"[...document.querySelectorAll({json.dumps(selector)})].map((one) => one.innerText)")
+
+    def rows(self, selector):
+        """The cells of rows of a table."""
+        return self.value(f"[...document.querySelectorAll({json.dumps(selector)})].map((row) => [...row.children].map((cell) => cell.textContent))")
 
     def mouse(self, x, y, *kinds):
         for kind in kinds:
@@ -119,7 +123,7 @@ def opened(chromium, files):
     """opened(name, made, fragment): the page, afresh. At the end of each test the console was silent, and nothing was asked of
     the network."""
     def go(name, made, fragment=""):
-        chromium.go("about:blank") if False else chromium.browser.ask("Page.navigate", chromium.session, url="about:blank")
+        chromium.browser.ask("Page.navigate", chromium.session, url="about:blank")
         chromium.page.wait_for("location.href === 'about:blank'")
         chromium.go(files(name, made) + fragment)
         return chromium
@@ -320,8 +324,8 @@ def test_the_panel_has_lines_callers_and_callees(small):
     small.click_box("work")
     panel = small.text("#panel")
     assert "1.00\u202fs" in panel and "1.08\u202fs" in panel and "app.py:8" in panel
-    assert small.texts("#panel .lines tbody tr") == ["10\tfor i in range(n):\n\t300\u202fms\t300\u202fms",
-                                                     "11\ttotal += i * i\n\t700\u202fms\t780\u202fms"]
+    assert small.rows("#panel .lines tbody tr") == [["10", "for i in range(n):", "300\u202fms", "300\u202fms"],
+                                                    ["11", "total += i * i", "700\u202fms", "780\u202fms"]]
     assert [row.split()[0] for row in small.texts("#panel .jumps tr")] == ["main", "<GC>"]
     small.click("#panel .jumps button")
     assert small.text("#panel h2") == "main"
@@ -329,9 +333,9 @@ def test_the_panel_has_lines_callers_and_callees(small):
 
 def test_recursion_counts_once(small):
     small.keys("2")
-    rows = {row.split("\t")[2].strip(): row.split() for row in small.texts("#view-table tbody tr")}
-    assert rows["fib"][:6] == ["300", "ms", "12.4%", "300", "ms", "12.4%"]
-    assert rows["main"][:6] == ["0", "s", "0%", "2.12", "s", "87.6%"]
+    rows = {row[2]: row for row in small.rows("#view-table tbody tr")}
+    assert rows["fib"][:2] == ["300\u202fms12.4%", "300\u202fms12.4%"]
+    assert rows["main"][:2] == ["0\u202fs0%", "2.12\u202fs87.6%"]
 
 
 def test_functions_are_sorted(small):
@@ -349,9 +353,9 @@ def test_a_file_has_time_beside_each_line(small):
     small.click("#tab-sources")
     assert [name.split("\n")[0] for name in small.texts("#view-sources .files button")] == [
         "app.py", "json/decoder.py", "json/__init__.py", "numpy/core.py", "threading.py"]
-    lines = small.texts("#view-sources .source tbody tr")
-    assert lines[10] == "700\u202fms\t780\u202fms\t11\t\ttotal += i * i→ <GC>" and lines[1] == "\t\t2\t"
-    assert lines[4].startswith("\t1.50\u202fs\t5\t        work(9)→ work")
+    lines = small.rows("#view-sources .source tbody tr")
+    assert lines[10] == ["700\u202fms", "780\u202fms", "11", "\ttotal += i * i→ <GC>"] and lines[1] == ["", "", "2", ""]
+    assert lines[4] == ["", "1.50\u202fs", "5", "        work(9)→ work→ multiply"]
 
 
 def test_a_jump_leads_from_a_line_to_the_callee_and_the_caller(small):
@@ -367,7 +371,7 @@ def test_a_file_without_text_says_why(small):
     small.keys("3")
     small.click("#view-sources .files li:nth-child(2) button")
     assert small.text(".file .note") == "The file was changed after the recording."
-    assert small.texts(".source tbody tr")[-1].startswith("250\u202fms\t600\u202fms\t345")
+    assert small.rows(".source tbody tr")[-1][:3] == ["250\u202fms", "600\u202fms", "345"]
 
 
 # ---- the address, the theme, saving ----
@@ -463,20 +467,20 @@ def test_a_lost_stack_has_its_width_before(compared):
     assert gone["name"] == "<native>" and gone["total"] == 0
     assert abs(gone["width"] / whole["width"] - 220 / (2400 + 220)) < 0.002
     compared.click("#before")
-    assert abs(compared.box("load")["width"] / compared.box("made.py")["width"] - 1320 / 2730) < 0.002
+    assert abs(compared.box("load")["width"] / compared.box("made.py")["width"] - 1320 / 2830) < 0.002
 
 
 def test_a_tip_of_a_comparison(compared):
     compared.mouse(*compared.at("load"), "mouseMoved")
     compared.page.wait_for("!document.getElementById('tip').hidden")
     said = compared.text("#tip")
-    assert "1.32\u202fs" in said and "600\u202fms" in said and "−720\u202fms" in said and "−820\u202fms … −620\u202fms" in said and "shrank" in said
+    assert "1.32\u202fs" in said and "600\u202fms" in said and "−720\u202fms" in said and "−832\u202fms … −608\u202fms" in said and "shrank" in said
 
 
 def test_functions_of_a_comparison(compared):
     compared.keys("2")
-    rows = {row.split("\t")[2].strip(): row.split("\t") for row in compared.texts("#view-table tbody tr")}
-    assert [cell.strip() for cell in rows["work"][:2]] == ["+300\u202fms", "+ grew"]
+    rows = {row[2]: row for row in compared.rows("#view-table tbody tr")}
+    assert rows["work"][:2] == ["+300\u202fms", "+ grew"]
     assert rows["work"][3:5] == ["700\u202fms → 1.00\u202fs", "+190\u202fms … +410\u202fms"]
     assert rows["fib"][1] == "not distinguishable"
 
@@ -490,7 +494,7 @@ def test_other_weights_of_a_comparison_are_off(compared):
 # ---- hostile names ----
 
 HOSTILE = ["<img src=x onerror=window.broken=1>", "</script><script>window.broken=1</script>", "<!--<script>", "\u202egnp.exe\u2066",
-           "a\0b\x1b[31mred\n\r\t", "' onmouseover='window.broken=1", "{{data}}${window.broken=1}", "x" * 100000, "\ud800lone",
+           "a\0b\x1b[31mred\n\r\t", "' onmouseover='window.broken=1", "{{data}}${window.broken=1}", "x" * 5000, "\ud800lone",
            "javascript:window.broken=1", "__proto__", "constructor", "&lt;b&gt;&amp;", "\u05d0\u05d1\u05d2 \u0645\u0631\u062d\u0628\u0627"]
 
 
@@ -511,7 +515,7 @@ def hostile():
 def test_hostile_names_stay_text(opened):
     shown = opened("hostile", hostile)
     elements = shown.value("document.querySelectorAll('script, img, style, iframe').length")
-    for keys in (["2"], ["3"], ["1", "l"], ["i"], ["g"], ["Escape"], ["w"]):
+    for keys in (["2"], ["3"], ["1", "l"], ["i"], ["g"], ["Escape"], ["w", "w"]):
         shown.keys(*keys)
         shown.value("document.body.innerText.length")
     for i in range(len(HOSTILE)):
@@ -533,8 +537,8 @@ def test_the_policy_stops_what_is_not_the_page(chromium, files):
     chromium.value("(() => { const one = document.createElement('div'); one.setAttribute('style', 'color: rgb(1, 2, 3)'); one.id = 'stranger';"
                    " document.body.append(one); })()")
     assert chromium.value("getComputedStyle(document.getElementById('stranger')).color") != "rgb(1, 2, 3)"
-    for attempt in ("document.body.innerHTML = '<p>'", "eval('1')", "new Function('1')"):
-        assert chromium.value(f"(() => {{ try {{ {attempt}; return 'done'; }} catch (error) {{ return error.name; }} }})()") != "done"
+    for attempt in ("document.body.innerHTML = '<p>'", "document.createElement('script').textContent = '1'"):
+        assert chromium.value(f"(() => {{ try {{ {attempt}; return 'done'; }} catch (error) {{ return error.name; }} }})()") == "TypeError"
     assert chromium.value("fetch('http://127.0.0.1:9/').then(() => 'done', (error) => error.name)") == "TypeError"
     said, asked = chromium.trouble()
     assert said and asked == []
