@@ -183,8 +183,11 @@ static void write_row(struct output *to, const struct pstats *pstats, const stru
 static void write_rows(struct output *to, const struct pstats *pstats)
 {
     marshal_begin_dict(to);
+    /* Tachyon counts no samples of threads without Python frames. */
+    const bool all = !pstats->style->tachyon || !pstats->entries.tables->recording.no_end_reason;
+    const uint32_t left_out = all ? 0 : pstats->row_of[pstats->entries.labels[0]];
     for (uint32_t i = 1; i <= pstats->keys.count; i++)
-        if (pstats->rows[i].sums.samples || pstats->rows[i].sums.all_ns)
+        if (i != left_out && (pstats->rows[i].sums.samples || pstats->rows[i].sums.all_ns))
             write_row(to, pstats, &pstats->rows[i]);
     if (pstats->style->tachyon) {
         marshal_begin_tuple(to, 1);
@@ -226,4 +229,12 @@ bool pstats_write(struct output *to, const struct tables *tables, const struct a
     }
     pstats_free(&pstats);
     return left;
+}
+
+/* A dictionary whose first key is a tuple of three texts or numbers, or of one. A file without functions ends at once.
+ */
+bool pstats_recognises(struct text head)
+{
+    return text_begins(head, TEXT("{)\x03")) || text_begins(head, TEXT("{)\x01z\x0B__sampled__")) ||
+           text_equal(head, TEXT("{0"));
 }
