@@ -50,12 +50,13 @@ static void emit_or_null(struct jsonl *jsonl, const char *key, struct text text)
         emit_literal(&jsonl->json, key, "null");
 }
 
-/* Writes sums; null where no sample says anything of a sum. */
+/* Writes sums; null where no sample says anything of a sum. Each sample is counted and stands for a time. */
 static void emit_sums(struct jsonl *jsonl, const uint64_t *values)
 {
     for (size_t i = 0; i < countof(sums); i++) {
-        if (aggregate_knows(jsonl->aggregate, sums[i].sum))
-            emit_integer(&jsonl->json, sums[i].name, (int64_t)values[sums[i].sum]);
+        const enum aggregate_sum sum = sums[i].sum;
+        if (sum == SUM_SAMPLES || sum == SUM_WALL_NS || aggregate_knows(jsonl->aggregate, sum))
+            emit_integer(&jsonl->json, sums[i].name, (int64_t)values[sum]);
         else
             emit_literal(&jsonl->json, sums[i].name, "null");
     }

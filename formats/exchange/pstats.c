@@ -183,11 +183,8 @@ static void write_row(struct output *to, const struct pstats *pstats, const stru
 static void write_rows(struct output *to, const struct pstats *pstats)
 {
     marshal_begin_dict(to);
-    /* Tachyon counts no samples of threads without Python frames. */
-    const bool all = !pstats->style->tachyon || !pstats->entries.tables->recording.no_end_reason;
-    const uint32_t left_out = all ? 0 : pstats->row_of[pstats->entries.labels[0]];
     for (uint32_t i = 1; i <= pstats->keys.count; i++)
-        if (i != left_out && (pstats->rows[i].sums.samples || pstats->rows[i].sums.all_ns))
+        if (pstats->rows[i].sums.samples || pstats->rows[i].sums.all_ns)
             write_row(to, pstats, &pstats->rows[i]);
     if (pstats->style->tachyon) {
         marshal_begin_tuple(to, 1);
@@ -209,6 +206,18 @@ static void pstats_free(struct pstats *pstats)
     free(pstats->calls);
 }
 
+/* Tachyon counts no samples of threads without Python frames, which only its own recordings have: pyreel-tachyon gives
+ * such a thread a frame. */
+static void leave_out_frameless(struct entries *entries)
+{
+    const struct tables *tables = entries->tables;
+    if (!tables->recording.no_end_reason)
+        return;
+    if (!entries->left_out)
+        entries->left_out = alloc_zeroed(tables->stacks_count + 1, sizeof(*entries->left_out));
+    entries->left_out[0] = true;
+}
+
 bool pstats_write(struct output *to, const struct tables *tables, const struct aggregate *aggregate,
                   const struct pstats_style *style)
 {
@@ -218,8 +227,11 @@ bool pstats_write(struct output *to, const struct tables *tables, const struct a
                                          .filter = style->filter };
     struct pstats pstats = { .style = style, .weight = style->weight == SUM_SAMPLES ? SUM_WALL_NS : style->weight };
     entries_find(&pstats.entries, tables, &shown);
+    if (style->tachyon)
+        leave_out_frameless(&pstats.entries);
     groups_find(&pstats.groups, tables, aggregate, &(struct groups_style){ .one = true });
-    const bool left = call_tree_make(&pstats.tree, &pstats.entries, &pstats.groups, aggregate);
+    const bool focused = style->filter && style->filter->focus.count;
+    const bool left = call_tree_make(&pstats.tree, &pstats.entries, &pstats.groups, aggregate) || !focused;
     if (left) {
         pstats.rows = alloc_grow(NULL, &pstats.rows_room, 1, sizeof(*pstats.rows));
         pstats.calls = alloc_grow(NULL, &pstats.calls_room, 1, sizeof(*pstats.calls));
