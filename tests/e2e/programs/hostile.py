@@ -16,7 +16,7 @@ NAMES = [
 
 
 def spin():
-    until = time.thread_time() + 0.04
+    until = time.thread_time() + 0.01
     while time.thread_time() < until:
         pass
 
