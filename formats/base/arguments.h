@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Command lines: a program has one table of options, which is read with getopt_long() and also writes the help. Here
- * are also the values that options of several programs have. */
+ * are also the values that options of several programs have.
+ *
+ * The help has one form, because completions/make.py reads it for the shells. A shell completes the value of an option
+ * to the words that stand in the name of the value or in the help: one of wall|cpu|gil, or a list of thread,task. */
 #ifndef PYREEL_FORMATS_BASE_ARGUMENTS_H
 #define PYREEL_FORMATS_BASE_ARGUMENTS_H
 
@@ -25,7 +28,11 @@ struct arguments {
     const struct argument *tables[ARGUMENT_TABLES];
     unsigned sets;
     bool command; /* the first argument that is no option begins the command line of another program */
+    bool in_order; /* arguments that are no options come in their order among the options, as the row
+                    * arguments_operand, with the argument in optarg. Those behind -- come at the end as ever */
 };
+
+extern const struct argument arguments_operand;
 
 /* Returns the row of the next option on the command line; getopt's optarg is the option's value. Returns NULL at the
  * first argument that is no option (its index is getopt's optind). Returns NULL and sets *wrong, after a message on

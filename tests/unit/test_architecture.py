@@ -29,6 +29,8 @@ ROOMS = {
     "formats/calls": ("formats/frames", *MODEL),
     "formats/compare": ("formats/calls", *MODEL),
     "formats/collapsed": ("formats/frames", *MODEL),
+    "formats/flame": ("formats/flame/page", "formats/calls", "formats/sources", "formats/frames", *MODEL),
+    "formats/flame/page": (),
     "formats/gecko": ("formats/gecko/columns", "formats/gecko/diff", "formats/gecko/markers", "formats/gecko/raw", "formats/gecko/tables",
                       "formats/sources", "formats/frames", *MODEL),
     "formats/gecko/columns": ("formats/base",),
@@ -61,6 +63,7 @@ ROOMS = {
     "convert": (
         "convert/fleets",
         "convert/filters",
+        "convert/viewer",
         "formats/calls",
         "formats/collapsed",
         "formats/compare",
@@ -141,7 +144,7 @@ def check_rooms(rooms):
 
 def check_other_files():
     """Scripts and build files have their licence line, too."""
-    for folder in ("formats", "record", "convert", "tests"):
+    for folder in ("formats", "record", "convert", "completions", "tests"):
         for path in sorted((SOURCE / folder).rglob("*")):
             script = path.is_file() and path.suffix in (".py", ".sh", ".mjs")
             if script and "SPDX-License-Identifier: MIT" not in path.read_text(encoding="utf-8")[:200]:
@@ -151,7 +154,7 @@ def check_other_files():
 def check_hacking():
     """docs/HACKING.md leads a newcomer to files and functions: each that it names is there."""
     path = SOURCE / "docs" / "HACKING.md"
-    files = [file for folder in ("formats", "record", "convert", "tests") for file in (SOURCE / folder).rglob("*") if file.is_file()]
+    files = [file for folder in ("formats", "record", "convert", "completions", "tests") for file in (SOURCE / folder).rglob("*") if file.is_file()]
     names = {file.name for file in files}
     words = {word for file in files if file.suffix in (".c", ".h", ".py") for word in re.findall(r"\w+", file.read_text("utf-8"))}
     for named in re.findall(r"`([\w/]+\.(?:[ch]|py|txt|build)|[a-z][a-z0-9]*(?:_[a-z0-9]+)+)`", path.read_text("utf-8")):

@@ -95,7 +95,7 @@ function readProfile(raw) {
   const nodes = readNodes(raw.nodes, frames, raw.groups.length, known);
   return {
     title: visible(raw.title), facts: raw.facts.map(([name, value]) => [visible(name), visible(value)]),
-    weights: raw.weights.map(visibly), kinds: raw.kinds.map(visibly), strings, nodes, pruned: raw.pruned,
+    first: raw.first, weights: raw.weights.map(visibly), kinds: raw.kinds.map(visibly), strings, nodes, pruned: raw.pruned,
     functions: { count: functions, name: text(raw.functions.name), file: text(raw.functions.file), path: text(raw.functions.path),
       line: Int32Array.from(raw.functions.line), kind: column(raw.functions.kind, functions, raw.kinds.length) },
     frames: { count: frames, function: column(raw.frames.function, frames, functions), line: Int32Array.from(raw.frames.line) },
@@ -129,5 +129,6 @@ function groupName(group) {
   const several = profile.groups.some((other) => other.process !== group.process || other.pid !== group.pid);
   const number = group.pid && profile.groups.some((other) => other.process === group.process && other.pid !== group.pid);
   const process = group.process + (number ? ' (' + group.pid + ')' : '');
-  return [several || !group.thread && !group.task ? process : '', group.thread, group.task].filter(Boolean).join(' › ');
+  const thread = group.thread + (group.tid ? ' (' + group.tid + ')' : '');
+  return [several || !thread && !group.task ? process : '', thread, group.task].filter(Boolean).join(' › ');
 }

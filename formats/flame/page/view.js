@@ -32,7 +32,7 @@ function sumOfGroups(weight, groups = profile.groups) {
 function firstWeight() {
   const known = knownWeights(), named = (name) => known.find((weight) => weight.name === name);
   const cpu = named('cpu');
-  return (cpu && sumOfGroups('cpu') > 0 ? cpu : named('wall') || known[0]).name;
+  return (named(profile.first) || (cpu && sumOfGroups('cpu') > 0 ? cpu : named('wall') || known[0])).name;
 }
 
 function fragment() {
