@@ -48,8 +48,8 @@ static const struct argument options[] = {
       "expression" },
     { OPTION_CALLEES, 0, "callees", "F", 0, "show whom F calls" },
     { OPTION_TREE, 0, "tree", NULL, 0, "show the call tree" },
-    { OPTION_MIN, 0, "min", "SHARE", 0, "leave calls below SHARE out of the tree: 0.5% (1%)" },
-    { OPTION_ANNOTATE, 0, "annotate", "F", 0, "show the source of F, a function or file, with times" },
+    { OPTION_MIN, 0, "min", "SHARE", 0, "leave calls below SHARE out of the tree: 5% (1%)" },
+    { OPTION_ANNOTATE, 0, "annotate", "F", 0, "show the source of F, function or file, with times" },
     { OPTION_PATH_MAP, 0, "path-map", "FROM=TO", 0, "find sources below FROM in TO" },
     { OPTION_WEIGHT, 0, "weight", "WHAT", 0,
       "count cpu|wall|gil|gil_wait time, or samples\n"
