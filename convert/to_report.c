@@ -61,9 +61,9 @@ static const struct argument options[] = {
     { OPTION_JSONL, 0, "jsonl", NULL, 0,
       "print a line of JSON for each stack\n"
       "(schemas/report-jsonl.schema.json)" },
-    { OPTION_PSTATS, 0, "pstats", "[=tachyon]", 0,
+    { OPTION_PSTATS, 0, "pstats", "[=STYLE]", 0,
       "write a file for Python's pstats, snakeviz and\n"
-      "gprof2dot; with =tachyon as python3.15 -m\n"
+      "gprof2dot; STYLE tachyon: as python3.15 -m\n"
       "profiling.sampling does" },
     { 0 },
 };
