@@ -39,8 +39,8 @@ enum own_option {
 
 static const struct argument options[] = {
     { OPTION_BY, 0, "by", "WHAT", 0,
-      "show the hottest function|line|file|module|thread|\n"
-      "task|opcode (function)" },
+      "show the hottest function|line|file|module|\n"
+      "thread|task|opcode (function)" },
     { OPTION_SORT, 0, "sort", "ORDER", 0, "sort by self|total (a table of each)" },
     { OPTION_TOP, 0, "top", "N", 0, "show N rows of each table (10; JSON: all)" },
     { OPTION_CALLERS, 0, "callers", "F", 0,
@@ -49,7 +49,7 @@ static const struct argument options[] = {
     { OPTION_CALLEES, 0, "callees", "F", 0, "show whom F calls" },
     { OPTION_TREE, 0, "tree", NULL, 0, "show the call tree" },
     { OPTION_MIN, 0, "min", "SHARE", 0, "leave calls below SHARE out of the tree: 5% (1%)" },
-    { OPTION_ANNOTATE, 0, "annotate", "F", 0, "show the source of F, function or file, with times" },
+    { OPTION_ANNOTATE, 0, "annotate", "F", 0, "show the source of F, function or file, by time" },
     { OPTION_PATH_MAP, 0, "path-map", "FROM=TO", 0, "find sources below FROM in TO" },
     { OPTION_WEIGHT, 0, "weight", "WHAT", 0,
       "count cpu|wall|gil|gil_wait time, or samples\n"
