@@ -17,6 +17,7 @@
 #include "convert/filters/selection.h"
 #include "convert/frame_options.h"
 #include "formats/base/arguments.h"
+#include "convert/sides.h"
 #include "formats/base/output.h"
 #include "formats/model/outline.h"
 #include "formats/model/sink.h"
@@ -28,6 +29,8 @@ struct settings {
     const char *input; /* for messages: the recording that is being read; at the end, all of them */
     char **inputs;
     size_t inputs_count;
+    size_t before;      /* with TAKES_SIDES: how many of the inputs, the first ones, --before names; 0: no side is named */
+    struct sides sides; /* with TAKES_SIDES: owns `inputs` */
     struct selection selection;
     const char *output; /* NULL: the converter's default */
     bool quiet, verbose;
@@ -52,12 +55,14 @@ enum option_set {
     TAKES_FRAMES = 1 << 5,  /* which frames are shown, see frame_options.h; ... */
     TAKES_FOCUS = 1 << 6,   /* ... the one of these options that leaves out samples */
     TAKES_COLUMNS = 1 << 7, /* goes with TAKES_DETAIL */
+    TAKES_SIDES = 1 << 8,   /* --before and --after, see sides.h */
 };
 
 /* How a converter treats several recordings. */
 enum several {
     SEVERAL_REFUSED,
     SEVERAL_MERGED, /* one profile */
+    SEVERAL_COMPARED, /* the same, for one that compares recordings */
     SEVERAL_LISTED, /* a list: each recording is read by itself, and `finish` adds the recording to conversion->list */
 };
 
@@ -120,8 +125,8 @@ struct converter {
     /* Whether the options ask for something that takes no recording; then none may be missing. NULL: no. */
     bool (*without_input)(const struct settings *settings);
 
-    /* Whether two recordings are compared: they are read in the order of the user, each begins at time 0, the same one
-     * may be there twice, and none may be left out. NULL: no. */
+    /* Whether recordings are compared: they are read in the order of the user, each begins at time 0, the same one may
+     * be there twice, and none may be left out. NULL: no. */
     bool (*compares)(const struct settings *settings);
 
     /* Does what the options ask for before a recording is opened, and checks what an output needs. Returns the exit

@@ -22,6 +22,8 @@ enum option_number {
     OPTION_FUNCTIONS,
     OPTION_COLUMNS,
     OPTION_OPCODES,
+    OPTION_BEFORE,
+    OPTION_AFTER,
     OPTION_STRICT,
     OPTION_QUIET,
     OPTION_VERBOSE,
@@ -30,6 +32,8 @@ enum option_number {
 };
 
 static const struct argument first_rows[] = {
+    { OPTION_BEFORE, 0, "before", NULL, TAKES_SIDES, "the recordings that follow are of the side before" },
+    { OPTION_AFTER, 0, "after", NULL, TAKES_SIDES, "the recordings that follow are of the side after" },
     { OPTION_OUTPUT, 'o', "output", "FILE", 0, "write to FILE, - for standard output" },
     { OPTION_FORCE, 0, "force", NULL, 0, "replace any FILE, even one that is read-only" },
     { OPTION_MODE, 0, "mode", "MODE", TAKES_MODE, "keep only wall|cpu|gil|exception samples (all)" },
@@ -56,7 +60,8 @@ static const struct argument last_rows[] = {
 static struct arguments arguments_of(const struct converter *converter)
 {
     return (struct arguments){ .tables = { first_rows, frame_options_rows, converter->options, last_rows },
-                               .sets = converter->takes };
+                               .sets = converter->takes,
+                               .in_order = converter->takes & TAKES_SIDES };
 }
 
 static void print_help(const struct converter *converter)
@@ -67,6 +72,9 @@ static void print_help(const struct converter *converter)
            converter->name, several ? "..." : "", converter->makes);
     if (converter->several == SEVERAL_MERGED)
         printf("Several recordings become one profile with one time line and a process for each.\n");
+    if (converter->several == SEVERAL_COMPARED)
+        printf("Two recordings are before and after; with --before and --after each side may have\nseveral, which are runs "
+               "of the same program.\n");
     if (converter->several == SEVERAL_LISTED)
         printf("Several recordings get a line each, and a line of totals.\n");
     if (converter->suffix)
@@ -123,6 +131,12 @@ static bool apply(struct settings *settings, const struct converter *converter, 
         return true;
     case OPTION_OPCODES:
         settings->opcodes = true;
+        return true;
+    case OPTION_BEFORE:
+        sides_name(&settings->sides, SIDE_BEFORE);
+        return true;
+    case OPTION_AFTER:
+        sides_name(&settings->sides, SIDE_AFTER);
         return true;
     case OPTION_STRICT:
         settings->strict = true;
@@ -188,6 +202,17 @@ void options_free(struct settings *settings, const struct converter *converter)
     free(settings->wanted);
     frame_options_free(&settings->frames);
     free(settings->filters);
+    sides_free(&settings->sides);
+}
+
+/* Takes the words that are no options. With TAKES_SIDES, those in front of -- are taken already. */
+static void take_inputs(struct settings *settings, int argc, char **argv, const char **problem)
+{
+    for (int i = optind; i < argc; i++)
+        sides_add(&settings->sides, argv[i]);
+    settings->inputs_count = sides_settle(&settings->sides, &settings->before, problem);
+    settings->inputs = settings->sides.all;
+    settings->input = settings->inputs_count ? settings->inputs[0] : NULL;
 }
 
 bool options_read(struct settings *settings, const struct converter *converter, int argc, char **argv, int *exit_code)
@@ -197,6 +222,10 @@ bool options_read(struct settings *settings, const struct converter *converter, 
     settings->wanted = alloc_zeroed(1, converter->wanted_size + 1);
     for (const struct argument *row; (row = arguments_next(&arguments, argc, argv, &wrong));) {
         *exit_code = 0;
+        if (row == &arguments_operand) {
+            sides_add(&settings->sides, optarg);
+            continue;
+        }
         if (row->number == OPTION_HELP)
             print_help(converter);
         if (row->number == OPTION_VERSION)
@@ -211,13 +240,13 @@ bool options_read(struct settings *settings, const struct converter *converter, 
         *exit_code = EXIT_MISUSE;
         return false;
     }
-    settings->inputs = argv + optind;
-    settings->inputs_count = (size_t)(argc - optind);
-    settings->input = argv[optind];
-    const char *problem = wrong ? NULL : problem_of(settings, converter);
+    const char *problem = NULL;
+    take_inputs(settings, argc, argv, &problem);
+    if (!wrong && !problem)
+        problem = problem_of(settings, converter);
     if (!wrong && !problem)
         return true;
-    if (problem)
+    if (!wrong)
         fprintf(stderr, "%s: %s\n", converter->name, problem);
     *exit_code = misuse(converter);
     return false;

@@ -37,7 +37,7 @@ static struct alike_row *row_of(struct alike *alike, const struct tables *from, 
 
 void alike_next(struct alike *alike)
 {
-    alike->second = alike->found;
+    alike->recording++;
     paths_free(&alike->paths);
     alike->paths = (struct paths){ 0 };
     alike->found = false;
@@ -46,21 +46,24 @@ void alike_next(struct alike *alike)
 void alike_note(struct alike *alike, const struct tables *from, const struct function *function, uint32_t number)
 {
     bool added;
-    struct alike_row *row = alike->second ? NULL : row_of(alike, from, function, &added);
+    struct alike_row *row = row_of(alike, from, function, &added);
     if (!row)
         return;
-    if (added)
-        row->function = number;
-    else if (row->function != number)
-        row->function = 0;
+    if (row->function == 0)
+        *row = (struct alike_row){ .function = number, .first = alike->recording };
+    else if (row->function != number && row->first == alike->recording)
+        row->several = true;
 }
 
 uint32_t alike_find(struct alike *alike, const struct tables *from, const struct function *function)
 {
     bool added;
-    struct alike_row *row = alike->second ? row_of(alike, from, function, &added) : NULL;
-    if (!row || row->function == 0 || (row->line && row->line != function->first_line))
+    struct alike_row *row = row_of(alike, from, function, &added);
+    if (!row || row->function == 0 || row->several || row->first == alike->recording)
         return 0;
+    if (row->recording == alike->recording && row->line != function->first_line)
+        return 0;
+    row->recording = alike->recording;
     row->line = function->first_line;
     return row->function;
 }

@@ -29,7 +29,7 @@ struct merge {
     /* ---- the output: the merged recording ---- */
     struct sink to;
     const struct selection *selection;
-    bool compares;      /* functions of the second recording become those of the first one that are alike */
+    bool compares;      /* functions become those of earlier recordings that are alike */
     struct alike alike; /* used when comparing */
     struct intern strings, functions, frames;      /* index = number in the output; the bytes are the definition */
     uint32_t last_process, last_thread, last_task; /* highest numbers so far */

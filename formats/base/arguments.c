@@ -13,7 +13,10 @@
 #define ROWS_LIMIT   64
 #define TIME_LIMIT_S 1e8
 #define HELP_INDENT  31  /* columns in front of the help of an option */
+#define OPERAND      1   /* getopt returns this number for an argument that is no option, if it is asked for those */
 #define NO_LETTER    256 /* getopt returns this number + the option's index for an option without a letter */
+
+const struct argument arguments_operand = { .number = -1, .name = "" };
 
 /* The program's next option after `row`, in the order of the help. NULL: the first one; returns NULL after the last. */
 static const struct argument *next_row(const struct arguments *arguments, size_t *table, const struct argument *row)
@@ -49,8 +52,8 @@ const struct argument *arguments_next(const struct arguments *arguments, int arg
 {
     struct option long_options[ROWS_LIMIT] = { 0 };
     const struct argument *taken[ROWS_LIMIT];
-    char letters[2 * ROWS_LIMIT] = "+";
-    size_t count = 0, used = arguments->command, table;
+    char letters[2 * ROWS_LIMIT] = { arguments->in_order ? '-' : '+' };
+    size_t count = 0, used = arguments->command || arguments->in_order, table;
     for (const struct argument *row = NULL; (row = next_row(arguments, &table, row));) {
         assert(count + 1 < ROWS_LIMIT);
         taken[count] = row;
@@ -66,6 +69,8 @@ const struct argument *arguments_next(const struct arguments *arguments, int arg
     *wrong = found == '?';
     if (found == -1 || found == '?')
         return NULL;
+    if (found == OPERAND)
+        return &arguments_operand;
     return found >= NO_LETTER ? taken[found - NO_LETTER] : find_letter(arguments, found);
 }
 

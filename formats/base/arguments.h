@@ -28,7 +28,11 @@ struct arguments {
     const struct argument *tables[ARGUMENT_TABLES];
     unsigned sets;
     bool command; /* the first argument that is no option begins the command line of another program */
+    bool in_order; /* arguments that are no options come in their order among the options, as the row
+                    * arguments_operand, with the argument in optarg. Those behind -- come at the end as ever */
 };
+
+extern const struct argument arguments_operand;
 
 /* Returns the row of the next option on the command line; getopt's optarg is the option's value. Returns NULL at the
  * first argument that is no option (its index is getopt's optind). Returns NULL and sets *wrong, after a message on

@@ -77,19 +77,18 @@ bool call_tree_make(struct call_tree *tree, const struct entries *entries, const
                     const struct aggregate *aggregate)
 {
     struct making making = { .entries = entries, .groups = groups };
-    uint32_t *nodes = alloc_zeroed(aggregate->count + 1, sizeof(*nodes)); /* by row; 0: left out */
-    *tree = (struct call_tree){ .entries = entries };
+    *tree = (struct call_tree){ .entries = entries,
+                                .by_row = alloc_zeroed(aggregate->count + 1, sizeof(*tree->by_row)) };
     for (size_t i = 0; i < aggregate->count; i++) {
         const struct aggregate_row *row = &aggregate->rows[i];
         if (!entries_leave_out(entries, row->stack))
-            nodes[i] = node_of(&making, row);
+            tree->by_row[i] = node_of(&making, row);
     }
     make_nodes(tree, &making);
     outline_free(&making.outline);
     for (size_t i = 0; i < aggregate->count; i++)
-        if (nodes[i])
-            add(tree->nodes[nodes[i]].self, aggregate->rows[i].sums);
-    free(nodes);
+        if (tree->by_row[i])
+            add(tree->nodes[tree->by_row[i]].self, aggregate->rows[i].sums);
     add_up_totals(tree);
     link_children(tree);
     return tree->count > 1 || aggregate->count == 0;
@@ -157,5 +156,6 @@ uint32_t call_tree_next(const struct call_tree *tree, uint32_t node, size_t *dep
 void call_tree_free(struct call_tree *tree)
 {
     free(tree->nodes);
+    free(tree->by_row);
     *tree = (struct call_tree){ 0 };
 }

@@ -30,6 +30,7 @@ struct call_tree {
     const struct entries *entries;
     struct call_node *nodes; /* by number */
     size_t count;            /* node 0 counts */
+    uint32_t *by_row;        /* by row of the aggregate: its node; 0: --focus leaves the row out */
 };
 
 /* Makes the tree of all rows of a sorted aggregate. With style.waits, the rows have the groups of waiting_group().

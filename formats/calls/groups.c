@@ -41,7 +41,7 @@ static struct text process_name(struct search *search, const struct process_row 
     search->scratch.size = 0;
     put_bytes(&search->scratch, name.bytes, name.size);
     free(title);
-    if (row->recording.size) {
+    if (row->recording.size && !search->style->runs) {
         put_bytes(&search->scratch, " (", 2);
         put_bytes(&search->scratch, row->recording.bytes, row->recording.size);
         put_bytes(&search->scratch, ")", 1);

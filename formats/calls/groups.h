@@ -15,8 +15,9 @@
 #include "formats/model/aggregate.h"
 
 struct groups_style {
-    bool ids; /* each thread is a group of its own */
-    bool one; /* all samples are one group */
+    bool ids;  /* each thread is a group of its own */
+    bool one;  /* all samples are one group */
+    bool runs; /* the recordings are runs of one program: their names do not tell groups apart */
 };
 
 /* Texts belong to the groups. */

@@ -108,8 +108,9 @@ static enum source_outcome read_text(const struct source_folders *maps, struct t
     return outcome;
 }
 
-bool embedding_read(struct embedding *embedding, uint32_t file, struct text path, enum embedded_share share,
-                    const struct tables *tables, const struct source_folders *maps, struct bytes *text)
+enum source_outcome embedding_read(struct embedding *embedding, uint32_t file, struct text path,
+                                   enum embedded_share share, const struct tables *tables,
+                                   const struct source_folders *maps, struct bytes *text)
 {
     uint32_t *definitions;
     const struct source_facts facts = facts_of(embedding, file, tables, &definitions);
@@ -123,10 +124,10 @@ bool embedding_read(struct embedding *embedding, uint32_t file, struct text path
     if (embedding->files.count[outcome]++ == 0)
         embedding->files.first[outcome] = path;
     embedding->used[share] += text->size - before;
-    return outcome == SOURCE_READ;
+    return outcome;
 }
 
-void embedding_warn(FILE *to, const char *program, const struct embedded_files *files)
+const char *embedding_reason(enum source_outcome outcome)
 {
     static const char *const reasons[SOURCE_OUTCOMES] = {
         [SOURCE_ABSENT] = "not found: --path-map FROM=TO says where they are",
@@ -134,11 +135,17 @@ void embedding_warn(FILE *to, const char *program, const struct embedded_files *
         [SOURCE_LARGE] = "too large for the profile",
         [SOURCE_CHANGED] = "not what was recorded: changed since then",
     };
+    return reasons[outcome];
+}
+
+void embedding_warn(FILE *to, const char *program, const struct embedded_files *files)
+{
     for (size_t i = 0; i < SOURCE_OUTCOMES; i++) {
-        if (!reasons[i] || files->count[i] == 0)
+        const char *reason = embedding_reason((enum source_outcome)i);
+        if (!reason || files->count[i] == 0)
             continue;
         fprintf(to, "%s: warning: %zu source file%s left out (%s): ", program, files->count[i],
-                files->count[i] > 1 ? "s" : "", reasons[i]);
+                files->count[i] > 1 ? "s" : "", reason);
         utf8_print(to, files->first[i]);
         fprintf(to, "%s\n", files->count[i] > 1 ? ", ..." : "");
     }

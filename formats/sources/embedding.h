@@ -40,10 +40,14 @@ void embedding_add_line(struct embedding *embedding, uint32_t file, uint32_t lin
 /* Adds the first line of a function of the file. */
 void embedding_add_function(struct embedding *embedding, uint32_t file, const struct tables *tables, uint32_t function);
 
-/* Appends the text of a file to `text`, and returns true, when there is a text and room for it. `path` is the path of
- * the file as recorded. embedding->files tells what became of the file. No line can be added afterwards. */
-bool embedding_read(struct embedding *embedding, uint32_t file, struct text path, enum embedded_share share,
-                    const struct tables *tables, const struct source_folders *maps, struct bytes *text);
+/* Appends the text of a file to `text` when the outcome is SOURCE_READ. `path` is the path of the file as recorded.
+ * Notes the outcome in embedding->files. No line can be added afterwards. */
+enum source_outcome embedding_read(struct embedding *embedding, uint32_t file, struct text path,
+                                   enum embedded_share share, const struct tables *tables,
+                                   const struct source_folders *maps, struct bytes *text);
+
+/* Why a file with this outcome has no text, for people. NULL: the file has one. */
+const char *embedding_reason(enum source_outcome outcome);
 
 /* Prints a warning for each reason why files have no text, with the number of the files and the first of them. */
 void embedding_warn(FILE *to, const char *program, const struct embedded_files *files);

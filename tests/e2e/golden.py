@@ -9,6 +9,7 @@ import json
 import pathlib
 import tempfile
 
+import flame_output
 import gecko_check
 import pprof_check
 import speedscope_check
@@ -74,9 +75,20 @@ def speedscope_of(path):
     return told({"name": file["name"], "activeProfileIndex": file["activeProfileIndex"], "profiles": profiles})
 
 
+def flame_of(path):
+    data = flame_output.load(path)
+    known = [weight["name"] for weight in data["weights"] if weight["known"]]
+    stacks = {weight: flame_output.stacks(data, weight) for weight in known}
+    counts = {stack: {weight: stacks[weight][stack] for weight in known} for stack in stacks["samples"]}
+    kinds = {name: kind for name, kind in flame_output.kinds(data).items() if kind != "other"}
+    return told({"title": data["title"], "facts": data["facts"], "known": known, "groups": data["groups"],
+                 "kinds": kinds, "stacks": lines_of(counts), "pruned": data["pruned"]})
+
+
 OUTPUTS = {
     "collapsed": ([], collapsed_of, "txt"),
     "info": (["--json"], info_of, "json"),
+    "flame": ([], flame_of, "json"),
     "pprof": ([], pprof_of, "json"),
     "gecko": ([], gecko_of, "json"),
     "speedscope": ([], speedscope_of, "json"),

@@ -37,7 +37,8 @@ void gecko_embedding_emit(struct gecko *gecko, size_t index)
     const enum embedded_share share = source->category == CATEGORY_PROGRAM ? EMBEDDED_PROGRAM : EMBEDDED_OTHERS;
     struct bytes text = { 0 };
     if (gecko->style.embed_sources && is_wanted(source, file) &&
-        embedding_read(&gecko->embedding, (uint32_t)index, file, share, gecko->tables, &gecko->style.path_maps, &text))
+        embedding_read(&gecko->embedding, (uint32_t)index, file, share, gecko->tables, &gecko->style.path_maps,
+                       &text) == SOURCE_READ)
         emit_text(&gecko->json, NULL, (struct text){ (const char *)text.at, text.size });
     else
         emit_literal(&gecko->json, NULL, "null");

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: MIT */
+/* pyreel-diff: which functions gained and lost between two recordings, or two sets of recordings, and which differences
+ * are not distinguishable from noise. */
+#include "convert/convert.h"
+#include "convert/diff/diff_output.h"
+#include "formats/base/alloc.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum own_option {
+    OPTION_WEIGHT = OPTION_OWN,
+    OPTION_BY,
+    OPTION_PATHS,
+    OPTION_SCALE,
+    OPTION_MIN,
+    OPTION_CONFIDENCE,
+    OPTION_FAIL_OVER,
+    OPTION_TOP,
+    OPTION_FULL_PATHS,
+    OPTION_JSON,
+    OPTION_MARKDOWN,
+};
+
+static const struct argument options[] = {
+    { OPTION_WEIGHT, 0, "weight", "WHAT", 0, "compare cpu|wall|samples (cpu, or wall if unknown)" },
+    { OPTION_BY, 0, "by", "WHAT", 0, "compare function|line|file|module|thread (function)" },
+    { OPTION_PATHS, 0, "paths", NULL, 0, "compare call paths, too" },
+    { OPTION_SCALE, 0, "scale", "HOW", 0,
+      "compare by time|work (time for runs from start to\n"
+      "end, else work)" },
+    { OPTION_MIN, 0, "min", "PERCENT", 0, "judge what has at least this share of a side (1%)" },
+    { OPTION_CONFIDENCE, 0, "confidence", "PERCENT", 0, "of all judgements together (95%)" },
+    { OPTION_FAIL_OVER, 0, "fail-over", "PERCENT", 0, "exit 1 if anything surely grew by more than this" },
+    { OPTION_TOP, 0, "top", "N", 0, "print N rows of each table, 0 for all (20)" },
+    { OPTION_FULL_PATHS, 0, "full-paths", NULL, 0, "print file names unshortened" },
+    { OPTION_JSON, 0, "json", NULL, 0, "write JSON" },
+    { OPTION_MARKDOWN, 0, "markdown", NULL, 0, "write Markdown, for a pull request" },
+    { 0 },
+};
+
+/* The values of this program's own options. */
+struct wanted {
+    struct diff_style style;
+    bool weighted;         /* --weight was given */
+    bool fails;            /* --fail-over was given ... */
+    double fail_over;      /* ... with this growth */
+    enum diff_format format;
+    size_t formats;        /* how many formats were asked for */
+};
+
+/* ---- options ---- */
+
+/* Reads "5%" or "5" as 0.05. */
+static bool read_percent(const char *text, double *share)
+{
+    char *end;
+    const size_t digits = strspn(text, "0123456789.");
+    *share = strtod(text, &end) / 100;
+    return digits > 0 && end == text + digits && (!*end || strcmp(end, "%") == 0) && *share <= 1e6;
+}
+
+static bool read_count(const char *text, size_t *count)
+{
+    char *end;
+    *count = strtoul(text, &end, 10);
+    return *text >= '0' && *text <= '9' && !*end;
+}
+
+/* Finds a word in a list of words. */
+static bool choose(const char *const *words, size_t count, const char *value, int *chosen)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(words[i], value) == 0) {
+            *chosen = (int)i;
+            return true;
+        }
+    return false;
+}
+
+static bool read_weight(struct wanted *wanted, const char *value)
+{
+    static const char *const words[] = { [SUM_SAMPLES] = "samples", [SUM_WALL_NS] = "wall", [SUM_CPU_NS] = "cpu" };
+    int chosen = 0;
+    wanted->weighted = choose(words, countof(words), value, &chosen);
+    wanted->style.weight = (enum aggregate_sum)chosen;
+    return wanted->weighted;
+}
+
+static bool read_by(struct wanted *wanted, const char *value)
+{
+    static const char *const words[] = { [DIFF_BY_FUNCTION] = "function", [DIFF_BY_LINE] = "line",
+                                         [DIFF_BY_FILE] = "file", [DIFF_BY_MODULE] = "module",
+                                         [DIFF_BY_THREAD] = "thread" };
+    int chosen = 0;
+    const bool good = choose(words, countof(words), value, &chosen);
+    wanted->style.by = (enum diff_by)chosen;
+    return good;
+}
+
+static bool read_scale(struct wanted *wanted, const char *value)
+{
+    wanted->style.by_work = strcmp(value, "work") == 0;
+    wanted->style.by_time = strcmp(value, "time") == 0;
+    return wanted->style.by_work || wanted->style.by_time;
+}
+
+static bool set_format(struct wanted *wanted, enum diff_format format)
+{
+    wanted->format = format;
+    wanted->formats++;
+    return true;
+}
+
+static bool apply(struct settings *settings, int number, const char *value)
+{
+    struct wanted *wanted = settings->wanted;
+    struct diff_style *style = &wanted->style;
+    switch ((enum own_option)number) {
+    case OPTION_WEIGHT:
+        return read_weight(wanted, value);
+    case OPTION_BY:
+        return read_by(wanted, value);
+    case OPTION_PATHS:
+        return style->paths = true;
+    case OPTION_SCALE:
+        return read_scale(wanted, value);
+    case OPTION_MIN:
+        style->least_given = read_percent(value, &style->least_share) && style->least_share <= 1;
+        return style->least_given;
+    case OPTION_CONFIDENCE:
+        return read_percent(value, &style->confidence) && style->confidence >= 0.5 && style->confidence <= 0.9999;
+    case OPTION_FAIL_OVER:
+        wanted->fails = read_percent(value, &wanted->fail_over);
+        return wanted->fails;
+    case OPTION_TOP:
+        style->top_given = read_count(value, &style->top);
+        return style->top_given;
+    case OPTION_FULL_PATHS:
+        return style->full_paths = true;
+    case OPTION_JSON:
+        return set_format(wanted, DIFF_JSON);
+    case OPTION_MARKDOWN:
+        return set_format(wanted, DIFF_MARKDOWN);
+    }
+    return false;
+}
+
+static const char *problem(const struct settings *settings)
+{
+    const struct wanted *wanted = settings->wanted;
+    if (settings->before == 0 && settings->inputs_count != 2)
+        return "name two recordings, before and after; or --before A1 A2 --after B1 B2";
+    if (wanted->formats > 1)
+        return "--json and --markdown are two outputs; choose one";
+    return NULL;
+}
+
+/* ---- the conversion ---- */
+
+struct to_diff {
+    struct conversion *conversion;
+    struct compare compare;
+};
+
+static void *start(struct conversion *conversion)
+{
+    const struct settings *settings = &conversion->settings;
+    struct to_diff *to = alloc_zeroed(1, sizeof(*to));
+    to->conversion = conversion;
+    to->compare.tables = &conversion->tables;
+    to->compare.before = settings->before ? settings->before : 1;
+    return to;
+}
+
+static bool take(void *self, struct event *event, struct fault *why)
+{
+    (void)why;
+    struct to_diff *to = self;
+    compare_take(&to->compare, event);
+    return true;
+}
+
+static void take_recording(void *self, struct tables *recording, struct text name)
+{
+    struct to_diff *to = self;
+    compare_take_recording(&to->compare, recording, name);
+}
+
+static struct diff_style style_of(const struct settings *settings)
+{
+    const struct wanted *wanted = settings->wanted;
+    struct diff_style style = wanted->style;
+    style.weighted = wanted->weighted;
+    style.fails = wanted->fails;
+    style.fail_over = wanted->fail_over;
+    style.filter = &settings->frames.filter;
+    if (style.confidence <= 0)
+        style.confidence = DIFF_CONFIDENCE;
+    if (!style.least_given)
+        style.least_share = DIFF_LEAST_SHARE;
+    if (!style.top_given)
+        style.top = DIFF_TOP;
+    return style;
+}
+
+static void write_output(struct output *to, const struct difference *difference, enum diff_format format)
+{
+    static void (*const writers[])(struct output *, const struct difference *) = { [DIFF_TEXT] = diff_text };
+    writers[format](to, difference);
+}
+
+static bool finish(void *self, struct fault *why)
+{
+    struct to_diff *to = self;
+    struct conversion *conversion = to->conversion;
+    const struct wanted *wanted = conversion->settings.wanted;
+    const struct diff_style style = style_of(&conversion->settings);
+    struct difference difference = { 0 };
+    if (!compare_end(&to->compare, why))
+        return false;
+    const bool good = difference_make(&difference, &to->compare, &style, why);
+    if (good)
+        write_output(&conversion->output, &difference, wanted->format);
+    conversion->refused = difference.failed;
+    difference_free(&difference);
+    return good || (!why->text[0] && convert_nothing_left(conversion, why));
+}
+
+static void drop(void *self)
+{
+    struct to_diff *to = self;
+    compare_free(&to->compare);
+    free(to);
+}
+
+static bool only_counts(const struct settings *settings)
+{
+    const struct wanted *wanted = settings->wanted;
+    return wanted->weighted && wanted->style.weight == SUM_SAMPLES;
+}
+
+static bool needs_status(const struct settings *settings)
+{
+    return !only_counts(settings);
+}
+
+static bool compares(const struct settings *settings)
+{
+    (void)settings;
+    return true;
+}
+
+static const struct converter to_diff = {
+    .name = "pyreel-diff",
+    .makes = "Shows which functions gained and lost between two recordings, and which\n"
+             "differences are not distinguishable from noise.",
+    .suffix = NULL,
+    .binary = false,
+    .packing = PACKING_NEVER,
+    .takes = TAKES_SIDES | TAKES_MODE | TAKES_SELECTION | TAKES_NO_IDLE | TAKES_FRAMES | TAKES_FOCUS,
+    .several = SEVERAL_COMPARED,
+    .options = options,
+    .wanted_size = sizeof(struct wanted),
+    .apply = apply,
+    .problem = problem,
+    .compares = compares,
+    .places_cpu = true,
+    .needs_status = needs_status,
+    .only_counts = only_counts,
+    .start = start,
+    .take = take,
+    .take_recording = take_recording,
+    .finish = finish,
+    .drop = drop,
+};
+
+int main(int argc, char **argv)
+{
+    return convert_main(argc, argv, &to_diff);
+}

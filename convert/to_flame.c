@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT */
+/* pyreel-flame: converts a recording to one HTML file that shows a flame graph. */
+#include "convert/convert.h"
+
+#include "convert/inputs.h"
+#include "convert/viewer/browser.h"
+#include "formats/base/alloc.h"
+#include "formats/base/replaced.h"
+#include "formats/base/utf8.h"
+#include "formats/flame/flame.h"
+#include "formats/frames/waiting.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#define BROWSER_WAIT_NS ((uint64_t)2000 * 1000 * 1000) /* a browser that fails does so within this time */
+
+enum own_option {
+    OPTION_WEIGHT = OPTION_OWN,
+    OPTION_TITLE,
+    OPTION_SOURCES,
+    OPTION_PATH_MAP,
+    OPTION_MIN_SHARE,
+    OPTION_IDS,
+    OPTION_NO_THREADS,
+    OPTION_FULL_PATHS,
+    OPTION_OPEN,
+};
+
+static const struct argument options[] = {
+    { OPTION_WEIGHT, 0, "weight", "WHAT", 0,
+      "show this first: wall|cpu|gil|gil_wait|samples\n"
+      "(cpu; wall where no CPU time is known)" },
+    { OPTION_TITLE, 0, "title", "TEXT", 0, "the heading of the page (the program)" },
+    { OPTION_SOURCES, 0, "sources", "[=all]", 0,
+      "put the text of your source files into the page,\n"
+      "to see time by line; with =all of all files" },
+    { OPTION_PATH_MAP, 0, "path-map", "FROM=TO", 0,
+      "find files of the folder FROM in TO on this\n"
+      "machine: /app=/home/me/app" },
+    { OPTION_MIN_SHARE, 0, "min-share", "PERCENT", 0,
+      "prune stacks with less of the whole, 0.1: a\n"
+      "thousandth (so much that 150,000 boxes remain)" },
+    { OPTION_IDS, 0, "ids", NULL, 0, "do not merge threads whose names differ by number" },
+    { OPTION_NO_THREADS, 0, "no-threads", NULL, 0, "merge all threads and asyncio tasks" },
+    { OPTION_FULL_PATHS, 0, "full-paths", NULL, 0, "show file names unshortened" },
+    { OPTION_OPEN, 0, "open", NULL, 0, "open the page in a browser" },
+    { 0 },
+};
+
+/* The values of this program's own options. */
+struct wanted {
+    struct flame_style style;
+    struct source_folders path_maps;
+    bool open;
+};
+
+static bool apply_sources(struct flame_style *style, const char *value)
+{
+    style->sources = value ? FLAME_SOURCES_ALL : FLAME_SOURCES_PROGRAM;
+    return !value || strcmp(value, "all") == 0;
+}
+
+/* Parses "0.5" or "0.5%". False when the text is no number from 0 to 100. */
+static bool apply_min_share(struct flame_style *style, const char *value)
+{
+    char *end;
+    const size_t digits = strspn(value, "0123456789.");
+    const double percent = strtod(value, &end);
+    style->least_given = true;
+    style->least_share = percent / 100;
+    return digits > 0 && end == value + digits && (!*end || strcmp(end, "%") == 0) && percent <= 100;
+}
+
+static bool apply(struct settings *settings, int number, const char *value)
+{
+    struct wanted *wanted = settings->wanted;
+    struct flame_style *style = &wanted->style;
+    enum aggregate_sum sum;
+    switch ((enum own_option)number) {
+    case OPTION_WEIGHT:
+        style->weight = value;
+        return flame_weight_named(value, &sum);
+    case OPTION_TITLE:
+        style->title = value;
+        return utf8_valid(value, strlen(value));
+    case OPTION_SOURCES:
+        return apply_sources(style, value);
+    case OPTION_PATH_MAP:
+        return source_folders_add_map(&wanted->path_maps, value);
+    case OPTION_MIN_SHARE:
+        return apply_min_share(style, value);
+    case OPTION_IDS:
+        return style->ids = true;
+    case OPTION_NO_THREADS:
+        return style->no_threads = true;
+    case OPTION_FULL_PATHS:
+        return style->full_paths = true;
+    case OPTION_OPEN:
+        return wanted->open = true;
+    }
+    return false;
+}
+
+static const char *problem(const struct settings *settings)
+{
+    const struct wanted *wanted = settings->wanted;
+    const bool standard = settings->output ? output_is_standard(settings->output)
+                                           : settings->inputs_count > 0 && strcmp(settings->inputs[0], "-") == 0;
+    if (wanted->open && standard)
+        return "--open needs a file, and the output is standard output; name a file with -o";
+    if (wanted->style.ids && wanted->style.no_threads)
+        return "--ids tells threads apart, and --no-threads merges them; choose one of them";
+    return NULL;
+}
+
+struct to_flame {
+    struct conversion *conversion;
+    struct aggregate aggregate;
+};
+
+static void *start(struct conversion *conversion)
+{
+    struct to_flame *to = alloc_zeroed(1, sizeof(*to));
+    to->conversion = conversion;
+    to->aggregate.group_of = waiting_group;
+    return to;
+}
+
+static bool take(void *self, struct event *event, struct fault *why)
+{
+    (void)why;
+    struct to_flame *to = self;
+    if (event->kind == EVENT_SAMPLE)
+        aggregate_sample(&to->aggregate, &event->sample);
+    else if (event->kind == EVENT_LATE_CPU)
+        aggregate_late_cpu(&to->aggregate, &event->sample);
+    return true;
+}
+
+/* Whether the recording has the values of the weight that is shown first. */
+static bool check_weight(const struct to_flame *to, struct fault *why)
+{
+    const struct wanted *wanted = to->conversion->settings.wanted;
+    enum aggregate_sum sum;
+    if (!wanted->style.weight || !flame_weight_named(wanted->style.weight, &sum) ||
+        aggregate_knows(&to->aggregate, sum) || to->aggregate.samples == 0)
+        return true;
+    return fault(why, "--weight %s cannot be applied to %s: %s", wanted->style.weight, to->conversion->settings.input,
+                 aggregate_reason(sum));
+}
+
+/* Tells how much was pruned. */
+static void tell_of_pruning(const struct to_flame *to, const struct flame_made *made)
+{
+    const struct settings *settings = &to->conversion->settings;
+    if (made->pruned && settings->verbose)
+        fprintf(stderr, "pyreel-flame: %zu nodes; %" PRIu64 " others with less than %g %% of the whole are pruned\n",
+                made->nodes, made->pruned, made->share * 100);
+}
+
+static bool finish(void *self, struct fault *why)
+{
+    struct to_flame *to = self;
+    struct conversion *conversion = to->conversion;
+    const struct wanted *wanted = conversion->settings.wanted;
+    const bool merged = conversion->inputs->count > 1;
+    struct flame_style style = wanted->style;
+    const struct flame_facts facts = { .report = merged ? NULL : &conversion->report,
+                                       .recordings = conversion->inputs->count,
+                                       .filters = conversion->settings.filters,
+                                       .whole = conversion->whole && !conversion->tables.cut };
+    struct flame_made made;
+    if (!check_weight(to, why))
+        return false;
+    style.path_maps = &wanted->path_maps;
+    style.filter = &conversion->settings.frames.filter;
+    style.opcodes = conversion->settings.opcodes;
+    aggregate_sort(&to->aggregate);
+    if (!flame_write(&conversion->output, &conversion->tables, &to->aggregate, &style, &facts, &made, why))
+        return false;
+    if (made.empty)
+        return convert_nothing_left(conversion, why);
+    tell_of_pruning(to, &made);
+    embedding_warn(stderr, conversion->converter->name, &made.files);
+    return true;
+}
+
+/* Waits for a browser that has not started, and returns whether it has. A browser that runs on has. */
+static bool browser_shows(pid_t browser)
+{
+    const struct timespec nap = { .tv_nsec = 20 * 1000 * 1000 };
+    int status;
+    for (uint64_t waited_ns = 0; waited_ns < BROWSER_WAIT_NS; waited_ns += (uint64_t)nap.tv_nsec) {
+        if (waitpid(browser, &status, WNOHANG) == browser)
+            return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+        nanosleep(&nap, NULL);
+    }
+    return true;
+}
+
+static void open_page(const char *path)
+{
+    char *whole = realpath(path, NULL);
+    const pid_t browser = whole ? browser_start(whole) : 0;
+    if (browser <= 0 || !browser_shows(browser))
+        fprintf(stderr, "pyreel-flame: no browser could be started (BROWSER names a command); open %s yourself\n",
+                path);
+    free(whole);
+}
+
+static bool after(void *self, const char *path, struct fault *why)
+{
+    (void)why;
+    const struct to_flame *to = self;
+    if (((const struct wanted *)to->conversion->settings.wanted)->open)
+        open_page(path);
+    return true;
+}
+
+static void drop(void *self)
+{
+    struct to_flame *to = self;
+    aggregate_free(&to->aggregate);
+    free(to);
+}
+
+/* The page names its maker. */
+static bool recognises(struct text head)
+{
+    static const char generator[] = "<meta name=\"generator\" content=\"pyreel-flame\">";
+    return memmem(head.bytes, head.size, generator, strlen(generator));
+}
+
+static const struct converter to_flame = {
+    .name = "pyreel-flame",
+    .makes = "Writes a flame graph as one HTML file that needs nothing else, not even the network.",
+    .suffix = ".html",
+    .recognises = recognises,
+    .packing = PACKING_NEVER,
+    .takes = TAKES_MODE | TAKES_SELECTION | TAKES_OPCODES | TAKES_NO_IDLE | TAKES_FRAMES | TAKES_FOCUS,
+    .several = SEVERAL_MERGED,
+    .options = options,
+    .wanted_size = sizeof(struct wanted),
+    .apply = apply,
+    .problem = problem,
+    .runs = true,
+    .places_cpu = true,
+    .start = start,
+    .take = take,
+    .finish = finish,
+    .after = after,
+    .drop = drop,
+};
+
+int main(int argc, char **argv)
+{
+    return convert_main(argc, argv, &to_flame);
+}

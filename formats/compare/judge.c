@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: MIT */
+#include "formats/compare/compare.h"
+
+#include "formats/base/alloc.h"
+#include "formats/compare/measure.h"
+#include "formats/compare/student.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* What two runs of one program differ by, beyond the error of measuring each: standard deviations, as shares. Measured
+ * with tests/bench/diff-alarms. */
+#define ITEM_SPREAD  0.02 /* of an item's share of its run: layout in memory, hashes, what else the machine did */
+#define WHOLE_SPREAD 0.04 /* of a run's whole time: the speed of the machine */
+
+/* What is assumed counts as much as what so many degrees of freedom say. */
+#define ASSUMED_FREEDOM 20.0
+
+/* An estimate for one side: its mean, and the variance of the mean. */
+struct estimate {
+    double mean, error;
+};
+
+struct judging {
+    const struct compare *compare;
+    const struct compare_style *style;
+    struct judgement *judgement;
+    size_t slots;
+    struct measured *runs;                 /* by run */
+    double whole[COMPARE_SIDES];           /* the time of all samples of a mean run */
+    double all[COMPARE_SIDES];             /* the time of all samples of all runs */
+    size_t count[COMPARE_SIDES];           /* runs that have samples */
+    struct estimate *sides[COMPARE_SIDES]; /* by slot */
+    bool *tested;                          /* by slot */
+    double freedom;                        /* of what runs of a side say about their spread */
+    double excess; /* how much larger the variance between runs is than assumed, over all items */
+};
+
+static struct judged *judged_of(struct judgement *judgement, size_t slot)
+{
+    struct judged_item *item = &judgement->items[slot / SLOTS];
+    return slot % SLOTS == SLOT_SELF ? &item->self : &item->total;
+}
+
+static enum compare_side side_of(const struct judging *judging, size_t run)
+{
+    return judging->compare->runs[run].side;
+}
+
+/* ---- sums of the sides ---- */
+
+static void add_up_runs(struct judging *judging)
+{
+    for (size_t run = 0; run < judging->compare->read; run++) {
+        const enum compare_side side = side_of(judging, run);
+        judging->all[side] += judging->runs[run].whole;
+        judging->count[side] += judging->runs[run].whole > 0;
+    }
+    for (enum compare_side side = 0; side < COMPARE_SIDES; side++)
+        judging->whole[side] = judging->count[side] ? judging->all[side] / (double)judging->count[side] : 0;
+    const size_t runs = judging->count[COMPARE_BEFORE] + judging->count[COMPARE_AFTER];
+    judging->freedom = runs > COMPARE_SIDES ? (double)(runs - COMPARE_SIDES) : 0;
+}
+
+/* The share of a slot in all runs of a side. */
+static double share_of(const struct judging *judging, enum compare_side side, size_t slot)
+{
+    double sum = 0;
+    for (size_t run = 0; run < judging->compare->read; run++)
+        sum += side_of(judging, run) == side ? judging->runs[run].sums[slot] : 0;
+    return judging->all[side] > 0 ? sum / judging->all[side] : 0;
+}
+
+/* The variance of a share in one run, as the slices say and as a random draw of the samples would have. Short functions
+ * are drawn at random, and of a slot with few samples the slices know little. */
+static double error_in_run(const struct measured *run, size_t slot, double share)
+{
+    const double few = 8; /* degrees of freedom that the random draw counts for */
+    const double quantum = run->quantum / run->whole;
+    const double drawn = quantum * (share * (1 - share) + quantum);
+    const double slices = run->errors[slot] / (run->whole * run->whole);
+    return (few * drawn + MEASURE_FREEDOM * slices) / (few + MEASURE_FREEDOM);
+}
+
+/* The variance that is assumed for the share of a slot in one run. */
+static double assumed(const struct measured *run, size_t slot, double share)
+{
+    return error_in_run(run, slot, share) + ITEM_SPREAD * ITEM_SPREAD * share * share;
+}
+
+/* How much larger the squares between the runs of a slot are than assumed, times their degrees of freedom. */
+static double excess_of(const struct judging *judging, size_t slot, const double *shares)
+{
+    double excess = 0;
+    for (size_t i = 0; i < judging->compare->read; i++) {
+        const struct measured *run = &judging->runs[i];
+        const double share = shares[side_of(judging, i)];
+        if (run->whole <= 0 || judging->count[side_of(judging, i)] < 2)
+            continue;
+        const double differs = run->sums[slot] / run->whole - share;
+        excess += differs * differs / assumed(run, slot, share);
+    }
+    return excess;
+}
+
+static void find_shares(const struct judging *judging, size_t slot, double *shares)
+{
+    for (enum compare_side side = 0; side < COMPARE_SIDES; side++)
+        shares[side] = share_of(judging, side, slot);
+}
+
+/* What all items together say about the spread. Items of one run depend on each other, so the sum of all counts as
+ * little as a few items would. */
+static void find_excess(struct judging *judging)
+{
+    double excess = 0, items = 0;
+    for (size_t slot = SLOTS; slot < judging->slots && judging->freedom > 0; slot += SLOTS) {
+        double shares[COMPARE_SIDES];
+        find_shares(judging, slot, shares);
+        if (!judging->tested[slot])
+            continue;
+        excess += excess_of(judging, slot, shares);
+        items++;
+    }
+    const double weight = items > 5 ? 5 : items, freedom = weight * judging->freedom;
+    judging->excess = items ? (ASSUMED_FREEDOM + excess / items * weight) / (ASSUMED_FREEDOM + freedom) : 1;
+}
+
+static void estimate_slot(struct judging *judging, size_t slot)
+{
+    double shares[COMPARE_SIDES];
+    find_shares(judging, slot, shares);
+    const double excess = (ASSUMED_FREEDOM * judging->excess + excess_of(judging, slot, shares)) /
+                          (ASSUMED_FREEDOM + judging->freedom);
+    for (enum compare_side side = 0; side < COMPARE_SIDES; side++) {
+        double squares = 0;
+        for (size_t i = 0; i < judging->compare->read; i++) {
+            const struct measured *run = &judging->runs[i];
+            if (side_of(judging, i) == side && run->whole > 0)
+                squares += run->whole * run->whole * excess * assumed(run, slot, shares[side]);
+        }
+        const double to_mean = judging->whole[side] / judging->all[side];
+        judging->sides[side][slot] = (struct estimate){ shares[side] * judging->whole[side],
+                                                        squares * to_mean * to_mean };
+    }
+}
+
+/* ---- which slots are tested ---- */
+
+/* A slot counts once: the total of a function that calls nothing is its self. */
+static void choose_tested(struct judging *judging)
+{
+    size_t tests = judging->judgement->by_time;
+    for (size_t slot = SLOTS; slot < judging->slots; slot++) {
+        double shares[COMPARE_SIDES];
+        find_shares(judging, slot, shares);
+        judging->tested[slot] = fmax(shares[COMPARE_BEFORE], shares[COMPARE_AFTER]) >= judging->style->least_share &&
+                                fmax(shares[COMPARE_BEFORE], shares[COMPARE_AFTER]) > 0;
+        double selves[COMPARE_SIDES];
+        find_shares(judging, slot - slot % SLOTS, selves);
+        const bool again = slot % SLOTS == SLOT_TOTAL &&
+                           fabs(selves[0] - shares[0]) + fabs(selves[1] - shares[1]) < 1e-9;
+        tests += judging->tested[slot] && !again;
+    }
+    judging->judgement->tests = tests ? tests : 1;
+}
+
+/* ---- the scale ---- */
+
+/* The ratio of after to before of one self. */
+struct ratio {
+    double ratio, weight; /* the weight is the sum of both shares */
+    double error;         /* variance of both shares */
+    size_t slot;
+};
+
+struct scale {
+    struct ratio *rows; /* sorted by ratio */
+    size_t count;
+};
+
+static int by_ratio(const void *left, const void *right)
+{
+    const struct ratio *a = left, *b = right;
+    return (a->ratio > b->ratio) - (a->ratio < b->ratio);
+}
+
+static void find_ratios(struct scale *scale, const struct judging *judging)
+{
+    const double *whole = judging->whole;
+    scale->rows = alloc_zeroed(judging->slots / SLOTS + 1, sizeof(*scale->rows));
+    for (size_t slot = SLOTS; slot < judging->slots; slot += SLOTS) {
+        const struct estimate before = judging->sides[COMPARE_BEFORE][slot];
+        const struct estimate after = judging->sides[COMPARE_AFTER][slot];
+        const struct ratio row = {
+            .ratio = before.mean > 0 ? after.mean / before.mean : INFINITY,
+            .weight = before.mean / whole[COMPARE_BEFORE] + after.mean / whole[COMPARE_AFTER],
+            .error = before.error / (whole[COMPARE_BEFORE] * whole[COMPARE_BEFORE]) +
+                     after.error / (whole[COMPARE_AFTER] * whole[COMPARE_AFTER]),
+            .slot = slot,
+        };
+        if (row.weight > 0)
+            scale->rows[scale->count++] = row;
+    }
+    qsort(scale->rows, scale->count, sizeof(*scale->rows), by_ratio);
+}
+
+/* The scale, and its variance as a share of its square. */
+struct scaled {
+    double scale, error;
+};
+
+/* The ratio between two rows at which half of the weight is passed. Each row passes half of its weight at its ratio. */
+static double between(const struct ratio *row, double passed, const struct ratio *next, double next_passed, double half)
+{
+    if (!row || isinf(next->ratio))
+        return row ? row->ratio : next->ratio;
+    return row->ratio + (next->ratio - row->ratio) * (half - passed) / (next_passed - passed);
+}
+
+/* The weighted median of the ratios of all rows but one; slot 0: of all rows. A median stays where it is when some
+ * functions have changed. False when no other row is there. */
+static bool find_median(const struct scale *scale, size_t slot, struct scaled *scaled)
+{
+    double all = 0, error = 0, passed = 0, before = 0;
+    const struct ratio *latest = NULL;
+    for (size_t i = 0; i < scale->count; i++) {
+        all += scale->rows[i].slot == slot ? 0 : scale->rows[i].weight;
+        error += scale->rows[i].slot == slot ? 0 : scale->rows[i].error;
+    }
+    for (size_t i = 0; i < scale->count; i++) {
+        const struct ratio *row = &scale->rows[i];
+        if (row->slot == slot)
+            continue;
+        if (passed + row->weight / 2 >= all / 2) {
+            /* The weights of both sides add up to 2. A median is worse than a mean by pi / 2. */
+            *scaled = (struct scaled){ between(latest, before, row, passed + row->weight / 2, all / 2),
+                                       M_PI / 2 * error * 4 / (all * all) };
+            return scaled->scale > 0 && !isinf(scaled->scale);
+        }
+        before = passed + row->weight / 2;
+        passed += row->weight;
+        latest = row;
+    }
+    if (latest)
+        *scaled = (struct scaled){ latest->ratio, M_PI / 2 * error * 4 / (all * all) };
+    return latest && scaled->scale > 0 && !isinf(scaled->scale);
+}
+
+/* The variance of the ratio of the wholes of two sides that is assumed: machines are not equally fast all the time. */
+static double whole_spread(const struct judging *judging)
+{
+    return WHOLE_SPREAD * WHOLE_SPREAD *
+           (1 / (double)judging->count[COMPARE_BEFORE] + 1 / (double)judging->count[COMPARE_AFTER]);
+}
+
+/* The scale for a slot: how much more all others have. By time, what is known beforehand counts, too: a machine is
+ * about as fast as before. By work, nothing is known: a recording may be as long as its user wanted. */
+static struct scaled scale_without(const struct judging *judging, const struct scale *scale, size_t slot)
+{
+    const double spread = whole_spread(judging);
+    struct scaled scaled;
+    const bool known = find_median(scale, slot, &scaled);
+    if (!judging->judgement->by_time)
+        return known ? scaled : (struct scaled){ judging->whole[COMPARE_AFTER] / judging->whole[COMPARE_BEFORE], 0 };
+    if (!known)
+        return (struct scaled){ 1, spread };
+    const double trust = spread / (spread + scaled.error);
+    return (struct scaled){ exp(log(scaled.scale) * trust), scaled.error * trust };
+}
+
+/* ---- intervals ---- */
+
+/* The lowest and the highest ratio of after to before that lie within `errors` standard errors (Fieller's interval). */
+static double lowest_ratio(struct estimate before, struct estimate after, double errors)
+{
+    const double e2 = errors * errors;
+    const double a = before.mean * before.mean - e2 * before.error, b = before.mean * after.mean;
+    const double c = after.mean * after.mean - e2 * after.error;
+    return c > 0 ? c / (b + sqrt(fmax(b * b - a * c, 0))) : 0;
+}
+
+static double highest_ratio(struct estimate before, struct estimate after, double errors)
+{
+    const double e2 = errors * errors;
+    const double a = before.mean * before.mean - e2 * before.error, b = before.mean * after.mean;
+    const double c = after.mean * after.mean - e2 * after.error;
+    return a > 0 ? (b + sqrt(fmax(b * b - a * c, 0))) / a : INFINITY;
+}
+
+/* A side before that is scaled up to the side after. */
+static struct estimate scaled_up(struct estimate estimate, double scale, double error)
+{
+    return (struct estimate){ estimate.mean * scale,
+                              scale * scale * (estimate.error + estimate.mean * estimate.mean * error) };
+}
+
+static enum verdict verdict_of(const struct judged *judged)
+{
+    if (!judged->tested)
+        return VERDICT_SAME;
+    return judged->low > 0 ? VERDICT_GREW : judged->high < 0 ? VERDICT_SHRANK : VERDICT_SAME;
+}
+
+/* By time, the scale may be anything from 1 to what the others say: what only one of both calls a change is none. */
+static struct judged judge(const struct judging *judging, struct estimate before, struct estimate after,
+                           struct scaled scaled, double errors)
+{
+    const bool by_time = judging->judgement->by_time;
+    const double largest = by_time ? fmax(scaled.scale, 1) : scaled.scale;
+    const double smallest = by_time ? fmin(scaled.scale, 1) : scaled.scale;
+    struct judged judged = {
+        .before = before.mean,
+        .after = after.mean,
+        .growth = before.mean > 0  ? after.mean / (before.mean * scaled.scale) - 1
+                  : after.mean > 0 ? INFINITY
+                                   : 0,
+        .low = lowest_ratio(scaled_up(before, largest, scaled.error), after, errors) - 1,
+        .high = highest_ratio(scaled_up(before, smallest, scaled.error), after, errors) - 1,
+        .tested = true,
+    };
+    judged.verdict = verdict_of(&judged);
+    return judged;
+}
+
+static void judge_slots(const struct judging *judging, double errors)
+{
+    struct scale scale = { 0 };
+    find_ratios(&scale, judging);
+    judging->judgement->scale = scale_without(judging, &scale, 0).scale;
+    for (size_t slot = SLOTS; slot < judging->slots; slot++) {
+        const struct estimate before = judging->sides[COMPARE_BEFORE][slot];
+        const struct estimate after = judging->sides[COMPARE_AFTER][slot];
+        struct judged *judged = judged_of(judging->judgement, slot);
+        *judged = (struct judged){ .before = before.mean, .after = after.mean, .low = -1, .high = INFINITY };
+        if (judging->tested[slot])
+            *judged = judge(judging, before, after, scale_without(judging, &scale, slot - slot % SLOTS), errors);
+    }
+    free(scale.rows);
+}
+
+/* ---- the whole ---- */
+
+static struct estimate estimate_whole(const struct judging *judging, enum compare_side side)
+{
+    double excess = ASSUMED_FREEDOM;
+    for (size_t i = 0; i < judging->compare->read; i++) {
+        const struct measured *run = &judging->runs[i];
+        const double mean = judging->whole[side_of(judging, i)];
+        if (run->whole > 0 && judging->count[side_of(judging, i)] > 1)
+            excess += (run->whole / mean - 1) * (run->whole / mean - 1) / (WHOLE_SPREAD * WHOLE_SPREAD);
+    }
+    excess /= ASSUMED_FREEDOM + judging->freedom;
+    const double mean = judging->whole[side];
+    return (struct estimate){ mean, mean * mean * WHOLE_SPREAD * WHOLE_SPREAD * excess / (double)judging->count[side] };
+}
+
+static void judge_whole(const struct judging *judging, double errors)
+{
+    const struct estimate before = estimate_whole(judging, COMPARE_BEFORE);
+    const struct estimate after = estimate_whole(judging, COMPARE_AFTER);
+    struct judged *whole = &judging->judgement->whole;
+    *whole = (struct judged){ .before = before.mean, .after = after.mean, .low = -1, .high = INFINITY };
+    if (judging->judgement->by_time)
+        *whole = judge(judging, before, after, (struct scaled){ 1, 0 }, errors);
+}
+
+/* ---- all ---- */
+
+static void measure_runs(struct judging *judging, const struct call_tree *tree, const struct compare_items *items)
+{
+    judging->runs = alloc_zeroed(judging->compare->read + 1, sizeof(*judging->runs));
+    for (size_t i = 0; i < judging->compare->read; i++)
+        judging->runs[i] = measure_run(judging->compare, &judging->compare->runs[i], tree, items,
+                                       judging->style->weight);
+}
+
+static void free_all(struct judging *judging)
+{
+    for (size_t i = 0; i < judging->compare->read; i++)
+        measured_free(&judging->runs[i]);
+    free(judging->runs);
+    free(judging->tested);
+    for (enum compare_side side = 0; side < COMPARE_SIDES; side++)
+        free(judging->sides[side]);
+}
+
+void compare_judge(const struct compare *compare, const struct call_tree *tree, const struct compare_items *items,
+                   const struct compare_style *style, struct judgement *judgement)
+{
+    struct judging judging = {
+        .compare = compare, .style = style, .judgement = judgement, .slots = items->count * SLOTS
+    };
+    *judgement = (struct judgement){ .items = alloc_zeroed(items->count, sizeof(*judgement->items)),
+                                     .count = items->count,
+                                     .by_time = style->by_time || (compare_is_whole(compare) && !style->by_work) };
+    measure_runs(&judging, tree, items);
+    add_up_runs(&judging);
+    judging.tested = alloc_zeroed(judging.slots, sizeof(*judging.tested));
+    for (enum compare_side side = 0; side < COMPARE_SIDES; side++)
+        judging.sides[side] = alloc_zeroed(judging.slots, sizeof(*judging.sides[side]));
+    judgement->whole_before = judging.whole[COMPARE_BEFORE];
+    judgement->whole_after = judging.whole[COMPARE_AFTER];
+    if (judging.all[COMPARE_BEFORE] > 0 && judging.all[COMPARE_AFTER] > 0) {
+        choose_tested(&judging);
+        find_excess(&judging);
+        for (size_t slot = SLOTS; slot < judging.slots; slot++)
+            estimate_slot(&judging, slot);
+        const double errors = student_upper((1 - style->confidence) / 2 / (double)judgement->tests,
+                                            ASSUMED_FREEDOM + judging.freedom);
+        judge_slots(&judging, errors);
+        judge_whole(&judging, errors);
+    }
+    free_all(&judging);
+}
+
+void judgement_free(struct judgement *judgement)
+{
+    free(judgement->items);
+    *judgement = (struct judgement){ 0 };
+}

@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: MIT */
+#include "formats/flame/flame.h"
+
+#include "formats/base/alloc.h"
+#include "formats/flame/flame_sources.h"
+#include "formats/flame/packed.h"
+#include "formats/flame/page/flame_page.h"
+#include "formats/flame/page_nodes.h"
+#include "formats/flame/short_text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define REST_FRAME "<rest>"
+
+/* In the order of the page's menu. */
+static const struct {
+    const char *name, *label, *unit;
+    enum aggregate_sum sum;
+} weights[] = {
+    { "wall", "Wall-clock time", "ns", SUM_WALL_NS }, { "cpu", "CPU time", "ns", SUM_CPU_NS },
+    { "gil", "GIL held", "ns", SUM_GIL_NS },          { "gil_wait", "Waiting for GIL", "ns", SUM_GIL_WAIT_NS },
+    { "samples", "Samples", "samples", SUM_SAMPLES },
+};
+
+struct flame {
+    const struct tables *tables;
+    const struct aggregate *aggregate;
+    const struct flame_style *style;
+    struct json_emitter json;
+
+    struct entries entries;
+    struct groups groups;
+    struct call_tree tree;
+    struct page_nodes nodes;
+    bool known[SUMS];
+
+    struct intern strings;    /* those of the page; the number - 1 is the index */
+    bool *codes;              /* by code of the entries: the page has it, ... */
+    uint32_t *functions;      /* ... and its index + 1 */
+    size_t functions_count;   /* without the function of rests */
+    uint32_t *frames;         /* by entry: index + 1; 0: the page does not have it */
+    size_t frames_count;      /* without the frame of rests */
+    uint32_t *frame_entries;  /* by index: the entry */
+    uint32_t *function_codes; /* by index: the code */
+    struct bytes scratch;
+};
+
+bool flame_weight_named(const char *name, enum aggregate_sum *sum)
+{
+    for (size_t i = 0; i < countof(weights); i++) {
+        if (strcmp(weights[i].name, name) == 0) {
+            *sum = weights[i].sum;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- texts ---- */
+
+/* The index of a text. */
+static uint32_t string_index(struct flame *flame, struct text text)
+{
+    bool added;
+    const struct text kept = short_text(text, &flame->scratch);
+    return intern_number(&flame->strings, kept.size ? kept.bytes : "", kept.size, &added) - 1;
+}
+
+static void emit_short_text(struct flame *flame, const char *key, struct text text)
+{
+    emit_text(&flame->json, key, short_text(text, &flame->scratch));
+}
+
+/* ---- what the page has ---- */
+
+/* Numbers the frames and the functions of all nodes, in the order of the nodes. */
+static void number_frames(struct flame *flame)
+{
+    const struct entries *entries = &flame->entries;
+    flame->frames = alloc_zeroed(entries->count + 1, sizeof(*flame->frames));
+    flame->frame_entries = alloc_zeroed(entries->count + 1, sizeof(*flame->frame_entries));
+    flame->codes = alloc_zeroed(entries->codes_count + 1, sizeof(*flame->codes));
+    flame->functions = alloc_zeroed(entries->codes_count + 1, sizeof(*flame->functions));
+    flame->function_codes = alloc_zeroed(entries->codes_count + 1, sizeof(*flame->function_codes));
+    for (size_t i = 0; i < flame->nodes.count; i++) {
+        const struct page_node *row = &flame->nodes.rows[i];
+        const uint32_t entry = flame->tree.nodes[row->node].entry;
+        if (row->rest || flame->frames[entry])
+            continue;
+        const uint32_t code = entries->rows[entry].code;
+        flame->frame_entries[flame->frames_count++] = entry;
+        flame->frames[entry] = (uint32_t)flame->frames_count;
+        if (flame->functions[code])
+            continue;
+        flame->codes[code] = true;
+        flame->function_codes[flame->functions_count++] = code;
+        flame->functions[code] = (uint32_t)flame->functions_count;
+    }
+}
+
+static bool has_rests(const struct flame *flame)
+{
+    return flame->nodes.rests_count > 0;
+}
+
+/* ---- columns ---- */
+
+static void emit_functions(struct flame *flame)
+{
+    struct json_emitter *json = &flame->json;
+    const struct code rest = { .name = TEXT(REST_FRAME) };
+    static const char *const columns[] = { "name", "file", "path", "line", "kind" };
+    emit_open(json, "functions", '{');
+    for (size_t column = 0; column < countof(columns); column++) {
+        emit_open(json, columns[column], '[');
+        for (size_t i = 0; i < flame->functions_count + has_rests(flame); i++) {
+            const struct code *code = i < flame->functions_count ? &flame->entries.codes[flame->function_codes[i]]
+                                                                 : &rest;
+            const struct text texts[] = { code->name, code->file, code->path };
+            const uint32_t numbers[] = { code->line, code->kind };
+            emit_integer(json, NULL,
+                         column < countof(texts) ? string_index(flame, texts[column])
+                                                 : numbers[column - countof(texts)]);
+        }
+        emit_close(json, ']');
+    }
+    emit_close(json, '}');
+}
+
+static void emit_frames(struct flame *flame)
+{
+    struct json_emitter *json = &flame->json;
+    emit_open(json, "frames", '{');
+    emit_open(json, "function", '[');
+    for (size_t i = 0; i < flame->frames_count; i++)
+        emit_integer(json, NULL, flame->functions[flame->entries.rows[flame->frame_entries[i]].code] - 1);
+    if (has_rests(flame))
+        emit_integer(json, NULL, (int64_t)flame->functions_count);
+    emit_close(json, ']');
+    emit_open(json, "line", '[');
+    for (size_t i = 0; i < flame->frames_count; i++)
+        emit_integer(json, NULL, flame->entries.rows[flame->frame_entries[i]].line);
+    if (has_rests(flame))
+        emit_integer(json, NULL, 0);
+    emit_close(json, ']');
+    emit_close(json, '}');
+}
+
+/* The nodes of groups, by index of the group. */
+static uint32_t *group_nodes(const struct flame *flame)
+{
+    uint32_t *nodes = alloc_zeroed(flame->groups.count + 1, sizeof(*nodes));
+    for (uint32_t node = flame->tree.nodes[0].child; node; node = flame->tree.nodes[node].next)
+        nodes[flame->tree.nodes[node].group] = node;
+    return nodes;
+}
+
+/* A group of which --focus leaves nothing has sums of 0. */
+static void emit_groups(struct flame *flame)
+{
+    struct json_emitter *json = &flame->json;
+    uint32_t *nodes = group_nodes(flame);
+    emit_open(json, "groups", '[');
+    for (size_t i = 0; i < flame->groups.count; i++) {
+        const struct group *group = &flame->groups.rows[i];
+        emit_open(json, NULL, '{');
+        emit_short_text(flame, "process", group->process);
+        emit_integer(json, "pid", flame->style->ids || !flame->groups.processes ? group->pid : 0);
+        emit_short_text(flame, "thread", group->thread);
+        if (flame->style->ids)
+            emit_integer(json, "tid", group->tid);
+        emit_short_text(flame, "task", group->task);
+        emit_integer(json, "threads", (int64_t)group->threads);
+        emit_open(json, "sums", '{');
+        for (size_t w = 0; w < countof(weights); w++)
+            if (flame->known[weights[w].sum])
+                emit_integer(json, weights[w].name,
+                             nodes[i] ? (int64_t)flame->tree.nodes[nodes[i]].total[weights[w].sum] : 0);
+        emit_close(json, '}');
+        emit_close(json, '}');
+    }
+    emit_close(json, ']');
+    free(nodes);
+}
+
+static void emit_nodes(struct flame *flame)
+{
+    struct json_emitter *json = &flame->json;
+    const struct page_nodes *nodes = &flame->nodes;
+    emit_open(json, "nodes", '{');
+    emit_open(json, "parent", '[');
+    for (size_t i = 0; i < nodes->count; i++)
+        emit_integer(json, NULL, nodes->rows[i].parent ? (int64_t)(i + 1 - nodes->rows[i].parent) : 0);
+    emit_close(json, ']');
+    emit_open(json, "group", '[');
+    for (size_t i = 0; i < nodes->count; i++)
+        emit_integer(json, NULL, flame->tree.nodes[nodes->rows[i].node].group);
+    emit_close(json, ']');
+    emit_open(json, "frame", '[');
+    for (size_t i = 0; i < nodes->count; i++) {
+        const struct page_node *row = &nodes->rows[i];
+        emit_integer(json, NULL,
+                     row->rest ? (int64_t)flame->frames_count
+                               : (int64_t)flame->frames[flame->tree.nodes[row->node].entry] - 1);
+    }
+    emit_close(json, ']');
+    emit_open(json, "self", '{');
+    for (size_t w = 0; w < countof(weights); w++) {
+        if (!flame->known[weights[w].sum])
+            continue;
+        emit_open(json, weights[w].name, '[');
+        for (size_t i = 0; i < nodes->count; i++)
+            emit_integer(json, NULL, (int64_t)page_nodes_self(nodes, &flame->tree, i, weights[w].sum));
+        emit_close(json, ']');
+    }
+    emit_close(json, '}');
+    emit_close(json, '}');
+}
+
+/* ---- the rest of the data ---- */
+
+static void emit_weights(struct flame *flame)
+{
+    struct json_emitter *json = &flame->json;
+    char note[256];
+    emit_open(json, "weights", '[');
+    for (size_t i = 0; i < countof(weights); i++) {
+        const enum aggregate_sum sum = weights[i].sum;
+        const uint64_t samples = flame->aggregate->samples, known = aggregate_known(flame->aggregate, sum);
+        emit_open(json, NULL, '{');
+        emit_text(json, "name", text_of(weights[i].name));
+        emit_text(json, "label", text_of(weights[i].label));
+        emit_text(json, "unit", text_of(weights[i].unit));
+        emit_literal(json, "known", flame->known[sum] ? "true" : "false");
+        if (!flame->known[sum]) {
+            emit_text(json, "reason", text_of(aggregate_reason(sum)));
+        } else if (known < samples) {
+            snprintf(note, sizeof(note), "not known of %" PRIu64 " of %" PRIu64 " samples: %s", samples - known,
+                     samples, aggregate_reason(sum));
+            emit_text(json, "note", text_of(note));
+        }
+        emit_close(json, '}');
+    }
+    emit_close(json, ']');
+}
+
+static void emit_kinds(struct json_emitter *json)
+{
+    emit_open(json, "kinds", '[');
+    for (size_t i = 0; i < CODE_KINDS; i++) {
+        emit_open(json, NULL, '{');
+        emit_text(json, "name", text_of(code_kind_name((enum code_kind)i)));
+        emit_text(json, "label", text_of(code_kind_label((enum code_kind)i)));
+        emit_close(json, '}');
+    }
+    emit_close(json, ']');
+}
+
+static void emit_pruned(struct flame *flame)
+{
+    struct json_emitter *json = &flame->json;
+    if (!has_rests(flame)) {
+        emit_literal(json, "pruned", "null");
+        return;
+    }
+    emit_open(json, "pruned", '{');
+    emit_decimal(json, "share", (uint64_t)(flame->nodes.share * 1e9 + 0.5), 9);
+    emit_integer(json, "nodes", (int64_t)flame->nodes.pruned);
+    emit_integer(json, "function", (int64_t)flame->functions_count);
+    emit_close(json, '}');
+}
+
+static void emit_strings(struct flame *flame)
+{
+    emit_open(&flame->json, "strings", '[');
+    for (uint32_t i = 1; i <= flame->strings.count; i++)
+        emit_text(&flame->json, NULL, flame->strings.texts[i]);
+    emit_close(&flame->json, ']');
+}
+
+/* The strings come last: what stands before them finds out which strings there are. */
+static void emit_all(struct flame *flame, const struct flame_facts *facts, struct flame_made *made)
+{
+    struct json_emitter *json = &flame->json;
+    const struct flame_style *style = flame->style;
+    char *title = style->title ? NULL : flame_facts_title(flame->tables);
+    emit_open(json, NULL, '{');
+    emit_integer(json, "version", 1);
+    emit_short_text(flame, "title", text_of(title ? title : style->title));
+    if (style->weight)
+        emit_text(json, "first", text_of(style->weight));
+    flame_facts_emit(json, "facts", flame->tables, facts);
+    emit_weights(flame);
+    emit_kinds(json);
+    emit_functions(flame);
+    emit_frames(flame);
+    emit_groups(flame);
+    emit_nodes(flame);
+    emit_pruned(flame);
+    flame_sources_emit(json, &flame->entries, flame->codes, &flame->strings, style, &made->files);
+    emit_literal(json, "difference", "null");
+    emit_strings(flame);
+    emit_close(json, '}');
+    free(title);
+}
+
+/* ---- all of it ---- */
+
+/* Makes the tree. False when the style leaves out all stacks. */
+static bool make_tree(struct flame *flame, struct aggregate *aggregate)
+{
+    const struct flame_style *style = flame->style;
+    const struct entries_style shown = { .kind = ENTRY_LINE,
+                                         .full_paths = style->full_paths,
+                                         .ids = style->ids && !style->no_threads,
+                                         .opcodes = style->opcodes,
+                                         .waits = true,
+                                         .filter = style->filter };
+    const struct groups_style grouped = { .ids = style->ids, .one = style->no_threads };
+    for (size_t sum = 0; sum < SUMS; sum++)
+        flame->known[sum] = aggregate_knows(aggregate, (enum aggregate_sum)sum);
+    groups_find(&flame->groups, flame->tables, aggregate, &grouped);
+    entries_find(&flame->entries, flame->tables, &shown);
+    const bool any = call_tree_make(&flame->tree, &flame->entries, &flame->groups, aggregate);
+    free(aggregate->rows);
+    aggregate->rows = NULL;
+    aggregate->count = aggregate->room = 0;
+    return any;
+}
+
+static bool write_data(struct flame *flame, struct output *to, const struct flame_facts *facts, struct flame_made *made,
+                       struct fault *why)
+{
+    struct packed packed = { 0 };
+    if (!packed_open(&packed, why))
+        return false;
+    flame->json.to = &packed.plain;
+    emit_all(flame, facts, made);
+    if (flame->json.bad) {
+        packed_abandon(&packed);
+        return fault(why, "a text of the recording is not UTF-8");
+    }
+    return packed_close(&packed, to, why);
+}
+
+static void drop(struct flame *flame)
+{
+    page_nodes_free(&flame->nodes);
+    call_tree_free(&flame->tree);
+    entries_free(&flame->entries);
+    groups_free(&flame->groups);
+    intern_free(&flame->strings);
+    free(flame->codes);
+    free(flame->functions);
+    free(flame->frames);
+    free(flame->frame_entries);
+    free(flame->function_codes);
+    bytes_free(&flame->scratch);
+}
+
+bool flame_write(struct output *to, const struct tables *tables, struct aggregate *aggregate,
+                 const struct flame_style *style, const struct flame_facts *facts, struct flame_made *made,
+                 struct fault *why)
+{
+    struct flame flame = { .tables = tables, .aggregate = aggregate, .style = style };
+    *made = (struct flame_made){ .empty = !make_tree(&flame, aggregate) };
+    bool good = true;
+    if (!made->empty) {
+        page_nodes_find(&flame.nodes, &flame.tree, flame.known, style->least_given ? style->least_share : -1);
+        number_frames(&flame);
+        made->nodes = flame.nodes.count;
+        made->pruned = flame.nodes.pruned;
+        made->share = flame.nodes.share;
+        output_bytes(to, flame_page_head, flame_page_head_size);
+        good = write_data(&flame, to, facts, made, why);
+        output_bytes(to, flame_page_tail, flame_page_tail_size);
+    }
+    drop(&flame);
+    return good;
+}

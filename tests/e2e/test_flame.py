@@ -1,0 +1,283 @@
+# SPDX-License-Identifier: MIT
+"""pyreel-flame: the data of its page against what the other programs say of the same recording. How the page behaves is
+for test_flame_page.py."""
+import collections
+import json
+import os
+import shutil
+import stat
+
+import pytest
+
+import flame_output
+import known_program
+from plain_stream import started_later
+from environment import CONVERTERS
+from recording import attach, convert, run_record, succeed
+
+pytestmark = pytest.mark.pythons("oldest and newest")
+
+SUMS = {"wall": "wall_s", "cpu": "cpu_s", "samples": "samples"}
+
+
+@pytest.fixture
+def made(recorded, tmp_path):
+    """made(option...): the data of the recording, and what the program said."""
+    def make(*options, paths=(recorded.path,)):
+        out = tmp_path / f"{len(list(tmp_path.iterdir()))}.html"
+        ended = succeed(CONVERTERS["flame"], *options, "-o", out, *paths)
+        return flame_output.load(out), ended.messages
+    return make
+
+
+def lines_of(path, *options):
+    """{stack: number} of collapsed stacks."""
+    lines = (line.rpartition(" ") for line in succeed(CONVERTERS["collapsed"], *options, path).text.splitlines())
+    return collections.Counter({tuple(stack.split(";")): int(number) for stack, _, number in lines})
+
+
+def in_us(counts):
+    return collections.Counter({stack: ns for stack, count in counts.items() if (ns := (count + 500) // 1000)})
+
+
+def test_the_tree_is_that_of_collapsed_stacks(recorded, made):
+    data, messages = made()
+    assert messages == "" and data["pruned"] is None and data["title"] == "known.py"
+    assert flame_output.stacks(data, "samples", waits=False) == lines_of(recorded.path)
+    for weight in ("wall", "cpu", "gil"):
+        assert in_us(flame_output.stacks(data, weight, waits=False)) == lines_of(recorded.path, "--weight", weight), weight
+
+
+def test_sums_are_those_of_info(recorded, made):
+    data, _ = made()
+    threads = recorded.info["threads"]
+    for weight, key in SUMS.items():
+        whole = flame_output.sums(data)[weight] / (1 if weight == "samples" else 1e9)
+        assert whole == pytest.approx(sum(thread[key] for thread in threads), abs=1e-6 * len(threads)), weight
+    assert sum(group["threads"] for group in data["groups"]) == sum(thread["samples"] > 0 for thread in threads)
+    assert {group["process"] for group in data["groups"]} == {"known.py"}
+    assert {group["pid"] for group in data["groups"]} == {recorded.info["processes"][0]["pid"]}
+
+
+def test_a_wait_is_a_leaf(recorded, made):
+    """As pyreel-gecko's: a thread that did not run is [idle], one that wants the lock is [waiting for GIL]."""
+    data, _ = made()
+    counts = flame_output.stacks(data, "samples")
+    idle, waiting = (sum(n for stack, n in counts.items() if stack[-1] == leaf) for leaf in flame_output.WAITS)
+    off = sum(lines_of(recorded.path).values()) - sum(lines_of(recorded.path, "--no-idle").values())
+    assert 0 < idle <= off <= idle + waiting
+    assert flame_output.kinds(data)["[idle]"] == "idle"
+
+
+def test_the_unknown_says_why(recorded, made, tmp_path):
+    data, _ = made()
+    weights = {weight["name"]: weight for weight in data["weights"]}
+    knows = recorded.python.minor >= 15
+    assert weights["gil_wait"]["known"] is knows and all(weights[name]["known"] for name in ("wall", "cpu", "gil", "samples"))
+    assert knows or "CPython before 3.15" in weights["gil_wait"]["reason"]
+    ended = convert("flame", recorded.path, "--weight", "gil_wait", "-o", tmp_path / "wait.html")
+    assert ended.code == (0 if knows else 1), ended
+    assert knows or ("--weight gil_wait cannot be applied to" in ended.messages and not (tmp_path / "wait.html").exists())
+
+
+def test_a_weight_and_a_title_can_be_chosen(made):
+    data, _ = made("--weight", "wall", "--title", "nightly </script><b>&amp; \u202e")
+    assert (data["first"], data["title"]) == ("wall", "nightly </script><b>&amp; \u202e")
+    assert "first" not in made()[0]
+
+
+def test_kinds_say_whose_code_it_is(made):
+    kinds = flame_output.kinds(made()[0])
+    assert {kinds[name] for name in ("plain", "Mill.grind", "inner")} == {"program"}
+    assert (kinds["Thread.run"], kinds["_find_and_load"]) == ("library", "import")
+
+
+def test_sources_are_those_that_were_recorded(recorded, made, tmp_path):
+    assert made()[0]["sources"] == []
+    data, messages = made("--sources")
+    assert flame_output.sources(data) == {recorded.program: open(recorded.program, encoding="utf-8").read()} and messages == ""
+    line = known_program.loop_of("plain")
+    assert any(text == f"plain ({os.path.basename(recorded.program)}:{line})" for text in flame_output.frame_texts(data))
+    folder, name = os.path.split(recorded.program)
+    data, messages = made("--sources", "--path-map", f"{folder}=/nowhere")
+    assert flame_output.sources(data) == {recorded.program: None}
+    assert data["sources"][0]["reason"].startswith("not found")
+    assert "warning: 1 source file left out (not found: --path-map FROM=TO says where they are): /" in messages
+    shutil.copy(recorded.program, tmp_path / name)  # with the time of now
+    data, messages = made("--sources", "--path-map", f"{folder}={tmp_path}")
+    assert data["sources"][0]["reason"].startswith("not what was recorded")
+
+
+def test_all_sources(recorded, made):
+    if recorded.python.root:
+        pytest.skip("the files of that Python are elsewhere")
+    texts = flame_output.sources(made("--sources=all")[0])
+    assert any(path.endswith("/threading.py") and "class Thread" in text for path, text in texts.items() if text)
+
+
+def test_rare_stacks_are_pruned_and_sums_stay(recorded, made):
+    whole, _ = made("--min-share", "0")
+    data, messages = made("--min-share", "3%", "-v")
+    assert whole["pruned"] is None and data["pruned"]["share"] == 0.03
+    gone = data["pruned"]["nodes"]
+    rests = sum(frame == len(data["frames"]["line"]) - 1 for frame in data["nodes"]["frame"])
+    assert len(data["nodes"]["frame"]) + gone == len(whole["nodes"]["frame"]) + rests and gone > 100
+    assert flame_output.sums(data) == flame_output.sums(whole)
+    assert [group["sums"] for group in data["groups"]] == [group["sums"] for group in whole["groups"]]
+    kept = set(flame_output.stacks(data, "wall")) - set(flame_output.stacks(whole, "wall"))
+    assert kept and all(stack[-1] == "<rest>" for stack in kept)
+    assert f"{gone} others with less than 3 % of the whole are pruned" in messages
+
+
+def test_filters_leave_out_what_they_leave_out_of_collapsed_stacks(recorded, made):
+    for options in (["--hide", "^(inner|grind)"], ["--focus", "descend"], ["--fold", "import,stdlib"], ["--threads", "MainThread"],
+                    ["--from", "25%", "--to", "75%"], ["--mode", "gil"], ["--no-gc", "--no-idle"]):
+        data, _ = made(*options)
+        assert flame_output.stacks(data, "samples", waits=False) == lines_of(recorded.path, *options), options
+        only = dict(data["facts"]).get("Only", "")
+        assert only == " ".join(options) or options[0] in ("--hide", "--fold", "--no-gc"), options
+    ended = convert("flame", recorded.path, "--focus", "nothing has this name", "-o", "/dev/null")
+    assert ended.code == 1 and "no sample of" in ended.messages, ended
+
+
+def test_numbers_and_threads(recorded, made):
+    def with_ids(group):
+        return (f"{group['thread']} ({group['tid']})",)
+
+    data, _ = made("--ids")
+    assert flame_output.stacks(data, "samples", waits=False, groups=with_ids) == lines_of(recorded.path, "--ids")
+    data, _ = made("--no-threads")
+    assert len(data["groups"]) == 1
+    assert flame_output.stacks(data, "samples", waits=False) == lines_of(recorded.path, "--no-threads")
+    data, _ = made("--full-paths")
+    assert recorded.program in {data["strings"][file] for file in data["functions"]["file"]}
+
+
+def test_facts_are_those_of_info(recorded, made):
+    facts = dict(made()[0]["facts"])
+    assert facts["Command"] == recorded.info["command"]
+    assert facts["Python"].startswith(f"CPython {recorded.python.full_version}")
+    assert facts["Recorded"].startswith(recorded.info["started"])
+    assert facts["Samples"].startswith(f"{recorded.info['samples']} of ")
+    assert facts["Exact"].startswith(f"{int(recorded.info['exact_percent'] * 10) / 10:.1f} % of samples")
+    assert "Incomplete" not in facts
+
+
+def test_a_recording_that_is_cut_off_says_so(recorded, tmp_path):
+    data = recorded.path.read_bytes()
+    (tmp_path / "cut.pyreel").write_bytes(data[:len(data) * 2 // 3])
+    ended = succeed(CONVERTERS["flame"], tmp_path / "cut.pyreel")
+    facts = dict(flame_output.load(tmp_path / "cut.pyreel.html")["facts"])
+    assert "warning" in ended.messages and "Incomplete" in facts
+
+
+def test_recordings_are_merged(recorded, made, tmp_path):
+    copies = [tmp_path / f"copy-{number}.pyreel" for number in range(3)]
+    whole = tmp_path / "plain.pyreel"
+    assert run_record("-q", "--compression", "none", "-o", whole, "--", *recorded.python.command, "-c", "sum(range(10**7))").code == 0
+    for number, path in enumerate(copies):
+        path.write_bytes(started_later(whole.read_bytes(), number + 1))
+    one, three = made(paths=(whole,))[0], made(paths=copies)[0]
+    assert {name: 3 * value for name, value in flame_output.sums(one).items()} == flame_output.sums(three)
+    assert three["title"].endswith("and 2 more") and dict(three["facts"])["Recordings"] == "3"
+
+
+@pytest.mark.pythons("newest")
+def test_tasks_stand_below_the_thread_of_their_loop(python, program, start, tmp_path):
+    path = tmp_path / "tasks.pyreel"
+    attach(start(*python.command, program("async_named")), path, "--async", "all")
+    data = flame_output.load(made_of(path))
+    tasks = {group["task"]: group["thread"] for group in data["groups"] if group["task"]}
+    assert tasks and set(tasks.values()) == {"MainThread"}
+    assert flame_output.stacks(data, "samples", waits=False) == lines_of(path)
+
+
+def made_of(path):
+    succeed(CONVERTERS["flame"], path)
+    return path.with_name(path.name + ".html")
+
+
+# ---- the file ----
+
+def test_the_file_is_the_same_again_and_small(recorded, tmp_path):
+    for name in ("a", "b"):
+        succeed(CONVERTERS["flame"], recorded.path, "-o", tmp_path / name)
+    page = (tmp_path / "a").read_bytes()
+    assert page == (tmp_path / "b").read_bytes()
+    assert len(page) - len(flame_output.data_bytes(page)) * 4 / 3 < 150_000
+    assert succeed(CONVERTERS["flame"], recorded.path, "-o", "-").output == page
+
+
+def test_only_its_own_files_are_replaced(recorded, tmp_path):
+    out = tmp_path / "x.html"
+    out.write_text("<!doctype html>\n<p>mine")
+    ended = convert("flame", recorded.path, "-o", out)
+    assert ended.code == 1 and "--force" in ended.messages and out.read_text().endswith("mine"), ended
+    assert convert("flame", recorded.path, "--force", "-o", out).code == 0
+    assert convert("flame", recorded.path, "-o", out).code == 0
+
+
+def test_the_browser_gets_the_file(recorded, tmp_path, monkeypatch):
+    out, told, browser = tmp_path / "x.html", tmp_path / "told", tmp_path / "browser"
+    browser.write_text(f'#!/bin/sh\nprintf "%s" "$*" >{told}.new && mv {told}.new {told}\n')
+    browser.chmod(browser.stat().st_mode | stat.S_IXUSR)
+    command = [CONVERTERS["flame"], "--open", "-o", out, recorded.path]
+    ended = succeed("env", f"BROWSER={browser}", *command)
+    assert (told.read_text(), ended.messages) == (str(out), "")
+    ended = succeed("env", f"BROWSER={tmp_path}/nothing", *command)
+    assert f"no browser could be started (BROWSER names a command); open {out} yourself" in ended.messages
+
+
+def test_wrong_options_are_refused(recorded, tmp_path):
+    for options, said in ((["--weight", "heat"], "invalid value 'heat' for --weight"),
+                          (["--min-share", "few"], "invalid value 'few' for --min-share"),
+                          (["--min-share", "101"], "invalid value '101' for --min-share"),
+                          (["--sources=mine"], "invalid value 'mine' for --sources"),
+                          (["--path-map", "x"], "invalid value 'x' for --path-map"),
+                          (["--hide", "("], "is no regular expression"),
+                          (["--ids", "--no-threads"], "--no-threads merges them"),
+                          (["--open", "-o", "-"], "--open needs a file")):
+        ended = convert("flame", recorded.path, *options)
+        assert ended.code == 2 and said in ended.messages, ended
+
+
+# ---- names that are not what one expects ----
+
+ODD = {
+    "script": "</script><script>document.title='got'</script>",
+    "image": "<img src=x onerror=\"document.title='got'\">",
+    "comment": "<!--<script>",
+    "long": "long" + "x" * 100_000,
+    "controls": "a\x01\x1b[31mb\x7f\x85",
+    "right to left": "a\u202eb\u2066c",
+    "snake": "\U0001f40d" * 2000,
+    "lone": "lone \ud800 surrogate",
+    "quotes": "\"'\\\u2028\u2029",
+}
+CALLS = """
+import time, sys
+def spin():
+    end = time.perf_counter() + 0.05
+    while time.perf_counter() < end:
+        pass
+odd = %r
+for name, text in odd.items():
+    code = spin.__code__.replace(co_name=text, co_filename="/" + text, **({"co_qualname": text} if sys.version_info >= (3, 11) else {}))
+    type(spin)(code, globals())()
+"""
+
+
+@pytest.mark.sanitized("texts of any kind", pythons="newest")
+def test_odd_names_are_whole_and_bounded(python, tmp_path):
+    path = tmp_path / "odd.pyreel"
+    assert run_record("-q", "-o", path, "--", *python.command, "-c", CALLS % ODD).code == 0
+    data = flame_output.load(made_of(path))
+    strings = set(data["strings"])
+    for key in ("script", "image", "comment", "controls", "right to left", "quotes"):
+        assert ODD[key] in strings, key
+    assert max(len(text.encode()) for text in strings) <= 4096 + 3
+    assert any(text.startswith("longxxx") and text.endswith("x…") for text in strings)
+    assert any(text == "\U0001f40d" * 1024 + "…" for text in strings)
+    page = made_of(path).read_bytes()
+    assert b"got" not in page and b"onerror" not in page
+    assert json.dumps(data)
