@@ -57,7 +57,7 @@ static const struct argument rows[] = {
     { OPTION_KILL, 0, "kill", NULL, 0, "end COMMAND (SIGTERM) at --duration or --max-size" },
     { OPTION_FORCE, 0, "force", NULL, 0, "replace any FILE, even one that is read-only" },
     { OPTION_THREADS, 't', "threads", "all|main|gil", 0, "record these threads; gil: the lock holder (all)" },
-    { OPTION_MODE, 'm', "mode", "MODE", 0, "keep samples of: wall, cpu, gil, exception (wall)" },
+    { OPTION_MODE, 'm', "mode", "MODE", 0, "keep only wall|cpu|gil|exception samples (wall)" },
     { OPTION_ASYNC, 0, "async", "running|all", 0,
       "record asyncio tasks, CPython " LAYOUT_TASKS_SINCE " or later (off)" },
     { OPTION_NATIVE, 0, "native", NULL, 0, "add a frame <native> where C code calls Python" },

@@ -92,7 +92,7 @@ static uint64_t surplus(const struct cpu_thread *thread, const struct sample *sa
     return more_ns < sample->wall_ns ? more_ns : sample->wall_ns;
 }
 
-static bool take_sample(struct cpu_owner *owner, struct event *look, const struct sink *output, struct fault *why)
+static bool take_look(struct cpu_owner *owner, struct event *look, const struct sink *output, struct fault *why)
 {
     const struct sample *sample = &look->sample;
     struct cpu_thread *thread = thread_of(owner, sample->thread);
@@ -106,6 +106,29 @@ static bool take_sample(struct cpu_owner *owner, struct event *look, const struc
     thread->waiting[thread->count++] = *sample;
     thread->wall_ns += sample->wall_ns;
     return (thread->wall_ns < CPU_OWNER_WAIT_NS && thread->count < WAIT_MOST) || settle(thread, output, why);
+}
+
+/* Whether the looks of a stretch have no CPU time and get none: the thread sleeps, and nothing is left. */
+static bool is_asleep(const struct cpu_thread *thread, const struct sample *stretch)
+{
+    return !attribute_is(stretch->status, ATTRIBUTE_CPU) && thread->count == 0 && thread->counted_ns == 0 &&
+           stretch->cpu_ns == 0;
+}
+
+/* Takes the looks of a stretch one by one, unless the thread sleeps. */
+static bool take_stretch(struct cpu_owner *owner, struct event *stretch, const struct sink *output, struct fault *why)
+{
+    struct sample *sample = &stretch->sample;
+    struct event look;
+    look.kind = EVENT_SAMPLE;
+    if (is_asleep(thread_of(owner, sample->thread), sample))
+        return take_look(owner, stretch, output, why);
+    bool good = true;
+    for (uint64_t i = 0; i <= sample->more && good; i++) {
+        look.sample = sample_of_stretch(sample, i);
+        good = take_look(owner, &look, output, why);
+    }
+    return good;
 }
 
 /* Gives CPU time to a look that was given before. */
@@ -153,8 +176,10 @@ static bool end_thread(struct cpu_owner *owner, uint32_t number, const struct si
 
 bool cpu_owner_take(struct cpu_owner *owner, struct event *event, const struct sink *output, struct fault *why)
 {
+    if (event->kind == EVENT_SAMPLE && event->sample.looks)
+        return take_stretch(owner, event, output, why);
     if (event->kind == EVENT_SAMPLE)
-        return take_sample(owner, event, output, why);
+        return take_look(owner, event, output, why);
     if (event->kind == EVENT_LEFT_OUT) {
         struct cpu_thread *thread = thread_of(owner, event->left_out.thread);
         thread->counted_ns += event->left_out.cpu_ns;

@@ -149,6 +149,7 @@ static const struct converter to_gecko = {
     .splits = gecko_options_streams,
     .keeps = keeps,
     .places_cpu = true,
+    .stretches = true,
     .start = start,
     .take = take,
     .host = host,

@@ -57,14 +57,17 @@ static bool is_inside(struct spot *spot, const struct tables *tables, const stru
 void spot_take(struct spot *spot, const struct tables *tables, const struct event *event, uint32_t thread)
 {
     const struct sample *sample = &event->sample;
+    if (spot->view == VIEW_NONE)
+        return;
     if (event->kind == EVENT_SAMPLE && spot->view == VIEW_MY_CODE && !spot->own_code)
         spot->own_code = is_stack_inside(spot, tables, sample->stack);
     if (event->kind != EVENT_SAMPLE || thread == 0 || !is_inside(spot, tables, sample))
         return;
     spot->counts = alloc_grow(spot->counts, &spot->counts_room, (size_t)thread + 1, sizeof(*spot->counts));
-    spot->counts[thread]++;
-    if (spot->total++ == 0)
-        spot->from_ns = sample->time_ns;
+    spot->counts[thread] += 1 + sample->more;
+    if (spot->total == 0)
+        spot->from_ns = sample_first_ns(sample);
+    spot->total += 1 + sample->more;
     const uint64_t end_ns = sample->time_ns + sample->stands_ns;
     spot->to_ns = end_ns > spot->to_ns ? end_ns : spot->to_ns;
 }

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Command lines: a program has one table of options, which is read with getopt_long() and also writes the help. Here
- * are also the values that options of several programs have. */
+ * are also the values that options of several programs have.
+ *
+ * The help has one form, because completions/make.py reads it for the shells. A shell completes the value of an option
+ * to the words that stand in the name of the value or in the help: one of wall|cpu|gil, or a list of thread,task. */
 #ifndef PYREEL_FORMATS_BASE_ARGUMENTS_H
 #define PYREEL_FORMATS_BASE_ARGUMENTS_H
 

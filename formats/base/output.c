@@ -229,12 +229,33 @@ static const char two_digits[] = "0001020304050607080910111213141516171819202122
                                  "40414243444546474849505152535455565758596061626364656667686970717273747576777879"
                                  "8081828384858687888990919293949596979899";
 
+/* A number of so many bits has bits * log10(2) digits, or one more: 1233 / 4096 is about log10(2). */
 static size_t digits_of(uint64_t number)
 {
-    size_t digits = 1;
-    for (; number >= 10000; number /= 10000)
-        digits += 4;
-    return digits + (number >= 10) + (number >= 100) + (number >= 1000);
+    static const uint64_t least[] = { /* by digits: the least number that has one more */
+                                      0,
+                                      10,
+                                      100,
+                                      1000,
+                                      10000,
+                                      100000,
+                                      1000000,
+                                      10000000,
+                                      100000000,
+                                      1000000000,
+                                      10000000000,
+                                      100000000000,
+                                      1000000000000,
+                                      10000000000000,
+                                      100000000000000,
+                                      1000000000000000,
+                                      10000000000000000,
+                                      100000000000000000,
+                                      1000000000000000000,
+                                      10000000000000000000u
+    };
+    const size_t digits = (size_t)(64 - __builtin_clzll(number | 1)) * 1233 >> 12;
+    return digits + (number >= least[digits]);
 }
 
 /* Writes two digits at a time, from the end. */

@@ -5,20 +5,6 @@
 
 #include <stdlib.h>
 
-/* Which number a node has: its entry, or the code of its entry. */
-typedef uint32_t number_of_node(const struct call_tree *tree, uint32_t node);
-
-static uint32_t entry_of(const struct call_tree *tree, uint32_t node)
-{
-    return tree->nodes[node].entry;
-}
-
-static uint32_t code_of(const struct call_tree *tree, uint32_t node)
-{
-    const uint32_t entry = tree->nodes[node].entry;
-    return entry ? tree->entries->rows[entry].code : 0;
-}
-
 static void add(uint64_t *to, const uint64_t *sums)
 {
     for (size_t i = 0; i < SUMS; i++)
@@ -27,14 +13,14 @@ static void add(uint64_t *to, const uint64_t *sums)
 
 /* A walk from the root down keeps how often each number is above the present node. The total of the outermost node
  * counts. */
-static struct entry_totals *sum_up(const struct call_tree *tree, uint32_t top, size_t count, number_of_node *number_of)
+struct entry_totals *totals_by(const struct call_tree *tree, uint32_t top, const uint32_t *numbers, size_t count)
 {
     struct entry_totals *totals = alloc_zeroed(count + 1, sizeof(*totals));
     uint32_t *above = alloc_zeroed(count + 1, sizeof(*above));
     uint32_t node = top;
     for (bool down = true;;) {
-        const uint32_t number = number_of(tree, node);
         const struct call_node *row = &tree->nodes[node];
+        const uint32_t number = row->entry ? numbers[row->entry] : 0;
         if (down && number) {
             add(totals[number].self, row->self);
             if (above[number]++ == 0)
@@ -57,10 +43,22 @@ static struct entry_totals *sum_up(const struct call_tree *tree, uint32_t top, s
 
 struct entry_totals *totals_of(const struct call_tree *tree, uint32_t node)
 {
-    return sum_up(tree, node, tree->entries->count, entry_of);
+    const size_t count = tree->entries->count;
+    uint32_t *numbers = alloc_zeroed(count + 1, sizeof(*numbers));
+    for (size_t i = 0; i < count; i++)
+        numbers[i] = (uint32_t)i;
+    struct entry_totals *totals = totals_by(tree, node, numbers, count);
+    free(numbers);
+    return totals;
 }
 
 struct entry_totals *totals_of_codes(const struct call_tree *tree, uint32_t node)
 {
-    return sum_up(tree, node, tree->entries->codes_count, code_of);
+    const struct entries *entries = tree->entries;
+    uint32_t *numbers = alloc_zeroed(entries->count + 1, sizeof(*numbers));
+    for (size_t i = 1; i < entries->count; i++)
+        numbers[i] = entries->rows[i].code;
+    struct entry_totals *totals = totals_by(tree, node, numbers, entries->codes_count);
+    free(numbers);
+    return totals;
 }

@@ -18,4 +18,8 @@ struct entry_totals *totals_of(const struct call_tree *tree, uint32_t node);
 /* The same by code (entries_code()), with entries->codes_count rows: lines of one function are one. */
 struct entry_totals *totals_of_codes(const struct call_tree *tree, uint32_t node);
 
+/* The same by numbers of the caller's choice: `numbers` has a number for each entry, or 0 for an entry that counts
+ * nowhere. The array has `count` rows, and all numbers are below `count`. */
+struct entry_totals *totals_by(const struct call_tree *tree, uint32_t node, const uint32_t *numbers, size_t count);
+
 #endif

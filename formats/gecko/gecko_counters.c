@@ -61,8 +61,9 @@ static void activate(struct gecko_counters *counters, struct gecko_curves *curve
     counters->active[counters->active_count++] = process;
     curves->active = true;
     /* Placements of one thread may come later than those of another. */
-    if (!curves->begun && sample->stands_ns <= sample->time_ns)
-        series_begin(&curves->threads_cpu, sample->time_ns - sample->stands_ns);
+    const uint64_t first_ns = sample_first_ns(sample);
+    if (!curves->begun && sample->stands_ns <= first_ns)
+        series_begin(&curves->threads_cpu, first_ns - sample->stands_ns);
 }
 
 static void take_sample(struct gecko *gecko, const struct sample *sample)
@@ -92,18 +93,29 @@ static void end_tick_of(const struct gecko_counters *counters, struct gecko_curv
     series_add(&curves->waiting, from_ns, tick_ns, curves->waiters * time_ns);
     curves->ticks_held += curves->holders > 0;
     curves->ticks_shared += curves->holders > 1;
-    curves->holders = curves->waiters = 0;
-    curves->active = false;
     curves->begun = true;
 }
 
-static void take_tick(struct gecko_counters *counters, uint64_t tick_ns)
+static void end_tick(struct gecko_counters *counters, uint64_t tick_ns)
 {
     for (size_t i = 0; i < counters->active_count; i++)
         end_tick_of(counters, counters->processes[counters->active[i]], tick_ns);
     /* A tick in which no thread could be read says nothing: the next tick holds for its time. */
     if (!counters->blind || counters->active_count)
         counters->tick_ns = tick_ns;
+}
+
+/* All ticks of a stretch show the same. */
+static void take_tick(struct gecko_counters *counters, const struct event *event)
+{
+    for (uint64_t i = 0; i < event->more_ticks; i++)
+        end_tick(counters, event->tick_looks[i].time_ns);
+    end_tick(counters, event->tick_ns);
+    for (size_t i = 0; i < counters->active_count; i++) {
+        struct gecko_curves *curves = counters->processes[counters->active[i]];
+        curves->holders = curves->waiters = 0;
+        curves->active = false;
+    }
     counters->active_count = 0;
     counters->blind = false;
 }
@@ -129,7 +141,7 @@ void gecko_counters_take(struct gecko *gecko, const struct event *event)
     if (event->kind == EVENT_SAMPLE)
         take_sample(gecko, &event->sample);
     else if (event->kind == EVENT_TICK)
-        take_tick(&gecko->counters, event->tick_ns);
+        take_tick(&gecko->counters, event);
     else if (event->kind == EVENT_FAILED)
         gecko->counters.blind |= event->failed.thread == 0;
     else if (event->kind == EVENT_MEASURE)

@@ -29,15 +29,17 @@ static enum cell_kind kind_of(uint32_t status)
 static void take_sample(struct gecko *gecko, struct gecko_thread *thread, const struct sample *sample)
 {
     const enum cell_kind kind = kind_of(sample->status);
+    const uint64_t looks = 1 + sample->more; /* of a stretch: without CPU time */
     add(gecko, &thread->cpu_sum, sample->cpu_ns);
-    thread->placed++;
+    thread->placed += looks;
     if (thread->cpu.count == 0 && kind == CELL_BLANK)
         return;
     if (thread->cpu.count == 0)
-        thread->cpu_from = thread->placed - 1;
+        thread->cpu_from = thread->placed - looks;
     gecko->cpu_known = true;
     const struct spool_sample row = { thread->cpu_sum.units, kind };
-    spool_add(&gecko->spool, &thread->cpu, row);
+    for (uint64_t i = 0; i < looks; i++)
+        spool_add(&gecko->spool, &thread->cpu, row);
 }
 
 /* Takes CPU time that comes behind the thread's last sample; a sample of the last tick may still follow. */
@@ -107,25 +109,35 @@ static void join_late(struct gecko_thread *thread)
     thread->late_count = count;
 }
 
-/* Finds the sample of each late placement. */
-static void place_late(struct gecko *gecko, uint32_t number, struct spool_reader *reader)
+/* Notes which stacks the late placements of a thread have, or forgets that. */
+static void note_late(struct gecko_cpu_writer *writer, const struct gecko_thread *thread, bool late)
 {
+    for (size_t i = 0; i < thread->late_count; i++) {
+        const size_t code = thread->late[i].stack;
+        writer->late = alloc_grow(writer->late, &writer->late_room, code + 1, sizeof(*writer->late));
+        writer->late[code] = late ? (uint32_t)i + 1 : 0;
+    }
+}
+
+/* Finds the sample of each late placement. */
+static void place_late(struct gecko *gecko, uint32_t number, struct gecko_cpu_writer *writer)
+{
+    struct spool_reader *reader = &writer->samples;
     if (gecko_thread(gecko, number)->late_count == 0)
         return;
     struct gecko_thread *thread = gecko_thread_make(gecko, number);
-    struct gecko_late *latest = NULL;
     struct spool_sample sample;
     join_late(thread);
+    note_late(writer, thread, true);
     for (size_t i = 0; i < thread->late_count; i++)
         thread->late[i].sample = thread->samples.count ? thread->samples.count - 1 : 0;
     spool_rewind(reader, &gecko->spool, &thread->samples);
     for (uint64_t at = 0; spool_next(reader, &sample); at++) {
-        const struct gecko_late wanted = { .stack = sample.stack };
-        if (!latest || latest->stack != sample.stack)
-            latest = bsearch(&wanted, thread->late, thread->late_count, sizeof(*thread->late), by_stack);
-        if (latest)
-            latest->sample = at;
+        const uint32_t late = sample.stack < writer->late_room ? writer->late[sample.stack] : 0;
+        if (late)
+            thread->late[late - 1].sample = at;
     }
+    note_late(writer, thread, false);
     qsort(thread->late, thread->late_count, sizeof(*thread->late), by_sample);
 }
 
@@ -142,14 +154,14 @@ struct placements {
 
 static struct placements placements_of(struct gecko *gecko, uint32_t number, struct gecko_cpu_writer *writer)
 {
-    place_late(gecko, number, &writer->samples);
+    place_late(gecko, number, writer);
     const struct gecko_thread *thread = gecko_thread(gecko, number);
     spool_rewind(&writer->samples, &gecko->spool, &thread->samples);
     spool_rewind(&writer->placed, &gecko->spool, &thread->cpu);
     return (struct placements){ .writer = writer, .thread = thread };
 }
 
-static bool next(struct placements *p)
+static inline bool next(struct placements *p)
 {
     struct gecko_cpu_writer *writer = p->writer;
     const struct gecko_thread *thread = p->thread;
@@ -253,9 +265,10 @@ static void take_cell(void *self, const struct cell *cell)
 {
     struct gecko_cell_run *run = self;
     const bool same = cell->cpu == run->cell.cpu && (cell->kind == CELL_BLANK) == (run->cell.kind == CELL_BLANK);
-    if (!same)
+    if (!same) {
         emit_run(run);
-    run->cell = *cell;
+        run->cell = *cell;
+    }
     run->count++;
 }
 
@@ -285,4 +298,5 @@ void gecko_cpu_writer_free(struct gecko_cpu_writer *writer)
 {
     spool_reader_free(&writer->samples);
     spool_reader_free(&writer->placed);
+    free(writer->late);
 }

@@ -26,6 +26,8 @@ struct gecko_cell_run {
 /* Writes the columns of one line, thread after thread. `= {0}` is ready for the first line. */
 struct gecko_cpu_writer {
     struct spool_reader samples, placed;
+    uint32_t *late; /* by code: index + 1 of the thread's late placement with this stack; 0: none */
+    size_t late_room;
     uint64_t time; /* time of the latest sample of the line */
     bool begun;    /* the line has a sample */
     struct cells cells;

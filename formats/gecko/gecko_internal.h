@@ -51,9 +51,10 @@ struct gecko_thread {
     uint64_t placed;             /* number of placements */
     struct gecko_late *late;     /* CPU time that was placed behind the last sample */
     size_t late_count, late_room;
-    uint32_t seen; /* set of all states so far */
-    bool left_out; /* the mode left out ticks since the last sample */
-    bool shared;   /* the thread has the samples of many tasks */
+    uint32_t status; /* of the latest sample */
+    uint32_t seen;   /* set of all states so far */
+    bool left_out;   /* the mode left out ticks since the last sample */
+    bool shared;     /* the thread has the samples of many tasks */
 };
 
 /* Entries that stand for an asyncio task. `= {0}` is empty. */
@@ -91,14 +92,16 @@ struct gecko {
     struct gecko_style style;
     struct json_emitter json;
     struct spool spool;
-    uint64_t unit_ns;             /* times of samples are multiples of this; 0 before the first sample */
-    unsigned digits;              /* decimal digits of a millisecond in a unit */
-    uint64_t written_units;       /* time of the latest sample that was written on the line as a difference */
-    uint32_t host;                /* see gecko_host() */
-    uint64_t tick_ns, tick_units; /* time of the latest sample, in ns and in units */
-    bool cpu_known;               /* some samples have CPU times */
-    bool weighted;                /* some samples stand for a time other than the interval */
-    uint32_t seen;                /* set of the states of all threads */
+    uint64_t unit_ns;       /* times of samples are multiples of this; 0 before the first sample */
+    unsigned digits;        /* decimal digits of a millisecond in a unit */
+    uint64_t written_units; /* time of the latest sample that was written on the line as a difference */
+    uint32_t host;          /* see gecko_host() */
+    uint64_t *times;        /* of the samples of the open tick or stretch, in units, ... */
+    size_t times_count, times_room;
+    uint64_t times_ns; /* ... and the last of them in ns; times_count 0: no sample yet */
+    bool cpu_known;    /* some samples have CPU times */
+    bool weighted;     /* some samples stand for a time other than the interval */
+    uint32_t seen;     /* set of the states of all threads */
 
     struct gecko_thread *threads; /* by number */
     size_t threads_room;
@@ -166,8 +169,9 @@ void gecko_status_take_left_out(struct gecko *gecko, const struct left_out *left
 /* The time in units that a sample lasts which stands for `stands_ns`; 0: an interval. */
 uint64_t gecko_status_width_units(const struct gecko *gecko, uint64_t stands_ns);
 
-/* Takes the time that a sample stands for. Call it before the sample is added to thread->samples. */
-void gecko_weights_take(struct gecko *gecko, struct gecko_thread *thread, const struct sample *sample);
+/* Takes the time that a sample, or a look of a stretch, stands for. Call it before it is added to thread->samples. */
+void gecko_weights_take(struct gecko *gecko, struct gecko_thread *thread, const struct sample *sample,
+                        uint64_t wall_ns);
 /* Whether the samples have weights, and whether these are times; otherwise a weight is the number of samples for which
  * a sample stands. */
 bool gecko_has_weights(const struct gecko *gecko);
@@ -184,7 +188,13 @@ void gecko_weights_each(struct gecko *gecko, uint32_t thread, struct spool_reade
 
 /* The thread or entry on whose line a sample of `thread` is drawn; 0: it is not drawn. `status`: that of the sample. */
 uint32_t gecko_tasks_host(struct gecko *gecko, uint32_t thread, uint32_t status);
-/* Takes a sample for the markers. An entry's markers are on the line of the thread whose loop runs the task. */
+/* Whether the number of a thread is that of an entry. */
+static inline bool gecko_tasks_is_entry(const struct gecko *gecko, uint32_t thread)
+{
+    return thread < gecko->tables->threads_count && gecko->tables->threads[thread].thread.task != 0;
+}
+
+/* Takes a sample of an entry for the markers, which are on the line of the thread whose loop runs the task. */
 void gecko_tasks_take_markers(struct gecko *gecko, const struct sample *sample);
 /* Whether several entries share the line of this entry. */
 bool gecko_tasks_shared(const struct gecko *gecko, uint32_t thread);

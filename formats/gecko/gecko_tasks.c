@@ -11,11 +11,6 @@
  * gave up on 10,000 lines after half a minute. */
 #define TASK_LINES_LIMIT 500
 
-static bool is_entry(const struct tables *tables, uint32_t thread)
-{
-    return thread < tables->threads_count && tables->threads[thread].thread.task != 0;
-}
-
 static uint32_t find_track(struct gecko *gecko, uint32_t thread)
 {
     struct gecko_tasks *tasks = &gecko->tasks;
@@ -95,7 +90,7 @@ static bool says_running(uint32_t status)
 /* A recording that does not say which task runs has each task on a line of its own. */
 uint32_t gecko_tasks_host(struct gecko *gecko, uint32_t thread, uint32_t status)
 {
-    if (!is_entry(gecko->tables, thread))
+    if (!gecko_tasks_is_entry(gecko, thread))
         return thread;
     if (gecko->style.task_tracks || !attribute_known(status, ATTRIBUTE_TASK_WAITS))
         return track_of(gecko, thread);
@@ -107,10 +102,6 @@ uint32_t gecko_tasks_host(struct gecko *gecko, uint32_t thread, uint32_t status)
 
 void gecko_tasks_take_markers(struct gecko *gecko, const struct sample *sample)
 {
-    if (!is_entry(gecko->tables, sample->thread)) {
-        markers_take_sample(&gecko->markers, sample, sample->thread);
-        return;
-    }
     uint32_t line = loop_of(gecko, sample->thread);
     if (!line)
         line = track_of(gecko, sample->thread);
@@ -122,7 +113,7 @@ void gecko_tasks_take_markers(struct gecko *gecko, const struct sample *sample)
 
 bool gecko_tasks_shared(const struct gecko *gecko, uint32_t thread)
 {
-    if (!is_entry(gecko->tables, thread))
+    if (!gecko_tasks_is_entry(gecko, thread))
         return false;
     const uint32_t process = gecko->tables->threads[thread].thread.process;
     return process < gecko->tasks.shared_room && gecko->tasks.shared[process] == thread;
@@ -150,7 +141,7 @@ void gecko_tasks_change(struct gecko *gecko, struct gecko_thread *thread, uint64
 /* An entry always runs its own task. */
 void gecko_tasks_take(struct gecko *gecko, struct gecko_thread *thread, const struct sample *sample, uint64_t time)
 {
-    if (!is_entry(gecko->tables, sample->thread))
+    if (!gecko_tasks_is_entry(gecko, sample->thread))
         gecko_tasks_change(gecko, thread, time, sample->task);
 }
 

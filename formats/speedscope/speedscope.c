@@ -54,8 +54,9 @@ static void take_sample(struct speedscope_shared *shared, const struct sample *s
     if (sample->wall_ns == 0)
         return;
     const uint64_t until_ns = tables->threads[tables->threads[number].life].wall.until_ns;
-    const uint32_t view = speedscope_frames_view(&shared->frames, sample->stack, wait);
-    speedscope_times_add(&thread->times, &shared->spool, shared->unit_ns, until_ns - sample->wall_ns, until_ns, view);
+    const uint32_t activity = speedscope_frames_activity(&shared->frames, sample->stack, wait);
+    speedscope_times_add(&thread->times, &shared->spool, shared->unit_ns, until_ns - sample->wall_ns, until_ns,
+                         activity);
 }
 
 static void take_thread_end(struct speedscope_shared *shared, uint32_t number)
@@ -94,7 +95,7 @@ bool speedscope_settle(struct speedscope *speedscope)
         settle_thread(shared, &shared->threads[i].times);
     speedscope_frames_settle(&shared->frames, shared->tables, &speedscope->style);
     speedscope_profiles_find(&speedscope->profiles, shared);
-    return speedscope->profiles.count > 0 || shared->frames.views_by_key.count == 0;
+    return speedscope->profiles.count > 0 || shared->frames.activities_by_key.count == 0;
 }
 
 static void emit_name(struct speedscope *speedscope)

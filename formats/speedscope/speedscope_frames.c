@@ -5,26 +5,27 @@
 
 #include <stdlib.h>
 
-uint32_t speedscope_frames_view(struct speedscope_frames *frames, uint32_t stack, enum waiting wait)
+uint32_t speedscope_frames_activity(struct speedscope_frames *frames, uint32_t stack, enum waiting wait)
 {
     bool added;
-    const uint32_t number = intern_pairs_number(&frames->views_by_key, stack, wait, &added);
+    const uint32_t number = intern_pairs_number(&frames->activities_by_key, stack, wait, &added);
     if (!added)
         return number;
-    frames->views = alloc_grow(frames->views, &frames->views_room, (size_t)number + 1, sizeof(*frames->views));
-    frames->views[number] = (struct speedscope_view){ stack, wait };
+    frames->activities = alloc_grow(frames->activities, &frames->activities_room, (size_t)number + 1,
+                                    sizeof(*frames->activities));
+    frames->activities[number] = (struct speedscope_activity){ stack, wait };
     return number;
 }
 
-/* Places the views in an outline of entries. */
-static void place_views(struct speedscope_frames *frames, struct outline *outline)
+/* Places the activities in an outline of entries. */
+static void place_activities(struct speedscope_frames *frames, struct outline *outline)
 {
-    const uint32_t count = frames->views_by_key.count;
+    const uint32_t count = frames->activities_by_key.count;
     frames->node_of = alloc_zeroed((size_t)count + 1, sizeof(*frames->node_of));
     for (uint32_t i = 1; i <= count; i++) {
-        const struct speedscope_view *view = &frames->views[i];
-        if (!entries_leave_out(&frames->entries, view->stack))
-            frames->node_of[i] = entries_place(&frames->entries, outline, 0, view->stack, view->wait);
+        const struct speedscope_activity *activity = &frames->activities[i];
+        if (!entries_leave_out(&frames->entries, activity->stack))
+            frames->node_of[i] = entries_place(&frames->entries, outline, 0, activity->stack, activity->wait);
     }
 }
 
@@ -60,7 +61,7 @@ void speedscope_frames_settle(struct speedscope_frames *frames, const struct tab
 {
     struct outline outline = { 0 };
     entries_find(&frames->entries, tables, style);
-    place_views(frames, &outline);
+    place_activities(frames, &outline);
     outline_end_placing(&outline);
     make_nodes(frames, &outline);
     outline_free(&outline);
@@ -98,9 +99,9 @@ uint32_t speedscope_frames_common(const struct speedscope_frames *frames, uint32
 
 void speedscope_frames_free(struct speedscope_frames *frames)
 {
-    intern_pairs_free(&frames->views_by_key);
+    intern_pairs_free(&frames->activities_by_key);
     entries_free(&frames->entries);
-    free(frames->views);
+    free(frames->activities);
     free(frames->nodes);
     free(frames->node_of);
     free(frames->shown);

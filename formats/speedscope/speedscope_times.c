@@ -2,23 +2,25 @@
 #include "formats/speedscope/speedscope_times.h"
 
 static void change(struct speedscope_times *times, struct spool *spool, uint64_t unit_ns, uint64_t time_ns,
-                   uint32_t view)
+                   uint32_t activity)
 {
     /* Moments are rounded, not lengths of time, so errors do not add up. */
-    spool_add(spool, &times->changes,
-              (struct spool_sample){ .time = (time_ns + unit_ns / 2) / unit_ns, .stack = view });
+    const uint64_t time = (time_ns + unit_ns / 2) / unit_ns;
+    if (times->changes.count == 0)
+        times->first = time;
+    spool_add(spool, &times->changes, (struct spool_sample){ .time = time, .stack = activity });
 }
 
 void speedscope_times_add(struct speedscope_times *times, struct spool *spool, uint64_t unit_ns, uint64_t from_ns,
-                          uint64_t until_ns, uint32_t view)
+                          uint64_t until_ns, uint32_t activity)
 {
     const bool first = times->changes.count == 0, gap = !first && from_ns > times->until_ns;
     if (gap)
         change(times, spool, unit_ns, times->until_ns, 0);
-    if (first || gap || view != times->view)
-        change(times, spool, unit_ns, from_ns, view);
+    if (first || gap || activity != times->activity)
+        change(times, spool, unit_ns, from_ns, activity);
     times->until_ns = until_ns;
-    times->view = view;
+    times->activity = activity;
 }
 
 void speedscope_times_settle(struct speedscope_times *times, struct spool *spool, uint64_t unit_ns)
@@ -33,25 +35,25 @@ void speedscope_reader_begin(struct speedscope_reader *reader, const struct spee
     spool_rewind(&reader->spool, spool, &times->changes);
     reader->node_of = frames->node_of;
     reader->over = !spool_next(&reader->spool, &reader->change);
-    reader->held = (struct speedscope_piece){ start, reader->change.time, 0 };
+    reader->held = (struct speedscope_stretch){ start, reader->change.time, 0 };
 }
 
 /* Gives the time from one change to the next, which may be empty. */
-static bool next_change(struct speedscope_reader *reader, struct speedscope_piece *piece)
+static bool next_change(struct speedscope_reader *reader, struct speedscope_stretch *stretch)
 {
     if (reader->over)
         return false;
     const struct spool_sample begin = reader->change;
     reader->over = !spool_next(&reader->spool, &reader->change);
-    *piece = (struct speedscope_piece){ begin.time, reader->change.time, reader->node_of[begin.stack] };
+    *stretch = (struct speedscope_stretch){ begin.time, reader->change.time, reader->node_of[begin.stack] };
     return !reader->over;
 }
 
-bool speedscope_reader_next(struct speedscope_reader *reader, struct speedscope_piece *piece)
+bool speedscope_reader_next(struct speedscope_reader *reader, struct speedscope_stretch *stretch)
 {
-    struct speedscope_piece *held = &reader->held, next;
+    struct speedscope_stretch *held = &reader->held, next;
     while (next_change(reader, &next)) {
-        const struct speedscope_piece before = *held;
+        const struct speedscope_stretch before = *held;
         if (next.from == next.until)
             continue;
         if (before.until > before.from && before.node == next.node) {
@@ -59,13 +61,13 @@ bool speedscope_reader_next(struct speedscope_reader *reader, struct speedscope_
             continue;
         }
         *held = next;
-        *piece = before;
+        *stretch = before;
         if (before.until > before.from)
             return true;
     }
-    *piece = *held;
-    *held = (struct speedscope_piece){ 0 };
-    return piece->until > piece->from;
+    *stretch = *held;
+    *held = (struct speedscope_stretch){ 0 };
+    return stretch->until > stretch->from;
 }
 
 void speedscope_reader_free(struct speedscope_reader *reader)

@@ -88,6 +88,20 @@ static void fail_look(const struct stream_reader *reader, struct reader_thread *
         thread->looked = reader->tick;
 }
 
+/* Fills in the CPU times of the looks of a stretch. The CPU time of a thread that runs grows with the clock. */
+static void share_cpu(const struct sample *sample)
+{
+    struct look_time *looks = sample->looks;
+    const bool grows = sample->status & STATUS_CPU;
+    uint64_t left_ns = sample->cpu_ns;
+    for (uint64_t i = sample->more; i > 0; i--) {
+        const uint64_t since_ns = grows ? looks[i].time_ns - looks[i - 1].time_ns : 0;
+        looks[i].cpu_ns = left_ns < since_ns ? left_ns : since_ns;
+        left_ns -= looks[i].cpu_ns;
+    }
+    looks[0].cpu_ns = left_ns;
+}
+
 /* Gives one sample that stands for each tick from `first` to `last`. */
 static bool give(struct decoding *d, uint32_t number, uint32_t keep, uint32_t pushed, uint64_t first, uint64_t last)
 {
@@ -107,6 +121,9 @@ static bool give(struct decoding *d, uint32_t number, uint32_t keep, uint32_t pu
     sample->cpu_ns = cpu_units * reader->unit_ns;
     sample->more = last - first;
     sample->stands_ns = d->stands_ns;
+    sample->looks = d->looks;
+    if (sample->looks)
+        share_cpu(sample);
     sample->first_ns = units_of(reader, first) * reader->unit_ns;
     sample->fresh = !goes_on(reader, thread, first);
     thread->looked = last;
@@ -217,14 +234,13 @@ static bool give_each(struct decoding *d)
     return true;
 }
 
-/* Continues the runs of the threads without a record, if runs are given and no rule can be broken. */
-static bool pass_unmoved(struct decoding *d)
+/* Whether the samples without a record wait for the end of their runs: if runs are given and no rule can be broken. */
+static bool samples_wait(const struct decoding *d)
 {
-    const uint32_t unmoved = d->reader->expected_count - d->named;
-    if (!d->reader->gives_runs || d->unsure || unmoved > d->samples_left)
-        return give_each(d);
-    d->samples_left -= unmoved;
-    return true;
+    const struct stream_reader *reader = d->reader;
+    const uint32_t unmoved = reader->expected_count - d->named;
+    const bool in_stretch = reader->gives_stretches && !d->moved;
+    return (reader->gives_runs || in_stretch) && !d->unsure && unmoved <= d->samples_left;
 }
 
 static bool give_ticks(struct decoding *d)
@@ -236,8 +252,29 @@ static bool give_ticks(struct decoding *d)
     event.kind = EVENT_TICK;
     event.tick_ns = units_of(reader, reader->tick - d->in_tick) * reader->unit_ns;
     event.more_ticks = d->ticks_closed - 1;
+    event.tick_looks = d->looks;
     d->ticks_closed = 0;
     return sink_take(d->to, &event, d->why);
+}
+
+/* Fills in when the looks of the stretch were. */
+static struct look_time *make_looks(const struct decoding *d)
+{
+    struct stream_reader *reader = d->reader;
+    const size_t count = (size_t)d->ticks_closed;
+    const uint64_t first = reader->tick - d->in_tick + 1 - count;
+    reader->looks = alloc_grow(reader->looks, &reader->looks_room, count, sizeof(*reader->looks));
+    for (size_t i = 0; i < count; i++)
+        reader->looks[i].time_ns = units_of(reader, first + i) * reader->unit_ns;
+    return reader->looks;
+}
+
+bool stream_decode_give_stretch(struct decoding *d)
+{
+    d->looks = d->ticks_closed > 1 ? make_looks(d) : NULL;
+    const bool good = stream_decode_give_runs(d) && give_ticks(d);
+    d->looks = NULL;
+    return good;
 }
 
 bool stream_decode_close_tick(struct decoding *d)
@@ -245,13 +282,18 @@ bool stream_decode_close_tick(struct decoding *d)
     const struct stream_reader *reader = d->reader;
     if (!d->in_tick)
         return true;
+    const bool wait = samples_wait(d);
+    if (!wait && !stream_decode_end_stretch(d))
+        return false;
     d->in_tick = false;
-    if (!d->all_failed && !pass_unmoved(d)) {
+    if (wait && !d->all_failed)
+        d->samples_left -= reader->expected_count - d->named;
+    if (!wait && !d->all_failed && !give_each(d)) {
         d->in_tick = true; /* the tick was not closed */
         return false;
     }
     d->ticks_closed++;
-    return reader->gives_runs || give_ticks(d);
+    return reader->gives_runs || wait || give_ticks(d);
 }
 
 /* The time at which the next tick is due. Most ticks come on time, and then the next one is due a step later. */
@@ -325,12 +367,15 @@ bool stream_decode_open_tick(struct decoding *d, int64_t jitter)
     d->in_tick = true;
     d->all_failed = false;
     d->weighed = false;
+    d->moved = false;
     d->named = 0;
     return true;
 }
 
 bool stream_decode_end(struct decoding *d)
 {
+    if (!d->reader->gives_runs)
+        return stream_decode_end_stretch(d);
     const bool given = stream_decode_give_runs(d);
     return give_ticks(d) && given;
 }
@@ -339,7 +384,7 @@ bool stream_decode_end(struct decoding *d)
 static bool pass_ticks(const struct decoding *d, uint64_t count)
 {
     const uint32_t threads = d->reader->expected_count;
-    return d->reader->gives_runs && !d->unsure && count <= d->ticks_left &&
+    return (d->reader->gives_runs || d->reader->gives_stretches) && !d->unsure && count <= d->ticks_left &&
            (threads == 0 || count <= d->samples_left / threads);
 }
 

@@ -29,6 +29,7 @@ void stream_reader_close(struct stream_reader *reader)
     free(reader->measured);
     free(reader->expected);
     free(reader->ticks);
+    free(reader->looks);
     free(reader->frames);
     bytes_free(&reader->summary);
     *reader = (struct stream_reader){ 0 };
@@ -192,8 +193,10 @@ static void learn(struct stream_reader *reader, const struct event *event)
     if (event->kind != EVENT_THREAD)
         return;
     raise_to(&reader->last_thread, event->thread.number);
-    if (event->thread.task)
-        stream_decode_thread(reader, event->thread.number)->held[HELD_TASK].begin = event->thread.task;
+    if (!event->thread.task)
+        return;
+    stream_decode_thread(reader, event->thread.number)->held[HELD_TASK].begin = event->thread.task;
+    reader->gives_stretches = false; /* samples of several entries may be on one line, tick by tick */
 }
 
 static bool give_note(struct decoding *d, uint64_t note)
@@ -226,11 +229,13 @@ static bool read_record(struct decoding *d)
     const uint64_t argument = tag >> 3;
     if (d->from.bad)
         return false;
-    switch (tag & 7) {
-    case RECORD_TICK:
+    if ((tag & 7) == RECORD_TICK)
         return stream_decode_close_tick(d) && stream_decode_open_tick(d, number_to_signed(argument));
-    case RECORD_REPEAT:
+    if ((tag & 7) == RECORD_REPEAT)
         return stream_decode_close_tick(d) && stream_decode_repeat(d, argument);
+    if (!stream_decode_end_stretch(d))
+        return false;
+    switch (tag & 7) {
     case RECORD_SUFFIX:
     case RECORD_POP_PUSH:
         return read_stack(d, tag & 7, argument);
@@ -392,6 +397,7 @@ static bool kind_open(void *self, int fd, struct text head, const struct source_
     if (!stream_reader_open(reader, fd, head, to, why))
         return false;
     reader->gives_runs = options->runs;
+    reader->gives_stretches = options->stretches;
     reader->ignores_status = options->without_status;
     reader->ignores_stands = options->without_stands;
     reader->goes_ahead = options->file_bytes >= PREFETCH_LEAST;

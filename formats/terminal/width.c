@@ -4,6 +4,8 @@
 #include "formats/base/alloc.h"
 #include "formats/terminal/printable.h"
 
+#include <string.h>
+
 /* Characters of two columns: the East Asian Wide and Fullwidth ones of Unicode, in ranges that also cover characters of
  * later versions. */
 static const struct range {
@@ -101,7 +103,8 @@ static struct text behind(struct text text, size_t columns)
     return text;
 }
 
-size_t width_put_shortened(struct bytes *to, struct text text, size_t columns, bool ascii)
+/* Appends the text; of a text that is too long the beginning takes at most `first_columns`. */
+static size_t put_shortened(struct bytes *to, struct text text, size_t columns, size_t first_columns, bool ascii)
 {
     const size_t whole = width_of(text), gap = ascii ? 3 : 1;
     if (whole <= columns) {
@@ -113,12 +116,46 @@ size_t width_put_shortened(struct bytes *to, struct text text, size_t columns, b
         put_bytes(to, kept.bytes, kept.size);
         return width_of(kept);
     }
-    const struct text first = beginning(text, (columns - gap) / 2);
+    const struct text first = beginning(text, first_columns);
     const struct text last = behind(text, whole - (columns - gap - width_of(first)));
     put_bytes(to, first.bytes, first.size);
     put_bytes(to, ascii ? "..." : "\u2026", ascii ? 3 : sizeof("\u2026") - 1);
     put_bytes(to, last.bytes, last.size);
     return width_of(first) + gap + width_of(last);
+}
+
+size_t width_put_shortened(struct bytes *to, struct text text, size_t columns, bool ascii)
+{
+    const size_t gap = ascii ? 3 : 1;
+    return put_shortened(to, text, columns, columns > gap ? (columns - gap) / 2 : 0, ascii);
+}
+
+/* The part of the path that tells files apart: /api.py, /requests/__init__.py. Empty when the path has no folder. */
+static struct text last_part(struct text path)
+{
+    const struct text package = TEXT("/__init__.py");
+    const char *slash = path.size ? memrchr(path.bytes, '/', path.size) : NULL;
+    if (!slash)
+        return (struct text){ "", 0 };
+    const struct text name = { slash, path.size - (size_t)(slash - path.bytes) };
+    const char *folder = text_begins(name, package) ? memrchr(path.bytes, '/', path.size - name.size) : NULL;
+    return folder ? (struct text){ folder, path.size - (size_t)(folder - path.bytes) } : name;
+}
+
+size_t width_put_path(struct bytes *to, struct text path, size_t columns, bool ascii)
+{
+    const size_t gap = ascii ? 3 : 1;
+    const struct text last = last_part(path);
+    if (!last.size)
+        return width_put_shortened(to, path, columns, ascii);
+    const size_t needed = width_of(last) + gap;
+    return put_shortened(to, path, columns, columns > needed ? columns - needed : 0, ascii);
+}
+
+void width_put_beginning(struct bytes *to, struct text text, size_t columns)
+{
+    const struct text kept = beginning(text, columns);
+    put_bytes(to, kept.bytes, kept.size);
 }
 
 void width_put_blanks(struct bytes *to, size_t count)

@@ -16,6 +16,15 @@ size_t width_of(struct text text);
  *     width_put_shortened(to, TEXT("Request.handle_everything"), 15, true)     Reque...rything */
 size_t width_put_shortened(struct bytes *to, struct text text, size_t columns, bool ascii);
 
+/* The same for a path, whose last part matters most: it stays whole if it fits, with a mark and as much of the
+ * beginning as fits in front.
+ *
+ *     width_put_path(to, TEXT("mesonbuild/compilers/compilers.py:17"), 24, true)     mes.../compilers.py:17 */
+size_t width_put_path(struct bytes *to, struct text path, size_t columns, bool ascii);
+
+/* Appends the beginning of a text, at most so many columns of it. */
+void width_put_beginning(struct bytes *to, struct text text, size_t columns);
+
 /* Appends so many blanks. */
 void width_put_blanks(struct bytes *to, size_t count);
 

@@ -11,10 +11,17 @@
 #define FAR        64 /* and those that differ in a suffix */
 #define HANDS_ON   20 /* ticks of a hundred in which the lock changes hands */
 
+#define COLLECTS   2   /* ticks of a thousand in which the thread with the lock begins to collect garbage */
+#define EXCEPTS    5   /* and in which it begins to handle an exception */
+#define LONGEST    20  /* ticks, at most, of both */
+#define NEW_TASK   50  /* of a hundred tasks that the main thread runs, those that were not there before */
+#define OPEN_TASKS 100 /* tasks that may run again */
+
 static const struct made_mix mixes[] = {
     { "mixed", .busy = 13, .spell = 10, .moves = 28, .leaf = 50, .anew = 2 },
     { "threads", .busy = 1, .spell = 2, .moves = 50, .leaf = 70, .anew = 1 },
     { "calls", .busy = 100, .spell = 1000, .moves = 88, .leaf = 70, .anew = 1 },
+    { "states", .busy = 30, .spell = 20, .moves = 28, .leaf = 50, .anew = 2, .states = true },
 };
 
 const struct made_mix *made_mix(const char *name)
@@ -23,11 +30,6 @@ const struct made_mix *made_mix(const char *name)
         if (strcmp(mixes[i].name, name) == 0)
             return &mixes[i];
     return NULL;
-}
-
-const char *made_mix_names(void)
-{
-    return "mixed|threads|calls";
 }
 
 /* A linear congruential generator: the same numbers everywhere. Its high bits are the good ones. */
@@ -76,10 +78,12 @@ void made_open(struct made *made, const struct made_mix *mix, uint32_t stacks, u
 {
     *made = (struct made){ .mix = mix, .dice = seed, .threads_count = threads };
     make_stacks(made, stacks, depth);
-    made->frames = alloc_zeroed(depth, sizeof(*made->frames));
+    made->frames = alloc_zeroed((size_t)depth + MADE_EXTRAS, sizeof(*made->frames));
     made->threads = alloc_zeroed((size_t)threads + 1, sizeof(*made->threads));
-    for (uint32_t i = 1; i <= threads; i++)
+    for (uint32_t i = 1; i <= threads; i++) {
         made->threads[i].at = 1 + made_roll(made, stacks);
+        made->threads[i].told = alloc_zeroed((size_t)depth + MADE_EXTRAS, sizeof(*made->frames));
+    }
 }
 
 /* Some stacks are much more frequent than others, as in real programs. */
@@ -108,17 +112,16 @@ static void move(struct made *made, struct made_thread *thread)
         thread->at = any_stack(made);
 }
 
-/* Busy and idle spells alternate so that the thread is busy as often as the mix says. */
-static void live(struct made *made, struct made_thread *thread)
+/* Busy and idle spells alternate so that the thread is busy as often as the mix says. False: the spell goes on. */
+static bool begins_spell(struct made *made, struct made_thread *thread)
 {
     const struct made_mix *mix = made->mix;
-    if (thread->spell-- == 0) {
-        thread->busy = mix->busy == 100 || !thread->busy;
-        const uint32_t idle = mix->spell * (100 - mix->busy) / mix->busy;
-        thread->spell = made_roll(made, 2 * (thread->busy ? mix->spell : idle) + 1);
-    }
-    if (thread->busy && happens(made, mix->moves))
-        move(made, thread);
+    if (thread->spell-- > 0)
+        return false;
+    thread->busy = mix->busy == 100 || !thread->busy;
+    const uint32_t idle = mix->spell * (100 - mix->busy) / mix->busy;
+    thread->spell = made_roll(made, 2 * (thread->busy ? mix->spell : idle) + 1);
+    return true;
 }
 
 static bool holds_lock(struct made *made, uint32_t number)
@@ -128,37 +131,137 @@ static bool holds_lock(struct made *made, uint32_t number)
     return made->holder == number;
 }
 
-/* The frames that two stacks have in common. */
-static uint32_t in_common(const struct made *made, uint32_t a, uint32_t b)
+static void live(struct made *made, uint32_t number, struct sample *sample, uint64_t interval_ns)
 {
-    while (a != b) {
-        if (made->stacks[a].depth >= made->stacks[b].depth)
-            a = made->stacks[a].caller;
-        else
-            b = made->stacks[b].caller;
+    struct made_thread *thread = &made->threads[number];
+    begins_spell(made, thread);
+    if (thread->busy && happens(made, made->mix->moves))
+        move(made, thread);
+    if (thread->busy) {
+        sample->cpu_ns = interval_ns;
+        sample->status |= STATUS_CPU | (holds_lock(made, number) ? STATUS_GIL : 0);
     }
-    return made->stacks[a].depth;
+}
+
+/* ---- states ---- */
+
+/* The lock goes to the next thread that wants it. A collection keeps the lock. */
+static void pass_lock(struct made *made)
+{
+    const struct made_thread *holder = &made->threads[made->holder];
+    if (made->holder && holder->busy && (holder->collecting || !happens(made, HANDS_ON)))
+        return;
+    const uint32_t before = made->holder;
+    made->holder = 0;
+    for (uint32_t i = 0; i < made->threads_count && made->holder == 0; i++) {
+        const uint32_t number = (before + i) % made->threads_count + 1;
+        made->holder = made->threads[number].busy ? number : 0;
+    }
+}
+
+/* A new task, or one that ran before. */
+static uint32_t choose_task(struct made *made)
+{
+    if (made->tasks_count == 0 || happens(made, NEW_TASK))
+        return ++made->tasks_count;
+    const uint32_t open = made->tasks_count < OPEN_TASKS ? made->tasks_count : OPEN_TASKS;
+    return made->tasks_count - made_roll(made, open);
+}
+
+/* Lets something begin in some ticks of a thousand, and go on for some ticks. Whether it began. */
+static bool begins(struct made *made, uint32_t *left, uint32_t thousandths)
+{
+    if (*left > 0) {
+        --*left;
+        return false;
+    }
+    if (made_roll(made, 1000) >= thousandths)
+        return false;
+    *left = 1 + made_roll(made, LONGEST);
+    return true;
+}
+
+/* What the thread with the lock does. Collections of young objects are the most frequent ones. */
+static void work(struct made *made, struct made_thread *thread, struct sample *sample)
+{
+    if (begins(made, &thread->collecting, COLLECTS))
+        thread->collection = happens(made, 80) ? 1 : happens(made, 80) ? 2 : 3;
+    if (thread->collecting) {
+        sample->collection = thread->collection;
+        return;
+    }
+    begins(made, &thread->excepting, EXCEPTS);
+    sample->status |= thread->excepting ? STATUS_EXCEPTION : 0;
+    if (happens(made, made->mix->moves))
+        move(made, thread);
+}
+
+static void live_with_states(struct made *made, uint32_t number, struct sample *sample, uint64_t interval_ns)
+{
+    struct made_thread *thread = &made->threads[number];
+    if (number == 1)
+        pass_lock(made);
+    if (!thread->collecting && begins_spell(made, thread) && number == 1)
+        thread->task = thread->busy ? choose_task(made) : 0;
+    sample->task = thread->task;
+    if (!thread->busy)
+        return;
+    if (made->holder != number) {
+        sample->status |= STATUS_GIL_WAIT;
+        return;
+    }
+    sample->cpu_ns = interval_ns;
+    sample->status |= STATUS_CPU | STATUS_GIL;
+    work(made, thread, sample);
+}
+
+/* ---- samples ---- */
+
+/* Fills made->frames. Returns the depth. */
+static uint32_t stand(struct made *made, uint32_t number)
+{
+    const struct made_thread *thread = &made->threads[number];
+    const uint32_t extras = made->frames_count;
+    const bool loops = made->mix->states && number == 1;
+    uint32_t depth = 0;
+    if (loops)
+        made->frames[depth++] = extras + MADE_TURN;
+    if (loops && !thread->task) {
+        made->frames[depth++] = extras + MADE_SELECT;
+        return depth;
+    }
+    if (loops) {
+        made->frames[depth++] = extras + MADE_RUN;
+        made->frames[depth++] = extras + MADE_EXTRAS - 1 + thread->task;
+    }
+    depth += made->stacks[thread->at].depth;
+    for (uint32_t i = depth, stack = thread->at; stack; stack = made->stacks[stack].caller)
+        made->frames[--i] = made->stacks[stack].frame;
+    if (thread->collecting)
+        made->frames[depth++] = extras + MADE_GC;
+    return depth;
 }
 
 struct sample made_sample(struct made *made, uint32_t number, uint64_t time_ns, uint64_t interval_ns)
 {
     struct made_thread *thread = &made->threads[number];
-    live(made, thread);
-    struct sample sample = { .thread = number, .time_ns = time_ns, .frames = made->frames, .status = STATUS_RECORDED };
-    if (thread->busy) {
-        sample.cpu_ns = interval_ns;
-        sample.status |= STATUS_CPU | (holds_lock(made, number) ? STATUS_GIL : 0);
-    }
-    sample.keep = in_common(made, thread->told, thread->at);
-    sample.pushed = made->stacks[thread->at].depth - sample.keep;
-    for (uint32_t i = sample.pushed, stack = thread->at; i > 0; stack = made->stacks[stack].caller)
-        made->frames[--i] = made->stacks[stack].frame;
-    thread->told = thread->at;
+    struct sample sample = { .thread = number, .time_ns = time_ns, .status = STATUS_RECORDED };
+    (made->mix->states ? live_with_states : live)(made, number, &sample, interval_ns);
+    const uint32_t depth = stand(made, number);
+    while (sample.keep < depth && sample.keep < thread->told_depth &&
+           thread->told[sample.keep] == made->frames[sample.keep])
+        sample.keep++;
+    sample.pushed = depth - sample.keep;
+    sample.frames = made->frames + sample.keep;
+    memcpy(thread->told, made->frames, depth * sizeof(*made->frames));
+    thread->told_depth = depth;
     return sample;
 }
 
 void made_close(struct made *made)
 {
+    for (uint32_t i = 0; made->threads && i <= made->threads_count; i++)
+        free(made->threads[i].told);
     free(made->stacks);
     free(made->threads);
     free(made->frames);

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +33,7 @@ enum option_number {
 
 static const struct argument rows[] = {
     { OPTION_SAMPLES, 'n', "samples", "N", 0, "samples of threads; 1M is a million (1M)" },
-    { OPTION_LIKE, 'l', "like", "MIX", 0, "how threads move: mixed, threads or calls (mixed)" },
+    { OPTION_LIKE, 'l', "like", "MIX", 0, "how threads live: mixed, threads, calls or states\n(mixed)" },
     { OPTION_STACKS, 's', "stacks", "N", 0, "distinct stacks (2k)" },
     { OPTION_DEPTH, 'd', "depth", "N", 0, "frames of the deepest (30)" },
     { OPTION_THREADS, 't', "threads", "N", 0, "threads (8)" },
@@ -118,6 +119,7 @@ struct making {
     struct stream_writer writer;
     struct made program;
     uint64_t interval_ns, ticks, samples;
+    uint32_t strings, functions, frames, tasks; /* defined so far */
     struct fault why;
 };
 
@@ -134,28 +136,72 @@ static bool tell_string(struct making *making, uint32_t number, const char *form
 }
 
 /* A string, and with the first function of a file also the file's. */
-static bool tell_function(struct making *making, uint32_t number, uint32_t *strings, uint32_t *file)
+static bool tell_function(struct making *making, uint32_t *file)
 {
+    const uint32_t number = ++making->functions;
     bool good = true;
     if (number % FILES_EACH == 1) {
-        *file = ++*strings;
+        *file = ++making->strings;
         good = tell_string(making, *file, "/usr/lib/python3.15/site-packages/package/module.py", number / FILES_EACH);
     }
-    const uint32_t name = ++*strings;
+    const uint32_t name = ++making->strings;
     return good && tell_string(making, name, "Class.method", number) &&
            tell(making, (struct event){ EVENT_FUNCTION, .function = { number, name, *file, number % 10 * 20 + 1 } });
 }
 
 static bool tell_frames(struct making *making)
 {
-    uint32_t strings = 0, file = 0, functions = 0;
+    uint32_t file = 0;
     bool good = true;
-    for (uint32_t number = 1; number <= making->program.frames_count && good; number++) {
-        if (number % LINES_EACH == 1)
-            good = tell_function(making, ++functions, &strings, &file);
-        const uint32_t line = functions % 10 * 20 + 2 + number % LINES_EACH;
-        const struct frame frame = { number, functions, line, line, 4, 20, 0, 0 };
+    while (making->frames < making->program.frames_count && good) {
+        if (++making->frames % LINES_EACH == 1)
+            good = tell_function(making, &file);
+        const uint32_t line = making->functions % 10 * 20 + 2 + making->frames % LINES_EACH;
+        const struct frame frame = { making->frames, making->functions, line, line, 4, 20, 0, 0 };
         good = good && tell(making, (struct event){ EVENT_FRAME, .frame = frame });
+    }
+    return good;
+}
+
+/* A frame of a function of its own. `file` empty: none. */
+static bool tell_extra(struct making *making, struct text name, struct text file, uint32_t line)
+{
+    const uint32_t name_string = ++making->strings, file_string = file.size ? ++making->strings : 0;
+    const struct function function = { ++making->functions, name_string, file_string, line };
+    const struct frame frame = { ++making->frames, function.number, line, line, -1, -1, 0, 0 };
+    return tell(making, (struct event){ EVENT_STRING, .string = { name_string, name } }) &&
+           (file_string == 0 || tell(making, (struct event){ EVENT_STRING, .string = { file_string, file } })) &&
+           tell(making, (struct event){ EVENT_FUNCTION, .function = function }) &&
+           tell(making, (struct event){ EVENT_FRAME, .frame = frame });
+}
+
+static bool tell_extras(struct making *making)
+{
+    static const struct {
+        struct text name, file;
+    } extras[MADE_EXTRAS] = {
+        [MADE_GC] = { { "<GC>", 4 }, { 0 } },
+        [MADE_TURN] = { { "BaseEventLoop._run_once", 23 }, { "/usr/lib/python3.15/asyncio/base_events.py", 42 } },
+        [MADE_RUN] = { { "Handle._run", 11 }, { "/usr/lib/python3.15/asyncio/events.py", 37 } },
+        [MADE_SELECT] = { { "EpollSelector.select", 20 }, { "/usr/lib/python3.15/selectors.py", 32 } },
+    };
+    bool good = true;
+    for (uint32_t i = 1; i < MADE_EXTRAS && making->program.mix->states && good; i++)
+        good = tell_extra(making, extras[i].name, extras[i].file, extras[i].file.size ? 100 * i : 0);
+    return good;
+}
+
+/* The tasks that are new, and their frames. */
+static bool tell_tasks(struct making *making, uint64_t time_ns)
+{
+    bool good = true;
+    while (making->tasks < making->program.tasks_count && good) {
+        char name[32], frame[48];
+        const int size = snprintf(name, sizeof(name), "Task-%" PRIu32, ++making->tasks);
+        const int frame_size = snprintf(frame, sizeof(frame), "<task %s>", name);
+        const struct task task = { making->tasks, 1, { name, (size_t)size }, time_ns };
+        good = tell(making, (struct event){ EVENT_TASK, .task = task }) &&
+               tell_extra(making, (struct text){ frame, (size_t)frame_size }, (struct text){ 0 }, 0);
     }
     return good;
 }
@@ -186,7 +232,7 @@ static bool begin(struct making *making)
                                          .interval_ns = making->interval_ns,
                                          .time_unit_ns = making->interval_ns / UNITS };
     return tell(making, (struct event){ EVENT_RECORDING, .recording = recording }) && tell_threads(making) &&
-           tell_frames(making);
+           tell_frames(making) && tell_extras(making);
 }
 
 /* All threads once, or as many as are left. */
@@ -197,7 +243,7 @@ static bool tell_tick(struct making *making, uint64_t *left)
     for (uint32_t i = 1; i <= making->program.threads_count && *left > 0; i++, --*left) {
         const struct sample sample = made_sample(&making->program, i, time_ns, making->interval_ns);
         making->samples++;
-        if (!tell(making, (struct event){ EVENT_SAMPLE, .sample = sample }))
+        if (!tell_tasks(making, time_ns) || !tell(making, (struct event){ EVENT_SAMPLE, .sample = sample }))
             return false;
     }
     return tell(making, (struct event){ EVENT_TICK, .tick_ns = time_ns });

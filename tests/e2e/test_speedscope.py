@@ -80,6 +80,8 @@ def test_each_stack_has_its_time(recorded, tmp_path, options):
     pieces = sum(len(speedscope_check.pieces(profile)) for profile in file["profiles"])
     truth = wall(recorded.path, *[option for option in options])
     found = all_times(file)
+    starts = 0.2 * recorded.info["duration_s"] if "--from" in options else 0
+    assert file["profiles"][0]["startValue"] / 1e6 == pytest.approx(starts, abs=0.02)
     if "--functions" in options:  # the line of the definition is not in collapsed stacks
         found = functions_of(found)
     assert_same_times(found, truth, pieces)

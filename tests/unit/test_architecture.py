@@ -41,6 +41,7 @@ ROOMS = {
     "formats/flame": ("formats/calls", "formats/flame/page", "formats/frames", "formats/sources", *MODEL),
     "formats/flame/page": (),
     "formats/pprof": MODEL,
+    "formats/report": ("formats/calls", "formats/frames", "formats/sources", "formats/terminal", *MODEL),
     "formats/speedscope": ("formats/calls", "formats/frames", *MODEL),
     "formats/terminal": ("formats/base",),
     "formats/tachyon": ("formats/cpython", *MODEL),
@@ -143,7 +144,7 @@ def check_rooms(rooms):
 
 def check_other_files():
     """Scripts and build files have their licence line, too."""
-    for folder in ("formats", "record", "convert", "tests"):
+    for folder in ("formats", "record", "convert", "completions", "tests"):
         for path in sorted((SOURCE / folder).rglob("*")):
             script = path.is_file() and path.suffix in (".py", ".sh", ".mjs")
             if script and "SPDX-License-Identifier: MIT" not in path.read_text(encoding="utf-8")[:200]:
@@ -153,7 +154,7 @@ def check_other_files():
 def check_hacking():
     """docs/HACKING.md leads a newcomer to files and functions: each that it names is there."""
     path = SOURCE / "docs" / "HACKING.md"
-    files = [file for folder in ("formats", "record", "convert", "tests") for file in (SOURCE / folder).rglob("*") if file.is_file()]
+    files = [file for folder in ("formats", "record", "convert", "completions", "tests") for file in (SOURCE / folder).rglob("*") if file.is_file()]
     names = {file.name for file in files}
     words = {word for file in files if file.suffix in (".c", ".h", ".py") for word in re.findall(r"\w+", file.read_text("utf-8"))}
     for named in re.findall(r"`([\w/]+\.(?:[ch]|py|txt|build)|[a-z][a-z0-9]*(?:_[a-z0-9]+)+)`", path.read_text("utf-8")):

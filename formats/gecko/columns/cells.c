@@ -65,6 +65,11 @@ void cells_add(struct cells *cells, uint64_t cpu, uint64_t room, enum cell_kind 
     if (cells->next - cells->first == CELLS_WAIT)
         give_first(cells);
     struct cell *cell = cell_at(cells, cells->next);
+    if (kind == CELL_SLEPT && cpu == 0 && cells->next > 0) { /* as most cells: neither gives nor takes */
+        *cell = (struct cell){ 0, room, kind };
+        cells->next++;
+        return;
+    }
     *cell = make(cells, cpu, room, kind);
     if (cell->kind == CELL_RAN && cells->surplus)
         fill(cells, cell);

@@ -30,17 +30,19 @@ static void close_thread(struct markers *markers, uint32_t number, uint64_t ns)
     loop_steps_close(&thread->step, &markers->loops, number, ns, store);
 }
 
-static struct look look_of(struct markers *markers, const struct sample *sample, uint32_t number,
-                           const struct marker_thread *thread)
+/* The look at a thread at a time, in a tick. */
+static struct look look_of(struct markers *markers, const struct sample *sample, uint32_t number, uint64_t ns,
+                           uint64_t tick)
 {
+    const struct marker_thread *thread = markers->threads[number];
     const uint64_t end_ns = thread->last_ns + thread->width_ns;
-    const bool after = thread->width_ns && markers->tick - thread->tick <= 1 && sample->time_ns >= thread->last_ns;
+    const bool after = thread->width_ns && tick - thread->tick <= 1 && ns >= thread->last_ns;
     return (struct look){ .sample = sample,
                           .fact = stack_facts_of(&markers->facts, sample->stack),
                           .thread = number,
-                          .ns = sample->time_ns,
+                          .ns = ns,
                           .width_ns = sample->stands_ns,
-                          .since_ns = after || end_ns > sample->time_ns ? sample->time_ns : end_ns,
+                          .since_ns = after || end_ns > ns ? ns : end_ns,
                           .after = after };
 }
 
@@ -72,7 +74,7 @@ static inline struct marker_thread *thread_of(struct markers *markers, uint32_t 
 static bool is_calm(const struct markers *markers, const struct marker_thread *thread, const struct sample *sample)
 {
     return thread->calm && sample->stack == thread->stack && sample->status == thread->status && !sample->task &&
-           markers->tick - thread->tick <= 1 && sample->time_ns >= thread->last_ns;
+           markers->tick - thread->tick <= 1 && sample_first_ns(sample) >= thread->last_ns;
 }
 
 static void take_calm(struct markers *markers, const struct marker_thread *thread, uint32_t number)
@@ -83,22 +85,52 @@ static void take_calm(struct markers *markers, const struct marker_thread *threa
         lock_waits_add_holder(&markers->lock, number, thread->stack);
 }
 
-static void end_look(struct markers *markers, struct marker_thread *thread, const struct sample *sample)
+static void end_look(struct marker_thread *thread, const struct sample *sample, uint64_t ns, uint64_t tick)
 {
-    thread->last_ns = sample->time_ns;
+    thread->last_ns = ns;
     thread->width_ns = sample->stands_ns ? sample->stands_ns : 1;
-    thread->tick = markers->tick;
+    thread->tick = tick;
 }
 
-/* Takes a look for the gaps of its process, once for each tick. */
+/* Takes a look, or a stretch, for the gaps of its process, once for each tick. A stretch has no gaps. */
 static void take_gaps(struct markers *markers, const struct sample *sample, uint32_t number, uint32_t process)
 {
-    const struct look look = { .thread = number, .ns = sample->time_ns, .width_ns = sample->stands_ns };
+    struct look look = { .thread = number, .ns = sample_first_ns(sample), .width_ns = sample->stands_ns };
     if (sample->time_ns == markers->gaps_ns && process == markers->gaps_process)
         return;
     gaps_take(&markers->gaps, &look, markers->tables, &markers->store);
+    look.ns = sample->time_ns;
+    if (sample->more)
+        gaps_take(&markers->gaps, &look, markers->tables, &markers->store);
     markers->gaps_ns = sample->time_ns;
     markers->gaps_process = process;
+}
+
+/* Takes a look for all but the lock. */
+static void take_look(struct markers *markers, struct marker_thread *thread, const struct look *look, uint64_t tick)
+{
+    const struct sample *sample = look->sample;
+    spans_take(&thread->spans, look, markers->tables, &markers->store);
+    loop_steps_take(&thread->step, &markers->loops, look, &markers->store);
+    const bool goes_on = look->after && thread->task == sample->task;
+    task_lives_take(&markers->tasks, look, markers->tables, goes_on ? TASK_RUNS : TASK_BEGINS);
+    end_look(thread, sample, look->ns, tick);
+    thread->stack = sample->stack;
+    thread->status = sample->status;
+    thread->task = sample->task;
+    thread->calm = look->fact->loop == LOOP_NONE && !sample->task && !look->fact->gc && !thread->step.before;
+}
+
+/* Takes the looks of a stretch behind the first one. Nothing changes for the lock. */
+static void take_stretch(struct markers *markers, struct marker_thread *thread, const struct sample *sample,
+                         uint32_t number)
+{
+    for (uint64_t i = 1; i <= sample->more && !thread->calm; i++) {
+        const uint64_t tick = markers->tick + i;
+        const struct look look = look_of(markers, sample, number, sample->looks[i].time_ns, tick);
+        take_look(markers, thread, &look, tick);
+    }
+    end_look(thread, sample, sample->time_ns, markers->tick + sample->more);
 }
 
 void markers_take_sample(struct markers *markers, const struct sample *sample, uint32_t number)
@@ -109,20 +141,14 @@ void markers_take_sample(struct markers *markers, const struct sample *sample, u
     take_gaps(markers, sample, number, thread->process);
     if (is_calm(markers, thread, sample)) {
         take_calm(markers, thread, number);
-        end_look(markers, thread, sample);
-        return;
+        end_look(thread, sample, sample->time_ns, markers->tick + sample->more);
+    } else {
+        const struct look look = look_of(markers, sample, number, sample_first_ns(sample), markers->tick);
+        lock_waits_take(&markers->lock, &thread->wait, &look, &markers->store, markers->least_wait_ns);
+        take_look(markers, thread, &look, markers->tick);
+        if (sample->more)
+            take_stretch(markers, thread, sample, number);
     }
-    const struct look look = look_of(markers, sample, number, thread);
-    lock_waits_take(&markers->lock, &thread->wait, &look, &markers->store, markers->least_wait_ns);
-    spans_take(&thread->spans, &look, markers->tables, &markers->store);
-    loop_steps_take(&thread->step, &markers->loops, &look, &markers->store);
-    const bool goes_on = look.after && thread->task == sample->task;
-    task_lives_take(&markers->tasks, &look, markers->tables, goes_on ? TASK_RUNS : TASK_BEGINS);
-    end_look(markers, thread, sample);
-    thread->stack = sample->stack;
-    thread->status = sample->status;
-    thread->task = sample->task;
-    thread->calm = look.fact->loop == LOOP_NONE && !sample->task && !look.fact->gc && !thread->step.before;
 }
 
 void markers_take_waiting(struct markers *markers, const struct sample *sample, uint32_t number)
@@ -147,20 +173,21 @@ static void end_thread(struct markers *markers, const struct marker_end *end)
     markers->threads[end->thread] = NULL;
 }
 
-/* The looks of the tick are complete: notes who held the lock for which the others waited. */
-static void end_tick(struct markers *markers)
+/* The looks of the tick, or of a stretch of so many ticks, are complete: notes who held the lock for which the others
+ * waited. */
+static void end_ticks(struct markers *markers, uint64_t ticks)
 {
     for (size_t i = 0; i < markers->lock.waiters_count; i++) {
         const uint32_t waiter = markers->lock.waiters[i];
         const struct lock_held *held = lock_waits_holder(&markers->lock, markers->tables, waiter);
-        if (held && markers->threads[waiter])
+        for (uint64_t tick = 0; tick < ticks && held && markers->threads[waiter]; tick++)
             lock_waits_note(&markers->threads[waiter]->wait, held, markers->tables);
     }
     markers->lock.waiters_count = markers->lock.held_count = 0;
     for (size_t i = 0; i < markers->ended_count; i++)
         end_thread(markers, &markers->ended[i]);
     markers->ended_count = 0;
-    markers->tick += !markers->blind;
+    markers->tick += markers->blind ? 0 : ticks;
     markers->blind = false;
 }
 
@@ -193,7 +220,7 @@ void markers_take(struct markers *markers, const struct event *event)
     if (event->kind == EVENT_RECORDING)
         markers->loops.cpu_unit_ns = event->recording.time_unit_ns;
     else if (event->kind == EVENT_TICK)
-        end_tick(markers);
+        end_ticks(markers, 1 + event->more_ticks);
     else if (event->kind == EVENT_FAILED)
         take_failed(markers, &event->failed);
     else if (event->kind == EVENT_MISSED)

@@ -33,11 +33,13 @@ static void note(struct gecko *gecko, uint32_t stack, enum gecko_leaf_kind kind)
 
 uint32_t gecko_leaves_code(struct gecko *gecko, const struct gecko_thread *thread, const struct sample *sample)
 {
+    const uint32_t before = thread->samples.last.stack;
+    const bool same = sample->stack == gecko_leaves_stack(before) && sample->status == thread->status;
+    if (same && thread->samples.count > 0)
+        return before;
     const enum gecko_leaf_kind kind = kind_of(gecko, sample);
-    const uint32_t code = sample->stack << GECKO_LEAF_BITS | kind;
-    if (code != thread->samples.last.stack || thread->samples.count == 0)
-        note(gecko, sample->stack, kind);
-    return code;
+    note(gecko, sample->stack, kind);
+    return sample->stack << GECKO_LEAF_BITS | kind;
 }
 
 void gecko_leaves_note_bare(struct gecko *gecko, uint32_t stack)

@@ -57,8 +57,8 @@ static inline uint32_t gecko_leaves_bare(uint32_t code)
     return code >> GECKO_LEAF_BITS << GECKO_LEAF_BITS;
 }
 
-/* The code of a sample. Notes the pair of stack and leaf when the code differs from that of the latest sample in
- * thread->samples. */
+/* The code of a sample. Notes the pair of stack and leaf, unless the sample has the stack and the status of the latest
+ * sample in thread->samples. */
 uint32_t gecko_leaves_code(struct gecko *gecko, const struct gecko_thread *thread, const struct sample *sample);
 
 /* Notes that a marker shows a stack. Call it before the rows are made. */

@@ -1,0 +1,4 @@
+# Fish completion of @PROGRAM@, made by completions/make.py.
+
+@OPTIONS@
+@OPERANDS@

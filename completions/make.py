@@ -1,0 +1,179 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Writes the completions of a program's command line: make.py PROGRAM FOR_BASH FOR_ZSH FOR_FISH
+
+The options come from PROGRAM --help, which formats/base/arguments.c writes from the program's table:
+
+      --mode MODE              keep only wall|cpu|gil|exception samples (all)
+
+A value completes to the words of a choice (wall|cpu) or of a list (thread,task) that stand in its name or in the help; to
+files when its name is FILE, to processes when it is PID; else to nothing.
+"""
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+LINE = re.compile(r"  (?:-(?P<letter>\w), |    )--(?P<name>[a-z][a-z-]*)"
+                  r"(?P<value>\[=\S+\]| [A-Z]\S*| \S+\|\S+)? +(?P<help>\S.*)")
+HELP_INDENT = 31
+WORD = r"[a-z][a-z0-9_-]*"
+CHOICE = re.compile(rf"(?<![\w*.-]){WORD}(?:\|\n?{WORD})+")
+LIST = re.compile(rf"(?<![\w*.-]){WORD}(?:,\n?{WORD})+")
+
+
+class Option:
+    def __init__(self, letter, name, value, text):
+        self.names = [f"-{letter}"] * bool(letter) + [f"--{name}"]
+        self.letter, self.name, self.help = letter, name, text.replace("\n", " ")
+        self.joined = value.startswith("[=")  # the value may be left out, else it stands behind a =
+        self.value = value.strip(" [=]")  # name of the value; empty: the option takes none
+        self.choice, self.list = [], []
+        choice, several = CHOICE.search(f"{self.value}\n{text}"), LIST.search(text)
+        if self.joined:
+            self.choice = self.value.split("|")
+        elif self.value and choice:
+            self.choice = choice[0].replace("\n", "").split("|")
+        elif self.value and several:
+            self.list = several[0].replace("\n", "").split(",")
+
+
+class Program:
+    def __init__(self, path):
+        self.name = os.path.basename(path)
+        text = subprocess.run([path, "--help"], check=True, stdout=subprocess.PIPE, text=True).stdout
+        self.starts_command = "COMMAND [ARG...]" in text
+        rows = []
+        for line in text.partition("\nOptions, ")[2].partition("\n\n")[0].splitlines()[1:]:
+            option = LINE.fullmatch(line)
+            if option:
+                rows.append([option["letter"], option["name"], option["value"] or "", option["help"]])
+            elif rows and line.startswith(" " * HELP_INDENT):
+                rows[-1][-1] += "\n" + line.strip()
+            else:
+                sys.exit(f"make.py: {self.name} --help has a line that shows no option: {line}")
+        self.options = [Option(*row) for row in rows]
+
+
+# ---- bash ----
+
+def bash_value(option):
+    if option.choice:
+        return f"_pyreel_words {' '.join(option.choice)}"
+    if option.list:
+        return f"_pyreel_list {' '.join(option.list)}"
+    return {"FILE": "_pyreel_files", "PID": "_pyreel_pids"}.get(option.value, "")
+
+
+def bash_case(option):
+    names = [f"--{option.name}="] if option.joined else [*option.names, f"--{option.name}="]
+    return f"{' | '.join(names)}) {bash_value(option)} ;;".replace("  ", " ")
+
+
+def bash(program):
+    taking = [name for option in program.options if option.value and not option.joined for name in option.names]
+    names = [name for option in program.options for name in option.names]
+    names += [f"--{option.name}={word}" for option in program.options if option.joined for word in option.choice]
+    return {"FUNCTION": "_" + program.name.replace("-", "_"),
+            "COMMAND": f"_pyreel_command {' '.join(taking)} && return" if program.starts_command else "",
+            "VALUES": [bash_case(option) for option in program.options if option.value],
+            "OPTIONS": " ".join(names),
+            "OPERAND": "_pyreel_files" if program.starts_command else "_pyreel_recordings"}
+
+
+# ---- zsh ----
+
+def zsh_quoted(text):
+    return "'" + text.replace("'", "'\\''") + "'"
+
+
+def zsh_value(option):
+    if option.choice:
+        return f"({' '.join(option.choice)})"
+    if option.list:
+        return f"_values -s , {option.value} {' '.join(option.list)}"
+    return {"FILE": "_files", "PID": r"{compadd -- /proc/<->(NU\:t)}"}.get(option.value, " ")
+
+
+def zsh_option(option):
+    text = re.sub(r"([\[\]:\\])", r"\\\1", option.help)
+    value = f"{':' * (1 + option.joined)}{option.value}:{zsh_value(option)}" if option.value else ""
+    joint = "=-" if option.joined else "=" if option.value else ""
+    what = f"--{option.name}{joint}[{text}]{value}"
+    if not option.letter:
+        return zsh_quoted("*" + what)
+    return f"'*'{{-{option.letter}{'+' * bool(option.value)},--{option.name}{joint}}}{zsh_quoted(what[what.index('['):])}"
+
+
+def zsh(program):
+    behind = ["'(-)1:COMMAND:_command_names -e'", "'*::ARG:_normal'"]
+    recordings = ["""'*:INPUT:_files -g "*.pyreel(-.)"'"""]
+    return {"FLAGS": "-s -S -A '-*'" if program.starts_command else "-s -S",
+            "OPTIONS": [zsh_option(option) + " \\" for option in program.options],
+            "OPERANDS": " ".join(behind if program.starts_command else recordings)}
+
+
+# ---- fish ----
+
+def fish_quoted(text):
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def fish_value(option):
+    if option.choice:
+        return f"{'-f' if option.joined else '-x'} -a {fish_quoted(' '.join(option.choice))}"
+    if option.list:
+        return f"-x -a '(__fish_append , {' '.join(option.list)})'"
+    return {"": "-f", "FILE": "-rF", "PID": "-x -a '(__fish_complete_pids)'"}.get(option.value, "-x")
+
+
+FISH_COMMAND = r"""
+# Prints the command line that stands behind the options. Fails when there is none yet.
+function __fish_pyreel_command
+    set -l tokens (commandline -opc) (commandline -ct)
+    argparse -s SPECS -- $tokens[2..] 2>/dev/null; or return
+    string match -qr '^[^-]' -- $argv[1]; or return
+    string join0 -- $argv
+    return 0
+end
+
+complete -c PROGRAM -x -n __fish_pyreel_command -a '(__fish_complete_subcommand --commandline (__fish_pyreel_command | string split0))'"""
+
+
+def fish_specification(option):
+    value = "=?" if option.joined else "=" if option.value else ""
+    return (f"{option.letter}/" if option.letter else "") + option.name + value
+
+
+def fish(program):
+    start = f"complete -c {program.name} "
+    if program.starts_command:
+        start += "-n 'not __fish_pyreel_command >/dev/null' "
+    options = [f"{start}{f'-s {option.letter} ' * bool(option.letter)}-l {option.name} {fish_value(option)} -d {fish_quoted(option.help)}"
+               for option in program.options]
+    behind = FISH_COMMAND.replace("SPECS", " ".join(map(fish_specification, program.options))).replace("PROGRAM", program.name).splitlines()
+    recordings = [f"{start}-kx -a '(__fish_complete_suffix .pyreel)'"]
+    return {"OPTIONS": options, "OPERANDS": behind if program.starts_command else recordings}
+
+
+def filled(template, values):
+    """Each value in the place of its name; a list gets a line for each of its members."""
+    lines = []
+    for line in template.splitlines():
+        indent, name = re.fullmatch(r"( *)(?:@(\w+)@)?.*", line).groups()
+        if isinstance(values.get(name), list):
+            lines += [indent + value for value in values[name]]
+        else:
+            lines.append(re.sub(r"@(\w+)@", lambda match: values[match[1]], line).rstrip())
+    return "\n".join(lines) + "\n"
+
+
+def main(path, *outputs):
+    program = Program(path)
+    for values, shell, output in zip((bash, zsh, fish), ("bash", "zsh", "fish"), outputs):
+        template = pathlib.Path(__file__).with_name(f"completion.{shell}").read_text("utf-8")
+        pathlib.Path(output).write_text(filled(template, {**values(program), "PROGRAM": program.name}), "utf-8")
+
+
+main(*sys.argv[1:])

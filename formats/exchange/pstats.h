@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* Writes an aggregate for Python's module `pstats` and for tools that read its files: snakeviz, gprof2dot, tuna. The file
+ * is a dictionary with a row for each function:
+ *
+ *     (file, line, name): (samples as leaf, samples with the function, own seconds, seconds, callers)
+ *     callers: {(file, line, name) of a caller: (samples of the call, samples that end in the call, own seconds, seconds)}
+ *
+ * pstats knows functions by counted calls. Samples take their place: where pstats prints `ncalls` as 310/12, the function
+ * was in 310 samples, and was the leaf in 12. A sample counts once for a function and once for a call, however often
+ * the function is in the stack. A function without a file has the file ~ and the line 0, as C functions have in
+ * cProfile's files.
+ *
+ * In the style of Tachyon the file is that of `python3.15 -m profiling.sampling replay --pstats`:
+ *
+ *                  here                                             in Tachyon's style
+ *     the line     of the function's definition                     that ran: a row for each line of a function
+ *     seconds      that the samples stand for                       the number of samples times the interval
+ *     callers      numbers and seconds                              numbers only; each call in a stack counts
+ *     the mark     none: pstats before Python 3.15 refuses it       ("__sampled__",): True */
+#ifndef PYREEL_FORMATS_EXCHANGE_PSTATS_H
+#define PYREEL_FORMATS_EXCHANGE_PSTATS_H
+
+#include "formats/base/output.h"
+#include "formats/frames/frame_filter.h"
+#include "formats/model/aggregate.h"
+
+struct pstats_style {
+    enum aggregate_sum weight; /* the sum whose seconds are written; SUM_SAMPLES: the wall-clock time */
+    bool tachyon;
+    uint64_t interval_us; /* in Tachyon's style: the mean time that a sample stands for */
+    const struct frame_filter *filter;
+};
+
+/* Writes the file. The aggregate must be sorted, and may have groups. False when there are samples and --focus leaves
+ * all of them out. Write errors are reported by output_close(). */
+bool pstats_write(struct output *to, const struct tables *tables, const struct aggregate *aggregate,
+                  const struct pstats_style *style);
+
+#endif

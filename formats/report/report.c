@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: MIT */
+#include "formats/report/report.h"
+
+#include "formats/base/alloc.h"
+#include "formats/report/report_internal.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CPU_KNOWN_PERCENT 95 /* of the samples, so that CPU time is the weight unless the user asks for another one */
+
+static const struct {
+    const char *name, *label;
+} weights[SUMS] = {
+    [SUM_SAMPLES] = { "samples", "samples" },
+    [SUM_WALL_NS] = { "wall", "wall-clock time" },
+    [SUM_CPU_NS] = { "cpu", "CPU time" },
+    [SUM_GIL_NS] = { "gil", "time with the interpreter's lock" },
+    [SUM_GIL_WAIT_NS] = { "gil_wait", "time of waiting for the interpreter's lock" },
+};
+
+static const char *const bys[REPORT_BYS] = {
+    [BY_FUNCTION] = "function", [BY_LINE] = "line", [BY_FILE] = "file",     [BY_MODULE] = "module",
+    [BY_THREAD] = "thread",     [BY_TASK] = "task", [BY_OPCODE] = "opcode",
+};
+
+/* ---- names ---- */
+
+const char *report_weight_name(enum aggregate_sum weight)
+{
+    return weights[weight].name;
+}
+
+const char *report_weight_label(const struct report *report)
+{
+    return report->without_waits ? "wall-clock time without waits" : weights[report->weight].label;
+}
+
+bool report_weight_named(const char *name, enum aggregate_sum *weight)
+{
+    for (size_t i = 0; i < SUMS; i++)
+        if (strcmp(weights[i].name, name) == 0) {
+            *weight = (enum aggregate_sum)i;
+            return true;
+        }
+    return false;
+}
+
+bool report_by_named(const char *name, enum report_by *by)
+{
+    for (size_t i = 0; i < REPORT_BYS; i++)
+        if (strcmp(bys[i], name) == 0) {
+            *by = (enum report_by)i;
+            return true;
+        }
+    return false;
+}
+
+const char *report_by_name(enum report_by by)
+{
+    return bys[by];
+}
+
+/* ---- texts and rows ---- */
+
+struct text report_keep(struct report *report, struct text text)
+{
+    bool added;
+    if (text.size == 0)
+        return (struct text){ "", 0 };
+    const uint32_t number = intern_number(&report->texts, text.bytes, text.size, &added);
+    return report->texts.texts[number];
+}
+
+struct text report_say(struct report *report, const char *format, ...)
+{
+    char *string;
+    va_list values;
+    va_start(values, format);
+    const int size = vasprintf(&string, format, values);
+    va_end(values);
+    if (size < 0)
+        return (struct text){ "", 0 };
+    const struct text kept = report_keep(report, (struct text){ string, (size_t)size });
+    free(string);
+    return kept;
+}
+
+struct report_section *report_add_section(struct report *report, enum report_section_kind kind, const char *what)
+{
+    report->sections = alloc_grow(report->sections, &report->sections_room, report->sections_count + 1,
+                                  sizeof(*report->sections));
+    struct report_section *section = &report->sections[report->sections_count++];
+    *section = (struct report_section){ .kind = kind, .what = what };
+    return section;
+}
+
+struct report_row *report_add_row(struct report_section *section)
+{
+    section->rows = alloc_grow(section->rows, &section->room, section->count + 1, sizeof(*section->rows));
+    section->rows[section->count] = (struct report_row){ 0 };
+    return &section->rows[section->count++];
+}
+
+void report_describe(struct report *report, struct report_row *row, const struct entries *entries, uint32_t entry)
+{
+    const struct code *code = entries_code(entries, entry);
+    row->name = report_keep(report, code->name);
+    row->file = report_keep(report, code->file);
+    row->path = report_keep(report, code->path);
+    row->line = entries_line(entries, entry);
+    row->kind = code_kind_name(code->kind);
+}
+
+/* ---- order ---- */
+
+static int compare_places(const struct report_row *a, const struct report_row *b)
+{
+    int order = text_compare(a->name, b->name);
+    if (!order)
+        order = text_compare(a->path, b->path);
+    return order ? order : (a->line > b->line) - (a->line < b->line);
+}
+
+static int compare_numbers(uint64_t a, uint64_t b)
+{
+    return (a < b) - (a > b);
+}
+
+static int by_self(const void *left, const void *right)
+{
+    const struct report_row *a = left, *b = right;
+    int order = compare_numbers(a->self, b->self);
+    if (!order)
+        order = compare_numbers(a->total, b->total);
+    return order ? order : compare_places(a, b);
+}
+
+static int by_total(const void *left, const void *right)
+{
+    const struct report_row *a = left, *b = right;
+    int order = compare_numbers(a->total, b->total);
+    if (!order)
+        order = compare_numbers(a->self, b->self);
+    return order ? order : compare_places(a, b);
+}
+
+void report_sort_rows(struct report_section *section, enum report_sort sort, size_t top)
+{
+    section->sort = sort;
+    if (section->count)
+        qsort(section->rows, section->count, sizeof(*section->rows), sort == SORT_TOTAL ? by_total : by_self);
+    if (!top || section->count <= top)
+        return;
+    section->left_out = section->count - top;
+    for (size_t i = top; i < section->count; i++)
+        section->left_out_sum += section->columns & COLUMN_SELF ? section->rows[i].self : section->rows[i].total;
+    section->count = top;
+}
+
+/* ---- the tree behind a section ---- */
+
+struct aggregate report_counted(const struct report *report)
+{
+    struct aggregate aggregate = *report->all;
+    if (report->busy) {
+        aggregate.rows = report->busy;
+        aggregate.count = report->busy_count;
+    }
+    return aggregate;
+}
+
+bool report_is_wait(const struct entries *entries, uint32_t entry)
+{
+    for (size_t i = 0; i < WAITINGS; i++)
+        if (entries->waits[i] && entries->waits[i] == entry)
+            return true;
+    return false;
+}
+
+/* The rows of groups that are not quiet. The caller frees them. */
+static struct aggregate_row *without_quiet(const struct report *report, const struct aggregate *from, size_t *count)
+{
+    bool *quiet = alloc_zeroed(report->groups_count + 1, sizeof(*quiet));
+    struct aggregate_row *rows = alloc_zeroed(from->count + 1, sizeof(*rows));
+    for (size_t i = 0; i < report->groups_count; i++)
+        quiet[report->groups[i].from - report->found.rows] = report->groups[i].quiet;
+    *count = 0;
+    for (size_t i = 0; i < from->count; i++)
+        if (!quiet[report->found.by_thread[from->rows[i].thread] - 1])
+            rows[(*count)++] = from->rows[i];
+    free(quiet);
+    return rows;
+}
+
+bool section_calls_make(struct section_calls *calls, const struct report *report, const struct section_style *style)
+{
+    const struct entries_style entries = {
+        .kind = style->kind,
+        .full_paths = report->style.full_paths,
+        .ids = report->style.ids,
+        .opcodes = style->opcodes,
+        .waits = report->weight == SUM_WALL_NS && !report->without_waits && !style->opcodes,
+        .filter = report->style.filter,
+    };
+    struct aggregate aggregate = report_counted(report);
+    struct aggregate_row *rows = NULL;
+    if (style->without_quiet)
+        aggregate.rows = rows = without_quiet(report, &aggregate, &aggregate.count);
+    *calls = (struct section_calls){ 0 };
+    entries_find(&calls->entries, report->tables, &entries);
+    for (size_t i = 0; style->folds_recursion && i < report->tables->frames_count; i++)
+        if (calls->entries.labels[i] != OUTLINE_DROPPED)
+            calls->entries.labels[i] |= OUTLINE_FOLDS;
+    const bool any = call_tree_make(&calls->tree, &calls->entries, &report->found, &aggregate);
+    free(rows);
+    return any;
+}
+
+void section_calls_free(struct section_calls *calls)
+{
+    call_tree_free(&calls->tree);
+    entries_free(&calls->entries);
+}
+
+/* ---- the report ---- */
+
+/* CPU time, where it is known of nearly all samples. Else how long threads ran by the clock, if it is known when they
+ * waited; a task of asyncio that waits would bury those that run. Else all time. */
+static void choose_weight(struct report *report)
+{
+    const struct aggregate *all = report->all;
+    const uint64_t known = aggregate_known(all, SUM_CPU_NS);
+    report->weight = SUM_WALL_NS;
+    if (known && known / CPU_KNOWN_PERCENT >= all->samples / 100)
+        report->weight = SUM_CPU_NS;
+    for (size_t i = 0; i < all->count && report->weight == SUM_WALL_NS; i++)
+        report->without_waits |= all->rows[i].group != WAITS_NOT;
+}
+
+static bool check_weight(const struct report *report, struct fault *why)
+{
+    const enum aggregate_sum weight = report->weight;
+    return report->all->samples == 0 || aggregate_knows(report->all, weight) ||
+           fault(why, "--weight %s cannot be applied: %s", report_weight_name(weight), aggregate_reason(weight));
+}
+
+static void leave_out_waits(struct report *report)
+{
+    report->busy = alloc_zeroed(report->all->count + 1, sizeof(*report->busy));
+    for (size_t i = 0; i < report->all->count; i++)
+        if (report->all->rows[i].group == WAITS_NOT)
+            report->busy[report->busy_count++] = report->all->rows[i];
+    if (report->busy_count > 0)
+        return;
+    free(report->busy); /* everything waited: then waits are what there is to see */
+    report->busy = NULL;
+    report->without_waits = false;
+}
+
+bool report_begin(struct report *report, const struct tables *tables, const struct aggregate *aggregate,
+                  const struct report_style *style, struct fault *why)
+{
+    *report = (struct report){ .style = *style, .tables = tables, .all = aggregate, .weight = style->weight };
+    if (!style->weighted)
+        choose_weight(report);
+    if (!check_weight(report, why))
+        return false;
+    const struct groups_style groups = { .ids = style->ids };
+    groups_find(&report->found, tables, aggregate, &groups);
+    if (report->without_waits)
+        leave_out_waits(report);
+    return report_find_groups(report);
+}
+
+bool report_make(struct report *report, struct fault *why)
+{
+    const struct report_style *style = &report->style;
+    bool good = true;
+    if (!style->callers && !style->callees && !style->annotate && !style->tree)
+        return report_add_tables(report);
+    if (style->callers)
+        good = report_add_callers(report, why);
+    if (good && style->callees)
+        good = report_add_callees(report, why);
+    if (good && style->annotate)
+        good = report_add_source(report, why);
+    if (good && style->tree)
+        good = report_add_tree(report);
+    return good;
+}
+
+void report_free(struct report *report)
+{
+    for (size_t i = 0; i < report->sections_count; i++)
+        free(report->sections[i].rows);
+    free(report->sections);
+    free(report->facts);
+    free(report->groups);
+    free(report->busy);
+    groups_free(&report->found);
+    intern_free(&report->texts);
+    *report = (struct report){ 0 };
+}

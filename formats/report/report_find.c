@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT */
+/* Finds the function that a user names. */
+#include "formats/report/report_internal.h"
+
+#include "formats/base/alloc.h"
+#include "formats/base/output.h"
+#include "formats/terminal/printable.h"
+
+#include <regex.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CANDIDATES_MOST 8 /* that a message names */
+
+struct search {
+    const struct entries *entries;
+    const char *wanted;
+    struct text name; /* what is wanted, or its part before the line */
+    uint32_t line;    /* 0: no line is wanted */
+    regex_t expression;
+    bool is_expression;
+    struct bytes scratch;
+};
+
+/* ---- ways to name a function ---- */
+
+static bool has_name(struct search *search, uint32_t entry)
+{
+    return text_equal(entries_code(search->entries, entry)->name, text_of(search->wanted));
+}
+
+static bool ends_with(struct text text, struct text end)
+{
+    return text.size > end.size && memcmp(text.bytes + text.size - end.size, end.bytes, end.size) == 0;
+}
+
+/* The end of a name: run names Worker.run and main.<locals>.run. */
+static bool has_end_of_name(struct search *search, uint32_t entry)
+{
+    const struct text name = entries_code(search->entries, entry)->name, wanted = text_of(search->wanted);
+    return ends_with(name, wanted) && name.bytes[name.size - wanted.size - 1] == '.';
+}
+
+/* Whether the path is the wanted one, or ends in it: tools/make.py names /srv/tools/make.py. */
+static bool is_file(struct text path, struct text wanted)
+{
+    return wanted.size &&
+           (text_equal(path, wanted) || (ends_with(path, wanted) && path.bytes[path.size - wanted.size - 1] == '/'));
+}
+
+/* The last function of the file that begins at the wanted line or above: app.py:12 names work, which begins at 9. */
+static bool has_line(struct search *search, uint32_t entry)
+{
+    const struct entries *entries = search->entries;
+    const struct code *code = entries_code(entries, entry);
+    if (!search->line || !is_file(code->path, search->name) || code->line > search->line)
+        return false;
+    for (uint32_t i = 1; i < entries->count; i++) {
+        const struct code *other = entries_code(entries, i);
+        if (other->line > code->line && other->line <= search->line && text_equal(other->path, code->path))
+            return false;
+    }
+    return true;
+}
+
+static bool matches(struct search *search, uint32_t entry)
+{
+    const struct code *code = entries_code(search->entries, entry);
+    struct bytes *text = &search->scratch;
+    if (!search->is_expression)
+        return false;
+    text->size = 0;
+    put_bytes(text, code->name.bytes, code->name.size);
+    if (code->file.size) {
+        put_bytes(text, " (", 2);
+        put_bytes(text, code->file.bytes, code->file.size);
+        put_bytes(text, ")", 1);
+    }
+    put_bytes(text, "", 1);
+    return regexec(&search->expression, (const char *)text->at, 0, NULL, 0) == 0;
+}
+
+static bool (*const ways[])(struct search *search, uint32_t entry) = { has_name, has_line, has_end_of_name, matches };
+
+/* ---- the search ---- */
+
+/* Of functions of one name, the one of the user's own code is meant, if there is one. Returns the number of functions
+ * that remain, the first ones. */
+static size_t prefer_own(const struct entries *entries, uint32_t *found, size_t count)
+{
+    size_t own = 0, at = 0;
+    for (size_t i = 0; i < count; i++)
+        if (entries_code(entries, found[i])->kind == CODE_PROGRAM) {
+            own++;
+            at = i;
+        }
+    if (own != 1)
+        return count;
+    found[0] = found[at];
+    return 1;
+}
+
+static void begin(struct search *search, const struct entries *entries, const char *wanted)
+{
+    const char *colon = strrchr(wanted, ':');
+    *search = (struct search){ .entries = entries, .wanted = wanted, .name = text_of(wanted) };
+    if (colon && colon[1] && strspn(colon + 1, "0123456789") == strlen(colon + 1)) {
+        const unsigned long line = strtoul(colon + 1, NULL, 10);
+        search->line = line < UINT32_MAX ? (uint32_t)line : UINT32_MAX;
+        search->name.size = (size_t)(colon - wanted);
+    }
+    search->is_expression = *wanted && regcomp(&search->expression, wanted, REG_EXTENDED | REG_NOSUB) == 0;
+}
+
+static void end(struct search *search)
+{
+    if (search->is_expression)
+        regfree(&search->expression);
+    bytes_free(&search->scratch);
+}
+
+static void put_candidate(struct bytes *to, const struct entries *entries, uint32_t entry)
+{
+    const struct code *code = entries_code(entries, entry);
+    put_printable(to, code->name, false);
+    if (!code->file.size)
+        return;
+    put_bytes(to, " (", 2);
+    put_printable(to, code->file, false);
+    put_bytes(to, ":", 1);
+    to->size += output_put_digits(bytes_reserve(to, DIGITS_MOST), code->line);
+    put_bytes(to, ")", 1);
+}
+
+static bool say_candidates(const struct search *search, const char *option, const uint32_t *found, size_t count,
+                           struct fault *why)
+{
+    struct bytes list = { 0 };
+    for (size_t i = 0; i < count && i < CANDIDATES_MOST; i++) {
+        put_bytes(&list, ", ", i ? 2 : 0);
+        put_candidate(&list, search->entries, found[i]);
+    }
+    if (count > CANDIDATES_MOST)
+        put_bytes(&list, ", ...", 5);
+    fault(why, "%s %s names %zu functions; name one by its whole name or as file:line: %.*s", option, search->wanted,
+          count, (int)list.size, (const char *)list.at);
+    bytes_free(&list);
+    return false;
+}
+
+bool report_find_entry(const struct entries *entries, const char *option, const char *wanted, uint32_t *entry,
+                       struct fault *why)
+{
+    struct search search;
+    uint32_t *found = alloc_zeroed(entries->count + 1, sizeof(*found));
+    size_t count = 0;
+    begin(&search, entries, wanted);
+    for (size_t way = 0; way < countof(ways) && count == 0; way++)
+        for (uint32_t i = 1; i < entries->count; i++)
+            if (ways[way](&search, i))
+                found[count++] = i;
+    count = prefer_own(entries, found, count);
+    *entry = found[0];
+    const bool good = count == 1;
+    if (count == 0)
+        fault(why, "%s %s: the recording has no such function; pyreel-report --top 50 lists functions", option, wanted);
+    else if (!good)
+        say_candidates(&search, option, found, count, why);
+    end(&search);
+    free(found);
+    return good;
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/* Which groups have sections of their own. A thread that mostly waits says so in one line, and never buries one that
+ * works. */
+#include "formats/report/report_internal.h"
+
+#include "formats/base/alloc.h"
+#include "formats/frames/waiting.h"
+
+#include <stdlib.h>
+
+#define WAITED_MOSTLY 0.9  /* share of the time of a group that waited, ... */
+#define WORK_LITTLE   0.1  /* ... and did less than this share of all work */
+#define WORK_NONE     0.01 /* share of all work below which nobody looks for a group */
+
+/* What the report knows of waits: CPU time, the states of samples, or nothing. */
+enum knowledge { KNOWS_NOTHING, KNOWS_STATES, KNOWS_CPU };
+
+static enum knowledge knowledge_of(const struct report *report)
+{
+    const struct aggregate *all = report->all;
+    if (all->samples && aggregate_known(all, SUM_CPU_NS) == all->samples)
+        return KNOWS_CPU;
+    for (size_t i = 0; i < report->found.count; i++)
+        if (report->found.rows[i].waits_ns)
+            return KNOWS_STATES;
+    return KNOWS_NOTHING;
+}
+
+/* How much of its time a group worked, as far as anybody knows. */
+static uint64_t work_of(const struct report *report, const struct group *group, enum knowledge knowledge)
+{
+    if (knowledge == KNOWS_CPU)
+        return group->sums[SUM_CPU_NS];
+    if (knowledge == KNOWS_STATES)
+        return group->sums[SUM_WALL_NS] - group->waits_ns;
+    return report_sum(report, group->sums);
+}
+
+static struct text name_of(struct report *report, const struct group *group)
+{
+    const struct text process = report->found.processes ? group->process : (struct text){ "", 0 };
+    const struct text thread = group->thread.size ? group->thread : TEXT("unknown thread");
+    const char *unit = group->task.size ? "tasks" : "threads";
+    const struct text name = report_say(
+        report, "%.*s%s%.*s%s%.*s", (int)process.size, process.bytes, process.size ? " " : "", (int)thread.size,
+        thread.bytes, group->task.size && !text_equal(group->task, TEXT("task")) ? ", task " : "",
+        text_equal(group->task, TEXT("task")) ? 0 : (int)group->task.size, group->task.size ? group->task.bytes : "");
+    if (group->threads < 2)
+        return name;
+    return report_say(report, "%.*s, %zu %s", (int)name.size, name.bytes, group->threads, unit);
+}
+
+static struct report_group describe(struct report *report, const struct group *group, enum knowledge knowledge)
+{
+    const uint64_t wall_ns = group->sums[SUM_WALL_NS], work = work_of(report, group, knowledge);
+    struct report_group described = { .name = name_of(report, group), .from = group, .waited = -1 };
+    described.sum = report_sum(report, group->sums) - (report->without_waits ? group->waits_ns : 0);
+    if (knowledge != KNOWS_NOTHING && wall_ns)
+        described.waited = work < wall_ns ? 1 - (double)work / (double)wall_ns : 0;
+    return described;
+}
+
+/* What the groups are sorted by. */
+struct placed {
+    struct report_group group;
+    uint64_t work;
+};
+
+static int compare(const void *left, const void *right)
+{
+    const struct placed *a = left, *b = right;
+    if (a->work != b->work)
+        return a->work < b->work ? 1 : -1;
+    if (a->group.sum != b->group.sum)
+        return a->group.sum < b->group.sum ? 1 : -1;
+    const int order = text_compare(a->group.name, b->group.name);
+    return order ? order : (a->group.from > b->group.from) - (a->group.from < b->group.from);
+}
+
+static bool is_quiet(const struct placed *placed, double all)
+{
+    const double share = all > 0 ? (double)placed->work / all : 0;
+    return share < WORK_NONE || (placed->group.waited >= WAITED_MOSTLY && share < WORK_LITTLE);
+}
+
+bool report_find_groups(struct report *report)
+{
+    const enum knowledge knowledge = knowledge_of(report);
+    const size_t count = report->found.count;
+    struct placed *placed = alloc_zeroed(count + 1, sizeof(*placed));
+    double work = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct group *group = &report->found.rows[i];
+        placed[i] = (struct placed){ describe(report, group, knowledge), work_of(report, group, knowledge) };
+        work += (double)placed[i].work;
+    }
+    if (count)
+        qsort(placed, count, sizeof(*placed), compare);
+    report->groups = alloc_zeroed(count + 1, sizeof(*report->groups));
+    report->groups_count = count;
+    for (size_t i = 0; i < count; i++) {
+        report->groups[i] = placed[i].group;
+        report->groups[i].quiet = i > 0 && is_quiet(&placed[i], work);
+        report->whole += placed[i].group.sum;
+    }
+    free(placed);
+    return true;
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT */
+#include "formats/report/report_head.h"
+
+#include "formats/base/alloc.h"
+#include "formats/model/exactness.h"
+#include "formats/report/report_internal.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MOSTLY_WAITED 0.1 /* of the time of the busiest group: less CPU time, and the head says that it waited */
+
+static double seconds(uint64_t ns)
+{
+    return (double)ns / 1e9;
+}
+
+static void add(struct report *report, const char *label, struct text text)
+{
+    report->facts = alloc_grow(report->facts, &report->facts_room, report->facts_count + 1, sizeof(*report->facts));
+    report->facts[report->facts_count++] = (struct report_fact){ label, text };
+}
+
+static size_t count_processes(const struct tables *tables)
+{
+    size_t count = 0;
+    for (size_t i = 1; i < tables->processes_count; i++)
+        count += tables->processes[i].process.number != 0;
+    return count;
+}
+
+static void add_program(struct report *report)
+{
+    const struct process *process = tables_first_process(report->tables);
+    const size_t count = count_processes(report->tables);
+    if (count > 1)
+        add(report, "programs",
+            report_say(report, "%zu processes; the first is %.*s", count, (int)process->command.size,
+                       process->command.size ? process->command.bytes : ""));
+    else if (process->command.size)
+        add(report, "program", report_keep(report, process->command));
+}
+
+/* The versions of CPython; several processes may have several. */
+static struct text python_of(struct report *report)
+{
+    const struct tables *tables = report->tables;
+    const struct process *first = tables_first_process(tables);
+    char version[32];
+    if (!first->number)
+        return (struct text){ "", 0 };
+    event_python_version_text(version, first->python_version);
+    for (size_t i = 1; i < tables->processes_count; i++)
+        if (tables->processes[i].process.number && tables->processes[i].process.python_version != first->python_version)
+            return report_say(report, ", CPython %s and others", version);
+    return report_say(report, ", CPython %s%s", version, first->build & BUILD_FREE_THREADED ? " free-threaded" : "");
+}
+
+static void add_recording(struct report *report, const struct report_origin *origin)
+{
+    const struct tables *tables = report->tables;
+    const struct recording *recording = &tables->recording;
+    const struct text python = python_of(report);
+    char started[32], several[64] = "";
+    event_date_text(started, recording->start_unix_ns);
+    if (origin->recordings > 1)
+        snprintf(several, sizeof(several), "%zu recordings, the first ", origin->recordings);
+    add(report, "recorded",
+        report_say(report, "%s%s, %.3f s%.*s, mode %.*s", several,
+                   origin->undated_by ? origin->undated_by
+                   : started[0]       ? started
+                                      : "at an unknown time",
+                   seconds(tables_duration_ns(tables)), (int)python.size, python.bytes, (int)recording->mode.size,
+                   recording->mode.size ? recording->mode.bytes : ""));
+    if (origin->filters)
+        add(report, "part", report_say(report, "only what %s keeps", origin->filters));
+    if (!origin->complete)
+        add(report, "damage", TEXT("parts of the recording are missing"));
+}
+
+static void add_exactness(struct report *report)
+{
+    const struct tables *tables = report->tables;
+    const struct exactness exactness = exactness_of(tables);
+    char room[EXACTNESS_ROOM];
+    exactness_rate(room, &exactness);
+    add(report, "samples",
+        report_say(report, "%" PRIu64 " in %" PRIu64 " ticks%s%s; %" PRIu64 " missed, %" PRIu64 " failed",
+                   report->all->samples, tables->ticks, room[0] ? "; " : "", room, tables->missed, tables->failed));
+    if (exactness_share(room, &exactness)[0])
+        add(report, "exact", report_say(report, "%s", room));
+    if (exactness_missed(room, &exactness)[0])
+        add(report, "missed", report_say(report, "%s", room));
+}
+
+void report_sum_up(const struct report *report, uint64_t sums[SUMS])
+{
+    memset(sums, 0, SUMS * sizeof(*sums));
+    for (size_t i = 0; i < report->found.count; i++)
+        for (size_t sum = 0; sum < SUMS; sum++)
+            sums[sum] += report->found.rows[i].sums[sum];
+}
+
+/* Puts how long the lock was held and waited for. Without a global lock this means nothing. */
+static struct text lock_of(struct report *report, const uint64_t *sums)
+{
+    const bool free_threaded = tables_first_process(report->tables)->build & BUILD_FREE_THREADED;
+    const double duration_ns = (double)tables_duration_ns(report->tables);
+    if (free_threaded || duration_ns <= 0 || count_processes(report->tables) > 1 ||
+        !aggregate_knows(report->all, SUM_GIL_NS))
+        return (struct text){ "", 0 };
+    const double held = 100 * (double)sums[SUM_GIL_NS] / duration_ns;
+    if (!aggregate_knows(report->all, SUM_GIL_WAIT_NS))
+        return report_say(report, "; lock held %.0f %% of the time", held);
+    return report_say(report, "; lock held %.0f %% of the time, threads waited for it %.3f s", held,
+                      seconds(sums[SUM_GIL_WAIT_NS]));
+}
+
+static void add_threads(struct report *report)
+{
+    uint64_t sums[SUMS];
+    size_t threads = 0, tasks = 0;
+    const double duration_ns = (double)tables_duration_ns(report->tables);
+    report_sum_up(report, sums);
+    for (size_t i = 0; i < report->found.count; i++)
+        *(report->found.rows[i].task.size ? &tasks : &threads) += report->found.rows[i].threads;
+    struct text cpu = { "", 0 };
+    if (aggregate_knows(report->all, SUM_CPU_NS))
+        cpu = report_say(report, "; CPU %.3f s", seconds(sums[SUM_CPU_NS]));
+    if (cpu.size && duration_ns > 0)
+        cpu = report_say(report, "%.*s (%.0f %% of a processor)", (int)cpu.size, cpu.bytes,
+                         100 * (double)sums[SUM_CPU_NS] / duration_ns);
+    const struct text lock = lock_of(report, sums);
+    const struct text count = tasks ? report_say(report, "%zu, and %zu tasks with stacks of their own", threads, tasks)
+                                    : report_say(report, "%zu", threads);
+    add(report, "threads",
+        report_say(report, "%.*s%.*s%.*s", (int)count.size, count.bytes, (int)cpu.size, cpu.bytes, (int)lock.size,
+                   lock.bytes));
+}
+
+/* What the numbers are, and what else they could be. */
+static void add_weight(struct report *report)
+{
+    const struct report_group *first = report->groups_count ? &report->groups[0] : NULL;
+    const bool waited = first && first->from->sums[SUM_CPU_NS] < (double)first->from->sums[SUM_WALL_NS] * MOSTLY_WAITED;
+    const uint64_t unknown = report->all->samples - aggregate_known(report->all, report->weight);
+    const struct text known = unknown ? report_say(report, " of the %.1f %% of samples of which it is known",
+                                                   100 - 100 * (double)unknown / (double)report->all->samples)
+                                      : (struct text){ "", 0 };
+    const char *more = "";
+    if (!report->style.weighted && report->weight == SUM_CPU_NS)
+        more = waited ? "; it mostly waited: --weight wall shows where" : "; --weight wall shows waits, too";
+    if (!report->style.weighted && report->weight == SUM_WALL_NS)
+        more = report->without_waits ? "; CPU time is not known, and --weight wall shows waits, too"
+                                     : "; CPU time is not known";
+    if (report->weight == SUM_SAMPLES)
+        add(report, "numbers", report_say(report, "samples, %" PRIu64 " in all", report->whole));
+    else
+        add(report, "times",
+            report_say(report, "%s%.*s, %.3f s in all%s", report_weight_label(report), (int)known.size, known.bytes,
+                       seconds(report->whole), more));
+}
+
+void report_add_head(struct report *report, const struct report_origin *origin)
+{
+    add_program(report);
+    add_recording(report, origin);
+    add_exactness(report);
+    add_threads(report);
+    add_weight(report);
+}

@@ -1,0 +1,560 @@
+/* SPDX-License-Identifier: MIT */
+#include "formats/report/report_text.h"
+
+#include "formats/base/alloc.h"
+#include "formats/terminal/printable.h"
+#include "formats/terminal/width.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LABEL_COLUMNS 10 /* of the head */
+#define GAP           2  /* blanks between columns */
+#define PLACE_LEAST   12 /* of a tree: a place that gets fewer columns is left out */
+#define INDENT_MOST   3  /* a tree takes at most the columns of the screen divided by this for its branches */
+
+enum colour { PLAIN, BOLD, DIM };
+
+/* The writing of one report. */
+struct writing {
+    struct output *to;
+    const struct report *report;
+    struct screen screen;
+    struct bytes line;
+    struct bytes text; /* a text that is being made printable */
+    bool *more;        /* in a tree: by depth, whether calls follow beside the present one */
+    size_t more_room;
+};
+
+/* ---- lines ---- */
+
+static void put_string(struct writing *writing, const char *string)
+{
+    put_bytes(&writing->line, string, strlen(string));
+}
+
+static void put_colour(struct writing *writing, enum colour colour)
+{
+    static const char *const codes[] = { [PLAIN] = "\033[0m", [BOLD] = "\033[1m", [DIM] = "\033[2m" };
+    if (writing->screen.colours)
+        put_string(writing, codes[colour]);
+}
+
+static void end_line(struct writing *writing)
+{
+    struct bytes *line = &writing->line;
+    while (line->size > 0 && line->at[line->size - 1] == ' ')
+        line->size--;
+    put_bytes(line, "\n", 1);
+    output_bytes(writing->to, line->at, line->size);
+    line->size = 0;
+}
+
+/* The text as it is printed; valid until the next call. */
+static struct text printable(struct writing *writing, struct text text)
+{
+    writing->text.size = 0;
+    put_printable(&writing->text, text, writing->screen.ascii);
+    return (struct text){ (const char *)writing->text.at, writing->text.size };
+}
+
+/* Puts a printable text at the left or at the right of a column. */
+static void put_cell(struct writing *writing, struct text text, size_t columns, bool right)
+{
+    const size_t width = width_of(text);
+    if (right && width < columns)
+        width_put_blanks(&writing->line, columns - width);
+    const size_t used = width_put_shortened(&writing->line, text, columns, writing->screen.ascii);
+    if (!right && used < columns)
+        width_put_blanks(&writing->line, columns - used);
+}
+
+static void put_place(struct writing *writing, struct text place, size_t columns)
+{
+    const size_t used = width_put_path(&writing->line, place, columns, writing->screen.ascii);
+    width_put_blanks(&writing->line, columns - used);
+}
+
+/* Writes words that are printable, wrapped; further lines are indented as the first one begins. */
+static void write_wrapped(struct writing *writing, struct text words, size_t indent)
+{
+    size_t at = indent;
+    bool first = true;
+    while (words.size > 0) {
+        const char *blank = memchr(words.bytes, ' ', words.size);
+        const struct text word = { words.bytes, blank ? (size_t)(blank - words.bytes) : words.size };
+        const size_t width = width_of(word), taken = word.size + (blank != NULL);
+        if (!first && at + 1 + width > writing->screen.columns) {
+            end_line(writing);
+            width_put_blanks(&writing->line, indent);
+            at = indent;
+            first = true;
+        }
+        if (!first)
+            put_string(writing, " ");
+        const size_t room = writing->screen.columns - indent;
+        at += (first ? 0 : 1) + width_put_shortened(&writing->line, word, room, writing->screen.ascii);
+        first = false;
+        words = (struct text){ words.bytes + taken, words.size - taken };
+    }
+    end_line(writing);
+}
+
+static void write_head(struct writing *writing)
+{
+    for (size_t i = 0; i < writing->report->facts_count; i++) {
+        const struct report_fact *fact = &writing->report->facts[i];
+        put_colour(writing, DIM);
+        put_cell(writing, text_of(fact->label), LABEL_COLUMNS, false);
+        put_colour(writing, PLAIN);
+        width_put_blanks(&writing->line, 1);
+        write_wrapped(writing, printable(writing, fact->text), LABEL_COLUMNS + 1);
+    }
+}
+
+/* ---- tables ---- */
+
+/* A column of numbers. */
+struct column {
+    const char *title;
+    size_t columns;
+    void (*put)(struct bytes *to, const struct writing *writing, const struct report_section *section,
+                const struct report_row *row);
+};
+
+#define COLUMNS_MOST 5
+
+struct layout {
+    struct column numbers[COLUMNS_MOST];
+    size_t numbers_count;
+    size_t name, place; /* columns of the texts; place 0: no column */
+};
+
+static void put_self(struct bytes *to, const struct writing *writing, const struct report_section *section,
+                     const struct report_row *row)
+{
+    (void)section;
+    report_put_amount(to, writing->report, row->self);
+}
+
+static void put_self_percent(struct bytes *to, const struct writing *writing, const struct report_section *section,
+                             const struct report_row *row)
+{
+    (void)writing;
+    report_put_percent(to, row->self, section->whole);
+}
+
+static void put_total(struct bytes *to, const struct writing *writing, const struct report_section *section,
+                      const struct report_row *row)
+{
+    (void)section;
+    report_put_amount(to, writing->report, row->total);
+}
+
+static void put_total_percent(struct bytes *to, const struct writing *writing, const struct report_section *section,
+                              const struct report_row *row)
+{
+    (void)writing;
+    report_put_percent(to, row->total, section->whole);
+}
+
+static void put_waits(struct bytes *to, const struct writing *writing, const struct report_section *section,
+                      const struct report_row *row)
+{
+    (void)section;
+    if (row->waits)
+        report_put_amount(to, writing->report, row->waits);
+}
+
+static void add_column(struct layout *layout, const struct column *column)
+{
+    layout->numbers[layout->numbers_count++] = *column;
+}
+
+static void add_self(struct layout *layout, bool seconds, bool percent)
+{
+    add_column(layout, &(struct column){ seconds ? "self s" : "self", 0, put_self });
+    if (percent)
+        add_column(layout, &(struct column){ "%", 0, put_self_percent });
+}
+
+static void add_total(struct layout *layout, bool seconds, bool percent)
+{
+    add_column(layout, &(struct column){ seconds ? "total s" : "total", 0, put_total });
+    if (percent)
+        add_column(layout, &(struct column){ "%", 0, put_total_percent });
+}
+
+/* The columns of numbers; what the rows are sorted by comes first. With waits there is no room for all of them. */
+static void choose_columns(const struct writing *writing, const struct report_section *section, struct layout *layout)
+{
+    const bool seconds = writing->report->weight != SUM_SAMPLES, total_first = section->sort == SORT_TOTAL;
+    const bool roomy = !(section->columns & COLUMN_WAITS);
+    if (total_first && section->columns & COLUMN_TOTAL)
+        add_total(layout, seconds, true);
+    if (section->columns & COLUMN_SELF)
+        add_self(layout, seconds, roomy || !total_first);
+    if (section->columns & COLUMN_WAITS)
+        add_column(layout, &(struct column){ "waited", 0, put_waits });
+    if (!total_first && section->columns & COLUMN_TOTAL)
+        add_total(layout, seconds, roomy);
+}
+
+static void measure_numbers(struct writing *writing, const struct report_section *section, struct layout *layout)
+{
+    for (size_t i = 0; i < layout->numbers_count; i++) {
+        struct column *column = &layout->numbers[i];
+        column->columns = strlen(column->title);
+        for (size_t j = 0; j < section->count; j++) {
+            writing->text.size = 0;
+            column->put(&writing->text, writing, section, &section->rows[j]);
+            if (writing->text.size > column->columns)
+                column->columns = writing->text.size;
+        }
+    }
+}
+
+/* Where a row's code is: app.py:12. Valid until the next call that makes a text printable. */
+static struct text place_of(struct writing *writing, const struct report_row *row)
+{
+    char line[16];
+    struct text place = printable(writing, row->file);
+    if (row->line && row->file.size) {
+        snprintf(line, sizeof(line), ":%u", row->line);
+        put_bytes(&writing->text, line, strlen(line));
+        place = (struct text){ (const char *)writing->text.at, writing->text.size };
+    }
+    return place;
+}
+
+/* Gives the columns that are left to names and places: each gets what it needs, or its part. */
+static void measure_texts(struct writing *writing, const struct report_section *section, struct layout *layout)
+{
+    size_t used = 0, name = strlen(section->rows_are), place = 0;
+    for (size_t i = 0; i < layout->numbers_count; i++)
+        used += GAP + layout->numbers[i].columns;
+    for (size_t i = 0; i < section->count; i++) {
+        const size_t name_width = width_of(printable(writing, section->rows[i].name));
+        const size_t place_width = width_of(place_of(writing, &section->rows[i]));
+        name = name_width > name ? name_width : name;
+        place = place_width > place ? place_width : place;
+    }
+    const size_t gaps = place ? 2 * (size_t)GAP : GAP;
+    const size_t left = writing->screen.columns > used + gaps + 10 ? writing->screen.columns - used - gaps : 10;
+    if (name + place > left) { /* a place says less than a name */
+        const size_t least = place < left * 2 / 5 ? place : left * 2 / 5;
+        name = name < left - least ? name : left - least;
+        place = left - name;
+    }
+    layout->name = name;
+    layout->place = place;
+}
+
+static void write_titles(struct writing *writing, const struct report_section *section, const struct layout *layout)
+{
+    put_colour(writing, DIM);
+    for (size_t i = 0; i < layout->numbers_count; i++) {
+        width_put_blanks(&writing->line, GAP);
+        put_cell(writing, text_of(layout->numbers[i].title), layout->numbers[i].columns, true);
+    }
+    width_put_blanks(&writing->line, GAP);
+    put_cell(writing, text_of(section->rows_are), layout->place ? layout->name : strlen(section->rows_are), false);
+    if (layout->place) {
+        width_put_blanks(&writing->line, GAP);
+        put_string(writing, "where");
+    }
+    put_colour(writing, PLAIN);
+    end_line(writing);
+}
+
+static void put_numbers(struct writing *writing, const struct report_section *section, const struct report_row *row,
+                        const struct layout *layout)
+{
+    for (size_t i = 0; i < layout->numbers_count; i++) {
+        width_put_blanks(&writing->line, GAP);
+        writing->text.size = 0;
+        layout->numbers[i].put(&writing->text, writing, section, row);
+        put_cell(writing, (struct text){ (const char *)writing->text.at, writing->text.size },
+                 layout->numbers[i].columns, true);
+    }
+    width_put_blanks(&writing->line, GAP);
+}
+
+static void write_row(struct writing *writing, const struct report_section *section, const struct report_row *row,
+                      const struct layout *layout)
+{
+    put_numbers(writing, section, row, layout);
+    put_cell(writing, printable(writing, row->name), layout->name, false);
+    if (layout->place) {
+        width_put_blanks(&writing->line, GAP);
+        put_colour(writing, DIM);
+        put_place(writing, place_of(writing, row), layout->place);
+        put_colour(writing, PLAIN);
+    }
+    end_line(writing);
+}
+
+static void write_left_out(struct writing *writing, const struct report_section *section)
+{
+    if (!section->left_out)
+        return;
+    char words[120];
+    writing->text.size = 0;
+    report_put_amount(&writing->text, writing->report, section->left_out_sum);
+    put_bytes(&writing->text, "", 1);
+    if (section->columns & COLUMN_SELF && section->sort != SORT_TOTAL)
+        snprintf(words, sizeof(words), "  and %zu more with %s%s (--top)", section->left_out,
+                 (const char *)writing->text.at, report_unit(writing->report));
+    else
+        snprintf(words, sizeof(words), "  and %zu more (--top)", section->left_out);
+    put_colour(writing, DIM);
+    put_string(writing, words);
+    put_colour(writing, PLAIN);
+    end_line(writing);
+}
+
+static void write_table(struct writing *writing, const struct report_section *section)
+{
+    struct layout layout = { 0 };
+    choose_columns(writing, section, &layout);
+    measure_numbers(writing, section, &layout);
+    measure_texts(writing, section, &layout);
+    write_titles(writing, section, &layout);
+    for (size_t i = 0; i < section->count; i++)
+        write_row(writing, section, &section->rows[i], &layout);
+    write_left_out(writing, section);
+}
+
+/* ---- the tree ---- */
+
+/* Puts the lines that lead to a call. Returns the columns that they take. */
+static size_t put_branches(struct writing *writing, const struct report_row *row)
+{
+    static const char *const drawn[2][4] = { { "   ", "\u2502  ", "\u251c\u2500 ", "\u2514\u2500 " },
+                                             { "   ", "|  ", "|- ", "`- " } };
+    const char *const *pieces = drawn[writing->screen.ascii];
+    const size_t most = writing->screen.columns / INDENT_MOST / 3;
+    writing->more = alloc_grow(writing->more, &writing->more_room, (size_t)row->depth + 2, sizeof(*writing->more));
+    if (row->branches)
+        writing->more[row->depth] = !row->last;
+    const size_t first = row->depth > most ? row->depth - most + 1 : 1;
+    size_t columns = 0;
+    if (first > 1) {
+        put_string(writing, writing->screen.ascii ? ".. " : "\u2026  ");
+        columns += 3;
+    }
+    for (size_t depth = first; depth <= row->depth; depth++, columns += 3)
+        put_string(writing,
+                   row->branches && depth == row->depth ? pieces[row->last ? 3 : 2] : pieces[writing->more[depth]]);
+    return columns;
+}
+
+static void write_skipped(struct writing *writing, const struct report_row *row, const struct layout *layout)
+{
+    char words[64];
+    for (size_t i = 0; i < layout->numbers_count; i++)
+        width_put_blanks(&writing->line, GAP + layout->numbers[i].columns);
+    width_put_blanks(&writing->line, GAP);
+    put_branches(writing, row);
+    snprintf(words, sizeof(words), "%s %u calls without a branch %s", writing->screen.ascii ? "..." : "\u2026",
+             row->skipped, writing->screen.ascii ? "..." : "\u2026");
+    put_colour(writing, DIM);
+    put_string(writing, words);
+    put_colour(writing, PLAIN);
+    end_line(writing);
+}
+
+static void write_call(struct writing *writing, const struct report_section *section, const struct report_row *row,
+                       const struct layout *layout)
+{
+    size_t used = GAP;
+    for (size_t i = 0; i < layout->numbers_count; i++)
+        used += GAP + layout->numbers[i].columns;
+    put_numbers(writing, section, row, layout);
+    used += put_branches(writing, row);
+    const size_t left = writing->screen.columns > used + 10 ? writing->screen.columns - used : 10;
+    const size_t name = width_of(printable(writing, row->name)), place = width_of(place_of(writing, row));
+    const size_t name_room = name < left ? name : left;
+    put_cell(writing, printable(writing, row->name), name_room, false);
+    const size_t place_room = left > name_room + GAP ? left - name_room - GAP : 0;
+    if (place && (place <= place_room || place_room >= PLACE_LEAST)) {
+        width_put_blanks(&writing->line, GAP);
+        put_colour(writing, DIM);
+        put_place(writing, place_of(writing, row), place < place_room ? place : place_room);
+        put_colour(writing, PLAIN);
+    }
+    end_line(writing);
+}
+
+static void write_tree(struct writing *writing, const struct report_section *section)
+{
+    struct layout layout = { 0 };
+    const bool seconds = writing->report->weight != SUM_SAMPLES;
+    add_total(&layout, seconds, true);
+    add_column(&layout, &(struct column){ seconds ? "self s" : "self", 0, put_self });
+    measure_numbers(writing, section, &layout);
+    write_titles(writing, section, &layout);
+    for (size_t i = 0; i < section->count; i++) {
+        if (section->rows[i].skipped)
+            write_skipped(writing, &section->rows[i], &layout);
+        else
+            write_call(writing, section, &section->rows[i], &layout);
+    }
+}
+
+/* ---- source ---- */
+
+#define TAB 4 /* columns of a tab in source */
+
+/* A line of source with blanks for tabs, printable. Valid until the next call. */
+static struct text source_line(struct writing *writing, struct text line)
+{
+    struct bytes *to = &writing->text;
+    to->size = 0;
+    while (line.size > 0) {
+        const char *tab = memchr(line.bytes, '\t', line.size);
+        const struct text part = { line.bytes, tab ? (size_t)(tab - line.bytes) : line.size };
+        put_printable(to, part, writing->screen.ascii);
+        if (tab)
+            width_put_blanks(to, TAB - to->size % TAB);
+        line = (struct text){ line.bytes + part.size + (tab != NULL), line.size - part.size - (tab != NULL) };
+    }
+    return (struct text){ (const char *)to->at, to->size };
+}
+
+static void put_self_or_blank(struct bytes *to, const struct writing *writing, const struct report_section *section,
+                              const struct report_row *row)
+{
+    if (row->self)
+        put_self(to, writing, section, row);
+}
+
+static void put_total_or_blank(struct bytes *to, const struct writing *writing, const struct report_section *section,
+                               const struct report_row *row)
+{
+    if (row->total)
+        put_total(to, writing, section, row);
+}
+
+static void put_number_of_line(struct bytes *to, const struct writing *writing, const struct report_section *section,
+                               const struct report_row *row)
+{
+    char number[16];
+    (void)writing;
+    (void)section;
+    snprintf(number, sizeof(number), row->line ? "%u" : "?", row->line);
+    put_bytes(to, number, strlen(number));
+}
+
+static void choose_source_columns(const struct writing *writing, const struct report_section *section,
+                                  struct layout *layout)
+{
+    const bool seconds = writing->report->weight != SUM_SAMPLES;
+    add_column(layout, &(struct column){ seconds ? "self s" : "self", 0, put_self_or_blank });
+    if (section->columns & COLUMN_WAITS)
+        add_column(layout, &(struct column){ "waited", 0, put_waits });
+    add_column(layout, &(struct column){ seconds ? "total s" : "total", 0, put_total_or_blank });
+    add_column(layout, &(struct column){ "line", 0, put_number_of_line });
+}
+
+static void write_source(struct writing *writing, const struct report_section *section)
+{
+    struct layout layout = { 0 };
+    choose_source_columns(writing, section, &layout);
+    measure_numbers(writing, section, &layout);
+    size_t used = GAP;
+    for (size_t i = 0; i < layout.numbers_count; i++)
+        used += GAP + layout.numbers[i].columns;
+    const size_t left = writing->screen.columns > used + 10 ? writing->screen.columns - used : 10;
+    write_titles(writing, section, &layout);
+    for (size_t i = 0; i < section->count; i++) {
+        const struct report_row *row = &section->rows[i];
+        put_numbers(writing, section, row, &layout);
+        width_put_beginning(&writing->line, source_line(writing, row->name), left);
+        end_line(writing);
+        if (row->last && i + 1 < section->count) {
+            width_put_blanks(&writing->line, used - GAP - 3);
+            put_string(writing, "...");
+            end_line(writing);
+        }
+    }
+}
+
+/* ---- all ---- */
+
+static void write_rows(struct writing *writing, const struct report_section *section)
+{
+    switch (section->kind) {
+    case SECTION_TABLE:
+        write_table(writing, section);
+        return;
+    case SECTION_TREE:
+        write_tree(writing, section);
+        return;
+    case SECTION_SOURCE:
+        write_source(writing, section);
+        return;
+    }
+}
+
+static void write_section(struct writing *writing, const struct report_section *section)
+{
+    end_line(writing);
+    put_colour(writing, BOLD);
+    write_wrapped(writing, printable(writing, section->title), 0);
+    writing->line.size = 0;
+    put_colour(writing, PLAIN);
+    write_rows(writing, section);
+    if (section->note.size)
+        write_wrapped(writing, printable(writing, section->note), 0);
+}
+
+/* The groups that have no section, one line each. */
+static void write_quiet(struct writing *writing)
+{
+    const struct report *report = writing->report;
+    size_t shown = 0;
+    const size_t count = report_count_quiet(report);
+    if (count)
+        end_line(writing);
+    for (size_t i = 0; shown < count && shown < REPORT_QUIET_MOST; i++) {
+        if (!report->groups[i].quiet)
+            continue;
+        writing->text.size = 0;
+        report_put_quiet(&writing->text, report, &report->groups[i], writing->screen.ascii);
+        write_wrapped(writing, (struct text){ (const char *)writing->text.at, writing->text.size }, 0);
+        shown++;
+    }
+    if (count > shown) {
+        char words[80];
+        snprintf(words, sizeof(words), "and %zu more that waited or did little (--by thread)", count - shown);
+        put_string(writing, words);
+        end_line(writing);
+    }
+}
+
+static void end(struct writing *writing)
+{
+    bytes_free(&writing->line);
+    bytes_free(&writing->text);
+    free(writing->more);
+}
+
+void report_text(struct output *to, const struct report *report, const struct screen *screen)
+{
+    struct writing writing = { .to = to, .report = report, .screen = *screen };
+    write_head(&writing);
+    for (size_t i = 0; i < report->sections_count; i++)
+        write_section(&writing, &report->sections[i]);
+    write_quiet(&writing);
+    end(&writing);
+}
+
+void report_text_rows(struct output *to, const struct report *report, const struct report_section *section,
+                      const struct screen *screen)
+{
+    struct writing writing = { .to = to, .report = report, .screen = *screen };
+    write_rows(&writing, section);
+    end(&writing);
+}
