@@ -2,7 +2,7 @@
 """pyreel-flame: the data of its page against what the other programs say of the same recording. How the page behaves is
 for test_flame_page.py."""
 import collections
-import json
+import contextlib
 import os
 import shutil
 import stat
@@ -11,6 +11,7 @@ import pytest
 
 import flame_output
 import known_program
+from browser import Browser
 from plain_stream import started_later
 from environment import CONVERTERS
 from recording import attach, convert, info, run_record, succeed
@@ -359,4 +360,49 @@ def test_odd_names_are_whole_and_bounded(python, tmp_path):
     assert any(text == "\U0001f40d" * 1024 + "…" for text in strings)
     page = made_of(path).read_bytes()
     assert b"got" not in page and b"onerror" not in page
-    assert json.dumps(data)
+
+
+# ---- in a browser: test_flame_page.py says what the page does, here are files of real recordings ----
+
+SILENT = ("Runtime.exceptionThrown", "Runtime.consoleAPICalled", "Log.entryAdded")
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    with contextlib.closing(Browser(tmp_path_factory.mktemp("browser"))) as browser:
+        yield browser
+
+
+def shown(browser, path):
+    """The page of a file: its title, the names of its boxes, how many elements could load or run anything. It says nothing to the console and asks for nothing."""
+    page = browser.open("about:blank")
+    for domain in ("Page", "Runtime", "Log", "Network"):
+        browser.ask(f"{domain}.enable", page.session)
+    browser.events.clear()
+    browser.ask("Page.navigate", page.session, url=path.as_uri())
+    page.wait_for("!!window.pyreelFlame && pyreelFlame.settled")
+    title, names = page.value("document.title"), page.value("pyreelFlame.boxes.map((box) => box.name)")
+    elements = page.value("document.querySelectorAll('img, script, iframe, object, embed, base, link[rel=stylesheet]').length")
+    said = [event for event in browser.events if event.get("method") in SILENT]
+    asked = [event["params"]["request"]["url"] for event in browser.events if event.get("method") == "Network.requestWillBeSent"]
+    assert said == [] and [url for url in asked if not url.startswith("data:")] == [path.as_uri()]
+    return title, names, elements
+
+
+@pytest.mark.pythons("newest")
+def test_a_browser_shows_what_was_recorded(recorded, sides, browser, tmp_path):
+    succeed(CONVERTERS["flame"], "--sources", "-o", tmp_path / "one.html", recorded.path)
+    title, names, _ = shown(browser, tmp_path / "one.html")
+    assert "known.py" in title and {"MainThread", "plain", "Mill.grind", "inner"} <= set(names)
+    succeed(CONVERTERS["flame"], "-o", tmp_path / "two.html", "--before", sides[0], "--after", sides[1])
+    _, names, _ = shown(browser, tmp_path / "two.html")
+    assert {"both", "old", "new"} <= set(names)
+
+
+@pytest.mark.pythons("newest")
+def test_odd_names_are_text_in_a_browser(python, browser, tmp_path):
+    path = tmp_path / "odd.pyreel"
+    assert run_record("-q", "-o", path, "--", *python.command, "-c", CALLS % ODD).code == 0
+    title, names, elements = shown(browser, made_of(path))
+    assert "got" not in title and elements == 1  # the program; the data is gone when it is read
+    assert ODD["script"] in names and ODD["image"] in names
