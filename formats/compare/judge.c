@@ -408,6 +408,9 @@ void compare_judge(const struct compare *compare, const struct call_tree *tree, 
             estimate_slot(&judging, slot);
         const double errors = student_upper((1 - style->confidence) / 2 / (double)judgement->tests,
                                             ASSUMED_FREEDOM + judging.freedom);
+        judgement->errors = errors;
+        judgement->spread = ITEM_SPREAD * sqrt(judging.excess * (1 / (double)judging.count[COMPARE_BEFORE] +
+                                                                 1 / (double)judging.count[COMPARE_AFTER]));
         judge_slots(&judging, errors);
         judge_whole(&judging, errors);
     }

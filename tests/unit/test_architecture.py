@@ -29,7 +29,7 @@ ROOMS = {
     "formats/calls": ("formats/frames", *MODEL),
     "formats/compare": ("formats/calls", *MODEL),
     "formats/collapsed": ("formats/frames", *MODEL),
-    "formats/flame": ("formats/flame/page", "formats/calls", "formats/sources", "formats/frames", *MODEL),
+    "formats/flame": ("formats/flame/page", "formats/calls", "formats/compare", "formats/sources", "formats/frames", *MODEL),
     "formats/flame/page": (),
     "formats/gecko": ("formats/gecko/columns", "formats/gecko/diff", "formats/gecko/markers", "formats/gecko/raw", "formats/gecko/tables",
                       "formats/sources", "formats/frames", *MODEL),
