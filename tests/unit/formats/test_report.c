@@ -206,7 +206,7 @@ static void a_narrow_screen_without_utf8(void **state)
                    "  self s     %  function   where\n"
                    "   0.100  40.0  <GC>\n"
                    "   0.090  36.0  Tree.walk  a.py:10\n"
-                   "   0.060  24.0  main       ...der.py:90\n"
+                   "   0.060  24.0  main       ...oder.py:90\n"
                    "\n"
                    "waiter waited 99 % of 0.3 s\n");
 }
@@ -231,9 +231,9 @@ static void the_tree(void **state)
                    "    0.250  99.6  MainThread\n"
                    "    0.250  99.6  main  a.py:1\n"
                    "    0.250  99.6  Tree.walk  a.py:10\n"
-                   "    0.160  63.7  decode  ...der.py:30\n"
+                   "    0.160  63.7  decode  ...ecoder.py:30\n"
                    "    0.100  39.8  |- <GC>\n"
-                   "    0.060  23.9  `- main\n"
+                   "    0.060  23.9  `- main  ...coder.py:90\n"
                    "Calls below 10 % are not shown (--min).\n");
 }
 
