@@ -57,6 +57,7 @@ ROOMS = {
     "record": ("record/exact", "record/asyncio", "record/names", "record/unwind", "record/python", "record/emit", "record/process", *RECORDING),
     "convert/filters": ("formats/sources", *MODEL),
     "convert/fleets": ("convert/filters", "formats/pprof", *MODEL),
+    "convert/diff": ("convert", "convert/filters", "formats/calls", "formats/compare", "formats/frames", "formats/terminal", *MODEL),
     "convert/viewer": ("formats/gecko", *MODEL),
     "convert/sharing": ("convert/viewer", *MODEL),
     "convert/info": ("convert", "formats/terminal", *MODEL),
