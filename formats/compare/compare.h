@@ -123,6 +123,9 @@ struct judgement {
     bool by_time;                     /* times per run were compared */
     double busy;  /* the most that the machine did something else in a run, while the program could run: a share */
     size_t tests; /* how many judgements share the confidence */
+    double errors;       /* how many standard errors the bounds of an interval are away */
+    double spread;       /* what a self or a total of both sides differs by, beyond the error of measuring each: a standard
+                          * deviation, as a share */
 };
 
 /* Judges the items. The rows of compare->aggregate must be those of which the tree was made. */

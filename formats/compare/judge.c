@@ -457,7 +457,10 @@ void compare_judge(const struct compare *compare, const struct call_tree *tree, 
             estimate_slot(&judging, slot);
         const double probability = (1 - style->confidence) / 2 / (double)judgement->tests;
         judge_whole(&judging, probability);
-        judge_slots(&judging, student_upper(probability, ASSUMED_FREEDOM + judging.freedom));
+        judgement->errors = student_upper(probability, ASSUMED_FREEDOM + judging.freedom);
+        judgement->spread = ITEM_SPREAD * sqrt(judging.excess * (1 / (double)judging.count[COMPARE_BEFORE] +
+                                                                 1 / (double)judging.count[COMPARE_AFTER]));
+        judge_slots(&judging, judgement->errors);
     }
     free_all(&judging);
 }
