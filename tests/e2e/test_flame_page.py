@@ -26,6 +26,7 @@ class Shown:
 
     def resize(self, width, height):
         self.browser.ask("Emulation.setDeviceMetricsOverride", self.session, width=width, height=height, deviceScaleFactor=1, mobile=False)
+        self.page.wait_for(f"innerWidth === {width} && (!window.pyreelFlame || pyreelFlame.settled)")
 
     def go(self, url):
         self.browser.ask("Page.navigate", self.session, url=url)
@@ -153,7 +154,8 @@ def test_boxes_are_as_wide_as_their_cpu_time(small):
 
 
 def test_a_box_has_its_text_and_a_narrow_one_an_ellipsis(small):
-    small.resize(700, 800)
+    small.resize(420, 800)
+    small.page.wait_for("document.getElementById('canvas').clientWidth < 420")
     texts = [box["text"] for box in small.boxes()]
     small.resize(1280, 800)
     assert any(text.endswith("…") for text in texts) and "main" in texts
@@ -169,8 +171,8 @@ def test_flame_has_its_root_at_the_bottom(small):
 
 def test_a_click_zooms_and_escape_goes_back(small):
     small.click_box("load")
-    whole = small.box("made.py")["width"]
-    assert small.box("load")["width"] == whole == small.box("main")["width"]
+    widths = {box["name"]: round(box["width"], 3) for box in small.boxes()}
+    assert widths["load"] == widths["made.py"] == widths["main"] > widths["loads"]
     assert "work" not in small.names() and "fib" not in small.names()
     assert small.texts("#crumbs li") == ["made.py", "MainThread", "main", "load"]
     assert small.text("#crumbs .share") == "620\u202fms · 25.6%"
@@ -352,7 +354,7 @@ def test_functions_are_sorted(small):
 def test_a_file_has_time_beside_each_line(small):
     small.click("#tab-sources")
     assert [name.split("\n")[0] for name in small.texts("#view-sources .files button")] == [
-        "app.py", "json/decoder.py", "json/__init__.py", "numpy/core.py", "threading.py"]
+        "app.py", "decoder.py", "__init__.py", "core.py", "threading.py"]
     lines = small.rows("#view-sources .source tbody tr")
     assert lines[10] == ["700\u202fms", "780\u202fms", "11", "\ttotal += i * i→ <GC>"] and lines[1] == ["", "", "2", ""]
     assert lines[4] == ["", "1.50\u202fs", "5", "        work(9)→ work→ multiply"]
@@ -571,8 +573,8 @@ def test_a_hundred_thousand_stacks(opened):
     for box in shown.boxes():
         sums[box["depth"]] += box["total"]
     assert sums[0] == shown.value("pyreelFlame.whole") and sums[1] <= sums[0]
-    shown.keys("i", "f", "l", "2", "3", "1", "/")
+    shown.keys("i", "f", "2", "3", "1", "/")
     shown.write("parse")
     shown.page.wait_for("document.getElementById('found').innerText.includes('matched')")
     shown.keys("Enter", "n", "Enter")
-    assert shown.value("pyreelFlame.zoomed").startswith("parse") or "parse" in shown.value("pyreelFlame.zoomed")
+    assert "parse" in shown.value("pyreelFlame.zoomed")
