@@ -9,6 +9,8 @@ import pytest
 
 import flame_data
 from browser import Browser
+from environment import CONVERTERS
+from recording import succeed
 
 MS = flame_data.MS
 TROUBLE = ("Runtime.exceptionThrown", "Runtime.consoleAPICalled", "Log.entryAdded")
@@ -544,6 +546,27 @@ def test_the_policy_stops_what_is_not_the_page(chromium, files):
     assert chromium.value("fetch('http://127.0.0.1:9/').then(() => 'done', (error) => error.name)") == "TypeError"
     said, asked = chromium.trouble()
     assert said and asked == []
+
+
+# ---- a real recording ----
+
+@pytest.mark.pythons("newest")
+def test_a_real_recording(recorded, chromium, tmp_path):
+    """Sums are those of pyreel-info, whatever is shown; the program's own text stands in the page."""
+    path = tmp_path / "known.html"
+    succeed(CONVERTERS["flame"], "--sources", "-o", path, recorded.path)
+    chromium.go(path.as_uri())
+    threads = recorded.info["threads"]
+    for weight, key, unit in (("cpu", "cpu_s", 1e9), ("wall", "wall_s", 1e9), ("samples", "samples", 1)):
+        chromium.click("#weight")
+        chromium.click(f"#weight-list [value={weight}]")
+        chromium.keys("Escape")
+        for key_of_view in ("i", "i", "l", "l"):
+            chromium.keys(key_of_view)
+            assert chromium.value("pyreelFlame.whole") / unit == pytest.approx(sum(thread[key] for thread in threads), abs=1e-5)
+    chromium.click("#tab-sources")
+    assert "def " in chromium.text("#view-sources .source") and len(chromium.rows("#view-sources .source tr.hot")) > 3
+    assert chromium.trouble() == ([], [])
 
 
 # ---- damage and size ----

@@ -50,7 +50,7 @@ function jumpTable(title, rows, whole, none) {
     body.replaceChildren(...rows.slice(0, limit).map(([key, value]) => make('tr', {},
       make('td', { class: 'who' }, key >= 0 ? make('button', { class: 'link', 'data-fn': key, title: nameOf(key) + ' ' + placeOf(key),
         onclick: () => jump(key) }, swatchOf(key), make('span', {}, nameOf(key))) : make('span', { class: 'plain' },
-        key === ROOT ? 'the root' : groupName(profile.groups[-2 - key])), barOf(value / most, 'thin')), ...times(value, whole))));
+        key === ROOT ? 'the root' : profile.groups[-2 - key].name), barOf(value / most, 'thin')), ...times(value, whole))));
     if (rows.length > limit)
       body.append(make('tr', {}, make('td', { colspan: 3 }, make('button', { class: 'link more', onclick: () => fill(limit + 200) },
         count(rows.length - limit, 'more', 'more')))));
@@ -112,11 +112,16 @@ function functionPanel(fn) {
     make('p', { class: 'where' }, swatchOf(fn), kindOf(fn).label, ...(place ? [' · ', where] : [])),
     ...(profile.difference ? [verdictTable(fn)] : [make('div', { class: 'figures' }, figure('Self', totals.self[fn], whole),
       figure('Total', totals.total[fn], whole))]),
-    make('div', { class: 'row' }, make('button', { id: 'find-boxes', onclick: () => search(nameOf(fn), false) }, 'Find its boxes'),
+    make('div', { class: 'row' }, make('button', { id: 'find-boxes', onclick: () => findBoxes(fn) }, 'Find its boxes'),
       make('button', { id: 'hide-function', title: 'Its time counts at its callers (h)', onclick: () => hide(fn) }, 'Hide')),
     ...lineTable(fn),
     ...jumpTable('Callers', callers, whole, 'None is shown.'), ...jumpTable('Callees', callees, whole, 'None is shown.'),
   ];
+}
+
+function findBoxes(fn) {
+  showTab('graph');
+  search('^' + nameOf(fn).replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&') + '$', true);
 }
 
 function hottest() {

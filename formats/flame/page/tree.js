@@ -24,14 +24,14 @@ function functionOf(key) {
 
 function labelOf(key) {
   if (key < 0)
-    return key === ROOT ? rootLabel() : groupName(profile.groups[-2 - key]);
+    return key === ROOT ? rootLabel() : profile.groups[-2 - key].name;
   const line = view.lines ? profile.frames.line[key] : 0;
   return line ? nameOf(functionOf(key)) + ':' + line : nameOf(functionOf(key));
 }
 
 function rootLabel() {
   const chosen = groupsChosen();
-  return chosen.length === 1 ? groupName(profile.groups[chosen[0]]) : profile.title;
+  return chosen.length === 1 ? profile.groups[chosen[0]].name : profile.title;
 }
 
 function keyCount() {
