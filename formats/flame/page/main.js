@@ -21,13 +21,8 @@ function showFound() {
   const found = byId('found');
   matches = findMatches();
   found.classList.toggle('wrong', matches !== null && matches.wrong !== '');
-  if (!matches)
-    found.textContent = '';
-  else if (matches.wrong)
-    found.textContent = visible(matches.wrong);
-  else
-    found.textContent = percent(matchedTotal(forward, matches), wholeOf(forward)) + ' matched · ' +
-      count(matches.functions.reduce((sum, match) => sum + match, 0), 'function');
+  found.textContent = !matches ? '' : matches.wrong ? 'no expression' : percent(matchedTotal(forward, matches), wholeOf(forward)) + ' matched';
+  found.title = !matches ? '' : visible(matches.wrong) || count(matches.functions.reduce((sum, match) => sum + match, 0), 'function');
 }
 
 // Makes the tree anew. The zoom stays where it was as far as the path is there.
