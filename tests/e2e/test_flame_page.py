@@ -465,6 +465,12 @@ def test_a_comparison_says_what_grew(compared):
     assert compared.box("work")["text"] == "+ work" and compared.box("load")["text"] == "− load"
 
 
+def test_a_box_of_a_whole_function_has_its_verdict(compared):
+    assert compared.box("decode")["verdict"] == "not distinguishable" and compared.box("loads")["verdict"] == "shrank"
+    compared.click("#legend [data-kind=program]")  # now the model judges
+    assert compared.box("decode")["verdict"] == "shrank"
+
+
 def test_a_lost_stack_has_its_width_before(compared):
     gone = next(box for box in compared.boxes() if box["verdict"] == "gone")
     whole = compared.box("made.py")

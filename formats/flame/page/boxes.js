@@ -103,7 +103,7 @@ function wordsOf(tree, node, width) {
 }
 
 function comparedLabel(tree, node) {
-  const judged = judge(tree.was[node], tree.total[node]), sign = SIGNS[judged.verdict];
+  const judged = judgeBox(tree, node), sign = SIGNS[judged.verdict];
   return (sign && sign + ' ') + labelOf(tree.key[node]) + (isGone(tree, node) ? ' (gone)' : isNew(tree, node) ? ' (new)' : '');
 }
 

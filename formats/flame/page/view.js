@@ -90,8 +90,13 @@ function writeAddress(step) {
   clearTimeout(noting);
   noting = 0;
   const address = '#' + fragment();
-  if (address !== (location.hash || '#'))
+  if (address === (location.hash || '#'))
+    return;
+  try {
     history[step ? 'pushState' : 'replaceState'](null, '', address);
+  } catch {
+    // A page that is shown inside of another page may not change its address.
+  }
 }
 
 // Writes the view into the address. `step`: at once, and the browser's Back returns to the view before. Else a little later,
