@@ -40,6 +40,7 @@ def plain_man(name):
 
 def commands_in(text):
     """(program, options) of each command line in a text: the words up to a comment, a pipe, or the command that is recorded."""
+    text = re.sub(r"\$\([^)]*\)", "OUTPUT", text)
     for program, rest in re.findall(r"(?<![\w/(-])(pyreel-[a-z]+)((?:[ \t]+(?!pyreel-)[^\s|;&#`>)]+)+)", text):
         words = rest.split()
         own = words[:words.index("--")] if "--" in words else words
