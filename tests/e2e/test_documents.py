@@ -119,3 +119,9 @@ def test_links_of_markdown():
             if not os.path.exists(os.path.join(os.path.dirname(path), target)):
                 dead.append(f"{os.path.relpath(path, PROJECT)}: {target}")
     assert dead == []
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_man_page_names_the_others(name):
+    section = read("man", f"{name}.1").partition(".SH SEE ALSO\n")[2]
+    assert set(re.findall(r"^\.BR (pyreel-[a-z]+) \(1\)", section, re.M)) == set(PROGRAMS) - {name}
