@@ -138,7 +138,7 @@ static void emit_row(struct json_emitter *json, const struct report *report, con
         emit_text(json, "file", row->file);
     if (row->path.size && section->kind != SECTION_SOURCE)
         emit_text(json, "path", row->path);
-    if (row->line)
+    if (row->line || section->kind == SECTION_SOURCE)
         emit_integer(json, "line", row->line);
     if (row->kind)
         emit_text(json, "kind", text_of(row->kind));

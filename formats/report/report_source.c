@@ -151,10 +151,7 @@ static enum source_outcome read_text(const struct report *report, struct text fi
     for (size_t i = 1; i < tables->frames_count; i++)
         if (text_equal(tables_function_file(tables, tables->frames[i].function), file))
             embedding_add_line(&embedding, 0, tables->frames[i].line);
-    enum source_outcome outcome = SOURCE_READ;
-    if (!embedding_read(&embedding, 0, file, EMBEDDED_PROGRAM, tables, maps, text))
-        while (++outcome < SOURCE_OUTCOMES - 1 && embedding.files.count[outcome] == 0)
-            continue;
+    const enum source_outcome outcome = embedding_read(&embedding, 0, file, EMBEDDED_PROGRAM, tables, maps, text);
     embedding_free(&embedding);
     return outcome;
 }

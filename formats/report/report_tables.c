@@ -89,7 +89,8 @@ static void add_table(struct report *report, const struct section_calls *calls, 
     section->group = subject->group;
     section->columns = columns_of(calls, amounts);
     for (uint32_t i = 1; i < calls->entries.count; i++) {
-        const uint64_t key = sort == SORT_TOTAL ? amounts[i].total : amounts[i].self;
+        const bool by_total = sort == SORT_TOTAL || report->style.every_row;
+        const uint64_t key = by_total ? amounts[i].total : amounts[i].self;
         if (key == 0 || report_is_wait(&calls->entries, i))
             continue;
         struct report_row *row = report_add_row(section);

@@ -11,6 +11,7 @@
 
 #define LABEL_COLUMNS 10 /* of the head */
 #define GAP           2  /* blanks between columns */
+#define LEFT_LEAST    10 /* for a text behind numbers */
 #define PLACE_LEAST   12 /* of a tree: a place that gets fewer columns is left out */
 #define INDENT_MOST   3  /* a tree takes at most the columns of the screen divided by this for its branches */
 
@@ -76,6 +77,12 @@ static void put_place(struct writing *writing, struct text place, size_t columns
     width_put_blanks(&writing->line, columns - used);
 }
 
+/* The columns of the screen that are left, or a few. */
+static size_t left_of(const struct writing *writing, size_t used)
+{
+    return writing->screen.columns > used + LEFT_LEAST ? writing->screen.columns - used : LEFT_LEAST;
+}
+
 /* Writes words that are printable, wrapped; further lines are indented as the first one begins. */
 static void write_wrapped(struct writing *writing, struct text words, size_t indent)
 {
@@ -123,7 +130,9 @@ struct column {
                 const struct report_row *row);
 };
 
-#define COLUMNS_MOST 5
+#define COLUMNS_MOST   5
+#define COLUMNS_ROOMY  72 /* a screen with fewer shows the second amount without its share, ... */
+#define COLUMNS_NARROW 56 /* ... or one amount only */
 
 struct layout {
     struct column numbers[COLUMNS_MOST];
@@ -186,18 +195,19 @@ static void add_total(struct layout *layout, bool seconds, bool percent)
         add_column(layout, &(struct column){ "%", 0, put_total_percent });
 }
 
-/* The columns of numbers; what the rows are sorted by comes first. With waits there is no room for all of them. */
+/* The columns of numbers; what the rows are sorted by comes first. A narrow screen has no room for all of them. */
 static void choose_columns(const struct writing *writing, const struct report_section *section, struct layout *layout)
 {
     const bool seconds = writing->report->weight != SUM_SAMPLES, total_first = section->sort == SORT_TOTAL;
-    const bool roomy = !(section->columns & COLUMN_WAITS);
+    const bool waits = section->columns & COLUMN_WAITS, narrow = writing->screen.columns < COLUMNS_NARROW;
+    const bool roomy = !waits && writing->screen.columns >= COLUMNS_ROOMY;
     if (total_first && section->columns & COLUMN_TOTAL)
         add_total(layout, seconds, true);
-    if (section->columns & COLUMN_SELF)
+    if (section->columns & COLUMN_SELF && !(narrow && total_first))
         add_self(layout, seconds, roomy || !total_first);
-    if (section->columns & COLUMN_WAITS)
+    if (waits && !narrow)
         add_column(layout, &(struct column){ "waited", 0, put_waits });
-    if (!total_first && section->columns & COLUMN_TOTAL)
+    if (!total_first && section->columns & COLUMN_TOTAL && !(narrow && section->columns & COLUMN_SELF))
         add_total(layout, seconds, roomy);
 }
 
@@ -241,7 +251,7 @@ static void measure_texts(struct writing *writing, const struct report_section *
         place = place_width > place ? place_width : place;
     }
     const size_t gaps = place ? 2 * (size_t)GAP : GAP;
-    const size_t left = writing->screen.columns > used + gaps + 10 ? writing->screen.columns - used - gaps : 10;
+    const size_t left = left_of(writing, used + gaps);
     if (name + place > left) { /* a place says less than a name */
         const size_t least = place < left * 2 / 5 ? place : left * 2 / 5;
         name = name < left - least ? name : left - least;
@@ -353,14 +363,15 @@ static size_t put_branches(struct writing *writing, const struct report_row *row
 static void write_skipped(struct writing *writing, const struct report_row *row, const struct layout *layout)
 {
     char words[64];
+    size_t used = GAP;
     for (size_t i = 0; i < layout->numbers_count; i++)
-        width_put_blanks(&writing->line, GAP + layout->numbers[i].columns);
-    width_put_blanks(&writing->line, GAP);
-    put_branches(writing, row);
-    snprintf(words, sizeof(words), "%s %u calls without a branch %s", writing->screen.ascii ? "..." : "\u2026",
-             row->skipped, writing->screen.ascii ? "..." : "\u2026");
+        used += GAP + layout->numbers[i].columns;
+    width_put_blanks(&writing->line, used);
+    used += put_branches(writing, row);
+    const char *mark = writing->screen.ascii ? "..." : "\u2026";
+    snprintf(words, sizeof(words), "%s %u calls without a branch", mark, row->skipped);
     put_colour(writing, DIM);
-    put_string(writing, words);
+    width_put_beginning(&writing->line, text_of(words), left_of(writing, used));
     put_colour(writing, PLAIN);
     end_line(writing);
 }
@@ -373,7 +384,7 @@ static void write_call(struct writing *writing, const struct report_section *sec
         used += GAP + layout->numbers[i].columns;
     put_numbers(writing, section, row, layout);
     used += put_branches(writing, row);
-    const size_t left = writing->screen.columns > used + 10 ? writing->screen.columns - used : 10;
+    const size_t left = left_of(writing, used);
     const size_t name = width_of(printable(writing, row->name)), place = width_of(place_of(writing, row));
     const size_t name_room = name < left ? name : left;
     put_cell(writing, printable(writing, row->name), name_room, false);
@@ -392,7 +403,8 @@ static void write_tree(struct writing *writing, const struct report_section *sec
     struct layout layout = { 0 };
     const bool seconds = writing->report->weight != SUM_SAMPLES;
     add_total(&layout, seconds, true);
-    add_column(&layout, &(struct column){ seconds ? "self s" : "self", 0, put_self });
+    if (writing->screen.columns >= COLUMNS_NARROW)
+        add_self(&layout, seconds, false);
     measure_numbers(writing, section, &layout);
     write_titles(writing, section, &layout);
     for (size_t i = 0; i < section->count; i++) {
@@ -466,7 +478,7 @@ static void write_source(struct writing *writing, const struct report_section *s
     size_t used = GAP;
     for (size_t i = 0; i < layout.numbers_count; i++)
         used += GAP + layout.numbers[i].columns;
-    const size_t left = writing->screen.columns > used + 10 ? writing->screen.columns - used : 10;
+    const size_t left = left_of(writing, used);
     write_titles(writing, section, &layout);
     for (size_t i = 0; i < section->count; i++) {
         const struct report_row *row = &section->rows[i];

@@ -27,6 +27,10 @@ def collapsed_of(path):
     return path.read_text(encoding="utf-8")
 
 
+def report_of(path):
+    return path.read_text(encoding="utf-8")
+
+
 def info_of(path):
     return told(json.loads(path.read_text(encoding="utf-8")))
 
@@ -91,6 +95,7 @@ OUTPUTS = {
     "flame": ([], flame_of, "json"),
     "pprof": ([], pprof_of, "json"),
     "gecko": ([], gecko_of, "json"),
+    "report": ([], report_of, "txt"),
     "speedscope": ([], speedscope_of, "json"),
 }
 

@@ -17,7 +17,7 @@ from environment import CACHE, CONVERTERS, RECORD, as_root
 PATIENCE = 60  # seconds: only a program that hangs takes so long
 ALL_TICKS = ("--disturb", "100")  # so that none is left out
 LIVE = ("--disturb", "0")  # nor any looked at from the program's processor
-ENVIRONMENT = {**os.environ, "PYREEL_TEST_CACHE": CACHE, "LC_ALL": "C.UTF-8", "TZ": "UTC", "PYTHONUNBUFFERED": "1"}
+ENVIRONMENT = {**os.environ, "PYREEL_TEST_CACHE": CACHE, "LC_ALL": "C.UTF-8", "TZ": "UTC", "COLUMNS": "80", "PYTHONUNBUFFERED": "1"}
 SANITIZER = re.compile(rb"Sanitizer|runtime error:")
 
 
