@@ -103,6 +103,7 @@ struct converter {
     const char *makes;  /* what the program makes: one line for --help */
     const char *suffix; /* suffix of the default output's name; NULL: standard output */
     bool binary;        /* the output must not go to a terminal */
+    bool (*makes_binary)(const struct settings *settings); /* the same, by the options. NULL: no */
     /* Whether a file that begins with these bytes (unpacked) may be an earlier output. -o replaces no other file
      * without --force, see formats/base/replaced.h. */
     bool (*recognises)(struct text head);

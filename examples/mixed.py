@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A program worth profiling: a little of everything, for five seconds (or as many as its argument says).
+"""A program worth profiling: a little of everything, for five seconds. Arguments: other seconds, and the most rounds.
 
 In the profile of the main thread fibonacci() takes most time, then store_and_load_orders() with the JSON work below
 it, then count_words(), then primes(). The other thread, price-updater, mostly waits.
@@ -49,13 +49,13 @@ def update_prices(stopped, prices):
         prices[:] = [price * 1.0001 for price in prices]
 
 
-def main(seconds=5.0):
+def main(seconds=5.0, most_rounds=float("inf")):
     stopped, prices = threading.Event(), [float(n) for n in range(5000)]
     updater = threading.Thread(target=update_prices, args=(stopped, prices), name="price-updater")
     updater.start()
 
     rounds, end = 0, time.monotonic() + seconds
-    while time.monotonic() < end:
+    while time.monotonic() < end and rounds < most_rounds:
         number = fibonacci(23)
         orders = store_and_load_orders()
         words = count_words(TEXT)

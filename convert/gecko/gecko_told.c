@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "convert/gecko/gecko_told.h"
 
+#include "formats/base/alloc.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -55,7 +57,31 @@ void gecko_told_content(const struct to_gecko *to)
 
 /* ---- size ---- */
 
-char *gecko_told_size(uint64_t json_bytes, uint64_t packed_bytes)
+/* Writes the options that make the profile smaller, "A, B, or C", the one that helps most first. At least two of them
+ * always help. */
+static void put_remedies(FILE *to, const struct settings *settings)
+{
+    const struct gecko_style *style = &gecko_options_wanted(settings)->style;
+    const struct {
+        bool helps;
+        const char *options;
+    } remedies[] = {
+        { style->markers == GECKO_MARKERS_ALL, "--markers few" },
+        { !style->raw, "--max-samples" },
+        { true, "--from and --to" },
+        { true, "--threads" },
+        { !style->raw && !style->compact, "--compact" },
+        { settings->mode != KEPT_CPU, "--mode cpu" },
+    };
+    size_t left = 0;
+    for (size_t i = 0; i < countof(remedies); i++)
+        left += remedies[i].helps;
+    for (size_t i = 0; i < countof(remedies); i++)
+        if (remedies[i].helps)
+            fprintf(to, "%s%s", remedies[i].options, --left == 0 ? "" : left == 1 ? ", or " : ", ");
+}
+
+char *gecko_told_size(const struct settings *settings, uint64_t json_bytes, uint64_t packed_bytes)
 {
     const bool slow = json_bytes > JSON_MOST, too_large = packed_bytes > SHARE_LIMIT;
     char *told = NULL;
@@ -69,7 +95,8 @@ char *gecko_told_size(uint64_t json_bytes, uint64_t packed_bytes)
     if (too_large)
         fprintf(to, "; packed it has %" PRIu64 " MiB, and the profile store takes at most %" PRIu64 " MiB",
                 packed_bytes >> 20, SHARE_LIMIT >> 20);
-    fprintf(to, "; make it smaller with --max-samples, --from and --to, --threads, or --mode cpu");
+    fprintf(to, "; make it smaller with ");
+    put_remedies(to, settings);
     fclose(to);
     return told;
 }

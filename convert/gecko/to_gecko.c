@@ -103,9 +103,9 @@ static bool finish(void *self, struct fault *why)
 static void closed(void *self, const char *path, uint64_t bytes)
 {
     const struct to_gecko *to = self;
-    char *told = to->conversion->settings.quiet
-                     ? NULL
-                     : gecko_told_size(to->json_bytes, gecko_options_packed(path) ? bytes : 0);
+    const struct settings *settings = &to->conversion->settings;
+    const uint64_t packed_bytes = gecko_options_packed(path) ? bytes : 0;
+    char *told = settings->quiet ? NULL : gecko_told_size(settings, to->json_bytes, packed_bytes);
     if (told)
         fprintf(stderr, "pyreel-gecko: warning: %s\n", told);
     free(told);

@@ -206,6 +206,18 @@ static void pstats_free(struct pstats *pstats)
     free(pstats->calls);
 }
 
+/* Tachyon counts no samples of threads without Python frames, which only its own recordings have: pyreel-tachyon gives
+ * such a thread a frame. */
+static void leave_out_frameless(struct entries *entries)
+{
+    const struct tables *tables = entries->tables;
+    if (!tables->recording.no_end_reason)
+        return;
+    if (!entries->left_out)
+        entries->left_out = alloc_zeroed(tables->stacks_count + 1, sizeof(*entries->left_out));
+    entries->left_out[0] = true;
+}
+
 bool pstats_write(struct output *to, const struct tables *tables, const struct aggregate *aggregate,
                   const struct pstats_style *style)
 {
@@ -215,8 +227,11 @@ bool pstats_write(struct output *to, const struct tables *tables, const struct a
                                          .filter = style->filter };
     struct pstats pstats = { .style = style, .weight = style->weight == SUM_SAMPLES ? SUM_WALL_NS : style->weight };
     entries_find(&pstats.entries, tables, &shown);
+    if (style->tachyon)
+        leave_out_frameless(&pstats.entries);
     groups_find(&pstats.groups, tables, aggregate, &(struct groups_style){ .one = true });
-    const bool left = call_tree_make(&pstats.tree, &pstats.entries, &pstats.groups, aggregate);
+    const bool focused = style->filter && style->filter->focus.count;
+    const bool left = call_tree_make(&pstats.tree, &pstats.entries, &pstats.groups, aggregate) || !focused;
     if (left) {
         pstats.rows = alloc_grow(NULL, &pstats.rows_room, 1, sizeof(*pstats.rows));
         pstats.calls = alloc_grow(NULL, &pstats.calls_room, 1, sizeof(*pstats.calls));
@@ -226,4 +241,12 @@ bool pstats_write(struct output *to, const struct tables *tables, const struct a
     }
     pstats_free(&pstats);
     return left;
+}
+
+/* A dictionary whose first key is a tuple of three texts or numbers, or of one. A file without functions ends at once.
+ */
+bool pstats_recognises(struct text head)
+{
+    return text_begins(head, TEXT("{)\x03")) || text_begins(head, TEXT("{)\x01z\x0B__sampled__")) ||
+           text_equal(head, TEXT("{0"));
 }

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes an aggregate for Python's module `pstats` and for tools that read its files: snakeviz, gprof2dot, tuna. The file
- * is a dictionary with a row for each function:
+/* Writes an aggregate for Python's module `pstats` and for tools that read its files: snakeviz, gprof2dot, tuna. The
+ * file is a dictionary with a row for each function:
  *
  *     (file, line, name): (samples as leaf, samples with the function, own seconds, seconds, callers)
- *     callers: {(file, line, name) of a caller: (samples of the call, samples that end in the call, own seconds, seconds)}
+ *     callers: {(file, line, name) of a caller: (samples of the call, samples that end in the call, own seconds,
+ * seconds)}
  *
- * pstats knows functions by counted calls. Samples take their place: where pstats prints `ncalls` as 310/12, the function
- * was in 310 samples, and was the leaf in 12. A sample counts once for a function and once for a call, however often
- * the function is in the stack. A function without a file has the file ~ and the line 0, as C functions have in
+ * pstats knows functions by counted calls. Samples take their place: where pstats prints `ncalls` as 310/12, the
+ * function was in 310 samples, and was the leaf in 12. A sample counts once for a function and once for a call, however
+ * often the function is in the stack. A function without a file has the file ~ and the line 0, as C functions have in
  * cProfile's files.
  *
  * In the style of Tachyon the file is that of `python3.15 -m profiling.sampling replay --pstats`:
@@ -35,5 +36,8 @@ struct pstats_style {
  * all of them out. Write errors are reported by output_close(). */
 bool pstats_write(struct output *to, const struct tables *tables, const struct aggregate *aggregate,
                   const struct pstats_style *style);
+
+/* Whether a file that begins with these bytes may be one for pstats. */
+bool pstats_recognises(struct text head);
 
 #endif

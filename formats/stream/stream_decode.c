@@ -7,6 +7,8 @@
 /* A record may name a thread whose definition was lost. The number is limited, so that it costs little memory. */
 #define UNDEFINED_THREADS_LIMIT (1u << 16)
 
+#define STRETCH_LIMIT 1024 /* ticks of a stretch: a longer one has no use, and costs memory */
+
 struct reader_thread *stream_decode_thread(struct stream_reader *reader, uint64_t number)
 {
     if (number == 0 || number > (uint64_t)reader->last_thread + UNDEFINED_THREADS_LIMIT)
@@ -239,7 +241,7 @@ static bool samples_wait(const struct decoding *d)
 {
     const struct stream_reader *reader = d->reader;
     const uint32_t unmoved = reader->expected_count - d->named;
-    const bool in_stretch = reader->gives_stretches && !d->moved;
+    const bool in_stretch = reader->gives_stretches && !d->moved && d->ticks_closed < STRETCH_LIMIT;
     return (reader->gives_runs || in_stretch) && !d->unsure && unmoved <= d->samples_left;
 }
 
@@ -384,7 +386,8 @@ bool stream_decode_end(struct decoding *d)
 static bool pass_ticks(const struct decoding *d, uint64_t count)
 {
     const uint32_t threads = d->reader->expected_count;
-    return (d->reader->gives_runs || d->reader->gives_stretches) && !d->unsure && count <= d->ticks_left &&
+    const bool in_stretch = d->reader->gives_stretches && d->ticks_closed + count <= STRETCH_LIMIT;
+    return (d->reader->gives_runs || in_stretch) && !d->unsure && count <= d->ticks_left &&
            (threads == 0 || count <= d->samples_left / threads);
 }
 

@@ -89,16 +89,14 @@ function wordsOf(tree, node, width) {
   if (width < TEXT_LEAST)
     return { text: '', place: '', x: 0 };
   const key = tree.key[node], room = width - 10;
-  const sign = tree.was && node > 0 ? signOf(tree, node) : '';
-  const text = fitted(sign + labelOf(key), room), used = widthOfText(text) + 8;
+  const text = fitted(tree.was && node > 0 ? comparedLabel(tree, node) : labelOf(key), room), used = widthOfText(text) + 8;
   const place = key >= 0 && room - used > 40 ? fitted(view.lines ? fileOf(functionOf(key)) : placeOf(functionOf(key)), room - used) : '';
   return { text, place: place.endsWith('…') ? '' : place, x: used };
 }
 
-function signOf(tree, node) {
-  const judged = judge(tree.was[node], tree.total[node]);
-  const sign = judged.verdict === 'same' ? '' : SIGNS[judged.verdict] + ' ';
-  return sign + (isGone(tree, node) ? '(gone) ' : isNew(tree, node) ? '(new) ' : '');
+function comparedLabel(tree, node) {
+  const judged = judge(tree.was[node], tree.total[node]), sign = SIGNS[judged.verdict];
+  return (sign && sign + ' ') + labelOf(tree.key[node]) + (isGone(tree, node) ? ' (gone)' : isNew(tree, node) ? ' (new)' : '');
 }
 
 // Paints one box. `look` says what is special: dim, matched, hatched.
@@ -131,9 +129,9 @@ function paintStripes(context, palette, x, y, width, height) {
   context.restore();
 }
 
-function paintWords(context, colour, words, x, y) {
+function paintWords(context, ink, words, x, y) {
   const base = y + (ROW - GAP) / 2 + 0.5;
-  context.fillStyle = colour.ink;
+  context.fillStyle = ink;
   context.fillText(words.text, x + 5, base);
   if (words.place) {
     context.globalAlpha *= 0.72;
@@ -157,12 +155,12 @@ function paintBoxes(context, tree, seen, width, low, high, topOf, look) {
     }
     const colour = colourOf(tree, node, palette), key = tree.key[node];
     const matched = look.matches !== null && isMatch(look.matches, key);
-    paintBox(context, palette, colour, x, y, boxWidth, {
-      dim: look.matches !== null && !matched || node < look.zoom && node > -1 && isWithin(tree, look.zoom, node),
-      matched, hatched: isGone(tree, node) || isSmall(key) });
+    const dim = look.matches !== null && !matched || node < look.zoom && isWithin(tree, look.zoom, node);
+    paintBox(context, palette, colour, x, y, boxWidth, { dim, matched, hatched: isGone(tree, node) || isSmall(key) });
     const words = wordsOf(tree, node, boxWidth);
+    context.globalAlpha = dim ? 0.75 : 1;
     if (words.text)
-      paintWords(context, colour, words, x, y);
+      paintWords(context, dim ? palette.text : colour.ink, words, x, y);
     painted.push({ node, x, y, width: boxWidth, text: words.text });
   });
   context.globalAlpha = 1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The comparison of two sides: what is distinguishable from noise (schemas/flame.md has the model).
 
-const VERDICTS = { grew: 'grew', shrank: 'shrank', same: 'not distinguishable from noise' };
+const VERDICTS = { grew: 'grew', shrank: 'shrank', same: 'not distinguishable' };
 const SIGNS = { grew: '+', shrank: '−', same: '' };
 
 function judge(was, now) {

@@ -24,7 +24,8 @@ function toggleKind(kind) {
 function kindSwitch(kind, share) {
   const { name, label } = profile.kinds[kind], on = !view.leftOut.has(kind), waits = name === 'waiting' || name === 'idle';
   const swatch = make('span', { class: 'swatch', 'aria-hidden': 'true' });
-  swatch.style.background = profile.difference ? 'transparent' : PALETTES[theme()][name] || PALETTES[theme()].other;
+  swatch.style.background = PALETTES[theme()][name] || PALETTES[theme()].other;
+  swatch.hidden = profile.difference !== null;
   const effect = waits ? 'leaves its time out' : 'counts its time at the caller';
   return make('button', { 'aria-pressed': on, 'data-kind': name, title: on ? label + ': self ' + share + '. Switching it off ' + effect + '.' :
     label + ' is left out. Click to show it.', onclick: () => toggleKind(kind) }, swatch, label, make('span', { class: 'share' }, share));

@@ -30,7 +30,7 @@ function startMenu(name, fill) {
     fill(drop);
     drop.hidden = false;
     button.setAttribute('aria-expanded', 'true');
-    const first = drop.querySelector('input:checked, input:not(:disabled), button:not(:disabled)');
+    const first = drop.querySelector('[type=radio]:checked') || drop.querySelector('button, input:not(:disabled)');
     if (first)
       first.focus();
   });

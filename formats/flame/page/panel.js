@@ -71,16 +71,16 @@ function lineTable(fn) {
   const rows = [...lineTotals(forward, wanted)].sort((a, b) => a[0] - b[0]), whole = wholeOf(forward), text = sourceLines(fn);
   if (!rows.length)
     return [];
-  const most = Math.max(...rows.map(([, sums]) => sums.total)), unit = weightNow().unit;
-  const row = ([line, { self, total }]) => make('tr', { class: 'line' },
+  const most = rows.reduce((top, [, sums]) => Math.max(top, sums.total), 0), unit = weightNow().unit;
+  const row = ([line, { self, total }]) => make('tr', {},
     make('td', { class: 'number at' }, line ? make('button', { class: 'link', title: 'Show the line in its file',
       onclick: () => openFile(profile.functions.path[fn], line) }, String(line)) : '?'),
-    make('td', { class: 'number' }, self ? amount(self, unit) : ''), make('td', { class: 'number' }, amount(total, unit)),
-    make('td', { class: 'part' }, barOf(total / most, 'thin'), make('span', { class: 'number' }, percent(total, whole))));
-  const code = (line) => text && text[line - 1] !== undefined ? [make('tr', { class: 'code' },
-    make('td'), make('td', { colspan: 3 }, make('code', {}, text[line - 1].trim() || ' ')))] : [];
-  return [make('h3', {}, 'Lines'), make('table', { class: 'lines' }, make('thead', {}, make('tr', {}, ...['Line', 'Self', 'Total', ''].map((name) =>
-    make('th', { scope: 'col' }, name)))), make('tbody', {}, ...rows.flatMap((one) => [row(one), ...code(one[0])])))];
+    make('td', { class: 'part' }, ...(text && text[line - 1] !== undefined ? [make('code', { title: text[line - 1].trim() }, text[line - 1].trim())] : []),
+      barOf(total / most, 'thin')),
+    make('td', { class: 'number', title: percent(self, whole) }, self ? amount(self, unit) : ''),
+    make('td', { class: 'number', title: percent(total, whole) }, amount(total, unit)));
+  return [make('h3', {}, 'Lines'), make('table', { class: 'lines' }, make('thead', {}, make('tr', {}, ...['', '', 'Self', 'Total'].map((name) =>
+    make('th', { scope: 'col' }, name)))), make('tbody', {}, ...rows.map(row)))];
 }
 
 function figure(name, value, whole) {
@@ -93,11 +93,11 @@ function verdictTable(fn) {
   const rows = Object.entries(by).map(([name, [was, now]]) => {
     const judged = judgeFunction(fn, name, totals[was][fn], totals[now][fn]);
     return make('tr', { class: judged.verdict }, make('th', { scope: 'row' }, name === 'self' ? 'Self' : 'Total'), ...[
-      amount(judged.was, unit), amount(judged.now, unit), changeText(judged, unit)].map((text) => make('td', { class: 'number' }, text)),
-    make('td', { class: 'said' }, make('span', { class: 'verdict' }, SIGNS[judged.verdict] + ' ' + verdictText(judged)),
-      make('small', {}, intervalText(judged, unit))));
+      amount(judged.was, unit), amount(judged.now, unit)].map((text) => make('td', { class: 'number' }, text)),
+    make('td', { class: 'number' }, make('b', {}, changeText(judged, unit)), make('span', { class: 'verdict' }, verdictText(judged)),
+      make('small', { title: Math.round(100 * profile.difference.confidence) + '% interval' }, intervalText(judged, unit))));
   });
-  return make('table', { class: 'compared' }, make('thead', {}, make('tr', {}, ...['', 'Before', 'After', 'Change', ''].map((name) =>
+  return make('table', { class: 'compared' }, make('thead', {}, make('tr', {}, ...['', 'Before', 'After', 'Change'].map((name) =>
     make('th', { scope: 'col' }, name)))), make('tbody', {}, ...rows));
 }
 

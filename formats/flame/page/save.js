@@ -31,7 +31,7 @@ function svgOf(width, colours) {
   const svg = svgElement('svg', { xmlns: SVG, width, height: at.height, viewBox: `0 0 ${width} ${at.height}`, 'font-size': FONT_SIZE,
     'font-family': 'system-ui, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif' });
   svg.append(svgElement('title', {}, headline()), svgElement('rect', { width, height: at.height, fill: palette.paper }),
-    svgElement('text', { x: 5, y: 19, fill: colours === 'dark' ? palette.light : palette.ink, 'font-size': 13 }, fitted(headline(), width - 10)));
+    svgElement('text', { x: 5, y: 19, fill: palette.text, 'font-size': 13 }, fitted(headline(), width - 10)));
   const stripes = svgElement('pattern', { id: 'gone', width: 8, height: 8, patternUnits: 'userSpaceOnUse', patternTransform: 'rotate(45)' });
   stripes.append(svgElement('rect', { width: 2, height: 8, fill: palette.stripe }));
   svg.append(stripes);
@@ -69,7 +69,7 @@ function pngOf(width, done) {
   paintBoxes(to, shown, at.seen, width, 0, Infinity, at.topOf, { theme: theme(), matches, zoom: -1 });
   to.font = FONT;
   to.textBaseline = 'middle';
-  to.fillStyle = theme() === 'dark' ? palette.light : palette.ink;
+  to.fillStyle = palette.text;
   to.fillText(fitted(headline(), width - 10), 5, HEADING / 2);
   canvas.toBlob(done, 'image/png');
 }

@@ -14,14 +14,14 @@ function tableColumns() {
   const cell = (value) => [amount(value, unit), percent(value, whole)];
   if (!profile.difference)
     return { self: { ...numeric('Self', (fn) => totals.self[fn]), cell }, total: { ...numeric('Total', (fn) => totals.total[fn]), cell }, ...words };
-  const change = (by, label) => ({ ...numeric(label, (fn) => judged(fn, by).change), cell: (value) => [signed(amount(value, unit), value)] });
-  const sides = (by) => (fn) => amount(judged(fn, by).was, unit) + ' → ' + amount(judged(fn, by).now, unit);
-  return {
-    self: change('self', 'Self changed'), sides: { label: 'Self, before → after', value: sides('self') },
+  const tone = (by) => (fn) => judged(fn, by).verdict;
+  const change = (by, label) => ({ ...numeric(label, (fn) => judged(fn, by).change), tone: tone(by), cell: (value) => [signed(amount(value, unit), value)] });
+  const sides = (fn) => amount(judged(fn, 'self').was, unit) + ' → ' + amount(judged(fn, 'self').now, unit);
+  const verdict = (fn) => (SIGNS[judged(fn, 'self').verdict] + ' ' + verdictText(judged(fn, 'self'))).trim();
+  return { self: change('self', 'Self'), verdict: { label: 'Verdict', value: verdict, tone: tone('self') }, name: words.name,
+    sides: { label: 'Before → after', value: sides },
     interval: { label: Math.round(100 * profile.difference.confidence) + '% interval', value: (fn) => intervalText(judged(fn, 'self'), unit) },
-    verdict: { label: 'Verdict', value: (fn) => (SIGNS[judged(fn, 'self').verdict] + ' ' + verdictText(judged(fn, 'self'))).trim(),
-      tone: (fn) => judged(fn, 'self').verdict },
-    total: change('total', 'Total changed'), ...words };
+    total: change('total', 'Total'), file: words.file };
 }
 
 function tableRows(columns) {
@@ -41,8 +41,8 @@ function cellOf(name, shape, fn, most) {
       swatchOf(fn), make('span', {}, value)));
   if (!shape.number)
     return make('td', { class: name + ' ' + (shape.tone ? shape.tone(fn) : ''), title: value }, value);
-  return make('td', { class: 'number' }, ...shape.cell(value).map((text, i) => make('span', { class: i ? 'share' : '' }, text)),
-    barOf(Math.abs(value) / most, 'thin'));
+  return make('td', { class: 'number' }, ...shape.cell(value).map((text, i) => make('span', { class: i || !value ? 'share' : '' }, text)),
+    barOf(Math.abs(value) / most, 'thin ' + (shape.tone ? shape.tone(fn) : '')));
 }
 
 function headOf(name, shape) {

@@ -39,7 +39,7 @@ function percent(part, whole) {
     return '0%';
   if (Math.abs(share) < 0.01)
     return share < 0 ? '>−0.01%' : '<0.01%';
-  return share.toFixed(Math.abs(share) >= 9.95 ? 1 : 2) + '%';
+  return share.toFixed(Math.abs(share) >= 99.95 ? 0 : Math.abs(share) >= 9.95 ? 1 : 2) + '%';
 }
 
 function signed(text, value) {

@@ -30,19 +30,17 @@ static void close_thread(struct markers *markers, uint32_t number, uint64_t ns)
     loop_steps_close(&thread->step, &markers->loops, number, ns, store);
 }
 
-/* The look at a thread at a time, in a tick. */
-static struct look look_of(struct markers *markers, const struct sample *sample, uint32_t number, uint64_t ns,
-                           uint64_t tick)
+static struct look look_of(struct markers *markers, const struct sample *sample, uint32_t number,
+                           const struct marker_thread *thread, uint64_t tick)
 {
-    const struct marker_thread *thread = markers->threads[number];
     const uint64_t end_ns = thread->last_ns + thread->width_ns;
-    const bool after = thread->width_ns && tick - thread->tick <= 1 && ns >= thread->last_ns;
+    const bool after = thread->width_ns && tick - thread->tick <= 1 && sample->time_ns >= thread->last_ns;
     return (struct look){ .sample = sample,
                           .fact = stack_facts_of(&markers->facts, sample->stack),
                           .thread = number,
-                          .ns = ns,
+                          .ns = sample->time_ns,
                           .width_ns = sample->stands_ns,
-                          .since_ns = after || end_ns > ns ? ns : end_ns,
+                          .since_ns = after || end_ns > sample->time_ns ? sample->time_ns : end_ns,
                           .after = after };
 }
 
@@ -85,9 +83,10 @@ static void take_calm(struct markers *markers, const struct marker_thread *threa
         lock_waits_add_holder(&markers->lock, number, thread->stack);
 }
 
-static void end_look(struct marker_thread *thread, const struct sample *sample, uint64_t ns, uint64_t tick)
+/* Ends a look, or all looks of a stretch. */
+static void end_look(struct marker_thread *thread, const struct sample *sample, uint64_t tick)
 {
-    thread->last_ns = ns;
+    thread->last_ns = sample->time_ns;
     thread->width_ns = sample->stands_ns ? sample->stands_ns : 1;
     thread->tick = tick;
 }
@@ -106,31 +105,33 @@ static void take_gaps(struct markers *markers, const struct sample *sample, uint
     markers->gaps_process = process;
 }
 
-/* Takes a look for all but the lock. */
-static void take_look(struct markers *markers, struct marker_thread *thread, const struct look *look, uint64_t tick)
+/* Takes a look in a tick: the open one, or a later one of a stretch, in which nothing is new of the lock. */
+static void take_look(struct markers *markers, struct marker_thread *thread, const struct sample *sample,
+                      uint32_t number, uint64_t tick)
 {
-    const struct sample *sample = look->sample;
-    spans_take(&thread->spans, look, markers->tables, &markers->store);
-    loop_steps_take(&thread->step, &markers->loops, look, &markers->store);
-    const bool goes_on = look->after && thread->task == sample->task;
-    task_lives_take(&markers->tasks, look, markers->tables, goes_on ? TASK_RUNS : TASK_BEGINS);
-    end_look(thread, sample, look->ns, tick);
+    const struct look look = look_of(markers, sample, number, thread, tick);
+    if (tick == markers->tick)
+        lock_waits_take(&markers->lock, &thread->wait, &look, &markers->store, markers->least_wait_ns);
+    spans_take(&thread->spans, &look, markers->tables, &markers->store);
+    loop_steps_take(&thread->step, &markers->loops, &look, &markers->store);
+    const bool goes_on = look.after && thread->task == sample->task;
+    task_lives_take(&markers->tasks, &look, markers->tables, goes_on ? TASK_RUNS : TASK_BEGINS);
+    end_look(thread, sample, tick);
     thread->stack = sample->stack;
     thread->status = sample->status;
     thread->task = sample->task;
-    thread->calm = look->fact->loop == LOOP_NONE && !sample->task && !look->fact->gc && !thread->step.before;
+    thread->calm = look.fact->loop == LOOP_NONE && !sample->task && !look.fact->gc && !thread->step.before;
 }
 
-/* Takes the looks of a stretch behind the first one. Nothing changes for the lock. */
-static void take_stretch(struct markers *markers, struct marker_thread *thread, const struct sample *sample,
+/* Takes the looks of a stretch, up to the first one behind which they say nothing new. */
+static void take_stretch(struct markers *markers, struct marker_thread *thread, const struct sample *stretch,
                          uint32_t number)
 {
-    for (uint64_t i = 1; i <= sample->more && !thread->calm; i++) {
-        const uint64_t tick = markers->tick + i;
-        const struct look look = look_of(markers, sample, number, sample->looks[i].time_ns, tick);
-        take_look(markers, thread, &look, tick);
+    for (uint64_t i = 0; i <= stretch->more && (i == 0 || !thread->calm); i++) {
+        const struct sample sample = sample_of_stretch(stretch, i);
+        take_look(markers, thread, &sample, number, markers->tick + i);
     }
-    end_look(thread, sample, sample->time_ns, markers->tick + sample->more);
+    end_look(thread, stretch, markers->tick + stretch->more);
 }
 
 void markers_take_sample(struct markers *markers, const struct sample *sample, uint32_t number)
@@ -141,13 +142,11 @@ void markers_take_sample(struct markers *markers, const struct sample *sample, u
     take_gaps(markers, sample, number, thread->process);
     if (is_calm(markers, thread, sample)) {
         take_calm(markers, thread, number);
-        end_look(thread, sample, sample->time_ns, markers->tick + sample->more);
+        end_look(thread, sample, markers->tick + sample->more);
+    } else if (sample->looks) {
+        take_stretch(markers, thread, sample, number);
     } else {
-        const struct look look = look_of(markers, sample, number, sample_first_ns(sample), markers->tick);
-        lock_waits_take(&markers->lock, &thread->wait, &look, &markers->store, markers->least_wait_ns);
-        take_look(markers, thread, &look, markers->tick);
-        if (sample->more)
-            take_stretch(markers, thread, sample, number);
+        take_look(markers, thread, sample, number, markers->tick);
     }
 }
 

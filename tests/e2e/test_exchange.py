@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: MIT
+"""What pyreel-report writes for other people's tools: --pstats, which Python's own module reads, and --jsonl."""
+
+import collections
+import json
+import marshal
+import os
+import pty
+import shutil
+import tempfile
+
+import pytest
+
+import gecko_schema
+import stacks
+import tachyon
+from environment import CONVERTERS, PROJECT, pythons
+from recording import collapsed, info, read_terminal, run, succeed
+
+STREAMS = os.path.join(PROJECT, "tests", "streams")
+SCHEMA = os.path.join(PROJECT, "schemas", "report-jsonl.schema.json")
+
+
+@pytest.fixture(scope="module")
+def folder():
+    """Where the Python 3.15 of a root folder sees our files, too."""
+    folder = tempfile.mkdtemp(prefix="pyreel-exchange-", dir="/tmp")
+    yield folder
+    shutil.rmtree(folder)
+
+
+def report(*arguments):
+    return succeed(CONVERTERS["report"], *arguments)
+
+
+def pstats_of(path, folder, how="--pstats", *options):
+    out = os.path.join(folder, "out.pstats")
+    assert report(how, "--force", "-o", out, *options, path).messages == ""
+    with open(out, "rb") as file:
+        return marshal.load(file)
+
+
+def weighed(path, *options):
+    """{stack of (name, file) frames: number} of all threads, as pyreel-collapsed has them."""
+    found = collections.Counter()
+    for seen in stacks.of_collapsed(collapsed(path, "--full-paths", *options)).values():
+        for stack, number in seen.items():
+            found[tuple((frame[0], frame[1] if len(frame) > 1 else "~") for frame in stack)] += number
+    return found
+
+
+# ---- pstats ----
+
+@pytest.mark.pythons("oldest and newest")
+def test_functions_have_their_samples_and_times(recorded, folder):
+    rows = pstats_of(recorded.path, folder)
+    counts, times = weighed(recorded.path), weighed(recorded.path, "--weight", "wall")
+    assert {(name, file) for file, _, name in rows} == {frame for stack in counts for frame in stack}
+    sums = collections.defaultdict(lambda: [0, 0, 0, 0])
+    for (file, _, name), row in rows.items():  # functions of one name in one file are one in `counts`
+        for i in range(4):
+            sums[name, file][i] += row[i]
+    for name, file in sums:
+        leaf, samples, own, whole = sums[name, file]
+        frame = (name, file)
+        assert leaf == sum(n for stack, n in counts.items() if stack[-1] == frame), frame
+        assert own == pytest.approx(sum(n for stack, n in times.items() if stack[-1] == frame) / 1e6, abs=1e-3), frame
+        if sum((key[2], key[0]) == frame for key in rows) == 1:
+            assert samples == sum(n for stack, n in counts.items() if frame in stack), frame
+            assert whole == pytest.approx(sum(n for stack, n in times.items() if frame in stack) / 1e6, abs=1e-3), frame
+    assert sum(row[0] for row in rows.values()) == recorded.info["samples"]
+    assert sum(row[2] for row in rows.values()) == pytest.approx(
+        sum(thread["wall_s"] for thread in recorded.info["threads"]), abs=1e-4)
+
+
+@pytest.mark.pythons("oldest and newest")
+def test_functions_have_their_callers(recorded, folder):
+    rows = pstats_of(recorded.path, folder)
+    counts = weighed(recorded.path)
+    edges = collections.Counter()
+    for stack, number in counts.items():
+        edges.update({pair: number for pair in set(zip(stack, stack[1:]))})
+    found = {}
+    for (file, _, name), (_, _, _, _, callers) in rows.items():
+        for caller, (samples, leaf, own, whole) in callers.items():
+            assert caller in rows and leaf <= samples and own <= whole + 1e-9
+            found[(caller[2], caller[0]), (name, file)] = samples
+    for edge in edges:
+        if [sum((key[2], key[0]) == frame for key in rows) for frame in edge] == [1, 1]:
+            assert found[edge] == edges[edge], edge
+    assert found.keys() == edges.keys()
+    (descend,) = [row for key, row in rows.items() if key[2] == "descend"]
+    assert {key[2] for key in descend[4]} == {"descend", "rounds"}
+
+
+@pytest.mark.pythons("oldest and newest")
+def test_lines_are_those_of_definitions(recorded, folder):
+    rows = pstats_of(recorded.path, folder)
+    with open(recorded.program) as file:
+        source = [""] + file.read().splitlines()
+    own = {name: line for path, line, name in rows if path == recorded.program and not name.startswith("<")}
+    assert {"plain", "Mill.grind", "descend"} <= own.keys()
+    for name, line in own.items():
+        assert f"def {name.rpartition('.')[2]}(" in source[line]
+
+
+READS = """
+import pstats, sys
+stats = pstats.Stats(sys.argv[1]).strip_dirs().sort_stats("cumulative")
+stats.print_stats(20); stats.print_callers("descend"); stats.print_callees("rounds")
+print("TOTAL", stats.total_tt, stats.prim_calls, type(stats).__name__)
+stats.add(sys.argv[1]); stats.get_stats_profile()
+"""
+
+
+@pytest.mark.pythons("newest")
+def test_pstats_of_each_python_reads_it(recorded, folder):
+    rows = pstats_of(recorded.path, folder)
+    readers = [list(python.command) for python in pythons() if not python.root] + [tachyon.command()]
+    for reader in readers:
+        ended = run(*reader, "-c", READS, os.path.join(folder, "out.pstats"))
+        assert ended.code == 0 and ended.messages == "", ended
+        total, leaves = ended.text.partition("TOTAL ")[2].split()[:2]
+        assert float(total) == pytest.approx(sum(row[2] for row in rows.values()))
+        assert int(leaves) == recorded.info["samples"]
+        assert "(descend)" in ended.text and "was called by..." in ended.text
+
+
+def test_weights_and_filters(folder):
+    path = os.path.join(STREAMS, "threads-3.11", "recording.pyreel")
+    told = info(path)
+    cpu = pstats_of(path, folder, "--pstats", "--weight", "cpu")
+    assert sum(row[2] for row in cpu.values()) == pytest.approx(sum(thread["cpu_s"] for thread in told["threads"]), abs=1e-3)
+    focused = pstats_of(path, folder, "--pstats", "--focus", "^spin ", "--hide", "^spin ")
+    assert all(key[2] != "spin" for key in focused) and sum(row[0] for row in focused.values()) > 10
+    main = pstats_of(path, folder, "--pstats", "--threads", "MainThread")
+    (thread,) = [thread for thread in told["threads"] if thread["name"] == "MainThread"]
+    assert sum(row[0] for row in main.values()) == thread["samples"]
+
+
+@pytest.mark.pythons("oldest and newest")
+def test_it_is_tachyons(recorded, folder):
+    """Converted to Tachyon's format and replayed, the recording gives the same file."""
+    binary = os.path.join(folder, f"{recorded.python.name}.bin")
+    succeed(CONVERTERS["tachyon"], "-o", binary, recorded.path)
+    assert_same_pstats(recorded.path, binary, folder)
+    assert_same_pstats(binary, binary, folder)
+
+
+@pytest.mark.pythons("newest")
+def test_it_is_tachyons_of_its_own_recording(program, folder):
+    binary = os.path.join(folder, "own.bin")
+    tachyon.sampling("run", "--binary", "-o", binary, "-a", program("mix"), 0.8)
+    assert_same_pstats(binary, binary, folder)
+
+
+def assert_same_pstats(path, binary, folder):
+    out, _ = tachyon.replay(binary, "--pstats")
+    with open(out, "rb") as file:
+        theirs = marshal.load(file)
+    ours = pstats_of(path, folder, "--pstats=tachyon")
+    assert ours.pop(("__sampled__",)) is theirs.pop(("__sampled__",)) is True
+    assert {key: row[:2] + (row[4],) for key, row in ours.items()} == {key: row[:2] + (row[4],) for key, row in theirs.items()}
+    for key, row in ours.items():
+        assert row[2:4] == pytest.approx(theirs[key][2:4]), key
+
+
+def test_a_binary_file_is_refused_on_a_terminal():
+    path = os.path.join(STREAMS, "threads-3.11", "recording.pyreel")
+    reader, writer = pty.openpty()
+    ended = run("bash", "-c", f"{CONVERTERS['report']} --pstats {path} >/dev/fd/{writer}", pass_fds=(writer,))
+    os.close(writer)
+    assert ended.code == 1 and "the output is binary and standard output is a terminal" in ended.messages
+    assert read_terminal(reader) == b""
+
+
+@pytest.mark.parametrize("arguments", [["--pstats", "--tree"], ["--pstats", "--jsonl"], ["--pstats", "--by", "line"],
+                                       ["--jsonl", "--top", "3"], ["--jsonl", "--weight", "cpu"], ["--jsonl", "--by", "module"],
+                                       ["--pstats=cprofile"]], ids=str)
+def test_misuse(arguments):
+    ended = run(CONVERTERS["report"], *arguments, os.path.join(STREAMS, "threads-3.11", "recording.pyreel"))
+    assert (ended.code, ended.output) == (2, b"") and "Try 'pyreel-report --help'" in ended.messages
+
+
+# ---- JSON lines ----
+
+def lines_of(path, *options):
+    """[recording, stack, ..., end] after a look at the schema."""
+    lines = [json.loads(line) for line in report("--jsonl", *options, path).text.splitlines()]
+    if gecko_schema.jsonschema is not None:
+        with open(SCHEMA) as file:
+            validator = gecko_schema.jsonschema.Draft202012Validator(json.load(file))
+        for line in lines:
+            assert [error.message for error in validator.iter_errors(line)] == [], line
+    assert [lines[0]["type"], lines[-1]["type"]] == ["recording", "end"]
+    assert {line["type"] for line in lines[1:-1]} <= {"stack"}
+    return lines
+
+
+def text_of(frame):
+    return f"{frame['function']} ({frame['file']}{':%d' % frame['line'] if 'line' in frame else ''})" if "file" in frame else frame["function"]
+
+
+@pytest.mark.pythons("oldest and newest")
+def test_lines_are_the_stacks(recorded):
+    first, *found, end = lines_of(recorded.path)
+    counts, times = collections.Counter(), collections.Counter()
+    for line in found:
+        key = (f"{line['thread']} ({line['tid']})", *map(text_of, line["frames"]))
+        counts[key] += line["samples"]
+        times[key] += line["wall_ns"]
+    wanted = {tuple(line.rpartition(" ")[0].split(";")): int(line.rpartition(" ")[2])
+              for line in collapsed(recorded.path).splitlines()}
+    assert counts == wanted
+    assert (first["program"], first["python"]) == ("known.py", recorded.python.full_version)
+    assert (end["samples"], end["stacks"]) == (recorded.info["samples"], len(found))
+    for name in ("wall", "cpu"):
+        assert end[f"{name}_ns"] == sum(line[f"{name}_ns"] for line in found)
+        assert end[f"{name}_ns"] / 1e9 == pytest.approx(sum(thread[f"{name}_s"] for thread in recorded.info["threads"]), abs=1e-3)
+    busy = [int(line.rpartition(" ")[2]) for line in collapsed(recorded.path, "--no-idle").splitlines()]
+    waits = collections.Counter()
+    for line in found:
+        waits[line["waits"]] += line["samples"]
+    assert 0 < waits[None] <= sum(busy) <= waits[None] + waits["gil"]  # a thread that waits for the lock may still run
+    assert waits["idle"] > 0 and waits.keys() <= {"idle", "gil", None}
+
+
+def test_lines_of_each_kind_keep_the_schema():
+    for name in sorted(os.listdir(STREAMS)):
+        path = os.path.join(STREAMS, name, "recording.pyreel")
+        if os.path.exists(path) and run(CONVERTERS["report"], "--jsonl", path).code == 0:
+            assert lines_of(path)[-1]["samples"] == info(path)["samples"]
+            assert len(lines_of(path, "--by", "function")) <= len(lines_of(path, "--full-paths"))
+
+
+def test_lines_of_tasks(tmp_path):
+    path = tmp_path / "tasks.pyreel"
+    succeed(os.path.join(os.path.dirname(CONVERTERS["report"]), "..", "tests", "make-tasks"), path, "all")
+    assert {(line["task"], line["thread"]) for line in lines_of(path)[1:-1]} == {
+        ("fetch 1", "MainThread"), ("Task-2", "MainThread"), ("Task-3", None)}
