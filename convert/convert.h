@@ -16,8 +16,8 @@
 #include "convert/filters/mode_filter.h"
 #include "convert/filters/selection.h"
 #include "convert/frame_options.h"
-#include "formats/base/arguments.h"
 #include "convert/sides.h"
+#include "formats/base/arguments.h"
 #include "formats/base/output.h"
 #include "formats/model/outline.h"
 #include "formats/model/sink.h"
@@ -29,7 +29,7 @@ struct settings {
     const char *input; /* for messages: the recording that is being read; at the end, all of them */
     char **inputs;
     size_t inputs_count;
-    size_t before;      /* with TAKES_SIDES: how many of the inputs, the first ones, --before names; 0: no side is named */
+    size_t before; /* with TAKES_SIDES: how many of the inputs, the first ones, --before names; 0: no side is named */
     struct sides sides; /* with TAKES_SIDES: owns `inputs` */
     struct selection selection;
     const char *output; /* NULL: the converter's default */
@@ -61,7 +61,7 @@ enum option_set {
 /* How a converter treats several recordings. */
 enum several {
     SEVERAL_REFUSED,
-    SEVERAL_MERGED, /* one profile */
+    SEVERAL_MERGED,   /* one profile */
     SEVERAL_COMPARED, /* the same, for one that compares recordings */
     SEVERAL_LISTED, /* a list: each recording is read by itself, and `finish` adds the recording to conversion->list */
 };

@@ -106,6 +106,18 @@ static bool apply(struct settings *settings, int number, const char *value)
     return false;
 }
 
+/* Why the style does not go together with --before; NULL: it does. */
+static const char *comparison_problem(const struct flame_style *style)
+{
+    if (style->ids)
+        return "no thread of one run has the number of one of another run; leave out --ids or --before";
+    if (style->sources != FLAME_SOURCES_NONE)
+        return "--sources is about one version of a program, and --before compares two; leave out one of them";
+    if (style->weight && strcmp(style->weight, "wall") != 0 && strcmp(style->weight, "cpu") != 0)
+        return "--before compares times; use --weight wall or --weight cpu";
+    return NULL;
+}
+
 static const char *problem(const struct settings *settings)
 {
     const struct wanted *wanted = settings->wanted;
@@ -115,19 +127,28 @@ static const char *problem(const struct settings *settings)
         return "--open needs a file, and the output is standard output; name a file with -o";
     if (wanted->style.ids && wanted->style.no_threads)
         return "--ids tells threads apart, and --no-threads merges them; choose one of them";
-    return NULL;
+    return settings->before ? comparison_problem(&wanted->style) : NULL;
 }
 
 struct to_flame {
     struct conversion *conversion;
-    struct aggregate aggregate;
+    struct aggregate aggregate; /* when nothing is compared */
+    struct compare compare;     /* with --before */
 };
+
+static bool compares(const struct settings *settings)
+{
+    return settings->before > 0;
+}
 
 static void *start(struct conversion *conversion)
 {
     struct to_flame *to = alloc_zeroed(1, sizeof(*to));
     to->conversion = conversion;
     to->aggregate.group_of = waiting_group;
+    to->compare.aggregate.group_of = waiting_group;
+    to->compare.tables = &conversion->tables;
+    to->compare.before = conversion->settings.before;
     return to;
 }
 
@@ -135,22 +156,35 @@ static bool take(void *self, struct event *event, struct fault *why)
 {
     (void)why;
     struct to_flame *to = self;
-    if (event->kind == EVENT_SAMPLE)
+    if (compares(&to->conversion->settings))
+        compare_take(&to->compare, event);
+    else if (event->kind == EVENT_SAMPLE)
         aggregate_sample(&to->aggregate, &event->sample);
     else if (event->kind == EVENT_LATE_CPU)
         aggregate_late_cpu(&to->aggregate, &event->sample);
     return true;
 }
 
-/* Whether the recording has the values of the weight that is shown first. */
-static bool check_weight(const struct to_flame *to, struct fault *why)
+static void take_recording(void *self, struct tables *recording, struct text name)
 {
-    const struct wanted *wanted = to->conversion->settings.wanted;
+    struct to_flame *to = self;
+    if (compares(&to->conversion->settings))
+        compare_take_recording(&to->compare, recording, name);
+}
+
+/* Whether the recordings have the values of the weight that is shown first. A comparison has one weight, the CPU time
+ * if all recordings know it. */
+static bool choose_weight(const struct to_flame *to, struct flame_style *style, struct fault *why)
+{
+    const bool compared = compares(&to->conversion->settings);
     enum aggregate_sum sum;
-    if (!wanted->style.weight || !flame_weight_named(wanted->style.weight, &sum) ||
-        aggregate_knows(&to->aggregate, sum) || to->aggregate.samples == 0)
+    if (!style->weight && compared)
+        style->weight = compare_knows(&to->compare, SUM_CPU_NS) ? "cpu" : "wall";
+    if (!style->weight || !flame_weight_named(style->weight, &sum))
         return true;
-    return fault(why, "--weight %s cannot be applied to %s: %s", wanted->style.weight, to->conversion->settings.input,
+    if (compared ? compare_knows(&to->compare, sum) : aggregate_knows(&to->aggregate, sum) || !to->aggregate.samples)
+        return true;
+    return fault(why, "--weight %s cannot be applied to %s: %s", style->weight, to->conversion->settings.input,
                  aggregate_reason(sum));
 }
 
@@ -174,14 +208,17 @@ static bool finish(void *self, struct fault *why)
                                        .recordings = conversion->inputs->count,
                                        .filters = conversion->settings.filters,
                                        .whole = conversion->whole && !conversion->tables.cut };
+    const bool compared = compares(&conversion->settings);
+    const struct flame_samples samples = { .aggregate = compared ? &to->compare.aggregate : &to->aggregate,
+                                           .compare = compared ? &to->compare : NULL };
     struct flame_made made;
-    if (!check_weight(to, why))
+    if ((compared && !compare_end(&to->compare, why)) || !choose_weight(to, &style, why))
         return false;
     style.path_maps = &wanted->path_maps;
     style.filter = &conversion->settings.frames.filter;
     style.opcodes = conversion->settings.opcodes;
     aggregate_sort(&to->aggregate);
-    if (!flame_write(&conversion->output, &conversion->tables, &to->aggregate, &style, &facts, &made, why))
+    if (!flame_write(&conversion->output, &conversion->tables, &samples, &style, &facts, &made, why))
         return false;
     if (made.empty)
         return convert_nothing_left(conversion, why);
@@ -226,6 +263,7 @@ static void drop(void *self)
 {
     struct to_flame *to = self;
     aggregate_free(&to->aggregate);
+    compare_free(&to->compare);
     free(to);
 }
 
@@ -242,16 +280,18 @@ static const struct converter to_flame = {
     .suffix = ".html",
     .recognises = recognises,
     .packing = PACKING_NEVER,
-    .takes = TAKES_MODE | TAKES_SELECTION | TAKES_OPCODES | TAKES_NO_IDLE | TAKES_FRAMES | TAKES_FOCUS,
+    .takes = TAKES_SIDES | TAKES_MODE | TAKES_SELECTION | TAKES_OPCODES | TAKES_NO_IDLE | TAKES_FRAMES | TAKES_FOCUS,
     .several = SEVERAL_MERGED,
     .options = options,
     .wanted_size = sizeof(struct wanted),
     .apply = apply,
     .problem = problem,
+    .compares = compares,
     .runs = true,
     .places_cpu = true,
     .start = start,
     .take = take,
+    .take_recording = take_recording,
     .finish = finish,
     .after = after,
     .drop = drop,

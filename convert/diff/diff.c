@@ -3,11 +3,13 @@
  * are not distinguishable from noise. */
 #include "convert/convert.h"
 #include "convert/diff/diff_output.h"
+#include "convert/diff/diff_words.h"
 #include "formats/base/alloc.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum own_option {
     OPTION_WEIGHT = OPTION_OWN,
@@ -43,11 +45,11 @@ static const struct argument options[] = {
 /* The values of this program's own options. */
 struct wanted {
     struct diff_style style;
-    bool weighted;         /* --weight was given */
-    bool fails;            /* --fail-over was given ... */
-    double fail_over;      /* ... with this growth */
+    bool weighted;    /* --weight was given */
+    bool fails;       /* --fail-over was given ... */
+    double fail_over; /* ... with this growth */
     enum diff_format format;
-    size_t formats;        /* how many formats were asked for */
+    size_t formats; /* how many formats were asked for */
 };
 
 /* ---- options ---- */
@@ -90,8 +92,10 @@ static bool read_weight(struct wanted *wanted, const char *value)
 
 static bool read_by(struct wanted *wanted, const char *value)
 {
-    static const char *const words[] = { [DIFF_BY_FUNCTION] = "function", [DIFF_BY_LINE] = "line",
-                                         [DIFF_BY_FILE] = "file", [DIFF_BY_MODULE] = "module",
+    static const char *const words[] = { [DIFF_BY_FUNCTION] = "function",
+                                         [DIFF_BY_LINE] = "line",
+                                         [DIFF_BY_FILE] = "file",
+                                         [DIFF_BY_MODULE] = "module",
                                          [DIFF_BY_THREAD] = "thread" };
     int chosen = 0;
     const bool good = choose(words, countof(words), value, &chosen);
@@ -205,24 +209,46 @@ static struct diff_style style_of(const struct settings *settings)
     return style;
 }
 
-static void write_output(struct output *to, const struct difference *difference, enum diff_format format)
+static bool write_output(const struct conversion *conversion, struct output *to, const struct difference *difference,
+                         struct fault *why)
 {
-    static void (*const writers[])(struct output *, const struct difference *) = { [DIFF_TEXT] = diff_text };
-    writers[format](to, difference);
+    const struct wanted *wanted = conversion->settings.wanted;
+    const bool standard = !conversion->settings.output || output_is_standard(conversion->settings.output);
+    const struct screen screen = screen_of(standard ? STDOUT_FILENO : -1);
+    switch (wanted->format) {
+    case DIFF_TEXT:
+        diff_text(to, difference, &screen, standard && isatty(STDOUT_FILENO));
+        return true;
+    case DIFF_JSON:
+        return diff_json(to, difference, why);
+    case DIFF_MARKDOWN:
+        diff_markdown(to, difference);
+        return true;
+    }
+    return true;
+}
+
+/* Says why the exit code is 1, for those who do not read the output. */
+static void report_failure(const struct difference *difference)
+{
+    struct bytes text = { 0 };
+    diff_put_failure(&text, difference);
+    fprintf(stderr, "pyreel-diff: %.*s\n", (int)text.size, (const char *)text.at);
+    bytes_free(&text);
 }
 
 static bool finish(void *self, struct fault *why)
 {
     struct to_diff *to = self;
     struct conversion *conversion = to->conversion;
-    const struct wanted *wanted = conversion->settings.wanted;
     const struct diff_style style = style_of(&conversion->settings);
     struct difference difference = { 0 };
     if (!compare_end(&to->compare, why))
         return false;
-    const bool good = difference_make(&difference, &to->compare, &style, why);
-    if (good)
-        write_output(&conversion->output, &difference, wanted->format);
+    const bool good = difference_make(&difference, &to->compare, &style, why) &&
+                      write_output(conversion, &conversion->output, &difference, why);
+    if (good && difference.failed)
+        report_failure(&difference);
     conversion->refused = difference.failed;
     difference_free(&difference);
     return good || (!why->text[0] && convert_nothing_left(conversion, why));

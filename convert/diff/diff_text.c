@@ -1,24 +1,180 @@
 /* SPDX-License-Identifier: MIT */
 #include "convert/diff/diff_output.h"
+#include "convert/diff/diff_words.h"
+#include "formats/terminal/width.h"
 
-#include <math.h>
+#include <string.h>
 
-static void put_judged(struct output *to, const char *what, const struct difference *d, const struct diff_row *row, const struct judged *j)
+#define NAME_COLUMNS_LEAST 16
+#define ROW_COLUMNS        58 /* in front of the name */
+
+struct writing {
+    struct output *to;
+    const struct difference *difference;
+    const struct screen *screen;
+    bool fits; /* names are shortened to the screen */
+};
+
+enum colour { COLOUR_NONE, COLOUR_BOLD, COLOUR_DIM, COLOUR_RED, COLOUR_GREEN };
+
+static void put_colour(const struct writing *writing, enum colour colour)
 {
-    static const char *const words[] = {"~", "grew", "shrank"};
-    if (!j->tested) return;
-    output_format(to, "%-6s %-5s %8.3f %8.3f %5.1f %5.1f %+7.1f%% %+6.1f..%+6.1f%%  %.*s (%.*s:%u)\n", words[j->verdict], what,
-      j->before/1e9, j->after/1e9, 100*difference_share(d, 0, j->before), 100*difference_share(d, 1, j->after), 100*j->growth, 100*j->low, 100*j->high,
-      (int)row->name.size, row->name.bytes, (int)row->file.size, row->file.bytes, row->line);
+    static const char *const codes[] = { "\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[32m" };
+    if (writing->screen->colours)
+        output_string(writing->to, codes[colour]);
 }
-void diff_text(struct output *to, const struct difference *difference)
+
+/* Writes a paragraph that is broken at blanks. */
+static void put_wrapped(const struct writing *writing, const struct bytes *text)
 {
-    const struct judgement *g = &difference->items.judgement;
-    output_format(to, "scale %.4f by_time %d tests %zu whole %.3f %.3f %+.1f%% %+.1f..%+.1f v%d\n", g->scale, g->by_time, g->tests, g->whole_before/1e9, g->whole_after/1e9,
-       100*g->whole.growth, 100*g->whole.low, 100*g->whole.high, g->whole.verdict);
-    for (size_t i = 0; i < difference->items.count; i++) {
-        const struct diff_row *row = &difference->items.rows[i];
-        put_judged(to, "self", difference, row, &row->judged.self);
-        put_judged(to, "total", difference, row, &row->judged.total);
+    const char *at = (const char *)text->at, *end = at + text->size;
+    size_t column = 0;
+    while (at < end) {
+        const char *blank = memchr(at, ' ', (size_t)(end - at));
+        const struct text word = { at, (size_t)((blank ? blank : end) - at) };
+        const size_t width = width_of(word);
+        if (column && column + 1 + width > writing->screen->columns) {
+            output_string(writing->to, "\n");
+            column = 0;
+        }
+        output_string(writing->to, column ? " " : "");
+        output_text(writing->to, word);
+        column += width + (column > 0);
+        at = word.bytes + word.size + (blank != NULL);
+    }
+    if (text->size)
+        output_string(writing->to, "\n");
+}
+
+/* Writes one of the sentences of diff_words.h. */
+static void put_sentence(const struct writing *writing, void (*put)(struct bytes *, const struct difference *))
+{
+    struct bytes text = { 0 };
+    put(&text, writing->difference);
+    put_wrapped(writing, &text);
+    bytes_free(&text);
+}
+
+/* ---- head ---- */
+
+static void put_side(const struct writing *writing, const char *label, enum compare_side side)
+{
+    struct bytes line = { 0 };
+    diff_put(&line, "%-7s ", label);
+    diff_put_side(&line, writing->difference, side);
+    put_wrapped(writing, &line);
+    bytes_free(&line);
+}
+
+static void put_whole(const struct writing *writing)
+{
+    const struct difference *difference = writing->difference;
+    const struct judged *whole = &difference->items.judgement.whole;
+    char before[DIFF_NUMBER], after[DIFF_NUMBER], growth[DIFF_NUMBER], interval[DIFF_NUMBER];
+    if (!whole->tested)
+        return;
+    output_format(writing->to, "whole   %s -> %s %s, %s (%s)%s\n",
+                  diff_amount_text(before, difference, COMPARE_BEFORE, whole->before),
+                  diff_amount_text(after, difference, COMPARE_AFTER, whole->after), diff_amount_unit(difference),
+                  diff_growth_text(growth, whole), diff_interval_text(interval, whole),
+                  whole->verdict == VERDICT_SAME ? ": not distinguishable from noise" : "");
+}
+
+/* ---- tables ---- */
+
+static enum colour colour_of(enum verdict verdict)
+{
+    static const enum colour colours[VERDICTS] = { COLOUR_DIM, COLOUR_RED, COLOUR_GREEN };
+    return colours[verdict];
+}
+
+static void put_row_name(const struct writing *writing, const struct diff_row *row)
+{
+    struct bytes name = { 0 };
+    const size_t columns = writing->screen->columns > ROW_COLUMNS + NAME_COLUMNS_LEAST
+                               ? writing->screen->columns - ROW_COLUMNS
+                               : NAME_COLUMNS_LEAST;
+    diff_put_name(&name, writing->difference, row, writing->fits ? columns : 0, writing->screen->ascii);
+    output_bytes(writing->to, name.at, name.size);
+    bytes_free(&name);
+}
+
+static void put_row(const struct writing *writing, const struct diff_row *row, bool total)
+{
+    const struct difference *difference = writing->difference;
+    const struct judged *judged = diff_judged(row, total);
+    char before[DIFF_NUMBER], after[DIFF_NUMBER], growth[DIFF_NUMBER], interval[DIFF_NUMBER];
+    put_colour(writing, colour_of(judged->verdict));
+    output_format(writing->to, "%-6s %8s %8s %5.1f %5.1f %7s %11s  ", diff_verdict_text(judged->verdict),
+                  diff_amount_text(before, difference, COMPARE_BEFORE, judged->before),
+                  diff_amount_text(after, difference, COMPARE_AFTER, judged->after),
+                  difference_share(difference, COMPARE_BEFORE, judged->before) * 100,
+                  difference_share(difference, COMPARE_AFTER, judged->after) * 100, diff_growth_text(growth, judged),
+                  diff_interval_text(interval, judged));
+    put_row_name(writing, row);
+    put_colour(writing, COLOUR_NONE);
+    output_string(writing->to, "\n");
+}
+
+static void put_titles(const struct writing *writing, const char *title, const char *rows_are)
+{
+    const char *const unit = diff_amount_unit(writing->difference);
+    put_colour(writing, COLOUR_BOLD);
+    output_format(writing->to, "\n%-6s %8s %8s %5s %5s %7s %11s  %s\n", title, "before", "after", "was", "is", "change",
+                  "between", rows_are);
+    put_colour(writing, COLOUR_NONE);
+    output_format(writing->to, "%-6s %8s %8s %5s %5s\n", "", unit, unit, "%", "%");
+}
+
+static void put_table(const struct writing *writing, const struct diff_table *table, bool total, const char *rows_are)
+{
+    const size_t top = writing->difference->style.top;
+    size_t shown = 0, left_out = 0;
+    for (size_t i = 0; i < table->count; i++) {
+        const struct diff_row *row = &table->rows[i];
+        if (!diff_shows(row, total))
+            continue;
+        if (top && shown == top) {
+            left_out++;
+            continue;
+        }
+        if (shown++ == 0)
+            put_titles(writing, total ? "total" : "self", rows_are);
+        put_row(writing, row, total);
+    }
+    if (left_out)
+        output_format(writing->to, "... and %zu more (--top 0 shows all)\n", left_out);
+}
+
+static void put_counts(const struct writing *writing, const struct diff_table *table)
+{
+    struct bytes text = { 0 };
+    diff_put_counts(&text, writing->difference, table);
+    put_wrapped(writing, &text);
+    bytes_free(&text);
+}
+
+static void put_tables(const struct writing *writing, const struct diff_table *table, const char *rows_are)
+{
+    output_string(writing->to, "\n");
+    put_counts(writing, table);
+    put_table(writing, table, false, rows_are);
+    put_table(writing, table, true, rows_are);
+}
+
+void diff_text(struct output *to, const struct difference *difference, const struct screen *screen, bool fits)
+{
+    const struct writing writing = { to, difference, screen, fits };
+    put_side(&writing, "before", COMPARE_BEFORE);
+    put_side(&writing, "after", COMPARE_AFTER);
+    put_whole(&writing);
+    put_sentence(&writing, diff_put_how);
+    put_sentence(&writing, diff_put_weakness);
+    put_tables(&writing, &difference->items, difference_by_name(difference->style.by));
+    if (difference->style.paths)
+        put_tables(&writing, &difference->paths, "call path");
+    if (difference->style.fails) {
+        output_string(to, "\n");
+        put_sentence(&writing, diff_put_failure);
     }
 }

@@ -225,12 +225,10 @@ static bool have_common(const struct difference *difference)
 static bool check(const struct difference *difference, struct fault *why)
 {
     const struct judgement *judgement = &difference->items.judgement;
-    const char *const weight = difference_weight_name(difference->style.weight);
     if (judgement->whole_before <= 0 || judgement->whole_after <= 0)
         return fault(why, "the side %s has no %s to compare; choose another --weight",
                      judgement->whole_before <= 0 ? "before" : "after",
                      difference->style.weight == SUM_SAMPLES ? "samples" : "time");
-    (void)weight;
     return have_common(difference) ||
            fault(why, "before and after have no %s in common; are they recordings of one program?",
                  difference_by_name(difference->style.by));
@@ -247,7 +245,8 @@ bool difference_make(struct difference *difference, const struct compare *compar
     compare_items_free(&items);
     if (!check(difference, why))
         return false;
-    difference->failed |= style->fails && grew_over(&difference->items.judgement.whole, style->fail_over);
+    difference->whole_fails = style->fails && grew_over(&difference->items.judgement.whole, style->fail_over);
+    difference->failed |= difference->whole_fails;
     if (style->paths) {
         items = compare_items_of_nodes(&difference->tree);
         make_table(difference, &difference->paths, &items, true);

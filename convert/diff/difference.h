@@ -26,7 +26,7 @@ struct diff_style {
     bool by_time, by_work; /* how to compare; neither: by time if all runs are whole */
     double confidence, least_share;
     bool least_given, top_given; /* for the program: least_share, top were asked for */
-    size_t top; /* rows of a table; 0: all */
+    size_t top;                  /* rows of a table; 0: all */
     bool full_paths;
     bool fails;       /* judge whether anything grew by more than ... */
     double fail_over; /* ... this */
@@ -47,8 +47,8 @@ struct diff_row {
 struct diff_table {
     struct diff_row *rows;
     size_t count;
-    size_t small;                  /* items that are too small to be judged */
-    size_t verdicts[VERDICTS];     /* of rows: a row changed when its self or its total changed */
+    size_t small;              /* items that are too small to be judged */
+    size_t verdicts[VERDICTS]; /* of rows: a row changed when its self or its total changed */
     struct judgement judgement;
 };
 
@@ -59,13 +59,15 @@ struct difference {
     struct entries entries;
     struct groups groups;
     struct call_tree tree;
-    struct intern texts; /* texts that the difference owns */
+    struct intern texts;            /* texts that the difference owns */
     struct diff_table items, paths; /* `paths` is empty unless style.paths */
-    bool failed;                    /* something grew by more than style.fail_over */
+    bool failed;                    /* something grew by more than style.fail_over, ... */
+    bool whole_fails;               /* ... and so did the whole */
 };
 
-/* Makes the results. The comparison has ended, and must outlive the results. False with the reason when the sides cannot
- * be compared; false without a reason when the filters leave nothing. difference_free() frees the results in any case. */
+/* Makes the results. The comparison has ended, and must outlive the results. False with the reason when the sides
+ * cannot be compared; false without a reason when the filters leave nothing. difference_free() frees the results in any
+ * case. */
 bool difference_make(struct difference *difference, const struct compare *compare, const struct diff_style *style,
                      struct fault *why);
 

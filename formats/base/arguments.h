@@ -27,7 +27,7 @@ struct argument {
 struct arguments {
     const struct argument *tables[ARGUMENT_TABLES];
     unsigned sets;
-    bool command; /* the first argument that is no option begins the command line of another program */
+    bool command;  /* the first argument that is no option begins the command line of another program */
     bool in_order; /* arguments that are no options come in their order among the options, as the row
                     * arguments_operand, with the argument in optarg. Those behind -- come at the end as ever */
 };

@@ -47,6 +47,7 @@ static void add(struct compare *compare, const struct sample *sample, uint64_t s
     struct compare_run *run = run_row(compare, compare_run_of(compare, sample->thread));
     run->samples += samples;
     run->cpu_known += attribute_known(sample->status, ATTRIBUTE_CPU_TIME) ? samples : 0;
+    run->ready_ns += attribute_is(sample->status, ATTRIBUTE_CPU) ? (double)sums[SUM_WALL_NS] : 0;
     for (size_t i = 0; i < SLICE_SUMS; i++) {
         run->totals[i] += (double)sums[i];
         run->squares[i] += (double)sums[i] * (double)sums[i];

@@ -38,6 +38,7 @@ struct compare_run {
     uint32_t python_version;     /* PY_VERSION_HEX */
     uint64_t samples, cpu_known; /* all samples; those that know their CPU time */
     double totals[SLICE_SUMS], squares[SLICE_SUMS]; /* sums of the weights of all samples, and of their squares */
+    double ready_ns; /* wall-clock time of samples whose thread ran or was ready to run */
     struct slices slices;
 };
 
@@ -116,11 +117,15 @@ struct judged_item {
 struct judgement {
     struct judged_item *items; /* by item; row 0 is unused */
     size_t count;
-    struct judged whole; /* the time of all samples of a run, for whole runs; else not tested */
+    struct judged whole;              /* the time of all samples of a run, for whole runs; else not tested */
     double whole_before, whole_after; /* the time of all samples of a mean run */
-    double scale;        /* how much more all functions together have after than before */
-    bool by_time;        /* times per run were compared */
-    size_t tests;        /* how many judgements share the confidence */
+    double scale;                     /* how much more all functions together have after than before */
+    bool by_time;                     /* times per run were compared */
+    double busy;  /* the most that the machine did something else in a run, while the program could run: a share */
+    size_t tests; /* how many judgements share the confidence */
+    double errors;       /* how many standard errors the bounds of an interval are away */
+    double spread;       /* what a self or a total of both sides differs by, beyond the error of measuring each: a standard
+                          * deviation, as a share */
 };
 
 /* Judges the items. The rows of compare->aggregate must be those of which the tree was made. */

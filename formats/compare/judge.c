@@ -10,11 +10,14 @@
 
 /* What two runs of one program differ by, beyond the error of measuring each: standard deviations, as shares. Measured
  * with tests/bench/diff-alarms. */
-#define ITEM_SPREAD  0.02 /* of an item's share of its run: layout in memory, hashes, what else the machine did */
-#define WHOLE_SPREAD 0.04 /* of a run's whole time: the speed of the machine */
+#define ITEM_SPREAD       0.015 /* of an item's share of its run: layout in memory, hashes */
+#define ITEM_SPREAD_BUSY  0.08  /* the same, added in proportion to how busy the machine was with something else */
+#define WHOLE_SPREAD      0.10  /* of a run's whole time: processors are not always equally fast */
+#define WHOLE_SPREAD_BUSY 0.15
 
 /* What is assumed counts as much as what so many degrees of freedom say. */
-#define ASSUMED_FREEDOM 20.0
+#define ASSUMED_FREEDOM       20.0 /* of items */
+#define WHOLE_ASSUMED_FREEDOM 8.0
 
 /* An estimate for one side: its mean, and the variance of the mean. */
 struct estimate {
@@ -71,42 +74,52 @@ static double share_of(const struct judging *judging, enum compare_side side, si
     return judging->all[side] > 0 ? sum / judging->all[side] : 0;
 }
 
+/* The shares of a slot on both sides. */
+struct shares {
+    double of[COMPARE_SIDES];
+    double mean;
+};
+
 /* The variance of a share in one run, as the slices say and as a random draw of the samples would have. Short functions
- * are drawn at random, and of a slot with few samples the slices know little. */
-static double error_in_run(const struct measured *run, size_t slot, double share)
+ * are drawn at random, and of a slot with few samples the slices know little. A random draw is judged by the mean share
+ * of both sides: a side that has few samples by chance would look too certain. */
+static double error_in_run(const struct measured *run, size_t slot, const struct shares *shares)
 {
-    const double few = 8; /* degrees of freedom that the random draw counts for */
+    const double drawn_freedom = 6, few_samples = 20;
     const double quantum = run->quantum / run->whole;
-    const double drawn = quantum * (share * (1 - share) + quantum);
+    const double drawn = quantum * (shares->mean * (1 - shares->mean) + quantum);
     const double slices = run->errors[slot] / (run->whole * run->whole);
-    return (few * drawn + MEASURE_FREEDOM * slices) / (few + MEASURE_FREEDOM);
+    const double samples = run->quantum > 0 ? run->sums[slot] / run->quantum : 0;
+    const double slices_freedom = slices >= 0 ? MEASURE_FREEDOM * samples / (samples + few_samples) : 0;
+    return (drawn_freedom * drawn + slices_freedom * slices) / (drawn_freedom + slices_freedom);
 }
 
 /* The variance that is assumed for the share of a slot in one run. */
-static double assumed(const struct measured *run, size_t slot, double share)
+static double assumed(const struct judging *judging, size_t number, size_t slot, const struct shares *shares)
 {
-    return error_in_run(run, slot, share) + ITEM_SPREAD * ITEM_SPREAD * share * share;
+    const struct measured *run = &judging->runs[number];
+    const double spread = (ITEM_SPREAD + ITEM_SPREAD_BUSY * run->busy) * shares->of[side_of(judging, number)];
+    return error_in_run(run, slot, shares) + spread * spread;
 }
 
 /* How much larger the squares between the runs of a slot are than assumed, times their degrees of freedom. */
-static double excess_of(const struct judging *judging, size_t slot, const double *shares)
+static double excess_of(const struct judging *judging, size_t slot, const struct shares *shares)
 {
     double excess = 0;
     for (size_t i = 0; i < judging->compare->read; i++) {
         const struct measured *run = &judging->runs[i];
-        const double share = shares[side_of(judging, i)];
         if (run->whole <= 0 || judging->count[side_of(judging, i)] < 2)
             continue;
-        const double differs = run->sums[slot] / run->whole - share;
-        excess += differs * differs / assumed(run, slot, share);
+        const double differs = run->sums[slot] / run->whole - shares->of[side_of(judging, i)];
+        excess += differs * differs / assumed(judging, i, slot, shares);
     }
     return excess;
 }
 
-static void find_shares(const struct judging *judging, size_t slot, double *shares)
+static struct shares find_shares(const struct judging *judging, size_t slot)
 {
-    for (enum compare_side side = 0; side < COMPARE_SIDES; side++)
-        shares[side] = share_of(judging, side, slot);
+    const double before = share_of(judging, COMPARE_BEFORE, slot), after = share_of(judging, COMPARE_AFTER, slot);
+    return (struct shares){ { before, after }, (before + after) / 2 };
 }
 
 /* What all items together say about the spread. Items of one run depend on each other, so the sum of all counts as
@@ -115,11 +128,10 @@ static void find_excess(struct judging *judging)
 {
     double excess = 0, items = 0;
     for (size_t slot = SLOTS; slot < judging->slots && judging->freedom > 0; slot += SLOTS) {
-        double shares[COMPARE_SIDES];
-        find_shares(judging, slot, shares);
         if (!judging->tested[slot])
             continue;
-        excess += excess_of(judging, slot, shares);
+        const struct shares shares = find_shares(judging, slot);
+        excess += excess_of(judging, slot, &shares);
         items++;
     }
     const double weight = items > 5 ? 5 : items, freedom = weight * judging->freedom;
@@ -128,38 +140,53 @@ static void find_excess(struct judging *judging)
 
 static void estimate_slot(struct judging *judging, size_t slot)
 {
-    double shares[COMPARE_SIDES];
-    find_shares(judging, slot, shares);
-    const double excess = (ASSUMED_FREEDOM * judging->excess + excess_of(judging, slot, shares)) /
+    const struct shares shares = find_shares(judging, slot);
+    const double excess = (ASSUMED_FREEDOM * judging->excess + excess_of(judging, slot, &shares)) /
                           (ASSUMED_FREEDOM + judging->freedom);
     for (enum compare_side side = 0; side < COMPARE_SIDES; side++) {
         double squares = 0;
         for (size_t i = 0; i < judging->compare->read; i++) {
             const struct measured *run = &judging->runs[i];
             if (side_of(judging, i) == side && run->whole > 0)
-                squares += run->whole * run->whole * excess * assumed(run, slot, shares[side]);
+                squares += run->whole * run->whole * excess * assumed(judging, i, slot, &shares);
         }
         const double to_mean = judging->whole[side] / judging->all[side];
-        judging->sides[side][slot] = (struct estimate){ shares[side] * judging->whole[side],
+        judging->sides[side][slot] = (struct estimate){ shares.of[side] * judging->whole[side],
                                                         squares * to_mean * to_mean };
     }
 }
 
 /* ---- which slots are tested ---- */
 
-/* A slot counts once: the total of a function that calls nothing is its self. */
+static bool is_same(double a, double b)
+{
+    return fabs(a - b) < 1e-9;
+}
+
+/* Whether the total of an item is its self: then both are one question. */
+static bool is_leaf(const struct judging *judging, size_t slot)
+{
+    const struct shares self = find_shares(judging, slot - slot % SLOTS);
+    const struct shares total = find_shares(judging, slot - slot % SLOTS + SLOT_TOTAL);
+    return is_same(self.of[COMPARE_BEFORE], total.of[COMPARE_BEFORE]) &&
+           is_same(self.of[COMPARE_AFTER], total.of[COMPARE_AFTER]);
+}
+
+/* Whether a slot has all samples of both sides, as the total of main() may have. */
+static bool is_whole(const struct judging *judging, size_t slot)
+{
+    const struct shares shares = find_shares(judging, slot);
+    return is_same(shares.of[COMPARE_BEFORE], 1) && is_same(shares.of[COMPARE_AFTER], 1);
+}
+
 static void choose_tested(struct judging *judging)
 {
     size_t tests = judging->judgement->by_time;
     for (size_t slot = SLOTS; slot < judging->slots; slot++) {
-        double shares[COMPARE_SIDES];
-        find_shares(judging, slot, shares);
-        judging->tested[slot] = fmax(shares[COMPARE_BEFORE], shares[COMPARE_AFTER]) >= judging->style->least_share &&
-                                fmax(shares[COMPARE_BEFORE], shares[COMPARE_AFTER]) > 0;
-        double selves[COMPARE_SIDES];
-        find_shares(judging, slot - slot % SLOTS, selves);
-        const bool again = slot % SLOTS == SLOT_TOTAL &&
-                           fabs(selves[0] - shares[0]) + fabs(selves[1] - shares[1]) < 1e-9;
+        const struct shares shares = find_shares(judging, slot);
+        const double largest = fmax(shares.of[COMPARE_BEFORE], shares.of[COMPARE_AFTER]);
+        judging->tested[slot] = largest > 0 && largest >= judging->style->least_share;
+        const bool again = is_whole(judging, slot) || (slot % SLOTS == SLOT_TOTAL && is_leaf(judging, slot));
         tests += judging->tested[slot] && !again;
     }
     judging->judgement->tests = tests ? tests : 1;
@@ -247,18 +274,28 @@ static bool find_median(const struct scale *scale, size_t slot, struct scaled *s
     return latest && scaled->scale > 0 && !isinf(scaled->scale);
 }
 
-/* The variance of the ratio of the wholes of two sides that is assumed: machines are not equally fast all the time. */
-static double whole_spread(const struct judging *judging)
+/* The variance that is assumed for the whole time of a run, as a share of its square: machines are not equally fast all
+ * the time. */
+static double assumed_whole(const struct measured *run)
 {
-    return WHOLE_SPREAD * WHOLE_SPREAD *
-           (1 / (double)judging->count[COMPARE_BEFORE] + 1 / (double)judging->count[COMPARE_AFTER]);
+    const double spread = WHOLE_SPREAD + WHOLE_SPREAD_BUSY * run->busy;
+    return spread * spread;
+}
+
+/* The same for the mean of a side's runs. */
+static double whole_error(const struct judging *judging, enum compare_side side)
+{
+    double error = 0;
+    for (size_t i = 0; i < judging->compare->read; i++)
+        error += side_of(judging, i) == side && judging->runs[i].whole > 0 ? assumed_whole(&judging->runs[i]) : 0;
+    return error / (double)(judging->count[side] * judging->count[side]);
 }
 
 /* The scale for a slot: how much more all others have. By time, what is known beforehand counts, too: a machine is
  * about as fast as before. By work, nothing is known: a recording may be as long as its user wanted. */
 static struct scaled scale_without(const struct judging *judging, const struct scale *scale, size_t slot)
 {
-    const double spread = whole_spread(judging);
+    const double spread = whole_error(judging, COMPARE_BEFORE) + whole_error(judging, COMPARE_AFTER);
     struct scaled scaled;
     const bool known = find_median(scale, slot, &scaled);
     if (!judging->judgement->by_time)
@@ -333,7 +370,9 @@ static void judge_slots(const struct judging *judging, double errors)
         const struct estimate after = judging->sides[COMPARE_AFTER][slot];
         struct judged *judged = judged_of(judging->judgement, slot);
         *judged = (struct judged){ .before = before.mean, .after = after.mean, .low = -1, .high = INFINITY };
-        if (judging->tested[slot])
+        if (is_whole(judging, slot))
+            *judged = judging->judgement->whole;
+        else if (judging->tested[slot])
             *judged = judge(judging, before, after, scale_without(judging, &scale, slot - slot % SLOTS), errors);
     }
     free(scale.rows);
@@ -341,24 +380,30 @@ static void judge_slots(const struct judging *judging, double errors)
 
 /* ---- the whole ---- */
 
-static struct estimate estimate_whole(const struct judging *judging, enum compare_side side)
+/* How much larger the variance between runs is than assumed. */
+static double whole_excess(const struct judging *judging)
 {
-    double excess = ASSUMED_FREEDOM;
+    double excess = WHOLE_ASSUMED_FREEDOM;
     for (size_t i = 0; i < judging->compare->read; i++) {
         const struct measured *run = &judging->runs[i];
-        const double mean = judging->whole[side_of(judging, i)];
+        const double differs = run->whole / judging->whole[side_of(judging, i)] - 1;
         if (run->whole > 0 && judging->count[side_of(judging, i)] > 1)
-            excess += (run->whole / mean - 1) * (run->whole / mean - 1) / (WHOLE_SPREAD * WHOLE_SPREAD);
+            excess += differs * differs / assumed_whole(run);
     }
-    excess /= ASSUMED_FREEDOM + judging->freedom;
-    const double mean = judging->whole[side];
-    return (struct estimate){ mean, mean * mean * WHOLE_SPREAD * WHOLE_SPREAD * excess / (double)judging->count[side] };
+    return excess / (WHOLE_ASSUMED_FREEDOM + judging->freedom);
 }
 
-static void judge_whole(const struct judging *judging, double errors)
+static struct estimate estimate_whole(const struct judging *judging, enum compare_side side)
+{
+    const double mean = judging->whole[side];
+    return (struct estimate){ mean, mean * mean * whole_excess(judging) * whole_error(judging, side) };
+}
+
+static void judge_whole(const struct judging *judging, double probability)
 {
     const struct estimate before = estimate_whole(judging, COMPARE_BEFORE);
     const struct estimate after = estimate_whole(judging, COMPARE_AFTER);
+    const double errors = student_upper(probability, WHOLE_ASSUMED_FREEDOM + judging->freedom);
     struct judged *whole = &judging->judgement->whole;
     *whole = (struct judged){ .before = before.mean, .after = after.mean, .low = -1, .high = INFINITY };
     if (judging->judgement->by_time)
@@ -367,12 +412,15 @@ static void judge_whole(const struct judging *judging, double errors)
 
 /* ---- all ---- */
 
-static void measure_runs(struct judging *judging, const struct call_tree *tree, const struct compare_items *items)
+static void measure_runs(struct judging *judging, const struct measuring *measuring)
 {
     judging->runs = alloc_zeroed(judging->compare->read + 1, sizeof(*judging->runs));
     for (size_t i = 0; i < judging->compare->read; i++)
-        judging->runs[i] = measure_run(judging->compare, &judging->compare->runs[i], tree, items,
-                                       judging->style->weight);
+        judging->runs[i] = measure_sums(measuring, &judging->compare->runs[i]);
+    add_up_runs(judging);
+    choose_tested(judging);
+    for (size_t i = 0; i < judging->compare->read; i++)
+        measure_errors(&judging->runs[i], measuring, &judging->compare->runs[i], judging->tested);
 }
 
 static void free_all(struct judging *judging)
@@ -394,22 +442,25 @@ void compare_judge(const struct compare *compare, const struct call_tree *tree, 
     *judgement = (struct judgement){ .items = alloc_zeroed(items->count, sizeof(*judgement->items)),
                                      .count = items->count,
                                      .by_time = style->by_time || (compare_is_whole(compare) && !style->by_work) };
-    measure_runs(&judging, tree, items);
-    add_up_runs(&judging);
+    const struct measuring measuring = { compare, tree, items, style->weight };
     judging.tested = alloc_zeroed(judging.slots, sizeof(*judging.tested));
     for (enum compare_side side = 0; side < COMPARE_SIDES; side++)
         judging.sides[side] = alloc_zeroed(judging.slots, sizeof(*judging.sides[side]));
+    measure_runs(&judging, &measuring);
+    for (size_t i = 0; i < compare->read; i++)
+        judgement->busy = fmax(judgement->busy, judging.runs[i].busy);
     judgement->whole_before = judging.whole[COMPARE_BEFORE];
     judgement->whole_after = judging.whole[COMPARE_AFTER];
     if (judging.all[COMPARE_BEFORE] > 0 && judging.all[COMPARE_AFTER] > 0) {
-        choose_tested(&judging);
         find_excess(&judging);
         for (size_t slot = SLOTS; slot < judging.slots; slot++)
             estimate_slot(&judging, slot);
-        const double errors = student_upper((1 - style->confidence) / 2 / (double)judgement->tests,
-                                            ASSUMED_FREEDOM + judging.freedom);
-        judge_slots(&judging, errors);
-        judge_whole(&judging, errors);
+        const double probability = (1 - style->confidence) / 2 / (double)judgement->tests;
+        judge_whole(&judging, probability);
+        judgement->errors = student_upper(probability, ASSUMED_FREEDOM + judging.freedom);
+        judgement->spread = ITEM_SPREAD * sqrt(judging.excess * (1 / (double)judging.count[COMPARE_BEFORE] +
+                                                                 1 / (double)judging.count[COMPARE_AFTER]));
+        judge_slots(&judging, judgement->errors);
     }
     free_all(&judging);
 }

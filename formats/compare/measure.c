@@ -3,140 +3,186 @@
 
 #include "formats/base/alloc.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* What measuring works with. */
-struct work {
-    const struct compare *compare;
-    const struct compare_run *run;
-    const struct call_tree *tree;
-    const struct compare_items *items;
-    enum aggregate_sum weight;
-    size_t slots;
-    double *self, *total; /* by node, of one slice */
-    uint32_t span;        /* slices of a neighbour */
-    double *ring;         /* the slots of the latest 2 x span slices */
-    double *wholes;       /* by slice */
+/* Room for the sums of one slice, or of all. */
+struct scratch {
+    double *self, *total; /* by node */
+    double *slots;
 };
 
-static double *slice_slots(const struct work *work, uint32_t slice)
+static struct scratch make_scratch(const struct measuring *measuring)
 {
-    return work->ring + slice % (2 * work->span) * work->slots;
+    return (struct scratch){ .self = alloc_zeroed(measuring->tree->count, sizeof(double)),
+                             .total = alloc_zeroed(measuring->tree->count, sizeof(double)),
+                             .slots = alloc_zeroed(measuring->items->count * SLOTS, sizeof(double)) };
 }
 
-/* ---- one slice ---- */
-
-/* The index behind the sums of a slice that begin at `at`. */
-static size_t end_of_slice(const struct slices *slices, size_t at, uint32_t slice)
+static void free_scratch(struct scratch *scratch)
 {
-    while (at < slices->count && slices->rows[at].slice == slice)
-        at++;
-    return at;
+    free(scratch->self);
+    free(scratch->total);
+    free(scratch->slots);
 }
 
-static void add_slice_sums(struct work *work, size_t from, size_t to)
+/* ---- sums of some slices ---- */
+
+static void add_to_nodes(const struct measuring *measuring, const struct slice_sum *sums, size_t count,
+                         struct scratch *scratch)
 {
-    memset(work->self, 0, work->tree->count * sizeof(*work->self));
-    for (size_t i = from; i < to; i++) {
-        const struct slice_sum *sum = &work->run->slices.rows[i];
-        const uint32_t node = work->tree->by_row[work->compare->by_key[sum->row]];
+    const struct call_tree *tree = measuring->tree;
+    memset(scratch->self, 0, tree->count * sizeof(*scratch->self));
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t node = tree->by_row[measuring->compare->by_key[sums[i].row]];
         if (node)
-            work->self[node] += (double)sum->sums[work->weight];
+            scratch->self[node] += (double)sums[i].sums[measuring->weight];
     }
-    memcpy(work->total, work->self, work->tree->count * sizeof(*work->total));
-    for (size_t i = work->tree->count; i-- > 1;)
-        work->total[work->tree->nodes[i].parent] += work->total[i];
+    memcpy(scratch->total, scratch->self, tree->count * sizeof(*scratch->total));
+    for (size_t i = tree->count; i-- > 1;)
+        scratch->total[tree->nodes[i].parent] += scratch->total[i];
 }
 
-/* Puts the sums of a slice into its slots. */
-static void fill_slots(struct work *work, double *slots)
+/* Adds up the slots. Returns the sum of everything. */
+static double add_up(const struct measuring *measuring, const struct slice_sum *sums, size_t count,
+                     struct scratch *scratch)
 {
-    const struct compare_items *items = work->items;
-    memset(slots, 0, work->slots * sizeof(*slots));
-    for (size_t i = 0; i < work->tree->count; i++) {
-        double *slot = &slots[items->of_node[i] * SLOTS];
-        slot[SLOT_SELF] += work->self[i];
+    const struct compare_items *items = measuring->items;
+    add_to_nodes(measuring, sums, count, scratch);
+    memset(scratch->slots, 0, items->count * SLOTS * sizeof(*scratch->slots));
+    for (size_t i = 0; i < measuring->tree->count; i++) {
+        double *slot = &scratch->slots[items->of_node[i] * SLOTS];
+        slot[SLOT_SELF] += scratch->self[i];
         if (items->outermost[i])
-            slot[SLOT_TOTAL] += work->total[i];
+            slot[SLOT_TOTAL] += scratch->total[i];
     }
+    return scratch->total[0];
 }
 
-/* ---- all slices ---- */
-
-/* Adds up the squares of how much each neighbour differs from the one before, of the two that end with `slice`. */
-static void add_squares(const struct work *work, uint32_t slice, const struct measured *measured, double *squares)
+static double busy_part(const struct compare_run *run)
 {
-    const uint32_t span = work->span, first = slice + 1 - 2 * span;
-    double more = 0; /* of the whole */
-    for (uint32_t i = 0; i < span; i++)
-        more += work->wholes[first + span + i] - work->wholes[first + i];
-    for (size_t slot = SLOTS; slot < work->slots; slot++) {
-        if (measured->sums[slot] <= 0)
-            continue;
-        double differs = -more * measured->sums[slot] / measured->whole;
-        for (uint32_t i = 0; i < span; i++)
-            differs += slice_slots(work, first + span + i)[slot] - slice_slots(work, first + i)[slot];
-        squares[slot] += differs * differs;
-    }
+    const double cpu_ns = run->totals[SUM_CPU_NS];
+    return run->cpu_known && run->ready_ns > 0 ? fmax(1 - cpu_ns / run->ready_ns, 0) : 0;
 }
 
-static void sum_up(struct work *work, struct measured *measured)
+struct measured measure_sums(const struct measuring *measuring, const struct compare_run *run)
 {
-    add_slice_sums(work, 0, work->run->slices.count);
-    fill_slots(work, measured->sums);
-    measured->whole = work->total[0];
-}
-
-/* Half the mean square is the variance of a neighbour, and a run has `slices / span` of them. */
-static void find_errors(struct work *work, struct measured *measured)
-{
-    const struct slices *slices = &work->run->slices;
-    size_t at = 0;
-    for (uint32_t slice = 0; slice < slices->used; slice++) {
-        const size_t end = end_of_slice(slices, at, slice);
-        add_slice_sums(work, at, end);
-        work->wholes[slice] = work->total[0];
-        fill_slots(work, slice_slots(work, slice));
-        if (slice + 1 >= 2 * work->span)
-            add_squares(work, slice, measured, measured->errors);
-        at = end;
-    }
-    const double pairs = slices->used + 1 - 2 * (double)work->span;
-    for (size_t slot = 0; slot < work->slots; slot++)
-        measured->errors[slot] *= pairs > 0 ? slices->used / (2 * pairs * work->span) : 0;
-}
-
-struct measured measure_run(const struct compare *compare, const struct compare_run *run, const struct call_tree *tree,
-                            const struct compare_items *items, enum aggregate_sum weight)
-{
-    const uint32_t span = run->slices.used >= MEASURE_PARTS ? run->slices.used / MEASURE_PARTS : 1;
-    struct work work = {
-        .compare = compare,
-        .run = run,
-        .tree = tree,
-        .items = items,
-        .weight = weight,
-        .slots = items->count * SLOTS,
-        .self = alloc_zeroed(tree->count, sizeof(double)),
-        .total = alloc_zeroed(tree->count, sizeof(double)),
-        .span = span,
-        .ring = alloc_zeroed(2 * span * items->count * SLOTS, sizeof(double)),
-        .wholes = alloc_zeroed((size_t)run->slices.used + 1, sizeof(double)),
-    };
-    struct measured measured = {
-        .sums = alloc_zeroed(work.slots, sizeof(double)),
-        .errors = alloc_zeroed(work.slots, sizeof(double)),
-    };
-    sum_up(&work, &measured);
-    find_errors(&work, &measured);
-    const double sum = run->totals[weight];
-    measured.quantum = sum > 0 ? run->squares[weight] / sum : 0;
-    free(work.self);
-    free(work.total);
-    free(work.ring);
-    free(work.wholes);
+    struct scratch scratch = make_scratch(measuring);
+    struct measured measured = { .busy = busy_part(run) };
+    const double all = run->totals[measuring->weight];
+    measured.quantum = all > 0 ? run->squares[measuring->weight] / all : 0;
+    measured.whole = add_up(measuring, run->slices.rows, run->slices.count, &scratch);
+    measured.sums = scratch.slots;
+    scratch.slots = NULL;
+    free_scratch(&scratch);
     return measured;
+}
+
+/* ---- errors ---- */
+
+/* A row for each wanted slot, and one for the whole in front: the sum of all slices so far, behind each slice. */
+struct series {
+    size_t slices; /* each row has one number more */
+    size_t count;
+    size_t *slots; /* by row */
+    double *rows;
+};
+
+static double *series_row(const struct series *series, size_t row)
+{
+    return series->rows + row * (series->slices + 1);
+}
+
+static struct series make_series(const struct measuring *measuring, const struct compare_run *run, const bool *wanted)
+{
+    const size_t slots = measuring->items->count * SLOTS;
+    struct series series = { .slices = run->slices.used, .count = 1 };
+    series.slots = alloc_zeroed(slots + 1, sizeof(*series.slots));
+    for (size_t slot = SLOTS; slot < slots; slot++)
+        if (wanted[slot])
+            series.slots[series.count++] = slot;
+    series.rows = alloc_zeroed(series.count * (series.slices + 1), sizeof(*series.rows));
+    return series;
+}
+
+static void fill_series(struct series *series, const struct measuring *measuring, const struct compare_run *run)
+{
+    const struct slices *slices = &run->slices;
+    struct scratch scratch = make_scratch(measuring);
+    size_t from = 0;
+    for (uint32_t slice = 0; slice < slices->used; slice++) {
+        size_t to = from;
+        while (to < slices->count && slices->rows[to].slice == slice)
+            to++;
+        const double whole = add_up(measuring, slices->rows + from, to - from, &scratch);
+        for (size_t row = 0; row < series->count; row++) {
+            double *sums = series_row(series, row);
+            sums[slice + 1] = sums[slice] + (row ? scratch.slots[series->slots[row]] : whole);
+        }
+        from = to;
+    }
+    free_scratch(&scratch);
+}
+
+/* The variance of the whole row, from neighbours of `span` slices. Half the mean square of how much two neighbours
+ * differ is the variance of one, and the row has `slices / span` of them. */
+static double variance_at(const double *rest, size_t slices, size_t span)
+{
+    double squares = 0, pairs = 0;
+    for (size_t at = 0; at + 2 * span <= slices; at++, pairs++) {
+        const double differs = rest[at + 2 * span] - 2 * rest[at + span] + rest[at];
+        squares += differs * differs;
+    }
+    return squares / (2 * pairs) * (double)slices / (double)span;
+}
+
+/* How often a slice has more than its share of the item, and the slice before has less. */
+static size_t count_visits(const double *rest, size_t slices)
+{
+    size_t visits = slices > 0 && rest[1] > rest[0];
+    for (size_t at = 1; at < slices; at++)
+        visits += rest[at + 1] > rest[at] && rest[at] <= rest[at - 1];
+    return visits;
+}
+
+/* The least of several estimates of one variance is too small; this factor makes up for that. */
+#define LEAST_FACTOR 1.5
+
+/* `rest` is the sum of x - p w so far. */
+static double error_of(const double *rest, size_t slices)
+{
+    static const size_t parts[] = { 40, 32, 25, 20, 16, 13, 10, 8 };
+    const size_t visits_few = 8;
+    double least = INFINITY;
+    if (slices < parts[0])
+        return -1;
+    if (count_visits(rest, slices) < visits_few)
+        least = variance_at(rest, slices, 1);
+    for (size_t i = 0; i < countof(parts); i++)
+        least = fmin(least, LEAST_FACTOR * variance_at(rest, slices, slices / parts[i]));
+    return least;
+}
+
+void measure_errors(struct measured *measured, const struct measuring *measuring, const struct compare_run *run,
+                    const bool *wanted)
+{
+    const size_t slots = measuring->items->count * SLOTS;
+    struct series series = make_series(measuring, run, wanted);
+    measured->errors = alloc_zeroed(slots, sizeof(*measured->errors));
+    for (size_t slot = 0; slot < slots; slot++)
+        measured->errors[slot] = -1;
+    fill_series(&series, measuring, run);
+    const double *whole = series_row(&series, 0);
+    for (size_t row = 1; row < series.count; row++) {
+        double *sums = series_row(&series, row);
+        const double share = measured->whole > 0 ? measured->sums[series.slots[row]] / measured->whole : 0;
+        for (size_t i = 0; i <= series.slices; i++)
+            sums[i] -= share * whole[i];
+        measured->errors[series.slots[row]] = error_of(sums, series.slices);
+    }
+    free(series.rows);
+    free(series.slots);
 }
 
 void measured_free(struct measured *measured)

@@ -10,15 +10,16 @@
  *
  *     u of slices     5 4 6 5 4 1 2 1 1 2        each differs from the next by 1 or 2, and once by 3 where a phase ends
  *
- * Each neighbour is as long as a MEASURE_PARTS th of the run. Slices are shorter, so there are more pairs of
- * neighbours, which overlap, and the estimate is better. */
+ * A neighbour is some slices long. Rounds of a program, too, make neighbours differ by design, when a neighbour is
+ * about as long as a round. So neighbours of several lengths are compared, and the least variance counts. Neighbours
+ * that are shorter than a visit to a function would say too little, so only an item that comes in a few long phases is
+ * compared slice by slice. */
 #ifndef PYREEL_FORMATS_COMPARE_MEASURE_H
 #define PYREEL_FORMATS_COMPARE_MEASURE_H
 
 #include "formats/compare/compare.h"
 
-#define MEASURE_PARTS   20 /* neighbours in a run */
-#define MEASURE_FREEDOM 20 /* degrees of freedom of the estimate, roughly */
+#define MEASURE_FREEDOM 12 /* degrees of freedom of an estimate from slices, roughly */
 
 enum measure_slot { SLOT_SELF, SLOT_TOTAL, SLOTS };
 
@@ -26,13 +27,25 @@ enum measure_slot { SLOT_SELF, SLOT_TOTAL, SLOTS };
 struct measured {
     double whole;   /* the time of all samples, in nanoseconds, or their number */
     double quantum; /* the weight of a typical sample */
+    double busy;    /* the part of the time in which the program could run and the machine did something else */
     double *sums;   /* by slot */
-    double *errors; /* by slot: the variance of the sum */
+    double *errors; /* by slot: the variance of the sum; below 0: not known. Filled by measure_errors() */
 };
 
-/* Measures a run. Free the result with measured_free(). */
-struct measured measure_run(const struct compare *compare, const struct compare_run *run, const struct call_tree *tree,
-                            const struct compare_items *items, enum aggregate_sum weight);
+/* What is measured. */
+struct measuring {
+    const struct compare *compare;
+    const struct call_tree *tree;
+    const struct compare_items *items;
+    enum aggregate_sum weight;
+};
+
+/* Measures the sums of a run. Free the result with measured_free(). */
+struct measured measure_sums(const struct measuring *measuring, const struct compare_run *run);
+
+/* Measures the errors of those sums whose slots are wanted. */
+void measure_errors(struct measured *measured, const struct measuring *measuring, const struct compare_run *run,
+                    const bool *wanted);
 
 void measured_free(struct measured *measured);
 

@@ -4,8 +4,7 @@
 #ifndef PYREEL_FORMATS_COMPARE_STUDENT_H
 #define PYREEL_FORMATS_COMPARE_STUDENT_H
 
-/* The t that a value exceeds with this probability, from 1e-12 to 0.5. Good to three digits from 8 degrees of freedom
- * on. */
+/* The t that a value exceeds with this probability, from 1e-9 to 0.5. `freedom` is from 1 to 1000. */
 double student_upper(double probability, double freedom);
 
 #endif

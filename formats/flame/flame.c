@@ -2,6 +2,7 @@
 #include "formats/flame/flame.h"
 
 #include "formats/base/alloc.h"
+#include "formats/flame/flame_difference.h"
 #include "formats/flame/flame_sources.h"
 #include "formats/flame/packed.h"
 #include "formats/flame/page/flame_page.h"
@@ -14,6 +15,7 @@
 #include <string.h>
 
 #define REST_FRAME "<rest>"
+#define ONE_WEIGHT "a comparison is of one weight: choose another one with --weight"
 
 /* In the order of the page's menu. */
 static const struct {
@@ -28,6 +30,7 @@ static const struct {
 struct flame {
     const struct tables *tables;
     const struct aggregate *aggregate;
+    const struct compare *compare; /* NULL: nothing is compared */
     const struct flame_style *style;
     struct json_emitter json;
 
@@ -35,7 +38,8 @@ struct flame {
     struct groups groups;
     struct call_tree tree;
     struct page_nodes nodes;
-    bool known[SUMS];
+    struct flame_difference difference;
+    bool known[SUMS]; /* the sums that the page has */
 
     struct intern strings;    /* those of the page; the number - 1 is the index */
     bool *codes;              /* by code of the entries: the page has it, ... */
@@ -163,6 +167,7 @@ static void emit_groups(struct flame *flame)
 {
     struct json_emitter *json = &flame->json;
     uint32_t *nodes = group_nodes(flame);
+    const size_t runs = flame->compare ? flame->compare->read : 1; /* each run has the same threads once more */
     emit_open(json, "groups", '[');
     for (size_t i = 0; i < flame->groups.count; i++) {
         const struct group *group = &flame->groups.rows[i];
@@ -173,7 +178,7 @@ static void emit_groups(struct flame *flame)
         if (flame->style->ids)
             emit_integer(json, "tid", group->tid);
         emit_short_text(flame, "task", group->task);
-        emit_integer(json, "threads", (int64_t)group->threads);
+        emit_integer(json, "threads", (int64_t)((group->threads + runs - 1) / runs));
         emit_open(json, "sums", '{');
         for (size_t w = 0; w < countof(weights); w++)
             if (flame->known[weights[w].sum])
@@ -236,7 +241,7 @@ static void emit_weights(struct flame *flame)
         emit_text(json, "unit", text_of(weights[i].unit));
         emit_literal(json, "known", flame->known[sum] ? "true" : "false");
         if (!flame->known[sum]) {
-            emit_text(json, "reason", text_of(aggregate_reason(sum)));
+            emit_text(json, "reason", flame->compare ? TEXT(ONE_WEIGHT) : text_of(aggregate_reason(sum)));
         } else if (known < samples) {
             snprintf(note, sizeof(note), "not known of %" PRIu64 " of %" PRIu64 " samples: %s", samples - known,
                      samples, aggregate_reason(sum));
@@ -273,6 +278,22 @@ static void emit_pruned(struct flame *flame)
     emit_close(json, '}');
 }
 
+static void emit_difference(struct flame *flame)
+{
+    struct json_emitter *json = &flame->json;
+    if (!flame->compare) {
+        emit_literal(json, "difference", "null");
+        return;
+    }
+    emit_open(json, "difference", '{');
+    flame_difference_emit(json, &flame->difference, flame->functions);
+    emit_open(json, "self", '[');
+    for (size_t i = 0; i < flame->nodes.count; i++)
+        emit_integer(json, NULL, (int64_t)page_nodes_self(&flame->nodes, &flame->tree, i, SUM_BEFORE));
+    emit_close(json, ']');
+    emit_close(json, '}');
+}
+
 static void emit_strings(struct flame *flame)
 {
     emit_open(&flame->json, "strings", '[');
@@ -286,13 +307,16 @@ static void emit_all(struct flame *flame, const struct flame_facts *facts, struc
 {
     struct json_emitter *json = &flame->json;
     const struct flame_style *style = flame->style;
-    char *title = style->title ? NULL : flame_facts_title(flame->tables);
+    char *title = style->title ? NULL : flame_facts_title(flame->tables, flame->compare);
     emit_open(json, NULL, '{');
     emit_integer(json, "version", 1);
     emit_short_text(flame, "title", text_of(title ? title : style->title));
     if (style->weight)
         emit_text(json, "first", text_of(style->weight));
-    flame_facts_emit(json, "facts", flame->tables, facts);
+    if (flame->compare)
+        flame_difference_emit_facts(json, &flame->difference, facts->filters);
+    else
+        flame_facts_emit(json, "facts", flame->tables, facts);
     emit_weights(flame);
     emit_kinds(json);
     emit_functions(flame);
@@ -301,7 +325,7 @@ static void emit_all(struct flame *flame, const struct flame_facts *facts, struc
     emit_nodes(flame);
     emit_pruned(flame);
     flame_sources_emit(json, &flame->entries, flame->codes, &flame->strings, style, &made->files);
-    emit_literal(json, "difference", "null");
+    emit_difference(flame);
     emit_strings(flame);
     emit_close(json, '}');
     free(title);
@@ -310,8 +334,9 @@ static void emit_all(struct flame *flame, const struct flame_facts *facts, struc
 /* ---- all of it ---- */
 
 /* Makes the tree. False when the style leaves out all stacks. */
-static bool make_tree(struct flame *flame, struct aggregate *aggregate)
+static bool make_tree(struct flame *flame)
 {
+    const struct aggregate *aggregate = flame->aggregate;
     const struct flame_style *style = flame->style;
     const struct entries_style shown = { .kind = ENTRY_LINE,
                                          .full_paths = style->full_paths,
@@ -319,16 +344,37 @@ static bool make_tree(struct flame *flame, struct aggregate *aggregate)
                                          .opcodes = style->opcodes,
                                          .waits = true,
                                          .filter = style->filter };
-    const struct groups_style grouped = { .ids = style->ids, .one = style->no_threads };
-    for (size_t sum = 0; sum < SUMS; sum++)
-        flame->known[sum] = aggregate_knows(aggregate, (enum aggregate_sum)sum);
+    const struct groups_style grouped = { .ids = style->ids, .one = style->no_threads, .runs = flame->compare };
     groups_find(&flame->groups, flame->tables, aggregate, &grouped);
     entries_find(&flame->entries, flame->tables, &shown);
-    const bool any = call_tree_make(&flame->tree, &flame->entries, &flame->groups, aggregate);
-    free(aggregate->rows);
-    aggregate->rows = NULL;
-    aggregate->count = aggregate->room = 0;
-    return any;
+    return call_tree_make(&flame->tree, &flame->entries, &flame->groups, aggregate);
+}
+
+/* Compares the sides, and finds out which sums the page has. */
+static void find_sums(struct flame *flame)
+{
+    enum aggregate_sum weight = SUM_WALL_NS;
+    if (!flame->compare) {
+        for (size_t sum = 0; sum < SUMS; sum++)
+            flame->known[sum] = aggregate_knows(flame->aggregate, (enum aggregate_sum)sum);
+        return;
+    }
+    flame_weight_named(flame->style->weight, &weight);
+    flame_difference_find(&flame->difference, flame->compare, &flame->tree, weight);
+    flame->difference.weight_name = flame->style->weight;
+    flame->known[weight] = true;
+}
+
+/* Finds the nodes of the page. Those that matter before matter, too. */
+static void find_nodes(struct flame *flame)
+{
+    const struct flame_style *style = flame->style;
+    bool counted[SUMS];
+    memcpy(counted, flame->known, sizeof(counted));
+    if (flame->compare)
+        counted[SUM_BEFORE] = true;
+    page_nodes_find(&flame->nodes, &flame->tree, counted, style->least_given ? style->least_share : -1);
+    number_frames(flame);
 }
 
 static bool write_data(struct flame *flame, struct output *to, const struct flame_facts *facts, struct flame_made *made,
@@ -348,6 +394,7 @@ static bool write_data(struct flame *flame, struct output *to, const struct flam
 
 static void drop(struct flame *flame)
 {
+    flame_difference_free(&flame->difference);
     page_nodes_free(&flame->nodes);
     call_tree_free(&flame->tree);
     entries_free(&flame->entries);
@@ -361,16 +408,18 @@ static void drop(struct flame *flame)
     bytes_free(&flame->scratch);
 }
 
-bool flame_write(struct output *to, const struct tables *tables, struct aggregate *aggregate,
+bool flame_write(struct output *to, const struct tables *tables, const struct flame_samples *samples,
                  const struct flame_style *style, const struct flame_facts *facts, struct flame_made *made,
                  struct fault *why)
 {
-    struct flame flame = { .tables = tables, .aggregate = aggregate, .style = style };
-    *made = (struct flame_made){ .empty = !make_tree(&flame, aggregate) };
+    struct flame flame = {
+        .tables = tables, .aggregate = samples->aggregate, .compare = samples->compare, .style = style
+    };
+    *made = (struct flame_made){ .empty = !make_tree(&flame) };
     bool good = true;
     if (!made->empty) {
-        page_nodes_find(&flame.nodes, &flame.tree, flame.known, style->least_given ? style->least_share : -1);
-        number_frames(&flame);
+        find_sums(&flame);
+        find_nodes(&flame);
         made->nodes = flame.nodes.count;
         made->pruned = flame.nodes.pruned;
         made->share = flame.nodes.share;

@@ -10,6 +10,7 @@
 #ifndef PYREEL_FORMATS_FLAME_FLAME_H
 #define PYREEL_FORMATS_FLAME_FLAME_H
 
+#include "formats/compare/compare.h"
 #include "formats/flame/flame_facts.h"
 #include "formats/frames/frame_filter.h"
 #include "formats/model/aggregate.h"
@@ -44,10 +45,16 @@ struct flame_made {
 /* Finds a weight by its name: wall, cpu, gil, gil_wait, samples. False for any other name. */
 bool flame_weight_named(const char *name, enum aggregate_sum *sum);
 
-/* Writes the file. The aggregate must be sorted, and its rows have the groups of waiting_group() (frames/waiting.h);
- * its rows are freed. False with the reason when a text is not UTF-8, or a temporary file cannot be used. Write errors
- * are kept in `to`. */
-bool flame_write(struct output *to, const struct tables *tables, struct aggregate *aggregate,
+/* What the page shows. The aggregate is sorted, and its rows have the groups of waiting_group() (frames/waiting.h). */
+struct flame_samples {
+    const struct aggregate *aggregate;
+    const struct compare *compare; /* NULL: nothing is compared; else the aggregate is that of the comparison, and
+                                    * style.weight is wall or cpu */
+};
+
+/* Writes the file. False with the reason when a text is not UTF-8, or a temporary file cannot be used. Write errors are
+ * kept in `to`. */
+bool flame_write(struct output *to, const struct tables *tables, const struct flame_samples *samples,
                  const struct flame_style *style, const struct flame_facts *facts, struct flame_made *made,
                  struct fault *why);
 

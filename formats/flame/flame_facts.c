@@ -13,18 +13,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-char *flame_facts_title(const struct tables *tables)
+char *flame_facts_title(const struct tables *tables, bool alone)
 {
     const struct process *first = tables_first_process(tables);
     char *title = program_name_title(first->command.size ? first->command : first->executable), *all;
-    const size_t more = tables->processes_count > 2 ? tables->processes_count - 2 : 0;
+    const size_t more = !alone && tables->processes_count > 2 ? tables->processes_count - 2 : 0;
     if (more == 0 || asprintf(&all, "%s and %zu more", title, more) < 0)
         return title;
     free(title);
     return all;
 }
 
-static void emit_fact(struct json_emitter *json, const char *name, struct text value)
+void flame_facts_emit_one(struct json_emitter *json, const char *name, struct text value)
 {
     struct bytes room = { 0 };
     if (value.size == 0)
@@ -36,10 +36,7 @@ static void emit_fact(struct json_emitter *json, const char *name, struct text v
     bytes_free(&room);
 }
 
-static void emit_formatted(struct json_emitter *json, const char *name, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-static void emit_formatted(struct json_emitter *json, const char *name, const char *format, ...)
+void flame_facts_emit_formatted(struct json_emitter *json, const char *name, const char *format, ...)
 {
     char *value;
     va_list values;
@@ -48,7 +45,7 @@ static void emit_formatted(struct json_emitter *json, const char *name, const ch
     va_end(values);
     if (size < 0)
         return;
-    emit_fact(json, name, (struct text){ value, (size_t)size });
+    flame_facts_emit_one(json, name, (struct text){ value, (size_t)size });
     free(value);
 }
 
@@ -58,14 +55,15 @@ static void emit_program(struct json_emitter *json, const struct tables *tables)
     char version[32];
     if (!process->number)
         return;
-    emit_fact(json, "Command", process->command);
-    emit_formatted(json, "Python", "CPython %s%s%s", event_python_version_text(version, process->python_version),
-                   process->build & BUILD_FREE_THREADED ? " free-threaded" : "",
-                   process->build & BUILD_DEBUG ? " debug build" : "");
+    flame_facts_emit_one(json, "Command", process->command);
+    flame_facts_emit_formatted(json, "Python", "CPython %s%s%s",
+                               event_python_version_text(version, process->python_version),
+                               process->build & BUILD_FREE_THREADED ? " free-threaded" : "",
+                               process->build & BUILD_DEBUG ? " debug build" : "");
     if (tables->processes_count > 2)
-        emit_formatted(json, "Processes", "%zu", tables->processes_count - 1);
+        flame_facts_emit_formatted(json, "Processes", "%zu", tables->processes_count - 1);
     else
-        emit_formatted(json, "Process", "%" PRIu32, process->pid);
+        flame_facts_emit_formatted(json, "Process", "%" PRIu32, process->pid);
 }
 
 /* The date and the machine. */
@@ -74,7 +72,7 @@ static void emit_origin(struct json_emitter *json, const struct tables *tables, 
     const struct recording *recording = &tables->recording;
     char date[32];
     if (facts->report && facts->report->undated_by) {
-        emit_fact(json, "Recorded", text_of(facts->report->undated_by));
+        flame_facts_emit_one(json, "Recorded", text_of(facts->report->undated_by));
         return;
     }
     struct bytes origin = { 0 };
@@ -87,7 +85,7 @@ static void emit_origin(struct json_emitter *json, const struct tables *tables, 
                                   recording->pyreel_version };
     for (size_t i = 0; i < countof(parts); i++)
         put_bytes(&origin, parts[i].bytes, parts[i].size);
-    emit_fact(json, "Recorded", (struct text){ (const char *)origin.at, origin.size });
+    flame_facts_emit_one(json, "Recorded", (struct text){ (const char *)origin.at, origin.size });
     bytes_free(&origin);
 }
 
@@ -100,7 +98,7 @@ static void emit_exactness(struct json_emitter *json, const struct tables *table
     const struct exactness exactness = exactness_of(tables);
     char room[EXACTNESS_ROOM];
     for (size_t i = 0; i < countof(lines); i++)
-        emit_fact(json, lines[i].name, text_of(lines[i].words(room, &exactness)));
+        flame_facts_emit_one(json, lines[i].name, text_of(lines[i].words(room, &exactness)));
 }
 
 static size_t count_threads(const struct tables *tables)
@@ -114,14 +112,14 @@ static size_t count_threads(const struct tables *tables)
 static void emit_missing(struct json_emitter *json, const struct tables *tables, const struct flame_facts *facts)
 {
     if (facts->filters)
-        emit_fact(json, "Only", text_of(facts->filters));
+        flame_facts_emit_one(json, "Only", text_of(facts->filters));
     if (tables->missing)
-        emit_formatted(json, "Lost", "%s%" PRIu64 " samples", tables->missing_estimated ? "about " : "",
-                       tables->missing);
+        flame_facts_emit_formatted(json, "Lost", "%s%" PRIu64 " samples", tables->missing_estimated ? "about " : "",
+                                   tables->missing);
     if (facts->report && !facts->report->complete)
-        emit_fact(json, "Incomplete", text_of(facts->report->ending));
+        flame_facts_emit_one(json, "Incomplete", text_of(facts->report->ending));
     else if (!facts->whole)
-        emit_fact(json, "Incomplete", TEXT("a recording is damaged, cut off or left out"));
+        flame_facts_emit_one(json, "Incomplete", TEXT("a recording is damaged, cut off or left out"));
 }
 
 void flame_facts_emit(struct json_emitter *json, const char *key, const struct tables *tables,
@@ -131,10 +129,11 @@ void flame_facts_emit(struct json_emitter *json, const char *key, const struct t
     emit_program(json, tables);
     emit_origin(json, tables, facts);
     if (facts->recordings > 1)
-        emit_formatted(json, "Recordings", "%zu", facts->recordings);
+        flame_facts_emit_formatted(json, "Recordings", "%zu", facts->recordings);
     const size_t threads = count_threads(tables);
-    emit_formatted(json, "Duration", "%.3f s", (double)tables_duration_ns(tables) / 1e9);
-    emit_formatted(json, "Samples", "%" PRIu64 " of %zu thread%s", tables->samples, threads, threads == 1 ? "" : "s");
+    flame_facts_emit_formatted(json, "Duration", "%.3f s", (double)tables_duration_ns(tables) / 1e9);
+    flame_facts_emit_formatted(json, "Samples", "%" PRIu64 " of %zu thread%s", tables->samples, threads,
+                               threads == 1 ? "" : "s");
     emit_exactness(json, tables);
     emit_missing(json, tables, facts);
     emit_close(json, ']');

@@ -18,8 +18,14 @@ struct flame_facts {
     bool whole;                         /* no recording is damaged, cut off or left out, as far as is known */
 };
 
-/* The programs that were recorded: "app.py", "app.py and 2 more". The caller frees the text. */
-char *flame_facts_title(const struct tables *tables);
+/* The programs that were recorded: "app.py", "app.py and 2 more". `alone`: the first one only. The caller frees the
+ * text. */
+char *flame_facts_title(const struct tables *tables, bool alone);
+
+/* Writes a fact, in an open array; nothing when there is no value. Long values are cut. */
+void flame_facts_emit_one(struct json_emitter *json, const char *name, struct text value);
+void flame_facts_emit_formatted(struct json_emitter *json, const char *name, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* Writes the array of facts as a member `key`. */
 void flame_facts_emit(struct json_emitter *json, const char *key, const struct tables *tables,

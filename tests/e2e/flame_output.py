@@ -98,10 +98,31 @@ def pruned_problems(data):
         yield f"pruned: {data['pruned']}, {name}"
 
 
+def difference_problems(data):
+    difference = data["difference"]
+    if difference is None:
+        return
+    known = [weight["name"] for weight in data["weights"] if weight["known"]]
+    if known != [difference["weight"]] or difference["scale"] <= 0 or not difference["scaled"].endswith("."):
+        yield f"compared are {known}: {difference['weight']}, {difference['scale']}"
+    if len(difference["self"]) != len(data["nodes"]["frame"]) or min(difference["self"], default=0) < 0:
+        yield "a node has nothing before"
+    if min(difference["noise"].values()) < 0 or difference["noise"]["z"] < 1.9:
+        yield f"noise is {difference['noise']}"
+    rows = difference["functions"]
+    yield from indexes("difference.functions", [row["function"] for row in rows], len(data["functions"]["name"]))
+    if len({(row["function"], row["by"]) for row in rows}) != len(rows):
+        yield "a function is judged twice"
+    for row in rows:
+        verdict = "grew" if row["low"] > 0 else "shrank" if row["high"] < 0 else "same"
+        if row["verdict"] != verdict or not row["low"] <= row["after"] - row["before"] <= row["high"] + 1e-6:
+            yield f"judged wrongly: {row}"
+
+
 def problems_of(data):
     if data["version"] != 1:
         yield "an unknown version"
-    for check in (column_problems, once_problems, tree_problems, weight_problems, pruned_problems):
+    for check in (column_problems, once_problems, tree_problems, weight_problems, pruned_problems, difference_problems):
         yield from check(data)
 
 
@@ -144,6 +165,12 @@ def kinds(data):
     """{name of a function: name of its kind}"""
     strings, functions = data["strings"], data["functions"]
     return {strings[name]: data["kinds"][kind]["name"] for name, kind in zip(functions["name"], functions["kind"])}
+
+
+def verdicts(data, by):
+    """{name of a function: what is said of it}"""
+    names = [data["strings"][name] for name in data["functions"]["name"]]
+    return {names[row["function"]]: row["verdict"] for row in data["difference"]["functions"] if row["by"] == by}
 
 
 def sources(data):

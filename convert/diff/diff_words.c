@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT */
+#include "convert/diff/diff_words.h"
+
+#include "formats/model/event.h"
+#include "formats/terminal/printable.h"
+#include "formats/terminal/width.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define PATH_FRAMES 8 /* the last frames of a call path that are shown */
+
+void diff_put(struct bytes *to, const char *format, ...)
+{
+    char room[512];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(room, sizeof(room), format, arguments);
+    va_end(arguments);
+    put_bytes(to, room, strlen(room));
+}
+
+/* ---- numbers ---- */
+
+const char *diff_verdict_text(enum verdict verdict)
+{
+    static const char *const texts[VERDICTS] = { "~", "grew", "shrank" };
+    return texts[verdict];
+}
+
+/* Writes +20.3 or, from 100 on, +120. */
+static void put_percent(char *room, size_t size, double growth, bool sign)
+{
+    const double percent = growth * 100;
+    snprintf(room, size, fabs(percent) < 99.95 ? (sign ? "%+.1f" : "%.1f") : (sign ? "%+.0f" : "%.0f"), percent);
+}
+
+const char *diff_growth_text(char room[DIFF_NUMBER], const struct judged *judged)
+{
+    char percent[DIFF_NUMBER - 2];
+    if (judged->before <= 0 && judged->after > 0)
+        return strcpy(room, "new");
+    if (judged->after <= 0 && judged->before > 0)
+        return strcpy(room, "gone");
+    put_percent(percent, sizeof(percent), judged->growth, true);
+    snprintf(room, DIFF_NUMBER, "%s%%", percent);
+    return room;
+}
+
+const char *diff_interval_text(char room[DIFF_NUMBER], const struct judged *judged)
+{
+    if (!judged->tested)
+        return strcpy(room, "");
+    if (isinf(judged->high) && judged->low <= -1)
+        return strcpy(room, "any");
+    if (isinf(judged->high))
+        snprintf(room, DIFF_NUMBER, "over %+.0f%%", judged->low * 100);
+    else
+        snprintf(room, DIFF_NUMBER, "%+.0f..%+.0f%%", judged->low * 100, judged->high * 100);
+    return room;
+}
+
+static bool by_time(const struct difference *difference)
+{
+    return difference->items.judgement.by_time;
+}
+
+const char *diff_amount_unit(const struct difference *difference)
+{
+    const bool counts = difference->style.weight == SUM_SAMPLES;
+    if (by_time(difference))
+        return counts ? "samples" : "s";
+    return counts ? "samples/s" : "ms/s";
+}
+
+const char *diff_amount_text(char room[DIFF_NUMBER], const struct difference *difference, enum compare_side side,
+                             double amount)
+{
+    const bool counts = difference->style.weight == SUM_SAMPLES;
+    const double seconds = difference_duration_ns(difference, side) / 1e9;
+    if (by_time(difference))
+        snprintf(room, DIFF_NUMBER, counts ? "%.0f" : "%.3f", counts ? amount : amount / 1e9);
+    else
+        snprintf(room, DIFF_NUMBER, "%.1f", seconds > 0 ? (counts ? amount : amount / 1e6) / seconds : 0);
+    return room;
+}
+
+/* ---- names ---- */
+
+static void put_row_name(struct bytes *to, const struct diff_row *row, bool ascii)
+{
+    put_printable(to, row->name, ascii);
+    if (row->file.size == 0)
+        return;
+    put_bytes(to, " (", 2);
+    put_printable(to, row->file, ascii);
+    if (row->line)
+        diff_put(to, ":%u", row->line);
+    put_bytes(to, ")", 1);
+}
+
+/* Puts the frames of a path, the root first; of a long path only the last ones. */
+static void put_path(struct bytes *to, const struct difference *difference, const struct diff_row *row, bool ascii)
+{
+    const struct call_tree *tree = &difference->tree;
+    uint32_t nodes[PATH_FRAMES];
+    size_t count = 0;
+    uint32_t node = row->node;
+    for (; tree->nodes[node].entry && count < PATH_FRAMES; node = tree->nodes[node].parent)
+        nodes[count++] = node;
+    if (tree->nodes[node].entry)
+        diff_put(to, "... > ");
+    for (size_t i = count; i-- > 0;) {
+        put_printable(to, entries_code(&difference->entries, tree->nodes[nodes[i]].entry)->name, ascii);
+        put_bytes(to, " > ", i ? 3 : 0);
+    }
+}
+
+void diff_put_name(struct bytes *to, const struct difference *difference, const struct diff_row *row, size_t columns,
+                   bool ascii)
+{
+    struct bytes name = { 0 };
+    if (row->node)
+        put_path(&name, difference, row, ascii);
+    else
+        put_row_name(&name, row, ascii);
+    const struct text text = { (const char *)name.at, name.size };
+    if (columns)
+        width_put_shortened(to, text, columns, ascii);
+    else
+        put_bytes(to, text.bytes, text.size);
+    bytes_free(&name);
+}
+
+bool diff_shows(const struct diff_row *row, bool total)
+{
+    const struct judged *judged = diff_judged(row, total);
+    const struct judged *self = &row->judged.self;
+    const bool again = total && judged->before <= self->before * (1 + 1e-9) &&
+                       judged->after <= self->after * (1 + 1e-9);
+    return judged->tested && !again;
+}
+
+/* ---- sentences ---- */
+
+#define NAMES_MOST 3 /* names of recordings in a line */
+
+static const char *weight_words(const struct difference *difference)
+{
+    static const char *const words[] = {
+        [SUM_SAMPLES] = "samples", [SUM_WALL_NS] = "wall-clock time", [SUM_CPU_NS] = "CPU time"
+    };
+    return words[difference->style.weight];
+}
+
+static void put_names(struct bytes *to, const struct difference *difference, enum compare_side side)
+{
+    const struct compare *compare = difference->compare;
+    size_t count = 0;
+    for (size_t i = 0; i < compare->read; i++) {
+        if (compare->runs[i].side != side || ++count > NAMES_MOST)
+            continue;
+        put_bytes(to, ", ", count > 1 ? 2 : 0);
+        put_printable(to, compare->runs[i].name, false);
+    }
+    if (count > NAMES_MOST)
+        diff_put(to, " and %zu more", count - NAMES_MOST);
+}
+
+static const struct compare_run *first_run(const struct difference *difference, enum compare_side side)
+{
+    const struct compare_run *run = difference->compare->runs;
+    while (run->side != side)
+        run++;
+    return run;
+}
+
+void diff_put_side(struct bytes *to, const struct difference *difference, enum compare_side side)
+{
+    const struct judgement *judgement = &difference->items.judgement;
+    const double whole = side == COMPARE_BEFORE ? judgement->whole_before : judgement->whole_after;
+    const uint32_t version = first_run(difference, side)->python_version;
+    char python[32], amount[DIFF_NUMBER];
+    put_names(to, difference, side);
+    if (difference->style.weight == SUM_SAMPLES)
+        snprintf(amount, sizeof(amount), "%.0f", whole);
+    else
+        snprintf(amount, sizeof(amount), "%.3f s of", whole / 1e9);
+    diff_put(to, ": %s %s in %.3f s", amount, weight_words(difference), difference_duration_ns(difference, side) / 1e9);
+    if (version)
+        diff_put(to, ", Python %s", event_python_version_text(python, version));
+}
+
+void diff_put_how(struct bytes *to, const struct difference *difference)
+{
+    const double more = (difference->items.judgement.scale - 1) * 100;
+    if (by_time(difference))
+        diff_put(
+            to,
+            "Compared by time: %s of a run from its start to its end. All together changed by %+.1f%%; a change is "
+            "what goes beyond that.",
+            weight_words(difference), more);
+    else
+        diff_put(to,
+                 "Compared by work: the sides last as long as somebody wanted, so a change is how much more than all "
+                 "others.");
+}
+
+void diff_put_counts(struct bytes *to, const struct difference *difference, const struct diff_table *table)
+{
+    diff_put(to,
+             "%zu grew, %zu shrank, %zu are not distinguishable from noise (~), %zu are below %.4g%% and not judged. "
+             "All %zu judgements together are right with %.4g%% confidence.",
+             table->verdicts[VERDICT_GREW], table->verdicts[VERDICT_SHRANK], table->verdicts[VERDICT_SAME],
+             table->small, difference->style.least_share * 100, table->judgement.tests,
+             difference->style.confidence * 100);
+}
+
+void diff_put_weakness(struct bytes *to, const struct difference *difference)
+{
+    const struct judgement *judgement = &difference->items.judgement;
+    if (judgement->busy > 0.1)
+        diff_put(to,
+                 "The machine did something else in %.0f%% of the time in which the program could run, so only large "
+                 "differences stand out.",
+                 judgement->busy * 100);
+    if (difference->compare->read > COMPARE_SIDES)
+        return;
+    if (judgement->busy > 0.1)
+        put_bytes(to, " ", 1);
+    diff_put(to, "With several runs of each side, recorded in turn, smaller differences can be told from noise: "
+                 "--before A1 A2 --after B1 B2.");
+}
+
+void diff_put_failure(struct bytes *to, const struct difference *difference)
+{
+    const struct diff_style *style = &difference->style;
+    size_t count = 0;
+    if (!difference->failed) {
+        diff_put(to, "Nothing surely grew by more than %.4g%%.", style->fail_over * 100);
+        return;
+    }
+    diff_put(to, "Grew by more than %.4g%%: ", style->fail_over * 100);
+    if (difference->whole_fails)
+        diff_put(to, "%s", "the whole");
+    count += difference->whole_fails;
+    for (size_t i = 0; i < difference->items.count; i++) {
+        if (!difference->items.rows[i].fails)
+            continue;
+        put_bytes(to, ", ", count++ ? 2 : 0);
+        diff_put_name(to, difference, &difference->items.rows[i], 0, false);
+    }
+    put_bytes(to, ".", 1);
+}
