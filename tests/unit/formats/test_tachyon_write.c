@@ -212,8 +212,8 @@ static void much_goes_through_a_file(void **state)
             const uint32_t keep = depth ? (uint32_t)(random >> 33) % (depth + 1) : 0;
             const uint32_t pushed = keep < 8 ? (uint32_t)(random >> 50) % 6 : 0;
             const struct event events[] = {
-                { EVENT_SAMPLE,
-                  .sample = { 1, keep, pushed, frames, i * MS + (random >> 45), 0, 0, 0, 0, 0, 0, 0, NULL, false, 0, 0 } },
+                { EVENT_SAMPLE, .sample = { 1, keep, pushed, frames, i * MS + (random >> 45), 0, 0, 0, 0, 0, 0, 0, NULL,
+                                            false, 0, 0 } },
                 TICK(i * MS + (random >> 45)),
             };
             tell(&making, events, countof(events));
