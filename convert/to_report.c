@@ -61,10 +61,10 @@ static const struct argument options[] = {
     { OPTION_JSONL, 0, "jsonl", NULL, 0,
       "print a line of JSON for each stack\n"
       "(schemas/report-jsonl.schema.json)" },
-    { OPTION_PSTATS, 0, "pstats", "[=STYLE]", 0,
+    { OPTION_PSTATS, 0, "pstats", "[=tachyon]", 0,
       "write a file for Python's pstats, snakeviz and\n"
-      "gprof2dot; STYLE tachyon: as python3.15 -m\n"
-      "profiling.sampling does" },
+      "gprof2dot; =tachyon: the file that python3.15 -m\n"
+      "profiling.sampling writes" },
     { 0 },
 };
 

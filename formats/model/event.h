@@ -188,14 +188,14 @@ struct sample {
     uint64_t stands_ns; /* how long the sample, and each sample of its run, stands for. 0: the interval of the
                          * recording; tables_take() fills that in. Equal for all samples of a tick */
     uint64_t first_ns;  /* in a run: the time of its first sample; 0: time_ns */
-    struct look_time
-        *looks;       /* in a run of a stretch: the 1 + more samples, whose sums cpu_ns and wall_ns are; else NULL */
     bool fresh;       /* the recorder did not look at the thread in the tick before the run, because the thread did not
                        * exist or the mode left the thread out. A tick that failed or was missed makes no sample fresh */
     uint64_t wall_ns; /* filled by tables_take(): the part of the thread's life that the run stands for, see wall.h */
     uint32_t collection; /* the generation of the garbage collection that the thread runs, plus 1; 0: it runs none, or
                           * the generation is not known. Of the samples of one collection the last one counts: a sample
                           * at its very beginning may have the generation before it is settled */
+    struct look_time *looks; /* in a run of a stretch: the 1 + more samples; cpu_ns and wall_ns are their sums. NULL: no
+                              * stretch */
 };
 
 /* The most frames of a stack. A damaged file may claim any number; no program comes near this one. */

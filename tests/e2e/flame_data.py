@@ -131,7 +131,9 @@ def small(difference=False):
                            "scaled": "Both sides as they were recorded.", "confidence": 0.95,
                            "noise": {"z": 2.5, "before": MS, "after": MS, "spread": 0.01},
                            "functions": [{"function": made.function("work", "app.py", first=8), "by": "self", "before": 700 * MS,
-                                          "after": 1000 * MS, "low": 190 * MS, "high": 410 * MS, "verdict": "grew"}]}
+                                          "after": 1000 * MS, "low": 190 * MS, "high": 410 * MS, "verdict": "grew"},
+                                         {"function": made.function("decode", "json/decoder.py", "library", 337), "by": "total",
+                                          "before": 1100 * MS, "after": 600 * MS, "low": -1200 * MS, "high": 300 * MS, "verdict": "same"}]}
     return made
 
 

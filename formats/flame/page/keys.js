@@ -55,6 +55,10 @@ function startKeys() {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || byId('help').open || typing && event.key !== 'Escape')
       return;
     const action = ACTIONS[event.key];
+    if (!action && event.target === document.body && view.tab === 'graph') { // nothing has the focus
+      byId('graph').focus();
+      graphKey(event);
+    }
     if (!action)
       return;
     event.preventDefault();

@@ -31,8 +31,9 @@ function firstBoxOf(fn) {
   return best;
 }
 
+// The colour of a function's kind; in a comparison colours are verdicts, and the swatch is hidden.
 function swatchOf(fn) {
-  const swatch = make('span', { class: 'swatch', 'aria-hidden': 'true' }), name = kindOf(fn).name;
+  const swatch = make('span', { class: 'swatch', 'aria-hidden': 'true', hidden: profile.difference !== null }), name = kindOf(fn).name;
   swatch.style.background = PALETTES[theme()][name] || PALETTES[theme()].other;
   return swatch;
 }
@@ -42,7 +43,7 @@ function times(value, whole) {
 }
 
 // A table of rows [function or group key, time], each a jump.
-function jumpTable(title, rows, whole, none) {
+function jumpTable(title, rows, whole, none, tone = '') {
   if (!rows.length)
     return [make('h3', {}, title), make('p', { class: 'note' }, none)];
   const most = rows[0][1], body = make('tbody');
@@ -50,7 +51,7 @@ function jumpTable(title, rows, whole, none) {
     body.replaceChildren(...rows.slice(0, limit).map(([key, value]) => make('tr', {},
       make('td', { class: 'who' }, key >= 0 ? make('button', { class: 'link', 'data-fn': key, title: nameOf(key) + ' ' + placeOf(key),
         onclick: () => jump(key) }, swatchOf(key), make('span', {}, nameOf(key))) : make('span', { class: 'plain' },
-        key === ROOT ? 'the root' : groupName(profile.groups[-2 - key])), barOf(value / most, 'thin')), ...times(value, whole))));
+        key === ROOT ? 'the root' : profile.groups[-2 - key].name), barOf(value / most, 'thin ' + tone)), ...times(value, whole))));
     if (rows.length > limit)
       body.append(make('tr', {}, make('td', { colspan: 3 }, make('button', { class: 'link more', onclick: () => fill(limit + 200) },
         count(rows.length - limit, 'more', 'more')))));
@@ -112,11 +113,16 @@ function functionPanel(fn) {
     make('p', { class: 'where' }, swatchOf(fn), kindOf(fn).label, ...(place ? [' · ', where] : [])),
     ...(profile.difference ? [verdictTable(fn)] : [make('div', { class: 'figures' }, figure('Self', totals.self[fn], whole),
       figure('Total', totals.total[fn], whole))]),
-    make('div', { class: 'row' }, make('button', { id: 'find-boxes', onclick: () => search(nameOf(fn), false) }, 'Find its boxes'),
+    make('div', { class: 'row' }, make('button', { id: 'find-boxes', onclick: () => findBoxes(fn) }, 'Find its boxes'),
       make('button', { id: 'hide-function', title: 'Its time counts at its callers (h)', onclick: () => hide(fn) }, 'Hide')),
     ...lineTable(fn),
     ...jumpTable('Callers', callers, whole, 'None is shown.'), ...jumpTable('Callees', callees, whole, 'None is shown.'),
   ];
+}
+
+function findBoxes(fn) {
+  showTab('graph');
+  search('^' + nameOf(fn).replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&') + '$', true);
 }
 
 function hottest() {
@@ -144,7 +150,7 @@ function recordingPanel() {
   return [make('div', { class: 'top' }, make('h2', {}, profile.title)),
     make('dl', { class: 'facts' }, ...[...facts, ...pruned].flatMap(([name, value]) => [make('dt', {}, name), make('dd', {}, value)])),
     ...(difference ? [...jumpTable('Grew most, self', changed('grew'), whole, 'Nothing grew that is distinguishable from noise.'),
-      ...jumpTable('Shrank most, self', changed('shrank'), whole, 'Nothing shrank that is distinguishable from noise.')] :
+      ...jumpTable('Shrank most, self', changed('shrank'), whole, 'Nothing shrank that is distinguishable from noise.', 'shrank')] :
       jumpTable('Hottest functions, self', hottest(), whole, 'Nothing is shown.'))];
 }
 

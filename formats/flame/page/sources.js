@@ -41,13 +41,13 @@ function openFile(path, line = 0) {
 }
 
 function fileEntry(file, whole, most) {
-  const has = profile.sources.has(file.path) && profile.sources.get(file.path).text !== undefined;
+  const cut = file.name.lastIndexOf('/') + 1, has = profile.sources.has(file.path) && profile.sources.get(file.path).text !== undefined;
   return make('li', {}, make('button', { 'aria-current': file.path === view.file ? 'true' : null, 'data-file': file.path,
     title: profile.strings[file.path], onclick: () => {
       openFile(file.path);
       byId('view-sources').querySelector(`[data-file="${file.path}"]`).focus();
-    } }, make('span', { class: 'name' }, file.name), make('span', { class: 'number' }, percent(file.self, whole)), barOf(file.self / most),
-  make('small', {}, has ? 'total ' + percent(file.total, whole) : 'total ' + percent(file.total, whole) + ' · no text')));
+    } }, make('span', { class: 'name' }, file.name.slice(cut)), make('span', { class: 'number' }, percent(file.self, whole)), barOf(file.self / most),
+  make('small', {}, [file.name.slice(0, cut), 'total ' + percent(file.total, whole), has ? '' : 'no text'].filter(Boolean).join(' · '))));
 }
 
 // Which lines are shown: all, or those around lines with time. -1 stands for a gap.

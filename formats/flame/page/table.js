@@ -66,7 +66,7 @@ function showTable() {
     sorted.rows += 2000;
     showTable();
   } }, count(rows.length - sorted.rows, 'more', 'more'))] : [];
-  byId('view-table').replaceChildren(make('table', { class: 'wide' }, make('thead', {}, make('tr', {}, ...Object.entries(columns).map(([name, shape]) =>
+  byId('view-table').replaceChildren(make('table', { class: profile.difference ? 'wide narrow' : 'wide' }, make('thead', {}, make('tr', {}, ...Object.entries(columns).map(([name, shape]) =>
     headOf(name, shape)))), make('tbody', {}, ...rows.slice(0, sorted.rows).map(row))), ...more,
   ...(rows.length ? [] : [make('p', { class: 'note' }, 'No function matches.')]));
 }

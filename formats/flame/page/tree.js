@@ -13,6 +13,7 @@
 const ROOT = -1;
 const SHOWN = 0, AT_CALLER = 1, LEFT_OUT = 2;
 const SMALLEST_INVERTED = 2e-5; // of the whole: what is smaller is drawn without its callers
+const MOST_INVERTED = 1e6;      // boxes: those behind are drawn without their callers
 
 function groupKey(group) {
   return -2 - group;
@@ -24,14 +25,14 @@ function functionOf(key) {
 
 function labelOf(key) {
   if (key < 0)
-    return key === ROOT ? rootLabel() : groupName(profile.groups[-2 - key]);
+    return key === ROOT ? rootLabel() : profile.groups[-2 - key].name;
   const line = view.lines ? profile.frames.line[key] : 0;
   return line ? nameOf(functionOf(key)) + ':' + line : nameOf(functionOf(key));
 }
 
 function rootLabel() {
   const chosen = groupsChosen();
-  return chosen.length === 1 ? groupName(profile.groups[chosen[0]]) : profile.title;
+  return chosen.length === 1 ? profile.groups[chosen[0]].name : profile.title;
 }
 
 function keyCount() {
@@ -261,7 +262,7 @@ function invert(tree) {
   while (waiting.length) {
     const [key, parent, nowSum, wasSum, size, start, low, high] = waiting.pop();
     const box = emit(key, parent, nowSum, wasSum, size, start), on = advance(box, low, high);
-    if (on > low && size >= SMALLEST_INVERTED * tree.size[0])
+    if (on > low && size >= SMALLEST_INVERTED * tree.size[0] && box < MOST_INVERTED)
       part(box, low, on);
   }
   const result = newTree(columns.key.length, tree.was !== null);
