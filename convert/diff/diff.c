@@ -278,12 +278,19 @@ static bool compares(const struct settings *settings)
     return true;
 }
 
+static bool recognises(struct text head)
+{
+    return text_begins(head, TEXT("before  ")) || text_begins(head, TEXT("- **before** ")) ||
+           text_begins(head, TEXT("{\"version\":1,\"weight\":"));
+}
+
 static const struct converter to_diff = {
     .name = "pyreel-diff",
     .makes = "Shows which functions gained and lost between two recordings, and which\n"
              "differences are not distinguishable from noise.",
     .suffix = NULL,
     .binary = false,
+    .recognises = recognises,
     .packing = PACKING_NEVER,
     .takes = TAKES_SIDES | TAKES_MODE | TAKES_SELECTION | TAKES_NO_IDLE | TAKES_FRAMES | TAKES_FOCUS,
     .several = SEVERAL_COMPARED,

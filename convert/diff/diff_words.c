@@ -10,7 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define PATH_FRAMES 8 /* the last frames of a call path that are shown */
+#define OPEN_HIGH   9.995 /* a growth above this is as good as any */
+#define PATH_FRAMES 8     /* the last frames of a call path that are shown */
 
 void diff_put(struct bytes *to, const char *format, ...)
 {
@@ -53,9 +54,10 @@ const char *diff_interval_text(char room[DIFF_NUMBER], const struct judged *judg
 {
     if (!judged->tested)
         return strcpy(room, "");
-    if (isinf(judged->high) && judged->low <= -1)
+    const bool open = judged->high >= OPEN_HIGH;
+    if (open && judged->low <= -1)
         return strcpy(room, "any");
-    if (isinf(judged->high))
+    if (open)
         snprintf(room, DIFF_NUMBER, "over %+.0f%%", judged->low * 100);
     else
         snprintf(room, DIFF_NUMBER, "%+.0f..%+.0f%%", judged->low * 100, judged->high * 100);

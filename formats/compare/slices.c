@@ -37,7 +37,7 @@ static void double_width(struct slices *slices)
 
 static bool is_crowd(const struct slices *slices)
 {
-    return slices->count >= SLICES_CROWD && slices->used >= SLICES_LEAST && slices->count == slices->room;
+    return slices->count >= SLICES_CROWD && slices->used >= SLICES_LEAST;
 }
 
 /* The slice of a time. A damaged recording may claim any time: the loop ends after 64 rounds. */

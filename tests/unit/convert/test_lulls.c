@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A profile is the same, byte for byte, whether the recording is read in stretches or sample by sample. The recordings
+/* A profile is the same, byte for byte, whether the recording is read in lulls or sample by sample. The recordings
  * are made of dice: threads that sleep, run, hold the lock, wait for it, collect garbage, and run tasks of an event
  * loop. */
 #include "convert/filters/cpu_owner.h"
@@ -132,8 +132,7 @@ static bool take(void *self, struct event *event, struct fault *why)
 }
 
 /* The profile of a stream; *events is the number of events that the reader gave. */
-static struct bytes profile_of(const struct bytes *stream, bool in_stretches, struct gecko_style style,
-                               uint64_t *events)
+static struct bytes profile_of(const struct bytes *stream, bool in_lulls, struct gecko_style style, uint64_t *events)
 {
     const int fd = memory_file(stream->at, stream->size), profile_fd = memory_file("", 0);
     struct converting converting = { 0 };
@@ -143,7 +142,7 @@ static struct bytes profile_of(const struct bytes *stream, bool in_stretches, st
     output_open_fd(&output, dup(profile_fd), "a profile", false);
     converting.gecko = gecko_start(&converting.tables, &output, style);
     assert_true(stream_reader_open(&reader, fd, (struct text){ 0 }, &sink, NULL));
-    reader.gives_stretches = in_stretches;
+    reader.gives_lulls = in_lulls;
     while (stream_read_block(&reader, &sink, NULL) == SOURCE_MORE)
         ;
     assert_true(cpu_owner_finish(&converting.owner, &placed, NULL));
@@ -158,7 +157,7 @@ static struct bytes profile_of(const struct bytes *stream, bool in_stretches, st
     return file_bytes(profile_fd);
 }
 
-static void stretches_give_the_same_profile(void **state)
+static void lulls_give_the_same_profile(void **state)
 {
     (void)state;
     static const struct gecko_style styles[] = {
@@ -172,12 +171,12 @@ static void stretches_give_the_same_profile(void **state)
         for (size_t i = 0; i < countof(styles); i++) {
             uint64_t events, fewer_events;
             struct bytes each = profile_of(&stream, false, styles[i], &events);
-            struct bytes stretches = profile_of(&stream, true, styles[i], &fewer_events);
-            assert_int_equal(stretches.size, each.size);
-            assert_memory_equal(stretches.at, each.at, each.size);
+            struct bytes lulls = profile_of(&stream, true, styles[i], &fewer_events);
+            assert_int_equal(lulls.size, each.size);
+            assert_memory_equal(lulls.at, each.at, each.size);
             assert_in_range(fewer_events, events / 4, events * 3 / 4);
             bytes_free(&each);
-            bytes_free(&stretches);
+            bytes_free(&lulls);
         }
         bytes_free(&stream);
     }
@@ -185,6 +184,6 @@ static void stretches_give_the_same_profile(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(stretches_give_the_same_profile) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(lulls_give_the_same_profile) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

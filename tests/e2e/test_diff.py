@@ -1,0 +1,260 @@
+# SPDX-License-Identifier: MIT
+"""pyreel-diff: real runs of a program whose function became slower, and recordings that never ran, whose sums are known."""
+
+import json
+import os
+import pathlib
+import pty
+import re
+import subprocess
+
+import pytest
+
+import made_stream
+from environment import CONVERTERS, PROJECT, missing
+from recording import ENVIRONMENT, info, read_terminal, run, run_record, succeed
+
+try:
+    import jsonschema
+except ImportError:
+    jsonschema = None
+
+PROGRAM = pathlib.Path(__file__).parent / "programs" / "rounds.py"
+SCHEMA = pathlib.Path(PROJECT) / "schemas" / "diff.schema.json"
+SECOND = 10**9
+
+
+def diff(*arguments, code=0, **more):
+    ended = run(CONVERTERS["diff"], *arguments, **more)
+    assert ended.code == code, ended
+    return ended
+
+
+def diff_json(*arguments, code=0, **more):
+    """The JSON, which obeys its schema."""
+    told = json.loads(diff("--json", *arguments, code=code, **more).output)
+    if jsonschema is None:
+        missing("python3-jsonschema")
+    errors = jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text())).iter_errors(told)
+    assert not [f"{list(error.absolute_path)}: {error.message[:300]}" for error in errors]
+    return told
+
+
+def row_of(told, name, table="items"):
+    rows = [row for row in told[table]["rows"] if row.get("name") == name]
+    assert len(rows) == 1, (name, told)
+    return rows[0]
+
+
+# ---- real runs ----
+
+@pytest.fixture(scope="module")
+def runs(pythons_newest, tmp_path_factory):
+    """Two runs of a program, and two in which sort() takes three times as long, recorded in turn."""
+    folder, made = tmp_path_factory.mktemp("runs"), {}
+    for name, factor in (("old-1", 1), ("new-1", 3), ("new-2", 3), ("old-2", 1)):
+        made[name] = folder / f"{name}.pyreel"
+        ended = run_record("-q", "-o", made[name], "--", *pythons_newest, PROGRAM, factor)
+        assert ended.code == 0, ended
+    return made
+
+
+@pytest.fixture(scope="module")
+def pythons_newest():
+    from environment import python_of_this_machine
+    return python_of_this_machine().command
+
+
+def test_a_slower_function_is_found(runs):
+    """Its callee and its caller have grown, too, and other functions have not."""
+    told = diff_json("--fail-over", "5%", "--before", runs["old-1"], runs["old-2"], "--after", runs["new-1"], runs["new-2"],
+                     code=1)
+    sort = row_of(told, "sort")
+    assert told["compared_by"] == "time" and told["weight"] == "cpu" and told["failed"]
+    assert sort["total"]["verdict"] == "grew" and sort["fails"]
+    assert sort["total"]["low"] < sort["total"]["growth"] < sort["total"]["high"]
+    assert sort["total"]["low"] < 2.4 and sort["total"]["high"] > 1.4  # three times as long, and all others as before
+    assert row_of(told, "parse")["total"]["verdict"] != "grew" and not row_of(told, "store")["fails"]
+
+
+def test_a_program_is_not_slower_than_itself(runs):
+    told = diff_json("--fail-over", "5%", runs["old-1"], runs["old-2"])
+    assert not told["failed"] and told["items"]["grew"] == told["items"]["shrank"] == 0
+    assert told["whole"]["verdict"] == "same"
+
+
+def test_a_recording_is_equal_to_itself(runs):
+    told = diff_json("--fail-over", "0%", "--paths", runs["old-1"], runs["old-1"])
+    assert told["scale"] == pytest.approx(1) and told["items"]["grew"] == told["items"]["shrank"] == 0
+    assert all(row["total"]["growth"] == pytest.approx(0) for row in told["items"]["rows"] + told["paths"]["rows"])
+
+
+def test_amounts_are_those_of_info(runs):
+    told = diff_json("--weight", "cpu", "--min", "0", runs["old-1"], runs["new-1"])
+    for side, name in (("before", "old-1"), ("after", "new-1")):
+        cpu_s = sum(thread["cpu_s"] for thread in info(runs[name])["threads"])
+        assert told[side]["amount"] == pytest.approx(cpu_s, rel=1e-4)
+        assert told[side]["runs"][0]["samples"] == info(runs[name])["samples"]
+        assert sum(row["self"][side] for row in told["items"]["rows"]) == pytest.approx(cpu_s, rel=1e-4)
+
+
+def test_text_says_what_changed(runs):
+    ended = diff("--fail-over", "5%", "--before", runs["old-1"], runs["old-2"], "--after", runs["new-1"], runs["new-2"], code=1)
+    assert re.search(r"^grew .* sort \(.*rounds\.py:\d+\)$", ended.text, re.M), ended
+    assert "Grew by more than 5%:" in ended.messages and "rounds.py" in ended.messages
+    assert "\x1b" not in ended.text
+
+
+def test_paths_lead_to_the_function(runs):
+    told = diff_json("--paths", "--before", runs["old-1"], runs["old-2"], "--after", runs["new-1"], runs["new-2"])
+    grew = [[frame["name"] for frame in row["frames"]] for row in told["paths"]["rows"] if row["total"]["verdict"] == "grew"]
+    assert ["<module>", "main", "sort", "burn"] in grew
+
+
+def test_markdown_is_a_table(runs):
+    text = diff("--markdown", "--before", runs["old-1"], runs["old-2"], "--after", runs["new-1"], runs["new-2"]).text
+    assert re.search(r"^\| grew \| total \|.* sort \(.*rounds\.py:\d+\) \|$", text, re.M), text
+    for table in re.findall(r"(?:^\|.*\n)+", text, re.M):
+        assert len({len(re.findall(r"(?<!\\)\|", line)) for line in table.splitlines()}) == 1
+
+
+def test_a_terminal_has_colours_and_rows_that_fit(runs):
+    for more, coloured in (({}, True), ({"NO_COLOR": "1"}, False)):
+        terminal, other = pty.openpty()
+        with subprocess.Popen([CONVERTERS["diff"], runs["old-1"], runs["new-1"]], stdout=other, stderr=subprocess.PIPE,
+                              env={**ENVIRONMENT, "TERM": "xterm", **more}) as process:
+            os.close(other)
+            said = read_terminal(terminal).decode()
+        os.close(terminal)
+        assert process.returncode == 0 and ("\x1b[" in said) == coloured
+        assert max(len(re.sub(r"\x1b\[\d*m", "", line)) for line in said.splitlines()) <= 80, said
+
+
+def test_a_part_is_compared_by_work(runs):
+    told = diff_json("--from", "20%", "--before", runs["old-1"], runs["old-2"], "--after", runs["new-1"], runs["new-2"])
+    assert told["compared_by"] == "work" and told["whole"]["verdict"] == "not judged"
+    assert row_of(told, "sort")["total"]["verdict"] == "grew"
+
+
+def test_a_cut_file_is_compared_as_far_as_it_is_good(runs, tmp_path):
+    cut = tmp_path / "cut.pyreel"
+    cut.write_bytes(runs["new-1"].read_bytes()[:-200])
+    ended = diff("--json", runs["old-1"], cut)
+    assert "is not complete" in ended.messages and json.loads(ended.output)["compared_by"] == "work"
+    diff("--strict", runs["old-1"], cut, code=1)
+
+
+# ---- recordings that never ran ----
+
+MAIN = ("main", "/srv/app.py", 3)
+
+
+def calls(name, count, file="/srv/app.py"):
+    """So many samples of a function that main() calls, in pieces, so that they lie everywhere in the run."""
+    return [[MAIN, (name, file, 10)]] * count
+
+
+def rounds(**counts):
+    """Two hundred rounds of functions."""
+    return [stack for _ in range(200) for name, count in counts.items() for stack in calls(name, count)]
+
+
+def make(path, stacks, pid=1):
+    made_stream.write(path, made_stream.Samples(stacks), pid=pid, start_unix_ns=1_700_000_000 * SECOND + pid)
+    return path
+
+
+@pytest.fixture
+def made(tmp_path):
+    return {name: make(tmp_path / f"{name}.pyreel", stacks, pid) for pid, (name, stacks) in enumerate({
+        "base": rounds(load=10, work=20, save=10),
+        "slow": rounds(load=10, work=30, save=10),
+        "lost": rounds(load=10, save=10),
+        "other": [[("run", "/srv/b.py", 1)]] * 100,
+    }.items(), start=1)}
+
+
+def test_sums_are_exact(made):
+    told = diff_json(made["base"], made["slow"])
+    assert told["weight"] == "wall" and told["compared_by"] == "time"  # there is no CPU time in them
+    assert told["before"]["amount"] == pytest.approx(8) and told["after"]["amount"] == pytest.approx(10)
+    work, main = row_of(told, "work"), row_of(told, "main")
+    assert work["self"]["before"] == pytest.approx(4) and work["self"]["after"] == pytest.approx(6)
+    assert work["self"]["before_share"] == pytest.approx(0.5) and work["self"]["after_share"] == pytest.approx(0.6)
+    assert work["self"]["growth"] == pytest.approx(0.5) and work["self"]["verdict"] == "grew"
+    assert main["self"]["before"] == 0 and main["total"]["after"] == pytest.approx(10)
+    assert row_of(told, "load")["self"]["verdict"] == "same"
+
+
+def test_new_and_lost_functions(made):
+    lost, new = diff_json(made["base"], made["lost"]), diff_json(made["lost"], made["base"], "--fail-over", "5%", code=1)
+    assert row_of(lost, "work")["self"]["verdict"] == "shrank" and row_of(lost, "work")["self"]["growth"] == -1
+    assert row_of(new, "work")["self"]["verdict"] == "grew" and row_of(new, "work")["self"]["growth"] is None
+    assert not row_of(new, "work")["fails"] and row_of(new, "main")["fails"]  # work may have got another name
+    text = diff(made["base"], made["lost"]).text
+    assert re.search(r"^shrank +4\.000 +0\.000 .* gone .* work", text, re.M)
+
+
+def test_by_module_and_thread(made):
+    assert row_of(diff_json("--by", "module", made["base"], made["slow"]), "app")["total"]["after"] == pytest.approx(10)
+    assert row_of(diff_json("--by", "thread", made["base"], made["slow"]), "app.py MainThread")["total"]["verdict"] == "same"
+    lines = diff_json("--by", "line", made["base"], made["slow"])["items"]["rows"]
+    assert {(row["name"], row["line"]) for row in lines} == {("main", 3), ("load", 10), ("work", 10), ("save", 10)}
+
+
+def test_functions_of_another_folder_are_the_same(made, tmp_path):
+    moved = make(tmp_path / "moved.pyreel", [[(name, "/opt/new/app.py", line + 5) for name, _, line in stack]
+                                             for stack in rounds(load=10, work=30, save=10)], 9)
+    for sides in ([made["base"], moved], ["--before", made["base"], made["base"], "--after", moved, moved]):
+        told = diff_json(*sides)
+        assert len(told["items"]["rows"]) == 4 and row_of(told, "work")["self"]["growth"] == pytest.approx(0.5)
+
+
+def test_filters(made):
+    assert row_of(diff_json("--focus", "work", made["base"], made["slow"]), "work")["self"]["after_share"] == 1
+    assert "matches" in diff("--focus", "nothing", made["base"], made["slow"], code=1).messages
+    assert "main" not in [row["name"] for row in diff_json("--hide", "main", made["base"], made["slow"])["items"]["rows"]]
+
+
+def test_rows_are_counted_and_cut(made):
+    text = diff("--top", "1", made["base"], made["slow"]).text
+    assert "... and 2 more (--top 0 shows all)" in text
+    assert diff_json("--min", "26%", made["base"], made["slow"])["items"]["small"] == 2
+
+
+def test_what_cannot_be_compared(made, tmp_path):
+    empty, text = tmp_path / "empty.pyreel", tmp_path / "text.pyreel"
+    empty.write_bytes(b"")
+    text.write_text("no recording\n")
+    assert "no function in common" in diff(made["base"], made["other"], code=1).messages
+    assert "--weight cpu cannot be applied" in diff("--weight", "cpu", made["base"], made["slow"], code=1).messages
+    for bad in (empty, text, tmp_path / "missing.pyreel"):
+        assert bad.name in diff(made["base"], bad, code=1).messages
+
+
+@pytest.mark.parametrize("arguments", [
+    ["A"], ["A", "B", "C"], [], ["--before", "A"], ["--before", "A", "--after"], ["--after", "B"],
+    ["--json", "--markdown", "A", "B"], ["--confidence", "100%", "A", "B"], ["--min", "x", "A", "B"],
+    ["--fail-over", "-5%", "A", "B"], ["--weight", "gil", "A", "B"], ["--by", "opcode", "A", "B"], ["--top", "-1", "A", "B"],
+])
+def test_misuse(arguments):
+    assert "Try 'pyreel-diff --help'." in diff(*arguments, code=2).messages
+
+
+def test_the_output_replaces_only_an_earlier_one(made, tmp_path):
+    mine, output = tmp_path / "mine.txt", tmp_path / "out.txt"
+    mine.write_text("my notes\n")
+    diff("-o", mine, made["base"], made["slow"], code=1)
+    for options in ([], ["--json"], ["--markdown"], []):
+        diff(*options, "-o", output, made["base"], made["slow"])
+    assert mine.read_text() == "my notes\n" and output.read_text().startswith("before")
+
+
+def test_hostile_names_stay_text(tmp_path):
+    name = "<script>|`a`\x1b[31m\\|[x](y)"
+    stacks = rounds(load=10) + [[MAIN, (name, "/srv/a\x1bpp.py", 4)]] * 500
+    bad = make(tmp_path / "bad.pyreel", stacks)
+    text, markdown = diff(bad, bad).text, diff("--markdown", bad, bad).text
+    assert "\x1b" not in text + markdown and "\\x1b[31m" in text
+    assert "<script>" not in markdown
+    assert row_of(diff_json(bad, bad), name)["self"]["after"] == pytest.approx(0.5)
