@@ -31,10 +31,10 @@ class Option:
         self.value = value.strip(" [=]")  # name of the value; empty: the option takes none
         self.choice, self.list = [], []
         choice, several = CHOICE.search(f"{self.value}\n{text}"), LIST.search(text)
-        if self.joined:
-            self.choice = self.value.split("|")
-        elif self.value and choice:
+        if self.value and choice:
             self.choice = choice[0].replace("\n", "").split("|")
+        elif self.joined and self.value.islower():
+            self.choice = [self.value]
         elif self.value and several:
             self.list = several[0].replace("\n", "").split(",")
 

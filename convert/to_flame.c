@@ -197,28 +197,38 @@ static void tell_of_pruning(const struct to_flame *to, const struct flame_made *
                 made->nodes, made->pruned, made->share * 100);
 }
 
+/* Writes the page. A command line may have any bytes, and the page has only text. */
+static bool write_page(struct to_flame *to, const struct flame_style *style, struct flame_made *made, struct fault *why)
+{
+    struct conversion *conversion = to->conversion;
+    const char *filters = conversion->settings.filters;
+    const bool compared = compares(&conversion->settings);
+    struct text clean = filters ? utf8_clean(text_of(filters)) : (struct text){ 0 };
+    const struct flame_facts facts = { .report = conversion->inputs->count > 1 ? NULL : &conversion->report,
+                                       .recordings = conversion->inputs->count,
+                                       .filters = clean.bytes,
+                                       .whole = conversion->whole && !conversion->tables.cut };
+    const struct flame_samples samples = { .aggregate = compared ? &to->compare.aggregate : &to->aggregate,
+                                           .compare = compared ? &to->compare : NULL };
+    const bool good = flame_write(&conversion->output, &conversion->tables, &samples, style, &facts, made, why);
+    text_free(clean);
+    return good;
+}
+
 static bool finish(void *self, struct fault *why)
 {
     struct to_flame *to = self;
     struct conversion *conversion = to->conversion;
     const struct wanted *wanted = conversion->settings.wanted;
-    const bool merged = conversion->inputs->count > 1;
     struct flame_style style = wanted->style;
-    const struct flame_facts facts = { .report = merged ? NULL : &conversion->report,
-                                       .recordings = conversion->inputs->count,
-                                       .filters = conversion->settings.filters,
-                                       .whole = conversion->whole && !conversion->tables.cut };
-    const bool compared = compares(&conversion->settings);
-    const struct flame_samples samples = { .aggregate = compared ? &to->compare.aggregate : &to->aggregate,
-                                           .compare = compared ? &to->compare : NULL };
     struct flame_made made;
-    if ((compared && !compare_end(&to->compare, why)) || !choose_weight(to, &style, why))
-        return false;
     style.path_maps = &wanted->path_maps;
     style.filter = &conversion->settings.frames.filter;
     style.opcodes = conversion->settings.opcodes;
     aggregate_sort(&to->aggregate);
-    if (!flame_write(&conversion->output, &conversion->tables, &samples, &style, &facts, &made, why))
+    if (compares(&conversion->settings) && !compare_end(&to->compare, why))
+        return false;
+    if (!choose_weight(to, &style, why) || !write_page(to, &style, &made, why))
         return false;
     if (made.empty)
         return convert_nothing_left(conversion, why);

@@ -52,8 +52,8 @@ static const struct argument options[] = {
     { OPTION_ANNOTATE, 0, "annotate", "F", 0, "show the source of F, function or file, by time" },
     { OPTION_PATH_MAP, 0, "path-map", "FROM=TO", 0, "find sources below FROM in TO" },
     { OPTION_WEIGHT, 0, "weight", "WHAT", 0,
-      "count cpu|wall|gil|gil_wait|samples (cpu, where it\n"
-      "is known)" },
+      "count cpu|wall|gil|gil_wait|samples (cpu, where\n"
+      "it is known)" },
     { OPTION_IDS, 0, "ids", NULL, 0, "keep threads of one name apart" },
     { OPTION_FULL_PATHS, 0, "full-paths", NULL, 0, "print file names unshortened" },
     { OPTION_JSON, 0, "json", NULL, 0, "print JSON (schemas/report.schema.json)" },
@@ -61,10 +61,10 @@ static const struct argument options[] = {
     { OPTION_JSONL, 0, "jsonl", NULL, 0,
       "print a line of JSON for each stack\n"
       "(schemas/report-jsonl.schema.json)" },
-    { OPTION_PSTATS, 0, "pstats", "[=STYLE]", 0,
+    { OPTION_PSTATS, 0, "pstats", "[=tachyon]", 0,
       "write a file for Python's pstats, snakeviz and\n"
-      "gprof2dot; STYLE tachyon: as python3.15 -m\n"
-      "profiling.sampling does" },
+      "gprof2dot; =tachyon: the file that python3.15 -m\n"
+      "profiling.sampling writes" },
     { 0 },
 };
 

@@ -88,8 +88,9 @@ static void print_help(void)
            "Records where a Python program (CPython " LAYOUT_SUPPORTED ") spends its time, from\n"
            "outside and without changing the program. A sample interrupts the program for\n"
            "some microseconds; all samples together take at most 1 %% of a processor (see\n"
-           "--disturb). pyreel-gecko, pyreel-pprof, pyreel-collapsed, pyreel-tachyon and\n"
-           "pyreel-info read the recording.\n\n"
+           "--disturb). pyreel-report, pyreel-flame and pyreel-diff show recordings,\n"
+           "pyreel-gecko, pyreel-pprof, pyreel-speedscope, pyreel-collapsed and\n"
+           "pyreel-tachyon write files for other tools, pyreel-info says what is inside.\n\n"
            "Options, with their default values in parentheses:\n");
     arguments_print(&arguments);
     printf("\n^C stops the recording; the file is then complete.\n"

@@ -108,24 +108,24 @@ static bool take_look(struct cpu_owner *owner, struct event *look, const struct 
     return (thread->wall_ns < CPU_OWNER_WAIT_NS && thread->count < WAIT_MOST) || settle(thread, output, why);
 }
 
-/* Whether the looks of a stretch have no CPU time and get none: the thread sleeps, and nothing is left. */
-static bool is_asleep(const struct cpu_thread *thread, const struct sample *stretch)
+/* Whether the looks of a lull have no CPU time and get none: the thread sleeps, and nothing is left. */
+static bool is_asleep(const struct cpu_thread *thread, const struct sample *lull)
 {
-    return !attribute_is(stretch->status, ATTRIBUTE_CPU) && thread->count == 0 && thread->counted_ns == 0 &&
-           stretch->cpu_ns == 0;
+    return !attribute_is(lull->status, ATTRIBUTE_CPU) && thread->count == 0 && thread->counted_ns == 0 &&
+           lull->cpu_ns == 0;
 }
 
-/* Takes the looks of a stretch one by one, unless the thread sleeps. */
-static bool take_stretch(struct cpu_owner *owner, struct event *stretch, const struct sink *output, struct fault *why)
+/* Takes the looks of a lull one by one, unless the thread sleeps. */
+static bool take_lull(struct cpu_owner *owner, struct event *lull, const struct sink *output, struct fault *why)
 {
-    struct sample *sample = &stretch->sample;
+    struct sample *sample = &lull->sample;
     struct event look;
     look.kind = EVENT_SAMPLE;
     if (is_asleep(thread_of(owner, sample->thread), sample))
-        return take_look(owner, stretch, output, why);
+        return take_look(owner, lull, output, why);
     bool good = true;
     for (uint64_t i = 0; i <= sample->more && good; i++) {
-        look.sample = sample_of_stretch(sample, i);
+        look.sample = sample_of_lull(sample, i);
         good = take_look(owner, &look, output, why);
     }
     return good;
@@ -177,7 +177,7 @@ static bool end_thread(struct cpu_owner *owner, uint32_t number, const struct si
 bool cpu_owner_take(struct cpu_owner *owner, struct event *event, const struct sink *output, struct fault *why)
 {
     if (event->kind == EVENT_SAMPLE && event->sample.looks)
-        return take_stretch(owner, event, output, why);
+        return take_lull(owner, event, output, why);
     if (event->kind == EVENT_SAMPLE)
         return take_look(owner, event, output, why);
     if (event->kind == EVENT_LEFT_OUT) {

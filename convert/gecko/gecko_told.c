@@ -6,7 +6,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#define JSON_MOST ((uint64_t)400 * 1000 * 1000) /* bytes of JSON beyond which the viewer reads a profile slowly */
+#define JSON_MOST    ((uint64_t)400 * 1000 * 1000) /* bytes of JSON beyond which the viewer reads a profile slowly */
+#define OFF_CPU_PART 4 /* --mode cpu helps when this part of the samples is of threads that do not run */
 
 /* ---- content ---- */
 
@@ -57,11 +58,9 @@ void gecko_told_content(const struct to_gecko *to)
 
 /* ---- size ---- */
 
-/* Writes the options that make the profile smaller, "A, B, or C", the one that helps most first. At least two of them
- * always help. */
-static void put_remedies(FILE *to, const struct settings *settings)
+/* Writes the options that make the profile smaller, "A, B, or C", the one that helps most first. */
+static void put_remedies(FILE *to, const struct gecko_style *style, const struct gecko_size *size)
 {
-    const struct gecko_style *style = &gecko_options_wanted(settings)->style;
     const struct {
         bool helps;
         const char *options;
@@ -69,9 +68,9 @@ static void put_remedies(FILE *to, const struct settings *settings)
         { style->markers == GECKO_MARKERS_ALL, "--markers few" },
         { !style->raw, "--max-samples" },
         { true, "--from and --to" },
-        { true, "--threads" },
+        { size->several_threads, "--threads" },
         { !style->raw && !style->compact, "--compact" },
-        { settings->mode != KEPT_CPU, "--mode cpu" },
+        { size->off_cpu >= size->samples / OFF_CPU_PART && size->off_cpu > 0, "--mode cpu" },
     };
     size_t left = 0;
     for (size_t i = 0; i < countof(remedies); i++)
@@ -81,22 +80,22 @@ static void put_remedies(FILE *to, const struct settings *settings)
             fprintf(to, "%s%s", remedies[i].options, --left == 0 ? "" : left == 1 ? ", or " : ", ");
 }
 
-char *gecko_told_size(const struct settings *settings, uint64_t json_bytes, uint64_t packed_bytes)
+char *gecko_told_size(const struct gecko_style *style, const struct gecko_size *size)
 {
-    const bool slow = json_bytes > JSON_MOST, too_large = packed_bytes > SHARE_LIMIT;
+    const bool slow = size->json_bytes > JSON_MOST, too_large = size->packed_bytes > SHARE_LIMIT;
     char *told = NULL;
-    size_t size;
-    FILE *to = slow || too_large ? open_memstream(&told, &size) : NULL;
+    size_t told_size;
+    FILE *to = slow || too_large ? open_memstream(&told, &told_size) : NULL;
     if (!to)
         return NULL;
-    fprintf(to, "the profile has %" PRIu64 " MB of JSON", json_bytes / 1000000);
+    fprintf(to, "the profile has %" PRIu64 " MB of JSON", size->json_bytes / 1000000);
     if (slow)
         fprintf(to, ", and the viewer takes long to read more than %" PRIu64 " MB", JSON_MOST / 1000000);
     if (too_large)
         fprintf(to, "; packed it has %" PRIu64 " MiB, and the profile store takes at most %" PRIu64 " MiB",
-                packed_bytes >> 20, SHARE_LIMIT >> 20);
+                size->packed_bytes >> 20, SHARE_LIMIT >> 20);
     fprintf(to, "; make it smaller with ");
-    put_remedies(to, settings);
+    put_remedies(to, style, size);
     fclose(to);
     return told;
 }

@@ -9,9 +9,16 @@
 /* Tells of the profile's content. Call it after gecko_finish(). */
 void gecko_told_content(const struct to_gecko *to);
 
-/* What the user is told of the profile's size, with the options that make the profile smaller; NULL: nothing, the size
- * is no problem for the viewer or for the store of profiles. `json_bytes`: of the profile; `packed_bytes`: of the file
- * for the store; 0: the file is not packed, so the store does not take it. The caller frees the text. */
-char *gecko_told_size(const struct settings *settings, uint64_t json_bytes, uint64_t packed_bytes);
+/* The size of a profile, and what could be left out. */
+struct gecko_size {
+    uint64_t json_bytes;
+    uint64_t packed_bytes; /* of the file for the store; 0: the file is not packed, so the store does not take it */
+    bool several_threads;
+    uint64_t samples, off_cpu; /* all, and those of threads that did not run */
+};
+
+/* What the user is told of the size, with the options that make the profile smaller; NULL: nothing, the size is no
+ * problem for the viewer or for the store of profiles. The caller frees the text. */
+char *gecko_told_size(const struct gecko_style *style, const struct gecko_size *size);
 
 #endif

@@ -103,9 +103,15 @@ static bool finish(void *self, struct fault *why)
 static void closed(void *self, const char *path, uint64_t bytes)
 {
     const struct to_gecko *to = self;
-    const struct settings *settings = &to->conversion->settings;
-    const uint64_t packed_bytes = gecko_options_packed(path) ? bytes : 0;
-    char *told = settings->quiet ? NULL : gecko_told_size(settings, to->json_bytes, packed_bytes);
+    const struct tables *tables = &to->conversion->tables;
+    const struct gecko_size size = {
+        .json_bytes = to->json_bytes,
+        .packed_bytes = gecko_options_packed(path) ? bytes : 0,
+        .several_threads = tables->threads_count > 2, /* entry 0 counts */
+        .samples = tables->samples,
+        .off_cpu = gecko_samples_off_cpu(to->gecko),
+    };
+    char *told = to->conversion->settings.quiet ? NULL : gecko_told_size(&to->wanted->style, &size);
     if (told)
         fprintf(stderr, "pyreel-gecko: warning: %s\n", told);
     free(told);
@@ -149,7 +155,7 @@ static const struct converter to_gecko = {
     .splits = gecko_options_streams,
     .keeps = keeps,
     .places_cpu = true,
-    .stretches = true,
+    .lulls = true,
     .start = start,
     .take = take,
     .host = host,

@@ -112,6 +112,12 @@ static bool has_rests(const struct flame *flame)
 
 /* ---- columns ---- */
 
+/* Sums of a recording with absurd times stay numbers that are not below 0. */
+static void emit_sum(struct json_emitter *json, const char *key, uint64_t sum)
+{
+    emit_integer(json, key, sum < INT64_MAX ? (int64_t)sum : INT64_MAX);
+}
+
 static void emit_functions(struct flame *flame)
 {
     struct json_emitter *json = &flame->json;
@@ -182,8 +188,7 @@ static void emit_groups(struct flame *flame)
         emit_open(json, "sums", '{');
         for (size_t w = 0; w < countof(weights); w++)
             if (flame->known[weights[w].sum])
-                emit_integer(json, weights[w].name,
-                             nodes[i] ? (int64_t)flame->tree.nodes[nodes[i]].total[weights[w].sum] : 0);
+                emit_sum(json, weights[w].name, nodes[i] ? flame->tree.nodes[nodes[i]].total[weights[w].sum] : 0);
         emit_close(json, '}');
         emit_close(json, '}');
     }
@@ -218,7 +223,7 @@ static void emit_nodes(struct flame *flame)
             continue;
         emit_open(json, weights[w].name, '[');
         for (size_t i = 0; i < nodes->count; i++)
-            emit_integer(json, NULL, (int64_t)page_nodes_self(nodes, &flame->tree, i, weights[w].sum));
+            emit_sum(json, NULL, page_nodes_self(nodes, &flame->tree, i, weights[w].sum));
         emit_close(json, ']');
     }
     emit_close(json, '}');
@@ -289,7 +294,7 @@ static void emit_difference(struct flame *flame)
     flame_difference_emit(json, &flame->difference, flame->functions);
     emit_open(json, "self", '[');
     for (size_t i = 0; i < flame->nodes.count; i++)
-        emit_integer(json, NULL, (int64_t)page_nodes_self(&flame->nodes, &flame->tree, i, SUM_BEFORE));
+        emit_sum(json, NULL, page_nodes_self(&flame->nodes, &flame->tree, i, SUM_BEFORE));
     emit_close(json, ']');
     emit_close(json, '}');
 }

@@ -96,7 +96,8 @@ static void find_noise(const struct flame_difference *difference, double noise[C
     noise[COMPARE_AFTER] = quantum_of(difference, COMPARE_AFTER) / (double)difference->runs[COMPARE_AFTER];
 }
 
-/* How many times larger the variance of an amount is than if samples were independent. Below 0: not known. */
+/* How many times larger the variance of an amount is than if samples were independent, by the bound on the side of "no
+ * growth", on which the verdict depends. Below 0: not known. */
 static double dispersion_of(const struct flame_difference *difference, const struct judged *judged,
                             const double noise[COMPARE_SIDES])
 {
@@ -104,7 +105,8 @@ static double dispersion_of(const struct flame_difference *difference, const str
     const double before = judged->before * judgement->scale;
     if (!judged->tested || before <= 0 || isinf(judged->high) || judgement->errors <= 0)
         return -1;
-    const double error = (judged->high - judged->low) * before / 2 / judgement->errors;
+    const double to_bound = judged->growth > 0 ? judged->growth - judged->low : judged->high - judged->growth;
+    const double error = to_bound * before / judgement->errors;
     const double spread = judgement->spread * (before + judged->after) / 2;
     const double drawn = noise[COMPARE_BEFORE] * before + noise[COMPARE_AFTER] * judged->after;
     return drawn > 0 ? fmax(error * error - spread * spread, 0) / drawn : -1;
@@ -139,9 +141,10 @@ static double common_dispersion(const struct flame_difference *difference, const
 
 /* ---- output ---- */
 
+/* JSON has no number for what a recording with absurd times comes to. */
 static void emit_real(struct json_emitter *json, const char *key, double value)
 {
-    emit_value(json, key, json_real(value));
+    emit_value(json, key, json_real(isfinite(value) ? value : 0));
 }
 
 static void emit_noise(struct json_emitter *json, const struct flame_difference *difference)

@@ -77,7 +77,7 @@ static void emit_origin(struct json_emitter *json, const struct tables *tables, 
     }
     struct bytes origin = { 0 };
     const struct text parts[] = { text_of(event_date_text(date, recording->start_unix_ns)),
-                                  TEXT(" on "),
+                                  recording->host.size ? TEXT(" on ") : TEXT(""),
                                   recording->host,
                                   TEXT(", "),
                                   recording->machine,

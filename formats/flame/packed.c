@@ -9,6 +9,10 @@
 #include <unistd.h>
 #include <zlib.h>
 
+/* Up to so many bytes, the best compression costs no time that anybody notices. Of 7 MB, the best takes 3 s and the
+ * usual one 0.3 s, for 5 % more bytes. */
+#define BEST_MOST ((uint64_t)1 << 20)
+
 #define CHUNK ((size_t)48 << 10) /* bytes; a multiple of 3, so that only the last chunk of base64 is padded */
 
 bool packed_open(struct packed *packed, struct fault *why)
@@ -75,7 +79,8 @@ bool packed_close(struct packed *packed, struct output *to, struct fault *why)
     z_stream gzip = { 0 };
     bool good = output_close(&packed->plain, &size, why);
     if (good) {
-        deflateInit2(&gzip, Z_BEST_COMPRESSION, Z_DEFLATED, 15 + 16, 9, Z_DEFAULT_STRATEGY);
+        deflateInit2(&gzip, size <= BEST_MOST ? Z_BEST_COMPRESSION : Z_DEFAULT_COMPRESSION, Z_DEFLATED, 15 + 16, 9,
+                     Z_DEFAULT_STRATEGY);
         deflateSetHeader(&gzip, &header);
         good = pack(packed->fd, size, &gzip, to, why);
         deflateEnd(&gzip);

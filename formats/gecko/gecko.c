@@ -49,7 +49,7 @@ const struct spool_column *gecko_samples(const struct gecko *gecko, uint32_t thr
     return &gecko_thread(gecko, thread)->samples;
 }
 
-/* Converts the times of a sample, or of a stretch, to units. All samples up to the next EVENT_TICK have the same times,
+/* Converts the times of a sample, or of a lull, to units. All samples up to the next EVENT_TICK have the same times,
  * so the results are kept. */
 static const uint64_t *in_units_of_tick(struct gecko *gecko, const struct sample *sample)
 {
@@ -74,7 +74,7 @@ static uint64_t time_of(const struct gecko_thread *thread, uint64_t time)
     return time < earliest ? earliest : time;
 }
 
-/* Takes a look at a thread, alone or in a stretch. */
+/* Takes a look at a thread, alone or in a lull. */
 static void take_look(struct gecko *gecko, struct gecko_thread *thread, const struct sample *sample, uint64_t time,
                       uint32_t code, uint64_t wall_ns)
 {

@@ -146,6 +146,9 @@ struct gecko_compared gecko_compared(const struct gecko *gecko);
  * Call it after gecko_finish(). */
 bool gecko_loses_weights(const struct gecko *gecko);
 
+/* The number of samples of threads that are known not to run: --mode cpu leaves them out. */
+uint64_t gecko_samples_off_cpu(const struct gecko *gecko);
+
 /* Frees everything. */
 void gecko_drop(struct gecko *gecko);
 

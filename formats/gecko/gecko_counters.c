@@ -105,7 +105,7 @@ static void end_tick(struct gecko_counters *counters, uint64_t tick_ns)
         counters->tick_ns = tick_ns;
 }
 
-/* All ticks of a stretch show the same. */
+/* All ticks of a lull show the same. */
 static void take_tick(struct gecko_counters *counters, const struct event *event)
 {
     for (uint64_t i = 0; i < event->more_ticks; i++)

@@ -29,7 +29,7 @@ static enum cell_kind kind_of(uint32_t status)
 static void take_sample(struct gecko *gecko, struct gecko_thread *thread, const struct sample *sample)
 {
     const enum cell_kind kind = kind_of(sample->status);
-    const uint64_t looks = 1 + sample->more; /* of a stretch: without CPU time */
+    const uint64_t looks = 1 + sample->more; /* of a lull: without CPU time */
     add(gecko, &thread->cpu_sum, sample->cpu_ns);
     thread->placed += looks;
     if (thread->cpu.count == 0 && kind == CELL_BLANK)

@@ -60,6 +60,15 @@ const char *gecko_totals_get(const struct gecko *gecko, size_t total, uint64_t *
     return samples ? totals[total].name : NULL;
 }
 
+uint64_t gecko_samples_off_cpu(const struct gecko *gecko)
+{
+    uint64_t samples = 0;
+    for (uint32_t status = 0; status < STATUS_VALUES; status++)
+        if (attribute_known(status, ATTRIBUTE_CPU) && !attribute_is(status, ATTRIBUTE_CPU))
+            samples += gecko->by_status[status].samples;
+    return samples;
+}
+
 /* ---- markers ---- */
 
 /* The next change of states. After the last change comes one without any state at the end of the thread's last sample:

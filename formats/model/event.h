@@ -158,7 +158,7 @@ enum status {
 };
 #define STATUS_BITS 0x29Fu /* the status bits that a recording has, without STATUS_RECORDED */
 
-/* One look of a stretch. */
+/* One look of a lull. */
 struct look_time {
     uint64_t time_ns;
     uint64_t cpu_ns;  /* as sample.cpu_ns */
@@ -169,8 +169,8 @@ struct look_time {
  * first. A reader that gives runs emits equal consecutive samples of a thread as one sample with a count, which may
  * come behind later ticks.
  *
- * A stretch is a number of ticks in a row in which nothing but the time changes: no stack, no status, no thread. A
- * reader that gives stretches emits the samples of such ticks as one run for each thread, and one EVENT_TICK behind all
+ * A lull is a number of ticks in a row in which nothing but the time changes: no stack, no status, no thread. A
+ * reader that gives lulls emits the samples of such ticks as one run for each thread, and one EVENT_TICK behind all
  * of these runs. So no run goes beyond the event that ends its ticks. */
 struct sample {
     uint32_t thread;
@@ -188,14 +188,14 @@ struct sample {
     uint64_t stands_ns; /* how long the sample, and each sample of its run, stands for. 0: the interval of the
                          * recording; tables_take() fills that in. Equal for all samples of a tick */
     uint64_t first_ns;  /* in a run: the time of its first sample; 0: time_ns */
-    struct look_time
-        *looks;       /* in a run of a stretch: the 1 + more samples, whose sums cpu_ns and wall_ns are; else NULL */
     bool fresh;       /* the recorder did not look at the thread in the tick before the run, because the thread did not
                        * exist or the mode left the thread out. A tick that failed or was missed makes no sample fresh */
     uint64_t wall_ns; /* filled by tables_take(): the part of the thread's life that the run stands for, see wall.h */
     uint32_t collection; /* the generation of the garbage collection that the thread runs, plus 1; 0: it runs none, or
                           * the generation is not known. Of the samples of one collection the last one counts: a sample
                           * at its very beginning may have the generation before it is settled */
+    struct look_time *looks; /* in a run of a lull: the 1 + more samples; cpu_ns and wall_ns are their sums. NULL: no
+                              * lull */
 };
 
 /* The most frames of a stack. A damaged file may claim any number; no program comes near this one. */
@@ -295,7 +295,7 @@ struct event {
         struct {
             uint64_t tick_ns;    /* EVENT_TICK: time of the tick */
             uint64_t more_ticks; /* if the reader gives runs: number of earlier ticks that this event also ends */
-            const struct look_time *tick_looks; /* at the end of a stretch: the times of these ticks; else NULL */
+            const struct look_time *tick_looks; /* at the end of a lull: the times of these ticks; else NULL */
         };
         struct counter counter;
         struct end end;
@@ -309,14 +309,14 @@ static inline uint64_t sample_first_ns(const struct sample *sample)
     return sample->first_ns ? sample->first_ns : sample->time_ns;
 }
 
-/* One sample of a stretch, `at` from 0 to sample->more, as if the reader had given it alone. */
-static inline struct sample sample_of_stretch(const struct sample *stretch, uint64_t at)
+/* One sample of a lull, `at` from 0 to sample->more, as if the reader had given it alone. */
+static inline struct sample sample_of_lull(const struct sample *lull, uint64_t at)
 {
-    struct sample sample = *stretch;
-    sample.time_ns = sample.first_ns = stretch->looks[at].time_ns;
-    sample.cpu_ns = stretch->looks[at].cpu_ns;
-    sample.wall_ns = stretch->looks[at].wall_ns;
-    sample.fresh = stretch->fresh && at == 0;
+    struct sample sample = *lull;
+    sample.time_ns = sample.first_ns = lull->looks[at].time_ns;
+    sample.cpu_ns = lull->looks[at].cpu_ns;
+    sample.wall_ns = lull->looks[at].wall_ns;
+    sample.fresh = lull->fresh && at == 0;
     sample.more = 0;
     sample.looks = NULL;
     return sample;

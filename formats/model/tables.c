@@ -307,14 +307,14 @@ static void count_sample(struct tables *tables, struct thread_row *row, const st
     tables->tasks[sample->task].thread = sample->thread;
 }
 
-/* The time that a sample stands for, or a run. In a stretch, each look has its part. */
+/* The time that a sample stands for, or a run. In a lull, each look has its part. */
 static uint64_t take_wall(struct wall *wall, struct sample *sample, bool first)
 {
     if (!sample->looks)
         return wall_take(wall, sample, first);
     uint64_t wall_ns = 0;
     for (uint64_t i = 0; i <= sample->more; i++) {
-        const struct sample one = sample_of_stretch(sample, i);
+        const struct sample one = sample_of_lull(sample, i);
         sample->looks[i].wall_ns = wall_take(wall, &one, first && i == 0);
         wall_ns += sample->looks[i].wall_ns;
     }

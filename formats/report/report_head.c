@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#define HELD_MOST     110 /* percent of the time in which one lock can be held, with the looks' roundings */
 #define MOSTLY_WAITED 0.1 /* of the time of the busiest group: less CPU time, and the head says that it waited */
 
 static double seconds(uint64_t ns)
@@ -117,7 +118,11 @@ static struct text lock_of(struct report *report, const uint64_t *sums)
     const double duration_ns = (double)tables_duration_ns(report->tables);
     if (!has_one_lock(report->tables) || duration_ns <= 0 || !aggregate_knows(report->all, SUM_GIL_NS))
         return (struct text){ "", 0 };
-    const double held = 100 * (double)sums[SUM_GIL_NS] / duration_ns;
+    double held = 100 * (double)sums[SUM_GIL_NS] / duration_ns;
+    if (held > HELD_MOST)
+        return (struct text){ "", 0 };
+    if (held > 100)
+        held = 100;
     if (!aggregate_knows(report->all, SUM_GIL_WAIT_NS))
         return report_say(report, "; lock held %.0f %% of the time", held);
     return report_say(report, "; lock held %.0f %% of the time, threads waited for it %.3f s", held,

@@ -42,14 +42,14 @@ struct speedscope_sizes speedscope_profiles_measure(struct speedscope_shared *sh
     const struct speedscope_frames *frames = &shared->frames;
     struct speedscope_reader reader = { 0 };
     struct speedscope_sizes sizes = { 0 };
-    struct speedscope_stretch stretch;
+    struct speedscope_episode episode;
     uint64_t at = shared->start;
     uint32_t node = 0;
     speedscope_reader_begin(&reader, frames, &shared->spool, &shared->threads[thread].times, shared->start);
-    for (; speedscope_reader_next(&reader, &stretch); at = stretch.until, node = stretch.node) {
-        sizes.sampled += sample_size(&frames->nodes[stretch.node], stretch.until - stretch.from);
-        sizes.evented += events_size(frames, node, stretch.node, stretch.from);
-        sizes.shown += stretch.node ? stretch.until - stretch.from : 0;
+    for (; speedscope_reader_next(&reader, &episode); at = episode.until, node = episode.node) {
+        sizes.sampled += sample_size(&frames->nodes[episode.node], episode.until - episode.from);
+        sizes.evented += events_size(frames, node, episode.node, episode.from);
+        sizes.shown += episode.node ? episode.until - episode.from : 0;
     }
     sizes.evented += events_size(frames, node, 0, at);
     speedscope_reader_free(&reader);
@@ -227,13 +227,13 @@ static void emit_events(struct speedscope_shared *shared, uint32_t from, uint32_
 static void emit_evented(struct speedscope_shared *shared, uint32_t thread)
 {
     struct speedscope_reader reader = { 0 };
-    struct speedscope_stretch stretch;
+    struct speedscope_episode episode;
     uint64_t at = shared->start;
     uint32_t node = 0;
     emit_open(shared->json, "events", '[');
     speedscope_reader_begin(&reader, &shared->frames, &shared->spool, &shared->threads[thread].times, shared->start);
-    for (; speedscope_reader_next(&reader, &stretch); at = stretch.until, node = stretch.node)
-        emit_events(shared, node, stretch.node, stretch.from);
+    for (; speedscope_reader_next(&reader, &episode); at = episode.until, node = episode.node)
+        emit_events(shared, node, episode.node, episode.from);
     emit_events(shared, node, 0, at);
     speedscope_reader_free(&reader);
     emit_close(shared->json, ']');
@@ -251,14 +251,14 @@ static void emit_stack(struct speedscope_shared *shared, uint32_t node)
 static void emit_column(struct speedscope_shared *shared, uint32_t thread, bool weights)
 {
     struct speedscope_reader reader = { 0 };
-    struct speedscope_stretch stretch;
+    struct speedscope_episode episode;
     emit_open(shared->json, weights ? "weights" : "samples", '[');
     speedscope_reader_begin(&reader, &shared->frames, &shared->spool, &shared->threads[thread].times, shared->start);
-    while (speedscope_reader_next(&reader, &stretch)) {
+    while (speedscope_reader_next(&reader, &episode)) {
         if (weights)
-            emit_integer(shared->json, NULL, (int64_t)(stretch.until - stretch.from));
+            emit_integer(shared->json, NULL, (int64_t)(episode.until - episode.from));
         else
-            emit_stack(shared, stretch.node);
+            emit_stack(shared, episode.node);
     }
     speedscope_reader_free(&reader);
     emit_close(shared->json, ']');

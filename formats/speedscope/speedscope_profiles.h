@@ -38,10 +38,10 @@ struct speedscope_shared {
 /* How large a profile is in each of the two types. */
 struct speedscope_sizes {
     uint64_t evented, sampled; /* bytes */
-    uint64_t shown;            /* time of the stretches that have frames; 0: nothing is shown */
+    uint64_t shown;            /* time of the episodes that have frames; 0: nothing is shown */
 };
 
-/* Reads the stretches of a thread once, and returns the sizes. */
+/* Reads the episodes of a thread once, and returns the sizes. */
 struct speedscope_sizes speedscope_profiles_measure(struct speedscope_shared *shared, uint32_t thread);
 
 /* The profiles in their order. `= {0}` is empty. */

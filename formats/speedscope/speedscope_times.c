@@ -35,25 +35,25 @@ void speedscope_reader_begin(struct speedscope_reader *reader, const struct spee
     spool_rewind(&reader->spool, spool, &times->changes);
     reader->node_of = frames->node_of;
     reader->over = !spool_next(&reader->spool, &reader->change);
-    reader->held = (struct speedscope_stretch){ start, reader->change.time, 0 };
+    reader->held = (struct speedscope_episode){ start, reader->change.time, 0 };
 }
 
 /* Gives the time from one change to the next, which may be empty. */
-static bool next_change(struct speedscope_reader *reader, struct speedscope_stretch *stretch)
+static bool next_change(struct speedscope_reader *reader, struct speedscope_episode *episode)
 {
     if (reader->over)
         return false;
     const struct spool_sample begin = reader->change;
     reader->over = !spool_next(&reader->spool, &reader->change);
-    *stretch = (struct speedscope_stretch){ begin.time, reader->change.time, reader->node_of[begin.stack] };
+    *episode = (struct speedscope_episode){ begin.time, reader->change.time, reader->node_of[begin.stack] };
     return !reader->over;
 }
 
-bool speedscope_reader_next(struct speedscope_reader *reader, struct speedscope_stretch *stretch)
+bool speedscope_reader_next(struct speedscope_reader *reader, struct speedscope_episode *episode)
 {
-    struct speedscope_stretch *held = &reader->held, next;
+    struct speedscope_episode *held = &reader->held, next;
     while (next_change(reader, &next)) {
-        const struct speedscope_stretch before = *held;
+        const struct speedscope_episode before = *held;
         if (next.from == next.until)
             continue;
         if (before.until > before.from && before.node == next.node) {
@@ -61,13 +61,13 @@ bool speedscope_reader_next(struct speedscope_reader *reader, struct speedscope_
             continue;
         }
         *held = next;
-        *stretch = before;
+        *episode = before;
         if (before.until > before.from)
             return true;
     }
-    *stretch = *held;
-    *held = (struct speedscope_stretch){ 0 };
-    return stretch->until > stretch->from;
+    *episode = *held;
+    *held = (struct speedscope_episode){ 0 };
+    return episode->until > episode->from;
 }
 
 void speedscope_reader_free(struct speedscope_reader *reader)

@@ -4,8 +4,8 @@
  *
  *     looks     a a a b b . . b        changes   0 a, 3 b, 5 nothing, 7 b, 8 nothing
  *
- * Later the changes become stretches. A stretch is the time of one node of the tree of frames; node 0 is a gap.
- * Neighbours differ, and no stretch is empty. Times have the profile's unit. */
+ * Later the changes become episodes. An episode is the time of one node of the tree of frames; node 0 is a gap.
+ * Neighbours differ, and no episode is empty. Times have the profile's unit. */
 #ifndef PYREEL_FORMATS_SPEEDSCOPE_SPEEDSCOPE_TIMES_H
 #define PYREEL_FORMATS_SPEEDSCOPE_SPEEDSCOPE_TIMES_H
 
@@ -27,26 +27,26 @@ void speedscope_times_add(struct speedscope_times *times, struct spool *spool, u
 /* Ends the adding. */
 void speedscope_times_settle(struct speedscope_times *times, struct spool *spool, uint64_t unit_ns);
 
-struct speedscope_stretch {
+struct speedscope_episode {
     uint64_t from, until;
     uint32_t node;
 };
 
-/* Reads the stretches of a thread. `= {0}` is empty. One reader may read many threads, one after the other. */
+/* Reads the episodes of a thread. `= {0}` is empty. One reader may read many threads, one after the other. */
 struct speedscope_reader {
     const uint32_t *node_of; /* by activity */
     struct spool_reader spool;
-    struct spool_sample change;     /* the change that begins the next stretch */
-    struct speedscope_stretch held; /* the stretch to which the next change may still add; empty: none */
+    struct spool_sample change;     /* the change that begins the next episode */
+    struct speedscope_episode held; /* the episode to which the next change may still add; empty: none */
     bool over;                      /* `change` was the last one */
 };
 
-/* Lets the reader begin at the first stretch, which begins at `start`, not behind the first look. */
+/* Lets the reader begin at the first episode, which begins at `start`, not behind the first look. */
 void speedscope_reader_begin(struct speedscope_reader *reader, const struct speedscope_frames *frames,
                              struct spool *spool, const struct speedscope_times *times, uint64_t start);
 
-/* Gives the next stretch. False behind the last one, and on failure: the spool has the reason. */
-bool speedscope_reader_next(struct speedscope_reader *reader, struct speedscope_stretch *stretch);
+/* Gives the next episode. False behind the last one, and on failure: the spool has the reason. */
+bool speedscope_reader_next(struct speedscope_reader *reader, struct speedscope_episode *episode);
 
 void speedscope_reader_free(struct speedscope_reader *reader);
 

@@ -7,7 +7,7 @@
 /* A record may name a thread whose definition was lost. The number is limited, so that it costs little memory. */
 #define UNDEFINED_THREADS_LIMIT (1u << 16)
 
-#define STRETCH_LIMIT 1024 /* ticks of a stretch: a longer one has no use, and costs memory */
+#define LULL_LIMIT 1024 /* ticks of a lull: a longer one has no use, and costs memory */
 
 struct reader_thread *stream_decode_thread(struct stream_reader *reader, uint64_t number)
 {
@@ -90,7 +90,7 @@ static void fail_look(const struct stream_reader *reader, struct reader_thread *
         thread->looked = reader->tick;
 }
 
-/* Fills in the CPU times of the looks of a stretch. The CPU time of a thread that runs grows with the clock. */
+/* Fills in the CPU times of the looks of a lull. The CPU time of a thread that runs grows with the clock. */
 static void share_cpu(const struct sample *sample)
 {
     struct look_time *looks = sample->looks;
@@ -241,8 +241,8 @@ static bool samples_wait(const struct decoding *d)
 {
     const struct stream_reader *reader = d->reader;
     const uint32_t unmoved = reader->expected_count - d->named;
-    const bool in_stretch = reader->gives_stretches && !d->moved && d->ticks_closed < STRETCH_LIMIT;
-    return (reader->gives_runs || in_stretch) && !d->unsure && unmoved <= d->samples_left;
+    const bool in_lull = reader->gives_lulls && !d->moved && d->ticks_closed < LULL_LIMIT;
+    return (reader->gives_runs || in_lull) && !d->unsure && unmoved <= d->samples_left;
 }
 
 static bool give_ticks(struct decoding *d)
@@ -259,7 +259,7 @@ static bool give_ticks(struct decoding *d)
     return sink_take(d->to, &event, d->why);
 }
 
-/* Fills in when the looks of the stretch were. */
+/* Fills in when the looks of the lull were. */
 static struct look_time *make_looks(const struct decoding *d)
 {
     struct stream_reader *reader = d->reader;
@@ -271,7 +271,7 @@ static struct look_time *make_looks(const struct decoding *d)
     return reader->looks;
 }
 
-bool stream_decode_give_stretch(struct decoding *d)
+bool stream_decode_give_lull(struct decoding *d)
 {
     d->looks = d->ticks_closed > 1 ? make_looks(d) : NULL;
     const bool good = stream_decode_give_runs(d) && give_ticks(d);
@@ -285,7 +285,7 @@ bool stream_decode_close_tick(struct decoding *d)
     if (!d->in_tick)
         return true;
     const bool wait = samples_wait(d);
-    if (!wait && !stream_decode_end_stretch(d))
+    if (!wait && !stream_decode_end_lull(d))
         return false;
     d->in_tick = false;
     if (wait && !d->all_failed)
@@ -377,7 +377,7 @@ bool stream_decode_open_tick(struct decoding *d, int64_t jitter)
 bool stream_decode_end(struct decoding *d)
 {
     if (!d->reader->gives_runs)
-        return stream_decode_end_stretch(d);
+        return stream_decode_end_lull(d);
     const bool given = stream_decode_give_runs(d);
     return give_ticks(d) && given;
 }
@@ -386,8 +386,8 @@ bool stream_decode_end(struct decoding *d)
 static bool pass_ticks(const struct decoding *d, uint64_t count)
 {
     const uint32_t threads = d->reader->expected_count;
-    const bool in_stretch = d->reader->gives_stretches && d->ticks_closed + count <= STRETCH_LIMIT;
-    return (d->reader->gives_runs || in_stretch) && !d->unsure && count <= d->ticks_left &&
+    const bool in_lull = d->reader->gives_lulls && d->ticks_closed + count <= LULL_LIMIT;
+    return (d->reader->gives_runs || in_lull) && !d->unsure && count <= d->ticks_left &&
            (threads == 0 || count <= d->samples_left / threads);
 }
 

@@ -11,7 +11,7 @@
  *     records of    A              A
  *     `since` of A  2    2    2    5    5    5
  *
- * A reader that gives stretches gives all runs before each tick that has a record, and behind such a tick. */
+ * A reader that gives lulls gives all runs before each tick that has a record, and behind such a tick. */
 #ifndef PYREEL_FORMATS_STREAM_STREAM_DECODE_H
 #define PYREEL_FORMATS_STREAM_STREAM_DECODE_H
 
@@ -26,14 +26,14 @@ struct decoding {
     uint64_t ticks_left;   /* ticks that the block may still have */
     uint64_t samples_left; /* samples without a record that the block may still have */
     uint64_t ticks_closed; /* ticks that are closed but not given; when runs are given: all ticks of the block, and
-                            * when stretches are given: those of the open stretch */
+                            * when lulls are given: those of the open lull */
     uint32_t frames_left;  /* frames that the block may still name. The limit is needed because repeated frames take no
                             * bytes */
     uint32_t named;        /* expected threads with a record in the tick */
     uint64_t stands_ns;    /* how long a sample stands for */
-    struct look_time *looks; /* while a stretch is given: its ticks; else NULL */
+    struct look_time *looks; /* while a lull is given: its ticks; else NULL */
     bool in_tick;
-    bool moved;      /* the tick has records, so it is part of no stretch */
+    bool moved;      /* the tick has records, so it is part of no lull */
     bool all_failed; /* no thread could be read in the tick */
     bool weighed;    /* the tick's samples have fixed how long all of them stand for */
     bool unsure;     /* a sample without a record may break a rule: each is checked in its tick */
@@ -58,14 +58,14 @@ bool stream_decode_open_tick(struct decoding *d, int64_t jitter);
 bool stream_decode_close_tick(struct decoding *d);
 /* Adds `count` ticks that are on time and in which nothing changes. */
 bool stream_decode_repeat(struct decoding *d, uint64_t count);
-/* The part of stream_decode_end_stretch() that gives the samples of the stretch. */
-bool stream_decode_give_stretch(struct decoding *d);
+/* The part of stream_decode_end_lull() that gives the samples of the lull. */
+bool stream_decode_give_lull(struct decoding *d);
 
-/* Ends the stretch if one is open. Call it before a record that is no tick. */
-static inline bool stream_decode_end_stretch(struct decoding *d)
+/* Ends the lull if one is open. Call it before a record that is no tick. */
+static inline bool stream_decode_end_lull(struct decoding *d)
 {
     d->moved = true;
-    return d->ticks_closed == 0 || !d->reader->gives_stretches || stream_decode_give_stretch(d);
+    return d->ticks_closed == 0 || !d->reader->gives_lulls || stream_decode_give_lull(d);
 }
 
 /* Gives the remaining samples of closed ticks, whatever ended the block. */

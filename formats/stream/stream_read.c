@@ -196,7 +196,7 @@ static void learn(struct stream_reader *reader, const struct event *event)
     if (!event->thread.task)
         return;
     stream_decode_thread(reader, event->thread.number)->held[HELD_TASK].begin = event->thread.task;
-    reader->gives_stretches = false; /* samples of several entries may be on one line, tick by tick */
+    reader->gives_lulls = false; /* samples of several entries may be on one line, tick by tick */
 }
 
 static bool give_note(struct decoding *d, uint64_t note)
@@ -233,7 +233,7 @@ static bool read_record(struct decoding *d)
         return stream_decode_close_tick(d) && stream_decode_open_tick(d, number_to_signed(argument));
     if ((tag & 7) == RECORD_REPEAT)
         return stream_decode_close_tick(d) && stream_decode_repeat(d, argument);
-    if (!stream_decode_end_stretch(d))
+    if (!stream_decode_end_lull(d))
         return false;
     switch (tag & 7) {
     case RECORD_SUFFIX:
@@ -397,7 +397,7 @@ static bool kind_open(void *self, int fd, struct text head, const struct source_
     if (!stream_reader_open(reader, fd, head, to, why))
         return false;
     reader->gives_runs = options->runs;
-    reader->gives_stretches = options->stretches;
+    reader->gives_lulls = options->lulls;
     reader->ignores_status = options->without_status;
     reader->ignores_stands = options->without_stands;
     reader->goes_ahead = options->file_bytes >= PREFETCH_LEAST;

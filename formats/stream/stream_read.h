@@ -33,8 +33,8 @@ struct stream_reader {
     bool ended;                 /* the END block has been given, ... */
     bool complete;              /* ... and reports no loss before it */
     enum end_reason end_reason;
-    bool gives_runs;      /* set by the caller: the sink takes samples with `more` */
-    bool gives_stretches; /* set by the caller: the sink takes samples with `looks` */
+    bool gives_runs;  /* set by the caller: the sink takes samples with `more` */
+    bool gives_lulls; /* set by the caller: the sink takes samples with `looks` */
     /* Set by the caller: samples get status 0 and no CPU time, and a change of these does not end a run. */
     bool ignores_status;
     bool ignores_stands; /* set by the caller: each sample stands for an interval, and a change does not end a run */
@@ -59,7 +59,7 @@ struct stream_reader {
     uint64_t *ticks;     /* times of the block's ticks, in units, ... */
     uint64_t first_tick; /* ... the first of them is this tick */
     size_t ticks_room;
-    struct look_time *looks; /* of the stretch that is being given */
+    struct look_time *looks; /* of the lull that is being given */
     size_t looks_room;
     uint64_t losses;     /* number of losses: of blocks, or of parts of them */
     uint64_t lost_ticks; /* ticks in the lost parts, as far as a later block shows */

@@ -19,7 +19,7 @@ size_t width_put_shortened(struct bytes *to, struct text text, size_t columns, b
 /* The same for a path, whose last part matters most: it stays whole if it fits, with a mark and as much of the
  * beginning as fits in front.
  *
- *     width_put_path(to, TEXT("mesonbuild/compilers/compilers.py:17"), 24, true)     mes.../compilers.py:17 */
+ *     width_put_path(to, TEXT("mesonbuild/compilers/compilers.py:17"), 24, true)     meson.../compilers.py:17 */
 size_t width_put_path(struct bytes *to, struct text path, size_t columns, bool ascii);
 
 /* Appends the beginning of a text, at most so many columns of it. */

@@ -123,7 +123,7 @@ def small(difference=False):
     made.add(WORKER, [start, fib[0], waits], *both(150, 0))
     made.add(IDLER, [start, wait, idle], *both(2500, 0))
     made.sources = [{"path": made.string("/home/me/app.py"), "text": SOURCE_TEXT},
-                    {"path": made.string("/home/me/json/decoder.py"), "reason": "The file was changed after the recording."}]
+                    {"path": made.string("/home/me/json/decoder.py"), "reason": "not what was recorded: changed since then"}]
     if difference:
         made.weights, others = ["cpu"], dict.fromkeys(("wall", "gil", "gil_wait", "samples"), "The comparison is by CPU time.")
         made.unknown = others
@@ -131,7 +131,9 @@ def small(difference=False):
                            "scaled": "Both sides as they were recorded.", "confidence": 0.95,
                            "noise": {"z": 2.5, "before": MS, "after": MS, "spread": 0.01},
                            "functions": [{"function": made.function("work", "app.py", first=8), "by": "self", "before": 700 * MS,
-                                          "after": 1000 * MS, "low": 190 * MS, "high": 410 * MS, "verdict": "grew"}]}
+                                          "after": 1000 * MS, "low": 190 * MS, "high": 410 * MS, "verdict": "grew"},
+                                         {"function": made.function("decode", "json/decoder.py", "library", 337), "by": "total",
+                                          "before": 1100 * MS, "after": 600 * MS, "low": -1200 * MS, "high": 300 * MS, "verdict": "same"}]}
     return made
 
 

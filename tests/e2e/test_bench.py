@@ -44,7 +44,7 @@ def test_codecs_are_compared():
     assert sizes["predicted"] < sizes["grouped"] < sizes["zstd"] < sizes["none"]
 
 
-@pytest.mark.parametrize("like", ["mixed", "threads", "calls"])
+@pytest.mark.parametrize("like", ["mixed", "threads", "calls", "states"])
 def test_recordings_are_made(tmp_path, like):
     path = str(tmp_path / "a.pyreel")
     succeed(MAKE_RECORDING, "--like", like, "--samples", "20k", "--threads", 3, "--stacks", 100, "--depth", 12, path)

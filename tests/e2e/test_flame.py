@@ -6,6 +6,7 @@ import contextlib
 import os
 import shutil
 import stat
+import subprocess
 
 import pytest
 
@@ -319,6 +320,13 @@ def test_wrong_options_are_refused(recorded, tmp_path):
                           (["--open", "-o", "-"], "--open needs a file")):
         ended = convert("flame", recorded.path, *options)
         assert ended.code == 2 and said in ended.messages, ended
+
+
+def test_a_command_line_may_have_any_bytes(recorded, tmp_path):
+    out = tmp_path / "any.html"
+    done = subprocess.run([CONVERTERS["flame"].encode(), b"--threads", b"MainThread,\xff<b>", b"-o", bytes(out), bytes(recorded.path)])
+    assert done.returncode == 0
+    assert dict(flame_output.load(out)["facts"])["Only"] == "--threads MainThread,\\xff<b>"
 
 
 # ---- names that are not what one expects ----

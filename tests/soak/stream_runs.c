@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A reader that gives runs gives the same samples as a reader that gives each sample; a reader that gives stretches
+/* A reader that gives runs gives the same samples as a reader that gives each sample; a reader that gives lulls
  * also gives them in the same order. The recordings are made of dice: most of them break a rule somewhere, so that
  * blocks end anywhere. */
 #include "formats/base/alloc.h"
@@ -207,8 +207,8 @@ struct reading {
     struct aggregate aggregate;
     uint64_t given; /* events of samples */
     bool refused;
-    struct sample *stretch; /* the samples of the open stretch, each with looks of its own */
-    size_t stretch_count, stretch_room;
+    struct sample *lull; /* the samples of the open lull, each with looks of its own */
+    size_t lull_count, lull_room;
     uint64_t digest; /* of all samples and ticks, tick by tick */
 };
 
@@ -231,9 +231,8 @@ static void digest_sample(struct reading *reading, const struct sample *sample)
 static void keep(struct reading *reading, const struct sample *sample)
 {
     const size_t size = (size_t)(sample->more + 1) * sizeof(*sample->looks);
-    reading->stretch = alloc_grow(reading->stretch, &reading->stretch_room, reading->stretch_count + 1,
-                                  sizeof(*reading->stretch));
-    struct sample *kept = &reading->stretch[reading->stretch_count++];
+    reading->lull = alloc_grow(reading->lull, &reading->lull_room, reading->lull_count + 1, sizeof(*reading->lull));
+    struct sample *kept = &reading->lull[reading->lull_count++];
     *kept = *sample;
     kept->looks = memcpy(alloc_zeroed(1, size), sample->looks, size);
 }
@@ -241,15 +240,15 @@ static void keep(struct reading *reading, const struct sample *sample)
 static void digest_tick(struct reading *reading, const struct event *tick)
 {
     for (uint64_t i = 0; i <= tick->more_ticks; i++) {
-        for (size_t s = 0; s < reading->stretch_count; s++) {
-            assert_int_equal(reading->stretch[s].more, tick->more_ticks);
-            const struct sample sample = sample_of_stretch(&reading->stretch[s], i);
+        for (size_t s = 0; s < reading->lull_count; s++) {
+            assert_int_equal(reading->lull[s].more, tick->more_ticks);
+            const struct sample sample = sample_of_lull(&reading->lull[s], i);
             digest_sample(reading, &sample);
         }
         digest(reading, tick->tick_looks ? tick->tick_looks[i].time_ns : tick->tick_ns);
     }
-    while (reading->stretch_count > 0)
-        free(reading->stretch[--reading->stretch_count].looks);
+    while (reading->lull_count > 0)
+        free(reading->lull[--reading->lull_count].looks);
 }
 
 /* Only of readings that are no sums. */
@@ -279,14 +278,14 @@ static bool take(void *self, struct event *event, struct fault *why)
     if (event->kind != EVENT_SAMPLE)
         return true;
     assert_true(reading->reader.gives_runs || event->sample.looks || event->sample.more == 0);
-    assert_true(reading->reader.gives_stretches || !event->sample.looks);
+    assert_true(reading->reader.gives_lulls || !event->sample.looks);
     reading->given++;
     if (event->sample.stack != STACK_LOST)
         aggregate_sample(&reading->aggregate, &event->sample);
     return true;
 }
 
-enum reading_kind { EACH, STRETCHES, RUNS, COUNTS };
+enum reading_kind { EACH, LULLS, RUNS, COUNTS };
 
 /* As the converters read. */
 static void read_file(struct reading *reading, int fd, enum reading_kind kind)
@@ -296,7 +295,7 @@ static void read_file(struct reading *reading, int fd, enum reading_kind kind)
     assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
     assert_true(stream_reader_open(&reading->reader, fd, (struct text){ 0 }, &sink, NULL));
     reading->reader.gives_runs = kind >= RUNS;
-    reading->reader.gives_stretches = kind == STRETCHES;
+    reading->reader.gives_lulls = kind == LULLS;
     reading->reader.ignores_status = reading->reader.ignores_stands = kind == COUNTS;
     while (state == SOURCE_MORE) {
         struct fault why = { 0 };
@@ -381,28 +380,28 @@ static void drop(struct reading *reading)
     tables_free(&reading->tables);
     aggregate_free(&reading->aggregate);
     stream_reader_close(&reading->reader);
-    free(reading->stretch);
+    free(reading->lull);
 }
 
 static void runs_have_the_same_samples(void **state)
 {
     (void)state;
     const uint64_t files = soak(300);
-    uint64_t fewer = 0, fewer_still = 0, fewer_in_stretches = 0, broken = 0, samples = 0, weighed = 0;
+    uint64_t fewer = 0, fewer_still = 0, fewer_in_lulls = 0, broken = 0, samples = 0, weighed = 0;
     for (dice = 1; dice <= files; dice++) {
         const uint64_t seed = dice;
         const int fd = make_file();
-        struct reading each = { 0 }, stretches = { 0 }, runs = { 0 }, plain = { 0 };
+        struct reading each = { 0 }, lulls = { 0 }, runs = { 0 }, plain = { 0 };
         read_file(&each, fd, EACH);
-        read_file(&stretches, fd, STRETCHES);
+        read_file(&lulls, fd, LULLS);
         read_file(&runs, fd, RUNS);
         read_file(&plain, fd, COUNTS);
-        assert_same(&stretches, &each);
-        assert_int_equal(stretches.digest, each.digest);
+        assert_same(&lulls, &each);
+        assert_int_equal(lulls.digest, each.digest);
         assert_same(&runs, &each);
         assert_same_samples(&plain, &each);
         assert_without_status(&plain);
-        fewer_in_stretches += each.given - stretches.given;
+        fewer_in_lulls += each.given - lulls.given;
         fewer += each.given - runs.given;
         fewer_still += runs.given - plain.given;
         broken += each.reader.blocks.damage.blocks;
@@ -410,7 +409,7 @@ static void runs_have_the_same_samples(void **state)
         for (size_t i = 1; i < each.tables.threads_count; i++)
             weighed += each.tables.threads[i].wall_ns != each.tables.threads[i].samples * MS;
         drop(&each);
-        drop(&stretches);
+        drop(&lulls);
         drop(&runs);
         drop(&plain);
         close(fd);
@@ -419,7 +418,7 @@ static void runs_have_the_same_samples(void **state)
     /* The dice did what they are for. */
     assert_in_range(broken, files / 2, files * BLOCKS);
     assert_in_range(samples, files * 50, UINT64_MAX);
-    assert_in_range(fewer_in_stretches, samples / 100, samples);
+    assert_in_range(fewer_in_lulls, samples / 100, samples);
     assert_in_range(fewer, samples / 8, samples);
     assert_in_range(fewer_still, samples / 1000, samples);
     assert_in_range(weighed, files / 10, files * THREADS);

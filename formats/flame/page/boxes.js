@@ -9,7 +9,8 @@ const TEXT_LEAST = 26;  // pixels: a narrower box has no text
 const LABEL_MOST = 300; // characters
 
 // Calls emit(node, x, width) for each box that is wide enough. `seen` is {from, to}: the part of the tree, in its unit, that is
-// `width` pixels wide; rows from `low` to `high`. Small children that stand together are emitted as one, with ~parent as node.
+// `width` pixels wide; rows from `low` to `high`. Small children that stand together are emitted as one, with ~parent as node,
+// and the first of them as a fifth argument.
 function eachBox(tree, seen, width, low, high, emit) {
   const scale = width / (seen.to - seen.from);
   for (let i = 0; i < tree.count;) {
@@ -22,7 +23,7 @@ function eachBox(tree, seen, width, low, high, emit) {
     if (size * scale < LEAST && i > 0) { // siblings behind are smaller
       const parent = tree.parent[i], rest = Math.min(width, left + restOf(tree, parent, start) * scale);
       if (rest - left >= LEAST && depth >= low && depth <= high)
-        emit(~parent, left, rest - left, depth);
+        emit(~parent, left, rest - left, depth, i);
       i = tree.end[parent];
       continue;
     }
@@ -84,6 +85,13 @@ function fitted(text, room) {
   return low < 2 ? '' : letters.slice(0, low).join('') + '…';
 }
 
+function smallOnes(tree, parent, first, width) {
+  let number = 0;
+  for (let i = first; i < tree.end[parent]; i = tree.end[i])
+    number++;
+  return fitted(count(number, 'small box', 'small boxes'), width - 10);
+}
+
 // The words of a box: {text, place}. `place` is the file, where the box has room for the file.
 function wordsOf(tree, node, width) {
   if (width < TEXT_LEAST)
@@ -95,7 +103,7 @@ function wordsOf(tree, node, width) {
 }
 
 function comparedLabel(tree, node) {
-  const judged = judge(tree.was[node], tree.total[node]), sign = SIGNS[judged.verdict];
+  const judged = judgeBox(tree, node), sign = SIGNS[judged.verdict];
   return (sign && sign + ' ') + labelOf(tree.key[node]) + (isGone(tree, node) ? ' (gone)' : isNew(tree, node) ? ' (new)' : '');
 }
 
@@ -147,10 +155,13 @@ function paintBoxes(context, tree, seen, width, low, high, topOf, look) {
   context.textBaseline = 'middle';
   context.textAlign = 'left';
   context.direction = 'ltr';
-  eachBox(tree, seen, width, low, high, (node, x, boxWidth, depth) => {
+  eachBox(tree, seen, width, low, high, (node, x, boxWidth, depth, first) => {
     const y = topOf(depth);
     if (node < 0) {
       paintBox(context, palette, { fill: palette.idle }, x, y, boxWidth, { dim: true });
+      context.globalAlpha = 0.7;
+      if (boxWidth > 60)
+        paintWords(context, palette.text, { text: smallOnes(tree, ~node, first, boxWidth) }, x, y);
       return;
     }
     const colour = colourOf(tree, node, palette), key = tree.key[node];

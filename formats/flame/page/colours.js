@@ -7,13 +7,13 @@ const PALETTES = {
     program: '#f0b03f', package: '#7cc0ee', library: '#4cae8d', import: '#ece28a', native: '#2c6da6', gc: '#d68fb8',
     asyncio: '#7763ad', waiting: '#c24e17', idle: '#dcdfe4', other: '#a7adb6', group: '#5b6673', root: '#414b57',
     grew: ['#f9c9b8', '#ee8a66', '#cf4a1d'], shrank: ['#c3daf3', '#74a9dc', '#2467a8'], same: '#d9dce1',
-    paper: '#ffffff', ink: '#16191d', light: '#ffffff', text: '#16191d', match: '#c2188f', ring: '#0b57c2', stripe: 'rgba(255,255,255,.55)',
+    paper: '#ffffff', ink: '#16191d', light: '#ffffff', text: '#16191d', match: '#c2188f', ring: '#0b57c2', stripe: 'rgba(255,255,255,.3)',
   },
   dark: {
     program: '#c98a1b', package: '#3d86b8', library: '#1d7f61', import: '#a89b3f', native: '#1f527f', gc: '#a8598a',
     asyncio: '#604f94', waiting: '#b4461a', idle: '#39404a', other: '#626a76', group: '#46505d', root: '#39424e',
     grew: ['#6d3a2b', '#a8492a', '#e0633a'], shrank: ['#29435f', '#2f6aa3', '#58a0e0'], same: '#3d444e',
-    paper: '#171b21', ink: '#101317', light: '#f4f6f8', text: '#e6e9ed', match: '#ff6bd0', ring: '#7db8ff', stripe: 'rgba(0,0,0,.35)',
+    paper: '#171b21', ink: '#101317', light: '#f4f6f8', text: '#e6e9ed', match: '#ff6bd0', ring: '#7db8ff', stripe: 'rgba(0,0,0,.3)',
   },
 };
 const SHADES = [0, -0.07, 0.07];
@@ -53,7 +53,7 @@ function shadeOf(hex, shade, palette) {
 function colourOf(tree, node, palette) {
   const key = tree.key[node];
   if (tree.was && node > 0) {
-    const judged = judge(tree.was[node], tree.total[node]);
+    const judged = judgeBox(tree, node);
     const strong = Math.min(2, Math.max(0, Math.floor(3 + Math.log10(Math.abs(judged.change) / wholeOf(tree)))));
     return shadeOf(judged.verdict === 'same' ? palette.same : palette[judged.verdict][strong], 0, palette);
   }

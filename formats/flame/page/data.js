@@ -64,6 +64,19 @@ function visibly(row) {
   return Object.fromEntries(Object.entries(row).map(([name, value]) => [name, typeof value === 'string' ? visible(value) : value]));
 }
 
+// Groups with the names that people read: the process only if there are several, its pid only if several have its name.
+function readGroups(raw) {
+  const pids = new Map(), groups = raw.map(visibly);
+  for (const { process, pid } of groups)
+    pids.set(process, (pids.get(process) || new Set()).add(pid));
+  const several = pids.size > 1 || [...pids.values()].some((of) => of.size > 1);
+  return groups.map((group) => {
+    const process = group.process + (group.pid && pids.get(group.process).size > 1 ? ' (' + group.pid + ')' : '');
+    const thread = group.thread + (group.tid ? ' (' + group.tid + ')' : '');
+    return { ...group, name: [several || !thread && !group.task ? process : '', thread, group.task].filter(Boolean).join(' › ') };
+  });
+}
+
 function readNodes(raw, frames, groups, known) {
   const length = raw.parent.length;
   const parent = Int32Array.from(raw.parent, (distance, i) => distance === 0 ? -1 : i - distance);
@@ -97,9 +110,9 @@ function readProfile(raw) {
     title: visible(raw.title), facts: raw.facts.map(([name, value]) => [visible(name), visible(value)]),
     first: raw.first, weights: raw.weights.map(visibly), kinds: raw.kinds.map(visibly), strings, nodes, pruned: raw.pruned,
     functions: { count: functions, name: text(raw.functions.name), file: text(raw.functions.file), path: text(raw.functions.path),
-      line: Int32Array.from(raw.functions.line), kind: column(raw.functions.kind, functions, raw.kinds.length) },
-    frames: { count: frames, function: column(raw.frames.function, frames, functions), line: Int32Array.from(raw.frames.line) },
-    groups: raw.groups.map(visibly),
+      line: column(raw.functions.line, functions, 2 ** 31), kind: column(raw.functions.kind, functions, raw.kinds.length) },
+    frames: { count: frames, function: column(raw.frames.function, frames, functions), line: column(raw.frames.line, frames, 2 ** 31) },
+    groups: readGroups(raw.groups),
     sources: new Map(raw.sources.map((source) => [source.path, source])),
     difference: readDifference(raw.difference, nodes.order),
   };
@@ -125,10 +138,3 @@ function kindOf(fn) {
   return profile.kinds[profile.functions.kind[fn]];
 }
 
-function groupName(group) {
-  const several = profile.groups.some((other) => other.process !== group.process || other.pid !== group.pid);
-  const number = group.pid && profile.groups.some((other) => other.process === group.process && other.pid !== group.pid);
-  const process = group.process + (number ? ' (' + group.pid + ')' : '');
-  const thread = group.thread + (group.tid ? ' (' + group.tid + ')' : '');
-  return [several || !thread && !group.task ? process : '', thread, group.task].filter(Boolean).join(' › ');
-}

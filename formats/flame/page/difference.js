@@ -11,12 +11,37 @@ function judge(was, now) {
   return { was, now, change, low, high, verdict: low > 0 ? 'grew' : high < 0 ? 'shrank' : 'same' };
 }
 
-// What is said of a function as a whole: by the comparison if it has the function and everything is shown, else by the model.
+let everythingShown = true; // no group and no frame is left out
+
+function noteWhatIsShown() {
+  everythingShown = groupsChosen().length === profile.groups.length && !view.leftOut.size && !view.hidden.size;
+}
+
+// What the comparison says of a function as a whole, by self or by total; undefined when it does not, or when a part of the
+// function is not shown.
+function rowOf(fn, by) {
+  return everythingShown ? profile.difference.verdicts.get(fn + ' ' + by) : undefined;
+}
+
+function judgedRow(row) {
+  return { was: row.before, now: row.after, change: row.after - row.before, low: row.low, high: row.high, verdict: row.verdict };
+}
+
 function judgeFunction(fn, by, was, now) {
-  const row = profile.difference.verdicts.get(fn + ' ' + by);
-  const whole = groupsChosen().length === profile.groups.length && !view.leftOut.size && !view.hidden.size;
-  return row && whole ? { was: row.before, now: row.after, change: row.after - row.before, low: row.low, high: row.high,
-    verdict: row.verdict } : judge(was, now);
+  const row = rowOf(fn, by);
+  return row ? judgedRow(row) : judge(was, now);
+}
+
+// Judges a box. A box that is all of a function has the verdict of the function.
+function judgeBox(tree, node) {
+  const was = tree.was[node], now = tree.total[node], key = tree.key[node];
+  const near = (a, b) => Math.abs(a - b) <= 1e-6 * Math.max(was, now);
+  for (const by of key >= 0 ? ['total', 'self'] : []) {
+    const row = rowOf(functionOf(key), by);
+    if (row && near(row.before, was) && near(row.after, now))
+      return judgedRow(row);
+  }
+  return judge(was, now);
 }
 
 function isGone(tree, node) {

@@ -32,6 +32,7 @@ def page():
     """The page in front of the data, and behind the data."""
     style = "\n" + text_of("page.css")
     program = "\n'use strict';\n(() => {\n" + "\n".join(text_of(name) for name in PROGRAM) + "})();\n"
+    assert sorted(PROGRAM) == sorted(path.name for path in FOLDER.glob("*.js"))
     assert "</" not in style and "</script" not in program and "<!--" not in program
     html = text_of("page.html")
     for name, text in (("policy", POLICY.format(program=hash_of(program), style=hash_of(style))), ("style", style),

@@ -159,7 +159,7 @@ function describe(node) {
     words.push(placeOf(functionOf(key)), kindOf(functionOf(key)).label);
   words.push(amount(shown.total[node], unit) + ', ' + percent(shown.total[node], whole), 'self ' + amount(shown.self[node], unit));
   if (shown.was && node > 0) {
-    const judged = judge(shown.was[node], shown.total[node]);
+    const judged = judgeBox(shown, node);
     words.push(changeText(judged, unit), verdictText(judged));
   }
   return words.filter(Boolean).join('; ') + '; level ' + shown.depth[node];
@@ -214,7 +214,7 @@ function tipRows(node) {
   const key = shown.key[node], unit = weightNow().unit, whole = wholeOf(shown), rows = [];
   const both = (value, of) => amount(value, unit) + ' · ' + percent(value, of);
   if (shown.was) {
-    const judged = judge(shown.was[node], shown.total[node]);
+    const judged = judgeBox(shown, node);
     rows.push(['Before', both(judged.was, shown.was[0])], ['After', both(judged.now, shown.total[0])]);
     if (node > 0)
       rows.push(['Change', changeText(judged, unit)], [Math.round(100 * profile.difference.confidence) + '% interval',

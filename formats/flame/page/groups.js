@@ -17,9 +17,9 @@ function groupsLabel() {
   const chosen = groupsChosen(), all = profile.groups.length, tasks = profile.groups.some((group) => group.task);
   const noun = tasks ? 'group' : 'thread';
   if (all === 1)
-    return groupName(profile.groups[0]);
+    return profile.groups[0].name;
   if (chosen.length === 1)
-    return groupName(profile.groups[chosen[0]]);
+    return profile.groups[chosen[0]].name;
   return chosen.length === all ? 'All ' + count(all, noun) : chosen.length + ' of ' + count(all, noun);
 }
 
@@ -36,9 +36,9 @@ function groupRow(i, most) {
   } });
   box.checked = view.groups[i] === 1;
   const threads = group.threads > 1 ? make('small', {}, ' ×' + group.threads) : '';
-  return make('li', {}, make('label', {}, box, make('span', { class: 'name', title: groupName(group) }, groupName(group), threads),
+  return make('li', {}, make('label', {}, box, make('span', { class: 'name', title: group.name }, group.name, threads),
     barOf(sum / most), make('span', { class: 'number' }, amount(sum, weight.unit))),
-  make('button', { class: 'only', 'aria-label': 'Only ' + groupName(group), onclick: () => {
+  make('button', { class: 'only', 'aria-label': 'Only ' + group.name, onclick: () => {
     chooseGroups((other) => other === i);
     syncGroups();
   } }, 'only'));
@@ -53,7 +53,7 @@ function fillGroups(drop) {
   const order = groupsInOrder(), weight = weightNow(), most = Math.max(1, ...order.map((i) => profile.groups[i].sums[weight.name] || 0));
   const list = make('ul', { class: 'rows' }), by = profile.weights.find((one) => one.name === orderWeight());
   const fill = (text) => {
-    const found = order.filter((i) => groupName(profile.groups[i]).toLowerCase().includes(text.toLowerCase()));
+    const found = order.filter((i) => profile.groups[i].name.toLowerCase().includes(text.toLowerCase()));
     list.replaceChildren(...found.slice(0, GROUPS_LISTED).map((i) => groupRow(i, most)),
       ...(found.length > GROUPS_LISTED ? [make('li', { class: 'note' }, (found.length - GROUPS_LISTED) + ' more; type a name above')] : []));
     return found;

@@ -2,18 +2,18 @@
 // Keys that work everywhere, except where text is typed.
 
 const KEYS = [
-  ['← → ↑ ↓', 'move among boxes'], ['Enter', 'zoom to the box'], ['Escape', 'back: close, clear the search, zoom out'], ['Home', 'to the zoomed box'],
-  ['0', 'zoom out fully'], ['/', 'search'], ['n  N', 'next match, match before'], ['i', 'inverted: callees first'], ['f', 'icicle or flame'],
-  ['l', 'lines or functions'], ['w', 'next weight'], ['g', 'threads'], ['h', 'hide the chosen function'], ['1  2  3', 'graph, functions, files'],
-  ['t', 'light or dark'], ['?', 'these keys'],
+  ['← → ↑ ↓', 'move among boxes'], ['Enter', 'zoom to the box'], ['Escape', 'back: close, clear the search, zoom out'],
+  ['Home', 'to the zoomed box'], ['0', 'zoom out fully'], ['/', 'search'], ['n  N', 'next match, match before'],
+  ['i', 'inverted: callees first'], ['f', 'icicle or flame'], ['l', 'lines or functions'], ['w', 'next weight'], ['g', 'threads'],
+  ['h', 'hide the chosen function'], ['1  2  3', 'graph, functions, files'], ['t', 'light or dark'], ['?', 'these keys'],
 ];
 
 function showHelp() {
   const help = byId('help');
   help.replaceChildren(make('h2', { id: 'help-title' }, 'Keys'), make('dl', {}, ...KEYS.flatMap(([keys, what]) => [
     make('dt', {}, ...keys.split('  ').map((key) => make('kbd', {}, key))), make('dd', {}, what)])),
-  make('p', { class: 'note' }, 'A click on a box zooms and shows its function beside the graph. The legend switches kinds of code off: their time counts at ' +
-    'their callers, and time of waiting is left out.'), make('button', { onclick: () => help.close(), autofocus: true }, 'Close'));
+  make('p', { class: 'note' }, 'A click on a box zooms and shows its function beside the graph. The legend switches kinds of code ' +
+    'off: their time counts at their callers, and time of waiting is left out.'), make('button', { onclick: () => help.close(), autofocus: true }, 'Close'));
   help.showModal();
 }
 
@@ -55,6 +55,10 @@ function startKeys() {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || byId('help').open || typing && event.key !== 'Escape')
       return;
     const action = ACTIONS[event.key];
+    if (!action && event.target === document.body && view.tab === 'graph') { // nothing has the focus
+      byId('graph').focus();
+      graphKey(event);
+    }
     if (!action)
       return;
     event.preventDefault();

@@ -10,9 +10,10 @@ function kindSums() {
   return sums;
 }
 
+// Kinds that functions have, in the order of the palette: yours first, the rest last.
 function kindsThere() {
-  const there = new Set(profile.functions.kind);
-  return profile.kinds.map((_, i) => i).filter((i) => there.has(i));
+  const order = Object.keys(PALETTES.light), place = (kind) => order.indexOf(profile.kinds[kind].name);
+  return [...new Set(profile.functions.kind)].sort((a, b) => place(a) - place(b));
 }
 
 function toggleKind(kind) {

@@ -21,18 +21,14 @@ function showFound() {
   const found = byId('found');
   matches = findMatches();
   found.classList.toggle('wrong', matches !== null && matches.wrong !== '');
-  if (!matches)
-    found.textContent = '';
-  else if (matches.wrong)
-    found.textContent = visible(matches.wrong);
-  else
-    found.textContent = percent(matchedTotal(forward, matches), wholeOf(forward)) + ' matched · ' +
-      count(matches.functions.reduce((sum, match) => sum + match, 0), 'function');
+  found.textContent = !matches ? '' : matches.wrong ? 'no expression' : percent(matchedTotal(forward, matches), wholeOf(forward)) + ' matched';
+  found.title = !matches ? '' : visible(matches.wrong) || count(matches.functions.reduce((sum, match) => sum + match, 0), 'function');
 }
 
 // Makes the tree anew. The zoom stays where it was as far as the path is there.
 function rebuild(path = null) {
   const way = path || (shown ? pathOf(shown, graph.zoom) : []), selected = shown ? pathOf(shown, graph.selected) : [];
+  noteWhatIsShown();
   forward = growForward();
   shown = view.inverted ? invert(forward) : forward;
   totals = functionTotals(forward);
@@ -198,7 +194,7 @@ function readOnly() {
     y: box.y - byId('graph').scrollTop, depth: shown.depth[box.node], total: shown.total[box.node], self: shown.self[box.node],
     kind: shown.key[box.node] >= 0 ? kindOf(functionOf(shown.key[box.node])).name : '',
     matched: matches !== null && isMatch(matches, shown.key[box.node]),
-    verdict: shown.was && box.node > 0 ? verdictText(judge(shown.was[box.node], shown.total[box.node])) : '' }));
+    verdict: shown.was && box.node > 0 ? verdictText(judgeBox(shown, box.node)) : '' }));
   return Object.freeze({ get boxes() { return boxes(); }, get settled() { return !graph.frame && !graph.moving; },
     get selected() { return labelOf(shown.key[graph.selected]); }, get zoomed() { return labelOf(shown.key[graph.zoom]); },
     get rows() { return shown.count; }, get whole() { return wholeOf(shown); } });

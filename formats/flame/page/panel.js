@@ -31,8 +31,9 @@ function firstBoxOf(fn) {
   return best;
 }
 
+// The colour of a function's kind; in a comparison colours are verdicts, and the swatch is hidden.
 function swatchOf(fn) {
-  const swatch = make('span', { class: 'swatch', 'aria-hidden': 'true' }), name = kindOf(fn).name;
+  const swatch = make('span', { class: 'swatch', 'aria-hidden': 'true', hidden: profile.difference !== null }), name = kindOf(fn).name;
   swatch.style.background = PALETTES[theme()][name] || PALETTES[theme()].other;
   return swatch;
 }
@@ -41,22 +42,32 @@ function times(value, whole) {
   return [make('td', { class: 'number' }, amount(value, weightNow().unit)), make('td', { class: 'number' }, percent(value, whole))];
 }
 
-// A table of rows [function or group key, time], each a jump.
-function jumpTable(title, rows, whole, none) {
+// The cell of a caller or callee: a function is a jump, a group and the root are not.
+function whoCell(key, share, tone) {
+  const bar = barOf(share, 'thin ' + tone);
+  if (key < 0)
+    return make('td', { class: 'who' }, make('span', { class: 'plain' }, key === ROOT ? 'the root' : labelOf(key)), bar);
+  const button = make('button', { class: 'link', 'data-fn': key, title: nameOf(key) + ' ' + placeOf(key), onclick: () => jump(key) },
+    swatchOf(key), make('span', {}, nameOf(key)));
+  return make('td', { class: 'who' }, button, bar);
+}
+
+// A table of rows [function or group key, time].
+function jumpTable(title, rows, whole, none, tone = '') {
   if (!rows.length)
     return [make('h3', {}, title), make('p', { class: 'note' }, none)];
   const most = rows[0][1], body = make('tbody');
   const fill = (limit) => {
-    body.replaceChildren(...rows.slice(0, limit).map(([key, value]) => make('tr', {},
-      make('td', { class: 'who' }, key >= 0 ? make('button', { class: 'link', 'data-fn': key, title: nameOf(key) + ' ' + placeOf(key),
-        onclick: () => jump(key) }, swatchOf(key), make('span', {}, nameOf(key))) : make('span', { class: 'plain' },
-        key === ROOT ? 'the root' : groupName(profile.groups[-2 - key])), barOf(value / most, 'thin')), ...times(value, whole))));
-    if (rows.length > limit)
-      body.append(make('tr', {}, make('td', { colspan: 3 }, make('button', { class: 'link more', onclick: () => fill(limit + 200) },
-        count(rows.length - limit, 'more', 'more')))));
+    const more = make('button', { class: 'link more', onclick: () => fill(limit + 200) }, count(rows.length - limit, 'more', 'more'));
+    const row = ([key, value]) => make('tr', {}, whoCell(key, value / most, tone), ...times(value, whole));
+    body.replaceChildren(...rows.slice(0, limit).map(row), ...(rows.length > limit ? [make('tr', {}, make('td', { colspan: 3 }, more))] : []));
   };
   fill(PANEL_ROWS);
   return [make('h3', {}, title), make('table', { class: 'jumps' }, body)];
+}
+
+function headRow(...names) {
+  return make('thead', {}, make('tr', {}, ...names.map((name) => make('th', { scope: 'col' }, name))));
 }
 
 function sourceLines(fn) {
@@ -72,15 +83,14 @@ function lineTable(fn) {
   if (!rows.length)
     return [];
   const most = rows.reduce((top, [, sums]) => Math.max(top, sums.total), 0), unit = weightNow().unit;
+  const textOf = (line) => text && text[line - 1] !== undefined ? [make('code', { title: text[line - 1].trim() }, text[line - 1].trim())] : [];
   const row = ([line, { self, total }]) => make('tr', {},
     make('td', { class: 'number at' }, line ? make('button', { class: 'link', title: 'Show the line in its file',
       onclick: () => openFile(profile.functions.path[fn], line) }, String(line)) : '?'),
-    make('td', { class: 'part' }, ...(text && text[line - 1] !== undefined ? [make('code', { title: text[line - 1].trim() }, text[line - 1].trim())] : []),
-      barOf(total / most, 'thin')),
+    make('td', { class: 'part' }, ...textOf(line), barOf(total / most, 'thin')),
     make('td', { class: 'number', title: percent(self, whole) }, self ? amount(self, unit) : ''),
     make('td', { class: 'number', title: percent(total, whole) }, amount(total, unit)));
-  return [make('h3', {}, 'Lines'), make('table', { class: 'lines' }, make('thead', {}, make('tr', {}, ...['', '', 'Self', 'Total'].map((name) =>
-    make('th', { scope: 'col' }, name)))), make('tbody', {}, ...rows.map(row)))];
+  return [make('h3', {}, 'Lines'), make('table', { class: 'lines' }, headRow('', '', 'Self', 'Total'), make('tbody', {}, ...rows.map(row)))];
 }
 
 function figure(name, value, whole) {
@@ -97,8 +107,7 @@ function verdictTable(fn) {
     make('td', { class: 'number' }, make('b', {}, changeText(judged, unit)), make('span', { class: 'verdict' }, verdictText(judged)),
       make('small', { title: Math.round(100 * profile.difference.confidence) + '% interval' }, intervalText(judged, unit))));
   });
-  return make('table', { class: 'compared' }, make('thead', {}, make('tr', {}, ...['', 'Before', 'After', 'Change'].map((name) =>
-    make('th', { scope: 'col' }, name)))), make('tbody', {}, ...rows));
+  return make('table', { class: 'compared' }, headRow('', 'Before', 'After', 'Change'), make('tbody', {}, ...rows));
 }
 
 function functionPanel(fn) {
@@ -112,11 +121,16 @@ function functionPanel(fn) {
     make('p', { class: 'where' }, swatchOf(fn), kindOf(fn).label, ...(place ? [' · ', where] : [])),
     ...(profile.difference ? [verdictTable(fn)] : [make('div', { class: 'figures' }, figure('Self', totals.self[fn], whole),
       figure('Total', totals.total[fn], whole))]),
-    make('div', { class: 'row' }, make('button', { id: 'find-boxes', onclick: () => search(nameOf(fn), false) }, 'Find its boxes'),
+    make('div', { class: 'row' }, make('button', { id: 'find-boxes', onclick: () => findBoxes(fn) }, 'Find its boxes'),
       make('button', { id: 'hide-function', title: 'Its time counts at its callers (h)', onclick: () => hide(fn) }, 'Hide')),
     ...lineTable(fn),
     ...jumpTable('Callers', callers, whole, 'None is shown.'), ...jumpTable('Callees', callees, whole, 'None is shown.'),
   ];
+}
+
+function findBoxes(fn) {
+  showTab('graph');
+  search('^' + nameOf(fn).replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&') + '$', true);
 }
 
 function hottest() {
@@ -144,7 +158,7 @@ function recordingPanel() {
   return [make('div', { class: 'top' }, make('h2', {}, profile.title)),
     make('dl', { class: 'facts' }, ...[...facts, ...pruned].flatMap(([name, value]) => [make('dt', {}, name), make('dd', {}, value)])),
     ...(difference ? [...jumpTable('Grew most, self', changed('grew'), whole, 'Nothing grew that is distinguishable from noise.'),
-      ...jumpTable('Shrank most, self', changed('shrank'), whole, 'Nothing shrank that is distinguishable from noise.')] :
+      ...jumpTable('Shrank most, self', changed('shrank'), whole, 'Nothing shrank that is distinguishable from noise.', 'shrank')] :
       jumpTable('Hottest functions, self', hottest(), whole, 'Nothing is shown.'))];
 }
 

@@ -35,10 +35,13 @@ function svgOf(width, colours) {
   const stripes = svgElement('pattern', { id: 'gone', width: 8, height: 8, patternUnits: 'userSpaceOnUse', patternTransform: 'rotate(45)' });
   stripes.append(svgElement('rect', { width: 2, height: 8, fill: palette.stripe }));
   svg.append(stripes);
-  eachBox(shown, at.seen, width, 0, Infinity, (node, x, boxWidth, depth) => {
+  eachBox(shown, at.seen, width, 0, Infinity, (node, x, boxWidth, depth, first) => {
     const y = at.topOf(depth), size = { x: round(x), y, width: round(Math.max(0.6, boxWidth - (boxWidth > 3 ? GAP : 0.2))), height: ROW - GAP };
     if (node < 0) {
       svg.append(svgElement('rect', { ...size, fill: palette.idle, opacity: 0.5 }));
+      if (boxWidth > 60)
+        svg.append(svgElement('text', { x: round(x + 5), y: y + 14.5, fill: palette.text, opacity: 0.7 },
+          smallOnes(shown, ~node, first, boxWidth)));
       return;
     }
     const key = shown.key[node], colour = colourOf(shown, node, palette), box = svgElement('g', {}), words = wordsOf(shown, node, boxWidth);
@@ -100,8 +103,10 @@ function savePng() {
 
 function fillSave(drop) {
   const entry = (id, text, action) => make('li', {}, make('button', { id, onclick: () => { closeMenus(true); action(); } }, text));
-  drop.replaceChildren(make('ul', { class: 'actions' }, entry('save-svg', 'Graph as SVG', saveSvg), entry('save-png', 'Graph as PNG', savePng),
-    entry('save-print', 'Print …', () => window.print())), make('p', { class: 'note' }, 'The part that is zoomed, with all its rows. The address of this page leads to this view.'));
+  const entries = [entry('save-svg', 'Graph as SVG', saveSvg), entry('save-png', 'Graph as PNG', savePng),
+    entry('save-print', 'Print …', () => window.print())];
+  drop.replaceChildren(make('ul', { class: 'actions' }, ...entries), make('p', { class: 'note' },
+    'The part that is zoomed, with all its rows. The address of this page leads to this view.'));
 }
 
 window.addEventListener('beforeprint', () => {

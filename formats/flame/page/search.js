@@ -24,7 +24,7 @@ function findMatches() {
     return null;
   const { wanted, wrong } = matcher(view.search, view.regular);
   const functions = Uint8Array.from({ length: profile.functions.count }, (_, fn) => wanted(nameOf(fn)) || wanted(fileOf(fn)));
-  const groups = Uint8Array.from(profile.groups, (group) => wanted(groupName(group)));
+  const groups = Uint8Array.from(profile.groups, (group) => wanted(group.name));
   return { functions, groups, wrong };
 }
 

@@ -41,13 +41,13 @@ function openFile(path, line = 0) {
 }
 
 function fileEntry(file, whole, most) {
-  const has = profile.sources.has(file.path) && profile.sources.get(file.path).text !== undefined;
+  const cut = file.name.lastIndexOf('/') + 1, has = profile.sources.has(file.path) && profile.sources.get(file.path).text !== undefined;
   return make('li', {}, make('button', { 'aria-current': file.path === view.file ? 'true' : null, 'data-file': file.path,
     title: profile.strings[file.path], onclick: () => {
       openFile(file.path);
       byId('view-sources').querySelector(`[data-file="${file.path}"]`).focus();
-    } }, make('span', { class: 'name' }, file.name), make('span', { class: 'number' }, percent(file.self, whole)), barOf(file.self / most),
-  make('small', {}, has ? 'total ' + percent(file.total, whole) : 'total ' + percent(file.total, whole) + ' · no text')));
+    } }, make('span', { class: 'name' }, file.name.slice(cut)), make('span', { class: 'number' }, percent(file.self, whole)),
+  barOf(file.self / most), make('small', {}, [file.name.slice(0, cut), 'total ' + percent(file.total, whole), has ? '' : 'no text'].filter(Boolean).join(' · '))));
 }
 
 // Which lines are shown: all, or those around lines with time. -1 stands for a gap.
@@ -64,12 +64,13 @@ function linesToShow(last, hot) {
 
 function jumpsOf(map, arrow, title) {
   const rows = heaviest(map || new Map());
-  return rows.slice(0, JUMPS).map(([fn, value]) => make('button', { class: 'jump', 'data-fn': fn, title: title + ' ' + nameOf(fn) + ' ' +
-    placeOf(fn) + ': ' + amount(value, weightNow().unit), onclick: () => {
+  const go = (fn) => {
     if (profile.strings[profile.functions.path[fn]])
       openFile(profile.functions.path[fn], profile.functions.line[fn]);
     jump(fn);
-  } }, arrow + ' ', fitted(nameOf(fn), 150)));
+  };
+  return rows.slice(0, JUMPS).map(([fn, value]) => make('button', { class: 'jump', 'data-fn': fn, onclick: () => go(fn),
+    title: [title, nameOf(fn), placeOf(fn), amount(value, weightNow().unit)].join(' ') }, arrow + ' ', fitted(nameOf(fn), 150)));
 }
 
 function heat(cell, value, most) {
@@ -78,30 +79,39 @@ function heat(cell, value, most) {
   return cell;
 }
 
-function fileTable(path) {
-  const { functions } = profile, source = profile.sources.get(path), unit = weightNow().unit, whole = wholeOf(forward);
-  const wanted = Uint8Array.from(functions.path, (other) => other === path);
+// What is beside and behind the lines of a file: {hot, callees, callers, begins, text, mostSelf, mostTotal}. `begins` has the
+// function that begins at a line.
+function factsOfFile(path) {
+  const { functions } = profile, wanted = Uint8Array.from(functions.path, (other) => other === path), source = profile.sources.get(path);
   const hot = lineTotals(forward, wanted), { callees, callers } = lineCalls(forward, wanted);
-  const text = source && source.text !== undefined ? linesOfSource(source) : null;
-  const begins = new Map();
-  for (const fn of callers.keys())
-    begins.set(functions.line[fn], fn);
-  const most = (which) => [...hot.values()].reduce((top, sums) => Math.max(top, sums[which]), 0) || 1, mostSelf = most('self'), mostTotal = most('total');
-  const numbers = text ? linesToShow(text.length, hot) : [...new Set([...hot.keys(), ...begins.keys()])].filter(Boolean).sort((a, b) => a - b);
-  const row = (line) => {
-    if (line < 0)
-      return make('tr', { class: 'gap' }, make('td', { colspan: 4 }, '⋯'));
-    const sums = hot.get(line), cell = (value, top) => heat(make('td', { class: 'number', title: value ? percent(value, whole) : null },
-      value ? amount(value, unit) : ''), value, top);
-    return make('tr', { 'data-line': line, class: sums ? 'hot' : '' }, cell(sums ? sums.self : 0, mostSelf),
-      cell(sums ? sums.total : 0, mostTotal), make('td', { class: 'number at' }, String(line)),
-      make('td', { class: 'text' }, make('code', {}, text ? text[line - 1] : ''), ...(begins.has(line) ?
-        jumpsOf(callers.get(begins.get(line)), '←', 'Called by') : []), ...jumpsOf(callees.get(line), '→', 'Calls')));
-  };
-  const reason = !text ? [make('p', { class: 'note' }, source && source.reason ? visible(source.reason) :
-    'The text of this file is not in this page (pyreel-flame --sources). Lines with time:')] : [];
-  return make('div', { class: 'file' }, make('h2', {}, profile.strings[path]), ...reason, make('table', { class: 'source' }, make('thead', {}, make('tr', {},
-    ...['Self', 'Total', 'Line', ''].map((name) => make('th', { scope: 'col', class: name ? 'number' : '' }, name)))), make('tbody', {}, ...numbers.map(row))));
+  const most = (which) => [...hot.values()].reduce((top, sums) => Math.max(top, sums[which]), 0) || 1;
+  return { hot, callees, callers, begins: new Map([...callers.keys()].map((fn) => [functions.line[fn], fn])),
+    text: source && source.text !== undefined ? linesOfSource(source) : null, mostSelf: most('self'), mostTotal: most('total') };
+}
+
+function sourceRow(facts, line) {
+  if (line < 0)
+    return make('tr', { class: 'gap' }, make('td', { colspan: 4 }, '⋯'));
+  const { self, total } = facts.hot.get(line) || { self: 0, total: 0 }, unit = weightNow().unit, whole = wholeOf(forward);
+  const cell = (value, most) => heat(make('td', { class: 'number', title: value ? percent(value, whole) : null },
+    value ? amount(value, unit) : ''), value, most);
+  const callers = facts.begins.has(line) ? facts.callers.get(facts.begins.get(line)) : null;
+  const text = make('td', { class: 'text' }, make('code', {}, facts.text ? facts.text[line - 1] : ''),
+    ...jumpsOf(callers, '←', 'Called by'), ...jumpsOf(facts.callees.get(line), '→', 'Calls'));
+  return make('tr', { 'data-line': line, class: total > 0 ? 'hot' : '' }, cell(self, facts.mostSelf), cell(total, facts.mostTotal),
+    make('td', { class: 'number at' }, String(line)), text);
+}
+
+function fileTable(path) {
+  const facts = factsOfFile(path), source = profile.sources.get(path);
+  const numbers = facts.text ? linesToShow(facts.text.length, facts.hot) :
+    [...new Set([...facts.hot.keys(), ...facts.begins.keys()])].filter(Boolean).sort((a, b) => a - b);
+  const reason = 'The text of this file is not in this page' +
+    (source && source.reason ? ': ' + visible(source.reason) : ' (pyreel-flame --sources puts it there)') + '. Lines with time:';
+  const head = ['Self', 'Total', 'Line', ''].map((name) => make('th', { scope: 'col', class: name ? 'number' : '' }, name));
+  return make('div', { class: 'file' }, make('h2', {}, profile.strings[path]), ...(facts.text ? [] : [make('p', { class: 'note' }, reason)]),
+    make('table', { class: 'source' }, make('thead', {}, make('tr', {}, ...head)),
+      make('tbody', {}, ...numbers.map((line) => sourceRow(facts, line)))));
 }
 
 function showSources() {

@@ -13,9 +13,11 @@ function tableColumns() {
     kind: { label: 'Kind', value: (fn) => kindOf(fn).label } };
   const cell = (value) => [amount(value, unit), percent(value, whole)];
   if (!profile.difference)
-    return { self: { ...numeric('Self', (fn) => totals.self[fn]), cell }, total: { ...numeric('Total', (fn) => totals.total[fn]), cell }, ...words };
+    return { self: { ...numeric('Self', (fn) => totals.self[fn]), cell }, total: { ...numeric('Total', (fn) => totals.total[fn]), cell },
+      ...words };
   const tone = (by) => (fn) => judged(fn, by).verdict;
-  const change = (by, label) => ({ ...numeric(label, (fn) => judged(fn, by).change), tone: tone(by), cell: (value) => [signed(amount(value, unit), value)] });
+  const change = (by, label) => ({ ...numeric(label, (fn) => judged(fn, by).change), tone: tone(by),
+    cell: (value) => [signed(amount(value, unit), value)] });
   const sides = (fn) => amount(judged(fn, 'self').was, unit) + ' → ' + amount(judged(fn, 'self').now, unit);
   const verdict = (fn) => (SIGNS[judged(fn, 'self').verdict] + ' ' + verdictText(judged(fn, 'self'))).trim();
   return { self: change('self', 'Self'), verdict: { label: 'Verdict', value: verdict, tone: tone('self') }, name: words.name,
@@ -29,7 +31,8 @@ function tableRows(columns) {
   for (let fn = 0; fn < profile.functions.count; fn++)
     if ((totals.total[fn] > 0 || totals.was[fn] > 0) && (!matches || matches.functions[fn]))
       rows.push([value(fn), fn]);
-  const order = number && profile.difference ? (a, b) => Math.abs(b) - Math.abs(a) : number ? (a, b) => b - a : (a, b) => a < b ? -1 : a > b ? 1 : 0;
+  const size = profile.difference ? Math.abs : (amount) => amount;
+  const order = number ? (a, b) => size(b) - size(a) : (a, b) => a < b ? -1 : a > b ? 1 : 0;
   rows.sort((a, b) => (sorted.down ? 1 : -1) * order(a[0], b[0]) || a[1] - b[1]);
   return rows.map(([, fn]) => fn);
 }
@@ -66,8 +69,9 @@ function showTable() {
     sorted.rows += 2000;
     showTable();
   } }, count(rows.length - sorted.rows, 'more', 'more'))] : [];
-  byId('view-table').replaceChildren(make('table', { class: 'wide' }, make('thead', {}, make('tr', {}, ...Object.entries(columns).map(([name, shape]) =>
-    headOf(name, shape)))), make('tbody', {}, ...rows.slice(0, sorted.rows).map(row))), ...more,
+  const head = Object.entries(columns).map(([name, shape]) => headOf(name, shape));
+  byId('view-table').replaceChildren(make('table', { class: 'wide' },
+    make('thead', {}, make('tr', {}, ...head)), make('tbody', {}, ...rows.slice(0, sorted.rows).map(row))), ...more,
   ...(rows.length ? [] : [make('p', { class: 'note' }, 'No function matches.')]));
 }
 

@@ -37,9 +37,9 @@ function percent(part, whole) {
   const share = whole > 0 ? 100 * part / whole : 0;
   if (share === 0)
     return '0%';
-  if (Math.abs(share) < 0.01)
-    return share < 0 ? '>−0.01%' : '<0.01%';
-  return share.toFixed(Math.abs(share) >= 99.95 ? 0 : Math.abs(share) >= 9.95 ? 1 : 2) + '%';
+  if (share < 0.01)
+    return '<0.01%';
+  return share.toFixed(share >= 99.95 ? 0 : share >= 9.95 ? 1 : 2) + '%';
 }
 
 function signed(text, value) {

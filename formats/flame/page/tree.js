@@ -13,6 +13,7 @@
 const ROOT = -1;
 const SHOWN = 0, AT_CALLER = 1, LEFT_OUT = 2;
 const SMALLEST_INVERTED = 2e-5; // of the whole: what is smaller is drawn without its callers
+const MOST_INVERTED = 1e6;      // boxes: those behind are drawn without their callers
 
 function groupKey(group) {
   return -2 - group;
@@ -24,14 +25,14 @@ function functionOf(key) {
 
 function labelOf(key) {
   if (key < 0)
-    return key === ROOT ? rootLabel() : groupName(profile.groups[-2 - key]);
+    return key === ROOT ? rootLabel() : profile.groups[-2 - key].name;
   const line = view.lines ? profile.frames.line[key] : 0;
   return line ? nameOf(functionOf(key)) + ':' + line : nameOf(functionOf(key));
 }
 
 function rootLabel() {
   const chosen = groupsChosen();
-  return chosen.length === 1 ? groupName(profile.groups[chosen[0]]) : profile.title;
+  return chosen.length === 1 ? profile.groups[chosen[0]].name : profile.title;
 }
 
 function keyCount() {
@@ -179,6 +180,32 @@ function layOut(count, parent, key, self, selfWas) {
   return setEnds(tree);
 }
 
+// Columns of a tree whose number of boxes is not known: emit() adds a box and returns its row, tree() makes the tree.
+function growingColumns() {
+  const columns = { key: [], parent: [], depth: [], self: [], total: [], selfWas: [], was: [], size: [], start: [] };
+  const emit = (key, parent, total, was, size, start) => {
+    columns.depth.push(parent < 0 ? 0 : columns.depth[parent] + 1);
+    columns.key.push(key);
+    columns.parent.push(parent);
+    columns.self.push(0);
+    columns.total.push(total);
+    columns.selfWas.push(0);
+    columns.was.push(was);
+    columns.size.push(size);
+    columns.start.push(start);
+    return columns.key.length - 1;
+  };
+  const tree = (compared) => {
+    const made = newTree(columns.key.length, compared);
+    for (const name in columns)
+      if (made[name])
+        made[name].set(columns[name]);
+    made.count = columns.key.length;
+    return setEnds(made);
+  };
+  return { ...columns, emit, tree };
+}
+
 // The tree from callees to callers, made of the tree from root to leaves. Each box with time of its own is a stack; a box of the
 // result is the stacks that agree up to it, which stand together in `stacks`. `cursor` is the next caller of each stack.
 function invert(tree) {
@@ -192,20 +219,7 @@ function invert(tree) {
   const seenOf = new Int32Array(keys), sizeOf = new Float64Array(keys), wasOf = new Float64Array(keys), nowOf = new Float64Array(keys);
   const now = (row) => tree.self[stack[row]], was = (row) => tree.was ? tree.selfWas[stack[row]] : 0;
   const width = (row) => tree.was ? widthOf(now(row), was(row)) : now(row);
-  const columns = { key: [], parent: [], depth: [], self: [], total: [], selfWas: [], was: [], size: [], start: [] };
-  const emit = (key, parent, nowSum, wasSum, size, start) => {
-    columns.key.push(key);
-    columns.parent.push(parent);
-    columns.depth.push(parent < 0 ? 0 : columns.depth[parent] + 1);
-    columns.total.push(nowSum);
-    columns.was.push(wasSum);
-    columns.size.push(size);
-    columns.start.push(start);
-    columns.self.push(0);
-    columns.selfWas.push(0);
-    return columns.key.length - 1;
-  };
-  const waiting = []; // {box, low, high}: stacks to part by their next caller
+  const columns = growingColumns(), waiting = []; // arguments of emit(), and the box's stacks
   // Parts the stacks from low to high by the key at their cursors; a part for each key, the largest first.
   const part = (box, low, high) => {
     const touched = [];
@@ -256,20 +270,15 @@ function invert(tree) {
     }
     return on;
   };
-  emit(ROOT, -1, tree.total[0], tree.was ? tree.was[0] : 0, tree.size[0], 0);
+  columns.emit(ROOT, -1, tree.total[0], tree.was ? tree.was[0] : 0, tree.size[0], 0);
   part(0, 0, total);
   while (waiting.length) {
     const [key, parent, nowSum, wasSum, size, start, low, high] = waiting.pop();
-    const box = emit(key, parent, nowSum, wasSum, size, start), on = advance(box, low, high);
-    if (on > low && size >= SMALLEST_INVERTED * tree.size[0])
+    const box = columns.emit(key, parent, nowSum, wasSum, size, start), on = advance(box, low, high);
+    if (on > low && size >= SMALLEST_INVERTED * tree.size[0] && box < MOST_INVERTED)
       part(box, low, on);
   }
-  const result = newTree(columns.key.length, tree.was !== null);
-  for (const [name, values] of Object.entries(columns))
-    if (result[name])
-      result[name].set(values);
-  result.count = columns.key.length;
-  return setEnds(result);
+  return columns.tree(tree.was !== null);
 }
 
 // ---- places in a tree ----

@@ -84,13 +84,26 @@ function readFragment(text) {
   view.file = one('file', profile.strings.length) ?? -1;
 }
 
-// Writes the view into the address. `step`: the browser's Back returns to the view before.
-function noteView(step = false) {
+let noting = 0;
+
+function writeAddress(step) {
+  clearTimeout(noting);
+  noting = 0;
   const address = '#' + fragment();
   if (address === (location.hash || '#'))
     return;
+  try {
+    history[step ? 'pushState' : 'replaceState'](null, '', address);
+  } catch {
+    // A page that is shown inside of another page may not change its address.
+  }
+}
+
+// Writes the view into the address. `step`: at once, and the browser's Back returns to the view before. Else a little later,
+// because browsers refuse many changes of the address in a short time.
+function noteView(step = false) {
   if (step)
-    history.pushState(null, '', address);
-  else
-    history.replaceState(null, '', address);
+    writeAddress(true);
+  else if (!noting)
+    noting = setTimeout(() => writeAddress(false), 200);
 }

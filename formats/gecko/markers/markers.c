@@ -83,7 +83,7 @@ static void take_calm(struct markers *markers, const struct marker_thread *threa
         lock_waits_add_holder(&markers->lock, number, thread->stack);
 }
 
-/* Ends a look, or all looks of a stretch. */
+/* Ends a look, or all looks of a lull. */
 static void end_look(struct marker_thread *thread, const struct sample *sample, uint64_t tick)
 {
     thread->last_ns = sample->time_ns;
@@ -91,7 +91,7 @@ static void end_look(struct marker_thread *thread, const struct sample *sample, 
     thread->tick = tick;
 }
 
-/* Takes a look, or a stretch, for the gaps of its process, once for each tick. A stretch has no gaps. */
+/* Takes a look, or a lull, for the gaps of its process, once for each tick. A lull has no gaps. */
 static void take_gaps(struct markers *markers, const struct sample *sample, uint32_t number, uint32_t process)
 {
     struct look look = { .thread = number, .ns = sample_first_ns(sample), .width_ns = sample->stands_ns };
@@ -105,7 +105,7 @@ static void take_gaps(struct markers *markers, const struct sample *sample, uint
     markers->gaps_process = process;
 }
 
-/* Takes a look in a tick: the open one, or a later one of a stretch, in which nothing is new of the lock. */
+/* Takes a look in a tick: the open one, or a later one of a lull, in which nothing is new of the lock. */
 static void take_look(struct markers *markers, struct marker_thread *thread, const struct sample *sample,
                       uint32_t number, uint64_t tick)
 {
@@ -123,15 +123,14 @@ static void take_look(struct markers *markers, struct marker_thread *thread, con
     thread->calm = look.fact->loop == LOOP_NONE && !sample->task && !look.fact->gc && !thread->step.before;
 }
 
-/* Takes the looks of a stretch, up to the first one behind which they say nothing new. */
-static void take_stretch(struct markers *markers, struct marker_thread *thread, const struct sample *stretch,
-                         uint32_t number)
+/* Takes the looks of a lull, up to the first one behind which they say nothing new. */
+static void take_lull(struct markers *markers, struct marker_thread *thread, const struct sample *lull, uint32_t number)
 {
-    for (uint64_t i = 0; i <= stretch->more && (i == 0 || !thread->calm); i++) {
-        const struct sample sample = sample_of_stretch(stretch, i);
+    for (uint64_t i = 0; i <= lull->more && (i == 0 || !thread->calm); i++) {
+        const struct sample sample = sample_of_lull(lull, i);
         take_look(markers, thread, &sample, number, markers->tick + i);
     }
-    end_look(thread, stretch, markers->tick + stretch->more);
+    end_look(thread, lull, markers->tick + lull->more);
 }
 
 void markers_take_sample(struct markers *markers, const struct sample *sample, uint32_t number)
@@ -144,7 +143,7 @@ void markers_take_sample(struct markers *markers, const struct sample *sample, u
         take_calm(markers, thread, number);
         end_look(thread, sample, markers->tick + sample->more);
     } else if (sample->looks) {
-        take_stretch(markers, thread, sample, number);
+        take_lull(markers, thread, sample, number);
     } else {
         take_look(markers, thread, sample, number, markers->tick);
     }
@@ -172,7 +171,7 @@ static void end_thread(struct markers *markers, const struct marker_end *end)
     markers->threads[end->thread] = NULL;
 }
 
-/* The looks of the tick, or of a stretch of so many ticks, are complete: notes who held the lock for which the others
+/* The looks of the tick, or of a lull of so many ticks, are complete: notes who held the lock for which the others
  * waited. */
 static void end_ticks(struct markers *markers, uint64_t ticks)
 {

@@ -60,7 +60,10 @@ static void take_side(struct gecko *gecko, struct tables *tables, uint32_t numbe
     for (uint32_t i = 1; i <= side->threads; i++) {
         const uint32_t thread = (number - 1) * STACKS + i;
         take(gecko, tables, (struct event){ EVENT_THREAD, .thread = { thread, number, thread, .main = i == 1 } });
-        take(gecko, tables, (struct event)STANDS_SAMPLE(10 * MS, thread, 0, side->stands_ns, i));
+        const struct sample sample = {
+            .thread = thread, .pushed = 1, .frames = &i, .time_ns = 10 * MS, .stands_ns = side->stands_ns
+        };
+        take(gecko, tables, (struct event){ EVENT_SAMPLE, .sample = sample });
     }
     take(gecko, tables, (struct event)TICK(10 * MS));
     end_side(gecko, side, number == 1 ? TEXT("old") : TEXT("new"));

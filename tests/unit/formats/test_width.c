@@ -39,6 +39,26 @@ static void the_middle_goes(void **state)
     shorten("abcdef", 0, false, "");
 }
 
+static void shorten_path(const char *path, size_t columns, bool ascii, const char *wanted)
+{
+    struct bytes to = { 0 };
+    assert_true(width_put_path(&to, text_of(path), columns, ascii) <= columns);
+    put_bytes(&to, "", 1);
+    assert_string_equal((const char *)to.at, wanted);
+    bytes_free(&to);
+}
+
+static void the_last_part_of_a_path_stays(void **state)
+{
+    (void)state;
+    shorten_path("app.py:9", 8, false, "app.py:9");
+    shorten_path("mesonbuild/compilers/compilers.py:17", 24, true, "meson.../compilers.py:17");
+    shorten_path("mesonbuild/compilers/compilers.py:17", 20, false, "mes\u2026/compilers.py:17");
+    shorten_path("json/tool/__init__.py:9", 20, false, "\u2026/tool/__init__.py:9"); /* which package? */
+    shorten_path("a/compilers.py:17", 10, false, "\u2026ers.py:17");                 /* not even the name fits */
+    shorten_path("<frozen importlib._bootstrap>", 11, false, "<froz\u2026trap>");
+}
+
 static void wide_characters_are_not_cut_in_two(void **state)
 {
     (void)state;
@@ -77,6 +97,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(widths_are_those_of_terminals),
         cmocka_unit_test(the_middle_goes),
+        cmocka_unit_test(the_last_part_of_a_path_stays),
         cmocka_unit_test(wide_characters_are_not_cut_in_two),
         cmocka_unit_test(every_width_fits),
         cmocka_unit_test(blanks),
