@@ -149,6 +149,7 @@ static void *start(struct conversion *conversion)
     to->compare.aggregate.group_of = waiting_group;
     to->compare.tables = &conversion->tables;
     to->compare.before = conversion->settings.before;
+    to->compare.to_ns = conversion->settings.selection.to_ns;
     return to;
 }
 

@@ -66,14 +66,22 @@ void compare_take(struct compare *compare, const struct event *event)
     }
 }
 
+/* How much of the end of a recording is left out. */
+static uint64_t left_out_ns(const struct compare *compare, const struct tables *recording)
+{
+    const uint64_t end_ns = tables_end_ns(recording);
+    return compare->to_ns && end_ns > compare->to_ns ? end_ns - compare->to_ns : 0;
+}
+
 void compare_take_recording(struct compare *compare, const struct tables *recording, struct text name)
 {
     struct compare_run *run = run_row(compare, compare->read);
     run->name = text_copy(name);
     run->side = compare->read < compare->before ? COMPARE_BEFORE : COMPARE_AFTER;
     run->processes = (uint32_t)compare->tables->processes_count;
-    run->whole = !recording->recording.attached && recording->end.reason == END_TARGET;
-    run->duration_ns = tables_duration_ns(recording);
+    const uint64_t left_out = left_out_ns(compare, recording), duration_ns = tables_duration_ns(recording);
+    run->whole = !recording->recording.attached && recording->end.reason == END_TARGET && left_out == 0;
+    run->duration_ns = duration_ns > left_out ? duration_ns - left_out : 0;
     run->python_version = tables_first_process(recording)->python_version;
     compare->read++;
 }

@@ -33,7 +33,7 @@ struct compare_run {
     struct text name; /* owned */
     enum compare_side side;
     uint32_t processes;          /* number of processes of the merged tables up to this run; entry 0 counts */
-    bool whole;                  /* the program was recorded from its start to its end */
+    bool whole;                  /* the program was recorded from its start to its end, and no end is left out */
     uint64_t duration_ns;        /* of the recording, or of the selected part of it */
     uint32_t python_version;     /* PY_VERSION_HEX */
     uint64_t samples, cpu_known; /* all samples; those that know their CPU time */
@@ -42,10 +42,11 @@ struct compare_run {
     struct slices slices;
 };
 
-/* Set `tables`, the merged tables, and `before`, the number of runs before; the rest starts as zeros. */
+/* Set `tables`, the merged tables, `before`, the number of runs before, and `to_ns`; the rest starts as zeros. */
 struct compare {
     const struct tables *tables;
     size_t before;
+    uint64_t to_ns; /* what comes later in a recording is left out; 0: nothing is */
     struct compare_run *runs;
     size_t runs_count, runs_room; /* one more than the recordings that were read to their ends */
     size_t read;                  /* recordings that were read to their ends */
