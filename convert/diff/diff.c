@@ -35,7 +35,9 @@ static const struct argument options[] = {
     { OPTION_MIN, 0, "min", "PERCENT", 0, "judge what has at least this share of a side (1%)" },
     { OPTION_CONFIDENCE, 0, "confidence", "PERCENT", 0, "of all judgements together (95%)" },
     { OPTION_FAIL_OVER, 0, "fail-over", "PERCENT", 0, "exit 1 if anything surely grew by more" },
-    { OPTION_TOP, 0, "top", "N", 0, "print N rows of each table, 0 for all (20)" },
+    { OPTION_TOP, 0, "top", "N", 0,
+      "print N rows of each table, 0 for all (20, with 5\n"
+      "of those not distinguishable from noise)" },
     { OPTION_FULL_PATHS, 0, "full-paths", NULL, 0, "print file names unshortened" },
     { OPTION_JSON, 0, "json", NULL, 0, "write JSON" },
     { OPTION_MARKDOWN, 0, "markdown", NULL, 0, "write Markdown, for a pull request" },
@@ -175,6 +177,7 @@ static void *start(struct conversion *conversion)
     to->conversion = conversion;
     to->compare.tables = &conversion->tables;
     to->compare.before = settings->before ? settings->before : 1;
+    to->compare.to_ns = settings->selection.to_ns;
     return to;
 }
 

@@ -76,7 +76,7 @@ static void put_rows(struct output *to, const struct difference *difference, con
             continue;
         if (shown++ == 0)
             output_format(to,
-                          "| | | before, %s | after, %s | %% before | %% after | change | between | %s |\n"
+                          "| | | before, %s | after, %s | %% before | %% after | change | surely | %s |\n"
                           "|---|---|---:|---:|---:|---:|---:|---:|---|\n",
                           diff_amount_unit(difference), diff_amount_unit(difference), rows_are);
         put_row(to, difference, row, total);
@@ -88,7 +88,7 @@ static void put_table(struct output *to, const struct difference *difference, co
                       const char *rows_are)
 {
     struct bytes text = { 0 };
-    diff_put_counts(&text, difference, table);
+    diff_put_counts(&text, difference, table, rows_are);
     put_escaped(to, &text);
     output_string(to, "\n\n");
     put_rows(to, difference, table, true, rows_are);
@@ -106,9 +106,10 @@ void diff_markdown(struct output *to, const struct difference *difference)
     output_string(to, "\n");
     if (difference->style.fails)
         put_sentence(to, difference, diff_put_failure);
-    put_sentence(to, difference, diff_put_how);
-    put_sentence(to, difference, diff_put_weakness);
     put_table(to, difference, &difference->items, difference_by_name(difference->style.by));
     if (difference->style.paths)
         put_table(to, difference, &difference->paths, "call path");
+    put_sentence(to, difference, diff_put_sureness);
+    put_sentence(to, difference, diff_put_how);
+    put_sentence(to, difference, diff_put_weakness);
 }

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define NAME_COLUMNS_LEAST 16
-#define ROW_COLUMNS        58 /* in front of the name */
+#define ROW_COLUMNS        60 /* in front of the name */
 
 struct writing {
     struct output *to;
@@ -105,7 +105,7 @@ static void put_row(const struct writing *writing, const struct diff_row *row, b
     const struct judged *judged = diff_judged(row, total);
     char before[DIFF_NUMBER], after[DIFF_NUMBER], growth[DIFF_NUMBER], interval[DIFF_NUMBER];
     put_colour(writing, colour_of(judged->verdict));
-    output_format(writing->to, "%-6s %8s %8s %5.1f %5.1f %7s %11s  ", diff_verdict_text(judged->verdict),
+    output_format(writing->to, "%-6s %8s %8s %6.1f %6.1f %7s %11s  ", diff_verdict_text(judged->verdict),
                   diff_amount_text(before, difference, COMPARE_BEFORE, judged->before),
                   diff_amount_text(after, difference, COMPARE_AFTER, judged->after),
                   difference_share(difference, COMPARE_BEFORE, judged->before) * 100,
@@ -120,36 +120,51 @@ static void put_titles(const struct writing *writing, const char *title, const c
 {
     const char *const unit = diff_amount_unit(writing->difference);
     put_colour(writing, COLOUR_BOLD);
-    output_format(writing->to, "\n%-6s %8s %8s %5s %5s %7s %11s  %s\n", title, "before", "after", "was", "is", "change",
-                  "between", rows_are);
+    output_format(writing->to, "\n%-6s %8s %8s %13s %7s %11s  %s\n", title, "before", "after", "% of all", "change",
+                  "surely", rows_are);
     put_colour(writing, COLOUR_NONE);
-    output_format(writing->to, "%-6s %8s %8s %5s %5s\n", "", unit, unit, "%", "%");
+    output_format(writing->to, "%-6s %8s %8s %6s %6s\n", "", unit, unit, "before", "after");
+}
+
+/* The rows of a table of selves, or of totals. Those that changed stand first. */
+struct shown {
+    size_t rows, same; /* so many were written; so many of these did not change */
+    size_t left_out;
+};
+
+/* Unless --top is given, only the largest of those that did not change are written. */
+static bool has_room(const struct diff_style *style, const struct shown *shown, bool same)
+{
+    if (!style->top_given && same && shown->same >= DIFF_TOP_SAME)
+        return false;
+    return !style->top || shown->rows < style->top;
 }
 
 static void put_table(const struct writing *writing, const struct diff_table *table, bool total, const char *rows_are)
 {
-    const size_t top = writing->difference->style.top;
-    size_t shown = 0, left_out = 0;
+    struct shown shown = { 0 };
     for (size_t i = 0; i < table->count; i++) {
         const struct diff_row *row = &table->rows[i];
+        const bool same = diff_judged(row, total)->verdict == VERDICT_SAME;
         if (!diff_shows(row, total))
             continue;
-        if (top && shown == top) {
-            left_out++;
+        if (!has_room(&writing->difference->style, &shown, same)) {
+            shown.left_out++;
             continue;
         }
-        if (shown++ == 0)
+        if (shown.rows++ == 0)
             put_titles(writing, total ? "total" : "self", rows_are);
+        shown.same += same;
         put_row(writing, row, total);
     }
-    if (left_out)
-        output_format(writing->to, "... and %zu more (--top 0 shows all)\n", left_out);
+    if (shown.left_out)
+        output_format(writing->to, "... and %zu more (--top 0 shows all)\n", shown.left_out);
 }
 
-static void put_counts(const struct writing *writing, const struct diff_table *table)
+static void put_counts(const struct writing *writing, const struct diff_table *table, const char *rows_are)
 {
     struct bytes text = { 0 };
-    diff_put_counts(&text, writing->difference, table);
+    diff_put_counts(&text, writing->difference, table, rows_are);
     put_wrapped(writing, &text);
     bytes_free(&text);
 }
@@ -157,7 +172,7 @@ static void put_counts(const struct writing *writing, const struct diff_table *t
 static void put_tables(const struct writing *writing, const struct diff_table *table, const char *rows_are)
 {
     output_string(writing->to, "\n");
-    put_counts(writing, table);
+    put_counts(writing, table, rows_are);
     put_table(writing, table, false, rows_are);
     put_table(writing, table, true, rows_are);
 }
@@ -168,13 +183,13 @@ void diff_text(struct output *to, const struct difference *difference, const str
     put_side(&writing, "before", COMPARE_BEFORE);
     put_side(&writing, "after", COMPARE_AFTER);
     put_whole(&writing);
-    put_sentence(&writing, diff_put_how);
-    put_sentence(&writing, diff_put_weakness);
     put_tables(&writing, &difference->items, difference_by_name(difference->style.by));
     if (difference->style.paths)
         put_tables(&writing, &difference->paths, "call path");
-    if (difference->style.fails) {
-        output_string(to, "\n");
+    output_string(to, "\n");
+    put_sentence(&writing, diff_put_sureness);
+    put_sentence(&writing, diff_put_how);
+    put_sentence(&writing, diff_put_weakness);
+    if (difference->style.fails)
         put_sentence(&writing, diff_put_failure);
-    }
 }

@@ -56,7 +56,7 @@ const char *diff_interval_text(char room[DIFF_NUMBER], const struct judged *judg
         return strcpy(room, "");
     const bool open = judged->high >= OPEN_HIGH;
     if (open && judged->low <= -1)
-        return strcpy(room, "any");
+        return strcpy(room, "unknown");
     if (open)
         snprintf(room, DIFF_NUMBER, "over %+.0f%%", judged->low * 100);
     else
@@ -208,14 +208,31 @@ void diff_put_how(struct bytes *to, const struct difference *difference)
                  "Compared by work: the recordings are parts of runs, so a change is how much more than all others.");
 }
 
-void diff_put_counts(struct bytes *to, const struct difference *difference, const struct diff_table *table)
+static const char *plural(size_t count)
 {
-    diff_put(to,
-             "%zu grew, %zu shrank, %zu are not distinguishable from noise (~), %zu are below %.4g%% and not judged. "
-             "All %zu judgements together are right with %.4g%% confidence.",
-             table->verdicts[VERDICT_GREW], table->verdicts[VERDICT_SHRANK], table->verdicts[VERDICT_SAME],
-             table->small, difference->style.least_share * 100, table->judgement.tests,
-             difference->style.confidence * 100);
+    return count == 1 ? "" : "s";
+}
+
+void diff_put_counts(struct bytes *to, const struct difference *difference, const struct diff_table *table,
+                     const char *rows_are)
+{
+    const size_t grew = table->verdicts[VERDICT_GREW], shrank = table->verdicts[VERDICT_SHRANK];
+    if (grew + shrank == 0)
+        diff_put(to, "No %s surely changed.", rows_are);
+    else
+        diff_put(to, "%zu %s%s surely grew, %zu surely shrank.", grew, rows_are, plural(grew), shrank);
+    diff_put(
+        to, " %zu differ%s no more than two runs of one program might (~); %zu below %.4g%% of the time %s not judged.",
+        table->verdicts[VERDICT_SAME], table->verdicts[VERDICT_SAME] == 1 ? "s" : "", table->small,
+        difference->style.least_share * 100, table->small == 1 ? "is" : "are");
+}
+
+void diff_put_sureness(struct bytes *to, const struct difference *difference)
+{
+    diff_put(
+        to,
+        "\"surely\" is the range in which the true change lies: all %zu ranges hold at once with %.4g%% confidence.",
+        difference->items.judgement.tests, difference->style.confidence * 100);
 }
 
 void diff_put_weakness(struct bytes *to, const struct difference *difference)
@@ -234,9 +251,24 @@ void diff_put_weakness(struct bytes *to, const struct difference *difference)
                  "--before A1 A2 --after B1 B2.");
 }
 
+#define FAILURES_MOST 5 /* rows that a message names */
+
+/* Puts the row, and how much it grew for sure: f (app.py:9) total +20.3% (surely +9..+33%). */
+static void put_failed_row(struct bytes *to, const struct difference *difference, const struct diff_row *row)
+{
+    const bool total = row->judged.self.verdict != VERDICT_GREW || row->judged.self.low <= difference->style.fail_over;
+    const struct judged *judged = diff_judged(row, total);
+    char growth[DIFF_NUMBER], interval[DIFF_NUMBER];
+    diff_put_name(to, difference, row, 0, false);
+    diff_put(to, " %s %s (surely %s)", total ? "total" : "self", diff_growth_text(growth, judged),
+             diff_interval_text(interval, judged));
+}
+
 void diff_put_failure(struct bytes *to, const struct difference *difference)
 {
     const struct diff_style *style = &difference->style;
+    const struct judged *whole = &difference->items.judgement.whole;
+    char growth[DIFF_NUMBER], interval[DIFF_NUMBER];
     size_t count = 0;
     if (!difference->failed) {
         diff_put(to, "Nothing surely grew by more than %.4g%%.", style->fail_over * 100);
@@ -244,13 +276,15 @@ void diff_put_failure(struct bytes *to, const struct difference *difference)
     }
     diff_put(to, "Grew by more than %.4g%%: ", style->fail_over * 100);
     if (difference->whole_fails)
-        diff_put(to, "%s", "the whole");
+        diff_put(to, "the whole %s (surely %s)", diff_growth_text(growth, whole), diff_interval_text(interval, whole));
     count += difference->whole_fails;
     for (size_t i = 0; i < difference->items.count; i++) {
-        if (!difference->items.rows[i].fails)
+        if (!difference->items.rows[i].fails || ++count > FAILURES_MOST)
             continue;
-        put_bytes(to, ", ", count++ ? 2 : 0);
-        diff_put_name(to, difference, &difference->items.rows[i], 0, false);
+        put_bytes(to, ", ", count > 1 ? 2 : 0);
+        put_failed_row(to, difference, &difference->items.rows[i]);
     }
+    if (count > FAILURES_MOST)
+        diff_put(to, " and %zu more", count - FAILURES_MOST);
     put_bytes(to, ".", 1);
 }

@@ -32,13 +32,17 @@ void diff_put_name(struct bytes *to, const struct difference *difference, const 
 /* Appends a line about the runs of a side: their names, the time of one, the version of Python. */
 void diff_put_side(struct bytes *to, const struct difference *difference, enum compare_side side);
 
-/* Appends a sentence, each without a line's end: how the sides are compared; how many rows changed; what makes the
+/* Appends a sentence, each without a line's end: how the sides are compared; how sure that is; what makes the
  * comparison weak, or nothing. */
 void diff_put_how(struct bytes *to, const struct difference *difference);
-void diff_put_counts(struct bytes *to, const struct difference *difference, const struct diff_table *table);
+void diff_put_sureness(struct bytes *to, const struct difference *difference);
 void diff_put_weakness(struct bytes *to, const struct difference *difference);
 
-/* Appends what grew by more than --fail-over, or that nothing did. */
+/* Appends how many rows of a table changed. `rows_are` names one row: "function". */
+void diff_put_counts(struct bytes *to, const struct difference *difference, const struct diff_table *table,
+                     const char *rows_are);
+
+/* Appends what grew by more than --fail-over and by how much, or that nothing did. */
 void diff_put_failure(struct bytes *to, const struct difference *difference);
 
 /* Appends formatted text, as printf() does. */

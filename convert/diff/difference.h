@@ -14,6 +14,7 @@
 #define DIFF_CONFIDENCE  0.95
 #define DIFF_LEAST_SHARE 0.01
 #define DIFF_TOP         20
+#define DIFF_TOP_SAME    5 /* rows of a table of text that are not distinguishable from noise, unless --top is given */
 
 enum diff_by { DIFF_BY_FUNCTION, DIFF_BY_LINE, DIFF_BY_FILE, DIFF_BY_MODULE, DIFF_BY_THREAD };
 

@@ -95,7 +95,8 @@ def test_amounts_are_those_of_info(runs):
 def test_text_says_what_changed(runs):
     ended = diff("--fail-over", "5%", "--before", runs["old-1"], runs["old-2"], "--after", runs["new-1"], runs["new-2"], code=1)
     assert re.search(r"^grew .* sort \(.*rounds\.py:\d+\)$", ended.text, re.M), ended
-    assert "Grew by more than 5%:" in ended.messages and "rounds.py" in ended.messages
+    assert re.search(r"Grew by more than 5%:.* sort \(.*rounds\.py:\d+\) total \+\d+(\.\d)?% \(surely ", ended.messages), ended
+    assert re.search(r"^\d+ functions? surely grew, \d+ surely shrank\.", ended.text, re.M), ended
     assert "\x1b" not in ended.text
 
 
@@ -128,6 +129,14 @@ def test_a_part_is_compared_by_work(runs):
     told = diff_json("--from", "20%", "--before", runs["old-1"], runs["old-2"], "--after", runs["new-1"], runs["new-2"])
     assert told["compared_by"] == "work" and told["whole"]["verdict"] == "not judged"
     assert row_of(told, "sort")["total"]["verdict"] == "grew"
+
+
+def test_the_beginning_of_runs_is_no_whole_run(runs):
+    """What runs have done in the same part of a second is compared by work, and per second of that part."""
+    told = diff_json("--to", "0.2", "--fail-over", "5%", runs["old-1"], runs["old-2"])
+    assert told["compared_by"] == "work" and told["whole"]["verdict"] == "not judged" and not told["failed"]
+    assert told["before"]["duration_s"] == told["after"]["duration_s"] == 0.2
+    assert diff_json("--to", "1h", runs["old-1"], runs["old-2"])["compared_by"] == "time"
 
 
 def test_a_cut_file_is_compared_as_far_as_it_is_good(runs, tmp_path):
@@ -210,10 +219,16 @@ def test_filters(made):
     assert "main" not in [row["name"] for row in diff_json("--hide", "main", made["base"], made["slow"])["items"]["rows"]]
 
 
-def test_rows_are_counted_and_cut(made):
+def test_rows_are_counted_and_cut(made, tmp_path):
+    """Of rows that did not change, a text has only the largest unless more are asked for."""
     text = diff("--top", "1", made["base"], made["slow"]).text
     assert "... and 2 more (--top 0 shows all)" in text
     assert diff_json("--min", "26%", made["base"], made["slow"])["items"]["small"] == 2
+    many = make(tmp_path / "many.pyreel", rounds(**{f"f{number}": 2 for number in range(9)}), 9)
+    for options, rows, rest in (([], 5, "... and 4 more"), (["--top", "7"], 7, "... and 2 more"), (["--top", "0"], 9, None)):
+        text = diff(*options, many, many).text
+        assert len(re.findall(r"^~ .* f\d \(", text, re.M)) == rows and (rest is None or rest in text), text
+        assert "No function surely changed. 10 differ no more" in text.replace("\n", " ")
 
 
 def test_what_cannot_be_compared(made, tmp_path):
