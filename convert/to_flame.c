@@ -286,7 +286,7 @@ static bool recognises(struct text head)
 
 static const struct converter to_flame = {
     .name = "pyreel-flame",
-    .makes = "Writes a flame graph as one HTML file that needs nothing else, not even the network.",
+    .makes = "Writes a flame graph: one HTML file that needs nothing else, no network.",
     .suffix = ".html",
     .recognises = recognises,
     .packing = PACKING_NEVER,
