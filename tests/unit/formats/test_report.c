@@ -411,6 +411,13 @@ static const struct event lock_waits[] = {
     STATUS_SAMPLE(400 * MS, 2, 0, STATUS_RECORDED | STATUS_CPU | STATUS_GIL_WAIT, 0, 6),
 };
 
+static const struct event more_threads[] = {
+    THREAD(3, 1, 4244, "Thread-1 (work)"),
+    THREAD(4, 1, 4245, "Thread-2 (work)"),
+    STATUS_SAMPLE(400 * MS, 3, 0, RUNS, 900 * MS, 1),
+    STATUS_SAMPLE(400 * MS, 4, 0, RUNS, 900 * MS, 1),
+};
+
 /* The waiter used next to no CPU time, but all of the waits for the lock are its own. */
 static void who_waits_for_the_lock_is_never_quiet(void **state)
 {
@@ -477,6 +484,21 @@ static const struct event unsure[] = {
     STATUS_SAMPLE(400 * MS, 2, 0, STATUS_RECORDED | STATUS_CPU_UNKNOWN, 0, 6),
 };
 
+static void threads_of_one_name_are_counted(void **state)
+{
+    (void)state;
+    struct world world = { 0 };
+    struct fault why = { 0 };
+    const struct report_style style = { .by = BY_THREAD, .filter = &world.filter };
+    add(&world, story, countof(story));
+    take(&world, more_threads, countof(more_threads));
+    assert_true(report_begin(&world.report, &world.tables, &world.aggregate, &style, &why));
+    assert_true(report_make(&world.report, &why));
+    assert_text(world.report.sections[0].rows[0].name, "Thread (work), 2 threads");
+    assert_text(world.report.sections[0].rows[1].name, "MainThread");
+    close_world(&world);
+}
+
 static void the_head_says_of_how_many_samples_waits_are_not_known(void **state)
 {
     (void)state;
@@ -515,6 +537,7 @@ int main(void)
         cmocka_unit_test(names_in_markdown_are_code),
         cmocka_unit_test(a_filter_that_leaves_nothing_is_no_report),
         cmocka_unit_test(an_empty_recording_has_an_empty_report),
+        cmocka_unit_test(threads_of_one_name_are_counted),
         cmocka_unit_test(who_waits_for_the_lock_is_never_quiet),
         cmocka_unit_test(the_head_says_of_how_many_samples_waits_are_not_known),
     };
