@@ -168,6 +168,8 @@ const char *report_options_problem(const struct settings *settings)
         return exchange_problem(wanted);
     if (wanted->least_given && !style->tree)
         return "--min is for --tree";
+    if (style->top && !tables && !style->callers && !style->callees)
+        return "--top is for tables, which --tree and --annotate do not have; --min makes the tree smaller";
     if (wanted->maps.count && !style->annotate)
         return "--path-map is for --annotate";
     if ((style->by != BY_FUNCTION || style->sort != SORT_BOTH) && !tables)
