@@ -11,6 +11,7 @@
 
 #define HELD_MOST     110 /* percent of the time in which one lock can be held, with the looks' roundings */
 #define MOSTLY_WAITED 0.1 /* of the time of the busiest group: less CPU time, and the head says that it waited */
+#define UNSURE_LEAST  1   /* percent of samples whose waits are not known, so that the head says so */
 
 static double seconds(uint64_t ns)
 {
@@ -152,7 +153,7 @@ static void add_threads(struct report *report)
 }
 
 /* What the numbers are, and what else they could be. */
-static void add_weight(struct report *report)
+static void add_weight(struct report *report, const struct report_origin *origin)
 {
     const struct report_group *first = report->groups_count ? &report->groups[0] : NULL;
     const bool waited = first && first->from->sums[SUM_CPU_NS] < (double)first->from->sums[SUM_WALL_NS] * MOSTLY_WAITED;
@@ -160,6 +161,10 @@ static void add_weight(struct report *report)
     const struct text known = unknown ? report_say(report, " of the %.1f %% of samples of which it is known",
                                                    100 - 100 * (double)unknown / (double)report->all->samples)
                                       : (struct text){ "", 0 };
+    const double unsure = 100 - 100 * (double)origin->waiting_known / (double)report->all->samples;
+    struct text waits = { "", 0 };
+    if (report->without_waits && unsure >= UNSURE_LEAST)
+        waits = report_say(report, "; of %.1f %% of samples nobody knows whether the thread waited", unsure);
     const char *more = "";
     if (!report->style.weighted && report->weight == SUM_CPU_NS)
         more = waited ? "; it mostly waited: --weight wall shows where" : "; --weight wall shows waits, too";
@@ -170,8 +175,8 @@ static void add_weight(struct report *report)
         add(report, "numbers", report_say(report, "samples, %" PRIu64 " in all", report->whole));
     else
         add(report, "times",
-            report_say(report, "%s%.*s, %.3f s in all%s", report_weight_label(report), (int)known.size, known.bytes,
-                       seconds(report->whole), more));
+            report_say(report, "%s%.*s, %.3f s in all%.*s%s", report_weight_label(report), (int)known.size, known.bytes,
+                       seconds(report->whole), (int)waits.size, waits.bytes, more));
 }
 
 void report_add_head(struct report *report, const struct report_origin *origin)
@@ -180,5 +185,5 @@ void report_add_head(struct report *report, const struct report_origin *origin)
     add_recording(report, origin);
     add_exactness(report);
     add_threads(report);
-    add_weight(report);
+    add_weight(report, origin);
 }
