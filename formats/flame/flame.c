@@ -359,9 +359,10 @@ static bool make_tree(struct flame *flame)
 static void find_sums(struct flame *flame)
 {
     enum aggregate_sum weight = SUM_WALL_NS;
+    const bool nothing = flame->aggregate->samples == 0; /* the sums of no samples are known: 0 */
     if (!flame->compare) {
         for (size_t sum = 0; sum < SUMS; sum++)
-            flame->known[sum] = aggregate_knows(flame->aggregate, (enum aggregate_sum)sum);
+            flame->known[sum] = aggregate_knows(flame->aggregate, (enum aggregate_sum)sum) || nothing;
         return;
     }
     flame_weight_named(flame->style->weight, &weight);

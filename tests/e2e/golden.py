@@ -107,6 +107,7 @@ def outcome(folder):
         with tempfile.TemporaryDirectory() as out:
             output = pathlib.Path(out) / "output"
             ended = convert(name, RECORDING, *options, "-o", output, cwd=folder)
+            assert ended.code >= 0, f"pyreel-{name} crashed on {folder.name}"
             codes[name] = {"exit code": ended.code, "messages": ended.messages.splitlines()}
             if output.exists():
                 files[f"expected-{name}.{suffix}"] = text_of(output)

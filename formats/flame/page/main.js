@@ -47,7 +47,8 @@ function refresh() {
   showPanel();
   showTabs();
   byId('nothing').hidden = shown.size[0] > 0;
-  byId('nothing').textContent = groupsChosen().length ? 'Nothing has ' + weightNow().label + ' here.' : 'No thread is chosen.';
+  byId('nothing').textContent = groupsChosen().length ? 'Nothing has ' + weightNow().label + ' here.' :
+    profile.groups.length ? 'No thread is chosen.' : 'The recording has no samples.';
   showCrumbs();
   noteView();
 }
