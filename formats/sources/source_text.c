@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <iconv.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -31,6 +33,29 @@ static bool read_all(int fd, size_t size, struct bytes *raw)
     }
 }
 
+/* Opens a regular file for reading, and sets `real` to its path without symbolic links. The file is looked at before it
+ * is opened: to open a device may do something (a watchdog starts), and to open a pipe lets its writer run. Returns the
+ * descriptor, or -1 with the outcome. */
+static int open_regular(const char *path, char real[PATH_MAX], enum source_outcome *outcome)
+{
+    char link[64];
+    struct stat stat;
+    const int found = open(path, O_PATH | O_CLOEXEC);
+    *outcome = SOURCE_ABSENT;
+    if (found < 0)
+        return -1;
+    snprintf(link, sizeof(link), "/proc/self/fd/%d", found);
+    const ssize_t size = readlink(link, real, PATH_MAX - 1);
+    real[size > 0 ? size : 0] = '\0';
+    int fd = -1;
+    if (fstat(found, &stat) == 0 && !S_ISREG(stat.st_mode))
+        *outcome = SOURCE_FOREIGN;
+    else
+        fd = open(link, O_RDONLY | O_CLOEXEC);
+    close(found);
+    return fd;
+}
+
 static uint64_t in_ns(struct timespec time)
 {
     return time.tv_sec < 0 ? 0 : (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
@@ -41,8 +66,6 @@ static enum source_outcome load(int fd, const struct source_facts *facts, struct
     struct stat stat;
     if (fstat(fd, &stat) != 0)
         return SOURCE_ABSENT;
-    if (!S_ISREG(stat.st_mode))
-        return SOURCE_FOREIGN;
     if (stat.st_size > (off_t)SOURCE_TEXT_MOST)
         return SOURCE_LARGE;
     if (facts->end_unix_ns && in_ns(stat.st_mtim) > facts->end_unix_ns)
@@ -95,11 +118,11 @@ static bool fits(struct text text, const struct source_facts *facts)
     return count + 1 >= lines && 2 * found >= facts->definitions_count;
 }
 
-/* Whether a file is Python source, by its name or its first line. */
-static bool is_python(const char *path, struct text raw)
+/* Whether a file is Python source, by its name or its first line. A link does not count: anybody may call one a.py. */
+static bool is_python(const char *real, struct text raw)
 {
     static const char *const endings[] = { ".py", ".pyw", ".pyx", ".pxd", ".pxi" };
-    const char *dot = strrchr(path, '.');
+    const char *dot = strrchr(real, '.');
     for (size_t i = 0; dot && i < countof(endings); i++)
         if (strcmp(dot, endings[i]) == 0)
             return true;
@@ -174,11 +197,13 @@ static bool put_decoded(struct bytes *to, struct text raw)
 enum source_outcome source_text_read(const char *path, const struct source_facts *facts, struct bytes *text)
 {
     struct bytes raw = { 0 };
-    /* A pipe or a device must not hold us up. */
-    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    enum source_outcome outcome = fd < 0 ? SOURCE_ABSENT : load(fd, facts, &raw);
+    char real[PATH_MAX];
+    enum source_outcome outcome;
+    const int fd = open_regular(path, real, &outcome);
+    if (fd >= 0)
+        outcome = load(fd, facts, &raw);
     const struct text whole = { (const char *)raw.at, raw.size };
-    if (outcome == SOURCE_READ && !is_python(path, whole))
+    if (outcome == SOURCE_READ && !is_python(real, whole))
         outcome = SOURCE_FOREIGN;
     if (outcome == SOURCE_READ && !fits(whole, facts))
         outcome = SOURCE_CHANGED;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads the text of a source file that a recording names, when the text is that of the recorded program as far as one
- * can tell. The recording is not trusted: it may name any file, so only regular files that are Python source are read.
- */
+ * can tell. The recording is not trusted: it may name any file, so only regular files that are Python source, by their
+ * own name or their first line, are read, and nothing else is opened. */
 #ifndef PYREEL_FORMATS_SOURCES_SOURCE_TEXT_H
 #define PYREEL_FORMATS_SOURCES_SOURCE_TEXT_H
 

@@ -4,10 +4,12 @@
 #include "formats/base/alloc.h"
 #include "tests/fakes/testing.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -96,9 +98,45 @@ static void only_python_source_is_read(void **state)
     close(mkstemp(pipe));
     unlink(pipe);
     assert_int_equal(mkfifo(pipe, 0600), 0); /* nobody writes: reading would wait for ever */
+    const int watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    assert_true(inotify_add_watch(watch, pipe, IN_OPEN) >= 0);
     assert_int_equal(source_text_read(pipe, &none, &text), SOURCE_FOREIGN);
+    char event[256];
+    assert_int_equal(read(watch, event, sizeof(event)), -1); /* and a writer that waits still waits */
+    assert_int_equal(errno, EAGAIN);
+    close(watch);
     unlink(pipe);
     assert_int_equal(text.size, 0);
+}
+
+/* Reads a link to a file with the name. */
+static enum source_outcome outcome_of_link(const char *link_name, const char *name)
+{
+    char folder[] = "/tmp/pyreel-source.XXXXXX", path[64], link[64];
+    const struct source_facts none = { 0 };
+    struct bytes text = { 0 };
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    snprintf(link, sizeof(link), "%s/%s", folder, link_name);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs("secret = 1\n", file);
+    assert_int_equal(fclose(file), 0);
+    assert_int_equal(symlink(name, link), 0);
+    const enum source_outcome outcome = source_text_read(link, &none, &text);
+    unlink(link);
+    unlink(path);
+    rmdir(folder);
+    bytes_free(&text);
+    return outcome;
+}
+
+static void the_name_of_a_link_does_not_count(void **state)
+{
+    (void)state;
+    assert_int_equal(outcome_of_link("a.py", "key"), SOURCE_FOREIGN);
+    assert_int_equal(outcome_of_link("a.py", "b.py"), SOURCE_READ);
+    assert_int_equal(outcome_of_link("tool", "tool.py"), SOURCE_READ);
 }
 
 static void a_file_has_a_limit(void **state)
@@ -118,9 +156,8 @@ static void a_file_has_a_limit(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(texts_become_utf_8),
-        cmocka_unit_test(a_file_must_fit_the_recording),
-        cmocka_unit_test(only_python_source_is_read),
+        cmocka_unit_test(texts_become_utf_8),         cmocka_unit_test(a_file_must_fit_the_recording),
+        cmocka_unit_test(only_python_source_is_read), cmocka_unit_test(the_name_of_a_link_does_not_count),
         cmocka_unit_test(a_file_has_a_limit),
     };
     return run_all(tests);
