@@ -19,13 +19,18 @@ async function unpack(element) {
 }
 
 // A column of whole numbers below `limit`, as long as its table.
-function column(values, length, limit) {
+function column(values, length, limit, Column = Int32Array) {
   if (values.length !== length)
     throw new Error('The data is damaged: a column is too short or too long.');
-  const numbers = Int32Array.from(values);
+  const numbers = Column.from(values);
   if (numbers.some((number) => number < 0 || number >= limit))
     throw new Error('The data is damaged: a number leads nowhere.');
   return numbers;
+}
+
+// Any line that a recording names, also an absurd one.
+function lineColumn(values, length) {
+  return column(values, length, 2 ** 32, Uint32Array);
 }
 
 function amounts(values, length) {
@@ -110,8 +115,8 @@ function readProfile(raw) {
     title: visible(raw.title), facts: raw.facts.map(([name, value]) => [visible(name), visible(value)]),
     first: raw.first, weights: raw.weights.map(visibly), kinds: raw.kinds.map(visibly), strings, nodes, pruned: raw.pruned,
     functions: { count: functions, name: text(raw.functions.name), file: text(raw.functions.file), path: text(raw.functions.path),
-      line: column(raw.functions.line, functions, 2 ** 31), kind: column(raw.functions.kind, functions, raw.kinds.length) },
-    frames: { count: frames, function: column(raw.frames.function, frames, functions), line: column(raw.frames.line, frames, 2 ** 31) },
+      line: lineColumn(raw.functions.line, functions), kind: column(raw.functions.kind, functions, raw.kinds.length) },
+    frames: { count: frames, function: column(raw.frames.function, frames, functions), line: lineColumn(raw.frames.line, frames) },
     groups: readGroups(raw.groups),
     sources: new Map(raw.sources.map((source) => [source.path, source])),
     difference: readDifference(raw.difference, nodes.order),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Text for people. Names of a recording are hostile: they reach the document as text nodes only, and what has no shape or
-// turns the direction of writing around is shown as its code.
+// turns the direction of writing around is shown as its code, and so is what XML (a saved SVG) has no room for.
 
-const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}]/gu;
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}\p{Noncharacter_Code_Point}]/gu;
 
 function codeOf(character) {
   return '\\u{' + character.codePointAt(0).toString(16) + '}';
