@@ -342,6 +342,25 @@ def test_recursion_counts_once(small):
     assert rows["main"][:2] == ["0\u202fs0%", "2.12\u202fs87.6%"]
 
 
+def deep():
+    """A function that calls itself 40,000 times, and calls another one at each level. A third one is once between."""
+    made = flame_data.Made("deep.py")
+    down, leaf, other = (made.frame(name, "deep.py", 5) for name in ("down", "leaf", "other"))
+    above = -1
+    for depth in range(40_000):
+        above = made.nodes.setdefault((made.group(flame_data.MAIN), above, other if depth == 20_000 else down), len(made.nodes))
+        made.leaf(made.nodes.setdefault((made.group(flame_data.MAIN), above, leaf), len(made.nodes)), {"cpu": MS, "wall": MS, "samples": 1})
+    return made
+
+
+def test_a_deep_recursion(opened):
+    shown = opened("deep", deep)
+    shown.click_box("down")
+    shown.keys("i", "i", "2", "1")
+    panel = dict(zip(shown.texts("#panel .jumps .who"), shown.texts("#panel .jumps td.number:nth-of-type(2)")))
+    assert panel["leaf"] == panel["other"] == "20.0\u202fs"
+
+
 def test_functions_are_sorted(small):
     names = "#view-table tbody th button"
     small.click("#tab-table")
@@ -422,12 +441,12 @@ def test_the_keys_are_told(small):
 
 
 @pytest.fixture
-def saved(small, tmp_path):
-    def save(entry, ending):
-        small.browser.ask("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path))
-        small.click("#save")
-        small.click(entry)
-        path, give_up = tmp_path / f"made.py.{ending}", time.monotonic() + 60
+def saved(chromium, tmp_path):
+    def save(entry, name):
+        chromium.browser.ask("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path))
+        chromium.click("#save")
+        chromium.click(entry)
+        path, give_up = tmp_path / name, time.monotonic() + 60
         while not path.exists():
             assert time.monotonic() < give_up, "nothing was saved"
             time.sleep(0.02)
@@ -438,14 +457,14 @@ def saved(small, tmp_path):
 def test_svg_is_saved(small, saved):
     import xml.etree.ElementTree as tree
     names = {box["text"] for box in small.boxes() if box["text"]}
-    svg = tree.fromstring(saved("#save-svg", "svg").read_text(encoding="utf-8"))
+    svg = tree.fromstring(saved("#save-svg", "made.py.svg").read_text(encoding="utf-8"))
     texts = {text.text for text in svg.iter("{http://www.w3.org/2000/svg}text")}
     assert names <= texts
     assert not [one for one in svg.iter() if one.get("style") or one.tag.endswith("script")]
 
 
-def test_png_is_saved(saved):
-    assert saved("#save-png", "png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+def test_png_is_saved(small, saved):
+    assert saved("#save-png", "made.py.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
 
 
 def test_print_has_the_whole_graph(small):
@@ -505,7 +524,7 @@ def test_other_weights_of_a_comparison_are_off(compared):
 
 HOSTILE = ["<img src=x onerror=window.broken=1>", "</script><script>window.broken=1</script>", "<!--<script>", "\u202egnp.exe\u2066",
            "a\0b\x1b[31mred\n\r\t", "' onmouseover='window.broken=1", "{{data}}${window.broken=1}", "x" * 5000, "\ud800lone",
-           "javascript:window.broken=1", "__proto__", "constructor", "&lt;b&gt;&amp;", "\u05d0\u05d1\u05d2 \u0645\u0631\u062d\u0628\u0627"]
+           "javascript:window.broken=1", "\uffff\ufdd0", "__proto__", "constructor", "&lt;b&gt;&amp;", "\u05d0\u05d1\u05d2 \u0645\u0631\u062d\u0628\u0627"]
 
 
 def hostile():
@@ -513,7 +532,7 @@ def hostile():
     made.facts += [[name[:5000], name[:5000]] for name in HOSTILE]
     for i, name in enumerate(HOSTILE):
         group = (name[:5000], i, name[:5000], HOSTILE[-i - 1][:5000])
-        stack = [made.frame(name, HOSTILE[(i + 1) % len(HOSTILE)], line) for line in (0, 2**31 - 1)]
+        stack = [made.frame(name, HOSTILE[(i + 1) % len(HOSTILE)], line) for line in (0, 2**32 - 1)]
         made.add(group, stack, {"cpu": (20 + i) * MS, "wall": (20 + i) * MS, "samples": 20 + i})
         made.sources.append({"path": made.string("/home/me/" + name), "text": name + "\n" + name, })
     made.sources[0] = {"path": made.sources[0]["path"], "reason": HOSTILE[1]}
@@ -539,6 +558,16 @@ def test_hostile_names_stay_text(opened):
     assert any("\\u{202e}gnp.exe\\u{2066}" in name for name in names) and any("a\\u{0}b\\u{1b}[31mred\\u{a}" in name for name in names)
     everything = shown.value("document.documentElement.outerHTML + document.body.innerText")
     assert not set("\u202e\u2066\x1b") & set(everything)
+
+
+def test_hostile_names_are_saved_as_svg(opened, saved):
+    import xml.etree.ElementTree as tree
+    opened("hostile", hostile)
+    svg = tree.fromstring(saved("#save-svg", "script-script-window.broken-1-script.svg").read_text(encoding="utf-8"))
+    elements = {one.tag.rpartition("}")[2] for one in svg.iter()}
+    assert elements <= {"svg", "title", "rect", "text", "pattern", "g"}
+    titles = "".join(one.text for one in svg.iter("{http://www.w3.org/2000/svg}title"))
+    assert "\\u{ffff}\\u{fdd0}" in titles and HOSTILE[0] in titles
 
 
 def test_the_policy_stops_what_is_not_the_page(chromium, files):

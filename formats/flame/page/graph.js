@@ -296,7 +296,8 @@ function startGraph() {
 function showCrumbs() {
   const way = [];
   for (let node = graph.zoom; node >= 0; node = shown.parent[node])
-    way.unshift(node);
+    way.push(node);
+  way.reverse();
   const list = way.length > 9 ? [...way.slice(0, 3), -1, ...way.slice(-5)] : way;
   const crumb = (node) => node < 0 ? make('li', { class: 'gap' }, '…') : make('li', {}, make('button', {
     'aria-current': node === graph.zoom ? 'location' : null, title: labelOf(shown.key[node]),

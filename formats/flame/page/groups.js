@@ -50,7 +50,8 @@ function syncGroups() {
 }
 
 function fillGroups(drop) {
-  const order = groupsInOrder(), weight = weightNow(), most = Math.max(1, ...order.map((i) => profile.groups[i].sums[weight.name] || 0));
+  const order = groupsInOrder(), weight = weightNow(), 
+    most = order.reduce((top, i) => Math.max(top, profile.groups[i].sums[weight.name] || 0), 1);
   const list = make('ul', { class: 'rows' }), by = profile.weights.find((one) => one.name === orderWeight());
   const fill = (text) => {
     const found = order.filter((i) => profile.groups[i].name.toLowerCase().includes(text.toLowerCase()));

@@ -75,11 +75,12 @@ function sourceLines(fn) {
   return source && source.text !== undefined ? linesOfSource(source) : null;
 }
 
-// The lines of a function that have time, with self and total, and the text where there is one.
+// The hottest lines of a function, with self and total, and the text where there is one.
 function lineTable(fn) {
   const wanted = new Uint8Array(profile.functions.count);
   wanted[fn] = 1;
-  const rows = [...lineTotals(forward, wanted)].sort((a, b) => a[0] - b[0]), whole = wholeOf(forward), text = sourceLines(fn);
+  const sums = lineTotals(forward, wanted), whole = wholeOf(forward), text = sourceLines(fn);
+  const rows = hottestLines(sums).sort((a, b) => a - b).map((line) => [line, sums.get(line)]);
   if (!rows.length)
     return [];
   const most = rows.reduce((top, [, sums]) => Math.max(top, sums.total), 0), unit = weightNow().unit;

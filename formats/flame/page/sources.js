@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Files: a list of all, and one file with self and total beside each line, and jumps to callers and callees.
 
-const LINES_WHOLE = 6000; // lines: of a longer file only the surroundings of lines with time are shown
+const LINES_WHOLE = 6000; // lines: of a longer file only so many around the hottest lines are shown
 const AROUND = 8;
 const JUMPS = 3;
 
@@ -50,14 +50,22 @@ function fileEntry(file, whole, most) {
   barOf(file.self / most), make('small', {}, [file.name.slice(0, cut), 'total ' + percent(file.total, whole), has ? '' : 'no text'].filter(Boolean).join(' · '))));
 }
 
-// Which lines are shown: all, or those around lines with time. -1 stands for a gap.
+// The lines with most time, the hottest first: so many that a browser can show them.
+function hottestLines(hot) {
+  return [...hot].sort((a, b) => b[1].total - a[1].total || a[0] - b[0]).slice(0, LINES_WHOLE).map(([line]) => line);
+}
+
+// Which lines are shown: all, or those around the hottest lines. -1 stands for a gap.
 function linesToShow(last, hot) {
   if (last <= LINES_WHOLE)
     return Array.from({ length: last }, (_, i) => i + 1);
   const near = new Set();
-  for (const line of hot.keys())
+  for (const line of hottestLines(hot)) {
+    if (near.size >= LINES_WHOLE)
+      break;
     for (let i = Math.max(1, line - AROUND); i <= Math.min(last, line + AROUND); i++)
       near.add(i);
+  }
   const lines = [...near].sort((a, b) => a - b);
   return lines.flatMap((line, i) => i && lines[i - 1] !== line - 1 ? [-1, line] : [line]);
 }
@@ -105,7 +113,7 @@ function sourceRow(facts, line) {
 function fileTable(path) {
   const facts = factsOfFile(path), source = profile.sources.get(path);
   const numbers = facts.text ? linesToShow(facts.text.length, facts.hot) :
-    [...new Set([...facts.hot.keys(), ...facts.begins.keys()])].filter(Boolean).sort((a, b) => a - b);
+    [...new Set([...hottestLines(facts.hot), ...facts.begins.keys()])].slice(0, LINES_WHOLE).filter(Boolean).sort((a, b) => a - b);
   const reason = source && source.reason ? visible(source.reason) :
     'The text of this file is not in this page (pyreel-flame --sources). Lines with time:';
   const head = ['Self', 'Total', 'Line', ''].map((name) => make('th', { scope: 'col', class: name ? 'number' : '' }, name));

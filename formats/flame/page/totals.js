@@ -47,6 +47,7 @@ function heaviest(map) {
 function neighbours(tree, fn) {
   const callers = new Map(), callees = new Map();
   const keyOf = (node) => tree.key[node] < 0 ? tree.key[node] : functionOf(tree.key[node]);
+  const chained = new Uint8Array(tree.count); // by box of the function: so are all boxes up to the outermost one
   let inside = 0; // the rows up to here are below the function
   for (let i = 1; i < tree.count; i++) {
     if (keyOf(i) !== fn)
@@ -54,24 +55,15 @@ function neighbours(tree, fn) {
     if (i >= inside) {
       inside = tree.end[i];
       addTo(callers, keyOf(tree.parent[i]), tree.total[i]);
-    } else if (keyOf(tree.parent[i]) !== fn || !chained(tree, i, fn, keyOf)) {
+    } else if (!chained[tree.parent[i]]) {
       continue;
     }
+    chained[i] = 1;
     for (let child = i + 1; child < tree.end[i]; child = tree.end[child])
       if (keyOf(child) !== fn)
         addTo(callees, keyOf(child), tree.total[child]);
   }
   return { callers: heaviest(callers), callees: heaviest(callees) };
-}
-
-// Whether all boxes from a box up to the outermost box of its function are of that function.
-function chained(tree, node, fn, keyOf) {
-  while (keyOf(node) === fn)
-    node = tree.parent[node];
-  for (; node > 0; node = tree.parent[node])
-    if (keyOf(node) === fn)
-      return false;
-  return true;
 }
 
 // A number for each line of the functions that `wanted` takes, by frame: {numberOf, lines}; -1: another function.
