@@ -39,8 +39,6 @@ ROOMS = {
     "formats/gecko/raw": ("formats/gecko", *MODEL),
     "formats/gecko/tables": ("formats/gecko", "formats/frames", "formats/sources", *MODEL),
     "formats/exchange": ("formats/calls", "formats/frames", *MODEL),
-    "formats/flame": ("formats/calls", "formats/compare", "formats/flame/page", "formats/frames", "formats/sources", *MODEL),
-    "formats/flame/page": (),
     "formats/pprof": MODEL,
     "formats/report": ("formats/calls", "formats/frames", "formats/sources", "formats/terminal", *MODEL),
     "formats/speedscope": ("formats/calls", "formats/frames", *MODEL),
