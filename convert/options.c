@@ -73,9 +73,9 @@ static void print_help(const struct converter *converter)
     if (converter->several == SEVERAL_MERGED)
         printf("Several recordings become one profile with one time line and a process for each.\n");
     if (converter->several == SEVERAL_COMPARED)
-        printf("Two recordings are before and after; with --before and --after each side may have\nseveral, which are "
+        printf("Two recordings are before and after. With --before and --after each side may\nhave several, which are "
                "runs "
-               "of the same program.\n");
+               "of one program.\n");
     if (converter->several == SEVERAL_LISTED)
         printf("Several recordings get a line each, and a line of totals.\n");
     if (converter->suffix)

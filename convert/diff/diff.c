@@ -26,15 +26,15 @@ enum own_option {
 };
 
 static const struct argument options[] = {
-    { OPTION_WEIGHT, 0, "weight", "WHAT", 0, "compare cpu|wall|samples (cpu, or wall if unknown)" },
-    { OPTION_BY, 0, "by", "WHAT", 0, "compare function|line|file|module|thread (function)" },
+    { OPTION_WEIGHT, 0, "weight", "WHAT", 0, "compare cpu|wall|samples (cpu, or wall)" },
+    { OPTION_BY, 0, "by", "WHAT", 0, "compare function|line|file|module|thread" },
     { OPTION_PATHS, 0, "paths", NULL, 0, "compare call paths, too" },
     { OPTION_SCALE, 0, "scale", "HOW", 0,
       "compare by time|work (time for runs from start to\n"
       "end, else work)" },
     { OPTION_MIN, 0, "min", "PERCENT", 0, "judge what has at least this share of a side (1%)" },
     { OPTION_CONFIDENCE, 0, "confidence", "PERCENT", 0, "of all judgements together (95%)" },
-    { OPTION_FAIL_OVER, 0, "fail-over", "PERCENT", 0, "exit 1 if anything surely grew by more than this" },
+    { OPTION_FAIL_OVER, 0, "fail-over", "PERCENT", 0, "exit 1 if anything surely grew by more" },
     { OPTION_TOP, 0, "top", "N", 0, "print N rows of each table, 0 for all (20)" },
     { OPTION_FULL_PATHS, 0, "full-paths", NULL, 0, "print file names unshortened" },
     { OPTION_JSON, 0, "json", NULL, 0, "write JSON" },

@@ -199,15 +199,13 @@ void diff_put_how(struct bytes *to, const struct difference *difference)
 {
     const double more = (difference->items.judgement.scale - 1) * 100;
     if (by_time(difference))
-        diff_put(
-            to,
-            "Compared by time: %s of a run from its start to its end. All together changed by %+.1f%%; a change is "
-            "what goes beyond that.",
-            weight_words(difference), more);
+        diff_put(to,
+                 "Compared by time: %s of a run from its start to its end. A change is what goes beyond the change of "
+                 "all others, in the median %+.1f%%.",
+                 weight_words(difference), more);
     else
         diff_put(to,
-                 "Compared by work: the sides last as long as somebody wanted, so a change is how much more than all "
-                 "others.");
+                 "Compared by work: the recordings are parts of runs, so a change is how much more than all others.");
 }
 
 void diff_put_counts(struct bytes *to, const struct difference *difference, const struct diff_table *table)

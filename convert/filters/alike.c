@@ -23,9 +23,7 @@ static struct alike_row *row_of(struct alike *alike, const struct tables *from, 
     struct bytes key = { 0 };
     if (name.size == 0 || file.size == 0 || is_anonymous(name))
         return NULL;
-    if (!alike->found)
-        paths_find(&alike->paths, from);
-    alike->found = true;
+    paths_find(&alike->paths, from);
     put_bytes(&key, name.bytes, name.size);
     put_bytes(&key, "", 1);
     paths_put_module(&key, &alike->paths, file);
@@ -40,7 +38,6 @@ void alike_next(struct alike *alike)
     alike->recording++;
     paths_free(&alike->paths);
     alike->paths = (struct paths){ 0 };
-    alike->found = false;
 }
 
 void alike_note(struct alike *alike, const struct tables *from, const struct function *function, uint32_t number)

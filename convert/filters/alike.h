@@ -27,8 +27,7 @@ struct alike {
     struct alike_row *rows;
     size_t room;
     uint32_t recording; /* number of the recording that is being read */
-    bool found;         /* `paths` is made */
-    struct paths paths;
+    struct paths paths; /* of the tables as far as they are read */
 };
 
 /* Starts the next recording. */

@@ -121,11 +121,11 @@ struct judgement {
     double whole_before, whole_after; /* the time of all samples of a mean run */
     double scale;                     /* how much more all functions together have after than before */
     bool by_time;                     /* times per run were compared */
-    double busy;  /* the most that the machine did something else in a run, while the program could run: a share */
-    size_t tests; /* how many judgements share the confidence */
-    double errors;       /* how many standard errors the bounds of an interval are away */
-    double spread;       /* what a self or a total of both sides differs by, beyond the error of measuring each: a standard
-                          * deviation, as a share */
+    double busy;   /* the most that the machine did something else in a run, while the program could run: a share */
+    size_t tests;  /* how many judgements share the confidence */
+    double errors; /* how many standard errors the bounds of an interval are away */
+    double spread; /* what a self or a total of both sides differs by, beyond the error of measuring each: a standard
+                    * deviation, as a share */
 };
 
 /* Judges the items. The rows of compare->aggregate must be those of which the tree was made. */

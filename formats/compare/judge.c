@@ -10,9 +10,12 @@
 
 /* What two runs of one program differ by, beyond the error of measuring each: standard deviations, as shares. Measured
  * with tests/bench/diff-alarms. */
-#define ITEM_SPREAD       0.015 /* of an item's share of its run: layout in memory, hashes */
-#define ITEM_SPREAD_BUSY  0.08  /* the same, added in proportion to how busy the machine was with something else */
-#define WHOLE_SPREAD      0.10  /* of a run's whole time: processors are not always equally fast */
+#define ITEM_SPREAD 0.015 /* of an item's share of its run: layout in memory, hashes */
+#define ITEM_SPREAD_BUSY                                                                                               \
+    0.09 /* the same in one second of CPU time, if the machine was busy with something else all the time;              \
+          * in a longer run the moments of both kinds mix */
+#define ITEM_SPREAD_MOST  0.08
+#define WHOLE_SPREAD      0.10 /* of a run's whole time: processors are not always equally fast */
 #define WHOLE_SPREAD_BUSY 0.15
 
 /* What is assumed counts as much as what so many degrees of freedom say. */
@@ -98,7 +101,8 @@ static double error_in_run(const struct measured *run, size_t slot, const struct
 static double assumed(const struct judging *judging, size_t number, size_t slot, const struct shares *shares)
 {
     const struct measured *run = &judging->runs[number];
-    const double spread = (ITEM_SPREAD + ITEM_SPREAD_BUSY * run->busy) * shares->of[side_of(judging, number)];
+    const double busy = fmin(ITEM_SPREAD_BUSY / sqrt(fmax(run->cpu_s, 0.1)), ITEM_SPREAD_MOST) * run->busy;
+    const double spread = (ITEM_SPREAD + busy) * shares->of[side_of(judging, number)];
     return error_in_run(run, slot, shares) + spread * spread;
 }
 

@@ -69,7 +69,7 @@ static double busy_part(const struct compare_run *run)
 struct measured measure_sums(const struct measuring *measuring, const struct compare_run *run)
 {
     struct scratch scratch = make_scratch(measuring);
-    struct measured measured = { .busy = busy_part(run) };
+    struct measured measured = { .busy = busy_part(run), .cpu_s = run->totals[SUM_CPU_NS] / 1e9 };
     const double all = run->totals[measuring->weight];
     measured.quantum = all > 0 ? run->squares[measuring->weight] / all : 0;
     measured.whole = add_up(measuring, run->slices.rows, run->slices.count, &scratch);

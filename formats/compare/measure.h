@@ -28,6 +28,7 @@ struct measured {
     double whole;   /* the time of all samples, in nanoseconds, or their number */
     double quantum; /* the weight of a typical sample */
     double busy;    /* the part of the time in which the program could run and the machine did something else */
+    double cpu_s;   /* CPU time of all samples */
     double *sums;   /* by slot */
     double *errors; /* by slot: the variance of the sum; below 0: not known. Filled by measure_errors() */
 };

@@ -43,9 +43,11 @@ static void add_folder_of(struct paths *paths, struct text file)
 
 void paths_find(struct paths *paths, const struct tables *tables)
 {
-    for (size_t i = 1; i < tables->processes_count; i++)
+    for (size_t i = paths->processes ? paths->processes : 1; i < tables->processes_count; i++)
         add_folder(paths, tables->processes[i].process.folder);
-    for (size_t i = 1; i < tables->stacks_count; i++) {
+    paths->processes = tables->processes_count;
+    size_t i = paths->stacks ? paths->stacks : 1;
+    for (paths->stacks = tables->stacks_count; i < tables->stacks_count; i++) {
         if (tables->stacks[i].caller)
             continue;
         const uint32_t function = tables->frames[tables->stacks[i].frame].function;

@@ -17,9 +17,11 @@
 struct paths {
     struct text *folders; /* without a slash at the end; the bytes belong to the tables */
     size_t count, room;
+    size_t processes, stacks; /* the tables had so many when the folders were collected */
 };
 
-/* Collects the working folders and the folders of programs. The tables must outlive `paths`. */
+/* Collects the working folders and the folders of programs; when the tables have grown since the last call, the new
+ * ones only. The tables must outlive `paths`. */
 void paths_find(struct paths *paths, const struct tables *tables);
 
 /* The origin of the code in a file. */

@@ -23,7 +23,8 @@ CACHE = os.environ.get("PYREEL_TEST_CACHE") or os.path.join(
     os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "pyreel")
 
 RECORD = os.path.join(BUILD, "record", "pyreel-record")
-CONVERTERS = {name: os.path.join(BUILD, "convert", f"pyreel-{name}") for name in ("gecko", "pprof", "collapsed", "diff", "flame", "info", "report", "speedscope", "tachyon")}
+CONVERTERS = {name: os.path.join(BUILD, "convert", f"pyreel-{name}") for name in ("gecko", "pprof", "collapsed", "flame", "info", "report", "speedscope", "tachyon")}
+DIFF = os.path.join(BUILD, "convert", "pyreel-diff")  # no converter of one recording
 
 SANITIZED = "ASAN_OPTIONS" in os.environ  # our programs were built with sanitizers, which make them several times as slow
 SOAK = int(os.environ.get("PYREEL_SOAK", 1))  # tests of random inputs make so many times the rounds, see tests/soak/run

@@ -123,7 +123,7 @@ def small(difference=False):
     made.add(WORKER, [start, fib[0], waits], *both(150, 0))
     made.add(IDLER, [start, wait, idle], *both(2500, 0))
     made.sources = [{"path": made.string("/home/me/app.py"), "text": SOURCE_TEXT},
-                    {"path": made.string("/home/me/json/decoder.py"), "reason": "The file was changed after the recording."}]
+                    {"path": made.string("/home/me/json/decoder.py"), "reason": "not what was recorded: changed since then"}]
     if difference:
         made.weights, others = ["cpu"], dict.fromkeys(("wall", "gil", "gil_wait", "samples"), "The comparison is by CPU time.")
         made.unknown = others

@@ -11,7 +11,7 @@ import subprocess
 import pytest
 
 import made_stream
-from environment import CONVERTERS, PROJECT, missing
+from environment import DIFF, PROJECT, missing, python_of_this_machine
 from recording import ENVIRONMENT, info, read_terminal, run, run_record, succeed
 
 try:
@@ -25,7 +25,7 @@ SECOND = 10**9
 
 
 def diff(*arguments, code=0, **more):
-    ended = run(CONVERTERS["diff"], *arguments, **more)
+    ended = run(DIFF, *arguments, **more)
     assert ended.code == code, ended
     return ended
 
@@ -49,20 +49,14 @@ def row_of(told, name, table="items"):
 # ---- real runs ----
 
 @pytest.fixture(scope="module")
-def runs(pythons_newest, tmp_path_factory):
+def runs(tmp_path_factory):
     """Two runs of a program, and two in which sort() takes three times as long, recorded in turn."""
     folder, made = tmp_path_factory.mktemp("runs"), {}
     for name, factor in (("old-1", 1), ("new-1", 3), ("new-2", 3), ("old-2", 1)):
         made[name] = folder / f"{name}.pyreel"
-        ended = run_record("-q", "-o", made[name], "--", *pythons_newest, PROGRAM, factor)
+        ended = run_record("-q", "-o", made[name], "--", *python_of_this_machine().command, PROGRAM, factor)
         assert ended.code == 0, ended
     return made
-
-
-@pytest.fixture(scope="module")
-def pythons_newest():
-    from environment import python_of_this_machine
-    return python_of_this_machine().command
 
 
 def test_a_slower_function_is_found(runs):
@@ -121,7 +115,7 @@ def test_markdown_is_a_table(runs):
 def test_a_terminal_has_colours_and_rows_that_fit(runs):
     for more, coloured in (({}, True), ({"NO_COLOR": "1"}, False)):
         terminal, other = pty.openpty()
-        with subprocess.Popen([CONVERTERS["diff"], runs["old-1"], runs["new-1"]], stdout=other, stderr=subprocess.PIPE,
+        with subprocess.Popen([DIFF, runs["old-1"], runs["new-1"]], stdout=other, stderr=subprocess.PIPE,
                               env={**ENVIRONMENT, "TERM": "xterm", **more}) as process:
             os.close(other)
             said = read_terminal(terminal).decode()
@@ -230,6 +224,11 @@ def test_what_cannot_be_compared(made, tmp_path):
     assert "--weight cpu cannot be applied" in diff("--weight", "cpu", made["base"], made["slow"], code=1).messages
     for bad in (empty, text, tmp_path / "missing.pyreel"):
         assert bad.name in diff(made["base"], bad, code=1).messages
+
+
+def test_help_fits_a_terminal():
+    lines = diff("--help").text.splitlines()
+    assert max(map(len, lines)) <= 80 and any("--fail-over PERCENT" in line for line in lines)
 
 
 @pytest.mark.parametrize("arguments", [

@@ -114,8 +114,8 @@ function fileTable(path) {
   const facts = factsOfFile(path), source = profile.sources.get(path);
   const numbers = facts.text ? linesToShow(facts.text.length, facts.hot) :
     [...new Set([...hottestLines(facts.hot), ...facts.begins.keys()])].slice(0, LINES_WHOLE).filter(Boolean).sort((a, b) => a - b);
-  const reason = source && source.reason ? visible(source.reason) :
-    'The text of this file is not in this page (pyreel-flame --sources). Lines with time:';
+  const reason = 'The text of this file is not in this page' +
+    (source && source.reason ? ': ' + visible(source.reason) : ' (pyreel-flame --sources puts it there)') + '. Lines with time:';
   const head = ['Self', 'Total', 'Line', ''].map((name) => make('th', { scope: 'col', class: name ? 'number' : '' }, name));
   return make('div', { class: 'file' }, make('h2', {}, profile.strings[path]), ...(facts.text ? [] : [make('p', { class: 'note' }, reason)]),
     make('table', { class: 'source' }, make('thead', {}, make('tr', {}, ...head)),

@@ -70,7 +70,7 @@ function showTable() {
     showTable();
   } }, count(rows.length - sorted.rows, 'more', 'more'))] : [];
   const head = Object.entries(columns).map(([name, shape]) => headOf(name, shape));
-  byId('view-table').replaceChildren(make('table', { class: profile.difference ? 'wide narrow' : 'wide' },
+  byId('view-table').replaceChildren(make('table', { class: 'wide' },
     make('thead', {}, make('tr', {}, ...head)), make('tbody', {}, ...rows.slice(0, sorted.rows).map(row))), ...more,
   ...(rows.length ? [] : [make('p', { class: 'note' }, 'No function matches.')]));
 }

@@ -190,6 +190,40 @@ static void functions_that_may_be_others_stay_apart(void **state)
     assert_compared(once, twice, "function 1 1 2 line 9\nfunction 2 3 2 line 7\nfunction 3 3 4 line 10\n");
 }
 
+/* The module of a script that lies below the working folder is known when the script's root frame is: the samples of
+ * Python's start come before. */
+static void scripts_of_other_folders_are_alike(void **state)
+{
+    (void)state;
+    const struct selection all = { 0 };
+    struct journal journal = { 0 };
+    struct merge merge = { .to = journal_sink(&journal), .selection = &all, .compares = true };
+    for (size_t i = 0; i < 2; i++) {
+        const struct event story[] = {
+            { EVENT_RECORDING, .recording = { .format_version = 1, .interval_ns = MS, .time_unit_ns = 1 } },
+            PROCESS(1, 42, "/w"),
+            THREAD(1, 1, 42, "python3"),
+            STRING(1, "start"),
+            STRING(2, "/usr/lib/python3.11/site.py"),
+            STRING(3, "<module>"),
+            STRING(4, "sort"),
+            { EVENT_STRING, .string = { 5, i ? TEXT("/w/new/app.py") : TEXT("/w/old/app.py") } },
+            FUNCTION(1, 1, 2, 1),
+            FUNCTION(2, 3, 5, 1),
+            FUNCTION(3, 4, 5, 7),
+            FRAME(1, 1, 1),
+            FRAME(2, 2, 50),
+            FRAME(3, 3, 9),
+            SAMPLE(MS, 1, 0, 1),
+            SAMPLE(2 * MS, 1, 0, 2, 3),
+        };
+        read_story(&merge, story, countof(story), i ? "new" : "old", 0);
+    }
+    assert_int_equal(journal.tables.functions_count, 1 + 3);
+    merge_free(&merge);
+    journal_free(&journal);
+}
+
 /* A sample stands for as long as it says, or for an interval of its own recording. */
 static void times_that_samples_stand_for_are_kept(void **state)
 {
@@ -450,6 +484,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_recordings_become_one),
         cmocka_unit_test(alike_functions_of_compared_recordings_are_one),
+        cmocka_unit_test(scripts_of_other_folders_are_alike),
         cmocka_unit_test(functions_that_may_be_others_stay_apart),
         cmocka_unit_test(times_that_samples_stand_for_are_kept),
         cmocka_unit_test(measures_are_merged_and_selected),
