@@ -393,7 +393,8 @@ def test_a_jump_leads_from_a_line_to_the_callee_and_the_caller(small):
 def test_a_file_without_text_says_why(small):
     small.keys("3")
     small.click("#view-sources .files li:nth-child(2) button")
-    assert small.text(".file .note") == "The file was changed after the recording."
+    assert small.text(".file .note") == ("The text of this file is not in this page: not what was recorded: changed since then. "
+                                         "Lines with time:")
     assert small.rows(".source tbody tr")[-1][:3] == ["250\u202fms", "600\u202fms", "345"]
 
 
