@@ -24,18 +24,10 @@ static void add(struct report *report, const char *label, struct text text)
     report->facts[report->facts_count++] = (struct report_fact){ label, text };
 }
 
-static size_t count_processes(const struct tables *tables)
-{
-    size_t count = 0;
-    for (size_t i = 1; i < tables->processes_count; i++)
-        count += tables->processes[i].process.number != 0;
-    return count;
-}
-
 static void add_program(struct report *report)
 {
     const struct process *process = tables_first_process(report->tables);
-    const size_t count = count_processes(report->tables);
+    const size_t count = tables_count_processes(report->tables);
     if (count > 1)
         add(report, "programs",
             report_say(report, "%zu processes; the first is %.*s", count, (int)process->command.size,
@@ -110,7 +102,7 @@ static bool has_one_lock(const struct tables *tables)
     for (size_t i = 1; i < tables->threads_count; i++)
         if (tables->threads[i].thread.interpreter)
             return false;
-    return count_processes(tables) == 1 && !(tables_first_process(tables)->build & BUILD_FREE_THREADED);
+    return tables_count_processes(tables) == 1 && !(tables_first_process(tables)->build & BUILD_FREE_THREADED);
 }
 
 /* How long the lock was held and waited for. */
