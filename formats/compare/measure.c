@@ -125,16 +125,23 @@ static void fill_series(struct series *series, const struct measuring *measuring
     free_scratch(&scratch);
 }
 
+/* The sum up to a slice. Behind the end, the run starts again: else what comes only at the start or the end of a run
+ * would have one neighbour instead of two, and would look too certain. */
+static double sum_to(const double *rest, size_t slices, size_t slice)
+{
+    return slice <= slices ? rest[slice] : rest[slices] + rest[slice - slices];
+}
+
 /* The variance of the whole row, from neighbours of `span` slices. Half the mean square of how much two neighbours
  * differ is the variance of one, and the row has `slices / span` of them. */
 static double variance_at(const double *rest, size_t slices, size_t span)
 {
-    double squares = 0, pairs = 0;
-    for (size_t at = 0; at + 2 * span <= slices; at++, pairs++) {
-        const double differs = rest[at + 2 * span] - 2 * rest[at + span] + rest[at];
+    double squares = 0;
+    for (size_t at = 0; at < slices; at++) {
+        const double differs = sum_to(rest, slices, at + 2 * span) - 2 * sum_to(rest, slices, at + span) + rest[at];
         squares += differs * differs;
     }
-    return squares / (2 * pairs) * (double)slices / (double)span;
+    return squares / 2 / (double)span;
 }
 
 /* How often a slice has more than its share of the item, and the slice before has less. */

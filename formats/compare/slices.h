@@ -15,7 +15,7 @@
 #include "formats/model/aggregate.h"
 
 #define SLICES_MOST  256
-#define SLICES_LEAST 64         /* fewer slices than these are not merged because of a crowd of sums ... */
+#define SLICES_LEAST 80         /* fewer slices than these are not merged because of a crowd of sums ... */
 #define SLICES_CROWD (1u << 20) /* ... which these are */
 #define SLICE_SUMS   (SUM_CPU_NS + 1)
 

@@ -43,8 +43,10 @@ struct program {
     struct simulated_function functions[FUNCTIONS_MOST];
     size_t count;
     unsigned rounds;
-    double spread; /* of a function's time between runs */
-    double speed;  /* spread of the machine's speed between runs */
+    double spread;  /* of a function's time between runs */
+    double speed;   /* spread of the machine's speed between runs */
+    double once_ms; /* the first function is visited for so long, once, ... */
+    unsigned once;  /* ... in front of this round */
 };
 
 struct world {
@@ -128,12 +130,15 @@ static void run(struct world *world, const struct program *program, uint32_t num
     for (uint32_t i = 0; i < program->count; i++)
         factors[i] = speed * exp(program->spread * normal(seed)) * (i == which ? slow : 1);
     struct sampler sampler = { .world = world, .thread = number, .seed = seed, .next_ms = uniform(seed) };
-    for (unsigned round = 0; round < program->rounds; round++)
+    for (unsigned round = 0; round < program->rounds; round++) {
+        if (round == program->once && program->once_ms > 0)
+            visit(&sampler, 0, program->once_ms);
         for (uint32_t i = 0; i < program->count; i++)
             for (unsigned k = 0; k < program->functions[i].visits; k++) {
                 const struct simulated_function *f = &program->functions[i];
                 visit(&sampler, i, f->visit_ms * varied(f->vary, seed) * factors[i]);
             }
+    }
     const struct tables ended = { .end = { .reason = END_TARGET, .time_ns = (uint64_t)(sampler.now_ms * MS) } };
     compare_take_recording(&world->compare, &ended, TEXT("run"));
 }
@@ -390,6 +395,32 @@ static void a_run_is_equal_to_itself(void **state)
 }
 
 /* Times of runs that were cut off are not compared, only how functions relate. */
+/* How wide the interval is of a function that is visited once, in front of a round. */
+static double interval_of_a_visit(unsigned once)
+{
+    const struct program program = {
+        .functions = { { 0, 0, 0 }, { 15, .1, 1 }, { 20, .2, 1 }, { 5, .5, 1 }, { 6, .3, 1 } },
+        .count = 5,
+        .rounds = 100,
+        .once_ms = 200,
+        .once = once,
+    };
+    struct world world;
+    uint64_t seed = 44;
+    compare_sides(&world, &program, 1, FUNCTIONS_MOST, 1, &seed);
+    const struct judged self = item_named(&world, "f1")->self;
+    close_world(&world);
+    assert_true(self.tested);
+    return self.high - self.low;
+}
+
+/* What comes only when the program starts is not more certain than what comes only in the middle. */
+static void the_start_of_a_run_is_as_uncertain_as_its_middle(void **state)
+{
+    (void)state;
+    assert_true(interval_of_a_visit(0) > 0.9 * interval_of_a_visit(50));
+}
+
 static void parts_of_runs_are_compared_by_work(void **state)
 {
     (void)state;
@@ -484,6 +515,7 @@ int main(void)
         cmocka_unit_test(new_and_lost_functions_are_found),
         cmocka_unit_test(sums_are_those_of_the_samples),
         cmocka_unit_test(a_run_is_equal_to_itself),
+        cmocka_unit_test(the_start_of_a_run_is_as_uncertain_as_its_middle),
         cmocka_unit_test(parts_of_runs_are_compared_by_work),
         cmocka_unit_test(slices_become_longer_and_lose_nothing),
         cmocka_unit_test(any_time_has_a_slice),
