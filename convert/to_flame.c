@@ -43,8 +43,8 @@ static const struct argument options[] = {
       "find files of the folder FROM in TO on this\n"
       "machine: /app=/home/me/app" },
     { OPTION_MIN_SHARE, 0, "min-share", "PERCENT", 0,
-      "prune stacks with less of the whole, 0.1: a\n"
-      "thousandth (so much that 150,000 boxes remain)" },
+      "prune stacks with less of the whole: 0.1 is a\n"
+      "thousandth (what leaves at most 150,000 boxes)" },
     { OPTION_IDS, 0, "ids", NULL, 0, "do not merge threads whose names differ by number" },
     { OPTION_NO_THREADS, 0, "no-threads", NULL, 0, "merge all threads and asyncio tasks" },
     { OPTION_FULL_PATHS, 0, "full-paths", NULL, 0, "show file names unshortened" },
@@ -287,7 +287,7 @@ static bool recognises(struct text head)
 
 static const struct converter to_flame = {
     .name = "pyreel-flame",
-    .makes = "Writes a flame graph as one HTML file that needs nothing else, not even the network.",
+    .makes = "Writes a flame graph: one HTML file that needs nothing else, no network.",
     .suffix = ".html",
     .recognises = recognises,
     .packing = PACKING_NEVER,

@@ -47,9 +47,12 @@ static bool give(struct cpu_thread *thread, struct event *look, uint64_t cpu_ns,
     return sink_take(output, look, why);
 }
 
+/* Late CPU time is no look, so it has neither a run nor the times of a lull, which are gone by then. */
 static void note_latest(struct cpu_thread *thread, const struct sample *sample)
 {
     thread->latest = *sample;
+    thread->latest.more = 0;
+    thread->latest.looks = NULL;
     thread->has_latest = true;
 }
 

@@ -119,18 +119,10 @@ static uint32_t add_thread(struct search *search, uint32_t thread)
     return number;
 }
 
-static bool has_several_processes(const struct tables *tables)
-{
-    size_t count = 0;
-    for (size_t i = 1; i < tables->processes_count; i++)
-        count += tables->processes[i].process.number != 0;
-    return count > 1;
-}
-
 void groups_find(struct groups *groups, const struct tables *tables, const struct aggregate *aggregate,
                  const struct groups_style *style)
 {
-    *groups = (struct groups){ .processes = has_several_processes(tables) };
+    *groups = (struct groups){ .processes = tables_count_processes(tables) > 1 };
     groups->by_thread = alloc_zeroed(tables->threads_count + 1, sizeof(*groups->by_thread));
     struct search search = { .groups = groups, .tables = tables, .style = style };
     task_owner_find(&search.owners, tables);

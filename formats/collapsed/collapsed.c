@@ -654,14 +654,6 @@ static void write_lines(struct output *to, struct collapsed *collapsed)
     free(frames);
 }
 
-static bool several_processes(const struct tables *tables)
-{
-    size_t count = 0;
-    for (size_t i = 1; i < tables->processes_count; i++)
-        count += tables->processes[i].process.number != 0;
-    return count > 1;
-}
-
 static void drop(struct collapsed *collapsed)
 {
     paths_free(&collapsed->paths);
@@ -680,7 +672,7 @@ static void drop(struct collapsed *collapsed)
 bool collapsed_write(struct output *to, const struct tables *tables, const struct aggregate *aggregate,
                      const struct collapsed_style *style)
 {
-    struct collapsed collapsed = { .tables = tables, .style = style, .processes = several_processes(tables) };
+    struct collapsed collapsed = { .tables = tables, .style = style, .processes = tables_count_processes(tables) > 1 };
     paths_find(&collapsed.paths, tables);
     task_owner_find(&collapsed.owners, tables);
     label_frames(&collapsed);

@@ -30,7 +30,14 @@ static inline enum waiting waiting_of(uint32_t status)
     return WAITS_NOT;
 }
 
-/* The same as a number, for the groups of an aggregate (model/aggregate.h). */
+/* Whether anybody knows that the thread of a sample with this status waited, or that it did not. */
+static inline bool waiting_known(uint32_t status)
+{
+    return waiting_of(status) != WAITS_NOT || attribute_known(status, ATTRIBUTE_CPU) ||
+           attribute_is(status, ATTRIBUTE_GIL);
+}
+
+/* waiting_of() as a number, for the groups of an aggregate (model/aggregate.h). */
 static inline uint32_t waiting_group(uint32_t status)
 {
     return waiting_of(status);

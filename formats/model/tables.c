@@ -538,6 +538,14 @@ bool tables_intervals_differ(const struct tables *tables)
     return false;
 }
 
+size_t tables_count_processes(const struct tables *tables)
+{
+    size_t count = 0;
+    for (size_t i = 1; i < tables->processes_count; i++)
+        count += tables->processes[i].process.number != 0;
+    return count;
+}
+
 const struct process *tables_first_process(const struct tables *tables)
 {
     static const struct process none;

@@ -175,6 +175,9 @@ static inline uint64_t tables_duration_ns(const struct tables *tables)
     return end_ns > from_ns ? end_ns - from_ns : 0;
 }
 
+/* How many processes the recording has. */
+size_t tables_count_processes(const struct tables *tables);
+
 /* The program that was recorded: the first process; an empty process when there is none. */
 const struct process *tables_first_process(const struct tables *tables);
 

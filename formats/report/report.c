@@ -234,7 +234,7 @@ static void choose_weight(struct report *report)
     const struct aggregate *all = report->all;
     const uint64_t known = aggregate_known(all, SUM_CPU_NS);
     report->weight = SUM_WALL_NS;
-    if (known && known / CPU_KNOWN_PERCENT >= all->samples / 100)
+    if (known && 100 * (double)known >= CPU_KNOWN_PERCENT * (double)all->samples)
         report->weight = SUM_CPU_NS;
     for (size_t i = 0; i < all->count && report->weight == SUM_WALL_NS; i++)
         report->without_waits |= all->rows[i].group != WAITS_NOT;

@@ -163,7 +163,8 @@ bool report_find_entry(const struct entries *entries, const char *option, const 
     *entry = found[0];
     const bool good = count == 1;
     if (count == 0)
-        fault(why, "%s %s: the recording has no such function; pyreel-report --top 50 lists functions", option, wanted);
+        fault(why, "%s %s: the recording has no such function%s; pyreel-report --top 50 lists functions", option,
+              wanted, strcmp(option, "--annotate") == 0 ? " or file" : "");
     else if (!good)
         say_candidates(&search, option, found, count, why);
     end(&search);

@@ -27,13 +27,20 @@ static enum knowledge knowledge_of(const struct report *report)
 }
 
 /* How much of its time a group worked, as far as anybody knows. */
-static uint64_t work_of(const struct report *report, const struct group *group, enum knowledge knowledge)
+static uint64_t busy_of(const struct report *report, const struct group *group, enum knowledge knowledge)
 {
     if (knowledge == KNOWS_CPU)
         return group->sums[SUM_CPU_NS];
     if (knowledge == KNOWS_STATES)
         return group->sums[SUM_WALL_NS] - group->waits_ns;
     return report_sum(report, group->sums);
+}
+
+/* What groups are compared by: their work, or what a user who asks for the lock wants to see of them. */
+static uint64_t work_of(const struct report *report, const struct group *group, enum knowledge knowledge)
+{
+    const bool of_lock = report->weight == SUM_GIL_NS || report->weight == SUM_GIL_WAIT_NS;
+    return of_lock ? report_sum(report, group->sums) : busy_of(report, group, knowledge);
 }
 
 static struct text name_of(struct report *report, const struct group *group)
@@ -52,11 +59,11 @@ static struct text name_of(struct report *report, const struct group *group)
 
 static struct report_group describe(struct report *report, const struct group *group, enum knowledge knowledge)
 {
-    const uint64_t wall_ns = group->sums[SUM_WALL_NS], work = work_of(report, group, knowledge);
+    const uint64_t wall_ns = group->sums[SUM_WALL_NS], busy = busy_of(report, group, knowledge);
     struct report_group described = { .name = name_of(report, group), .from = group, .waited = -1 };
     described.sum = report_sum(report, group->sums) - (report->without_waits ? group->waits_ns : 0);
     if (knowledge != KNOWS_NOTHING && wall_ns)
-        described.waited = work < wall_ns ? 1 - (double)work / (double)wall_ns : 0;
+        described.waited = busy < wall_ns ? 1 - (double)busy / (double)wall_ns : 0;
     return described;
 }
 

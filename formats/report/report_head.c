@@ -11,6 +11,7 @@
 
 #define HELD_MOST     110 /* percent of the time in which one lock can be held, with the looks' roundings */
 #define MOSTLY_WAITED 0.1 /* of the time of the busiest group: less CPU time, and the head says that it waited */
+#define UNSURE_LEAST  1   /* percent of samples whose waits are not known, so that the head says so */
 
 static double seconds(uint64_t ns)
 {
@@ -23,18 +24,10 @@ static void add(struct report *report, const char *label, struct text text)
     report->facts[report->facts_count++] = (struct report_fact){ label, text };
 }
 
-static size_t count_processes(const struct tables *tables)
-{
-    size_t count = 0;
-    for (size_t i = 1; i < tables->processes_count; i++)
-        count += tables->processes[i].process.number != 0;
-    return count;
-}
-
 static void add_program(struct report *report)
 {
     const struct process *process = tables_first_process(report->tables);
-    const size_t count = count_processes(report->tables);
+    const size_t count = tables_count_processes(report->tables);
     if (count > 1)
         add(report, "programs",
             report_say(report, "%zu processes; the first is %.*s", count, (int)process->command.size,
@@ -109,7 +102,7 @@ static bool has_one_lock(const struct tables *tables)
     for (size_t i = 1; i < tables->threads_count; i++)
         if (tables->threads[i].thread.interpreter)
             return false;
-    return count_processes(tables) == 1 && !(tables_first_process(tables)->build & BUILD_FREE_THREADED);
+    return tables_count_processes(tables) == 1 && !(tables_first_process(tables)->build & BUILD_FREE_THREADED);
 }
 
 /* How long the lock was held and waited for. */
@@ -152,7 +145,7 @@ static void add_threads(struct report *report)
 }
 
 /* What the numbers are, and what else they could be. */
-static void add_weight(struct report *report)
+static void add_weight(struct report *report, const struct report_origin *origin)
 {
     const struct report_group *first = report->groups_count ? &report->groups[0] : NULL;
     const bool waited = first && first->from->sums[SUM_CPU_NS] < (double)first->from->sums[SUM_WALL_NS] * MOSTLY_WAITED;
@@ -160,6 +153,10 @@ static void add_weight(struct report *report)
     const struct text known = unknown ? report_say(report, " of the %.1f %% of samples of which it is known",
                                                    100 - 100 * (double)unknown / (double)report->all->samples)
                                       : (struct text){ "", 0 };
+    const double unsure = 100 - 100 * (double)origin->waiting_known / (double)report->all->samples;
+    struct text waits = { "", 0 };
+    if (report->without_waits && unsure >= UNSURE_LEAST)
+        waits = report_say(report, "; of %.1f %% of samples nobody knows whether the thread waited", unsure);
     const char *more = "";
     if (!report->style.weighted && report->weight == SUM_CPU_NS)
         more = waited ? "; it mostly waited: --weight wall shows where" : "; --weight wall shows waits, too";
@@ -170,8 +167,8 @@ static void add_weight(struct report *report)
         add(report, "numbers", report_say(report, "samples, %" PRIu64 " in all", report->whole));
     else
         add(report, "times",
-            report_say(report, "%s%.*s, %.3f s in all%s", report_weight_label(report), (int)known.size, known.bytes,
-                       seconds(report->whole), more));
+            report_say(report, "%s%.*s, %.3f s in all%.*s%s", report_weight_label(report), (int)known.size, known.bytes,
+                       seconds(report->whole), (int)waits.size, waits.bytes, more));
 }
 
 void report_add_head(struct report *report, const struct report_origin *origin)
@@ -180,5 +177,5 @@ void report_add_head(struct report *report, const struct report_origin *origin)
     add_recording(report, origin);
     add_exactness(report);
     add_threads(report);
-    add_weight(report);
+    add_weight(report, origin);
 }

@@ -31,10 +31,10 @@ static void end_line(struct writing *writing)
 
 /* ---- escapes ---- */
 
-/* Characters that mean something to Markdown or HTML, in a cell or outside of it. */
+/* Characters that mean something to Markdown or HTML, in a cell or outside of it. A pair of $ encloses a formula. */
 static bool is_marked(char c)
 {
-    return strchr("|`<>&*_[]\\~#@!", c) != NULL;
+    return strchr("|`<>&*_[]\\~#@!$", c) != NULL;
 }
 
 /* Appends a printable text with an entity for each character in `marked`. */

@@ -118,8 +118,11 @@ static struct text thread_of(struct report *report, const struct aggregate_row *
     const struct group *group = &report->found.rows[report->found.by_thread[row->thread] - 1];
     const struct text process = report->found.processes ? group->process : (struct text){ "", 0 };
     const struct text thread = group->thread.size ? group->thread : TEXT("unknown thread");
-    return report_say(report, "%.*s%s%.*s", (int)process.size, process.bytes, process.size ? " " : "", (int)thread.size,
-                      thread.bytes);
+    const struct text name = report_say(report, "%.*s%s%.*s", (int)process.size, process.bytes, process.size ? " " : "",
+                                        (int)thread.size, thread.bytes);
+    if (group->task.size || group->threads < 2)
+        return name;
+    return report_say(report, "%.*s, %zu threads", (int)name.size, name.bytes, group->threads);
 }
 
 /* The task that ran, or that has a stack of its own. */

@@ -88,20 +88,12 @@ static bool works_more(const struct speedscope_thread *thread, const struct spee
     return thread->cpu_ns != other->cpu_ns ? thread->cpu_ns > other->cpu_ns : thread->worked_ns > other->worked_ns;
 }
 
-static bool has_several_processes(const struct tables *tables)
-{
-    size_t count = 0;
-    for (size_t i = 1; i < tables->processes_count; i++)
-        count += tables->processes[i].process.number != 0;
-    return count > 1;
-}
-
 void speedscope_profiles_find(struct speedscope_profiles *profiles, struct speedscope_shared *shared)
 {
     const struct tables *tables = shared->tables;
     struct candidate *found = alloc_zeroed(shared->threads_room + 1, sizeof(*found));
     size_t count = 0;
-    shared->processes = has_several_processes(tables);
+    shared->processes = tables_count_processes(tables) > 1;
     for (uint32_t i = 0; i < shared->threads_room; i++) {
         if (!shared->threads[i].times.changes.count)
             continue;

@@ -193,10 +193,11 @@ static void learn(struct stream_reader *reader, const struct event *event)
     if (event->kind != EVENT_THREAD)
         return;
     raise_to(&reader->last_thread, event->thread.number);
-    if (!event->thread.task)
-        return;
-    stream_decode_thread(reader, event->thread.number)->held[HELD_TASK].begin = event->thread.task;
-    reader->gives_lulls = false; /* samples of several entries may be on one line, tick by tick */
+    /* Tick by tick: entries of tasks may share a line, and entries of one thread in several interpreters its time. */
+    if (event->thread.task || event->thread.interpreter)
+        reader->gives_lulls = false;
+    if (event->thread.task)
+        stream_decode_thread(reader, event->thread.number)->held[HELD_TASK].begin = event->thread.task;
 }
 
 static bool give_note(struct decoding *d, uint64_t note)

@@ -14,6 +14,7 @@ const ROOT = -1;
 const SHOWN = 0, AT_CALLER = 1, LEFT_OUT = 2;
 const SMALLEST_INVERTED = 2e-5; // of the whole: what is smaller is drawn without its callers
 const MOST_INVERTED = 1e6;      // boxes: those behind are drawn without their callers
+const MOST_STEPS = 5e7;         // of stacks to their callers: a deep recursion has more, and is drawn without callers from there on
 
 function groupKey(group) {
   return -2 - group;
@@ -270,12 +271,14 @@ function invert(tree) {
     }
     return on;
   };
+  let steps = 0;
   columns.emit(ROOT, -1, tree.total[0], tree.was ? tree.was[0] : 0, tree.size[0], 0);
   part(0, 0, total);
   while (waiting.length) {
     const [key, parent, nowSum, wasSum, size, start, low, high] = waiting.pop();
     const box = columns.emit(key, parent, nowSum, wasSum, size, start), on = advance(box, low, high);
-    if (on > low && size >= SMALLEST_INVERTED * tree.size[0] && box < MOST_INVERTED)
+    steps += on - low;
+    if (on > low && size >= SMALLEST_INVERTED * tree.size[0] && box < MOST_INVERTED && steps < MOST_STEPS)
       part(box, low, on);
   }
   return columns.tree(tree.was !== null);

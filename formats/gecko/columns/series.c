@@ -3,6 +3,7 @@
 
 #include "formats/base/alloc.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 /* The value of two buckets. */
@@ -70,10 +71,12 @@ void series_add(struct series *series, uint64_t from_ns, uint64_t until_ns, doub
     if (amount == 0)
         return;
     const double all = (double)(until_ns - from_ns);
+    double before = 0;
     for (size_t i = first; i <= last; i++) {
-        const uint64_t begin = series->from_ns + i * series->width_ns, from = from_ns > begin ? from_ns : begin;
-        const uint64_t until = i < last ? begin + series->width_ns : until_ns;
-        series->values[i] += amount * (double)(until - from) / all;
+        const uint64_t end_ns = series_begin_of(series, i + 1);
+        const double so_far = i < last ? floor(amount * (double)(end_ns - from_ns) / all) : amount;
+        series->values[i] += so_far - before;
+        before = so_far;
     }
 }
 

@@ -26,7 +26,8 @@ struct series {
  * before the beginning counts in the first bucket. Does nothing when the series has begun. */
 void series_begin(struct series *series, uint64_t from_ns);
 
-/* Adds an amount that was spread evenly over this time. */
+/* Adds a whole amount that was spread evenly over this time. Each bucket gets a whole part, so the sums do not depend
+ * on the order in which amounts come. */
 void series_add(struct series *series, uint64_t from_ns, uint64_t until_ns, double amount);
 
 /* Notes a level at a time. For series of levels. */

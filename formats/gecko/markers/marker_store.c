@@ -8,10 +8,13 @@
 
 /* ---- heaps ---- */
 
-/* Whether `a` goes before `b` is left out. Of equal ones the first to come stays. */
+/* Whether `a` is left out before `b`. Of equal ones the earliest stays, and of these that of the first thread, in
+ * whatever order they come. */
 static bool lighter(const struct marker *a, const struct marker *b)
 {
-    return a->weight != b->weight ? a->weight < b->weight : a->start_ns > b->start_ns;
+    if (a->weight != b->weight)
+        return a->weight < b->weight;
+    return a->start_ns != b->start_ns ? a->start_ns > b->start_ns : a->thread > b->thread;
 }
 
 static void exchange(struct marker *a, struct marker *b)

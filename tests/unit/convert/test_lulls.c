@@ -65,16 +65,28 @@ static uint32_t roll(uint32_t below)
     return (uint32_t)((dice >> 32) * below >> 32);
 }
 
+/* Makes the third thread an entry of the second thread, in another interpreter. */
+static void join_threads(struct event *event)
+{
+    if (event->kind != EVENT_THREAD || event->thread.number != 3)
+        return;
+    event->thread.tid = 4243;
+    event->thread.interpreter = 1;
+}
+
 /* Nothing changes in most ticks. */
-static struct bytes make_stream(void)
+static struct bytes make_stream(bool interpreters)
 {
     struct event *story = alloc_zeroed(countof(beginning) + (THREADS + 2) * TICKS, sizeof(*story));
     const struct stack_row *now[THREADS + 1];
     uint32_t status[THREADS + 1];
     uint64_t last_ns[THREADS + 1] = { 0 };
     size_t count = 0;
-    for (; count < countof(beginning); count++)
+    for (; count < countof(beginning); count++) {
         story[count] = beginning[count];
+        if (interpreters)
+            join_threads(&story[count]);
+    }
     for (uint32_t tick = 1; tick <= TICKS; tick++) {
         const uint64_t ns = (uint64_t)tick * 10 * MS + roll(20) * (uint64_t)MS / 5;
         for (uint32_t thread = 1; thread <= THREADS; thread++) {
@@ -157,33 +169,56 @@ static struct bytes profile_of(const struct bytes *stream, bool in_lulls, struct
     return file_bytes(profile_fd);
 }
 
+static const struct gecko_style styles[] = {
+    { .gil_wait_ns = 1 },
+    { .markers = GECKO_MARKERS_ALL, .weight = GECKO_WEIGHT_WALL },
+    { .weight = GECKO_WEIGHT_CPU, .max_samples = 100 },
+};
+
+/* Reads a stream of these dice both ways. Both numbers of events are added up. */
+static void compare(uint64_t seed, bool interpreters, uint64_t *events, uint64_t *fewer_events)
+{
+    dice = seed;
+    struct bytes stream = make_stream(interpreters);
+    for (size_t i = 0; i < countof(styles); i++) {
+        uint64_t given, given_in_lulls;
+        struct bytes each = profile_of(&stream, false, styles[i], &given);
+        struct bytes lulls = profile_of(&stream, true, styles[i], &given_in_lulls);
+        assert_int_equal(lulls.size, each.size);
+        assert_memory_equal(lulls.at, each.at, each.size);
+        *events += given;
+        *fewer_events += given_in_lulls;
+        bytes_free(&each);
+        bytes_free(&lulls);
+    }
+    bytes_free(&stream);
+}
+
 static void lulls_give_the_same_profile(void **state)
 {
     (void)state;
-    static const struct gecko_style styles[] = {
-        { .gil_wait_ns = 1 },
-        { .markers = GECKO_MARKERS_ALL, .weight = GECKO_WEIGHT_WALL },
-        { .weight = GECKO_WEIGHT_CPU, .max_samples = 100 },
-    };
     for (uint64_t seed = 1; seed <= ROLLS; seed++) {
-        dice = seed;
-        struct bytes stream = make_stream();
-        for (size_t i = 0; i < countof(styles); i++) {
-            uint64_t events, fewer_events;
-            struct bytes each = profile_of(&stream, false, styles[i], &events);
-            struct bytes lulls = profile_of(&stream, true, styles[i], &fewer_events);
-            assert_int_equal(lulls.size, each.size);
-            assert_memory_equal(lulls.at, each.at, each.size);
-            assert_in_range(fewer_events, events / 4, events * 3 / 4);
-            bytes_free(&each);
-            bytes_free(&lulls);
-        }
-        bytes_free(&stream);
+        uint64_t events = 0, fewer_events = 0;
+        compare(seed, false, &events, &fewer_events);
+        assert_in_range(fewer_events, events / 4, events * 3 / 4);
+    }
+}
+
+/* The entries of one thread share its time, tick by tick. */
+static void a_thread_in_two_interpreters_has_the_same_profile(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= ROLLS; seed++) {
+        uint64_t events = 0, fewer_events = 0;
+        compare(seed, true, &events, &fewer_events);
     }
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(lulls_give_the_same_profile) };
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lulls_give_the_same_profile),
+        cmocka_unit_test(a_thread_in_two_interpreters_has_the_same_profile),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -66,6 +66,26 @@ static void no_more_than_the_limit_are_held(void **state)
     marker_store_free(&store);
 }
 
+/* Markers of several threads come in any order. */
+static void of_equal_markers_the_first_threads_stay(void **state)
+{
+    (void)state;
+    enum { COUNT = MARKERS_LIMIT + 3 };
+    struct marker_store store = { 0 };
+    for (uint32_t i = 0; i < COUNT; i++) {
+        const struct marker marker = {
+            .kind = MARKER_EXCEPTION, .thread = 1 + i * 7919 % COUNT, .start_ns = MS, .end_ns = 2 * MS, .weight = MS
+        };
+        marker_store_add(&store, &marker);
+    }
+    marker_store_settle(&store, &plenty);
+    size_t count;
+    assert_non_null(marker_store_of(&store, 1, &count));
+    assert_non_null(marker_store_of(&store, MARKERS_LIMIT, &count));
+    assert_null(marker_store_of(&store, MARKERS_LIMIT + 1, &count));
+    marker_store_free(&store);
+}
+
 /* A kind with few markers keeps all; the others share what is left. */
 static void kinds_share(void **state)
 {
@@ -403,6 +423,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_heaviest_are_kept),
         cmocka_unit_test(no_more_than_the_limit_are_held),
+        cmocka_unit_test(of_equal_markers_the_first_threads_stay),
         cmocka_unit_test(kinds_share),
         cmocka_unit_test(a_kind_may_have_bytes_of_its_own),
         cmocka_unit_test(a_wait_knows_who_held_the_lock),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "formats/report/report.h"
 
+#include "formats/report/report_head.h"
 #include "formats/report/report_internal.h"
 #include "formats/report/report_json.h"
 #include "formats/report/report_markdown.h"
@@ -60,7 +61,7 @@ struct world {
     struct report report;
 };
 
-static void take(struct world *world, const struct event *events, size_t count)
+static void add(struct world *world, const struct event *events, size_t count)
 {
     struct fault why = { 0 };
     world->aggregate.group_of = waiting_group;
@@ -70,6 +71,11 @@ static void take(struct world *world, const struct event *events, size_t count)
         if (event.kind == EVENT_SAMPLE)
             aggregate_sample(&world->aggregate, &event.sample);
     }
+}
+
+static void take(struct world *world, const struct event *events, size_t count)
+{
+    add(world, events, count);
     aggregate_sort(&world->aggregate);
 }
 
@@ -397,6 +403,38 @@ static void names_in_markdown_are_code(void **state)
     code("two\nlines", "<code>two&#92;x0alines</code>");
     code("", "<code></code>");
     code(" x", "<code> x</code>");
+    code("$x$ |", "<code>&#36;x&#36; &#124;</code>");
+}
+
+static const struct event lock_waits[] = {
+    STATUS_SAMPLE(400 * MS, 1, 0, RUNS, 90 * MS, 1),
+    STATUS_SAMPLE(400 * MS, 2, 0, STATUS_RECORDED | STATUS_CPU | STATUS_GIL_WAIT, 0, 6),
+};
+
+static const struct event more_threads[] = {
+    THREAD(3, 1, 4244, "Thread-1 (work)"),
+    THREAD(4, 1, 4245, "Thread-2 (work)"),
+    STATUS_SAMPLE(400 * MS, 3, 0, RUNS, 900 * MS, 1),
+    STATUS_SAMPLE(400 * MS, 4, 0, RUNS, 900 * MS, 1),
+};
+
+/* The waiter used next to no CPU time, but all of the waits for the lock are its own. */
+static void who_waits_for_the_lock_is_never_quiet(void **state)
+{
+    (void)state;
+    for (enum aggregate_sum weight = SUM_CPU_NS; weight < SUMS; weight++) {
+        struct world world = { 0 };
+        struct fault why = { 0 };
+        const struct report_style style = { .weighted = true, .weight = weight, .filter = &world.filter };
+        add(&world, story, countof(story));
+        take(&world, lock_waits, countof(lock_waits));
+        assert_true(report_begin(&world.report, &world.tables, &world.aggregate, &style, &why));
+        assert_int_equal(world.report.groups_count, 2);
+        const struct text wanted = text_of(weight == SUM_GIL_WAIT_NS ? "waiter" : "MainThread");
+        assert_true(text_equal(world.report.groups[0].name, wanted));
+        assert_false(world.report.groups[0].quiet);
+        close_world(&world);
+    }
 }
 
 static void a_filter_that_leaves_nothing_is_no_report(void **state)
@@ -441,6 +479,47 @@ static void an_empty_recording_has_an_empty_report(void **state)
     }
 }
 
+static const struct event unsure[] = {
+    STATUS_SAMPLE(400 * MS, 1, 0, STATUS_RECORDED | STATUS_CPU_UNKNOWN, 0, 1),
+    STATUS_SAMPLE(400 * MS, 2, 0, STATUS_RECORDED | STATUS_CPU_UNKNOWN, 0, 6),
+};
+
+static void threads_of_one_name_are_counted(void **state)
+{
+    (void)state;
+    struct world world = { 0 };
+    struct fault why = { 0 };
+    const struct report_style style = { .by = BY_THREAD, .filter = &world.filter };
+    add(&world, story, countof(story));
+    take(&world, more_threads, countof(more_threads));
+    assert_true(report_begin(&world.report, &world.tables, &world.aggregate, &style, &why));
+    assert_true(report_make(&world.report, &why));
+    assert_text(world.report.sections[0].rows[0].name, "Thread (work), 2 threads");
+    assert_text(world.report.sections[0].rows[1].name, "MainThread");
+    close_world(&world);
+}
+
+static void the_head_says_of_how_many_samples_waits_are_not_known(void **state)
+{
+    (void)state;
+    const struct report_origin origins[] = { { .recordings = 1, .waiting_known = 6 },
+                                             { .recordings = 1, .waiting_known = 8 } };
+    for (size_t i = 0; i < countof(origins); i++) {
+        struct world world = { 0 };
+        struct fault why = { 0 };
+        const struct report_style style = { .filter = &world.filter };
+        add(&world, story, countof(story));
+        take(&world, unsure, countof(unsure));
+        assert_true(report_begin(&world.report, &world.tables, &world.aggregate, &style, &why));
+        assert_true(world.report.without_waits);
+        report_add_head(&world.report, &origins[i]);
+        const char *times = world.report.facts[world.report.facts_count - 1].text.bytes;
+        const char *found = strstr(times, "of 25.0 % of samples nobody knows whether the thread waited");
+        assert_true((found != NULL) == (i == 0));
+        close_world(&world);
+    }
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -458,6 +537,9 @@ int main(void)
         cmocka_unit_test(names_in_markdown_are_code),
         cmocka_unit_test(a_filter_that_leaves_nothing_is_no_report),
         cmocka_unit_test(an_empty_recording_has_an_empty_report),
+        cmocka_unit_test(threads_of_one_name_are_counted),
+        cmocka_unit_test(who_waits_for_the_lock_is_never_quiet),
+        cmocka_unit_test(the_head_says_of_how_many_samples_waits_are_not_known),
     };
     return run_all(tests);
 }

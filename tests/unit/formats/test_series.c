@@ -120,6 +120,26 @@ static void sums_stay(void **state)
     series_free(&series);
 }
 
+/* Fractions would add up to other sums in another order. */
+static void the_order_of_amounts_does_not_matter(void **state)
+{
+    (void)state;
+    enum { AMOUNTS = 3000 };
+    struct series forward = series_of(50, false), backward = series_of(50, false);
+    series_begin(&forward, 0);
+    series_begin(&backward, 0);
+    for (uint64_t i = 0; i < AMOUNTS; i++) {
+        const uint64_t back = AMOUNTS - 1 - i;
+        series_add(&forward, 7 * i, 7 * i + 7 + i % 11, (double)(1000003 * (i % 13)));
+        series_add(&backward, 7 * back, 7 * back + 7 + back % 11, (double)(1000003 * (back % 13)));
+    }
+    assert_int_equal(forward.count, backward.count);
+    assert_int_equal(forward.width_ns, backward.width_ns);
+    assert_memory_equal(forward.values, backward.values, forward.count * sizeof(*forward.values));
+    series_free(&forward);
+    series_free(&backward);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -129,6 +149,7 @@ int main(void)
         cmocka_unit_test(levels_keep_their_peaks),
         cmocka_unit_test(any_time_is_taken),
         cmocka_unit_test(sums_stay),
+        cmocka_unit_test(the_order_of_amounts_does_not_matter),
     };
     return run_all(tests);
 }
