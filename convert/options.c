@@ -66,16 +66,18 @@ static struct arguments arguments_of(const struct converter *converter)
 
 static void print_help(const struct converter *converter)
 {
-    const bool several = converter->several != SEVERAL_REFUSED;
-    printf("usage: %s [OPTIONS] INPUT%s\n\n%s\nINPUT is a recording of pyreel-record, or of python3.15 -m "
-           "profiling.sampling\nwith --binary; - is standard input.\n",
-           converter->name, several ? "..." : "", converter->makes);
+    const bool compared = converter->several == SEVERAL_COMPARED;
+    const char *inputs = compared ? "BEFORE AFTER" : converter->several == SEVERAL_REFUSED ? "INPUT" : "INPUT...";
+    printf("usage: %s [OPTIONS] %s\n", converter->name, inputs);
+    if (compared)
+        printf("       %s [OPTIONS] --before INPUT... --after INPUT...\n", converter->name);
+    printf("\n%s\nINPUT is a recording of pyreel-record, or of python3.15 -m profiling.sampling\nwith --binary%s.\n",
+           converter->makes, compared ? "" : "; - is standard input");
     if (converter->several == SEVERAL_MERGED)
         printf("Several recordings become one profile with one time line and a process for each.\n");
-    if (converter->several == SEVERAL_COMPARED)
-        printf("Two recordings are before and after. With --before and --after each side may\nhave several, which are "
-               "runs "
-               "of one program.\n");
+    if (compared)
+        printf("Two recordings are before and after. With --before and --after each side may\n"
+               "have several, which are runs of one program.\n");
     if (converter->several == SEVERAL_LISTED)
         printf("Several recordings get a line each, and a line of totals.\n");
     if (converter->suffix)

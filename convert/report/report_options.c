@@ -149,8 +149,7 @@ static const char *exchange_problem(const struct report_wanted *wanted)
         return NULL;
     if (tables)
         return "--pstats and --jsonl have all functions and calls; leave out --sort, --top, --callers, --callees, "
-               "--tree "
-               "and --annotate";
+               "--tree and --annotate";
     if (wanted->pstats && (wanted->by_given || style->ids || style->full_paths))
         return "--pstats has functions of all threads with their paths; leave out --by, --ids and --full-paths";
     if (wanted->jsonl && (style->weighted || style->ids || !lines))
@@ -166,6 +165,8 @@ const char *report_options_problem(const struct settings *settings)
     const bool tables = !style->callers && !style->callees && !style->tree && !style->annotate;
     if (exchange_problem(wanted))
         return exchange_problem(wanted);
+    if ((style->callers || style->callees) + style->tree + !!style->annotate > 1)
+        return "--tree, --annotate, and --callers with --callees are different reports; name one";
     if (wanted->least_given && !style->tree)
         return "--min is for --tree";
     if (style->top && !tables && !style->callers && !style->callees)

@@ -294,6 +294,7 @@ def test_a_cut_recording_has_a_report(told, tmp_path):
 @pytest.mark.parametrize("options, words", [
     (["--json", "--markdown"], "different outputs"), (["--min", "2%"], "--min is for --tree"), (["--by", "line", "--tree"], "--by and --sort"),
     (["--path-map", "/a=/b"], "--path-map is for --annotate"), (["--top", "0"], "--top"), (["--top", "5", "--tree"], "--top is for tables"), (["--by", "colour"], "--by"),
+    (["--tree", "--callers", "main"], "different reports"), (["--annotate", "main", "--callees", "main"], "different reports"),
 ], ids=str)
 def test_options_that_do_not_fit_are_refused(told, options, words):
     ended = convert("report", told.path, *options)
