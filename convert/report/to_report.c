@@ -21,7 +21,6 @@
 struct to_report {
     struct conversion *conversion;
     struct aggregate aggregate;
-    uint64_t waiting_known; /* samples of which it is known whether the thread waited */
     uint64_t stands_ns;     /* times that all samples stand for, whether or not their threads lived so long */
 };
 
@@ -45,7 +44,6 @@ static bool take(void *self, struct event *event, struct fault *why)
     struct to_report *to = self;
     if (event->kind == EVENT_SAMPLE) {
         aggregate_sample(&to->aggregate, &event->sample);
-        to->waiting_known += waiting_known(event->sample.status) ? 1 + event->sample.more : 0;
         to->stands_ns += event->sample.stands_ns * (1 + event->sample.more);
     } else if (event->kind == EVENT_LATE_CPU)
         aggregate_late_cpu(&to->aggregate, &event->sample);
@@ -86,7 +84,6 @@ static bool make(const struct to_report *to, struct report *report, struct fault
         .recordings = settings->inputs_count,
         .undated_by = conversion->report.undated_by,
         .filters = settings->filters,
-        .waiting_known = to->waiting_known,
         .complete = conversion->whole && conversion->report.complete && conversion->tables.missing == 0,
     };
     style.every_row = wanted->json;

@@ -26,7 +26,7 @@ static uint32_t node_of(struct making *making, const struct aggregate_row *row)
     const uint32_t group = making->groups->by_thread[row->thread] - 1;
     const uint32_t root = outline_child(&making->outline, 0, group_label(making, group));
     return entries_place(making->entries, &making->outline, root, row->stack,
-                         row->group < WAITINGS ? row->group : WAITS_NOT);
+                         waiting_of_group(row->group));
 }
 
 /* Nodes of the outline become nodes of the tree. A parent comes before its children. */

@@ -134,7 +134,7 @@ void groups_find(struct groups *groups, const struct tables *tables, const struc
         struct group *group = &groups->rows[*number - 1];
         for (size_t sum = 0; sum < SUMS; sum++)
             group->sums[sum] += row->sums[sum];
-        group->waits_ns += row->group != WAITS_NOT ? row->sums[SUM_WALL_NS] : 0;
+        group->waits_ns += waiting_of_group(row->group) != WAITS_NOT ? row->sums[SUM_WALL_NS] : 0;
     }
     task_owner_free(&search.owners);
     bytes_free(&search.scratch);

@@ -30,17 +30,22 @@ static inline enum waiting waiting_of(uint32_t status)
     return WAITS_NOT;
 }
 
-/* Whether anybody knows that the thread of a sample with this status waited, or that it did not. */
-static inline bool waiting_known(uint32_t status)
-{
-    return waiting_of(status) != WAITS_NOT || attribute_known(status, ATTRIBUTE_CPU) ||
-           attribute_is(status, ATTRIBUTE_GIL);
-}
+/* The group of a status in an aggregate (model/aggregate.h): waiting_of(), or WAITING_UNKNOWN when nobody knows whether
+ * the thread waited. */
+#define WAITING_UNKNOWN WAITINGS
 
-/* waiting_of() as a number, for the groups of an aggregate (model/aggregate.h). */
 static inline uint32_t waiting_group(uint32_t status)
 {
-    return waiting_of(status);
+    const enum waiting waiting = waiting_of(status);
+    const bool known = waiting != WAITS_NOT || attribute_known(status, ATTRIBUTE_CPU) ||
+                       attribute_is(status, ATTRIBUTE_GIL);
+    return known ? waiting : WAITING_UNKNOWN;
+}
+
+/* Whether the threads of a group are known to wait. */
+static inline enum waiting waiting_of_group(uint32_t group)
+{
+    return group < WAITINGS ? (enum waiting)group : WAITS_NOT;
 }
 
 #endif

@@ -81,12 +81,23 @@ static void count_in(struct aggregate *aggregate)
     aggregate->waiting_count = 0;
 }
 
+/* The group of a status. Consecutive samples mostly have the same status, so group_of is asked when the status changes.
+ */
+static uint32_t group_of(struct aggregate *aggregate, uint32_t status)
+{
+    if (aggregate->group_of && (status != aggregate->grouped || aggregate->samples == 0)) {
+        aggregate->grouped = status;
+        aggregate->group = aggregate->group_of(status);
+    }
+    return aggregate->group;
+}
+
 /* The waiting row for a sample. A thread mostly has the stack that it had in its sample before, and then its latest
  * waiting row is the right one. */
 static struct aggregate_row *waiting_row(struct aggregate *aggregate, const struct sample *sample)
 {
     uint32_t *const latest = &aggregate->latest[sample->thread % AGGREGATE_THREADS];
-    const uint32_t group = aggregate->group_of ? aggregate->group_of(sample->status) : 0;
+    const uint32_t group = group_of(aggregate, sample->status);
     const struct aggregate_row wanted = { sample->thread, sample->task, sample->stack, group, { 0 } };
     if (*latest < aggregate->waiting_count && same_row(aggregate->waiting, *latest + 1, &wanted))
         return &aggregate->waiting[*latest];

@@ -45,6 +45,7 @@ struct aggregate {
                                             * there by now */
     uint32_t (*group_of)(uint32_t status); /* samples of different groups have different rows; NULL: there are no
                                             * groups. Set this before the first sample */
+    uint32_t grouped, group;               /* the status for which group_of was asked last, and its answer */
     bool in_full;         /* some sample had a status or CPU time; else all sums behind SUM_WALL_NS are 0 */
     uint64_t samples;     /* all samples */
     uint64_t known[SUMS]; /* samples that say something of the attribute of a sum */

@@ -237,7 +237,7 @@ static void choose_weight(struct report *report)
     if (known && 100 * (double)known >= CPU_KNOWN_PERCENT * (double)all->samples)
         report->weight = SUM_CPU_NS;
     for (size_t i = 0; i < all->count && report->weight == SUM_WALL_NS; i++)
-        report->without_waits |= all->rows[i].group != WAITS_NOT;
+        report->without_waits |= waiting_of_group(all->rows[i].group) != WAITS_NOT;
 }
 
 static bool check_weight(const struct report *report, struct fault *why)
@@ -251,7 +251,7 @@ static void leave_out_waits(struct report *report)
 {
     report->busy = alloc_zeroed(report->all->count + 1, sizeof(*report->busy));
     for (size_t i = 0; i < report->all->count; i++)
-        if (report->all->rows[i].group == WAITS_NOT)
+        if (waiting_of_group(report->all->rows[i].group) == WAITS_NOT)
             report->busy[report->busy_count++] = report->all->rows[i];
     if (report->busy_count > 0)
         return;

@@ -144,8 +144,17 @@ static void add_threads(struct report *report)
                    lock.bytes));
 }
 
+/* The samples of which nobody knows whether the thread waited. */
+static uint64_t waiting_unknown(const struct aggregate *all)
+{
+    uint64_t samples = 0;
+    for (size_t i = 0; i < all->count; i++)
+        samples += all->rows[i].group == WAITING_UNKNOWN ? all->rows[i].sums[SUM_SAMPLES] : 0;
+    return samples;
+}
+
 /* What the numbers are, and what else they could be. */
-static void add_weight(struct report *report, const struct report_origin *origin)
+static void add_weight(struct report *report)
 {
     const struct report_group *first = report->groups_count ? &report->groups[0] : NULL;
     const bool waited = first && first->from->sums[SUM_CPU_NS] < (double)first->from->sums[SUM_WALL_NS] * MOSTLY_WAITED;
@@ -153,7 +162,7 @@ static void add_weight(struct report *report, const struct report_origin *origin
     const struct text known = unknown ? report_say(report, " of the %.1f %% of samples of which it is known",
                                                    100 - 100 * (double)unknown / (double)report->all->samples)
                                       : (struct text){ "", 0 };
-    const double unsure = 100 - 100 * (double)origin->waiting_known / (double)report->all->samples;
+    const double unsure = 100 * (double)waiting_unknown(report->all) / (double)report->all->samples;
     struct text waits = { "", 0 };
     if (report->without_waits && unsure >= UNSURE_LEAST)
         waits = report_say(report, "; of %.1f %% of samples nobody knows whether the thread waited", unsure);
@@ -177,5 +186,5 @@ void report_add_head(struct report *report, const struct report_origin *origin)
     add_recording(report, origin);
     add_exactness(report);
     add_threads(report);
-    add_weight(report, origin);
+    add_weight(report);
 }

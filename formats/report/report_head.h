@@ -12,7 +12,6 @@ struct report_origin {
     const char *undated_by; /* who made a recording that has no date; NULL: it has one */
     const char *filters;    /* the options that leave out samples; NULL: none do */
     bool complete;          /* nothing is missing of the recordings */
-    uint64_t waiting_known; /* samples of which it is known whether the thread waited */
 };
 
 /* Adds the facts of the head. Call this behind report_begin(). */

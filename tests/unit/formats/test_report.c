@@ -479,9 +479,16 @@ static void an_empty_recording_has_an_empty_report(void **state)
     }
 }
 
+/* Two samples without CPU time: nobody knows whether their threads waited ... */
 static const struct event unsure[] = {
     STATUS_SAMPLE(400 * MS, 1, 0, STATUS_RECORDED | STATUS_CPU_UNKNOWN, 0, 1),
     STATUS_SAMPLE(400 * MS, 2, 0, STATUS_RECORDED | STATUS_CPU_UNKNOWN, 0, 6),
+};
+
+/* ... and the same, but who holds the lock does not wait. */
+static const struct event sure[] = {
+    STATUS_SAMPLE(400 * MS, 1, 0, STATUS_RECORDED | STATUS_CPU_UNKNOWN | STATUS_GIL, 0, 1),
+    STATUS_SAMPLE(400 * MS, 2, 0, STATUS_RECORDED | STATUS_CPU_UNKNOWN | STATUS_GIL, 0, 6),
 };
 
 static void threads_of_one_name_are_counted(void **state)
@@ -502,17 +509,17 @@ static void threads_of_one_name_are_counted(void **state)
 static void the_head_says_of_how_many_samples_waits_are_not_known(void **state)
 {
     (void)state;
-    const struct report_origin origins[] = { { .recordings = 1, .waiting_known = 6 },
-                                             { .recordings = 1, .waiting_known = 8 } };
-    for (size_t i = 0; i < countof(origins); i++) {
+    const struct event *const ends[] = { unsure, sure };
+    for (size_t i = 0; i < countof(ends); i++) {
         struct world world = { 0 };
         struct fault why = { 0 };
         const struct report_style style = { .filter = &world.filter };
+        const struct report_origin origin = { .recordings = 1 };
         add(&world, story, countof(story));
-        take(&world, unsure, countof(unsure));
+        take(&world, ends[i], countof(unsure));
         assert_true(report_begin(&world.report, &world.tables, &world.aggregate, &style, &why));
         assert_true(world.report.without_waits);
-        report_add_head(&world.report, &origins[i]);
+        report_add_head(&world.report, &origin);
         const char *times = world.report.facts[world.report.facts_count - 1].text.bytes;
         const char *found = strstr(times, "of 25.0 % of samples nobody knows whether the thread waited");
         assert_true((found != NULL) == (i == 0));
