@@ -9,8 +9,10 @@ import struct
 
 import pytest
 
+import flame_output
 import gecko_check
 import pprof_check
+import speedscope_check
 from environment import CONVERTERS, PROJECT, SANITIZED
 from recording import attach, convert, info, succeed
 
@@ -71,35 +73,66 @@ def places(name, begin, end):
     return range(begin, end, step)
 
 
+def shown_by_collapsed(output):
+    lines = [line.rpartition(" ") for line in output.decode().splitlines()]
+    return collections.Counter({path: int(count) for path, _, count in lines})
+
+
+def shown_by_tachyon(output):  # test_tachyon.py has its own reader look at such files
+    return shown_by_collapsed(succeed(CONVERTERS["collapsed"], "-", input=output).output)
+
+
+def shown_by_info(output):
+    return collections.Counter({(t["pid"], t["tid"]): t["samples"] for t in json.loads(output)["threads"]})
+
+
+def shown_by_report(output):
+    first, *rows, last = map(json.loads, output.splitlines())
+    assert (first["type"], last["type"], last["stacks"]) == ("recording", "end", len(rows))
+    return collections.Counter({(row["tid"], row["waits"], json.dumps(row["frames"])): row["samples"] for row in rows})
+
+
+def shown_by_flame(file):
+    return flame_output.stacks(flame_output.load(file), "samples")
+
+
+def shown_by_gecko(file):
+    profile = gecko_check.load(file)
+    problems = gecko_check.problems(profile)
+    assert not problems, problems
+    counts = collections.Counter()
+    for thread in profile["threads"]:
+        if thread["samples"]["length"]:
+            for stack, count in gecko_check.stacks(profile, thread, lambda *frame: frame).items():
+                counts[thread["tid"], stack] += count
+    return counts
+
+
+def shown_by_pprof(file):
+    profile, problems = pprof_check.examine(file)
+    assert not problems, problems
+    counts = collections.Counter()
+    for stack, labels, values in pprof_check.summary(profile)["samples"]:
+        counts[labels["thread_id"], tuple(stack)] += values[0]
+    return counts
+
+
+READ_BYTES = {"collapsed": shown_by_collapsed, "tachyon": shown_by_tachyon, "info": shown_by_info, "report": shown_by_report}
+READ_FILES = {"flame": shown_by_flame, "gecko": shown_by_gecko, "pprof": shown_by_pprof}
+OPTIONS = {"info": ["--json"], "report": ["--jsonl", "-o", "-"]}
+COUNTING = [name for name in CONVERTERS if name in READ_BYTES or name in READ_FILES]  # speedscope shows times only
+
+
 def shown(name, output, folder, number):
     """What an output says as {stack: samples}; raises when it is not well formed."""
-    if name == "collapsed":
-        lines = [line.rpartition(" ") for line in output.decode().splitlines()]
-        return collections.Counter({path: int(count) for path, _, count in lines})
-    if name == "tachyon":  # test_tachyon.py has its own reader look at such files
-        return shown("collapsed", succeed(CONVERTERS["collapsed"], "-", input=output).output, folder, number)
-    if name == "info":
-        return collections.Counter({(t["pid"], t["tid"]): t["samples"] for t in json.loads(output)["threads"]})
+    if name in READ_BYTES:
+        return READ_BYTES[name](output)
     file = folder / f"{number}"
     file.write_bytes(output)
     try:
-        if name == "gecko":
-            profile = gecko_check.load(file)
-            problems = gecko_check.problems(profile)
-            counts = collections.Counter()
-            for thread in profile["threads"]:
-                if thread["samples"]["length"]:
-                    for stack, count in gecko_check.stacks(profile, thread, lambda *frame: frame).items():
-                        counts[thread["tid"], stack] += count
-        else:
-            profile, problems = pprof_check.examine(file)
-            counts = collections.Counter()
-            for stack, labels, values in pprof_check.summary(profile)["samples"] if not problems else []:
-                counts[labels["thread_id"], tuple(stack)] += values[0]
+        return READ_FILES[name](file)
     finally:
         file.unlink()
-    assert not problems, problems
-    return counts
 
 
 class Judge:
@@ -107,7 +140,7 @@ class Judge:
 
     def __init__(self, name, data, folder):
         self.name, self.data, self.folder = name, data, folder
-        self.options = ["--json"] if name == "info" else ["-o", "-"]
+        self.options = OPTIONS.get(name, ["-o", "-"])
         self.good = convert(name, "-", *self.options, input=data)
         assert (self.good.code, self.good.messages) == (0, "")
         self.whole = shown(name, self.good.output, folder, "whole")
@@ -144,7 +177,7 @@ def test_an_empty_file(name):
     assert "empty" in ended.messages or "not a pyreel recording" in ended.messages, ended
 
 
-@pytest.mark.parametrize("name", CONVERTERS)
+@pytest.mark.parametrize("name", COUNTING)
 def test_cut_at_every_byte(small, tmp_path, name):
     judge = Judge(name, small, tmp_path)
     layout = blocks(small)
@@ -171,7 +204,7 @@ def test_cut_at_every_byte(small, tmp_path, name):
     assert shown_at[layout[-1][0]] == sum(judge.whole.values()), "all but the end is there and not shown"
 
 
-@pytest.mark.parametrize("name", CONVERTERS)
+@pytest.mark.parametrize("name", COUNTING)
 def test_one_flipped_bit_at_every_byte(small, tmp_path, name):
     judge = Judge(name, small, tmp_path)
     header_end = blocks(small)[0][1]
@@ -191,7 +224,7 @@ def test_one_flipped_bit_at_every_byte(small, tmp_path, name):
     for_each(flip, places(name, 0, len(small)))
 
 
-@pytest.mark.parametrize("name", CONVERTERS)
+@pytest.mark.parametrize("name", COUNTING)
 def test_a_lost_block_costs_what_is_in_it(small, tmp_path, name):
     judge = Judge(name, small, tmp_path)
     events = [block for block in blocks(small) if block[2] == EVENTS]
@@ -199,6 +232,32 @@ def test_a_lost_block_costs_what_is_in_it(small, tmp_path, name):
         code, found = judge.answer(small[:begin] + small[end:], f"block at {begin} taken out")
         assert code == 0, found
         assert 0 < sum(found.values()) < sum(judge.whole.values())
+
+
+def test_times_of_damaged_recordings_are_well_formed(small):
+    """speedscope's file has times in place of samples: they are never more than the whole recording has."""
+    def seconds(ended):
+        file = json.loads(ended.output)
+        assert speedscope_check.problems(file) == []
+        return sum(speedscope_check.shown_seconds(file, profile) for profile in file["profiles"])
+
+    def damage(place):
+        damaged = bytearray(small)
+        damaged[place] ^= 1 << place % 8
+        for what, data in (("cut", small[:place]), ("flipped", bytes(damaged))):
+            try:
+                ended = convert("speedscope", "-", "-o", "-", input=data)
+                if ended.code not in (0, 1) or (ended.code == 1) != (ended.output == b"") or not ended.messages:
+                    return f"{what} at {place}: {ended}"
+                if ended.code == 0 and seconds(ended) > whole + 0.001:
+                    return f"{what} at {place}: {seconds(ended)} s of {whole} s"
+            except Exception as error:
+                return f"{what} at {place}: {error!r}"
+        return None
+
+    whole = seconds(convert("speedscope", "-", "-o", "-", input=small))
+    assert whole > 1
+    for_each(damage, places("speedscope", 1, len(small)))
 
 
 def lost_in_gecko(path):
@@ -239,7 +298,7 @@ def test_every_output_tells_how_many_samples_are_lost(small, tmp_path):
     assert info(cut)["damage"]["estimated"] is True
 
 
-@pytest.mark.parametrize("name", CONVERTERS)
+@pytest.mark.parametrize("name", COUNTING)
 def test_bytes_that_do_not_belong_are_passed_over(small, tmp_path, name):
     judge = Judge(name, small, tmp_path)
     for at in [begin for begin, _, _ in blocks(small)][1:] + [len(small)]:
@@ -248,7 +307,7 @@ def test_bytes_that_do_not_belong_are_passed_over(small, tmp_path, name):
         assert found == judge.whole
 
 
-@pytest.mark.parametrize("name", CONVERTERS)
+@pytest.mark.parametrize("name", COUNTING)
 def test_strict_fails_on_damage(small, tmp_path, name):
     damaged = bytearray(small)
     damaged[-1] ^= 1
