@@ -23,11 +23,7 @@ const char *difference_by_name(enum diff_by by)
 
 static struct text keep(struct difference *difference, const struct bytes *bytes)
 {
-    bool added;
-    if (bytes->size == 0)
-        return (struct text){ "", 0 };
-    const uint32_t number = intern_number(&difference->texts, bytes->at, bytes->size, &added);
-    return difference->texts.texts[number];
+    return intern_text(&difference->texts, (struct text){ (const char *)bytes->at, bytes->size });
 }
 
 /* ---- amounts ---- */

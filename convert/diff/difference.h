@@ -18,7 +18,7 @@
 
 enum diff_by { DIFF_BY_FUNCTION, DIFF_BY_LINE, DIFF_BY_FILE, DIFF_BY_MODULE, DIFF_BY_THREAD };
 
-/* What the user asked for. */
+/* The comparison that the user asked for. */
 struct diff_style {
     bool weighted; /* `weight` was asked for; else it is chosen: CPU time, or wall-clock time where that is not known */
     enum aggregate_sum weight;

@@ -37,7 +37,7 @@ static const char *view_problem(const struct settings *settings)
     return first_of(conflicts, countof(conflicts));
 }
 
-/* What the raw format cannot show. */
+/* Why the raw format cannot show the results of the options; NULL: the raw format can. */
 static const char *raw_problem(const struct settings *settings)
 {
     const struct gecko_style *style = &gecko_options_wanted(settings)->style;

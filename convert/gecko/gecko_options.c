@@ -92,7 +92,7 @@ const struct argument gecko_options[] = {
 
 /* ---- values ---- */
 
-/* What an option sets to true that does nothing else; NULL: the option does something else. */
+/* The flag that an option sets, when the option does nothing else; NULL: the option does something else. */
 static bool *flag_of(struct gecko_wanted *wanted, enum own_option option)
 {
     const struct {
@@ -115,7 +115,7 @@ static bool *flag_of(struct gecko_wanted *wanted, enum own_option option)
     return NULL;
 }
 
-/* What a word stands for as the value of an option; -1: the option does not accept the word. */
+/* The number that a word stands for as the value of an option; -1: the option does not accept the word. */
 static int word_value(enum own_option option, const char *word)
 {
     static const struct {

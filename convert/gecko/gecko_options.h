@@ -9,7 +9,7 @@
 #include "convert/viewer/links.h"
 #include "formats/gecko/gecko.h"
 
-/* What the user wants: settings->wanted of pyreel-gecko. */
+/* The values of pyreel-gecko's own options: settings->wanted. */
 struct gecko_wanted {
     struct gecko_style style;
     bool open, serve; /* show the profile; with `open` in a browser that we start */

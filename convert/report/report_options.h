@@ -7,7 +7,7 @@
 #include "convert/convert.h"
 #include "formats/report/report.h"
 
-/* What the user wants: settings->wanted of pyreel-report. */
+/* The values of pyreel-report's own options: settings->wanted. */
 struct report_wanted {
     struct report_style style;
     struct source_folders maps;

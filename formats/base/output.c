@@ -230,7 +230,7 @@ static const char two_digits[] = "0001020304050607080910111213141516171819202122
                                  "8081828384858687888990919293949596979899";
 
 /* A number of so many bits has bits * log10(2) digits, or one more: 1233 / 4096 is about log10(2). */
-static size_t digits_of(uint64_t number)
+size_t output_digits(uint64_t number)
 {
     static const uint64_t least[] = { /* by digits: the least number that has one more */
                                       0,
@@ -261,7 +261,7 @@ static size_t digits_of(uint64_t number)
 /* Writes two digits at a time, from the end. */
 size_t output_put_digits(unsigned char *to, uint64_t number)
 {
-    const size_t size = digits_of(number);
+    const size_t size = output_digits(number);
     unsigned char *at = to + size;
     for (; number >= 100; number /= 100)
         memcpy(at -= 2, two_digits + number % 100 * 2, 2);

@@ -74,6 +74,8 @@ void output_text(struct output *output, struct text text);
 /* Writes a number in decimal digits. */
 void output_number(struct output *output, uint64_t number);
 #define DIGITS_MOST 20
+/* How many decimal digits a number has. */
+size_t output_digits(uint64_t number);
 /* Writes the digits of a number at `to`, which has room for DIGITS_MOST bytes. Returns the number of digits. */
 size_t output_put_digits(unsigned char *to, uint64_t number);
 

@@ -25,8 +25,7 @@ static uint32_t node_of(struct making *making, const struct aggregate_row *row)
 {
     const uint32_t group = making->groups->by_thread[row->thread] - 1;
     const uint32_t root = outline_child(&making->outline, 0, group_label(making, group));
-    return entries_place(making->entries, &making->outline, root, row->stack,
-                         waiting_of_group(row->group));
+    return entries_place(making->entries, &making->outline, root, row->stack, waiting_of_group(row->group));
 }
 
 /* Nodes of the outline become nodes of the tree. A parent comes before its children. */
@@ -49,18 +48,12 @@ static void make_nodes(struct call_tree *tree, const struct making *making)
     }
 }
 
-static void add(uint64_t *to, const uint64_t *sums)
-{
-    for (size_t i = 0; i < SUMS; i++)
-        to[i] += sums[i];
-}
-
 static void add_up_totals(struct call_tree *tree)
 {
     for (size_t i = 0; i < tree->count; i++)
         memcpy(tree->nodes[i].total, tree->nodes[i].self, sizeof(tree->nodes[i].total));
     for (size_t i = tree->count; i-- > 1;)
-        add(tree->nodes[tree->nodes[i].parent].total, tree->nodes[i].total);
+        aggregate_add_sums(tree->nodes[tree->nodes[i].parent].total, tree->nodes[i].total);
 }
 
 /* From the last node to the first, so that children stand in the order of their numbers. */
@@ -88,7 +81,7 @@ bool call_tree_make(struct call_tree *tree, const struct entries *entries, const
     outline_free(&making.outline);
     for (size_t i = 0; i < aggregate->count; i++)
         if (tree->by_row[i])
-            add(tree->nodes[tree->by_row[i]].self, aggregate->rows[i].sums);
+            aggregate_add_sums(tree->nodes[tree->by_row[i]].self, aggregate->rows[i].sums);
     add_up_totals(tree);
     link_children(tree);
     return tree->count > 1 || aggregate->count == 0;

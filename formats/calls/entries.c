@@ -25,16 +25,6 @@ static struct text key_text(const struct entries *entries)
     return (struct text){ (const char *)entries->key.at, entries->key.size };
 }
 
-/* A text that the entries own. */
-static struct text keep(struct entries *entries, struct text text)
-{
-    bool added;
-    if (text.size == 0)
-        return (struct text){ "", 0 };
-    const uint32_t number = intern_number(&entries->names, text.bytes, text.size, &added);
-    return entries->names.texts[number];
-}
-
 /* ---- codes ---- */
 
 /* The number of the code that has the name, the file and the line of `code`. */
@@ -64,7 +54,7 @@ static struct text module_name(struct entries *entries, struct text path)
 {
     entries->key.size = 0;
     paths_put_module(&entries->key, &entries->paths, path);
-    return keep(entries, key_text(entries));
+    return intern_text(&entries->names, key_text(entries));
 }
 
 static struct text or_unknown(struct text name)
@@ -150,7 +140,7 @@ static uint32_t opcode_entry(struct entries *entries, const struct frame *frame)
     put(key, TEXT("["));
     put(key, tables_string(entries->tables, frame->instruction));
     put(key, TEXT("]"));
-    return label_entry(entries, keep(entries, key_text(entries)), CODE_OTHER);
+    return label_entry(entries, intern_text(&entries->names, key_text(entries)), CODE_OTHER);
 }
 
 static void find_frames(struct entries *entries)

@@ -19,19 +19,9 @@ struct search {
     struct bytes scratch;
 };
 
-static struct text keep(struct search *search, struct text text)
-{
-    bool added;
-    struct intern *texts = &search->groups->texts;
-    if (text.size == 0)
-        return (struct text){ "", 0 };
-    const uint32_t number = intern_number(texts, text.bytes, text.size, &added);
-    return texts->texts[number];
-}
-
 static struct text keep_scratch(struct search *search)
 {
-    return keep(search, (struct text){ (const char *)search->scratch.at, search->scratch.size });
+    return intern_text(&search->groups->texts, (struct text){ (const char *)search->scratch.at, search->scratch.size });
 }
 
 static struct text process_name(struct search *search, const struct process_row *row)
@@ -57,7 +47,7 @@ static struct text thread_name(struct search *search, uint32_t number)
         return (struct text){ "", 0 };
     const struct text name = task_owner_name(&search->owners, search->tables, number);
     if (search->style->ids)
-        return keep(search, name);
+        return intern_text(&search->groups->texts, name);
     search->scratch.size = 0;
     put_plain_name(&search->scratch, name);
     return keep_scratch(search);
@@ -69,7 +59,9 @@ static struct text task_name(struct search *search, const struct thread *thread)
     if (!thread->task)
         return (struct text){ "", 0 };
     const struct text name = tables_task(search->tables, thread->task)->task.name;
-    return name.size && (search->style->ids || !task_frame_is_automatic(name)) ? keep(search, name) : TEXT("task");
+    return name.size && (search->style->ids || !task_frame_is_automatic(name))
+               ? intern_text(&search->groups->texts, name)
+               : TEXT("task");
 }
 
 static struct group describe(struct search *search, uint32_t number)
@@ -132,8 +124,7 @@ void groups_find(struct groups *groups, const struct tables *tables, const struc
         if (!*number)
             *number = add_thread(&search, row->thread);
         struct group *group = &groups->rows[*number - 1];
-        for (size_t sum = 0; sum < SUMS; sum++)
-            group->sums[sum] += row->sums[sum];
+        aggregate_add_sums(group->sums, row->sums);
         group->waits_ns += waiting_of_group(row->group) != WAITS_NOT ? row->sums[SUM_WALL_NS] : 0;
     }
     task_owner_free(&search.owners);

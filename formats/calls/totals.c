@@ -5,12 +5,6 @@
 
 #include <stdlib.h>
 
-static void add(uint64_t *to, const uint64_t *sums)
-{
-    for (size_t i = 0; i < SUMS; i++)
-        to[i] += sums[i];
-}
-
 /* A walk from the root down keeps how often each number is above the present node. The total of the outermost node
  * counts. */
 struct entry_totals *totals_by(const struct call_tree *tree, uint32_t top, const uint32_t *numbers, size_t count)
@@ -22,9 +16,9 @@ struct entry_totals *totals_by(const struct call_tree *tree, uint32_t top, const
         const struct call_node *row = &tree->nodes[node];
         const uint32_t number = row->entry ? numbers[row->entry] : 0;
         if (down && number) {
-            add(totals[number].self, row->self);
+            aggregate_add_sums(totals[number].self, row->self);
             if (above[number]++ == 0)
-                add(totals[number].total, row->total);
+                aggregate_add_sums(totals[number].total, row->total);
         }
         if (down && row->child) {
             node = row->child;

@@ -379,19 +379,11 @@ void gecko_markers_emit_delays(struct gecko *gecko, uint32_t thread, struct spoo
 
 /* ---- the budget ---- */
 
-static uint64_t digits_of(uint64_t number)
-{
-    uint64_t digits = 1;
-    for (; number >= 10; number /= 10)
-        digits++;
-    return digits;
-}
-
 /* The bytes of a thread's samples: rather too few. Small numbers of stacks are more frequent than large ones. */
 static uint64_t sample_bytes(const struct gecko *gecko, const struct gecko_thread *thread)
 {
-    const uint64_t stack = digits_of(gecko->tables->stacks_count / 8) + 1;
-    const uint64_t time = digits_of(thread->samples.last.time * gecko->unit_ns / 2000000) + gecko->digits + 1;
+    const uint64_t stack = output_digits(gecko->tables->stacks_count / 8) + 1;
+    const uint64_t time = output_digits(thread->samples.last.time * gecko->unit_ns / 2000000) + gecko->digits + 1;
     return thread->samples.count * (stack + time + 2 * gecko->cpu_known + 2 * gecko->weighted);
 }
 

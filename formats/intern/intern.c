@@ -114,6 +114,15 @@ uint32_t intern_number(struct intern *intern, const void *bytes, size_t size, bo
     return number;
 }
 
+struct text intern_text(struct intern *intern, struct text text)
+{
+    bool added;
+    if (text.size == 0)
+        return (struct text){ "", 0 };
+    const uint32_t number = intern_number(intern, text.bytes, text.size, &added);
+    return intern->texts[number]; /* the call above may have moved the array */
+}
+
 void intern_free(struct intern *intern)
 {
     for (uint32_t i = 1; i <= intern->count; i++)

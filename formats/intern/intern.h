@@ -76,6 +76,10 @@ struct intern {
 /* The number of the `size` bytes at `bytes`. Adds a copy of absent bytes with the number count + 1 and sets *added. */
 uint32_t intern_number(struct intern *intern, const void *bytes, size_t size, bool *added);
 
+/* A copy of a text that lives as long as the table; equal texts have one copy. The empty text is no row of the table.
+ */
+struct text intern_text(struct intern *intern, struct text text);
+
 /* Frees the table with its copies and makes it empty. */
 void intern_free(struct intern *intern);
 

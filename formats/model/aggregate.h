@@ -51,6 +51,13 @@ struct aggregate {
     uint64_t known[SUMS]; /* samples that say something of the attribute of a sum */
 };
 
+/* Adds all sums of `more` to those of `sums`. */
+static inline void aggregate_add_sums(uint64_t sums[SUMS], const uint64_t more[SUMS])
+{
+    for (size_t i = 0; i < SUMS; i++)
+        sums[i] += more[i];
+}
+
 /* Adds a sample. The rows are complete, and may be read, only after aggregate_sort(). */
 void aggregate_sample(struct aggregate *aggregate, const struct sample *sample);
 

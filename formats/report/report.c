@@ -67,11 +67,7 @@ const char *report_by_name(enum report_by by)
 
 struct text report_keep(struct report *report, struct text text)
 {
-    bool added;
-    if (text.size == 0)
-        return (struct text){ "", 0 };
-    const uint32_t number = intern_number(&report->texts, text.bytes, text.size, &added);
-    return report->texts.texts[number];
+    return intern_text(&report->texts, text);
 }
 
 struct text report_say(struct report *report, const char *format, ...)

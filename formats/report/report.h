@@ -20,7 +20,7 @@ enum report_by { BY_FUNCTION, BY_LINE, BY_FILE, BY_MODULE, BY_THREAD, BY_TASK, B
 
 enum report_sort { SORT_BOTH, SORT_SELF, SORT_TOTAL };
 
-/* What the user asked for. `= {0}` asks for the hottest functions. */
+/* The report that the user asked for. `= {0}` asks for the hottest functions. */
 struct report_style {
     bool weighted;             /* `weight` was asked for; else the report chooses */
     enum aggregate_sum weight; /* what 100 % is of */

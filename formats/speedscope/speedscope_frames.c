@@ -29,12 +29,6 @@ static void place_activities(struct speedscope_frames *frames, struct outline *o
     }
 }
 
-static uint32_t digits_of(uint64_t number)
-{
-    unsigned char room[DIGITS_MOST];
-    return (uint32_t)output_put_digits(room, number);
-}
-
 /* Nodes of the outline become nodes of the profile. Entries that no node has get no frame. A caller comes before the
  * frames that it calls. */
 static void make_nodes(struct speedscope_frames *frames, const struct outline *outline)
@@ -51,7 +45,7 @@ static void make_nodes(struct speedscope_frames *frames, const struct outline *o
         }
         const uint32_t frame = index[placed->frame] - 1;
         frames->nodes[i] = (struct speedscope_node){ placed->caller, frame, caller->depth + 1,
-                                                     caller->digits + digits_of(frame) };
+                                                     caller->digits + (uint32_t)output_digits(frame) };
     }
     free(index);
 }

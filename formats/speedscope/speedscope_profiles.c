@@ -15,26 +15,20 @@
 /* {"type":"O","frame":,"at":} with a comma: an event without its numbers. */
 #define EVENT_BYTES 28
 
-static uint64_t digits_of(uint64_t number)
-{
-    unsigned char room[DIGITS_MOST];
-    return output_put_digits(room, number);
-}
-
 /* The size of the events that lead from one node to another. */
 static uint64_t events_size(const struct speedscope_frames *frames, uint32_t from, uint32_t to, uint64_t at)
 {
     const struct speedscope_node *nodes = frames->nodes, *a = &nodes[from], *b = &nodes[to];
     const struct speedscope_node *common = &nodes[speedscope_frames_common(frames, from, to)];
     const uint64_t events = (uint64_t)a->depth + b->depth - 2 * (uint64_t)common->depth;
-    return events * (EVENT_BYTES + digits_of(at)) + a->digits + b->digits - 2 * (uint64_t)common->digits;
+    return events * (EVENT_BYTES + output_digits(at)) + a->digits + b->digits - 2 * (uint64_t)common->digits;
 }
 
 /* The size of a stack in brackets, of its weight, and of the commas behind both. */
 static uint64_t sample_size(const struct speedscope_node *node, uint64_t weight)
 {
     const uint64_t commas = node->depth ? node->depth - 1 : 0;
-    return 2 + node->digits + commas + 1 + digits_of(weight) + 1;
+    return 2 + node->digits + commas + 1 + output_digits(weight) + 1;
 }
 
 struct speedscope_sizes speedscope_profiles_measure(struct speedscope_shared *shared, uint32_t thread)
