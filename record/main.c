@@ -4,18 +4,18 @@
 #include "formats/base/alloc.h"
 #include "formats/base/startup.h"
 #include "formats/stream/stream_write.h"
-#include "record/command.h"
 #include "record/exact/budget.h"
+#include "record/file/recording_file.h"
+#include "record/launch/command.h"
+#include "record/launch/signals.h"
 #include "record/options.h"
 #include "record/process/clock.h"
 #include "record/process/priority.h"
 #include "record/process/procfs.h"
 #include "record/progress.h"
-#include "record/recording_file.h"
 #include "record/recording_info.h"
-#include "record/sampler.h"
-#include "record/sampler_counters.h"
-#include "record/signals.h"
+#include "record/watch/sampler.h"
+#include "record/watch/sampler_counters.h"
 
 #include <inttypes.h>
 #include <signal.h>

@@ -18,7 +18,7 @@
 enum event_kind {
     EVENT_RECORDING = 1, /* always first: describes the recording */
     EVENT_PROCESS,
-    EVENT_PROCESS_END,
+    EVENT_PROCESS_END, /* has a struct process_end */
     EVENT_THREAD,
     EVENT_THREAD_NAME,
     EVENT_THREAD_END,
@@ -83,6 +83,24 @@ struct process {
     uint32_t build;       /* bits of enum build; 0: not known */
     struct text build_id; /* of the program or library that has the CPython, in hexadecimal digits; empty: none, or not
                            * known */
+    uint32_t parent_pid;  /* the process that started it; 0: not known */
+    uint32_t parent;      /* number of the nearest ancestor that is in the recording; 0: none. An execve gives a process
+                           * a new number, whose parent is the old number: both have the same pid */
+};
+
+/* What happened to a process at its end. */
+enum fate {
+    FATE_UNKNOWN,
+    FATE_EXITED, /* it exited, or a signal ended it */
+    FATE_EXECED, /* it runs another program now, by execve */
+    FATE_LEFT,   /* it runs on: the recording ended before */
+};
+
+struct process_end {
+    uint32_t number;
+    uint64_t time_ns;
+    enum fate fate;
+    int wait_status; /* FATE_EXITED: its status, as waitpid() gives it to its parent; -1: not known */
 };
 
 /* Where a process comes from, when several recordings are merged. */
@@ -238,8 +256,7 @@ struct measure {
 
 #define MEASURE_UNKNOWN UINT64_MAX
 
-/* EVENT_PROCESS_END, EVENT_THREAD_END, EVENT_THREAD_NAME (the only one with a name): a change of the process or thread
- * `number`. */
+/* EVENT_THREAD_END, EVENT_THREAD_NAME (the only one with a name): a change of the thread `number`. */
 struct change {
     uint32_t number;
     uint64_t time_ns;
@@ -281,6 +298,7 @@ struct event {
         struct recording recording;
         struct process process;
         struct thread thread;
+        struct process_end process_end;
         struct change change;
         struct task task;
         struct task_waiter task_waiter;
@@ -296,6 +314,9 @@ struct event {
             uint64_t tick_ns;    /* EVENT_TICK: time of the tick */
             uint64_t more_ticks; /* if the reader gives runs: number of earlier ticks that this event also ends */
             const struct look_time *tick_looks; /* at the end of a lull: the times of these ticks; else NULL */
+            uint32_t tick_process; /* the process whose threads the tick sampled; 0: all processes. Each process of a
+                                    * recording has its own ticks. The preceding EVENT_MISSED, stands_ns and fresh are
+                                    * about the ticks of this process */
         };
         struct counter counter;
         struct end end;

@@ -6,7 +6,7 @@
 #include "formats/base/startup.h"
 #include "record/process/clock.h"
 #include "record/process/permission.h"
-#include "record/sampler.h"
+#include "record/watch/sampler.h"
 #include "tests/bench/bare.h"
 
 #include <errno.h>

@@ -6,7 +6,7 @@
 #include "formats/base/startup.h"
 #include "formats/stream/stream_write.h"
 #include "record/process/clock.h"
-#include "record/sampler.h"
+#include "record/watch/sampler.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -5,7 +5,7 @@
 #include "formats/stream/stream_write.h"
 #include "record/exact/budget.h"
 #include "record/process/clock.h"
-#include "record/sampler.h"
+#include "record/watch/sampler.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "record/command.h"
+#include "record/launch/command.h"
 
 #include "formats/base/alloc.h"
 #include "tests/fakes/testing.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Ticks over a small CPython in fake memory. The process is ourselves as far as /proc is asked. */
-#include "record/sampler.h"
+#include "record/watch/sampler.h"
 
 #include "formats/base/alloc.h"
 #include "formats/model/tables.h"

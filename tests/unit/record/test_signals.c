@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "record/signals.h"
+#include "record/launch/signals.h"
 
-#include "record/command.h"
+#include "record/launch/command.h"
 #include "tests/fakes/testing.h"
 
 #include <signal.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "record/sampler_counters.h"
+#include "record/watch/sampler_counters.h"
 
 #include "formats/base/alloc.h"
 #include "formats/model/counters.h"

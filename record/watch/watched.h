@@ -9,14 +9,14 @@
  * The struct has all state of one process: its memory, code objects, threads, tasks, and what was emitted of them. The
  * state that the processes of a recording share is in `struct emitter` and `struct watch_options`. So a recording of
  * several processes has an array of watched processes (sampler.h). */
-#ifndef PYREEL_RECORD_WATCHED_H
-#define PYREEL_RECORD_WATCHED_H
+#ifndef PYREEL_RECORD_WATCH_WATCHED_H
+#define PYREEL_RECORD_WATCH_WATCHED_H
 
 #include "record/asyncio/asyncio.h"
-#include "record/command.h"
 #include "record/emit/emitter.h"
 #include "record/exact/exact.h"
 #include "record/exact/freeze.h"
+#include "record/launch/command.h"
 #include "record/names/thread_names.h"
 #include "record/process/idle.h"
 #include "record/process/meter.h"

@@ -4,8 +4,8 @@
  * ^C on a terminal reaches the command by itself, because the command is in the same process group. A signal that was
  * sent to pyreel-record alone is passed on to the command. The first SIGINT, SIGTERM, SIGHUP or SIGQUIT asks
  * pyreel-record to stop cleanly; the second ends pyreel-record at once. */
-#ifndef PYREEL_RECORD_SIGNALS_H
-#define PYREEL_RECORD_SIGNALS_H
+#ifndef PYREEL_RECORD_LAUNCH_SIGNALS_H
+#define PYREEL_RECORD_LAUNCH_SIGNALS_H
 
 #include <stdbool.h>
 #include <sys/types.h>

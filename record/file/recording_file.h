@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The file to which a recording is written. Protects other files of the user from being overwritten. */
-#ifndef PYREEL_RECORD_RECORDING_FILE_H
-#define PYREEL_RECORD_RECORDING_FILE_H
+#ifndef PYREEL_RECORD_FILE_RECORDING_FILE_H
+#define PYREEL_RECORD_FILE_RECORDING_FILE_H
 
 #include "formats/base/fault.h"
 #include "formats/model/event.h"

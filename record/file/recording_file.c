@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "record/recording_file.h"
+#include "record/file/recording_file.h"
 
 #include "formats/base/alloc.h"
 #include "formats/base/replaced.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "record/signals.h"
+#include "record/launch/signals.h"
 
 #include "formats/base/alloc.h"
 #include "record/process/clock.h"

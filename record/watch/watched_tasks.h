@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Part of watched.c: emits asyncio tasks. */
-#ifndef PYREEL_RECORD_WATCHED_TASKS_H
-#define PYREEL_RECORD_WATCHED_TASKS_H
+#ifndef PYREEL_RECORD_WATCH_WATCHED_TASKS_H
+#define PYREEL_RECORD_WATCH_WATCHED_TASKS_H
 
-#include "record/watched.h"
+#include "record/watch/watched.h"
 
 /* Puts the stack of a thread, with the task that the thread runs, into the sample of this tick. `member` is the index
  * of the thread in the thread list. False when the task could not be determined. */

@@ -6,10 +6,10 @@
  * not be made in time counts as missed; later ticks do not make up for it. One exception: while a look waits for the
  * lock of the process's memory, the process does what the look then finds. So the ticks of this time repeat what the
  * look found, see sampler_ticks_again(). */
-#ifndef PYREEL_RECORD_SAMPLER_H
-#define PYREEL_RECORD_SAMPLER_H
+#ifndef PYREEL_RECORD_WATCH_SAMPLER_H
+#define PYREEL_RECORD_WATCH_SAMPLER_H
 
-#include "record/watched.h"
+#include "record/watch/watched.h"
 
 struct sampler {
     /* set by the caller, before sampler_open() */

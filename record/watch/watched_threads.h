@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Part of watched.c: emits the threads of a process. A thread state that is new in the thread list gives a new thread.
  * A thread state that left the list gives the end of a thread. Each thread state that was read gives a sample. */
-#ifndef PYREEL_RECORD_WATCHED_THREADS_H
-#define PYREEL_RECORD_WATCHED_THREADS_H
+#ifndef PYREEL_RECORD_WATCH_WATCHED_THREADS_H
+#define PYREEL_RECORD_WATCH_WATCHED_THREADS_H
 
-#include "record/watched.h"
+#include "record/watch/watched.h"
 
 /* Looks at what the threads do, before the process is stopped for the look of a tick. The next watched_threads_emit()
  * emits that. `now_ns` is the monotonic clock. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes the counters of the sampler into the recording, and prints them for --stats. Their labels are in
  * formats/model/counters.c. A table in sampler_counters.c maps each label to a value. */
-#ifndef PYREEL_RECORD_SAMPLER_COUNTERS_H
-#define PYREEL_RECORD_SAMPLER_COUNTERS_H
+#ifndef PYREEL_RECORD_WATCH_SAMPLER_COUNTERS_H
+#define PYREEL_RECORD_WATCH_SAMPLER_COUNTERS_H
 
 #include "formats/stream/block_write.h"
-#include "record/sampler.h"
+#include "record/watch/sampler.h"
 
 /* Values that the sampler does not have: the limit on the time that ticks may take. */
 struct limits {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "record/command.h"
+#include "record/launch/command.h"
 
+#include "record/launch/signals.h"
 #include "record/process/clock.h"
-#include "record/signals.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "record/watched_threads.h"
+#include "record/watch/watched_threads.h"
 
 #include "formats/base/alloc.h"
 #include "record/process/procfs.h"
-#include "record/watched_tasks.h"
+#include "record/watch/watched_tasks.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "record/sampler.h"
+#include "record/watch/sampler.h"
 
 #include "formats/base/alloc.h"
 #include "record/process/clock.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "record/watched.h"
+#include "record/watch/watched.h"
 
 #include "record/process/clock.h"
 #include "record/process/permission.h"
 #include "record/process/procfs.h"
-#include "record/watched_tasks.h"
-#include "record/watched_threads.h"
+#include "record/watch/watched_tasks.h"
+#include "record/watch/watched_threads.h"
 
 #include <errno.h>
 #include <poll.h>

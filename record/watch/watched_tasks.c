@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "record/watched_tasks.h"
+#include "record/watch/watched_tasks.h"
 
 #include "formats/base/alloc.h"
-#include "record/watched_threads.h"
+#include "record/watch/watched_threads.h"
 
 #include <stdlib.h>
 #include <string.h>

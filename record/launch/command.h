@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The command that pyreel-record starts. command_prepare() makes a process that waits, so that its number is known.
  * command_run() lets this process run the command, and command_wait() waits for its end. */
-#ifndef PYREEL_RECORD_COMMAND_H
-#define PYREEL_RECORD_COMMAND_H
+#ifndef PYREEL_RECORD_LAUNCH_COMMAND_H
+#define PYREEL_RECORD_LAUNCH_COMMAND_H
 
 #include "formats/base/fault.h"
 
