@@ -209,7 +209,7 @@ static bool tell_tasks(struct making *making, uint64_t time_ns)
 static bool tell_threads(struct making *making)
 {
     const struct process process = {
-        1, 4000, 0, 0x030f02f0, TEXT("/usr/bin/python3.15"), TEXT("python3 app.py"), TEXT("/home/u"), 0, TEXT("")
+        1, 4000, 0, 0x030f02f0, TEXT("/usr/bin/python3.15"), TEXT("python3 app.py"), TEXT("/home/u"), 0, TEXT(""), 0, 0
     };
     bool good = tell(making, (struct event){ EVENT_PROCESS, .process = process });
     for (uint32_t i = 1; i <= making->program.threads_count && good; i++) {
