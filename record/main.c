@@ -384,7 +384,7 @@ static int record_running(struct session *session, char **argv)
 {
     const pid_t pid = session->options.pid;
     open_sampler(session, pid);
-    signals_handle(false);
+    signals_handle();
     const enum target_state state = find_python(session, clock_now_ns() + BECOME_PYTHON_NS);
     if (state == TARGET_NOT_YET && signals_stop())
         return 128 + signals_stop();
@@ -431,7 +431,7 @@ static int record_command(struct session *session, char **argv)
                                             &session->why);
     text_free(line);
     signals_pass_on_to(command->pid);
-    signals_handle(true);
+    signals_handle();
     if (!opened) {
         command_cancel(command);
         return fail(session, EXIT_OURS);
