@@ -80,7 +80,8 @@ static struct progress_totals totals_of(const struct session *session)
                                      .refusal = session->program->exact.refusal,
                                      .punctual = session->priority == PRIORITY_REAL_TIME,
                                      .bytes = session->writer.blocks.written,
-                                     .threads = emitter->last_thread };
+                                     .threads = emitter->last_thread,
+                                     .processes = emitter->last_process };
 }
 
 /* ---- when to stop ---- */
@@ -363,6 +364,26 @@ static bool finish(struct session *session)
     return good;
 }
 
+/* Whether no Python came up, and so the file would hold nothing. A pipe, and a file that was there before, get a
+ * recording all the same. */
+static bool found_nothing(const struct session *session)
+{
+    return session->sampler.emitter.last_process == 0 && session->file.created;
+}
+
+/* Removes the file, and says why. Returns whether the recorder did not fail. */
+static bool finish_without_file(struct session *session)
+{
+    const bool failed = session->reason == END_ERROR;
+    recording_file_discard(&session->file);
+    progress_clear(&session->progress);
+    if (failed)
+        fprintf(stderr, "pyreel-record: %s\n", session->why.text);
+    else if (!session->options.quiet)
+        progress_nothing(session->reason);
+    return !failed;
+}
+
 static void close_session(struct session *session)
 {
     struct fault unused = { 0 };
@@ -450,7 +471,7 @@ static int record_command(struct session *session, char **argv)
     sample_command(session);
     if (session->reason == END_TARGET)
         wait_for_command(session);
-    const bool good = finish(session);
+    const bool good = found_nothing(session) ? finish_without_file(session) : finish(session);
     if ((session->reason == END_DURATION || session->reason == END_SIZE) && options->kill && !command->ended)
         kill(command->pid, SIGTERM);
     wait_for_command(session);

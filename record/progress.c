@@ -99,9 +99,17 @@ void progress_summary(const struct progress_totals *f, const char *path, enum en
     summarise_missed(f);
     if (f->samples == 0 && reason != END_ERROR)
         fprintf(stderr, "pyreel-record: no sample was taken: %s\n",
-                reason == END_TARGET
-                    ? "the program ended before it ran Python code itself (child processes are not recorded)"
-                    : "no Python code ran during the recording");
+                f->processes == 0      ? "no Python was seen in the command (child processes are not recorded)"
+                : reason == END_TARGET ? "the program ended before the first tick"
+                                       : "no Python code ran during the recording");
+}
+
+void progress_nothing(enum end_reason reason)
+{
+    fprintf(stderr,
+            "pyreel-record: no Python was seen in the command (child processes are not recorded), so there is no "
+            "recording; %s\n",
+            event_end_reason_text(reason));
 }
 
 void progress_clear(struct progress *progress)

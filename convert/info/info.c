@@ -4,6 +4,7 @@
 
 #include "convert/info/info_json.h"
 #include "convert/info/info_several.h"
+#include "convert/info/info_table.h"
 #include "convert/info/info_tasks.h"
 #include "convert/info/info_threads.h"
 #include "convert/loss.h"
@@ -20,16 +21,18 @@
 
 #define MEBIBYTE 1048576.0
 
-enum own_option { OPTION_JSON = OPTION_OWN, OPTION_VERIFY };
+enum own_option { OPTION_JSON = OPTION_OWN, OPTION_VERIFY, OPTION_ALL };
 
 static const struct argument options[] = {
     { OPTION_JSON, 0, "json", NULL, 0, "print JSON" },
+    { OPTION_ALL, 0, "all", NULL, 0, "print all threads, tasks and processes" },
     { OPTION_VERIFY, 0, "verify", NULL, 0, "exit 1 unless every block and the sums are right" },
     { 0 },
 };
 
 struct info_wanted {
     bool json;
+    bool all; /* tables have all rows */
 };
 
 static bool apply(struct settings *settings, int number, const char *value)
@@ -39,6 +42,8 @@ static bool apply(struct settings *settings, int number, const char *value)
     switch ((enum own_option)number) {
     case OPTION_JSON:
         return wanted->json = true;
+    case OPTION_ALL:
+        return wanted->all = true;
     case OPTION_VERIFY:
         return settings->strict = true;
     }
@@ -305,14 +310,35 @@ static void print_build(struct output *to, const struct process *process)
         output_string(to, " debug build");
 }
 
-/* Prints a line for each process. A process that executes another program counts as a further process. */
-static void print_processes(struct output *to, const struct tables *tables)
+/* Chooses the processes that have a line, of *count processes. *samples is set to the samples of each process, by its
+ * number; the caller frees that. */
+static struct info_choice choose_processes(const struct tables *tables, bool all, uint64_t **samples, size_t *count)
 {
+    uint64_t *known = alloc_zeroed(tables->processes_count, sizeof(*known));
+    *samples = alloc_zeroed(tables->processes_count, sizeof(**samples));
+    *count = 0;
+    for (size_t i = 1; i < tables->threads_count; i++)
+        (*samples)[tables->threads[i].thread.process] += tables->threads[i].samples;
+    for (size_t i = 1; i < tables->processes_count; i++)
+        if (tables->processes[i].process.number)
+            known[(*count)++] = (*samples)[i];
+    const struct info_choice choice = info_choose(known, *count, all ? SIZE_MAX : INFO_PROCESSES);
+    free(known);
+    return choice;
+}
+
+/* Prints a line for each process. A process that executes another program counts as a further process. */
+static void print_processes(struct output *to, const struct tables *tables, bool all)
+{
+    uint64_t *samples;
+    size_t count, printed = 0;
+    struct info_choice choice = choose_processes(tables, all, &samples, &count);
     for (size_t i = 1; i < tables->processes_count; i++) {
         const struct process_row *row = &tables->processes[i];
         char version[32];
-        if (row->process.number == 0)
+        if (row->process.number == 0 || !info_is_chosen(&choice, samples[i]))
             continue;
+        printed++;
         output_format(to, "%-11s %" PRIu32 ", CPython %s", "process", row->process.pid,
                       event_python_version_text(version, row->process.python_version));
         print_build(to, &row->process);
@@ -324,12 +350,16 @@ static void print_processes(struct output *to, const struct tables *tables)
         printable_write(to, row->process.command);
         output_string(to, "\n");
     }
+    if (printed < count)
+        output_format(to, "%-11s and %zu more (--all shows them)\n", "process", count - printed);
+    free(samples);
 }
 
 static void print_program(struct output *to, const struct info *info)
 {
     const struct source_report *report = &info->conversion->report;
     const struct tables *tables = &info->conversion->tables;
+    const struct info_wanted *wanted = info->conversion->settings.wanted;
     const struct recording *recording = &tables->recording;
     const struct process *process = tables_first_process(tables);
     char version[32], started[32];
@@ -345,7 +375,7 @@ static void print_program(struct output *to, const struct info *info)
         return;
     }
     if (tables->processes_count > 2)
-        print_processes(to, tables);
+        print_processes(to, tables, wanted->all);
     output_format(to, "%-11s %s on ", "recorded", event_date_text(started, recording->start_unix_ns));
     printable_write(to, recording->host);
     output_string(to, ", ");
@@ -490,8 +520,8 @@ static bool finish(void *self, struct fault *why)
     }
     print_program(to, info);
     print_totals(to, info);
-    info_threads_print(to, &info->conversion->tables);
-    info_tasks_print(to, &info->conversion->tables);
+    info_threads_print(to, &info->conversion->tables, wanted->all);
+    info_tasks_print(to, &info->conversion->tables, wanted->all);
     print_counters(to, &info->conversion->tables.counters);
     return true;
 }
