@@ -65,6 +65,7 @@ enum stream_note {
     NOTE_PROCESS_TOTALS, /* in SUMMARY */
     NOTE_THREAD_COLLECTION,
     NOTE_TASK_WAITER,
+    NOTE_SERIAL = 28, /* 24 to 27 are not used yet */
 };
 
 /* Fields of HEADER and END blocks that are in no event: the format version, the recording id, and the size of the

@@ -11,6 +11,8 @@ struct emitter {
     struct definitions definitions; /* has the sink */
     uint64_t stands_ns;             /* how long the next samples stand for; 0: the interval of the recording */
     uint32_t last_process, last_thread, last_task; /* highest numbers so far */
+    bool in_parts;                       /* set by the caller: the recording becomes several files, so processes, ... */
+    uint32_t last_serials[SERIAL_KINDS]; /* ... threads and tasks have serials; the highest so far, by kind */
     uint64_t ticks, samples, failed;               /* counts; failed: samples */
     uint64_t failures[FAILURE_KINDS];
 };
@@ -18,6 +20,14 @@ struct emitter {
 /* The sink must live as long. */
 void emitter_open(struct emitter *emitter, struct sink to);
 void emitter_close(struct emitter *emitter);
+
+/* Forgets all numbers: from now on, a new stream takes what is emitted. The caller emits the processes, threads and
+ * tasks anew. */
+void emitter_restart(struct emitter *emitter);
+
+/* Emits the serial of the process, thread or task that is defined next, if there are serials. *serial is the serial; 0:
+ * it has none yet, and gets the next one. */
+void emitter_serial(struct emitter *emitter, enum serial_kind kind, uint32_t number, uint32_t *serial);
 
 /* Emits an event that is no sample, failed sample or tick. Such an event cannot fail, because the stream only puts it
  * into its open block. */

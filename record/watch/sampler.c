@@ -164,6 +164,19 @@ bool sampler_settle(struct sampler *sampler)
     return left;
 }
 
+void sampler_flush(struct sampler *sampler)
+{
+    for (size_t i = 0; i < sampler->count; i++)
+        watched_flush(sampler->watched[i]);
+}
+
+void sampler_restart(struct sampler *sampler)
+{
+    emitter_restart(&sampler->emitter);
+    for (size_t i = 0; i < sampler->count; i++)
+        watched_restart(sampler->watched[i]);
+}
+
 /* ---- counters ---- */
 
 uint64_t sampler_taken_ns(const struct sampler *sampler)

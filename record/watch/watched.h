@@ -43,6 +43,7 @@ struct watch_options {
 struct emitted_thread {
     uint64_t interpreter_id;
     uint32_t number;       /* as emitted; 0: not emitted */
+    uint32_t serial;       /* serial of the thread; 0: none yet */
     uint32_t native_id;    /* the kernel's number of the thread, in the pid namespace of the process */
     pid_t tid;             /* the kernel's number of the thread, in the recorder's pid namespace */
     uint64_t name_due_ns;  /* when the name is looked up again (monotonic) */
@@ -88,6 +89,7 @@ struct watched {
 
     bool attached;   /* the process is a CPython; its target, code objects, threads and tasks are open */
     uint32_t number; /* number of the process, as emitted */
+    uint32_t serial; /* serial of the process; 0: none yet */
     struct target target;
     struct codes codes;
     struct thread_list thread_list;
@@ -162,6 +164,14 @@ void watched_attach(struct watched *watched);
 
 /* Emits the ends of the threads and of the process, and closes the target. Does nothing when not attached. */
 void watched_detach(struct watched *watched);
+
+/* Emits what is kept back of the process, before the stream ends and another one takes what is emitted. Call this
+ * between ticks, while no look is appointed. */
+void watched_flush(struct watched *watched);
+
+/* Emits the process and its threads anew, because another stream takes what is emitted. Tasks and stacks follow with
+ * the samples that need them. Does nothing when not attached. */
+void watched_restart(struct watched *watched);
 
 /* Looks at the process once without emitting anything. This first look reads all threads, stacks and code objects, and
  * would take too long while the process stands still. */
