@@ -5,6 +5,7 @@
 #include "formats/base/startup.h"
 #include "formats/stream/stream_write.h"
 #include "record/exact/budget.h"
+#include "record/file/outlet.h"
 #include "record/file/recording_file.h"
 #include "record/launch/command.h"
 #include "record/launch/signals.h"
@@ -36,6 +37,8 @@ struct session {
     struct command command;
     struct recording_file file;
     struct stream_writer writer;
+    struct outlet outlet;       /* from the sampler to the writer and the file */
+    struct recording recording; /* description of the recording */
     struct sampler sampler;
     struct budget budget;
     enum priority priority;
@@ -79,9 +82,9 @@ static struct progress_totals totals_of(const struct session *session)
                                      .blocking = session->options.blocking,
                                      .refusal = session->program->exact.refusal,
                                      .punctual = session->priority == PRIORITY_REAL_TIME,
-                                     .bytes = session->writer.blocks.written,
-                                     .threads = emitter->last_thread,
-                                     .processes = emitter->last_process };
+                                     .bytes = outlet_bytes(&session->outlet),
+                                     .threads = emitter_threads(emitter),
+                                     .processes = emitter_processes(emitter) };
 }
 
 /* ---- when to stop ---- */
@@ -152,9 +155,24 @@ static enum target_state find_python(struct session *session, uint64_t give_up_n
 
 /* ---- sampling ---- */
 
-/* Whether the file is below the size limit, and still in its folder. Checked after each block, about once a second. */
+/* Shows what the outlet has to tell. */
+static void tell_notice(struct session *session)
+{
+    struct fault *notice = &session->outlet.notice;
+    if (notice->text[0] == '\0')
+        return;
+    progress_clear(&session->progress);
+    fprintf(stderr, "pyreel-record: %s\n", notice->text);
+    notice->text[0] = '\0';
+}
+
+/* Goes on in the next file if that is due. Whether the file is below the size limit, and still in its folder: checked
+ * after each block, about once a second. */
 static bool goes_on(struct session *session)
 {
+    if (!outlet_turn(&session->outlet, clock_now_ns(), &session->why))
+        return !stop(session, END_ERROR);
+    tell_notice(session);
     if (session->blocks == session->writer.blocks.sequence && !session->writer.blocks.full)
         return true;
     session->blocks = session->writer.blocks.sequence;
@@ -265,6 +283,48 @@ static void sample(struct session *session)
 
 /* ---- the file ---- */
 
+static struct limits limits_of(const struct session *session)
+{
+    return (struct limits){ .ticks_left_out = budget_left_out(&session->budget),
+                            .limit_ppm = (uint64_t)(session->budget.limit * 1e6 + 0.5) };
+}
+
+/* Emits what is due before the end of a file, and the counters. */
+static bool flush(void *self, struct fault *why)
+{
+    struct session *session = self;
+    const struct sink sink = outlet_sink(&session->outlet);
+    const struct limits limits = limits_of(session);
+    sampler_flush(&session->sampler);
+    return sampler_counters_emit(&session->sampler, &limits, &sink, why);
+}
+
+static void restart(void *self)
+{
+    struct session *session = self;
+    sampler_restart(&session->sampler);
+}
+
+static void prepare_outlet(struct session *session)
+{
+    const struct options *options = &session->options;
+    session->outlet = (struct outlet){
+        .writer = &session->writer,
+        .file = &session->file,
+        .source = { session, flush, restart },
+        .rotation = { options->rotate_bytes, options->rotate_ns, options->keep },
+        .codec = options->codec,
+        .level = options->level,
+        .size_limit = options->size_limit,
+    };
+}
+
+static bool open_file(struct session *session, pid_t pid, struct text command)
+{
+    const struct options *options = &session->options;
+    return outlet_open_file(&session->outlet, options->output, options->force, pid, command, &session->why);
+}
+
 /* Opens the sampler with the options, for one process. */
 static void open_sampler(struct session *session, pid_t pid)
 {
@@ -283,7 +343,9 @@ static void open_sampler(struct session *session, pid_t pid)
     sampler->synthetic = (struct synthetic_frames){ .native = options->native,
                                                     .gc = options->gc,
                                                     .depth = options->depth };
-    sampler_open(sampler, stream_writer_sink(&session->writer));
+    prepare_outlet(session);
+    sampler_open(sampler, outlet_sink(&session->outlet));
+    sampler->emitter.in_parts = outlet_in_parts(&session->outlet);
     session->program = sampler_watch(sampler, pid, session->command.pid ? &session->command : NULL);
 }
 
@@ -293,9 +355,6 @@ static bool begin_recording(struct session *session, char **argv)
     clock_be_punctual(); /* only now, because the command would inherit the setting */
     session->priority = options->priority ? priority_raise() : PRIORITY_OWN;
     say(session, "priority: %s", priority_text(session->priority));
-    stream_writer_open(&session->writer, session->file.fd, options->codec, options->level);
-    stream_writer_sum_up(&session->writer);
-    stream_writer_limit(&session->writer, options->size_limit);
     session->sampler.options.start_ns = clock_now_ns();
     session->budget = (struct budget){ .asked_ns = options->interval_ns,
                                        .limit = options->blocking ? BLOCKING_LIMIT : options->disturb,
@@ -304,33 +363,16 @@ static bool begin_recording(struct session *session, char **argv)
     if (options->duration_ns)
         session->deadline_ns = session->sampler.options.start_ns + options->duration_ns;
 
-    struct event event = { .kind = EVENT_RECORDING };
-    recording_info_describe(&event.recording, options, argv, session->sampler.options.start_ns);
-    const bool good = recording_file_begin(&session->file, &session->why) &&
-                      stream_write(&session->writer, &event, &session->why);
-    recording_info_forget(&event.recording);
-    return good;
-}
-
-static struct limits limits_of(const struct session *session)
-{
-    return (struct limits){ .ticks_left_out = budget_left_out(&session->budget),
-                            .limit_ppm = (uint64_t)(session->budget.limit * 1e6 + 0.5) };
+    recording_info_describe(&session->recording, options, argv, session->sampler.options.start_ns);
+    return outlet_begin(&session->outlet, &session->recording, &session->why);
 }
 
 static bool end_recording(struct session *session)
 {
-    const struct sink sink = stream_writer_sink(&session->writer);
-    const struct limits limits = limits_of(session);
-    if (!sampler_counters_emit(&session->sampler, &limits, &sink, &session->why))
-        return false;
-    const struct event event = {
-        .kind = EVENT_END,
-        .end = { .reason = session->reason,
-                 .time_ns = clock_now_ns() - session->sampler.options.start_ns,
-                 .wait_status = session->command.ended ? session->command.wait_status : -1 },
-    };
-    return stream_write(&session->writer, &event, &session->why);
+    const struct end end = { .reason = session->reason,
+                             .time_ns = clock_now_ns() - session->sampler.options.start_ns,
+                             .wait_status = session->command.ended ? session->command.wait_status : -1 };
+    return outlet_end(&session->outlet, &end, &session->why);
 }
 
 static void summarise(const struct session *session, const char *path)
@@ -351,16 +393,16 @@ static bool finish(struct session *session)
     if (session->writer.blocks.broken)
         session->reason = END_UNWRITTEN;
     progress_clear(&session->progress);
-    char *path = alloc_copy(session->file.path, strlen(session->file.path));
+    char *paths = outlet_paths(&session->outlet);
     const bool closed = recording_file_close(&session->file, &session->why);
     const bool good = !had_error && ended && closed;
     if (!good)
         fprintf(stderr, "pyreel-record: %s\n", session->why.text);
-    summarise(session, strcmp(path, "-") == 0 ? "standard output" : path);
+    summarise(session, paths);
     const struct limits limits = limits_of(session);
     if (session->options.stats && !session->options.quiet)
         sampler_counters_print(&session->sampler, &limits, &session->writer.blocks);
-    free(path);
+    free(paths);
     return good;
 }
 
@@ -368,7 +410,7 @@ static bool finish(struct session *session)
  * recording all the same. */
 static bool found_nothing(const struct session *session)
 {
-    return session->sampler.emitter.last_process == 0 && session->file.created;
+    return emitter_processes(&session->sampler.emitter) == 0 && session->file.created;
 }
 
 /* Removes the file, and says why. Returns whether the recorder did not fail. */
@@ -389,6 +431,8 @@ static void close_session(struct session *session)
     struct fault unused = { 0 };
     sampler_close(&session->sampler);
     stream_writer_close(&session->writer);
+    outlet_close(&session->outlet);
+    recording_info_forget(&session->recording);
     if (session->file.path)
         recording_file_close(&session->file, &unused);
 }
@@ -414,8 +458,7 @@ static int record_running(struct session *session, char **argv)
         return fail(session, EXIT_OURS);
     }
     const struct text line = procfs_command(pid);
-    const bool opened = recording_file_open(&session->file, session->options.output, session->options.force, pid, line,
-                                            &session->why);
+    const bool opened = open_file(session, pid, line);
     text_free(line);
     if (!opened || !begin_recording(session, argv)) {
         target_close(&session->program->target);
@@ -448,8 +491,7 @@ static int record_command(struct session *session, char **argv)
         return fail(session, EXIT_OURS);
     open_sampler(session, command->pid);
     const struct text line = procfs_quote_command(options->command);
-    const bool opened = recording_file_open(&session->file, options->output, options->force, command->pid, line,
-                                            &session->why);
+    const bool opened = open_file(session, command->pid, line);
     text_free(line);
     signals_pass_on_to(command->pid);
     signals_handle();

@@ -358,6 +358,10 @@ static inline struct sample sample_of_lull(const struct sample *lull, uint64_t a
     return sample;
 }
 
+/* Moves all times of the event by so many nanoseconds; a time before the start of the recording becomes the start. For
+ * events that are not in a run. */
+void event_shift(struct event *event, int64_t by_ns);
+
 /* Writes a PY_VERSION_HEX as "3.15.2" or "3.15.0rc1" into `room`, which has 32 bytes. Returns `room`. */
 const char *event_python_version_text(char *room, uint32_t version);
 

@@ -29,6 +29,17 @@ void emitter_restart(struct emitter *emitter);
  * it has none yet, and gets the next one. */
 void emitter_serial(struct emitter *emitter, enum serial_kind kind, uint32_t number, uint32_t *serial);
 
+/* How many processes, and threads and entries of tasks, were emitted in all streams. */
+static inline uint32_t emitter_processes(const struct emitter *emitter)
+{
+    return emitter->in_parts ? emitter->last_serials[SERIAL_PROCESS] : emitter->last_process;
+}
+
+static inline uint32_t emitter_threads(const struct emitter *emitter)
+{
+    return emitter->in_parts ? emitter->last_serials[SERIAL_THREAD] : emitter->last_thread;
+}
+
 /* Emits an event that is no sample, failed sample or tick. Such an event cannot fail, because the stream only puts it
  * into its open block. */
 void emitter_note(struct emitter *emitter, struct event event);
