@@ -389,7 +389,9 @@ void watched_detach(struct watched *w)
     const uint64_t time_ns = clock_now_ns() - w->options->start_ns;
     watched_threads_end(w, time_ns);
     watched_tasks_end(w, time_ns);
-    emitter_note(w->emitter, (struct event){ .kind = EVENT_PROCESS_END, .change = { w->number, time_ns, { 0 } } });
+    emitter_note(w->emitter,
+                 (struct event){ .kind = EVENT_PROCESS_END,
+                                 .process_end = { .number = w->number, .time_ns = time_ns, .wait_status = -1 } });
     w->counters = watched_counters(w);
     intern_pairs_free(&w->host_threads);
     asyncio_close(&w->asyncio);
