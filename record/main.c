@@ -81,7 +81,9 @@ static struct progress_totals totals_of(const struct session *session)
                                      .punctual = session->priority == PRIORITY_REAL_TIME,
                                      .bytes = session->writer.blocks.written,
                                      .threads = emitter->last_thread,
-                                     .processes = emitter->last_process };
+                                     .processes = emitter->last_process,
+                                     .stopped = session->program->halt.stands,
+                                     .stopped_ns = session->program->halt.total_ns };
 }
 
 /* ---- when to stop ---- */
