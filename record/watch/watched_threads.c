@@ -123,7 +123,7 @@ static bool take_lookup(struct watched *w, uint64_t time_ns)
         w->lookups_ns = time_ns;
         w->lookups = 0;
     }
-    return w->lookups++ < NAMES_BY_TICK;
+    return w->options->all_names || w->lookups++ < NAMES_BY_TICK;
 }
 
 static void begin_thread(struct watched *w, struct emitted_thread *thread, const struct member *member,
