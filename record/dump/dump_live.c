@@ -29,6 +29,7 @@ static void open_dumping(struct dumping *d, pid_t pid, const struct dump_options
                                          .anew = true,
                                          .with_status = true,
                                          .all_names = true,
+                                         .plain_threads = true,
                                          .mode = MODE_WALL,
                                          .async = options->async ? ASYNC_ALL : ASYNC_NONE,
                                          .freezes = options->blocking,

@@ -61,6 +61,30 @@ const struct process *dumped_process(const struct dumped *dumped)
     return tables_first_process(&dumped->tables);
 }
 
+/* Whether a frame is the label of a task: <task NAME>. */
+static bool is_label(const struct tables *tables, uint32_t frame)
+{
+    const uint32_t function = tables->frames[frame].function;
+    return tables->functions[function].file == 0 && text_begins(tables_function_name(tables, function), TEXT("<task "));
+}
+
+uint32_t *dumped_frames(const struct dumped *dumped, const struct dumped_row *row, size_t *count)
+{
+    const struct tables *tables = &dumped->tables;
+    const bool is_task = dumped_is_task(dumped, row);
+    *count = 0;
+    for (uint32_t at = row->stack; at; at = tables->stacks[at].caller) {
+        if (is_task && is_label(tables, tables->stacks[at].frame))
+            break;
+        ++*count;
+    }
+    uint32_t *frames = alloc_zeroed(*count + 1, sizeof(*frames));
+    size_t left = *count;
+    for (uint32_t at = row->stack; left > 0; at = tables->stacks[at].caller)
+        frames[--left] = tables->stacks[at].frame;
+    return frames;
+}
+
 void dumped_free(struct dumped *dumped)
 {
     tables_free(&dumped->tables);

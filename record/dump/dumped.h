@@ -49,6 +49,10 @@ void dumped_settle(struct dumped *dumped);
 /* The process that was dumped. */
 const struct process *dumped_process(const struct dumped *dumped);
 
+/* The frames of a row, root first, as numbers. Of a row that stands for a task: the frames of that task only, without
+ * the tasks that await it. The caller frees them. */
+uint32_t *dumped_frames(const struct dumped *dumped, const struct dumped_row *row, size_t *count);
+
 /* Whether the row stands for a task. */
 static inline bool dumped_is_task(const struct dumped *dumped, const struct dumped_row *row)
 {

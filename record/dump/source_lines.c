@@ -5,6 +5,7 @@
 #include "formats/sources/source_text.h"
 #include "record/process/clock.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,6 @@
 #include <unistd.h>
 
 #define TEXTS_MOST ((size_t)64 << 20) /* bytes of all texts */
-#define PATH_MOST  4095
 
 struct source_file {
     uint32_t name; /* the string that names the file */
@@ -26,13 +26,24 @@ struct source_file {
 
 /* ---- what may be opened ---- */
 
-static bool same_file(pid_t pid, const char *name)
+static bool same_mounts(pid_t pid)
 {
-    char theirs[64], ours[64];
-    struct stat a, b;
-    snprintf(theirs, sizeof(theirs), "/proc/%d/%s", (int)pid, name);
-    snprintf(ours, sizeof(ours), "/proc/self/%s", name);
-    return stat(theirs, &a) == 0 && stat(ours, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+    char path[64];
+    struct stat theirs, ours;
+    snprintf(path, sizeof(path), "/proc/%d/ns/mnt", (int)pid);
+    return stat(path, &theirs) == 0 && stat("/proc/self/ns/mnt", &ours) == 0 && theirs.st_dev == ours.st_dev &&
+           theirs.st_ino == ours.st_ino;
+}
+
+/* The root folder of a process, which chroot changes. */
+static struct text root_of(pid_t pid)
+{
+    char path[64], root[PATH_MAX];
+    snprintf(path, sizeof(path), "/proc/%d/root", (int)pid);
+    ssize_t size = readlink(path, root, sizeof(root));
+    while (size > 0 && root[size - 1] == '/')
+        size--;
+    return text_copy((struct text){ root, size > 0 ? (size_t)size : 0 });
 }
 
 /* When the process began, in seconds since 1970, to the second: its folder in /proc does not say. Field 22 of its stat
@@ -107,15 +118,15 @@ static void find_lines(struct source_file *file)
 
 static void read_file(struct source_lines *lines, struct source_file *file)
 {
-    char path[PATH_MOST + 1];
+    char path[PATH_MAX];
     const struct text name = tables_string(&lines->dumped->tables, file->name);
     const struct source_facts facts = { .end_unix_ns = lines->began_unix_ns };
     struct rights ours;
-    if (!lines->readable || name.size == 0 || name.size > PATH_MOST || name.bytes[0] != '/' ||
+    const struct text root = lines->root;
+    if (!lines->readable || name.size == 0 || root.size + name.size >= sizeof(path) || name.bytes[0] != '/' ||
         memchr(name.bytes, '\0', name.size) || lines->bytes > TEXTS_MOST)
         return;
-    memcpy(path, name.bytes, name.size);
-    path[name.size] = '\0';
+    snprintf(path, sizeof(path), "%.*s%.*s", (int)root.size, root.bytes ? root.bytes : "", (int)name.size, name.bytes);
     if (take_rights(lines->dumped->pid, &ours))
         source_text_read(path, &facts, &file->text);
     if (ours.user == 0)
@@ -162,7 +173,8 @@ struct text source_lines_find(struct source_lines *lines, const struct frame *fr
 void source_lines_open(struct source_lines *lines, const struct dumped *dumped)
 {
     *lines = (struct source_lines){ .dumped = dumped };
-    lines->readable = dumped->pid && same_file(dumped->pid, "ns/mnt") && same_file(dumped->pid, "root");
+    lines->readable = dumped->pid && same_mounts(dumped->pid);
+    lines->root = root_of(dumped->pid);
     lines->began_unix_ns = began_unix_ns(dumped->pid);
 }
 
@@ -173,5 +185,6 @@ void source_lines_close(struct source_lines *lines)
         free(lines->files[i].line_ends);
     }
     free(lines->files);
+    text_free(lines->root);
     *lines = (struct source_lines){ 0 };
 }

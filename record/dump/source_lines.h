@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Lines of source files for a dump. The process names the files, and is not trusted. So a line is read only if
  *
- *   - the process sees the same files as we do: it is in our mount namespace, and has our root folder. Another
- * process's folders are not entered, because who owns a file system can let a reader wait for ever;
+ *   - the process is in our mount namespace. File systems of another one are not entered: a process may have made them
+ *     itself, and who serves a file system can let a reader wait for ever;
  *   - the path is absolute, and names a regular file that is Python source and not too large (source_text.h);
  *   - the user of the process may read the file: the file is opened with that user's rights;
  *   - the file was not written since the process began: the process runs what it read before. */
@@ -14,7 +14,8 @@
 /* The texts of files that were read. `= {0}` is empty. */
 struct source_lines {
     const struct dumped *dumped;
-    bool readable;          /* the process sees our files */
+    bool readable;          /* the process is in our mount namespace */
+    struct text root;       /* its root folder, without a slash at the end */
     uint64_t began_unix_ns; /* when the process began; 0: not known */
     struct source_file *files;
     size_t count, room;
