@@ -84,7 +84,9 @@ static struct progress_totals totals_of(const struct session *session)
                                      .punctual = session->priority == PRIORITY_REAL_TIME,
                                      .bytes = outlet_bytes(&session->outlet),
                                      .threads = emitter_threads(emitter),
-                                     .processes = emitter_processes(emitter) };
+                                     .processes = emitter_processes(emitter),
+                                     .stopped = session->program->halt.stands,
+                                     .stopped_ns = session->program->halt.total_ns };
 }
 
 /* ---- when to stop ---- */

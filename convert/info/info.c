@@ -208,6 +208,12 @@ static json_t *json_processors(uint32_t count)
     return count ? json_integer(count) : json_null();
 }
 
+/* For how long a signal or a debugger had stopped the program; null when the recorder did not say. */
+static json_t *json_stopped(const struct tables *tables)
+{
+    return tables->counters.count ? info_json_seconds(counters_get(&tables->counters, "stopped_ns")) : json_null();
+}
+
 static json_t *info_json(const struct info *info)
 {
     const struct source_report *report = &info->conversion->report;
@@ -238,6 +244,7 @@ static json_t *info_json(const struct info *info)
         { "rate_hz", json_real(1e9 / (double)recording->interval_ns) },
         { "reached_hz", json_known(exactness.reached_hz) },
         { "exact_percent", json_known(exactness.exact_percent) },
+        { "stopped_s", json_stopped(tables) },
         { "disturb_percent", json_known(exactness.taken_percent) },
         { "mode", info_json_text(recording->mode) },
         { "threads_option", info_json_text(recording->threads_option) },
@@ -448,6 +455,14 @@ static void print_exactness(struct output *to, const struct tables *tables)
             output_format(to, "%-11s %s\n", lines[i].label, room);
 }
 
+/* Says for how long a signal or a debugger had stopped the program. */
+static void print_halts(struct output *to, const struct tables *tables)
+{
+    const uint64_t stopped_ns = counters_get(&tables->counters, "stopped_ns");
+    if (stopped_ns > 0)
+        output_format(to, "%-11s %.3f s, by a signal or a debugger\n", "stopped", info_seconds(stopped_ns));
+}
+
 /* Prints what the program and the recorder used, by the measures. print_processes() has the memory of several. */
 static void print_uses(struct output *to, const struct tables *tables)
 {
@@ -478,6 +493,7 @@ static void print_totals(struct output *to, const struct info *info)
             output_format(to, "%-11s   %" PRIu64 " %s\n", "", tables->failures[cause],
                           event_failure_text((enum failure)cause));
     print_exactness(to, tables);
+    print_halts(to, tables);
     if (tables->left_out)
         output_format(to, "%-11s %" PRIu64 " samples of threads that did not match the mode\n", "left out",
                       tables->left_out);

@@ -172,6 +172,7 @@ static bool take_failed(struct part_join *join, struct event *event, struct faul
 {
     struct failed *failed = &event->failed;
     failed->thread = number_of(join, PART_THREAD, failed->thread);
+    failed->process = number_of(join, PART_PROCESS, failed->process);
     struct part_thread *thread = failed->thread ? &join->threads[failed->thread] : NULL;
     if (thread && thread->looked + 1 == open_tick(join, thread))
         thread->looked++;
@@ -294,6 +295,8 @@ bool part_join_take(struct part_join *join, struct event *event, struct fault *w
         take_end(join, &event->end);
         return true;
     case EVENT_MISSED:
+        event->missed_process = number_of(join, PART_PROCESS, event->missed_process);
+        return emit(join, event, why);
     case EVENT_LATE_CPU:
     case EVENT_ORIGIN:
         return emit(join, event, why);

@@ -10,6 +10,7 @@
 struct emitter {
     struct definitions definitions; /* has the sink */
     uint64_t stands_ns;             /* how long the next samples stand for; 0: the interval of the recording */
+    uint32_t tick_process;          /* the process whose tick is emitted; 0: ticks are of all processes */
     uint32_t last_process, last_thread, last_task; /* highest numbers so far */
     bool in_parts;                       /* set by the caller: the recording becomes several files, so processes, ... */
     uint32_t last_serials[SERIAL_KINDS]; /* ... threads and tasks have serials; the highest so far, by kind */
