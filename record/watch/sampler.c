@@ -3,6 +3,7 @@
 
 #include "formats/base/alloc.h"
 #include "record/process/clock.h"
+#include "record/watch/watched_threads.h"
 
 #include <stdlib.h>
 
@@ -138,6 +139,15 @@ bool sampler_ticks_again(struct sampler *sampler, uint64_t count, struct fault *
         if (!tick_again(sampler, last_ns + i * step_ns, why))
             return false;
     return true;
+}
+
+bool sampler_pause(struct sampler *sampler, uint64_t now_ns, struct fault *why)
+{
+    size_t at = 0;
+    for (struct watched *watched; (watched = next_attached(sampler, &at));)
+        watched_threads_pause(watched);
+    sampler->paused_ns += sampler->moment_ns && now_ns > sampler->moment_ns ? now_ns - sampler->moment_ns : 0;
+    return emitter_tick(&sampler->emitter, now_ns - sampler->options.start_ns, why);
 }
 
 uint64_t sampler_measure_due_ns(const struct sampler *sampler)
