@@ -209,6 +209,7 @@ static bool sample_process(struct session *session)
     struct sampler *sampler = &session->sampler;
     struct budget *budget = &session->budget;
     uint64_t missed = 0;
+    uint32_t continued = signals_continued();
     budget_begin(budget, clock_now_ns());
     for (;;) {
         const struct moments moments = budget_moments(budget);
@@ -217,7 +218,8 @@ static bool sample_process(struct session *session)
         const bool appointed = sampler_appoint(sampler, &moments);
         if (!sleep_until(session, moments.due_ns + (appointed ? STAND_LATE_NS : 0)))
             return false;
-        if (signals_continued()) {
+        if (continued != signals_continued()) {
+            continued = signals_continued();
             if (!end_pause(session))
                 return false;
             continue;
@@ -234,10 +236,11 @@ static bool sample_process(struct session *session)
         case SAMPLER_STUCK:
             return !stop(session, END_ERROR);
         }
-        const bool paused = signals_continued(); /* a signal stopped the recorder: the time is no wait */
+        const bool paused = continued != signals_continued(); /* a signal stopped the recorder: the time is no wait */
         const bool waited = sampler_waited(sampler) && !paused;
         missed = budget_pass(budget, sampler_taken_ns(sampler) - taken_ns, clock_now_ns(), waited);
         if (paused) {
+            continued = signals_continued();
             missed = 0;
             if (!end_pause(session))
                 return false;
