@@ -85,6 +85,7 @@ static struct progress_totals totals_of(const struct session *session)
                                      .bytes = outlet_bytes(&session->outlet),
                                      .threads = emitter_threads(emitter),
                                      .processes = emitter_processes(emitter),
+                                     .paused_ns = sampler->paused_ns,
                                      .stopped = session->program->halt.stands,
                                      .stopped_ns = session->program->halt.total_ns };
 }
@@ -210,12 +211,23 @@ static bool measure_until(struct session *session, uint64_t tick_ns)
     }
 }
 
+/* Goes on with new intervals after a signal had stopped the recorder, which is a pause. False when the recording must
+ * stop. */
+static bool end_pause(struct session *session)
+{
+    const uint64_t now_ns = clock_now_ns();
+    sampler_cancel(&session->sampler);
+    budget_begin(&session->budget, now_ns);
+    return sampler_pause(&session->sampler, now_ns, &session->why) || !stop(session, END_ERROR);
+}
+
 /* Samples the attached process until it is lost. False when the recording must stop. */
 static bool sample_process(struct session *session)
 {
     struct sampler *sampler = &session->sampler;
     struct budget *budget = &session->budget;
     uint64_t missed = 0;
+    uint32_t continued = signals_continued();
     budget_begin(budget, clock_now_ns());
     for (;;) {
         const struct moments moments = budget_moments(budget);
@@ -224,6 +236,12 @@ static bool sample_process(struct session *session)
         const bool appointed = sampler_appoint(sampler, &moments);
         if (!sleep_until(session, moments.due_ns + (appointed ? STAND_LATE_NS : 0)))
             return false;
+        if (continued != signals_continued()) {
+            continued = signals_continued();
+            if (!end_pause(session))
+                return false;
+            continue;
+        }
         if (clock_now_ns() < moments.due_ns) /* the target has ended: no post has to wait for the moment */
             sampler_cancel(sampler);
         const uint64_t taken_ns = sampler_taken_ns(sampler);
@@ -236,10 +254,15 @@ static bool sample_process(struct session *session)
         case SAMPLER_STUCK:
             return !stop(session, END_ERROR);
         }
-        const bool stood_still = signals_continued(); /* a signal stopped the recorder: the time is no wait */
-        const bool waited = sampler_waited(sampler) && !stood_still;
+        const bool paused = continued != signals_continued(); /* a signal stopped the recorder: the time is no wait */
+        const bool waited = sampler_waited(sampler) && !paused;
         missed = budget_pass(budget, sampler_taken_ns(sampler) - taken_ns, clock_now_ns(), waited);
-        if (missed > 0 && waited) {
+        if (paused) {
+            continued = signals_continued();
+            missed = 0;
+            if (!end_pause(session))
+                return false;
+        } else if (missed > 0 && waited) {
             if (!tick_again(session, missed))
                 return !stop(session, END_ERROR);
             missed = 0;

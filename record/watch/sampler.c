@@ -2,7 +2,9 @@
 #include "record/watch/sampler.h"
 
 #include "formats/base/alloc.h"
+#include "record/launch/signals.h"
 #include "record/process/clock.h"
+#include "record/watch/watched_threads.h"
 
 #include <stdlib.h>
 
@@ -85,11 +87,30 @@ static void look_at_all(struct sampler *sampler, uint64_t now_ns)
     }
 }
 
+/* Emits a pause. `from_ns` is the moment of the last tick; 0: there was none. */
+static bool pause_from(struct sampler *sampler, uint64_t from_ns, uint64_t until_ns, struct fault *why)
+{
+    size_t at = 0;
+    for (struct watched *watched; (watched = next_attached(sampler, &at));)
+        watched_threads_pause(watched);
+    sampler->continued = signals_continued();
+    sampler->paused_ns += from_ns && until_ns > from_ns ? until_ns - from_ns : 0;
+    return emitter_tick(&sampler->emitter, until_ns - sampler->options.start_ns, why);
+}
+
+bool sampler_pause(struct sampler *sampler, uint64_t now_ns, struct fault *why)
+{
+    return pause_from(sampler, sampler->moment_ns, now_ns, why);
+}
+
 enum sampler_state sampler_tick(struct sampler *sampler, uint64_t now_ns, uint64_t missed, struct fault *why)
 {
     struct emitter *emitter = &sampler->emitter;
+    const uint64_t last_ns = sampler->moment_ns;
     bool any = false, lost = false;
     look_at_all(sampler, now_ns);
+    if (sampler->continued != signals_continued() && !pause_from(sampler, last_ns, sampler->moment_ns, why))
+        return SAMPLER_STUCK;
     if (sampler->measure_due_ns == 0)
         sampler->measure_due_ns = now_ns;
     if (missed > 0)

@@ -22,6 +22,8 @@ struct sampler {
     uint64_t moment_ns;      /* moment of the last tick (monotonic) */
     uint64_t measure_due_ns; /* when sampler_measure() is due (monotonic); 0: no tick was made yet */
     uint64_t missed;         /* number of missed ticks */
+    uint64_t paused_ns;      /* total length of the pauses */
+    uint32_t continued;      /* signals_continued() at the last pause */
     uint64_t blocked;        /* number of ticks whose moment was while a look waited */
 };
 
@@ -57,6 +59,12 @@ bool sampler_waited(const struct sampler *sampler);
 /* Emits `count` more ticks, evenly spaced from the last tick to now. They repeat the samples of the last tick: every
  * look waited, and each process stood where its look found it. False when the sink refused. */
 bool sampler_ticks_again(struct sampler *sampler, uint64_t count, struct fault *why);
+
+/* Says that the time since the last tick was a pause: a signal had stopped the recorder (signals_continued()). No
+ * sample stands for that time, and the CPU time that threads used in it does not count. Call this at the end of the
+ * pause, while no look is appointed. A pause is a tick without samples, behind which threads are looked at anew (see
+ * sample.fresh). sampler_tick() does the same for a stop during its look. False when the sink refused. */
+bool sampler_pause(struct sampler *sampler, uint64_t now_ns, struct fault *why);
 
 /* How often sampler_measure() is due: so often that a curve shows what a program does, and so rarely that the cost does
  * not count, in system calls (one, and two for each process) and in bytes of the file. */

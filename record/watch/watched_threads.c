@@ -387,7 +387,13 @@ void watched_threads_restart(struct watched *w, uint64_t time_ns)
     free(threads);
 }
 
-/* ---- the end ---- */
+/* ---- a pause, and the end ---- */
+
+void watched_threads_pause(struct watched *w)
+{
+    for (uint32_t i = 0; i < w->threads_count; i++)
+        thread_status_pause(&w->threads[i].watch);
+}
 
 void watched_threads_end(struct watched *w, uint64_t time_ns)
 {

@@ -24,6 +24,8 @@ void watched_threads_flush(struct watched *watched);
 
 /* Emits all threads anew, in the order in which they were emitted first. The next sample of each has its whole stack. */
 void watched_threads_restart(struct watched *watched, uint64_t time_ns);
+/* Forgets what the threads were doing: the CPU time that they have used since the last look does not count. */
+void watched_threads_pause(struct watched *watched);
 
 /* Emits the ends of all threads, and frees their rows. */
 void watched_threads_end(struct watched *watched, uint64_t time_ns);
