@@ -8,6 +8,7 @@
 #include "record/file/outlet.h"
 #include "record/file/recording_file.h"
 #include "record/launch/command.h"
+#include "record/launch/pause.h"
 #include "record/launch/signals.h"
 #include "record/options.h"
 #include "record/process/clock.h"
@@ -24,6 +25,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define BECOME_PYTHON_NS 1000000000u /* with --pid: how long the process may take to become a Python */
 #define NAP_MOST_NS      100000000u  /* longest sleep: afterwards the recorder checks whether the target has ended */
@@ -39,6 +41,8 @@ struct session {
     struct stream_writer writer;
     struct outlet outlet;       /* from the sampler to the writer and the file */
     struct recording recording; /* description of the recording */
+    struct pause_state pause;
+    uint32_t written_count;     /* how often SIGUSR1 had asked a flight recorder */
     struct sampler sampler;
     struct budget budget;
     enum priority priority;
@@ -158,6 +162,16 @@ static enum target_state find_python(struct session *session, uint64_t give_up_n
 
 /* ---- sampling ---- */
 
+/* Goes on with new intervals after a signal had stopped the recorder, which is a pause. False when the recording must
+ * stop. */
+static bool end_pause(struct session *session)
+{
+    const uint64_t now_ns = clock_now_ns();
+    sampler_cancel(&session->sampler);
+    budget_begin(&session->budget, now_ns);
+    return sampler_pause(&session->sampler, now_ns, &session->why) || !stop(session, END_ERROR);
+}
+
 /* Shows what the outlet has to tell. */
 static void tell_notice(struct session *session)
 {
@@ -169,12 +183,41 @@ static void tell_notice(struct session *session)
     notice->text[0] = '\0';
 }
 
+/* Without a flight recorder, SIGUSR1 pauses an attached recorder, and SIGUSR2 ends the pause. False when the recording
+ * must stop. */
+static bool pause_if_asked(struct session *session)
+{
+    if (!session->options.pid || session->options.flight_ns || !pause_asked(&session->pause))
+        return true;
+    progress_clear(&session->progress);
+    if (!session->options.quiet)
+        fprintf(stderr, "pyreel-record: paused; SIGUSR2 ends the pause (kill -USR2 %d)\n", (int)getpid());
+    while (pause_asked(&session->pause) && !watched_ended(session->program)) {
+        if (asked_to_stop(session))
+            return false;
+        clock_sleep_until(earlier(clock_now_ns() + NAP_MOST_NS, session->deadline_ns));
+    }
+    return end_pause(session);
+}
+
+/* With a flight recorder, SIGUSR1 asks for what it has. False when the recording must stop. */
+static bool write_if_asked(struct session *session)
+{
+    const uint32_t count = signals_user_count(SIGUSR1);
+    if (!session->options.flight_ns || count == session->written_count)
+        return true;
+    session->written_count = count;
+    return outlet_incident(&session->outlet, clock_now_ns(), "SIGUSR1", &session->why) || !stop(session, END_ERROR);
+}
+
 /* Goes on in the next file if that is due. Whether the file is below the size limit, and still in its folder: checked
  * after each block, about once a second. */
 static bool goes_on(struct session *session)
 {
     if (!outlet_turn(&session->outlet, clock_now_ns(), &session->why))
         return !stop(session, END_ERROR);
+    if (!write_if_asked(session) || !pause_if_asked(session))
+        return false;
     tell_notice(session);
     if (session->blocks == session->writer.blocks.sequence && !session->writer.blocks.full)
         return true;
@@ -209,16 +252,6 @@ static bool measure_until(struct session *session, uint64_t tick_ns)
             return true;
         sampler_measure(sampler, clock_now_ns());
     }
-}
-
-/* Goes on with new intervals after a signal had stopped the recorder, which is a pause. False when the recording must
- * stop. */
-static bool end_pause(struct session *session)
-{
-    const uint64_t now_ns = clock_now_ns();
-    sampler_cancel(&session->sampler);
-    budget_begin(&session->budget, now_ns);
-    return sampler_pause(&session->sampler, now_ns, &session->why) || !stop(session, END_ERROR);
 }
 
 /* Samples the attached process until it is lost. False when the recording must stop. */
@@ -338,6 +371,8 @@ static void prepare_outlet(struct session *session)
         .file = &session->file,
         .source = { session, flush, restart },
         .rotation = { options->rotate_bytes, options->rotate_ns, options->keep },
+        .flight = { .span_ns = options->flight_ns },
+        .triggers = options->triggers,
         .codec = options->codec,
         .level = options->level,
         .size_limit = options->size_limit,
@@ -369,6 +404,8 @@ static void open_sampler(struct session *session, pid_t pid)
                                                     .gc = options->gc,
                                                     .depth = options->depth };
     prepare_outlet(session);
+    if (options->flight_ns)
+        signals_user_keep(SIGUSR1);
     sampler_open(sampler, outlet_sink(&session->outlet));
     sampler->emitter.in_parts = outlet_in_parts(&session->outlet);
     session->program = sampler_watch(sampler, pid, session->command.pid ? &session->command : NULL);
@@ -418,6 +455,7 @@ static bool finish(struct session *session)
     if (session->writer.blocks.broken)
         session->reason = END_UNWRITTEN;
     progress_clear(&session->progress);
+    tell_notice(session);
     char *paths = outlet_paths(&session->outlet);
     const bool closed = recording_file_close(&session->file, &session->why);
     const bool good = !had_error && ended && closed;
@@ -435,7 +473,7 @@ static bool finish(struct session *session)
  * recording all the same. */
 static bool found_nothing(const struct session *session)
 {
-    return emitter_processes(&session->sampler.emitter) == 0 && session->file.created;
+    return emitter_processes(&session->sampler.emitter) == 0 && (session->file.created || session->options.flight_ns);
 }
 
 /* Removes the file, and says why. Returns whether the recorder did not fail. */

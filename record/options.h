@@ -5,6 +5,7 @@
 
 #include "formats/codec/stream_format.h"
 #include "record/asyncio/asyncio.h"
+#include "record/file/triggers.h"
 #include "record/unwind/thread_status.h"
 
 #include <stdbool.h>
@@ -19,6 +20,8 @@ struct options {
     uint64_t duration_ns; /* 0: until it ends */
     uint64_t size_limit;  /* bytes that the file may grow to; 0: any */
     uint64_t rotate_bytes, rotate_ns; /* when the recording goes on in another file; 0: never */
+    uint64_t flight_ns;               /* how much a flight recorder keeps; 0: it is none */
+    struct triggers triggers;         /* when it writes what it has */
     uint32_t keep;                    /* most of these files that stay; 0: all */
     enum threads which;
     enum mode mode;

@@ -21,6 +21,7 @@ static const char *const end_reason_texts[END_REASONS] = {
     [END_SIZE] = "the file was as large as it may be",
     [END_UNWRITTEN] = "the file could not be written any further",
     [END_CONTINUED] = "it goes on in the next file",
+    [END_EXCERPT] = "the flight recorder wrote what it had",
 };
 
 const char *event_failure_text(enum failure cause)

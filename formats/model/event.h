@@ -299,6 +299,7 @@ enum end_reason {
     END_SIZE,       /* the file reached its size limit */
     END_UNWRITTEN,  /* a write failed: the last events are not in the file */
     END_CONTINUED,  /* the recording goes on in its next part */
+    END_EXCERPT,    /* the flight recorder wrote what it had; the program ran on */
     END_REASONS
 };
 

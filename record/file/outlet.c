@@ -4,6 +4,7 @@
 #include "formats/base/alloc.h"
 #include "formats/intern/hash.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,6 +33,7 @@ static bool take(void *self, struct event *event, struct fault *why)
     struct outlet *outlet = self;
     if (event->kind == EVENT_COUNTER)
         return take_counter(outlet, event, why);
+    triggers_take(&outlet->triggers, event);
     if (outlet->shift_ns)
         event_shift(event, -(int64_t)outlet->shift_ns);
     return stream_write(outlet->writer, event, why);
@@ -82,7 +84,12 @@ bool outlet_begin(struct outlet *outlet, const struct recording *recording, stru
         outlet->recording.series = make_series(recording);
         outlet->part = 1;
     }
-    open_writer(outlet, outlet->file->fd);
+    if (outlet->flight.span_ns) {
+        outlet->segment_fd = flight_open_segment(&outlet->flight, why);
+        if (outlet->segment_fd < 0)
+            return false;
+    }
+    open_writer(outlet, outlet->flight.span_ns ? outlet->segment_fd : outlet->file->fd);
     return recording_file_begin(outlet->file, why) && begin_stream(outlet, why);
 }
 
@@ -136,10 +143,28 @@ static bool enter_stream(struct outlet *outlet, int fd, uint64_t now_ns, struct 
     if (!begin_stream(outlet, why))
         return false;
     outlet->source.restart(outlet->source.self);
+    outlet->triggers.anew = true;
     return true;
 }
 
-static bool go_on(struct outlet *outlet, uint64_t now_ns, struct fault *why)
+/* Goes on in the next segment of a flight recorder. */
+static bool go_on_in_memory(struct outlet *outlet, uint64_t now_ns, struct fault *why)
+{
+    struct fault cause = { 0 };
+    const int next_fd = flight_open_segment(&outlet->flight, &cause);
+    if (next_fd < 0)
+        return fault(why, "%s", cause.text);
+    const uint64_t bytes = outlet->bytes_before;
+    if (!leave_stream(outlet, now_ns, why)) {
+        close(next_fd);
+        return false;
+    }
+    flight_keep(&outlet->flight, outlet->segment_fd, outlet->bytes_before - bytes, now_ns - outlet->start_ns);
+    outlet->segment_fd = next_fd;
+    return enter_stream(outlet, next_fd, now_ns, why);
+}
+
+static bool go_on_in_file(struct outlet *outlet, uint64_t now_ns, struct fault *why)
 {
     struct recording_file next;
     struct fault cause = { 0 };
@@ -164,14 +189,98 @@ static bool is_due(const struct outlet *outlet, uint64_t now_ns)
     const struct stream_writer *writer = outlet->writer;
     const struct rotation *rotation = &outlet->rotation;
     const uint64_t age_ns = now_ns - outlet->start_ns - outlet->shift_ns;
-    const bool large = rotation->bytes && writer->blocks.written + writer->open.size + CLOSING_ROOM > rotation->bytes &&
+    const uint64_t span_ns = outlet->flight.span_ns;
+    const uint64_t most_bytes = span_ns ? FLIGHT_SEGMENT_BYTES : rotation->bytes;
+    const uint64_t most_ns = span_ns ? span_ns / FLIGHT_SEGMENTS : rotation->time_ns;
+    const bool large = most_bytes && writer->blocks.written + writer->open.size + CLOSING_ROOM > most_bytes &&
                        age_ns >= LEAST_NS;
-    return (large || (rotation->time_ns && age_ns >= rotation->time_ns)) && now_ns >= outlet->retry_ns;
+    return (large || (most_ns && age_ns >= most_ns)) && now_ns >= outlet->retry_ns;
+}
+
+static bool go_on(struct outlet *outlet, uint64_t now_ns, struct fault *why)
+{
+    return outlet->flight.span_ns ? go_on_in_memory(outlet, now_ns, why) : go_on_in_file(outlet, now_ns, why);
+}
+
+/* ---- incidents ---- */
+
+/* Tells the user about the incident that is complete. A recording that could not be written is no reason to end. */
+static void tell_written(struct outlet *outlet)
+{
+    struct incident *incident = &outlet->flight.incident;
+    struct recording_file *file = &incident->file;
+    char size[32];
+    char *path = alloc_copy(file->path, strlen(file->path));
+    const bool empty = incident->good && incident->samples == 0;
+    if (empty)
+        recording_file_discard(file);
+    const bool closed = empty || recording_file_close(file, &incident->why);
+    snprintf(size, sizeof(size), "%.1f kB", (double)incident->bytes / 1e3);
+    if (empty)
+        fault(&outlet->notice, "%s: there is nothing to write yet", outlet->cause);
+    else if (incident->good && closed)
+        fault(&outlet->notice, "%s: wrote the last %.1f s to %s (%" PRIu64 " samples, %s)%s", outlet->cause,
+              (double)incident->length_ns / 1e9, path, incident->samples, size,
+              outlet->flight.short_of_room ? "; more has no room in " FLIGHT_BYTES_TEXT : "");
+    else
+        fault(&outlet->notice, "%s: %s is not complete: %s", outlet->cause, path, incident->why.text);
+    outlet->incidents += incident->good && closed && !empty;
+    free(path);
+    free(outlet->cause);
+    outlet->cause = NULL;
+    file_numbers_tidy(&outlet->numbers);
+}
+
+/* Starts to write what is kept. */
+static void write_kept(struct outlet *outlet, const char *cause)
+{
+    struct recording_file file;
+    struct fault why = { 0 };
+    if (!file_numbers_next(&outlet->numbers, &file, &why)) {
+        fault(&outlet->notice, "%s: %s", cause, why.text);
+        return;
+    }
+    free(outlet->cause);
+    outlet->cause = alloc_copy(cause, strlen(cause));
+    flight_write(&outlet->flight, &file, outlet->codec, outlet->level);
+}
+
+bool outlet_incident(struct outlet *outlet, uint64_t now_ns, const char *cause, struct fault *why)
+{
+    if (outlet->flight.incident.file.path) {
+        outlet->wants_incident = true;
+        return true;
+    }
+    outlet->wants_incident = false;
+    if (!go_on_in_memory(outlet, now_ns, why))
+        return false;
+    write_kept(outlet, cause);
+    return true;
+}
+
+/* Writes an incident when a condition became true, or when one waits. */
+static bool watch_incidents(struct outlet *outlet, uint64_t now_ns, struct fault *why)
+{
+    const struct trigger *fired = outlet->triggers.fired;
+    if (outlet->flight.incident.file.path && flight_written(&outlet->flight, false))
+        tell_written(outlet);
+    outlet->triggers.fired = NULL;
+    if (fired && (outlet->fired_ns == 0 || now_ns - outlet->fired_ns >= outlet->flight.span_ns)) {
+        outlet->fired_ns = now_ns;
+        return outlet_incident(outlet, now_ns, fired->text, why);
+    }
+    if (outlet->wants_incident && !outlet->flight.incident.file.path)
+        return outlet_incident(outlet, now_ns, "asked for while another one was being written", why);
+    return true;
 }
 
 bool outlet_turn(struct outlet *outlet, uint64_t now_ns, struct fault *why)
 {
-    return !outlet_in_parts(outlet) || !is_due(outlet, now_ns) || go_on(outlet, now_ns, why);
+    if (!outlet_in_parts(outlet))
+        return true;
+    if (outlet->flight.span_ns && !watch_incidents(outlet, now_ns, why))
+        return false;
+    return !is_due(outlet, now_ns) || go_on(outlet, now_ns, why);
 }
 
 /* ---- the two ends ---- */
@@ -180,6 +289,12 @@ bool outlet_open_file(struct outlet *outlet, const char *path, bool force, pid_t
                       struct fault *why)
 {
     bool good;
+    outlet->segment_fd = -1;
+    if (outlet->flight.span_ns) {
+        file_numbers_open(&outlet->numbers, path, outlet->rotation.keep, pid, command);
+        *outlet->file = (struct recording_file){ .fd = -1 };
+        return true;
+    }
     if (outlet_in_parts(outlet)) {
         file_numbers_open(&outlet->numbers, path, outlet->rotation.keep, pid, command);
         good = file_numbers_next(&outlet->numbers, outlet->file, why);
@@ -191,9 +306,25 @@ bool outlet_open_file(struct outlet *outlet, const char *path, bool force, pid_t
     return good;
 }
 
+/* Writes the last incident: the end of the recording. */
+static bool end_flight(struct outlet *outlet, const struct end *end, struct fault *why)
+{
+    const uint64_t bytes = outlet->writer->blocks.written;
+    if (flight_written(&outlet->flight, true))
+        tell_written(outlet);
+    flight_keep(&outlet->flight, outlet->segment_fd, bytes, end->time_ns);
+    outlet->segment_fd = -1;
+    write_kept(outlet, event_end_reason_text(end->reason));
+    if (!flight_written(&outlet->flight, true))
+        return fault(why, "%s", outlet->notice.text);
+    const bool good = outlet->flight.incident.good;
+    tell_written(outlet);
+    return good || fault(why, "%s", outlet->notice.text);
+}
+
 bool outlet_end(struct outlet *outlet, const struct end *end, struct fault *why)
 {
-    return end_stream(outlet, end, why);
+    return end_stream(outlet, end, why) && (!outlet->flight.span_ns || end_flight(outlet, end, why));
 }
 
 uint64_t outlet_bytes(const struct outlet *outlet)
@@ -205,6 +336,8 @@ char *outlet_paths(const struct outlet *outlet)
 {
     char *paths = NULL;
     const char *path = outlet->file->path;
+    if (outlet->flight.span_ns && asprintf(&paths, "flight recorder, %" PRIu32 " files", outlet->incidents) >= 0)
+        return paths;
     if (strcmp(path, "-") == 0)
         return alloc_copy("standard output", strlen("standard output"));
     if (outlet->part <= 1 || asprintf(&paths, "%s to %s", outlet->first_path, path) < 0)
@@ -214,6 +347,12 @@ char *outlet_paths(const struct outlet *outlet)
 
 void outlet_close(struct outlet *outlet)
 {
+    flight_close(&outlet->flight);
+    triggers_free(&outlet->triggers);
+    if (outlet->flight.span_ns && outlet->segment_fd >= 0)
+        close(outlet->segment_fd);
+    free(outlet->cause);
+    outlet->cause = NULL;
     file_numbers_close(&outlet->numbers);
     counters_free(&outlet->before);
     counters_free(&outlet->latest);

@@ -15,7 +15,9 @@
 #include "formats/model/counters.h"
 #include "formats/stream/stream_write.h"
 #include "record/file/file_numbers.h"
+#include "record/file/flight.h"
 #include "record/file/recording_file.h"
+#include "record/file/triggers.h"
 
 /* Who emits the events. */
 struct outlet_source {
@@ -39,6 +41,8 @@ struct outlet {
     struct recording_file *file;
     struct outlet_source source;
     struct rotation rotation;
+    struct flight flight;     /* .span_ns 0: no flight recorder */
+    struct triggers triggers; /* when the flight recorder writes what it has */
     enum stream_codec codec;
     int level;
     uint64_t size_limit; /* of a recording that is one file; 0: none */
@@ -53,13 +57,18 @@ struct outlet {
     struct counters latest;     /* ... and those that it has emitted last */
     uint64_t bytes_before;      /* size of the streams before the present one */
     char *first_path;           /* of the first file */
+    int segment_fd;             /* of a flight recorder: the present segment; -1: none */
+    uint64_t fired_ns;          /* when a condition made the flight recorder write (monotonic); 0: never */
+    bool wants_incident;        /* somebody wants an incident, and the one before is being written */
+    char *cause;                /* why the incident is written that is being written */
+    uint32_t incidents;         /* number of incidents that were written */
     struct fault notice;        /* something to tell the user while the recording goes on; the caller clears it */
 };
 
 /* Whether the recording may become several streams. */
 static inline bool outlet_in_parts(const struct outlet *outlet)
 {
-    return outlet->rotation.bytes || outlet->rotation.time_ns;
+    return outlet->rotation.bytes || outlet->rotation.time_ns || outlet->flight.span_ns;
 }
 
 /* Opens the first file, see recording_file_open(). */
@@ -72,9 +81,14 @@ bool outlet_begin(struct outlet *outlet, const struct recording *recording, stru
 /* The sink of the source. */
 struct sink outlet_sink(struct outlet *outlet);
 
-/* Call this after each tick, while no look is appointed: goes on in the next file when that is due. Takes some
+/* Call this after each tick, while no look is appointed: goes on in the next file or segment when that is due, and writes
+ * an incident when a condition became true. Takes some
  * nanoseconds when nothing is due, and a few milliseconds else. False with the reason when the recording cannot go on. */
 bool outlet_turn(struct outlet *outlet, uint64_t now_ns, struct fault *why);
+
+/* Makes a flight recorder write what it has into a file of its own. `cause` is for the user: "SIGUSR1". While an earlier
+ * incident is being written, this one waits. False with the reason when the recording cannot go on. */
+bool outlet_incident(struct outlet *outlet, uint64_t now_ns, const char *cause, struct fault *why);
 
 /* Ends the last stream; `end` has the time since the start of the source. False with the reason. */
 bool outlet_end(struct outlet *outlet, const struct end *end, struct fault *why);
