@@ -32,12 +32,14 @@ bool emitter_failed(struct emitter *emitter, uint32_t thread, enum failure cause
     return sink_take(&emitter->definitions.to, &event, why);
 }
 
-bool emitter_tick(struct emitter *emitter, uint64_t time_ns, struct fault *why)
+bool emitter_tick(struct emitter *emitter, uint32_t process, uint64_t time_ns, struct fault *why)
 {
     struct event event; /* only the fields of a tick are set, because clearing all would take longer */
     event.kind = EVENT_TICK;
     event.tick_ns = time_ns;
     event.more_ticks = 0;
+    event.tick_looks = NULL;
+    event.tick_process = process;
     emitter->ticks++;
     return sink_take(&emitter->definitions.to, &event, why);
 }
