@@ -152,9 +152,10 @@ bool sampler_appoint(struct sampler *sampler, struct watched *watched)
 
 /* ---- ticks ---- */
 
-static uint32_t tick_process(const struct sampler *sampler, const struct watched *watched)
+/* Begins a tick of a process: says whose tick it is. */
+static void begin_tick(struct sampler *sampler, const struct watched *watched)
 {
-    return sampler->options.tree ? watched->number : 0;
+    sampler->emitter.tick_process = sampler->options.tree ? watched->number : 0;
 }
 
 /* The time of a tick at this moment of the monotonic clock. Times never go back: the look of another process may have
@@ -171,6 +172,7 @@ enum sampler_state sampler_tick(struct sampler *sampler, struct watched *watched
                                 struct fault *why)
 {
     struct emitter *emitter = &sampler->emitter;
+    begin_tick(sampler, watched);
     watched_look(watched, now_ns);
     if (sampler->measure_due_ns == 0)
         sampler->measure_due_ns = now_ns;
@@ -179,7 +181,7 @@ enum sampler_state sampler_tick(struct sampler *sampler, struct watched *watched
     sampler->missed += missed;
     const uint64_t time_ns = time_at(sampler, watched->moment_ns);
     if (watched_same_program(watched, time_ns) &&
-        (!watched_emit(watched, time_ns, why) || !emitter_tick(emitter, tick_process(sampler, watched), time_ns, why)))
+        (!watched_emit(watched, time_ns, why) || !emitter_tick(emitter, time_ns, why)))
         return SAMPLER_STUCK;
     return watched->lost ? SAMPLER_LOST : SAMPLER_GOING;
 }
@@ -187,8 +189,9 @@ enum sampler_state sampler_tick(struct sampler *sampler, struct watched *watched
 static bool tick_again(struct sampler *sampler, struct watched *watched, uint64_t moment_ns, struct fault *why)
 {
     const uint64_t time_ns = time_at(sampler, moment_ns);
+    begin_tick(sampler, watched);
     return watched_emit_again(watched, time_ns, why) &&
-           emitter_tick(&sampler->emitter, tick_process(sampler, watched), time_ns, why);
+           emitter_tick(&sampler->emitter, time_ns, why);
 }
 
 bool sampler_ticks_again(struct sampler *sampler, struct watched *watched, uint64_t count, struct fault *why)
@@ -312,7 +315,8 @@ bool sampler_resume(struct sampler *sampler, struct fault *why)
     size_t at = 0;
     for (struct watched *w; (w = next_attached(sampler, &at));) {
         /* A tick without samples: the next look at each thread is the first one. */
-        if (!emitter_tick(&sampler->emitter, tick_process(sampler, w), time_at(sampler, now_ns), why))
+        begin_tick(sampler, w);
+        if (!emitter_tick(&sampler->emitter, time_at(sampler, now_ns), why))
             return false;
         budget_begin(&w->budget, now_ns);
         w->rest = (struct rest){ 0 };
