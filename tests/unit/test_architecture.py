@@ -54,9 +54,11 @@ ROOMS = {
     "record/exact": ("record/unwind", "record/process", *MODEL),
     "record/launch": ("record/process", *MODEL),
     "record/file": RECORDING,
+    "record/tree": ("record/process", *MODEL),
     "record/watch": ("record/launch", "record/exact", "record/asyncio", "record/names", "record/unwind", "record/python", "record/emit", "record/process", *RECORDING),
     "record": (
         "record/watch",
+        "record/tree",
         "record/file",
         "record/launch",
         "record/exact",
