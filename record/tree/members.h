@@ -23,6 +23,7 @@ struct member {
     bool held;          /* it shares the memory of its parent */
     bool execed, ended; /* since the last look */
     bool orphan;        /* its parent has ended, or is not known */
+    bool left_out;      /* there was no descriptor for it */
     bool has_children;
 };
 

@@ -18,16 +18,17 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define NS           1000000000u
-#define MS           1000000u
-#define LOOK_NS      (1 * MS)  /* shortest time between two looks */
+#define NS      1000000000u
+#define MS      1000000u
+#define LOOK_NS (1 * MS) /* shortest time between two looks */
+#define CALL_NS                                                                                                        \
+    (20u * 1000) /* a look that made one call more is followed by so much more rest: a tenth of a processor */
 #define QUIET_NS     (8 * MS)  /* longest time between two looks that tree_due_ns() asks for */
 #define CHECK_NS     (32 * MS) /* longest time between two checks of a process for execve() */
-#define LATE_NS      (8 * MS)  /* time between the second and the last look at a number without a process */
-#define LATE_TRIES   2         /* looks at such a number after the first */
+#define LATE_TRIES   4         /* looks at a number without a process after the first look: at 1, 5, 21 and 85 ms */
 #define LATE_MOST    1024      /* such numbers; when there are more, the tree is walked */
 #define NUMBERS_MOST 512       /* new numbers that are looked at one by one; when there are more, the tree is walked */
-#define WALK_NS      (1000 * MS) /* time between two walks, if processes were made */
+#define WALK_NS      (2000 * MS) /* time between two walks, if processes were made */
 #define ASTRAY_NS    (20 * MS)   /* time between two walks when many numbers were given */
 #define REAP_NS      (100 * MS)  /* time between two searches for orphans to reap */
 #define REAPED_MOST  1024        /* orphans that are reaped in one search */
@@ -35,6 +36,11 @@
 #define ENDS_BATCH   64
 #define CHECKS_MOST  64 /* members that are checked in one look */
 #define CONNECTOR_ID 0  /* epoll's data of the connector; of a pidfd: the number of the process */
+
+static uint64_t later(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
 
 static bool goes_without(const struct tree *tree, enum tree_without what)
 {
@@ -69,6 +75,7 @@ static bool watch(struct tree *tree, struct member *member)
             break;
         case PIDFD_FULL:
             tree->counters.left_out++;
+            member->left_out = true;
             return false;
         case PIDFD_UNKNOWN:
             tree->without |= TREE_WITHOUT_PIDFDS;
@@ -156,6 +163,7 @@ static void learn_from_zombie(struct member *member)
 static void learn_status(struct tree *tree, struct member *member)
 {
     const bool is_root = member->pid == tree->root;
+    tree->calls += 4;
     if (tree->ours && (is_root || member->orphan) && wait_for(member->pid, is_root ? WNOWAIT : 0, &member->wait_status))
         return;
     const bool asks = member->pidfd >= 0 && !goes_without(tree, TREE_WITHOUT_INFO);
@@ -234,7 +242,7 @@ static bool has_ended(const struct member *member)
     return !facts_read(member->pid, &facts) || (member->start && facts.start != member->start);
 }
 
-/* Sets *parent to the parent of a process. False when there is no such process. */
+/* Sets *parent to the parent of a process. False when there is no such process, or without a pidfd, a zombie. */
 static bool find_parent(struct tree *tree, pid_t pid, int pidfd, pid_t *parent)
 {
     struct facts facts;
@@ -245,7 +253,7 @@ static bool find_parent(struct tree *tree, pid_t pid, int pidfd, pid_t *parent)
     if (!facts_read(pid, &facts))
         return false;
     *parent = facts.parent;
-    return true;
+    return pidfd >= 0 || facts.state != 'Z';
 }
 
 /* The recorder has no children but the root and orphans of the tree. */
@@ -266,6 +274,7 @@ static bool examine(struct tree *tree, pid_t number)
     if (known)
         replace(tree, known);
     tree->counters.numbers++;
+    tree->calls += 3;
     enum pidfd_state state = PIDFD_UNKNOWN;
     if (!goes_without(tree, TREE_WITHOUT_PIDFDS))
         state = pidfd_open_process(number, &pidfd);
@@ -273,12 +282,13 @@ static bool examine(struct tree *tree, pid_t number)
         return state == PIDFD_NONE;
     if (state == PIDFD_UNKNOWN)
         tree->without |= TREE_WITHOUT_PIDFDS;
-    const bool found = find_parent(tree, number, pidfd, &parent);
-    if (found && belongs(tree, parent) && state != PIDFD_FULL) {
+    const bool found = find_parent(tree, number, pidfd, &parent), ours = found && belongs(tree, parent);
+    const bool zombie = ours && pidfd >= 0 && pidfd_ended(pidfd); /* a member that has ended already, perhaps */
+    if (ours && !zombie && state != PIDFD_FULL) {
         add_member(tree, number, parent, pidfd);
         return false;
     }
-    tree->counters.left_out += found && belongs(tree, parent);
+    tree->counters.left_out += ours && !zombie;
     if (pidfd >= 0)
         close(pidfd);
     return !found;
@@ -305,7 +315,7 @@ static void examine_late(struct tree *tree)
         if (late.due_ns <= tree->looked_ns) {
             if (!examine(tree, late.number) || ++late.tries == LATE_TRIES)
                 continue;
-            late.due_ns = tree->looked_ns + LATE_NS;
+            late.due_ns = tree->looked_ns + (LOOK_NS << 2 * late.tries);
         }
         tree->late[kept++] = late;
     }
@@ -385,6 +395,7 @@ static void walk_lists(struct tree *tree)
         kin_add_children(&kin, getpid());
     for (size_t i = 0, next = 0; i < tree->members.count; i++) { /* grows meanwhile: children of children */
         kin_add_children(&kin, tree->members.rows[i].pid);
+        tree->calls += 4;
         for (; next < kin.count; next++)
             if (!members_find(&tree->members, kin.rows[next].pid))
                 examine(tree, kin.rows[next].pid);
@@ -396,6 +407,7 @@ static void walk_all(struct tree *tree)
 {
     struct kin kin = { 0 };
     kin_add_all(&kin);
+    tree->calls += 3 * kin.count;
     for (size_t before = 0; before != tree->members.count;) {
         before = tree->members.count;
         for (size_t i = 0; i < kin.count; i++)
@@ -440,9 +452,8 @@ static void note_program(struct member *member)
 /* Soon after the start or an execve, the next is likely. */
 static void appoint_check(struct tree *tree, struct member *member)
 {
-    uint64_t wait_ns = (tree->looked_ns - member->since_ns) / 2;
-    wait_ns = wait_ns < LOOK_NS ? LOOK_NS : wait_ns;
-    member->due_ns = tree->looked_ns + (wait_ns < CHECK_NS ? wait_ns : CHECK_NS);
+    const uint64_t wait_ns = (tree->looked_ns - member->since_ns) / 2;
+    member->due_ns = tree->looked_ns + later(LOOK_NS, wait_ns < CHECK_NS ? wait_ns : CHECK_NS);
 }
 
 /* Whether a member called execve(), or without a pidfd, ended. A process that used no processor time did neither. */
@@ -450,10 +461,12 @@ static void check(struct tree *tree, struct member *member)
 {
     uint64_t used_ns;
     struct facts facts;
+    tree->calls++;
     const bool used = facts_used(member->pid, &used_ns);
     if (used && used_ns == member->used_ns && member->pidfd >= 0)
         return;
     tree->counters.checks++;
+    tree->calls += 3;
     const bool read = facts_read(member->pid, &facts);
     if (member->pidfd < 0 && (!read || facts.state == 'Z' || facts.state == 'X' || facts.start != member->start)) {
         mark_ended(tree, member);
@@ -498,6 +511,7 @@ static void prepare(struct tree *tree, struct member *member)
 {
     if (member->ended || (member->held && member->due_ns > tree->looked_ns))
         return;
+    tree->calls += 8;
     if (!watch(tree, member)) {
         member->ended = true;
         return;
@@ -540,7 +554,7 @@ static void tell_fresh(struct tree *tree)
             if (member->due_ns < tree->checks_due_ns && checks_programs(tree))
                 tree->checks_due_ns = member->due_ns;
         } else if (member->ended) {
-            tree->counters.passed++;
+            tree->counters.passed += !member->left_out;
             forget(tree, member);
         } else {
             tree->fresh[kept++] = pid;
@@ -591,11 +605,12 @@ bool tree_next(struct tree *tree, struct tree_event *event)
 
 void tree_look(struct tree *tree, uint64_t now_ns)
 {
-    if (!tree->open || now_ns - tree->looked_ns < LOOK_NS || tree->events_taken < tree->events_count)
+    if (!tree->open || now_ns < tree->next_ns || tree->events_taken < tree->events_count)
         return;
     tree->events_taken = tree->events_count = 0;
     tree->looked_ns = now_ns;
     tree->counters.looks++;
+    tree->calls = 0;
     const bool told = take_ends(tree);
     if (told)
         take_connector(tree);
@@ -607,6 +622,7 @@ void tree_look(struct tree *tree, uint64_t now_ns)
     tell(tree);
     if (tree->ours && tree->ends && now_ns - tree->reaped_ns >= REAP_NS)
         reap(tree);
+    tree->next_ns = now_ns + later(LOOK_NS, tree->calls * CALL_NS);
 }
 
 void tree_watch_existing(struct tree *tree)
@@ -627,18 +643,19 @@ int tree_fd(const struct tree *tree)
 static uint64_t gap_ns(const struct tree *tree)
 {
     const uint64_t gap = (tree->looked_ns - tree->changed_ns) / 16;
-    return gap < LOOK_NS ? LOOK_NS : gap < QUIET_NS ? gap : QUIET_NS;
+    return later(LOOK_NS, gap < QUIET_NS ? gap : QUIET_NS);
 }
 
 uint64_t tree_due_ns(const struct tree *tree)
 {
     const bool waits = tree->connector >= 0 && tree->fresh_count == 0 && !tree->astray && !checks_programs(tree);
-    return tree->looked_ns + (waits ? REAP_NS : gap_ns(tree));
+    const uint64_t due_ns = tree->looked_ns + (waits ? REAP_NS : gap_ns(tree));
+    return later(due_ns, tree->next_ns);
 }
 
 void tree_sleep_until(const struct tree *tree, uint64_t wake_ns)
 {
-    const uint64_t due_ns = tree_due_ns(tree), deaf_ns = tree->looked_ns + gap_ns(tree);
+    const uint64_t due_ns = tree_due_ns(tree), deaf_ns = later(tree->looked_ns + gap_ns(tree), tree->next_ns);
     struct pollfd ready = { .fd = tree->epoll, .events = POLLIN };
     wake_ns = wake_ns < due_ns ? wake_ns : due_ns;
     clock_sleep_until(wake_ns < deaf_ns ? wake_ns : deaf_ns);

@@ -77,7 +77,8 @@ struct tree {
         uint64_t due_ns;
     } * late; /* numbers that were given and had no process when they were looked at */
     size_t late_count, late_room;
-    uint64_t looked_ns, changed_ns, walked_ns, reaped_ns, checks_due_ns;
+    uint64_t looked_ns, next_ns, changed_ns, walked_ns, reaped_ns, checks_due_ns;
+    uint64_t calls; /* system calls of the last look beyond a few, about */
     bool astray;    /* processes may have come that were not seen: a walk is due */
     bool moved;     /* processes were made since the last walk */
     bool ends;      /* processes ended since the last reaping */
