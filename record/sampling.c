@@ -6,7 +6,6 @@
 #include "record/process/procfs.h"
 
 #include <inttypes.h>
-#include <poll.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -59,18 +58,14 @@ static bool follows(const struct session *session)
     return session->options.subprocesses;
 }
 
-/* Sleeps until `until_ns`, until a signal comes, or, with --subprocesses, until something happens to a process. */
+/* Sleeps until `until_ns`, until a signal comes, or, with --subprocesses, until something may have happened to a
+ * process. */
 static void nap(const struct session *session, uint64_t until_ns)
 {
-    const uint64_t now_ns = clock_now_ns();
-    if (!follows(session) || until_ns <= now_ns) {
+    if (follows(session))
+        tree_sleep_until(&session->tree, until_ns);
+    else
         clock_sleep_until(until_ns);
-        return;
-    }
-    struct pollfd changes = { .fd = tree_fd(&session->tree), .events = POLLIN };
-    const struct timespec time = { (time_t)((until_ns - now_ns) / 1000000000u),
-                                   (long)((until_ns - now_ns) % 1000000000u) };
-    ppoll(&changes, 1, &time, NULL);
 }
 
 /* Whether a process came, ended or runs another program. Without --subprocesses, only asks for the end of the program.
@@ -95,10 +90,7 @@ static bool sleep_until(struct session *session, uint64_t wake_ns)
             return false;
         const uint64_t nap_ns = sampler_settle(&session->sampler) ? SETTLE_NS : NAP_MOST_NS;
         const bool long_sleep = follows(session) || wake_ns - now_ns > nap_ns;
-        uint64_t until_ns = earlier(earlier(wake_ns, now_ns + nap_ns), session->deadline_ns);
-        if (follows(session))
-            until_ns = earlier(until_ns, tree_due_ns(&session->tree));
-        nap(session, until_ns);
+        nap(session, earlier(earlier(wake_ns, now_ns + nap_ns), session->deadline_ns));
         if (long_sleep && has_change(session))
             return true;
     }

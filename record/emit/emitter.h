@@ -39,7 +39,7 @@ bool emitter_sample(struct emitter *emitter, struct event *event, struct fault *
 /* Emits a failed sample. False with the reason when the sink refused. */
 bool emitter_failed(struct emitter *emitter, uint32_t thread, enum failure cause, uint64_t time_ns, struct fault *why);
 
-/* Emits the end of a tick of one process; 0: of all processes. False with the reason when the sink refused. */
-bool emitter_tick(struct emitter *emitter, uint32_t process, uint64_t time_ns, struct fault *why);
+/* Emits the end of a tick. False with the reason when the sink refused. */
+bool emitter_tick(struct emitter *emitter, uint64_t time_ns, struct fault *why);
 
 #endif

@@ -190,8 +190,7 @@ static bool tick_again(struct sampler *sampler, struct watched *watched, uint64_
 {
     const uint64_t time_ns = time_at(sampler, moment_ns);
     begin_tick(sampler, watched);
-    return watched_emit_again(watched, time_ns, why) &&
-           emitter_tick(&sampler->emitter, time_ns, why);
+    return watched_emit_again(watched, time_ns, why) && emitter_tick(&sampler->emitter, time_ns, why);
 }
 
 bool sampler_ticks_again(struct sampler *sampler, struct watched *watched, uint64_t count, struct fault *why)

@@ -43,7 +43,7 @@ struct watch_options {
     double limit;      /* see struct budget, as the next field */
     bool even;
     bool plain_threads; /* with ASYNC_ALL: each thread has a sample of its own, too, without tasks in its stack */
-    bool all_names;    /* look up the names of all threads in each tick, however long that takes */
+    bool all_names;     /* look up the names of all threads in each tick, however long that takes */
 };
 
 /* What was emitted of one thread state. The row has the same index as the thread state in the thread list. */
