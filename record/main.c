@@ -61,6 +61,7 @@ struct progress_totals session_totals(const struct session *session)
                                      .bytes = session->writer.blocks.written,
                                      .threads = emitter->last_thread,
                                      .processes = emitter->last_process,
+                                     .paused_ns = sampler->paused_ns,
                                      .stopped = session->program && session->program->halt.stands,
                                      .stopped_ns = session->program ? session->program->halt.total_ns : 0 };
 }

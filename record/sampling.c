@@ -304,12 +304,16 @@ static bool tick(struct session *session, struct watched *w)
     const bool appointed = sampler_appoint(sampler, w);
     if (!sleep_until(session, due_ns + (appointed ? STAND_LATE_NS : 0)))
         return false;
+    if (sampler->continued != signals_continued()) {
+        watched_cancel(w);
+        return sampler_pause(sampler, &session->why) || !stop(session, END_ERROR);
+    }
     if (clock_now_ns() < due_ns) { /* something has happened to a process: no post has to wait for the moment */
         watched_cancel(w);
         if (follows(session) || !watched_ended(w))
             return true;
     }
-    switch (sampler_turn(sampler, w, signals_continued(), &session->why)) {
+    switch (sampler_turn(sampler, w, &session->why)) {
     case SAMPLER_GOING:
         break;
     case SAMPLER_LOST:

@@ -183,6 +183,26 @@ static void missed_ticks_are_told(void **state)
     end(&scene);
 }
 
+static void a_pause_is_a_tick_without_samples(void **state)
+{
+    (void)state;
+    struct scene scene;
+    begin(&scene, 0x030f02f0, THREADS_ALL);
+    const uint64_t start_ns = scene.sampler.options.start_ns;
+    assert_int_equal(sampler_tick(&scene.sampler, scene.watched, clock_now_ns(), 0, NULL), SAMPLER_GOING);
+    const uint64_t samples = scene.sampler.emitter.samples, last_ns = scene.watched->moment_ns;
+    scene.heard.used = 0;
+    fake_remote_time(last_ns + 5000, 0);
+    assert_true(sampler_pause(&scene.sampler, NULL));
+    assert_string_equal(scene.heard.text, "tick");
+    assert_int_equal(scene.heard.tick_ns, last_ns + 5000 - start_ns);
+    assert_int_equal(scene.sampler.paused_ns, 5000);
+    assert_int_equal(scene.sampler.emitter.samples, samples);
+    assert_tick(&scene, "1: 21, tick");
+    end(&scene);
+    fake_remote_reset();
+}
+
 /* ---- lists that make no sense ---- */
 
 static void a_broken_thread_fails_alone(void **state)
@@ -421,6 +441,7 @@ int main(void)
         cmocka_unit_test(threads_come_and_go),
         cmocka_unit_test(only_the_main_thread_when_that_is_wanted),
         cmocka_unit_test(missed_ticks_are_told),
+        cmocka_unit_test(a_pause_is_a_tick_without_samples),
         cmocka_unit_test(ticks_made_again_come_after_the_last_one),
         cmocka_unit_test(a_broken_thread_fails_alone),
         cmocka_unit_test(a_ring_of_threads_is_left),
