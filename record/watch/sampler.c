@@ -5,6 +5,7 @@
 #include "record/process/clock.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- processes ---- */
 
@@ -36,6 +37,20 @@ static struct watched *next_attached(const struct sampler *sampler, size_t *from
             return watched;
     }
     return NULL;
+}
+
+void sampler_forget(struct sampler *sampler, struct watched *watched)
+{
+    size_t at = 0;
+    while (sampler->watched[at] != watched)
+        at++;
+    watched_detach(watched);
+    const struct watched_counters counters = watched_counters(watched); /* those of the posts end with the posts */
+    watched_close(watched);
+    watched_counters_add(&sampler->forgotten, &counters);
+    free(watched);
+    sampler->count--;
+    memmove(&sampler->watched[at], &sampler->watched[at + 1], (sampler->count - at) * sizeof(*sampler->watched));
 }
 
 void sampler_close(struct sampler *sampler)
@@ -168,7 +183,7 @@ bool sampler_settle(struct sampler *sampler)
 
 uint64_t sampler_taken_ns(const struct sampler *sampler)
 {
-    uint64_t taken_ns = 0;
+    uint64_t taken_ns = sampler->forgotten.taken_ns;
     for (size_t i = 0; i < sampler->count; i++)
         taken_ns += watched_taken_ns(sampler->watched[i]);
     return taken_ns;
@@ -176,7 +191,7 @@ uint64_t sampler_taken_ns(const struct sampler *sampler)
 
 struct watched_counters sampler_counters(const struct sampler *sampler)
 {
-    struct watched_counters sum = { 0 };
+    struct watched_counters sum = sampler->forgotten;
     for (size_t i = 0; i < sampler->count; i++) {
         const struct watched_counters counters = watched_counters(sampler->watched[i]);
         watched_counters_add(&sum, &counters);

@@ -17,12 +17,13 @@ struct sampler {
     struct synthetic_frames synthetic; /* the caller sets .native, .gc and .depth (0: no limit) only */
 
     struct emitter emitter;
-    struct watched **watched; /* every process that sampler_watch() was called for */
+    struct watched **watched; /* every process that sampler_watch() was called for, and sampler_forget() was not */
     size_t count, room;
-    uint64_t moment_ns;      /* moment of the last tick (monotonic) */
-    uint64_t measure_due_ns; /* when sampler_measure() is due (monotonic); 0: no tick was made yet */
-    uint64_t missed;         /* number of missed ticks */
-    uint64_t blocked;        /* number of ticks whose moment was while a look waited */
+    struct watched_counters forgotten; /* sums of the processes that sampler_forget() was called for */
+    uint64_t moment_ns;                /* moment of the last tick (monotonic) */
+    uint64_t measure_due_ns;           /* when sampler_measure() is due (monotonic); 0: no tick was made yet */
+    uint64_t missed;                   /* number of missed ticks */
+    uint64_t blocked;                  /* number of ticks whose moment was while a look waited */
 };
 
 /* Starts without processes. The sink must live as long. */
@@ -30,6 +31,10 @@ void sampler_open(struct sampler *sampler, struct sink sink);
 
 /* Watches one more process, see watched_open(). The sampler owns the returned struct, until sampler_close(). */
 struct watched *sampler_watch(struct sampler *sampler, pid_t pid, struct command *command);
+
+/* Detaches a process, and frees everything of it but its counters. `watched` becomes invalid. Call this between ticks,
+ * while no look is appointed. */
+void sampler_forget(struct sampler *sampler, struct watched *watched);
 
 enum sampler_state {
     SAMPLER_GOING,

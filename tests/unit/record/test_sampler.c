@@ -335,6 +335,34 @@ static void several_processes_are_in_one_tick(void **state)
     end(&scene);
 }
 
+/* What ended takes no memory any more; its work still counts. */
+static void a_process_that_is_forgotten_still_counts(void **state)
+{
+    (void)state;
+    struct scene scene;
+    begin(&scene, 0x030e0af0, THREADS_ALL);
+    struct watched *second = sampler_watch(&scene.sampler, getpid(), NULL);
+    struct watched *third = sampler_watch(&scene.sampler, getpid(), NULL);
+    second->target = third->target = scene.p->target;
+    watched_attach(second);
+    watched_attach(third);
+    sampler_tick(&scene.sampler, clock_now_ns(), 0, NULL);
+    second->frozen_ns = 5;
+    const struct watched_counters before = sampler_counters(&scene.sampler);
+    assert_int_equal(before.code_reads, 3);
+    assert_int_equal(before.taken_ns, 5);
+    sampler_forget(&scene.sampler, second);
+    assert_int_equal(scene.sampler.count, 2);
+    const struct watched_counters after = sampler_counters(&scene.sampler);
+    assert_memory_equal(&before, &after, sizeof(before));
+    assert_int_equal(sampler_taken_ns(&scene.sampler), 5);
+    assert_tick(&scene, "1: 21, 3: 21, tick");
+    sampler_forget(&scene.sampler, third);
+    assert_tick(&scene, "1: 21, tick");
+    assert_int_equal(sampler_counters(&scene.sampler).taken_ns, 5);
+    end(&scene);
+}
+
 /* Ticks that fell into a look which waited lie between that look and now. */
 static void ticks_made_again_come_after_the_last_one(void **state)
 {
@@ -369,6 +397,7 @@ int main(void)
         cmocka_unit_test(the_end_of_the_process_is_told),
         cmocka_unit_test(a_process_may_become_another_program),
         cmocka_unit_test(several_processes_are_in_one_tick),
+        cmocka_unit_test(a_process_that_is_forgotten_still_counts),
     };
     return run_all(tests);
 }
