@@ -10,6 +10,7 @@
 #include "record/launch/signals.h"
 #include "record/options.h"
 #include "record/process/clock.h"
+#include "record/process/descriptors.h"
 #include "record/process/priority.h"
 #include "record/process/procfs.h"
 #include "record/progress.h"
@@ -290,6 +291,7 @@ static bool begin_recording(struct session *session, char **argv)
 {
     const struct options *options = &session->options;
     clock_be_punctual(); /* only now, because the command would inherit the setting */
+    descriptors_raise_limit();
     session->priority = options->priority ? priority_raise() : PRIORITY_OWN;
     say(session, "priority: %s", priority_text(session->priority));
     stream_writer_open(&session->writer, session->file.fd, options->codec, options->level);

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #define FILE_LIMIT ((size_t)1 << 20) /* bytes; the small files of /proc are smaller */
+#define STAT_ROOM  1024              /* bytes of a file `stat` */
 
 static FILE *open_proc(pid_t pid, const char *name)
 {
@@ -250,29 +251,60 @@ bool procfs_number(const char *path, const char *name, int base, uint64_t *numbe
 /* Reads the beginning of a file of the process as a string. Returns the string's length. */
 static size_t read_small(pid_t pid, const char *name, char *into, size_t room)
 {
-    FILE *file = open_proc(pid, name);
-    const size_t size = file ? fread(into, 1, room - 1, file) : 0;
-    if (file)
-        fclose(file);
-    into[size] = '\0';
-    return size;
+    char path[96];
+    snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    const ssize_t size = file >= 0 ? read(file, into, room - 1) : -1;
+    if (file >= 0)
+        close(file);
+    into[size > 0 ? size : 0] = '\0';
+    return size > 0 ? (size_t)size : 0;
 }
 
-/* /proc/PID/stat is "PID (NAME) STATE ..."; the number of threads is the 20th field, and NAME may have any characters.
- * A thread that is about to sleep has the state "sleeping" already while it still has a processor. Its file wchan, the
- * kernel function in which it sleeps, is "0" until it has none. */
-bool procfs_sleeps_alone(pid_t pid)
+/* A file `stat` is "PID (NAME) STATE ...", and NAME may have any characters. Returns the text from the n-th field on,
+ * where n is greater than 2; NULL: there is none. */
+static const char *field_of(const char *stat, int n)
 {
-    char stat[1024], wchan[128];
-    char state = 0;
-    long threads = 0;
+    const char *field = strrchr(stat, ')');
+    for (int number = 2; field && number < n; number++)
+        field = strchr(field + 1, ' ');
+    return field ? field + 1 : NULL;
+}
+
+size_t procfs_count_threads(pid_t pid)
+{
+    char stat[STAT_ROOM];
     read_small(pid, "stat", stat, sizeof(stat));
-    const char *rest = strrchr(stat, ')');
-    if (!rest ||
-        sscanf(rest, ") %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %ld", &state, &threads) != 2)
+    const char *field = field_of(stat, 20);
+    return field ? strtoul(field, NULL, 10) : 0;
+}
+
+size_t procfs_threads(pid_t pid, pid_t *tids, size_t room)
+{
+    char path[64];
+    size_t count = 0;
+    snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+    DIR *tasks = opendir(path);
+    for (const struct dirent *task; tasks && count < room && (task = readdir(tasks));)
+        if (isdigit((unsigned char)task->d_name[0]))
+            tids[count++] = (pid_t)strtol(task->d_name, NULL, 10);
+    if (tasks)
+        closedir(tasks);
+    return count;
+}
+
+/* A thread that is about to sleep has the state "sleeping" already while it still has a processor. Its file wchan, the
+ * kernel function in which it sleeps, is "0" until it has none. */
+bool procfs_sleeps(pid_t pid, pid_t tid)
+{
+    char name[64], stat[STAT_ROOM], wchan[128];
+    snprintf(name, sizeof(name), "task/%d/stat", (int)tid);
+    read_small(pid, name, stat, sizeof(stat));
+    const char *state = field_of(stat, 3);
+    if (!state || (*state != 'S' && *state != 'D' && *state != 'T'))
         return false;
-    return threads == 1 && (state == 'S' || state == 'D') && read_small(pid, "wchan", wchan, sizeof(wchan)) > 0 &&
-           strcmp(wchan, "0") != 0;
+    snprintf(name, sizeof(name), "task/%d/wchan", (int)tid);
+    return read_small(pid, name, wchan, sizeof(wchan)) > 0 && strcmp(wchan, "0") != 0;
 }
 
 /* The last number of the NSpid line, which is the number in the innermost namespace. */
@@ -341,18 +373,12 @@ bool procfs_user(pid_t pid, uid_t *user)
     return true;
 }
 
-/* The processor is field 39 of the thread's stat; the name in parentheses is field 2. */
+/* The processor is field 39 of the thread's stat. */
 bool procfs_processor(pid_t pid, uint32_t tid, uint32_t *processor)
 {
-    char path[64], text[1024];
-    snprintf(path, sizeof(path), "/proc/%d/task/%" PRIu32 "/stat", (int)pid, tid);
-    const int file = open(path, O_RDONLY | O_CLOEXEC);
-    const ssize_t size = file >= 0 ? read(file, text, sizeof(text) - 1) : -1;
-    if (file >= 0)
-        close(file);
-    text[size > 0 ? size : 0] = '\0';
-    const char *field = strrchr(text, ')');
-    for (int number = 2; field && number < 39; number++)
-        field = strchr(field + 1, ' ');
-    return field && sscanf(field, " %" SCNu32, processor) == 1;
+    char name[64], stat[STAT_ROOM];
+    snprintf(name, sizeof(name), "task/%" PRIu32 "/stat", tid);
+    read_small(pid, name, stat, sizeof(stat));
+    const char *field = field_of(stat, 39);
+    return field && sscanf(field, "%" SCNu32, processor) == 1;
 }

@@ -55,8 +55,14 @@ void procfs_map_threads(pid_t pid, struct intern_pairs *threads);
 /* Sets *user to the user of a process. Returns false when there is no such process. */
 bool procfs_user(pid_t pid, uid_t *user);
 
-/* Whether the process has only one thread, and this thread sleeps and has no processor. */
-bool procfs_sleeps_alone(pid_t pid);
+/* The number of threads of a process; 0: not known. */
+size_t procfs_count_threads(pid_t pid);
+
+/* Fills in the numbers of the first `room` threads of a process. Returns how many. */
+size_t procfs_threads(pid_t pid, pid_t *tids, size_t room);
+
+/* Whether a thread of the process sleeps, or a signal stopped it, and it has no processor. */
+bool procfs_sleeps(pid_t pid, pid_t tid);
 
 /* Sets *processor to the processor on which a thread runs, or ran last. Returns false when it is not known. */
 bool procfs_processor(pid_t pid, uint32_t tid, uint32_t *processor);

@@ -177,7 +177,7 @@ static void prepare(struct watched *w)
         asyncio_search(&w->asyncio);
     if (w->options->anew || searches)
         w->idle_looked = false;
-    else if (idle_learn(&w->idle, w->target.pid))
+    else if (idle_learn(&w->idle))
         w->idle_looked = false;
     w->prepared = true;
 }
