@@ -16,8 +16,9 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#define FILE_LIMIT ((size_t)1 << 20) /* bytes; the small files of /proc are smaller */
-#define STAT_ROOM  1024              /* bytes of a file `stat` */
+#define FILE_LIMIT  ((size_t)1 << 20) /* bytes; the small files of /proc are smaller */
+#define MAPS_BUFFER 4096              /* bytes; the kernel gives not more of /proc/PID/maps at once */
+#define STAT_ROOM   1024              /* bytes of a file `stat` */
 
 static FILE *open_proc(pid_t pid, const char *name)
 {
@@ -55,20 +56,28 @@ static void add_image(struct images *images, struct image image)
     images->rows[images->count++] = image;
 }
 
-/* Adds the mapping that a line of /proc/PID/maps describes if it is the head of a file. */
+/* Adds the mapping that a line of /proc/PID/maps describes if it is the head of a file:
+ *
+ *     START-END FLAGS OFFSET MAJOR:MINOR INODE          PATH
+ *
+ * All numbers but the inode are hexadecimal. A large program has a thousand lines, so this is no sscanf(). */
 static void add_mapping(struct images *images, const char *line, const struct stat *program)
 {
-    uint64_t start, offset, inode;
-    unsigned device_major, device_minor;
-    char read_flag;
-    int path_at = 0;
-    const int got = sscanf(line, "%" SCNx64 "-%*x %c%*3s %" SCNx64 " %x:%x %" SCNu64 " %n", &start, &read_flag, &offset,
-                           &device_major, &device_minor, &inode, &path_at);
-    if (got < 6 || offset != 0 || inode == 0 || read_flag != 'r')
+    char *at;
+    const uint64_t start = strtoull(line, &at, 16);
+    const char *flags = strchr(at, ' ');
+    const char *offset = flags && flags[1] == 'r' ? strchr(flags + 1, ' ') : NULL;
+    if (!offset || strtoull(offset, &at, 16) != 0 || *at != ' ')
         return;
-    const char *path = path_at ? line + path_at : "";
+    const unsigned device_major = (unsigned)strtoul(at, &at, 16);
+    const unsigned device_minor = *at == ':' ? (unsigned)strtoul(at + 1, &at, 16) : 0;
+    const uint64_t inode = strtoull(at, &at, 10);
+    if (inode == 0)
+        return;
+    const char *path = at + strspn(at, " ");
     const uint64_t device = makedev(device_major, device_minor);
     add_image(images, (struct image){ .address = start,
+                                      .device = device,
                                       .inode = inode,
                                       .program = program->st_ino == inode && program->st_dev == device,
                                       .path = alloc_copy(path, strcspn(path, "\n")) });
@@ -90,16 +99,32 @@ static int compare_images(const void *a, const void *b)
     return first->address < second->address ? -1 : first->address > second->address;
 }
 
+static bool stat_program(pid_t pid, struct stat *program)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+    return stat(path, program) == 0;
+}
+
+bool procfs_program(pid_t pid, uint64_t *device, uint64_t *inode)
+{
+    struct stat program;
+    if (!stat_program(pid, &program))
+        return false;
+    *device = program.st_dev;
+    *inode = program.st_ino;
+    return true;
+}
+
 bool procfs_images(pid_t pid, struct images *images)
 {
     *images = (struct images){ 0 };
     FILE *maps = open_proc(pid, "maps");
     if (!maps)
         return false;
-    char path[64];
+    setvbuf(maps, NULL, _IOFBF, MAPS_BUFFER);
     struct stat program = { 0 };
-    snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
-    if (stat(path, &program) != 0)
+    if (!stat_program(pid, &program))
         program = (struct stat){ 0 };
     char *line = NULL;
     size_t room = 0;

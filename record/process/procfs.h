@@ -13,7 +13,7 @@
 /* A mapping in a process that begins at a file's start: the head of a program or library. */
 struct image {
     uint64_t address;
-    uint64_t inode;
+    uint64_t device, inode;
     bool program; /* the file is /proc/PID/exe */
     char *path;   /* the path for the process; for messages and hints only */
 };
@@ -30,6 +30,9 @@ void procfs_images_free(struct images *images);
 /* Opens the file of an image through the process's own root folder: for the recorder, the path may mean another file or
  * none. Returns -1 when the file cannot be opened or is not the one that is mapped. */
 int procfs_open_image(pid_t pid, const struct image *image);
+
+/* Sets the device and the inode of the program that the process runs. Returns false when they are not known. */
+bool procfs_program(pid_t pid, uint64_t *device, uint64_t *inode);
 
 /* Texts of a process as clean UTF-8, which the caller frees with text_free(); empty when unknown. */
 struct text procfs_executable(pid_t pid);

@@ -22,7 +22,7 @@ void sampler_open(struct sampler *sampler, struct sink sink)
 struct watched *sampler_watch(struct sampler *sampler, pid_t pid, struct command *command)
 {
     struct watched *watched = alloc_zeroed(1, sizeof(*watched));
-    watched_open(watched, pid, command, &sampler->options, &sampler->emitter, &sampler->synthetic);
+    watched_open(watched, pid, command, &sampler->options, &sampler->emitter, &sampler->synthetic, &sampler->shared);
     sampler->watched = alloc_grow(sampler->watched, &sampler->room, sampler->count + 1, sizeof(*sampler->watched));
     sampler->watched[sampler->count++] = watched;
     return watched;
@@ -60,6 +60,7 @@ void sampler_close(struct sampler *sampler)
         free(sampler->watched[i]);
     }
     free(sampler->watched);
+    elf_files_free(&sampler->shared.files);
     emitter_close(&sampler->emitter);
     sampler->watched = NULL;
     sampler->count = sampler->room = 0;

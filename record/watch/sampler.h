@@ -17,6 +17,7 @@ struct sampler {
     struct synthetic_frames synthetic; /* the caller sets .native, .gc and .depth (0: no limit) only */
 
     struct emitter emitter;
+    struct watch_shared shared;
     struct watched **watched; /* every process that sampler_watch() was called for, and sampler_forget() was not */
     size_t count, room;
     struct watched_counters forgotten; /* sums of the processes that sampler_forget() was called for */

@@ -39,6 +39,11 @@ struct watch_options {
     bool raise;        /* posts raise their priority */
 };
 
+/* What the processes of a recording share, besides the sink. `= {0}` is empty. */
+struct watch_shared {
+    struct elf_files files; /* what is known of the files that processes map */
+};
+
 /* What was emitted of one thread state. The row has the same index as the thread state in the thread list. */
 struct emitted_thread {
     uint64_t interpreter_id;
@@ -77,14 +82,22 @@ struct watched {
     const struct watch_options *options;
     struct emitter *emitter;
     struct synthetic_frames *synthetic;
+    struct watch_shared *shared;
 
     pid_t pid;
     struct command *command; /* the command that pyreel-record started as this process; NULL: not started by it */
     int pidfd;               /* pidfd of a process that pyreel-record did not start; -1: the kernel has no pidfds */
     enum target_state found; /* the result of the last search for a Python, final or not */
-    uint64_t find_due_ns;    /* when watched_find() is due (monotonic), ... */
-    uint64_t find_wait_ns;   /* ... and the wait after that call */
+    uint64_t find_due_ns;    /* when watched_find() is due (monotonic) */
     uint64_t believe_ns;     /* a refusal before this time is not final (monotonic) */
+    struct search_state {
+        uint64_t began_ns;        /* when the search began, or when the process was last seen with another program */
+        uint64_t ran_ns;          /* when the process was last seen to have run */
+        uint64_t due_ns;          /* before this time, only a change of the program is worth a search */
+        struct cpu_process clock; /* tells whether the process ran */
+        uint64_t device, inode;   /* the program that the process ran */
+        struct runtime likely;    /* see struct runtime_hints */
+    } search;
 
     bool attached;   /* the process is a CPython; its target, code objects, threads and tasks are open */
     uint32_t number; /* number of the process, as emitted */
@@ -126,10 +139,10 @@ struct watched {
 
 /* ---- from a number to a CPython ---- */
 
-/* Starts to watch a process. `command` is NULL, or the command that the process runs. The options, the emitter and the
- * synthetic frames must live as long. */
+/* Starts to watch a process. `command` is NULL, or the command that the process runs. The options, the emitter, the
+ * synthetic frames and what is shared must live as long. */
 void watched_open(struct watched *watched, pid_t pid, struct command *command, const struct watch_options *options,
-                  struct emitter *emitter, struct synthetic_frames *synthetic);
+                  struct emitter *emitter, struct synthetic_frames *synthetic, struct watch_shared *shared);
 
 /* Detaches the process, and frees everything. */
 void watched_close(struct watched *watched);
@@ -137,8 +150,12 @@ void watched_close(struct watched *watched);
 /* Whether the process has ended. A zombie has, too. */
 bool watched_ended(struct watched *watched);
 
-/* Starts the search for a Python in the process. */
+/* Starts the search for a Python in the process. Call this again when the process is known to have called execve. */
 void watched_seek(struct watched *watched);
+
+/* Tells the search that the process was forked by another one that is watched, so it likely has the same CPython. Call
+ * this after watched_seek(). */
+void watched_forked(struct watched *watched, const struct watched *parent);
 
 /* Searches the process for a Python once. Due at find_due_ns. Returns
  *
@@ -146,6 +163,10 @@ void watched_seek(struct watched *watched);
  *     TARGET_GONE: the process has ended
  *     TARGET_DENIED, TARGET_UNSUPPORTED: final, with the reason
  *     TARGET_NOT_YET: search again at find_due_ns
+ *
+ * A call takes two or three system calls while the process does not run, or runs the same program and was searched
+ * lately. Then find_due_ns is up to a second away, but never more than a quarter of the time for which nothing has
+ * changed.
  *
  * A refusal becomes final only after a while. A process that is ending has no memory left, which looks like missing
  * permission. A process that is starting may not have mapped all of its files. */
