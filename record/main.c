@@ -10,7 +10,7 @@
 #include "record/launch/signals.h"
 #include "record/options.h"
 #include "record/process/clock.h"
-#include "record/process/descriptors.h"
+#include "record/launch/descriptors.h"
 #include "record/process/priority.h"
 #include "record/process/procfs.h"
 #include "record/progress.h"

@@ -6,6 +6,7 @@
 
 #include <ctype.h>
 #include <dirent.h>
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -16,9 +17,10 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#define FILE_LIMIT  ((size_t)1 << 20) /* bytes; the small files of /proc are smaller */
-#define MAPS_BUFFER 4096              /* bytes; the kernel gives not more of /proc/PID/maps at once */
-#define STAT_ROOM   1024              /* bytes of a file `stat` */
+#define FILE_LIMIT   ((size_t)1 << 20) /* bytes; the small files of /proc are smaller */
+#define MAPS_BUFFER  4096              /* bytes; the kernel gives not more of /proc/PID/maps at once */
+#define AUXV_ENTRIES 64
+#define STAT_ROOM    1024 /* bytes of a file `stat` */
 
 static FILE *open_proc(pid_t pid, const char *name)
 {
@@ -294,6 +296,34 @@ static const char *field_of(const char *stat, int n)
     for (int number = 2; field && number < n; number++)
         field = strchr(field + 1, ' ');
     return field ? field + 1 : NULL;
+}
+
+uint64_t procfs_random(pid_t pid)
+{
+    uint64_t entries[AUXV_ENTRIES][2] = { { 0 } };
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/%d/auxv", (int)pid);
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    const ssize_t size = file >= 0 ? read(file, entries, sizeof(entries)) : -1;
+    if (file >= 0)
+        close(file);
+    for (size_t i = 0; size > 0 && i < (size_t)size / sizeof(entries[0]); i++)
+        if (entries[i][0] == AT_RANDOM)
+            return entries[i][1];
+    return 0;
+}
+
+/* The start is field 22 of `stat`, in ticks. */
+bool procfs_started(pid_t pid, uint64_t *started_ns)
+{
+    char stat[STAT_ROOM];
+    read_small(pid, "stat", stat, sizeof(stat));
+    const char *field = field_of(stat, 22);
+    const long ticks_a_second = sysconf(_SC_CLK_TCK);
+    if (!field || ticks_a_second <= 0)
+        return false;
+    *started_ns = strtoull(field, NULL, 10) * (1000000000u / (uint64_t)ticks_a_second);
+    return true;
 }
 
 size_t procfs_count_threads(pid_t pid)

@@ -34,6 +34,13 @@ int procfs_open_image(pid_t pid, const struct image *image);
 /* Sets the device and the inode of the program that the process runs. Returns false when they are not known. */
 bool procfs_program(pid_t pid, uint64_t *device, uint64_t *inode);
 
+/* The address of the 16 random bytes that the kernel gave the program at execve (AT_RANDOM); 0: not known. */
+uint64_t procfs_random(pid_t pid);
+
+/* Sets *started_ns to the time of the process's start on the clock of boot time, at most 10 ms too early. Returns false
+ * when it is not known. */
+bool procfs_started(pid_t pid, uint64_t *started_ns);
+
 /* Texts of a process as clean UTF-8, which the caller frees with text_free(); empty when unknown. */
 struct text procfs_executable(pid_t pid);
 struct text procfs_folder(pid_t pid);

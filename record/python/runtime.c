@@ -79,15 +79,15 @@ static void name_old_version(const struct images *images, struct fault *why)
 }
 
 /* The version that the runtime states, or 0. From 3.13 on the version is in the runtime's first words; in 3.11 and 3.12
- * it is in the variable Py_Version, whose address is *variable. */
-static uint32_t find_version(struct search *search, const unsigned char *head, uint64_t *variable)
+ * it is in the variable Py_Version. */
+static uint32_t find_version(struct search *search, const unsigned char *head)
 {
     uint32_t version;
     if (layout_published(head, &version))
         return version;
-    *variable = find_symbol(search, "Py_Version", NULL);
+    const uint64_t variable = find_symbol(search, "Py_Version", NULL);
     uint64_t stated = 0;
-    if (*variable && remote_read(search->remote, *variable, &stated, sizeof(stated)) == REMOTE_READ)
+    if (variable && remote_read(search->remote, variable, &stated, sizeof(stated)) == REMOTE_READ)
         return (uint32_t)stated;
     return 0;
 }
@@ -134,7 +134,7 @@ static enum runtime_state try_image(struct runtime *runtime, struct search *sear
     unsigned char published[LAYOUT_PUBLISHED_MAX];
     if (remote_read(search->remote, address, published, sizeof(published)) != REMOTE_READ)
         return RUNTIME_NONE;
-    const uint32_t version = find_version(search, published, &runtime->version_at);
+    const uint32_t version = find_version(search, published);
     if (version == 0) {
         if (why->text[0] == '\0')
             name_old_version(images, why);
@@ -277,49 +277,48 @@ static enum runtime_state search_process(struct runtime *runtime, struct remote 
 
 /* ---- the likely runtime ---- */
 
+bool runtime_is_kin(const struct runtime *runtime, const struct runtime *other)
+{
+    return runtime->random_at && runtime->random_at == other->random_at &&
+           memcmp(runtime->random, other->random, sizeof(runtime->random)) == 0;
+}
+
+static void find_random(struct runtime *runtime, struct remote *remote)
+{
+    runtime->random_at = procfs_random(remote->pid);
+    if (runtime->random_at &&
+        remote_read(remote, runtime->random_at, runtime->random, sizeof(runtime->random)) != REMOTE_READ)
+        runtime->random_at = 0;
+}
+
 /* Whether the process has the likely runtime. RUNTIME_NONE: it has not, or only a search can tell the rest. */
 static enum runtime_state try_likely(struct runtime *runtime, struct remote *remote, const struct runtime *likely)
 {
-    unsigned char published[LAYOUT_PUBLISHED_MAX];
-    uint64_t head = 0, stated = 0;
-    uint32_t version = 0;
-    const struct layout *l = &likely->layout;
-    const struct piece pieces[] = { { likely->address, sizeof(published), published },
-                                    { likely->address + l->runtime_interpreters_head, sizeof(head), &head },
-                                    { likely->version_at, sizeof(stated), &stated } };
-    const size_t count = countof(pieces) - !likely->version_at;
-    if (remote_read_pieces(remote, pieces, count, NULL) != REMOTE_READ)
+    uint64_t head = 0;
+    const struct piece pieces[] = {
+        { likely->random_at, sizeof(runtime->random), runtime->random },
+        { likely->address + likely->layout.runtime_interpreters_head, sizeof(head), &head },
+    };
+    runtime->random_at = likely->random_at;
+    if (remote_read_pieces(remote, pieces, countof(pieces), NULL) != REMOTE_READ || !runtime_is_kin(runtime, likely) ||
+        (head && !likely->described))
         return RUNTIME_NONE;
-    if (likely->version_at)
-        version = (uint32_t)stated;
-    else if (!layout_published(published, &version))
-        return RUNTIME_NONE;
-    struct fault unused = { 0 };
-    if (version != l->version || !layout_load(&runtime->layout, version, published, sizeof(published), &unused) ||
-        runtime->layout.runtime_interpreters_head != l->runtime_interpreters_head || (head && !likely->described))
-        return RUNTIME_NONE;
-    runtime->address = likely->address;
-    runtime->version_at = likely->version_at;
-    runtime->described = likely->described;
-    runtime->rseq = likely->rseq;
-    runtime->build = likely->build;
+    *runtime = *likely;
     return head ? RUNTIME_READY : RUNTIME_STARTING;
 }
 
 enum runtime_state runtime_find_hinted(struct runtime *runtime, struct remote *remote,
                                        const struct runtime_hints *hints, struct fault *why)
 {
-    uint64_t device = 0, inode = 0;
-    const bool known = procfs_program(remote->pid, &device, &inode);
-    const struct runtime *likely = hints->likely;
     enum runtime_state state = RUNTIME_NONE;
     *runtime = (struct runtime){ 0 };
-    if (known && likely && likely->address && likely->program_device == device && likely->program_inode == inode)
-        state = try_likely(runtime, remote, likely);
-    if (state == RUNTIME_NONE)
-        state = search_process(runtime, remote, hints->files, why);
-    runtime->program_device = device;
-    runtime->program_inode = inode;
+    if (hints->likely && hints->likely->random_at)
+        state = try_likely(runtime, remote, hints->likely);
+    if (state != RUNTIME_NONE)
+        return state;
+    state = search_process(runtime, remote, hints->files, why);
+    if (hints->likely && (state == RUNTIME_READY || state == RUNTIME_STARTING))
+        find_random(runtime, remote);
     return state;
 }
 

@@ -15,11 +15,10 @@ struct runtime_build {
 };
 
 struct runtime {
-    uint64_t address;        /* of _PyRuntime */
-    uint64_t version_at;     /* address of Py_Version; 0: the runtime itself states its version */
-    uint64_t program_device; /* the program that the process runs, ... */
-    uint64_t program_inode;  /* ... which may have the CPython or not */
-    bool described;          /* `rseq` and `build` are filled in */
+    uint64_t address;         /* of _PyRuntime */
+    uint64_t random_at;       /* address of the random bytes that the kernel gave the program at execve; 0: not known */
+    unsigned char random[16]; /* these bytes. A forked process has the same */
+    bool described;           /* `rseq` and `build` are filled in */
     struct layout layout;
     int64_t rseq; /* offset of a thread's rseq area from its thread pointer (glibc 2.35 and later); 0: there is none */
     struct runtime_build build;
@@ -40,15 +39,18 @@ enum runtime_state runtime_find(struct runtime *runtime, struct remote *remote, 
 /* What helps to find a runtime with few system calls. */
 struct runtime_hints {
     struct elf_files *files; /* what is known of files, and becomes known. NULL: nothing is remembered */
-    /* A runtime that the process may have at this address: that of its parent, which it has until it calls execve; or
-     * the one that was still starting at the last search, which target_open_hinted() notes here. NULL or `= {0}`: none
-     * is known. It is believed only if the process runs the same program, and the runtime at this address states the
-     * same version. */
+    /* A runtime that the process likely has: that of its parent, which it has until it calls execve; or the one that
+     * was still starting at the last search, which target_open_hinted() notes here. NULL or `= {0}`: none is known. It
+     * is believed only if the process has the same random bytes: then no execve came between. */
     struct runtime *likely;
 };
 
 /* The same, with hints. */
 enum runtime_state runtime_find_hinted(struct runtime *runtime, struct remote *remote,
                                        const struct runtime_hints *hints, struct fault *why);
+
+/* Whether both processes run the same program since the same execve, so one was forked by the other, or both by a
+ * third. */
+bool runtime_is_kin(const struct runtime *runtime, const struct runtime *other);
 
 #endif

@@ -22,7 +22,8 @@ void sampler_open(struct sampler *sampler, struct sink sink)
 struct watched *sampler_watch(struct sampler *sampler, pid_t pid, struct command *command)
 {
     struct watched *watched = alloc_zeroed(1, sizeof(*watched));
-    watched_open(watched, pid, command, &sampler->options, &sampler->emitter, &sampler->synthetic, &sampler->shared);
+    watched_open(watched, pid, command, &sampler->options, &sampler->emitter, &sampler->synthetic);
+    watched->shared = &sampler->shared;
     sampler->watched = alloc_grow(sampler->watched, &sampler->room, sampler->count + 1, sizeof(*sampler->watched));
     sampler->watched[sampler->count++] = watched;
     return watched;
@@ -61,6 +62,7 @@ void sampler_close(struct sampler *sampler)
     }
     free(sampler->watched);
     elf_files_free(&sampler->shared.files);
+    code_bodies_free(&sampler->shared.bodies);
     emitter_close(&sampler->emitter);
     sampler->watched = NULL;
     sampler->count = sampler->room = 0;

@@ -21,17 +21,17 @@
 #define FIND_MOST_NS    16000000u   /* ... while the process runs, ... */
 #define FIND_IDLE_NS    1000000000u /* ... and while it does not run */
 #define SEARCH_MOST_NS  256000000u  /* the longest wait between two searches of a process that runs */
-#define BELIEVE_NS      50000000u   /* how long a process may refuse to be read before the refusal is final */
+#define FORK_NS         100000000u /* the kernel notes the start of a process that long after it copied the memory, at most */
+#define BELIEVE_NS      50000000u /* how long a process may refuse to be read before the refusal is final */
 
 /* ---- from a number to a CPython ---- */
 
 void watched_open(struct watched *w, pid_t pid, struct command *command, const struct watch_options *options,
-                  struct emitter *emitter, struct synthetic_frames *synthetic, struct watch_shared *shared)
+                  struct emitter *emitter, struct synthetic_frames *synthetic)
 {
     *w = (struct watched){ .options = options,
                            .emitter = emitter,
                            .synthetic = synthetic,
-                           .shared = shared,
                            .pid = pid,
                            .command = command,
                            .pidfd = command ? -1 : (int)syscall(SYS_pidfd_open, pid, 0) };
@@ -109,7 +109,7 @@ static bool is_worth_a_search(struct watched *w, uint64_t now_ns)
 
 static enum target_state search(struct watched *w, struct fault *why)
 {
-    const struct runtime_hints hints = { .files = &w->shared->files, .likely = &w->search.likely };
+    const struct runtime_hints hints = { .files = w->shared ? &w->shared->files : NULL, .likely = &w->search.likely };
     const enum target_state state = target_open_hinted(&w->target, w->pid, &hints, why);
     if (state != TARGET_READY || can_be_recorded(w, why))
         return state;
@@ -387,7 +387,7 @@ struct watched_counters watched_counters(const struct watched *w)
     const struct remote *remote = &w->target.remote;
     const struct unwind_counters *unwind = &w->thread_list.unwinder.counters;
     add_counters((uint64_t *)&counters.unwind, (const uint64_t *)unwind, sizeof(*unwind));
-    counters.code_reads += w->codes.last_number;
+    counters.code_reads += w->codes.reads;
     counters.codes_gone += w->codes.gone_count;
     counters.reads += remote->calls;
     counters.pieces += remote->pieces;
@@ -422,6 +422,8 @@ void watched_attach(struct watched *w)
 {
     const struct watch_options *options = w->options;
     codes_open(&w->codes, &w->target.remote, &w->target.runtime.layout, &w->emitter->definitions);
+    if (w->shared)
+        codes_share(&w->codes, &w->shared->bodies);
     w->codes.instructions = options->instructions;
     thread_list_open(&w->thread_list, &w->target, &w->codes, options->which, options->anew);
     w->thread_list.unwinder.statuses = options->with_status;
@@ -443,6 +445,25 @@ void watched_attach(struct watched *w)
     asyncio_open(&w->asyncio, &w->thread_list, &w->codes);
     w->checked_ns = clock_now_ns() - options->start_ns;
     emit_process(w);
+}
+
+/* A time on the monotonic clock before the process was forked; 0: not known. When the machine slept in the meantime, it
+ * is too early. */
+static uint64_t time_before_fork(pid_t pid)
+{
+    struct timespec now;
+    uint64_t started_ns;
+    if (!procfs_started(pid, &started_ns) || clock_gettime(CLOCK_BOOTTIME, &now) != 0)
+        return 0;
+    const uint64_t ago_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec - started_ns + FORK_NS;
+    const uint64_t now_ns = clock_now_ns();
+    return now_ns > ago_ns ? now_ns - ago_ns : 0;
+}
+
+void watched_inherit(struct watched *w, const struct watched *parent)
+{
+    if (w->attached && parent->attached && runtime_is_kin(&w->target.runtime, &parent->target.runtime))
+        codes_inherit(&w->codes, &parent->codes, time_before_fork(w->pid));
 }
 
 void watched_detach(struct watched *w)

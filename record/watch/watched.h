@@ -34,17 +34,18 @@ struct watch_options {
     bool with_status; /* record the status of threads; if not, all samples are kept, whatever the mode */
     enum mode mode;
     enum async async;
-    bool instructions; /* record the instruction of each frame */
-    bool freezes;      /* stop the process while it is read */
-    bool stands;       /* read the process from its own processor, see exact.h */
-    bool raise;        /* posts raise their priority */
+    bool instructions;  /* record the instruction of each frame */
+    bool freezes;       /* stop the process while it is read */
+    bool stands;        /* read the process from its own processor, see exact.h */
+    bool raise;         /* posts raise their priority */
     bool plain_threads; /* with ASYNC_ALL: each thread has a sample of its own, too, without tasks in its stack */
-    bool all_names;    /* look up the names of all threads in each tick, however long that takes */
+    bool all_names;     /* look up the names of all threads in each tick, however long that takes */
 };
 
 /* What the processes of a recording share, besides the sink. `= {0}` is empty. */
 struct watch_shared {
-    struct elf_files files; /* what is known of the files that processes map */
+    struct elf_files files;    /* what is known of the files that processes map */
+    struct code_bodies bodies; /* of all code objects */
 };
 
 /* What was emitted of one thread state. The row has the same index as the thread state in the thread list. */
@@ -86,7 +87,8 @@ struct watched {
     const struct watch_options *options;
     struct emitter *emitter;
     struct synthetic_frames *synthetic;
-    struct watch_shared *shared;
+    struct watch_shared
+        *shared; /* set by the caller after watched_open(); must live as long. NULL: nothing is shared */
 
     pid_t pid;
     struct command *command; /* the command that pyreel-record started as this process; NULL: not started by it */
@@ -144,10 +146,10 @@ struct watched {
 
 /* ---- from a number to a CPython ---- */
 
-/* Starts to watch a process. `command` is NULL, or the command that the process runs. The options, the emitter, the
- * synthetic frames and what is shared must live as long. */
+/* Starts to watch a process. `command` is NULL, or the command that the process runs. The options, the emitter and the
+ * synthetic frames must live as long. */
 void watched_open(struct watched *watched, pid_t pid, struct command *command, const struct watch_options *options,
-                  struct emitter *emitter, struct synthetic_frames *synthetic, struct watch_shared *shared);
+                  struct emitter *emitter, struct synthetic_frames *synthetic);
 
 /* Detaches the process, and frees everything. */
 void watched_close(struct watched *watched);
@@ -158,8 +160,8 @@ bool watched_ended(struct watched *watched);
 /* Starts the search for a Python in the process. Call this again when the process is known to have called execve. */
 void watched_seek(struct watched *watched);
 
-/* Tells the search that the process was forked by another one that is watched, so it likely has the same CPython. Call
- * this after watched_seek(). */
+/* Tells the search which watched process called fork to make this one, so both likely have the same CPython. Call this
+ * after watched_seek(). */
 void watched_forked(struct watched *watched, const struct watched *parent);
 
 /* Searches the process for a Python once. Due at find_due_ns. Returns
@@ -185,6 +187,11 @@ bool watched_refusal(const struct watched *watched, enum target_state state, str
 
 /* Attaches to the process, whose target is open, and emits the process. Ticks may follow. */
 void watched_attach(struct watched *watched);
+
+/* Takes over the code objects that are known of the process which called fork to make this one, if this one still runs
+ * the program of its parent. Call this right after watched_attach(). A process that only adopted an orphan is not
+ * meant: it has not the memory that the orphan had from its parent. */
+void watched_inherit(struct watched *watched, const struct watched *parent);
 
 /* Emits the ends of the threads and of the process, and closes the target. Does nothing when not attached. */
 void watched_detach(struct watched *watched);

@@ -144,13 +144,12 @@ static void a_likely_runtime_takes_one_call(void **state)
     const uint64_t cold = calls_of_opening(&hints);
     assert_int_equal(calls_of_opening(&hints), 1);
     const struct runtime good = likely;
-    likely.address += 4096;
+    likely.random[3]++; /* another execve */
     assert_true(calls_of_opening(&hints) >= cold);
-    assert_memory_equal(&likely.address, &good.address, sizeof(good.address));
-    likely.layout.version++;
+    assert_true(runtime_is_kin(&likely, &good));
+    likely.random_at += 16;
     assert_true(calls_of_opening(&hints) >= cold);
-    likely.program_inode++;
-    assert_true(calls_of_opening(&hints) >= cold);
+    assert_true(runtime_is_kin(&likely, &good));
     likely.described = false; /* it was still starting */
     assert_true(calls_of_opening(&hints) >= cold);
     assert_int_equal(calls_of_opening(&hints), 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "record/process/descriptors.h"
+#include "record/launch/descriptors.h"
 
 #include <sys/resource.h>
 
