@@ -17,20 +17,32 @@ static enum target_state refused(int cause)
 
 enum target_state target_open(struct target *target, pid_t pid, struct fault *why)
 {
+    return target_open_hinted(target, pid, &(struct runtime_hints){ 0 }, why);
+}
+
+enum target_state target_open_hinted(struct target *target, pid_t pid, const struct runtime_hints *hints,
+                                     struct fault *why)
+{
     *target = (struct target){ .pid = pid };
     if (!remote_open(&target->remote, pid, why))
         return refused(errno);
     enum target_state state = TARGET_NOT_YET;
-    switch (runtime_find(&target->runtime, &target->remote, why)) {
+    switch (runtime_find_hinted(&target->runtime, &target->remote, hints, why)) {
     case RUNTIME_READY:
         /* An execve may have started this CPython after remote_open(). */
         if (!target_same_program(target))
             break;
-        target->ns_pid = procfs_ns_pid(pid);
         target->same_pids = procfs_same_pids(pid);
+        target->ns_pid = target->same_pids ? pid : procfs_ns_pid(pid);
         return TARGET_READY;
     case RUNTIME_STARTING:
+        if (hints->likely)
+            *hints->likely = target->runtime;
+        break;
     case RUNTIME_NONE:
+        /* The CPython that was starting is gone. That of a parent may still become readable. */
+        if (hints->likely && !hints->likely->described)
+            *hints->likely = (struct runtime){ 0 };
         break;
     case RUNTIME_UNSUPPORTED:
         state = TARGET_UNSUPPORTED;
