@@ -135,6 +135,9 @@ static void put_head(const struct writer *w)
     emit_text(json, "date", text_of(event_date_text(date, w->dumped->unix_ns)));
     emit_text(json, "moment", text_of(moments[w->dumped->moment]));
     put_text_or_null(json, "state", text_of(standing ? standing : ""));
+    put_bool(json, "core", w->dumped->core);
+    put_number_or_null(json, "signal", w->dumped->signal, w->dumped->signal);
+    put_number_or_null(json, "signal_tid", w->dumped->signal_tid, w->dumped->signal);
 }
 
 void dump_json_process(struct json_emitter *json, const struct dumped *dumped, struct source_lines *lines)

@@ -9,8 +9,10 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-#define SAME_SHOWN 3   /* of frames in a row that stand at the same line, so many are shown, as in Python's tracebacks \
+#define SAME_SHOWN                                                                                                     \
+    3                  /* of frames in a row that stand at the same line, so many are shown, as in Python's tracebacks \
                         */
 #define INDENT      2  /* blanks for each task above a task, ... */
 #define INDENT_MOST 40 /* ... and the most blanks */
@@ -208,6 +210,11 @@ static void put_head(const struct writer *w)
     const struct process *process = dumped_process(w->dumped);
     const char *standing = dump_words_standing(&w->dumped->standing);
     char version[32];
+    if (w->dumped->core) {
+        output_string(w->to, "Core file ");
+        put_text_safely(w, text_of(w->dumped->core));
+        output_string(w->to, "\n");
+    }
     output_format(w->to, "Process %d: ", (int)w->dumped->pid);
     put_coloured(w, COLOUR_HEAD, process->command.size ? process->command : process->executable);
     output_format(w->to, "\nCPython %s%s, ", event_python_version_text(version, process->python_version),
@@ -216,6 +223,11 @@ static void put_head(const struct writer *w)
     output_string(w->to, "\n");
     if (standing)
         output_format(w->to, "State: %s\n", standing);
+    if (w->dumped->signal)
+        output_format(w->to, "State: ended by signal %d (%s) in thread %d\n", w->dumped->signal,
+                      strsignal(w->dumped->signal), (int)w->dumped->signal_tid);
+    if (w->dumped->cut)
+        output_string(w->to, "The core file is cut off: threads and frames may be missing\n");
     if (w->dumped->moment == MOMENT_LIVE)
         output_string(w->to, "Not proved to be one moment: the program ran while it was read (--blocking stops it)\n");
 }

@@ -35,6 +35,12 @@ struct dumped {
     uint64_t unix_ns; /* when the process was read */
     enum moment moment;
     struct standing standing; /* what the kernel said of the process then */
+    const char *core;         /* path of the core file; NULL: the process lives */
+    bool foreign;             /* the core file comes from another machine */
+    bool cut;                 /* the core file is cut off */
+    uid_t user;               /* whose process the core file is of */
+    int signal;               /* the signal that ended the process; 0: none */
+    pid_t signal_tid;         /* the thread that got it */
 };
 
 /* A sink that fills in `dumped`. */

@@ -2,7 +2,7 @@
 #include "record/python/runtime.h"
 
 #include "formats/model/event.h"
-#include "record/process/procfs.h"
+#include "record/process/images.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -27,7 +27,7 @@ static uint64_t find_symbol(struct search *search, const char *name, const char 
     if (!search->image->program && !strstr(search->image->path, "python"))
         return 0;
     if (search->file < 0)
-        search->file = procfs_open_image(search->remote->pid, search->image);
+        search->file = images_open(search->remote, search->image);
     return search->file < 0 ? 0 : elf_file_symbol(search->file, search->image->address, name, section);
 }
 
@@ -138,7 +138,7 @@ enum runtime_state runtime_find(struct runtime *runtime, struct remote *remote, 
 {
     *runtime = (struct runtime){ 0 };
     struct images images;
-    if (!procfs_images(remote->pid, &images))
+    if (!images_of(remote, &images))
         return RUNTIME_LOST;
     /* A process that may not be read has a maps file, but it is empty or its memory is refused. */
     uint32_t probe;

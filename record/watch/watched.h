@@ -33,12 +33,12 @@ struct watch_options {
     bool with_status; /* record the status of threads; if not, all samples are kept, whatever the mode */
     enum mode mode;
     enum async async;
-    bool instructions; /* record the instruction of each frame */
-    bool freezes;      /* stop the process while it is read */
-    bool stands;       /* read the process from its own processor, see exact.h */
-    bool raise;        /* posts raise their priority */
+    bool instructions;  /* record the instruction of each frame */
+    bool freezes;       /* stop the process while it is read */
+    bool stands;        /* read the process from its own processor, see exact.h */
+    bool raise;         /* posts raise their priority */
     bool plain_threads; /* with ASYNC_ALL: each thread has a sample of its own, too, without tasks in its stack */
-    bool all_names;    /* look up the names of all threads in each tick, however long that takes */
+    bool all_names;     /* look up the names of all threads in each tick, however long that takes */
 };
 
 /* What was emitted of one thread state. The row has the same index as the thread state in the thread list. */
