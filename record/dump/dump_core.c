@@ -9,6 +9,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#define LOOKS 2 /* the first look at tasks finds out what to read */
+
 /* ---- what the core file says besides its memory ---- */
 
 /* Replaces an owned text by a copy of one that is not trusted. */
@@ -52,13 +54,17 @@ static bool look(struct dumping *d, const struct dump_options *options, struct f
     }
     watched_attach(watched);
     watched->thread_list.unwinder.still = true;
-    watched_look(watched, clock_now_ns());
+    bool good = true;
+    for (int i = 0; i < LOOKS && good; i++) {
+        dumped_again(d->dumped);
+        watched_look(watched, clock_now_ns());
+        good = watched_emit(watched, clock_now_ns() - d->options.start_ns, why);
+    }
     d->dumped->moment = MOMENT_PROVEN;
-    const bool emitted = watched_emit(watched, clock_now_ns() - d->options.start_ns, why);
-    if (watched->state != THREAD_LIST_READ)
-        fault(why, "cannot read the list of threads in %s", options->core);
     dumping_add_idents(d);
-    return emitted && watched->state == THREAD_LIST_READ;
+    if (watched->state == THREAD_LIST_READ)
+        return good;
+    return fault(why, "cannot read the list of threads in %s", options->core);
 }
 
 static enum dump_result dump_memory(struct dumped *dumped, struct core_file *core, const struct dump_options *options,
