@@ -58,8 +58,11 @@ static bool look(struct dumping *d, const struct dump_options *options, struct f
     for (int i = 0; i < LOOKS && good; i++) {
         dumped_again(d->dumped);
         watched_look(watched, clock_now_ns());
+        if (options->locals)
+            locals_read(&d->dumped->locals, watched);
         good = watched_emit(watched, clock_now_ns() - d->options.start_ns, why);
     }
+    locals_number(&d->dumped->locals, watched);
     d->dumped->moment = MOMENT_PROVEN;
     dumping_add_idents(d);
     if (watched->state == THREAD_LIST_READ)

@@ -46,7 +46,9 @@ static bool look(struct dumping *d, struct fault *why)
     d->dumped->moment = !watched->one_moment && !slept ? MOMENT_LIVE
                         : d->options.freezes           ? MOMENT_FROZEN
                                                        : MOMENT_PROVEN;
-    return watched_same_program(watched, time_ns) && watched_emit(watched, time_ns, why) && !watched->lost;
+    const bool same = watched_same_program(watched, time_ns) && watched_emit(watched, time_ns, why) && !watched->lost;
+    locals_number(&d->dumped->locals, watched);
+    return same;
 }
 
 static bool is_whole(const struct dumping *d)

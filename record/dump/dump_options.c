@@ -16,6 +16,7 @@ enum option_number {
     OPTION_CORE,
     OPTION_EXE,
     OPTION_ASYNC,
+    OPTION_LOCALS,
     OPTION_NATIVE,
     OPTION_BLOCKING,
     OPTION_JSON,
@@ -31,6 +32,7 @@ static const struct argument rows[] = {
     { OPTION_CORE, 0, "core", "FILE", 0, "dump a core file, not a process" },
     { OPTION_EXE, 0, "exe", "FILE", 0, "the interpreter that left the core, if not here" },
     { OPTION_ASYNC, 0, "async", NULL, 0, "show asyncio tasks, CPython " LAYOUT_TASKS_SINCE " or later" },
+    { OPTION_LOCALS, 'l', "locals", NULL, 0, "show local variables; implies --blocking" },
     { OPTION_NATIVE, 0, "native", NULL, 0, "mark where C code calls Python" },
     { OPTION_BLOCKING, 0, "blocking", NULL, 0, "stop the process while it is read" },
     { OPTION_JSON, 0, "json", NULL, 0, "write JSON" },
@@ -88,6 +90,8 @@ static bool apply(struct dump_options *options, enum option_number number, const
         return options->async = true;
     case OPTION_NATIVE:
         return options->native = true;
+    case OPTION_LOCALS:
+        return options->locals = true;
     case OPTION_BLOCKING:
         return options->blocking = true;
     case OPTION_JSON:

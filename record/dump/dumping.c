@@ -5,8 +5,15 @@
 
 #define STATUS_INTERVAL_NS 1000000000u /* a dump has time to ask for the processor of each thread; 0: do not ask */
 
+static void read_locals(void *self, struct watched *watched)
+{
+    struct dumping *d = self;
+    locals_read(&d->dumped->locals, watched);
+}
+
 void dumping_open(struct dumping *d, struct dumped *dumped, pid_t pid, const struct dump_options *options)
 {
+    const bool freezes = options->blocking || options->locals;
     *d = (struct dumping){ .dumped = dumped };
     d->options = (struct watch_options){ .interval_ns = pid ? STATUS_INTERVAL_NS : 0,
                                          .start_ns = clock_now_ns(),
@@ -17,8 +24,10 @@ void dumping_open(struct dumping *d, struct dumped *dumped, pid_t pid, const str
                                          .plain_threads = true,
                                          .mode = MODE_WALL,
                                          .async = options->async ? ASYNC_ALL : ASYNC_NONE,
-                                         .freezes = pid && options->blocking,
-                                         .stands = pid && !options->blocking };
+                                         .freezes = pid && freezes,
+                                         .stands = pid && !freezes,
+                                         .while_frozen = options->locals ? read_locals : NULL,
+                                         .self = d };
     d->synthetic = (struct synthetic_frames){
         .native = options->native, .gc = true, .depth = DEPTH_LIMIT, .definitions = &d->emitter.definitions
     };
