@@ -18,6 +18,7 @@
 #include "record/exact/freeze.h"
 #include "record/launch/command.h"
 #include "record/names/thread_names.h"
+#include "record/process/halt.h"
 #include "record/process/idle.h"
 #include "record/process/meter.h"
 #include "record/unwind/synthetic_frames.h"
@@ -77,6 +78,7 @@ struct watched_counters {
     uint64_t taken_ns;    /* see watched_taken_ns() */
     uint64_t idle_ticks;  /* ticks in which the process slept since the tick before, so nothing was read */
     uint64_t partial_ticks, stopped_ticks; /* see struct freeze */
+    uint64_t stopped_ns;                   /* length of all halts, see struct halt */
     uint64_t reads, pieces, bytes;         /* reads of foreign memory: system calls, pieces, bytes */
 };
 
@@ -101,6 +103,7 @@ struct watched {
     struct exact exact;
     struct freeze freeze; /* with options->freezes: open from watched_find() to watched_close() */
     struct idle idle;
+    struct halt halt;
     struct meter meter;
     struct statuses statuses;
     struct asyncio asyncio;
