@@ -4,7 +4,7 @@
 #include "record/dump/dumping.h"
 #include "record/process/clock.h"
 
-#include <inttypes.h>
+#include <string.h>
 
 #define LOOKS         12      /* the most looks for a proven moment */
 #define LOOK_AHEAD_NS 300000  /* from the appointment of a look to its moment */
@@ -92,12 +92,28 @@ static enum dump_result ended(struct dumping *d, struct fault *why)
     return DUMP_GONE;
 }
 
+/* Refusals are told in the words of pyreel-record, which reads processes in the same way. */
+static void name_us(struct fault *why)
+{
+    static const char theirs[] = "pyreel-record", ours[] = "pyreel-dump";
+    for (char *at = why->text; (at = strstr(at, theirs));) {
+        char *end = at + sizeof(theirs) - 1;
+        if (strncmp(end, " -- ", 4) == 0) { /* only pyreel-record starts commands */
+            at = end;
+            continue;
+        }
+        memcpy(at, ours, sizeof(ours) - 1);
+        memmove(at + sizeof(ours) - 1, end, strlen(end) + 1);
+    }
+}
+
 static enum dump_result refused(struct dumping *d, enum target_state state, struct fault *why)
 {
     const struct standing standing = standing_of(d->dumped->pid);
     if (state == TARGET_GONE || standing_is_ended(&standing))
         return ended(d, why);
     watched_refusal(&d->watched, state, why);
+    name_us(why);
     return state == TARGET_NOT_YET ? DUMP_NOT_PYTHON : DUMP_FAILED;
 }
 
