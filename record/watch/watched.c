@@ -216,6 +216,8 @@ static enum thread_list_state look_frozen(struct watched *w, uint64_t now_ns)
     w->thread_list.unwinder.still = w->one_moment = stopped;
     const enum thread_list_state state = look_now(w, now_ns);
     w->thread_list.unwinder.still = false;
+    if (stopped && w->options->while_frozen)
+        w->options->while_frozen(w->options->self, w);
     freeze_end(&w->freeze);
     w->frozen_ns += w->freeze.lasted_ns;
     return state;

@@ -26,6 +26,8 @@
 #include "record/unwind/thread_list.h"
 #include "record/unwind/thread_status.h"
 
+struct watched;
+
 /* The options of a recording that concern each process. */
 struct watch_options {
     uint64_t interval_ns;
@@ -35,15 +37,18 @@ struct watch_options {
     bool with_status; /* record the status of threads; if not, all samples are kept, whatever the mode */
     enum mode mode;
     enum async async;
-    bool instructions;  /* record the instruction of each frame */
-    bool freezes;       /* stop the process while it is read */
-    bool stands;        /* read the process from its own processor, see exact.h */
-    bool raise;         /* posts raise their priority */
+    bool instructions; /* record the instruction of each frame */
+    bool freezes;      /* stop the process while it is read */
+    bool stands;       /* read the process from its own processor, see exact.h */
+    bool raise;        /* posts raise their priority */
     bool tree;         /* there may be several processes, and each tick says whose it is */
     double limit;      /* see struct budget, as the next field */
     bool even;
     bool plain_threads; /* with ASYNC_ALL: each thread has a sample of its own, too, without tasks in its stack */
     bool all_names;     /* look up the names of all threads in each tick, however long that takes */
+    void (*while_frozen)(void *self, struct watched *watched); /* with `freezes`: called after a look, while all
+                                                                * threads are stopped; NULL: nothing to do */
+    void *self;                                                /* for the function */
 };
 
 /* What the processes of a recording share, besides the sink. `= {0}` is empty. */
