@@ -10,6 +10,7 @@
 #include "record/launch/signals.h"
 #include "record/options.h"
 #include "record/process/clock.h"
+#include "record/process/permission.h"
 #include "record/process/priority.h"
 #include "record/process/procfs.h"
 #include "record/progress.h"
@@ -383,6 +384,8 @@ static int fail(const struct session *session, int exit_code)
 static int record_running(struct session *session, char **argv)
 {
     const pid_t pid = session->options.pid;
+    if (!permission_see_processes(&session->why))
+        return fail(session, EXIT_OURS);
     open_sampler(session, pid);
     signals_handle(false);
     const enum target_state state = find_python(session, clock_now_ns() + BECOME_PYTHON_NS);
@@ -423,7 +426,7 @@ static int record_command(struct session *session, char **argv)
     const struct options *options = &session->options;
     struct command *command = &session->command;
     const bool to_pipe = options->output && strcmp(options->output, "-") == 0;
-    if (!command_prepare(command, options->command, to_pipe, &session->why))
+    if (!permission_see_processes(&session->why) || !command_prepare(command, options->command, to_pipe, &session->why))
         return fail(session, EXIT_OURS);
     open_sampler(session, command->pid);
     const struct text line = procfs_quote_command(options->command);
