@@ -162,10 +162,18 @@ bool recording_file_removed(const struct recording_file *file, struct fault *why
     return !fault(why, "%s was removed while it was being written: the recording is lost", file->path);
 }
 
+/* Whether the path still leads to the file: somebody may have put another file there. */
+static bool is_in_place(const struct recording_file *file)
+{
+    struct stat ours, there;
+    return fstat(file->fd, &ours) == 0 && lstat(file->path, &there) == 0 && ours.st_dev == there.st_dev &&
+           ours.st_ino == there.st_ino;
+}
+
 void recording_file_discard(struct recording_file *file)
 {
     struct fault unused = { 0 };
-    if (file->path && file->created)
+    if (file->path && file->created && is_in_place(file))
         unlink(file->path);
     recording_file_close(file, &unused);
 }
