@@ -6,6 +6,7 @@
 #include "formats/stream/stream_write.h"
 #include "record/exact/budget.h"
 #include "record/file/recording_file.h"
+#include "record/guard/guard.h"
 #include "record/launch/command.h"
 #include "record/launch/signals.h"
 #include "record/options.h"
@@ -290,6 +291,16 @@ static void open_sampler(struct session *session, pid_t pid)
     session->program = sampler_watch(sampler, pid, session->command.pid ? &session->command : NULL);
 }
 
+/* Gives up what a recording does not need. Called before other threads are started. */
+static void enter_guard(const struct session *session)
+{
+    char text[GUARD_TEXT];
+    const struct guard_needs needs = { .signals = session->command.pid > 0,
+                                       .folder = recording_file_is_in_foreign_folder(&session->file) };
+    guard_enter(&needs, text);
+    say(session, "guard: %s", text);
+}
+
 static bool begin_recording(struct session *session, char **argv)
 {
     const struct options *options = &session->options;
@@ -312,6 +323,7 @@ static bool begin_recording(struct session *session, char **argv)
     const bool good = recording_file_begin(&session->file, &session->why) &&
                       stream_write(&session->writer, &event, &session->why);
     recording_info_forget(&event.recording);
+    enter_guard(session);
     return good;
 }
 
