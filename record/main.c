@@ -79,6 +79,8 @@ static struct progress_totals totals_of(const struct session *session)
                                      .blocking = session->options.blocking,
                                      .refusal = session->program->exact.refusal,
                                      .punctual = session->priority == PRIORITY_REAL_TIME,
+                                     .full = definitions_full(&emitter->definitions),
+                                     .no_room = emitter->definitions.left_out,
                                      .bytes = session->writer.blocks.written,
                                      .threads = emitter->last_thread };
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/progress.h"
 
+#include "record/emit/definitions.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -11,7 +13,7 @@
 
 void progress_start(struct progress *progress, bool quiet)
 {
-    *progress = (struct progress){ .shown = !quiet && isatty(STDERR_FILENO) };
+    *progress = (struct progress){ .shown = !quiet && isatty(STDERR_FILENO), .quiet = quiet };
 }
 
 const char *progress_size_text(char *room, uint64_t bytes)
@@ -32,8 +34,19 @@ static int line_width(void)
     return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col - 1 : 79;
 }
 
+static void tell_full(struct progress *progress)
+{
+    progress_clear(progress);
+    progress->told_full = true;
+    fputs("pyreel-record: warning: the names and lines of the program's functions take " DEFINITIONS_LIMIT_TEXT
+          " of memory, the most that is used for them: from now on, new functions are shown as <more functions>\n",
+          stderr);
+}
+
 void progress_update(struct progress *progress, const struct progress_totals *f)
 {
+    if (f->full && !progress->told_full && !progress->quiet)
+        tell_full(progress);
     if (!progress->shown || f->elapsed_ns < progress->due_ns)
         return;
     progress->due_ns = f->elapsed_ns + UPDATE_NS;
@@ -97,6 +110,11 @@ void progress_summary(const struct progress_totals *f, const char *path, enum en
             f->failed, progress_size_text(size, f->bytes), event_end_reason_text(reason));
     summarise_exactness(f);
     summarise_missed(f);
+    if (f->no_room > 0)
+        fprintf(stderr,
+                "pyreel-record: warning: %" PRIu64 " times, a new function or line had no room: they are shown as "
+                "<more functions>, or as a function without a line\n",
+                f->no_room);
     if (f->samples == 0 && reason != END_ERROR)
         fprintf(stderr, "pyreel-record: no sample was taken: %s\n",
                 reason == END_TARGET
