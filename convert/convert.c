@@ -8,6 +8,7 @@
 #include "convert/output_path.h"
 #include "convert/source.h"
 #include "formats/base/alloc.h"
+#include "formats/base/json.h"
 #include "formats/base/monotonic.h"
 #include "formats/base/startup.h"
 #include "formats/base/tempfile.h"
@@ -20,7 +21,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PROGRESS_NS 200000000 /* between two updates of the progress line */
+#define PROGRESS_NS  200000000           /* between two updates of the progress line */
+#define MEMORY_USUAL ((uint64_t)4 << 30) /* --max-memory, if the machine has twice as much */
 
 /* One run of a converter. */
 struct run {
@@ -621,6 +623,21 @@ static int list_recordings(const struct converter *converter, const struct setti
     return good && fine ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
+/* Limits the memory of the program. A file may ask for any amount. */
+static void limit_memory(const struct settings *settings, const char *program)
+{
+    const uint64_t half = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE) / 2;
+    const uint64_t usual = half < MEMORY_USUAL ? half : MEMORY_USUAL;
+    const uint64_t bytes = settings->max_memory ? settings->max_memory : usual;
+    static char way_out[256];
+    snprintf(way_out, sizeof(way_out),
+             "the recording takes more than %.0f MiB of memory, the limit of --max-memory; if you trust the recording, "
+             "raise the limit, or read a part of it with --from and --to",
+             (double)bytes / (1 << 20));
+    json_use_alloc();
+    alloc_limit(bytes, program, way_out);
+}
+
 int convert_main(int argc, char **argv, const struct converter *converter)
 {
     struct settings settings = { 0 };
@@ -628,6 +645,8 @@ int convert_main(int argc, char **argv, const struct converter *converter)
     int exit_code;
     startup(EXIT_FAILURE);
     const bool good = options_read(&settings, converter, argc, argv, &exit_code);
+    if (good)
+        limit_memory(&settings, converter->name);
     const int done = good && converter->before ? converter->before(&settings) : -1;
     if (done >= 0) {
         exit_code = done;

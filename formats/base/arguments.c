@@ -159,3 +159,22 @@ bool arguments_parse_time(const char *text, uint64_t *time_ns)
     *time_ns = (uint64_t)(seconds * 1e9 + 0.5);
     return true;
 }
+
+/* ---- memory ---- */
+
+#define MEMORY_MOST 0x1p60
+
+bool arguments_parse_memory(const char *text, uint64_t *bytes)
+{
+    static const char letters[] = "kmgt";
+    double number;
+    if (!take_decimal(&text, &number))
+        return false;
+    const char *letter = *text ? strchr(letters, *text | 0x20) : NULL;
+    if (*text && (!letter || text[1]))
+        return false;
+    for (; letter && letter >= letters; letter--)
+        number *= 1024;
+    *bytes = number >= 1 && number <= MEMORY_MOST ? (uint64_t)number : 0;
+    return *bytes > 0;
+}

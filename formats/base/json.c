@@ -1,8 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 #include "formats/base/json.h"
 
+#include "formats/base/alloc.h"
+
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
+
+static void *allocate(size_t size)
+{
+    return alloc_resize(NULL, size, 1);
+}
+
+void json_use_alloc(void)
+{
+    json_set_alloc_funcs(allocate, free);
+}
 
 static void emit_key(struct json_emitter *json, const char *key)
 {
