@@ -82,7 +82,10 @@ static struct progress_totals totals_of(const struct session *session)
                                      .full = definitions_full(&emitter->definitions),
                                      .no_room = emitter->definitions.left_out,
                                      .bytes = session->writer.blocks.written,
-                                     .threads = emitter->last_thread };
+                                     .threads = emitter->last_thread,
+                                     .processes = emitter->last_process,
+                                     .stopped = session->program->halt.stands,
+                                     .stopped_ns = session->program->halt.total_ns };
 }
 
 /* ---- when to stop ---- */
@@ -365,6 +368,26 @@ static bool finish(struct session *session)
     return good;
 }
 
+/* Whether no Python came up, and so the file would hold nothing. A pipe, and a file that was there before, get a
+ * recording all the same. */
+static bool found_nothing(const struct session *session)
+{
+    return session->sampler.emitter.last_process == 0 && session->file.created;
+}
+
+/* Removes the file, and says why. Returns whether the recorder did not fail. */
+static bool finish_without_file(struct session *session)
+{
+    const bool failed = session->reason == END_ERROR;
+    recording_file_discard(&session->file);
+    progress_clear(&session->progress);
+    if (failed)
+        fprintf(stderr, "pyreel-record: %s\n", session->why.text);
+    else if (!session->options.quiet)
+        progress_nothing(session->reason);
+    return !failed;
+}
+
 static void close_session(struct session *session)
 {
     struct fault unused = { 0 };
@@ -386,7 +409,7 @@ static int record_running(struct session *session, char **argv)
 {
     const pid_t pid = session->options.pid;
     open_sampler(session, pid);
-    signals_handle(false);
+    signals_handle();
     const enum target_state state = find_python(session, clock_now_ns() + BECOME_PYTHON_NS);
     if (state == TARGET_NOT_YET && signals_stop())
         return 128 + signals_stop();
@@ -433,7 +456,7 @@ static int record_command(struct session *session, char **argv)
                                             &session->why);
     text_free(line);
     signals_pass_on_to(command->pid);
-    signals_handle(true);
+    signals_handle();
     if (!opened) {
         command_cancel(command);
         return fail(session, EXIT_OURS);
@@ -452,7 +475,7 @@ static int record_command(struct session *session, char **argv)
     sample_command(session);
     if (session->reason == END_TARGET)
         wait_for_command(session);
-    const bool good = finish(session);
+    const bool good = found_nothing(session) ? finish_without_file(session) : finish(session);
     if ((session->reason == END_DURATION || session->reason == END_SIZE) && options->kill && !command->ended)
         kill(command->pid, SIGTERM);
     wait_for_command(session);

@@ -30,6 +30,9 @@ struct progress_totals {
     bool full;           /* new functions and lines have no room, see DEFINITIONS_LIMIT */
     uint64_t no_room;    /* how often a function or a line had no room */
     uint64_t threads;    /* number of threads seen so far */
+    bool stopped;        /* the program stands stopped now, by a signal or a debugger */
+    uint64_t stopped_ns; /* for how long the program stood stopped so far */
+    uint64_t processes;  /* number of processes that ran Python so far */
 };
 
 /* Decides whether the status line is shown. */
@@ -43,6 +46,9 @@ void progress_clear(struct progress *progress);
 
 /* Prints what was recorded, and what ended the recording. */
 void progress_summary(const struct progress_totals *totals, const char *path, enum end_reason reason);
+
+/* Says that no Python was found in the command, so that there is no recording. */
+void progress_nothing(enum end_reason reason);
 
 /* Writes a size like "12.3 MB" into `room`, which has 32 bytes. Returns `room`. */
 const char *progress_size_text(char *room, uint64_t bytes);

@@ -34,9 +34,9 @@ void watched_open(struct watched *w, pid_t pid, struct command *command, const s
     w->asyncio.which = options->async;
     w->asyncio.synthetic = synthetic;
     w->asyncio.emitter = emitter;
-    w->statuses = (struct statuses){ .mode = options->mode,
-                                     .interval_ns = options->interval_ns,
-                                     .stops = options->freezes };
+    w->statuses = (struct statuses){
+        .mode = options->mode, .interval_ns = options->interval_ns, .halt = &w->halt, .stops = options->freezes
+    };
 }
 
 void watched_close(struct watched *w)
@@ -143,8 +143,10 @@ static enum thread_list_state look_now(void *self, uint64_t now_ns)
 
 static enum thread_list_state look_frozen(struct watched *w, uint64_t now_ns)
 {
+    const uint64_t stopped_count = w->freeze.stopped_count;
     watched_threads_ask_ahead(w, now_ns);
     const bool stopped = freeze_begin(&w->freeze);
+    halt_note(&w->halt, w->freeze.stopped_count != stopped_count, now_ns);
     w->thread_list.unwinder.still = w->one_moment = stopped;
     const enum thread_list_state state = look_now(w, now_ns);
     w->thread_list.unwinder.still = false;
@@ -284,7 +286,8 @@ pid_t watched_host_thread(struct watched *w, uint32_t native_id)
 void watched_measure(struct watched *w, uint64_t recorder_cpu_ns)
 {
     const struct metered metered = meter_read(&w->meter);
-    const uint64_t time_ns = clock_now_ns() - w->options->start_ns;
+    const uint64_t now_ns = clock_now_ns(), time_ns = now_ns - w->options->start_ns;
+    halt_look(&w->halt, now_ns);
     emitter_note(w->emitter, (struct event){ .kind = EVENT_MEASURE,
                                              .measure = { .process = w->number,
                                                           .time_ns = time_ns,
@@ -319,6 +322,7 @@ struct watched_counters watched_counters(const struct watched *w)
     counters.taken_ns = watched_taken_ns(w);
     counters.partial_ticks = w->freeze.partial_count;
     counters.stopped_ticks = w->freeze.stopped_count;
+    counters.stopped_ns = w->halt.total_ns;
     if (!w->attached)
         return counters;
     const struct remote *remote = &w->target.remote;
@@ -367,6 +371,8 @@ void watched_attach(struct watched *w)
         exact_open(&w->exact, &w->thread_list, options->raise);
     thread_status_open(&w->statuses, w->pid);
     idle_open(&w->idle, w->pid);
+    if (!options->freezes)
+        halt_open(&w->halt, w->pid);
     meter_open(&w->meter, w->pid);
     thread_names_open(&w->names, &w->target.remote, &w->target.runtime.layout);
     w->program_name = procfs_thread_name(w->pid, w->pid);
@@ -389,7 +395,9 @@ void watched_detach(struct watched *w)
     const uint64_t time_ns = clock_now_ns() - w->options->start_ns;
     watched_threads_end(w, time_ns);
     watched_tasks_end(w, time_ns);
-    emitter_note(w->emitter, (struct event){ .kind = EVENT_PROCESS_END, .change = { w->number, time_ns, { 0 } } });
+    emitter_note(w->emitter,
+                 (struct event){ .kind = EVENT_PROCESS_END,
+                                 .process_end = { .number = w->number, .time_ns = time_ns, .wait_status = -1 } });
     w->counters = watched_counters(w);
     intern_pairs_free(&w->host_threads);
     asyncio_close(&w->asyncio);
@@ -398,6 +406,7 @@ void watched_detach(struct watched *w)
     thread_list_close(&w->thread_list);
     codes_close(&w->codes);
     idle_close(&w->idle);
+    halt_close(&w->halt);
     meter_close(&w->meter);
     target_close(&w->target);
     w->attached = false;

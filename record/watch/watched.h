@@ -18,6 +18,7 @@
 #include "record/exact/freeze.h"
 #include "record/launch/command.h"
 #include "record/names/thread_names.h"
+#include "record/process/halt.h"
 #include "record/process/idle.h"
 #include "record/process/meter.h"
 #include "record/unwind/synthetic_frames.h"
@@ -37,6 +38,8 @@ struct watch_options {
     bool freezes;      /* stop the process while it is read */
     bool stands;       /* read the process from its own processor, see exact.h */
     bool raise;        /* posts raise their priority */
+    bool plain_threads; /* with ASYNC_ALL: each thread has a sample of its own, too, without tasks in its stack */
+    bool all_names;    /* look up the names of all threads in each tick, however long that takes */
 };
 
 /* What was emitted of one thread state. The row has the same index as the thread state in the thread list. */
@@ -70,6 +73,7 @@ struct watched_counters {
     uint64_t taken_ns;    /* see watched_taken_ns() */
     uint64_t idle_ticks;  /* ticks in which the process slept since the tick before, so nothing was read */
     uint64_t partial_ticks, stopped_ticks; /* see struct freeze */
+    uint64_t stopped_ns;                   /* length of all halts, see struct halt */
     uint64_t reads, pieces, bytes;         /* reads of foreign memory: system calls, pieces, bytes */
 };
 
@@ -94,6 +98,7 @@ struct watched {
     struct exact exact;
     struct freeze freeze; /* with options->freezes: open from watched_find() to watched_close() */
     struct idle idle;
+    struct halt halt;
     struct meter meter;
     struct statuses statuses;
     struct asyncio asyncio;
