@@ -12,6 +12,7 @@
 #include "formats/base/monotonic.h"
 #include "formats/base/startup.h"
 #include "formats/base/tempfile.h"
+#include "formats/base/utf8.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -255,7 +256,7 @@ static void warn_of_damage(const struct run *run)
     const struct conversion *conversion = &run->conversion;
     const struct damage *damage = &conversion->report.damage;
     fprintf(stderr, "%s: warning: %s is damaged (first problem: %s)", run->conversion.converter->name,
-            conversion->settings.input, damage->first.text);
+            utf8_shown(conversion->settings.input), utf8_shown(damage->first.text));
     if (damage->bytes > 0)
         fprintf(stderr, "; %" PRIu64 " bytes are skipped", damage->bytes);
     warn_of_loss(run);
@@ -267,7 +268,7 @@ static void warn_of_ending(const struct run *run)
 {
     const struct conversion *conversion = &run->conversion;
     fprintf(stderr, "%s: warning: %s is not complete: %s; only the first %.3f s are readable",
-            run->conversion.converter->name, conversion->settings.input, conversion->report.ending,
+            run->conversion.converter->name, utf8_shown(conversion->settings.input), conversion->report.ending,
             (double)tables_of(run)->last_ns / 1e9);
     if (conversion->report.ended || conversion->report.damage.cut)
         warn_of_loss(run);
@@ -319,7 +320,7 @@ static void warn_of_no_opcodes(const struct run *run)
     const struct conversion *conversion = &run->conversion;
     if (conversion->settings.opcodes && !tables_have_instructions(&conversion->tables))
         fprintf(stderr, "%s: warning: %s has no instructions to show; record again with pyreel-record --opcodes\n",
-                run->conversion.converter->name, conversion->settings.input);
+                run->conversion.converter->name, utf8_shown(conversion->settings.input));
 }
 
 static void report(const struct conversion *conversion, const char *path, uint64_t samples, uint64_t written)
@@ -327,8 +328,8 @@ static void report(const struct conversion *conversion, const char *path, uint64
     const struct settings *settings = &conversion->settings;
     if (settings->quiet || keeps(conversion) || strcmp(path, "-") == 0 || !(settings->verbose || isatty(STDERR_FILENO)))
         return;
-    fprintf(stderr, "%s: wrote %s: %" PRIu64 " samples, %" PRIu64 " bytes\n", conversion->converter->name, path,
-            samples, written);
+    fprintf(stderr, "%s: wrote %s: %" PRIu64 " samples, %" PRIu64 " bytes\n", conversion->converter->name,
+            utf8_shown(path), samples, written);
 }
 
 /* Opens the temporary file of a converter that keeps its output. */
@@ -374,7 +375,7 @@ static bool leave_out(struct run *run, struct fault *why)
         return fault(why, "cannot convert %s: %s", run->conversion.settings.input, cause.text);
     end_progress(run);
     fprintf(stderr, "%s: warning: %s is left out: %s\n", run->conversion.converter->name,
-            run->conversion.settings.input, cause.text);
+            utf8_shown(run->conversion.settings.input), cause.text);
     run->conversion.whole = false;
     run->merge.cut = true;
     return true;

@@ -4,6 +4,7 @@
 #include "formats/base/alloc.h"
 #include "formats/base/arguments.h"
 #include "formats/base/startup.h"
+#include "formats/base/utf8.h"
 
 #include <getopt.h>
 #include <stdio.h>
@@ -254,7 +255,7 @@ bool options_read(struct settings *settings, const struct converter *converter, 
     if (!wrong && !problem)
         return true;
     if (!wrong)
-        fprintf(stderr, "%s: %s\n", converter->name, problem);
+        fprintf(stderr, "%s: %s\n", converter->name, utf8_shown(problem));
     *exit_code = misuse(converter);
     return false;
 }

@@ -4,6 +4,7 @@
 #include "formats/base/alloc.h"
 #include "formats/base/arguments.h"
 #include "formats/base/startup.h"
+#include "formats/base/utf8.h"
 #include "record/python/layout.h"
 
 #include <errno.h>
@@ -259,7 +260,7 @@ static bool apply(struct options *options, enum option_number number, const char
 
 static int misuse(const char *text, const char *about)
 {
-    fprintf(stderr, "pyreel-record: %s%s\nTry 'pyreel-record --help'.\n", text, about);
+    fprintf(stderr, "pyreel-record: %s%s\nTry 'pyreel-record --help'.\n", text, utf8_shown(about));
     return EXIT_MISUSE;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/progress.h"
 
+#include "formats/base/utf8.h"
 #include "record/emit/definitions.h"
 
 #include <inttypes.h>
@@ -115,8 +116,8 @@ void progress_summary(const struct progress_totals *f, const char *path, enum en
     fprintf(stderr,
             "pyreel-record: %s: %" PRIu64 " samples of %" PRIu64 " thread%s in %.1f s (%" PRIu64 " ticks, %" PRIu64
             " missed, %" PRIu64 " failed), %s; %s\n",
-            path, f->samples, f->threads, f->threads == 1 ? "" : "s", (double)f->elapsed_ns / 1e9, f->ticks, f->missed,
-            f->failed, progress_size_text(size, f->bytes), event_end_reason_text(reason));
+            utf8_shown(path), f->samples, f->threads, f->threads == 1 ? "" : "s", (double)f->elapsed_ns / 1e9, f->ticks,
+            f->missed, f->failed, progress_size_text(size, f->bytes), event_end_reason_text(reason));
     summarise_exactness(f);
     summarise_halts(f);
     summarise_missed(f);
