@@ -272,6 +272,40 @@ static void no_more_than_a_second_is_in_memory_only(void **state)
     }
 }
 
+/* Each thread lives for ten ticks, while three live at a time. The writer keeps nothing of threads that have ended. */
+static void threads_that_come_and_go_take_no_memory(void **state)
+{
+    (void)state;
+    struct long_run run;
+    begin_long_run(&run, CODEC_ZSTD);
+    uint32_t first = 2, last = 1;
+    for (uint64_t tick = 1; tick <= 20000; tick++) {
+        const uint64_t ns = tick * MS;
+        last += tick % 4 == 0;
+        if (tick % 4 == 0)
+            say(&run, (struct event)THREAD(last, 1, 4313 + last, "w"));
+        for (uint32_t thread = first; thread <= last; thread++)
+            say(&run, (struct event)SAMPLE(ns, thread, 0, 1 + thread % 3));
+        say(&run, (struct event)TICK(ns));
+        if (last - first == 2)
+            say(&run, (struct event){ EVENT_THREAD_END, .change = { first++, ns, { 0 } } });
+    }
+    assert_true(last == 5001);
+    assert_true(run.writer.threads_room < 1024);
+    say(&run, (struct event){ EVENT_END, .end = { END_DURATION, 20000 * (uint64_t)MS, 20000, 0, 0, 0, -1 } });
+    struct bytes bytes = file_bytes(run.fd);
+    struct playback playback = { 0 };
+    playback_read(&playback, bytes.at, bytes.size);
+    assert_int_equal(playback.journal.tables.samples, run.told.tables.samples);
+    assert_int_equal(playback.reader.blocks.damage.blocks, 0);
+    assert_int_equal(tables_stacks(&playback.journal.tables), 3);
+    for (uint32_t thread = 2; thread <= last; thread++)
+        assert_int_equal(playback.journal.tables.threads[thread].samples, run.told.tables.threads[thread].samples);
+    playback_free(&playback);
+    bytes_free(&bytes);
+    end_long_run(&run);
+}
+
 /* Ticks that nothing happened in are one record, so an hour of sleep is a few bytes a second. */
 static void a_thread_that_does_not_move_costs_nothing(void **state)
 {
@@ -846,6 +880,7 @@ int main(void)
         cmocka_unit_test(decoding_and_encoding_gives_the_same_bytes),
         cmocka_unit_test(a_pipe_is_as_good_as_a_file),
         cmocka_unit_test(no_more_than_a_second_is_in_memory_only),
+        cmocka_unit_test(threads_that_come_and_go_take_no_memory),
         cmocka_unit_test(a_thread_that_does_not_move_costs_nothing),
         cmocka_unit_test(a_change_is_told_from_the_nearer_end),
         cmocka_unit_test(a_recursion_takes_few_bytes),
