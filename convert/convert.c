@@ -632,7 +632,7 @@ static void limit_memory(const struct settings *settings, const char *program)
     const uint64_t bytes = settings->max_memory ? settings->max_memory : usual;
     static char way_out[256];
     snprintf(way_out, sizeof(way_out),
-             "the recording takes more than %.0f MiB of memory, the limit of --max-memory; if you trust the recording, "
+             "the recording takes more than %.4g MiB of memory, the limit of --max-memory; if you trust the recording, "
              "raise the limit, or read a part of it with --from and --to",
              (double)bytes / (1 << 20));
     json_use_alloc();
