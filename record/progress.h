@@ -30,6 +30,7 @@ struct progress_totals {
     bool full;           /* new functions and lines have no room, see DEFINITIONS_LIMIT */
     uint64_t no_room;    /* how often a function or a line had no room */
     uint64_t threads;    /* number of threads seen so far */
+    uint64_t paused_ns;  /* for how long a signal had stopped the recorder itself */
     bool stopped;        /* the program stands stopped now, by a signal or a debugger */
     uint64_t stopped_ns; /* for how long the program stood stopped so far */
     uint64_t processes;  /* number of processes that ran Python so far */
