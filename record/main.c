@@ -5,6 +5,7 @@
 #include "formats/base/startup.h"
 #include "record/launch/signals.h"
 #include "record/process/clock.h"
+#include "record/launch/descriptors.h"
 #include "record/process/procfs.h"
 #include "record/recording_info.h"
 #include "record/sampling.h"
@@ -99,6 +100,7 @@ static bool begin_recording(struct session *session, char **argv)
 {
     const struct options *options = &session->options;
     clock_be_punctual(); /* only now, because the command would inherit the setting */
+    descriptors_raise_limit();
     session->priority = options->priority ? priority_raise() : PRIORITY_OWN;
     session_say(session, "priority: %s", priority_text(session->priority));
     stream_writer_open(&session->writer, session->file.fd, options->codec, options->level);

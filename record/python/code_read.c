@@ -2,6 +2,7 @@
 #include "record/python/code_internal.h"
 
 #include "formats/base/alloc.h"
+#include "record/python/opcode_effects.h"
 #include "record/python/unicode.h"
 
 #include <stdlib.h>
@@ -33,6 +34,8 @@ struct reading {
     unsigned char *name_end, *file_end; /* the ends of longer strings, see unicode_name() */
     uint64_t copies;                    /* number of copies of the bytecode */
     unsigned char after[CODE_IDENTITY];
+    uint32_t first_line;
+    size_t line_table_size;
 };
 
 /* The code objects that are read together, and the pieces of the next system call. */
@@ -154,7 +157,7 @@ static bool take_head(struct code_batch *b, struct reading *r)
     code->name = r->name.address = word_at(head, l->code_name);
     code->file = r->file.address = word_at(head, l->code_file);
     r->line_table.address = word_at(head, l->code_line_table);
-    code->first_line = half_word_at(head, l->code_first_line);
+    r->first_line = half_word_at(head, l->code_first_line);
     code->units = (uint32_t)units;
     code->flags = half_word_at(head, l->code_flags);
     code->locals = half_word_at(head, l->code_locals);
@@ -200,7 +203,7 @@ static bool take_string(const struct layout *l, struct reading *r, struct part *
 static bool take_line_table(const struct layout *l, struct reading *r)
 {
     const uint64_t size = word_at(r->line_table.bytes, l->bytes_size);
-    r->code->line_table_size = (size_t)size;
+    r->line_table_size = (size_t)size;
     r->line_table.size = l->bytes_data + (size_t)size;
     return size <= LINE_TABLE_LIMIT && is_wanted(r, size);
 }
@@ -252,15 +255,15 @@ static void add_rests(struct code_batch *b, struct reading *r)
 }
 
 /* Fills in the effects of each instruction. CPython only replaces an instruction by others with the same effects. */
-static void describe_instructions(const struct codes *codes, struct code *code, const unsigned char *instructions)
+static void describe_instructions(const struct codes *codes, struct code_body *body, const unsigned char *instructions)
 {
     const struct layout *l = codes->layout;
-    code->kinds = alloc_zeroed(code->units, 1);
-    opcode_effects_write(l->opcodes, instructions, code->units, code->kinds);
+    body->kinds = alloc_zeroed(body->units, 1);
+    opcode_effects_write(l->opcodes, instructions, body->units, body->kinds);
     if (!codes->instructions)
         return;
-    code->instructions = alloc_zeroed(code->units, sizeof(*code->instructions));
-    opcode_bases_make(l->opcode_names, l->opcodes, instructions, code->units, code->instructions);
+    body->instructions = alloc_zeroed(body->units, sizeof(*body->instructions));
+    opcode_bases_make(l->opcode_names, l->opcodes, instructions, body->units, body->instructions);
 }
 
 /* Completes a code object from its parts. Its identity was read before and behind the parts, and must be the same: then
@@ -268,16 +271,23 @@ static void describe_instructions(const struct codes *codes, struct code *code, 
 static bool complete(struct code_batch *b, struct reading *r)
 {
     struct code *code = r->code;
-    if (memcmp(r->after, code->identity, CODE_IDENTITY) != 0)
+    if (memcmp(r->after, code->identity, b->codes->identity_size) != 0)
         return false;
     const struct text name = unicode_name(&r->name_is, r->name.bytes + r->name_is.offset, r->name_end);
     const struct text file = unicode_name(&r->file_is, r->file.bytes + r->file_is.offset, r->file_end);
     struct definitions *definitions = b->codes->definitions;
-    code->function = definitions_function(definitions, name, definitions_string(definitions, file), code->first_line);
+    code->function = definitions_function(definitions, name, definitions_string(definitions, file), r->first_line);
     text_free(name);
     text_free(file);
-    code->line_table = (uint8_t *)alloc_copy(r->line_table.bytes + b->codes->layout->bytes_data, code->line_table_size);
-    describe_instructions(b->codes, code, r->instructions.bytes);
+    const unsigned char *line_table = r->line_table.bytes + b->codes->layout->bytes_data;
+    struct code_body content = { .function = code->function,
+                                 .first_line = r->first_line,
+                                 .units = code->units,
+                                 .line_table = (uint8_t *)alloc_copy(line_table, r->line_table_size),
+                                 .line_table_size = r->line_table_size };
+    describe_instructions(b->codes, &content, r->instructions.bytes);
+    code->body = code_bodies_take(b->codes->bodies, &content);
+    code->kinds = code->body->kinds;
     return true;
 }
 
