@@ -61,6 +61,8 @@ struct progress_totals session_totals(const struct session *session)
                                      .blocking = session->options.blocking,
                                      .refusal = refusal_of(session),
                                      .punctual = session->priority == PRIORITY_REAL_TIME,
+                                     .full = definitions_full(&emitter->definitions),
+                                     .no_room = emitter->definitions.left_out,
                                      .bytes = session->writer.blocks.written,
                                      .threads = emitter->last_thread,
                                      .processes = emitter->last_process,
