@@ -3,6 +3,7 @@
 
 #include "convert/source.h"
 #include "formats/base/alloc.h"
+#include "formats/base/replaced.h"
 #include "formats/base/utf8.h"
 
 #include <errno.h>
@@ -12,11 +13,33 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* Opens a file or a pipe, after a look at it. Returns -1 with the reason. */
+static int open_path(const char *path, struct fault *why)
+{
+    struct stat there;
+    const int seen = open(path, O_PATH | O_CLOEXEC);
+    int fd = -1;
+    if (seen >= 0 && fstat(seen, &there) == 0 && replaced_is_strange_pipe(path, &there))
+        fault(why,
+              "cannot read %s: it is no file but a pipe, device or socket that another user put into a folder that "
+              "everyone can write to",
+              path);
+    else if (seen >= 0 && S_ISSOCK(there.st_mode))
+        fault(why, "cannot read %s: it is a socket; name a recording", path);
+    else if (seen < 0 || (fd = replaced_open_seen(seen, path, O_RDONLY)) < 0)
+        fault(why, "cannot open %s: %s", path, strerror(errno));
+    if (seen >= 0)
+        close(seen);
+    return fd;
+}
+
 int inputs_open_file(const char *path, uint64_t *bytes, struct fault *why)
 {
-    const int fd = strcmp(path, "-") == 0 ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    const int fd = strcmp(path, "-") == 0 ? STDIN_FILENO : open_path(path, why);
     struct stat input;
-    if (fd < 0 || fstat(fd, &input) != 0)
+    if (fd < 0)
+        return -1;
+    if (fstat(fd, &input) != 0)
         fault(why, "cannot open %s: %s", path, strerror(errno));
     else if (S_ISDIR(input.st_mode))
         fault(why, "%s is a folder; name a recording", path);

@@ -7,7 +7,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#define UPDATE_NS 250000000u
+#define UPDATE_NS     250000000u
+#define LEAST_HALT_NS 50000000u /* a shorter halt is not mentioned: it would be 0.0 s */
 
 void progress_start(struct progress *progress, bool quiet)
 {
@@ -42,10 +43,21 @@ void progress_update(struct progress *progress, const struct progress_totals *f)
     char size[32];
     char line[256];
     snprintf(line, sizeof(line),
-             "recording %.1f s, %" PRIu64 " samples, %.0f ticks/s, %" PRIu64 " missed, %" PRIu64 " failed, %s", seconds,
-             f->samples, seconds > 0 ? (double)f->ticks / seconds : 0, f->missed, f->failed,
-             progress_size_text(size, f->bytes));
+             "recording %.1f s%s, %" PRIu64 " samples, %.0f ticks/s, %" PRIu64 " missed, %" PRIu64 " failed, %s",
+             seconds, f->stopped ? " (the program is stopped)" : "", f->samples,
+             seconds > 0 ? (double)f->ticks / seconds : 0, f->missed, f->failed, progress_size_text(size, f->bytes));
     fprintf(stderr, "\r%.*s\x1b[K", line_width(), line);
+}
+
+/* Says for how long a signal or a debugger had stopped the program, and a signal the recorder. */
+static void summarise_halts(const struct progress_totals *f)
+{
+    if (f->paused_ns >= LEAST_HALT_NS)
+        fprintf(stderr, "pyreel-record: the recording paused for %.1f s of %.1f s\n", (double)f->paused_ns / 1e9,
+                (double)f->elapsed_ns / 1e9);
+    if (f->stopped_ns >= LEAST_HALT_NS)
+        fprintf(stderr, "pyreel-record: the program was stopped for %.1f s of %.1f s, by a signal or a debugger\n",
+                (double)f->stopped_ns / 1e9, (double)f->elapsed_ns / 1e9);
 }
 
 /* Prints how many samples are exact, and how much time the ticks took from the program. */
@@ -96,12 +108,21 @@ void progress_summary(const struct progress_totals *f, const char *path, enum en
             path, f->samples, f->threads, f->threads == 1 ? "" : "s", (double)f->elapsed_ns / 1e9, f->ticks, f->missed,
             f->failed, progress_size_text(size, f->bytes), event_end_reason_text(reason));
     summarise_exactness(f);
+    summarise_halts(f);
     summarise_missed(f);
     if (f->samples == 0 && reason != END_ERROR)
         fprintf(stderr, "pyreel-record: no sample was taken: %s\n",
-                reason == END_TARGET
-                    ? "the program ended before it ran Python code itself (child processes are not recorded)"
-                    : "no Python code ran during the recording");
+                f->processes == 0      ? "no Python was seen in the command (child processes are not recorded)"
+                : reason == END_TARGET ? "the program ended before the first tick"
+                                       : "no Python code ran during the recording");
+}
+
+void progress_nothing(enum end_reason reason)
+{
+    fprintf(stderr,
+            "pyreel-record: no Python was seen in the command (child processes are not recorded), so there is no "
+            "recording; %s\n",
+            event_end_reason_text(reason));
 }
 
 void progress_clear(struct progress *progress)

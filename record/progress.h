@@ -26,6 +26,10 @@ struct progress_totals {
     const char *refusal; /* why samples were not one moment, for the user; NULL: not known */
     uint64_t bytes;      /* size of the recording so far */
     uint64_t threads;    /* number of threads seen so far */
+    uint64_t paused_ns;  /* for how long a signal had stopped the recorder itself */
+    bool stopped;        /* the program stands stopped now, by a signal or a debugger */
+    uint64_t stopped_ns; /* for how long the program stood stopped so far */
+    uint64_t processes;  /* number of processes that ran Python so far */
 };
 
 /* Decides whether the status line is shown. */
@@ -39,6 +43,9 @@ void progress_clear(struct progress *progress);
 
 /* Prints what was recorded, and what ended the recording. */
 void progress_summary(const struct progress_totals *totals, const char *path, enum end_reason reason);
+
+/* Says that no Python was found in the command, so that there is no recording. */
+void progress_nothing(enum end_reason reason);
 
 /* Writes a size like "12.3 MB" into `room`, which has 32 bytes. Returns `room`. */
 const char *progress_size_text(char *room, uint64_t bytes);

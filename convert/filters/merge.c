@@ -70,22 +70,39 @@ static bool emit_frame(struct merge *merge, uint32_t frame, uint32_t *number, st
     return !added || emit(merge, &event, why);
 }
 
-static bool emit_process(struct merge *merge, uint32_t process, uint32_t *number, struct fault *why)
+/* Emits a process whose parent, if it has one, is emitted. */
+static bool emit_child(struct merge *merge, uint32_t process, struct fault *why)
 {
-    merge->process_numbers = alloc_grow(merge->process_numbers, &merge->process_numbers_room, (size_t)process + 1,
-                                        sizeof(*merge->process_numbers));
-    *number = merge->process_numbers[process];
-    if (*number)
-        return true;
-    *number = merge->process_numbers[process] = ++merge->last_process;
+    const uint32_t number = merge->process_numbers[process] = ++merge->last_process;
     struct event event = { .kind = EVENT_PROCESS, .process = merge->from->processes[process].process };
-    event.process.number = *number;
+    event.process.number = number;
+    event.process.parent = merge->process_numbers[event.process.parent];
     event.process.start_ns += merge->offset_ns;
     if (!emit(merge, &event, why))
         return false;
     event = (struct event){ .kind = EVENT_ORIGIN,
-                            .origin = { *number, merge->name, merge->from->recording.interval_ns } };
+                            .origin = { number, merge->name, merge->from->recording.interval_ns } };
     return merge->name.size == 0 || emit(merge, &event, why);
+}
+
+/* Emits a process the first time, its ancestors first: so the output has the whole way from the first process. A parent
+ * has a smaller number than its children. */
+static bool emit_process(struct merge *merge, uint32_t process, uint32_t *number, struct fault *why)
+{
+    const struct process_row *rows = merge->from->processes;
+    merge->process_numbers = alloc_grow(merge->process_numbers, &merge->process_numbers_room, (size_t)process + 1,
+                                        sizeof(*merge->process_numbers));
+    size_t ancestors = 0;
+    for (uint32_t at = process; at && !merge->process_numbers[at]; at = rows[at].process.parent) {
+        merge->ancestors = alloc_grow(merge->ancestors, &merge->ancestors_room, ancestors + 1,
+                                      sizeof(*merge->ancestors));
+        merge->ancestors[ancestors++] = at;
+    }
+    while (ancestors > 0)
+        if (!emit_child(merge, merge->ancestors[--ancestors], why))
+            return false;
+    *number = merge->process_numbers[process];
+    return true;
 }
 
 /* Finds the number of a task in the output, and emits the task the first time. 0: the task's definition was lost. */
@@ -210,8 +227,10 @@ static bool take_failed(struct merge *merge, struct event *event, struct fault *
         return true;
     failed->time_ns += merge->offset_ns;
     const uint32_t thread = failed->thread;
+    const uint32_t process = failed->process;
     failed->thread = thread_number(merge, thread);
-    return (thread && !failed->thread) || emit(merge, event, why);
+    failed->process = process_number(merge, process);
+    return (thread && !failed->thread) || (process && !failed->process) || emit(merge, event, why);
 }
 
 static bool take_left_out(struct merge *merge, struct event *event, struct fault *why)
@@ -254,6 +273,31 @@ static void look_at_name(struct merge *merge, uint32_t thread)
         merge_want(merge, thread);
 }
 
+static bool take_process_end(struct merge *merge, struct event *event, struct fault *why)
+{
+    event->process_end.number = process_number(merge, event->process_end.number);
+    event->process_end.time_ns += merge->offset_ns;
+    return !event->process_end.number || emit(merge, event, why);
+}
+
+/* The two below: missed ticks and ticks of a process are left out where the process is. */
+static bool take_missed(struct merge *merge, struct event *event, struct fault *why)
+{
+    const uint32_t process = event->missed_process;
+    event->missed_process = process_number(merge, process);
+    return (process && !event->missed_process) || !is_wanted(merge, merge->from->last_ns) || emit(merge, event, why);
+}
+
+static bool take_tick(struct merge *merge, struct event *event, struct fault *why)
+{
+    const uint32_t process = event->tick_process;
+    if (!is_wanted(merge, event->tick_ns))
+        return true;
+    event->tick_ns += merge->offset_ns;
+    event->tick_process = process_number(merge, process);
+    return (process && !event->tick_process) || emit(merge, event, why);
+}
+
 bool merge_take(struct merge *merge, struct event *event, struct fault *why)
 {
     switch (event->kind) {
@@ -266,7 +310,7 @@ bool merge_take(struct merge *merge, struct event *event, struct fault *why)
     case EVENT_THREAD_END:
         return take_change(merge, event, thread_number(merge, event->change.number), why);
     case EVENT_PROCESS_END:
-        return take_change(merge, event, process_number(merge, event->change.number), why);
+        return take_process_end(merge, event, why);
     case EVENT_SAMPLE:
         return take_sample(merge, &event->sample, why);
     case EVENT_FAILED:
@@ -276,12 +320,9 @@ bool merge_take(struct merge *merge, struct event *event, struct fault *why)
     case EVENT_MEASURE:
         return take_measure(merge, event, why);
     case EVENT_MISSED:
-        return !is_wanted(merge, merge->from->last_ns) || emit(merge, event, why);
+        return take_missed(merge, event, why);
     case EVENT_TICK:
-        if (!is_wanted(merge, event->tick_ns))
-            return true;
-        event->tick_ns += merge->offset_ns;
-        return emit(merge, event, why);
+        return take_tick(merge, event, why);
     default:
         return true; /* definitions are emitted with a sample; merge_finish() emits one end for all recordings */
     }
@@ -356,6 +397,7 @@ void merge_free(struct merge *merge)
     intern_free(&merge->functions);
     intern_free(&merge->frames);
     free(merge->process_numbers);
+    free(merge->ancestors);
     free(merge->task_numbers);
     free(merge->task_waiters);
     free(merge->frame_numbers);

@@ -29,8 +29,8 @@ struct merge {
     /* ---- the output: the merged recording ---- */
     struct sink to;
     const struct selection *selection;
-    bool compares;      /* functions become those of earlier recordings that are alike */
-    struct alike alike; /* used when comparing */
+    bool compares;                                 /* functions become those of earlier recordings that are alike */
+    struct alike alike;                            /* used when comparing */
     struct intern strings, functions, frames;      /* index = number in the output; the bytes are the definition */
     uint32_t last_process, last_thread, last_task; /* highest numbers so far */
     struct end end;   /* the latest end event of the recordings so far; .reason 0: none yet */
@@ -45,6 +45,8 @@ struct merge {
     uint64_t offset_ns; /* start of the recording minus start of the output */
     uint32_t *process_numbers, *task_numbers, *frame_numbers; /* number → number in the output; 0: not emitted yet */
     size_t process_numbers_room, task_numbers_room, frame_numbers_room;
+    uint32_t *ancestors; /* of the process that is being emitted */
+    size_t ancestors_room;
     uint32_t *task_waiters; /* task → the task, in the recording, that was emitted as its waiter; 0: none */
     size_t task_waiters_room;
     struct merged_thread *threads; /* by number */

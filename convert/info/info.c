@@ -4,6 +4,7 @@
 
 #include "convert/info/info_json.h"
 #include "convert/info/info_several.h"
+#include "convert/info/info_table.h"
 #include "convert/info/info_tasks.h"
 #include "convert/info/info_threads.h"
 #include "convert/loss.h"
@@ -20,16 +21,18 @@
 
 #define MEBIBYTE 1048576.0
 
-enum own_option { OPTION_JSON = OPTION_OWN, OPTION_VERIFY };
+enum own_option { OPTION_JSON = OPTION_OWN, OPTION_VERIFY, OPTION_ALL };
 
 static const struct argument options[] = {
     { OPTION_JSON, 0, "json", NULL, 0, "print JSON" },
+    { OPTION_ALL, 0, "all", NULL, 0, "print all threads, tasks and processes" },
     { OPTION_VERIFY, 0, "verify", NULL, 0, "exit 1 unless every block and the sums are right" },
     { 0 },
 };
 
 struct info_wanted {
     bool json;
+    bool all; /* tables have all rows */
 };
 
 static bool apply(struct settings *settings, int number, const char *value)
@@ -39,6 +42,8 @@ static bool apply(struct settings *settings, int number, const char *value)
     switch ((enum own_option)number) {
     case OPTION_JSON:
         return wanted->json = true;
+    case OPTION_ALL:
+        return wanted->all = true;
     case OPTION_VERIFY:
         return settings->strict = true;
     }
@@ -203,6 +208,12 @@ static json_t *json_processors(uint32_t count)
     return count ? json_integer(count) : json_null();
 }
 
+/* For how long a signal or a debugger had stopped the program; null when the recorder did not say. */
+static json_t *json_stopped(const struct tables *tables)
+{
+    return tables->counters.count ? info_json_seconds(counters_get(&tables->counters, "stopped_ns")) : json_null();
+}
+
 static json_t *info_json(const struct info *info)
 {
     const struct source_report *report = &info->conversion->report;
@@ -233,6 +244,7 @@ static json_t *info_json(const struct info *info)
         { "rate_hz", json_real(1e9 / (double)recording->interval_ns) },
         { "reached_hz", json_known(exactness.reached_hz) },
         { "exact_percent", json_known(exactness.exact_percent) },
+        { "stopped_s", json_stopped(tables) },
         { "disturb_percent", json_known(exactness.taken_percent) },
         { "mode", info_json_text(recording->mode) },
         { "threads_option", info_json_text(recording->threads_option) },
@@ -305,14 +317,35 @@ static void print_build(struct output *to, const struct process *process)
         output_string(to, " debug build");
 }
 
-/* Prints a line for each process. A process that executes another program counts as a further process. */
-static void print_processes(struct output *to, const struct tables *tables)
+/* Chooses the processes that have a line, of *count processes. *samples is set to the samples of each process, by its
+ * number; the caller frees that. */
+static struct info_choice choose_processes(const struct tables *tables, bool all, uint64_t **samples, size_t *count)
 {
+    uint64_t *known = alloc_zeroed(tables->processes_count, sizeof(*known));
+    *samples = alloc_zeroed(tables->processes_count, sizeof(**samples));
+    *count = 0;
+    for (size_t i = 1; i < tables->threads_count; i++)
+        (*samples)[tables->threads[i].thread.process] += tables->threads[i].samples;
+    for (size_t i = 1; i < tables->processes_count; i++)
+        if (tables->processes[i].process.number)
+            known[(*count)++] = (*samples)[i];
+    const struct info_choice choice = info_choose(known, *count, all ? SIZE_MAX : INFO_PROCESSES);
+    free(known);
+    return choice;
+}
+
+/* Prints a line for each process. A process that executes another program counts as a further process. */
+static void print_processes(struct output *to, const struct tables *tables, bool all)
+{
+    uint64_t *samples;
+    size_t count, printed = 0;
+    struct info_choice choice = choose_processes(tables, all, &samples, &count);
     for (size_t i = 1; i < tables->processes_count; i++) {
         const struct process_row *row = &tables->processes[i];
         char version[32];
-        if (row->process.number == 0)
+        if (row->process.number == 0 || !info_is_chosen(&choice, samples[i]))
             continue;
+        printed++;
         output_format(to, "%-11s %" PRIu32 ", CPython %s", "process", row->process.pid,
                       event_python_version_text(version, row->process.python_version));
         print_build(to, &row->process);
@@ -324,12 +357,16 @@ static void print_processes(struct output *to, const struct tables *tables)
         printable_write(to, row->process.command);
         output_string(to, "\n");
     }
+    if (printed < count)
+        output_format(to, "%-11s and %zu more (--all shows them)\n", "process", count - printed);
+    free(samples);
 }
 
 static void print_program(struct output *to, const struct info *info)
 {
     const struct source_report *report = &info->conversion->report;
     const struct tables *tables = &info->conversion->tables;
+    const struct info_wanted *wanted = info->conversion->settings.wanted;
     const struct recording *recording = &tables->recording;
     const struct process *process = tables_first_process(tables);
     char version[32], started[32];
@@ -345,7 +382,7 @@ static void print_program(struct output *to, const struct info *info)
         return;
     }
     if (tables->processes_count > 2)
-        print_processes(to, tables);
+        print_processes(to, tables, wanted->all);
     output_format(to, "%-11s %s on ", "recorded", event_date_text(started, recording->start_unix_ns));
     printable_write(to, recording->host);
     output_string(to, ", ");
@@ -418,6 +455,14 @@ static void print_exactness(struct output *to, const struct tables *tables)
             output_format(to, "%-11s %s\n", lines[i].label, room);
 }
 
+/* Says for how long a signal or a debugger had stopped the program. */
+static void print_halts(struct output *to, const struct tables *tables)
+{
+    const uint64_t stopped_ns = counters_get(&tables->counters, "stopped_ns");
+    if (stopped_ns > 0)
+        output_format(to, "%-11s %.3f s, by a signal or a debugger\n", "stopped", info_seconds(stopped_ns));
+}
+
 /* Prints what the program and the recorder used, by the measures. print_processes() has the memory of several. */
 static void print_uses(struct output *to, const struct tables *tables)
 {
@@ -448,6 +493,7 @@ static void print_totals(struct output *to, const struct info *info)
             output_format(to, "%-11s   %" PRIu64 " %s\n", "", tables->failures[cause],
                           event_failure_text((enum failure)cause));
     print_exactness(to, tables);
+    print_halts(to, tables);
     if (tables->left_out)
         output_format(to, "%-11s %" PRIu64 " samples of threads that did not match the mode\n", "left out",
                       tables->left_out);
@@ -490,8 +536,8 @@ static bool finish(void *self, struct fault *why)
     }
     print_program(to, info);
     print_totals(to, info);
-    info_threads_print(to, &info->conversion->tables);
-    info_tasks_print(to, &info->conversion->tables);
+    info_threads_print(to, &info->conversion->tables, wanted->all);
+    info_tasks_print(to, &info->conversion->tables, wanted->all);
     print_counters(to, &info->conversion->tables.counters);
     return true;
 }

@@ -2,14 +2,13 @@
 #include "convert/info/info_tasks.h"
 
 #include "convert/info/info_json.h"
+#include "convert/info/info_table.h"
 #include "formats/base/alloc.h"
 #include "formats/model/task_owner.h"
 #include "formats/terminal/printable.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
-
-#define PRINTED 20 /* most tasks in the table; --json has all */
 
 uint64_t info_tasks_count(const struct tables *tables)
 {
@@ -77,7 +76,7 @@ static void print_task(struct output *to, const struct tables *tables, const str
     output_string(to, "\n");
 }
 
-void info_tasks_print(struct output *to, const struct tables *tables)
+void info_tasks_print(struct output *to, const struct tables *tables, bool all)
 {
     const size_t count = (size_t)info_tasks_count(tables);
     if (count == 0)
@@ -88,13 +87,14 @@ void info_tasks_print(struct output *to, const struct tables *tables)
     for (size_t i = 1; i < tables->tasks_count; i++)
         if (tables->tasks[i].task.number)
             rows[found++] = &tables->tasks[i];
+    const size_t shown = all || count < INFO_TASKS ? count : INFO_TASKS;
     qsort(rows, count, sizeof(*rows), by_samples);
     task_owner_find(&owners, tables);
     output_format(to, "\n%8s %8s %10s  %s\n", "pid", "tid", "samples", "task");
-    for (size_t i = 0; i < count && i < PRINTED; i++)
+    for (size_t i = 0; i < shown; i++)
         print_task(to, tables, &owners, rows[i]);
-    if (count > PRINTED)
-        output_format(to, "%29s and %zu more tasks\n", "", count - PRINTED);
+    if (shown < count)
+        output_format(to, "%29s and %zu more tasks (--all shows them)\n", "", count - shown);
     task_owner_free(&owners);
     free(rows);
 }

@@ -14,7 +14,7 @@ uint64_t info_tasks_count(const struct tables *tables);
 /* All tasks as a JSON list of objects. The caller owns the list. */
 json_t *info_tasks_json(const struct tables *tables);
 
-/* Prints a table of the tasks that have the most samples. */
-void info_tasks_print(struct output *to, const struct tables *tables);
+/* Prints a table of the tasks, those with most samples first: all of them, or those that have the most samples. */
+void info_tasks_print(struct output *to, const struct tables *tables, bool all);
 
 #endif

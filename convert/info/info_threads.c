@@ -2,10 +2,12 @@
 #include "convert/info/info_threads.h"
 
 #include "convert/info/info_json.h"
+#include "convert/info/info_table.h"
 #include "formats/base/alloc.h"
 #include "formats/terminal/printable.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 
 /* The columns of states. */
 static const struct column {
@@ -109,13 +111,17 @@ static void print_thread(struct output *to, const struct tables *tables, size_t 
     output_string(to, "\n");
 }
 
-/* Whether there are threads. A recording with --async all has tasks only. */
-static bool has_threads(const struct tables *tables)
+/* Chooses the threads that the table has, of *count threads. */
+static struct info_choice choose(const struct tables *tables, bool all, size_t *count)
 {
+    uint64_t *samples = alloc_zeroed(tables->threads_count + 1, sizeof(*samples));
+    *count = 0;
     for (size_t i = 1; i < tables->threads_count; i++)
         if (is_thread(tables, i))
-            return true;
-    return tables->tasks_count <= 1;
+            samples[(*count)++] = tables->threads[i].samples;
+    const struct info_choice choice = info_choose(samples, *count, all ? SIZE_MAX : INFO_THREADS);
+    free(samples);
+    return choice;
 }
 
 static void print_titles(struct output *to)
@@ -125,10 +131,12 @@ static void print_titles(struct output *to)
         output_format(to, " %6s", columns[i].title);
 }
 
-/* Columns of states are left out when no sample has a status. */
-void info_threads_print(struct output *to, const struct tables *tables)
+/* Columns of states are left out when no sample has a status. A recording with --async all has tasks only. */
+void info_threads_print(struct output *to, const struct tables *tables, bool all)
 {
-    if (!has_threads(tables))
+    size_t count, printed = 0;
+    struct info_choice choice = choose(tables, all, &count);
+    if (count == 0 && tables->tasks_count > 1)
         return;
     output_format(to, "\n%8s %8s %10s", "pid", "tid", "samples");
     if (tables->left_out)
@@ -136,7 +144,12 @@ void info_threads_print(struct output *to, const struct tables *tables)
     if (tables->states_known)
         print_titles(to);
     output_format(to, "  %9s %9s  %s\n", "from s", "to s", "thread");
-    for (size_t i = 1; i < tables->threads_count; i++)
-        if (is_thread(tables, i))
-            print_thread(to, tables, i);
+    for (size_t i = 1; i < tables->threads_count; i++) {
+        if (!is_thread(tables, i) || !info_is_chosen(&choice, tables->threads[i].samples))
+            continue;
+        print_thread(to, tables, i);
+        printed++;
+    }
+    if (printed < count)
+        output_format(to, "%29s and %zu more threads (--all shows them)\n", "", count - printed);
 }

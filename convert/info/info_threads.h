@@ -12,7 +12,7 @@
 /* All threads as a JSON list of objects. The caller owns the list. */
 json_t *info_threads_json(const struct tables *tables);
 
-/* Prints a table of all threads. */
-void info_threads_print(struct output *to, const struct tables *tables);
+/* Prints a table of the threads, in the order of their numbers: all of them, or those that have the most samples. */
+void info_threads_print(struct output *to, const struct tables *tables, bool all);
 
 #endif

@@ -48,6 +48,19 @@ static const struct argument *find_letter(const struct arguments *arguments, int
     return row;
 }
 
+/* Calls getopt_long(), whose messages begin with the name of the program, as ours do, not with its path. */
+static int next_option(int argc, char **argv, const char *letters, const struct option *long_options)
+{
+    char *const path = argc > 0 ? argv[0] : NULL;
+    char *const slash = path ? strrchr(path, '/') : NULL;
+    if (slash)
+        argv[0] = slash + 1;
+    const int found = getopt_long(argc, argv, letters, long_options, NULL);
+    if (slash)
+        argv[0] = path;
+    return found;
+}
+
 const struct argument *arguments_next(const struct arguments *arguments, int argc, char **argv, int *wrong)
 {
     struct option long_options[ROWS_LIMIT] = { 0 };
@@ -65,7 +78,7 @@ const struct argument *arguments_next(const struct arguments *arguments, int arg
             letters[used++] = ':';
     }
     letters[used] = '\0';
-    const int found = getopt_long(argc, argv, letters, long_options, NULL);
+    const int found = next_option(argc, argv, letters, long_options);
     *wrong = found == '?';
     if (found == -1 || found == '?')
         return NULL;

@@ -64,10 +64,25 @@ static void start_gzip(struct output *output)
     deflateSetHeader(output->gzip, &header);
 }
 
+/* A link may lead to a file that does not exist yet. What exists is looked at before it is opened (replaced.h). */
 static bool open_in_place(struct output *output, struct fault *why)
 {
-    output->fd = open(output->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    return output->fd >= 0 || fault(why, "cannot open %s: %s", output->path, strerror(errno));
+    struct stat there;
+    const int seen = open(output->path, O_PATH | O_CLOEXEC);
+    if (seen < 0)
+        output->fd = open(output->path, O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_CLOEXEC, 0666);
+    else if (fstat(seen, &there) == 0 && replaced_is_strange_pipe(output->path, &there))
+        fault(why,
+              "cannot write %s: it is no file but a pipe, device or socket that another user put into a folder that "
+              "everyone can write to; name another file",
+              output->path);
+    else
+        output->fd = replaced_open_seen(seen, output->path, O_WRONLY | O_TRUNC);
+    if (output->fd < 0)
+        fault(why, "cannot open %s: %s", output->path, strerror(errno));
+    if (seen >= 0)
+        close(seen);
+    return output->fd >= 0;
 }
 
 /* Opens a regular file without a name in the folder of the final file, so nothing half made remains however the program
@@ -169,7 +184,7 @@ static void begin(struct output *output, bool gzip)
 
 bool output_open(struct output *output, const char *path, bool gzip, struct fault *why)
 {
-    *output = (struct output){ .path = path, .fd = STDOUT_FILENO };
+    *output = (struct output){ .path = path, .fd = output_is_standard(path) ? STDOUT_FILENO : -1 };
     if (output_is_standard(path))
         output->path = "standard output";
     else if (!open_file(output, why)) {

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -37,12 +38,31 @@ bool replaced_is_strange_link(const char *path)
            link.st_uid != folder.st_uid;
 }
 
+bool replaced_is_strange_pipe(const char *path, const struct stat *there)
+{
+    struct stat folder = { 0 }, link;
+    if (S_ISREG(there->st_mode) || S_ISDIR(there->st_mode))
+        return false;
+    find_shared(path, &folder);
+    const bool strange = there->st_uid != geteuid() && there->st_uid != 0;
+    const bool led = lstat(path, &link) == 0 && S_ISLNK(link.st_mode) && link.st_uid != geteuid() && link.st_uid != 0;
+    return folder.st_mode & S_IWOTH && (strange || led);
+}
+
+int replaced_open_seen(int seen, const char *path, int flags)
+{
+    char found[64];
+    snprintf(found, sizeof(found), "/proc/self/fd/%d", seen);
+    const int fd = open(found, flags | O_CLOEXEC | O_NOCTTY);
+    return fd < 0 && errno == ENOENT ? open(path, flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK) : fd;
+}
+
 /* ---- the file that is there ---- */
 
 /* The number of first bytes read into `head`, unpacked if the file is a gzip file; 0 when the file cannot be read. */
 static size_t read_head(const char *path, char *head)
 {
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     gzFile file = fd >= 0 ? gzdopen(fd, "rb") : NULL; /* reads other files as they are */
     if (!file && fd >= 0)
         close(fd);
@@ -77,6 +97,11 @@ bool replaced_is_allowed(const struct replaced *file, struct fault *why)
     if (replaced_is_shared(file->path) && there.st_uid != geteuid())
         return fault(why,
                      "cannot write %s: another user owns it, in a folder that everyone can write to; name another file",
+                     file->path);
+    if (replaced_is_strange_pipe(file->path, &there))
+        return fault(why,
+                     "cannot write %s: it is no file but a pipe, device or socket that another user put into a folder "
+                     "that everyone can write to; name another file",
                      file->path);
     if (!S_ISREG(there.st_mode) || file->force)
         return true;

@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#define STREAM_VERSION        4 /* the highest version that this reader knows */
+#define STREAM_VERSION        5 /* the highest version that this reader knows */
 #define STREAM_MAGIC          "\x89pyreel\n"
 #define STREAM_MAGIC_SIZE     8
 #define STREAM_SYNC           "\xF5prB"
@@ -29,6 +29,9 @@ enum stream_codec { CODEC_PLAIN, CODEC_ZSTD, CODEC_GROUPED, CODEC_PREDICTED };
 
 /* The lowest format version in which a sample may stand for a time other than the interval. */
 #define STREAM_VERSION_WEIGHTED 4u
+
+/* The lowest format version in which each process may have its own ticks. */
+#define STREAM_VERSION_PROCESS_TICKS 5u
 
 enum stream_record {
     RECORD_TICK = 1,
@@ -65,6 +68,7 @@ enum stream_note {
     NOTE_PROCESS_TOTALS, /* in SUMMARY */
     NOTE_THREAD_COLLECTION,
     NOTE_TASK_WAITER,
+    NOTE_TICK_PROCESS,
 };
 
 /* Fields of HEADER and END blocks that are in no event: the format version, the recording id, and the size of the

@@ -36,6 +36,7 @@ static const struct wording {
     { .name = "idle_ticks", .words = "ticks while the program slept" },
     { .name = "partial_ticks", .words = "ticks with a thread not stopped" },
     { .name = "stopped_ticks", .words = "ticks while stopped by a signal" },
+    { .name = "stopped_ns", .words = "time the program was stopped (ns)" },
     { "frames_cached", "frames reused from last sample", .part_of = { "frames_cached", "frames_read" } },
     { "frames_read", "frames read from memory", .part_of = { "frames_cached", "frames_read" } },
     { "code_hits", "frames with a known code object", .part_of = { "code_hits", "code_reads" } },

@@ -56,13 +56,14 @@ struct recording {
     uint64_t interval_ns;
     uint64_t time_unit_ns; /* times in the file are multiples of this */
     uint64_t memory_bytes;
-    uint32_t processors; /* logical ones; 0: not known, as below */
-    uint32_t cores;      /* physical ones */
-    uint32_t attached;   /* 1: to a running process, 0: it started one */
-    uint32_t weighted;   /* 1: a sample may stand for a time other than the interval */
-    uint64_t from_ns;    /* never in a file: everything before this time is left out */
-    bool no_end_reason;  /* never in a stream: the format has no place for the reason of the end, so an end without a
-                          * reason is no sign of a cut */
+    uint32_t processors;    /* logical ones; 0: not known, as below */
+    uint32_t cores;         /* physical ones */
+    uint32_t attached;      /* 1: to a running process, 0: it started one */
+    uint32_t weighted;      /* 1: a sample may stand for a time other than the interval */
+    uint32_t process_ticks; /* 1: each process has its own ticks, so a tick samples the threads of one process */
+    uint64_t from_ns;       /* never in a file: everything before this time is left out */
+    bool no_end_reason;     /* never in a stream: the format has no place for the reason of the end, so an end without a
+                             * reason is no sign of a cut */
 };
 
 /* What kind of build a CPython is. */
@@ -94,6 +95,7 @@ enum fate {
     FATE_EXITED, /* it exited, or a signal ended it */
     FATE_EXECED, /* it runs another program now, by execve */
     FATE_LEFT,   /* it runs on: the recording ended before */
+    FATES
 };
 
 struct process_end {
@@ -232,6 +234,7 @@ struct failed {
     uint32_t thread; /* 0: no thread could be read in this tick */
     enum failure cause;
     uint64_t time_ns;
+    uint32_t process; /* if thread is 0 and each process has its own ticks: the process of the tick */
 };
 
 /* The thread was read in `ticks` more ticks since its last sample, but its status was not one that the mode keeps. */
@@ -309,14 +312,18 @@ struct event {
         struct failed failed;
         struct left_out left_out;
         struct measure measure;
-        uint64_t missed; /* EVENT_MISSED: number of missed ticks before the next tick */
+        struct {
+            uint64_t missed;         /* EVENT_MISSED: number of missed ticks before the next tick, ... */
+            uint32_t missed_process; /* ... the next one of this process; 0: of all processes */
+        };
         struct {
             uint64_t tick_ns;    /* EVENT_TICK: time of the tick */
             uint64_t more_ticks; /* if the reader gives runs: number of earlier ticks that this event also ends */
             const struct look_time *tick_looks; /* at the end of a lull: the times of these ticks; else NULL */
-            uint32_t tick_process; /* the process whose threads the tick sampled; 0: all processes. Each process of a
-                                    * recording has its own ticks. The preceding EVENT_MISSED, stands_ns and fresh are
-                                    * about the ticks of this process */
+            uint32_t tick_process; /* the process whose threads the tick sampled; 0: all processes. It is not 0 if and
+                                    * only if recording.process_ticks is set. Ticks of several processes alternate as
+                                    * their times do; `more`, `fresh` and stands_ns of a sample are about the ticks of
+                                    * the thread's process */
         };
         struct counter counter;
         struct end end;

@@ -80,12 +80,16 @@ static bool is_loss(const struct tables *tables, const char *what, uint32_t numb
 
 static bool take_process(struct tables *tables, const struct process *given, struct fault *why)
 {
+    const bool known_parent = !given->parent || known_process(tables, given->parent);
+    if (!known_parent && !is_loss(tables, "process", given->number, why))
+        return false;
     if (!next_number(tables, "process", given->number, &tables->processes_count, why))
         return false;
     tables->processes = alloc_grow(tables->processes, &tables->processes_room, tables->processes_count,
                                    sizeof(*tables->processes));
     struct process *process = &tables->processes[given->number].process;
     *process = *given;
+    process->parent = known_parent ? given->parent : 0;
     process->executable = text_copy(given->executable);
     process->command = text_copy(given->command);
     process->folder = text_copy(given->folder);
@@ -143,11 +147,14 @@ static bool take_origin(struct tables *tables, const struct process_origin *give
     return true;
 }
 
-static bool take_process_end(struct tables *tables, const struct change *change, struct fault *why)
+static bool take_process_end(struct tables *tables, const struct process_end *end, struct fault *why)
 {
-    if (!known_process(tables, change->number))
-        return is_loss(tables, "the end of process", change->number, why);
-    tables->processes[change->number].end_ns = change->time_ns;
+    if (!known_process(tables, end->number))
+        return is_loss(tables, "the end of process", end->number, why);
+    struct process_row *row = &tables->processes[end->number];
+    row->end_ns = end->time_ns;
+    row->fate = end->fate;
+    row->wait_status = end->wait_status;
     return true;
 }
 
@@ -435,7 +442,7 @@ bool tables_take(struct tables *tables, struct event *event, struct fault *why)
     case EVENT_ORIGIN:
         return take_origin(tables, &event->origin, why);
     case EVENT_PROCESS_END:
-        return take_process_end(tables, &event->change, why);
+        return take_process_end(tables, &event->process_end, why);
     case EVENT_THREAD:
         return take_thread(tables, &event->thread, why);
     case EVENT_THREAD_NAME:

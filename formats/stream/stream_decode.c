@@ -17,48 +17,98 @@ struct reader_thread *stream_decode_thread(struct stream_reader *reader, uint64_
     return &reader->threads[number];
 }
 
-/* ---- expected threads ---- */
-
-static void join_expected(struct stream_reader *reader, uint32_t number)
+struct reader_thread *stream_decode_thread_of_tick(struct decoding *d, uint64_t number)
 {
-    struct reader_thread *thread = &reader->threads[number];
-    if (thread->listed)
-        return;
-    reader->expected = alloc_grow(reader->expected, &reader->expected_room, reader->expected_count + 1,
-                                  sizeof(uint32_t));
-    reader->expected[reader->expected_count++] = number;
-    thread->listed = reader->expected_count;
+    struct stream_reader *reader = d->reader;
+    struct reader_thread *thread = d->in_tick ? stream_decode_thread(reader, number) : NULL;
+    if (!thread)
+        return NULL;
+    const uint32_t clock = (uint32_t)(d->clock - reader->clocks);
+    if (thread->named == reader->block && thread->clock != clock)
+        return NULL;
+    thread->named = reader->block;
+    thread->clock = clock;
+    return thread;
 }
 
-static void leave_expected(struct stream_reader *reader, uint32_t number)
-{
-    struct reader_thread *thread = &reader->threads[number];
-    if (!thread->listed)
-        return;
-    const uint32_t last = reader->expected[--reader->expected_count];
-    reader->expected[thread->listed - 1] = last;
-    reader->threads[last].listed = thread->listed;
-    thread->listed = 0;
-}
+/* ---- the clocks of processes ---- */
 
 void stream_decode_begin(struct stream_reader *reader)
 {
-    while (reader->expected_count > 0)
-        leave_expected(reader, reader->expected[reader->expected_count - 1]);
+    for (uint32_t i = 0; i < reader->clocks_count; i++) {
+        struct reader_clock *clock = &reader->clocks[i];
+        reader->processes[clock->process].tick = clock->tick;
+        for (uint32_t at = 0; at < clock->expected_count; at++)
+            reader->threads[clock->expected[at]].listed = 0;
+    }
+    reader->clocks_count = 0;
     reader->block++;
-    reader->first_tick = reader->tick + 1;
+}
+
+/* Makes the clock of a process whose first tick in the block comes. */
+static void make_clock(struct stream_reader *reader, uint32_t process)
+{
+    const uint32_t at = reader->clocks_count++;
+    reader->clocks = alloc_grow(reader->clocks, &reader->clocks_room, reader->clocks_count, sizeof(*reader->clocks));
+    struct reader_clock *clock = &reader->clocks[at];
+    struct reader_process *row = &reader->processes[process];
+    if (row->block == 0)
+        row->tick = process != 0; /* ticks of processes count from 2: no look came in the tick before the first */
+    row->block = reader->block;
+    row->clock = at;
+    clock->process = process;
+    clock->expected_count = 0;
+    clock->tick = row->tick;
+    clock->first_tick = row->tick + 1;
+    clock->ticks_closed = 0;
+    clock->stands_ns = reader->interval_ns;
+}
+
+void stream_decode_choose_clock(struct decoding *d, uint32_t process)
+{
+    struct stream_reader *reader = d->reader;
+    reader->processes = alloc_grow(reader->processes, &reader->processes_room, (size_t)process + 1,
+                                   sizeof(*reader->processes));
+    if (reader->processes[process].block != reader->block)
+        make_clock(reader, process);
+    d->clock = &reader->clocks[reader->processes[process].clock];
+}
+
+/* ---- expected threads ---- */
+
+static void join_expected(struct decoding *d, uint32_t number)
+{
+    struct reader_clock *clock = d->clock;
+    struct reader_thread *thread = &d->reader->threads[number];
+    if (thread->listed)
+        return;
+    clock->expected = alloc_grow(clock->expected, &clock->expected_room, clock->expected_count + 1, sizeof(uint32_t));
+    clock->expected[clock->expected_count++] = number;
+    thread->listed = clock->expected_count;
+}
+
+static void leave_expected(struct decoding *d, uint32_t number)
+{
+    struct reader_clock *clock = d->clock;
+    struct reader_thread *thread = &d->reader->threads[number];
+    if (!thread->listed)
+        return;
+    const uint32_t last = clock->expected[--clock->expected_count];
+    clock->expected[thread->listed - 1] = last;
+    d->reader->threads[last].listed = thread->listed;
+    thread->listed = 0;
 }
 
 /* ---- samples ---- */
 
-static uint64_t units_of(const struct stream_reader *reader, uint64_t tick)
+static uint64_t units_of(const struct reader_clock *clock, uint64_t tick)
 {
-    return reader->ticks[tick - reader->first_tick];
+    return clock->ticks[tick - clock->first_tick];
 }
 
-/* Returns the thread's status, which is the same in ticks `first` to `last`. *cpu_units is the CPU time since the
- * thread's last sample; when a loss makes that unknown, the CPU time between these ticks. Both are 0 when the reader
- * ignores the status. */
+/* Returns the thread's status, which is the same from time `first` to `last`, both in units. *cpu_units is the CPU time
+ * since the thread's last sample; when a loss makes that unknown, the CPU time between these times. Both are 0 when the
+ * reader ignores the status. */
 static uint32_t take_status(struct stream_reader *reader, struct reader_thread *thread, uint64_t first, uint64_t last,
                             uint64_t *cpu_units)
 {
@@ -67,8 +117,8 @@ static uint32_t take_status(struct stream_reader *reader, struct reader_thread *
     if (status->block != reader->block || reader->ignores_status)
         return 0;
     const bool whole = thread->sampled ? thread->losses == reader->losses : reader->losses == 0;
-    const uint64_t then = whole ? thread->cpu_units : stream_status_cpu(status, units_of(reader, first));
-    const uint64_t now = stream_status_cpu(status, units_of(reader, last));
+    const uint64_t then = whole ? thread->cpu_units : stream_status_cpu(status, first);
+    const uint64_t now = stream_status_cpu(status, last);
     thread->cpu_units = now > then ? now : then;
     thread->losses = reader->losses;
     thread->sampled = true;
@@ -84,10 +134,10 @@ static bool goes_on(const struct stream_reader *reader, const struct reader_thre
 }
 
 /* The look at the thread fails in this tick: the next look follows it without a break. */
-static void fail_look(const struct stream_reader *reader, struct reader_thread *thread)
+static void fail_look(const struct decoding *d, struct reader_thread *thread)
 {
-    if (goes_on(reader, thread, reader->tick))
-        thread->looked = reader->tick;
+    if (goes_on(d->reader, thread, d->clock->tick))
+        thread->looked = d->clock->tick;
 }
 
 /* Fills in the CPU times of the looks of a lull. The CPU time of a thread that runs grows with the clock. */
@@ -109,8 +159,9 @@ static bool give(struct decoding *d, uint32_t number, uint32_t keep, uint32_t pu
 {
     struct stream_reader *reader = d->reader;
     struct reader_thread *thread = &reader->threads[number];
+    const uint64_t first_units = units_of(d->clock, first), last_units = units_of(d->clock, last);
     uint64_t cpu_units;
-    const uint32_t status = take_status(reader, thread, first, last, &cpu_units);
+    const uint32_t status = take_status(reader, thread, first_units, last_units, &cpu_units);
     struct event event; /* set field by field, and not zeroed before: this runs millions of times */
     event.kind = EVENT_SAMPLE;
     struct sample *sample = &event.sample;
@@ -118,15 +169,15 @@ static bool give(struct decoding *d, uint32_t number, uint32_t keep, uint32_t pu
     sample->keep = keep;
     sample->pushed = pushed;
     sample->frames = reader->frames;
-    sample->time_ns = units_of(reader, last) * reader->unit_ns;
+    sample->time_ns = last_units * reader->unit_ns;
     sample->status = status;
     sample->cpu_ns = cpu_units * reader->unit_ns;
     sample->more = last - first;
-    sample->stands_ns = d->stands_ns;
+    sample->stands_ns = d->clock->stands_ns;
     sample->looks = d->looks;
     if (sample->looks)
         share_cpu(sample);
-    sample->first_ns = units_of(reader, first) * reader->unit_ns;
+    sample->first_ns = first_units * reader->unit_ns;
     sample->fresh = !goes_on(reader, thread, first);
     thread->looked = last;
     thread->looked_losses = reader->losses;
@@ -138,7 +189,7 @@ static bool give(struct decoding *d, uint32_t number, uint32_t keep, uint32_t pu
 bool stream_decode_give_run(struct decoding *d, uint32_t number)
 {
     struct reader_thread *thread = &d->reader->threads[number];
-    const uint64_t first = thread->since, next = d->reader->tick + !d->in_tick;
+    const uint64_t first = thread->since, next = d->clock->tick + !d->in_tick;
     if (!thread->listed || first >= next)
         return true;
     thread->since = next;
@@ -148,26 +199,25 @@ bool stream_decode_give_run(struct decoding *d, uint32_t number)
 bool stream_decode_give_runs(struct decoding *d)
 {
     bool good = true;
-    for (uint32_t i = 0; i < d->reader->expected_count; i++)
-        good = stream_decode_give_run(d, d->reader->expected[i]) && good;
+    for (uint32_t i = 0; i < d->clock->expected_count; i++)
+        good = stream_decode_give_run(d, d->clock->expected[i]) && good;
     return good;
 }
 
 struct reader_thread *stream_decode_name_thread(struct decoding *d, uint64_t number)
 {
-    struct stream_reader *reader = d->reader;
-    struct reader_thread *thread = d->in_tick && !d->all_failed ? stream_decode_thread(reader, number) : NULL;
-    if (!thread || thread->tick == reader->tick)
+    struct reader_thread *thread = d->all_failed ? NULL : stream_decode_thread_of_tick(d, number);
+    if (!thread || thread->tick == d->clock->tick)
         return NULL;
-    thread->tick = reader->tick;
+    thread->tick = d->clock->tick;
     return thread;
 }
 
 /* Begins a new run of the thread in the next tick. */
 static void restart(struct decoding *d, uint32_t number)
 {
-    join_expected(d->reader, number);
-    d->reader->threads[number].since = d->reader->tick + 1;
+    join_expected(d, number);
+    d->reader->threads[number].since = d->clock->tick + 1;
     d->named++;
     /* an undefined thread: its samples are lost until its definition comes */
     d->unsure |= number > d->reader->last_thread;
@@ -176,20 +226,20 @@ static void restart(struct decoding *d, uint32_t number)
 void stream_decode_expect_thread(struct decoding *d, uint32_t number)
 {
     restart(d, number);
-    fail_look(d->reader, &d->reader->threads[number]);
+    fail_look(d, &d->reader->threads[number]);
     /* the block may never give its stack */
     d->unsure |= d->reader->threads[number].block != d->reader->block;
 }
 
 void stream_decode_dismiss_thread(struct decoding *d, uint32_t number)
 {
-    leave_expected(d->reader, number);
+    leave_expected(d, number);
 }
 
 bool stream_decode_give_sample(struct decoding *d, uint32_t number, uint32_t keep, uint32_t pushed)
 {
     restart(d, number);
-    return give(d, number, keep, pushed, d->reader->tick, d->reader->tick);
+    return give(d, number, keep, pushed, d->clock->tick, d->clock->tick);
 }
 
 /* ---- ticks ---- */
@@ -199,20 +249,20 @@ uint64_t stream_decode_time_ns(const struct stream_reader *reader)
     return reader->tick_units * reader->unit_ns;
 }
 
-static void fail_expected(const struct stream_reader *reader, uint32_t number)
+static void fail_expected(const struct decoding *d, uint32_t number)
 {
-    reader->threads[number].since = reader->tick + 1;
-    fail_look(reader, &reader->threads[number]);
+    d->reader->threads[number].since = d->clock->tick + 1;
+    fail_look(d, &d->reader->threads[number]);
 }
 
 bool stream_decode_fail_tick(struct decoding *d)
 {
-    if (d->reader->expected_count > d->samples_left)
+    if (d->clock->expected_count > d->samples_left)
         return stream_decode_broken(d);
-    d->samples_left -= d->reader->expected_count;
+    d->samples_left -= d->clock->expected_count;
     const bool good = stream_decode_give_runs(d);
-    for (uint32_t i = 0; i < d->reader->expected_count; i++)
-        fail_expected(d->reader, d->reader->expected[i]);
+    for (uint32_t i = 0; i < d->clock->expected_count; i++)
+        fail_expected(d, d->clock->expected[i]);
     d->all_failed = true;
     return good;
 }
@@ -220,13 +270,13 @@ bool stream_decode_fail_tick(struct decoding *d)
 /* Gives the sample of each expected thread in the tick that was just closed. */
 static bool give_each(struct decoding *d)
 {
-    const struct stream_reader *reader = d->reader;
-    for (uint32_t i = 0; i < reader->expected_count; i++) {
-        const uint32_t number = reader->expected[i];
-        const struct reader_thread *thread = &reader->threads[number];
-        if (thread->tick == reader->tick)
+    const struct reader_clock *clock = d->clock;
+    for (uint32_t i = 0; i < clock->expected_count; i++) {
+        const uint32_t number = clock->expected[i];
+        const struct reader_thread *thread = &d->reader->threads[number];
+        if (thread->tick == clock->tick)
             continue;
-        if (thread->block != reader->block)
+        if (thread->block != d->reader->block)
             return stream_decode_broken(d); /* a sample without any stack in this block */
         if (d->samples_left-- == 0)
             return stream_decode_broken(d);
@@ -240,22 +290,23 @@ static bool give_each(struct decoding *d)
 static bool samples_wait(const struct decoding *d)
 {
     const struct stream_reader *reader = d->reader;
-    const uint32_t unmoved = reader->expected_count - d->named;
-    const bool in_lull = reader->gives_lulls && !d->moved && d->ticks_closed < LULL_LIMIT;
+    const uint32_t unmoved = d->clock->expected_count - d->named;
+    const bool in_lull = reader->gives_lulls && !d->moved && d->clock->ticks_closed < LULL_LIMIT;
     return (reader->gives_runs || in_lull) && !d->unsure && unmoved <= d->samples_left;
 }
 
 static bool give_ticks(struct decoding *d)
 {
-    struct stream_reader *reader = d->reader;
+    struct reader_clock *clock = d->clock;
     struct event event;
-    if (d->ticks_closed == 0)
+    if (clock->ticks_closed == 0)
         return true;
     event.kind = EVENT_TICK;
-    event.tick_ns = units_of(reader, reader->tick - d->in_tick) * reader->unit_ns;
-    event.more_ticks = d->ticks_closed - 1;
+    event.tick_ns = units_of(clock, clock->tick - d->in_tick) * d->reader->unit_ns;
+    event.more_ticks = clock->ticks_closed - 1;
     event.tick_looks = d->looks;
-    d->ticks_closed = 0;
+    event.tick_process = clock->process;
+    clock->ticks_closed = 0;
     return sink_take(d->to, &event, d->why);
 }
 
@@ -263,17 +314,17 @@ static bool give_ticks(struct decoding *d)
 static struct look_time *make_looks(const struct decoding *d)
 {
     struct stream_reader *reader = d->reader;
-    const size_t count = (size_t)d->ticks_closed;
-    const uint64_t first = reader->tick - d->in_tick + 1 - count;
+    const size_t count = (size_t)d->clock->ticks_closed;
+    const uint64_t first = d->clock->tick - d->in_tick + 1 - count;
     reader->looks = alloc_grow(reader->looks, &reader->looks_room, count, sizeof(*reader->looks));
     for (size_t i = 0; i < count; i++)
-        reader->looks[i].time_ns = units_of(reader, first + i) * reader->unit_ns;
+        reader->looks[i].time_ns = units_of(d->clock, first + i) * reader->unit_ns;
     return reader->looks;
 }
 
 bool stream_decode_give_lull(struct decoding *d)
 {
-    d->looks = d->ticks_closed > 1 ? make_looks(d) : NULL;
+    d->looks = d->clock->ticks_closed > 1 ? make_looks(d) : NULL;
     const bool good = stream_decode_give_runs(d) && give_ticks(d);
     d->looks = NULL;
     return good;
@@ -281,7 +332,6 @@ bool stream_decode_give_lull(struct decoding *d)
 
 bool stream_decode_close_tick(struct decoding *d)
 {
-    const struct stream_reader *reader = d->reader;
     if (!d->in_tick)
         return true;
     const bool wait = samples_wait(d);
@@ -289,13 +339,13 @@ bool stream_decode_close_tick(struct decoding *d)
         return false;
     d->in_tick = false;
     if (wait && !d->all_failed)
-        d->samples_left -= reader->expected_count - d->named;
+        d->samples_left -= d->clock->expected_count - d->named;
     if (!wait && !d->all_failed && !give_each(d)) {
         d->in_tick = true; /* the tick was not closed */
         return false;
     }
-    d->ticks_closed++;
-    return reader->gives_runs || wait || give_ticks(d);
+    d->clock->ticks_closed++;
+    return d->reader->gives_runs || wait || give_ticks(d);
 }
 
 /* The time at which the next tick is due. Most ticks come on time, and then the next one is due a step later. */
@@ -310,21 +360,22 @@ static uint64_t next_due(struct stream_reader *reader)
 }
 
 /* Makes room for the times of `count` more ticks. */
-static uint64_t *room_for_ticks(struct stream_reader *reader, size_t count)
+static uint64_t *room_for_ticks(struct reader_clock *clock, size_t count)
 {
-    const size_t known = (size_t)(reader->tick + 1 - reader->first_tick);
-    reader->ticks = alloc_grow(reader->ticks, &reader->ticks_room, known + count, sizeof(*reader->ticks));
-    return reader->ticks + known;
+    const size_t known = (size_t)(clock->tick + 1 - clock->first_tick);
+    clock->ticks = alloc_grow(clock->ticks, &clock->ticks_room, known + count, sizeof(*clock->ticks));
+    return clock->ticks + known;
 }
 
 /* Adds a tick at this time. False when the time is impossible. */
-static bool add_tick(struct stream_reader *reader, uint64_t time)
+static bool add_tick(struct decoding *d, uint64_t time)
 {
+    struct stream_reader *reader = d->reader;
     if (time < reader->tick_units || time > reader->most_units)
         return false;
-    *room_for_ticks(reader, 1) = time;
+    *room_for_ticks(d->clock, 1) = time;
     reader->tick_units = time;
-    reader->tick++;
+    d->clock->tick++;
     return true;
 }
 
@@ -334,36 +385,35 @@ static uint64_t steps_left(const struct stream_reader *reader)
     return reader->step_units ? (reader->most_units - reader->due_units) / reader->step_units : 0;
 }
 
-static void add_steps(struct stream_reader *reader, uint64_t count)
+static void add_steps(struct decoding *d, uint64_t count)
 {
+    struct stream_reader *reader = d->reader;
     const uint64_t due = reader->due_units, step = reader->step_units;
-    uint64_t *ticks = room_for_ticks(reader, count);
+    uint64_t *ticks = room_for_ticks(d->clock, count);
     for (uint64_t i = 0; i < count; i++)
         ticks[i] = due + (i + 1) * step;
     reader->tick_units = reader->due_units = due + count * step;
-    reader->tick += count;
+    d->clock->tick += count;
 }
 
 /* Adds `count` ticks, each when it is due. */
-static bool add_ticks(struct stream_reader *reader, uint64_t count)
+static bool add_ticks(struct decoding *d, uint64_t count)
 {
     while (count-- > 0) {
-        if (!add_tick(reader, next_due(reader)))
+        if (!add_tick(d, next_due(d->reader)))
             return false;
-        if (count <= steps_left(reader)) {
-            add_steps(reader, count);
+        if (count <= steps_left(d->reader)) {
+            add_steps(d, count);
             return true;
         }
     }
     return true;
 }
 
-bool stream_decode_open_tick(struct decoding *d, int64_t jitter)
+/* Begins a tick at this time. */
+static bool open_tick(struct decoding *d, uint64_t time)
 {
-    struct stream_reader *reader = d->reader;
-    const uint64_t due = next_due(reader), time = due + (uint64_t)jitter;
-    const bool wraps = jitter < 0 ? time > due : time < due;
-    if (wraps || d->ticks_left == 0 || !add_tick(reader, time))
+    if (d->ticks_left == 0 || !add_tick(d, time))
         return stream_decode_broken(d);
     d->ticks_left--;
     d->in_tick = true;
@@ -374,37 +424,63 @@ bool stream_decode_open_tick(struct decoding *d, int64_t jitter)
     return true;
 }
 
-bool stream_decode_end(struct decoding *d)
+bool stream_decode_begin_tick(struct decoding *d, uint64_t argument)
 {
-    if (!d->reader->gives_runs)
-        return stream_decode_end_lull(d);
+    struct stream_reader *reader = d->reader;
+    if (!d->clock)
+        return stream_decode_broken(d);
+    if (reader->process_ticks)
+        return open_tick(d, reader->tick_units + argument); /* a sum that wraps is before the latest tick */
+    const int64_t jitter = number_to_signed(argument);
+    const uint64_t due = next_due(reader), time = due + (uint64_t)jitter;
+    const bool wraps = jitter < 0 ? time > due : time < due;
+    return wraps ? stream_decode_broken(d) : open_tick(d, time);
+}
+
+static bool end_runs(struct decoding *d)
+{
     const bool given = stream_decode_give_runs(d);
     return give_ticks(d) && given;
+}
+
+bool stream_decode_end(struct decoding *d)
+{
+    struct stream_reader *reader = d->reader;
+    if (!reader->gives_runs)
+        return stream_decode_end_lull(d);
+    bool given = true;
+    const struct reader_clock *const open = d->in_tick ? d->clock : NULL;
+    for (uint32_t i = 0; i < reader->clocks_count; i++) {
+        d->clock = &reader->clocks[i];
+        d->in_tick = d->clock == open;
+        given = end_runs(d) && given;
+    }
+    return given;
 }
 
 /* Whether `count` ticks without a change only continue the current runs, and break no rule. */
 static bool pass_ticks(const struct decoding *d, uint64_t count)
 {
-    const uint32_t threads = d->reader->expected_count;
-    const bool in_lull = d->reader->gives_lulls && d->ticks_closed + count <= LULL_LIMIT;
+    const uint32_t threads = d->clock->expected_count;
+    const bool in_lull = d->reader->gives_lulls && d->clock->ticks_closed + count <= LULL_LIMIT;
     return (d->reader->gives_runs || in_lull) && !d->unsure && count <= d->ticks_left &&
            (threads == 0 || count <= d->samples_left / threads);
 }
 
 bool stream_decode_repeat(struct decoding *d, uint64_t count)
 {
-    if (count == 0)
+    if (count == 0 || d->reader->process_ticks)
         return stream_decode_broken(d);
     if (pass_ticks(d, count)) {
         d->ticks_left -= count;
-        d->samples_left -= count * d->reader->expected_count;
-        const uint64_t before = d->reader->tick;
-        const bool good = add_ticks(d->reader, count);
-        d->ticks_closed += d->reader->tick - before;
+        d->samples_left -= count * d->clock->expected_count;
+        const uint64_t before = d->clock->tick;
+        const bool good = add_ticks(d, count);
+        d->clock->ticks_closed += d->clock->tick - before;
         return good || stream_decode_broken(d);
     }
     for (; count > 0; count--)
-        if (!stream_decode_open_tick(d, 0) || !stream_decode_close_tick(d))
+        if (!open_tick(d, next_due(d->reader)) || !stream_decode_close_tick(d))
             return false;
     return true;
 }

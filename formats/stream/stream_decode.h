@@ -20,17 +20,15 @@
 /* The state while the events of a block are decoded. */
 struct decoding {
     struct stream_reader *reader;
+    struct reader_clock *clock; /* of the current tick, or of the next one. NULL: no TICK-PROCESS came yet */
     struct cursor from;
     const struct sink *to;
     struct fault *why;
     uint64_t ticks_left;   /* ticks that the block may still have */
     uint64_t samples_left; /* samples without a record that the block may still have */
-    uint64_t ticks_closed; /* ticks that are closed but not given; when runs are given: all ticks of the block, and
-                            * when lulls are given: those of the open lull */
     uint32_t frames_left;  /* frames that the block may still name. The limit is needed because repeated frames take no
                             * bytes */
     uint32_t named;        /* expected threads with a record in the tick */
-    uint64_t stands_ns;    /* how long a sample stands for */
     struct look_time *looks; /* while a lull is given: its ticks; else NULL */
     bool in_tick;
     bool moved;      /* the tick has records, so it is part of no lull */
@@ -48,12 +46,18 @@ static inline bool stream_decode_broken(struct decoding *d)
 
 /* The thread with this number, which may be one whose definition was lost. NULL: the file is broken. */
 struct reader_thread *stream_decode_thread(struct stream_reader *reader, uint64_t number);
+/* The same for a thread that the open tick may name. NULL as well when a tick of another process has named the thread.
+ */
+struct reader_thread *stream_decode_thread_of_tick(struct decoding *d, uint64_t number);
 
 /* Begins a block. A block depends on earlier blocks only for definitions. */
 void stream_decode_begin(struct stream_reader *reader);
 
-/* Begins a tick. `jitter` is its distance from the moment at which it is due, in units. */
-bool stream_decode_open_tick(struct decoding *d, int64_t jitter);
+/* The next ticks are of this process; 0: of all processes. No tick is open. */
+void stream_decode_choose_clock(struct decoding *d, uint32_t process);
+
+/* Begins a tick with the argument of its record. */
+bool stream_decode_begin_tick(struct decoding *d, uint64_t argument);
 /* Ends the tick, if one is open. Every expected thread without a record has the same stack again. */
 bool stream_decode_close_tick(struct decoding *d);
 /* Adds `count` ticks that are on time and in which nothing changes. */
@@ -65,7 +69,7 @@ bool stream_decode_give_lull(struct decoding *d);
 static inline bool stream_decode_end_lull(struct decoding *d)
 {
     d->moved = true;
-    return d->ticks_closed == 0 || !d->reader->gives_lulls || stream_decode_give_lull(d);
+    return !d->reader->gives_lulls || d->clock->ticks_closed == 0 || stream_decode_give_lull(d);
 }
 
 /* Gives the remaining samples of closed ticks, whatever ended the block. */
@@ -86,9 +90,9 @@ bool stream_decode_give_sample(struct decoding *d, uint32_t number, uint32_t kee
 
 /* Gives the thread's samples up to the last closed tick. Call it before the thread's stack, status or task changes. */
 bool stream_decode_give_run(struct decoding *d, uint32_t number);
-/* Gives the runs of all threads, as stream_decode_give_run() does. */
+/* Gives the runs of all threads of the tick's process, as stream_decode_give_run() does. */
 bool stream_decode_give_runs(struct decoding *d);
-/* No thread could be read in this tick. */
+/* No thread of the process could be read in this tick. */
 bool stream_decode_fail_tick(struct decoding *d);
 
 #endif

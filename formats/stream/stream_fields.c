@@ -36,6 +36,7 @@ static const struct field recording_fields[] = {
     FIELD(16, NUMBER_FIELD, struct recording, memory_bytes),
     FIELD(18, OPTIONAL_NUMBER_FIELD, struct recording, weighted),
     FIELD(19, OPTIONAL_NUMBER_FIELD, struct recording, cores),
+    FIELD(20, OPTIONAL_NUMBER_FIELD, struct recording, process_ticks),
 };
 
 /* The fields of END as numbers: the members of struct end have other types and units. */

@@ -112,10 +112,15 @@ static void put_process(struct writing *w, const struct event *event)
     put_text(w->to, process->executable);
     put_text(w->to, process->command);
     put_text(w->to, process->folder);
-    if (!process->build && process->build_id.size == 0)
+    const bool has_parent = process->parent_pid || process->parent;
+    if (!process->build && process->build_id.size == 0 && !has_parent)
         return;
     put_number(w->to, process->build);
     put_text(w->to, process->build_id);
+    if (!has_parent)
+        return;
+    put_number(w->to, process->parent_pid);
+    put_number(w->to, process->parent);
 }
 
 static void take_process(struct reading *r, struct event *event)
@@ -135,6 +140,38 @@ static void take_process(struct reading *r, struct event *event)
         return;
     process->build = build;
     process->build_id = build_id;
+    const uint32_t parent_pid = take_number32(&behind), parent = take_number32(&behind);
+    if (behind.bad)
+        return;
+    process->parent_pid = parent_pid;
+    process->parent = parent;
+}
+
+static void put_process_end(struct writing *w, const struct event *event)
+{
+    const struct process_end *end = &event->process_end;
+    put_number(w->to, end->number);
+    put_time(w, end->time_ns);
+    if (end->fate == FATE_UNKNOWN)
+        return;
+    put_number(w->to, end->fate);
+    put_number(w->to, (uint64_t)((int64_t)end->wait_status + 1));
+}
+
+static void take_process_end(struct reading *r, struct event *event)
+{
+    struct process_end *end = &event->process_end;
+    end->number = take_number32(&r->from);
+    end->time_ns = take_time(r);
+    end->fate = FATE_UNKNOWN;
+    end->wait_status = -1;
+    struct cursor behind = r->from; /* bytes that are no fate are those of another version */
+    const uint64_t fate = take_number(&behind), status_plus_1 = take_number(&behind);
+    if (behind.bad || fate >= FATES)
+        return;
+    end->fate = (enum fate)fate;
+    if (fate == FATE_EXITED && status_plus_1 <= INT32_MAX)
+        end->wait_status = (int)status_plus_1 - 1;
 }
 
 static void put_thread(struct writing *w, const struct event *event)
@@ -228,11 +265,16 @@ static void take_name(struct reading *r, struct event *event)
 static void put_missed(struct writing *w, const struct event *event)
 {
     put_number(w->to, event->missed);
+    if (event->missed_process)
+        put_number(w->to, event->missed_process);
 }
 
 static void take_missed(struct reading *r, struct event *event)
 {
     event->missed = take_number(&r->from);
+    struct cursor behind = r->from; /* bytes that are no number are those of another version */
+    const uint32_t process = take_number32(&behind);
+    event->missed_process = behind.bad ? 0 : process;
 }
 
 static void put_counter(struct writing *w, const struct event *event)
@@ -335,7 +377,7 @@ static const struct {
     [NOTE_FUNCTION] = { EVENT_FUNCTION, put_function, take_function },
     [NOTE_FRAME] = { EVENT_FRAME, put_frame, take_frame },
     [NOTE_PROCESS] = { EVENT_PROCESS, put_process, take_process },
-    [NOTE_PROCESS_END] = { EVENT_PROCESS_END, put_change, take_change },
+    [NOTE_PROCESS_END] = { EVENT_PROCESS_END, put_process_end, take_process_end },
     [NOTE_THREAD] = { EVENT_THREAD, put_thread, take_thread },
     [NOTE_THREAD_NAME] = { EVENT_THREAD_NAME, put_name, take_name },
     [NOTE_THREAD_END] = { EVENT_THREAD_END, put_change, take_change },

@@ -11,6 +11,7 @@
 
 #define INTERVAL_LEAST_NS         1000 /* a recorder with a shorter interval does not exist */
 #define SAMPLES_LIMIT             100000000 /* samples of a block per second of its time: far more than any recorder reaches */
+#define PROCESS_TICKS_LIMIT       (1u << 20) /* ticks of a block in which each process has its own */
 #define UNDEFINED_PROCESSES_LIMIT (1u << 16) /* as that of threads: the definition of a process may be lost */
 #define PREFETCH_LEAST            (64 << 10) /* bytes of a file for which a thread pays that reads ahead */
 
@@ -27,8 +28,12 @@ void stream_reader_close(struct stream_reader *reader)
     block_reader_close(&reader->blocks);
     free(reader->threads);
     free(reader->measured);
-    free(reader->expected);
-    free(reader->ticks);
+    free(reader->processes);
+    for (size_t i = 0; i < reader->clocks_room; i++) {
+        free(reader->clocks[i].expected);
+        free(reader->clocks[i].ticks);
+    }
+    free(reader->clocks);
     free(reader->looks);
     free(reader->frames);
     bytes_free(&reader->summary);
@@ -109,7 +114,8 @@ static bool read_failed(struct decoding *d, uint64_t number)
     struct event event = { .kind = EVENT_FAILED,
                            .failed = { .thread = (uint32_t)number,
                                        .cause = cause < FAILURE_KINDS ? (enum failure)cause : 0,
-                                       .time_ns = stream_decode_time_ns(d->reader) } };
+                                       .time_ns = stream_decode_time_ns(d->reader),
+                                       .process = number ? 0 : d->clock->process } };
     return !d->from.bad && sink_take(d->to, &event, d->why);
 }
 
@@ -117,9 +123,9 @@ static bool read_status(struct decoding *d, struct cursor fields)
 {
     struct stream_reader *reader = d->reader;
     const uint64_t number = take_number(&fields);
-    struct reader_thread *thread = stream_decode_thread(reader, number);
+    struct reader_thread *thread = stream_decode_thread_of_tick(d, number);
     const uint64_t bits = take_number(&fields), cpu_units = take_number(&fields);
-    if (fields.bad || d->from.bad || !thread || !d->in_tick || cpu_units > UINT64_MAX / 2 / reader->unit_ns)
+    if (fields.bad || d->from.bad || !thread || cpu_units > UINT64_MAX / 2 / reader->unit_ns)
         return stream_decode_broken(d);
     if (thread->status.block == reader->block && cpu_units < thread->status.cpu_units)
         return stream_decode_broken(d);
@@ -133,9 +139,9 @@ static bool read_held(struct decoding *d, size_t attribute, struct cursor fields
 {
     struct stream_reader *reader = d->reader;
     const uint64_t number = take_number(&fields);
-    struct reader_thread *thread = stream_decode_thread(reader, number);
+    struct reader_thread *thread = stream_decode_thread_of_tick(d, number);
     const uint32_t value = take_number32(&fields);
-    if (fields.bad || d->from.bad || !thread || !d->in_tick)
+    if (fields.bad || d->from.bad || !thread)
         return stream_decode_broken(d);
     if (!stream_decode_give_run(d, (uint32_t)number))
         return false;
@@ -151,23 +157,39 @@ static bool read_stands(struct decoding *d, struct cursor fields)
     if (fields.bad || d->from.bad || !d->in_tick || d->weighed || stands_ns == 0 || stands_ns > STREAM_STANDS_MOST)
         return stream_decode_broken(d);
     d->weighed = true;
-    if (d->reader->ignores_stands || stands_ns == d->stands_ns)
+    if (d->reader->ignores_stands || stands_ns == d->clock->stands_ns)
         return true;
     if (!stream_decode_give_runs(d))
         return false;
-    d->stands_ns = stands_ns;
+    d->clock->stands_ns = stands_ns;
     return true;
 }
 
-/* Gives a measure. The definition of its process may be lost, and the sink finds that out; but no such definition can
- * be many numbers behind the known ones, so the number of a process never costs much memory. */
+/* Whether the number is that of a process that may exist. The definition of a process may be lost; but no such
+ * definition can be many numbers behind the known ones, so the number of a process never costs much memory. */
+static bool is_process(const struct stream_reader *reader, uint32_t process)
+{
+    return process > 0 && process <= (uint64_t)reader->last_process + UNDEFINED_PROCESSES_LIMIT;
+}
+
+static bool read_tick_process(struct decoding *d, struct cursor fields)
+{
+    const uint32_t process = take_number32(&fields);
+    if (fields.bad || d->from.bad || !is_process(d->reader, process))
+        return stream_decode_broken(d);
+    if (!stream_decode_close_tick(d))
+        return false;
+    stream_decode_choose_clock(d, process);
+    return true;
+}
+
+/* Gives a measure. The sink finds out whether the definition of its process is lost. */
 static bool read_measure(struct decoding *d, struct cursor fields)
 {
     struct stream_reader *reader = d->reader;
     struct event event = { .kind = EVENT_MEASURE, .measure.process = take_number32(&fields) };
     const uint32_t process = event.measure.process;
-    if (fields.bad || d->from.bad || process == 0 ||
-        process > (uint64_t)reader->last_process + UNDEFINED_PROCESSES_LIMIT)
+    if (fields.bad || d->from.bad || !is_process(reader, process))
         return stream_decode_broken(d);
     reader->measured = alloc_grow(reader->measured, &reader->measured_room, (size_t)process + 1,
                                   sizeof(*reader->measured));
@@ -210,6 +232,8 @@ static bool give_note(struct decoding *d, uint64_t note)
             return read_held(d, i, fields);
     if (note == NOTE_STANDS && d->reader->weighted)
         return read_stands(d, fields);
+    if (note == NOTE_TICK_PROCESS && d->reader->process_ticks)
+        return read_tick_process(d, fields);
     if (note == NOTE_MEASURE)
         return read_measure(d, fields);
     struct event event = { 0 };
@@ -231,7 +255,7 @@ static bool read_record(struct decoding *d)
     if (d->from.bad)
         return false;
     if ((tag & 7) == RECORD_TICK)
-        return stream_decode_close_tick(d) && stream_decode_open_tick(d, number_to_signed(argument));
+        return stream_decode_close_tick(d) && stream_decode_begin_tick(d, argument);
     if ((tag & 7) == RECORD_REPEAT)
         return stream_decode_close_tick(d) && stream_decode_repeat(d, argument);
     if (!stream_decode_end_lull(d))
@@ -254,16 +278,19 @@ static bool read_record(struct decoding *d)
 bool stream_read_events(struct stream_reader *reader, struct cursor payload, const struct sink *to, struct fault *why)
 {
     stream_decode_begin(reader);
+    reader->gives_lulls &= !reader->process_ticks;
     /* A writer closes a block each second. So a block with more ticks than fit in two seconds is false, and the limit
-     * keeps it from taking long. */
+     * keeps it from taking long. Ticks of several processes each take bytes, and a writer closes a large block. */
     struct decoding d = { .reader = reader,
                           .from = payload,
                           .to = to,
                           .why = why,
-                          .stands_ns = reader->interval_ns,
-                          .ticks_left = 2000000000u / reader->interval_ns + 2,
+                          .ticks_left = reader->process_ticks ? PROCESS_TICKS_LIMIT
+                                                              : 2000000000u / reader->interval_ns + 2,
                           .samples_left = SAMPLES_LIMIT,
                           .frames_left = STREAM_FRAMES_LIMIT };
+    if (!reader->process_ticks)
+        stream_decode_choose_clock(&d, 0);
     const uint64_t before_units = reader->tick_units;
     reader->tick_units = take_number(&d.from);
     bool going = !d.from.bad && reader->tick_units <= reader->most_units ? true : stream_decode_broken(&d);
@@ -297,7 +324,9 @@ bool stream_read_header(struct stream_reader *reader, struct cursor payload, con
     if (!whole || !sane)
         return fault(why, "its header is damaged");
     recording->weighted = recording->weighted && recording->format_version >= STREAM_VERSION_WEIGHTED;
+    recording->process_ticks = recording->process_ticks && recording->format_version >= STREAM_VERSION_PROCESS_TICKS;
     reader->weighted = recording->weighted;
+    reader->process_ticks = recording->process_ticks;
     reader->interval_ns = recording->interval_ns;
     reader->unit_ns = recording->time_unit_ns;
     reader->most_units = UINT64_MAX / reader->unit_ns;

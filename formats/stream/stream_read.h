@@ -11,16 +11,39 @@
 #include "formats/stream/stream_notes.h"
 #include "formats/stream/stream_status.h"
 
+/* The ticks of one process in a block. Where processes have no ticks of their own, the first row is about all. */
+struct reader_clock {
+    uint32_t process;   /* 0: all */
+    uint32_t *expected; /* threads that have a sample in the next tick unless a record says otherwise */
+    size_t expected_room;
+    uint32_t expected_count;
+    uint64_t tick;       /* number of the latest tick, counted through all blocks */
+    uint64_t *ticks;     /* times of the block's ticks, in units, ... */
+    uint64_t first_tick; /* ... the first of them is this tick */
+    size_t ticks_room;
+    uint64_t ticks_closed; /* ticks that are closed but not given; when runs are given: all ticks of the block, and
+                            * when lulls are given: those of the open lull */
+    uint64_t stands_ns;    /* how long a sample stands for */
+};
+
+struct reader_process {
+    uint64_t tick;  /* number of the process's latest tick, as of the last block */
+    uint64_t block; /* the latest block with ticks of the process, 0: none, ... */
+    uint32_t clock; /* ... and the index of the clock there */
+};
+
 struct reader_thread {
     uint32_t depth;
-    uint32_t listed; /* index in `expected` + 1; 0: absent */
-    uint64_t tick;   /* the last tick with a record of the thread */
+    uint32_t listed; /* index in `expected` of its clock + 1; 0: absent */
+    uint32_t clock;  /* index of the clock whose tick named the thread first in the block, ... */
+    uint64_t tick;   /* the last tick of this clock with a record of the thread */
+    uint64_t named;  /* ... which is this block */
     uint64_t block;  /* the block in which `depth` is valid */
     uint64_t since;  /* tick of the first sample that is not given yet; valid while listed */
     struct stream_status status;
     uint64_t cpu_units;     /* CPU time at the thread's last sample, ... */
     uint64_t losses;        /* ... and reader->losses at that time */
-    uint64_t looked;        /* the latest tick with a look at the thread, ... */
+    uint64_t looked;        /* the latest tick of its process with a look at the thread, ... */
     uint64_t looked_losses; /* ... and reader->losses at that time */
     bool sampled;           /* the thread had a sample with a status */
     struct stream_held held[HELD];
@@ -42,6 +65,7 @@ struct stream_reader {
     struct block_prefetch *ahead;
     uint64_t interval_ns, unit_ns;
     bool weighted;       /* samples may stand for a time other than the interval */
+    bool process_ticks;  /* each process has its own ticks */
     uint64_t most_units; /* the latest possible time */
     uint64_t step_units; /* an interval in units; 0: the interval is no multiple of the unit */
 
@@ -50,15 +74,13 @@ struct stream_reader {
     uint32_t last_thread, last_task, last_process; /* highest numbers defined */
     struct stream_measured *measured;              /* by number of the process */
     size_t measured_room;
-    uint32_t *expected; /* threads that have a sample in the current tick unless a record says otherwise */
-    size_t expected_room;
-    uint32_t expected_count;
-    uint64_t tick; /* number of ticks read */
-    uint64_t tick_units;
-    uint64_t due_units;  /* the time at which the latest tick was due; 0 at first */
-    uint64_t *ticks;     /* times of the block's ticks, in units, ... */
-    uint64_t first_tick; /* ... the first of them is this tick */
-    size_t ticks_room;
+    struct reader_process *processes; /* by number; only row 0 where processes have no ticks of their own */
+    size_t processes_room;
+    struct reader_clock *clocks; /* of the block, in the order of their first ticks */
+    size_t clocks_room;
+    uint32_t clocks_count;
+    uint64_t tick_units;     /* time of the latest tick of any process */
+    uint64_t due_units;      /* the time at which the latest tick was due; 0 at first */
     struct look_time *looks; /* of the lull that is being given */
     size_t looks_room;
     uint64_t losses;     /* number of losses: of blocks, or of parts of them */

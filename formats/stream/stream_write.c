@@ -51,12 +51,53 @@ void stream_writer_close(struct stream_writer *writer)
         free(writer->threads[i].stack);
     free(writer->threads);
     free(writer->measured);
-    free(writer->expected);
+    for (size_t i = 0; i < writer->clocks_room; i++)
+        free(writer->clocks[i].expected);
+    free(writer->clocks);
+    free(writer->clock_of);
     bytes_free(&writer->open);
     bytes_free(&writer->note);
     stream_sums_drop(&writer->sums);
     block_writer_close(&writer->blocks);
     *writer = (struct stream_writer){ 0 };
+}
+
+/* ---- the clocks of processes ---- */
+
+/* The clock of the tick. It is in the open block, so it is there when a tick has begun. */
+static struct stream_clock *clock_now(const struct stream_writer *writer)
+{
+    return &writer->clocks[writer->clock];
+}
+
+/* Makes the clock of a process the one of the tick. In each block, the process gets a row when its first tick comes. */
+static void choose_clock(struct stream_writer *writer, uint32_t process)
+{
+    writer->clock_of = alloc_grow(writer->clock_of, &writer->clock_of_room, (size_t)process + 1,
+                                  sizeof(*writer->clock_of));
+    struct stream_clock_of *of = &writer->clock_of[process];
+    if (of->block != writer->block) {
+        *of = (struct stream_clock_of){ writer->block, writer->clocks_count++ };
+        writer->clocks = alloc_grow(writer->clocks, &writer->clocks_room, writer->clocks_count,
+                                    sizeof(*writer->clocks));
+        writer->clocks[of->clock].stands_ns = writer->interval_ns;
+    }
+    writer->clock = of->clock;
+}
+
+/* Notes that the tick is of this process. All that comes in a tick is of one process. */
+static bool begin_process(struct stream_writer *writer, uint32_t process, struct fault *why)
+{
+    if (!writer->process_ticks)
+        process = 0;
+    else if (process == 0)
+        return fault(why, "a tick is of no process in a recording in which each process has its own ticks");
+    if (writer->tick_begun)
+        return process == writer->tick_process || fault(why, "a tick is of two processes");
+    writer->tick_begun = true;
+    writer->tick_process = process;
+    choose_clock(writer, process);
+    return true;
 }
 
 /* ---- ticks ---- */
@@ -90,6 +131,15 @@ static uint64_t due(const struct stream_writer *writer)
     return stream_due(writer->last_units, writer->interval_ns, writer->unit_ns);
 }
 
+/* Writes a TICK-PROCESS note if the tick is of another process than the tick before. */
+static void follow_process(struct stream_writer *writer)
+{
+    if (writer->said_process == writer->tick_process)
+        return;
+    writer->said_process = writer->tick_process;
+    stream_records_put_numbers_note(&writer->open, NOTE_TICK_PROCESS, (const uint64_t[]){ writer->tick_process }, 1);
+}
+
 /* Begins a tick, if none is open. Call it before a record of the tick. */
 static void begin_tick(struct stream_writer *writer, uint64_t time_ns)
 {
@@ -98,34 +148,40 @@ static void begin_tick(struct stream_writer *writer, uint64_t time_ns)
     begin_block(writer);
     write_idle_ticks(writer);
     const uint64_t time = units(writer, time_ns);
-    const int64_t jitter = (int64_t)(time - due(writer));
-    stream_records_put_tag(&writer->open, RECORD_TICK, signed_to_number(jitter));
+    if (writer->process_ticks) {
+        follow_process(writer);
+        stream_records_put_tag(&writer->open, RECORD_TICK, time - writer->last_units);
+    } else {
+        const int64_t jitter = (int64_t)(time - due(writer));
+        stream_records_put_tag(&writer->open, RECORD_TICK, signed_to_number(jitter));
+    }
     writer->last_units = time;
     writer->tick_open = true;
 }
 
 static void leave_expected(struct stream_writer *writer, uint32_t number)
 {
+    struct stream_clock *clock = clock_now(writer);
     struct stream_thread *thread = &writer->threads[number];
-    const uint32_t last = writer->expected[--writer->expected_count];
-    writer->expected[thread->listed - 1] = last;
+    const uint32_t last = clock->expected[--clock->expected_count];
+    clock->expected[thread->listed - 1] = last;
     writer->threads[last].listed = thread->listed;
     thread->listed = 0;
 }
 
 static void join_expected(struct stream_writer *writer, uint32_t number)
 {
-    writer->expected = alloc_grow(writer->expected, &writer->expected_room, writer->expected_count + 1,
-                                  sizeof(uint32_t));
-    writer->expected[writer->expected_count++] = number;
-    writer->threads[number].listed = writer->expected_count;
+    struct stream_clock *clock = clock_now(writer);
+    clock->expected = alloc_grow(clock->expected, &clock->expected_room, clock->expected_count + 1, sizeof(uint32_t));
+    clock->expected[clock->expected_count++] = number;
+    writer->threads[number].listed = clock->expected_count;
 }
 
 /* Writes an ABSENT record for each expected thread without a sample in the tick. */
 static void close_expected(struct stream_writer *writer, uint64_t time_ns)
 {
-    for (uint32_t i = writer->expected_count; i > 0; i--) {
-        const uint32_t number = writer->expected[i - 1];
+    for (uint32_t i = clock_now(writer)->expected_count; i > 0; i--) {
+        const uint32_t number = clock_now(writer)->expected[i - 1];
         if (writer->threads[number].tick == writer->tick)
             continue;
         begin_tick(writer, time_ns);
@@ -134,13 +190,23 @@ static void close_expected(struct stream_writer *writer, uint64_t time_ns)
     }
 }
 
+static void forget_clocks(struct stream_writer *writer)
+{
+    for (uint32_t i = 0; i < writer->clocks_count; i++) {
+        struct stream_clock *clock = &writer->clocks[i];
+        for (uint32_t at = 0; at < clock->expected_count; at++)
+            writer->threads[clock->expected[at]].listed = 0;
+        clock->expected_count = 0;
+    }
+    writer->clocks_count = 0;
+}
+
 static bool close_block(struct stream_writer *writer, struct fault *why)
 {
     write_idle_ticks(writer);
     if (writer->open.size == 0)
         return true;
-    while (writer->expected_count > 0)
-        leave_expected(writer, writer->expected[writer->expected_count - 1]);
+    forget_clocks(writer);
     const bool good = block_write(&writer->blocks, BLOCK_EVENTS, &writer->open, why);
     if (good && !writer->blocks.full) {
         writer->kept = writer->now;
@@ -148,7 +214,8 @@ static bool close_block(struct stream_writer *writer, struct fault *why)
     }
     writer->open.size = 0;
     writer->named = 0;
-    writer->stands_ns = writer->interval_ns;
+    writer->shortest_ns = UINT64_MAX;
+    writer->said_process = 0;
     writer->block++;
     return good;
 }
@@ -161,10 +228,11 @@ static bool room_is_short(const struct stream_writer *writer)
 }
 
 /* How much later than an interval the next tick may come. When the budget makes intervals longer than asked for, the
- * recorder draws the moment of a tick within the interval. */
+ * recorder draws the moment of a tick within the interval. Of several processes, the one with the shortest interval is
+ * the next. */
 static uint64_t may_be_late_ns(const struct stream_writer *writer)
 {
-    const uint64_t stands_ns = writer->stands_ns, asked_ns = writer->interval_ns;
+    const uint64_t stands_ns = writer->shortest_ns, asked_ns = writer->interval_ns;
     return stands_ns > asked_ns ? 2 * stands_ns - asked_ns : 0;
 }
 
@@ -178,19 +246,31 @@ static bool block_due(const struct stream_writer *writer)
     return writer->open.size > BLOCK_LARGE || age_units * writer->unit_ns + may_be_late_ns(writer) > BLOCK_NS;
 }
 
-static bool end_tick(struct stream_writer *writer, uint64_t time_ns, struct fault *why)
+/* Notes how long the samples of a tick stand for. Without processes' own ticks, the latest tick counts. */
+static void note_stands(struct stream_writer *writer)
 {
+    const uint64_t stands_ns = clock_now(writer)->stands_ns;
+    if (!writer->process_ticks || stands_ns < writer->shortest_ns)
+        writer->shortest_ns = stands_ns;
+}
+
+static bool end_tick(struct stream_writer *writer, uint64_t time_ns, uint32_t process, struct fault *why)
+{
+    if (!begin_process(writer, process, why))
+        return false;
     writer->now.ticks++;
     close_expected(writer, time_ns);
-    if (!writer->tick_open && units(writer, time_ns) != due(writer))
+    if (!writer->tick_open && (writer->process_ticks || units(writer, time_ns) != due(writer)))
         begin_tick(writer, time_ns);
     if (!writer->tick_open) {
         begin_block(writer);
         writer->idle++;
         writer->last_units = due(writer);
     }
+    note_stands(writer);
     writer->tick_open = false;
     writer->tick_sampled = false;
+    writer->tick_begun = false;
     writer->tick++;
     return !block_due(writer) || close_block(writer, why);
 }
@@ -209,8 +289,11 @@ static void name_frames(struct stream_writer *writer, const uint32_t *frames, ui
     stream_records_put_frames(&writer->open, frames, count);
 }
 
-static void put_failed(struct stream_writer *writer, const struct failed *failed)
+static bool put_failed(struct stream_writer *writer, const struct failed *failed, struct fault *why)
 {
+    const uint32_t process = failed->thread ? thread_row(writer, failed->thread)->process : failed->process;
+    if (!begin_process(writer, process, why))
+        return false;
     begin_tick(writer, failed->time_ns);
     stream_records_put_tag(&writer->open, RECORD_FAILED, failed->thread);
     put_number(&writer->open, failed->cause);
@@ -220,10 +303,11 @@ static void put_failed(struct stream_writer *writer, const struct failed *failed
         thread->tick = writer->tick;
         if (!thread->listed)
             join_expected(writer, failed->thread);
-        return;
+        return true;
     }
-    for (uint32_t i = 0; i < writer->expected_count; i++)
-        writer->threads[writer->expected[i]].tick = writer->tick;
+    for (uint32_t i = 0; i < clock_now(writer)->expected_count; i++)
+        writer->threads[clock_now(writer)->expected[i]].tick = writer->tick;
+    return true;
 }
 
 static void put_status(struct stream_writer *writer, uint32_t number, uint32_t bits, uint64_t cpu_units)
@@ -255,7 +339,7 @@ static bool follow_stands(struct stream_writer *writer, const struct sample *sam
     const uint64_t stands_ns = sample->stands_ns ? sample->stands_ns : writer->interval_ns;
     const bool first = !writer->tick_sampled;
     writer->tick_sampled = true;
-    if (stands_ns == writer->stands_ns)
+    if (stands_ns == clock_now(writer)->stands_ns)
         return true;
     if (!writer->weighted)
         return fault(why, "a sample stands for more or less than an interval in a recording that is not weighted");
@@ -263,7 +347,7 @@ static bool follow_stands(struct stream_writer *writer, const struct sample *sam
         return fault(why, "samples of one tick stand for different times");
     assert(stands_ns <= STREAM_STANDS_MOST);
     begin_tick(writer, sample->time_ns);
-    writer->stands_ns = stands_ns;
+    clock_now(writer)->stands_ns = stands_ns;
     stream_records_put_numbers_note(&writer->open, NOTE_STANDS, &stands_ns, 1);
     return true;
 }
@@ -317,13 +401,14 @@ static bool put_sample(struct stream_writer *writer, const struct sample *sample
     struct stream_thread *thread = thread_row(writer, sample->thread);
     if (sample->keep > thread->depth)
         return fault(why, "a sample keeps more frames than its thread had");
+    if (!begin_process(writer, thread->process, why))
+        return false;
     const uint32_t pop = thread->depth - sample->keep;
     const bool changed = follow_stack(thread, sample);
     if (writer->open.size + RECORD_ROOM(thread->depth) > STREAM_BLOCK_LIMIT ||
         writer->named + thread->depth > STREAM_FRAMES_LIMIT) {
         thread->block = 0; /* a reader of this block does not know the stack */
-        put_failed(writer, &(struct failed){ sample->thread, FAILURE_DEPTH, sample->time_ns });
-        return true;
+        return put_failed(writer, &(struct failed){ sample->thread, FAILURE_DEPTH, sample->time_ns, 0 }, why);
     }
     if (!follow_stands(writer, sample, why))
         return false;
@@ -350,6 +435,14 @@ static bool put_sample(struct stream_writer *writer, const struct sample *sample
     if (!thread->listed)
         join_expected(writer, sample->thread);
     return true;
+}
+
+static void learn_thread(struct stream_writer *writer, const struct thread *given)
+{
+    struct stream_thread *thread = thread_row(writer, given->number);
+    thread->process = given->process;
+    thread->held[HELD_TASK].begin = given->task;
+    thread->task = given->task != 0;
 }
 
 /* Frees a thread's stack: the thread has ended. */
@@ -401,18 +494,26 @@ static void put_measure(struct stream_writer *writer, const struct measure *meas
 
 /* ---- the two ends ---- */
 
+/* The lowest format version that has what the recording may have. */
+static uint32_t version_of(const struct stream_writer *writer, const struct recording *recording)
+{
+    const uint32_t of_codec = STREAM_VERSION_OF(writer->blocks.codec);
+    if (recording->process_ticks)
+        return STREAM_VERSION_PROCESS_TICKS;
+    return recording->weighted && of_codec < STREAM_VERSION_WEIGHTED ? STREAM_VERSION_WEIGHTED : of_codec;
+}
+
 static bool write_header(struct stream_writer *writer, const struct recording *recording, struct fault *why)
 {
     struct recording complete = *recording;
-    const uint32_t of_codec = STREAM_VERSION_OF(writer->blocks.codec);
-    complete.format_version = complete.weighted && of_codec < STREAM_VERSION_WEIGHTED ? STREAM_VERSION_WEIGHTED
-                                                                                      : of_codec;
+    complete.format_version = version_of(writer, recording);
     if (complete.time_unit_ns == 0)
         complete.time_unit_ns = 1;
     writer->unit_ns = complete.time_unit_ns;
     writer->interval_ns = complete.interval_ns ? complete.interval_ns : 1;
-    writer->stands_ns = writer->interval_ns;
+    writer->shortest_ns = UINT64_MAX;
     writer->weighted = complete.weighted;
+    writer->process_ticks = complete.process_ticks;
 
     struct bytes fields = { 0 };
     stream_fields_put_recording(&fields, &complete);
@@ -477,10 +578,9 @@ bool stream_write(struct stream_writer *writer, const struct event *event, struc
     case EVENT_SAMPLE:
         return put_sample(writer, &event->sample, why);
     case EVENT_FAILED:
-        put_failed(writer, &event->failed);
-        return true;
+        return put_failed(writer, &event->failed, why);
     case EVENT_TICK:
-        return end_tick(writer, event->tick_ns, why);
+        return end_tick(writer, event->tick_ns, event->tick_process, why);
     case EVENT_MEASURE:
         put_measure(writer, &event->measure);
         return true;
@@ -492,11 +592,8 @@ bool stream_write(struct stream_writer *writer, const struct event *event, struc
     put_note(writer, event);
     if (event->kind == EVENT_MISSED)
         writer->now.missed += event->missed;
-    if (event->kind == EVENT_THREAD && event->thread.task) {
-        struct stream_thread *entry = thread_row(writer, event->thread.number);
-        entry->held[HELD_TASK].begin = event->thread.task;
-        entry->task = true;
-    }
+    if (event->kind == EVENT_THREAD)
+        learn_thread(writer, &event->thread);
     if (event->kind == EVENT_THREAD_END)
         forget_thread(writer, event->change.number);
     return true;

@@ -15,12 +15,28 @@
 #include "formats/stream/stream_status.h"
 #include "formats/stream/stream_sums.h"
 
+/* The ticks of one process in a block; the first row is about the ticks of all processes, where processes have no ticks
+ * of their own. */
+struct stream_clock {
+    uint32_t *expected; /* threads that the next tick is expected to sample */
+    size_t expected_room;
+    uint32_t expected_count;
+    uint64_t stands_ns; /* how long a sample stands for now, as the open block has it */
+};
+
+/* Which clock a process has in a block. */
+struct stream_clock_of {
+    uint64_t block; /* in an other block the process has no clock */
+    uint32_t clock; /* index of the row */
+};
+
 struct stream_thread {
+    uint32_t process;
     uint32_t *stack; /* frames, root first */
     size_t stack_room;
     uint32_t depth;
     uint64_t tick;   /* the last tick, from 1, with a record of the thread */
-    uint32_t listed; /* index in `expected` + 1; 0: absent */
+    uint32_t listed; /* index in `expected` of its clock + 1; 0: absent */
     uint64_t block;  /* the block, from 1, that has the thread's stack */
     uint64_t cpu_ns; /* CPU time of all samples so far */
     bool task;       /* an entry that stands for a task: its CPU time is exact in each tick */
@@ -40,6 +56,7 @@ struct stream_writer {
     uint64_t interval_ns, unit_ns;
     uint32_t recording_id; /* in the header and in each block */
     bool weighted;         /* samples may stand for a time other than the interval; in the header, too */
+    bool process_ticks;    /* each process has its own ticks; in the header, too */
     uint64_t block;        /* number of the open block, from 1 */
     uint64_t block_units;  /* base of the open block */
     uint64_t named;        /* frames that the open block names, with repetitions */
@@ -48,16 +65,22 @@ struct stream_writer {
     bool tick_open;        /* the TICK record of `tick` is written */
     uint64_t idle;         /* ticks on time and without a change that wait to become one REPEAT */
     uint64_t rest_ns;      /* CPU time of ended entries that no entry has yet */
-    uint64_t stands_ns;    /* how long a sample stands for now, as the open block has it */
+    uint64_t shortest_ns;  /* the shortest time that samples of the open block stand for; UINT64_MAX: it has no tick */
     bool tick_sampled;     /* the tick has a sample; all its samples stand for the same time */
+    bool tick_begun;       /* `tick_process` and `clock` are those of the tick */
+    uint32_t tick_process; /* the process of the tick; 0: all processes */
+    uint32_t said_process; /* the process of the latest tick in the open block; 0: none */
 
     struct stream_thread *threads; /* by number */
     size_t threads_room;
     struct stream_measured *measured; /* by number of the process */
     size_t measured_room;
-    uint32_t *expected; /* threads that the next tick is expected to sample */
-    size_t expected_room;
-    uint32_t expected_count;
+    struct stream_clock *clocks; /* of the open block, in the order of their first ticks */
+    size_t clocks_room;
+    uint32_t clocks_count;
+    uint32_t clock;                   /* index of the row of the tick */
+    struct stream_clock_of *clock_of; /* by number of the process */
+    size_t clock_of_room;
 
     bool sums_up;            /* set by the caller, see stream_writer_sum_up() */
     struct stream_sums sums; /* of the blocks in the file */

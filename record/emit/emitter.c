@@ -26,7 +26,7 @@ bool emitter_sample(struct emitter *emitter, struct event *event, struct fault *
 
 bool emitter_failed(struct emitter *emitter, uint32_t thread, enum failure cause, uint64_t time_ns, struct fault *why)
 {
-    struct event event = { .kind = EVENT_FAILED, .failed = { thread, cause, time_ns } };
+    struct event event = { .kind = EVENT_FAILED, .failed = { thread, cause, time_ns, emitter->tick_process } };
     emitter->failed++;
     emitter->failures[cause]++;
     return sink_take(&emitter->definitions.to, &event, why);
@@ -38,6 +38,7 @@ bool emitter_tick(struct emitter *emitter, uint64_t time_ns, struct fault *why)
     event.kind = EVENT_TICK;
     event.tick_ns = time_ns;
     event.more_ticks = 0;
+    event.tick_process = emitter->tick_process;
     emitter->ticks++;
     return sink_take(&emitter->definitions.to, &event, why);
 }

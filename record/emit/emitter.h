@@ -10,6 +10,7 @@
 struct emitter {
     struct definitions definitions; /* has the sink */
     uint64_t stands_ns;             /* how long the next samples stand for; 0: the interval of the recording */
+    uint32_t tick_process;          /* the process whose tick is emitted; 0: ticks are of all processes */
     uint32_t last_process, last_thread, last_task; /* highest numbers so far */
     uint64_t ticks, samples, failed;               /* counts; failed: samples */
     uint64_t failures[FAILURE_KINDS];

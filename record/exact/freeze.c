@@ -422,9 +422,6 @@ void freeze_report(const struct freeze *freeze, uint64_t ticks)
     if (freeze->partial_count > 0)
         fprintf(stderr, "pyreel-record: the program was not stopped in %" PRIu64 " of %" PRIu64 " ticks: %s\n",
                 freeze->partial_count, ticks, freeze->refusal[0] ? freeze->refusal : "a thread did not stop in time");
-    if (freeze->stopped_count > 0)
-        fprintf(stderr, "pyreel-record: a signal had stopped the program in %" PRIu64 " of %" PRIu64 " ticks\n",
-                freeze->stopped_count, ticks);
 }
 
 void freeze_close(struct freeze *freeze)

@@ -35,16 +35,14 @@ static bool is_recording(struct text head)
     return block_read_recognised(head.bytes, head.size);
 }
 
-/* Whether an existing file, which may be open already, may be replaced by the recording. */
-static bool may_replace(const struct recording_file *file, bool force, struct fault *why)
+/* Whether an existing file, which is open as `seen`, may be replaced by the recording. */
+static bool may_replace(const struct recording_file *file, int seen, bool force, struct fault *why)
 {
     char opened[64]; /* the file that is open, whatever its path names by now */
-    snprintf(opened, sizeof(opened), "/proc/self/fd/%d", file->fd);
-    const struct replaced replaced = { .path = file->path,
-                                       .opened = file->fd >= 0 ? opened : NULL,
-                                       .what = "a recording",
-                                       .recognises = is_recording,
-                                       .force = force };
+    snprintf(opened, sizeof(opened), "/proc/self/fd/%d", seen);
+    const struct replaced replaced = {
+        .path = file->path, .opened = opened, .what = "a recording", .recognises = is_recording, .force = force
+    };
     return replaced_is_allowed(&replaced, why);
 }
 
@@ -66,41 +64,53 @@ static bool open_new(struct recording_file *file)
     return file->created;
 }
 
-/* Opens a read-only file of ours, and leaves the file read-only. In a shared folder, follows no link. Returns -1, with
- * errno, on failure. */
-static int open_read_only(const char *path, bool shared)
+/* Opens a read-only file of ours, and leaves the file read-only. Returns -1, with errno, on failure. */
+static int open_read_only(int seen, const char *path, const struct stat *there)
 {
     char found[64]; /* the same file, whatever its path names by now */
-    struct stat there;
-    const int seen = open(path, O_PATH | O_CLOEXEC | (shared ? O_NOFOLLOW : 0));
     snprintf(found, sizeof(found), "/proc/self/fd/%d", seen);
-    const bool opens = seen >= 0 && fstat(seen, &there) == 0 && chmod(found, there.st_mode | S_IWUSR) == 0;
-    const int fd = opens ? open(found, O_WRONLY | O_CLOEXEC) : -1;
+    if (chmod(found, there->st_mode | S_IWUSR) != 0)
+        return -1;
+    const int fd = replaced_open_seen(seen, path, O_WRONLY);
     const int cause = errno;
-    if (opens)
-        chmod(found, there.st_mode);
-    if (seen >= 0)
-        close(seen);
+    chmod(found, there->st_mode);
     errno = cause;
     return fd;
 }
 
-static bool open_there(struct recording_file *file, bool force, struct fault *why)
+/* Judges the file that is open as `seen`, and opens the file for writing. */
+static bool open_seen(struct recording_file *file, int seen, bool force, struct fault *why)
 {
-    const bool shared = replaced_is_shared(file->path);
-    file->fd = open(file->path, O_WRONLY | O_CLOEXEC | (shared ? O_NOFOLLOW : O_CREAT), 0666);
-    if (file->fd < 0 && errno == ELOOP && shared)
+    struct stat there;
+    if (fstat(seen, &there) != 0)
+        return fault(why, "cannot write %s: %s", file->path, strerror(errno));
+    if (S_ISLNK(there.st_mode))
         return fault(
             why, "cannot write %s: it is a symbolic link, in a folder that everyone can write to; name another file",
             file->path);
-    if (file->fd < 0 && errno == EACCES) {
-        if (!may_replace(file, force, why))
-            return false;
-        file->fd = open_read_only(file->path, shared);
-    }
-    if (file->fd < 0)
-        return fault(why, "cannot write %s: %s", file->path, strerror(errno));
-    return may_replace(file, force, why);
+    if (!may_replace(file, seen, force, why))
+        return false;
+    if (S_ISSOCK(there.st_mode))
+        return fault(why, "cannot write %s: it is a socket; name another file", file->path);
+    file->fd = replaced_open_seen(seen, file->path, O_WRONLY);
+    if (file->fd < 0 && errno == EACCES)
+        file->fd = open_read_only(seen, file->path, &there);
+    return file->fd >= 0 || fault(why, "cannot write %s: %s", file->path, strerror(errno));
+}
+
+/* Opens what is at the path. In a shared folder, follows no link; elsewhere, a link may lead to a file that does not
+ * exist yet. */
+static bool open_there(struct recording_file *file, bool force, struct fault *why)
+{
+    const bool shared = replaced_is_shared(file->path);
+    const int seen = open(file->path, O_PATH | O_CLOEXEC | (shared ? O_NOFOLLOW : 0));
+    if (seen < 0 && errno == ENOENT && !shared)
+        file->fd = open(file->path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
+    if (seen < 0)
+        return file->fd >= 0 || fault(why, "cannot write %s: %s", file->path, strerror(errno));
+    const bool good = open_seen(file, seen, force, why);
+    close(seen);
+    return good;
 }
 
 static bool open_named(struct recording_file *file, bool may_be_there, bool force, struct fault *why)
@@ -152,10 +162,18 @@ bool recording_file_removed(const struct recording_file *file, struct fault *why
     return !fault(why, "%s was removed while it was being written: the recording is lost", file->path);
 }
 
+/* Whether the path still leads to the file: somebody may have put another file there. */
+static bool is_in_place(const struct recording_file *file)
+{
+    struct stat ours, there;
+    return fstat(file->fd, &ours) == 0 && lstat(file->path, &there) == 0 && ours.st_dev == there.st_dev &&
+           ours.st_ino == there.st_ino;
+}
+
 void recording_file_discard(struct recording_file *file)
 {
     struct fault unused = { 0 };
-    if (file->path && file->created)
+    if (file->path && file->created && is_in_place(file))
         unlink(file->path);
     recording_file_close(file, &unused);
 }

@@ -1,17 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /* The signals that pyreel-record and its command get.
  *
- * ^C on a terminal reaches the command by itself, because the command is in the same process group. A signal that was
- * sent to pyreel-record alone is passed on to the command. The first SIGINT, SIGTERM, SIGHUP or SIGQUIT asks
- * pyreel-record to stop cleanly; the second ends pyreel-record at once. */
+ * The command shall get what it would get without pyreel-record, once. A key such as ^C, and the end of a shell, send a
+ * signal to the whole foreground process group, so the command has the signal already. Each other signal reaches
+ * pyreel-record alone, and is passed on: from kill(1), from the terminal to a command in another process group, and the
+ * hangup of the terminal, which only the leader of a session gets (ssh -t HOST pyreel-record ..., a container).
+ *
+ * The first SIGINT, SIGTERM or SIGQUIT asks pyreel-record to stop cleanly; the second ends pyreel-record at once.
+ * SIGHUP asks to stop cleanly, however often it comes: when a terminal is closed, the shell sends one SIGHUP, and the
+ * kernel another when the shell has ended. */
 #ifndef PYREEL_RECORD_LAUNCH_SIGNALS_H
 #define PYREEL_RECORD_LAUNCH_SIGNALS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
-/* Installs the handlers. `with_command`: also handles signals that mean nothing to pyreel-record, to pass them on. */
-void signals_handle(bool with_command);
+/* Installs the handlers. */
+void signals_handle(void);
 
 /* Sets the process to which signals are passed on; 0: none. Call this with 0 before the process is reaped, because its
  * number may then become that of another process. */
@@ -20,7 +26,15 @@ void signals_pass_on_to(pid_t pid);
 /* The signal that asked pyreel-record to stop; 0: none. */
 int signals_stop(void);
 
-/* Whether pyreel-record was stopped (SIGSTOP, ^Z) and continued since the last call. */
-bool signals_continued(void);
+/* SIGUSR1 and SIGUSR2 are for pyreel-record itself from now on, also with a command. Without this call, they are passed
+ * on to the command; without a command, they are always for pyreel-record. */
+void signals_user_keep(void);
+
+/* How often SIGUSR1 (or SIGUSR2: `number`) came for pyreel-record itself. Signals that come together may count as one.
+ * A signal also ends a clock_sleep_until() early. */
+uint32_t signals_user_count(int number);
+
+/* How often pyreel-record was stopped (SIGSTOP, ^Z) and continued so far. */
+uint32_t signals_continued(void);
 
 #endif

@@ -19,7 +19,7 @@ static size_t find_slot(const struct members *members, pid_t pid)
     return slot;
 }
 
-struct member *members_find(const struct members *members, pid_t pid)
+struct tree_member *members_find(const struct members *members, pid_t pid)
 {
     if (members->count == 0)
         return NULL;
@@ -42,12 +42,12 @@ static void make_slots(struct members *members)
         members->slots[find_slot(members, members->rows[i].pid)] = (uint32_t)i + 1;
 }
 
-struct member *members_add(struct members *members, pid_t pid)
+struct tree_member *members_add(struct members *members, pid_t pid)
 {
     members->rows = alloc_grow(members->rows, &members->room, members->count + 1, sizeof(*members->rows));
     make_slots(members);
-    struct member *member = &members->rows[members->count];
-    *member = (struct member){ .pid = pid, .pidfd = -1, .wait_status = -1 };
+    struct tree_member *member = &members->rows[members->count];
+    *member = (struct tree_member){ .pid = pid, .pidfd = -1, .wait_status = -1 };
     members->slots[find_slot(members, pid)] = (uint32_t)++members->count;
     return member;
 }
@@ -66,7 +66,7 @@ static void free_slot(struct members *members, size_t slot)
     members->slots[slot] = 0;
 }
 
-void members_remove(struct members *members, struct member *member)
+void members_remove(struct members *members, struct tree_member *member)
 {
     const size_t index = (size_t)(member - members->rows), last = members->count - 1;
     free_slot(members, find_slot(members, member->pid));

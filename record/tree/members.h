@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-struct member {
+struct tree_member {
     pid_t pid, parent;
     int pidfd;          /* -1: not open */
     int wait_status;    /* -1: not known */
@@ -30,20 +30,20 @@ struct member {
 
 /* `= {0}` is empty. */
 struct members {
-    struct member *rows; /* in no order; members_add() and members_remove() move them */
+    struct tree_member *rows; /* in no order; members_add() and members_remove() move them */
     size_t count, room;
     uint32_t *slots; /* index in `rows` + 1; 0: none */
     size_t slots_count;
 };
 
 /* The member with that number, or NULL. The address is good until members_add() or members_remove(). */
-struct member *members_find(const struct members *members, pid_t pid);
+struct tree_member *members_find(const struct members *members, pid_t pid);
 
 /* Adds a member, whose number must not be there. Returns its address. */
-struct member *members_add(struct members *members, pid_t pid);
+struct tree_member *members_add(struct members *members, pid_t pid);
 
 /* Removes a member. */
-void members_remove(struct members *members, struct member *member);
+void members_remove(struct members *members, struct tree_member *member);
 
 /* Frees everything. */
 void members_free(struct members *members);

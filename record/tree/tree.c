@@ -56,7 +56,7 @@ static void put_event(struct tree *tree, struct tree_event event)
     tree->events[tree->events_count++] = event;
 }
 
-static void unwatch(struct tree *tree, struct member *member)
+static void unwatch(struct tree *tree, struct tree_member *member)
 {
     if (member->pidfd < 0)
         return;
@@ -73,7 +73,7 @@ static enum pidfd_state open_pidfd(const struct tree *tree, pid_t pid, int *pidf
 }
 
 /* Opens and watches the pidfd of a member. False when there is no such process any more, or no room for it. */
-static bool watch(struct tree *tree, struct member *member)
+static bool watch(struct tree *tree, struct tree_member *member)
 {
     if (member->watched)
         return true;
@@ -99,7 +99,7 @@ static bool watch(struct tree *tree, struct member *member)
 }
 
 /* Removes a member, whose children become orphans. */
-static void forget(struct tree *tree, struct member *member)
+static void forget(struct tree *tree, struct tree_member *member)
 {
     const pid_t pid = member->pid;
     for (size_t i = 0; member->has_children && i < tree->members.count; i++)
@@ -108,14 +108,14 @@ static void forget(struct tree *tree, struct member *member)
     members_remove(&tree->members, member);
 }
 
-static struct member *parent_of(const struct tree *tree, const struct member *member)
+static struct tree_member *parent_of(const struct tree *tree, const struct tree_member *member)
 {
     return member->orphan ? NULL : members_find(&tree->members, member->parent);
 }
 
 static void add_member(struct tree *tree, pid_t pid, pid_t parent, int pidfd)
 {
-    struct member *above = members_find(&tree->members, parent);
+    struct tree_member *above = members_find(&tree->members, parent);
     if (tree->members.count >= TREE_MOST) {
         tree->counters.left_out++;
         if (pidfd >= 0)
@@ -124,7 +124,7 @@ static void add_member(struct tree *tree, pid_t pid, pid_t parent, int pidfd)
     }
     if (above)
         above->has_children = true;
-    struct member *member = members_add(&tree->members, pid);
+    struct tree_member *member = members_add(&tree->members, pid);
     member->parent = above ? parent : 0;
     member->orphan = !above;
     member->pidfd = pidfd;
@@ -158,7 +158,7 @@ static bool wait_for(pid_t pid, int options, int *wait_status)
 }
 
 /* The status of a zombie, unless another process has the number already. */
-static void learn_from_zombie(struct member *member)
+static void learn_from_zombie(struct tree_member *member)
 {
     struct facts facts;
     if (!facts_read(member->pid, &facts) || facts.wait_status < 0)
@@ -168,7 +168,7 @@ static void learn_from_zombie(struct member *member)
 }
 
 /* Learns with which status a member has ended, and reaps an orphan. The connector may have told the status. */
-static void learn_status(struct tree *tree, struct member *member)
+static void learn_status(struct tree *tree, struct tree_member *member)
 {
     const bool is_root = member->pid == tree->root;
     tree->calls += 4;
@@ -183,14 +183,14 @@ static void learn_status(struct tree *tree, struct member *member)
         pidfd_wait_status(member->pidfd, &member->wait_status);
 }
 
-static void mark_ended(struct tree *tree, struct member *member)
+static void mark_ended(struct tree *tree, struct tree_member *member)
 {
     member->ended = tree->ends = true;
     tree->changed_ns = tree->looked_ns;
 }
 
 /* Ends a member at once, since another process has its number. */
-static void replace(struct tree *tree, struct member *member)
+static void replace(struct tree *tree, struct tree_member *member)
 {
     mark_ended(tree, member);
     if (member->pidfd >= 0 && !goes_without(tree, TREE_WITHOUT_INFO))
@@ -211,7 +211,7 @@ static bool take_ends(struct tree *tree)
         struct epoll_event ready[ENDS_BATCH];
         const int count = epoll_wait(tree->epoll, ready, ENDS_BATCH, 0);
         for (int i = 0; i < count; i++) {
-            struct member *member = members_find(&tree->members, (pid_t)ready[i].data.u64);
+            struct tree_member *member = members_find(&tree->members, (pid_t)ready[i].data.u64);
             if (ready[i].data.u64 == CONNECTOR_ID) {
                 connector = true;
             } else if (member) {
@@ -235,7 +235,7 @@ static void reap(struct tree *tree)
         int wait_status;
         if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0 || info.si_pid == tree->root)
             return;
-        struct member *member = members_find(&tree->members, info.si_pid);
+        struct tree_member *member = members_find(&tree->members, info.si_pid);
         if (!wait_for(info.si_pid, 0, &wait_status))
             return;
         if (member) {
@@ -248,7 +248,7 @@ static void reap(struct tree *tree)
 /* ---- new processes ---- */
 
 /* Whether a member was reaped, so that another process may have its number. */
-static bool was_reaped(const struct member *member)
+static bool was_reaped(const struct tree_member *member)
 {
     struct facts facts;
     if (member->pidfd >= 0)
@@ -280,7 +280,7 @@ static bool belongs(const struct tree *tree, pid_t parent)
  * be making it. */
 static bool examine(struct tree *tree, pid_t number)
 {
-    struct member *known = members_find(&tree->members, number);
+    struct tree_member *known = members_find(&tree->members, number);
     int pidfd = -1;
     pid_t parent;
     if (known && !was_reaped(known))
@@ -356,7 +356,7 @@ static void take_numbers(struct tree *tree)
 
 static void take_told(struct tree *tree, const struct connector_event *told)
 {
-    struct member *member = members_find(&tree->members, told->pid);
+    struct tree_member *member = members_find(&tree->members, told->pid);
     switch (told->change) {
     case CONNECTOR_FORK:
         if (!members_find(&tree->members, told->parent) || (member && !was_reaped(member)))
@@ -404,7 +404,7 @@ static void take_connector(struct tree *tree)
 
 static bool lives(const struct tree *tree, pid_t pid)
 {
-    const struct member *member = members_find(&tree->members, pid);
+    const struct tree_member *member = members_find(&tree->members, pid);
     return member && !member->ended;
 }
 
@@ -464,7 +464,7 @@ static void walk_if_due(struct tree *tree)
 
 /* Notes which program a member runs, so that check() sees another. The processor time is read first: what happens
  * between both reads, check() sees. */
-static void note_program(struct member *member)
+static void note_program(struct tree_member *member)
 {
     struct facts facts;
     if (!facts_used(member->pid, &member->used_ns) || !facts_read(member->pid, &facts))
@@ -474,14 +474,14 @@ static void note_program(struct member *member)
 }
 
 /* Soon after the start or an execve, the next is likely. */
-static void appoint_check(struct tree *tree, struct member *member)
+static void appoint_check(struct tree *tree, struct tree_member *member)
 {
     const uint64_t wait_ns = (tree->looked_ns - member->since_ns) / 2;
     member->due_ns = tree->looked_ns + larger(LOOK_NS, wait_ns < CHECK_NS ? wait_ns : CHECK_NS);
 }
 
 /* Whether a member called execve(), or without a pidfd, ended. A process that used no processor time did neither. */
-static void check(struct tree *tree, struct member *member)
+static void check(struct tree *tree, struct tree_member *member)
 {
     uint64_t used_ns;
     struct facts facts;
@@ -511,7 +511,7 @@ static void check_due(struct tree *tree)
         return;
     tree->checks_due_ns = UINT64_MAX;
     for (size_t i = 0; i < tree->members.count; i++) {
-        struct member *member = &tree->members.rows[i];
+        struct tree_member *member = &tree->members.rows[i];
         if (member->ended || !member->came)
             continue;
         if (member->due_ns <= tree->looked_ns && checks++ < CHECKS_MOST) {
@@ -531,7 +531,7 @@ static bool checks_programs(const struct tree *tree)
 }
 
 /* Makes a new member ready to come: watched, and with memory of its own. */
-static void prepare(struct tree *tree, struct member *member)
+static void prepare(struct tree *tree, struct tree_member *member)
 {
     if (member->ended || (member->held && member->due_ns > tree->looked_ns))
         return;
@@ -551,11 +551,11 @@ static void prepare(struct tree *tree, struct member *member)
 static void choose(struct tree *tree)
 {
     for (size_t i = tree->fresh_count; i-- > 0;) {
-        struct member *member = members_find(&tree->members, tree->fresh[i]);
+        struct tree_member *member = members_find(&tree->members, tree->fresh[i]);
         if (!member || member->came)
             continue;
         member->comes |= !member->ended && !member->held;
-        struct member *parent = parent_of(tree, member);
+        struct tree_member *parent = parent_of(tree, member);
         if (member->comes && parent)
             parent->comes = true;
     }
@@ -566,7 +566,7 @@ static void tell_fresh(struct tree *tree)
     size_t kept = 0;
     for (size_t i = 0; i < tree->fresh_count; i++) {
         const pid_t pid = tree->fresh[i];
-        struct member *member = members_find(&tree->members, pid);
+        struct tree_member *member = members_find(&tree->members, pid);
         if (!member || member->came)
             continue;
         if (member->comes) {
@@ -590,14 +590,14 @@ static void tell_fresh(struct tree *tree)
 static void tell(struct tree *tree)
 {
     for (size_t i = 0; i < tree->fresh_count; i++) {
-        struct member *member = members_find(&tree->members, tree->fresh[i]);
+        struct tree_member *member = members_find(&tree->members, tree->fresh[i]);
         if (member && !member->came)
             prepare(tree, member);
     }
     choose(tree);
     tell_fresh(tree);
     for (size_t i = tree->members.count; i-- > 0;) {
-        struct member *member = &tree->members.rows[i];
+        struct tree_member *member = &tree->members.rows[i];
         if (!member->came || (!member->ended && !member->execed))
             continue;
         struct tree_event event = { TREE_EXECED, .pid = member->pid, .parent = member->parent, .pidfd = -1,
@@ -620,7 +620,7 @@ bool tree_next(struct tree *tree, struct tree_event *event)
     *event = tree->events[tree->events_taken++];
     if (event->change != TREE_CAME)
         return true;
-    const struct member *member = members_find(&tree->members, event->pid);
+    const struct tree_member *member = members_find(&tree->members, event->pid);
     event->pidfd = member && member->pidfd >= 0 ? fcntl(member->pidfd, F_DUPFD_CLOEXEC, 0) : -1;
     return true;
 }
@@ -711,7 +711,7 @@ static int raise_descriptors(void)
 static bool open_root(struct tree *tree, struct fault *why)
 {
     add_member(tree, tree->root, 0, -1);
-    struct member *root = members_find(&tree->members, tree->root);
+    struct tree_member *root = members_find(&tree->members, tree->root);
     if (!watch(tree, root))
         return fault(why, "cannot watch process %d: %s", (int)tree->root, strerror(errno));
     if (root->pidfd < 0 || !pidfd_parent(root->pidfd, &root->parent))

@@ -57,16 +57,27 @@ static uint32_t ask_cpu(struct statuses *statuses, struct watch *watch, struct m
     return !look.known ? STATUS_CPU_UNKNOWN : look.running ? STATUS_CPU : 0;
 }
 
+/* Whether the process stands stopped. Asks the kernel only where a halt is likely: as long as there is one, and when
+ * the holder of the lock has no processor. A thread that the recorder itself has just released may seem to run. */
+static bool stands_stopped(const struct statuses *statuses, bool holds, uint32_t cpu, uint64_t now_ns)
+{
+    if (!statuses->halt || (cpu & STATUS_CPU && !statuses->stops))
+        return false;
+    return (statuses->halt->stands || (holds && cpu == 0)) && halt_look(statuses->halt, now_ns);
+}
+
 uint32_t thread_status_of(struct statuses *statuses, struct watch *watch, const struct thread_list *thread_list,
                           struct member *member, pid_t tid, uint64_t now_ns)
 {
-    const bool holds = thread_list_holds(thread_list, member);
-    const uint32_t seen = holds ? member->status & ~(uint32_t)STATUS_GIL_WAIT : member->status;
+    const bool has_lock = thread_list_holds(thread_list, member);
     const bool waits_are_kept = thread_list->target->runtime.layout.thread_gil_wait != 0;
     const uint32_t cpu = ask_cpu(statuses, watch, member, waits_are_kept, tid, now_ns);
+    const bool stopped = stands_stopped(statuses, has_lock, cpu, now_ns);
+    const bool holds = has_lock && !stopped;
+    const uint32_t seen = has_lock || stopped ? member->status & ~(uint32_t)STATUS_GIL_WAIT : member->status;
     const uint32_t status = STATUS_RECORDED | seen;
     if (thread_list_current(thread_list, member))
-        return status | (holds ? STATUS_GIL : 0) | cpu;
+        return status | (holds ? STATUS_GIL : 0) | (stopped ? cpu & STATUS_CPU_UNKNOWN : cpu);
     watch->cpu_ns = 0;
     return status | STATUS_ELSEWHERE | (cpu & STATUS_CPU_UNKNOWN);
 }
@@ -77,6 +88,13 @@ bool thread_status_kept(const struct statuses *statuses, uint32_t status)
         [MODE_CPU] = ATTRIBUTE_CPU, [MODE_GIL] = ATTRIBUTE_GIL, [MODE_EXCEPTION] = ATTRIBUTE_EXCEPTION
     };
     return statuses->mode == MODE_WALL || attribute_is(status, needed[statuses->mode]);
+}
+
+/* The next look opens the files again. */
+void thread_status_pause(struct watch *watch)
+{
+    cpu_close(&watch->cpu);
+    watch->asked_ahead = false;
 }
 
 void thread_status_watch_close(struct watch *watch)

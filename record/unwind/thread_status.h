@@ -6,6 +6,7 @@
 
 #include "formats/model/event.h"
 #include "record/process/cpu.h"
+#include "record/process/halt.h"
 #include "record/unwind/thread_list.h"
 
 enum mode { MODE_WALL, MODE_CPU, MODE_GIL, MODE_EXCEPTION, MODES };
@@ -17,9 +18,10 @@ struct statuses {
     uint64_t interval_ns;
     pid_t pid;
     struct cpu_process process;
-    bool ask_cpu; /* ask for the processors of threads in this tick */
-    bool ran;     /* some thread may have run since the last tick */
-    bool stops;   /* set by the caller: the recorder stops the process for each look, after thread_status_ask_ahead() */
+    bool ask_cpu;      /* ask for the processors of threads in this tick */
+    bool ran;          /* some thread may have run since the last tick */
+    struct halt *halt; /* set by the caller: whether the process stands stopped; NULL: never */
+    bool stops; /* set by the caller: the recorder stops the process for each look, after thread_status_ask_ahead() */
 };
 
 /* The state for one thread. `= {0}` is a thread that was not asked for yet. */
@@ -43,12 +45,16 @@ void thread_status_tick(struct statuses *statuses, size_t threads);
 void thread_status_ask_ahead(struct statuses *statuses, struct watch *watch, uint64_t now_ns);
 
 /* Returns the status of a thread that was read or has not moved, in bits of enum status, and sets watch->cpu_ns. `tid`
- * is the recorder's own number for the thread. */
+ * is the recorder's own number for the thread. A thread of a process that stands stopped neither works with the lock
+ * nor waits for the lock, whatever the memory of the process says. `now_ns` is the moment of the tick (monotonic). */
 uint32_t thread_status_of(struct statuses *statuses, struct watch *watch, const struct thread_list *thread_list,
                           struct member *member, pid_t tid, uint64_t now_ns);
 
 /* Whether the mode keeps a sample with this status. */
 bool thread_status_kept(const struct statuses *statuses, uint32_t status);
+
+/* Forgets the CPU time that the thread has used since the last look. */
+void thread_status_pause(struct watch *watch);
 
 /* Closes the thread's files and resets it to `= {0}`. */
 void thread_status_watch_close(struct watch *watch);

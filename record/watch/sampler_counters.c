@@ -37,6 +37,7 @@ static const struct row {
     { "idle_ticks", offsetof(struct counted, watched.idle_ticks), false },
     { "partial_ticks", offsetof(struct counted, watched.partial_ticks), true },
     { "stopped_ticks", offsetof(struct counted, watched.stopped_ticks), true },
+    { "stopped_ns", offsetof(struct counted, watched.stopped_ns), true },
     { "frames_cached", offsetof(struct counted, watched.unwind.frames_known), false },
     { "frames_read", offsetof(struct counted, watched.unwind.frames_new), false },
     { "code_hits", offsetof(struct counted, watched.unwind.code_known), false },

@@ -30,18 +30,20 @@ void watched_open(struct watched *w, pid_t pid, struct command *command, const s
                            .synthetic = synthetic,
                            .pid = pid,
                            .command = command,
+                           .wait_status = -1,
+                           .found = TARGET_NOT_YET,
                            .pidfd = command ? -1 : (int)syscall(SYS_pidfd_open, pid, 0) };
     w->asyncio.which = options->async;
     w->asyncio.synthetic = synthetic;
     w->asyncio.emitter = emitter;
-    w->statuses = (struct statuses){ .mode = options->mode,
-                                     .interval_ns = options->interval_ns,
-                                     .stops = options->freezes };
+    w->statuses = (struct statuses){
+        .mode = options->mode, .interval_ns = options->interval_ns, .halt = &w->halt, .stops = options->freezes
+    };
 }
 
 void watched_close(struct watched *w)
 {
-    watched_detach(w);
+    watched_detach(w, FATE_LEFT);
     exact_close(&w->exact);
     freeze_close(&w->freeze);
     free(w->expanded.frames);
@@ -128,11 +130,16 @@ bool watched_same_program(struct watched *w, uint64_t time_ns)
     return true;
 }
 
+bool watched_sleeps_on(struct watched *w)
+{
+    return w->idle_looked && idle_still(&w->idle);
+}
+
 /* Makes a look (an exact_look): reads the threads and the tasks, unless the process slept since the last look. */
 static enum thread_list_state look_now(void *self, uint64_t now_ns)
 {
     struct watched *w = self;
-    w->slept = w->idle_looked && idle_still(&w->idle);
+    w->slept = watched_sleeps_on(w);
     if (w->slept) {
         thread_list_repeat(&w->thread_list);
         return THREAD_LIST_SLEPT;
@@ -143,8 +150,10 @@ static enum thread_list_state look_now(void *self, uint64_t now_ns)
 
 static enum thread_list_state look_frozen(struct watched *w, uint64_t now_ns)
 {
+    const uint64_t stopped_count = w->freeze.stopped_count;
     watched_threads_ask_ahead(w, now_ns);
     const bool stopped = freeze_begin(&w->freeze);
+    halt_note(&w->halt, w->freeze.stopped_count != stopped_count, now_ns);
     w->thread_list.unwinder.still = w->one_moment = stopped;
     const enum thread_list_state state = look_now(w, now_ns);
     w->thread_list.unwinder.still = false;
@@ -263,7 +272,8 @@ bool watched_emit_again(struct watched *w, uint64_t time_ns, struct fault *why)
     w->tick++;
     thread_list_repeat(&w->thread_list);
     const bool good = watched_threads_emit(w, time_ns, why);
-    w->counters.live += w->emitter->samples - samples;
+    w->one_moment = w->slept;
+    count_exact(w, w->emitter->samples - samples);
     return good;
 }
 
@@ -284,7 +294,8 @@ pid_t watched_host_thread(struct watched *w, uint32_t native_id)
 void watched_measure(struct watched *w, uint64_t recorder_cpu_ns)
 {
     const struct metered metered = meter_read(&w->meter);
-    const uint64_t time_ns = clock_now_ns() - w->options->start_ns;
+    const uint64_t now_ns = clock_now_ns(), time_ns = now_ns - w->options->start_ns;
+    halt_look(&w->halt, now_ns);
     emitter_note(w->emitter, (struct event){ .kind = EVENT_MEASURE,
                                              .measure = { .process = w->number,
                                                           .time_ns = time_ns,
@@ -319,6 +330,7 @@ struct watched_counters watched_counters(const struct watched *w)
     counters.taken_ns = watched_taken_ns(w);
     counters.partial_ticks = w->freeze.partial_count;
     counters.stopped_ticks = w->freeze.stopped_count;
+    counters.stopped_ns = w->halt.total_ns;
     if (!w->attached)
         return counters;
     const struct remote *remote = &w->target.remote;
@@ -349,7 +361,9 @@ static void emit_process(struct watched *w)
                                                           .command = command,
                                                           .folder = folder,
                                                           .build = build->bits,
-                                                          .build_id = text_of(build->id) } });
+                                                          .build_id = text_of(build->id),
+                                                          .parent_pid = (uint32_t)w->parent_pid,
+                                                          .parent = w->parent } });
     text_free(executable);
     text_free(command);
     text_free(folder);
@@ -367,12 +381,17 @@ void watched_attach(struct watched *w)
         exact_open(&w->exact, &w->thread_list, options->raise);
     thread_status_open(&w->statuses, w->pid);
     idle_open(&w->idle, w->pid);
+    if (!options->freezes)
+        halt_open(&w->halt, w->pid);
     meter_open(&w->meter, w->pid);
     thread_names_open(&w->names, &w->target.remote, &w->target.runtime.layout);
     w->program_name = procfs_thread_name(w->pid, w->pid);
     w->attached = true;
     w->lost = w->prepared = w->idle_looked = w->slept = false;
     w->list = 0;
+    w->rest = (struct rest){ 0 };
+    if (w->number) /* the program is another one after an execve */
+        w->parent = w->number;
     w->number = ++w->emitter->last_process;
     w->asyncio.process = w->number;
     asyncio_open(&w->asyncio, &w->thread_list, &w->codes);
@@ -380,7 +399,13 @@ void watched_attach(struct watched *w)
     emit_process(w);
 }
 
-void watched_detach(struct watched *w)
+/* The status of the process at its end, as waitpid() gives it; -1: not known. */
+static int wait_status_of(const struct watched *w)
+{
+    return w->command && w->command->ended ? w->command->wait_status : w->wait_status;
+}
+
+void watched_detach(struct watched *w, enum fate fate)
 {
     if (!w->attached)
         return;
@@ -389,7 +414,12 @@ void watched_detach(struct watched *w)
     const uint64_t time_ns = clock_now_ns() - w->options->start_ns;
     watched_threads_end(w, time_ns);
     watched_tasks_end(w, time_ns);
-    emitter_note(w->emitter, (struct event){ .kind = EVENT_PROCESS_END, .change = { w->number, time_ns, { 0 } } });
+    emitter_note(w->emitter,
+                 (struct event){ .kind = EVENT_PROCESS_END,
+                                 .process_end = { .number = w->number,
+                                                  .time_ns = time_ns,
+                                                  .fate = fate,
+                                                  .wait_status = fate == FATE_EXITED ? wait_status_of(w) : -1 } });
     w->counters = watched_counters(w);
     intern_pairs_free(&w->host_threads);
     asyncio_close(&w->asyncio);
@@ -398,6 +428,7 @@ void watched_detach(struct watched *w)
     thread_list_close(&w->thread_list);
     codes_close(&w->codes);
     idle_close(&w->idle);
+    halt_close(&w->halt);
     meter_close(&w->meter);
     target_close(&w->target);
     w->attached = false;

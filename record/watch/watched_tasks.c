@@ -43,6 +43,12 @@ static void take_stack(struct frames *stack, struct frames *emitted, struct samp
 
 /* ---- the tasks that threads run ---- */
 
+uint32_t watched_tasks_running(const struct watched *w, uint32_t member)
+{
+    const struct thread_task *runs = asyncio_thread(&w->asyncio, member);
+    return runs && runs->task ? w->asyncio.tasks.rows[runs->task - 1].number : 0;
+}
+
 bool watched_tasks_running_stack(struct watched *w, struct emitted_thread *thread, uint32_t member,
                                  struct sample *sample)
 {
@@ -53,7 +59,7 @@ bool watched_tasks_running_stack(struct watched *w, struct emitted_thread *threa
     asyncio_thread_stack(asyncio, member, &thread->stack);
     truncate_middle(w, &thread->stack);
     take_stack(&thread->stack, &thread->emitted, sample);
-    sample->task = runs && runs->task ? asyncio->tasks.rows[runs->task - 1].number : 0;
+    sample->task = watched_tasks_running(w, member);
     return true;
 }
 

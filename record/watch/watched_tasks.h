@@ -10,6 +10,9 @@
 bool watched_tasks_running_stack(struct watched *w, struct emitted_thread *thread, uint32_t member,
                                  struct sample *sample);
 
+/* The number of the task that a thread runs; 0: none, or not known. */
+uint32_t watched_tasks_running(const struct watched *w, uint32_t member);
+
 /* With --async all: gives the CPU time of a thread to the sample of this tick, or keeps the time for the next sample of
  * the thread or its tasks on a processor. Sets thread->status and thread->cpu_ns. Returns whether the sample is that of
  * the thread itself; if not, watched_tasks_emit() emits the sample as that of the task that the thread runs. */

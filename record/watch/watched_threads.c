@@ -123,7 +123,7 @@ static bool take_lookup(struct watched *w, uint64_t time_ns)
         w->lookups_ns = time_ns;
         w->lookups = 0;
     }
-    return w->lookups++ < NAMES_BY_TICK;
+    return w->options->all_names || w->lookups++ < NAMES_BY_TICK;
 }
 
 static void begin_thread(struct watched *w, struct emitted_thread *thread, const struct member *member,
@@ -212,7 +212,7 @@ static bool emit_stack(struct watched *w, uint32_t index, uint32_t status, uint6
     sample->status = status;
     sample->cpu_ns = w->options->async == ASYNC_ALL ? thread->cpu_ns : thread->watch.cpu_ns;
     sample->collection = watched_threads_collection(w, index);
-    if (w->options->async) {
+    if (w->options->async && !w->options->plain_threads) {
         if (!watched_tasks_running_stack(w, thread, index, sample))
             return emitter_failed(w->emitter, thread->number, FAILURE_CHANGED, time_ns, why);
     } else {
@@ -222,6 +222,7 @@ static bool emit_stack(struct watched *w, uint32_t index, uint32_t status, uint6
         sample->keep = expanded->keep;
         sample->pushed = expanded->pushed;
         sample->frames = expanded->pushed ? expanded->frames : NULL;
+        sample->task = w->options->async ? watched_tasks_running(w, index) : 0;
     }
     member->walk.same = member->walk.depth;
     thread->shown = true;
@@ -281,7 +282,8 @@ static bool emit_thread(struct watched *w, uint32_t index, uint64_t time_ns, str
             return true;
         }
         emit_left_out(w, thread);
-        if (w->options->async == ASYNC_ALL && !watched_tasks_owns_sample(w, thread, index, status))
+        if (w->options->async == ASYNC_ALL && !watched_tasks_owns_sample(w, thread, index, status) &&
+            !w->options->plain_threads)
             return true;
         return emit_stack(w, index, status, time_ns, why);
     }
@@ -345,7 +347,13 @@ bool watched_threads_emit(struct watched *w, uint64_t time_ns, struct fault *why
     return w->options->async != ASYNC_ALL || watched_tasks_emit(w, time_ns, why);
 }
 
-/* ---- the end ---- */
+/* ---- a pause, and the end ---- */
+
+void watched_threads_pause(struct watched *w)
+{
+    for (uint32_t i = 0; i < w->threads_count; i++)
+        thread_status_pause(&w->threads[i].watch);
+}
 
 void watched_threads_end(struct watched *w, uint64_t time_ns)
 {

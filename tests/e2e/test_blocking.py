@@ -15,7 +15,7 @@ import stacks
 from environment import need_command, need_root
 from recording import attach, collapsed, process_state, run_record, wait_until, whole
 
-STOPPED_REPORT = "a signal had stopped the program"
+STOPPED_REPORT = "the program was stopped for "
 RAN_REPORT = "the program was not stopped in"
 
 

@@ -73,6 +73,15 @@ def test_version(name):
 
 
 @pytest.mark.sanitized("the command line")
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_messages_about_options_begin_with_the_name_of_the_program(name):
+    """Those of getopt as well as ours."""
+    for wrong in ("--no-such-option", "-o", "-@", "--force=yes"):
+        ended = run(PROGRAMS[name], wrong)
+        assert ended.code == 2 and ended.messages.startswith(f"pyreel-{name}: "), ended
+
+
+@pytest.mark.sanitized("the command line")
 @pytest.mark.parametrize("name", CONVERTERS)
 @pytest.mark.parametrize("arguments", [["--no-such-option", "x"], [], ["a", "-", "-o", "b"], ["-o"]], ids=str)
 def test_misuse(name, arguments, tmp_path):

@@ -9,7 +9,7 @@ import time
 import pytest
 
 import stacks
-from environment import CONVERTERS, RECORD, as_root
+from environment import CONVERTERS, NOBODY, RECORD, as_root, missing
 from recording import ENVIRONMENT, LIVE, collapsed, convert, run, run_record, whole
 
 
@@ -113,6 +113,41 @@ def test_a_converter_that_is_interrupted_leaves_nothing(recording_file, tmp_path
         converter.send_signal(signal.SIGINT)
         assert converter.wait(timeout=60) == -signal.SIGINT
     assert os.listdir(tmp_path) == ["in"]
+
+
+@pytest.mark.parametrize("by_link", [False, True], ids=["itself", "by a link"])
+def test_a_pipe_of_somebody_else_in_a_shared_folder_hangs_nobody(recording_file, tmp_path, by_link):
+    """Nobody opens the other side: to open the pipe, for reading or writing, would be to wait for ever."""
+    if os.geteuid() != 0:
+        missing("needs root: only root makes pipes of other users")
+    theirs, folder = tmp_path / "theirs", tmp_path / "shared"
+    folder.mkdir()
+    folder.chmod(0o1777)
+    pipe = folder / "pipe"
+    os.mkfifo(theirs if by_link else pipe)
+    os.chown(theirs if by_link else pipe, NOBODY, NOBODY)
+    if by_link:
+        pipe.symlink_to(theirs)
+        os.chown(pipe, NOBODY, NOBODY, follow_symlinks=False)
+    for ended in (run_record("-o", pipe, "--force", "--", "true"),
+                  convert("pprof", recording_file, "-o", pipe), convert("collapsed", recording_file, "-o", pipe, "--force"),
+                  convert("collapsed", pipe), run(CONVERTERS["info"], pipe), run(CONVERTERS["report"], pipe)):
+        assert ended.code in (1, 125), ended
+        (line,) = ended.messages.splitlines()
+        assert "folder that everyone can write to" in line
+
+
+def test_a_pipe_of_ones_own_is_an_input_and_an_output(recording_file, tmp_path):
+    """The writer waits for the reader, and the reader for the writer, as with each other program."""
+    os.chmod(tmp_path, 0o1777)
+    into, out = tmp_path / "in", tmp_path / "out"
+    os.mkfifo(into)
+    os.mkfifo(out)
+    converter = subprocess.Popen([CONVERTERS["collapsed"], "-o", out, into], env=ENVIRONMENT)
+    with open(into, "wb") as feed:
+        feed.write(recording_file.read_bytes())
+    assert "spin" in out.read_text()
+    assert converter.wait(timeout=60) == 0
 
 
 # ---- processes ----

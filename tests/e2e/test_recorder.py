@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
 """pyreel-record starts programs, attaches to them, stops when told to, and always leaves a whole file."""
 
+import json
 import os
 import pty
+import re
 import signal
 import subprocess
 import time
@@ -120,23 +122,6 @@ def test_the_end_is_seen_long_before_the_next_tick(options, python3, tmp_path):
     assert time.monotonic() - began < 20
 
 
-def test_while_the_recorder_is_stopped_ticks_are_missed(spinning, start_recorder, tmp_path):
-    """Nobody looked: the stack that is found next says nothing of the time before."""
-    path = tmp_path / "a.pyreel"
-    recorder = start_recorder("-p", spinning.pid, "-r", "20k", "-o", path)
-    wait_until(path.exists, "it has begun")
-    for _ in range(8):
-        time.sleep(0.05)
-        recorder.signal(signal.SIGSTOP)
-        time.sleep(0.2)
-        recorder.signal(signal.SIGCONT)
-    recorder.signal(signal.SIGINT)
-    assert recorder.wait().code == 0
-    told = whole(path)
-    assert told["missed"] > 0.8 * 8 * 0.2 * 20000
-    assert told["figures"].get("samples_blocked", 0) < 1000
-
-
 def test_a_program_in_another_pid_namespace_is_told_in_our_pids(start, python3, program, tmp_path):
     unshare = need_command("unshare")
     outer = start(*need_root(), unshare, "--pid", "--fork", "--mount-proc", "--kill-child", python3, program("small"))
@@ -241,19 +226,41 @@ def test_a_shell_that_becomes_a_python_is_recorded(python3, program, tmp_path):
     assert "work" in functions_of(tmp_path / "a.pyreel")
 
 
-@pytest.mark.parametrize("command", [["true"], ["{python}", "-c", "pass"], ["sh", "-c", "exit 0"]])
-def test_a_program_without_a_sample_leaves_a_whole_file_and_a_word(python3, tmp_path, command):
-    command = [part.format(python=python3) for part in command]
-    ended = run_record("-r", "1", "-o", tmp_path / "a.pyreel", "--", *command)
+def test_a_program_without_a_sample_leaves_a_whole_file_and_a_word(python3, program, tmp_path):
+    ended = run_record("-r", "0.01", "-o", tmp_path / "a.pyreel", "--", python3, program("dies"), "0")
     assert ended.code == 0
-    figures = whole(tmp_path / "a.pyreel")
-    if command[0] != python3:
-        assert figures["samples"] == 0
-    if figures["samples"] == 0:
-        assert "no sample was taken" in ended.messages
+    if whole(tmp_path / "a.pyreel")["samples"] == 0:
+        assert "no sample was taken: the program ended before the first tick" in ended.messages
     for name in CONVERTERS:
         converted = convert(name, tmp_path / "a.pyreel")
         assert (converted.code, converted.messages) == (0, "")
+
+
+@pytest.mark.parametrize("command, code", [(["true"], 0), (["sh", "-c", "exit 3"], 3), (["sh", "-c", "kill -TERM $$"], 143)])
+def test_a_command_without_python_leaves_no_file(tmp_path, command, code):
+    """Nobody looks for a recording where nothing was recorded. A pipe has a reader that waits for one, and a file that was
+    there before is not taken away."""
+    ended = run_record("-o", tmp_path / "a.pyreel", "--", *command)
+    assert ended.code == code
+    assert "no Python was seen in the command (child processes are not recorded)" in ended.messages
+    assert os.listdir(tmp_path) == []
+    assert run_record("-q", "-o", tmp_path / "a.pyreel", "--", *command).messages == ""
+    assert os.listdir(tmp_path) == []
+    piped = run_record("-o", "-", "--", *command)
+    assert piped.code == code and "no sample was taken: no Python was seen" in piped.messages
+    assert json.loads(convert("info", "-", "--verify", "--json", input=piped.output).text)["samples"] == 0
+    (tmp_path / "b.pyreel").touch()
+    assert run_record("-o", tmp_path / "b.pyreel", "--", *command).code == code
+    assert whole(tmp_path / "b.pyreel")["samples"] == 0
+
+
+def test_a_command_that_is_stopped_before_it_runs_python_leaves_no_file(start_recorder, tmp_path):
+    recorder = start_recorder("-o", tmp_path / "a.pyreel", "--", "sh", "-c", "echo ready; exec sleep 60")
+    recorder.wait_for_output()
+    recorder.signal(signal.SIGTERM)
+    ended = recorder.wait()
+    assert ended.code == 143 and "there is no recording; stopped by a signal" in ended.messages, ended
+    assert os.listdir(tmp_path) == []
 
 
 @pytest.mark.sanitized("programs that end or change while they are read")
@@ -273,6 +280,33 @@ def test_threads_that_come_and_go_are_recorded(python3, program, tmp_path):
     assert outputs_agree(tmp_path / "a.pyreel")
     of_workers = [stack for (name, _), found in seen.items() if name != stacks.MAIN for stack in found]
     assert {stack[0][0] for stack in of_workers} <= {"Thread._bootstrap", "<no Python frames>"}
+
+
+FIFTY_THREADS = """
+import threading, time
+end = threading.Event()
+threads = [threading.Thread(target=end.wait, name=f"waiter-{i}") for i in range(50)]
+for thread in threads:
+    thread.start()
+time.sleep(0.5)
+end.set()
+"""
+
+
+def test_info_shows_the_threads_with_most_samples_or_all(python3, tmp_path):
+    run_record("-o", tmp_path / "a.pyreel", "--", python3, "-c", FIFTY_THREADS)
+    rows = [(thread["samples"], str(thread["tid"])) for thread in info(tmp_path / "a.pyreel")["threads"]]
+    assert len(rows) == 51
+
+    def shown(*options):
+        lines = convert("info", tmp_path / "a.pyreel", *options).text.splitlines()
+        words = [line.split() for line in lines if re.match(r" *\d+ +\d+ +\d+ .* (MainThread|waiter-\d+)$", line)]
+        return [(int(samples), tid) for _, tid, samples, *_ in words]
+
+    assert shown("--all") == rows
+    assert len(shown()) == 40 and set(shown()) < set(rows) and shown() == [row for row in rows if row in shown()]
+    assert sum(samples for samples, _ in shown()) == sum(sorted(samples for samples, _ in rows)[-40:])
+    assert " and 11 more threads (--all shows them)\n" in convert("info", tmp_path / "a.pyreel").text
 
 
 def test_only_the_main_thread_when_asked(python3, program, tmp_path):

@@ -39,7 +39,7 @@ def test_a_closed_pipe_is_an_error_with_a_message(python3, program):
     assert b"Broken pipe" in process.stderr
 
 
-@pytest.mark.parametrize("command, name", [(["{python}", "{dies}", "0"], "dies"), (["sh", "-c", "exit"], "sh"),
+@pytest.mark.parametrize("command, name", [(["{python}", "{dies}", "0"], "dies"), (["sh", "-c", "exec {python} {dies} 0"], "sh"),
                                            (["{python}", "-m", "timeit", "-n1", "-r1", "1"], "timeit")])
 def test_the_default_name_tells_program_and_pid(python3, program, tmp_path, command, name):
     command = [part.format(python=python3, dies=program("dies")) for part in command]
@@ -157,7 +157,7 @@ def test_misuse(arguments, tmp_path):
     ended = run_record(*arguments, cwd=tmp_path)
     assert ended.code == 2, ended
     assert ended.output == b""
-    assert ended.messages.startswith("pyreel-record: ") or RECORD in ended.messages
+    assert ended.messages.startswith("pyreel-record: ")
     assert os.listdir(tmp_path) == []
 
 
@@ -168,7 +168,7 @@ def test_an_old_python_is_named_and_runs_on(tmp_path):
     assert ended.code == 125
     assert ended.text == "done\n"
     assert old.version in ended.messages and "3.11" in ended.messages and "3.15" in ended.messages
-    assert whole(tmp_path / "a.pyreel")["samples"] == 0
+    assert os.listdir(tmp_path) == []
 
 
 def test_attaching_to_an_old_python(start, program, tmp_path):

@@ -191,7 +191,7 @@ def test_a_recording_into_a_pipe_has_figures(python3, program, tmp_path):
 
 
 def test_a_recording_without_figures_shows_none(spinning, start_recorder, tmp_path):
-    run_record("-o", tmp_path / "never.pyreel", "--", "true")
+    (tmp_path / "never.pyreel").write_bytes(run_record("-o", "-", "--", "true").output)
     recorder = start_recorder("-p", spinning.pid, "-o", tmp_path / "killed.pyreel")
     time.sleep(1.5)
     recorder.signal(signal.SIGKILL)

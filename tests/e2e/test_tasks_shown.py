@@ -95,7 +95,7 @@ def test_info_of_very_many_tasks_is_short(many):
     assert len(info(many)["tasks"]) == MANY
     text = succeed(*convert("info", many).command).text
     assert text.count("\n") < 50
-    assert text.endswith(f" and {MANY - 20} more tasks\n")
+    assert text.endswith(f" and {MANY - 20} more tasks (--all shows them)\n")
 
 
 # ---- collapsed stacks ----

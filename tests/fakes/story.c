@@ -56,6 +56,8 @@ static void note_recording(struct lines *to, const struct recording *r)
              r->interval_ns, r->time_unit_ns, r->memory_bytes, r->processors, r->attached);
     if (r->weighted)
         add_line(to, "weighted %" PRIu32, r->weighted);
+    if (r->process_ticks)
+        add_line(to, "ticks of processes");
     if (r->cores)
         add_line(to, "cores %" PRIu32, r->cores);
 }
@@ -67,6 +69,23 @@ static void note_process(struct lines *to, const struct process *p)
              SHOWN(p->folder));
     if (p->build || p->build_id.size)
         add_line(to, "process %" PRIu32 " is of build %" PRIx32 " '%.*s'", p->number, p->build, SHOWN(p->build_id));
+    if (p->parent_pid || p->parent)
+        add_line(to, "process %" PRIu32 " is a child of %" PRIu32 " pid %" PRIu32, p->number, p->parent, p->parent_pid);
+}
+
+static void note_process_end(struct lines *to, const struct process_end *end)
+{
+    add_line(to, "process %" PRIu32 " ends at %" PRIu64, end->number, end->time_ns);
+    if (end->fate)
+        add_line(to, "process %" PRIu32 " has fate %d status %d", end->number, (int)end->fate, end->wait_status);
+}
+
+static void note_missed(struct lines *to, uint64_t missed, uint32_t process)
+{
+    if (process)
+        add_line(to, "missed %" PRIu64 " of process %" PRIu32, missed, process);
+    else
+        add_line(to, "missed %" PRIu64, missed);
 }
 
 static void note_thread(struct lines *to, const struct thread *t)
@@ -128,13 +147,23 @@ static void note_sample(struct journal *journal, const struct sample *sample)
     bytes_free(&stack);
 }
 
-static void note_tick(struct journal *journal, uint64_t time_ns)
+static void note_tick(struct journal *journal, uint64_t time_ns, uint32_t process)
 {
     struct lines *ticks = &journal->ticks;
     if (ticks->count > journal->tick_at)
         qsort(ticks->rows + journal->tick_at, ticks->count - journal->tick_at, sizeof(*ticks->rows), compare_rows);
-    add_line(ticks, "%" PRIu64 " tick", time_ns);
+    if (process)
+        add_line(ticks, "%" PRIu64 " tick of %" PRIu32, time_ns, process);
+    else
+        add_line(ticks, "%" PRIu64 " tick", time_ns);
     journal->tick_at = ticks->count;
+}
+
+static void note_failed(struct lines *ticks, const struct failed *failed)
+{
+    const char *const what = failed->process ? "process" : "thread";
+    add_line(ticks, "%" PRIu64 " %s %" PRIu32 " failed: %s", failed->time_ns, what,
+             failed->process ? failed->process : failed->thread, event_failure_text(failed->cause));
 }
 
 static void note_measure(struct lines *notes, const struct measure *measure)
@@ -154,7 +183,7 @@ static void note_event(struct journal *journal, const struct event *event)
         note_process(notes, &event->process);
         break;
     case EVENT_PROCESS_END:
-        add_line(notes, "process %" PRIu32 " ends at %" PRIu64, event->change.number, event->change.time_ns);
+        note_process_end(notes, &event->process_end);
         break;
     case EVENT_THREAD:
         note_thread(notes, &event->thread);
@@ -186,7 +215,7 @@ static void note_event(struct journal *journal, const struct event *event)
         note_frame(notes, &event->frame);
         break;
     case EVENT_MISSED:
-        add_line(notes, "missed %" PRIu64, event->missed);
+        note_missed(notes, event->missed, event->missed_process);
         break;
     case EVENT_LEFT_OUT:
         add_line(notes, "thread %" PRIu32 " left out %" PRIu64 " until %" PRIu64 " cpu %" PRIu64,
@@ -203,11 +232,10 @@ static void note_event(struct journal *journal, const struct event *event)
             note_sample(journal, &event->sample);
         break;
     case EVENT_FAILED:
-        add_line(&journal->ticks, "%" PRIu64 " thread %" PRIu32 " failed: %s", event->failed.time_ns,
-                 event->failed.thread, event_failure_text(event->failed.cause));
+        note_failed(&journal->ticks, &event->failed);
         break;
     case EVENT_TICK:
-        note_tick(journal, event->tick_ns);
+        note_tick(journal, event->tick_ns, event->tick_process);
         break;
     case EVENT_ORIGIN:
         add_line(notes, "process %" PRIu32 " is of '%.*s' interval %" PRIu64, event->origin.process,

@@ -19,7 +19,7 @@
 #define FUNCTION(number, name, file, line) { EVENT_FUNCTION, .function = { number, name, file, line } }
 #define FRAME(number, function, line) { EVENT_FRAME, .frame = { number, function, line, line, -1, -1, 0, 0 } }
 #define PROCESS(number, pid, folder) \
-    { EVENT_PROCESS, .process = { number, pid, 0, 0x030f02f0, T("/usr/bin/python3.15"), T("python3 app.py"), T(folder), 0, T("") } }
+    { EVENT_PROCESS, .process = { number, pid, 0, 0x030f02f0, T("/usr/bin/python3.15"), T("python3 app.py"), T(folder), 0, T(""), 0, 0 } }
 #define THREAD(number, process, tid, name) \
     { EVENT_THREAD, .thread = { number, process, tid, (number) == 1, 0, 0, T(name), 0 } }
 #define SAMPLE(ns, thread, keep, ...) \
@@ -45,7 +45,7 @@
 #define TASK_SAME(ns, thread, task, depth) { EVENT_SAMPLE, .sample = { thread, depth, 0, NULL, ns, 0, 0, task, 0, 0, 0, 0, NULL, false, 0, 0 } }
 #define LEFT_OUT(ns, thread, ticks, cpu) { EVENT_LEFT_OUT, .left_out = { thread, ticks, ns, cpu } }
 #define SAME(ns, thread, depth) TASK_SAME(ns, thread, 0, depth)
-#define FAILED(ns, thread, cause) { EVENT_FAILED, .failed = { thread, cause, ns } }
+#define FAILED(ns, thread, cause) { EVENT_FAILED, .failed = { thread, cause, ns, 0 } }
 #define MEASURE(ns, process, resident, cpu, recorder_cpu) \
     { EVENT_MEASURE, .measure = { process, ns, resident, cpu, recorder_cpu } }
 #define MISSED(count) { EVENT_MISSED, .missed = count }

@@ -20,7 +20,9 @@
 #define RECORDS 60
 
 static uint64_t dice;
-static uint32_t named; /* threads that the open tick's records name, a bit each; all when none is open */
+static bool process_ticks; /* each process has its own ticks in this file */
+static uint32_t others;    /* threads of which this process's ticks have no record, a bit each */
+static uint32_t named;     /* threads that the open tick's records name, a bit each; all when none is open */
 
 static uint32_t roll(uint32_t below)
 {
@@ -56,7 +58,7 @@ static void put_definitions(struct bytes *to)
     static const struct event defined[] = {
         PROCESS(1, 4313, "/"),   STRING(1, "f"),      FUNCTION(1, 1, 0, 1),    FRAME(1, 1, 1),
         FRAME(2, 1, 2),          FRAME(3, 1, 3),      THREAD(1, 1, 4313, "a"), THREAD(2, 1, 4314, "b"),
-        THREAD(3, 1, 4315, "c"), TASK(1, 1, "fetch"), TASK(2, 1, "store"),
+        THREAD(3, 1, 4315, "c"), TASK(1, 1, "fetch"), TASK(2, 1, "store"),     PROCESS(2, 4320, "/"),
     };
     for (size_t i = 0; i < countof(defined); i++)
         put_definition(to, &defined[i]);
@@ -88,6 +90,16 @@ static void put_stack(struct bytes *to, uint32_t thread)
         put_number(to, 1 + roll(roll(200) ? FRAMES : FRAMES + 1));
 }
 
+/* The next ticks are of this process. Then threads may be named that are in the tick of none, but no thread that is in
+ * ticks of the other. */
+static void put_process(struct bytes *to)
+{
+    const uint32_t process = 1 + roll(roll(100) ? 2 : 3);
+    put_numbers_note(to, NOTE_TICK_PROCESS, process, 0, 0, 1);
+    others = process == 1 ? 1u << 3 : 1u << 1 | 1u << 2;
+    named = UINT32_MAX;
+}
+
 /* A thread that no record of the tick has named, mostly. Returns whether there is to be a record of it. */
 static bool name(uint32_t thread)
 {
@@ -117,6 +129,10 @@ static void put_some(struct bytes *to, uint64_t *units)
     switch (roll(11)) {
     case 0:
     case 1:
+        if (process_ticks && roll(200)) {
+            put_process(to);
+            break;
+        }
         /* Some 2,000 are all that there may be. */
         put_tag(to, RECORD_REPEAT, roll(60) ? 1 + roll(4) : 1900 + roll(110));
         named = UINT32_MAX;
@@ -129,17 +145,17 @@ static void put_some(struct bytes *to, uint64_t *units)
         put_failed(to, thread);
         break;
     case 4:
-        if (named == UINT32_MAX)
+        if (named == UINT32_MAX || others & 1u << thread)
             break;
         *units += roll(30);
         put_numbers_note(to, NOTE_STATUS, thread, roll(32), roll(50) ? *units : *units / 2, 3);
         break;
     case 5:
-        if (named != UINT32_MAX)
+        if (named != UINT32_MAX && !(others & 1u << thread))
             put_numbers_note(to, NOTE_THREAD_TASK, thread, roll(roll(60) ? 3 : 4), 0, 2);
         break;
     case 6:
-        if (named == 0 || roll(300) == 0) /* at the beginning of a tick */
+        if (named == others || roll(300) == 0) /* at the beginning of a tick */
             put_numbers_note(to, NOTE_STANDS, roll(200) ? 1 + roll(3) : 0, 0, 0, 1);
         break;
     default:
@@ -156,15 +172,18 @@ static struct bytes payload(bool first)
     const uint64_t base = roll(20) ? 10000 + roll(10) : UINT64_MAX / (MS / 10) - roll(3000); /* the end of time */
     put_number(&bytes, first ? 0 : base);
     named = UINT32_MAX;
+    others = 0;
     if (first)
         put_definitions(&bytes);
+    if (process_ticks && roll(50))
+        put_process(&bytes);
     const uint32_t late = roll(4 * RECORDS); /* in some files */
     for (uint32_t i = 0; i < RECORDS; i++) {
         if (i == late)
             put_last_thread(&bytes);
         if (roll(2) == 0) {
             put_tag(&bytes, RECORD_TICK, roll(4) ? 0 : roll(3));
-            named = 0;
+            named = others;
         }
         put_some(&bytes, &units);
     }
@@ -178,8 +197,11 @@ static int make_file(void)
 {
     const int fd = memory_file("", 0);
     const bool weighted = roll(2);
-    const struct recording recording = { .format_version = weighted ? STREAM_VERSION_WEIGHTED : 1,
+    process_ticks = roll(3) == 0;
+    const uint32_t version = weighted ? STREAM_VERSION_WEIGHTED : 1;
+    const struct recording recording = { .format_version = process_ticks ? STREAM_VERSION_PROCESS_TICKS : version,
                                          .weighted = weighted,
+                                         .process_ticks = process_ticks,
                                          .interval_ns = MS,
                                          .time_unit_ns = MS / (roll(2) ? 10 : 7) };
     struct bytes header = { 0 };
@@ -246,6 +268,7 @@ static void digest_tick(struct reading *reading, const struct event *tick)
             digest_sample(reading, &sample);
         }
         digest(reading, tick->tick_looks ? tick->tick_looks[i].time_ns : tick->tick_ns);
+        digest(reading, tick->tick_process);
     }
     while (reading->lull_count > 0)
         free(reading->lull[--reading->lull_count].looks);

@@ -140,7 +140,7 @@ static void tell_tick(struct making *making)
     for (uint32_t thread = making->first_thread; thread <= making->threads; thread++) {
         const uint64_t what = below(random, 60);
         if (what == 0)
-            tell(making, (struct event){ EVENT_FAILED, .failed = { thread, FAILURE_CHANGED, making->now_ns } });
+            tell(making, (struct event){ EVENT_FAILED, .failed = { thread, FAILURE_CHANGED, making->now_ns, 0 } });
         else if (what > 2)
             tell_sample(making, thread);
     }

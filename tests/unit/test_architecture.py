@@ -54,6 +54,8 @@ ROOMS = {
     "record/exact": ("record/unwind", "record/process", *MODEL),
     "record/launch": ("record/process", *MODEL),
     "record/file": RECORDING,
+    "record/dump": ("record/watch", "record/exact", "record/asyncio", "record/unwind", "record/python", "record/emit", "record/process",
+                    "formats/sources", "formats/terminal", *MODEL),
     "record/tree": ("record/process", *MODEL),
     "record/watch": ("record/launch", "record/exact", "record/asyncio", "record/names", "record/unwind", "record/python", "record/emit", "record/process", *RECORDING),
     "record": (

@@ -56,7 +56,7 @@ static const struct event one[] = {
     FRAME(3, 2, 9),
     SAMPLE(MS, 1, 0, 2, 3),
     TICK(MS),
-    { EVENT_PROCESS_END, .change = { 1, 2 * MS, { 0 } } },
+    { EVENT_PROCESS_END, .process_end = { 1, 2 * MS, FATE_UNKNOWN, -1 } },
     { EVENT_END, .end = { END_TARGET, 3 * MS, 1, 1, 0, 0, 0 } },
 };
 

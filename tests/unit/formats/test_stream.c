@@ -17,7 +17,7 @@
 #define RECORDING \
     { EVENT_RECORDING, .recording = { 1, T("0.1"), T("host"), T("6.1.0"), T("x86_64"), T("a processor"), T("wall"), \
         T("all"), T("pyreel-record -- python3 gr\xC3\xBC\xC3\x9F.py"), 1700000000123456789, 987654321, 10 * MS, \
-        200000, 1 << 30, 8, 4, 1, 0, 0, false } }
+        200000, 1 << 30, 8, 4, 1, 0, 0, 0, false } }
 /* clang-format on */
 
 /* Everything that can be said, with a time unit of 0.2 ms and an interval of 10 ms. */
@@ -83,7 +83,7 @@ static const struct event everything[] = {
     MEASURE(180 * MS, 2, MEASURE_UNKNOWN, MEASURE_UNKNOWN, 4 * MS + 200000), /* it is gone */
     MEASURE(181 * MS, 1, UINT64_C(1) << 40, MEASURE_UNKNOWN, MEASURE_UNKNOWN),
     { EVENT_THREAD_END, .change = { 3, 181 * MS, { 0 } } },
-    { EVENT_PROCESS_END, .change = { 2, 181 * MS, { 0 } } },
+    { EVENT_PROCESS_END, .process_end = { 2, 181 * MS, FATE_EXITED, 256 } },
     COUNTER("samples", 18),
     COUNTER("cache_full", 0),
     COUNTER("a_later_version_counts_2_things", UINT64_MAX),

@@ -40,8 +40,8 @@ static void headers_that_make_no_sense_are_refused(void **state)
         uint64_t version, interval_ns, unit_ns;
         const char *reason;
     } rows[] = {
-        { 5, 1000, 10, "it has format version 5 and this program reads up to 4: use a newer pyreel" },
-        { UINT32_MAX, 1000, 10, "it has format version 4294967295 and this program reads up to 4: use a newer pyreel" },
+        { 6, 1000, 10, "it has format version 6 and this program reads up to 5: use a newer pyreel" },
+        { UINT32_MAX, 1000, 10, "it has format version 4294967295 and this program reads up to 5: use a newer pyreel" },
         { 0, 1000, 10, "its header is damaged" },
         { 1, 0, 10, "its header is damaged" },
         { 1, 1000, 0, "its header is damaged" },

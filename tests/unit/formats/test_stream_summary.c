@@ -68,7 +68,7 @@ static const struct event story[] = {
     PROCESS(2, 7, "/tmp"),
     MEASURE(2704 * MS, 1, MEASURE_UNKNOWN, 1700 * MS, 12 * MS),
     MEASURE(2704 * MS, 2, MEASURE_UNKNOWN, MEASURE_UNKNOWN, MEASURE_UNKNOWN),
-    { EVENT_PROCESS_END, .change = { 1, 2710 * MS, T("") } },
+    { EVENT_PROCESS_END, .process_end = { 1, 2710 * MS, FATE_EXITED, 9 } },
     COUNTER("samples", 11),
     COUNTER("taken_ns", 12345),
     { EVENT_END, .end = { END_TARGET, 2720 * MS, 0, 0, 0, 0, 0 } },

@@ -10,7 +10,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static int enter_folder(void **state)
@@ -158,6 +161,78 @@ static void a_file_of_somebody_else_in_a_shared_folder_is_not_used(void **state)
     assert_true(recording_file_close(&file, NULL));
 }
 
+/* Nobody reads from the pipe: to open it would be to wait for ever. */
+static void a_pipe_of_somebody_else_in_a_shared_folder_is_not_opened(void **state)
+{
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    static const mode_t modes[] = { 01777, 0777 };
+    for (size_t i = 0; i < countof(modes); i++) {
+        struct recording_file file;
+        struct fault why = { 0 };
+        unlink("theirs");
+        assert_int_equal(mkfifo("theirs", 0666), 0);
+        assert_int_equal(chown("theirs", 65534, 65534), 0);
+        assert_int_equal(chmod(".", modes[i]), 0);
+        alarm(10);
+        assert_false(recording_file_open(&file, "theirs", true, 42, TEXT("app"), &why));
+        alarm(0);
+        assert_non_null(strstr(why.text, "another user"));
+        assert_non_null(strstr(why.text, "folder that everyone can write to; name another file"));
+        assert_int_equal(chmod(".", 0755), 0);
+    }
+}
+
+/* As with `cat > pipe`, the writer waits for the reader. */
+static void a_pipe_of_our_own_waits_for_its_reader(void **state)
+{
+    (void)state;
+    struct recording_file file;
+    char byte = 0;
+    assert_int_equal(mkfifo("ours", 0600), 0);
+    assert_int_equal(chmod(".", 01777), 0);
+    alarm(60);
+    const pid_t reader = fork();
+    if (reader == 0) {
+        usleep(20000);
+        const int end = open("ours", O_RDONLY);
+        _exit(end >= 0 && read(end, &byte, 1) == 1 && byte == 'x' ? 0 : 1);
+    }
+    assert_true(recording_file_open(&file, "ours", false, 42, TEXT("app"), NULL));
+    assert_int_equal(fcntl(file.fd, F_GETFL) & O_NONBLOCK, 0);
+    assert_int_equal(write(file.fd, "x", 1), 1);
+    assert_true(recording_file_close(&file, NULL));
+    int status;
+    assert_int_equal(waitpid(reader, &status, 0), reader);
+    assert_int_equal(status, 0);
+    alarm(0);
+}
+
+static void a_socket_is_told(void **state)
+{
+    (void)state;
+    struct recording_file file;
+    struct fault why = { 0 };
+    struct sockaddr_un name = { .sun_family = AF_UNIX, .sun_path = "socket" };
+    const int end = socket(AF_UNIX, SOCK_STREAM, 0);
+    assert_int_equal(bind(end, (const struct sockaddr *)&name, sizeof(name)), 0);
+    assert_false(recording_file_open(&file, "socket", true, 42, TEXT("app"), &why));
+    assert_string_equal(why.text, "cannot write socket: it is a socket; name another file");
+    close(end);
+}
+
+static void a_link_to_a_new_file_makes_the_file(void **state)
+{
+    (void)state;
+    struct recording_file file;
+    assert_int_equal(symlink("later", "link"), 0);
+    assert_true(recording_file_open(&file, "link", false, 42, TEXT("app"), NULL));
+    assert_int_equal(write(file.fd, "x", 1), 1);
+    assert_true(recording_file_close(&file, NULL));
+    assert_int_equal(size_of("later"), 1);
+}
+
 static void a_file_that_is_removed_is_missed(void **state)
 {
     (void)state;
@@ -233,6 +308,11 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_link_in_a_shared_folder_is_not_followed, enter_folder, leave_folder),
         cmocka_unit_test_setup_teardown(a_file_of_somebody_else_in_a_shared_folder_is_not_used, enter_folder,
                                         leave_folder),
+        cmocka_unit_test_setup_teardown(a_pipe_of_somebody_else_in_a_shared_folder_is_not_opened, enter_folder,
+                                        leave_folder),
+        cmocka_unit_test_setup_teardown(a_pipe_of_our_own_waits_for_its_reader, enter_folder, leave_folder),
+        cmocka_unit_test_setup_teardown(a_socket_is_told, enter_folder, leave_folder),
+        cmocka_unit_test_setup_teardown(a_link_to_a_new_file_makes_the_file, enter_folder, leave_folder),
         cmocka_unit_test_setup_teardown(a_file_that_is_removed_is_missed, enter_folder, leave_folder),
         cmocka_unit_test_setup_teardown(a_recording_that_never_began_leaves_no_file, enter_folder, leave_folder),
         cmocka_unit_test(a_dash_is_standard_output),

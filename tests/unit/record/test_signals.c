@@ -21,9 +21,16 @@ static int wait_status_of(void (*story)(void))
     return status;
 }
 
+static int exit_code_of(void (*story)(void))
+{
+    const int status = wait_status_of(story);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
 static void stop_once(void)
 {
-    signals_handle(false);
+    signals_handle();
     if (signals_stop() != 0)
         _exit(1);
     raise(SIGTERM);
@@ -33,7 +40,7 @@ static void stop_once(void)
 /* timeout(1) sends two in a row: they are one. */
 static void stop_by_timeout(void)
 {
-    signals_handle(false);
+    signals_handle();
     raise(SIGTERM);
     raise(SIGTERM);
     _exit(signals_stop() == SIGTERM ? 43 : 2);
@@ -41,49 +48,114 @@ static void stop_by_timeout(void)
 
 static void stop_twice(void)
 {
-    signals_handle(false);
+    signals_handle();
     raise(SIGINT);
     usleep(200000);
     raise(SIGTERM);
 }
 
-/* A signal that was sent to us is passed on to the command, which it ends. */
-static void pass_on(void)
+/* The shell and the kernel send one each. A request to stop may follow. */
+static void hang_up_often(void)
+{
+    signals_handle();
+    for (int i = 0; i < 3; i++) {
+        raise(SIGHUP);
+        usleep(120000);
+    }
+    raise(SIGTERM);
+    _exit(signals_stop() == SIGTERM ? 44 : 2);
+}
+
+static void get_a_signal_for_programs(void)
+{
+    signals_handle();
+    raise(SIGRTMIN + 1);
+    _exit(signals_stop() == SIGRTMIN + 1 ? 45 : 2);
+}
+
+static void get_user_signals(void)
+{
+    signals_handle();
+    raise(SIGUSR2);
+    raise(SIGUSR1);
+    raise(SIGUSR2);
+    raise(SIGWINCH);
+    _exit(signals_stop() == 0 && signals_user_count(SIGUSR1) == 1 && signals_user_count(SIGUSR2) == 2 ? 46 : 2);
+}
+
+/* Starts a command that sleeps. */
+static void start(struct command *command)
 {
     char *arguments[] = { (char *)"sleep", (char *)"100", NULL };
-    struct command command;
-    if (!command_prepare(&command, arguments, false, NULL))
+    if (!command_prepare(command, arguments, false, NULL))
         _exit(1);
-    signals_pass_on_to(command.pid);
-    signals_handle(true);
-    if (command_run(&command, arguments, NULL) != 0)
+    signals_pass_on_to(command->pid);
+    signals_handle();
+    if (command_run(command, arguments, NULL) != 0)
         _exit(2);
-    kill(getpid(), SIGUSR1);
+}
+
+/* A signal that was sent to us is passed on to the command, which it ends. */
+static void pass_on(int number)
+{
+    struct command command;
+    start(&command);
+    kill(getpid(), number);
     command_wait(&command);
-    _exit(signals_stop() == 0 ? command_exit_code(&command) - 100 : 3);
+    _exit(signals_stop() == 0 && signals_user_count(number) == 0 ? command_exit_code(&command) - 100 : 3);
+}
+
+static void pass_on_user_signal(void)
+{
+    pass_on(SIGUSR1);
+}
+
+static void pass_on_alarm(void)
+{
+    pass_on(SIGALRM);
+}
+
+static void keep_user_signal(void)
+{
+    struct command command;
+    start(&command);
+    signals_user_keep();
+    kill(getpid(), SIGUSR2);
+    kill(getpid(), SIGALRM);
+    command_wait(&command);
+    _exit(signals_user_count(SIGUSR2) == 1 ? command_exit_code(&command) - 100 : 3);
 }
 
 static void a_signal_stops_us_cleanly_and_a_second_one_at_once(void **state)
 {
     (void)state;
-    int status = wait_status_of(stop_once);
-    assert_true(WIFEXITED(status));
-    assert_int_equal(WEXITSTATUS(status), 42);
-    status = wait_status_of(stop_by_timeout);
-    assert_true(WIFEXITED(status));
-    assert_int_equal(WEXITSTATUS(status), 43);
-    status = wait_status_of(stop_twice);
-    assert_true(WIFEXITED(status));
-    assert_int_equal(WEXITSTATUS(status), 128 + SIGTERM);
-    status = wait_status_of(pass_on);
-    assert_true(WIFEXITED(status));
-    assert_int_equal(WEXITSTATUS(status), 28 + SIGUSR1);
+    assert_int_equal(exit_code_of(stop_once), 42);
+    assert_int_equal(exit_code_of(stop_by_timeout), 43);
+    assert_int_equal(exit_code_of(stop_twice), 128 + SIGTERM);
+    assert_int_equal(exit_code_of(get_a_signal_for_programs), 45);
+}
+
+static void hangups_never_end_us_at_once(void **state)
+{
+    (void)state;
+    assert_int_equal(exit_code_of(hang_up_often), 44);
+}
+
+static void user_signals_are_counted_or_passed_on(void **state)
+{
+    (void)state;
+    assert_int_equal(exit_code_of(get_user_signals), 46);
+    assert_int_equal(exit_code_of(pass_on_user_signal), 28 + SIGUSR1);
+    assert_int_equal(exit_code_of(pass_on_alarm), 28 + SIGALRM);
+    assert_int_equal(exit_code_of(keep_user_signal), 28 + SIGALRM);
 }
 
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_signal_stops_us_cleanly_and_a_second_one_at_once),
+        cmocka_unit_test(hangups_never_end_us_at_once),
+        cmocka_unit_test(user_signals_are_counted_or_passed_on),
     };
     return run_all(tests);
 }

@@ -227,6 +227,32 @@ static void look_at_one_that_sleeps(struct fake_python *p)
 }
 EACH_VERSION(a_thread_that_sleeps_has_no_processor, look_at_one_that_sleeps);
 
+/* It has the lock, and neither works nor waits. */
+static void look_at_one_that_is_stopped(struct fake_python *p)
+{
+    const struct layout *l = fake_layout(p);
+    struct halt halt = { .stands = true };
+    struct worker worker;
+    struct scene s;
+    begin(&s, p, MODE_WALL);
+    if (l->thread_gil_wait)
+        fake_poke4(p, p->threads[WORKER].address + l->thread_gil_wait, 1);
+    fake_poke(p, p->threads[WORKER].address + l->thread_exception, 0x7000);
+    read_threads(&s);
+    begin_worker(&worker, SLEEPS);
+    const pid_t tid = atomic_load(&worker.tid);
+    while (status_of(&s, member_of(&s, 0), tid) & STATUS_CPU)
+        usleep(100); /* it is about to fall asleep */
+    s.statuses.halt = &halt;
+    assert_int_equal(status_of(&s, member_of(&s, 0), tid), STATUS_RECORDED);
+    assert_int_equal(status_of(&s, member_of(&s, WORKER), tid), STATUS_RECORDED | STATUS_EXCEPTION);
+    halt.stands = false;
+    assert_int_equal(status_of(&s, member_of(&s, 0), tid), STATUS_RECORDED | STATUS_GIL);
+    end_worker(&worker);
+    end(&s);
+}
+EACH_VERSION(a_thread_of_a_stopped_process_has_no_state, look_at_one_that_is_stopped);
+
 /* One that ran without having had the lock may wait for the lock by now: it is read again where that is kept. */
 static void run_and_perhaps_wait(struct fake_python *p)
 {
@@ -355,6 +381,7 @@ int main(void)
         cmocka_unit_test(a_thread_that_raises_an_exception_says_so),
         cmocka_unit_test(a_thread_that_computes_has_a_processor),
         cmocka_unit_test(a_thread_that_sleeps_has_no_processor),
+        cmocka_unit_test(a_thread_of_a_stopped_process_has_no_state),
         cmocka_unit_test(a_thread_that_ran_is_read_again_where_its_wait_is_kept),
         cmocka_unit_test(a_processor_is_told_of_one_interpreter_only),
         cmocka_unit_test(processors_are_asked_about_where_that_costs_little),

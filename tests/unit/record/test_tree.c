@@ -152,7 +152,7 @@ static void assert_order(const struct scene *scene)
     struct members living = { 0 };
     for (size_t i = 0; i < scene->count; i++) {
         const struct tree_event *event = &scene->log[i];
-        struct member *member = members_find(&living, event->pid);
+        struct tree_member *member = members_find(&living, event->pid);
         if (event->change == TREE_CAME) {
             assert_null(member);
             if (i > 0 && event->parent)
@@ -870,7 +870,7 @@ static void members_are_found_after_others_went(void **state)
     for (unsigned round = 0; round < soak(20000); round++) {
         random = random * 1664525u + 1013904223u;
         const pid_t pid = (pid_t)(random >> 16) % 1000;
-        struct member *member = members_find(&members, pid);
+        struct tree_member *member = members_find(&members, pid);
         assert_int_equal(member != NULL, there[pid]);
         if (member)
             members_remove(&members, member);

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/dump/dump_live.h"
+
+#include "record/process/clock.h"
+#include "record/watch/watched.h"
+
+#include <inttypes.h>
+
+#define LOOKS              12          /* the most looks for a proven moment */
+#define LOOK_AHEAD_NS      300000      /* from the appointment of a look to its moment */
+#define ROUND_NS           2000000     /* from one look to the next */
+#define STATUS_INTERVAL_NS 1000000000u /* a dump has time to ask for the processor of each thread */
+
+/* One dump of one process. */
+struct dumping {
+    struct dumped *dumped;
+    struct watch_options options;
+    struct emitter emitter;
+    struct synthetic_frames synthetic;
+    struct watched watched;
+    struct cpu_process ran; /* tells whether anything of the process ran during a look */
+};
+
+static void open_dumping(struct dumping *d, pid_t pid, const struct dump_options *options)
+{
+    d->options = (struct watch_options){ .interval_ns = STATUS_INTERVAL_NS,
+                                         .start_ns = clock_now_ns(),
+                                         .which = THREADS_ALL,
+                                         .anew = true,
+                                         .with_status = true,
+                                         .all_names = true,
+                                         .plain_threads = true,
+                                         .mode = MODE_WALL,
+                                         .async = options->async ? ASYNC_ALL : ASYNC_NONE,
+                                         .freezes = options->blocking,
+                                         .stands = !options->blocking };
+    d->synthetic = (struct synthetic_frames){
+        .native = options->native, .gc = true, .depth = DEPTH_LIMIT, .definitions = &d->emitter.definitions
+    };
+    emitter_open(&d->emitter, dumped_sink(d->dumped));
+    watched_open(&d->watched, pid, NULL, &d->options, &d->emitter, &d->synthetic);
+}
+
+static void close_dumping(struct dumping *d)
+{
+    watched_close(&d->watched);
+    emitter_close(&d->emitter);
+}
+
+/* ---- finding the CPython ---- */
+
+static enum target_state find_python(struct watched *watched, uint64_t give_up_ns, struct fault *why)
+{
+    watched_seek(watched);
+    for (;;) {
+        *why = (struct fault){ 0 };
+        const enum target_state state = watched_find(watched, why);
+        if (state != TARGET_NOT_YET)
+            return state;
+        /* A refusal is believed after a while only. */
+        const bool refused = watched->found == TARGET_DENIED || watched->found == TARGET_UNSUPPORTED;
+        if (clock_now_ns() >= give_up_ns && !refused)
+            return TARGET_NOT_YET;
+        clock_sleep_until(watched->find_due_ns);
+    }
+}
+
+/* ---- looks ---- */
+
+/* Makes one look, and emits it. Returns whether the process still runs the program. */
+static bool look(struct dumping *d, struct fault *why)
+{
+    struct watched *watched = &d->watched;
+    const struct moments moments = { .due_ns = clock_now_ns() + LOOK_AHEAD_NS };
+    dumped_again(d->dumped);
+    const bool appointed = watched_appoint(watched, &moments);
+    clock_sleep_until(moments.due_ns + (appointed ? STAND_LATE_NS : 0));
+    cpu_process_ran(&d->ran);
+    watched_look(watched, clock_now_ns());
+    const bool slept = !cpu_process_ran(&d->ran);
+    const uint64_t time_ns = clock_now_ns() - d->options.start_ns;
+    d->dumped->unix_ns = clock_unix_ns();
+    d->dumped->moment = !watched->one_moment && !slept ? MOMENT_LIVE
+                        : d->options.freezes           ? MOMENT_FROZEN
+                                                       : MOMENT_PROVEN;
+    return watched_same_program(watched, time_ns) && watched_emit(watched, time_ns, why) && !watched->lost;
+}
+
+static bool is_whole(const struct dumping *d)
+{
+    bool whole = d->watched.state == THREAD_LIST_READ;
+    for (size_t i = 0; i < d->dumped->count; i++)
+        whole &= d->dumped->rows[i].failure == 0;
+    return whole;
+}
+
+/* Looks until a look is one moment and has all threads. The first look learns names and code, and does not count. */
+static bool look_well(struct dumping *d, struct fault *why)
+{
+    if (!look(d, why))
+        return false;
+    for (int i = 0; i < LOOKS; i++) {
+        const uint64_t began_ns = clock_now_ns();
+        d->dumped->standing = standing_of(d->dumped->pid);
+        if (!look(d, why))
+            return false;
+        if (is_whole(d) && d->dumped->moment != MOMENT_LIVE)
+            return true;
+        clock_sleep_until(began_ns + ROUND_NS);
+    }
+    return true;
+}
+
+/* Adds Python's numbers of the threads. */
+static void add_idents(struct dumping *d)
+{
+    const struct watched *watched = &d->watched;
+    for (size_t i = 0; i < d->dumped->count; i++)
+        for (size_t k = 0; k < watched->threads_count && k < watched->thread_list.members_count; k++)
+            if (watched->threads[k].number == d->dumped->rows[i].thread)
+                d->dumped->rows[i].ident = watched->thread_list.members[k].pointer;
+}
+
+/* ---- results ---- */
+
+static enum dump_result ended(struct dumping *d, struct fault *why)
+{
+    const struct standing standing = standing_of(d->dumped->pid);
+    *why = (struct fault){ 0 };
+    if (standing.state == 0)
+        fault(why, "there is no process %d", (int)d->dumped->pid);
+    else if (standing_is_ended(&standing))
+        fault(why, "process %d has ended: it is a zombie, and its parent, process %d, has not noticed yet",
+              (int)d->dumped->pid, (int)standing.parent);
+    else
+        fault(why, "process %d began to run another program while it was read", (int)d->dumped->pid);
+    return DUMP_GONE;
+}
+
+static enum dump_result refused(struct dumping *d, enum target_state state, struct fault *why)
+{
+    const struct standing standing = standing_of(d->dumped->pid);
+    if (state == TARGET_GONE || standing_is_ended(&standing))
+        return ended(d, why);
+    watched_refusal(&d->watched, state, why);
+    return state == TARGET_NOT_YET ? DUMP_NOT_PYTHON : DUMP_FAILED;
+}
+
+enum dump_result dump_live(struct dumped *dumped, pid_t pid, const struct dump_options *options, uint64_t give_up_ns,
+                           struct fault *why)
+{
+    struct dumping d = { .dumped = dumped };
+    *dumped = (struct dumped){ .pid = pid };
+    open_dumping(&d, pid, options);
+    const enum target_state state = find_python(&d.watched, give_up_ns, why);
+    enum dump_result result = DUMP_DONE;
+    if (state != TARGET_READY) {
+        result = refused(&d, state, why);
+    } else {
+        cpu_process_open(&d.ran, pid);
+        watched_attach(&d.watched);
+        if (look_well(&d, why))
+            add_idents(&d);
+        else
+            result = ended(&d, why);
+    }
+    dumped_settle(dumped);
+    close_dumping(&d);
+    return result;
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/dump/dump_options.h"
+
+#include "formats/base/arguments.h"
+#include "formats/base/startup.h"
+#include "record/python/layout.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum option_number {
+    OPTION_PID = 1,
+    OPTION_SUBPROCESSES,
+    OPTION_ASYNC,
+    OPTION_NATIVE,
+    OPTION_BLOCKING,
+    OPTION_JSON,
+    OPTION_QUIET,
+    OPTION_VERBOSE,
+    OPTION_HELP,
+    OPTION_VERSION,
+};
+
+static const struct argument rows[] = {
+    { OPTION_PID, 'p', "pid", "PID", 0, "the process, such as 4242; -p may be left out" },
+    { OPTION_SUBPROCESSES, 'f', "subprocesses", NULL, 0, "dump all its descendants that run Python, too" },
+    { OPTION_ASYNC, 0, "async", NULL, 0, "show asyncio tasks, CPython " LAYOUT_TASKS_SINCE " or later" },
+    { OPTION_NATIVE, 0, "native", NULL, 0, "mark where C code calls Python" },
+    { OPTION_BLOCKING, 0, "blocking", NULL, 0, "stop the process while it is read" },
+    { OPTION_JSON, 0, "json", NULL, 0, "write JSON" },
+    { OPTION_QUIET, 'q', "quiet", NULL, 0, "print errors only, besides the dump" },
+    { OPTION_VERBOSE, 'v', "verbose", NULL, 0, "print what pyreel-dump does" },
+    { OPTION_HELP, 'h', "help", NULL, 0, "print this help and exit" },
+    { OPTION_VERSION, 'V', "version", NULL, 0, "print the version and exit" },
+    { 0 },
+};
+
+static const struct arguments arguments = { .tables = { rows } };
+
+static void print_help(void)
+{
+    printf("usage: pyreel-dump [OPTIONS] PID\n\n"
+           "Prints what each thread of a Python program (CPython " LAYOUT_SUPPORTED ") does\n"
+           "now: a traceback of each, the most recent call last, from outside and without\n"
+           "changing the program.\n\n"
+           "Options:\n");
+    arguments_print(&arguments);
+    printf("\nExit codes: 0 dumped, 1 failed (or a part failed), 2 misuse.\n");
+}
+
+static int misuse(const char *text)
+{
+    fprintf(stderr, "pyreel-dump: %s\nTry 'pyreel-dump --help'.\n", text);
+    return EXIT_MISUSE;
+}
+
+static bool parse_pid(const char *text, pid_t *pid)
+{
+    char *end;
+    errno = 0;
+    const long number = strtol(text, &end, 10);
+    *pid = (pid_t)number;
+    return end != text && *end == '\0' && errno == 0 && number >= 1 && number <= INT32_MAX;
+}
+
+/* Applies an option. False when the option does not accept the value. */
+static bool apply(struct dump_options *options, enum option_number number, const char *value)
+{
+    switch (number) {
+    case OPTION_PID:
+        return parse_pid(value, &options->pid);
+    case OPTION_SUBPROCESSES:
+        return options->subprocesses = true;
+    case OPTION_ASYNC:
+        return options->async = true;
+    case OPTION_NATIVE:
+        return options->native = true;
+    case OPTION_BLOCKING:
+        return options->blocking = true;
+    case OPTION_JSON:
+        return options->json = true;
+    case OPTION_QUIET:
+        return options->quiet = true;
+    case OPTION_VERBOSE:
+        return options->verbose = true;
+    case OPTION_HELP:
+    case OPTION_VERSION:
+        break;
+    }
+    return true;
+}
+
+static bool check(struct dump_options *options, int argc, char **argv, int *exit_code)
+{
+    *exit_code = 0;
+    if (optind < argc && options->pid == 0 && !parse_pid(argv[optind++], &options->pid))
+        *exit_code = misuse("a PID is a number from 1 on, such as 4242");
+    else if (optind < argc)
+        *exit_code = misuse("give one PID; -f dumps its descendants, too");
+    else if (options->pid == 0)
+        *exit_code = misuse("give the PID of a process");
+    return *exit_code == 0;
+}
+
+bool dump_options_read(struct dump_options *options, int argc, char **argv, int *exit_code)
+{
+    *options = (struct dump_options){ 0 };
+    int wrong;
+    for (const struct argument *row; (row = arguments_next(&arguments, argc, argv, &wrong));) {
+        *exit_code = 0;
+        if (row->number == OPTION_HELP)
+            print_help();
+        if (row->number == OPTION_VERSION)
+            printf("pyreel-dump %s\n", PYREEL_VERSION);
+        if (row->number == OPTION_HELP || row->number == OPTION_VERSION)
+            return false;
+        if (apply(options, (enum option_number)row->number, optarg))
+            continue;
+        arguments_refuse("pyreel-dump", row, optarg);
+        *exit_code = EXIT_MISUSE;
+        return false;
+    }
+    if (!wrong)
+        return check(options, argc, argv, exit_code);
+    fprintf(stderr, "Try 'pyreel-dump --help'.\n");
+    *exit_code = EXIT_MISUSE;
+    return false;
+}

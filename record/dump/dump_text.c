@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/dump/dump_text.h"
+
+#include "formats/base/alloc.h"
+#include "formats/terminal/printable.h"
+#include "record/dump/dump_words.h"
+#include "record/dump/task_tree.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define SAME_SHOWN 3   /* of frames in a row that stand at the same line, so many are shown, as in Python's tracebacks \
+                        */
+#define INDENT      2  /* blanks for each task above a task, ... */
+#define INDENT_MOST 40 /* ... and the most blanks */
+
+enum colour { COLOUR_HEAD, COLOUR_FILE, COLOUR_LINE, COLOUR_NAME, COLOUR_OFF, COLOURS };
+
+/* Those in which CPython 3.13 and later print tracebacks. */
+static const char *const colours[COLOURS] = { "\033[1m", "\033[35m", "\033[35m", "\033[1;35m", "\033[0m" };
+
+struct writer {
+    struct output *to;
+    const struct screen *screen;
+    const struct dumped *dumped;
+    const struct tables *tables;
+    struct source_lines *lines;
+    uint32_t indent; /* blanks in front of each line */
+};
+
+/* ---- pieces of lines ---- */
+
+static void put_indent(const struct writer *w, uint32_t more)
+{
+    output_format(w->to, "%*s", (int)(w->indent + more), "");
+}
+
+static void put_colour(const struct writer *w, enum colour colour)
+{
+    if (w->screen->colours)
+        output_string(w->to, colours[colour]);
+}
+
+/* Writes a text that is not trusted. */
+static void put_text_safely(const struct writer *w, struct text text)
+{
+    struct bytes printable = { 0 };
+    put_printable(&printable, text, w->screen->ascii);
+    output_bytes(w->to, printable.at, printable.size);
+    bytes_free(&printable);
+}
+
+static void put_coloured(const struct writer *w, enum colour colour, struct text text)
+{
+    put_colour(w, colour);
+    put_text_safely(w, text);
+    put_colour(w, COLOUR_OFF);
+}
+
+static void put_quoted(const struct writer *w, enum colour colour, struct text text)
+{
+    put_colour(w, colour);
+    output_string(w->to, "\"");
+    put_text_safely(w, text);
+    output_string(w->to, "\"");
+    put_colour(w, COLOUR_OFF);
+}
+
+/* Writes " (A, B)", if there are words. */
+static void put_words(const struct writer *w, const struct dumped_row *row, const char *more)
+{
+    const char *words[DUMP_WORDS_MOST + 1];
+    size_t count = dump_words(w->dumped, row, words);
+    if (more)
+        words[count++] = more;
+    for (size_t i = 0; i < count; i++)
+        output_format(w->to, "%s%s", i > 0 ? ", " : " (", words[i]);
+    if (count > 0)
+        output_string(w->to, ")");
+}
+
+/* ---- stacks ---- */
+
+static void put_frame(const struct writer *w, const struct frame *frame)
+{
+    const struct text name = tables_function_name(w->tables, frame->function);
+    const struct text file = tables_function_file(w->tables, frame->function);
+    char number[16] = "?";
+    put_indent(w, 2);
+    if (file.size == 0) {
+        put_text_safely(w, name); /* a synthetic frame */
+        output_string(w->to, "\n");
+        return;
+    }
+    if (frame->line)
+        snprintf(number, sizeof(number), "%" PRIu32, frame->line);
+    output_string(w->to, "File ");
+    put_quoted(w, COLOUR_FILE, file);
+    output_string(w->to, ", line ");
+    put_coloured(w, COLOUR_LINE, text_of(number));
+    output_string(w->to, ", in ");
+    put_coloured(w, COLOUR_NAME, name);
+    output_string(w->to, "\n");
+    const struct text line = source_lines_find(w->lines, frame);
+    if (line.size == 0)
+        return;
+    put_indent(w, 4);
+    put_text_safely(w, line);
+    output_string(w->to, "\n");
+}
+
+static bool same_line(const struct tables *tables, uint32_t a, uint32_t b)
+{
+    const struct frame *first = &tables->frames[a], *second = &tables->frames[b];
+    return first->function == second->function && first->line == second->line;
+}
+
+static void put_frames(const struct writer *w, const uint32_t *frames, size_t count)
+{
+    size_t same = 0; /* frames right above that stand at the same line */
+    for (size_t i = 0; i < count; i++) {
+        same = i > 0 && same_line(w->tables, frames[i], frames[i - 1]) ? same + 1 : 0;
+        if (same < SAME_SHOWN) {
+            put_frame(w, &w->tables->frames[frames[i]]);
+            continue;
+        }
+        if (i + 1 < count && same_line(w->tables, frames[i + 1], frames[i]))
+            continue;
+        const size_t more = same - SAME_SHOWN + 1;
+        put_indent(w, 2);
+        output_format(w->to, "[Previous line repeated %zu more time%s]\n", more, more == 1 ? "" : "s");
+    }
+}
+
+static void put_stack(const struct writer *w, const struct dumped_row *row)
+{
+    size_t count;
+    uint32_t *frames = dumped_frames(w->dumped, row, &count);
+    put_frames(w, frames, count);
+    if (row->failure) {
+        put_indent(w, 2);
+        output_format(w->to, "<not read: %s>\n", event_failure_text(row->failure));
+    } else if (count == 0) {
+        put_indent(w, 2);
+        output_string(w->to, NO_PYTHON_FRAMES "\n");
+    }
+    free(frames);
+}
+
+/* ---- threads ---- */
+
+static void put_thread(const struct writer *w, const struct dumped_row *row)
+{
+    const struct thread *thread = &w->tables->threads[row->thread].thread;
+    char interpreter[48];
+    output_format(w->to, "\nThread %" PRIu32 " ", thread->tid);
+    put_quoted(w, COLOUR_HEAD, tables_thread_name(w->tables, row->thread));
+    if (row->ident)
+        output_format(w->to, " 0x%" PRIx64, row->ident);
+    snprintf(interpreter, sizeof(interpreter), "interpreter %" PRIu64, thread->interpreter);
+    put_words(w, row, thread->interpreter ? interpreter : NULL);
+    if (row->task) {
+        output_string(w->to, " runs task ");
+        put_quoted(w, COLOUR_HEAD, tables_task(w->tables, row->task)->task.name);
+    }
+    output_string(w->to, ":\n");
+    put_stack(w, row);
+}
+
+/* ---- tasks ---- */
+
+static void put_task(struct writer *w, const struct task_node *node)
+{
+    const struct dumped_row *row = &w->dumped->rows[node->row];
+    const struct thread *thread = &w->tables->threads[row->thread].thread;
+    const struct task_row *task = tables_task(w->tables, thread->task);
+    w->indent = node->depth < INDENT_MOST / INDENT ? node->depth * INDENT : INDENT_MOST;
+    put_indent(w, 0);
+    output_string(w->to, "Task ");
+    put_quoted(w, COLOUR_HEAD, task->task.name);
+    put_words(w, row, NULL);
+    if (task->waiter) {
+        output_string(w->to, " awaited by ");
+        put_quoted(w, COLOUR_HEAD, tables_task(w->tables, task->waiter)->task.name);
+    }
+    if (task->waiters > 1)
+        output_format(w->to, " and %" PRIu32 " more", task->waiters - 1);
+    output_string(w->to, ":\n");
+    put_stack(w, row);
+    w->indent = 0;
+}
+
+static void put_tasks(struct writer *w)
+{
+    const size_t count = w->dumped->count - w->dumped->threads;
+    struct task_node *nodes = task_tree(w->dumped);
+    output_format(w->to, "\n%zu asyncio task%s, each below the task that awaits it:\n", count, count == 1 ? "" : "s");
+    for (size_t i = 0; i < count; i++)
+        put_task(w, &nodes[i]);
+    free(nodes);
+}
+
+/* ---- processes ---- */
+
+static void put_head(const struct writer *w)
+{
+    const struct process *process = dumped_process(w->dumped);
+    const char *standing = dump_words_standing(&w->dumped->standing);
+    char version[32];
+    output_format(w->to, "Process %d: ", (int)w->dumped->pid);
+    put_coloured(w, COLOUR_HEAD, process->command.size ? process->command : process->executable);
+    output_format(w->to, "\nCPython %s%s, ", event_python_version_text(version, process->python_version),
+                  process->build & BUILD_FREE_THREADED ? " free-threaded" : "");
+    put_text_safely(w, process->executable);
+    output_string(w->to, "\n");
+    if (standing)
+        output_format(w->to, "State: %s\n", standing);
+    if (w->dumped->moment == MOMENT_LIVE)
+        output_string(w->to, "Not proved to be one moment: the program ran while it was read (--blocking stops it)\n");
+}
+
+void dump_text(struct output *to, const struct screen *screen, const struct dumped *dumped, struct source_lines *lines)
+{
+    struct writer w = { to, screen, dumped, &dumped->tables, lines, 0 };
+    put_head(&w);
+    for (size_t i = 0; i < dumped->threads; i++)
+        put_thread(&w, &dumped->rows[i]);
+    if (dumped->count > dumped->threads)
+        put_tasks(&w);
+}

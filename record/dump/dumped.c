@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/dump/dumped.h"
+
+#include "formats/base/alloc.h"
+
+#include <stdlib.h>
+
+static void add_row(struct dumped *dumped, struct dumped_row row)
+{
+    dumped->rows = alloc_grow(dumped->rows, &dumped->room, dumped->count + 1, sizeof(*dumped->rows));
+    dumped->rows[dumped->count++] = row;
+}
+
+static bool take(void *self, struct event *event, struct fault *why)
+{
+    struct dumped *dumped = self;
+    if (!tables_take(&dumped->tables, event, why))
+        return false;
+    const struct sample *sample = &event->sample;
+    if (event->kind == EVENT_SAMPLE)
+        add_row(dumped, (struct dumped_row){ .thread = sample->thread,
+                                             .stack = sample->stack,
+                                             .status = sample->status,
+                                             .task = sample->task,
+                                             .collection = sample->collection });
+    if (event->kind == EVENT_FAILED && event->failed.thread)
+        add_row(dumped, (struct dumped_row){ .thread = event->failed.thread, .failure = event->failed.cause });
+    return true;
+}
+
+struct sink dumped_sink(struct dumped *dumped)
+{
+    return (struct sink){ .take = take, .self = dumped };
+}
+
+void dumped_again(struct dumped *dumped)
+{
+    dumped->count = 0;
+}
+
+/* Threads before tasks, then by number. */
+static int compare(const void *left, const void *right, void *self)
+{
+    const struct dumped_row *a = left, *b = right;
+    const struct dumped *dumped = self;
+    const int by_kind = dumped_is_task(dumped, a) - dumped_is_task(dumped, b);
+    return by_kind ? by_kind : (a->thread > b->thread) - (a->thread < b->thread);
+}
+
+void dumped_settle(struct dumped *dumped)
+{
+    if (dumped->count > 0)
+        qsort_r(dumped->rows, dumped->count, sizeof(*dumped->rows), compare, dumped);
+    for (dumped->threads = 0; dumped->threads < dumped->count; dumped->threads++)
+        if (dumped_is_task(dumped, &dumped->rows[dumped->threads]))
+            break;
+}
+
+const struct process *dumped_process(const struct dumped *dumped)
+{
+    return tables_first_process(&dumped->tables);
+}
+
+/* Whether a frame is the label of a task: <task NAME>. */
+static bool is_label(const struct tables *tables, uint32_t frame)
+{
+    const uint32_t function = tables->frames[frame].function;
+    return tables->functions[function].file == 0 && text_begins(tables_function_name(tables, function), TEXT("<task "));
+}
+
+uint32_t *dumped_frames(const struct dumped *dumped, const struct dumped_row *row, size_t *count)
+{
+    const struct tables *tables = &dumped->tables;
+    const bool is_task = dumped_is_task(dumped, row);
+    *count = 0;
+    for (uint32_t at = row->stack; at; at = tables->stacks[at].caller) {
+        if (is_task && is_label(tables, tables->stacks[at].frame))
+            break;
+        ++*count;
+    }
+    uint32_t *frames = alloc_zeroed(*count + 1, sizeof(*frames));
+    size_t left = *count;
+    for (uint32_t at = row->stack; left > 0; at = tables->stacks[at].caller)
+        frames[--left] = tables->stacks[at].frame;
+    return frames;
+}
+
+void dumped_free(struct dumped *dumped)
+{
+    tables_free(&dumped->tables);
+    free(dumped->rows);
+    *dumped = (struct dumped){ 0 };
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/* pyreel-dump: prints what each thread of a process does now. */
+#include "formats/base/startup.h"
+#include "formats/base/utf8.h"
+#include "formats/terminal/printable.h"
+#include "record/dump/descendants.h"
+#include "record/dump/dump_json.h"
+#include "record/dump/dump_live.h"
+#include "record/dump/dump_text.h"
+#include "record/process/clock.h"
+#include "record/process/procfs.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define BECOME_PYTHON_NS 1000000000u /* how long the process may take to become a Python, ... */
+#define BECOME_CHILD_NS  200000000u  /* ... and all its descendants together */
+
+/* One run of the program. */
+struct session {
+    struct dump_options options;
+    struct screen screen;
+    struct output to;
+    struct json_emitter json;
+    json_t *others;  /* --json: the processes that were not dumped */
+    uint64_t dumped; /* processes so far */
+    bool failed;     /* a process that runs Python could not be dumped */
+};
+
+static void say(const struct session *session, const char *text)
+{
+    struct bytes safe = { 0 };
+    put_printable(&safe, text_of(text), session->screen.ascii);
+    fprintf(stderr, "pyreel-dump: %.*s\n", (int)safe.size, (const char *)safe.at);
+    bytes_free(&safe);
+}
+
+/* ---- outputs ---- */
+
+static void write_dump(struct session *session, const struct dumped *dumped)
+{
+    struct source_lines lines;
+    source_lines_open(&lines, dumped);
+    if (session->options.json) {
+        dump_json_process(&session->json, dumped, &lines);
+    } else {
+        if (session->dumped > 0)
+            output_string(&session->to, "\n");
+        dump_text(&session->to, &session->screen, dumped, &lines);
+    }
+    source_lines_close(&lines);
+    session->dumped++;
+}
+
+/* Notes a process that was not dumped. */
+static void write_other(struct session *session, pid_t pid, const char *why)
+{
+    if (!session->options.json)
+        return;
+    const struct text command = procfs_command(pid), cause = utf8_clean(text_of(why));
+    json_array_append_new(session->others,
+                          json_pack("{s:i, s:o, s:o}", "pid", (int)pid, "command",
+                                    command.size ? json_stringn(command.bytes, command.size) : json_null(), "reason",
+                                    json_stringn(cause.bytes, cause.size)));
+    text_free(command);
+    text_free(cause);
+}
+
+/* ---- processes ---- */
+
+static enum dump_result dump_process(struct session *session, pid_t pid, uint64_t give_up_ns, struct fault *why)
+{
+    struct dumped dumped;
+    *why = (struct fault){ 0 };
+    const enum dump_result result = dump_live(&dumped, pid, &session->options, give_up_ns, why);
+    if (result == DUMP_DONE)
+        write_dump(session, &dumped);
+    else
+        write_other(session, pid, why->text);
+    dumped_free(&dumped);
+    return result;
+}
+
+/* Dumps the descendants, too. Those that run no Python, or have ended by now, are no failures. */
+static void dump_tree(struct session *session)
+{
+    size_t count;
+    struct descendant *tree = descendants_of(session->options.pid, &count);
+    uint64_t give_up_ns = clock_now_ns() + BECOME_PYTHON_NS, others = 0;
+    struct fault first = { 0 }, why;
+    for (size_t i = 0; i < count; i++) {
+        const enum dump_result result = dump_process(session, tree[i].pid, count > 1 && i == 0 ? 0 : give_up_ns, &why);
+        if (i == 0)
+            give_up_ns = clock_now_ns() + BECOME_CHILD_NS;
+        if (result != DUMP_DONE && i == 0)
+            first = why;
+        others += result == DUMP_NOT_PYTHON;
+        session->failed |= result == DUMP_FAILED || (result == DUMP_GONE && i == 0);
+        if (result == DUMP_FAILED && i > 0)
+            say(session, why.text);
+    }
+    if (session->dumped == 0 || session->failed)
+        session->failed = true;
+    if (first.text[0] && (session->dumped == 0 || session->failed))
+        say(session, first.text);
+    else if (others > 0 && session->options.verbose)
+        fprintf(stderr, "pyreel-dump: %" PRIu64 " processes of the tree run no CPython\n", others);
+    free(tree);
+}
+
+static void dump_one(struct session *session)
+{
+    struct fault why;
+    if (dump_process(session, session->options.pid, clock_now_ns() + BECOME_PYTHON_NS, &why) == DUMP_DONE)
+        return;
+    session->failed = true;
+    say(session, why.text);
+}
+
+static int fail(const struct session *session, const char *why)
+{
+    say(session, why);
+    return EXIT_FAILURE;
+}
+
+static int run(struct session *session)
+{
+    struct fault why = { 0 };
+    session->screen = screen_of(STDOUT_FILENO);
+    if (!output_open(&session->to, "-", false, &why))
+        return fail(session, why.text);
+    session->json.to = &session->to;
+    session->others = json_array();
+    if (session->options.json)
+        dump_json_begin(&session->json);
+    if (session->options.subprocesses)
+        dump_tree(session);
+    else
+        dump_one(session);
+    if (session->options.json)
+        dump_json_end(&session->json, session->others);
+    else
+        json_decref(session->others);
+    if (!output_close(&session->to, NULL, &why))
+        return fail(session, why.text);
+    if (session->json.bad)
+        return fail(session, "a text of the program is not UTF-8");
+    return session->failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+int main(int argc, char **argv)
+{
+    startup(EXIT_FAILURE);
+    struct session session = { 0 };
+    int exit_code;
+    if (!dump_options_read(&session.options, argc, argv, &exit_code))
+        return exit_code;
+    return run(&session);
+}

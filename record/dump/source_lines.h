@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* Lines of source files for a dump. The process names the files, and is not trusted. So a line is read only if
+ *
+ *   - the process is in our mount namespace. File systems of another one are not entered: a process may have made them
+ *     itself, and who serves a file system can let a reader wait for ever;
+ *   - the path is absolute, and names a regular file that is Python source and not too large (source_text.h);
+ *   - the user of the process may read the file: the file is opened with that user's rights;
+ *   - the file was not written since the process began: the process runs what it read before. */
+#ifndef PYREEL_RECORD_DUMP_SOURCE_LINES_H
+#define PYREEL_RECORD_DUMP_SOURCE_LINES_H
+
+#include "record/dump/dumped.h"
+
+/* The texts of files that were read. `= {0}` is empty. */
+struct source_lines {
+    const struct dumped *dumped;
+    bool readable;          /* the process is in our mount namespace */
+    struct text root;       /* its root folder, without a slash at the end */
+    uint64_t began_unix_ns; /* when the process began; 0: not known */
+    struct source_file *files;
+    size_t count, room;
+    size_t bytes; /* of all texts */
+};
+
+/* Prepares to read the files of a dumped process. `dumped` must live as long. */
+void source_lines_open(struct source_lines *lines, const struct dumped *dumped);
+
+/* The line at which a frame stands, without the blanks around it. Empty when there is none, or it may not be shown.
+ * Valid until source_lines_close(). */
+struct text source_lines_find(struct source_lines *lines, const struct frame *frame);
+
+void source_lines_close(struct source_lines *lines);
+
+#endif
