@@ -89,7 +89,7 @@ bool hint_write(const struct hint *hint, char *text, size_t room)
     for (size_t i = 0; i < hint->count && i < HINT_NAMED; i++)
         size += (size_t)snprintf(pids + size, sizeof(pids) - size, "%s%d", i ? ", " : "", (int)hint->named[i]);
     snprintf(text, room,
-             "%" PRIu64 " child process%s that run%s Python %s not recorded (pid%s %s%s); -f records %s, too",
+             "%" PRIu64 " child process%s that run%s Python %s not recorded (pid%s %s%s); -f records %s too",
              hint->count, one ? "" : "es", one ? "s" : "", one ? "was" : "were", one ? "" : "s", pids,
              hint->count > HINT_NAMED ? ", ..." : "", one ? "it" : "them");
     return true;

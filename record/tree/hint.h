@@ -35,7 +35,7 @@ void hint_open(struct hint *hint, pid_t root, bool existing);
 void hint_look(struct hint *hint, uint64_t now_ns);
 
 /* Writes the hint as a sentence without a full stop: "3 child processes that run Python were not recorded (pids 12, 13,
- * 14); -f records them, too". Returns false when there is nothing to say. */
+ * 14); -f records them too". Returns false when there is nothing to say. */
 bool hint_write(const struct hint *hint, char *text, size_t room);
 
 /* Ends, and frees everything but what hint_write() needs. Safe on a zeroed or closed hint. */

@@ -87,7 +87,7 @@ static void children_that_run_python_are_counted(void **state)
     assert_true(hint_write(&hint, text, sizeof(text)));
     char expected[512];
     snprintf(expected, sizeof(expected),
-             "3 child processes that run Python were not recorded (pids %d, %d, %d); -f records them, too",
+             "3 child processes that run Python were not recorded (pids %d, %d, %d); -f records them too",
              (int)hint.named[0], (int)hint.named[1], (int)hint.named[2]);
     assert_string_equal(text, expected);
     int subreaper = 1;
@@ -111,12 +111,12 @@ static void the_hint_is_a_sentence(void **state)
     struct hint hint = { .count = 1, .named = { 12 } };
     char text[512];
     assert_true(hint_write(&hint, text, sizeof(text)));
-    assert_string_equal(text, "1 child process that runs Python was not recorded (pid 12); -f records it, too");
+    assert_string_equal(text, "1 child process that runs Python was not recorded (pid 12); -f records it too");
     hint.count = HINT_NAMED + 1;
     assert_true(hint_write(&hint, text, sizeof(text)));
     assert_string_equal(text,
                         "9 child processes that run Python were not recorded (pids 12, 0, 0, 0, 0, 0, 0, 0, ...); "
-                        "-f records them, too");
+                        "-f records them too");
 }
 
 static void python_is_known_by_its_name(void **state)
