@@ -152,6 +152,14 @@ static bool end_recording(struct session *session)
     return stream_write(&session->writer, &event, &session->why);
 }
 
+/* Says which Pythons were not recorded. */
+static void print_hint(const struct session *session)
+{
+    char text[512];
+    if (!session->options.quiet && hint_write(&session->hint, text, sizeof(text)))
+        fprintf(stderr, "pyreel-record: %s\n", text);
+}
+
 static void summarise(const struct session *session, const char *path)
 {
     struct progress_totals f = session_totals(session);
@@ -159,6 +167,7 @@ static void summarise(const struct session *session, const char *path)
         return;
     f.exact = sampler_counters(&session->sampler).exact; /* the status line does not need it */
     progress_summary(&f, path, session->reason);
+    print_hint(session);
     if (session->program)
         freeze_report(&session->program->freeze, f.ticks);
 }
@@ -201,6 +210,7 @@ static bool finish_without_file(struct session *session)
         fprintf(stderr, "pyreel-record: %s\n", session->why.text);
     else if (!session->options.quiet)
         progress_nothing(session->reason);
+    print_hint(session);
     return !failed;
 }
 
@@ -209,6 +219,7 @@ static void close_session(struct session *session)
     struct fault unused = { 0 };
     sampler_close(&session->sampler);
     tree_close(&session->tree);
+    hint_close(&session->hint);
     stream_writer_close(&session->writer);
     if (session->file.path)
         recording_file_close(&session->file, &unused);
@@ -222,11 +233,13 @@ static int fail(const struct session *session, int exit_code)
 
 /* ---- the two ways to use it ---- */
 
-/* With --subprocesses: begins to follow the tree of the process. */
+/* With --subprocesses, begins to follow the tree of the process; else, to count what is not followed. */
 static bool follow(struct session *session, pid_t root)
 {
-    if (!session->options.subprocesses)
+    if (!session->options.subprocesses) {
+        hint_open(&session->hint, root, session->command.pid == 0);
         return true;
+    }
     if (!tree_open(&session->tree, root, session->command.pid != 0, &session->why))
         return false;
     if (!session->command.pid)

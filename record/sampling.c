@@ -139,6 +139,7 @@ static void attach(struct session *session, struct watched *w)
     const struct watched *parent = find_watched(session, w->parent_pid);
     if (parent)
         watched_inherit(w, parent);
+    runs_python_note(&session->hint.programs, w->pid);
     session->processes++;
     if (session->sampler.options.stands)
         watched_warm_up(w);
@@ -294,6 +295,8 @@ static bool do_work(struct session *session)
     struct sampler *sampler = &session->sampler;
     if (follows(session))
         take_changes(session);
+    else
+        hint_look(&session->hint, clock_now_ns());
     struct watched *sought = next_sought(session);
     if (sought && sought->find_due_ns <= clock_now_ns() && !seek(session, sought))
         return false;
