@@ -22,6 +22,7 @@
 enum option_number {
     OPTION_OUTPUT = 1,
     OPTION_PID,
+    OPTION_SUBPROCESSES,
     OPTION_RATE,
     OPTION_DURATION,
     OPTION_THREADS,
@@ -51,6 +52,7 @@ enum option_number {
 static const struct argument rows[] = {
     { OPTION_OUTPUT, 'o', "output", "FILE", 0, "write to FILE, - for a pipe (NAME-PID.pyreel)" },
     { OPTION_PID, 'p', "pid", "PID", 0, "attach to a running process, such as 4242" },
+    { OPTION_SUBPROCESSES, 'f', "subprocesses", NULL, 0, "record child processes that run Python, too" },
     { OPTION_RATE, 'r', "rate", "RATE", 0, "samples per second: 500, 10k, 5khz (1khz)" },
     { OPTION_DURATION, 'd', "duration", "TIME", 0, "stop after TIME: 200ms, 30s, 1m30 (no limit)" },
     { OPTION_MAX_SIZE, 0, "max-size", "BYTES", 0, "stop before FILE exceeds BYTES: 20M (no limit)" },
@@ -221,6 +223,9 @@ static bool apply(struct options *options, enum option_number number, const char
         return true;
     case OPTION_MAX_SIZE:
         return options_parse_size(value, &options->size_limit);
+    case OPTION_SUBPROCESSES:
+        options->subprocesses = true;
+        return true;
     case OPTION_FORCE:
         options->force = true;
         return true;

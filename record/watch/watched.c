@@ -34,6 +34,8 @@ void watched_open(struct watched *w, pid_t pid, struct command *command, const s
                            .synthetic = synthetic,
                            .pid = pid,
                            .command = command,
+                           .wait_status = -1,
+                           .found = TARGET_NOT_YET,
                            .pidfd = command ? -1 : (int)syscall(SYS_pidfd_open, pid, 0) };
     w->asyncio.which = options->async;
     w->asyncio.synthetic = synthetic;
@@ -45,7 +47,7 @@ void watched_open(struct watched *w, pid_t pid, struct command *command, const s
 
 void watched_close(struct watched *w)
 {
-    watched_detach(w);
+    watched_detach(w, FATE_LEFT);
     exact_close(&w->exact);
     freeze_close(&w->freeze);
     free(w->expanded.frames);
@@ -187,11 +189,16 @@ bool watched_same_program(struct watched *w, uint64_t time_ns)
     return true;
 }
 
+bool watched_sleeps_on(struct watched *w)
+{
+    return w->idle_looked && idle_still(&w->idle);
+}
+
 /* Makes a look (an exact_look): reads the threads and the tasks, unless the process slept since the last look. */
 static enum thread_list_state look_now(void *self, uint64_t now_ns)
 {
     struct watched *w = self;
-    w->slept = w->idle_looked && idle_still(&w->idle);
+    w->slept = watched_sleeps_on(w);
     if (w->slept) {
         thread_list_repeat(&w->thread_list);
         return THREAD_LIST_SLEPT;
@@ -324,7 +331,8 @@ bool watched_emit_again(struct watched *w, uint64_t time_ns, struct fault *why)
     w->tick++;
     thread_list_repeat(&w->thread_list);
     const bool good = watched_threads_emit(w, time_ns, why);
-    w->counters.live += w->emitter->samples - samples;
+    w->one_moment = w->slept;
+    count_exact(w, w->emitter->samples - samples);
     return good;
 }
 
@@ -412,7 +420,9 @@ static void emit_process(struct watched *w)
                                                           .command = command,
                                                           .folder = folder,
                                                           .build = build->bits,
-                                                          .build_id = text_of(build->id) } });
+                                                          .build_id = text_of(build->id),
+                                                          .parent_pid = (uint32_t)w->parent_pid,
+                                                          .parent = w->parent } });
     text_free(executable);
     text_free(command);
     text_free(folder);
@@ -440,6 +450,9 @@ void watched_attach(struct watched *w)
     w->attached = true;
     w->lost = w->prepared = w->idle_looked = w->slept = false;
     w->list = 0;
+    w->rest = (struct rest){ 0 };
+    if (w->number) /* the program is another one after an execve */
+        w->parent = w->number;
     w->number = ++w->emitter->last_process;
     w->asyncio.process = w->number;
     asyncio_open(&w->asyncio, &w->thread_list, &w->codes);
@@ -466,7 +479,13 @@ void watched_inherit(struct watched *w, const struct watched *parent)
         codes_inherit(&w->codes, &parent->codes, time_before_fork(w->pid));
 }
 
-void watched_detach(struct watched *w)
+/* The status of the process at its end, as waitpid() gives it; -1: not known. */
+static int wait_status_of(const struct watched *w)
+{
+    return w->command && w->command->ended ? w->command->wait_status : w->wait_status;
+}
+
+void watched_detach(struct watched *w, enum fate fate)
 {
     if (!w->attached)
         return;
@@ -477,7 +496,10 @@ void watched_detach(struct watched *w)
     watched_tasks_end(w, time_ns);
     emitter_note(w->emitter,
                  (struct event){ .kind = EVENT_PROCESS_END,
-                                 .process_end = { .number = w->number, .time_ns = time_ns, .wait_status = -1 } });
+                                 .process_end = { .number = w->number,
+                                                  .time_ns = time_ns,
+                                                  .fate = fate,
+                                                  .wait_status = fate == FATE_EXITED ? wait_status_of(w) : -1 } });
     w->counters = watched_counters(w);
     intern_pairs_free(&w->host_threads);
     asyncio_close(&w->asyncio);

@@ -14,6 +14,7 @@
 
 #include "record/asyncio/asyncio.h"
 #include "record/emit/emitter.h"
+#include "record/exact/budget.h"
 #include "record/exact/exact.h"
 #include "record/exact/freeze.h"
 #include "record/launch/command.h"
@@ -34,10 +35,13 @@ struct watch_options {
     bool with_status; /* record the status of threads; if not, all samples are kept, whatever the mode */
     enum mode mode;
     enum async async;
-    bool instructions;  /* record the instruction of each frame */
-    bool freezes;       /* stop the process while it is read */
-    bool stands;        /* read the process from its own processor, see exact.h */
-    bool raise;         /* posts raise their priority */
+    bool instructions; /* record the instruction of each frame */
+    bool freezes;      /* stop the process while it is read */
+    bool stands;       /* read the process from its own processor, see exact.h */
+    bool raise;        /* posts raise their priority */
+    bool tree;         /* there may be several processes, and each tick says whose it is */
+    double limit;      /* see struct budget, as the next field */
+    bool even;
     bool plain_threads; /* with ASYNC_ALL: each thread has a sample of its own, too, without tasks in its stack */
     bool all_names;     /* look up the names of all threads in each tick, however long that takes */
 };
@@ -83,6 +87,15 @@ struct watched_counters {
     uint64_t reads, pieces, bytes;         /* reads of foreign memory: system calls, pieces, bytes */
 };
 
+/* A process rests when it has slept for a while and other processes are recorded, too: see sampler.h. Times are
+ * monotonic. */
+struct rest {
+    uint64_t since_ns; /* the process sleeps at least since then; 0: its last look did not show that it sleeps */
+    bool rests;        /* it is not looked at in the moments of its budget, ... */
+    uint64_t due_ns;   /* ... but asked at this time whether it still sleeps */
+    uint64_t asked_ns; /* when it was last looked at or asked */
+};
+
 struct watched {
     const struct watch_options *options;
     struct emitter *emitter;
@@ -105,8 +118,16 @@ struct watched {
         struct runtime likely;    /* see struct runtime_hints */
     } search;
 
-    bool attached;   /* the process is a CPython; its target, code objects, threads and tasks are open */
-    uint32_t number; /* number of the process, as emitted */
+    pid_t parent_pid;     /* the process that started it; 0: not known */
+    uint32_t parent;      /* number of the nearest recorded ancestor, as emitted; 0: none */
+    int wait_status;      /* after its end: its status, if somebody told; -1: not known */
+    bool refused;         /* it cannot be read: it is not searched again */
+    bool ended;           /* it has ended */
+    bool attached;        /* the process is a CPython; its target, code objects, threads and tasks are open */
+    uint32_t number;      /* number of the process, as emitted; 0: it was not attached yet */
+    struct budget budget; /* the moments of its ticks */
+    struct rest rest;
+    uint64_t missed; /* ticks missed since its last tick */
     struct target target;
     struct codes codes;
     struct thread_list thread_list;
@@ -194,7 +215,7 @@ void watched_attach(struct watched *watched);
 void watched_inherit(struct watched *watched, const struct watched *parent);
 
 /* Emits the ends of the threads and of the process, and closes the target. Does nothing when not attached. */
-void watched_detach(struct watched *watched);
+void watched_detach(struct watched *watched, enum fate fate);
 
 /* Looks at the process once without emitting anything. This first look reads all threads, stacks and code objects, and
  * would take too long while the process stands still. */
@@ -206,6 +227,9 @@ bool watched_appoint(struct watched *watched, const struct moments *moments);
 
 /* Calls off the appointed look. The next watched_look() is live. */
 void watched_cancel(struct watched *watched);
+
+/* Whether the process has slept since the last look, which saw it asleep. Takes a system call. */
+bool watched_sleeps_on(struct watched *watched);
 
 /* Makes the look of a tick: now, or the appointed one. `now_ns` is the monotonic clock. */
 void watched_look(struct watched *watched, uint64_t now_ns);

@@ -56,9 +56,11 @@ ROOMS = {
     "record/file": RECORDING,
     "record/dump": ("record/watch", "record/exact", "record/asyncio", "record/unwind", "record/python", "record/emit", "record/process",
                     "formats/sources", "formats/terminal", *MODEL),
+    "record/tree": ("record/process", *MODEL),
     "record/watch": ("record/launch", "record/exact", "record/asyncio", "record/names", "record/unwind", "record/python", "record/emit", "record/process", *RECORDING),
     "record": (
         "record/watch",
+        "record/tree",
         "record/file",
         "record/launch",
         "record/exact",
