@@ -78,7 +78,7 @@ void watched_seek(struct watched *w)
 
 void watched_forked(struct watched *w, const struct watched *parent)
 {
-    if (parent->attached)
+    if (parent && parent->attached)
         w->search.likely = parent->target.runtime;
 }
 
@@ -355,6 +355,7 @@ void watched_measure(struct watched *w, uint64_t recorder_cpu_ns)
     const struct metered metered = meter_read(&w->meter);
     const uint64_t now_ns = clock_now_ns(), time_ns = now_ns - w->options->start_ns;
     halt_look(&w->halt, now_ns);
+    exact_trim(&w->exact, now_ns);
     emitter_note(w->emitter, (struct event){ .kind = EVENT_MEASURE,
                                              .measure = { .process = w->number,
                                                           .time_ns = time_ns,
@@ -475,7 +476,7 @@ static uint64_t time_before_fork(pid_t pid)
 
 void watched_inherit(struct watched *w, const struct watched *parent)
 {
-    if (w->attached && parent->attached && runtime_is_kin(&w->target.runtime, &parent->target.runtime))
+    if (parent && parent->attached && runtime_is_kin(&w->target.runtime, &parent->target.runtime))
         codes_inherit(&w->codes, &parent->codes, time_before_fork(w->pid));
 }
 
