@@ -6,6 +6,10 @@
 #include "record/launch/descriptors.h"
 #include "record/launch/signals.h"
 #include "record/process/clock.h"
+<<<<<<< HEAD
+=======
+#include "record/launch/descriptors.h"
+>>>>>>> 511390536b29325354f374ceaf25ac56d7af4228
 #include "record/process/procfs.h"
 #include "record/recording_info.h"
 #include "record/sampling.h"
@@ -62,6 +66,7 @@ struct progress_totals session_totals(const struct session *session)
                                      .bytes = session->writer.blocks.written,
                                      .threads = emitter->last_thread,
                                      .processes = emitter->last_process,
+                                     .paused_ns = sampler->paused_ns,
                                      .stopped = session->program && session->program->halt.stands,
                                      .stopped_ns = session->program ? session->program->halt.total_ns : 0 };
 }

@@ -49,9 +49,12 @@ void progress_update(struct progress *progress, const struct progress_totals *f)
     fprintf(stderr, "\r%.*s\x1b[K", line_width(), line);
 }
 
-/* Says for how long a signal or a debugger had stopped the program. */
+/* Says for how long a signal or a debugger had stopped the program, and a signal the recorder. */
 static void summarise_halts(const struct progress_totals *f)
 {
+    if (f->paused_ns >= LEAST_HALT_NS)
+        fprintf(stderr, "pyreel-record: the recording paused for %.1f s of %.1f s\n", (double)f->paused_ns / 1e9,
+                (double)f->elapsed_ns / 1e9);
     if (f->stopped_ns >= LEAST_HALT_NS)
         fprintf(stderr, "pyreel-record: the program was stopped for %.1f s of %.1f s, by a signal or a debugger\n",
                 (double)f->stopped_ns / 1e9, (double)f->elapsed_ns / 1e9);

@@ -26,6 +26,7 @@ struct progress_totals {
     const char *refusal; /* why samples were not one moment, for the user; NULL: not known */
     uint64_t bytes;      /* size of the recording so far */
     uint64_t threads;    /* number of threads seen so far */
+    uint64_t paused_ns;  /* for how long a signal had stopped the recorder itself */
     bool stopped;        /* the program stands stopped now, by a signal or a debugger */
     uint64_t stopped_ns; /* for how long the program stood stopped so far */
     uint64_t processes;  /* number of processes that ran Python so far */

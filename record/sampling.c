@@ -106,6 +106,14 @@ void sampling_wait_for_command(struct session *session)
 
 /* ---- finding Pythons ---- */
 
+static struct watched *find_watched(const struct session *session, pid_t pid)
+{
+    for (size_t i = 0; i < session->sampler.count; i++)
+        if (session->sampler.watched[i]->pid == pid)
+            return session->sampler.watched[i];
+    return NULL;
+}
+
 enum target_state sampling_find(struct session *session, uint64_t give_up_ns)
 {
     struct watched *program = session->program;
@@ -136,7 +144,13 @@ static void attach(struct session *session, struct watched *w)
     session_say(session, "process %d runs CPython %s", (int)w->pid,
                 event_python_version_text(version, w->target.runtime.layout.version));
     sampler_attach(&session->sampler, w);
+<<<<<<< HEAD
     watched_inherit(w, find_watched(session, w->parent_pid));
+=======
+    const struct watched *parent = find_watched(session, w->parent_pid);
+    if (parent)
+        watched_inherit(w, parent);
+>>>>>>> 511390536b29325354f374ceaf25ac56d7af4228
     session->processes++;
     if (session->sampler.options.stands)
         watched_warm_up(w);
@@ -224,7 +238,13 @@ static void add_process(struct session *session, const struct tree_event *event)
     w->parent_pid = event->parent;
     w->parent = ancestor_of(session, event->parent);
     watched_seek(w);
+<<<<<<< HEAD
     watched_forked(w, find_watched(session, event->parent));
+=======
+    const struct watched *parent = find_watched(session, event->parent);
+    if (parent)
+        watched_forked(w, parent);
+>>>>>>> 511390536b29325354f374ceaf25ac56d7af4228
 }
 
 /* Detaches a process that runs another program now, and seeks a Python in that program. */
@@ -306,12 +326,16 @@ static bool tick(struct session *session, struct watched *w)
     const bool appointed = sampler_appoint(sampler, w);
     if (!sleep_until(session, due_ns + (appointed ? STAND_LATE_NS : 0)))
         return false;
+    if (sampler->continued != signals_continued()) {
+        watched_cancel(w);
+        return sampler_pause(sampler, &session->why) || !stop(session, END_ERROR);
+    }
     if (clock_now_ns() < due_ns) { /* something has happened to a process: no post has to wait for the moment */
         watched_cancel(w);
         if (follows(session) || !watched_ended(w))
             return true;
     }
-    switch (sampler_turn(sampler, w, signals_continued(), &session->why)) {
+    switch (sampler_turn(sampler, w, &session->why)) {
     case SAMPLER_GOING:
         break;
     case SAMPLER_LOST:

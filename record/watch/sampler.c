@@ -2,7 +2,9 @@
 #include "record/watch/sampler.h"
 
 #include "formats/base/alloc.h"
+#include "record/launch/signals.h"
 #include "record/process/clock.h"
+#include "record/watch/watched_threads.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +14,10 @@
 #define REST_MOST_NS    64000000u /* ... but at least this often ... */
 #define REST_SLACK_NS   4000000u  /* ... and, to save wake-ups, together with others that are due within this time */
 #define RESTING_MEASURE 16        /* a process that rests is measured each so many times */
+<<<<<<< HEAD
+=======
+#include <string.h>
+>>>>>>> 511390536b29325354f374ceaf25ac56d7af4228
 
 /* ---- processes ---- */
 
@@ -38,7 +44,7 @@ struct watched *sampler_watch(struct sampler *sampler, pid_t pid, struct command
 void sampler_forget(struct sampler *sampler, struct watched *watched)
 {
     watched_detach(watched, FATE_EXITED);
-    const struct watched_counters counters = watched_counters(watched);
+    const struct watched_counters counters = watched_counters(watched); /* those of the posts end with the posts */
     watched_counters_add(&sampler->forgotten, &counters);
     sampler->forgotten_left_out += budget_left_out(&watched->budget);
     size_t i = 0;
@@ -171,12 +177,32 @@ static uint64_t time_at(struct sampler *sampler, uint64_t moment_ns)
     return sampler->time_ns;
 }
 
+bool sampler_pause(struct sampler *sampler, struct fault *why)
+{
+    const uint64_t now_ns = clock_now_ns(), last_ns = sampler->time_ns;
+    size_t at = 0;
+    sampler->continued = signals_continued();
+    sampler->paused_ns += sampler->emitter.ticks > 0 ? time_at(sampler, now_ns) - last_ns : 0;
+    for (struct watched *w; (w = next_attached(sampler, &at));) {
+        watched_threads_pause(w);
+        begin_tick(sampler, w);
+        if (!emitter_tick(&sampler->emitter, time_at(sampler, now_ns), why))
+            return false;
+        budget_begin(&w->budget, now_ns);
+        w->rest = (struct rest){ 0 };
+        w->missed = 0;
+    }
+    return true;
+}
+
 enum sampler_state sampler_tick(struct sampler *sampler, struct watched *watched, uint64_t now_ns, uint64_t missed,
                                 struct fault *why)
 {
     struct emitter *emitter = &sampler->emitter;
-    begin_tick(sampler, watched);
     watched_look(watched, now_ns);
+    if (sampler->continued != signals_continued() && !sampler_pause(sampler, why))
+        return SAMPLER_STUCK;
+    begin_tick(sampler, watched);
     if (sampler->measure_due_ns == 0)
         sampler->measure_due_ns = now_ns;
     if (missed > 0)
@@ -289,15 +315,18 @@ enum sampler_state sampler_ask_resting(struct sampler *sampler, uint64_t now_ns,
 
 /* ---- turns ---- */
 
-enum sampler_state sampler_turn(struct sampler *sampler, struct watched *watched, bool stood_still, struct fault *why)
+enum sampler_state sampler_turn(struct sampler *sampler, struct watched *watched, struct fault *why)
 {
     struct budget *budget = &watched->budget;
     const uint64_t taken_ns = watched_taken_ns(watched);
+    const uint32_t continued = sampler->continued;
     sampler->emitter.stands_ns = budget_stands_ns(budget);
     const enum sampler_state state = sampler_tick(sampler, watched, clock_now_ns(), watched->missed, why);
     if (state != SAMPLER_GOING)
         return state;
-    const bool waited = watched->waited && !stood_still;
+    if (sampler->continued != continued) /* a signal stopped the recorder during the look: the time is no wait */
+        return state;
+    const bool waited = watched->waited;
     watched->missed = budget_pass(budget, watched_taken_ns(watched) - taken_ns, clock_now_ns(), waited);
     note_sleep(sampler, watched);
     if (watched->missed == 0)
@@ -309,22 +338,6 @@ enum sampler_state sampler_turn(struct sampler *sampler, struct watched *watched
     const uint64_t ticks = watched->missed;
     watched->missed = 0;
     return emit_waited(sampler, watched, ticks, why) ? state : SAMPLER_STUCK;
-}
-
-bool sampler_resume(struct sampler *sampler, struct fault *why)
-{
-    const uint64_t now_ns = clock_now_ns();
-    size_t at = 0;
-    for (struct watched *w; (w = next_attached(sampler, &at));) {
-        /* A tick without samples: the next look at each thread is the first one. */
-        begin_tick(sampler, w);
-        if (!emitter_tick(&sampler->emitter, time_at(sampler, now_ns), why))
-            return false;
-        budget_begin(&w->budget, now_ns);
-        w->rest = (struct rest){ 0 };
-        w->missed = 0;
-    }
-    return true;
 }
 
 /* ---- measures ---- */

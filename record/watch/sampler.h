@@ -41,6 +41,11 @@ struct sampler {
     uint64_t measure_due_ns;           /* when sampler_measure() is due (monotonic); 0: no tick was made yet */
     uint64_t measures;                 /* number of calls of sampler_measure() */
     uint64_t missed, missed_ns;        /* number of missed ticks, and the total length of their intervals */
+<<<<<<< HEAD
+=======
+    uint64_t paused_ns;                /* total length of the pauses */
+    uint32_t continued;                /* signals_continued() at the last pause */
+>>>>>>> 511390536b29325354f374ceaf25ac56d7af4228
     uint64_t blocked;                  /* number of ticks whose moment was while a look waited */
 };
 
@@ -79,9 +84,8 @@ enum sampler_state sampler_ask_resting(struct sampler *sampler, uint64_t now_ns,
 bool sampler_appoint(struct sampler *sampler, struct watched *watched);
 
 /* Makes the tick of a process that is due, and goes on to the next moment of the process. Counts ticks that were missed
- * meanwhile. If the look waited for the lock of the process's memory, emits the ticks of this time as well.
- * `stood_still`: the recorder itself was stopped meanwhile. */
-enum sampler_state sampler_turn(struct sampler *sampler, struct watched *watched, bool stood_still, struct fault *why);
+ * meanwhile. If the look waited for the lock of the process's memory, emits the ticks of this time as well. */
+enum sampler_state sampler_turn(struct sampler *sampler, struct watched *watched, struct fault *why);
 
 /* Makes one tick of a process: now, or the appointed one. `now_ns` is the monotonic clock. `missed` is the number of
  * ticks missed before this tick. Part of sampler_turn(). Not inlined, so that tests/bench can measure its cost. */
@@ -92,9 +96,12 @@ __attribute__((noinline)) enum sampler_state sampler_tick(struct sampler *sample
  * tick. Part of sampler_turn(). False when the sink refused. */
 bool sampler_ticks_again(struct sampler *sampler, struct watched *watched, uint64_t count, struct fault *why);
 
-/* Starts the clocks of all processes anew, after a time in which the recorder took no ticks on purpose. The samples
- * after this time do not stand for it. False when the sink refused. */
-bool sampler_resume(struct sampler *sampler, struct fault *why);
+/* Says that the time since the last tick was a pause: a signal had stopped the recorder (signals_continued()). No
+ * sample stands for that time, and the CPU time that threads used in it does not count. Call this at the end of the
+ * pause, while no look is appointed. A pause is a tick of each process without samples, behind which threads are looked
+ * at anew (see sample.fresh), and all clocks start anew. sampler_tick() does the same for a stop during its look. False
+ * when the sink refused. */
+bool sampler_pause(struct sampler *sampler, struct fault *why);
 
 /* How often sampler_measure() is due: so often that a curve shows what a program does, and so rarely that the cost does
  * not count, in system calls (one, and two for each process) and in bytes of the file. */

@@ -35,10 +35,17 @@ struct watch_options {
     bool with_status; /* record the status of threads; if not, all samples are kept, whatever the mode */
     enum mode mode;
     enum async async;
+<<<<<<< HEAD
     bool instructions; /* record the instruction of each frame */
     bool freezes;      /* stop the process while it is read */
     bool stands;       /* read the process from its own processor, see exact.h */
     bool raise;        /* posts raise their priority */
+=======
+    bool instructions;  /* record the instruction of each frame */
+    bool freezes;       /* stop the process while it is read */
+    bool stands;        /* read the process from its own processor, see exact.h */
+    bool raise;         /* posts raise their priority */
+>>>>>>> 511390536b29325354f374ceaf25ac56d7af4228
     bool tree;         /* there may be several processes, and each tick says whose it is */
     double limit;      /* see struct budget, as the next field */
     bool even;

@@ -54,7 +54,7 @@ static bool take_ticks(struct sampler *sampler, uint64_t end_ns, struct fault *w
         const uint64_t due_ns = next->budget.present.moment_ns;
         const bool appointed = sampler_appoint(sampler, next);
         clock_sleep_until(due_ns + (appointed ? STAND_LATE_NS : 0));
-        const enum sampler_state state = sampler_turn(sampler, next, false, why);
+        const enum sampler_state state = sampler_turn(sampler, next, why);
         if (state == SAMPLER_STUCK)
             return false;
         if (state == SAMPLER_LOST)

@@ -183,6 +183,26 @@ static void missed_ticks_are_told(void **state)
     end(&scene);
 }
 
+static void a_pause_is_a_tick_without_samples(void **state)
+{
+    (void)state;
+    struct scene scene;
+    begin(&scene, 0x030f02f0, THREADS_ALL);
+    const uint64_t start_ns = scene.sampler.options.start_ns;
+    assert_int_equal(sampler_tick(&scene.sampler, scene.watched, clock_now_ns(), 0, NULL), SAMPLER_GOING);
+    const uint64_t samples = scene.sampler.emitter.samples, last_ns = scene.watched->moment_ns;
+    scene.heard.used = 0;
+    fake_remote_time(last_ns + 5000, 0);
+    assert_true(sampler_pause(&scene.sampler, NULL));
+    assert_string_equal(scene.heard.text, "tick");
+    assert_int_equal(scene.heard.tick_ns, last_ns + 5000 - start_ns);
+    assert_int_equal(scene.sampler.paused_ns, 5000);
+    assert_int_equal(scene.sampler.emitter.samples, samples);
+    assert_tick(&scene, "1: 21, tick");
+    end(&scene);
+    fake_remote_reset();
+}
+
 /* ---- lists that make no sense ---- */
 
 static void a_broken_thread_fails_alone(void **state)
@@ -395,6 +415,35 @@ static void the_limit_is_that_of_a_processor(void **state)
     end(&scene);
 }
 
+/* What ended takes no memory any more; its work still counts. */
+static void a_process_that_is_forgotten_still_counts(void **state)
+{
+    (void)state;
+    struct scene scene;
+    begin(&scene, 0x030e0af0, THREADS_ALL);
+    struct watched *second = sampler_watch(&scene.sampler, getpid(), NULL);
+    struct watched *third = sampler_watch(&scene.sampler, getpid(), NULL);
+    second->target = third->target = scene.p->target;
+    watched_attach(second);
+    watched_attach(third);
+    for (size_t i = 0; i < scene.sampler.count; i++)
+        sampler_tick(&scene.sampler, scene.sampler.watched[i], clock_now_ns(), 0, NULL);
+    second->frozen_ns = 5;
+    const struct watched_counters before = sampler_counters(&scene.sampler);
+    assert_int_equal(before.code_reads, 3);
+    assert_int_equal(before.taken_ns, 5);
+    sampler_forget(&scene.sampler, second);
+    assert_int_equal(scene.sampler.count, 2);
+    const struct watched_counters after = sampler_counters(&scene.sampler);
+    assert_memory_equal(&before, &after, sizeof(before));
+    assert_int_equal(sampler_taken_ns(&scene.sampler), 5);
+    assert_tick(&scene, "1: 21, tick");
+    sampler_forget(&scene.sampler, third);
+    assert_tick(&scene, "1: 21, tick");
+    assert_int_equal(sampler_counters(&scene.sampler).taken_ns, 5);
+    end(&scene);
+}
+
 /* Ticks that fell into a look which waited lie between that look and now. */
 static void ticks_made_again_come_after_the_last_one(void **state)
 {
@@ -421,6 +470,7 @@ int main(void)
         cmocka_unit_test(threads_come_and_go),
         cmocka_unit_test(only_the_main_thread_when_that_is_wanted),
         cmocka_unit_test(missed_ticks_are_told),
+        cmocka_unit_test(a_pause_is_a_tick_without_samples),
         cmocka_unit_test(ticks_made_again_come_after_the_last_one),
         cmocka_unit_test(a_broken_thread_fails_alone),
         cmocka_unit_test(a_ring_of_threads_is_left),
@@ -431,6 +481,7 @@ int main(void)
         cmocka_unit_test(each_process_has_its_own_ticks),
         cmocka_unit_test(the_earliest_moment_is_next),
         cmocka_unit_test(the_limit_is_that_of_a_processor),
+        cmocka_unit_test(a_process_that_is_forgotten_still_counts),
     };
     return run_all(tests);
 }
