@@ -3,13 +3,9 @@
  * recording, and completes the file. */
 #include "formats/base/alloc.h"
 #include "formats/base/startup.h"
-#include "record/launch/descriptors.h"
 #include "record/launch/signals.h"
 #include "record/process/clock.h"
-<<<<<<< HEAD
-=======
 #include "record/launch/descriptors.h"
->>>>>>> 511390536b29325354f374ceaf25ac56d7af4228
 #include "record/process/procfs.h"
 #include "record/recording_info.h"
 #include "record/sampling.h"

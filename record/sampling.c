@@ -130,27 +130,15 @@ enum target_state sampling_find(struct session *session, uint64_t give_up_ns)
     }
 }
 
-static struct watched *find_watched(const struct session *session, pid_t pid)
-{
-    for (size_t i = 0; i < session->sampler.count; i++)
-        if (session->sampler.watched[i]->pid == pid)
-            return session->sampler.watched[i];
-    return NULL;
-}
-
 static void attach(struct session *session, struct watched *w)
 {
     char version[32];
     session_say(session, "process %d runs CPython %s", (int)w->pid,
                 event_python_version_text(version, w->target.runtime.layout.version));
     sampler_attach(&session->sampler, w);
-<<<<<<< HEAD
-    watched_inherit(w, find_watched(session, w->parent_pid));
-=======
     const struct watched *parent = find_watched(session, w->parent_pid);
     if (parent)
         watched_inherit(w, parent);
->>>>>>> 511390536b29325354f374ceaf25ac56d7af4228
     session->processes++;
     if (session->sampler.options.stands)
         watched_warm_up(w);
@@ -238,13 +226,9 @@ static void add_process(struct session *session, const struct tree_event *event)
     w->parent_pid = event->parent;
     w->parent = ancestor_of(session, event->parent);
     watched_seek(w);
-<<<<<<< HEAD
-    watched_forked(w, find_watched(session, event->parent));
-=======
     const struct watched *parent = find_watched(session, event->parent);
     if (parent)
         watched_forked(w, parent);
->>>>>>> 511390536b29325354f374ceaf25ac56d7af4228
 }
 
 /* Detaches a process that runs another program now, and seeks a Python in that program. */
