@@ -41,11 +41,8 @@ struct sampler {
     uint64_t measure_due_ns;           /* when sampler_measure() is due (monotonic); 0: no tick was made yet */
     uint64_t measures;                 /* number of calls of sampler_measure() */
     uint64_t missed, missed_ns;        /* number of missed ticks, and the total length of their intervals */
-<<<<<<< HEAD
-=======
     uint64_t paused_ns;                /* total length of the pauses */
     uint32_t continued;                /* signals_continued() at the last pause */
->>>>>>> 511390536b29325354f374ceaf25ac56d7af4228
     uint64_t blocked;                  /* number of ticks whose moment was while a look waited */
 };
 

@@ -78,7 +78,7 @@ void watched_seek(struct watched *w)
 
 void watched_forked(struct watched *w, const struct watched *parent)
 {
-    if (parent && parent->attached)
+    if (parent->attached)
         w->search.likely = parent->target.runtime;
 }
 
@@ -461,15 +461,12 @@ void watched_attach(struct watched *w)
     emit_process(w);
 }
 
-<<<<<<< HEAD
-=======
 /* The status of the process at its end, as waitpid() gives it; -1: not known. */
 static int wait_status_of(const struct watched *w)
 {
     return w->command && w->command->ended ? w->command->wait_status : w->wait_status;
 }
 
->>>>>>> 511390536b29325354f374ceaf25ac56d7af4228
 /* A time on the monotonic clock before the process was forked; 0: not known. When the machine slept in the meantime, it
  * is too early. */
 static uint64_t time_before_fork(pid_t pid)
@@ -485,19 +482,10 @@ static uint64_t time_before_fork(pid_t pid)
 
 void watched_inherit(struct watched *w, const struct watched *parent)
 {
-    if (parent && parent->attached && runtime_is_kin(&w->target.runtime, &parent->target.runtime))
+    if (w->attached && parent->attached && runtime_is_kin(&w->target.runtime, &parent->target.runtime))
         codes_inherit(&w->codes, &parent->codes, time_before_fork(w->pid));
 }
 
-<<<<<<< HEAD
-/* The status of the process at its end, as waitpid() gives it; -1: not known. */
-static int wait_status_of(const struct watched *w)
-{
-    return w->command && w->command->ended ? w->command->wait_status : w->wait_status;
-}
-
-=======
->>>>>>> 511390536b29325354f374ceaf25ac56d7af4228
 void watched_detach(struct watched *w, enum fate fate)
 {
     if (!w->attached)

@@ -35,17 +35,10 @@ struct watch_options {
     bool with_status; /* record the status of threads; if not, all samples are kept, whatever the mode */
     enum mode mode;
     enum async async;
-<<<<<<< HEAD
     bool instructions; /* record the instruction of each frame */
     bool freezes;      /* stop the process while it is read */
     bool stands;       /* read the process from its own processor, see exact.h */
     bool raise;        /* posts raise their priority */
-=======
-    bool instructions;  /* record the instruction of each frame */
-    bool freezes;       /* stop the process while it is read */
-    bool stands;        /* read the process from its own processor, see exact.h */
-    bool raise;         /* posts raise their priority */
->>>>>>> 511390536b29325354f374ceaf25ac56d7af4228
     bool tree;         /* there may be several processes, and each tick says whose it is */
     double limit;      /* see struct budget, as the next field */
     bool even;
@@ -188,8 +181,8 @@ bool watched_ended(struct watched *watched);
 /* Starts the search for a Python in the process. Call this again when the process is known to have called execve. */
 void watched_seek(struct watched *watched);
 
-/* Tells the search which watched process called fork to make this one, so both likely have the same CPython. NULL:
- * it is not known. Call this after watched_seek(). */
+/* Tells the search which watched process called fork to make this one, so both likely have the same CPython. Call this
+ * after watched_seek(). */
 void watched_forked(struct watched *watched, const struct watched *parent);
 
 /* Searches the process for a Python once. Due at find_due_ns. Returns
@@ -217,8 +210,8 @@ bool watched_refusal(const struct watched *watched, enum target_state state, str
 void watched_attach(struct watched *watched);
 
 /* Takes over the code objects that are known of the process which called fork to make this one, if this one still runs
- * the program of its parent. NULL: it is not known. Call this right after watched_attach(). A process that only
- * adopted an orphan is not meant: it has not the memory that the orphan had from its parent. */
+ * the program of its parent. Call this right after watched_attach(). A process that only adopted an orphan is not
+ * meant: it has not the memory that the orphan had from its parent. */
 void watched_inherit(struct watched *watched, const struct watched *parent);
 
 /* Emits the ends of the threads and of the process, and closes the target. Does nothing when not attached. */
@@ -254,8 +247,8 @@ bool watched_emit(struct watched *watched, uint64_t time_ns, struct fault *why);
  * refused. */
 bool watched_emit_again(struct watched *watched, uint64_t time_ns, struct fault *why);
 
-/* Emits a measure of the attached process: what it uses now. Ends the posts that the process does not need any more. `recorder_cpu_ns` is meter_own_cpu_ns(). Call this between
- * ticks, while no look is appointed: a look may emit, too. */
+/* Emits a measure of the attached process: what it uses now. `recorder_cpu_ns` is meter_own_cpu_ns(). Call this between
+ * ticks, while no look is appointed: a look may emit, too. Ends the posts that the process does not need any more. */
 void watched_measure(struct watched *watched, uint64_t recorder_cpu_ns);
 
 /* The time that looks have taken from the process so far, in nanoseconds. */
