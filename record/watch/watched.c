@@ -480,7 +480,7 @@ static uint64_t time_before_fork(pid_t pid)
     return now_ns > ago_ns ? now_ns - ago_ns : 0;
 }
 
-void watched_inherit(struct watched *w, const struct watched *parent)
+void watched_inherit(struct watched *w, struct watched *parent)
 {
     if (w->attached && parent->attached && runtime_is_kin(&w->target.runtime, &parent->target.runtime))
         codes_inherit(&w->codes, &parent->codes, time_before_fork(w->pid));

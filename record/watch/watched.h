@@ -212,7 +212,7 @@ void watched_attach(struct watched *watched);
 /* Takes over the code objects that are known of the process which called fork to make this one, if this one still runs
  * the program of its parent. Call this right after watched_attach(). A process that only adopted an orphan is not
  * meant: it has not the memory that the orphan had from its parent. */
-void watched_inherit(struct watched *watched, const struct watched *parent);
+void watched_inherit(struct watched *watched, struct watched *parent);
 
 /* Emits the ends of the threads and of the process, and closes the target. Does nothing when not attached. */
 void watched_detach(struct watched *watched, enum fate fate);
