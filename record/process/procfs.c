@@ -52,7 +52,7 @@ static struct text clean_and_free(struct text raw)
 
 /* ---- mapped files ---- */
 
-static void add_image(struct images *images, struct image image)
+void procfs_images_add(struct images *images, struct image image)
 {
     images->rows = alloc_grow(images->rows, &images->room, images->count + 1, sizeof(*images->rows));
     images->rows[images->count++] = image;
@@ -78,11 +78,11 @@ static void add_mapping(struct images *images, const char *line, const struct st
         return;
     const char *path = at + strspn(at, " ");
     const uint64_t device = makedev(device_major, device_minor);
-    add_image(images, (struct image){ .address = start,
-                                      .device = device,
-                                      .inode = inode,
-                                      .program = program->st_ino == inode && program->st_dev == device,
-                                      .path = alloc_copy(path, strcspn(path, "\n")) });
+    procfs_images_add(images, (struct image){ .address = start,
+                                              .device = device,
+                                              .inode = inode,
+                                              .program = program->st_ino == inode && program->st_dev == device,
+                                              .path = alloc_copy(path, strcspn(path, "\n")) });
 }
 
 static int rank(const struct image *image)
@@ -118,6 +118,12 @@ bool procfs_program(pid_t pid, uint64_t *device, uint64_t *inode)
     return true;
 }
 
+void procfs_images_sort(struct images *images)
+{
+    if (images->count > 0)
+        qsort(images->rows, images->count, sizeof(*images->rows), compare_images);
+}
+
 bool procfs_images(pid_t pid, struct images *images)
 {
     *images = (struct images){ 0 };
@@ -134,8 +140,7 @@ bool procfs_images(pid_t pid, struct images *images)
         add_mapping(images, line, &program);
     free(line);
     fclose(maps);
-    if (images->count > 0)
-        qsort(images->rows, images->count, sizeof(*images->rows), compare_images);
+    procfs_images_sort(images);
     return true;
 }
 

@@ -27,6 +27,9 @@ struct images {
  * their names. Returns false, with errno, when /proc/PID/maps cannot be read. */
 bool procfs_images(pid_t pid, struct images *images);
 void procfs_images_free(struct images *images);
+/* Adds an image, whose path is the list's afterwards; puts the images into the order of procfs_images(). */
+void procfs_images_add(struct images *images, struct image image);
+void procfs_images_sort(struct images *images);
 /* Opens the file of an image through the process's own root folder: for the recorder, the path may mean another file or
  * none. Returns -1 when the file cannot be opened or is not the one that is mapped. */
 int procfs_open_image(pid_t pid, const struct image *image);

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CHARACTERS_LIMIT (64u << 10) /* of a name; a longer name is cut and ends in an ellipsis */
 #define LINE_TABLE_LIMIT (16u << 20) /* bytes */
 #define UNITS_LIMIT      (1u << 22)
 #define WORDS_LIMIT      (1u << 21) /* of a frame; a chunk of the data stack has fewer */
@@ -32,7 +31,8 @@ struct reading {
     unsigned char head[LAYOUT_CODE_MAX];
     struct part name, file, line_table, instructions;
     struct characters name_is, file_is;
-    uint64_t copies; /* number of copies of the bytecode */
+    unsigned char *name_end, *file_end; /* the ends of longer strings, see unicode_name() */
+    uint64_t copies;                    /* number of copies of the bytecode */
     unsigned char after[CODE_IDENTITY];
     uint32_t first_line;
     size_t line_table_size;
@@ -194,7 +194,7 @@ static void add_parts(struct code_batch *b, struct reading *r)
 static bool take_string(const struct layout *l, struct reading *r, struct part *part, struct characters *is)
 {
     if (!unicode_find(l, word_at(part->bytes, l->string_length), half_word_at(part->bytes, l->string_state),
-                      CHARACTERS_LIMIT, is))
+                      UNICODE_NAME, is))
         return false;
     part->size = is->offset + (size_t)is->count * is->kind;
     return is_wanted(r, part->size);
@@ -233,12 +233,23 @@ static bool take_parts(struct code_batch *b, struct reading *r)
 
 /* ---- at last: the rest of parts that are longer than the guess ---- */
 
+static void add_end(struct code_batch *b, const struct part *part, const struct characters *is, unsigned char **end)
+{
+    const size_t size = (size_t)UNICODE_NAME * is->kind;
+    if (!is->cut)
+        return;
+    *end = alloc_resize(*end, size, 1);
+    add(b, part->address + is->offset + is->length * is->kind - size, size, *end);
+}
+
 static void add_rests(struct code_batch *b, struct reading *r)
 {
     struct part *const parts[] = { &r->name, &r->file, &r->line_table, &r->instructions };
     const size_t before = b->pieces_count;
     for (size_t i = 0; i < countof(parts); i++)
         add_rest(b, parts[i]);
+    add_end(b, &r->name, &r->name_is, &r->name_end);
+    add_end(b, &r->file, &r->file_is, &r->file_end);
     if (b->pieces_count > before)
         add_identity(b, r->code, r->after, 0);
 }
@@ -262,8 +273,8 @@ static bool complete(struct code_batch *b, struct reading *r)
     struct code *code = r->code;
     if (memcmp(r->after, code->identity, b->codes->identity_size) != 0)
         return false;
-    const struct text name = unicode_text(&r->name_is, r->name.bytes + r->name_is.offset);
-    const struct text file = unicode_text(&r->file_is, r->file.bytes + r->file_is.offset);
+    const struct text name = unicode_name(&r->name_is, r->name.bytes + r->name_is.offset, r->name_end);
+    const struct text file = unicode_name(&r->file_is, r->file.bytes + r->file_is.offset, r->file_end);
     struct definitions *definitions = b->codes->definitions;
     code->function = definitions_function(definitions, name, definitions_string(definitions, file), r->first_line);
     text_free(name);
@@ -294,6 +305,8 @@ static void free_reading(struct reading *r)
     free(r->file.bytes);
     free(r->line_table.bytes);
     free(r->instructions.bytes);
+    free(r->name_end);
+    free(r->file_end);
 }
 
 void code_read(struct codes *codes, struct code *const *which, bool *read, size_t count)

@@ -3,7 +3,7 @@
 
 #include "formats/base/alloc.h"
 #include "formats/model/event.h"
-#include "record/process/procfs.h"
+#include "record/process/images.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -26,7 +26,7 @@ struct search {
 static uint64_t find_in_file(struct search *search, const char *name, const char *section)
 {
     if (search->file < 0)
-        search->file = procfs_open_image(search->remote->pid, search->image);
+        search->file = images_open(search->remote, search->image);
     return search->file < 0 ? 0 : elf_file_symbol(search->file, search->image->address, name, section);
 }
 
@@ -265,7 +265,7 @@ static enum runtime_state search_process(struct runtime *runtime, struct remote 
     struct images images;
     enum runtime_state state = RUNTIME_LOST;
     *runtime = (struct runtime){ 0 };
-    if (!procfs_images(remote->pid, &images))
+    if (!images_of(remote, &images))
         return state;
     if (may_read(remote, &images))
         state = search_images(runtime, remote, &images, files, why);

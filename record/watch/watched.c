@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/watch/watched.h"
 
+#include "formats/base/alloc.h"
 #include "record/process/clock.h"
 #include "record/process/permission.h"
 #include "record/process/procfs.h"
@@ -155,22 +156,45 @@ enum target_state watched_find(struct watched *w, struct fault *why)
     return TARGET_NOT_YET;
 }
 
+/* Says what the process runs in the place of a CPython, as far as its mapped files tell. Always returns false. */
+static bool explain_no_python(pid_t pid, struct fault *why)
+{
+    static const char *const others[][2] = { { "pypy", "PyPy" }, { "graalpy", "GraalPy" }, { "python2", "Python 2" } };
+    struct images images = { 0 };
+    const char *other = NULL;
+    procfs_images(pid, &images);
+    const size_t count = images.count;
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < countof(others) && !other; k++)
+            other = strstr(images.rows[i].path, others[k][0]) ? others[k][1] : NULL;
+    procfs_images_free(&images);
+    if (count == 0)
+        return fault(why, "no CPython interpreter was found in process %d: it has no program in its memory", (int)pid);
+    if (other)
+        return fault(why,
+                     "no CPython interpreter was found in process %d: it runs %s; this version of pyreel reads "
+                     "CPython " LAYOUT_SUPPORTED,
+                     (int)pid, other);
+    return fault(why,
+                 "no CPython interpreter was found in process %d: its memory may be read, and none of the %zu programs "
+                 "and libraries in it is one, or has the symbols of one; this version of pyreel reads "
+                 "CPython " LAYOUT_SUPPORTED,
+                 (int)pid, count);
+}
+
 bool watched_refusal(const struct watched *w, enum target_state state, struct fault *why)
 {
     const struct fault known = *why;
     why->text[0] = '\0';
     switch (state) {
     case TARGET_GONE:
-        return fault(why, "there is no process %d", (int)w->pid);
+        return permission_explain_absence(w->pid, why);
     case TARGET_DENIED:
         return permission_explain(w->pid, why);
     case TARGET_UNSUPPORTED:
         return fault(why, "cannot read process %d: %s", (int)w->pid, known.text);
     default:
-        return fault(
-            why,
-            "no CPython interpreter was found in process %d; this version of pyreel reads CPython " LAYOUT_SUPPORTED,
-            (int)w->pid);
+        return explain_no_python(w->pid, why);
     }
 }
 
@@ -216,6 +240,8 @@ static enum thread_list_state look_frozen(struct watched *w, uint64_t now_ns)
     w->thread_list.unwinder.still = w->one_moment = stopped;
     const enum thread_list_state state = look_now(w, now_ns);
     w->thread_list.unwinder.still = false;
+    if (stopped && w->options->while_frozen)
+        w->options->while_frozen(w->options->self, w);
     freeze_end(&w->freeze);
     w->frozen_ns += w->freeze.lasted_ns;
     return state;

@@ -26,6 +26,8 @@
 #include "record/unwind/thread_list.h"
 #include "record/unwind/thread_status.h"
 
+struct watched;
+
 /* The options of a recording that concern each process. */
 struct watch_options {
     uint64_t interval_ns;
@@ -44,6 +46,9 @@ struct watch_options {
     bool even;
     bool plain_threads; /* with ASYNC_ALL: each thread has a sample of its own, too, without tasks in its stack */
     bool all_names;     /* look up the names of all threads in each tick, however long that takes */
+    void (*while_frozen)(void *self, struct watched *watched); /* with `freezes`: called after a look, while all
+                                                                * threads are stopped; NULL: nothing to do */
+    void *self;                                                /* for the function */
 };
 
 /* What the processes of a recording share, besides the sink. `= {0}` is empty. */

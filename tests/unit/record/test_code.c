@@ -140,18 +140,33 @@ static void read_names(struct fake_python *p)
 }
 EACH_VERSION(names_become_utf8, read_names);
 
-static void cut_names(struct fake_python *p)
+#define HUGE_NAME 200000u
+
+/* The name of a code object whose name has HUGE_NAME times 'x', but for one 'y' at this index. */
+static struct text huge_name(struct fake_python *p, uint32_t at)
 {
     const struct layout *l = &p->target.runtime.layout;
-    const uint64_t code = fake_code(p, "f", 1, 1), string = fake_room(p, 300000);
+    const uint64_t code = fake_code(p, "f", 1, 1), string = fake_room(p, HUGE_NAME + 1000);
     const uint32_t state = (1 | 1 << 3 | 1 << 4) << l->string_kind;
-    fake_poke(p, string + l->string_length, 200000);
+    fake_poke(p, string + l->string_length, HUGE_NAME);
     memcpy(fake_bytes(p, string + l->string_state), &state, sizeof(state));
-    memset(fake_bytes(p, string + l->string_ascii), 'x', 200000);
+    memset(fake_bytes(p, string + l->string_ascii), 'x', HUGE_NAME);
+    memset(fake_bytes(p, string + l->string_ascii + at), 'y', 1);
     fake_poke(p, code + l->code_name, string);
-    const struct text name = definitions_function_name(&p->definitions, codes_read(&p->codes, code, 0)->function);
-    assert_int_equal(name.size, 65536 + 3);
-    assert_memory_equal(name.bytes + name.size - 4, "x\xE2\x80\xA6", 4);
+    return definitions_function_name(&p->definitions, codes_read(&p->codes, code, 0)->function);
+}
+
+static void cut_names(struct fake_python *p)
+{
+    const uint64_t before = p->target.remote.bytes;
+    const struct text first = huge_name(p, 1000), last = huge_name(p, HUGE_NAME - 1);
+    assert_int_equal(first.size, 1000 + strlen("...#0123456789abcdef"));
+    assert_memory_equal(first.bytes + 996, "xxxx...#", 8);
+    assert_int_equal(last.size, first.size);
+    assert_memory_equal(last.bytes, first.bytes, 1004);
+    assert_memory_not_equal(last.bytes, first.bytes, last.size);
+    assert_true(text_equal(huge_name(p, 1001), first)); /* names that differ in the middle only are one */
+    assert_true(p->target.remote.bytes - before < 30000);
 }
 EACH_VERSION(a_huge_name_is_cut_and_marked, cut_names);
 
