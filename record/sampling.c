@@ -136,7 +136,7 @@ static void attach(struct session *session, struct watched *w)
     session_say(session, "process %d runs CPython %s", (int)w->pid,
                 event_python_version_text(version, w->target.runtime.layout.version));
     sampler_attach(&session->sampler, w);
-    const struct watched *parent = find_watched(session, w->parent_pid);
+    struct watched *parent = find_watched(session, w->parent_pid);
     if (parent)
         watched_inherit(w, parent);
     runs_python_note(&session->hint.programs, w->pid);

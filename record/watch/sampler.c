@@ -14,7 +14,6 @@
 #define REST_MOST_NS    64000000u /* ... but at least this often ... */
 #define REST_SLACK_NS   4000000u  /* ... and, to save wake-ups, together with others that are due within this time */
 #define RESTING_MEASURE 16        /* a process that rests is measured each so many times */
-#include <string.h>
 
 /* ---- processes ---- */
 
