@@ -293,6 +293,8 @@ static uint64_t work_due_ns(const struct session *session)
 static bool do_work(struct session *session)
 {
     struct sampler *sampler = &session->sampler;
+    if (sampler->continued != signals_continued() && !sampler_pause(sampler, &session->why))
+        return !stop(session, END_ERROR);
     if (follows(session))
         take_changes(session);
     else
