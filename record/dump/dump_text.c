@@ -160,7 +160,7 @@ static void put_stack(const struct writer *w, const struct dumped_row *row)
     put_frames(w, frames, count, dumped_is_task(w->dumped, row) ? 0 : row->thread);
     if (row->failure) {
         put_indent(w, 2);
-        output_format(w->to, "<not read: %s>\n", event_failure_text(row->failure));
+        output_format(w->to, "<not read: %s>\n", dump_words_failure(w->dumped, row));
     } else if (count == 0) {
         put_indent(w, 2);
         output_string(w->to, NO_PYTHON_FRAMES "\n");

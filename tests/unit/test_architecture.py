@@ -55,7 +55,8 @@ ROOMS = {
     "record/launch": ("record/process", *MODEL),
     "record/file": RECORDING,
     "record/core": ("record/process", *MODEL),
-    "record/dump": ("record/core", "record/names", "record/watch", "record/exact", "record/asyncio", "record/unwind", "record/python", "record/emit", "record/process",
+    "record/dump/locals": ("record/watch", "record/names", "record/unwind", "record/python", "record/process", *MODEL),
+    "record/dump": ("record/dump/locals", "record/core", "record/watch", "record/exact", "record/asyncio", "record/unwind", "record/python", "record/emit", "record/process",
                     "formats/sources", "formats/terminal", *MODEL),
     "record/watch": ("record/launch", "record/exact", "record/asyncio", "record/names", "record/unwind", "record/python", "record/emit", "record/process", *RECORDING),
     "record": (

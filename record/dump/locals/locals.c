@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "record/dump/locals.h"
+#include "record/dump/locals/locals.h"
 
 #include "formats/base/alloc.h"
-#include "record/dump/short_repr.h"
+#include "record/dump/locals/short_repr.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "record/dump/short_repr.h"
+#include "record/dump/locals/short_repr.h"
 
 #include "formats/base/alloc.h"
 #include "formats/base/utf8.h"
