@@ -233,7 +233,10 @@ static void put_head(const struct writer *w)
         put_text_safely(w, text_of(w->dumped->core));
         output_string(w->to, "\n");
     }
-    output_format(w->to, "Process %d: ", (int)w->dumped->pid);
+    output_format(w->to, "Process %d", (int)w->dumped->pid);
+    if (w->dumped->standing.parent)
+        output_format(w->to, ", child of %d", (int)w->dumped->standing.parent);
+    output_string(w->to, ": ");
     put_coloured(w, COLOUR_HEAD, process->command.size ? process->command : process->executable);
     output_format(w->to, "\nCPython %s%s, ", event_python_version_text(version, process->python_version),
                   process->build & BUILD_FREE_THREADED ? " free-threaded" : "");

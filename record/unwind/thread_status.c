@@ -90,6 +90,13 @@ bool thread_status_kept(const struct statuses *statuses, uint32_t status)
     return statuses->mode == MODE_WALL || attribute_is(status, needed[statuses->mode]);
 }
 
+/* The next look opens the files again. */
+void thread_status_pause(struct watch *watch)
+{
+    cpu_close(&watch->cpu);
+    watch->asked_ahead = false;
+}
+
 void thread_status_watch_close(struct watch *watch)
 {
     cpu_close(&watch->cpu);

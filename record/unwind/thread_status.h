@@ -53,6 +53,9 @@ uint32_t thread_status_of(struct statuses *statuses, struct watch *watch, const 
 /* Whether the mode keeps a sample with this status. */
 bool thread_status_kept(const struct statuses *statuses, uint32_t status);
 
+/* Forgets the CPU time that the thread has used since the last look. */
+void thread_status_pause(struct watch *watch);
+
 /* Closes the thread's files and resets it to `= {0}`. */
 void thread_status_watch_close(struct watch *watch);
 

@@ -347,7 +347,13 @@ bool watched_threads_emit(struct watched *w, uint64_t time_ns, struct fault *why
     return w->options->async != ASYNC_ALL || watched_tasks_emit(w, time_ns, why);
 }
 
-/* ---- the end ---- */
+/* ---- a pause, and the end ---- */
+
+void watched_threads_pause(struct watched *w)
+{
+    for (uint32_t i = 0; i < w->threads_count; i++)
+        thread_status_pause(&w->threads[i].watch);
+}
 
 void watched_threads_end(struct watched *w, uint64_t time_ns)
 {
