@@ -7,6 +7,7 @@
 #include "record/exact/budget.h"
 #include "record/file/recording_file.h"
 #include "record/guard/guard.h"
+#include "record/guard/stuck.h"
 #include "record/launch/command.h"
 #include "record/launch/signals.h"
 #include "record/options.h"
@@ -291,6 +292,11 @@ static void open_sampler(struct session *session, pid_t pid)
     session->program = sampler_watch(sampler, pid, session->command.pid ? &session->command : NULL);
 }
 
+static bool is_asked_to_stop(void)
+{
+    return signals_stop() != 0;
+}
+
 /* Gives up what a recording does not need. Called before other threads are started. */
 static void enter_guard(const struct session *session)
 {
@@ -299,6 +305,7 @@ static void enter_guard(const struct session *session)
                                        .folder = recording_file_is_in_foreign_folder(&session->file) };
     guard_enter(&needs, text);
     say(session, "guard: %s", text);
+    stuck_watch(is_asked_to_stop, EXIT_OURS);
 }
 
 static bool begin_recording(struct session *session, char **argv)
