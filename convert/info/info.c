@@ -10,6 +10,7 @@
 #include "convert/info/info_threads.h"
 #include "convert/loss.h"
 #include "formats/base/alloc.h"
+#include "formats/base/json.h"
 #include "formats/base/utf8.h"
 #include "formats/model/exactness.h"
 #include "formats/terminal/printable.h"
@@ -219,16 +220,10 @@ static json_t *info_json(const struct info *info)
     return all;
 }
 
-static int write_json(const char *bytes, size_t size, void *output)
-{
-    output_bytes(output, bytes, size);
-    return 0;
-}
-
 /* Prints the object, and frees it. */
 static void print_json(struct output *to, json_t *all)
 {
-    json_dump_callback(all, write_json, to, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
+    json_dump_callback(all, json_dump_printable, to, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
     output_string(to, "\n");
     json_decref(all);
 }
@@ -290,7 +285,7 @@ static void print_part(struct output *to, const struct selection *part)
         print_moment(to, "to", part->to_ns, part->to_share);
     else
         output_string(to, " to the end");
-    output_format(to, ", threads %s\n", part->threads ? part->threads : "all");
+    output_format(to, ", threads %s\n", part->threads ? utf8_shown(part->threads) : "all");
 }
 
 static void print_size(struct output *to, const struct info *info)

@@ -280,6 +280,7 @@ static bool take_task_totals(const struct taking *t, struct cursor fields)
 static bool take_event(const struct taking *t, uint64_t note, struct cursor fields)
 {
     struct event event = { 0 };
+    struct stream_cut cut;
     switch (stream_notes_take(fields, note, t->summary->unit_ns, &event)) {
     case NOTE_UNKNOWN:
         return true; /* a note of a later version of pyreel */
@@ -288,6 +289,7 @@ static bool take_event(const struct taking *t, uint64_t note, struct cursor fiel
     case NOTE_TAKEN:
         break;
     }
+    stream_notes_cut(&event, &cut);
     return tables_take(t->tables, &event, NULL) && stream_summary_fits(t->tables);
 }
 
