@@ -69,7 +69,8 @@ enum stream_note {
     NOTE_THREAD_COLLECTION,
     NOTE_TASK_WAITER,
     NOTE_TICK_PROCESS,
-    NOTE_SERIAL = 28, /* 25 to 27 are not used yet */
+    NOTE_PROCESS_TICKS, /* in SUMMARY */
+    NOTE_SERIAL = 28, /* 26 and 27 are not used yet */
 };
 
 /* Fields of HEADER and END blocks that are in no event: the format version, the recording id, and the size of the
