@@ -167,7 +167,9 @@ static void enter_guard(const struct session *session)
 {
     char text[GUARD_TEXT];
     const struct guard_needs needs = { .signals = session->command.pid > 0,
-                                       .folder = outlet_is_in_foreign_folder(&session->outlet) };
+                                       .files = outlet_in_parts(&session->outlet),
+                                       .folder = session->file.path &&
+                                                 recording_file_is_in_foreign_folder(&session->file) };
     guard_enter(&needs, text);
     session_say(session, "guard: %s", text);
     stuck_watch(is_asked_to_stop, EXIT_OURS);

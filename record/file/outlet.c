@@ -306,12 +306,6 @@ bool outlet_open_file(struct outlet *outlet, const char *path, bool force, pid_t
     return good;
 }
 
-bool outlet_is_in_foreign_folder(const struct outlet *outlet)
-{
-    const struct recording_file later = { .path = outlet->numbers.stem, .created = true };
-    return recording_file_is_in_foreign_folder(outlet->file->path ? outlet->file : &later);
-}
-
 /* Writes the last incident: the end of the recording. */
 static bool end_flight(struct outlet *outlet, const struct end *end, struct fault *why)
 {

@@ -75,9 +75,6 @@ static inline bool outlet_in_parts(const struct outlet *outlet)
 bool outlet_open_file(struct outlet *outlet, const char *path, bool force, pid_t pid, struct text command,
                       struct fault *why);
 
-/* Whether a folder of somebody else gets the files: see recording_file_is_in_foreign_folder(). */
-bool outlet_is_in_foreign_folder(const struct outlet *outlet);
-
 /* Begins the first stream. The texts of `recording` must live as long as the outlet. False with the reason. */
 bool outlet_begin(struct outlet *outlet, const struct recording *recording, struct fault *why);
 
