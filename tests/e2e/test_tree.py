@@ -98,11 +98,11 @@ def test_a_child_outlives_its_parents(python3, program, tmp_path):
 def test_the_ends_of_processes_are_known(python3, program, tmp_path):
     path = tmp_path / "family.pyreel"
     said, found, _ = record_family(python3, program, path, "ends", 0.1)
-    ends = sorted((process["exit_code"], process["signal"]) for process in found["processes"] if process["pid"] in said)
+    ends = sorted(((process["exit_code"], process["signal"]) for process in found["processes"] if process["pid"] in said), key=str)
     assert len(ends) == 2
-    assert all(process["fate"] == "exited" for process in found["processes"])
+    assert all(process["fate"] in ("exited", "killed") for process in found["processes"])
     known = [end for end in ends if end != (None, None)]  # kernels before 6.15 tell only who may listen to all processes
-    assert all(end in [(3, None), (None, signal.SIGKILL), (None, int(signal.SIGKILL))] for end in known)
+    assert all(end in [(3, None), (None, signal.SIGKILL)] for end in known)
     if os.geteuid() == 0:
         assert len(known) == 2
 
@@ -122,9 +122,9 @@ def test_exec_into_other_programs(python3, program, tmp_path):
 
 def test_attaching_follows_what_is_there_and_what_comes(start, start_recorder, python3, program, tmp_path):
     path = tmp_path / "attached.pyreel"
-    family = subprocess.Popen([python3, program("family"), "served", "2", "1.5"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    family = subprocess.Popen([python3, program("family"), "served", "2", "3"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     try:
-        assert b"ready" in family.stdout.readline() + family.stdout.readline() + family.stdout.readline() or True
+        assert b"ready" in family.stdout.readline()
         recorder = start_recorder("-f", "-v", "-p", family.pid, "-o", path)
         line = b""
         while b"runs CPython" not in line:
