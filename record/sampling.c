@@ -6,6 +6,7 @@
 #include "record/process/procfs.h"
 
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -35,6 +36,27 @@ static bool asked_to_stop(struct session *session)
     if (clock_now_ns() >= session->deadline_ns)
         return stop(session, END_DURATION);
     return false;
+}
+
+/* With a flight recorder, SIGUSR1 asks for what it has. False when the recording must stop. */
+static bool write_if_asked(struct session *session)
+{
+    const uint32_t count = signals_user_count(SIGUSR1);
+    if (!session->options.flight_ns || count == session->written_count)
+        return true;
+    session->written_count = count;
+    return outlet_incident(&session->outlet, clock_now_ns(), "SIGUSR1", &session->why) || !stop(session, END_ERROR);
+}
+
+/* Goes on in the next file if that is due, or writes what a flight recorder has. Call this between ticks, while no look
+ * is appointed. False when the recording must stop. */
+static bool turn_outlet(struct session *session)
+{
+    if (!outlet_turn(&session->outlet, clock_now_ns(), &session->why))
+        return !stop(session, END_ERROR);
+    const bool good = write_if_asked(session);
+    session_tell_notice(session);
+    return good;
 }
 
 /* Whether the file is below the size limit, and still in its folder. Checked after each block, about once a second. */
@@ -304,10 +326,37 @@ static uint64_t work_due_ns(const struct session *session)
     return sought ? earlier(due_ns, sought->find_due_ns) : due_ns;
 }
 
+/* Whether a process is left that may be sampled. */
+static bool has_left(const struct session *session)
+{
+    if (follows(session))
+        return tree_has_left(&session->tree);
+    return session->program && !session->program->ended;
+}
+
+/* Without a flight recorder, SIGUSR1 pauses an attached recorder, and SIGUSR2 ends the pause. False when the recording
+ * must stop. */
+static bool pause_if_asked(struct session *session)
+{
+    if (!session->options.pid || session->options.flight_ns || !pause_asked(&session->pause))
+        return true;
+    progress_clear(&session->progress);
+    if (!session->options.quiet)
+        fprintf(stderr, "pyreel-record: paused; SIGUSR2 ends the pause (kill -USR2 %d)\n", (int)getpid());
+    while (pause_asked(&session->pause) && has_left(session) && !has_change(session)) {
+        if (asked_to_stop(session))
+            return false;
+        nap(session, earlier(clock_now_ns() + NAP_MOST_NS, session->deadline_ns));
+    }
+    return sampler_pause(&session->sampler, &session->why) || !stop(session, END_ERROR);
+}
+
 /* Does the work that is due. False when the recording must stop. */
 static bool do_work(struct session *session)
 {
     struct sampler *sampler = &session->sampler;
+    if (!turn_outlet(session) || !pause_if_asked(session))
+        return false;
     if (sampler->continued != signals_continued() && !sampler_pause(sampler, &session->why))
         return !stop(session, END_ERROR);
     if (follows(session))
@@ -351,14 +400,6 @@ static bool tick(struct session *session, struct watched *w)
     const struct progress_totals totals = session_totals(session);
     progress_update(&session->progress, &totals);
     return goes_on(session);
-}
-
-/* Whether a process is left that may be sampled. */
-static bool has_left(const struct session *session)
-{
-    if (follows(session))
-        return tree_has_left(&session->tree);
-    return session->program && !session->program->ended;
 }
 
 /* Whether to appoint the next tick now: no other work is due before it, or it is so close that the work waits. */
