@@ -3,8 +3,11 @@
  * recording, and completes the file. */
 #include "formats/base/alloc.h"
 #include "formats/base/startup.h"
+#include "record/guard/guard.h"
+#include "record/launch/descriptors.h"
 #include "record/launch/signals.h"
 #include "record/process/clock.h"
+#include "record/process/permission.h"
 #include "record/process/procfs.h"
 #include "record/recording_info.h"
 #include "record/sampling.h"
@@ -58,6 +61,8 @@ struct progress_totals session_totals(const struct session *session)
                                      .blocking = session->options.blocking,
                                      .refusal = refusal_of(session),
                                      .punctual = session->priority == PRIORITY_REAL_TIME,
+                                     .full = definitions_full(&emitter->definitions),
+                                     .no_room = emitter->definitions.left_out,
                                      .bytes = session->writer.blocks.written,
                                      .threads = emitter->last_thread,
                                      .processes = emitter->last_process,
@@ -93,10 +98,21 @@ static void open_sampler(struct session *session, pid_t pid)
     session->program = sampler_watch(sampler, pid, session->command.pid ? &session->command : NULL);
 }
 
+/* Gives up what a recording does not need. Called before other threads are started. */
+static void enter_guard(const struct session *session)
+{
+    char text[GUARD_TEXT];
+    const struct guard_needs needs = { .signals = session->command.pid > 0,
+                                       .folder = recording_file_is_in_foreign_folder(&session->file) };
+    guard_enter(&needs, text);
+    session_say(session, "guard: %s", text);
+}
+
 static bool begin_recording(struct session *session, char **argv)
 {
     const struct options *options = &session->options;
     clock_be_punctual(); /* only now, because the command would inherit the setting */
+    descriptors_raise_limit();
     session->priority = options->priority ? priority_raise() : PRIORITY_OWN;
     session_say(session, "priority: %s", priority_text(session->priority));
     stream_writer_open(&session->writer, session->file.fd, options->codec, options->level);
@@ -111,6 +127,7 @@ static bool begin_recording(struct session *session, char **argv)
     const bool good = recording_file_begin(&session->file, &session->why) &&
                       stream_write(&session->writer, &event, &session->why);
     recording_info_forget(&event.recording);
+    enter_guard(session);
     return good;
 }
 
@@ -233,6 +250,8 @@ static bool follow(struct session *session, pid_t root)
 static int record_running(struct session *session, char **argv)
 {
     const pid_t pid = session->options.pid;
+    if (!permission_see_processes(&session->why))
+        return fail(session, EXIT_OURS);
     open_sampler(session, pid);
     signals_handle();
     const enum target_state state = sampling_find(session, clock_now_ns() + BECOME_PYTHON_NS);
@@ -262,7 +281,7 @@ static int record_command(struct session *session, char **argv)
     const struct options *options = &session->options;
     struct command *command = &session->command;
     const bool to_pipe = options->output && strcmp(options->output, "-") == 0;
-    if (!command_prepare(command, options->command, to_pipe, &session->why))
+    if (!permission_see_processes(&session->why) || !command_prepare(command, options->command, to_pipe, &session->why))
         return fail(session, EXIT_OURS);
     open_sampler(session, command->pid);
     watched_seek(session->program);

@@ -4,6 +4,8 @@
 #include "formats/base/alloc.h"
 #include "formats/base/arguments.h"
 #include "formats/base/startup.h"
+#include "formats/base/utf8.h"
+#include "record/emit/definitions.h"
 #include "record/python/layout.h"
 
 #include <errno.h>
@@ -95,7 +97,9 @@ static void print_help(void)
            "pyreel-tachyon write files for other tools, pyreel-info says what is inside.\n\n"
            "Options, with their default values in parentheses:\n");
     arguments_print(&arguments);
-    printf("\n^C stops the recording; the file is then complete.\n"
+    printf("\nNames, functions and lines take " DEFINITIONS_LIMIT_TEXT " of memory at most; beyond that, new\n"
+           "functions are <more functions>.\n"
+           "^C stops the recording; the file is then complete.\n"
            "Exit codes: that of COMMAND (128+N when signal N ended it), or 0 after\n"
            "attaching; 125 pyreel-record failed, 126 COMMAND cannot be executed,\n"
            "127 COMMAND was not found, 2 misuse.\n");
@@ -264,7 +268,7 @@ static bool apply(struct options *options, enum option_number number, const char
 
 static int misuse(const char *text, const char *about)
 {
-    fprintf(stderr, "pyreel-record: %s%s\nTry 'pyreel-record --help'.\n", text, about);
+    fprintf(stderr, "pyreel-record: %s%s\nTry 'pyreel-record --help'.\n", text, utf8_shown(about));
     return EXIT_MISUSE;
 }
 

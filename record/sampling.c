@@ -106,6 +106,14 @@ void sampling_wait_for_command(struct session *session)
 
 /* ---- finding Pythons ---- */
 
+static struct watched *find_watched(const struct session *session, pid_t pid)
+{
+    for (size_t i = 0; i < session->sampler.count; i++)
+        if (session->sampler.watched[i]->pid == pid)
+            return session->sampler.watched[i];
+    return NULL;
+}
+
 enum target_state sampling_find(struct session *session, uint64_t give_up_ns)
 {
     struct watched *program = session->program;
@@ -129,6 +137,9 @@ static void attach(struct session *session, struct watched *w)
                 event_python_version_text(version, w->target.runtime.layout.version));
     sampler_attach(&session->sampler, w);
     runs_python_note(&session->hint.programs, w->pid);
+    const struct watched *parent = find_watched(session, w->parent_pid);
+    if (parent)
+        watched_inherit(w, parent);
     session->processes++;
     if (session->sampler.options.stands)
         watched_warm_up(w);
@@ -195,14 +206,6 @@ static bool seek(struct session *session, struct watched *w)
 
 /* ---- processes that come and go ---- */
 
-static struct watched *find_watched(const struct session *session, pid_t pid)
-{
-    for (size_t i = 0; i < session->sampler.count; i++)
-        if (session->sampler.watched[i]->pid == pid)
-            return session->sampler.watched[i];
-    return NULL;
-}
-
 /* The number of the nearest ancestor that was recorded. An ancestor that runs no Python stands for its own. */
 static uint32_t ancestor_of(const struct session *session, pid_t parent)
 {
@@ -224,6 +227,9 @@ static void add_process(struct session *session, const struct tree_event *event)
     w->parent_pid = event->parent;
     w->parent = ancestor_of(session, event->parent);
     watched_seek(w);
+    const struct watched *parent = find_watched(session, event->parent);
+    if (parent)
+        watched_forked(w, parent);
 }
 
 /* Detaches a process that runs another program now, and seeks a Python in that program. */

@@ -14,6 +14,7 @@
 #define REST_MOST_NS    64000000u /* ... but at least this often ... */
 #define REST_SLACK_NS   4000000u  /* ... and, to save wake-ups, together with others that are due within this time */
 #define RESTING_MEASURE 16        /* a process that rests is measured each so many times */
+#include <string.h>
 
 /* ---- processes ---- */
 
@@ -31,6 +32,7 @@ struct watched *sampler_watch(struct sampler *sampler, pid_t pid, struct command
 {
     struct watched *watched = alloc_zeroed(1, sizeof(*watched));
     watched_open(watched, pid, command, &sampler->options, &sampler->emitter, &sampler->synthetic);
+    watched->shared = &sampler->shared;
     sampler->watched = alloc_grow(sampler->watched, &sampler->room, sampler->count + 1, sizeof(*sampler->watched));
     sampler->watched[sampler->count++] = watched;
     return watched;
@@ -39,7 +41,7 @@ struct watched *sampler_watch(struct sampler *sampler, pid_t pid, struct command
 void sampler_forget(struct sampler *sampler, struct watched *watched)
 {
     watched_detach(watched, FATE_EXITED);
-    const struct watched_counters counters = watched_counters(watched);
+    const struct watched_counters counters = watched_counters(watched); /* those of the posts end with the posts */
     watched_counters_add(&sampler->forgotten, &counters);
     sampler->forgotten_left_out += budget_left_out(&watched->budget);
     size_t i = 0;
@@ -77,6 +79,8 @@ void sampler_close(struct sampler *sampler)
         free(sampler->watched[i]);
     }
     free(sampler->watched);
+    elf_files_free(&sampler->shared.files);
+    code_bodies_free(&sampler->shared.bodies);
     emitter_close(&sampler->emitter);
     sampler->watched = NULL;
     sampler->count = sampler->room = 0;
@@ -175,7 +179,7 @@ bool sampler_pause(struct sampler *sampler, struct fault *why)
     const uint64_t now_ns = clock_now_ns(), last_ns = sampler->time_ns;
     size_t at = 0;
     sampler->continued = signals_continued();
-    sampler->paused_ns += last_ns > 0 ? time_at(sampler, now_ns) - last_ns : 0;
+    sampler->paused_ns += sampler->emitter.ticks > 0 ? time_at(sampler, now_ns) - last_ns : 0;
     for (struct watched *w; (w = next_attached(sampler, &at));) {
         watched_threads_pause(w);
         begin_tick(sampler, w);

@@ -32,6 +32,7 @@ struct sampler {
     struct synthetic_frames synthetic; /* the caller sets .native, .gc and .depth (0: no limit) only */
 
     struct emitter emitter;
+    struct watch_shared shared;
     struct watched **watched; /* every process that sampler_watch() was called for, without the forgotten ones */
     size_t count, room;
     struct watched_counters forgotten; /* counters of the forgotten processes, ... */

@@ -26,6 +26,8 @@
 #include "record/unwind/thread_list.h"
 #include "record/unwind/thread_status.h"
 
+struct watched;
+
 /* The options of a recording that concern each process. */
 struct watch_options {
     uint64_t interval_ns;
@@ -44,6 +46,15 @@ struct watch_options {
     bool even;
     bool plain_threads; /* with ASYNC_ALL: each thread has a sample of its own, too, without tasks in its stack */
     bool all_names;     /* look up the names of all threads in each tick, however long that takes */
+    void (*while_frozen)(void *self, struct watched *watched); /* with `freezes`: called after a look, while all
+                                                                * threads are stopped; NULL: nothing to do */
+    void *self;                                                /* for the function */
+};
+
+/* What the processes of a recording share, besides the sink. `= {0}` is empty. */
+struct watch_shared {
+    struct elf_files files;    /* what is known of the files that processes map */
+    struct code_bodies bodies; /* of all code objects */
 };
 
 /* What was emitted of one thread state. The row has the same index as the thread state in the thread list. */
@@ -94,14 +105,23 @@ struct watched {
     const struct watch_options *options;
     struct emitter *emitter;
     struct synthetic_frames *synthetic;
+    struct watch_shared
+        *shared; /* set by the caller after watched_open(); must live as long. NULL: nothing is shared */
 
     pid_t pid;
     struct command *command; /* the command that pyreel-record started as this process; NULL: not started by it */
     int pidfd;               /* pidfd of a process that pyreel-record did not start; -1: the kernel has no pidfds */
     enum target_state found; /* the result of the last search for a Python, final or not */
-    uint64_t find_due_ns;    /* when watched_find() is due (monotonic), ... */
-    uint64_t find_wait_ns;   /* ... and the wait after that call */
+    uint64_t find_due_ns;    /* when watched_find() is due (monotonic) */
     uint64_t believe_ns;     /* a refusal before this time is not final (monotonic) */
+    struct search_state {
+        uint64_t began_ns;        /* when the search began, or when the process was last seen with another program */
+        uint64_t ran_ns;          /* when the process was last seen to have run */
+        uint64_t due_ns;          /* before this time, only a change of the program is worth a search */
+        struct cpu_process clock; /* tells whether the process ran */
+        uint64_t device, inode;   /* the program that the process ran */
+        struct runtime likely;    /* see struct runtime_hints */
+    } search;
 
     pid_t parent_pid;     /* the process that started it; 0: not known */
     uint32_t parent;      /* number of the nearest recorded ancestor, as emitted; 0: none */
@@ -163,8 +183,12 @@ void watched_close(struct watched *watched);
 /* Whether the process has ended. A zombie has, too. */
 bool watched_ended(struct watched *watched);
 
-/* Starts the search for a Python in the process. */
+/* Starts the search for a Python in the process. Call this again when the process is known to have called execve. */
 void watched_seek(struct watched *watched);
+
+/* Tells the search which watched process called fork to make this one, so both likely have the same CPython. Call this
+ * after watched_seek(). */
+void watched_forked(struct watched *watched, const struct watched *parent);
 
 /* Searches the process for a Python once. Due at find_due_ns. Returns
  *
@@ -172,6 +196,10 @@ void watched_seek(struct watched *watched);
  *     TARGET_GONE: the process has ended
  *     TARGET_DENIED, TARGET_UNSUPPORTED: final, with the reason
  *     TARGET_NOT_YET: search again at find_due_ns
+ *
+ * A call takes two or three system calls while the process does not run, or runs the same program and was searched
+ * lately. Then find_due_ns is up to a second away, but never more than a quarter of the time for which nothing has
+ * changed.
  *
  * A refusal becomes final only after a while. A process that is ending has no memory left, which looks like missing
  * permission. A process that is starting may not have mapped all of its files. */
@@ -185,6 +213,11 @@ bool watched_refusal(const struct watched *watched, enum target_state state, str
 
 /* Attaches to the process, whose target is open, and emits the process. Ticks may follow. */
 void watched_attach(struct watched *watched);
+
+/* Takes over the code objects that are known of the process which called fork to make this one, if this one still runs
+ * the program of its parent. Call this right after watched_attach(). A process that only adopted an orphan is not
+ * meant: it has not the memory that the orphan had from its parent. */
+void watched_inherit(struct watched *watched, const struct watched *parent);
 
 /* Emits the ends of the threads and of the process, and closes the target. Does nothing when not attached. */
 void watched_detach(struct watched *watched, enum fate fate);

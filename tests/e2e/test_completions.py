@@ -15,11 +15,11 @@ import time
 
 import pytest
 
-from environment import BUILD, CONVERTERS, DIFF, RECORD, need_command
+from environment import BUILD, CONVERTERS, DIFF, DUMP, RECORD, need_command
 from recording import PATIENCE
 
 FOLDER = os.path.join(BUILD, "completions")
-PROGRAMS = [RECORD, DIFF, *CONVERTERS.values()]
+PROGRAMS = [RECORD, DUMP, DIFF, *CONVERTERS.values()]
 READY = "shell-is-ready"
 
 BASH = f"""

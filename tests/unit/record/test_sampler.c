@@ -415,6 +415,35 @@ static void the_limit_is_that_of_a_processor(void **state)
     end(&scene);
 }
 
+/* What ended takes no memory any more; its work still counts. */
+static void a_process_that_is_forgotten_still_counts(void **state)
+{
+    (void)state;
+    struct scene scene;
+    begin(&scene, 0x030e0af0, THREADS_ALL);
+    struct watched *second = sampler_watch(&scene.sampler, getpid(), NULL);
+    struct watched *third = sampler_watch(&scene.sampler, getpid(), NULL);
+    second->target = third->target = scene.p->target;
+    watched_attach(second);
+    watched_attach(third);
+    for (size_t i = 0; i < scene.sampler.count; i++)
+        sampler_tick(&scene.sampler, scene.sampler.watched[i], clock_now_ns(), 0, NULL);
+    second->frozen_ns = 5;
+    const struct watched_counters before = sampler_counters(&scene.sampler);
+    assert_int_equal(before.code_reads, 3);
+    assert_int_equal(before.taken_ns, 5);
+    sampler_forget(&scene.sampler, second);
+    assert_int_equal(scene.sampler.count, 2);
+    const struct watched_counters after = sampler_counters(&scene.sampler);
+    assert_memory_equal(&before, &after, sizeof(before));
+    assert_int_equal(sampler_taken_ns(&scene.sampler), 5);
+    assert_tick(&scene, "1: 21, tick");
+    sampler_forget(&scene.sampler, third);
+    assert_tick(&scene, "1: 21, tick");
+    assert_int_equal(sampler_counters(&scene.sampler).taken_ns, 5);
+    end(&scene);
+}
+
 /* Ticks that fell into a look which waited lie between that look and now. */
 static void ticks_made_again_come_after_the_last_one(void **state)
 {
@@ -452,6 +481,7 @@ int main(void)
         cmocka_unit_test(each_process_has_its_own_ticks),
         cmocka_unit_test(the_earliest_moment_is_next),
         cmocka_unit_test(the_limit_is_that_of_a_processor),
+        cmocka_unit_test(a_process_that_is_forgotten_still_counts),
     };
     return run_all(tests);
 }
