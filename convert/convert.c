@@ -8,9 +8,11 @@
 #include "convert/output_path.h"
 #include "convert/source.h"
 #include "formats/base/alloc.h"
+#include "formats/base/json.h"
 #include "formats/base/monotonic.h"
 #include "formats/base/startup.h"
 #include "formats/base/tempfile.h"
+#include "formats/base/utf8.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +22,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PROGRESS_NS 200000000 /* between two updates of the progress line */
+#define PROGRESS_NS  200000000           /* between two updates of the progress line */
+#define MEMORY_USUAL ((uint64_t)4 << 30) /* --max-memory, if the machine has twice as much */
 
 /* One run of a converter. */
 struct run {
@@ -253,7 +256,7 @@ static void warn_of_damage(const struct run *run)
     const struct conversion *conversion = &run->conversion;
     const struct damage *damage = &conversion->report.damage;
     fprintf(stderr, "%s: warning: %s is damaged (first problem: %s)", run->conversion.converter->name,
-            conversion->settings.input, damage->first.text);
+            utf8_shown(conversion->settings.input), utf8_shown(damage->first.text));
     if (damage->bytes > 0)
         fprintf(stderr, "; %" PRIu64 " bytes are skipped", damage->bytes);
     warn_of_loss(run);
@@ -265,7 +268,7 @@ static void warn_of_ending(const struct run *run)
 {
     const struct conversion *conversion = &run->conversion;
     fprintf(stderr, "%s: warning: %s is not complete: %s; only the first %.3f s are readable",
-            run->conversion.converter->name, conversion->settings.input, conversion->report.ending,
+            run->conversion.converter->name, utf8_shown(conversion->settings.input), conversion->report.ending,
             (double)tables_of(run)->last_ns / 1e9);
     if (conversion->report.ended || conversion->report.damage.cut)
         warn_of_loss(run);
@@ -317,7 +320,7 @@ static void warn_of_no_opcodes(const struct run *run)
     const struct conversion *conversion = &run->conversion;
     if (conversion->settings.opcodes && !tables_have_instructions(&conversion->tables))
         fprintf(stderr, "%s: warning: %s has no instructions to show; record again with pyreel-record --opcodes\n",
-                run->conversion.converter->name, conversion->settings.input);
+                run->conversion.converter->name, utf8_shown(conversion->settings.input));
 }
 
 static void report(const struct conversion *conversion, const char *path, uint64_t samples, uint64_t written)
@@ -325,8 +328,8 @@ static void report(const struct conversion *conversion, const char *path, uint64
     const struct settings *settings = &conversion->settings;
     if (settings->quiet || keeps(conversion) || strcmp(path, "-") == 0 || !(settings->verbose || isatty(STDERR_FILENO)))
         return;
-    fprintf(stderr, "%s: wrote %s: %" PRIu64 " samples, %" PRIu64 " bytes\n", conversion->converter->name, path,
-            samples, written);
+    fprintf(stderr, "%s: wrote %s: %" PRIu64 " samples, %" PRIu64 " bytes\n", conversion->converter->name,
+            utf8_shown(path), samples, written);
 }
 
 /* Opens the temporary file of a converter that keeps its output. */
@@ -372,7 +375,7 @@ static bool leave_out(struct run *run, struct fault *why)
         return fault(why, "cannot convert %s: %s", run->conversion.settings.input, cause.text);
     end_progress(run);
     fprintf(stderr, "%s: warning: %s is left out: %s\n", run->conversion.converter->name,
-            run->conversion.settings.input, cause.text);
+            utf8_shown(run->conversion.settings.input), cause.text);
     run->conversion.whole = false;
     run->merge.cut = true;
     return true;
@@ -621,6 +624,21 @@ static int list_recordings(const struct converter *converter, const struct setti
     return good && fine ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
+/* Limits the memory of the program. A file may ask for any amount. */
+static void limit_memory(const struct settings *settings, const char *program)
+{
+    const uint64_t half = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE) / 2;
+    const uint64_t usual = half < MEMORY_USUAL ? half : MEMORY_USUAL;
+    const uint64_t bytes = settings->max_memory ? settings->max_memory : usual;
+    static char way_out[256];
+    snprintf(way_out, sizeof(way_out),
+             "the recording takes more than %.4g MiB of memory, the limit of --max-memory; if you trust the recording, "
+             "raise the limit, or read a part of it with --from and --to",
+             (double)bytes / (1 << 20));
+    json_use_alloc();
+    alloc_limit(bytes, program, way_out);
+}
+
 int convert_main(int argc, char **argv, const struct converter *converter)
 {
     struct settings settings = { 0 };
@@ -628,6 +646,8 @@ int convert_main(int argc, char **argv, const struct converter *converter)
     int exit_code;
     startup(EXIT_FAILURE);
     const bool good = options_read(&settings, converter, argc, argv, &exit_code);
+    if (good)
+        limit_memory(&settings, converter->name);
     const int done = good && converter->before ? converter->before(&settings) : -1;
     if (done >= 0) {
         exit_code = done;

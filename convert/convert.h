@@ -34,8 +34,9 @@ struct settings {
     struct selection selection;
     const char *output; /* NULL: the converter's default */
     bool quiet, verbose;
-    bool force;  /* replace any file */
-    bool strict; /* fail when the recording is damaged */
+    bool force;          /* replace any file */
+    bool strict;         /* fail when the recording is damaged */
+    uint64_t max_memory; /* bytes; 0: the default */
     enum frame_detail detail;
     bool opcodes; /* show instructions */
     enum kept_mode mode;

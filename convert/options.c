@@ -4,6 +4,7 @@
 #include "formats/base/alloc.h"
 #include "formats/base/arguments.h"
 #include "formats/base/startup.h"
+#include "formats/base/utf8.h"
 
 #include <getopt.h>
 #include <stdio.h>
@@ -25,6 +26,7 @@ enum option_number {
     OPTION_BEFORE,
     OPTION_AFTER,
     OPTION_STRICT,
+    OPTION_MAX_MEMORY,
     OPTION_QUIET,
     OPTION_VERBOSE,
     OPTION_HELP,
@@ -49,6 +51,7 @@ static const struct argument first_rows[] = {
 };
 
 static const struct argument last_rows[] = {
+    { OPTION_MAX_MEMORY, 0, "max-memory", "SIZE", 0, "fail before more memory is used: 500M, 8G (4G, or half of all)" },
     { OPTION_STRICT, 0, "strict", NULL, 0, "exit 1 if INPUT is damaged or incomplete" },
     { OPTION_QUIET, 'q', "quiet", NULL, 0, "print warnings and errors only" },
     { OPTION_VERBOSE, 'v', "verbose", NULL, 0, "print what was written" },
@@ -141,6 +144,8 @@ static bool apply(struct settings *settings, const struct converter *converter, 
     case OPTION_AFTER:
         sides_name(&settings->sides, SIDE_AFTER);
         return true;
+    case OPTION_MAX_MEMORY:
+        return arguments_parse_memory(optarg, &settings->max_memory);
     case OPTION_STRICT:
         settings->strict = true;
         return true;
@@ -250,7 +255,7 @@ bool options_read(struct settings *settings, const struct converter *converter, 
     if (!wrong && !problem)
         return true;
     if (!wrong)
-        fprintf(stderr, "%s: %s\n", converter->name, problem);
+        fprintf(stderr, "%s: %s\n", converter->name, utf8_shown(problem));
     *exit_code = misuse(converter);
     return false;
 }

@@ -4,6 +4,7 @@
 
 #include "formats/base/alloc.h"
 #include "formats/base/replaced.h"
+#include "formats/base/utf8.h"
 #include "formats/collapsed/collapsed.h"
 
 #include <inttypes.h>
@@ -147,7 +148,7 @@ static void warn_of_no_line(const struct to_collapsed *to)
     const struct output *output = &conversion->output;
     if (to->aggregate.count > 0 && output->written + output->used == 0)
         fprintf(stderr, "pyreel-collapsed: warning: %s is 0 in all samples of %s, so no line is written\n",
-                collapsed_weight_name(style_of(&conversion->settings)->weight), conversion->settings.input);
+                collapsed_weight_name(style_of(&conversion->settings)->weight), utf8_shown(conversion->settings.input));
 }
 
 static bool finish(void *self, struct fault *why)
@@ -195,7 +196,8 @@ static const struct converter to_collapsed = {
     .binary = false,
     .recognises = recognises,
     .packing = PACKING_NEVER,
-    .takes = TAKES_MODE | TAKES_SELECTION | TAKES_DETAIL | TAKES_COLUMNS | TAKES_OPCODES | TAKES_NO_IDLE | TAKES_FRAMES | TAKES_FOCUS,
+    .takes = TAKES_MODE | TAKES_SELECTION | TAKES_DETAIL | TAKES_COLUMNS | TAKES_OPCODES | TAKES_NO_IDLE |
+             TAKES_FRAMES | TAKES_FOCUS,
     .several = SEVERAL_MERGED,
     .options = options,
     .wanted_size = sizeof(struct wanted),

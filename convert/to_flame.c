@@ -257,7 +257,7 @@ static void open_page(const char *path)
     const pid_t browser = whole ? browser_start(whole) : 0;
     if (browser <= 0 || !browser_shows(browser))
         fprintf(stderr, "pyreel-flame: no browser could be started (BROWSER names a command); open %s yourself\n",
-                path);
+                utf8_shown(path));
     free(whole);
 }
 

@@ -4,6 +4,8 @@
 #include "formats/base/alloc.h"
 #include "formats/base/arguments.h"
 #include "formats/base/startup.h"
+#include "formats/base/utf8.h"
+#include "record/emit/definitions.h"
 #include "record/python/layout.h"
 
 #include <errno.h>
@@ -22,6 +24,7 @@
 enum option_number {
     OPTION_OUTPUT = 1,
     OPTION_PID,
+    OPTION_SUBPROCESSES,
     OPTION_RATE,
     OPTION_DURATION,
     OPTION_THREADS,
@@ -51,6 +54,7 @@ enum option_number {
 static const struct argument rows[] = {
     { OPTION_OUTPUT, 'o', "output", "FILE", 0, "write to FILE, - for a pipe (NAME-PID.pyreel)" },
     { OPTION_PID, 'p', "pid", "PID", 0, "attach to a running process, such as 4242" },
+    { OPTION_SUBPROCESSES, 'f', "subprocesses", NULL, 0, "record child processes that run Python, too" },
     { OPTION_RATE, 'r', "rate", "RATE", 0, "samples per second: 500, 10k, 5khz (1khz)" },
     { OPTION_DURATION, 'd', "duration", "TIME", 0, "stop after TIME: 200ms, 30s, 1m30 (no limit)" },
     { OPTION_MAX_SIZE, 0, "max-size", "BYTES", 0, "stop before FILE exceeds BYTES: 20M (no limit)" },
@@ -93,7 +97,9 @@ static void print_help(void)
            "pyreel-tachyon write files for other tools, pyreel-info says what is inside.\n\n"
            "Options, with their default values in parentheses:\n");
     arguments_print(&arguments);
-    printf("\n^C stops the recording; the file is then complete.\n"
+    printf("\nNames, functions and lines take " DEFINITIONS_LIMIT_TEXT " of memory at most; beyond that, new\n"
+           "functions are <more functions>.\n"
+           "^C stops the recording; the file is then complete.\n"
            "Exit codes: that of COMMAND (128+N when signal N ended it), or 0 after\n"
            "attaching; 125 pyreel-record failed, 126 COMMAND cannot be executed,\n"
            "127 COMMAND was not found, 2 misuse.\n");
@@ -221,6 +227,9 @@ static bool apply(struct options *options, enum option_number number, const char
         return true;
     case OPTION_MAX_SIZE:
         return options_parse_size(value, &options->size_limit);
+    case OPTION_SUBPROCESSES:
+        options->subprocesses = true;
+        return true;
     case OPTION_FORCE:
         options->force = true;
         return true;
@@ -259,7 +268,7 @@ static bool apply(struct options *options, enum option_number number, const char
 
 static int misuse(const char *text, const char *about)
 {
-    fprintf(stderr, "pyreel-record: %s%s\nTry 'pyreel-record --help'.\n", text, about);
+    fprintf(stderr, "pyreel-record: %s%s\nTry 'pyreel-record --help'.\n", text, utf8_shown(about));
     return EXIT_MISUSE;
 }
 

@@ -15,6 +15,7 @@ struct options {
     const char *output; /* NULL: NAME-PID.pyreel */
     pid_t pid;          /* 0: start a command */
     char **command;     /* NULL when attaching */
+    bool subprocesses;  /* record the descendants of the process, too */
     uint64_t interval_ns;
     uint64_t duration_ns; /* 0: until it ends */
     uint64_t size_limit;  /* bytes that the file may grow to; 0: any */

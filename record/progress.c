@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/progress.h"
 
+#include "formats/base/utf8.h"
+#include "record/emit/definitions.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -12,7 +15,7 @@
 
 void progress_start(struct progress *progress, bool quiet)
 {
-    *progress = (struct progress){ .shown = !quiet && isatty(STDERR_FILENO) };
+    *progress = (struct progress){ .shown = !quiet && isatty(STDERR_FILENO), .quiet = quiet };
 }
 
 const char *progress_size_text(char *room, uint64_t bytes)
@@ -33,8 +36,19 @@ static int line_width(void)
     return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col - 1 : 79;
 }
 
+static void tell_full(struct progress *progress)
+{
+    progress_clear(progress);
+    progress->told_full = true;
+    fputs("pyreel-record: warning: the names and lines of the program's functions take " DEFINITIONS_LIMIT_TEXT
+          " of memory, the most that is used for them: from now on, new functions are shown as <more functions>\n",
+          stderr);
+}
+
 void progress_update(struct progress *progress, const struct progress_totals *f)
 {
+    if (f->full && !progress->told_full && !progress->quiet)
+        tell_full(progress);
     if (!progress->shown || f->elapsed_ns < progress->due_ns)
         return;
     progress->due_ns = f->elapsed_ns + UPDATE_NS;
@@ -49,9 +63,12 @@ void progress_update(struct progress *progress, const struct progress_totals *f)
     fprintf(stderr, "\r%.*s\x1b[K", line_width(), line);
 }
 
-/* Says for how long a signal or a debugger had stopped the program. */
+/* Says for how long a signal or a debugger had stopped the program, and a signal the recorder. */
 static void summarise_halts(const struct progress_totals *f)
 {
+    if (f->paused_ns >= LEAST_HALT_NS)
+        fprintf(stderr, "pyreel-record: the recording paused for %.1f s of %.1f s\n", (double)f->paused_ns / 1e9,
+                (double)f->elapsed_ns / 1e9);
     if (f->stopped_ns >= LEAST_HALT_NS)
         fprintf(stderr, "pyreel-record: the program was stopped for %.1f s of %.1f s, by a signal or a debugger\n",
                 (double)f->stopped_ns / 1e9, (double)f->elapsed_ns / 1e9);
@@ -102,11 +119,16 @@ void progress_summary(const struct progress_totals *f, const char *path, enum en
     fprintf(stderr,
             "pyreel-record: %s: %" PRIu64 " samples of %" PRIu64 " thread%s in %.1f s (%" PRIu64 " ticks, %" PRIu64
             " missed, %" PRIu64 " failed), %s; %s\n",
-            path, f->samples, f->threads, f->threads == 1 ? "" : "s", (double)f->elapsed_ns / 1e9, f->ticks, f->missed,
-            f->failed, progress_size_text(size, f->bytes), event_end_reason_text(reason));
+            utf8_shown(path), f->samples, f->threads, f->threads == 1 ? "" : "s", (double)f->elapsed_ns / 1e9, f->ticks,
+            f->missed, f->failed, progress_size_text(size, f->bytes), event_end_reason_text(reason));
     summarise_exactness(f);
     summarise_halts(f);
     summarise_missed(f);
+    if (f->no_room > 0)
+        fprintf(stderr,
+                "pyreel-record: warning: %" PRIu64 " times, a new function or line had no room: they are shown as "
+                "<more functions>, or as a function without a line\n",
+                f->no_room);
     if (f->samples == 0 && reason != END_ERROR)
         fprintf(stderr, "pyreel-record: no sample was taken: %s\n",
                 f->processes == 0      ? "no Python was seen in the command (child processes are not recorded)"

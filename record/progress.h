@@ -7,6 +7,8 @@
 
 struct progress {
     bool shown;      /* the status line is wanted: standard error is a terminal, and not --quiet */
+    bool quiet;      /* nothing is printed */
+    bool told_full;  /* it was told that no more functions can be told apart */
     bool drawn;      /* the status line is on the terminal now */
     uint64_t due_ns; /* when the line is drawn next (monotonic) */
 };
@@ -25,7 +27,10 @@ struct progress_totals {
     bool punctual;       /* the recorder has a real-time priority */
     const char *refusal; /* why samples were not one moment, for the user; NULL: not known */
     uint64_t bytes;      /* size of the recording so far */
+    bool full;           /* new functions and lines have no room, see DEFINITIONS_LIMIT */
+    uint64_t no_room;    /* how often a function or a line had no room */
     uint64_t threads;    /* number of threads seen so far */
+    uint64_t paused_ns;  /* for how long a signal had stopped the recorder itself */
     bool stopped;        /* the program stands stopped now, by a signal or a debugger */
     uint64_t stopped_ns; /* for how long the program stood stopped so far */
     uint64_t processes;  /* number of processes that ran Python so far */
@@ -34,7 +39,7 @@ struct progress_totals {
 /* Decides whether the status line is shown. */
 void progress_start(struct progress *progress, bool quiet);
 
-/* Draws the status line again if an update is due. */
+/* Draws the status line again if an update is due. Tells once when functions have no room any more. */
 void progress_update(struct progress *progress, const struct progress_totals *totals);
 
 /* Removes the status line, so that other text can follow. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "convert/fleets/check.h"
 
+#include "formats/base/utf8.h"
 #include "formats/pprof/pprof_remedies.h"
 
 #include <stdio.h>
@@ -8,7 +9,7 @@
 
 static void print_finding(enum store store, const struct checked *checked, const struct store_finding *finding)
 {
-    fprintf(stderr, "pyreel-pprof: %s: %s %s%s%s\n", checked->path, store_name(store), finding->text,
+    fprintf(stderr, "pyreel-pprof: %s: %s %s%s%s\n", utf8_shown(checked->path), store_name(store), finding->text,
             finding->cure ? "; " : "", finding->cure ? finding->cure : "");
 }
 
@@ -39,11 +40,11 @@ bool check_profile(enum store store, const struct checked *checked, bool quiet)
         by_size |= findings[i].by_size;
     }
     if (by_size) {
-        fprintf(stderr, "pyreel-pprof: %s: %zu samples. ", checked->path, checked->written.samples);
+        fprintf(stderr, "pyreel-pprof: %s: %zu samples. ", utf8_shown(checked->path), checked->written.samples);
         check_print_remedies(checked);
     }
     if (accepted && !quiet)
-        fprintf(stderr, "pyreel-pprof: %s: %s accepts the profile, by its default limits\n", checked->path,
+        fprintf(stderr, "pyreel-pprof: %s: %s accepts the profile, by its default limits\n", utf8_shown(checked->path),
                 store_name(store));
     return accepted;
 }

@@ -2,6 +2,7 @@
 #include "convert/gecko/gecko_told.h"
 
 #include "formats/base/alloc.h"
+#include "formats/base/utf8.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -30,7 +31,8 @@ static void tell_of_comparison(const struct to_gecko *to)
     char base[32], new[32];
     if (!to->conversion->settings.quiet)
         fprintf(stderr, "%s: compared by %s: each second of %s counts %.4g, each of %s counts 1\n", name,
-                compared.by_work ? "work" : "time", compared.base, -compared.factor, compared.new);
+                compared.by_work ? "work" : "time", utf8_shown(compared.base), -compared.factor,
+                utf8_shown(compared.new));
     if (compared.pythons_differ)
         fprintf(stderr, "%s: warning: BASE ran with Python %s and NEW with Python %s\n", name,
                 event_python_version_text(base, compared.base_python),

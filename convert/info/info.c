@@ -3,12 +3,14 @@
 #include "convert/convert.h"
 
 #include "convert/info/info_json.h"
+#include "convert/info/info_processes.h"
 #include "convert/info/info_several.h"
 #include "convert/info/info_table.h"
 #include "convert/info/info_tasks.h"
 #include "convert/info/info_threads.h"
 #include "convert/loss.h"
 #include "formats/base/alloc.h"
+#include "formats/base/json.h"
 #include "formats/base/utf8.h"
 #include "formats/model/exactness.h"
 #include "formats/terminal/printable.h"
@@ -76,20 +78,6 @@ static json_t *json_known(double value)
     return json_real(value < 1e9 ? (double)(uint64_t)(value * 10000 + 0.5) / 10000 : value);
 }
 
-/* An amount of a measure; null when it is not known. */
-static json_t *json_amount(const struct measures *measures, uint64_t amount)
-{
-    return measures->count && amount != MEASURE_UNKNOWN ? info_json_count(amount) : json_null();
-}
-
-/* The CPU time between the first and the last measure of a process; MEASURE_UNKNOWN: not known. */
-static uint64_t measured_cpu_ns(const struct measures *measures)
-{
-    if (measures->count == 0 || measures->latest.cpu_ns == MEASURE_UNKNOWN)
-        return MEASURE_UNKNOWN;
-    return measures->latest.cpu_ns - measures->first_cpu_ns;
-}
-
 /* The CPU time of the recorder; MEASURE_UNKNOWN: not known. Measures of all processes of a recording have it. */
 static uint64_t recorder_cpu_ns(const struct tables *tables)
 {
@@ -106,52 +94,6 @@ static uint64_t recorder_cpu_ns(const struct tables *tables)
 static json_t *json_cpu(uint64_t cpu_ns)
 {
     return cpu_ns == MEASURE_UNKNOWN ? json_null() : info_json_seconds(cpu_ns);
-}
-
-/* Whether the CPython is of such a build; null when it is not known. */
-static json_t *json_build(const struct process *process, enum build bit)
-{
-    return process->build & BUILD_KNOWN ? json_boolean(process->build & bit) : json_null();
-}
-
-/* Adds what is known of a process beyond its description. */
-static void describe_process(json_t *to, const struct process_row *row)
-{
-    const struct process *process = &row->process;
-    const struct measures *measures = &row->measures;
-    const struct {
-        const char *key;
-        json_t *value;
-    } members[] = {
-        { "build_id", process->build_id.size ? info_json_text(process->build_id) : json_null() },
-        { "free_threaded", json_build(process, BUILD_FREE_THREADED) },
-        { "debug", json_build(process, BUILD_DEBUG) },
-        { "measures", info_json_count(measures->count) },
-        { "resident_bytes", json_amount(measures, measures->latest.resident_bytes) },
-        { "most_resident_bytes", json_amount(measures, measures->most_resident_bytes) },
-        { "cpu_s", json_cpu(measured_cpu_ns(measures)) },
-    };
-    for (size_t i = 0; i < countof(members); i++)
-        json_object_set_new(to, members[i].key, members[i].value);
-}
-
-static json_t *processes_json(const struct tables *tables)
-{
-    json_t *list = json_array();
-    for (size_t i = 1; i < tables->processes_count; i++) {
-        const struct process *process = &tables->processes[i].process;
-        char version[32];
-        if (process->number == 0)
-            continue;
-        json_t *all = json_pack("{s:i, s:s, s:o, s:o, s:o, s:o, s:o}", "pid", (int)process->pid, "python",
-                                event_python_version_text(version, process->python_version), "executable",
-                                info_json_text(process->executable), "command", info_json_text(process->command),
-                                "folder", info_json_text(process->folder), "start_s",
-                                info_json_seconds(process->start_ns), "end_s", json_end(tables->processes[i].end_ns));
-        describe_process(all, &tables->processes[i]);
-        json_array_append_new(list, all);
-    }
-    return list;
 }
 
 static json_t *failures_json(const struct tables *tables)
@@ -266,7 +208,7 @@ static json_t *info_json(const struct info *info)
         { "processors", json_processors(recording->processors) },
         { "cores", json_processors(recording->cores) },
         { "recorder_cpu_s", json_cpu(recorder_cpu_ns(tables)) },
-        { "processes", processes_json(tables) },
+        { "processes", info_processes_json(tables) },
         { "threads", info_threads_json(tables) },
         { "tasks", info_tasks_json(tables) },
         { "damage", damage_json(info) },
@@ -278,16 +220,10 @@ static json_t *info_json(const struct info *info)
     return all;
 }
 
-static int write_json(const char *bytes, size_t size, void *output)
-{
-    output_bytes(output, bytes, size);
-    return 0;
-}
-
 /* Prints the object, and frees it. */
 static void print_json(struct output *to, json_t *all)
 {
-    json_dump_callback(all, write_json, to, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
+    json_dump_callback(all, json_dump_printable, to, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
     output_string(to, "\n");
     json_decref(all);
 }
@@ -299,67 +235,6 @@ static void print_line(struct output *to, const char *label, struct text text)
     output_format(to, "%-11s ", label);
     printable_write(to, text);
     output_string(to, "\n");
-}
-
-/* Prints how much memory a process had at most. */
-static void print_memory(struct output *to, const struct measures *measures)
-{
-    if (measures->count && measures->most_resident_bytes != MEASURE_UNKNOWN)
-        output_format(to, ", at most %.1f MiB", (double)measures->most_resident_bytes / MEBIBYTE);
-}
-
-/* Prints what kind of build a CPython is, if that is unusual. */
-static void print_build(struct output *to, const struct process *process)
-{
-    if (process->build & BUILD_FREE_THREADED)
-        output_string(to, " free-threaded");
-    if (process->build & BUILD_DEBUG)
-        output_string(to, " debug build");
-}
-
-/* Chooses the processes that have a line, of *count processes. *samples is set to the samples of each process, by its
- * number; the caller frees that. */
-static struct info_choice choose_processes(const struct tables *tables, bool all, uint64_t **samples, size_t *count)
-{
-    uint64_t *known = alloc_zeroed(tables->processes_count, sizeof(*known));
-    *samples = alloc_zeroed(tables->processes_count, sizeof(**samples));
-    *count = 0;
-    for (size_t i = 1; i < tables->threads_count; i++)
-        (*samples)[tables->threads[i].thread.process] += tables->threads[i].samples;
-    for (size_t i = 1; i < tables->processes_count; i++)
-        if (tables->processes[i].process.number)
-            known[(*count)++] = (*samples)[i];
-    const struct info_choice choice = info_choose(known, *count, all ? SIZE_MAX : INFO_PROCESSES);
-    free(known);
-    return choice;
-}
-
-/* Prints a line for each process. A process that executes another program counts as a further process. */
-static void print_processes(struct output *to, const struct tables *tables, bool all)
-{
-    uint64_t *samples;
-    size_t count, printed = 0;
-    struct info_choice choice = choose_processes(tables, all, &samples, &count);
-    for (size_t i = 1; i < tables->processes_count; i++) {
-        const struct process_row *row = &tables->processes[i];
-        char version[32];
-        if (row->process.number == 0 || !info_is_chosen(&choice, samples[i]))
-            continue;
-        printed++;
-        output_format(to, "%-11s %" PRIu32 ", CPython %s", "process", row->process.pid,
-                      event_python_version_text(version, row->process.python_version));
-        print_build(to, &row->process);
-        output_format(to, ", from %.3f s", info_seconds(row->process.start_ns));
-        if (row->end_ns)
-            output_format(to, " to %.3f s", info_seconds(row->end_ns));
-        print_memory(to, &row->measures);
-        output_string(to, ": ");
-        printable_write(to, row->process.command);
-        output_string(to, "\n");
-    }
-    if (printed < count)
-        output_format(to, "%-11s and %zu more (--all shows them)\n", "process", count - printed);
-    free(samples);
 }
 
 static void print_program(struct output *to, const struct info *info)
@@ -374,15 +249,14 @@ static void print_program(struct output *to, const struct info *info)
         print_line(to, "command", process->command);
     if (process->number) {
         output_format(to, "%-11s CPython %s", "python", event_python_version_text(version, process->python_version));
-        print_build(to, process);
+        info_print_build(to, process);
         output_format(to, ", pid %" PRIu32 "\n", process->pid);
     }
     if (report->undated_by) {
         output_format(to, "%-11s %s\n", "recorded", report->undated_by);
         return;
     }
-    if (tables->processes_count > 2)
-        print_processes(to, tables, wanted->all);
+    info_processes_print_lines(to, tables, wanted->all);
     output_format(to, "%-11s %s on ", "recorded", event_date_text(started, recording->start_unix_ns));
     printable_write(to, recording->host);
     output_string(to, ", ");
@@ -411,7 +285,7 @@ static void print_part(struct output *to, const struct selection *part)
         print_moment(to, "to", part->to_ns, part->to_share);
     else
         output_string(to, " to the end");
-    output_format(to, ", threads %s\n", part->threads ? part->threads : "all");
+    output_format(to, ", threads %s\n", part->threads ? utf8_shown(part->threads) : "all");
 }
 
 static void print_size(struct output *to, const struct info *info)
@@ -463,16 +337,16 @@ static void print_halts(struct output *to, const struct tables *tables)
         output_format(to, "%-11s %.3f s, by a signal or a debugger\n", "stopped", info_seconds(stopped_ns));
 }
 
-/* Prints what the program and the recorder used, by the measures. print_processes() has the memory of several. */
+/* Prints what the program and the recorder used, by the measures. info_processes.h has the memory of several. */
 static void print_uses(struct output *to, const struct tables *tables)
 {
     const uint64_t recorder_ns = recorder_cpu_ns(tables), duration_ns = tables_duration_ns(tables);
     const struct measures *measures = tables->processes_count == 2 ? &tables->processes[1].measures : NULL;
     if (measures && measures->count && measures->most_resident_bytes != MEASURE_UNKNOWN)
         output_format(to, "%-11s %.1f MiB at most\n", "memory", (double)measures->most_resident_bytes / MEBIBYTE);
-    if (measures && measured_cpu_ns(measures) != MEASURE_UNKNOWN)
+    if (measures && info_measured_cpu_ns(measures) != MEASURE_UNKNOWN)
         output_format(to, "%-11s %.3f s of all threads of the program\n", "CPU",
-                      info_seconds(measured_cpu_ns(measures)));
+                      info_seconds(info_measured_cpu_ns(measures)));
     if (recorder_ns != MEASURE_UNKNOWN && duration_ns)
         output_format(to, "%-11s %.3f s of CPU, %.1f %% of a processor\n", "recorder", info_seconds(recorder_ns),
                       (double)recorder_ns * 100 / (double)duration_ns);
@@ -536,6 +410,7 @@ static bool finish(void *self, struct fault *why)
     }
     print_program(to, info);
     print_totals(to, info);
+    info_processes_print_tree(to, &info->conversion->tables, wanted->all);
     info_threads_print(to, &info->conversion->tables, wanted->all);
     info_tasks_print(to, &info->conversion->tables, wanted->all);
     print_counters(to, &info->conversion->tables.counters);

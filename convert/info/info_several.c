@@ -134,8 +134,10 @@ uint64_t info_several_samples(const struct info_several *several)
 static int width_of_paths(const struct info_several *several)
 {
     size_t width = strlen("file");
-    for (size_t i = 0; i < several->count; i++)
-        width = strlen(several->rows[i].path) > width ? strlen(several->rows[i].path) : width;
+    for (size_t i = 0; i < several->count; i++) {
+        const size_t of_row = strlen(utf8_shown(several->rows[i].path));
+        width = of_row > width ? of_row : width;
+    }
     return (int)width;
 }
 
@@ -147,7 +149,7 @@ static void print_sums(struct output *to, const struct sums *sums)
 
 static void print_row(struct output *to, const struct info_row *row, int width)
 {
-    output_format(to, "%-*s  ", width, row->path);
+    output_format(to, "%-*s  ", width, utf8_shown(row->path));
     if (!is_shown(row)) {
         printable_write(to, row->reason);
         output_string(to, "\n");

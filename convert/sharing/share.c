@@ -5,6 +5,7 @@
 #include "convert/sharing/store.h"
 #include "convert/sharing/store_answer.h"
 #include "formats/base/alloc.h"
+#include "formats/base/utf8.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -77,7 +78,7 @@ bool share_check(const struct share_wishes *wishes, struct fault *why)
 
 static void warn(const struct share_wishes *wishes, const char *text)
 {
-    fprintf(stderr, "%s: warning: %s\n", wishes->program, text);
+    fprintf(stderr, "%s: warning: %s\n", wishes->program, utf8_shown(text));
 }
 
 static void warn_of_plain_text(const struct share_wishes *wishes, const struct address *server)
@@ -143,7 +144,7 @@ static bool delete_link(const struct share_wishes *wishes, struct fault *why)
     const bool good = token && (!wishes->server || find_server(wishes, &server, why)) &&
                       receipt_find(&receipt, token, server.url, why) && delete_with(wishes, &receipt, why);
     if (good && !wishes->quiet)
-        fprintf(stderr, "%s: deleted %s\n", wishes->program, receipt.link);
+        fprintf(stderr, "%s: deleted %s\n", wishes->program, utf8_shown(receipt.link));
     receipt_free(&receipt);
     address_free(&server);
     free(token);
@@ -185,7 +186,8 @@ static void say_what_is_shown(const struct share_wishes *wishes, const struct ad
 {
     if (wishes->quiet)
         return;
-    fprintf(stderr, "%s: uploading to %s; everybody who has the link will see\n", wishes->program, server->url);
+    fprintf(stderr, "%s: uploading to %s; everybody who has the link will see\n", wishes->program,
+            utf8_shown(server->url));
     disclosed_print(stderr, tables, sources);
     if (!wishes->sanitized)
         fprintf(stderr,
@@ -271,7 +273,7 @@ static void say_how_to_delete(const struct share *share, const char *link)
              "the link is for a viewer that reads from the Firefox Profiler's own store; name the viewer of your "
              "store with --profiler-url");
     if (!wishes->quiet)
-        fprintf(stderr, "%s: to take the profile back: pyreel-gecko --delete %s\n", wishes->program, link);
+        fprintf(stderr, "%s: to take the profile back: pyreel-gecko --delete %s\n", wishes->program, utf8_shown(link));
 }
 
 /* Keeps the proof, then prints the link. */

@@ -2,8 +2,10 @@
 #include "formats/base/arguments.h"
 
 #include "formats/base/alloc.h"
+#include "formats/base/utf8.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,16 +50,45 @@ static const struct argument *find_letter(const struct arguments *arguments, int
     return row;
 }
 
-/* Calls getopt_long(), whose messages begin with the name of the program, as ours do, not with its path. */
+/* How many options have a name that begins so. */
+static size_t count_beginning(const struct option *long_options, const char *name, size_t size)
+{
+    size_t count = 0;
+    for (; long_options->name; long_options++)
+        count += strncmp(long_options->name, name, size) == 0;
+    return count;
+}
+
+/* Says what getopt_long() found wrong, in its words. Its own messages print the argument as it is, and begin with the
+ * path of the program. */
+static void say_wrong(const char *program, const char *argument, const char *letters, const struct option *long_options)
+{
+    const char letter[] = { (char)optopt, '\0' };
+    const struct option *option = optopt >= NO_LETTER ? &long_options[optopt - NO_LETTER] : NULL;
+    fprintf(stderr, "%s: ", program);
+    if (option)
+        fprintf(stderr,
+                option->has_arg == required_argument ? "option '--%s' requires an argument\n"
+                                                     : "option '--%s' doesn't allow an argument\n",
+                option->name);
+    else if (optopt)
+        fprintf(stderr, strchr(letters, optopt) ? "option requires an argument -- '%s'\n" : "invalid option -- '%s'\n",
+                utf8_shown(letter));
+    else
+        fprintf(stderr,
+                count_beginning(long_options, argument + 2, strcspn(argument + 2, "=")) > 1
+                    ? "option '%s' is ambiguous\n"
+                    : "unrecognized option '%s'\n",
+                utf8_shown(argument));
+}
+
+/* Calls getopt_long(). The messages begin with the name of the program, not with its path. */
 static int next_option(int argc, char **argv, const char *letters, const struct option *long_options)
 {
-    char *const path = argc > 0 ? argv[0] : NULL;
-    char *const slash = path ? strrchr(path, '/') : NULL;
-    if (slash)
-        argv[0] = slash + 1;
+    opterr = 0;
     const int found = getopt_long(argc, argv, letters, long_options, NULL);
-    if (slash)
-        argv[0] = path;
+    if (found == '?')
+        say_wrong(program_invocation_short_name, argv[optind - 1], letters, long_options);
     return found;
 }
 
@@ -112,7 +143,7 @@ void arguments_print(const struct arguments *arguments)
 
 void arguments_refuse(const char *program, const struct argument *row, const char *value)
 {
-    fprintf(stderr, "%s: invalid value '%s' for --%s\n", program, value, row->name);
+    fprintf(stderr, "%s: invalid value '%s' for --%s\n", program, utf8_shown(value), row->name);
     const char *const between = value_kind(row) == required_argument ? " " : "";
     const int indent = fprintf(stderr, "  --%s%s%s: ", row->name, between, row->value);
     print_help(stderr, row->help, indent);
@@ -171,4 +202,23 @@ bool arguments_parse_time(const char *text, uint64_t *time_ns)
         return false;
     *time_ns = (uint64_t)(seconds * 1e9 + 0.5);
     return true;
+}
+
+/* ---- memory ---- */
+
+#define MEMORY_MOST 0x1p60
+
+bool arguments_parse_memory(const char *text, uint64_t *bytes)
+{
+    static const char letters[] = "kmgt";
+    double number;
+    if (!take_decimal(&text, &number))
+        return false;
+    const char *letter = *text ? strchr(letters, *text | 0x20) : NULL;
+    if (*text && (!letter || text[1]))
+        return false;
+    for (; letter && letter >= letters; letter--)
+        number *= 1024;
+    *bytes = number >= 1 && number <= MEMORY_MOST ? (uint64_t)number : 0;
+    return *bytes > 0;
 }

@@ -53,4 +53,8 @@ void arguments_refuse(const char *program, const struct argument *row, const cha
  * False when the text is no time from 0 to 1e8 seconds. */
 bool arguments_parse_time(const char *text, uint64_t *time_ns);
 
+/* Parses an amount of memory: "500M", "4G", "1.5G", "300000k"; a number without a unit counts bytes. The units are
+ * powers of 1024. False when the text is no amount from 1 to 2^60 bytes. */
+bool arguments_parse_memory(const char *text, uint64_t *bytes);
+
 #endif

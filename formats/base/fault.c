@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "formats/base/fault.h"
 
+#include "formats/base/utf8.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -10,7 +12,9 @@ bool fault(struct fault *why, const char *format, ...)
         return false;
     va_list values;
     va_start(values, format);
-    vsnprintf(why->text, sizeof(why->text), format, values);
+    char text[sizeof(why->text)];
+    vsnprintf(text, sizeof(text), format, values);
+    utf8_show_string(why->text, sizeof(why->text), text);
     va_end(values);
     return false;
 }

@@ -4,6 +4,8 @@
  *
  *     return fault(why, "cannot read process %d: %s", pid, strerror(errno));
  *
+ * The text may be printed on a terminal as it is: names in it are made printable (utf8.h).
+ *
  * A later fault does not replace an earlier one, so each caller may report its own. `= {0}` means that nothing went
  * wrong. */
 #ifndef PYREEL_FORMATS_BASE_FAULT_H

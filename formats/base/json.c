@@ -1,8 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 #include "formats/base/json.h"
 
+#include "formats/base/alloc.h"
+#include "formats/base/utf8.h"
+
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
+
+static void *allocate(size_t size)
+{
+    return alloc_resize(NULL, size, 1);
+}
+
+void json_use_alloc(void)
+{
+    json_set_alloc_funcs(allocate, free);
+}
 
 static void emit_key(struct json_emitter *json, const char *key)
 {
@@ -95,9 +109,36 @@ void emit_literal(struct json_emitter *json, const char *key, const char *litera
     output_string(json->to, literal);
 }
 
-static int emit_dumped(const char *bytes, size_t size, void *output)
+/* Writes the two halves of a character beyond 16 bits, or the character. */
+static void put_unicode_escape(struct output *to, uint32_t code_point)
 {
-    output_bytes(output, bytes, size);
+    if (code_point >= 0x10000) {
+        output_format(to, "\\u%04x", 0xD7C0 + (code_point >> 10));
+        code_point = 0xDC00 + (code_point & 0x3FF);
+    }
+    output_format(to, "\\u%04x", code_point);
+}
+
+/* jansson gives whole characters, and all beyond ASCII stand in strings. */
+int json_dump_printable(const char *bytes, size_t size, void *output)
+{
+    struct text left = { bytes, size };
+    size_t plain = 0;
+    while (plain < left.size) {
+        size_t taken = 1;
+        const bool ascii = (unsigned char)left.bytes[plain] < 0x7F;
+        const uint32_t code_point = ascii ? 0
+                                          : utf8_next((struct text){ left.bytes + plain, left.size - plain }, &taken);
+        if (ascii || code_point == UINT32_MAX || !utf8_is_hidden(code_point)) {
+            plain += taken;
+            continue;
+        }
+        output_bytes(output, left.bytes, plain);
+        put_unicode_escape(output, code_point);
+        left = (struct text){ left.bytes + plain + taken, left.size - plain - taken };
+        plain = 0;
+    }
+    output_bytes(output, left.bytes, left.size);
     return 0;
 }
 
@@ -111,7 +152,7 @@ void emit_text(struct json_emitter *json, const char *key, struct text text)
 void emit_value(struct json_emitter *json, const char *key, json_t *value)
 {
     emit_key(json, key);
-    if (!value || json_dump_callback(value, emit_dumped, json->to, JSON_COMPACT | JSON_ENCODE_ANY) != 0) {
+    if (!value || json_dump_callback(value, json_dump_printable, json->to, JSON_COMPACT | JSON_ENCODE_ANY) != 0) {
         json->bad = true;
         output_string(json->to, "null");
     }

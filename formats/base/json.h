@@ -23,6 +23,13 @@ struct json_emitter {
     bool bad;   /* a value could not become JSON, for example a text that is not UTF-8. Check once, at the end */
 };
 
+/* Lets jansson allocate as alloc.h does: when memory runs out, the program ends. Call it before any other function. */
+void json_use_alloc(void);
+
+/* For json_dump_callback() to an output: writes JSON in which characters are escapes that a terminal takes for
+ * commands, or that hide or turn text (utf8.h). For every reader of JSON that is the same text. */
+int json_dump_printable(const char *bytes, size_t size, void *output);
+
 /* Begins an object '{' or an array '[', and ends it with '}' or ']'. */
 void emit_open(struct json_emitter *json, const char *key, char bracket);
 void emit_close(struct json_emitter *json, char bracket);

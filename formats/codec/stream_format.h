@@ -69,6 +69,7 @@ enum stream_note {
     NOTE_THREAD_COLLECTION,
     NOTE_TASK_WAITER,
     NOTE_TICK_PROCESS,
+    NOTE_PROCESS_TICKS, /* in SUMMARY */
 };
 
 /* Fields of HEADER and END blocks that are in no event: the format version, the recording id, and the size of the

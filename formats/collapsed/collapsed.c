@@ -3,6 +3,7 @@
 
 #include "formats/base/alloc.h"
 #include "formats/base/bytes.h"
+#include "formats/base/utf8.h"
 #include "formats/frames/plain_name.h"
 #include "formats/intern/intern.h"
 #include "formats/model/outline.h"
@@ -59,14 +60,16 @@ struct collapsed {
     struct line_node *nodes; /* by number in the outline */
 };
 
-/* The size in bytes of a control character at the start of `text`: C0, DEL, or C1 (two bytes). 0 for other characters.
- */
+/* The size in bytes of a character at the start of `text` that must not be printed as it is: a control character, or
+ * one that hides or turns text. 0 for other characters. */
 static size_t control_size(struct text text)
 {
     const unsigned char first = (unsigned char)text.bytes[0];
-    if (first < ' ' || first == 0x7F)
-        return 1;
-    return first == 0xC2 && text.size > 1 && (unsigned char)text.bytes[1] < 0xA0 ? 2 : 0;
+    if (first < 0x7F)
+        return first < ' ';
+    size_t size;
+    const uint32_t code_point = utf8_next(text, &size);
+    return code_point != UINT32_MAX && utf8_is_hidden(code_point) ? size : 0;
 }
 
 /* The number of bytes that need no replacement. */

@@ -128,8 +128,8 @@ static void take_tick(struct gecko *gecko, const struct event *event)
 {
     gecko->times_count = 0;
     for (uint64_t i = 0; i < event->more_ticks; i++)
-        gecko_overhead_take_tick(&gecko->overhead, event->tick_looks[i].time_ns);
-    gecko_overhead_take_tick(&gecko->overhead, event->tick_ns);
+        gecko_overhead_take_tick(&gecko->overhead, event->tick_process, event->tick_looks[i].time_ns);
+    gecko_overhead_take_tick(&gecko->overhead, event->tick_process, event->tick_ns);
 }
 
 static void take_other(struct gecko *gecko, const struct event *event)

@@ -81,11 +81,12 @@ static void take_sample(struct gecko *gecko, const struct sample *sample)
     counters->stands_ns = sample->stands_ns;
 }
 
-/* What the tick shows of a process holds since the tick before. */
-static void end_tick_of(const struct gecko_counters *counters, struct gecko_curves *curves, uint64_t tick_ns)
+/* What the tick shows of a process holds since the tick before, which was at `last_ns`. */
+static void end_tick_of(const struct gecko_counters *counters, struct gecko_curves *curves, uint64_t last_ns,
+                        uint64_t tick_ns)
 {
     const uint64_t stands_ns = counters->stands_ns < tick_ns ? counters->stands_ns : tick_ns;
-    const uint64_t before_ns = curves->begun ? counters->tick_ns : tick_ns - stands_ns;
+    const uint64_t before_ns = curves->begun ? last_ns : tick_ns - stands_ns;
     const uint64_t from_ns = before_ns < tick_ns ? before_ns : tick_ns;
     const uint32_t holders = curves->interpreters || curves->holders < 2 ? curves->holders : 1;
     const double time_ns = (double)(tick_ns - from_ns);
@@ -96,21 +97,29 @@ static void end_tick_of(const struct gecko_counters *counters, struct gecko_curv
     curves->begun = true;
 }
 
-static void end_tick(struct gecko_counters *counters, uint64_t tick_ns)
+/* The time of the latest tick before, of this process or of all. */
+static uint64_t *latest_tick(struct gecko_counters *counters, uint32_t process)
 {
+    const bool own = process && process < counters->processes_room && counters->processes[process];
+    return own ? &counters->processes[process]->tick_ns : &counters->tick_ns;
+}
+
+static void end_tick(struct gecko_counters *counters, uint32_t process, uint64_t tick_ns)
+{
+    uint64_t *latest_ns = latest_tick(counters, process);
     for (size_t i = 0; i < counters->active_count; i++)
-        end_tick_of(counters, counters->processes[counters->active[i]], tick_ns);
+        end_tick_of(counters, counters->processes[counters->active[i]], *latest_ns, tick_ns);
     /* A tick in which no thread could be read says nothing: the next tick holds for its time. */
     if (!counters->blind || counters->active_count)
-        counters->tick_ns = tick_ns;
+        *latest_ns = tick_ns;
 }
 
 /* All ticks of a lull show the same. */
 static void take_tick(struct gecko_counters *counters, const struct event *event)
 {
     for (uint64_t i = 0; i < event->more_ticks; i++)
-        end_tick(counters, event->tick_looks[i].time_ns);
-    end_tick(counters, event->tick_ns);
+        end_tick(counters, event->tick_process, event->tick_looks[i].time_ns);
+    end_tick(counters, event->tick_process, event->tick_ns);
     for (size_t i = 0; i < counters->active_count; i++) {
         struct gecko_curves *curves = counters->processes[counters->active[i]];
         curves->holders = curves->waiters = 0;

@@ -23,6 +23,7 @@ struct gecko_curves {
     uint32_t holders, waiters;         /* in the open tick */
     bool active;                       /* the process has looks in the open tick */
     bool begun;                        /* the process had looks in an earlier tick */
+    uint64_t tick_ns;                  /* time of the latest tick of the process, if it has its own ticks */
     bool interpreters;                 /* the process has more than one interpreter, so it may have several locks */
 };
 
@@ -33,7 +34,7 @@ struct gecko_counters {
     size_t processes_count; /* of those that are not NULL */
     uint32_t *active;       /* processes with looks in the open tick */
     size_t active_count, active_room;
-    uint64_t tick_ns;   /* time of the latest tick */
+    uint64_t tick_ns;   /* time of the latest tick of all processes */
     uint64_t stands_ns; /* how long the latest look stands for */
     bool blind;         /* no thread could be read in the open tick */
 };

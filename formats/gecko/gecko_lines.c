@@ -48,6 +48,28 @@ static char *title_of(const struct gecko *gecko, uint32_t number)
     return full;
 }
 
+/* Gives the children of a tree that have the title of another process their pid. The pid comes first, because the
+ * viewer cuts long titles. The process with which the tree begins keeps its title. */
+static void tell_children_apart(struct gecko *gecko)
+{
+    struct gecko_lines *lines = &gecko->lines;
+    struct gecko_again titles = { 0 };
+    uint32_t *before = alloc_zeroed(lines->processes_count, sizeof(*before));
+    for (uint32_t i = 1; i < lines->processes_count; i++)
+        before[i] = gecko_again_count(&titles, lines->processes[i].title, strlen(lines->processes[i].title));
+    for (uint32_t i = 1; i < lines->processes_count; i++) {
+        char *title = lines->processes[i].title, *longer;
+        const bool shared = gecko_again_count(&titles, title, strlen(title)) - before[i] > 1;
+        const struct process *process = &gecko_lines_process(gecko, i)->process;
+        if (!shared || !process->parent || asprintf(&longer, "%" PRIu32 ": %s", process->pid, title) < 0)
+            continue;
+        free(title);
+        lines->processes[i].title = longer;
+    }
+    free(before);
+    gecko_again_free(&titles);
+}
+
 /* Writes a pid as the viewer has it. The viewer treats threads with the same pid as one process, so a pid that was used
  * again gets a suffix. */
 static char *name_pid(const struct process *process, uint32_t before)
@@ -71,6 +93,7 @@ static void name_processes(struct gecko *gecko)
         lines->processes[i].pid = name_pid(&row->process, before);
         lines->processes[i].line = SIZE_MAX;
     }
+    tell_children_apart(gecko);
     gecko_again_free(&pids);
 }
 

@@ -22,11 +22,14 @@ static double spread_mean(const struct gecko_spread *spread)
 }
 
 /* A tick that is earlier than the one before belongs to the next of several merged recordings. */
-void gecko_overhead_take_tick(struct gecko_overhead *overhead, uint64_t time_ns)
+void gecko_overhead_take_tick(struct gecko_overhead *overhead, uint32_t process, uint64_t time_ns)
 {
-    if (overhead->ticks && time_ns > overhead->tick_ns)
-        spread_add(&overhead->interval_us, (double)(time_ns - overhead->tick_ns) / 1000, 1);
-    overhead->tick_ns = time_ns;
+    overhead->ticks_ns = alloc_grow(overhead->ticks_ns, &overhead->ticks_room, (size_t)process + 1,
+                                    sizeof(*overhead->ticks_ns));
+    uint64_t *latest_ns = &overhead->ticks_ns[process];
+    if (*latest_ns && time_ns > *latest_ns)
+        spread_add(&overhead->interval_us, (double)(time_ns - *latest_ns) / 1000, 1);
+    *latest_ns = time_ns;
     overhead->ticks++;
 }
 
@@ -118,4 +121,5 @@ void gecko_overhead_emit(struct gecko *gecko)
 void gecko_overhead_free(struct gecko_overhead *overhead)
 {
     free(overhead->recorders);
+    free(overhead->ticks_ns);
 }

@@ -30,12 +30,14 @@ struct gecko_recorder {
 struct gecko_overhead {
     struct gecko_recorder *recorders; /* by process */
     size_t room;
-    uint64_t ticks, tick_ns;         /* ticks so far; time of the latest one */
-    struct gecko_spread interval_us; /* distances of ticks */
+    uint64_t ticks;     /* so far */
+    uint64_t *ticks_ns; /* time of the latest tick of each process, in row 0 of those of all processes; 0: none yet */
+    size_t ticks_room;
+    struct gecko_spread interval_us; /* distances of the ticks of one process, or of all */
 };
 
 /* Take the events. */
-void gecko_overhead_take_tick(struct gecko_overhead *overhead, uint64_t time_ns);
+void gecko_overhead_take_tick(struct gecko_overhead *overhead, uint32_t process, uint64_t time_ns);
 void gecko_overhead_take_measure(struct gecko_overhead *overhead, const struct measure *measure);
 
 /* Writes the member "profilerOverhead": an entry for each process whose recorder was measured twice. */

@@ -97,13 +97,17 @@ static uint64_t hash_of_row(const struct hash_factors *spread, const void *texts
     return hash_of(spread, ((const struct text *)texts)[number]);
 }
 
+uint32_t intern_find(const struct intern *intern, const void *bytes, size_t size)
+{
+    const struct id_index *index = &intern->index;
+    const struct text wanted = { bytes, size };
+    return index->room ? *id_index_slot(index, hash_of(&index->spread, wanted), same_text, intern->texts, &wanted) : 0;
+}
+
 uint32_t intern_number(struct intern *intern, const void *bytes, size_t size, bool *added)
 {
     struct id_index *index = &intern->index;
-    const struct text wanted = { bytes, size };
-    const uint32_t known = index->room ? *id_index_slot(index, hash_of(&index->spread, wanted), same_text,
-                                                        intern->texts, &wanted)
-                                       : 0;
+    const uint32_t known = intern_find(intern, bytes, size);
     *added = known == 0;
     if (known)
         return known;

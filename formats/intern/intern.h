@@ -76,6 +76,9 @@ struct intern {
 /* The number of the `size` bytes at `bytes`. Adds a copy of absent bytes with the number count + 1 and sets *added. */
 uint32_t intern_number(struct intern *intern, const void *bytes, size_t size, bool *added);
 
+/* The number of these bytes; 0 when they are absent. */
+uint32_t intern_find(const struct intern *intern, const void *bytes, size_t size);
+
 /* A copy of a text that lives as long as the table; equal texts have one copy. The empty text is no row of the table.
  */
 struct text intern_text(struct intern *intern, struct text text);

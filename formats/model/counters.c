@@ -27,6 +27,8 @@ static const struct wording {
     { .name = "ticks_left_out", .words = "ticks left out to keep the budget" },
     { .name = "taken_ns", .words = "time taken from the program (ns)" },
     { .name = "disturb_limit_ppm", .words = "budget (millionths of a processor)" },
+    { .name = "definitions_kb", .words = "names, functions and lines (kB)" },
+    { .name = "definitions_left_out", .words = "  without room (<more functions>)" },
     { .name = "codes_gone", .words = "frames without readable code object" },
     { "cache_full", "stacks unchanged since last sample",
       .part_of = { "cache_full", "cache_partial", "cache_missed" } },

@@ -3,7 +3,9 @@
 
 #include "formats/base/alloc.h"
 
+#include <signal.h>
 #include <stdio.h>
+#include <sys/wait.h>
 #include <time.h>
 
 static const char *const failure_texts[FAILURE_KINDS] = {
@@ -51,5 +53,37 @@ const char *event_date_text(char *room, uint64_t unix_ns)
         return room;
     gmtime_r(&seconds, &utc);
     strftime(room, 32, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    return room;
+}
+
+/* The names of signals that end programs. */
+static const char *signal_name(int number)
+{
+    static const struct {
+        int number;
+        const char *name;
+    } names[] = {
+        { SIGHUP, "SIGHUP" },   { SIGINT, "SIGINT" },   { SIGQUIT, "SIGQUIT" }, { SIGILL, "SIGILL" },
+        { SIGABRT, "SIGABRT" }, { SIGBUS, "SIGBUS" },   { SIGFPE, "SIGFPE" },   { SIGKILL, "SIGKILL" },
+        { SIGUSR1, "SIGUSR1" }, { SIGSEGV, "SIGSEGV" }, { SIGUSR2, "SIGUSR2" }, { SIGPIPE, "SIGPIPE" },
+        { SIGALRM, "SIGALRM" }, { SIGTERM, "SIGTERM" }, { SIGXCPU, "SIGXCPU" },
+    };
+    for (size_t i = 0; i < countof(names); i++)
+        if (names[i].number == number)
+            return names[i].name;
+    return NULL;
+}
+
+const char *event_fate_text(char *room, enum fate fate, int wait_status)
+{
+    static const char *const words[FATES] = { "", "ended", "exec", "runs on" };
+    if (fate != FATE_EXITED || wait_status < 0)
+        snprintf(room, EVENT_FATE_ROOM, "%s", words[fate < FATES ? fate : FATE_UNKNOWN]);
+    else if (!WIFSIGNALED(wait_status))
+        snprintf(room, EVENT_FATE_ROOM, "exit %d", WEXITSTATUS(wait_status));
+    else if (signal_name(WTERMSIG(wait_status)))
+        snprintf(room, EVENT_FATE_ROOM, "%s", signal_name(WTERMSIG(wait_status)));
+    else
+        snprintf(room, EVENT_FATE_ROOM, "signal %d", WTERMSIG(wait_status));
     return room;
 }

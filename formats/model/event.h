@@ -361,4 +361,10 @@ const char *event_date_text(char *room, uint64_t unix_ns);
 const char *event_failure_text(enum failure cause);
 const char *event_end_reason_text(enum end_reason reason);
 
+#define EVENT_FATE_ROOM 32
+
+/* Writes how a process ended as "exit 0", "SIGKILL", "exec" or "runs on" into `room`, which has EVENT_FATE_ROOM bytes.
+ * Returns `room`. The text is empty when the fate is not known. `wait_status`: as in struct process_end. */
+const char *event_fate_text(char *room, enum fate fate, int wait_status);
+
 #endif

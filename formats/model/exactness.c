@@ -34,6 +34,33 @@ static double samples_counted(const struct tables *tables)
     return (double)(counted ? counted->value : tables->samples);
 }
 
+/* The time in which ticks were due: the recording's, or the sum of the lives of processes that have their own ticks. */
+static double ticked_ns(const struct tables *tables)
+{
+    double sum_ns = 0;
+    if (!tables->recording.process_ticks)
+        return (double)tables_duration_ns(tables);
+    for (uint32_t i = 1; i < tables->processes_count; i++)
+        if (tables->processes[i].own.ticks)
+            sum_ns += (double)tables_life_ns(tables, i);
+    return sum_ns;
+}
+
+/* The rate at which a process is looked at; -1: not known. Where processes have their own ticks, the mean of all
+ * samples: the rare samples of processes that sleep hardly lower this mean. */
+static double reached_hz(const struct tables *tables)
+{
+    const double duration_ns = (double)tables_duration_ns(tables);
+    double rates_mhz = 0;
+    if (tables->missing || duration_ns <= 0)
+        return -1;
+    if (!tables->recording.process_ticks)
+        return (double)tables->ticks * 1e9 / duration_ns;
+    for (uint32_t i = 1; i < tables->processes_count; i++)
+        rates_mhz += (double)tables->processes[i].own.rates_mhz;
+    return tables->samples ? rates_mhz / (double)tables->samples / 1000 : -1;
+}
+
 struct exactness exactness_of(const struct tables *tables)
 {
     const struct counter *left_out = counters_find(&tables->counters, "ticks_left_out");
@@ -41,11 +68,11 @@ struct exactness exactness_of(const struct tables *tables)
     const uint64_t looks = tables->ticks + tables->missed;
     struct exactness exactness = {
         .asked_hz = tables->recording.interval_ns ? 1e9 / (double)tables->recording.interval_ns : -1,
-        .reached_hz = duration_ns > 0 && tables->missing == 0 ? (double)tables->ticks * 1e9 / duration_ns : -1,
+        .reached_hz = reached_hz(tables),
         .exact_percent = at_most_all(share_counted(tables, "samples_exact", samples_counted(tables))),
         .taken_percent = share_counted(tables, "taken_ns", duration_ns),
         .budget_percent = share_counted(tables, "disturb_limit_ppm", 1e6),
-        .missed_percent = at_most_all(percent((double)tables->missed_ns, duration_ns)),
+        .missed_percent = at_most_all(percent((double)tables->missed_ns, ticked_ns(tables))),
         .left_out = left_out ? left_out->value : 0,
         .has_left_out = left_out != NULL,
     };

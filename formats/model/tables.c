@@ -298,6 +298,13 @@ static void sum_states(struct tables *tables, struct thread_row *row, const stru
     }
 }
 
+/* Samples of a process that are rare, because the process sleeps, count less for the rate. */
+static void note_rate(struct process_ticks *own, const struct sample *sample)
+{
+    own->stands_ns = sample->stands_ns;
+    own->rates_mhz += (1 + sample->more) * (UINT64_C(1000000000000) / sample->stands_ns);
+}
+
 static void count_sample(struct tables *tables, struct thread_row *row, const struct sample *sample)
 {
     const uint64_t count = 1 + sample->more;
@@ -308,6 +315,8 @@ static void count_sample(struct tables *tables, struct thread_row *row, const st
     tables->samples += count;
     if (tables->sums_states)
         sum_states(tables, row, sample);
+    if (tables->recording.process_ticks)
+        note_rate(&tables->processes[row->thread.process].own, sample);
     if (sample->task == 0)
         return;
     tables->tasks[sample->task].samples += count;
@@ -432,6 +441,20 @@ static void count_failure(struct tables *tables, const struct failed *failed)
     tables->failures[failed->cause < FAILURE_KINDS ? failed->cause : 0]++;
 }
 
+/* Counts missed ticks of a process; 0: of all processes. */
+static void count_missed(struct tables *tables, uint64_t missed, uint32_t process)
+{
+    struct process_ticks *own = known_process(tables, process) ? &tables->processes[process].own : NULL;
+    const uint64_t latest_ns = own ? own->stands_ns : tables->stands_ns;
+    const uint64_t missed_ns = missed * (latest_ns ? latest_ns : tables->recording.interval_ns);
+    tables->missed += missed;
+    tables->missed_ns += missed_ns;
+    if (!own)
+        return;
+    own->missed += missed;
+    own->missed_ns += missed_ns;
+}
+
 bool tables_take(struct tables *tables, struct event *event, struct fault *why)
 {
     switch (event->kind) {
@@ -468,11 +491,12 @@ bool tables_take(struct tables *tables, struct event *event, struct fault *why)
         count_failure(tables, &event->failed);
         return true;
     case EVENT_MISSED:
-        tables->missed += event->missed;
-        tables->missed_ns += event->missed * (tables->stands_ns ? tables->stands_ns : tables->recording.interval_ns);
+        count_missed(tables, event->missed, event->missed_process);
         return true;
     case EVENT_TICK:
         tables->ticks += 1 + event->more_ticks;
+        if (known_process(tables, event->tick_process))
+            tables->processes[event->tick_process].own.ticks += 1 + event->more_ticks;
         note_time(tables, event->tick_ns);
         return true;
     case EVENT_COUNTER:
@@ -543,6 +567,15 @@ bool tables_intervals_differ(const struct tables *tables)
         if (tables->processes[i].interval_ns && tables->processes[i].interval_ns != tables->recording.interval_ns)
             return true;
     return false;
+}
+
+uint64_t tables_life_ns(const struct tables *tables, uint32_t process)
+{
+    const struct process_row *row = &tables->processes[process];
+    const uint64_t last_ns = tables_end_ns(tables), first_ns = tables->recording.from_ns;
+    const uint64_t end_ns = row->end_ns && row->end_ns < last_ns ? row->end_ns : last_ns;
+    const uint64_t start_ns = row->process.start_ns > first_ns ? row->process.start_ns : first_ns;
+    return end_ns > start_ns ? end_ns - start_ns : 0;
 }
 
 size_t tables_count_processes(const struct tables *tables)

@@ -33,9 +33,18 @@ struct measures {
     uint64_t first_cpu_ns, first_recorder_cpu_ns; /* as the first measures have them */
 };
 
+/* What the ticks of one process come to, where each process has its own ticks; else all is 0. */
+struct process_ticks {
+    uint64_t ticks, missed;
+    uint64_t missed_ns; /* the intervals of the missed ticks */
+    uint64_t stands_ns; /* how long the process's latest sample stands for; 0: no sample yet */
+    uint64_t rates_mhz; /* the sum, over all samples, of the rate at which such samples come, in thousandths of hertz */
+};
+
 struct process_row {
     struct process process;
     struct measures measures;
+    struct process_ticks own;
     uint64_t end_ns; /* 0: not ended */
     enum fate fate;
     int wait_status;       /* if the fate is FATE_EXITED: as in struct process_end */
@@ -176,6 +185,9 @@ static inline uint64_t tables_duration_ns(const struct tables *tables)
     const uint64_t end_ns = tables_end_ns(tables), from_ns = tables->recording.from_ns;
     return end_ns > from_ns ? end_ns - from_ns : 0;
 }
+
+/* How long the process was there while the recording lasted, or the part that was selected. */
+uint64_t tables_life_ns(const struct tables *tables, uint32_t process);
 
 /* How many processes the recording has. */
 size_t tables_count_processes(const struct tables *tables);

@@ -2,6 +2,7 @@
 #include "formats/pprof/pprof_tables.h"
 
 #include "formats/base/alloc.h"
+#include "formats/base/utf8.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,12 @@ void pprof_tables_start(struct pprof_tables *to, const struct tables *tables, co
 int64_t pprof_tables_string(struct pprof_tables *to, struct text text)
 {
     bool added;
-    return (int64_t)intern_number(&to->strings, text.size ? text.bytes : "", text.size, &added) - 1;
+    char shown[UTF8_SHOWN];
+    to->printable.size = 0;
+    while (text.size > 0)
+        put_bytes(&to->printable, shown, utf8_show(&text, false, shown));
+    const char *bytes = to->printable.size ? (const char *)to->printable.at : "";
+    return (int64_t)intern_number(&to->strings, bytes, to->printable.size, &added) - 1;
 }
 
 uint32_t pprof_tables_mapping(struct pprof_tables *to, struct text executable)
@@ -189,5 +195,6 @@ void pprof_tables_free(struct pprof_tables *tables)
     free(tables->function_ids);
     free(tables->functions);
     bytes_free(&tables->name);
+    bytes_free(&tables->printable);
     *tables = (struct pprof_tables){ 0 };
 }

@@ -36,6 +36,7 @@ struct pprof_tables {
     const struct tables *tables;
     const struct paths *qualify; /* functions are named with the module that this finds; NULL: without */
     struct bytes name;           /* the function's name that is being made */
+    struct bytes printable;      /* the string that is being made */
     struct intern strings;       /* number 1 is the empty text, whose index in the profile is 0 */
 
     struct intern executables; /* the number of an executable is the id of its mapping */
@@ -59,7 +60,8 @@ struct pprof_tables {
 /* Starts empty tables. `tables` must live as long, and must not grow any more; so must `qualify`. */
 void pprof_tables_start(struct pprof_tables *to, const struct tables *tables, const struct paths *qualify);
 
-/* The index of a text in the profile. */
+/* The index of a text in the profile. The text becomes printable (formats/base/utf8.h): pprof prints names as they are.
+ */
 int64_t pprof_tables_string(struct pprof_tables *to, struct text text);
 
 /* The id of the mapping of an interpreter's executable. */

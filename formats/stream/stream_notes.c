@@ -3,6 +3,8 @@
 
 #include "formats/base/alloc.h"
 
+#include <assert.h>
+
 /* Where fields are written to or read from, and the unit of their times. */
 struct writing {
     struct bytes *to;
@@ -410,4 +412,57 @@ enum note_taken stream_notes_take(struct cursor fields, uint64_t note, uint64_t 
     event->kind = notes[note].kind;
     notes[note].take(&r, event);
     return r.from.bad ? NOTE_BROKEN : NOTE_TAKEN;
+}
+
+/* ---- names from files ---- */
+
+static void cut_texts(struct text *const *texts, size_t count, struct stream_cut *room)
+{
+    for (size_t i = 0; i < count; i++)
+        *texts[i] = name_cut(*texts[i], room->texts[i], TEXT_LIMIT);
+}
+
+static void cut_name(struct text *name, struct stream_cut *room)
+{
+    *name = name_cut(*name, room->texts[0], NAME_LIMIT);
+}
+
+static void cut_recording(struct recording *r, struct stream_cut *room)
+{
+    struct text *const texts[] = { &r->pyreel_version, &r->host, &r->kernel,         &r->machine,
+                                   &r->processor,      &r->mode, &r->threads_option, &r->command };
+    static_assert(countof(texts) <= STREAM_CUT_TEXTS, "room for each");
+    cut_texts(texts, countof(texts), room);
+}
+
+static void cut_process(struct process *p, struct stream_cut *room)
+{
+    struct text *const texts[] = { &p->executable, &p->command, &p->folder, &p->build_id };
+    cut_texts(texts, countof(texts), room);
+}
+
+void stream_notes_cut(struct event *event, struct stream_cut *room)
+{
+    switch (event->kind) {
+    case EVENT_STRING:
+        cut_name(&event->string.text, room);
+        break;
+    case EVENT_THREAD:
+        cut_name(&event->thread.name, room);
+        break;
+    case EVENT_THREAD_NAME:
+        cut_name(&event->change.name, room);
+        break;
+    case EVENT_TASK:
+        cut_name(&event->task.name, room);
+        break;
+    case EVENT_RECORDING:
+        cut_recording(&event->recording, room);
+        break;
+    case EVENT_PROCESS:
+        cut_process(&event->process, room);
+        break;
+    default:
+        break; /* no texts; the name of a counter has a limit of its own */
+    }
 }

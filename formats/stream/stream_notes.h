@@ -6,6 +6,7 @@
 
 #include "formats/base/bytes.h"
 #include "formats/codec/stream_format.h"
+#include "formats/intern/name.h"
 #include "formats/model/event.h"
 
 /* The kind of note for an event of this kind; 0: the event is no note. */
@@ -40,5 +41,16 @@ void stream_notes_put_measure(struct bytes *to, const struct measure *measure, u
  * impossible. */
 bool stream_notes_take_measure(struct cursor fields, uint64_t tick_units, uint64_t unit_ns,
                                struct stream_measured *last, uint64_t block, struct measure *measure);
+
+#define STREAM_CUT_TEXTS 8 /* the most texts of an event */
+
+/* Room for the texts of one event. */
+struct stream_cut {
+    char texts[STREAM_CUT_TEXTS][TEXT_LIMIT];
+};
+
+/* Cuts the texts of an event that was read from a file, see formats/intern/name.h. The recorder cuts names, too, so
+ * only files of others have longer ones. The texts are valid as long as `room` is used for no other event. */
+void stream_notes_cut(struct event *event, struct stream_cut *room);
 
 #endif

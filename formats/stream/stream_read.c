@@ -242,6 +242,7 @@ static bool give_note(struct decoding *d, uint64_t note)
         return stream_decode_broken(d);
     if (taken == NOTE_UNKNOWN)
         return true; /* a note of a later version of pyreel */
+    stream_notes_cut(&event, &d->reader->cut);
     if (!sink_take(d->to, &event, d->why))
         return false;
     learn(d->reader, &event);
@@ -331,6 +332,7 @@ bool stream_read_header(struct stream_reader *reader, struct cursor payload, con
     reader->unit_ns = recording->time_unit_ns;
     reader->most_units = UINT64_MAX / reader->unit_ns;
     reader->step_units = reader->interval_ns % reader->unit_ns ? 0 : reader->interval_ns / reader->unit_ns;
+    stream_notes_cut(&event, &reader->cut);
     return sink_take(to, &event, why);
 }
 

@@ -35,10 +35,9 @@ static void put_event(struct bytes *to, const struct stream_summary *summary, co
     bytes_free(&fields);
 }
 
-static void put_end(struct bytes *to, const struct stream_summary *summary, enum event_kind kind, uint32_t number,
-                    uint64_t end_ns)
+static void put_thread_end(struct bytes *to, const struct stream_summary *summary, uint32_t number, uint64_t end_ns)
 {
-    const struct event event = { .kind = kind, .change = { .number = number, .time_ns = end_ns } };
+    const struct event event = { .kind = EVENT_THREAD_END, .change = { .number = number, .time_ns = end_ns } };
     if (end_ns)
         put_event(to, summary, &event);
 }
@@ -76,7 +75,7 @@ static void put_thread(struct bytes *to, const struct stream_summary *summary, c
         numbers[8 + 2 * i] = (uint64_t)row->states[states[i]].was_ns;
     }
     put_event(to, summary, &(struct event){ .kind = EVENT_THREAD, .thread = row->thread });
-    put_end(to, summary, EVENT_THREAD_END, number, row->end_ns);
+    put_thread_end(to, summary, number, row->end_ns);
     stream_records_put_numbers_note(to, NOTE_THREAD_TOTALS, numbers, countof(numbers));
 }
 
@@ -104,6 +103,22 @@ static void put_measures(struct bytes *to, const struct stream_summary *summary,
         stream_records_put_numbers_note(to, NOTE_PROCESS_TOTALS, numbers, countof(numbers));
 }
 
+static void put_ticks(struct bytes *to, const struct process_row *row)
+{
+    const struct process_ticks *own = &row->own;
+    const uint64_t numbers[] = { row->process.number, own->ticks, own->missed, own->missed_ns, own->rates_mhz };
+    if (own->ticks || own->missed)
+        stream_records_put_numbers_note(to, NOTE_PROCESS_TICKS, numbers, countof(numbers));
+}
+
+/* Puts the end of a process, if it has ended. */
+static void put_process_end(struct bytes *to, const struct stream_summary *summary, const struct process_row *row)
+{
+    const struct process_end end = { row->process.number, row->end_ns, row->fate, row->wait_status };
+    if (row->end_ns)
+        put_event(to, summary, &(struct event){ .kind = EVENT_PROCESS_END, .process_end = end });
+}
+
 void stream_summary_put(struct bytes *to, const struct stream_summary *summary, const struct tables *tables)
 {
     stream_records_put_numbers_note(to, NOTE_RECORDING_ID, (const uint64_t[]){ summary->recording_id }, 1);
@@ -111,8 +126,9 @@ void stream_summary_put(struct bytes *to, const struct stream_summary *summary, 
     for (size_t i = 1; i < tables->processes_count; i++) {
         const struct process_row *row = &tables->processes[i];
         put_event(to, summary, &(struct event){ .kind = EVENT_PROCESS, .process = row->process });
-        put_end(to, summary, EVENT_PROCESS_END, row->process.number, row->end_ns);
+        put_process_end(to, summary, row);
         put_measures(to, summary, row);
+        put_ticks(to, row);
     }
     for (size_t i = 1; i < tables->tasks_count; i++)
         put_event(to, summary, &(struct event){ .kind = EVENT_TASK, .task = tables->tasks[i].task });
@@ -235,6 +251,19 @@ static bool take_process_totals(const struct taking *t, struct cursor fields)
     return true;
 }
 
+static bool take_process_ticks(const struct taking *t, struct cursor fields)
+{
+    const uint32_t number = take_number32(&fields);
+    if (number == 0 || number >= t->tables->processes_count)
+        return false;
+    struct process_ticks *own = &t->tables->processes[number].own;
+    own->ticks = take_number(&fields);
+    own->missed = take_number(&fields);
+    own->missed_ns = take_number(&fields);
+    own->rates_mhz = take_number(&fields);
+    return !fields.bad;
+}
+
 static bool take_task_totals(const struct taking *t, struct cursor fields)
 {
     const uint32_t number = take_number32(&fields);
@@ -251,6 +280,7 @@ static bool take_task_totals(const struct taking *t, struct cursor fields)
 static bool take_event(const struct taking *t, uint64_t note, struct cursor fields)
 {
     struct event event = { 0 };
+    struct stream_cut cut;
     switch (stream_notes_take(fields, note, t->summary->unit_ns, &event)) {
     case NOTE_UNKNOWN:
         return true; /* a note of a later version of pyreel */
@@ -259,6 +289,7 @@ static bool take_event(const struct taking *t, uint64_t note, struct cursor fiel
     case NOTE_TAKEN:
         break;
     }
+    stream_notes_cut(&event, &cut);
     return tables_take(t->tables, &event, NULL) && stream_summary_fits(t->tables);
 }
 
@@ -276,6 +307,8 @@ static bool take_note(struct taking *t, uint64_t note, struct cursor fields)
         return take_task_totals(t, fields);
     case NOTE_PROCESS_TOTALS:
         return take_process_totals(t, fields);
+    case NOTE_PROCESS_TICKS:
+        return take_process_ticks(t, fields);
     case NOTE_PROCESS:
     case NOTE_PROCESS_END:
     case NOTE_TASK:

@@ -9,8 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define STACKS_MOST (1u << 20) /* distinct stacks that are counted: 20 MiB of memory */
-#define END_MOST    256        /* bytes at the end of a file in which END begins */
+#define STACKS_MOST  (1u << 20) /* distinct stacks that are counted: 20 MiB of memory */
+#define THREADS_MOST (1u << 16) /* threads and tasks that are counted: some 40 MiB of memory */
+#define END_MOST     256        /* bytes at the end of a file in which END begins */
 
 /* ---- writing ---- */
 
@@ -40,7 +41,7 @@ void stream_sums_begin(struct stream_sums *sums, const struct bytes *header)
 
 static bool is_within_limits(const struct tables *tables)
 {
-    return tables_stacks(tables) <= STACKS_MOST && stream_summary_fits(tables);
+    return tables_stacks(tables) <= STACKS_MOST && tables->threads_count <= THREADS_MOST && stream_summary_fits(tables);
 }
 
 void stream_sums_add(struct stream_sums *sums, const struct bytes *events)

@@ -50,6 +50,9 @@ void stream_writer_close(struct stream_writer *writer)
     for (size_t i = 0; i < writer->threads_room; i++)
         free(writer->threads[i].stack);
     free(writer->threads);
+    free(writer->rows);
+    free(writer->ended);
+    free(writer->spare);
     free(writer->measured);
     for (size_t i = 0; i < writer->clocks_room; i++)
         free(writer->clocks[i].expected);
@@ -60,6 +63,58 @@ void stream_writer_close(struct stream_writer *writer)
     stream_sums_drop(&writer->sums);
     block_writer_close(&writer->blocks);
     *writer = (struct stream_writer){ 0 };
+}
+
+/* ---- rows of threads ---- */
+
+/* The row of a thread that has one. */
+static struct stream_thread *known_row(const struct stream_writer *writer, uint32_t number)
+{
+    return &writer->threads[writer->rows[number] - 1];
+}
+
+/* Finds a row for a thread. */
+static uint32_t take_row(struct stream_writer *writer)
+{
+    if (writer->spare_count > 0)
+        return writer->spare[--writer->spare_count];
+    writer->threads = alloc_grow(writer->threads, &writer->threads_room, (size_t)writer->threads_count + 1,
+                                 sizeof(*writer->threads));
+    return writer->threads_count++;
+}
+
+/* The row of a thread. */
+static struct stream_thread *thread_row(struct stream_writer *writer, uint32_t number)
+{
+    writer->rows = alloc_grow(writer->rows, &writer->rows_room, (size_t)number + 1, sizeof(*writer->rows));
+    if (writer->rows[number] == 0)
+        writer->rows[number] = take_row(writer) + 1;
+    return known_row(writer, number);
+}
+
+static void note_ended(struct stream_writer *writer, uint32_t number)
+{
+    writer->ended = alloc_grow(writer->ended, &writer->ended_room, (size_t)writer->ended_count + 1,
+                               sizeof(*writer->ended));
+    writer->ended[writer->ended_count++] = number;
+}
+
+/* Takes the rows of threads that have ended. No clock may expect them. */
+static void release_rows(struct stream_writer *writer)
+{
+    writer->spare = alloc_grow(writer->spare, &writer->spare_room, (size_t)writer->spare_count + writer->ended_count,
+                               sizeof(*writer->spare));
+    for (uint32_t i = 0; i < writer->ended_count; i++) {
+        uint32_t *row = &writer->rows[writer->ended[i]];
+        if (*row == 0)
+            continue; /* the thread ended twice */
+        struct stream_thread *thread = &writer->threads[*row - 1];
+        free(thread->stack); /* a sample came behind the end */
+        *thread = (struct stream_thread){ 0 };
+        writer->spare[writer->spare_count++] = *row - 1;
+        *row = 0;
+    }
+    writer->ended_count = 0;
 }
 
 /* ---- the clocks of processes ---- */
@@ -162,10 +217,10 @@ static void begin_tick(struct stream_writer *writer, uint64_t time_ns)
 static void leave_expected(struct stream_writer *writer, uint32_t number)
 {
     struct stream_clock *clock = clock_now(writer);
-    struct stream_thread *thread = &writer->threads[number];
+    struct stream_thread *thread = known_row(writer, number);
     const uint32_t last = clock->expected[--clock->expected_count];
     clock->expected[thread->listed - 1] = last;
-    writer->threads[last].listed = thread->listed;
+    known_row(writer, last)->listed = thread->listed;
     thread->listed = 0;
 }
 
@@ -174,7 +229,7 @@ static void join_expected(struct stream_writer *writer, uint32_t number)
     struct stream_clock *clock = clock_now(writer);
     clock->expected = alloc_grow(clock->expected, &clock->expected_room, clock->expected_count + 1, sizeof(uint32_t));
     clock->expected[clock->expected_count++] = number;
-    writer->threads[number].listed = clock->expected_count;
+    known_row(writer, number)->listed = clock->expected_count;
 }
 
 /* Writes an ABSENT record for each expected thread without a sample in the tick. */
@@ -182,7 +237,7 @@ static void close_expected(struct stream_writer *writer, uint64_t time_ns)
 {
     for (uint32_t i = clock_now(writer)->expected_count; i > 0; i--) {
         const uint32_t number = clock_now(writer)->expected[i - 1];
-        if (writer->threads[number].tick == writer->tick)
+        if (known_row(writer, number)->tick == writer->tick)
             continue;
         begin_tick(writer, time_ns);
         stream_records_put_tag(&writer->open, RECORD_ABSENT, number);
@@ -195,7 +250,7 @@ static void forget_clocks(struct stream_writer *writer)
     for (uint32_t i = 0; i < writer->clocks_count; i++) {
         struct stream_clock *clock = &writer->clocks[i];
         for (uint32_t at = 0; at < clock->expected_count; at++)
-            writer->threads[clock->expected[at]].listed = 0;
+            known_row(writer, clock->expected[at])->listed = 0;
         clock->expected_count = 0;
     }
     writer->clocks_count = 0;
@@ -207,6 +262,7 @@ static bool close_block(struct stream_writer *writer, struct fault *why)
     if (writer->open.size == 0)
         return true;
     forget_clocks(writer);
+    release_rows(writer);
     const bool good = block_write(&writer->blocks, BLOCK_EVENTS, &writer->open, why);
     if (good && !writer->blocks.full) {
         writer->kept = writer->now;
@@ -277,12 +333,6 @@ static bool end_tick(struct stream_writer *writer, uint64_t time_ns, uint32_t pr
 
 /* ---- samples ---- */
 
-static struct stream_thread *thread_row(struct stream_writer *writer, uint32_t number)
-{
-    writer->threads = alloc_grow(writer->threads, &writer->threads_room, (size_t)number + 1, sizeof(*writer->threads));
-    return &writer->threads[number];
-}
-
 static void name_frames(struct stream_writer *writer, const uint32_t *frames, uint32_t count)
 {
     writer->named += count;
@@ -306,13 +356,13 @@ static bool put_failed(struct stream_writer *writer, const struct failed *failed
         return true;
     }
     for (uint32_t i = 0; i < clock_now(writer)->expected_count; i++)
-        writer->threads[clock_now(writer)->expected[i]].tick = writer->tick;
+        known_row(writer, clock_now(writer)->expected[i])->tick = writer->tick;
     return true;
 }
 
 static void put_status(struct stream_writer *writer, uint32_t number, uint32_t bits, uint64_t cpu_units)
 {
-    struct stream_status *status = &writer->threads[number].status;
+    struct stream_status *status = &known_row(writer, number)->status;
     *status = (struct stream_status){ writer->block, bits, cpu_units, writer->last_units };
     stream_records_put_numbers_note(&writer->open, NOTE_STATUS, (const uint64_t[]){ number, bits, cpu_units }, 3);
 }
@@ -321,7 +371,7 @@ static void put_status(struct stream_writer *writer, uint32_t number, uint32_t b
 static void follow_held(struct stream_writer *writer, const struct sample *sample)
 {
     for (size_t i = 0; i < HELD; i++) {
-        struct stream_held *held = &writer->threads[sample->thread].held[i];
+        struct stream_held *held = &known_row(writer, sample->thread)->held[i];
         const uint32_t value = *stream_held_in((struct sample *)sample, i);
         if (value == stream_held_now(held, writer->block))
             continue;
@@ -363,7 +413,7 @@ static uint64_t take_rest(struct stream_writer *writer, const struct stream_thre
 /* Writes a STATUS note if a reader would not compute the sample's status from the notes before. */
 static void follow_status(struct stream_writer *writer, const struct sample *sample)
 {
-    struct stream_thread *thread = &writer->threads[sample->thread];
+    struct stream_thread *thread = known_row(writer, sample->thread);
     const struct stream_status *last_status = &thread->status;
     if (!(sample->status & STATUS_RECORDED))
         return;
@@ -449,6 +499,7 @@ static void learn_thread(struct stream_writer *writer, const struct thread *give
 static void forget_thread(struct stream_writer *writer, uint32_t number)
 {
     struct stream_thread *thread = thread_row(writer, number);
+    note_ended(writer, number);
     free(thread->stack);
     thread->stack = NULL;
     thread->stack_room = 0;

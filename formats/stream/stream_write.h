@@ -71,8 +71,19 @@ struct stream_writer {
     uint32_t tick_process; /* the process of the tick; 0: all processes */
     uint32_t said_process; /* the process of the latest tick in the open block; 0: none */
 
-    struct stream_thread *threads; /* by number */
+    /* Threads come and go, and their numbers only grow. A thread has a row until the block in which it ends is closed,
+     * and a later thread gets the row. */
+    struct stream_thread *threads;
     size_t threads_room;
+    uint32_t threads_count;
+    uint32_t *rows; /* by number of the thread: the index of its row + 1; 0: none */
+    size_t rows_room;
+    uint32_t *ended; /* threads that have ended in the block */
+    size_t ended_room;
+    uint32_t ended_count;
+    uint32_t *spare; /* indexes of rows that no thread has */
+    size_t spare_room;
+    uint32_t spare_count;
     struct stream_measured *measured; /* by number of the process */
     size_t measured_room;
     struct stream_clock *clocks; /* of the open block, in the order of their first ticks */

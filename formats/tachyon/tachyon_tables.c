@@ -4,6 +4,7 @@
 #include "formats/base/alloc.h"
 #include "formats/base/utf8.h"
 #include "formats/cpython/opcodes.h"
+#include "formats/intern/name.h"
 #include "formats/tachyon/tachyon_input.h"
 
 #include <stdlib.h>
@@ -38,7 +39,9 @@ static bool damaged(struct reading *t, const char *what)
 
 static bool give_string(struct reading *t, const char *bytes, size_t size)
 {
-    struct event event = { .kind = EVENT_STRING, .string = { ++t->tables->strings, { bytes, size } } };
+    char room[NAME_LIMIT];
+    const struct text name = name_cut((struct text){ bytes, size }, room, sizeof(room));
+    struct event event = { .kind = EVENT_STRING, .string = { ++t->tables->strings, name } };
     return sink_take(t->to, &event, t->why);
 }
 

@@ -2,6 +2,7 @@
 #include "formats/tachyon/tachyon_write.h"
 
 #include "formats/base/alloc.h"
+#include "formats/model/exactness.h"
 #include "formats/tachyon/tachyon_buffer.h"
 #include "formats/tachyon/tachyon_intern.h"
 
@@ -200,6 +201,14 @@ bool tachyon_writer_take(struct tachyon_writer *writer, const struct event *even
 
 /* ---- the file ---- */
 
+static double rate_hz(const struct tables *tables)
+{
+    const uint64_t duration_ns = tables_duration_ns(tables);
+    if (tables->recording.process_ticks && tables->missing == 0)
+        return exactness_of(tables).reached_hz;
+    return duration_ns ? (double)tables->ticks * 1e9 / (double)duration_ns : 0;
+}
+
 static struct tachyon_statistics measured(const struct tables *tables)
 {
     const uint64_t duration_ns = tables_duration_ns(tables);
@@ -210,7 +219,7 @@ static struct tachyon_statistics measured(const struct tables *tables)
         .failed_known = looks > 0,
         .missed_known = due > 0,
         .duration_s = (double)duration_ns / 1e9,
-        .rate_hz = duration_ns ? (double)tables->ticks * 1e9 / (double)duration_ns : 0,
+        .rate_hz = rate_hz(tables),
         .failed_percent = looks > 0 ? (double)tables->failed * 100 / looks : 0,
         .missed_percent = due > 0 ? (double)tables->missed * 100 / due : 0,
     };

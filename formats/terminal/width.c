@@ -2,7 +2,7 @@
 #include "formats/terminal/width.h"
 
 #include "formats/base/alloc.h"
-#include "formats/terminal/printable.h"
+#include "formats/base/utf8.h"
 
 #include <string.h>
 
@@ -67,7 +67,7 @@ size_t width_of(struct text text)
     size_t columns = 0;
     while (text.size > 0) {
         size_t size;
-        columns += columns_of(printable_next(text, &size));
+        columns += columns_of(utf8_next(text, &size));
         text = (struct text){ text.bytes + size, text.size - size };
     }
     return columns;
@@ -79,7 +79,7 @@ static struct text beginning(struct text text, size_t columns)
     size_t at = 0, used = 0;
     while (at < text.size) {
         size_t size;
-        used += columns_of(printable_next((struct text){ text.bytes + at, text.size - at }, &size));
+        used += columns_of(utf8_next((struct text){ text.bytes + at, text.size - at }, &size));
         if (used > columns)
             break;
         at += size;
@@ -94,7 +94,7 @@ static struct text behind(struct text text, size_t columns)
     size_t used = 0;
     while (text.size > 0) {
         size_t size;
-        const size_t more = columns_of(printable_next(text, &size));
+        const size_t more = columns_of(utf8_next(text, &size));
         if (used >= columns && more > 0)
             break;
         used += more;

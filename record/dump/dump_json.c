@@ -41,7 +41,21 @@ static void put_bool(struct json_emitter *json, const char *key, bool is)
 
 /* ---- stacks ---- */
 
-static void put_frame(const struct writer *w, const struct frame *frame)
+static void put_locals(const struct writer *w, const struct frame_locals *frame)
+{
+    const struct locals *locals = &w->dumped->locals;
+    emit_open(w->json, "locals", '[');
+    for (size_t i = 0; frame && i < frame->count; i++) {
+        const struct variable *variable = &locals->variables[frame->first + i];
+        emit_open(w->json, NULL, '{');
+        emit_text(w->json, "name", locals_name(locals, variable));
+        emit_text(w->json, "value", locals_value(locals, variable));
+        emit_close(w->json, '}');
+    }
+    emit_close(w->json, ']');
+}
+
+static void put_frame(const struct writer *w, const struct frame *frame, const struct frame_locals *locals)
 {
     struct json_emitter *json = w->json;
     const struct function *function = &w->tables->functions[frame->function];
@@ -54,6 +68,7 @@ static void put_frame(const struct writer *w, const struct frame *frame)
     put_number_or_null(json, "end_column", frame->end_column, frame->end_column >= 0);
     put_number_or_null(json, "first_line", function->first_line, function->first_line);
     put_text_or_null(json, "source", source_lines_find(w->lines, frame));
+    put_locals(w, locals);
     emit_close(json, '}');
 }
 
@@ -62,11 +77,14 @@ static void put_frames(const struct writer *w, const struct dumped_row *row)
     size_t count;
     uint32_t *frames = dumped_frames(w->dumped, row, &count);
     emit_open(w->json, "frames", '[');
+    size_t at = 0;
+    const uint32_t thread = dumped_is_task(w->dumped, row) ? 0 : row->thread;
     for (size_t i = 0; i < count; i++)
-        put_frame(w, &w->tables->frames[frames[i]]);
+        put_frame(w, &w->tables->frames[frames[i]],
+                  thread ? locals_next(&w->dumped->locals, thread, frames[i], &at) : NULL);
     emit_close(w->json, ']');
     free(frames);
-    const char *failure = row->failure ? event_failure_text(row->failure) : "";
+    const char *failure = row->failure ? dump_words_failure(w->dumped, row) : "";
     put_text_or_null(w->json, "failure", text_of(failure));
 }
 
@@ -135,6 +153,9 @@ static void put_head(const struct writer *w)
     emit_text(json, "date", text_of(event_date_text(date, w->dumped->unix_ns)));
     emit_text(json, "moment", text_of(moments[w->dumped->moment]));
     put_text_or_null(json, "state", text_of(standing ? standing : ""));
+    put_bool(json, "core", w->dumped->core);
+    put_number_or_null(json, "signal", w->dumped->signal, w->dumped->signal);
+    put_number_or_null(json, "signal_tid", w->dumped->signal_tid, w->dumped->signal);
 }
 
 void dump_json_process(struct json_emitter *json, const struct dumped *dumped, struct source_lines *lines)

@@ -1,51 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/dump/dump_live.h"
 
+#include "record/dump/dumping.h"
 #include "record/process/clock.h"
-#include "record/watch/watched.h"
 
-#include <inttypes.h>
+#include <string.h>
 
-#define LOOKS              12          /* the most looks for a proven moment */
-#define LOOK_AHEAD_NS      300000      /* from the appointment of a look to its moment */
-#define ROUND_NS           2000000     /* from one look to the next */
-#define STATUS_INTERVAL_NS 1000000000u /* a dump has time to ask for the processor of each thread */
-
-/* One dump of one process. */
-struct dumping {
-    struct dumped *dumped;
-    struct watch_options options;
-    struct emitter emitter;
-    struct synthetic_frames synthetic;
-    struct watched watched;
-    struct cpu_process ran; /* tells whether anything of the process ran during a look */
-};
-
-static void open_dumping(struct dumping *d, pid_t pid, const struct dump_options *options)
-{
-    d->options = (struct watch_options){ .interval_ns = STATUS_INTERVAL_NS,
-                                         .start_ns = clock_now_ns(),
-                                         .which = THREADS_ALL,
-                                         .anew = true,
-                                         .with_status = true,
-                                         .all_names = true,
-                                         .plain_threads = true,
-                                         .mode = MODE_WALL,
-                                         .async = options->async ? ASYNC_ALL : ASYNC_NONE,
-                                         .freezes = options->blocking,
-                                         .stands = !options->blocking };
-    d->synthetic = (struct synthetic_frames){
-        .native = options->native, .gc = true, .depth = DEPTH_LIMIT, .definitions = &d->emitter.definitions
-    };
-    emitter_open(&d->emitter, dumped_sink(d->dumped));
-    watched_open(&d->watched, pid, NULL, &d->options, &d->emitter, &d->synthetic);
-}
-
-static void close_dumping(struct dumping *d)
-{
-    watched_close(&d->watched);
-    emitter_close(&d->emitter);
-}
+#define LOOKS         12      /* the most looks for a proven moment */
+#define LOOK_AHEAD_NS 300000  /* from the appointment of a look to its moment */
+#define ROUND_NS      2000000 /* from one look to the next */
 
 /* ---- finding the CPython ---- */
 
@@ -83,7 +46,9 @@ static bool look(struct dumping *d, struct fault *why)
     d->dumped->moment = !watched->one_moment && !slept ? MOMENT_LIVE
                         : d->options.freezes           ? MOMENT_FROZEN
                                                        : MOMENT_PROVEN;
-    return watched_same_program(watched, time_ns) && watched_emit(watched, time_ns, why) && !watched->lost;
+    const bool same = watched_same_program(watched, time_ns) && watched_emit(watched, time_ns, why) && !watched->lost;
+    locals_number(&d->dumped->locals, watched);
+    return same;
 }
 
 static bool is_whole(const struct dumping *d)
@@ -111,16 +76,6 @@ static bool look_well(struct dumping *d, struct fault *why)
     return true;
 }
 
-/* Adds Python's numbers of the threads. */
-static void add_idents(struct dumping *d)
-{
-    const struct watched *watched = &d->watched;
-    for (size_t i = 0; i < d->dumped->count; i++)
-        for (size_t k = 0; k < watched->threads_count && k < watched->thread_list.members_count; k++)
-            if (watched->threads[k].number == d->dumped->rows[i].thread)
-                d->dumped->rows[i].ident = watched->thread_list.members[k].pointer;
-}
-
 /* ---- results ---- */
 
 static enum dump_result ended(struct dumping *d, struct fault *why)
@@ -137,21 +92,37 @@ static enum dump_result ended(struct dumping *d, struct fault *why)
     return DUMP_GONE;
 }
 
+/* Refusals are told in the words of pyreel-record, which reads processes in the same way. */
+static void name_us(struct fault *why)
+{
+    static const char theirs[] = "pyreel-record", ours[] = "pyreel-dump";
+    for (char *at = why->text; (at = strstr(at, theirs));) {
+        char *end = at + sizeof(theirs) - 1;
+        if (strncmp(end, " -- ", 4) == 0) { /* only pyreel-record starts commands */
+            at = end;
+            continue;
+        }
+        memcpy(at, ours, sizeof(ours) - 1);
+        memmove(at + sizeof(ours) - 1, end, strlen(end) + 1);
+    }
+}
+
 static enum dump_result refused(struct dumping *d, enum target_state state, struct fault *why)
 {
     const struct standing standing = standing_of(d->dumped->pid);
     if (state == TARGET_GONE || standing_is_ended(&standing))
         return ended(d, why);
     watched_refusal(&d->watched, state, why);
+    name_us(why);
     return state == TARGET_NOT_YET ? DUMP_NOT_PYTHON : DUMP_FAILED;
 }
 
 enum dump_result dump_live(struct dumped *dumped, pid_t pid, const struct dump_options *options, uint64_t give_up_ns,
                            struct fault *why)
 {
-    struct dumping d = { .dumped = dumped };
+    struct dumping d;
     *dumped = (struct dumped){ .pid = pid };
-    open_dumping(&d, pid, options);
+    dumping_open(&d, dumped, pid, options);
     const enum target_state state = find_python(&d.watched, give_up_ns, why);
     enum dump_result result = DUMP_DONE;
     if (state != TARGET_READY) {
@@ -160,11 +131,11 @@ enum dump_result dump_live(struct dumped *dumped, pid_t pid, const struct dump_o
         cpu_process_open(&d.ran, pid);
         watched_attach(&d.watched);
         if (look_well(&d, why))
-            add_idents(&d);
+            dumping_add_idents(&d);
         else
             result = ended(&d, why);
     }
     dumped_settle(dumped);
-    close_dumping(&d);
+    dumping_close(&d);
     return result;
 }

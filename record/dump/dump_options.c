@@ -13,7 +13,10 @@
 enum option_number {
     OPTION_PID = 1,
     OPTION_SUBPROCESSES,
+    OPTION_CORE,
+    OPTION_EXE,
     OPTION_ASYNC,
+    OPTION_LOCALS,
     OPTION_NATIVE,
     OPTION_BLOCKING,
     OPTION_JSON,
@@ -26,7 +29,10 @@ enum option_number {
 static const struct argument rows[] = {
     { OPTION_PID, 'p', "pid", "PID", 0, "the process, such as 4242; -p may be left out" },
     { OPTION_SUBPROCESSES, 'f', "subprocesses", NULL, 0, "dump all its descendants that run Python, too" },
+    { OPTION_CORE, 0, "core", "FILE", 0, "dump a core file, not a process" },
+    { OPTION_EXE, 0, "exe", "FILE", 0, "the interpreter that left the core, if not here" },
     { OPTION_ASYNC, 0, "async", NULL, 0, "show asyncio tasks, CPython " LAYOUT_TASKS_SINCE " or later" },
+    { OPTION_LOCALS, 'l', "locals", NULL, 0, "show local variables; implies --blocking" },
     { OPTION_NATIVE, 0, "native", NULL, 0, "mark where C code calls Python" },
     { OPTION_BLOCKING, 0, "blocking", NULL, 0, "stop the process while it is read" },
     { OPTION_JSON, 0, "json", NULL, 0, "write JSON" },
@@ -41,11 +47,13 @@ static const struct arguments arguments = { .tables = { rows } };
 
 static void print_help(void)
 {
-    printf("usage: pyreel-dump [OPTIONS] PID\n\n"
+    printf("usage: pyreel-dump [OPTIONS] PID\n"
+           "       pyreel-dump [OPTIONS] --core FILE\n\n"
            "Prints what each thread of a Python program (CPython " LAYOUT_SUPPORTED ") does\n"
-           "now: a traceback of each, the most recent call last, from outside and without\n"
-           "changing the program.\n\n"
-           "Options:\n");
+           "now: a traceback of each, the most recent call last. The program runs on, is\n"
+           "not changed, and does not notice. --core FILE prints what each thread did when\n"
+           "a program crashed, or when gcore copied its memory.\n\n"
+           "Options, all off by default:\n");
     arguments_print(&arguments);
     printf("\nExit codes: 0 dumped, 1 failed (or a part failed), 2 misuse.\n");
 }
@@ -73,10 +81,18 @@ static bool apply(struct dump_options *options, enum option_number number, const
         return parse_pid(value, &options->pid);
     case OPTION_SUBPROCESSES:
         return options->subprocesses = true;
+    case OPTION_CORE:
+        options->core = value;
+        return true;
+    case OPTION_EXE:
+        options->exe = value;
+        return true;
     case OPTION_ASYNC:
         return options->async = true;
     case OPTION_NATIVE:
         return options->native = true;
+    case OPTION_LOCALS:
+        return options->locals = true;
     case OPTION_BLOCKING:
         return options->blocking = true;
     case OPTION_JSON:
@@ -95,12 +111,18 @@ static bool apply(struct dump_options *options, enum option_number number, const
 static bool check(struct dump_options *options, int argc, char **argv, int *exit_code)
 {
     *exit_code = 0;
-    if (optind < argc && options->pid == 0 && !parse_pid(argv[optind++], &options->pid))
+    if (optind < argc && options->pid == 0 && !options->core && !parse_pid(argv[optind++], &options->pid))
         *exit_code = misuse("a PID is a number from 1 on, such as 4242");
-    else if (optind < argc)
-        *exit_code = misuse("give one PID; -f dumps its descendants, too");
-    else if (options->pid == 0)
-        *exit_code = misuse("give the PID of a process");
+    else if (optind < argc || (options->core && options->pid))
+        *exit_code = misuse(options->core ? "give a PID or --core FILE, not both"
+                                          : "give one PID; -f dumps its descendants, too");
+    else if (options->pid == 0 && !options->core)
+        *exit_code = misuse("give the PID of a process, or --core FILE");
+    else if (options->exe && !options->core)
+        *exit_code = misuse("--exe needs --core");
+    else if (options->core && (options->subprocesses || options->blocking))
+        *exit_code = misuse(
+            "--core takes neither --subprocesses nor --blocking: a core file is one process, and stands still");
     return *exit_code == 0;
 }
 

@@ -9,8 +9,10 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-#define SAME_SHOWN 3   /* of frames in a row that stand at the same line, so many are shown, as in Python's tracebacks \
+#define SAME_SHOWN                                                                                                     \
+    3                  /* of frames in a row that stand at the same line, so many are shown, as in Python's tracebacks \
                         */
 #define INDENT      2  /* blanks for each task above a task, ... */
 #define INDENT_MOST 40 /* ... and the most blanks */
@@ -110,19 +112,37 @@ static void put_frame(const struct writer *w, const struct frame *frame)
     output_string(w->to, "\n");
 }
 
+/* Writes the variables of a frame; NULL: there are none. */
+static void put_locals(const struct writer *w, const struct frame_locals *frame)
+{
+    const struct locals *locals = &w->dumped->locals;
+    for (size_t i = 0; frame && i < frame->count; i++) {
+        const struct variable *variable = &locals->variables[frame->first + i];
+        put_indent(w, 6);
+        put_text_safely(w, locals_name(locals, variable));
+        output_string(w->to, " = ");
+        put_text_safely(w, locals_value(locals, variable));
+        output_string(w->to, "\n");
+    }
+}
+
 static bool same_line(const struct tables *tables, uint32_t a, uint32_t b)
 {
     const struct frame *first = &tables->frames[a], *second = &tables->frames[b];
     return first->function == second->function && first->line == second->line;
 }
 
-static void put_frames(const struct writer *w, const uint32_t *frames, size_t count)
+/* `thread`: the number of the thread whose variables are shown; 0: none are. */
+static void put_frames(const struct writer *w, const uint32_t *frames, size_t count, uint32_t thread)
 {
     size_t same = 0; /* frames right above that stand at the same line */
+    size_t at = 0;   /* in the variables */
     for (size_t i = 0; i < count; i++) {
+        const struct frame_locals *variables = thread ? locals_next(&w->dumped->locals, thread, frames[i], &at) : NULL;
         same = i > 0 && same_line(w->tables, frames[i], frames[i - 1]) ? same + 1 : 0;
         if (same < SAME_SHOWN) {
             put_frame(w, &w->tables->frames[frames[i]]);
+            put_locals(w, variables);
             continue;
         }
         if (i + 1 < count && same_line(w->tables, frames[i + 1], frames[i]))
@@ -137,10 +157,10 @@ static void put_stack(const struct writer *w, const struct dumped_row *row)
 {
     size_t count;
     uint32_t *frames = dumped_frames(w->dumped, row, &count);
-    put_frames(w, frames, count);
+    put_frames(w, frames, count, dumped_is_task(w->dumped, row) ? 0 : row->thread);
     if (row->failure) {
         put_indent(w, 2);
-        output_format(w->to, "<not read: %s>\n", event_failure_text(row->failure));
+        output_format(w->to, "<not read: %s>\n", dump_words_failure(w->dumped, row));
     } else if (count == 0) {
         put_indent(w, 2);
         output_string(w->to, NO_PYTHON_FRAMES "\n");
@@ -208,7 +228,15 @@ static void put_head(const struct writer *w)
     const struct process *process = dumped_process(w->dumped);
     const char *standing = dump_words_standing(&w->dumped->standing);
     char version[32];
-    output_format(w->to, "Process %d: ", (int)w->dumped->pid);
+    if (w->dumped->core) {
+        output_string(w->to, "Core file ");
+        put_text_safely(w, text_of(w->dumped->core));
+        output_string(w->to, "\n");
+    }
+    output_format(w->to, "Process %d", (int)w->dumped->pid);
+    if (w->dumped->standing.parent)
+        output_format(w->to, ", child of %d", (int)w->dumped->standing.parent);
+    output_string(w->to, ": ");
     put_coloured(w, COLOUR_HEAD, process->command.size ? process->command : process->executable);
     output_format(w->to, "\nCPython %s%s, ", event_python_version_text(version, process->python_version),
                   process->build & BUILD_FREE_THREADED ? " free-threaded" : "");
@@ -216,6 +244,13 @@ static void put_head(const struct writer *w)
     output_string(w->to, "\n");
     if (standing)
         output_format(w->to, "State: %s\n", standing);
+    if (w->dumped->signal)
+        output_format(w->to, "State: ended by signal %d (%s) in thread %d\n", w->dumped->signal,
+                      strsignal(w->dumped->signal), (int)w->dumped->signal_tid);
+    if (w->dumped->cut)
+        output_string(w->to, "The core file is cut off: threads and frames may be missing\n");
+    if (w->dumped->locals.full)
+        output_string(w->to, "Some local variables are not shown: there are very many\n");
     if (w->dumped->moment == MOMENT_LIVE)
         output_string(w->to, "Not proved to be one moment: the program ran while it was read (--blocking stops it)\n");
 }

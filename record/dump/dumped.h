@@ -6,6 +6,7 @@
 #define PYREEL_RECORD_DUMP_DUMPED_H
 
 #include "formats/model/tables.h"
+#include "record/dump/locals/locals.h"
 #include "record/process/standing.h"
 
 /* A thread or a task of the tick. */
@@ -34,7 +35,14 @@ struct dumped {
     size_t threads;   /* rows that stand for threads, which come first */
     uint64_t unix_ns; /* when the process was read */
     enum moment moment;
+    struct locals locals;     /* of the threads; empty if they are not wanted */
     struct standing standing; /* what the kernel said of the process then */
+    const char *core;         /* path of the core file; NULL: the process lives */
+    bool foreign;             /* the core file comes from another machine */
+    bool cut;                 /* the core file is cut off */
+    uid_t user;               /* whose process the core file is of */
+    int signal;               /* the signal that ended the process; 0: none */
+    pid_t signal_tid;         /* the thread that got it */
 };
 
 /* A sink that fills in `dumped`. */

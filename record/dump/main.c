@@ -4,6 +4,7 @@
 #include "formats/base/utf8.h"
 #include "formats/terminal/printable.h"
 #include "record/dump/descendants.h"
+#include "record/dump/dump_core.h"
 #include "record/dump/dump_json.h"
 #include "record/dump/dump_live.h"
 #include "record/dump/dump_text.h"
@@ -75,7 +76,8 @@ static enum dump_result dump_process(struct session *session, pid_t pid, uint64_
 {
     struct dumped dumped;
     *why = (struct fault){ 0 };
-    const enum dump_result result = dump_live(&dumped, pid, &session->options, give_up_ns, why);
+    const enum dump_result result = session->options.core ? dump_core(&dumped, &session->options, why)
+                                                          : dump_live(&dumped, pid, &session->options, give_up_ns, why);
     if (result == DUMP_DONE)
         write_dump(session, &dumped);
     else

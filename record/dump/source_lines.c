@@ -85,22 +85,35 @@ static bool set_rights(const struct rights *rights)
     return set == 0 && (gid_t)setfsgid(rights->group) == rights->group && (uid_t)setfsuid(rights->user) == rights->user;
 }
 
-/* Takes the rights of the user of a process. A user who is not root may take no other rights, and needs none. False:
- * they are not known, or cannot be taken. */
-static bool take_rights(pid_t pid, struct rights *ours)
+/* The user and the group of a process, or of the one that left a core file. */
+static bool owner_of(const struct dumped *dumped, uid_t *user, gid_t *group)
 {
     char path[64];
     struct stat process;
+    *user = dumped->user;
+    *group = (gid_t)-2; /* nobody's: the user's own group is not known */
+    if (dumped->core)
+        return true;
+    snprintf(path, sizeof(path), "/proc/%d", (int)dumped->pid);
+    if (stat(path, &process) != 0)
+        return false;
+    *user = process.st_uid;
+    *group = process.st_gid;
+    return true;
+}
+
+/* Takes the rights of the user of the process. A user who is not root may take no other rights, and needs none. False:
+ * they are not known, or cannot be taken. */
+static bool take_rights(const struct dumped *dumped, struct rights *ours)
+{
+    struct rights theirs = { 0 };
     *ours = (struct rights){ .user = geteuid(), .group = getegid() };
     if (ours->user != 0)
         return true;
     ours->groups_count = getgroups((int)countof(ours->groups), ours->groups);
-    snprintf(path, sizeof(path), "/proc/%d", (int)pid);
-    if (ours->groups_count < 0 || stat(path, &process) != 0)
+    if (ours->groups_count < 0 || !owner_of(dumped, &theirs.user, &theirs.group))
         return false;
-    if (process.st_uid == 0)
-        return true;
-    return set_rights(&(struct rights){ .user = process.st_uid, .group = process.st_gid });
+    return theirs.user == 0 || set_rights(&theirs);
 }
 
 /* ---- files ---- */
@@ -127,7 +140,7 @@ static void read_file(struct source_lines *lines, struct source_file *file)
         memchr(name.bytes, '\0', name.size) || lines->bytes > TEXTS_MOST)
         return;
     snprintf(path, sizeof(path), "%.*s%.*s", (int)root.size, root.bytes ? root.bytes : "", (int)name.size, name.bytes);
-    if (take_rights(lines->dumped->pid, &ours))
+    if (take_rights(lines->dumped, &ours))
         source_text_read(path, &facts, &file->text);
     if (ours.user == 0)
         set_rights(&ours);
@@ -137,12 +150,12 @@ static void read_file(struct source_lines *lines, struct source_file *file)
 
 static struct source_file *file_of(struct source_lines *lines, uint32_t name)
 {
-    for (size_t i = 0; i < lines->count; i++)
-        if (lines->files[i].name == name)
-            return &lines->files[i];
+    if (lines->of_string[name])
+        return &lines->files[lines->of_string[name] - 1];
     lines->files = alloc_grow(lines->files, &lines->room, lines->count + 1, sizeof(*lines->files));
     struct source_file *file = &lines->files[lines->count++];
     file->name = name;
+    lines->of_string[name] = (uint32_t)lines->count;
     read_file(lines, file);
     return file;
 }
@@ -173,9 +186,11 @@ struct text source_lines_find(struct source_lines *lines, const struct frame *fr
 void source_lines_open(struct source_lines *lines, const struct dumped *dumped)
 {
     *lines = (struct source_lines){ .dumped = dumped };
-    lines->readable = dumped->pid && same_mounts(dumped->pid);
-    lines->root = root_of(dumped->pid);
-    lines->began_unix_ns = began_unix_ns(dumped->pid);
+    lines->of_string = alloc_zeroed(dumped->tables.strings_count + 1, sizeof(*lines->of_string));
+    lines->readable = dumped->core ? !dumped->foreign : same_mounts(dumped->pid);
+    if (!dumped->core)
+        lines->root = root_of(dumped->pid);
+    lines->began_unix_ns = dumped->core ? dumped->unix_ns : began_unix_ns(dumped->pid);
 }
 
 void source_lines_close(struct source_lines *lines)
@@ -185,6 +200,7 @@ void source_lines_close(struct source_lines *lines)
         free(lines->files[i].line_ends);
     }
     free(lines->files);
+    free(lines->of_string);
     text_free(lines->root);
     *lines = (struct source_lines){ 0 };
 }

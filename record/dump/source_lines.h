@@ -4,8 +4,10 @@
  *   - the process is in our mount namespace. File systems of another one are not entered: a process may have made them
  *     itself, and who serves a file system can let a reader wait for ever;
  *   - the path is absolute, and names a regular file that is Python source and not too large (source_text.h);
+ *   - of a core file: the core file is of this machine, as far as is known (no --exe);
  *   - the user of the process may read the file: the file is opened with that user's rights;
- *   - the file was not written since the process began: the process runs what it read before. */
+ *   - the file was not written since the process began (a core file: was written): the process runs what it read
+ * before. */
 #ifndef PYREEL_RECORD_DUMP_SOURCE_LINES_H
 #define PYREEL_RECORD_DUMP_SOURCE_LINES_H
 
@@ -18,6 +20,7 @@ struct source_lines {
     struct text root;       /* its root folder, without a slash at the end */
     uint64_t began_unix_ns; /* when the process began; 0: not known */
     struct source_file *files;
+    uint32_t *of_string; /* by number of a string: index of the file with this name + 1; 0: not read yet */
     size_t count, room;
     size_t bytes; /* of all texts */
 };

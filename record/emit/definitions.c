@@ -5,30 +5,59 @@
 
 #include <stdlib.h>
 
+#define MORE_FUNCTIONS TEXT("<more functions>")
+
+/* ---- the limit ---- */
+
+/* What a definition takes of the memory besides its row and its bytes: a row and an index in a table of numbers, the
+ * head of an allocation, and the room into which arrays grow. */
+#define OVERHEAD 64
+
 /* ---- indexes ---- */
 
-uint32_t definitions_string(struct definitions *d, struct text text)
+static uint32_t add_string(struct definitions *d, struct text text)
 {
     bool added;
     const uint32_t index = intern_number(&d->strings.ids, text.bytes, text.size, &added);
     if (!added)
         return index;
+    d->bytes += sizeof(*d->strings.rows) + text.size + OVERHEAD;
     d->strings.rows = alloc_grow(d->strings.rows, &d->strings.room, (size_t)index + 1, sizeof(*d->strings.rows));
     d->strings.rows[index] = (struct defined_string){ .text = d->strings.ids.texts[index] };
     return index;
 }
 
-uint32_t definitions_function(struct definitions *d, struct text name, uint32_t file, uint32_t first_line)
+uint32_t definitions_string(struct definitions *d, struct text text)
 {
-    const uint32_t key[] = { definitions_string(d, name), file, first_line };
+    return definitions_full(d) ? intern_find(&d->strings.ids, text.bytes, text.size) : add_string(d, text);
+}
+
+static uint32_t add_function(struct definitions *d, struct text name, uint32_t file, uint32_t first_line)
+{
+    const uint32_t key[] = { add_string(d, name), file, first_line };
     bool added;
     const uint32_t index = intern_number(&d->functions.ids, key, sizeof(key), &added);
     if (!added)
         return index;
+    d->bytes += sizeof(*d->functions.rows) + sizeof(key) + OVERHEAD;
     d->functions.rows = alloc_grow(d->functions.rows, &d->functions.room, (size_t)index + 1,
                                    sizeof(*d->functions.rows));
     d->functions.rows[index] = (struct defined_function){ .name = key[0], .file = file, .first_line = first_line };
     return index;
+}
+
+/* The function beyond the limit: a known one, or the one that stands for all others. */
+static uint32_t find_function(struct definitions *d, struct text name, uint32_t file, uint32_t first_line)
+{
+    const uint32_t key[] = { definitions_string(d, name), file, first_line };
+    const uint32_t known = key[0] ? intern_find(&d->functions.ids, key, sizeof(key)) : 0;
+    d->left_out += known == 0;
+    return known ? known : add_function(d, MORE_FUNCTIONS, 0, 0);
+}
+
+uint32_t definitions_function(struct definitions *d, struct text name, uint32_t file, uint32_t first_line)
+{
+    return definitions_full(d) ? find_function(d, name, file, first_line) : add_function(d, name, file, first_line);
 }
 
 static void note_line(struct definitions *d, uint32_t frame, uint32_t function, uint32_t line)
@@ -38,26 +67,54 @@ static void note_line(struct definitions *d, uint32_t frame, uint32_t function, 
     d->lines[frame] = intern_pairs_number(&d->line_ids, function, line, &added);
 }
 
-uint32_t definitions_frame(struct definitions *d, const struct frame *frame)
+/* What makes a frame a frame of its own. */
+struct frame_key {
+    uint32_t words[7];
+};
+
+static struct frame_key key_of(const struct frame *frame)
 {
-    const uint32_t key[] = {
-        frame->function,    frame->line, frame->end_line, (uint32_t)frame->column, (uint32_t)frame->end_column,
-        frame->instruction, frame->base
-    };
+    return (struct frame_key){ { frame->function, frame->line, frame->end_line, (uint32_t)frame->column,
+                                 (uint32_t)frame->end_column, frame->instruction, frame->base } };
+}
+
+static uint32_t add_frame(struct definitions *d, const struct frame *frame)
+{
+    const struct frame_key key = key_of(frame);
     bool added;
-    const uint32_t index = intern_number(&d->frames.ids, key, sizeof(key), &added);
+    const uint32_t index = intern_number(&d->frames.ids, &key, sizeof(key), &added);
     if (!added)
         return index;
+    d->bytes += sizeof(*d->frames.rows) + sizeof(key) + sizeof(struct pair_slot) + OVERHEAD;
     d->frames.rows = alloc_grow(d->frames.rows, &d->frames.room, (size_t)index + 1, sizeof(*d->frames.rows));
     d->frames.rows[index] = (struct defined_frame){ .frame = *frame };
     note_line(d, index, frame->function, frame->line);
     return index;
 }
 
+static uint32_t add_frame_without_line(struct definitions *d, uint32_t function)
+{
+    return add_frame(d, &(struct frame){ .function = function, .column = -1, .end_column = -1 });
+}
+
+uint32_t definitions_frame(struct definitions *d, const struct frame *frame)
+{
+    if (!definitions_full(d))
+        return add_frame(d, frame);
+    const struct frame_key key = key_of(frame);
+    const uint32_t known = intern_find(&d->frames.ids, &key, sizeof(key));
+    d->left_out += known == 0;
+    return known ? known : add_frame_without_line(d, frame->function);
+}
+
+uint32_t definitions_named_frame(struct definitions *d, struct text name)
+{
+    return add_frame_without_line(d, definitions_function(d, name, 0, 0));
+}
+
 uint32_t definitions_synthetic_frame(struct definitions *d, struct text name)
 {
-    const struct frame frame = { .function = definitions_function(d, name, 0, 0), .column = -1, .end_column = -1 };
-    return definitions_frame(d, &frame);
+    return add_frame_without_line(d, add_function(d, name, 0, 0));
 }
 
 /* ---- numbers ---- */

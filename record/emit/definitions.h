@@ -9,7 +9,11 @@
  *     definitions_frame()           f:1 → index 1, f:2 → index 2, g:9 → index 3
  *     definitions_emit_sample([3])  emits string 1 "g", function 1, frame 1 (index 3), sample [1]
  *
- * Processes of one recording share the definitions: the same line of the same function is the same frame in all. */
+ * Processes of one recording share the definitions: the same line of the same function is the same frame in all.
+ *
+ * A program can make functions without end, and so can a hostile one, with long names. So the memory of all definitions
+ * has a limit. Beyond the limit a new function is the function `<more functions>`, and a new line of a known function
+ * is the function without a line. */
 #ifndef PYREEL_RECORD_EMIT_DEFINITIONS_H
 #define PYREEL_RECORD_EMIT_DEFINITIONS_H
 
@@ -34,6 +38,9 @@ struct defined_frame {
     uint32_t number;
 };
 
+#define DEFINITIONS_LIMIT      ((size_t)64 << 20) /* bytes of memory */
+#define DEFINITIONS_LIMIT_TEXT "64 MiB"
+
 /* `= {0}` with `to` set is empty. */
 struct definitions {
     struct sink to; /* takes what is emitted; lives as long */
@@ -55,18 +62,32 @@ struct definitions {
     struct intern_pairs line_ids; /* (function, line) → number of the line */
     uint32_t *lines;              /* of each frame: the number of its line */
     size_t lines_room;
+    size_t bytes;                                    /* memory that the definitions take */
+    uint64_t left_out;                               /* how often a function or a line had no room */
     uint32_t last_string, last_function, last_frame; /* numbers, as emitted */
     uint32_t *pushed;                                /* the frames of the sample that is being emitted, as numbers */
     size_t pushed_room;
 };
 
-/* Each function returns the index of a definition, and adds the definition if it is new. Texts are copied. */
+/* Each function returns the index of a definition, and adds the definition if it is new. Texts are copied. Beyond
+ * DEFINITIONS_LIMIT nothing is added: a new string is index 0, a new function is `<more functions>`, and a new frame is
+ * the frame of its function without a line. */
 uint32_t definitions_string(struct definitions *definitions, struct text text);
 uint32_t definitions_function(struct definitions *definitions, struct text name, uint32_t file, uint32_t first_line);
 uint32_t definitions_frame(struct definitions *definitions, const struct frame *frame);
 
-/* The index of a synthetic frame, which has a name only: <GC>. */
+/* The index of a synthetic frame, which has a name only: <GC>. There are few, so they are added beyond the limit, too.
+ */
 uint32_t definitions_synthetic_frame(struct definitions *definitions, struct text name);
+
+/* The same for names of which the program may make any number, within the limit: <task NAME>. */
+uint32_t definitions_named_frame(struct definitions *definitions, struct text name);
+
+/* Whether the limit is reached. */
+static inline bool definitions_full(const struct definitions *definitions)
+{
+    return definitions->bytes >= DEFINITIONS_LIMIT;
+}
 
 /* A number for the function and line of a frame. Frames with the same function and line have the same number. */
 static inline uint32_t definitions_line(const struct definitions *definitions, uint32_t frame)

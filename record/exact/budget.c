@@ -23,8 +23,8 @@ static uint64_t rounded(double interval_ns)
     return whole_ns > 100 * ROUND_NS ? whole_ns - whole_ns % ROUND_NS : whole_ns;
 }
 
-/* A random number from 0 to 1 (xorshift64*, whose high bits are of good quality). */
-static double draw(struct budget *budget)
+/* xorshift64*, whose high bits are of good quality. */
+double budget_draw(struct budget *budget)
 {
     uint64_t x = budget->random;
     x ^= x >> 12;
@@ -51,7 +51,7 @@ static void draw_moments(struct budget *budget, struct group *group)
     const double room_ns = (double)((group->length_ns - gap_ns) * group->count);
     uint64_t *moments_ns = group->moments_ns;
     for (uint32_t i = 0; i < group->count; i++) {
-        const uint64_t drawn_ns = (uint64_t)(draw(budget) * room_ns);
+        const uint64_t drawn_ns = (uint64_t)(budget_draw(budget) * room_ns);
         uint32_t at = i;
         for (; at > 0 && moments_ns[at - 1] > drawn_ns; at--)
             moments_ns[at] = moments_ns[at - 1];
@@ -94,7 +94,7 @@ void budget_begin(struct budget *budget, uint64_t now_ns)
 void budget_open(struct budget *budget, uint64_t now_ns)
 {
     budget->interval_ns = budget->asked_ns;
-    budget->start_ns = budget->fitted_ns = now_ns;
+    budget->fitted_ns = now_ns;
     if (getrandom(&budget->random, sizeof(budget->random), 0) != sizeof(budget->random))
         budget->random = now_ns;
     budget->random |= 1;
@@ -131,10 +131,9 @@ uint64_t budget_left_out(const struct budget *budget)
 
 /* The interval at which ticks keep the limit. If ticks have exceeded the limit so far, the interval is longer, so that
  * the excess is made up after about a second. */
-static double wanted_interval(const struct budget *budget, uint64_t now_ns)
+static double wanted_interval(const struct budget *budget)
 {
-    const double elapsed_ns = (double)(now_ns - budget->start_ns);
-    const double excess_ns = (double)budget->taken_ns - budget->limit * elapsed_ns;
+    const double excess_ns = (double)budget->taken_ns - budget->allowed_ns;
     const double less = excess_ns > 0 ? 1 + excess_ns / (budget->limit * 1e9) : 1;
     const double wanted_ns = budget->cost_ns / budget->limit * less;
     return wanted_ns < LONGEST_NS ? wanted_ns : LONGEST_NS;
@@ -151,13 +150,39 @@ static void fit(struct budget *budget, uint64_t now_ns)
     const double weight = (double)budget->recent_ticks / MANY_TICKS;
     budget->cost_ns += (mean_ns - budget->cost_ns) * (weight < 0.5 ? 0.5 : least(weight, 1));
     budget->recent_ns = budget->recent_ticks = 0;
+    budget->allowed_ns += budget->limit * (double)(now_ns - budget->fitted_ns);
     budget->fitted_ns = now_ns;
     const double present_ns = (double)budget->interval_ns;
-    const double wanted_ns = least(wanted_interval(budget, now_ns), present_ns * GROWTH);
+    const double wanted_ns = least(wanted_interval(budget), present_ns * GROWTH);
     if (wanted_ns <= (double)budget->asked_ns)
         budget->interval_ns = budget->asked_ns;
     else if (wanted_ns > present_ns * (1 + STEP) || wanted_ns < present_ns * (1 - STEP))
         budget->interval_ns = rounded(wanted_ns);
+}
+
+static bool is_limited(const struct budget *budget)
+{
+    return budget->limit > 0 && budget->limit < 1;
+}
+
+double budget_load(const struct budget *budget)
+{
+    return budget->cost_ns / (double)budget->asked_ns;
+}
+
+void budget_share(struct budget *budget, double limit)
+{
+    if (is_limited(budget))
+        budget->limit = limit;
+}
+
+void budget_expect(struct budget *budget, double cost_ns)
+{
+    if (!is_limited(budget) || cost_ns <= 0)
+        return;
+    budget->cost_ns = cost_ns;
+    if (cost_ns / budget->limit > (double)budget->asked_ns)
+        budget->interval_ns = rounded(least(cost_ns / budget->limit, LONGEST_NS));
 }
 
 static void note(struct budget *budget, uint64_t took_ns, uint64_t now_ns)
@@ -169,8 +194,7 @@ static void note(struct budget *budget, uint64_t took_ns, uint64_t now_ns)
     const bool known = budget->cost_ns > 0;
     const bool surprise = (budget->recent_ticks >= FIT_TICKS && mean_ns > SURPRISE * budget->cost_ns) ||
                           (!known && took_ns > budget->interval_ns / LARGE_PART);
-    const bool limited = budget->limit > 0 && budget->limit < 1;
-    if (limited && (surprise || now_ns - budget->fitted_ns >= FIT_NS))
+    if (is_limited(budget) && (surprise || now_ns - budget->fitted_ns >= FIT_NS))
         fit(budget, now_ns);
 }
 

@@ -41,17 +41,18 @@ struct group {
 /* Start with `= {0}`, and set the first three fields before budget_open(). */
 struct budget {
     uint64_t asked_ns; /* the interval that the user asked for */
-    double limit;      /* the part of the program's time that ticks may take; 0: ticks take nothing; 1: no limit */
+    double limit;      /* the part of the program's time that ticks may take; 0: ticks take nothing; 1: no limit.
+                        * budget_share() may change it later */
     bool even;         /* ticks at equal distances */
 
     struct interval present, next[MOMENTS_AHEAD];
     struct group group;
     uint64_t drawn;                   /* number of intervals so far */
     uint64_t interval_ns;             /* the length of the intervals of the next group */
-    uint64_t start_ns;                /* time of budget_open() */
     uint64_t random;                  /* state of the random generator */
     double cost_ns;                   /* mean cost of recent ticks: time that one tick takes from the program */
     uint64_t taken_ns;                /* cost of all ticks */
+    double allowed_ns;                /* what all ticks up to `fitted_ns` might cost */
     uint64_t recent_ns, recent_ticks; /* cost and number of the ticks since `cost_ns` was last computed */
     uint64_t fitted_ns;               /* when `interval_ns` was last computed (monotonic) */
     double left_out;                  /* see budget_left_out() */
@@ -63,6 +64,20 @@ void budget_open(struct budget *budget, uint64_t now_ns);
 
 /* Starts a new interval now, after a time without ticks. */
 void budget_begin(struct budget *budget, uint64_t now_ns);
+
+/* Starts with the cost of ticks that other processes have, instead of none. 0: not known. Call this right after
+ * budget_open(). */
+void budget_expect(struct budget *budget, double cost_ns);
+
+/* A random number from 0 to 1. */
+double budget_draw(struct budget *budget);
+
+/* The part of a processor's time that ticks would take at the rate that the user asked for. */
+double budget_load(const struct budget *budget);
+
+/* Sets the limit from now on, where other processes share a processor with this one. Does nothing to a limit of 0 or 1.
+ */
+void budget_share(struct budget *budget, double limit);
 
 /* The moment of the present interval's tick, and the moments of the next intervals. */
 struct moments budget_moments(const struct budget *budget);

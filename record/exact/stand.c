@@ -24,6 +24,7 @@
 #define NS         1000000000u
 #define CLAIM_NS   30000      /* how long a post waits for another post that asks whether the work is its own */
 #define WORKING    UINT32_MAX /* value of post->free while the post works */
+#define UNUSED_NS  1000000000 /* a post without an appointment for so long ends */
 
 /* Who has the work: no post yet; a post asks whether the work is its own; a post does the work, or has done it. */
 enum claim { CLAIM_OPEN, CLAIM_ASKED, CLAIM_TAKEN };
@@ -51,11 +52,17 @@ struct post {
     _Atomic uint32_t wakes; /* number of wake-ups so far, also those without work */
 
     uint32_t appointed;     /* the appointment that the caller waits for. Used by the caller only */
+    uint64_t used_ns;       /* when the last appointment was made (monotonic). Used by the caller only */
+    struct post *next;      /* in stand->ending */
     uint32_t worked;        /* the last appointment at which the post tried to work */
     struct stood stood;     /* the result of that work */
     uint64_t counted_ns;    /* the post's processor time that stand->taken_ns has, ... */
     uint32_t counted_wakes; /* ... and the wake-ups */
 };
+
+/* The processor time of the calling thread that some stand's taken_ns has, or that does not count. A caller with
+ * several stands spends its time once. */
+static _Thread_local uint64_t caller_counted_ns;
 
 static void futex_wait(_Atomic uint32_t *word, uint32_t value, const struct timespec *timeout)
 {
@@ -230,15 +237,37 @@ static struct post *open_post(struct stand *stand, uint32_t processor)
     return NULL;
 }
 
-static void close_post(struct post *post)
+/* Tells the thread to end. It ends soon, when it gets its processor. */
+static void stop(struct post *post)
 {
     atomic_store(&post->stop, true);
     atomic_fetch_add(&post->last, 1);
     futex_wake(&post->last);
     for (size_t i = 0; i < MOMENTS_AHEAD; i++)
         arm(post->timers[i], 1);
-    pthread_join(post->thread, NULL);
-    free_post(post);
+}
+
+/* Frees the posts of stand->ending whose threads have ended; if `waits`, all of them. */
+static void free_ended(struct stand *stand, bool waits)
+{
+    for (struct post **link = &stand->ending, *post; (post = *link);) {
+        if ((waits ? pthread_join(post->thread, NULL) : pthread_tryjoin_np(post->thread, NULL)) != 0) {
+            link = &post->next;
+            continue;
+        }
+        *link = post->next;
+        free_post(post);
+    }
+}
+
+/* Ends the post with this index. */
+static void end_post(struct stand *stand, size_t i)
+{
+    struct post *post = stand->posts[i];
+    stop(post);
+    post->next = stand->ending;
+    stand->ending = post;
+    stand->posts[i] = stand->posts[--stand->posts_count];
 }
 
 /* ---- appointments ---- */
@@ -249,7 +278,7 @@ void stand_open(struct stand *stand, bool raise)
     if (sched_getaffinity(0, sizeof(stand->allowed), &stand->allowed) != 0)
         CPU_ZERO(&stand->allowed);
     stand->count = CPU_COUNT(&stand->allowed);
-    stand->counted_ns = stand_stay_now().used_ns;
+    caller_counted_ns = stand_stay_now().used_ns;
 }
 
 bool stand_may(const struct stand *stand, uint32_t processor)
@@ -277,7 +306,7 @@ static void step_aside(struct stand *stand, const uint32_t *processors, size_t c
     }
     stand->crowded = among && CPU_COUNT(&others) == 0;
     if (stand->crowded && !crowded)
-        stand->counted_ns = stand_stay_now().used_ns;
+        caller_counted_ns = stand_stay_now().used_ns;
     if (!among || stand->crowded)
         return;
     const struct stay before = stand_stay_now();
@@ -304,12 +333,21 @@ static void pass_pending(struct post *post, uint32_t last)
     }
 }
 
+static struct post *find_post(const struct stand *stand, uint32_t processor)
+{
+    for (size_t i = 0; i < stand->posts_count; i++)
+        if (stand->posts[i]->processor == processor)
+            return stand->posts[i];
+    return NULL;
+}
+
 static struct post *post_on(struct stand *stand, uint32_t processor)
 {
-    struct post **post = &stand->posts[processor];
-    if (!*post)
-        *post = open_post(stand, processor);
-    return *post;
+    struct post *post = find_post(stand, processor);
+    if (post || !(post = open_post(stand, processor)))
+        return post;
+    stand->posts = alloc_grow(stand->posts, &stand->posts_room, stand->posts_count + 1, sizeof(struct post *));
+    return stand->posts[stand->posts_count++] = post;
 }
 
 /* The number of the announced appointment with this moment; 0: none. */
@@ -355,8 +393,10 @@ bool stand_appoint(struct stand *stand, const uint32_t *processors, size_t count
     step_aside(stand, processors, count);
     atomic_store(&stand->claim, CLAIM_OPEN);
     stand->appointed_count = count;
+    const uint64_t now_ns = clock_now_ns();
     for (size_t i = 0; i < count; i++) {
-        stand->appointed[i] = stand->posts[processors[i]];
+        stand->appointed[i] = find_post(stand, processors[i]);
+        stand->appointed[i]->used_ns = now_ns;
         appoint_post(stand->appointed[i], moments);
     }
     return true;
@@ -444,7 +484,7 @@ static void note_taken(struct stand *stand)
         any = true;
     }
     if (stand->crowded)
-        most_ns += newly_used(stand_stay_now().used_ns, &stand->counted_ns) / stand->appointed_count;
+        most_ns += newly_used(stand_stay_now().used_ns, &caller_counted_ns) / stand->appointed_count;
     stand->taken_ns += most_ns;
     stand->works += any;
 }
@@ -465,7 +505,7 @@ static bool work_here(struct stand *stand)
     const struct stood stood = do_work(stand, stand->processor, stand_stay_now(), clock_now_ns());
     note(stand, &stood);
     stand->works++;
-    stand->taken_ns += newly_used(stood.used_ns, &stand->counted_ns) + SWITCH_NS;
+    stand->taken_ns += newly_used(stood.used_ns, &caller_counted_ns) + SWITCH_NS;
     return stood.done;
 }
 
@@ -503,11 +543,21 @@ uint64_t stand_taken_ns(const struct stand *stand)
     return stand->taken_ns;
 }
 
+void stand_trim(struct stand *stand, uint64_t now_ns)
+{
+    stand->appointed_count = 0;
+    for (size_t i = stand->posts_count; i-- > 0;)
+        if (now_ns > stand->posts[i]->used_ns + UNUSED_NS)
+            end_post(stand, i);
+    free_ended(stand, false);
+}
+
 void stand_close(struct stand *stand)
 {
-    for (size_t i = 0; i < STAND_PROCESSORS; i++)
-        if (stand->posts[i])
-            close_post(stand->posts[i]);
+    while (stand->posts_count > 0)
+        end_post(stand, stand->posts_count - 1);
+    free_ended(stand, true);
+    free(stand->posts);
     *stand = (struct stand){ 0 };
 }
 

@@ -38,11 +38,11 @@ static const struct handled {
 static const struct handled real_time = { 0, MEANING_END, false }; /* SIGRTMIN to SIGRTMAX */
 
 static volatile sig_atomic_t stop_signal;
-static volatile sig_atomic_t continued;
 static volatile sig_atomic_t keeps_user_signals;
 static volatile pid_t passed_on_to;
 static volatile uint64_t requested_ns; /* when the first MEANING_STOP arrived (monotonic); 0: none did */
-static atomic_uint user_counts[2];     /* of SIGUSR1 and of SIGUSR2 */
+static atomic_uint continued_count;
+static atomic_uint user_counts[2]; /* of SIGUSR1 and of SIGUSR2 */
 
 static const struct handled *row_of(int number)
 {
@@ -114,7 +114,7 @@ static void on_child(int number)
 static void on_continue(int number)
 {
     (void)number;
-    continued = 1;
+    atomic_fetch_add(&continued_count, 1);
 }
 
 /* Whether nohup(1) made pyreel-record ignore SIGHUP: the signal stays ignored then. */
@@ -163,9 +163,7 @@ uint32_t signals_user_count(int number)
     return atomic_load(&user_counts[number == SIGUSR2]);
 }
 
-bool signals_continued(void)
+uint32_t signals_continued(void)
 {
-    const bool was_stopped = continued;
-    continued = 0;
-    return was_stopped;
+    return atomic_load(&continued_count);
 }

@@ -34,7 +34,7 @@ void signals_user_keep(void);
  * A signal also ends a clock_sleep_until() early. */
 uint32_t signals_user_count(int number);
 
-/* Whether pyreel-record was stopped (SIGSTOP, ^Z) and continued since the last call. */
-bool signals_continued(void);
+/* How often pyreel-record was stopped (SIGSTOP, ^Z) and continued so far. */
+uint32_t signals_continued(void);
 
 #endif

@@ -6,6 +6,7 @@
 
 #include <ctype.h>
 #include <dirent.h>
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -16,7 +17,10 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#define FILE_LIMIT ((size_t)1 << 20) /* bytes; the small files of /proc are smaller */
+#define FILE_LIMIT   ((size_t)1 << 20) /* bytes; the small files of /proc are smaller */
+#define MAPS_BUFFER  4096              /* bytes; the kernel gives not more of /proc/PID/maps at once */
+#define AUXV_ENTRIES 64
+#define STAT_ROOM    1024 /* bytes of a file `stat` */
 
 static FILE *open_proc(pid_t pid, const char *name)
 {
@@ -48,29 +52,37 @@ static struct text clean_and_free(struct text raw)
 
 /* ---- mapped files ---- */
 
-static void add_image(struct images *images, struct image image)
+void procfs_images_add(struct images *images, struct image image)
 {
     images->rows = alloc_grow(images->rows, &images->room, images->count + 1, sizeof(*images->rows));
     images->rows[images->count++] = image;
 }
 
-/* Adds the mapping that a line of /proc/PID/maps describes if it is the head of a file. */
+/* Adds the mapping that a line of /proc/PID/maps describes if it is the head of a file:
+ *
+ *     START-END FLAGS OFFSET MAJOR:MINOR INODE          PATH
+ *
+ * All numbers but the inode are hexadecimal. A large program has a thousand lines, so this is no sscanf(). */
 static void add_mapping(struct images *images, const char *line, const struct stat *program)
 {
-    uint64_t start, offset, inode;
-    unsigned device_major, device_minor;
-    char read_flag;
-    int path_at = 0;
-    const int got = sscanf(line, "%" SCNx64 "-%*x %c%*3s %" SCNx64 " %x:%x %" SCNu64 " %n", &start, &read_flag, &offset,
-                           &device_major, &device_minor, &inode, &path_at);
-    if (got < 6 || offset != 0 || inode == 0 || read_flag != 'r')
+    char *at;
+    const uint64_t start = strtoull(line, &at, 16);
+    const char *flags = strchr(at, ' ');
+    const char *offset = flags && flags[1] == 'r' ? strchr(flags + 1, ' ') : NULL;
+    if (!offset || strtoull(offset, &at, 16) != 0 || *at != ' ')
         return;
-    const char *path = path_at ? line + path_at : "";
+    const unsigned device_major = (unsigned)strtoul(at, &at, 16);
+    const unsigned device_minor = *at == ':' ? (unsigned)strtoul(at + 1, &at, 16) : 0;
+    const uint64_t inode = strtoull(at, &at, 10);
+    if (inode == 0)
+        return;
+    const char *path = at + strspn(at, " ");
     const uint64_t device = makedev(device_major, device_minor);
-    add_image(images, (struct image){ .address = start,
-                                      .inode = inode,
-                                      .program = program->st_ino == inode && program->st_dev == device,
-                                      .path = alloc_copy(path, strcspn(path, "\n")) });
+    procfs_images_add(images, (struct image){ .address = start,
+                                              .device = device,
+                                              .inode = inode,
+                                              .program = program->st_ino == inode && program->st_dev == device,
+                                              .path = alloc_copy(path, strcspn(path, "\n")) });
 }
 
 static int rank(const struct image *image)
@@ -89,16 +101,38 @@ static int compare_images(const void *a, const void *b)
     return first->address < second->address ? -1 : first->address > second->address;
 }
 
+static bool stat_program(pid_t pid, struct stat *program)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+    return stat(path, program) == 0;
+}
+
+bool procfs_program(pid_t pid, uint64_t *device, uint64_t *inode)
+{
+    struct stat program;
+    if (!stat_program(pid, &program))
+        return false;
+    *device = program.st_dev;
+    *inode = program.st_ino;
+    return true;
+}
+
+void procfs_images_sort(struct images *images)
+{
+    if (images->count > 0)
+        qsort(images->rows, images->count, sizeof(*images->rows), compare_images);
+}
+
 bool procfs_images(pid_t pid, struct images *images)
 {
     *images = (struct images){ 0 };
     FILE *maps = open_proc(pid, "maps");
     if (!maps)
         return false;
-    char path[64];
+    setvbuf(maps, NULL, _IOFBF, MAPS_BUFFER);
     struct stat program = { 0 };
-    snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
-    if (stat(path, &program) != 0)
+    if (!stat_program(pid, &program))
         program = (struct stat){ 0 };
     char *line = NULL;
     size_t room = 0;
@@ -106,8 +140,7 @@ bool procfs_images(pid_t pid, struct images *images)
         add_mapping(images, line, &program);
     free(line);
     fclose(maps);
-    if (images->count > 0)
-        qsort(images->rows, images->count, sizeof(*images->rows), compare_images);
+    procfs_images_sort(images);
     return true;
 }
 
@@ -250,29 +283,88 @@ bool procfs_number(const char *path, const char *name, int base, uint64_t *numbe
 /* Reads the beginning of a file of the process as a string. Returns the string's length. */
 static size_t read_small(pid_t pid, const char *name, char *into, size_t room)
 {
-    FILE *file = open_proc(pid, name);
-    const size_t size = file ? fread(into, 1, room - 1, file) : 0;
-    if (file)
-        fclose(file);
-    into[size] = '\0';
-    return size;
+    char path[96];
+    snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    const ssize_t size = file >= 0 ? read(file, into, room - 1) : -1;
+    if (file >= 0)
+        close(file);
+    into[size > 0 ? size : 0] = '\0';
+    return size > 0 ? (size_t)size : 0;
 }
 
-/* /proc/PID/stat is "PID (NAME) STATE ..."; the number of threads is the 20th field, and NAME may have any characters.
- * A thread that is about to sleep has the state "sleeping" already while it still has a processor. Its file wchan, the
- * kernel function in which it sleeps, is "0" until it has none. */
-bool procfs_sleeps_alone(pid_t pid)
+/* A file `stat` is "PID (NAME) STATE ...", and NAME may have any characters. Returns the text from the n-th field on,
+ * where n is greater than 2; NULL: there is none. */
+static const char *field_of(const char *stat, int n)
 {
-    char stat[1024], wchan[128];
-    char state = 0;
-    long threads = 0;
+    const char *field = strrchr(stat, ')');
+    for (int number = 2; field && number < n; number++)
+        field = strchr(field + 1, ' ');
+    return field ? field + 1 : NULL;
+}
+
+uint64_t procfs_random(pid_t pid)
+{
+    uint64_t entries[AUXV_ENTRIES][2] = { { 0 } };
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/%d/auxv", (int)pid);
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    const ssize_t size = file >= 0 ? read(file, entries, sizeof(entries)) : -1;
+    if (file >= 0)
+        close(file);
+    for (size_t i = 0; size > 0 && i < (size_t)size / sizeof(entries[0]); i++)
+        if (entries[i][0] == AT_RANDOM)
+            return entries[i][1];
+    return 0;
+}
+
+/* The start is field 22 of `stat`, in ticks. */
+bool procfs_started(pid_t pid, uint64_t *started_ns)
+{
+    char stat[STAT_ROOM];
     read_small(pid, "stat", stat, sizeof(stat));
-    const char *rest = strrchr(stat, ')');
-    if (!rest ||
-        sscanf(rest, ") %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %ld", &state, &threads) != 2)
+    const char *field = field_of(stat, 22);
+    const long ticks_a_second = sysconf(_SC_CLK_TCK);
+    if (!field || ticks_a_second <= 0)
         return false;
-    return threads == 1 && (state == 'S' || state == 'D') && read_small(pid, "wchan", wchan, sizeof(wchan)) > 0 &&
-           strcmp(wchan, "0") != 0;
+    *started_ns = strtoull(field, NULL, 10) * (1000000000u / (uint64_t)ticks_a_second);
+    return true;
+}
+
+size_t procfs_count_threads(pid_t pid)
+{
+    char stat[STAT_ROOM];
+    read_small(pid, "stat", stat, sizeof(stat));
+    const char *field = field_of(stat, 20);
+    return field ? strtoul(field, NULL, 10) : 0;
+}
+
+size_t procfs_threads(pid_t pid, pid_t *tids, size_t room)
+{
+    char path[64];
+    size_t count = 0;
+    snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+    DIR *tasks = opendir(path);
+    for (const struct dirent *task; tasks && count < room && (task = readdir(tasks));)
+        if (isdigit((unsigned char)task->d_name[0]))
+            tids[count++] = (pid_t)strtol(task->d_name, NULL, 10);
+    if (tasks)
+        closedir(tasks);
+    return count;
+}
+
+/* A thread that is about to sleep has the state "sleeping" already while it still has a processor. Its file wchan, the
+ * kernel function in which it sleeps, is "0" until it has none. */
+bool procfs_sleeps(pid_t pid, pid_t tid)
+{
+    char name[64], stat[STAT_ROOM], wchan[128];
+    snprintf(name, sizeof(name), "task/%d/stat", (int)tid);
+    read_small(pid, name, stat, sizeof(stat));
+    const char *state = field_of(stat, 3);
+    if (!state || (*state != 'S' && *state != 'D' && *state != 'T'))
+        return false;
+    snprintf(name, sizeof(name), "task/%d/wchan", (int)tid);
+    return read_small(pid, name, wchan, sizeof(wchan)) > 0 && strcmp(wchan, "0") != 0;
 }
 
 /* The last number of the NSpid line, which is the number in the innermost namespace. */
@@ -341,18 +433,12 @@ bool procfs_user(pid_t pid, uid_t *user)
     return true;
 }
 
-/* The processor is field 39 of the thread's stat; the name in parentheses is field 2. */
+/* The processor is field 39 of the thread's stat. */
 bool procfs_processor(pid_t pid, uint32_t tid, uint32_t *processor)
 {
-    char path[64], text[1024];
-    snprintf(path, sizeof(path), "/proc/%d/task/%" PRIu32 "/stat", (int)pid, tid);
-    const int file = open(path, O_RDONLY | O_CLOEXEC);
-    const ssize_t size = file >= 0 ? read(file, text, sizeof(text) - 1) : -1;
-    if (file >= 0)
-        close(file);
-    text[size > 0 ? size : 0] = '\0';
-    const char *field = strrchr(text, ')');
-    for (int number = 2; field && number < 39; number++)
-        field = strchr(field + 1, ' ');
-    return field && sscanf(field, " %" SCNu32, processor) == 1;
+    char name[64], stat[STAT_ROOM];
+    snprintf(name, sizeof(name), "task/%" PRIu32 "/stat", tid);
+    read_small(pid, name, stat, sizeof(stat));
+    const char *field = field_of(stat, 39);
+    return field && sscanf(field, "%" SCNu32, processor) == 1;
 }

@@ -13,7 +13,7 @@
 /* A mapping in a process that begins at a file's start: the head of a program or library. */
 struct image {
     uint64_t address;
-    uint64_t inode;
+    uint64_t device, inode;
     bool program; /* the file is /proc/PID/exe */
     char *path;   /* the path for the process; for messages and hints only */
 };
@@ -27,9 +27,22 @@ struct images {
  * their names. Returns false, with errno, when /proc/PID/maps cannot be read. */
 bool procfs_images(pid_t pid, struct images *images);
 void procfs_images_free(struct images *images);
+/* Adds an image, whose path is the list's afterwards; puts the images into the order of procfs_images(). */
+void procfs_images_add(struct images *images, struct image image);
+void procfs_images_sort(struct images *images);
 /* Opens the file of an image through the process's own root folder: for the recorder, the path may mean another file or
  * none. Returns -1 when the file cannot be opened or is not the one that is mapped. */
 int procfs_open_image(pid_t pid, const struct image *image);
+
+/* Sets the device and the inode of the program that the process runs. Returns false when they are not known. */
+bool procfs_program(pid_t pid, uint64_t *device, uint64_t *inode);
+
+/* The address of the 16 random bytes that the kernel gave the program at execve (AT_RANDOM); 0: not known. */
+uint64_t procfs_random(pid_t pid);
+
+/* Sets *started_ns to the time of the process's start on the clock of boot time, at most 10 ms too early. Returns false
+ * when it is not known. */
+bool procfs_started(pid_t pid, uint64_t *started_ns);
 
 /* Texts of a process as clean UTF-8, which the caller frees with text_free(); empty when unknown. */
 struct text procfs_executable(pid_t pid);
@@ -55,8 +68,14 @@ void procfs_map_threads(pid_t pid, struct intern_pairs *threads);
 /* Sets *user to the user of a process. Returns false when there is no such process. */
 bool procfs_user(pid_t pid, uid_t *user);
 
-/* Whether the process has only one thread, and this thread sleeps and has no processor. */
-bool procfs_sleeps_alone(pid_t pid);
+/* The number of threads of a process; 0: not known. */
+size_t procfs_count_threads(pid_t pid);
+
+/* Fills in the numbers of the first `room` threads of a process. Returns how many. */
+size_t procfs_threads(pid_t pid, pid_t *tids, size_t room);
+
+/* Whether a thread of the process sleeps, or a signal stopped it, and it has no processor. */
+bool procfs_sleeps(pid_t pid, pid_t tid);
 
 /* Sets *processor to the processor on which a thread runs, or ran last. Returns false when it is not known. */
 bool procfs_processor(pid_t pid, uint32_t tid, uint32_t *processor);

@@ -87,20 +87,36 @@ static enum remote_state read_file(struct remote *remote, const struct piece *pi
     return take_in(remote, piece, 1, got == 0 && piece->size > 0 ? -1 : got, good);
 }
 
+/* Reads pieces of memory that is not that of a process. */
+static enum remote_state read_kind(struct remote *remote, const struct piece *pieces, size_t count, size_t *good)
+{
+    size_t came = 0;
+    while (came < count && remote->kind->read(remote->self, pieces[came].address, pieces[came].into, pieces[came].size))
+        came++;
+    if (good)
+        *good = came;
+    return came == count ? REMOTE_READ : REMOTE_UNREADABLE;
+}
+
 enum remote_state remote_read_pieces(struct remote *remote, const struct piece *pieces, size_t count, size_t *good)
 {
+    if (remote->kind)
+        return read_kind(remote, pieces, count, good);
     const bool small = count == 1 && pieces->size <= SMALL_PIECE;
     return small ? read_file(remote, pieces, good) : read_vector(remote, pieces, count, good);
 }
 
 enum remote_state remote_read(struct remote *remote, uint64_t address, void *into, size_t size)
 {
-    return read_vector(remote, &(struct piece){ address, (uint32_t)size, into }, 1, NULL);
+    const struct piece piece = { address, (uint32_t)size, into };
+    return remote->kind ? read_kind(remote, &piece, 1, NULL) : read_vector(remote, &piece, 1, NULL);
 }
 
 /* The open file stays tied to the memory of the program that ran at remote_open(). After an exit or execve, reading
  * returns no bytes, not those of the new program. */
 bool remote_same_program(const struct remote *remote, uint64_t address, uint64_t *word)
 {
+    if (remote->kind)
+        return remote->kind->read(remote->self, address, word, sizeof(*word));
     return pread(remote->memory, word, sizeof(*word), (off_t)address) == sizeof(*word);
 }

@@ -10,6 +10,7 @@
 #include "formats/base/fault.h"
 
 #include <assert.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -30,10 +31,24 @@ struct batch {
     size_t count;
 };
 
+struct image;
+struct images;
+
+/* Memory of a process that lives no more: functions that take the place of the kernel's. */
+struct memory_kind {
+    /* Reads a range. False when some of it is not there. */
+    bool (*read)(void *self, uint64_t address, void *into, size_t size);
+    /* As procfs_images() and procfs_open_image(). */
+    bool (*images)(void *self, struct images *images);
+    int (*open_image)(void *self, const struct image *image);
+};
+
 struct remote {
     pid_t pid;
-    int memory;                    /* /proc/PID/mem: stays with the program that ran at remote_open(); -1: not open */
-    uint64_t calls, pieces, bytes; /* read so far */
+    const struct memory_kind *kind; /* NULL: a process that lives */
+    void *self;                     /* for the functions of `kind` */
+    int memory;                     /* /proc/PID/mem: stays with the program that ran at remote_open(); -1: not open */
+    uint64_t calls, pieces, bytes;  /* read so far */
 };
 
 enum remote_state {
@@ -45,6 +60,12 @@ enum remote_state {
 
 /* Opens a process. Returns false with the reason, and errno. */
 bool remote_open(struct remote *remote, pid_t pid, struct fault *why);
+
+/* Memory of another kind. `self` must live as long. */
+static inline struct remote remote_of(const struct memory_kind *kind, void *self)
+{
+    return (struct remote){ .kind = kind, .self = self, .memory = -1 };
+}
 
 /* Reads up to REMOTE_PIECES pieces with one system call. *good: the number of pieces, from the front, that were read as
  * a whole; `good` may be NULL. Does not notice an execve: see remote_same_program(). */

@@ -3,7 +3,7 @@
 
 #include "formats/base/alloc.h"
 #include "record/process/elf.h"
-#include "record/process/procfs.h"
+#include "record/process/images.h"
 
 #include <stddef.h>
 #include <unistd.h>
@@ -49,7 +49,7 @@ static bool may_have_it(const struct image *image)
 static bool find_in(struct asyncio_layout *offsets, struct remote *remote, const struct image *image)
 {
     uint64_t words[WORDS];
-    const int fd = procfs_open_image(remote->pid, image);
+    const int fd = images_open(remote, image);
     if (fd < 0)
         return false;
     const uint64_t address = elf_file_symbol(fd, image->address, "_Py_AsyncioDebug", ".AsyncioDebug");
@@ -61,7 +61,7 @@ bool asyncio_layout_find(struct asyncio_layout *offsets, struct asyncio_searched
 {
     struct images images;
     bool found = false;
-    if (!procfs_images(remote->pid, &images))
+    if (!images_of(remote, &images))
         return false;
     for (size_t i = 0; i < images.count && !found; i++) {
         const struct image *image = &images.rows[i];

@@ -14,62 +14,83 @@
 
 #include "record/emit/definitions.h"
 #include "record/process/remote.h"
+#include "record/python/code_bodies.h"
 #include "record/python/layout.h"
-#include "record/python/opcode_bases.h"
 #include "record/python/opcode_effects.h"
 
 #define CODE_IDENTITY (LAYOUT_IDENTITY_MAX + 32) /* bytes of the longest identity */
 
+/* What a look needs comes first. */
 struct code {
     uint64_t address;
-    uint32_t copy;     /* which copy of the bytecode; each is a struct code of its own. 0: the one in the code object */
-    uint64_t first;    /* address of the first instruction of this copy */
-    uint64_t copies;   /* address of the array of all copies; 0 for copy 0 */
-    uint32_t number;   /* the recorder's number for it; never given again */
-    uint32_t function; /* index in the definitions */
-    uint32_t first_line;
-    uint32_t units;                   /* two-byte instructions */
-    uint32_t flags;                   /* co_flags */
-    uint32_t locals, stack;           /* words of its frames for variables, and for the stack of values */
-    uint8_t *kinds;                   /* for each unit, the effects of its instruction (code_kind()) */
-    struct instruction *instructions; /* for each unit, see opcode_bases.h; NULL without --opcodes */
-    bool hidden;                      /* CPython's own code: no function of the program */
-    uint8_t *line_table;
-    size_t line_table_size;
-    uint64_t name, file; /* addresses of its strings, which are part of the identity in 3.11 */
-    unsigned char identity[CODE_IDENTITY];
-    uint64_t interpreter; /* id of its interpreter */
-    uint64_t generation;  /* code generation + 1 of the interpreter when the identity was last confirmed; 0: never */
-    uint64_t asked_in;    /* the last sample that asked for the identity */
-    struct code *next;    /* in its bucket */
+    uint64_t interpreter;    /* id of its interpreter */
+    struct code *next;       /* in its bucket */
+    uint64_t first;          /* address of the first instruction of this copy */
+    const uint8_t *kinds;    /* those of the body */
+    uint32_t copy;           /* which copy of the bytecode; each is a struct code of its own. 0: the one in the code
+                                object */
+    uint32_t number;         /* the recorder's number for it; never given again */
+    uint32_t function;       /* index in the definitions */
+    uint32_t units;          /* two-byte instructions */
+    uint32_t flags;          /* co_flags */
+    uint32_t locals, stack;  /* words of its frames for variables, and for the stack of values */
+    bool hidden;             /* CPython's own code: no function of the program */
+    uint64_t generation;     /* code generation + 1 of the interpreter when the identity was last confirmed; 0: never */
+    uint64_t asked_in;       /* the last sample that asked for the identity */
+    struct code_body *body;  /* NULL for codes_gone() */
+    uint64_t copies;         /* address of the array of all copies; 0 for copy 0 */
+    uint64_t name, file;     /* addresses of its strings, which are part of the identity in 3.11 */
+    uint64_t read_ns;        /* when its identity was read, or earlier read in the process that forked (monotonic) */
+    unsigned char *identity; /* codes->identity_size bytes, in the same piece of memory */
 };
 
-#define CODE_BUCKETS  4096
 #define CODES_AT_ONCE 16 /* the most code objects that are read together */
 
 struct codes {
     struct remote *remote;
     const struct layout *layout;
     struct definitions *definitions;
+    struct code_bodies *bodies; /* `own`, or what codes_share() was told */
+    struct code_bodies own;
+    size_t identity_size; /* bytes of the longest identity that this version has */
     uint64_t
         interpreter; /* id of the interpreter whose code objects codes_find() finds; the caller sets it at any time */
-    struct code *buckets[CODE_BUCKETS];
+    struct code **buckets;
+    size_t buckets_count; /* a power of two, or 0 */
     size_t count;
-    size_t bytes;        /* of memory that the code objects take */
+    size_t bytes;        /* of memory that the code objects take, with their bodies */
     struct code *recent; /* the one that was found last */
     uint64_t
         epoch; /* grows when a code object is forgotten; while it is the same, all struct code pointers stay valid */
     uint32_t last_number;
-    bool instructions;             /* set after codes_open() for --opcodes: fill in code->instructions */
-    uint64_t code_type;            /* address of the type "code"; 0: not known yet */
-    struct code gone;              /* see codes_gone() */
-    uint64_t gone_count;           /* number of frames that got it */
-    struct intern_pairs locations; /* (code number, unit and opcode) → frame */
+    uint64_t reads;      /* number of code objects that were read */
+    bool instructions;   /* set after codes_open() for --opcodes: fill in code->instructions */
+    uint64_t code_type;  /* address of the type "code"; 0: not known yet */
+    struct code gone;    /* see codes_gone() */
+    uint64_t gone_count; /* number of frames that got it */
+
+    /* What was taken over from the process that forked this one, see codes_inherit(). */
+    struct codes *heritage; /* the code objects of that process at that time; NULL: none */
+    uint8_t *taken;         /* a bit for each of them: it is, or was, among the code objects of this process */
+    uint64_t forked_ns;
+    struct codes *handed_on;              /* the heritage of the last forked process; NULL: none, ... */
+    uint64_t handed_epoch, handed_number; /* ... `epoch` and `last_number` at that time */
+    uint32_t references;                  /* of a heritage: processes that have it */
 };
 
 /* Prepares `codes`. The other arguments stay the caller's and must outlive `codes`. */
 void codes_open(struct codes *codes, struct remote *remote, const struct layout *layout,
                 struct definitions *definitions);
+/* Puts the bodies where those of other processes are. They must belong to the same definitions, and must outlive
+ * `codes`. Call this before a code object is read. */
+void codes_share(struct codes *codes, struct code_bodies *bodies);
+
+/* Takes over what is remembered of the process that forked this one, as far as it was read before `forked_ns`, a time
+ * (monotonic) before the fork. Until the fork both processes were one. So a code object that was read in this time and
+ * still has its identity is the same one. No identity is confirmed yet. Takes no memory for code objects that the
+ * process does not use: all processes that the parent forks in a row share one copy of what was known. */
+void codes_inherit(struct codes *codes, struct codes *parent, uint64_t forked_ns);
+
 /* Frees the memory of all code objects. */
 void codes_close(struct codes *codes);
 

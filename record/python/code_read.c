@@ -2,12 +2,12 @@
 #include "record/python/code_internal.h"
 
 #include "formats/base/alloc.h"
+#include "record/python/opcode_effects.h"
 #include "record/python/unicode.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define CHARACTERS_LIMIT (64u << 10) /* of a name; a longer name is cut and ends in an ellipsis */
 #define LINE_TABLE_LIMIT (16u << 20) /* bytes */
 #define UNITS_LIMIT      (1u << 22)
 #define WORDS_LIMIT      (1u << 21) /* of a frame; a chunk of the data stack has fewer */
@@ -31,8 +31,11 @@ struct reading {
     unsigned char head[LAYOUT_CODE_MAX];
     struct part name, file, line_table, instructions;
     struct characters name_is, file_is;
-    uint64_t copies; /* number of copies of the bytecode */
+    unsigned char *name_end, *file_end; /* the ends of longer strings, see unicode_name() */
+    uint64_t copies;                    /* number of copies of the bytecode */
     unsigned char after[CODE_IDENTITY];
+    uint32_t first_line;
+    size_t line_table_size;
 };
 
 /* The code objects that are read together, and the pieces of the next system call. */
@@ -154,7 +157,7 @@ static bool take_head(struct code_batch *b, struct reading *r)
     code->name = r->name.address = word_at(head, l->code_name);
     code->file = r->file.address = word_at(head, l->code_file);
     r->line_table.address = word_at(head, l->code_line_table);
-    code->first_line = half_word_at(head, l->code_first_line);
+    r->first_line = half_word_at(head, l->code_first_line);
     code->units = (uint32_t)units;
     code->flags = half_word_at(head, l->code_flags);
     code->locals = half_word_at(head, l->code_locals);
@@ -191,7 +194,7 @@ static void add_parts(struct code_batch *b, struct reading *r)
 static bool take_string(const struct layout *l, struct reading *r, struct part *part, struct characters *is)
 {
     if (!unicode_find(l, word_at(part->bytes, l->string_length), half_word_at(part->bytes, l->string_state),
-                      CHARACTERS_LIMIT, is))
+                      UNICODE_NAME, is))
         return false;
     part->size = is->offset + (size_t)is->count * is->kind;
     return is_wanted(r, part->size);
@@ -200,7 +203,7 @@ static bool take_string(const struct layout *l, struct reading *r, struct part *
 static bool take_line_table(const struct layout *l, struct reading *r)
 {
     const uint64_t size = word_at(r->line_table.bytes, l->bytes_size);
-    r->code->line_table_size = (size_t)size;
+    r->line_table_size = (size_t)size;
     r->line_table.size = l->bytes_data + (size_t)size;
     return size <= LINE_TABLE_LIMIT && is_wanted(r, size);
 }
@@ -230,26 +233,37 @@ static bool take_parts(struct code_batch *b, struct reading *r)
 
 /* ---- at last: the rest of parts that are longer than the guess ---- */
 
+static void add_end(struct code_batch *b, const struct part *part, const struct characters *is, unsigned char **end)
+{
+    const size_t size = (size_t)UNICODE_NAME * is->kind;
+    if (!is->cut)
+        return;
+    *end = alloc_resize(*end, size, 1);
+    add(b, part->address + is->offset + is->length * is->kind - size, size, *end);
+}
+
 static void add_rests(struct code_batch *b, struct reading *r)
 {
     struct part *const parts[] = { &r->name, &r->file, &r->line_table, &r->instructions };
     const size_t before = b->pieces_count;
     for (size_t i = 0; i < countof(parts); i++)
         add_rest(b, parts[i]);
+    add_end(b, &r->name, &r->name_is, &r->name_end);
+    add_end(b, &r->file, &r->file_is, &r->file_end);
     if (b->pieces_count > before)
         add_identity(b, r->code, r->after, 0);
 }
 
 /* Fills in the effects of each instruction. CPython only replaces an instruction by others with the same effects. */
-static void describe_instructions(const struct codes *codes, struct code *code, const unsigned char *instructions)
+static void describe_instructions(const struct codes *codes, struct code_body *body, const unsigned char *instructions)
 {
     const struct layout *l = codes->layout;
-    code->kinds = alloc_zeroed(code->units, 1);
-    opcode_effects_write(l->opcodes, instructions, code->units, code->kinds);
+    body->kinds = alloc_zeroed(body->units, 1);
+    opcode_effects_write(l->opcodes, instructions, body->units, body->kinds);
     if (!codes->instructions)
         return;
-    code->instructions = alloc_zeroed(code->units, sizeof(*code->instructions));
-    opcode_bases_make(l->opcode_names, l->opcodes, instructions, code->units, code->instructions);
+    body->instructions = alloc_zeroed(body->units, sizeof(*body->instructions));
+    opcode_bases_make(l->opcode_names, l->opcodes, instructions, body->units, body->instructions);
 }
 
 /* Completes a code object from its parts. Its identity was read before and behind the parts, and must be the same: then
@@ -257,16 +271,23 @@ static void describe_instructions(const struct codes *codes, struct code *code, 
 static bool complete(struct code_batch *b, struct reading *r)
 {
     struct code *code = r->code;
-    if (memcmp(r->after, code->identity, CODE_IDENTITY) != 0)
+    if (memcmp(r->after, code->identity, b->codes->identity_size) != 0)
         return false;
-    const struct text name = unicode_text(&r->name_is, r->name.bytes + r->name_is.offset);
-    const struct text file = unicode_text(&r->file_is, r->file.bytes + r->file_is.offset);
+    const struct text name = unicode_name(&r->name_is, r->name.bytes + r->name_is.offset, r->name_end);
+    const struct text file = unicode_name(&r->file_is, r->file.bytes + r->file_is.offset, r->file_end);
     struct definitions *definitions = b->codes->definitions;
-    code->function = definitions_function(definitions, name, definitions_string(definitions, file), code->first_line);
+    code->function = definitions_function(definitions, name, definitions_string(definitions, file), r->first_line);
     text_free(name);
     text_free(file);
-    code->line_table = (uint8_t *)alloc_copy(r->line_table.bytes + b->codes->layout->bytes_data, code->line_table_size);
-    describe_instructions(b->codes, code, r->instructions.bytes);
+    const unsigned char *line_table = r->line_table.bytes + b->codes->layout->bytes_data;
+    struct code_body content = { .function = code->function,
+                                 .first_line = r->first_line,
+                                 .units = code->units,
+                                 .line_table = (uint8_t *)alloc_copy(line_table, r->line_table_size),
+                                 .line_table_size = r->line_table_size };
+    describe_instructions(b->codes, &content, r->instructions.bytes);
+    code->body = code_bodies_take(b->codes->bodies, &content);
+    code->kinds = code->body->kinds;
     return true;
 }
 
@@ -284,6 +305,8 @@ static void free_reading(struct reading *r)
     free(r->file.bytes);
     free(r->line_table.bytes);
     free(r->instructions.bytes);
+    free(r->name_end);
+    free(r->file_end);
 }
 
 void code_read(struct codes *codes, struct code *const *which, bool *read, size_t count)

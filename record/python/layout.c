@@ -124,6 +124,8 @@ static const struct fact facts[] = {
     /* PyCompactUnicodeObject: so many bytes between the head and the characters of a string that is not ASCII. */
     { AT(string_compact), EACH(24, 16, 16, 16, 16) },
     { AT(string_kind), EACH(2, 2, 2, 2, 2) },
+    /* PyTupleObject: Py_ssize_t ob_size; since 3.14 Py_hash_t ob_hash; PyObject *ob_item[1]. */
+    { AT(tuple_items), EACH(8, 8, 8, 16, 16) },
     /* struct _stack_chunk { previous; size_t size, top; PyObject *data[1]; } */
     { AT(chunk_previous), EACH(0, 0, 0, 0, 0) },
     { AT(chunk_size), EACH(8, 8, 8, 8, 8) },

@@ -113,6 +113,7 @@ struct layout {
     uint32_t string_kind; /* in the state: the bits from this one on are kind 3, compact 1, ascii 1 */
     uint32_t string_hash;
     uint32_t bytes_size, bytes_data;
+    uint32_t tuple_items; /* from the number of a tuple's items, behind the object's head, to the first item */
     /* For the names of threads, see record/names/dict.h. */
     uint32_t interpreter_modules;  /* address of the dict of modules */
     uint32_t object_dict_before;   /* bytes before an object of a Python class: address of its dict, or 0 */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/python/runtime.h"
 
+#include "formats/base/alloc.h"
 #include "formats/model/event.h"
-#include "record/process/procfs.h"
+#include "record/process/images.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -10,25 +11,56 @@
 #include <string.h>
 #include <unistd.h>
 
+/* The fact that a file exports _PyRuntime: others have the symbol, but do not export it. */
+#define EXPORTS "exported _PyRuntime"
+
 /* A mapped file that is searched for symbols. */
 struct search {
     struct remote *remote;
     const struct image *image;
-    int file; /* the open file of the image; -1: not needed yet, or it cannot be opened */
+    struct elf_file *known; /* what is known of the file; NULL: nothing is remembered */
+    int file;               /* the open file of the image; -1: not needed yet, or it cannot be opened */
+    bool recalled;          /* the address of a symbol was known already */
 };
 
+static uint64_t find_in_file(struct search *search, const char *name, const char *section)
+{
+    if (search->file < 0)
+        search->file = images_open(search->remote, search->image);
+    return search->file < 0 ? 0 : elf_file_symbol(search->file, search->image->address, name, section);
+}
+
+/* Finds a symbol in the memory of the process, and if that fails and `reads_file`, in the file. `fact` is the name
+ * under which the address is remembered. An address is remembered only if the file has it, too: the process itself can
+ * change its memory, and other processes map the same file. */
+static uint64_t look_up(struct search *search, const char *name, const char *fact, const char *section, bool reads_file)
+{
+    const uint64_t base = search->image->address;
+    uint64_t found, in_file = 0;
+    if (search->known && elf_file_recall(search->known, fact, base, &found)) {
+        search->recalled |= found != 0;
+        return found;
+    }
+    found = elf_symbol(search->remote, base, name);
+    if (found ? search->known != NULL : reads_file)
+        in_file = find_in_file(search, name, section);
+    found = found ? found : in_file;
+    const bool certain = found ? found == in_file : !reads_file || search->file >= 0;
+    if (search->known && certain)
+        elf_file_note(search->known, fact, base, found);
+    return found;
+}
+
+/* A static build exports no symbols, but its file has them. Only likely files are read: reading the symbols of all
+ * libraries of a large program takes long. */
 static uint64_t find_symbol(struct search *search, const char *name, const char *section)
 {
-    const uint64_t found = elf_symbol(search->remote, search->image->address, name);
-    if (found)
-        return found;
-    /* A static build exports no symbols, but its file has them. Only likely files are read: reading the symbols of all
-     * libraries of a large program takes long. */
-    if (!search->image->program && !strstr(search->image->path, "python"))
-        return 0;
-    if (search->file < 0)
-        search->file = procfs_open_image(search->remote->pid, search->image);
-    return search->file < 0 ? 0 : elf_file_symbol(search->file, search->image->address, name, section);
+    return look_up(search, name, name, section, search->image->program || strstr(search->image->path, "python"));
+}
+
+static bool exports(struct search *search, const char *name, const char *fact)
+{
+    return look_up(search, name, fact, NULL, false) != 0;
 }
 
 /* Before 3.11 no memory of the process states the version, but the paths of its files mostly do: .../python3.9/... */
@@ -60,24 +92,36 @@ static uint32_t find_version(struct search *search, const unsigned char *head)
     return 0;
 }
 
+static size_t find_build_id(struct search *search, unsigned char id[ELF_BUILD_ID_MAX])
+{
+    struct elf_file *known = search->known;
+    if (!known)
+        return elf_build_id(search->remote, search->image->address, id);
+    if (!known->id_known)
+        known->id_size = elf_build_id(search->remote, search->image->address, known->id);
+    known->id_known = known->id_size > 0;
+    memcpy(id, known->id, known->id_size);
+    return known->id_size;
+}
+
 /* Notes what build the CPython is. Only a debug build has the function that complains of a wrong reference count; that
  * it has none is known only if the image exports its symbols. */
-static void describe_build(struct runtime *runtime, const struct search *search)
+static void describe_build(struct runtime *runtime, struct search *search)
 {
     static const char digits[] = "0123456789abcdef";
     struct runtime_build *build = &runtime->build;
     unsigned char id[ELF_BUILD_ID_MAX];
-    const size_t size = elf_build_id(search->remote, search->image->address, id);
+    const size_t size = find_build_id(search, id);
     for (size_t i = 0; i < size; i++) {
         build->id[2 * i] = digits[id[i] >> 4];
         build->id[2 * i + 1] = digits[id[i] & 15];
     }
-    if (!elf_symbol(search->remote, search->image->address, "_PyRuntime"))
+    if (!exports(search, "_PyRuntime", EXPORTS))
         return;
     build->bits = BUILD_KNOWN;
     if (runtime->layout.free_threaded)
         build->bits |= BUILD_FREE_THREADED;
-    if (elf_symbol(search->remote, search->image->address, "_Py_NegativeRefcount"))
+    if (exports(search, "_Py_NegativeRefcount", "_Py_NegativeRefcount"))
         build->bits |= BUILD_DEBUG;
 }
 
@@ -109,61 +153,176 @@ static enum runtime_state try_image(struct runtime *runtime, struct search *sear
     return RUNTIME_READY;
 }
 
-/* The offset of a thread's rseq area from its thread pointer; 0: there is none. glibc states it in two variables of its
- * dynamic linker. Only on x86-64 is CPython's id of a thread the thread pointer. */
-static int64_t find_rseq(struct remote *remote, const struct images *images)
+/* The same for a file of which something may be known. What is known may be wrong: then the image is searched anew. */
+static enum runtime_state try_known_image(struct runtime *runtime, struct search *search, const struct images *images,
+                                          struct fault *why)
 {
+    const struct fault before = *why;
+    const enum runtime_state state = try_image(runtime, search, images, why);
+    if (!search->recalled || state == RUNTIME_READY || state == RUNTIME_STARTING)
+        return state;
+    *why = before;
+    *runtime = (struct runtime){ 0 };
+    elf_file_forget(search->known);
+    return try_image(runtime, search, images, why);
+}
+
+/* ---- rseq ---- */
+
 #if defined(__x86_64__)
-    for (size_t i = 0; i < images->count; i++) {
-        /* No other file has the variables. Reading the symbols of all libraries of a large program takes long. */
-        if (!images->rows[i].program && !strstr(images->rows[i].path, "/ld-"))
-            continue;
-        const uint64_t image = images->rows[i].address;
-        const uint64_t offset_at = elf_symbol(remote, image, "__rseq_offset");
-        const uint64_t size_at = offset_at ? elf_symbol(remote, image, "__rseq_size") : 0;
-        int64_t offset = 0;
-        uint32_t size = 0;
-        if (size_at && remote_read(remote, offset_at, &offset, sizeof(offset)) == REMOTE_READ &&
-            remote_read(remote, size_at, &size, sizeof(size)) == REMOTE_READ)
-            return size > 0 ? offset : 0; /* size 0: rseq is switched off, or the kernel lacks it */
-    }
+/* Reads the two variables in which glibc's dynamic linker states the area. */
+static bool read_rseq(struct search *search, int64_t *rseq)
+{
+    const uint64_t offset_at = look_up(search, "__rseq_offset", "__rseq_offset", NULL, false);
+    const uint64_t size_at = offset_at ? look_up(search, "__rseq_size", "__rseq_size", NULL, false) : 0;
+    int64_t offset = 0;
+    uint32_t size = 0;
+    const struct piece pieces[] = { { offset_at, sizeof(offset), &offset }, { size_at, sizeof(size), &size } };
+    if (!size_at || remote_read_pieces(search->remote, pieces, countof(pieces), NULL) != REMOTE_READ)
+        return false;
+    *rseq = size > 0 ? offset : 0; /* size 0: rseq is switched off, or the kernel lacks it */
+    return true;
+}
+#endif
+
+static struct search begin_search(struct remote *remote, const struct image *image, struct elf_files *files)
+{
+    return (struct search){
+        .remote = remote, .image = image, .known = files ? elf_files_find(files, remote, image) : NULL, .file = -1
+    };
+}
+
+static void end_search(const struct search *search)
+{
+    if (search->file >= 0)
+        close(search->file);
+}
+
+/* The offset of a thread's rseq area from its thread pointer; 0: there is none. Only on x86-64 is CPython's id of a
+ * thread the thread pointer. No files but the dynamic linker and a static program have the variables. Reading the
+ * symbols of all libraries of a large program takes long. */
+static int64_t find_rseq(struct remote *remote, const struct images *images, struct elf_files *files)
+{
+    int64_t rseq = 0;
+#if defined(__x86_64__)
+    bool found = false;
+    for (int programs = 0; programs < 2; programs++)
+        for (size_t i = 0; i < images->count && !found; i++) {
+            const struct image *image = &images->rows[i];
+            if (programs ? !image->program : !strstr(image->path, "/ld-"))
+                continue;
+            struct search search = begin_search(remote, image, files);
+            found = read_rseq(&search, &rseq);
+            end_search(&search);
+        }
 #else
     (void)remote;
     (void)images;
+    (void)files;
 #endif
-    return 0;
+    return rseq;
 }
 
-enum runtime_state runtime_find(struct runtime *runtime, struct remote *remote, struct fault *why)
+/* ---- all images ---- */
+
+/* Whether the first image can be read. A process that may not be read has a maps file, but it is empty or its memory is
+ * refused. Sets errno when not. */
+static bool may_read(struct remote *remote, const struct images *images)
 {
-    *runtime = (struct runtime){ 0 };
-    struct images images;
-    if (!procfs_images(remote->pid, &images))
-        return RUNTIME_LOST;
-    /* A process that may not be read has a maps file, but it is empty or its memory is refused. */
     uint32_t probe;
-    if (images.count > 0) {
-        const enum remote_state state = remote_read(remote, images.rows[0].address, &probe, sizeof(probe));
-        if (state == REMOTE_DENIED || state == REMOTE_GONE) {
-            errno = state == REMOTE_DENIED ? EPERM : ESRCH;
-            procfs_images_free(&images);
-            return RUNTIME_LOST;
-        }
-    }
+    if (images->count == 0)
+        return true;
+    const enum remote_state state = remote_read(remote, images->rows[0].address, &probe, sizeof(probe));
+    if (state == REMOTE_DENIED || state == REMOTE_GONE)
+        errno = state == REMOTE_DENIED ? EPERM : ESRCH;
+    return state != REMOTE_DENIED && state != REMOTE_GONE;
+}
+
+static enum runtime_state search_images(struct runtime *runtime, struct remote *remote, const struct images *images,
+                                        struct elf_files *files, struct fault *why)
+{
     enum runtime_state best = RUNTIME_NONE;
-    for (size_t i = 0; i < images.count && best != RUNTIME_READY; i++) {
-        struct search search = { remote, &images.rows[i], -1 };
+    for (size_t i = 0; i < images->count && best != RUNTIME_READY; i++) {
+        struct search search = begin_search(remote, &images->rows[i], files);
         struct runtime found = { 0 };
-        const enum runtime_state state = try_image(&found, &search, &images, why);
-        if (search.file >= 0)
-            close(search.file);
+        const enum runtime_state state = try_known_image(&found, &search, images, why);
+        end_search(&search);
         if (state == RUNTIME_READY || (state != RUNTIME_NONE && best == RUNTIME_NONE)) {
             best = state;
             *runtime = found;
         }
     }
-    if (best == RUNTIME_READY)
-        runtime->rseq = find_rseq(remote, &images);
-    procfs_images_free(&images);
+    if (best == RUNTIME_READY) {
+        runtime->rseq = find_rseq(remote, images, files);
+        runtime->described = true;
+    }
     return best;
+}
+
+static enum runtime_state search_process(struct runtime *runtime, struct remote *remote, struct elf_files *files,
+                                         struct fault *why)
+{
+    struct images images;
+    enum runtime_state state = RUNTIME_LOST;
+    *runtime = (struct runtime){ 0 };
+    if (!images_of(remote, &images))
+        return state;
+    if (may_read(remote, &images))
+        state = search_images(runtime, remote, &images, files, why);
+    const int cause = errno;
+    procfs_images_free(&images);
+    errno = cause;
+    return state;
+}
+
+/* ---- the likely runtime ---- */
+
+bool runtime_is_kin(const struct runtime *runtime, const struct runtime *other)
+{
+    return runtime->random_at && runtime->random_at == other->random_at &&
+           memcmp(runtime->random, other->random, sizeof(runtime->random)) == 0;
+}
+
+static void find_random(struct runtime *runtime, struct remote *remote)
+{
+    runtime->random_at = procfs_random(remote->pid);
+    if (runtime->random_at &&
+        remote_read(remote, runtime->random_at, runtime->random, sizeof(runtime->random)) != REMOTE_READ)
+        runtime->random_at = 0;
+}
+
+/* Whether the process has the likely runtime. RUNTIME_NONE: it has not, or only a search can tell the rest. */
+static enum runtime_state try_likely(struct runtime *runtime, struct remote *remote, const struct runtime *likely)
+{
+    uint64_t head = 0;
+    const struct piece pieces[] = {
+        { likely->random_at, sizeof(runtime->random), runtime->random },
+        { likely->address + likely->layout.runtime_interpreters_head, sizeof(head), &head },
+    };
+    runtime->random_at = likely->random_at;
+    if (remote_read_pieces(remote, pieces, countof(pieces), NULL) != REMOTE_READ || !runtime_is_kin(runtime, likely) ||
+        (head && !likely->described))
+        return RUNTIME_NONE;
+    *runtime = *likely;
+    return head ? RUNTIME_READY : RUNTIME_STARTING;
+}
+
+enum runtime_state runtime_find_hinted(struct runtime *runtime, struct remote *remote,
+                                       const struct runtime_hints *hints, struct fault *why)
+{
+    enum runtime_state state = RUNTIME_NONE;
+    *runtime = (struct runtime){ 0 };
+    if (hints->likely && hints->likely->random_at)
+        state = try_likely(runtime, remote, hints->likely);
+    if (state != RUNTIME_NONE)
+        return state;
+    state = search_process(runtime, remote, hints->files, why);
+    if (hints->likely && (state == RUNTIME_READY || state == RUNTIME_STARTING))
+        find_random(runtime, remote);
+    return state;
+}
+
+enum runtime_state runtime_find(struct runtime *runtime, struct remote *remote, struct fault *why)
+{
+    return runtime_find_hinted(runtime, remote, &(struct runtime_hints){ 0 }, why);
 }

@@ -4,7 +4,7 @@
 #ifndef PYREEL_RECORD_PYTHON_RUNTIME_H
 #define PYREEL_RECORD_PYTHON_RUNTIME_H
 
-#include "record/process/elf.h"
+#include "record/process/elf_files.h"
 #include "record/process/remote.h"
 #include "record/python/layout.h"
 
@@ -15,7 +15,10 @@ struct runtime_build {
 };
 
 struct runtime {
-    uint64_t address; /* of _PyRuntime */
+    uint64_t address;         /* of _PyRuntime */
+    uint64_t random_at;       /* address of the random bytes that the kernel gave the program at execve; 0: not known */
+    unsigned char random[16]; /* these bytes. A forked process has the same */
+    bool described;           /* `rseq` and `build` are filled in */
     struct layout layout;
     int64_t rseq; /* offset of a thread's rseq area from its thread pointer (glibc 2.35 and later); 0: there is none */
     struct runtime_build build;
@@ -29,7 +32,25 @@ enum runtime_state {
     RUNTIME_LOST,        /* the process ended or may not be read: errno has the cause */
 };
 
-/* Searches the files that are mapped into the process. Prefers a CPython that has interpreters. */
+/* Searches the files that are mapped into the process. Prefers a CPython that has interpreters. RUNTIME_READY and
+ * RUNTIME_STARTING fill in `runtime`, the second without `rseq` and `build`. */
 enum runtime_state runtime_find(struct runtime *runtime, struct remote *remote, struct fault *why);
+
+/* What helps to find a runtime with few system calls. */
+struct runtime_hints {
+    struct elf_files *files; /* what is known of files, and becomes known. NULL: nothing is remembered */
+    /* A runtime that the process likely has: that of its parent, which it has until it calls execve; or the one that
+     * was still starting at the last search, which target_open_hinted() notes here. NULL or `= {0}`: none is known. It
+     * is believed only if the process has the same random bytes: then no execve came between. */
+    struct runtime *likely;
+};
+
+/* The same, with hints. */
+enum runtime_state runtime_find_hinted(struct runtime *runtime, struct remote *remote,
+                                       const struct runtime_hints *hints, struct fault *why);
+
+/* Whether both processes run the same program since the same execve, so one was forked by the other, or both by a
+ * third. */
+bool runtime_is_kin(const struct runtime *runtime, const struct runtime *other);
 
 #endif

@@ -15,22 +15,24 @@ static enum target_state refused(int cause)
     return cause == ESRCH || cause == ENOENT ? TARGET_GONE : TARGET_DENIED;
 }
 
-enum target_state target_open(struct target *target, pid_t pid, struct fault *why)
+/* Finds the CPython in the open memory. */
+static enum target_state find_runtime(struct target *target, const struct runtime_hints *hints, struct fault *why)
 {
-    *target = (struct target){ .pid = pid };
-    if (!remote_open(&target->remote, pid, why))
-        return refused(errno);
     enum target_state state = TARGET_NOT_YET;
-    switch (runtime_find(&target->runtime, &target->remote, why)) {
+    switch (runtime_find_hinted(&target->runtime, &target->remote, hints, why)) {
     case RUNTIME_READY:
         /* An execve may have started this CPython after remote_open(). */
         if (!target_same_program(target))
             break;
-        target->ns_pid = procfs_ns_pid(pid);
-        target->same_pids = procfs_same_pids(pid);
         return TARGET_READY;
     case RUNTIME_STARTING:
+        if (hints->likely)
+            *hints->likely = target->runtime;
+        break;
     case RUNTIME_NONE:
+        /* The CPython that was starting is gone. That of a parent may still become readable. */
+        if (hints->likely && !hints->likely->described)
+            *hints->likely = (struct runtime){ 0 };
         break;
     case RUNTIME_UNSUPPORTED:
         state = TARGET_UNSUPPORTED;
@@ -41,6 +43,32 @@ enum target_state target_open(struct target *target, pid_t pid, struct fault *wh
     }
     target_close(target);
     return state;
+}
+
+enum target_state target_open_hinted(struct target *target, pid_t pid, const struct runtime_hints *hints,
+                                     struct fault *why)
+{
+    *target = (struct target){ .pid = pid };
+    if (!remote_open(&target->remote, pid, why))
+        return refused(errno);
+    const enum target_state state = find_runtime(target, hints, why);
+    if (state == TARGET_READY) {
+        target->same_pids = procfs_same_pids(pid);
+        target->ns_pid = target->same_pids ? pid : procfs_ns_pid(pid);
+    }
+    return state;
+}
+
+enum target_state target_open(struct target *target, pid_t pid, struct fault *why)
+{
+    return target_open_hinted(target, pid, &(struct runtime_hints){ 0 }, why);
+}
+
+enum target_state target_open_memory(struct target *target, const struct memory_kind *kind, void *self, pid_t ns_pid,
+                                     struct fault *why)
+{
+    *target = (struct target){ .remote = remote_of(kind, self), .ns_pid = ns_pid, .same_pids = true };
+    return find_runtime(target, &(struct runtime_hints){ 0 }, why);
 }
 
 void target_close(struct target *target)

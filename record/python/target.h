@@ -55,6 +55,13 @@ enum target_state {
 
 /* Opens a process if it can be sampled now. Only TARGET_READY leaves it open; close it with target_close(). */
 enum target_state target_open(struct target *target, pid_t pid, struct fault *why);
+/* The same with few system calls, see runtime_find_hinted(). */
+enum target_state target_open_hinted(struct target *target, pid_t pid, const struct runtime_hints *hints,
+                                     struct fault *why);
+
+/* Opens memory of another kind, in which the process's own number for itself is `ns_pid`. */
+enum target_state target_open_memory(struct target *target, const struct memory_kind *kind, void *self, pid_t ns_pid,
+                                     struct fault *why);
 
 /* Reads the list of interpreters; takes one or two system calls when the list is the same as last time. */
 enum remote_state target_read_interpreters(struct target *target);

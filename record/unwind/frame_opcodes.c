@@ -82,7 +82,7 @@ static void ask(struct asking *asking, struct link *link, bool known)
         asked.piece = asking->pieces_count++;
         asking->pieces[asked.piece] = (struct piece){ address, 1, &asking->opcodes[asked.piece] };
     }
-    asked.base = code->instructions[unit].base;
+    asked.base = code->body->instructions[unit].base;
     asking->asked[asking->count++] = asked;
     if (asking->count == ASKED_MOST)
         read_asked(asking);

@@ -21,13 +21,38 @@
 #define LEARN_STEPS     40000 /* frames, read or in the copy, that snapshot_learn() follows */
 #define OFF_STACK_MOST  4096  /* bytes of an off-stack frame that are read at most */
 
+/* Bytes of the copies of all threads of all processes. A program may have thousands of threads, and map the same memory
+ * as the stack of each. */
+static size_t copies_bytes;
+
 void snapshot_free(struct snapshot *snapshot)
 {
+    copies_bytes -= snapshot->copy_room + snapshot->last_room;
     free(snapshot->chunks);
     free(snapshot->off_stack);
     free(snapshot->copy);
     free(snapshot->last);
     *snapshot = (struct snapshot){ 0 };
+}
+
+static unsigned char *grow(unsigned char *copy, size_t *room, size_t size)
+{
+    const size_t before = *room;
+    copy = alloc_grow(copy, room, size, 1);
+    copies_bytes += *room - before;
+    return copy;
+}
+
+bool snapshot_make_room(struct snapshot *s, size_t size)
+{
+    if (size <= s->copy_room && size <= s->last_room)
+        return true;
+    const size_t most = 4 * size; /* each of the two may grow to twice its room */
+    if (most > SNAPSHOTS_LIMIT || copies_bytes > SNAPSHOTS_LIMIT - most)
+        return false;
+    s->copy = grow(s->copy, &s->copy_room, size);
+    s->last = grow(s->last, &s->last_room, size);
+    return true;
 }
 
 /* Notes that the next copy has other pieces, so it cannot be compared with the last one. */
@@ -423,7 +448,7 @@ enum attempt snapshot_fetch(struct snapshot *s, const struct layout *l, struct r
     off_stack->size = l->frame_size;
     off_stack->at = (uint32_t)s->copy_size;
     s->copy_size += (l->frame_size + 7u) & ~7u;
-    s->copy = alloc_grow(s->copy, &s->copy_room, s->copy_size, 1);
+    s->copy = grow(s->copy, &s->copy_room, s->copy_size);
     memcpy(s->copy + off_stack->at, head, l->frame_size);
     s->fetched = true;
     return ATTEMPT_ACCEPTED;

@@ -78,10 +78,11 @@ enum attempt {
     ATTEMPT_ELSEWHERE, /* the address no longer has a thread of this interpreter */
 };
 
-#define CFRAMES       4
-#define CFRAME_BYTES  16 /* of each C frame: the current frame, and the address of the previous C frame */
-#define NEAR_COPIES   3
-#define SNAPSHOT_NEAR 8192 /* bytes at the end of the newest chunk of which near copies are made */
+#define CFRAMES         4
+#define CFRAME_BYTES    16 /* of each C frame: the current frame, and the address of the previous C frame */
+#define NEAR_COPIES     3
+#define SNAPSHOTS_LIMIT ((size_t)512 << 20) /* bytes of the copies of all threads; beyond, a stack is too deep */
+#define SNAPSHOT_NEAR   8192                /* bytes at the end of the newest chunk of which near copies are made */
 
 /* Of one thread; lives as long as the thread is watched. `= {0}` knows nothing yet. The arrays belong to the snapshot:
  * free them with snapshot_free(). */
@@ -226,6 +227,9 @@ bool snapshot_unchanged(const struct snapshot *snapshot, const struct layout *la
 
 /* Accepts the copy as a sample: `copy` becomes `last`, and the plan is fitted to the memory that the stack used. */
 void snapshot_accept(struct snapshot *snapshot, const struct layout *layout);
+
+/* Makes room for copies of `size` bytes. False when the copies of all threads would take more than SNAPSHOTS_LIMIT. */
+bool snapshot_make_room(struct snapshot *snapshot, size_t size);
 
 /* Frees the snapshot's memory and resets it to `= {0}`. */
 void snapshot_free(struct snapshot *snapshot);

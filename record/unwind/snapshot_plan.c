@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/unwind/snapshot.h"
 
-#include "formats/base/alloc.h"
-
 #define AGAIN        2048        /* bytes at the end of the newest chunk that are read again behind off-stack frames */
 #define COPY_LIMIT   (64u << 20) /* bytes of all pieces */
 #define PIECES_LIMIT 900         /* of a batch, without the interpreters' pieces */
@@ -188,13 +186,9 @@ bool snapshot_plan(struct snapshot *s, const struct layout *l, uint64_t thread, 
         s->twice = false;
         size = lay_out_pieces(s, l);
     }
-    if (size > COPY_LIMIT) {
+    if (size > COPY_LIMIT || !snapshot_make_room(s, size)) {
         snapshot_free(s);
         return false;
-    }
-    if (size > s->copy_room || size > s->last_room) {
-        s->copy = alloc_grow(s->copy, &s->copy_room, size, 1);
-        s->last = alloc_grow(s->last, &s->last_room, size, 1);
     }
     s->copy_size = size;
     s->fetched = false;

@@ -18,7 +18,7 @@ void thread_status_open(struct statuses *statuses, pid_t pid)
 void thread_status_tick(struct statuses *statuses, size_t threads)
 {
     statuses->ask_cpu = statuses->mode == MODE_CPU || threads * LOOK_NS * SHARE <= statuses->interval_ns;
-    statuses->ran = !statuses->ask_cpu || cpu_process_ran(&statuses->process);
+    statuses->ran = !statuses->slept && (!statuses->ask_cpu || cpu_process_ran(&statuses->process));
 }
 
 void thread_status_ask_ahead(struct statuses *statuses, struct watch *watch, uint64_t now_ns)
@@ -88,6 +88,13 @@ bool thread_status_kept(const struct statuses *statuses, uint32_t status)
         [MODE_CPU] = ATTRIBUTE_CPU, [MODE_GIL] = ATTRIBUTE_GIL, [MODE_EXCEPTION] = ATTRIBUTE_EXCEPTION
     };
     return statuses->mode == MODE_WALL || attribute_is(status, needed[statuses->mode]);
+}
+
+/* The next look opens the files again. */
+void thread_status_pause(struct watch *watch)
+{
+    cpu_close(&watch->cpu);
+    watch->asked_ahead = false;
 }
 
 void thread_status_watch_close(struct watch *watch)

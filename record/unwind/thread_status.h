@@ -20,6 +20,7 @@ struct statuses {
     struct cpu_process process;
     bool ask_cpu;      /* ask for the processors of threads in this tick */
     bool ran;          /* some thread may have run since the last tick */
+    bool slept;        /* set by the caller before thread_status_tick(): no thread has run since the last tick */
     struct halt *halt; /* set by the caller: whether the process stands stopped; NULL: never */
     bool stops; /* set by the caller: the recorder stops the process for each look, after thread_status_ask_ahead() */
 };
@@ -52,6 +53,9 @@ uint32_t thread_status_of(struct statuses *statuses, struct watch *watch, const 
 
 /* Whether the mode keeps a sample with this status. */
 bool thread_status_kept(const struct statuses *statuses, uint32_t status);
+
+/* Forgets the CPU time that the thread has used since the last look. */
+void thread_status_pause(struct watch *watch);
 
 /* Closes the thread's files and resets it to `= {0}`. */
 void thread_status_watch_close(struct watch *watch);

@@ -2,9 +2,18 @@
 #include "record/watch/sampler.h"
 
 #include "formats/base/alloc.h"
+#include "record/launch/signals.h"
 #include "record/process/clock.h"
+#include "record/watch/watched_threads.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+#define REST_AFTER_NS   20000000u /* a process that has slept for so long rests */
+#define REST_PART       8         /* a resting process is asked again after 1/8 of the time that it has slept, ... */
+#define REST_MOST_NS    64000000u /* ... but at least this often ... */
+#define REST_SLACK_NS   4000000u  /* ... and, to save wake-ups, together with others that are due within this time */
+#define RESTING_MEASURE 16        /* a process that rests is measured each so many times */
 
 /* ---- processes ---- */
 
@@ -22,9 +31,24 @@ struct watched *sampler_watch(struct sampler *sampler, pid_t pid, struct command
 {
     struct watched *watched = alloc_zeroed(1, sizeof(*watched));
     watched_open(watched, pid, command, &sampler->options, &sampler->emitter, &sampler->synthetic);
+    watched->shared = &sampler->shared;
     sampler->watched = alloc_grow(sampler->watched, &sampler->room, sampler->count + 1, sizeof(*sampler->watched));
     sampler->watched[sampler->count++] = watched;
     return watched;
+}
+
+void sampler_forget(struct sampler *sampler, struct watched *watched)
+{
+    watched_detach(watched, FATE_EXITED);
+    const struct watched_counters counters = watched_counters(watched); /* those of the posts end with the posts */
+    watched_counters_add(&sampler->forgotten, &counters);
+    sampler->forgotten_left_out += budget_left_out(&watched->budget);
+    size_t i = 0;
+    while (sampler->watched[i] != watched)
+        i++;
+    memmove(sampler->watched + i, sampler->watched + i + 1, (--sampler->count - i) * sizeof(*sampler->watched));
+    watched_close(watched);
+    free(watched);
 }
 
 /* The next attached process, from index *from on, and moves *from behind it. NULL: there is none. */
@@ -38,6 +62,15 @@ static struct watched *next_attached(const struct sampler *sampler, size_t *from
     return NULL;
 }
 
+/* Whether another process than this one is attached, too. */
+static bool has_others(const struct sampler *sampler, const struct watched *than)
+{
+    for (size_t i = 0; i < sampler->count; i++)
+        if (sampler->watched[i]->attached && sampler->watched[i] != than)
+            return true;
+    return false;
+}
+
 void sampler_close(struct sampler *sampler)
 {
     for (size_t i = 0; i < sampler->count; i++) {
@@ -45,100 +78,266 @@ void sampler_close(struct sampler *sampler)
         free(sampler->watched[i]);
     }
     free(sampler->watched);
+    elf_files_free(&sampler->shared.files);
+    code_bodies_free(&sampler->shared.bodies);
     emitter_close(&sampler->emitter);
     sampler->watched = NULL;
     sampler->count = sampler->room = 0;
 }
 
-/* ---- ticks ---- */
+/* ---- whose turn it is ---- */
 
-/* The other processes are appointed when the first one has been looked at: definitions and the sink are for one look at
- * a time. */
-bool sampler_appoint(struct sampler *sampler, const struct moments *moments)
+/* The part of a processor's time that ticks of the busy processes on this processor take at the rate that was asked
+ * for. */
+static double load_of(const struct sampler *sampler, uint32_t processor)
 {
+    double load = 0;
     size_t at = 0;
-    struct watched *first = next_attached(sampler, &at);
-    return first && watched_appoint(first, moments);
+    for (const struct watched *w; (w = next_attached(sampler, &at));)
+        if (!w->rest.rests && w->exact.holder.processor == processor)
+            load += budget_load(&w->budget);
+    return load;
 }
 
-void sampler_cancel(struct sampler *sampler)
-{
-    for (size_t i = 0; i < sampler->count; i++)
-        if (sampler->watched[i]->attached)
-            watched_cancel(sampler->watched[i]);
-}
-
-/* Makes the looks of a tick, one after the other. Emits no samples yet; looks themselves emit the definitions of tasks.
- */
-static void look_at_all(struct sampler *sampler, uint64_t now_ns)
+/* Gives each process the part of the limit that its ticks have in the load of its processor. */
+static void share_limit(const struct sampler *sampler)
 {
     size_t at = 0;
-    struct watched *watched = next_attached(sampler, &at);
-    if (!watched)
-        return;
-    watched_look(watched, now_ns);
-    sampler->moment_ns = watched->moment_ns;
-    while ((watched = next_attached(sampler, &at))) {
-        const struct moments now = { .due_ns = clock_now_ns() };
-        watched_appoint(watched, &now);
-        watched_look(watched, now.due_ns);
+    for (struct watched *w; (w = next_attached(sampler, &at));) {
+        const double own = budget_load(&w->budget), load = load_of(sampler, w->exact.holder.processor);
+        budget_share(&w->budget, own > 0 && load > own ? sampler->options.limit * own / load : sampler->options.limit);
     }
 }
 
-enum sampler_state sampler_tick(struct sampler *sampler, uint64_t now_ns, uint64_t missed, struct fault *why)
+/* The mean cost of a tick of the busy processes; 0: not known. */
+static double mean_cost_ns(const struct sampler *sampler)
+{
+    double sum_ns = 0;
+    size_t count = 0, at = 0;
+    for (const struct watched *w; (w = next_attached(sampler, &at));) {
+        sum_ns += w->rest.rests ? 0 : w->budget.cost_ns;
+        count += !w->rest.rests && w->budget.cost_ns > 0;
+    }
+    return count > 0 ? sum_ns / (double)count : 0;
+}
+
+void sampler_attach(struct sampler *sampler, struct watched *watched)
+{
+    const double cost_ns = mean_cost_ns(sampler);
+    watched->budget = (struct budget){ .asked_ns = sampler->options.interval_ns,
+                                       .limit = sampler->options.limit,
+                                       .even = sampler->options.even,
+                                       .left_out = watched->budget.left_out };
+    watched_attach(watched);
+    budget_open(&watched->budget, clock_now_ns());
+    budget_expect(&watched->budget, cost_ns);
+}
+
+static uint64_t due_ns(const struct watched *watched)
+{
+    return watched->budget.present.moment_ns;
+}
+
+struct watched *sampler_next(const struct sampler *sampler)
+{
+    struct watched *next = NULL;
+    size_t at = 0;
+    for (struct watched *w; (w = next_attached(sampler, &at));)
+        if (!w->lost && !w->rest.rests && (!next || due_ns(w) < due_ns(next)))
+            next = w;
+    return next;
+}
+
+bool sampler_appoint(struct sampler *sampler, struct watched *watched)
+{
+    (void)sampler;
+    const struct moments moments = budget_moments(&watched->budget);
+    return watched_appoint(watched, &moments);
+}
+
+/* ---- ticks ---- */
+
+/* Begins a tick of a process: says whose tick it is. */
+static void begin_tick(struct sampler *sampler, const struct watched *watched)
+{
+    sampler->emitter.tick_process = sampler->options.tree ? watched->number : 0;
+}
+
+/* The time of a tick at this moment of the monotonic clock. Times never go back: the look of another process may have
+ * been emitted before. */
+static uint64_t time_at(struct sampler *sampler, uint64_t moment_ns)
+{
+    const uint64_t time_ns = moment_ns - sampler->options.start_ns;
+    if (time_ns > sampler->time_ns)
+        sampler->time_ns = time_ns;
+    return sampler->time_ns;
+}
+
+bool sampler_pause(struct sampler *sampler, struct fault *why)
+{
+    const uint64_t now_ns = clock_now_ns(), last_ns = sampler->time_ns;
+    size_t at = 0;
+    sampler->continued = signals_continued();
+    sampler->paused_ns += sampler->emitter.ticks > 0 ? time_at(sampler, now_ns) - last_ns : 0;
+    for (struct watched *w; (w = next_attached(sampler, &at));) {
+        watched_threads_pause(w);
+        begin_tick(sampler, w);
+        if (!emitter_tick(&sampler->emitter, time_at(sampler, now_ns), why))
+            return false;
+        budget_begin(&w->budget, now_ns);
+        w->rest = (struct rest){ 0 };
+        w->missed = 0;
+    }
+    return true;
+}
+
+enum sampler_state sampler_tick(struct sampler *sampler, struct watched *watched, uint64_t now_ns, uint64_t missed,
+                                struct fault *why)
 {
     struct emitter *emitter = &sampler->emitter;
-    bool any = false, lost = false;
-    look_at_all(sampler, now_ns);
+    watched_look(watched, now_ns);
+    if (sampler->continued != signals_continued() && !sampler_pause(sampler, why))
+        return SAMPLER_STUCK;
+    begin_tick(sampler, watched);
     if (sampler->measure_due_ns == 0)
         sampler->measure_due_ns = now_ns;
     if (missed > 0)
-        emitter_note(emitter, (struct event){ .kind = EVENT_MISSED, .missed = missed });
+        emitter_note(emitter,
+                     (struct event){ .kind = EVENT_MISSED, .missed = missed, .missed_process = emitter->tick_process });
     sampler->missed += missed;
-    const uint64_t time_ns = sampler->moment_ns - sampler->options.start_ns;
-    size_t at = 0;
-    for (struct watched *watched; (watched = next_attached(sampler, &at));) {
-        const bool same = watched_same_program(watched, time_ns);
-        if (same && !watched_emit(watched, time_ns, why))
-            return SAMPLER_STUCK;
-        any |= same;
-        lost |= watched->lost;
-    }
-    if (any && !emitter_tick(emitter, time_ns, why))
+    const uint64_t time_ns = time_at(sampler, watched->moment_ns);
+    if (watched_same_program(watched, time_ns) &&
+        (!watched_emit(watched, time_ns, why) || !emitter_tick(emitter, time_ns, why)))
         return SAMPLER_STUCK;
-    return lost ? SAMPLER_LOST : SAMPLER_GOING;
+    return watched->lost ? SAMPLER_LOST : SAMPLER_GOING;
 }
 
-bool sampler_waited(const struct sampler *sampler)
+static bool tick_again(struct sampler *sampler, struct watched *watched, uint64_t moment_ns, struct fault *why)
 {
-    size_t at = 0;
-    struct watched *watched = next_attached(sampler, &at);
-    bool waited = watched != NULL;
-    for (; watched; watched = next_attached(sampler, &at))
-        waited &= watched->waited;
-    return waited;
+    const uint64_t time_ns = time_at(sampler, moment_ns);
+    begin_tick(sampler, watched);
+    return watched_emit_again(watched, time_ns, why) && emitter_tick(&sampler->emitter, time_ns, why);
 }
 
-static bool tick_again(struct sampler *sampler, uint64_t time_ns, struct fault *why)
+bool sampler_ticks_again(struct sampler *sampler, struct watched *watched, uint64_t count, struct fault *why)
 {
-    sampler->blocked++;
-    size_t at = 0;
-    for (struct watched *watched; (watched = next_attached(sampler, &at));)
-        if (!watched_emit_again(watched, time_ns, why))
-            return false;
-    return emitter_tick(&sampler->emitter, time_ns, why);
-}
-
-bool sampler_ticks_again(struct sampler *sampler, uint64_t count, struct fault *why)
-{
-    const uint64_t start_ns = sampler->options.start_ns;
-    const uint64_t last_ns = sampler->moment_ns - start_ns, end_ns = clock_now_ns() - start_ns;
+    const uint64_t last_ns = watched->moment_ns, end_ns = clock_now_ns();
     const uint64_t step_ns = count > 0 && end_ns > last_ns ? (end_ns - last_ns) / count : 0;
+    sampler->blocked += count;
     for (uint64_t i = 1; i <= count; i++)
-        if (!tick_again(sampler, last_ns + i * step_ns, why))
+        if (!tick_again(sampler, watched, last_ns + i * step_ns, why))
             return false;
     return true;
 }
+
+/* Emits the ticks whose moments were while a look waited for the lock of the process's memory. The process itself held
+ * this lock, so what the look found is what the process did all the time. */
+static bool emit_waited(struct sampler *sampler, struct watched *watched, uint64_t ticks, struct fault *why)
+{
+    const struct budget *budget = &watched->budget;
+    const uint64_t stands_ns = budget->skipped_ns / ticks;
+    sampler->emitter.stands_ns = stands_ns == budget->asked_ns ? 0 : stands_ns;
+    return sampler_ticks_again(sampler, watched, ticks, why);
+}
+
+/* ---- processes that rest ---- */
+
+/* Draws when the process is asked next: after an eighth of the time that it has slept, plus or minus a half of this. */
+static void draw_question(struct watched *watched, uint64_t now_ns)
+{
+    struct rest *rest = &watched->rest;
+    uint64_t wait_ns = (now_ns - rest->since_ns) / REST_PART;
+    if (wait_ns > REST_MOST_NS)
+        wait_ns = REST_MOST_NS;
+    if (wait_ns < watched->budget.asked_ns)
+        wait_ns = watched->budget.asked_ns;
+    rest->due_ns = now_ns + (uint64_t)((double)wait_ns * (0.5 + budget_draw(&watched->budget)));
+    rest->asked_ns = now_ns;
+}
+
+/* Notes what the last tick says about the process's sleep, and lets the process rest if it sleeps for long. */
+static void note_sleep(const struct sampler *sampler, struct watched *watched)
+{
+    struct rest *rest = &watched->rest;
+    if (!watched->slept || watched->lost) {
+        rest->since_ns = 0;
+        return;
+    }
+    if (rest->since_ns == 0)
+        rest->since_ns = watched->moment_ns;
+    rest->rests = watched->moment_ns - rest->since_ns >= REST_AFTER_NS && has_others(sampler, watched);
+    if (rest->rests)
+        draw_question(watched, watched->moment_ns);
+}
+
+uint64_t sampler_rest_due_ns(const struct sampler *sampler)
+{
+    uint64_t due_ns = UINT64_MAX;
+    size_t at = 0;
+    for (const struct watched *w; (w = next_attached(sampler, &at));)
+        if (w->rest.rests && !w->lost && w->rest.due_ns + REST_SLACK_NS < due_ns)
+            due_ns = w->rest.due_ns + REST_SLACK_NS;
+    return due_ns;
+}
+
+/* Makes the tick of a process that rested and has run since. Further ticks come in the moments of its budget. */
+static enum sampler_state wake(struct sampler *sampler, struct watched *watched, uint64_t now_ns, struct fault *why)
+{
+    watched->rest = (struct rest){ 0 };
+    const enum sampler_state state = sampler_tick(sampler, watched, now_ns, 0, why);
+    budget_begin(&watched->budget, clock_now_ns());
+    return state;
+}
+
+/* Asks a process that rests whether it has slept on, and makes its tick, which stands for the time since the last one.
+ */
+static enum sampler_state ask(struct sampler *sampler, struct watched *watched, struct fault *why)
+{
+    const uint64_t now_ns = clock_now_ns();
+    sampler->emitter.stands_ns = now_ns - watched->rest.asked_ns;
+    if (!watched_sleeps_on(watched))
+        return wake(sampler, watched, now_ns, why);
+    draw_question(watched, now_ns);
+    return tick_again(sampler, watched, now_ns, why) ? SAMPLER_GOING : SAMPLER_STUCK;
+}
+
+enum sampler_state sampler_ask_resting(struct sampler *sampler, uint64_t now_ns, struct fault *why)
+{
+    size_t at = 0;
+    for (struct watched *w; (w = next_attached(sampler, &at));)
+        if (w->rest.rests && !w->lost && w->rest.due_ns <= now_ns && ask(sampler, w, why) == SAMPLER_STUCK)
+            return SAMPLER_STUCK;
+    return SAMPLER_GOING;
+}
+
+/* ---- turns ---- */
+
+enum sampler_state sampler_turn(struct sampler *sampler, struct watched *watched, struct fault *why)
+{
+    struct budget *budget = &watched->budget;
+    const uint64_t taken_ns = watched_taken_ns(watched);
+    const uint32_t continued = sampler->continued;
+    sampler->emitter.stands_ns = budget_stands_ns(budget);
+    const enum sampler_state state = sampler_tick(sampler, watched, clock_now_ns(), watched->missed, why);
+    if (state != SAMPLER_GOING)
+        return state;
+    if (signals_continued() != continued) /* a signal stopped the recorder meanwhile: the time is no wait */
+        return state;
+    const bool waited = watched->waited;
+    watched->missed = budget_pass(budget, watched_taken_ns(watched) - taken_ns, clock_now_ns(), waited);
+    note_sleep(sampler, watched);
+    if (watched->missed == 0)
+        return state;
+    if (!waited) {
+        sampler->missed_ns += budget->skipped_ns;
+        return state;
+    }
+    const uint64_t ticks = watched->missed;
+    watched->missed = 0;
+    return emit_waited(sampler, watched, ticks, why) ? state : SAMPLER_STUCK;
+}
+
+/* ---- measures ---- */
 
 uint64_t sampler_measure_due_ns(const struct sampler *sampler)
 {
@@ -148,9 +347,13 @@ uint64_t sampler_measure_due_ns(const struct sampler *sampler)
 void sampler_measure(struct sampler *sampler, uint64_t now_ns)
 {
     const uint64_t recorder_cpu_ns = meter_own_cpu_ns();
+    const bool all = sampler->measures++ % RESTING_MEASURE == 0;
     size_t at = 0;
     for (struct watched *watched; (watched = next_attached(sampler, &at));)
-        watched_measure(watched, recorder_cpu_ns);
+        if (all || !watched->rest.rests)
+            watched_measure(watched, recorder_cpu_ns);
+    if (sampler->options.tree)
+        share_limit(sampler);
     /* Measures that are late do not move later ones. */
     const uint64_t late_ns = now_ns > sampler->measure_due_ns ? now_ns - sampler->measure_due_ns : 0;
     sampler->measure_due_ns += (late_ns / SAMPLER_MEASURE_NS + 1) * SAMPLER_MEASURE_NS;
@@ -168,15 +371,23 @@ bool sampler_settle(struct sampler *sampler)
 
 uint64_t sampler_taken_ns(const struct sampler *sampler)
 {
-    uint64_t taken_ns = 0;
+    uint64_t taken_ns = sampler->forgotten.taken_ns;
     for (size_t i = 0; i < sampler->count; i++)
         taken_ns += watched_taken_ns(sampler->watched[i]);
     return taken_ns;
 }
 
+uint64_t sampler_left_out(const struct sampler *sampler)
+{
+    uint64_t left_out = sampler->forgotten_left_out;
+    for (size_t i = 0; i < sampler->count; i++)
+        left_out += budget_left_out(&sampler->watched[i]->budget);
+    return left_out;
+}
+
 struct watched_counters sampler_counters(const struct sampler *sampler)
 {
-    struct watched_counters sum = { 0 };
+    struct watched_counters sum = sampler->forgotten;
     for (size_t i = 0; i < sampler->count; i++) {
         const struct watched_counters counters = watched_counters(sampler->watched[i]);
         watched_counters_add(&sum, &counters);

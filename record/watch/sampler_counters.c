@@ -10,7 +10,7 @@
 
 /* The values of all counters. */
 struct counted {
-    uint64_t samples, failures[FAILURE_KINDS], blocked;
+    uint64_t samples, failures[FAILURE_KINDS], blocked, definitions_kb, definitions_left_out;
     struct limits limits;
     struct watched_counters watched;
 };
@@ -29,6 +29,8 @@ static const struct row {
     { "ticks_left_out", offsetof(struct counted, limits.ticks_left_out), false },
     { "taken_ns", offsetof(struct counted, watched.taken_ns), false },
     { "disturb_limit_ppm", offsetof(struct counted, limits.limit_ppm), false },
+    { "definitions_kb", offsetof(struct counted, definitions_kb), false },
+    { "definitions_left_out", offsetof(struct counted, definitions_left_out), true },
     { "codes_gone", offsetof(struct counted, watched.codes_gone), true },
     { "cache_full", offsetof(struct counted, watched.unwind.full), false },
     { "cache_unmoved", offsetof(struct counted, watched.unwind.unmoved), false },
@@ -68,6 +70,8 @@ static struct counters list_of(const struct sampler *sampler, const struct limit
 {
     struct counted counted = { .samples = sampler->emitter.samples,
                                .blocked = sampler->blocked,
+                               .definitions_kb = sampler->emitter.definitions.bytes / 1000,
+                               .definitions_left_out = sampler->emitter.definitions.left_out,
                                .limits = *limits,
                                .watched = sampler_counters(sampler) };
     memcpy(counted.failures, sampler->emitter.failures, sizeof(counted.failures));

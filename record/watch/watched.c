@@ -15,10 +15,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define SAME_PROGRAM_NS 1000000   /* how often to check for an execve */
-#define WAIT_LEAST_NS   500000    /* a look that takes less time has not waited */
-#define FIND_FIRST_NS   500000u   /* wait before the second search for a Python; doubles ... */
-#define FIND_MOST_NS    16000000u /* ... up to this */
+#define SAME_PROGRAM_NS 1000000     /* how often to check for an execve */
+#define WAIT_LEAST_NS   500000      /* a look that takes less time has not waited */
+#define FIND_LEAST_NS   500000u     /* the shortest wait between two calls of watched_find(), ... */
+#define FIND_START_NS   2000000u    /* ... the longest while a Python starts, ... */
+#define FIND_MOST_NS    16000000u   /* ... while the process runs, ... */
+#define FIND_IDLE_NS    1000000000u /* ... and while it does not run */
+#define SEARCH_MOST_NS  256000000u  /* the longest wait between two searches of a process that runs */
+#define FORK_NS         100000000u /* the kernel notes the start of a process that long after it copied the memory, at most */
 #define BELIEVE_NS      50000000u /* how long a process may refuse to be read before the refusal is final */
 
 /* ---- from a number to a CPython ---- */
@@ -31,6 +35,8 @@ void watched_open(struct watched *w, pid_t pid, struct command *command, const s
                            .synthetic = synthetic,
                            .pid = pid,
                            .command = command,
+                           .wait_status = -1,
+                           .found = TARGET_NOT_YET,
                            .pidfd = command ? -1 : (int)syscall(SYS_pidfd_open, pid, 0) };
     w->asyncio.which = options->async;
     w->asyncio.synthetic = synthetic;
@@ -42,7 +48,7 @@ void watched_open(struct watched *w, pid_t pid, struct command *command, const s
 
 void watched_close(struct watched *w)
 {
-    watched_detach(w);
+    watched_detach(w, FATE_LEFT);
     exact_close(&w->exact);
     freeze_close(&w->freeze);
     free(w->expanded.frames);
@@ -63,9 +69,18 @@ bool watched_ended(struct watched *w)
 
 void watched_seek(struct watched *w)
 {
-    w->find_due_ns = clock_now_ns();
-    w->find_wait_ns = FIND_FIRST_NS;
-    w->believe_ns = w->find_due_ns + BELIEVE_NS;
+    const uint64_t now_ns = clock_now_ns();
+    w->find_due_ns = now_ns;
+    w->believe_ns = now_ns + BELIEVE_NS;
+    w->found = TARGET_NOT_YET;
+    w->search = (struct search_state){ .began_ns = now_ns, .ran_ns = now_ns, .due_ns = now_ns };
+    cpu_process_open(&w->search.clock, w->pid);
+}
+
+void watched_forked(struct watched *w, const struct watched *parent)
+{
+    if (parent->attached)
+        w->search.likely = parent->target.runtime;
 }
 
 /* Whether the options can be fulfilled for this version of CPython. False with the reason. */
@@ -75,23 +90,69 @@ static bool can_be_recorded(struct watched *w, struct fault *why)
            (!w->options->freezes || freeze_open(&w->freeze, w->pid, why));
 }
 
+/* Whether the process may have become a Python since the last search. A process that has not run has not changed. */
+static bool is_worth_a_search(struct watched *w, uint64_t now_ns)
+{
+    struct search_state *search = &w->search;
+    uint64_t device = 0, inode = 0;
+    if (w->found != TARGET_NOT_YET)
+        return true;
+    if (!cpu_process_ran(&search->clock))
+        return false;
+    search->ran_ns = now_ns;
+    procfs_program(w->pid, &device, &inode);
+    if (device != search->device || inode != search->inode) {
+        search->began_ns = now_ns;
+        search->device = device;
+        search->inode = inode;
+        return true;
+    }
+    return now_ns >= search->due_ns;
+}
+
+static enum target_state search(struct watched *w, struct fault *why)
+{
+    const struct runtime_hints hints = { .files = w->shared ? &w->shared->files : NULL, .likely = &w->search.likely };
+    const enum target_state state = target_open_hinted(&w->target, w->pid, &hints, why);
+    if (state != TARGET_READY || can_be_recorded(w, why))
+        return state;
+    target_close(&w->target);
+    return TARGET_UNSUPPORTED;
+}
+
+/* A quarter of a time, within bounds: a process that has not changed for long is not expected to change soon. */
+static uint64_t wait_after(uint64_t unchanged_ns, uint64_t most_ns)
+{
+    const uint64_t wait_ns = unchanged_ns / 4 < most_ns ? unchanged_ns / 4 : most_ns;
+    return wait_ns > FIND_LEAST_NS ? wait_ns : FIND_LEAST_NS;
+}
+
+/* When the next call of watched_find() is due. */
+static uint64_t next_find_ns(const struct watched *w, uint64_t now_ns)
+{
+    const struct search_state *search = &w->search;
+    const bool starts = search->likely.address && !search->likely.described;
+    if (starts)
+        return now_ns + wait_after(now_ns - search->began_ns, FIND_START_NS);
+    if (search->ran_ns == now_ns || w->found != TARGET_NOT_YET)
+        return now_ns + wait_after(now_ns - search->began_ns, FIND_MOST_NS);
+    return now_ns + wait_after(now_ns - search->ran_ns, FIND_IDLE_NS);
+}
+
 enum target_state watched_find(struct watched *w, struct fault *why)
 {
-    enum target_state state = target_open(&w->target, w->pid, why);
-    if (state == TARGET_READY && !can_be_recorded(w, why)) {
-        target_close(&w->target);
-        state = TARGET_UNSUPPORTED;
-    }
     const uint64_t now_ns = clock_now_ns();
-    w->found = state;
-    if (state == TARGET_READY)
-        return state;
+    if (is_worth_a_search(w, now_ns)) {
+        w->found = search(w, why);
+        w->search.due_ns = now_ns + wait_after(now_ns - w->search.began_ns, SEARCH_MOST_NS);
+    }
+    if (w->found == TARGET_READY)
+        return TARGET_READY;
     if (watched_ended(w))
         return TARGET_GONE;
-    if ((state == TARGET_UNSUPPORTED || state == TARGET_DENIED) && now_ns >= w->believe_ns)
-        return state;
-    w->find_due_ns = now_ns + w->find_wait_ns;
-    w->find_wait_ns = w->find_wait_ns * 2 < FIND_MOST_NS ? w->find_wait_ns * 2 : FIND_MOST_NS;
+    if ((w->found == TARGET_UNSUPPORTED || w->found == TARGET_DENIED) && now_ns >= w->believe_ns)
+        return w->found;
+    w->find_due_ns = next_find_ns(w, now_ns);
     return TARGET_NOT_YET;
 }
 
@@ -152,11 +213,16 @@ bool watched_same_program(struct watched *w, uint64_t time_ns)
     return true;
 }
 
+bool watched_sleeps_on(struct watched *w)
+{
+    return w->idle_looked && idle_still(&w->idle);
+}
+
 /* Makes a look (an exact_look): reads the threads and the tasks, unless the process slept since the last look. */
 static enum thread_list_state look_now(void *self, uint64_t now_ns)
 {
     struct watched *w = self;
-    w->slept = w->idle_looked && idle_still(&w->idle);
+    w->slept = watched_sleeps_on(w);
     if (w->slept) {
         thread_list_repeat(&w->thread_list);
         return THREAD_LIST_SLEPT;
@@ -174,6 +240,8 @@ static enum thread_list_state look_frozen(struct watched *w, uint64_t now_ns)
     w->thread_list.unwinder.still = w->one_moment = stopped;
     const enum thread_list_state state = look_now(w, now_ns);
     w->thread_list.unwinder.still = false;
+    if (stopped && w->options->while_frozen)
+        w->options->while_frozen(w->options->self, w);
     freeze_end(&w->freeze);
     w->frozen_ns += w->freeze.lasted_ns;
     return state;
@@ -203,7 +271,7 @@ static void prepare(struct watched *w)
         asyncio_search(&w->asyncio);
     if (w->options->anew || searches)
         w->idle_looked = false;
-    else if (idle_learn(&w->idle, w->target.pid))
+    else if (idle_learn(&w->idle))
         w->idle_looked = false;
     w->prepared = true;
 }
@@ -289,7 +357,8 @@ bool watched_emit_again(struct watched *w, uint64_t time_ns, struct fault *why)
     w->tick++;
     thread_list_repeat(&w->thread_list);
     const bool good = watched_threads_emit(w, time_ns, why);
-    w->counters.live += w->emitter->samples - samples;
+    w->one_moment = w->slept;
+    count_exact(w, w->emitter->samples - samples);
     return good;
 }
 
@@ -312,6 +381,7 @@ void watched_measure(struct watched *w, uint64_t recorder_cpu_ns)
     const struct metered metered = meter_read(&w->meter);
     const uint64_t now_ns = clock_now_ns(), time_ns = now_ns - w->options->start_ns;
     halt_look(&w->halt, now_ns);
+    exact_trim(&w->exact, now_ns);
     emitter_note(w->emitter, (struct event){ .kind = EVENT_MEASURE,
                                              .measure = { .process = w->number,
                                                           .time_ns = time_ns,
@@ -352,7 +422,7 @@ struct watched_counters watched_counters(const struct watched *w)
     const struct remote *remote = &w->target.remote;
     const struct unwind_counters *unwind = &w->thread_list.unwinder.counters;
     add_counters((uint64_t *)&counters.unwind, (const uint64_t *)unwind, sizeof(*unwind));
-    counters.code_reads += w->codes.last_number;
+    counters.code_reads += w->codes.reads;
     counters.codes_gone += w->codes.gone_count;
     counters.reads += remote->calls;
     counters.pieces += remote->pieces;
@@ -377,7 +447,9 @@ static void emit_process(struct watched *w)
                                                           .command = command,
                                                           .folder = folder,
                                                           .build = build->bits,
-                                                          .build_id = text_of(build->id) } });
+                                                          .build_id = text_of(build->id),
+                                                          .parent_pid = (uint32_t)w->parent_pid,
+                                                          .parent = w->parent } });
     text_free(executable);
     text_free(command);
     text_free(folder);
@@ -387,6 +459,8 @@ void watched_attach(struct watched *w)
 {
     const struct watch_options *options = w->options;
     codes_open(&w->codes, &w->target.remote, &w->target.runtime.layout, &w->emitter->definitions);
+    if (w->shared)
+        codes_share(&w->codes, &w->shared->bodies);
     w->codes.instructions = options->instructions;
     thread_list_open(&w->thread_list, &w->target, &w->codes, options->which, options->anew);
     w->thread_list.unwinder.statuses = options->with_status;
@@ -403,6 +477,9 @@ void watched_attach(struct watched *w)
     w->attached = true;
     w->lost = w->prepared = w->idle_looked = w->slept = false;
     w->list = 0;
+    w->rest = (struct rest){ 0 };
+    if (w->number) /* the program is another one after an execve */
+        w->parent = w->number;
     w->number = ++w->emitter->last_process;
     w->asyncio.process = w->number;
     asyncio_open(&w->asyncio, &w->thread_list, &w->codes);
@@ -410,7 +487,32 @@ void watched_attach(struct watched *w)
     emit_process(w);
 }
 
-void watched_detach(struct watched *w)
+/* The status of the process at its end, as waitpid() gives it; -1: not known. */
+static int wait_status_of(const struct watched *w)
+{
+    return w->command && w->command->ended ? w->command->wait_status : w->wait_status;
+}
+
+/* A time on the monotonic clock before the process was forked; 0: not known. When the machine slept in the meantime, it
+ * is too early. */
+static uint64_t time_before_fork(pid_t pid)
+{
+    struct timespec now;
+    uint64_t started_ns;
+    if (!procfs_started(pid, &started_ns) || clock_gettime(CLOCK_BOOTTIME, &now) != 0)
+        return 0;
+    const uint64_t ago_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec - started_ns + FORK_NS;
+    const uint64_t now_ns = clock_now_ns();
+    return now_ns > ago_ns ? now_ns - ago_ns : 0;
+}
+
+void watched_inherit(struct watched *w, struct watched *parent)
+{
+    if (w->attached && parent->attached && runtime_is_kin(&w->target.runtime, &parent->target.runtime))
+        codes_inherit(&w->codes, &parent->codes, time_before_fork(w->pid));
+}
+
+void watched_detach(struct watched *w, enum fate fate)
 {
     if (!w->attached)
         return;
@@ -421,7 +523,10 @@ void watched_detach(struct watched *w)
     watched_tasks_end(w, time_ns);
     emitter_note(w->emitter,
                  (struct event){ .kind = EVENT_PROCESS_END,
-                                 .process_end = { .number = w->number, .time_ns = time_ns, .wait_status = -1 } });
+                                 .process_end = { .number = w->number,
+                                                  .time_ns = time_ns,
+                                                  .fate = fate,
+                                                  .wait_status = fate == FATE_EXITED ? wait_status_of(w) : -1 } });
     w->counters = watched_counters(w);
     intern_pairs_free(&w->host_threads);
     asyncio_close(&w->asyncio);

@@ -14,6 +14,7 @@
 
 #include "record/asyncio/asyncio.h"
 #include "record/emit/emitter.h"
+#include "record/exact/budget.h"
 #include "record/exact/exact.h"
 #include "record/exact/freeze.h"
 #include "record/launch/command.h"
@@ -24,6 +25,8 @@
 #include "record/unwind/synthetic_frames.h"
 #include "record/unwind/thread_list.h"
 #include "record/unwind/thread_status.h"
+
+struct watched;
 
 /* The options of a recording that concern each process. */
 struct watch_options {
@@ -38,8 +41,20 @@ struct watch_options {
     bool freezes;      /* stop the process while it is read */
     bool stands;       /* read the process from its own processor, see exact.h */
     bool raise;        /* posts raise their priority */
+    bool tree;         /* there may be several processes, and each tick says whose it is */
+    double limit;      /* see struct budget, as the next field */
+    bool even;
     bool plain_threads; /* with ASYNC_ALL: each thread has a sample of its own, too, without tasks in its stack */
-    bool all_names;    /* look up the names of all threads in each tick, however long that takes */
+    bool all_names;     /* look up the names of all threads in each tick, however long that takes */
+    void (*while_frozen)(void *self, struct watched *watched); /* with `freezes`: called after a look, while all
+                                                                * threads are stopped; NULL: nothing to do */
+    void *self;                                                /* for the function */
+};
+
+/* What the processes of a recording share, besides the sink. `= {0}` is empty. */
+struct watch_shared {
+    struct elf_files files;    /* what is known of the files that processes map */
+    struct code_bodies bodies; /* of all code objects */
 };
 
 /* What was emitted of one thread state. The row has the same index as the thread state in the thread list. */
@@ -77,21 +92,47 @@ struct watched_counters {
     uint64_t reads, pieces, bytes;         /* reads of foreign memory: system calls, pieces, bytes */
 };
 
+/* A process rests when it has slept for a while and other processes are recorded, too: see sampler.h. Times are
+ * monotonic. */
+struct rest {
+    uint64_t since_ns; /* the process sleeps at least since then; 0: its last look did not show that it sleeps */
+    bool rests;        /* it is not looked at in the moments of its budget, ... */
+    uint64_t due_ns;   /* ... but asked at this time whether it still sleeps */
+    uint64_t asked_ns; /* when it was last looked at or asked */
+};
+
 struct watched {
     const struct watch_options *options;
     struct emitter *emitter;
     struct synthetic_frames *synthetic;
+    struct watch_shared
+        *shared; /* set by the caller after watched_open(); must live as long. NULL: nothing is shared */
 
     pid_t pid;
     struct command *command; /* the command that pyreel-record started as this process; NULL: not started by it */
     int pidfd;               /* pidfd of a process that pyreel-record did not start; -1: the kernel has no pidfds */
     enum target_state found; /* the result of the last search for a Python, final or not */
-    uint64_t find_due_ns;    /* when watched_find() is due (monotonic), ... */
-    uint64_t find_wait_ns;   /* ... and the wait after that call */
+    uint64_t find_due_ns;    /* when watched_find() is due (monotonic) */
     uint64_t believe_ns;     /* a refusal before this time is not final (monotonic) */
+    struct search_state {
+        uint64_t began_ns;        /* when the search began, or when the process was last seen with another program */
+        uint64_t ran_ns;          /* when the process was last seen to have run */
+        uint64_t due_ns;          /* before this time, only a change of the program is worth a search */
+        struct cpu_process clock; /* tells whether the process ran */
+        uint64_t device, inode;   /* the program that the process ran */
+        struct runtime likely;    /* see struct runtime_hints */
+    } search;
 
-    bool attached;   /* the process is a CPython; its target, code objects, threads and tasks are open */
-    uint32_t number; /* number of the process, as emitted */
+    pid_t parent_pid;     /* the process that started it; 0: not known */
+    uint32_t parent;      /* number of the nearest recorded ancestor, as emitted; 0: none */
+    int wait_status;      /* after its end: its status, if somebody told; -1: not known */
+    bool refused;         /* it cannot be read: it is not searched again */
+    bool ended;           /* it has ended */
+    bool attached;        /* the process is a CPython; its target, code objects, threads and tasks are open */
+    uint32_t number;      /* number of the process, as emitted; 0: it was not attached yet */
+    struct budget budget; /* the moments of its ticks */
+    struct rest rest;
+    uint64_t missed; /* ticks missed since its last tick */
     struct target target;
     struct codes codes;
     struct thread_list thread_list;
@@ -142,8 +183,12 @@ void watched_close(struct watched *watched);
 /* Whether the process has ended. A zombie has, too. */
 bool watched_ended(struct watched *watched);
 
-/* Starts the search for a Python in the process. */
+/* Starts the search for a Python in the process. Call this again when the process is known to have called execve. */
 void watched_seek(struct watched *watched);
+
+/* Tells the search which watched process called fork to make this one, so both likely have the same CPython. Call this
+ * after watched_seek(). */
+void watched_forked(struct watched *watched, const struct watched *parent);
 
 /* Searches the process for a Python once. Due at find_due_ns. Returns
  *
@@ -151,6 +196,10 @@ void watched_seek(struct watched *watched);
  *     TARGET_GONE: the process has ended
  *     TARGET_DENIED, TARGET_UNSUPPORTED: final, with the reason
  *     TARGET_NOT_YET: search again at find_due_ns
+ *
+ * A call takes two or three system calls while the process does not run, or runs the same program and was searched
+ * lately. Then find_due_ns is up to a second away, but never more than a quarter of the time for which nothing has
+ * changed.
  *
  * A refusal becomes final only after a while. A process that is ending has no memory left, which looks like missing
  * permission. A process that is starting may not have mapped all of its files. */
@@ -165,8 +214,13 @@ bool watched_refusal(const struct watched *watched, enum target_state state, str
 /* Attaches to the process, whose target is open, and emits the process. Ticks may follow. */
 void watched_attach(struct watched *watched);
 
+/* Takes over the code objects that are known of the process which called fork to make this one, if this one still runs
+ * the program of its parent. Call this right after watched_attach(). A process that only adopted an orphan is not
+ * meant: it has not the memory that the orphan had from its parent. */
+void watched_inherit(struct watched *watched, struct watched *parent);
+
 /* Emits the ends of the threads and of the process, and closes the target. Does nothing when not attached. */
-void watched_detach(struct watched *watched);
+void watched_detach(struct watched *watched, enum fate fate);
 
 /* Looks at the process once without emitting anything. This first look reads all threads, stacks and code objects, and
  * would take too long while the process stands still. */
@@ -178,6 +232,9 @@ bool watched_appoint(struct watched *watched, const struct moments *moments);
 
 /* Calls off the appointed look. The next watched_look() is live. */
 void watched_cancel(struct watched *watched);
+
+/* Whether the process has slept since the last look, which saw it asleep. Takes a system call. */
+bool watched_sleeps_on(struct watched *watched);
 
 /* Makes the look of a tick: now, or the appointed one. `now_ns` is the monotonic clock. */
 void watched_look(struct watched *watched, uint64_t now_ns);
@@ -196,7 +253,7 @@ bool watched_emit(struct watched *watched, uint64_t time_ns, struct fault *why);
 bool watched_emit_again(struct watched *watched, uint64_t time_ns, struct fault *why);
 
 /* Emits a measure of the attached process: what it uses now. `recorder_cpu_ns` is meter_own_cpu_ns(). Call this between
- * ticks, while no look is appointed: a look may emit, too. */
+ * ticks, while no look is appointed: a look may emit, too. Ends the posts that the process does not need any more. */
 void watched_measure(struct watched *watched, uint64_t recorder_cpu_ns);
 
 /* The time that looks have taken from the process so far, in nanoseconds. */

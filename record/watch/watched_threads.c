@@ -339,6 +339,7 @@ bool watched_threads_emit(struct watched *w, uint64_t time_ns, struct fault *why
         end_unlisted(w, time_ns);
     if (changed || w->unborn)
         begin_new_threads(w, time_ns);
+    w->statuses.slept = w->slept;
     if (w->options->with_status && !w->options->freezes)
         thread_status_tick(&w->statuses, thread_list->asked_count);
     for (size_t i = 0; i < thread_list->asked_count; i++)
@@ -347,7 +348,13 @@ bool watched_threads_emit(struct watched *w, uint64_t time_ns, struct fault *why
     return w->options->async != ASYNC_ALL || watched_tasks_emit(w, time_ns, why);
 }
 
-/* ---- the end ---- */
+/* ---- a pause, and the end ---- */
+
+void watched_threads_pause(struct watched *w)
+{
+    for (uint32_t i = 0; i < w->threads_count; i++)
+        thread_status_pause(&w->threads[i].watch);
+}
 
 void watched_threads_end(struct watched *w, uint64_t time_ns)
 {

@@ -19,6 +19,9 @@ bool watched_threads_emit(struct watched *watched, uint64_t time_ns, struct faul
  * not reached give failed samples. */
 bool watched_threads_emit_unread(struct watched *watched, uint64_t time_ns, struct fault *why);
 
+/* Forgets what the threads were doing: the CPU time that they have used since the last look does not count. */
+void watched_threads_pause(struct watched *watched);
+
 /* Emits the ends of all threads, and frees their rows. */
 void watched_threads_end(struct watched *watched, uint64_t time_ns);
 

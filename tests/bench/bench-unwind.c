@@ -198,7 +198,7 @@ static bool enough(const struct bench *bench)
 
 static bool tick(struct bench *bench, uint64_t now_ns, struct fault *why)
 {
-    if (sampler_tick(&bench->sampler, now_ns, 0, why) == SAMPLER_GOING)
+    if (sampler_tick(&bench->sampler, bench->watched, now_ns, 0, why) == SAMPLER_GOING)
         return true;
     return fault(why, "process %d ended, or became another program", (int)bench->options.pid);
 }

@@ -22,6 +22,8 @@ static const struct made_mix mixes[] = {
     { "threads", .busy = 1, .spell = 2, .moves = 50, .leaf = 70, .anew = 1 },
     { "calls", .busy = 100, .spell = 1000, .moves = 88, .leaf = 70, .anew = 1 },
     { "states", .busy = 30, .spell = 20, .moves = 28, .leaf = 50, .anew = 2, .states = true },
+    { "tree", .busy = 13, .spell = 10, .moves = 28, .leaf = 50, .anew = 2, .each = 4 },
+    { "workers", .busy = 1, .spell = 10, .moves = 1, .leaf = 50, .each = 4 },
 };
 
 const struct made_mix *made_mix(const char *name)

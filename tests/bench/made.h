@@ -19,6 +19,7 @@ struct made_mix {
     uint32_t leaf;  /* of its moves: to a near stack; ... */
     uint32_t anew;  /* ... to any stack; the others are between */
     bool states;    /* threads have states */
+    uint32_t each;  /* threads of a process; 0: there is one process. Each of several processes has its own ticks */
 };
 
 /* Frames that programs with states have behind those of their stacks: frames_count + 1 and so on. The frames of tasks

@@ -18,6 +18,7 @@
 #define LINES_EACH   8  /* frames of a function */
 #define FILES_EACH   10 /* functions of a file */
 #define UNITS        10 /* of an interval: how fine times are */
+#define TREE_UNITS   40 /* so in recordings of several processes, whose ticks are at random moments of an interval */
 #define LATE_PERCENT 5  /* of ticks */
 
 enum option_number {
@@ -33,7 +34,9 @@ enum option_number {
 
 static const struct argument rows[] = {
     { OPTION_SAMPLES, 'n', "samples", "N", 0, "samples of threads; 1M is a million (1M)" },
-    { OPTION_LIKE, 'l', "like", "MIX", 0, "how threads live: mixed, threads, calls or states\n(mixed)" },
+    { OPTION_LIKE, 'l', "like", "MIX", 0,
+      "how threads live: mixed, threads, calls, states,\ntree (processes of 4 threads) or workers (processes\nthat "
+      "wait) (mixed)" },
     { OPTION_STACKS, 's', "stacks", "N", 0, "distinct stacks (2k)" },
     { OPTION_DEPTH, 'd', "depth", "N", 0, "frames of the deepest (30)" },
     { OPTION_THREADS, 't', "threads", "N", 0, "threads (8)" },
@@ -206,15 +209,35 @@ static bool tell_tasks(struct making *making, uint64_t time_ns)
     return good;
 }
 
+/* The process of a thread. */
+static uint32_t process_of(const struct making *making, uint32_t thread)
+{
+    return making->program.mix->each ? 1 + (thread - 1) / making->program.mix->each : 1;
+}
+
+/* A process begins with its first thread. Processes are children of the first one. */
+static bool tell_process(struct making *making, uint32_t number, uint32_t pid)
+{
+    struct process process = {
+        number, pid,      0, 0x030f02f0, TEXT("/usr/bin/python3.15"), TEXT("python3 app.py"), TEXT("/home/u"),
+        0,      TEXT(""), 0, 0
+    };
+    if (number > 1) {
+        process.parent = 1;
+        process.parent_pid = 4000;
+    }
+    return tell(making, (struct event){ EVENT_PROCESS, .process = process });
+}
+
 static bool tell_threads(struct making *making)
 {
-    const struct process process = {
-        1, 4000, 0, 0x030f02f0, TEXT("/usr/bin/python3.15"), TEXT("python3 app.py"), TEXT("/home/u"), 0, TEXT(""), 0, 0
-    };
-    bool good = tell(making, (struct event){ EVENT_PROCESS, .process = process });
-    for (uint32_t i = 1; i <= making->program.threads_count && good; i++) {
-        const struct thread thread = { i, 1, 3999 + i, i == 1, 0, 0, TEXT("python3"), 0 };
-        good = tell(making, (struct event){ EVENT_THREAD, .thread = thread });
+    bool good = true;
+    for (uint32_t i = 1, last = 0; i <= making->program.threads_count && good; i++) {
+        const uint32_t process = process_of(making, i);
+        const struct thread thread = { i, process, 3999 + i, process != last, 0, 0, TEXT("python3"), 0 };
+        good = (process == last || tell_process(making, process, thread.tid)) &&
+               tell(making, (struct event){ EVENT_THREAD, .thread = thread });
+        last = process;
     }
     return good;
 }
@@ -230,7 +253,10 @@ static bool begin(struct making *making)
                                          .processors = 1,
                                          .start_unix_ns = 1700000000000000000,
                                          .interval_ns = making->interval_ns,
-                                         .time_unit_ns = making->interval_ns / UNITS };
+                                         .weighted = making->program.mix->each > 0,
+                                         .process_ticks = making->program.mix->each > 0,
+                                         .time_unit_ns = making->interval_ns /
+                                                         (making->program.mix->each ? TREE_UNITS : UNITS) };
     return tell(making, (struct event){ EVENT_RECORDING, .recording = recording }) && tell_threads(making) &&
            tell_frames(making) && tell_extras(making);
 }
@@ -249,14 +275,46 @@ static bool tell_tick(struct making *making, uint64_t *left)
     return tell(making, (struct event){ EVENT_TICK, .tick_ns = time_ns });
 }
 
+/* The threads of one process. */
+static bool tell_tick_of(struct making *making, uint32_t process, uint64_t time_ns, uint64_t *left)
+{
+    const uint32_t each = making->program.mix->each, first = (process - 1) * each + 1;
+    for (uint32_t i = first; i < first + each && i <= making->program.threads_count && *left > 0; i++, --*left) {
+        const struct sample sample = made_sample(&making->program, i, time_ns, making->interval_ns);
+        making->samples++;
+        if (!tell(making, (struct event){ EVENT_SAMPLE, .sample = sample }))
+            return false;
+    }
+    making->ticks++;
+    return tell(making, (struct event){ EVENT_TICK, .tick_ns = time_ns, .tick_process = process });
+}
+
+/* Each process once, at a random moment of the interval that begins then. */
+static bool tell_interval(struct making *making, uint64_t begin_ns, uint64_t *left)
+{
+    const uint32_t processes = process_of(making, making->program.threads_count);
+    uint32_t *moments = alloc_zeroed(processes, sizeof(*moments));
+    bool good = true;
+    for (uint32_t i = 0; i < processes; i++)
+        moments[i] = made_roll(&making->program, TREE_UNITS);
+    for (uint32_t moment = 0; moment < TREE_UNITS && good; moment++)
+        for (uint32_t i = 0; i<processes && * left> 0 && good; i++)
+            if (moments[i] == moment)
+                good = tell_tick_of(making, i + 1, begin_ns + moment * (making->interval_ns / TREE_UNITS), left);
+    free(moments);
+    return good;
+}
+
 static bool make(struct making *making, const uint64_t *numbers)
 {
-    uint64_t left = numbers[OPTION_SAMPLES];
+    uint64_t left = numbers[OPTION_SAMPLES], intervals = 0;
     bool good = begin(making);
     while (left > 0 && good)
-        good = tell_tick(making, &left);
+        good = making->program.mix->each ? tell_interval(making, ++intervals * making->interval_ns, &left)
+                                         : tell_tick(making, &left);
+    intervals = making->program.mix->each ? intervals : making->ticks;
     const struct end end = {
-        END_TARGET, (making->ticks + 1) * making->interval_ns, making->ticks, making->samples, 0, 0, 0
+        END_TARGET, (intervals + 1) * making->interval_ns, making->ticks, making->samples, 0, 0, 0
     };
     return good && tell(making, (struct event){ EVENT_END, .end = end });
 }

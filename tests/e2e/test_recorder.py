@@ -122,23 +122,6 @@ def test_the_end_is_seen_long_before_the_next_tick(options, python3, tmp_path):
     assert time.monotonic() - began < 20
 
 
-def test_while_the_recorder_is_stopped_ticks_are_missed(spinning, start_recorder, tmp_path):
-    """Nobody looked: the stack that is found next says nothing of the time before."""
-    path = tmp_path / "a.pyreel"
-    recorder = start_recorder("-p", spinning.pid, "-r", "20k", "-o", path)
-    wait_until(path.exists, "it has begun")
-    for _ in range(8):
-        time.sleep(0.05)
-        recorder.signal(signal.SIGSTOP)
-        time.sleep(0.2)
-        recorder.signal(signal.SIGCONT)
-    recorder.signal(signal.SIGINT)
-    assert recorder.wait().code == 0
-    told = whole(path)
-    assert told["missed"] > 0.8 * 8 * 0.2 * 20000
-    assert told["figures"].get("samples_blocked", 0) < 1000
-
-
 def test_a_program_in_another_pid_namespace_is_told_in_our_pids(start, python3, program, tmp_path):
     unshare = need_command("unshare")
     outer = start(*need_root(), unshare, "--pid", "--fork", "--mount-proc", "--kill-child", python3, program("small"))

@@ -121,7 +121,7 @@ def test_how_exact_it_is_is_told(tmp_path):
 
 
 @pytest.mark.parametrize("case, code, words", [
-    ("later-version", 1, "it has format version 255 and this program reads up to 4: use a newer pyreel"),
+    ("later-version", 1, "it has format version 255 and this program reads up to 5: use a newer pyreel"),
     ("later-record", 0, "is damaged (first problem: a block that breaks the rules of the format"),
     ("later-codec", 0, "is damaged (first problem: a block of an unknown coding"),
     ("grouped-damaged", 0, "is damaged (first problem: a block with a wrong checksum"),

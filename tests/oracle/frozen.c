@@ -31,7 +31,7 @@ static void pause_a_while(void)
 
 static bool take_sample(struct sampler *sampler, struct fault *why)
 {
-    const enum sampler_state state = sampler_tick(sampler, clock_now_ns(), 0, why);
+    const enum sampler_state state = sampler_tick(sampler, sampler->watched[0], clock_now_ns(), 0, why);
     return state == SAMPLER_GOING || (state == SAMPLER_LOST && fault(why, "the process has ended"));
 }
 
@@ -112,7 +112,7 @@ static bool record(pid_t pid, long count, long steps, int fd, struct fault *why)
     watched_attach(watched);
     if (good)
         good = take_steps(&sampler, pid, count, steps, why);
-    watched_detach(watched);
+    watched_detach(watched, FATE_LEFT);
     good = good && finish(&writer, &sampler, why);
     sampler_close(&sampler);
     stream_writer_close(&writer);

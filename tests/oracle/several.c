@@ -3,7 +3,6 @@
  * processes is an array of struct watched; pyreel-record has one process so far. */
 #include "formats/base/startup.h"
 #include "formats/stream/stream_write.h"
-#include "record/exact/budget.h"
 #include "record/process/clock.h"
 #include "record/watch/sampler.h"
 
@@ -16,9 +15,12 @@
 
 static bool begin(struct stream_writer *writer, struct sampler *sampler, struct fault *why)
 {
-    *sampler = (struct sampler){
-        .options = { .interval_ns = INTERVAL_NS, .start_ns = clock_now_ns(), .with_status = true, .stands = true }
-    };
+    *sampler = (struct sampler){ .options = { .interval_ns = INTERVAL_NS,
+                                              .start_ns = clock_now_ns(),
+                                              .with_status = true,
+                                              .stands = true,
+                                              .tree = true,
+                                              .limit = 1 } };
     sampler_open(sampler, stream_writer_sink(writer));
     const struct event event = { .kind = EVENT_RECORDING,
                                  .recording = { .pyreel_version = TEXT(PYREEL_VERSION),
@@ -39,7 +41,7 @@ static bool attach(struct sampler *sampler, pid_t pid, struct fault *why)
     struct watched *watched = sampler_watch(sampler, pid, NULL);
     if (target_open(&watched->target, pid, why) != TARGET_READY)
         return fault(why, "process %d can't be read", (int)pid);
-    watched_attach(watched);
+    sampler_attach(sampler, watched);
     watched_warm_up(watched);
     return true;
 }
@@ -47,24 +49,16 @@ static bool attach(struct sampler *sampler, pid_t pid, struct fault *why)
 /* Ticks until the time is over, or until every process has ended. */
 static bool take_ticks(struct sampler *sampler, uint64_t end_ns, struct fault *why)
 {
-    struct budget budget = { .asked_ns = INTERVAL_NS, .limit = 1 };
-    uint64_t missed = 0;
-    size_t lost = 0;
-    budget_open(&budget, sampler->options.start_ns);
-    budget_begin(&budget, clock_now_ns());
-    while (clock_now_ns() < end_ns && lost < sampler->count) {
-        const struct moments moments = budget_moments(&budget);
-        const bool appointed = sampler_appoint(sampler, &moments);
-        clock_sleep_until(moments.due_ns + (appointed ? STAND_LATE_NS : 0));
-        const enum sampler_state state = sampler_tick(sampler, clock_now_ns(), missed, why);
+    struct watched *next;
+    while (clock_now_ns() < end_ns && (next = sampler_next(sampler))) {
+        const uint64_t due_ns = next->budget.present.moment_ns;
+        const bool appointed = sampler_appoint(sampler, next);
+        clock_sleep_until(due_ns + (appointed ? STAND_LATE_NS : 0));
+        const enum sampler_state state = sampler_turn(sampler, next, why);
         if (state == SAMPLER_STUCK)
             return false;
-        for (size_t i = 0; i < sampler->count && state == SAMPLER_LOST; i++) {
-            lost += sampler->watched[i]->attached && sampler->watched[i]->lost;
-            if (sampler->watched[i]->lost)
-                watched_detach(sampler->watched[i]);
-        }
-        missed = budget_pass(&budget, 0, clock_now_ns(), false);
+        if (state == SAMPLER_LOST)
+            watched_detach(next, FATE_EXITED);
     }
     return true;
 }

@@ -20,6 +20,7 @@ struct making {
     struct stream_writer writer;
     struct randomness random;
     uint64_t now_ns, stands_ns;
+    uint32_t process; /* whose tick it is; 0: that of all */
     uint32_t strings, functions, frames, threads, tasks, first_thread;
     uint64_t ticks, samples;
 };
@@ -59,13 +60,18 @@ static void tell_frame(struct making *making)
     tell(making, (struct event){ EVENT_FRAME, .frame = frame });
 }
 
+static uint32_t process_of(uint32_t thread)
+{
+    return 1 + thread % PROCESSES;
+}
+
 static void tell_thread(struct making *making, uint32_t task)
 {
     const uint32_t number = ++making->threads;
     char name[32];
     snprintf(name, sizeof(name), "thread %u", number);
     tell(making, (struct event){ EVENT_THREAD, .thread = { .number = number,
-                                                           .process = 1 + number % PROCESSES,
+                                                           .process = process_of(number),
                                                            .tid = 1000 + number,
                                                            .main = number <= PROCESSES,
                                                            .interpreter = number % 2,
@@ -92,7 +98,7 @@ static void tell_news(struct making *making)
     if (below(random, 60) == 0)
         tell_task(making);
     if (below(random, 90) == 0)
-        tell(making, (struct event){ EVENT_MISSED, .missed = 1 + below(random, 5) });
+        tell(making, (struct event){ EVENT_MISSED, .missed = 1 + below(random, 5), .missed_process = making->process });
     if (below(random, 80) == 0)
         tell(making,
              (struct event){ EVENT_THREAD_NAME, .change = { making->threads, making->now_ns, TEXT("renamed") } });
@@ -133,18 +139,23 @@ static void tell_sample(struct making *making, uint32_t thread)
 static void tell_tick(struct making *making)
 {
     struct randomness *random = &making->random;
-    making->now_ns += 10 * MS + (below(random, 5) ? 0 : below(random, 3 * MS));
+    making->now_ns += making->process ? below(random, 7 * MS)
+                                      : 10 * MS + (below(random, 5) ? 0 : below(random, 3 * MS));
+    if (making->process)
+        making->process = 1 + (uint32_t)below(random, PROCESSES);
     making->stands_ns = below(random, 5) ? making->stands_ns : (1 + below(random, 4)) * 10 * MS;
     making->ticks++;
     tell_news(making);
     for (uint32_t thread = making->first_thread; thread <= making->threads; thread++) {
+        if (making->process && making->process != process_of(thread))
+            continue;
         const uint64_t what = below(random, 60);
         if (what == 0)
             tell(making, (struct event){ EVENT_FAILED, .failed = { thread, FAILURE_CHANGED, making->now_ns, 0 } });
         else if (what > 2)
             tell_sample(making, thread);
     }
-    tell(making, (struct event){ EVENT_TICK, .tick_ns = making->now_ns });
+    tell(making, (struct event){ EVENT_TICK, .tick_ns = making->now_ns, .tick_process = making->process });
 }
 
 static void tell_beginning(struct making *making, uint32_t kind)
@@ -154,12 +165,14 @@ static void tell_beginning(struct making *making, uint32_t kind)
                                                                  .start_unix_ns = 1700000000000000000 + kind,
                                                                  .interval_ns = 10 * MS,
                                                                  .time_unit_ns = 100000,
-                                                                 .weighted = 1 } });
+                                                                 .weighted = 1,
+                                                                 .process_ticks = making->process > 0 } });
     for (uint32_t i = 1; i <= PROCESSES; i++)
         tell(making, (struct event){ EVENT_PROCESS, .process = { .number = i,
                                                                  .pid = 70 + i + 100 * kind,
                                                                  .python_version = 0x030f02f0,
-                                                                 .command = TEXT("python3 a.py") } });
+                                                                 .command = TEXT("python3 a.py"),
+                                                                 .parent = i / 2 } });
     for (uint32_t i = 0; i < TASKS; i++)
         tell_task(making);
     for (uint32_t i = 0; i < 8; i++)
@@ -169,7 +182,7 @@ static void tell_beginning(struct making *making, uint32_t kind)
 
 struct bytes made_recording(uint32_t kind)
 {
-    struct making making = { .random = { kind + 1 }, .first_thread = 1 };
+    struct making making = { .random = { kind + 1 }, .first_thread = 1, .process = kind == 2 };
     struct bytes file = { 0 };
     const int fd = memfd_create("made", MFD_CLOEXEC);
     stream_writer_open(&making.writer, fd, kind ? CODEC_PLAIN : CODEC_ZSTD, 3);

@@ -6,7 +6,7 @@
 
 #include "formats/base/bytes.h"
 
-/* `kind` 0 is compressed, 1 is plain and short. */
+/* `kind` 0 is compressed, 1 is plain and short, 2 is like 1, and each process has its own ticks. */
 struct bytes made_recording(uint32_t kind);
 
 #endif

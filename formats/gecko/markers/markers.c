@@ -68,11 +68,28 @@ static inline struct marker_thread *thread_of(struct markers *markers, uint32_t 
     return made ? markers->threads[number] : make_thread(markers, number);
 }
 
+/* The number of the process's open tick. */
+static uint64_t tick_now(const struct markers *markers, uint32_t process)
+{
+    return markers->tick + (process < markers->own_ticks_room ? markers->own_ticks[process] : 0);
+}
+
+static void count_ticks(struct markers *markers, uint32_t process, uint64_t ticks)
+{
+    if (process == 0) {
+        markers->tick += ticks;
+        return;
+    }
+    markers->own_ticks = alloc_grow(markers->own_ticks, &markers->own_ticks_room, (size_t)process + 1,
+                                    sizeof(*markers->own_ticks));
+    markers->own_ticks[process] += ticks;
+}
+
 /* Whether the look says nothing that the look before did not say. Most looks are so. */
 static bool is_calm(const struct markers *markers, const struct marker_thread *thread, const struct sample *sample)
 {
     return thread->calm && sample->stack == thread->stack && sample->status == thread->status && !sample->task &&
-           markers->tick - thread->tick <= 1 && sample_first_ns(sample) >= thread->last_ns;
+           tick_now(markers, thread->process) - thread->tick <= 1 && sample_first_ns(sample) >= thread->last_ns;
 }
 
 static void take_calm(struct markers *markers, const struct marker_thread *thread, uint32_t number)
@@ -110,7 +127,7 @@ static void take_look(struct markers *markers, struct marker_thread *thread, con
                       uint32_t number, uint64_t tick)
 {
     const struct look look = look_of(markers, sample, number, thread, tick);
-    if (tick == markers->tick)
+    if (tick == tick_now(markers, thread->process))
         lock_waits_take(&markers->lock, &thread->wait, &look, &markers->store, markers->least_wait_ns);
     spans_take(&thread->spans, &look, markers->tables, &markers->store);
     loop_steps_take(&thread->step, &markers->loops, &look, &markers->store);
@@ -128,9 +145,9 @@ static void take_lull(struct markers *markers, struct marker_thread *thread, con
 {
     for (uint64_t i = 0; i <= lull->more && (i == 0 || !thread->calm); i++) {
         const struct sample sample = sample_of_lull(lull, i);
-        take_look(markers, thread, &sample, number, markers->tick + i);
+        take_look(markers, thread, &sample, number, tick_now(markers, thread->process) + i);
     }
-    end_look(thread, lull, markers->tick + lull->more);
+    end_look(thread, lull, tick_now(markers, thread->process) + lull->more);
 }
 
 void markers_take_sample(struct markers *markers, const struct sample *sample, uint32_t number)
@@ -141,11 +158,11 @@ void markers_take_sample(struct markers *markers, const struct sample *sample, u
     take_gaps(markers, sample, number, thread->process);
     if (is_calm(markers, thread, sample)) {
         take_calm(markers, thread, number);
-        end_look(thread, sample, markers->tick + sample->more);
+        end_look(thread, sample, tick_now(markers, thread->process) + sample->more);
     } else if (sample->looks) {
         take_lull(markers, thread, sample, number);
     } else {
-        take_look(markers, thread, sample, number, markers->tick);
+        take_look(markers, thread, sample, number, tick_now(markers, thread->process));
     }
 }
 
@@ -173,7 +190,7 @@ static void end_thread(struct markers *markers, const struct marker_end *end)
 
 /* The looks of the tick, or of a lull of so many ticks, are complete: notes who held the lock for which the others
  * waited. */
-static void end_ticks(struct markers *markers, uint64_t ticks)
+static void end_ticks(struct markers *markers, uint32_t process, uint64_t ticks)
 {
     for (size_t i = 0; i < markers->lock.waiters_count; i++) {
         const uint32_t waiter = markers->lock.waiters[i];
@@ -185,7 +202,7 @@ static void end_ticks(struct markers *markers, uint64_t ticks)
     for (size_t i = 0; i < markers->ended_count; i++)
         end_thread(markers, &markers->ended[i]);
     markers->ended_count = 0;
-    markers->tick += markers->blind ? 0 : ticks;
+    count_ticks(markers, process, markers->blind ? 0 : ticks);
     markers->blind = false;
 }
 
@@ -195,9 +212,9 @@ static void take_failed(struct markers *markers, const struct failed *failed)
     struct marker_thread *thread = failed->thread < markers->threads_room ? markers->threads[failed->thread] : NULL;
     if (failed->thread == 0) {
         markers->blind = true;
-        markers->gaps.failed++;
-    } else if (thread && markers->tick - thread->tick <= 1) {
-        thread->tick = markers->tick;
+        gaps_take_failed(&markers->gaps, failed->process);
+    } else if (thread && tick_now(markers, thread->process) - thread->tick <= 1) {
+        thread->tick = tick_now(markers, thread->process);
     }
 }
 
@@ -218,11 +235,11 @@ void markers_take(struct markers *markers, const struct event *event)
     if (event->kind == EVENT_RECORDING)
         markers->loops.cpu_unit_ns = event->recording.time_unit_ns;
     else if (event->kind == EVENT_TICK)
-        end_ticks(markers, 1 + event->more_ticks);
+        end_ticks(markers, event->tick_process, 1 + event->more_ticks);
     else if (event->kind == EVENT_FAILED)
         take_failed(markers, &event->failed);
     else if (event->kind == EVENT_MISSED)
-        markers->gaps.missed += event->missed;
+        gaps_take_missed(&markers->gaps, event->missed_process, event->missed);
     else if (event->kind == EVENT_THREAD && is_known(markers->tables, event->thread.number))
         gaps_take_thread(&markers->gaps, &event->thread);
     else if (event->kind == EVENT_THREAD_END)
@@ -258,6 +275,7 @@ void markers_free(struct markers *markers)
         free(markers->threads[i]);
     free(markers->threads);
     free(markers->ended);
+    free(markers->own_ticks);
     marker_store_free(&markers->store);
     stack_facts_free(&markers->facts);
     lock_waits_free(&markers->lock);

@@ -58,8 +58,10 @@ struct markers {
     size_t threads_room;
     struct marker_end *ended; /* threads that ended since the last tick. Samples of the open tick may follow */
     size_t ended_count, ended_room;
-    uint64_t tick; /* number of the open tick; a tick in which no thread could be read gets no number */
-    bool blind;    /* no thread could be read in the open tick */
+    uint64_t tick;       /* number of ticks of all processes; a tick in which no thread could be read does not count */
+    uint64_t *own_ticks; /* the same of ticks of a process alone, by process */
+    size_t own_ticks_room;
+    bool blind; /* no thread could be read in the open tick */
 };
 
 /* Prepares for the events of `tables`, which must outlive the markers. Shorter waits than `least_wait_ns` are left out.

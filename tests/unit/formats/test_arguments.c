@@ -63,8 +63,42 @@ static void times_are_read(void **state)
     }
 }
 
+static void amounts_of_memory_are_read(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        uint64_t bytes; /* 0: refused */
+    } rows[] = {
+        { "1", 1 },
+        { "4096", 4096 },
+        { "1k", 1024 },
+        { "500M", 524288000 },
+        { "4G", 4294967296 },
+        { "1.5g", 1610612736 },
+        { "1T", UINT64_C(1) << 40 },
+        { "1048576t", UINT64_C(1) << 60 },
+        { "", 0 },
+        { "G", 0 },
+        { "4GB", 0 },
+        { "4 G", 0 },
+        { "-1", 0 },
+        { "0", 0 },
+        { "0.4", 0 },
+        { "1e9", 0 },
+        { "2097152t", 0 },
+        { "50%", 0 },
+    };
+    for (size_t i = 0; i < countof(rows); i++) {
+        uint64_t bytes = 0;
+        if (arguments_parse_memory(rows[i].text, &bytes) != (rows[i].bytes > 0) || bytes != rows[i].bytes)
+            fail_msg("'%s' is %" PRIu64, rows[i].text, bytes);
+    }
+}
+
 int main(void)
 {
-    static const struct CMUnitTest tests[] = { cmocka_unit_test(times_are_read) };
+    static const struct CMUnitTest tests[] = { cmocka_unit_test(times_are_read),
+                                               cmocka_unit_test(amounts_of_memory_are_read) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

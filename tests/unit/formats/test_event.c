@@ -50,6 +50,24 @@ static void what_has_no_words_is_unknown(void **state)
     assert_string_equal(event_end_reason_text(END_REASONS), "unknown");
 }
 
+static void fates_have_words(void **state)
+{
+    (void)state;
+    static const struct {
+        enum fate fate;
+        int status;
+        const char *text;
+    } rows[] = {
+        { FATE_UNKNOWN, -1, "" },      { FATE_EXITED, 0, "exit 0" },     { FATE_EXITED, 3 << 8, "exit 3" },
+        { FATE_EXITED, 9, "SIGKILL" }, { FATE_EXITED, 40, "signal 40" }, { FATE_EXITED, -1, "ended" },
+        { FATE_EXECED, -1, "exec" },   { FATE_LEFT, -1, "runs on" },     { FATES, 0, "" },
+    };
+    for (size_t i = 0; i < countof(rows); i++) {
+        char room[EVENT_FATE_ROOM];
+        assert_string_equal(event_fate_text(room, rows[i].fate, rows[i].status), rows[i].text);
+    }
+}
+
 static void a_fault_keeps_the_first_cause(void **state)
 {
     (void)state;
@@ -74,11 +92,9 @@ static void a_long_fault_is_cut(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(versions_read_as_python_says_them),
-        cmocka_unit_test(every_failure_and_reason_has_words),
-        cmocka_unit_test(what_has_no_words_is_unknown),
-        cmocka_unit_test(a_fault_keeps_the_first_cause),
-        cmocka_unit_test(a_long_fault_is_cut),
+        cmocka_unit_test(versions_read_as_python_says_them), cmocka_unit_test(every_failure_and_reason_has_words),
+        cmocka_unit_test(what_has_no_words_is_unknown),      cmocka_unit_test(fates_have_words),
+        cmocka_unit_test(a_fault_keeps_the_first_cause),     cmocka_unit_test(a_long_fault_is_cut),
     };
     return run_all(tests);
 }

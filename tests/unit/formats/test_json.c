@@ -110,12 +110,26 @@ static void a_text_that_is_not_utf8_is_told(void **state)
     assert_page(&page, "[null,\"good\"]");
 }
 
+static void a_terminal_takes_no_text_for_a_command(void **state)
+{
+    (void)state;
+    struct page page;
+    begin(&page);
+    emit_open(&page.json, NULL, '[');
+    emit_text(&page.json, NULL, TEXT("a\x1B[2J\n\x7F"));
+    emit_text(&page.json, NULL, TEXT("caf\xC3\xA9 \xC2\x9B\xE2\x80\xAE\xE2\x82\xAC"));
+    emit_text(&page.json, NULL, TEXT("\xF3\xA0\x80\xA0\xF0\x9F\x90\x8D"));
+    emit_close(&page.json, ']');
+    assert_false(page.json.bad);
+    assert_page(&page, "[\"a\\u001B[2J\\n\\u007f\",\"caf\xC3\xA9 \\u009b\\u202e\xE2\x82\xAC\","
+                       "\"\\udb40\\udc20\xF0\x9F\x90\x8D\"]");
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_number_is_told_again),
-        cmocka_unit_test(brackets_and_commas_are_where_they_belong),
-        cmocka_unit_test(numbers_are_written_exactly),
+        cmocka_unit_test(a_number_is_told_again),          cmocka_unit_test(brackets_and_commas_are_where_they_belong),
+        cmocka_unit_test(numbers_are_written_exactly),     cmocka_unit_test(a_terminal_takes_no_text_for_a_command),
         cmocka_unit_test(a_text_that_is_not_utf8_is_told),
     };
     return run_all(tests);

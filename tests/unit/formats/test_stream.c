@@ -272,6 +272,75 @@ static void no_more_than_a_second_is_in_memory_only(void **state)
     }
 }
 
+/* The recorder cuts names, but a file may come from anybody. */
+static void long_names_in_a_file_are_cut(void **state)
+{
+    (void)state;
+    static char long_bytes[100000];
+    memset(long_bytes, 'x', sizeof(long_bytes));
+    const struct text name = { long_bytes, sizeof(long_bytes) };
+    const struct event story[] = {
+        { EVENT_RECORDING, .recording = { .format_version = 1, .interval_ns = MS, .time_unit_ns = MS, .host = name } },
+        { EVENT_PROCESS, .process = { .number = 1, .pid = 5, .command = name, .folder = TEXT("/home") } },
+        { EVENT_TASK, .task = { .number = 1, .process = 1, .name = name } },
+        { EVENT_THREAD, .thread = { .number = 1, .process = 1, .tid = 5, .name = name } },
+        { EVENT_THREAD, .thread = { .number = 2, .process = 1, .tid = 6, .name = TEXT("short") } },
+        { EVENT_THREAD_NAME, .change = { 2, MS, name } },
+        { EVENT_STRING, .string = { 1, name } },
+        { EVENT_END, .end = { .reason = END_TARGET, .time_ns = MS, .wait_status = -1 } },
+    };
+    struct bytes stream = stream_of(story, countof(story), CODEC_ZSTD);
+    struct playback playback = { 0 };
+    playback_read(&playback, stream.at, stream.size);
+    assert_true(playback_whole(&playback));
+    const struct tables *tables = &playback.journal.tables;
+    char room[TEXT_LIMIT];
+    const struct text cut = name_cut(name, room, NAME_LIMIT);
+    assert_true(cut.size < NAME_LIMIT);
+    assert_true(text_equal(tables->strings[1], cut) && text_equal(tables->tasks[1].task.name, cut));
+    assert_true(text_equal(tables->threads[1].thread.name, cut) && text_equal(tables->threads[2].thread.name, cut));
+    const struct text cut_text = name_cut(name, room, TEXT_LIMIT);
+    assert_true(text_equal(tables->recording.host, cut_text));
+    assert_true(text_equal(tables->processes[1].process.command, cut_text));
+    assert_true(text_equal(tables->processes[1].process.folder, TEXT("/home")));
+    playback_free(&playback);
+    bytes_free(&stream);
+}
+
+/* Each thread lives for ten ticks, while three live at a time. The writer keeps nothing of threads that have ended. */
+static void threads_that_come_and_go_take_no_memory(void **state)
+{
+    (void)state;
+    struct long_run run;
+    begin_long_run(&run, CODEC_ZSTD);
+    uint32_t first = 2, last = 1;
+    for (uint64_t tick = 1; tick <= 20000; tick++) {
+        const uint64_t ns = tick * MS;
+        last += tick % 4 == 0;
+        if (tick % 4 == 0)
+            say(&run, (struct event)THREAD(last, 1, 4313 + last, "w"));
+        for (uint32_t thread = first; thread <= last; thread++)
+            say(&run, (struct event)SAMPLE(ns, thread, 0, 1 + thread % 3));
+        say(&run, (struct event)TICK(ns));
+        if (last - first == 2)
+            say(&run, (struct event){ EVENT_THREAD_END, .change = { first++, ns, { 0 } } });
+    }
+    assert_true(last == 5001);
+    assert_true(run.writer.threads_room < 1024);
+    say(&run, (struct event){ EVENT_END, .end = { END_DURATION, 20000 * (uint64_t)MS, 20000, 0, 0, 0, -1 } });
+    struct bytes bytes = file_bytes(run.fd);
+    struct playback playback = { 0 };
+    playback_read(&playback, bytes.at, bytes.size);
+    assert_int_equal(playback.journal.tables.samples, run.told.tables.samples);
+    assert_int_equal(playback.reader.blocks.damage.blocks, 0);
+    assert_int_equal(tables_stacks(&playback.journal.tables), 3);
+    for (uint32_t thread = 2; thread <= last; thread++)
+        assert_int_equal(playback.journal.tables.threads[thread].samples, run.told.tables.threads[thread].samples);
+    playback_free(&playback);
+    bytes_free(&bytes);
+    end_long_run(&run);
+}
+
 /* Ticks that nothing happened in are one record, so an hour of sleep is a few bytes a second. */
 static void a_thread_that_does_not_move_costs_nothing(void **state)
 {
@@ -846,6 +915,8 @@ int main(void)
         cmocka_unit_test(decoding_and_encoding_gives_the_same_bytes),
         cmocka_unit_test(a_pipe_is_as_good_as_a_file),
         cmocka_unit_test(no_more_than_a_second_is_in_memory_only),
+        cmocka_unit_test(long_names_in_a_file_are_cut),
+        cmocka_unit_test(threads_that_come_and_go_take_no_memory),
         cmocka_unit_test(a_thread_that_does_not_move_costs_nothing),
         cmocka_unit_test(a_change_is_told_from_the_nearer_end),
         cmocka_unit_test(a_recursion_takes_few_bytes),

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "formats/intern/name.h"
 #include "formats/tachyon/tachyon_read.h"
 
 #include "tests/fakes/tachyon_files.h"
@@ -307,6 +308,23 @@ static void names_that_are_no_utf8_are_mended(void **state)
     bytes_free(&bytes);
 }
 
+static void long_names_are_cut(void **state)
+{
+    (void)state;
+    static char name[5001];
+    struct tachyon_file file = tachyon_file();
+    memset(name, 'x', sizeof(name) - 1);
+    file_string(&file, name);
+    struct bytes bytes = file_made(&file);
+    struct journal told = { 0 };
+    struct fault why = { 0 };
+    char room[NAME_LIMIT];
+    assert_true(tachyon_told(bytes, &told, &why));
+    assert_true(text_equal(tables_string(&told.tables, 1), name_cut(text_of(name), room, NAME_LIMIT)));
+    journal_free(&told);
+    bytes_free(&bytes);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -317,6 +335,7 @@ int main(void)
         cmocka_unit_test(frames_of_the_launcher_are_left_out),
         cmocka_unit_test(opcodes_are_named_by_the_version_of_the_file),
         cmocka_unit_test(what_comes_through_a_pipe_is_the_same),
+        cmocka_unit_test(long_names_are_cut),
         cmocka_unit_test(names_that_are_no_utf8_are_mended),
     };
     return run_all(tests);

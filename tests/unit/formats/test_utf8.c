@@ -2,6 +2,7 @@
 #include "formats/base/utf8.h"
 
 #include "formats/base/alloc.h"
+#include "formats/base/fault.h"
 #include "formats/model/event.h"
 #include "tests/fakes/story.h"
 #include "tests/fakes/testing.h"
@@ -126,15 +127,15 @@ static void prints_no_control_characters(void **state)
         struct text text;
         const char *printed;
     } cases[] = {
-        { T("a\x1B[31m\n\x7F"), "a?[31m??" },
+        { T("a\x1B[31m\n\x7F"), "a\\x1b[31m\\x0a\\x7f" },
         { T("/home/andr\xC3\xA9"), "/home/andr\xC3\xA9" },
         { T("a\xC2\x9B"
             "31m\xC2\xA0"),
-          "a?31m\xC2\xA0" },
+          "a\\x9b31m\xC2\xA0" },
         { T("a\x9B"
             "31m\xC3\xA9"),
-          "a?31m??" },
-        { T("a\xC2"), "a?" },
+          "a\\x9b31m\xC3\xA9" },
+        { T("a\xC2"), "a\\xc2" },
         { T(""), "" },
     };
     for (size_t i = 0; i < countof(cases); i++) {
@@ -144,8 +145,20 @@ static void prints_no_control_characters(void **state)
         utf8_print(to, cases[i].text);
         fclose(to);
         assert_string_equal(printed, cases[i].printed);
+        assert_string_equal(utf8_shown(cases[i].text.bytes), cases[i].printed);
         free(printed);
     }
+}
+
+static void a_fault_can_be_printed(void **state)
+{
+    (void)state;
+    struct fault why = { 0 };
+    char small[8];
+    assert_false(fault(&why, "cannot open %s: %s", "a\x1B]0;x\x07\nroot@host:~# ", "no such file"));
+    assert_string_equal(why.text, "cannot open a\\x1b]0;x\\x07\\x0aroot@host:~# : no such file");
+    utf8_show_string(small, sizeof(small), "abcde\x1B");
+    assert_string_equal(small, "abcde"); /* no escape is cut in two */
 }
 
 int main(void)
@@ -153,7 +166,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(tells_utf8_from_other_bytes),  cmocka_unit_test(cleans_what_is_not),
         cmocka_unit_test(writes_code_points),           cmocka_unit_test(every_code_point_is_valid_when_written),
-        cmocka_unit_test(prints_no_control_characters),
+        cmocka_unit_test(prints_no_control_characters), cmocka_unit_test(a_fault_can_be_printed),
     };
     return run_all(tests);
 }

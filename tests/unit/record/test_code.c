@@ -16,7 +16,7 @@ static void define_once(struct fake_python *p)
     const struct code *code = codes_read(&p->codes, f, 0);
     assert_non_null(code);
     assert_ptr_equal(codes_find(&p->codes, f, 0), code);
-    assert_int_equal(code->first_line, 20);
+    assert_int_equal(code->body->first_line, 20);
     assert_int_equal(code->units, 9 * FAKE_UNIT);
     const uint32_t one = codes_frame(&p->codes, code, 1 * FAKE_UNIT, 0);
     assert_int_equal(codes_frame(&p->codes, code, 1 * FAKE_UNIT, 0), one);
@@ -140,18 +140,33 @@ static void read_names(struct fake_python *p)
 }
 EACH_VERSION(names_become_utf8, read_names);
 
-static void cut_names(struct fake_python *p)
+#define HUGE_NAME 200000u
+
+/* The name of a code object whose name has HUGE_NAME times 'x', but for one 'y' at this index. */
+static struct text huge_name(struct fake_python *p, uint32_t at)
 {
     const struct layout *l = &p->target.runtime.layout;
-    const uint64_t code = fake_code(p, "f", 1, 1), string = fake_room(p, 300000);
+    const uint64_t code = fake_code(p, "f", 1, 1), string = fake_room(p, HUGE_NAME + 1000);
     const uint32_t state = (1 | 1 << 3 | 1 << 4) << l->string_kind;
-    fake_poke(p, string + l->string_length, 200000);
+    fake_poke(p, string + l->string_length, HUGE_NAME);
     memcpy(fake_bytes(p, string + l->string_state), &state, sizeof(state));
-    memset(fake_bytes(p, string + l->string_ascii), 'x', 200000);
+    memset(fake_bytes(p, string + l->string_ascii), 'x', HUGE_NAME);
+    memset(fake_bytes(p, string + l->string_ascii + at), 'y', 1);
     fake_poke(p, code + l->code_name, string);
-    const struct text name = definitions_function_name(&p->definitions, codes_read(&p->codes, code, 0)->function);
-    assert_int_equal(name.size, 65536 + 3);
-    assert_memory_equal(name.bytes + name.size - 4, "x\xE2\x80\xA6", 4);
+    return definitions_function_name(&p->definitions, codes_read(&p->codes, code, 0)->function);
+}
+
+static void cut_names(struct fake_python *p)
+{
+    const uint64_t before = p->target.remote.bytes;
+    const struct text first = huge_name(p, 1000), last = huge_name(p, HUGE_NAME - 1);
+    assert_int_equal(first.size, 1000 + strlen("...#0123456789abcdef"));
+    assert_memory_equal(first.bytes + 996, "xxxx...#", 8);
+    assert_int_equal(last.size, first.size);
+    assert_memory_equal(last.bytes, first.bytes, 1004);
+    assert_memory_not_equal(last.bytes, first.bytes, last.size);
+    assert_true(text_equal(huge_name(p, 1001), first)); /* names that differ in the middle only are one */
+    assert_true(p->target.remote.bytes - before < 30000);
 }
 EACH_VERSION(a_huge_name_is_cut_and_marked, cut_names);
 
@@ -270,9 +285,137 @@ static void forget_all(struct fake_python *p)
 }
 EACH_VERSION(definitions_outlive_the_code_objects, forget_all);
 
+static void open_other(struct fake_python *p, struct codes *other, struct code_bodies *bodies)
+{
+    codes_open(other, &p->target.remote, fake_layout(p), &p->definitions);
+    other->interpreter = p->codes.interpreter;
+    codes_share(other, bodies);
+}
+
+/* Two processes that run the same functions have each in memory once. */
+static void share_bodies(struct fake_python *p)
+{
+    struct code_bodies bodies = { 0 };
+    struct codes first, second;
+    open_other(p, &first, &bodies);
+    open_other(p, &second, &bodies);
+    uint64_t codes[300];
+    for (uint32_t i = 0; i < countof(codes); i++) {
+        codes[i] = fake_code(p, "f", i + 1, 9);
+        assert_non_null(codes_read(&first, codes[i], 0));
+    }
+    const size_t bytes = bodies.bytes;
+    assert_int_equal(bodies.count, countof(codes));
+    for (uint32_t i = 0; i < countof(codes); i++) {
+        const struct code *one = codes_find(&first, codes[i], 0), *two = codes_read(&second, codes[i], 0);
+        assert_ptr_equal(one->body, two->body);
+        assert_int_equal(one->body->references, 2);
+        assert_int_equal(codes_frame(&first, one, 1 * FAKE_UNIT, 0), codes_frame(&second, two, 1 * FAKE_UNIT, 0));
+    }
+    assert_int_equal(bodies.count, countof(codes));
+    assert_int_equal(bodies.bytes, bytes);
+    assert_int_equal(bodies.locations.count, countof(codes));
+    codes_close(&first);
+    assert_int_equal(bodies.count, countof(codes));
+    const struct code *left = codes_find(&second, codes[7], 0);
+    assert_int_equal(p->definitions.frames.rows[codes_frame(&second, left, 2 * FAKE_UNIT, 0)].frame.line, 8 + 2);
+    codes_close(&second);
+    assert_int_equal(bodies.count, 0);
+    assert_int_equal(bodies.bytes, 0);
+    code_bodies_free(&bodies);
+}
+EACH_VERSION(bodies_are_in_memory_once, share_bodies);
+
+/* Bodies with one difference are two. */
+static void bodies_differ_in_every_part(void **state)
+{
+    (void)state;
+    struct code_bodies bodies = { 0 };
+    const uint8_t parts[] = { 1, 2, 3, 4 };
+    struct code_body *taken[6];
+    for (uint32_t i = 0; i < countof(taken); i++) {
+        struct code_body content = { .function = 1 + (i == 1), .first_line = 1 + (i == 2), .units = 4 };
+        content.kinds = (uint8_t *)alloc_copy((const char *)parts, 4);
+        content.line_table = (uint8_t *)alloc_copy((const char *)parts, 4);
+        content.line_table_size = 4;
+        content.kinds[3] += i == 3;
+        content.line_table[3] += i == 4;
+        content.instructions = i == 5 ? alloc_zeroed(4, sizeof(*content.instructions)) : NULL;
+        taken[i] = code_bodies_take(&bodies, &content);
+        assert_int_equal(bodies.count, i + 1);
+        assert_int_equal(taken[i]->number, i + 1);
+    }
+    code_bodies_share(taken[0]);
+    code_bodies_release(&bodies, taken[0]);
+    assert_int_equal(bodies.count, countof(taken));
+    for (size_t i = 0; i < countof(taken); i++)
+        code_bodies_release(&bodies, taken[i]);
+    assert_int_equal(bodies.count, 0);
+    code_bodies_free(&bodies);
+}
+
+/* A forked process knows the code objects of its parent, and proves each by its identity alone. */
+static void inherit_codes(struct fake_python *p)
+{
+    struct code_bodies bodies = { 0 };
+    struct codes parent, child, early, grandchild;
+    const uint64_t f = fake_code(p, "f", 20, 9), g = fake_code(p, "g", 40, 9), late = fake_code(p, "late", 60, 9);
+    open_other(p, &parent, &bodies);
+    open_other(p, &child, &bodies);
+    open_other(p, &early, &bodies);
+    open_other(p, &grandchild, &bodies);
+    const uint32_t function = codes_read(&parent, f, 0)->function;
+    codes_read(&parent, g, 0);
+    codes_find(&parent, f, 0)->generation = 7;
+    codes_find(&parent, f, 0)->read_ns = 10;
+    codes_find(&parent, g, 0)->read_ns = 10;
+    codes_read(&parent, late, 0);
+    codes_inherit(&early, &parent, 10);
+    assert_null(codes_find(&early, f, 0));
+    codes_inherit(&child, &parent, 11);
+    assert_ptr_equal(child.heritage, early.heritage);
+    codes_close(&early);
+    assert_int_equal(child.count, 0); /* what is not used takes no memory */
+    const uint64_t calls = p->target.remote.calls;
+    const uint32_t known = child.last_number;
+    assert_non_null(codes_find(&child, f, 0));
+    assert_true(codes_find(&child, f, 0)->number <= known); /* it was known before any look */
+    assert_null(codes_find(&child, late, 0));
+    assert_int_equal(child.count, 1);
+    codes_inherit(&grandchild, &child, 11);
+    codes_close(&parent);
+    struct code *both[] = { codes_find(&child, f, 0), codes_find(&child, g, 0) };
+    assert_int_equal(both[0]->function, function);
+    assert_int_equal(both[0]->generation, 0); /* not confirmed in this process */
+    assert_int_equal(p->target.remote.calls, calls);
+    assert_true(codes_confirm(&child, both, 2));
+    assert_int_equal(p->target.remote.calls, calls + 1);
+    fake_code_at(p, g, "h", 40, 9); /* since the fork */
+    assert_false(codes_confirm(&child, both, 2));
+    assert_non_null(codes_find(&child, f, 0));
+    assert_null(codes_find(&child, g, 0)); /* what was forgotten is not inherited again */
+    assert_true(codes_read(&child, g, 0)->number > known);
+    assert_int_equal(child.reads, 1);
+    codes_close(&child);
+    struct code *const of_grandparent[] = { codes_find(&grandchild, f, 0), codes_find(&grandchild, g, 0) };
+    assert_non_null(of_grandparent[0]);
+    assert_non_null(of_grandparent[1]);
+    assert_null(codes_find(&grandchild, late, 0));
+    assert_false(codes_confirm(&grandchild, of_grandparent, 2));
+    codes_forget(&grandchild);
+    assert_null(codes_find(&grandchild, f, 0));
+    codes_close(&grandchild);
+    assert_int_equal(bodies.count, 0);
+    code_bodies_free(&bodies);
+}
+EACH_VERSION(a_forked_process_knows_the_codes_of_its_parent, inherit_codes);
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bodies_are_in_memory_once),
+        cmocka_unit_test(bodies_differ_in_every_part),
+        cmocka_unit_test(a_forked_process_knows_the_codes_of_its_parent),
         cmocka_unit_test(each_thing_is_defined_once),
         cmocka_unit_test(another_at_the_same_address_is_noticed),
         cmocka_unit_test(many_are_confirmed_with_few_calls),

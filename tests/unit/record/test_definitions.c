@@ -145,6 +145,65 @@ static void an_instruction_is_emitted_with_its_frame(void **state)
     definitions_free(d);
 }
 
+/* Adds functions with long names until nothing more is added. Returns their number. */
+static uint32_t fill(struct definitions *d)
+{
+    static char name[1000];
+    uint32_t count = 0;
+    memset(name, 'x', sizeof(name));
+    for (; !definitions_full(d); count++) {
+        memcpy(name, &count, sizeof(count));
+        definitions_function(d, (struct text){ name, sizeof(name) }, 0, 1);
+    }
+    return count;
+}
+
+static void beyond_the_limit_all_new_functions_are_one(void **state)
+{
+    (void)state;
+    struct heard heard;
+    struct met met;
+    begin(&met, &heard);
+    struct definitions *d = &met.definitions;
+    const uint32_t count = fill(d);
+    assert_in_range(count, DEFINITIONS_LIMIT / 1500, DEFINITIONS_LIMIT / 1000);
+    assert_int_equal(d->left_out, 0);
+    const uint32_t more = definitions_function(d, TEXT("new"), 0, 7);
+    const size_t bytes = d->bytes;
+    assert_text(definitions_function_name(d, more), "<more functions>");
+    for (uint32_t line = 1; line < 1000; line++) {
+        char name[32];
+        const int size = snprintf(name, sizeof(name), "<task %" PRIu32 ">", line);
+        assert_int_equal(definitions_function(d, (struct text){ name, (size_t)size }, 0, line), more);
+        const struct frame frame = frame_of(more, line);
+        assert_int_equal(definitions_frame(d, &frame), definitions_named_frame(d, (struct text){ name, (size_t)size }));
+    }
+    assert_int_equal(d->left_out, 1 + 3 * 999);
+    assert_in_range(d->bytes, bytes, bytes + 1000);
+    definitions_free(d);
+}
+
+static void what_is_known_beyond_the_limit_stays_what_it_is(void **state)
+{
+    (void)state;
+    struct heard heard;
+    struct met met;
+    begin(&met, &heard);
+    struct definitions *d = &met.definitions;
+    const struct frame known = d->frames.rows[met.f_6].frame;
+    fill(d);
+    assert_int_equal(definitions_frame(d, &known), met.f_6);
+    assert_int_equal(definitions_function(d, TEXT("g"), 0, 9), d->frames.rows[met.g_9].frame.function);
+    assert_int_equal(d->left_out, 0);
+    const struct frame elsewhere = frame_of(known.function, 99);
+    const struct frame *alone = &d->frames.rows[definitions_frame(d, &elsewhere)].frame;
+    assert_int_equal(alone->function, known.function);
+    assert_int_equal(alone->line, 0);
+    const uint32_t gc = definitions_synthetic_frame(d, TEXT("<GC>"));
+    assert_text(definitions_function_name(d, d->frames.rows[gc].frame.function), "<GC>");
+    definitions_free(d);
+}
+
 static void a_refusal_is_passed_on(void **state)
 {
     (void)state;
@@ -165,6 +224,8 @@ int main(void)
         cmocka_unit_test(frames_of_one_line_have_one_line_number),
         cmocka_unit_test(each_is_emitted_before_the_sample_that_needs_it_first),
         cmocka_unit_test(an_instruction_is_emitted_with_its_frame),
+        cmocka_unit_test(beyond_the_limit_all_new_functions_are_one),
+        cmocka_unit_test(what_is_known_beyond_the_limit_stays_what_it_is),
         cmocka_unit_test(a_refusal_is_passed_on),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

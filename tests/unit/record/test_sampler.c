@@ -61,6 +61,9 @@ static bool take(void *self, struct event *event, struct fault *why)
         break;
     case EVENT_TICK:
         add(heard, "tick");
+        if (event->tick_process)
+            heard->used += (size_t)snprintf(heard->text + heard->used, sizeof(heard->text) - heard->used, " of %u",
+                                            event->tick_process);
         heard->tick_ns = event->tick_ns;
         break;
     default:
@@ -106,7 +109,7 @@ static void assert_tick(struct scene *scene, const char *wanted)
 {
     scene->heard.used = 0;
     scene->heard.text[0] = '\0';
-    assert_int_equal(sampler_tick(&scene->sampler, clock_now_ns(), 0, NULL), SAMPLER_GOING);
+    assert_int_equal(sampler_tick(&scene->sampler, scene->watched, clock_now_ns(), 0, NULL), SAMPLER_GOING);
     if (strcmp(scene->heard.text, wanted) != 0)
         fail_msg("Python %x: '%s' and should be '%s'", scene->p->target.runtime.layout.version, scene->heard.text,
                  wanted);
@@ -174,10 +177,30 @@ static void missed_ticks_are_told(void **state)
     (void)state;
     struct scene scene;
     begin(&scene, 0x030f02f0, THREADS_ALL);
-    assert_int_equal(sampler_tick(&scene.sampler, clock_now_ns(), 7, NULL), SAMPLER_GOING);
+    assert_int_equal(sampler_tick(&scene.sampler, scene.watched, clock_now_ns(), 7, NULL), SAMPLER_GOING);
     assert_int_equal(strncmp(scene.heard.text, "missed 7, ", 10), 0);
     assert_int_equal(scene.sampler.missed, 7);
     end(&scene);
+}
+
+static void a_pause_is_a_tick_without_samples(void **state)
+{
+    (void)state;
+    struct scene scene;
+    begin(&scene, 0x030f02f0, THREADS_ALL);
+    const uint64_t start_ns = scene.sampler.options.start_ns;
+    assert_int_equal(sampler_tick(&scene.sampler, scene.watched, clock_now_ns(), 0, NULL), SAMPLER_GOING);
+    const uint64_t samples = scene.sampler.emitter.samples, last_ns = scene.watched->moment_ns;
+    scene.heard.used = 0;
+    fake_remote_time(last_ns + 5000, 0);
+    assert_true(sampler_pause(&scene.sampler, NULL));
+    assert_string_equal(scene.heard.text, "tick");
+    assert_int_equal(scene.heard.tick_ns, last_ns + 5000 - start_ns);
+    assert_int_equal(scene.sampler.paused_ns, 5000);
+    assert_int_equal(scene.sampler.emitter.samples, samples);
+    assert_tick(&scene, "1: 21, tick");
+    end(&scene);
+    fake_remote_reset();
 }
 
 /* ---- lists that make no sense ---- */
@@ -189,10 +212,10 @@ static void a_broken_thread_fails_alone(void **state)
         struct scene scene;
         begin(&scene, fake_versions[v], THREADS_ALL);
         struct fake_python *p = scene.p;
-        sampler_tick(&scene.sampler, clock_now_ns(), 0, NULL);
+        sampler_tick(&scene.sampler, scene.watched, clock_now_ns(), 0, NULL);
         const size_t worker = fake_thread(p, 77);
         act(p, worker, (struct fake_frame[]){ { PLAIN, scene.f, 2 } }, 1);
-        sampler_tick(&scene.sampler, clock_now_ns(), 0, NULL);
+        sampler_tick(&scene.sampler, scene.watched, clock_now_ns(), 0, NULL);
         fake_take_lock(p, worker);
         fake_poke(p, fake_leaf_at(p, worker), 0x1234);
         assert_tick(&scene, "2 failed: memory unreadable, 1: 21, tick");
@@ -211,10 +234,10 @@ static void a_ring_of_threads_is_left(void **state)
         begin(&scene, fake_versions[v], THREADS_ALL);
         struct fake_python *p = scene.p;
         const struct layout *l = &p->target.runtime.layout;
-        sampler_tick(&scene.sampler, clock_now_ns(), 0, NULL);
+        sampler_tick(&scene.sampler, scene.watched, clock_now_ns(), 0, NULL);
         const size_t worker = fake_thread(p, 77);
         act(p, worker, (struct fake_frame[]){ { PLAIN, scene.f, 2 } }, 1);
-        sampler_tick(&scene.sampler, clock_now_ns(), 0, NULL);
+        sampler_tick(&scene.sampler, scene.watched, clock_now_ns(), 0, NULL);
         const uint64_t first = p->threads[worker].address, last = p->threads[0].address;
         fake_take_lock(p, 0);
         fake_poke(p, last + l->thread_next, first);
@@ -241,7 +264,7 @@ static void a_lost_list_is_a_failure_of_all(void **state)
     fake_poke(p, head, 0x10);
     assert_tick(&scene, "0 failed: list of threads unreadable, tick");
     fake_poke(p, head, p->threads[0].address);
-    sampler_tick(&scene.sampler, clock_now_ns(), 0, NULL);
+    sampler_tick(&scene.sampler, scene.watched, clock_now_ns(), 0, NULL);
     fake_poke(p, head, 0x10);
     assert_tick(&scene, "1 failed: list of threads unreadable, tick");
     fake_poke(p, p->threads[0].address + p->target.runtime.layout.thread_interpreter, 0);
@@ -257,7 +280,7 @@ static void a_thread_stays_in_its_interpreter(void **state)
     begin(&scene, 0x030e0af0, THREADS_ALL);
     struct fake_python *p = scene.p;
     const struct layout *l = &p->target.runtime.layout;
-    sampler_tick(&scene.sampler, clock_now_ns(), 0, NULL);
+    sampler_tick(&scene.sampler, scene.watched, clock_now_ns(), 0, NULL);
     const uint64_t newer = fake_room(p, FAKE_INTERPRETER);
     fake_poke(p, newer + l->interpreter_next, p->interpreter);
     fake_poke(p, newer + l->interpreter_id, 1);
@@ -275,11 +298,11 @@ static void the_end_of_the_process_is_told(void **state)
     (void)state;
     struct scene scene;
     begin(&scene, 0x030f02f0, THREADS_ALL);
-    sampler_tick(&scene.sampler, clock_now_ns(), 0, NULL);
+    sampler_tick(&scene.sampler, scene.watched, clock_now_ns(), 0, NULL);
     fake_remote_answer(REMOTE_GONE);
-    assert_int_equal(sampler_tick(&scene.sampler, clock_now_ns(), 0, NULL), SAMPLER_LOST);
+    assert_int_equal(sampler_tick(&scene.sampler, scene.watched, clock_now_ns(), 0, NULL), SAMPLER_LOST);
     scene.heard.used = 0;
-    watched_detach(scene.watched);
+    watched_detach(scene.watched, FATE_EXITED);
     assert_string_equal(scene.heard.text, "end of 1");
     assert_int_not_equal(scene.heard.tables.processes[1].end_ns, 0);
     end(&scene);
@@ -292,19 +315,19 @@ static void a_process_may_become_another_program(void **state)
     struct scene scene;
     begin(&scene, 0x030e0af0, THREADS_ALL);
     struct watched *watched = scene.watched;
-    sampler_tick(&scene.sampler, clock_now_ns(), 0, NULL);
+    sampler_tick(&scene.sampler, scene.watched, clock_now_ns(), 0, NULL);
     const struct watched_counters before = sampler_counters(&scene.sampler);
     struct target again = watched->target;
     again.interpreters = NULL; /* freed with the first program */
     again.interpreters_count = again.interpreters_room = 0;
-    watched_detach(watched);
+    watched_detach(watched, FATE_EXECED);
     assert_int_equal(sampler_counters(&scene.sampler).reads, before.reads);
     watched->target = again;
     watched->target.remote.calls = watched->target.remote.pieces = watched->target.remote.bytes = 0;
     watched_attach(watched);
     assert_int_equal(watched->number, 2);
     scene.heard.used = 0;
-    sampler_tick(&scene.sampler, clock_now_ns(), 0, NULL);
+    sampler_tick(&scene.sampler, scene.watched, clock_now_ns(), 0, NULL);
     const struct watched_counters after = sampler_counters(&scene.sampler);
     assert_int_equal(after.code_reads, 2);
     assert_int_equal(after.live, 2);
@@ -315,23 +338,109 @@ static void a_process_may_become_another_program(void **state)
 }
 
 /* A recording of several processes: each has threads of its own, and a frame that both have is defined once. */
-static void several_processes_are_in_one_tick(void **state)
+static void each_process_has_its_own_ticks(void **state)
+{
+    (void)state;
+    struct scene scene;
+    begin(&scene, 0x030e0af0, THREADS_ALL);
+    struct watched *first = scene.watched, *second = sampler_watch(&scene.sampler, getpid(), NULL);
+    scene.sampler.options.tree = true;
+    second->target = scene.p->target; /* the same memory, seen as another process; its interpreters are not read yet */
+    sampler_attach(&scene.sampler, second);
+    assert_int_equal(second->number, 2);
+    sampler_tick(&scene.sampler, first, clock_now_ns(), 0, NULL);
+    assert_tick(&scene, "1: 21, tick of 1");
+    scene.watched = second;
+    sampler_tick(&scene.sampler, second, clock_now_ns(), 0, NULL);
+    assert_tick(&scene, "2: 21, tick of 2");
+    assert_int_equal(scene.heard.tables.threads[2].thread.process, 2);
+    assert_int_equal(scene.heard.tables.frames_count, 1 + 1);
+    assert_int_equal(sampler_counters(&scene.sampler).code_reads, 2);
+    sampler_forget(&scene.sampler, second);
+    assert_int_equal(scene.sampler.count, 1);
+    scene.watched = first;
+    assert_tick(&scene, "1: 21, tick of 1");
+    assert_int_equal(sampler_counters(&scene.sampler).code_reads, 2);
+    end(&scene);
+}
+
+/* The process whose moment is the earliest has its turn first. A lost process has none. */
+static void the_earliest_moment_is_next(void **state)
+{
+    (void)state;
+    struct scene scene;
+    begin(&scene, 0x030e0af0, THREADS_ALL);
+    struct watched *first = scene.watched, *second = sampler_watch(&scene.sampler, getpid(), NULL);
+    second->target = scene.p->target;
+    sampler_attach(&scene.sampler, second);
+    first->budget.present.moment_ns = 1000;
+    second->budget.present.moment_ns = 2000;
+    assert_ptr_equal(sampler_next(&scene.sampler), first);
+    first->budget.present.moment_ns = 3000;
+    assert_ptr_equal(sampler_next(&scene.sampler), second);
+    second->lost = true;
+    assert_ptr_equal(sampler_next(&scene.sampler), first);
+    first->rest.rests = true;
+    first->rest.due_ns = 5000;
+    assert_null(sampler_next(&scene.sampler));
+    assert_in_range(sampler_rest_due_ns(&scene.sampler), 5000, 5000 + 10 * MS);
+    end(&scene);
+}
+
+/* Processes on one processor share the limit by the cost of their ticks. */
+static void the_limit_is_that_of_a_processor(void **state)
+{
+    (void)state;
+    struct scene scene;
+    begin(&scene, 0x030e0af0, THREADS_ALL);
+    scene.sampler.options.tree = true;
+    scene.sampler.options.limit = 0.01;
+    struct watched *first = scene.watched, *second = sampler_watch(&scene.sampler, getpid(), NULL);
+    second->target = scene.p->target;
+    sampler_attach(&scene.sampler, second);
+    first->budget = second->budget;
+    first->budget.cost_ns = 30000;
+    second->budget.cost_ns = 10000;
+    first->exact.holder.processor = second->exact.holder.processor = 1;
+    sampler_measure(&scene.sampler, clock_now_ns());
+    assert_float_equal(first->budget.limit, 0.0075, 1e-9);
+    assert_float_equal(second->budget.limit, 0.0025, 1e-9);
+    second->exact.holder.processor = 0;
+    sampler_measure(&scene.sampler, clock_now_ns());
+    assert_float_equal(first->budget.limit, 0.01, 1e-9);
+    second->exact.holder.processor = 1;
+    second->rest.rests = true;
+    sampler_measure(&scene.sampler, clock_now_ns());
+    assert_float_equal(first->budget.limit, 0.01, 1e-9);
+    end(&scene);
+}
+
+/* What ended takes no memory any more; its work still counts. */
+static void a_process_that_is_forgotten_still_counts(void **state)
 {
     (void)state;
     struct scene scene;
     begin(&scene, 0x030e0af0, THREADS_ALL);
     struct watched *second = sampler_watch(&scene.sampler, getpid(), NULL);
-    second->target = scene.p->target; /* the same memory, seen as another process; its interpreters are not read yet */
+    struct watched *third = sampler_watch(&scene.sampler, getpid(), NULL);
+    second->target = third->target = scene.p->target;
     watched_attach(second);
-    assert_int_equal(second->number, 2);
-    sampler_tick(&scene.sampler, clock_now_ns(), 0, NULL);
-    assert_tick(&scene, "1: 21, 2: 21, tick");
-    assert_int_equal(scene.heard.tables.threads[2].thread.process, 2);
-    assert_int_equal(scene.heard.tables.frames_count, 1 + 1);
-    assert_int_equal(sampler_counters(&scene.sampler).code_reads, 2);
-    watched_detach(second);
+    watched_attach(third);
+    for (size_t i = 0; i < scene.sampler.count; i++)
+        sampler_tick(&scene.sampler, scene.sampler.watched[i], clock_now_ns(), 0, NULL);
+    second->frozen_ns = 5;
+    const struct watched_counters before = sampler_counters(&scene.sampler);
+    assert_int_equal(before.code_reads, 3);
+    assert_int_equal(before.taken_ns, 5);
+    sampler_forget(&scene.sampler, second);
+    assert_int_equal(scene.sampler.count, 2);
+    const struct watched_counters after = sampler_counters(&scene.sampler);
+    assert_memory_equal(&before, &after, sizeof(before));
+    assert_int_equal(sampler_taken_ns(&scene.sampler), 5);
     assert_tick(&scene, "1: 21, tick");
-    assert_int_equal(sampler_counters(&scene.sampler).code_reads, 2);
+    sampler_forget(&scene.sampler, third);
+    assert_tick(&scene, "1: 21, tick");
+    assert_int_equal(sampler_counters(&scene.sampler).taken_ns, 5);
     end(&scene);
 }
 
@@ -342,15 +451,15 @@ static void ticks_made_again_come_after_the_last_one(void **state)
     struct scene scene;
     begin(&scene, fake_versions[0], THREADS_ALL);
     scene.sampler.options.start_ns -= MS;
-    sampler_tick(&scene.sampler, clock_now_ns(), 0, NULL);
+    sampler_tick(&scene.sampler, scene.watched, clock_now_ns(), 0, NULL);
     const uint64_t last_ns = scene.heard.tick_ns, ticks = scene.sampler.emitter.ticks;
-    fake_remote_time(scene.sampler.moment_ns + 3000, 0);
-    assert_true(sampler_ticks_again(&scene.sampler, 3, NULL));
+    fake_remote_time(scene.watched->moment_ns + 3000, 0);
+    assert_true(sampler_ticks_again(&scene.sampler, scene.watched, 3, NULL));
     assert_int_equal(scene.sampler.emitter.ticks, ticks + 3);
     assert_int_equal(scene.heard.tick_ns, last_ns + 3000);
-    fake_remote_time(scene.sampler.moment_ns - 1, 0); /* a clock that goes back */
-    assert_true(sampler_ticks_again(&scene.sampler, 2, NULL));
-    assert_int_equal(scene.heard.tick_ns, last_ns);
+    fake_remote_time(scene.watched->moment_ns - 1, 0); /* a clock that goes back */
+    assert_true(sampler_ticks_again(&scene.sampler, scene.watched, 2, NULL));
+    assert_int_equal(scene.heard.tick_ns, last_ns + 3000); /* times never go back */
     end(&scene);
     fake_remote_reset();
 }
@@ -361,6 +470,7 @@ int main(void)
         cmocka_unit_test(threads_come_and_go),
         cmocka_unit_test(only_the_main_thread_when_that_is_wanted),
         cmocka_unit_test(missed_ticks_are_told),
+        cmocka_unit_test(a_pause_is_a_tick_without_samples),
         cmocka_unit_test(ticks_made_again_come_after_the_last_one),
         cmocka_unit_test(a_broken_thread_fails_alone),
         cmocka_unit_test(a_ring_of_threads_is_left),
@@ -368,7 +478,10 @@ int main(void)
         cmocka_unit_test(a_thread_stays_in_its_interpreter),
         cmocka_unit_test(the_end_of_the_process_is_told),
         cmocka_unit_test(a_process_may_become_another_program),
-        cmocka_unit_test(several_processes_are_in_one_tick),
+        cmocka_unit_test(each_process_has_its_own_ticks),
+        cmocka_unit_test(the_earliest_moment_is_next),
+        cmocka_unit_test(the_limit_is_that_of_a_processor),
+        cmocka_unit_test(a_process_that_is_forgotten_still_counts),
     };
     return run_all(tests);
 }

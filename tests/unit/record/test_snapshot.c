@@ -677,9 +677,25 @@ static void free_memory(struct fake_python *p)
 }
 EACH_VERSION(what_is_not_there_any_more_is_not_read_again, free_memory);
 
+static void all_copies_together_have_a_limit(void **state)
+{
+    (void)state;
+    struct snapshot s = { 0 };
+    assert_false(snapshot_make_room(&s, SNAPSHOTS_LIMIT / 4 + 1));
+    assert_true(snapshot_make_room(&s, SNAPSHOTS_LIMIT / 64));
+    assert_true(s.copy_room == SNAPSHOTS_LIMIT / 64 && s.last_room == s.copy_room);
+    struct snapshot other = { 0 };
+    assert_false(snapshot_make_room(&other, SNAPSHOTS_LIMIT / 4));
+    snapshot_free(&s);
+    assert_true(snapshot_make_room(&s, SNAPSHOTS_LIMIT / 64));
+    snapshot_free(&s);
+    snapshot_free(&other);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_copies_together_have_a_limit),
         cmocka_unit_test(as_much_is_read_as_was_used_lately),
         cmocka_unit_test(places_that_take_turns_are_read_at_once),
         cmocka_unit_test(chunks_are_followed),

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/python/code_bodies.h"
+
+#include "formats/base/alloc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FIRST_BUCKETS 256
+
+size_t code_body_bytes(const struct code_body *body)
+{
+    return body->units * (1 + (body->instructions ? sizeof(*body->instructions) : 0)) + body->line_table_size;
+}
+
+static void free_arrays(const struct code_body *body)
+{
+    free(body->kinds);
+    free(body->instructions);
+    free(body->line_table);
+}
+
+/* ---- content ---- */
+
+static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t size)
+{
+    const unsigned char *at = bytes;
+    for (; size > 0; at += 8) {
+        uint64_t word = 0;
+        const size_t part = size < 8 ? size : 8;
+        memcpy(&word, at, part);
+        hash = hash_mix(hash ^ word);
+        size -= part;
+    }
+    return hash;
+}
+
+static size_t instructions_size(const struct code_body *body)
+{
+    return body->instructions ? body->units * sizeof(*body->instructions) : 0;
+}
+
+static uint64_t hash_of(const struct code_bodies *bodies, const struct code_body *body)
+{
+    const uint32_t head[] = { body->function, body->first_line, body->units, (uint32_t)body->line_table_size };
+    uint64_t hash = hash_bytes(bodies->secret.a, head, sizeof(head));
+    hash = hash_bytes(hash, body->kinds, body->units);
+    hash = hash_bytes(hash, body->instructions, instructions_size(body));
+    return hash_bytes(hash, body->line_table, body->line_table_size);
+}
+
+static bool has_content(const struct code_body *body, const struct code_body *content)
+{
+    const size_t size = instructions_size(content);
+    return body->function == content->function && body->first_line == content->first_line &&
+           body->units == content->units && body->line_table_size == content->line_table_size &&
+           instructions_size(body) == size && memcmp(body->kinds, content->kinds, content->units) == 0 &&
+           memcmp(body->line_table, content->line_table, content->line_table_size) == 0 &&
+           (size == 0 || memcmp(body->instructions, content->instructions, size) == 0);
+}
+
+/* ---- the table ---- */
+
+static struct code_body **bucket(const struct code_bodies *bodies, uint64_t hash)
+{
+    return &bodies->buckets[hash & (bodies->buckets_count - 1)];
+}
+
+static void grow(struct code_bodies *bodies)
+{
+    struct code_bodies larger = *bodies;
+    larger.buckets_count = bodies->buckets_count ? bodies->buckets_count * 2 : FIRST_BUCKETS;
+    larger.buckets = alloc_zeroed(larger.buckets_count, sizeof(struct code_body *));
+    for (size_t i = 0; i < bodies->buckets_count; i++)
+        for (struct code_body *body = bodies->buckets[i], *next; body; body = next) {
+            next = body->next;
+            body->next = *bucket(&larger, body->hash);
+            *bucket(&larger, body->hash) = body;
+        }
+    free(bodies->buckets);
+    *bodies = larger;
+}
+
+struct code_body *code_bodies_take(struct code_bodies *bodies, const struct code_body *content)
+{
+    if (bodies->buckets_count == 0)
+        bodies->secret = hash_anew();
+    if (bodies->count >= bodies->buckets_count)
+        grow(bodies);
+    const uint64_t hash = hash_of(bodies, content);
+    struct code_body *body = *bucket(bodies, hash);
+    while (body && (body->hash != hash || !has_content(body, content)))
+        body = body->next;
+    if (body) {
+        free_arrays(content);
+        body->references++;
+        return body;
+    }
+    body = alloc_zeroed(1, sizeof(*body));
+    *body = *content;
+    body->number = ++bodies->last_number;
+    body->references = 1;
+    body->hash = hash;
+    body->next = *bucket(bodies, hash);
+    *bucket(bodies, hash) = body;
+    bodies->count++;
+    bodies->bytes += code_body_bytes(body);
+    return body;
+}
+
+void code_bodies_share(struct code_body *body)
+{
+    body->references++;
+}
+
+void code_bodies_release(struct code_bodies *bodies, struct code_body *body)
+{
+    if (--body->references > 0)
+        return;
+    struct code_body **link = bucket(bodies, body->hash);
+    while (*link != body)
+        link = &(*link)->next;
+    *link = body->next;
+    bodies->count--;
+    bodies->bytes -= code_body_bytes(body);
+    free_arrays(body);
+    free(body);
+}
+
+void code_bodies_free(struct code_bodies *bodies)
+{
+    for (size_t i = 0; i < bodies->buckets_count; i++)
+        for (struct code_body *body = bodies->buckets[i], *next; body; body = next) {
+            next = body->next;
+            free_arrays(body);
+            free(body);
+        }
+    free(bodies->buckets);
+    intern_pairs_free(&bodies->locations);
+    *bodies = (struct code_bodies){ 0 };
+}

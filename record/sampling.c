@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/sampling.h"
+
+#include "record/launch/signals.h"
+#include "record/process/clock.h"
+#include "record/process/procfs.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#define NAP_MOST_NS 100000000u /* longest sleep: afterwards the recorder checks whether the program has ended */
+#define SETTLE_NS   1000000u   /* longest sleep while sampler_settle() has threads left */
+#define FAULTS_TOLD 5          /* so many processes of a tree that cannot be read are told */
+/* How long before a tick its look is appointed, if something else is due before the tick. While a look is appointed, no
+ * other work is done, and with --subprocesses there is more of it. */
+#define APPOINT_NS      5000000u
+#define APPOINT_SOON_NS 1500000u
+
+/* ---- when to stop ---- */
+
+static bool stop(struct session *session, enum end_reason reason)
+{
+    session->reason = reason;
+    return true;
+}
+
+/* Whether the recording must stop for a reason other than the end of all processes. */
+static bool asked_to_stop(struct session *session)
+{
+    if (signals_stop())
+        return stop(session, END_SIGNAL);
+    if (clock_now_ns() >= session->deadline_ns)
+        return stop(session, END_DURATION);
+    return false;
+}
+
+/* Whether the file is below the size limit, and still in its folder. Checked after each block, about once a second. */
+static bool goes_on(struct session *session)
+{
+    if (session->blocks == session->writer.blocks.sequence && !session->writer.blocks.full)
+        return true;
+    session->blocks = session->writer.blocks.sequence;
+    if (stream_writer_full(&session->writer))
+        return !stop(session, END_SIZE);
+    return !recording_file_removed(&session->file, &session->why) || !stop(session, END_ERROR);
+}
+
+/* ---- sleeping ---- */
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static bool follows(const struct session *session)
+{
+    return session->options.subprocesses;
+}
+
+/* Sleeps until `until_ns`, until a signal comes, or, with --subprocesses, until something may have happened to a
+ * process. */
+static void nap(const struct session *session, uint64_t until_ns)
+{
+    if (follows(session))
+        tree_sleep_until(&session->tree, until_ns);
+    else
+        clock_sleep_until(until_ns);
+}
+
+/* Whether a process came, ended or runs another program. Without --subprocesses, only asks for the end of the program.
+ */
+static bool has_change(struct session *session)
+{
+    if (!follows(session))
+        return watched_ended(session->program);
+    if (!session->has_change) {
+        tree_look(&session->tree, clock_now_ns());
+        session->has_change = tree_next(&session->tree, &session->change);
+    }
+    return session->has_change;
+}
+
+/* Sleeps until `wake_ns`, in short sleeps with checks between them, or until has_change(). False when the recording
+ * must stop. */
+static bool sleep_until(struct session *session, uint64_t wake_ns)
+{
+    for (uint64_t now_ns; (now_ns = clock_now_ns()) < wake_ns;) {
+        if (asked_to_stop(session))
+            return false;
+        const uint64_t nap_ns = sampler_settle(&session->sampler) ? SETTLE_NS : NAP_MOST_NS;
+        const bool long_sleep = follows(session) || wake_ns - now_ns > nap_ns;
+        nap(session, earlier(earlier(wake_ns, now_ns + nap_ns), session->deadline_ns));
+        if (long_sleep && has_change(session))
+            return true;
+    }
+    return !asked_to_stop(session);
+}
+
+void sampling_wait_for_command(struct session *session)
+{
+    while (sampler_settle(&session->sampler) && !command_ended(&session->command))
+        clock_sleep_until(clock_now_ns() + SETTLE_NS);
+    command_wait(&session->command);
+}
+
+/* ---- finding Pythons ---- */
+
+static struct watched *find_watched(const struct session *session, pid_t pid)
+{
+    for (size_t i = 0; i < session->sampler.count; i++)
+        if (session->sampler.watched[i]->pid == pid)
+            return session->sampler.watched[i];
+    return NULL;
+}
+
+enum target_state sampling_find(struct session *session, uint64_t give_up_ns)
+{
+    struct watched *program = session->program;
+    watched_seek(program);
+    for (;;) {
+        struct fault why = { 0 };
+        const enum target_state state = watched_find(program, &why);
+        if (state == TARGET_UNSUPPORTED || state == TARGET_DENIED)
+            session->why = why;
+        if (state != TARGET_NOT_YET)
+            return state;
+        if (clock_now_ns() >= give_up_ns || !sleep_until(session, program->find_due_ns))
+            return program->found == TARGET_GONE ? TARGET_GONE : TARGET_NOT_YET;
+    }
+}
+
+static void attach(struct session *session, struct watched *w)
+{
+    char version[32];
+    session_say(session, "process %d runs CPython %s", (int)w->pid,
+                event_python_version_text(version, w->target.runtime.layout.version));
+    sampler_attach(&session->sampler, w);
+    struct watched *parent = find_watched(session, w->parent_pid);
+    if (parent)
+        watched_inherit(w, parent);
+    runs_python_note(&session->hint.programs, w->pid);
+    session->processes++;
+    if (session->sampler.options.stands)
+        watched_warm_up(w);
+    budget_begin(&w->budget, clock_now_ns());
+}
+
+/* Notes that a process cannot be read. Without other processes, this ends the recording. False when it does. */
+static bool refuse(struct session *session, struct watched *w, enum target_state state, const struct fault *cause)
+{
+    struct fault why = *cause;
+    watched_refusal(w, state, &why);
+    w->refused = true;
+    if (!follows(session)) {
+        session->why = why;
+        return !stop(session, END_ERROR);
+    }
+    if (session->refused++ < FAULTS_TOLD && !session->options.quiet) {
+        progress_clear(&session->progress);
+        fprintf(stderr, "pyreel-record: %s\n", why.text);
+    }
+    return true;
+}
+
+static bool is_sought(const struct watched *w)
+{
+    return !w->attached && !w->refused && !w->ended;
+}
+
+/* The process for whose Python a search is due first; NULL: none. */
+static struct watched *next_sought(const struct session *session)
+{
+    struct watched *next = NULL;
+    for (size_t i = 0; i < session->sampler.count; i++) {
+        struct watched *w = session->sampler.watched[i];
+        if (is_sought(w) && (!next || w->find_due_ns < next->find_due_ns))
+            next = w;
+    }
+    return next;
+}
+
+/* Searches the process that is due for a Python. False when the recording must stop. */
+static bool seek(struct session *session, struct watched *w)
+{
+    struct fault why = { 0 };
+    const enum target_state state = watched_find(w, &why);
+    switch (state) {
+    case TARGET_READY:
+        attach(session, w);
+        return true;
+    case TARGET_DENIED:
+    case TARGET_UNSUPPORTED:
+        return refuse(session, w, state, &why);
+    case TARGET_GONE:
+        w->ended = true;
+        return true;
+    case TARGET_NOT_YET:
+        break;
+    }
+    if (w != session->program || clock_now_ns() < session->give_up_ns)
+        return true;
+    w->refused = true;
+    return follows(session) || !stop(session, END_NOT_PYTHON);
+}
+
+/* ---- processes that come and go ---- */
+
+/* The number of the nearest ancestor that was recorded. An ancestor that runs no Python stands for its own. */
+static uint32_t ancestor_of(const struct session *session, pid_t parent)
+{
+    const struct watched *w = find_watched(session, parent);
+    return !w ? 0 : w->number ? w->number : w->parent;
+}
+
+static void add_process(struct session *session, const struct tree_event *event)
+{
+    if (find_watched(session, event->pid)) {
+        if (event->pidfd >= 0)
+            close(event->pidfd);
+        return;
+    }
+    struct watched *w = sampler_watch(&session->sampler, event->pid, NULL);
+    if (w->pidfd >= 0)
+        close(w->pidfd);
+    w->pidfd = event->pidfd;
+    w->parent_pid = event->parent;
+    w->parent = ancestor_of(session, event->parent);
+    watched_seek(w);
+    const struct watched *parent = find_watched(session, event->parent);
+    if (parent)
+        watched_forked(w, parent);
+}
+
+/* Detaches a process that runs another program now, and seeks a Python in that program. */
+static void start_anew(struct session *session, struct watched *w)
+{
+    watched_detach(w, FATE_EXECED);
+    w->lost = w->refused = false;
+    if (w == session->program)
+        session->give_up_ns = session->command.pid ? UINT64_MAX : clock_now_ns() + BECOME_PYTHON_NS;
+    watched_seek(w);
+}
+
+static void end_process(struct session *session, struct watched *w, int wait_status)
+{
+    session->refusal = w->exact.refusal ? w->exact.refusal : session->refusal;
+    w->wait_status = wait_status;
+    watched_ended(w); /* the command is reaped, which tells its status */
+    if (w == session->program)
+        session->program = NULL;
+    sampler_forget(&session->sampler, w);
+}
+
+/* Takes what has happened to the processes of the tree. */
+static void take_changes(struct session *session)
+{
+    for (; has_change(session); session->has_change = false) {
+        const struct tree_event *event = &session->change;
+        struct watched *w = find_watched(session, event->pid);
+        if (event->change == TREE_CAME)
+            add_process(session, event);
+        else if (w && event->change == TREE_ENDED)
+            end_process(session, w, event->wait_status);
+        else if (w && event->change == TREE_EXECED && !w->attached)
+            start_anew(session, w);
+    }
+}
+
+/* Goes on after a process was lost. With --subprocesses, the tree tells the end of a process, with the status. */
+static void take_loss(struct session *session, struct watched *w)
+{
+    if (!watched_ended(w)) {
+        start_anew(session, w);
+        return;
+    }
+    w->ended = true;
+    if (!follows(session))
+        watched_detach(w, FATE_EXITED);
+}
+
+/* ---- ticks ---- */
+
+/* When the next work that is no tick of a busy process is due (monotonic). */
+static uint64_t work_due_ns(const struct session *session)
+{
+    const struct watched *sought = next_sought(session);
+    const uint64_t due_ns = earlier(sampler_measure_due_ns(&session->sampler), sampler_rest_due_ns(&session->sampler));
+    return sought ? earlier(due_ns, sought->find_due_ns) : due_ns;
+}
+
+/* Does the work that is due. False when the recording must stop. */
+static bool do_work(struct session *session)
+{
+    struct sampler *sampler = &session->sampler;
+    if (sampler->continued != signals_continued() && !sampler_pause(sampler, &session->why))
+        return !stop(session, END_ERROR);
+    if (follows(session))
+        take_changes(session);
+    else
+        hint_look(&session->hint, clock_now_ns());
+    struct watched *sought = next_sought(session);
+    if (sought && sought->find_due_ns <= clock_now_ns() && !seek(session, sought))
+        return false;
+    if (sampler_measure_due_ns(sampler) <= clock_now_ns())
+        sampler_measure(sampler, clock_now_ns());
+    return sampler_ask_resting(sampler, clock_now_ns(), &session->why) != SAMPLER_STUCK || !stop(session, END_ERROR);
+}
+
+/* Makes the next tick of a process. False when the recording must stop. */
+static bool tick(struct session *session, struct watched *w)
+{
+    struct sampler *sampler = &session->sampler;
+    const uint64_t due_ns = w->budget.present.moment_ns;
+    const bool appointed = sampler_appoint(sampler, w);
+    if (!sleep_until(session, due_ns + (appointed ? STAND_LATE_NS : 0)))
+        return false;
+    if (sampler->continued != signals_continued()) {
+        watched_cancel(w);
+        return sampler_pause(sampler, &session->why) || !stop(session, END_ERROR);
+    }
+    if (clock_now_ns() < due_ns) { /* something has happened to a process: no post has to wait for the moment */
+        watched_cancel(w);
+        if (follows(session) || !watched_ended(w))
+            return true;
+    }
+    switch (sampler_turn(sampler, w, &session->why)) {
+    case SAMPLER_GOING:
+        break;
+    case SAMPLER_LOST:
+        take_loss(session, w);
+        break;
+    case SAMPLER_STUCK:
+        return !stop(session, END_ERROR);
+    }
+    const struct progress_totals totals = session_totals(session);
+    progress_update(&session->progress, &totals);
+    return goes_on(session);
+}
+
+/* Whether a process is left that may be sampled. */
+static bool has_left(const struct session *session)
+{
+    if (follows(session))
+        return tree_has_left(&session->tree);
+    return session->program && !session->program->ended;
+}
+
+/* Whether to appoint the next tick now: no other work is due before it, or it is so close that the work waits. */
+static bool is_next(const struct session *session, const struct watched *w, uint64_t work_ns)
+{
+    const uint64_t due_ns = w->budget.present.moment_ns, ahead_ns = follows(session) ? APPOINT_SOON_NS : APPOINT_NS;
+    const uint64_t now_ns = clock_now_ns();
+    return due_ns <= now_ns || (work_ns > now_ns && (due_ns < ahead_ns || work_ns > due_ns - ahead_ns));
+}
+
+void sampling_run(struct session *session)
+{
+    session->reason = END_TARGET;
+    if (session->program->found == TARGET_READY)
+        attach(session, session->program);
+    while (has_left(session)) {
+        if (!do_work(session))
+            return;
+        struct watched *next = sampler_next(&session->sampler);
+        const uint64_t work_ns = work_due_ns(session);
+        if (next && is_next(session, next, work_ns) ? !tick(session, next) : !sleep_until(session, work_ns))
+            return;
+    }
+}

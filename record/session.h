@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/* One run of pyreel-record: everything that its steps share. main.c begins and ends the recording; sampling.c takes the
+ * ticks in between. */
+#ifndef PYREEL_RECORD_SESSION_H
+#define PYREEL_RECORD_SESSION_H
+
+#include "formats/stream/stream_write.h"
+#include "record/file/recording_file.h"
+#include "record/launch/command.h"
+#include "record/options.h"
+#include "record/process/priority.h"
+#include "record/progress.h"
+#include "record/tree/hint.h"
+#include "record/tree/tree.h"
+#include "record/watch/sampler.h"
+
+struct session {
+    struct options options;
+    struct command command;
+    struct recording_file file;
+    struct stream_writer writer;
+    struct sampler sampler;
+    struct tree tree;         /* with --subprocesses: the processes of the tree, ... */
+    struct tree_event change; /* ... and their next change, ... */
+    bool has_change;          /* ... if there is one */
+    struct hint hint;         /* without --subprocesses: the Pythons that are not recorded */
+    enum priority priority;
+    struct progress progress;
+    struct watched *program; /* the process that the user asked for; owned by the sampler. NULL: it has ended, and
+                              * others of its tree are left */
+    uint64_t give_up_ns;     /* when the search for a Python in `program` ends (monotonic); UINT64_MAX: never */
+    uint64_t deadline_ns;    /* end of --duration (monotonic); UINT64_MAX: none */
+    uint32_t blocks;         /* number of blocks at the last check of the file */
+    uint32_t processes;      /* number of Pythons that were recorded, and of those that could not be read */
+    uint32_t refused;
+    const char *refusal; /* why samples were not one moment, for the user; NULL: they were */
+    enum end_reason reason;
+    struct fault why; /* the reason of END_ERROR */
+};
+
+/* Prints a message with --verbose. */
+void session_say(const struct session *session, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* What the status line and the summary show. */
+struct progress_totals session_totals(const struct session *session);
+
+#endif

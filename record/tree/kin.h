@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* Looks for children of processes in /proc, where other ways do not suffice: for processes that are there already, and
+ * after events were lost. /proc/PID/task/TID/children lists the children that a thread made. A kernel built without
+ * these lists (CONFIG_PROC_CHILDREN) is asked for the parent of each process of the machine. */
+#ifndef PYREEL_RECORD_TREE_KIN_H
+#define PYREEL_RECORD_TREE_KIN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+struct kin {
+    struct kin_row {
+        pid_t pid, parent;
+    } * rows;
+    size_t count, room;
+};
+
+#define KIN_MOST 65536 /* processes that are taken; more are left out */
+
+/* Whether the kernel lists children. */
+bool kin_listed(void);
+
+/* Adds the children of a process. Needs kin_listed(). */
+void kin_add_children(struct kin *kin, pid_t pid);
+
+/* Adds all processes of the machine that can be seen. */
+void kin_add_all(struct kin *kin);
+
+/* Frees the rows. */
+void kin_free(struct kin *kin);
+
+#endif

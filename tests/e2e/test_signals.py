@@ -1,0 +1,293 @@
+# SPDX-License-Identifier: MIT
+"""Signals, terminals, and programs that stand stopped: the command gets what it would get alone, and the file has its end."""
+
+import ctypes
+import os
+import signal
+import time
+
+import pytest
+
+from environment import RECORD
+from recording import PATIENCE, attach, convert, end, gecko, pprof, process_state, wait_until, whole
+from terminals import Terminal, busy_machine
+
+ENDED = ("stopped by a signal", "the target ended")  # as the recorder noticed first
+BASH = ("/bin/bash", "--noprofile", "--norc", "-i")
+
+# Says what it got in a file: nobody reads what comes to a terminal that was closed.
+NOTES_SIGNALS = """
+import os, signal, sys, time
+got = []
+for number in map(int, sys.argv[2:]):
+    signal.signal(number, lambda number, _: got.append(number))
+print("ready", os.getpid(), flush=True)
+until = time.monotonic() + 60
+while not got and time.monotonic() < until:
+    time.sleep(0.01)
+time.sleep(0.3)
+with open(sys.argv[1] + ".new", "w") as file:
+    file.write(" ".join(map(str, got)))
+os.rename(sys.argv[1] + ".new", sys.argv[1])
+"""
+OWN_GROUP = "import os, runpy, sys\nos.%s\nsys.argv = ['', '60']\nrunpy.run_path(%r)"
+
+
+@pytest.fixture
+def at_terminal():
+    """Terminal(...), closed with the test."""
+    opened = []
+
+    def start(*command):
+        opened.append(Terminal(*command))
+        return opened[-1]
+
+    yield start
+    for terminal in opened:
+        terminal.close()
+
+
+def parent(pid):
+    with open(f"/proc/{pid}/stat") as file:
+        return int(file.read().rpartition(")")[2].split()[1])
+
+
+def has_ended(pid):
+    return process_state(pid) in ("", "Z", "X")
+
+
+# ---- a terminal that is closed ----
+
+def test_a_terminal_that_is_closed_under_a_shell(at_terminal, python3, program, tmp_path):
+    """The shell sends a hangup to its job and ends, and the kernel sends the job another one."""
+    with busy_machine():
+        for i in range(4):
+            path = tmp_path / f"{i}.pyreel"
+            shell = at_terminal(*BASH)
+            shell.press(f"{RECORD} --no-priority -o {path} -- {python3} {program('spin')}\n")
+            command = shell.read_ready()
+            recorder = parent(command)
+            wait_until(path.exists, "the recording begins")
+            shell.hang_up()
+            wait_until(lambda: has_ended(command), "the command ends", PATIENCE)
+            wait_until(lambda: has_ended(recorder), "the recorder ends", PATIENCE)
+            assert whole(path)["ended"] in ENDED
+
+
+def test_a_terminal_that_is_closed_under_the_recorder_alone(at_terminal, python3, program, tmp_path):
+    """As with `ssh -t host pyreel-record ...`: only the leader of the session gets the hangup."""
+    terminal = at_terminal(RECORD, "-o", tmp_path / "a.pyreel", "--", python3, program("spin"))
+    command = terminal.read_ready()
+    terminal.hang_up()
+    assert terminal.wait() == 128 + signal.SIGHUP
+    assert has_ended(command)
+    assert whole(tmp_path / "a.pyreel")["ended"] in ENDED
+
+
+def test_a_command_gets_the_hangup_that_it_would_get_alone(at_terminal, python3, tmp_path):
+    """A leader gets SIGHUP, and SIGCONT behind it; and it may go on."""
+    wanted = {signal.SIGHUP, signal.SIGCONT}
+    for prefix in ((), (RECORD, "-o", tmp_path / "a.pyreel", "--")):
+        told = tmp_path / "told"
+        told.unlink(missing_ok=True)
+        terminal = at_terminal(*prefix, python3, "-c", NOTES_SIGNALS, told, *map(int, wanted))
+        terminal.read_ready()
+        terminal.hang_up()
+        assert terminal.wait() == 0
+        got = list(map(int, told.read_text().split()))
+        assert set(got) == wanted and len(got) == len(wanted), prefix
+    assert whole(tmp_path / "a.pyreel")["complete"]
+
+
+def test_a_recorder_that_is_attached_ends_with_its_terminal(at_terminal, spinning, tmp_path):
+    terminal = at_terminal(RECORD, "-p", spinning.pid, "-o", tmp_path / "a.pyreel")
+    wait_until((tmp_path / "a.pyreel").exists, "the recording begins")
+    terminal.hang_up()
+    assert terminal.wait() == 0
+    assert whole(tmp_path / "a.pyreel")["ended"] == "stopped by a signal"
+    assert spinning.running
+
+
+# ---- keys ----
+
+def test_a_key_reaches_a_command_in_a_process_group_of_its_own(at_terminal, python3, program, tmp_path):
+    """The terminal knows the group of the recorder only."""
+    code = OWN_GROUP % ("setpgid(0, 0)", program("spin"))
+    terminal = at_terminal(RECORD, "-o", tmp_path / "a.pyreel", "--", python3, "-c", code)
+    command = terminal.read_ready()
+    assert os.getpgid(command) == command
+    terminal.press("\x03")
+    assert terminal.wait() == 130
+    assert whole(tmp_path / "a.pyreel")["ended"] in ENDED
+
+
+def test_a_key_is_not_for_a_command_with_a_session_of_its_own(at_terminal, python3, program, tmp_path):
+    code = OWN_GROUP % ("setsid()", program("spin"))
+    terminal = at_terminal(RECORD, "-o", tmp_path / "a.pyreel", "--", python3, "-c", code)
+    command = terminal.read_ready()
+    try:
+        terminal.press("\x03")
+        terminal.read(b"stopped by a signal")
+        assert not has_ended(command)
+    finally:
+        end(command)
+    assert terminal.wait() == 128 + signal.SIGKILL
+
+
+# ---- signals ----
+
+def test_user_signals_do_not_end_an_attached_recorder(spinning, start_recorder, tmp_path):
+    recorder = start_recorder("-p", spinning.pid, "-o", tmp_path / "a.pyreel")
+    wait_until((tmp_path / "a.pyreel").exists, "the recording begins")
+    for number in (signal.SIGUSR1, signal.SIGUSR2, signal.SIGUSR1, signal.SIGWINCH):
+        recorder.signal(number)
+        time.sleep(0.05)
+    recorder.signal(signal.SIGINT)
+    assert recorder.wait().code == 0
+    assert whole(tmp_path / "a.pyreel")["samples"] > 0
+
+
+def test_other_signals_end_an_attached_recording_with_a_whole_file(spinning, start_recorder, tmp_path):
+    for number in (signal.SIGALRM, signal.SIGPWR, signal.SIGRTMIN + 3):
+        path = tmp_path / f"{int(number)}.pyreel"
+        recorder = start_recorder("-p", spinning.pid, "-o", path)
+        wait_until(path.exists, "the recording begins")
+        recorder.signal(number)
+        assert recorder.wait().code == 0
+        assert whole(path)["ended"] == "stopped by a signal"
+
+
+@pytest.mark.parametrize("number", [signal.SIGUSR1, signal.SIGUSR2, signal.SIGWINCH, signal.SIGALRM, signal.SIGRTMIN + 3], ids=str)
+def test_a_signal_that_means_nothing_to_the_recorder_is_for_the_command(start_recorder, python3, tmp_path, number):
+    recorder = start_recorder("-o", tmp_path / "a.pyreel", "--", python3, "-c", NOTES_SIGNALS, tmp_path / "told", int(number))
+    recorder.wait_for_output()
+    recorder.signal(number)
+    assert recorder.wait().code == 0
+    assert (tmp_path / "told").read_text() == str(int(number))
+    assert whole(tmp_path / "a.pyreel")["ended"] == "the target ended"
+
+
+def test_a_recorder_that_is_killed_leaves_the_command_running(start_recorder, python3, program, tmp_path):
+    recorder = start_recorder("-o", tmp_path / "a.pyreel", "--", python3, program("spin"))
+    command = int(recorder.wait_for_output().split()[1])
+    try:
+        recorder.signal(signal.SIGKILL)
+        recorder.process.wait(timeout=PATIENCE)
+        assert process_state(command) in ("R", "S")
+    finally:
+        end(command)
+
+
+# ---- programs that stand stopped ----
+
+def stop(pid):
+    os.kill(pid, signal.SIGSTOP)
+    wait_until(lambda: process_state(pid) == "T", "it stops")
+
+
+@pytest.mark.parametrize("options", [(), ("--blocking",), ("--disturb", "0"), ("--rate", "100")], ids=" ".join)
+def test_a_stopped_program_holds_no_lock_and_no_processor(spinning, tmp_path, options):
+    stop(spinning.pid)
+    ended = attach(spinning, tmp_path / "a.pyreel", *options)
+    assert "pyreel-record: the program was stopped for 0." in ended.messages, ended
+    figures = whole(tmp_path / "a.pyreel")
+    (thread,) = figures["threads"]
+    assert figures["samples"] > 0 and thread["gil_percent"] == thread["cpu_percent"] == 0
+    assert 0 < figures["stopped_s"] <= figures["duration_s"]
+    assert "\nstopped     0." in convert("info", tmp_path / "a.pyreel").text
+    os.kill(spinning.pid, signal.SIGCONT)
+
+
+def test_a_program_that_was_stopped_for_a_while(spinning, start_recorder, tmp_path):
+    recorder = start_recorder("-p", spinning.pid, "-o", tmp_path / "a.pyreel")
+    time.sleep(0.5)
+    began = time.monotonic()
+    stop(spinning.pid)
+    time.sleep(1)
+    os.kill(spinning.pid, signal.SIGCONT)
+    lasted = time.monotonic() - began
+    time.sleep(0.5)
+    recorder.signal(signal.SIGINT)
+    ended = recorder.wait()
+    assert "the program was stopped for" in ended.messages, ended
+    figures = whole(tmp_path / "a.pyreel")
+    assert 0.5 < figures["stopped_s"] <= lasted
+    (thread,) = figures["threads"]
+    assert thread["wall_s"] * thread["gil_percent"] / 100 < figures["duration_s"] - figures["stopped_s"] + 0.2
+
+
+def trace(request, pid, signals=0):
+    ptrace = ctypes.CDLL(None, use_errno=True).ptrace
+    ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
+    assert ptrace(request, pid, None, signals) == 0, os.strerror(ctypes.get_errno())
+
+
+def test_a_program_that_a_debugger_stopped(spinning, tmp_path):
+    seize, interrupt, detach = 0x4206, 0x4207, 17
+    trace(seize, spinning.pid)
+    trace(interrupt, spinning.pid)
+    os.waitpid(spinning.pid, 0)
+    ended = attach(spinning, tmp_path / "a.pyreel")
+    trace(detach, spinning.pid)
+    assert "the program was stopped for 0." in ended.messages, ended
+    assert whole(tmp_path / "a.pyreel")["threads"][0]["gil_percent"] == 0
+
+
+def test_a_program_that_was_not_stopped(spinning, tmp_path):
+    ended = attach(spinning, tmp_path / "a.pyreel")
+    assert "stopped" not in ended.messages
+    assert whole(tmp_path / "a.pyreel")["stopped_s"] == 0
+
+
+# ---- a recorder that stands stopped ----
+
+def test_a_stop_of_the_recorder_is_a_pause(spinning, start_recorder, tmp_path):
+    """Its time is neither missed nor anybody's."""
+    path = tmp_path / "a.pyreel"
+    recorder = start_recorder("-p", spinning.pid, "-r", "20k", "-o", path)
+    wait_until(path.exists, "the recording begins")
+    paused = 0
+    for _ in range(4):
+        time.sleep(0.1)
+        stop(recorder.pid)
+        began = time.monotonic()
+        time.sleep(0.3)
+        paused += time.monotonic() - began
+        recorder.signal(signal.SIGCONT)
+    time.sleep(0.1)
+    recorder.signal(signal.SIGINT)
+    ended = recorder.wait()
+    assert ended.code == 0 and "pyreel-record: the recording paused for" in ended.messages, ended
+    figures = whole(path)
+    worked = figures["duration_s"] - paused
+    assert figures["missed"] <= 20000 * worked
+    assert figures["figures"].get("samples_blocked", 0) < 1000
+    (thread,) = figures["threads"]
+    assert thread["wall_s"] <= worked + 0.02
+    assert thread["cpu_s"] <= worked + 0.02
+    assert gecko(path) and pprof(path)
+
+
+def test_suspended_and_in_the_foreground_again(at_terminal, python3, program, tmp_path):
+    """^Z stops the recorder and the command together."""
+    path = tmp_path / "a.pyreel"
+    shell = at_terminal(*BASH)
+    shell.press(f"{RECORD} -o {path} -- {python3} {program('spin')} 1.5\n")
+    command = shell.read_ready()
+    recorder = parent(command)
+    wait_until(path.exists, "the recording begins")
+    time.sleep(0.3)
+    shell.press("\x1a")
+    shell.read(b"Stopped")
+    began = time.monotonic()
+    assert process_state(command) == process_state(recorder) == "T"
+    time.sleep(0.5)
+    paused = time.monotonic() - began
+    shell.press("fg\n")
+    shell.read(b"the target ended")
+    shell.read(b"the recording paused for")
+    shell.press("exit\n")
+    assert shell.wait() == 0
+    figures = whole(path)
+    assert figures["missed"] <= 1000 * (figures["duration_s"] - paused)
+    assert figures["threads"][0]["wall_s"] <= figures["duration_s"] - paused + 0.02
