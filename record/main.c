@@ -4,6 +4,7 @@
 #include "formats/base/alloc.h"
 #include "formats/base/startup.h"
 #include "record/guard/guard.h"
+#include "record/guard/stuck.h"
 #include "record/launch/descriptors.h"
 #include "record/launch/signals.h"
 #include "record/process/clock.h"
@@ -99,6 +100,11 @@ static void open_sampler(struct session *session, pid_t pid)
     session->program = sampler_watch(sampler, pid, session->command.pid ? &session->command : NULL);
 }
 
+static bool is_asked_to_stop(void)
+{
+    return signals_stop() != 0;
+}
+
 /* Gives up what a recording does not need. Called before other threads are started. */
 static void enter_guard(const struct session *session)
 {
@@ -107,6 +113,7 @@ static void enter_guard(const struct session *session)
                                        .folder = recording_file_is_in_foreign_folder(&session->file) };
     guard_enter(&needs, text);
     session_say(session, "guard: %s", text);
+    stuck_watch(is_asked_to_stop, EXIT_OURS);
 }
 
 static bool begin_recording(struct session *session, char **argv)
@@ -153,6 +160,14 @@ static bool end_recording(struct session *session)
     return stream_write(&session->writer, &event, &session->why);
 }
 
+/* Says which Pythons were not recorded. */
+static void print_hint(const struct session *session)
+{
+    char text[512];
+    if (!session->options.quiet && hint_write(&session->hint, text, sizeof(text)))
+        fprintf(stderr, "pyreel-record: %s\n", text);
+}
+
 static void summarise(const struct session *session, const char *path)
 {
     struct progress_totals f = session_totals(session);
@@ -163,6 +178,7 @@ static void summarise(const struct session *session, const char *path)
     if (f.processes <= 1)
         f.stopped_ns = counters.stopped_ns;
     progress_summary(&f, path, session->reason);
+    print_hint(session);
     if (session->program)
         freeze_report(&session->program->freeze, f.ticks);
 }
@@ -206,6 +222,7 @@ static bool finish_without_file(struct session *session)
     const struct progress_totals f = session_totals(session);
     if (!failed && !session->options.quiet)
         progress_nothing(&f, session->reason);
+    print_hint(session);
     return !failed;
 }
 
@@ -214,6 +231,7 @@ static void close_session(struct session *session)
     struct fault unused = { 0 };
     sampler_close(&session->sampler);
     tree_close(&session->tree);
+    hint_close(&session->hint);
     stream_writer_close(&session->writer);
     if (session->file.path)
         recording_file_close(&session->file, &unused);
@@ -227,11 +245,13 @@ static int fail(const struct session *session, int exit_code)
 
 /* ---- the two ways to use it ---- */
 
-/* With --subprocesses: begins to follow the tree of the process. */
+/* With --subprocesses, begins to follow the tree of the process; else, to count what is not followed. */
 static bool follow(struct session *session, pid_t root)
 {
-    if (!session->options.subprocesses)
+    if (!session->options.subprocesses) {
+        hint_open(&session->hint, root, session->command.pid == 0);
         return true;
+    }
     if (!tree_open(&session->tree, root, session->command.pid != 0, &session->why))
         return false;
     if (!session->command.pid)

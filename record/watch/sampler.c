@@ -14,7 +14,6 @@
 #define REST_MOST_NS    64000000u /* ... but at least this often ... */
 #define REST_SLACK_NS   4000000u  /* ... and, to save wake-ups, together with others that are due within this time */
 #define RESTING_MEASURE 16        /* a process that rests is measured each so many times */
-#include <string.h>
 
 /* ---- processes ---- */
 
@@ -203,7 +202,8 @@ enum sampler_state sampler_tick(struct sampler *sampler, struct watched *watched
     if (sampler->measure_due_ns == 0)
         sampler->measure_due_ns = now_ns;
     if (missed > 0)
-        emitter_note(emitter, (struct event){ .kind = EVENT_MISSED, .missed = missed });
+        emitter_note(emitter,
+                     (struct event){ .kind = EVENT_MISSED, .missed = missed, .missed_process = emitter->tick_process });
     sampler->missed += missed;
     const uint64_t time_ns = time_at(sampler, watched->moment_ns);
     if (watched_same_program(watched, time_ns) &&
