@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define CHECK_BYTES ((size_t)2 << 20) /* requests of so many bytes in all, and the memory is looked at again */
+#define CHECK_BYTES ((size_t)256 << 10) /* after requests of so many bytes, the memory is looked at again */
 
 int alloc_failure_exit_code = 1;
 
