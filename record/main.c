@@ -3,9 +3,12 @@
  * recording, and completes the file. */
 #include "formats/base/alloc.h"
 #include "formats/base/startup.h"
+#include "record/guard/guard.h"
+#include "record/guard/stuck.h"
+#include "record/launch/descriptors.h"
 #include "record/launch/signals.h"
 #include "record/process/clock.h"
-#include "record/launch/descriptors.h"
+#include "record/process/permission.h"
 #include "record/process/procfs.h"
 #include "record/recording_info.h"
 #include "record/sampling.h"
@@ -96,6 +99,22 @@ static void open_sampler(struct session *session, pid_t pid)
     session->program = sampler_watch(sampler, pid, session->command.pid ? &session->command : NULL);
 }
 
+static bool is_asked_to_stop(void)
+{
+    return signals_stop() != 0;
+}
+
+/* Gives up what a recording does not need. Called before other threads are started. */
+static void enter_guard(const struct session *session)
+{
+    char text[GUARD_TEXT];
+    const struct guard_needs needs = { .signals = session->command.pid > 0,
+                                       .folder = recording_file_is_in_foreign_folder(&session->file) };
+    guard_enter(&needs, text);
+    session_say(session, "guard: %s", text);
+    stuck_watch(is_asked_to_stop, EXIT_OURS);
+}
+
 static bool begin_recording(struct session *session, char **argv)
 {
     const struct options *options = &session->options;
@@ -115,6 +134,7 @@ static bool begin_recording(struct session *session, char **argv)
     const bool good = recording_file_begin(&session->file, &session->why) &&
                       stream_write(&session->writer, &event, &session->why);
     recording_info_forget(&event.recording);
+    enter_guard(session);
     return good;
 }
 
@@ -139,6 +159,14 @@ static bool end_recording(struct session *session)
     return stream_write(&session->writer, &event, &session->why);
 }
 
+/* Says which Pythons were not recorded. */
+static void print_hint(const struct session *session)
+{
+    char text[512];
+    if (!session->options.quiet && hint_write(&session->hint, text, sizeof(text)))
+        fprintf(stderr, "pyreel-record: %s\n", text);
+}
+
 static void summarise(const struct session *session, const char *path)
 {
     struct progress_totals f = session_totals(session);
@@ -146,6 +174,7 @@ static void summarise(const struct session *session, const char *path)
         return;
     f.exact = sampler_counters(&session->sampler).exact; /* the status line does not need it */
     progress_summary(&f, path, session->reason);
+    print_hint(session);
     if (session->program)
         freeze_report(&session->program->freeze, f.ticks);
 }
@@ -188,6 +217,7 @@ static bool finish_without_file(struct session *session)
         fprintf(stderr, "pyreel-record: %s\n", session->why.text);
     else if (!session->options.quiet)
         progress_nothing(session->reason);
+    print_hint(session);
     return !failed;
 }
 
@@ -196,6 +226,7 @@ static void close_session(struct session *session)
     struct fault unused = { 0 };
     sampler_close(&session->sampler);
     tree_close(&session->tree);
+    hint_close(&session->hint);
     stream_writer_close(&session->writer);
     if (session->file.path)
         recording_file_close(&session->file, &unused);
@@ -209,11 +240,13 @@ static int fail(const struct session *session, int exit_code)
 
 /* ---- the two ways to use it ---- */
 
-/* With --subprocesses: begins to follow the tree of the process. */
+/* With --subprocesses, begins to follow the tree of the process; else, to count what is not followed. */
 static bool follow(struct session *session, pid_t root)
 {
-    if (!session->options.subprocesses)
+    if (!session->options.subprocesses) {
+        hint_open(&session->hint, root, session->command.pid == 0);
         return true;
+    }
     if (!tree_open(&session->tree, root, session->command.pid != 0, &session->why))
         return false;
     if (!session->command.pid)
@@ -224,6 +257,8 @@ static bool follow(struct session *session, pid_t root)
 static int record_running(struct session *session, char **argv)
 {
     const pid_t pid = session->options.pid;
+    if (!permission_see_processes(&session->why))
+        return fail(session, EXIT_OURS);
     open_sampler(session, pid);
     signals_handle();
     const enum target_state state = sampling_find(session, clock_now_ns() + BECOME_PYTHON_NS);
@@ -253,7 +288,7 @@ static int record_command(struct session *session, char **argv)
     const struct options *options = &session->options;
     struct command *command = &session->command;
     const bool to_pipe = options->output && strcmp(options->output, "-") == 0;
-    if (!command_prepare(command, options->command, to_pipe, &session->why))
+    if (!permission_see_processes(&session->why) || !command_prepare(command, options->command, to_pipe, &session->why))
         return fail(session, EXIT_OURS);
     open_sampler(session, command->pid);
     watched_seek(session->program);

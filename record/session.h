@@ -10,6 +10,7 @@
 #include "record/options.h"
 #include "record/process/priority.h"
 #include "record/progress.h"
+#include "record/tree/hint.h"
 #include "record/tree/tree.h"
 #include "record/watch/sampler.h"
 
@@ -22,6 +23,7 @@ struct session {
     struct tree tree;         /* with --subprocesses: the processes of the tree, ... */
     struct tree_event change; /* ... and their next change, ... */
     bool has_change;          /* ... if there is one */
+    struct hint hint;         /* without --subprocesses: the Pythons that are not recorded */
     enum priority priority;
     struct progress progress;
     struct watched *program; /* the process that the user asked for; owned by the sampler. NULL: it has ended, and

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -168,6 +169,15 @@ static bool is_in_place(const struct recording_file *file)
     struct stat ours, there;
     return fstat(file->fd, &ours) == 0 && lstat(file->path, &there) == 0 && ours.st_dev == there.st_dev &&
            ours.st_ino == there.st_ino;
+}
+
+bool recording_file_is_in_foreign_folder(const struct recording_file *file)
+{
+    struct stat folder;
+    char *path = alloc_copy(file->path, strlen(file->path));
+    const bool foreign = file->created && stat(dirname(path), &folder) == 0 && folder.st_uid != geteuid();
+    free(path);
+    return foreign;
 }
 
 void recording_file_discard(struct recording_file *file)

@@ -33,6 +33,10 @@ void recording_file_discard(struct recording_file *file);
 /* Whether somebody has removed the file from its folder: then nobody will find the recording. Sets the reason if so. */
 bool recording_file_removed(const struct recording_file *file, struct fault *why);
 
+/* Whether the file was made in a folder of another user, from which only root's capability CAP_DAC_OVERRIDE may let us
+ * remove the file. */
+bool recording_file_is_in_foreign_folder(const struct recording_file *file);
+
 /* Whether the recording would go to a terminal: the path is "-", and standard output is a terminal. */
 bool recording_file_is_for_terminal(const char *path);
 

@@ -11,4 +11,12 @@
 /* Puts the cause, and what to do, into `why`. Always returns false. */
 bool permission_explain(pid_t pid, struct fault *why);
 
+/* The same for a process that is not in /proc: whether there is none, or /proc does not show it. Always returns false.
+ */
+bool permission_explain_absence(pid_t pid, struct fault *why);
+
+/* Whether /proc shows the processes that the recorder's own numbers of processes mean. False with the reason, and with
+ * what to do. */
+bool permission_see_processes(struct fault *why);
+
 #endif

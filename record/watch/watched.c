@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/watch/watched.h"
 
+#include "formats/base/alloc.h"
 #include "record/process/clock.h"
 #include "record/process/permission.h"
 #include "record/process/procfs.h"
@@ -155,22 +156,45 @@ enum target_state watched_find(struct watched *w, struct fault *why)
     return TARGET_NOT_YET;
 }
 
+/* Says what the process runs in the place of a CPython, as far as its mapped files tell. Always returns false. */
+static bool explain_no_python(pid_t pid, struct fault *why)
+{
+    static const char *const others[][2] = { { "pypy", "PyPy" }, { "graalpy", "GraalPy" }, { "python2", "Python 2" } };
+    struct images images = { 0 };
+    const char *other = NULL;
+    procfs_images(pid, &images);
+    const size_t count = images.count;
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < countof(others) && !other; k++)
+            other = strstr(images.rows[i].path, others[k][0]) ? others[k][1] : NULL;
+    procfs_images_free(&images);
+    if (count == 0)
+        return fault(why, "no CPython interpreter was found in process %d: it has no program in its memory", (int)pid);
+    if (other)
+        return fault(why,
+                     "no CPython interpreter was found in process %d: it runs %s; this version of pyreel reads "
+                     "CPython " LAYOUT_SUPPORTED,
+                     (int)pid, other);
+    return fault(why,
+                 "no CPython interpreter was found in process %d: its memory may be read, and none of the %zu programs "
+                 "and libraries in it is one, or has the symbols of one; this version of pyreel reads "
+                 "CPython " LAYOUT_SUPPORTED,
+                 (int)pid, count);
+}
+
 bool watched_refusal(const struct watched *w, enum target_state state, struct fault *why)
 {
     const struct fault known = *why;
     why->text[0] = '\0';
     switch (state) {
     case TARGET_GONE:
-        return fault(why, "there is no process %d", (int)w->pid);
+        return permission_explain_absence(w->pid, why);
     case TARGET_DENIED:
         return permission_explain(w->pid, why);
     case TARGET_UNSUPPORTED:
         return fault(why, "cannot read process %d: %s", (int)w->pid, known.text);
     default:
-        return fault(
-            why,
-            "no CPython interpreter was found in process %d; this version of pyreel reads CPython " LAYOUT_SUPPORTED,
-            (int)w->pid);
+        return explain_no_python(w->pid, why);
     }
 }
 
@@ -357,6 +381,7 @@ void watched_measure(struct watched *w, uint64_t recorder_cpu_ns)
     const struct metered metered = meter_read(&w->meter);
     const uint64_t now_ns = clock_now_ns(), time_ns = now_ns - w->options->start_ns;
     halt_look(&w->halt, now_ns);
+    exact_trim(&w->exact, now_ns);
     emitter_note(w->emitter, (struct event){ .kind = EVENT_MEASURE,
                                              .measure = { .process = w->number,
                                                           .time_ns = time_ns,
@@ -481,7 +506,7 @@ static uint64_t time_before_fork(pid_t pid)
     return now_ns > ago_ns ? now_ns - ago_ns : 0;
 }
 
-void watched_inherit(struct watched *w, const struct watched *parent)
+void watched_inherit(struct watched *w, struct watched *parent)
 {
     if (w->attached && parent->attached && runtime_is_kin(&w->target.runtime, &parent->target.runtime))
         codes_inherit(&w->codes, &parent->codes, time_before_fork(w->pid));

@@ -4,10 +4,11 @@
 import os
 import shutil
 import stat
+import subprocess
 
 import pytest
 
-from environment import NOBODY, RECORD, need_command, need_root
+from environment import NOBODY, RECORD, missing, need_command, need_root
 from recording import info, run
 
 
@@ -101,7 +102,106 @@ def test_a_protected_process_of_ones_own(start, python3, public):
             "print('ready', os.getpid(), flush=True); time.sleep(60)")
     target = start(*as_nobody(), python3, "-c", code)
     line = try_to_record(as_nobody(), target.pid, public)
-    assert "protected" in line and "as root" in line
+    assert "protected (not dumpable): it called prctl(PR_SET_DUMPABLE, 0)" in line and "as root" in line
+    assert "seccomp" not in line and "may execute" not in line
+
+
+# ---- namespaces, and what /proc shows ----
+
+def unshared(*options):
+    """A prefix that runs a command as root in namespaces of its own; skips where that may not be done."""
+    prefix = [*need_root(), need_command("unshare"), *options]
+    return prefix if run(*prefix, "true").code == 0 else missing(f"may not run {' '.join(prefix)}")
+
+
+def refusal(prefix, public, *command):
+    """The line with which the recorder refuses in there; there is no file then."""
+    path = os.path.join(public, "refused.pyreel")
+    ended = run(*prefix, os.path.join(public, "pyreel-record"), "-o", path, *command)
+    assert ended.code == 125, ended
+    assert not os.path.exists(path)
+    (line,) = ended.messages.splitlines()
+    return line
+
+
+def test_a_recorder_in_a_user_namespace_of_its_own(start, python3, program, public):
+    target = start(*need_root(), python3, program("spin"))
+    prefix = [*as_nobody(), need_command("unshare"), "-U", "--map-root-user"]
+    if run(*prefix, "true").code != 0:
+        missing("may not make a user namespace without privileges")
+    line = refusal(prefix, public, "-p", target.pid)
+    assert "pyreel-record runs in a user namespace of its own" in line and "Run pyreel-record outside" in line
+    assert "security module" not in line and "CAP_SYS_PTRACE" not in line
+
+
+def test_a_command_in_a_user_namespace_is_recorded(python3, program, public):
+    prefix = [*as_nobody(), need_command("unshare"), "-U", "--map-root-user"]
+    if run(*prefix, "true").code != 0:
+        missing("may not make a user namespace without privileges")
+    path = os.path.join(public, "inside.pyreel")
+    ended = run(*prefix, os.path.join(public, "pyreel-record"), "-o", path, "--", python3, program("spin"), "0.5")
+    assert ended.code == 0, ended
+    assert info(path, "--verify")["samples"] > 0
+
+
+def test_a_process_that_proc_hides(start, python3, program, public):
+    target = start(*need_root(), python3, program("spin"))
+    inside = 'mount -t proc -o hidepid=2 proc /proc && exec "$0" "$@"'
+    prefix = [*unshared("-m"), "sh", "-c", inside, *as_nobody()]
+    if run(*prefix, "true").code != 0:
+        missing("may not mount a /proc that hides processes")
+    line = refusal(prefix, public, "-p", target.pid)
+    assert f"process {target.pid} is there, but /proc hides the processes of other users" in line and "hidepid" in line
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    assert refusal(prefix, public, "-p", gone.pid).endswith(f"there is no process {gone.pid}")
+
+
+@pytest.mark.parametrize("command", [["-p", 1], ["--", "true"]], ids=["attached", "started"])
+def test_without_proc(public, command):
+    prefix = [*unshared("-m"), "sh", "-c", 'mount -t tmpfs none /proc && exec "$0" "$@"']
+    line = refusal(prefix, public, *command)
+    assert "/proc is not mounted here" in line and "mount -t proc proc /proc" in line
+
+
+@pytest.mark.parametrize("command", [["-p", 1], ["--", "true"]], ids=["attached", "started"])
+def test_the_proc_of_another_namespace(public, command):
+    line = refusal(unshared("-p", "--fork"), public, *command)
+    assert "shows the processes of another PID namespace" in line and "--mount-proc" in line
+
+
+def test_a_command_in_a_pid_namespace_is_recorded(python3, program, public):
+    path = os.path.join(public, "pids.pyreel")
+    ended = run(*unshared("-p", "--fork", "--mount-proc"), os.path.join(public, "pyreel-record"), "-o", path, "--",
+                python3, program("spin"), "0.5")
+    assert ended.code == 0, ended
+    assert info(path, "--verify")["samples"] > 0
+
+
+def test_another_python_is_named(public):
+    """A stand-in for PyPy has its name and is no CPython, which is all that the recorder can see of PyPy."""
+    for name, said in ("pypy3", "it runs PyPy"), ("sleeper", "its memory may be read, and none of the"):
+        path = os.path.join(public, name)
+        shutil.copy(shutil.which("sleep"), path)
+        other = subprocess.Popen([path, "60"])
+        try:
+            line = refusal([], public, "-p", other.pid)
+        finally:
+            other.kill()
+            other.wait()
+        assert "no CPython interpreter was found" in line and said in line
+
+
+def test_a_thread_of_the_kernel(public):
+    prefix, kthreadd = need_root(), 2
+    try:
+        with open(f"/proc/{kthreadd}/comm") as file:
+            name = file.read().strip()
+    except OSError:
+        name = ""
+    if name != "kthreadd":
+        missing("no thread of the kernel is visible here")
+    assert "it is a thread of the kernel" in refusal(prefix, public, "-p", kthreadd)
 
 
 

@@ -13,6 +13,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,9 +35,11 @@ struct scene {
     int scope; /* of Yama, 1 to 3; 0: as it is, or 0 if the scene has `no_yama` */
     bool no_yama;
     bool no_capability; /* root without CAP_SYS_PTRACE */
-    bool filtered;      /* under a seccomp filter, which permits all */
+    bool filtered;      /* under a seccomp filter, which forbids process_vm_readv */
+    bool harmless;      /* under a seccomp filter, which permits all */
+    bool in_namespace;  /* root of a user namespace of its own, in which the target is not */
     uid_t user;         /* 0: the same */
-    enum { OF_ROOT, OURS, OURS_PROTECTED, ZOMBIE, OF_A_NAMESPACE } target;
+    enum { OF_ROOT, OURS, OURS_PROTECTED, OURS_UNREADABLE, OURS_SETUID, OURS_ABLE, ZOMBIE, OF_A_NAMESPACE } target;
     bool refused; /* the kernel really refuses */
 };
 
@@ -68,11 +71,46 @@ static bool drop_capability(void)
     return syscall(SYS_capset, &head, data) == 0;
 }
 
-static bool filter(void)
+static bool filter(bool harmless)
 {
-    struct sock_filter all[] = { BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW) };
-    const struct sock_fprog program = { 1, all };
+    struct sock_filter rules[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, harmless ? UINT32_MAX : SYS_process_vm_readv, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+    };
+    const struct sock_fprog program = { 4, rules };
     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+/* Becomes another user, who may give files a new owner. */
+static bool keep_a_capability(uid_t user)
+{
+    struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+    struct __user_cap_data_struct data[2] = { { .permitted = 1u << CAP_CHOWN } };
+    return prctl(PR_SET_KEEPCAPS, 1) == 0 && setgid(user) == 0 && setuid(user) == 0 &&
+           syscall(SYS_capset, &head, data) == 0 && prctl(PR_SET_DUMPABLE, 1) == 0;
+}
+
+#define UNREADABLE_CAT "/tmp/pyreel-test-unreadable"
+
+/* A program that everyone may execute and nobody but root may read. */
+static bool put_unreadable(void)
+{
+    return system("cp /bin/cat " UNREADABLE_CAT " && chmod 0711 " UNREADABLE_CAT) == 0;
+}
+
+/* Becomes a program that may be executed and not read: it copies the byte that says that it is there, and waits. */
+static void run_unreadable(int ready, int gate)
+{
+    int both[2];
+    if (pipe(both) != 0 || write(both[1], "\1", 1) != 1)
+        _exit(BAD);
+    dup2(both[0], STDIN_FILENO); /* its other end stays open here: the program does not end */
+    dup2(ready, STDOUT_FILENO);
+    close(gate);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    execl(UNREADABLE_CAT, UNREADABLE_CAT, NULL);
+    _exit(BAD);
 }
 
 /* What the child does: it is there until the other end of the gate is closed. */
@@ -80,6 +118,13 @@ _Noreturn static void be_target(const struct scene *scene, int ready, int gate)
 {
     if (scene->target == OURS_PROTECTED)
         prctl(PR_SET_DUMPABLE, 0);
+    if (scene->target == OURS_UNREADABLE)
+        run_unreadable(ready, gate);
+    if (scene->target == OURS_ABLE && !keep_a_capability(scene->user))
+        _exit(BAD);
+    if (scene->target == OURS_SETUID &&
+        (setgid(scene->user) != 0 || setresuid(scene->user, scene->user, NAMELESS) != 0))
+        _exit(BAD);
     char byte = scene->target != OF_A_NAMESPACE || unshare(CLONE_NEWUSER) == 0;
     if (scene->target != ZOMBIE && write(ready, &byte, 1) == 1 && read(gate, &byte, 1) != 0)
         _exit(BAD);
@@ -110,12 +155,25 @@ static bool make_target(const struct scene *scene, int into)
     return size == 1 && byte == 1;
 }
 
+/* Becomes root of a user namespace of its own, as in a rootless container. */
+static bool enter_namespace(void)
+{
+    const uid_t user = geteuid();
+    if (unshare(CLONE_NEWUSER) != 0)
+        return false;
+    FILE *file = fopen("/proc/self/uid_map", "we");
+    return file && fprintf(file, "0 %d 1\n", (int)user) > 0 && fclose(file) == 0 && geteuid() == 0;
+}
+
 static bool prepare(const struct scene *scene, int into)
 {
     if ((scene->scope || scene->no_yama) && !set_scope(scene->scope))
         return false;
-    const bool of_root = scene->target == OF_ROOT || scene->target == ZOMBIE;
-    if (of_root && !make_target(scene, into))
+    if (scene->target == OURS_UNREADABLE && !put_unreadable())
+        return false;
+    const bool before = scene->target == OF_ROOT || scene->target == ZOMBIE || scene->in_namespace ||
+                        scene->target == OURS_SETUID || scene->target == OURS_ABLE;
+    if (before && !make_target(scene, into))
         return false;
     if (scene->user && (setgid(scene->user) != 0 || setuid(scene->user) != 0))
         return false;
@@ -123,9 +181,11 @@ static bool prepare(const struct scene *scene, int into)
     prctl(PR_SET_DUMPABLE, 1);
     if (scene->no_capability && !drop_capability())
         return false;
-    if (!of_root && !make_target(scene, into))
+    if (!before && !make_target(scene, into))
         return false;
-    return !scene->filtered || filter();
+    if (scene->in_namespace && !enter_namespace())
+        return false;
+    return !(scene->filtered || scene->harmless) || filter(scene->harmless);
 }
 
 static bool is_refused(pid_t pid)
@@ -249,7 +309,33 @@ static void a_process_of_ours_may_be_protected(void **state)
 {
     (void)state;
     const struct scene scene = { .user = NOBODY, .target = OURS_PROTECTED, .no_yama = true, .refused = true };
-    assert_says(&scene, "it has the same user, but is protected (setuid, or not dumpable)", "sudo pyreel-record -p ");
+    assert_says(&scene, "it has the same user, but is protected (not dumpable): it called prctl(PR_SET_DUMPABLE, 0)",
+                "sudo pyreel-record -p ");
+    assert_never_says(&scene, "seccomp");
+}
+
+static void a_program_that_may_not_be_read_is_told(void **state)
+{
+    (void)state;
+    const struct scene scene = { .user = NOBODY, .target = OURS_UNREADABLE, .no_yama = true, .refused = true };
+    assert_says(&scene, "is protected (not dumpable): you may execute its program, but not read the program's file");
+    assert_never_says(&scene, "prctl");
+    unlink(UNREADABLE_CAT);
+}
+
+static void a_process_that_changed_its_user_is_told(void **state)
+{
+    (void)state;
+    const struct scene scene = { .user = NOBODY, .target = OURS_SETUID, .no_yama = true, .refused = true };
+    assert_says(&scene, "it has changed its user or group", "setuid program");
+    assert_never_says(&scene, "dumpable");
+}
+
+static void a_process_with_capabilities_is_told(void **state)
+{
+    (void)state;
+    const struct scene scene = { .user = NOBODY, .target = OURS_ABLE, .no_yama = true, .refused = true };
+    assert_says(&scene, "it has the same user, but capabilities that pyreel-record lacks (CapPrm in /proc/");
 }
 
 /* ---- Yama ---- */
@@ -297,10 +383,28 @@ static void a_process_in_another_user_namespace_is_told(void **state)
     assert_says(&scene, "it is in another user namespace", "inside its container", "root of the host");
 }
 
+static void a_namespace_of_our_own_is_told(void **state)
+{
+    (void)state;
+    const struct scene scene = {
+        .user = NOBODY, .target = OF_ROOT, .in_namespace = true, .no_yama = true, .refused = true
+    };
+    assert_says(&scene, "pyreel-record runs in a user namespace of its own", "outside");
+    assert_never_says(&scene, "security module");
+    assert_never_says(&scene, "inside its container");
+}
+
+static void a_filter_that_permits_all_is_no_cause(void **state)
+{
+    (void)state;
+    const struct scene scene = { .harmless = true, .target = OURS, .no_yama = true };
+    assert_never_says(&scene, "seccomp");
+}
+
 static void a_seccomp_filter_is_told(void **state)
 {
     (void)state;
-    const struct scene scene = { .filtered = true, .target = OURS, .no_yama = true };
+    const struct scene scene = { .filtered = true, .target = OURS, .no_yama = true, .refused = true };
     assert_says(&scene, "a seccomp filter forbids process_vm_readv here", "--cap-add=SYS_PTRACE",
                 "--security-opt seccomp=unconfined");
 }
@@ -310,7 +414,7 @@ static void what_else_forbids_it_to_root_is_a_security_module(void **state)
     (void)state;
     const struct scene scene = { .target = OURS, .no_yama = true };
     assert_says(&scene, "although pyreel-record has the capability CAP_SYS_PTRACE",
-                "a security module (SELinux, AppArmor)");
+                "a security module (SELinux, AppArmor, Landlock)");
 }
 
 int main(void)
@@ -320,11 +424,16 @@ int main(void)
         cmocka_unit_test(a_user_without_a_name_is_told_by_number),
         cmocka_unit_test(a_zombie_belongs_to_its_user),
         cmocka_unit_test(a_process_of_ours_may_be_protected),
+        cmocka_unit_test(a_program_that_may_not_be_read_is_told),
+        cmocka_unit_test(a_process_that_changed_its_user_is_told),
+        cmocka_unit_test(a_process_with_capabilities_is_told),
         cmocka_unit_test(scope_1_lets_a_parent_read),
         cmocka_unit_test(scope_2_lets_root_read),
         cmocka_unit_test(scope_3_lets_nobody_read),
         cmocka_unit_test(root_without_the_capability_is_told_how_to_get_it),
         cmocka_unit_test(a_process_in_another_user_namespace_is_told),
+        cmocka_unit_test(a_namespace_of_our_own_is_told),
+        cmocka_unit_test(a_filter_that_permits_all_is_no_cause),
         cmocka_unit_test(a_seccomp_filter_is_told),
         cmocka_unit_test(what_else_forbids_it_to_root_is_a_security_module),
     };

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: MIT
+"""What the recorder gives up once it records, and what it can do nevertheless."""
+
+import os
+import signal
+import time
+
+from environment import NOBODY, missing, need_command, need_root
+from recording import info, run_record
+
+SYS_PTRACE, KILL, ALL_KEPT = 1 << 19, 1 << 5, 1 << 1 | 1 << 2 | 1 << 5 | 1 << 19 | 1 << 23
+
+
+def status_of(pid):
+    with open(f"/proc/{pid}/status") as file:
+        return dict(line.rstrip("\n").split(":\t", 1) for line in file if ":\t" in line)
+
+
+def guarded_status(pid):
+    """The recorder's status, once it has given up what it does not need."""
+    until = time.monotonic() + 60
+    while time.monotonic() < until:
+        status = status_of(pid)
+        if status["NoNewPrivs"] == "1" and status.get("Seccomp", "2") != "0":
+            return status
+        time.sleep(0.02)
+    raise AssertionError(f"the recorder gave nothing up: {status}")
+
+
+def test_the_recorder_gives_up_and_the_command_does_not(start_recorder, python3, program, tmp_path):
+    recorder = start_recorder("-o", tmp_path / "a.pyreel", "--", python3, program("spin"))
+    guarded = guarded_status(recorder.pid)
+    with open(f"/proc/{recorder.pid}/task/{recorder.pid}/children") as file:
+        (command,) = file.read().split()
+    ours, theirs = status_of("self"), status_of(command)
+    assert int(guarded["CapEff"], 16) == int(ours["CapEff"], 16) & int(guarded["CapPrm"], 16) & ALL_KEPT
+    assert int(guarded["CapInh"], 16) == int(guarded["CapAmb"], 16) == 0
+    for name in ("CapPrm", "CapEff", "CapInh", "CapBnd", "CapAmb", "NoNewPrivs", "Seccomp"):
+        assert theirs.get(name) == ours.get(name), name
+    for thread in os.listdir(f"/proc/{recorder.pid}/task"):
+        assert status_of(f"{recorder.pid}/task/{thread}")["CapPrm"] == guarded["CapPrm"]
+
+
+def test_an_attached_recorder_keeps_less(start, start_recorder, python3, program, tmp_path):
+    target = start(python3, program("spin"))
+    recorder = start_recorder("-p", target.pid, "-o", tmp_path / "a.pyreel")
+    assert not int(guarded_status(recorder.pid)["CapPrm"], 16) & KILL
+
+
+def test_verbose_says_what_was_given_up(python3, tmp_path):
+    ended = run_record("-v", "-o", tmp_path / "a.pyreel", "--", python3, "-c", "import time; time.sleep(0.2)")
+    (line,) = [line for line in ended.messages.splitlines() if "guard: " in line]
+    assert "capabilities are kept (" in line and "no_new_privs is set" in line and "system calls are" in line
+
+
+def test_a_command_that_became_another_user_gets_signals(start_recorder, python3, program, tmp_path):
+    need_root()
+    if os.geteuid() != 0:
+        missing("needs root itself: sudo would pass the signals on")
+    nobody = [need_command("setpriv"), f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
+    path = tmp_path / "a.pyreel"
+    recorder = start_recorder("-o", path, "--", *nobody, "/usr/bin/python3", program("spin"))
+    recorder.wait_for_output()
+    guarded_status(recorder.pid)
+    recorder.signal(signal.SIGTERM)
+    assert recorder.wait().code == 128 + signal.SIGTERM
+    assert info(path, "--verify")["complete"]
+
+
+def test_no_python_leaves_no_file_in_the_folder_of_another_user(tmp_path):
+    """Root without its power over files could not remove the file."""
+    if os.geteuid() != 0:
+        missing("needs root: only root writes into folders of other users")
+    folder = tmp_path / "theirs"
+    folder.mkdir()
+    os.chown(folder, NOBODY, NOBODY)
+    folder.chmod(0o755)
+    assert run_record("-o", folder / "a.pyreel", "--", "true").code == 0
+    assert os.listdir(folder) == []
+
+
+def test_memory_that_does_not_answer_does_not_hold_the_recorder(start_recorder, python3, program, tmp_path):
+    """Only the end of the recorder wakes a thread of its that waits for a page; ^C alone does not."""
+    if os.geteuid() != 0:
+        missing("needs root: others may not make a page that the kernel waits for")
+    recorder = start_recorder("-o", tmp_path / "a.pyreel", "--", python3, program("stuck_memory"), "600")
+    said = recorder.process.stdout.readline().split()
+    if said[:1] != [b"ready"]:
+        missing("this kernel has no userfaultfd")
+    try:
+        while not any(state_of(task) == "D" for task in tasks_of(recorder.pid)):
+            time.sleep(0.05)
+        recorder.signal(signal.SIGTERM)
+        recorder.process.wait(timeout=60)
+    finally:
+        os.kill(int(said[1]), signal.SIGKILL)  # it holds the recorder's standard error open
+    ended = recorder.wait()
+    assert ended.code == 125 and "the memory of the program does not answer" in ended.messages, ended
+
+
+def tasks_of(pid):
+    return [f"/proc/{pid}/task/{tid}" for tid in os.listdir(f"/proc/{pid}/task")]
+
+
+def state_of(task):
+    with open(f"{task}/stat") as file:
+        return file.read().rpartition(")")[2].split()[0]

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: MIT
+"""A few rounds of tests/soak/hostile, in which a program does what it can against its recorder."""
+
+import os
+import random
+import subprocess
+import sys
+
+import pytest
+
+from environment import BUILD, PROJECT, SOAK, missing
+from recording import ENVIRONMENT
+
+ROUNDS = 2 * SOAK
+
+
+@pytest.mark.soak
+@pytest.mark.sanitized("what a hostile program has in its memory")
+@pytest.mark.pythons("oldest and newest")
+def test_a_hostile_program(python):
+    if not os.path.exists(os.path.join(BUILD, "tests", "soak", "libhostile.so")):
+        missing("tests/soak/libhostile.so is not built")
+    seed = random.randrange(1 << 40)
+    command = [sys.executable, os.path.join(PROJECT, "tests", "soak", "hostile"), "--build", BUILD, "--python", python.version,
+               "--seed", str(seed), "--rounds", str(ROUNDS), "--round", "2", "--seconds", "7200"]
+    ended = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300 * ROUNDS, env=ENVIRONMENT)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
