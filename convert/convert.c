@@ -282,7 +282,8 @@ static void warn_of_missing_parts(const struct run *run)
     const uint32_t missing = conversion->report.missing;
     if (missing > 0)
         fprintf(stderr,
-                "%s: warning: of the recording that begins with %s, %" PRIu32 " part%s missing; nothing is shown of that time\n",
+                "%s: warning: of the recording that begins with %s, %" PRIu32
+                " part%s missing; nothing is shown of that time\n",
                 conversion->converter->name, conversion->settings.input, missing, missing == 1 ? " is" : "s are");
 }
 

@@ -19,9 +19,9 @@ struct identity {
 };
 
 struct input {
-    const char *path; /* "-": standard input, which has no first pass */
+    const char *path;              /* "-": standard input, which has no first pass */
     const struct part_list *parts; /* the recording is several files, and `path` is the first; NULL: one file */
-    dev_t device;     /* identify the file; 0: not known */
+    dev_t device;                  /* identify the file; 0: not known */
     ino_t inode;
     struct identity identity; /* found by the first pass */
     struct text name;         /* file name, or path if file names are equal; UTF-8 */

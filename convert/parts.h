@@ -4,7 +4,8 @@
  *
  *     app-0002.pyreel  app-0001.pyreel  b.pyreel   ->   app-0001.pyreel (and its part app-0002.pyreel)  b.pyreel
  *
- * The headers of the files say which of them belong together. A pipe, and a file that cannot be read, stays as it is. */
+ * The headers of the files say which of them belong together. A pipe, and a file that cannot be read, stays as it is.
+ */
 #ifndef PYREEL_CONVERT_PARTS_H
 #define PYREEL_CONVERT_PARTS_H
 

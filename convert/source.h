@@ -9,7 +9,7 @@
 
 /* The files of one recording that went on from file to file. */
 struct source_parts {
-    char **paths; /* in the order of the parts */
+    char **paths;      /* in the order of the parts */
     uint32_t *numbers; /* of the parts, from 1 */
     size_t count;
 };

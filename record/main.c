@@ -250,8 +250,7 @@ static bool finish(struct session *session)
  * recording all the same. */
 static bool found_nothing(const struct session *session)
 {
-    return emitter_processes(&session->sampler.emitter) == 0 &&
-           (session->file.created || session->options.flight_ns);
+    return emitter_processes(&session->sampler.emitter) == 0 && (session->file.created || session->options.flight_ns);
 }
 
 /* Removes the file, and says why. Returns whether the recorder did not fail. */

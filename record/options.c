@@ -16,11 +16,11 @@
 #include <string.h>
 #include <strings.h>
 
-#define LEVEL_LIMIT 19
-#define DEPTH_LEAST 100
-#define SIZE_LEAST  16e3 /* smallest --max-size: room for the description, the end and some samples */
-#define SIZE_MOST   1e18
-#define KEEP_LIMIT  100000
+#define LEVEL_LIMIT     19
+#define DEPTH_LEAST     100
+#define SIZE_LEAST      16e3 /* smallest --max-size: room for the description, the end and some samples */
+#define SIZE_MOST       1e18
+#define KEEP_LIMIT      100000
 #define ROTATE_LEAST_NS 100000000u
 #define FLIGHT_LEAST_NS 1000000000u
 #define FLIGHT_MOST_NS  86400000000000u
@@ -66,8 +66,7 @@ static const struct argument rows[] = {
     { OPTION_RATE, 'r', "rate", "RATE", 0, "samples per second: 500, 10k, 5khz (1khz)" },
     { OPTION_DURATION, 'd', "duration", "TIME", 0, "stop after TIME: 200ms, 30s, 1m30 (no limit)" },
     { OPTION_MAX_SIZE, 0, "max-size", "BYTES", 0, "stop before FILE exceeds BYTES: 20M (no limit)" },
-    { OPTION_ROTATE, 0, "rotate", "SIZE|TIME", 0,
-      "go on in FILE-0002, FILE-0003, ...: 100M, 1h (one file)" },
+    { OPTION_ROTATE, 0, "rotate", "SIZE|TIME", 0, "go on in another file: 100M, 1h (one file)" },
     { OPTION_FLIGHT, 0, "flight-recorder", "TIME", 0, "keep the last TIME in memory, write it on SIGUSR1" },
     { OPTION_WHEN, 0, "when", "CONDITION", 0,
       "write it when cpu>90%, memory>2G, gilwait>50%,\n"
@@ -322,7 +321,8 @@ static bool check(struct options *options, int argc, char **argv, int *exit_code
     else if (options->triggers.count && !options->flight_ns)
         *exit_code = misuse("--when needs --flight-recorder", "");
     else if (options->flight_ns && (options->rotate_bytes || options->rotate_ns || options->size_limit))
-        *exit_code = misuse("--flight-recorder excludes --rotate and --max-size: its memory has a limit of its own", "");
+        *exit_code = misuse("--flight-recorder excludes --rotate and --max-size: its memory has a limit of its own",
+                            "");
     else if (options->flight_ns && options->output && strcmp(options->output, "-") == 0)
         *exit_code = misuse("--flight-recorder writes several files, and standard output is one", "");
     else if ((options->rotate_bytes || options->rotate_ns) && options->size_limit)

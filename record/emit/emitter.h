@@ -14,7 +14,7 @@ struct emitter {
     uint32_t last_process, last_thread, last_task; /* highest numbers so far */
     bool in_parts;                       /* set by the caller: the recording becomes several files, so processes, ... */
     uint32_t last_serials[SERIAL_KINDS]; /* ... threads and tasks have serials; the highest so far, by kind */
-    uint64_t ticks, samples, failed;               /* counts; failed: samples */
+    uint64_t ticks, samples, failed;     /* counts; failed: samples */
     uint64_t failures[FAILURE_KINDS];
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Numbered files: app-0001.pyreel, app-0002.pyreel, ... for -o app.pyreel. The numbers go on behind the highest one that
- * the folder has, so no file of an earlier run is replaced, and a file is never opened that was there before. */
+/* Numbered files: app-0001.pyreel, app-0002.pyreel, ... for -o app.pyreel. The numbers go on behind the highest one
+ * that the folder has, so no file of an earlier run is replaced, and a file is never opened that was there before. */
 #ifndef PYREEL_RECORD_FILE_FILE_NUMBERS_H
 #define PYREEL_RECORD_FILE_FILE_NUMBERS_H
 
@@ -9,14 +9,14 @@
 
 /* `= {0}` is closed. */
 struct file_numbers {
-    char *stem;        /* the path without number and ending: "logs/app" */
-    uint32_t last;     /* the highest number so far, of any file */
-    uint32_t keep;     /* most files of ours that stay; 0: all */
+    char *stem;    /* the path without number and ending: "logs/app" */
+    uint32_t last; /* the highest number so far, of any file */
+    uint32_t keep; /* most files of ours that stay; 0: all */
     struct numbered {
         uint32_t number;
         dev_t device;
         ino_t inode;
-    } *ours; /* files that were opened and not deleted, oldest first; only with `keep` */
+    } * ours; /* files that were opened and not deleted, oldest first; only with `keep` */
     size_t count, room;
 };
 

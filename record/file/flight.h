@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* The memory of a flight recorder: the last seconds of a recording. Each segment is a stream that is complete by itself,
- * as the file of a rotation is, in a file without a name (memfd). So the memory has encoded blocks, which are some 20
- * bytes a sample, and the oldest seconds go away as a whole:
+/* The memory of a flight recorder: the last seconds of a recording. Each segment is a stream that is complete by
+ * itself, as the file of a rotation is, in a file without a name (memfd). So the memory has encoded blocks, which are
+ * some 20 bytes a sample, and the oldest seconds go away as a whole:
  *
  *     --flight-recorder 60:   [ 15 s ][ 15 s ][ 15 s ][ 15 s ][ the present segment ... ]
  *
  * An incident is written by a thread of its own, while the recording goes on: it joins the segments (part_join.h) into
- * one ordinary recording in one file. One file, because an incident is looked at by people, who attach it to a report. */
+ * one ordinary recording in one file. One file, because an incident is looked at by people, who attach it to a report.
+ */
 #ifndef PYREEL_RECORD_FILE_FLIGHT_H
 #define PYREEL_RECORD_FILE_FLIGHT_H
 
@@ -16,9 +17,9 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#define FLIGHT_BYTES      ((uint64_t)64 << 20) /* most bytes of all segments */
-#define FLIGHT_BYTES_TEXT "64 MiB"
-#define FLIGHT_SEGMENTS   4 /* of the time that is kept */
+#define FLIGHT_BYTES         ((uint64_t)64 << 20) /* most bytes of all segments */
+#define FLIGHT_BYTES_TEXT    "64 MiB"
+#define FLIGHT_SEGMENTS      4 /* of the time that is kept */
 #define FLIGHT_SEGMENT_BYTES (FLIGHT_BYTES / (FLIGHT_SEGMENTS + 1))
 
 struct segment {

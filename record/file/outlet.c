@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define CLOSING_ROOM  8192u        /* bytes for the events at the end of a file, and its sums */
-#define LEAST_NS      250000000u   /* least age of a file: what lives may take more than the size that a file may have */
+#define CLOSING_ROOM  8192u      /* bytes for the events at the end of a file, and its sums */
+#define LEAST_NS      250000000u /* least age of a file: what lives may take more than the size that a file may have */
 #define RETRY_NS      10000000000u /* how long a file that could not be created is not tried again */
 #define ALIGN_MOST_NS 100000000u   /* streams begin at multiples of the interval, if it is not longer than this */
 
@@ -336,7 +336,8 @@ char *outlet_paths(const struct outlet *outlet)
 {
     char *paths = NULL;
     const char *path = outlet->file->path;
-    if (outlet->flight.span_ns && asprintf(&paths, "flight recorder, %" PRIu32 " files", outlet->incidents) >= 0)
+    if (outlet->flight.span_ns && asprintf(&paths, "flight recorder, %" PRIu32 " file%s", outlet->incidents,
+                                           outlet->incidents == 1 ? "" : "s") >= 0)
         return paths;
     if (strcmp(path, "-") == 0)
         return alloc_copy("standard output", strlen("standard output"));

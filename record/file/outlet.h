@@ -81,13 +81,13 @@ bool outlet_begin(struct outlet *outlet, const struct recording *recording, stru
 /* The sink of the source. */
 struct sink outlet_sink(struct outlet *outlet);
 
-/* Call this after each tick, while no look is appointed: goes on in the next file or segment when that is due, and writes
- * an incident when a condition became true. Takes some
- * nanoseconds when nothing is due, and a few milliseconds else. False with the reason when the recording cannot go on. */
+/* Call this after each tick, while no look is appointed: goes on in the next file or segment when that is due, and
+ * writes an incident when a condition became true. Takes some nanoseconds when nothing is due, and a few milliseconds
+ * else. False with the reason when the recording cannot go on. */
 bool outlet_turn(struct outlet *outlet, uint64_t now_ns, struct fault *why);
 
-/* Makes a flight recorder write what it has into a file of its own. `cause` is for the user: "SIGUSR1". While an earlier
- * incident is being written, this one waits. False with the reason when the recording cannot go on. */
+/* Makes a flight recorder write what it has into a file of its own. `cause` is for the user: "SIGUSR1". While an
+ * earlier incident is being written, this one waits. False with the reason when the recording cannot go on. */
 bool outlet_incident(struct outlet *outlet, uint64_t now_ns, const char *cause, struct fault *why);
 
 /* Ends the last stream; `end` has the time since the start of the source. False with the reason. */

@@ -29,15 +29,15 @@ struct triggers {
     struct trigger rows[TRIGGERS_MOST];
     size_t count;
     struct trigger_process {
-        uint32_t number, serial;  /* number: in the present stream */
+        uint32_t number, serial;   /* number: in the present stream */
         uint64_t since_ns, cpu_ns; /* the measure at the begin of the 2 seconds; since_ns 0: none */
-    } *processes;
+    } * processes;
     size_t processes_count, processes_room;
-    uint64_t window_ns;           /* begin of the 2 seconds in which samples are counted */
-    uint64_t samples, waits;      /* samples in it; those that waited for the lock */
-    uint64_t moved_ns;            /* when a stack changed last */
-    bool anew;                    /* set by the caller when a stream begins: the next tick emits whole stacks */
-    const struct trigger *fired;  /* the condition that became true; the caller sets NULL */
+    uint64_t window_ns;          /* begin of the 2 seconds in which samples are counted */
+    uint64_t samples, waits;     /* samples in it; those that waited for the lock */
+    uint64_t moved_ns;           /* when a stack changed last */
+    bool anew;                   /* set by the caller when a stream begins: the next tick emits whole stacks */
+    const struct trigger *fired; /* the condition that became true; the caller sets NULL */
 };
 
 /* Parses a condition, and adds it. False when the text is none, or there are too many. */

@@ -115,7 +115,8 @@ void sampler_measure(struct sampler *sampler, uint64_t now_ns);
 bool sampler_settle(struct sampler *sampler);
 
 /* The two steps from one stream to the next, between ticks: sampler_flush() emits what is kept back, and behind the
- * description of the new stream, sampler_restart() emits all anew that the new stream needs to be complete by itself. */
+ * description of the new stream, sampler_restart() emits all anew that the new stream needs to be complete by itself.
+ */
 void sampler_flush(struct sampler *sampler);
 void sampler_restart(struct sampler *sampler);
 

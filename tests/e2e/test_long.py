@@ -53,10 +53,10 @@ def test_files_are_one_recording(python, program, tmp_path):
     assert all_of_it["ticks"] == sum(one["ticks"] for one in alone)
     assert all_of_it["missed"] == sum(one["missed"] for one in alone)
     assert len(all_of_it["processes"]) == 1 and len(all_of_it["threads"]) == 1
-    # No gap: the wall-clock time of the thread is the time of its life, but for less than what the parts lose alone.
-    thread = all_of_it["threads"][0]
+    # No gap: the thread has the wall-clock time that it has in the files, and what lies between them.
+    thread, alone_s = all_of_it["threads"][0], sum(one["threads"][0]["wall_s"] for one in alone)
     assert thread["samples"] == all_of_it["samples"]
-    assert abs(thread["wall_s"] - (thread["to_s"] - thread["from_s"])) < 0.1, thread
+    assert alone_s <= thread["wall_s"] + 0.01 and thread["wall_s"] <= all_of_it["duration_s"], (thread, alone_s)
     # The order of the names on the command line does not matter.
     assert counted(*reversed(paths)) == counted(*paths)
     sums = {}
@@ -66,6 +66,7 @@ def test_files_are_one_recording(python, program, tmp_path):
     assert sums == counted(*paths)
 
 
+@pytest.mark.pythons("newest")
 def test_every_output_takes_files_as_one(python, program, tmp_path):
     paths, _ = rotated(python, program, tmp_path / "app", name="spin", arguments=("1.2",))
     outputs = {"gecko": tmp_path / "x.json.gz", "pprof": tmp_path / "x.pb.gz", "speedscope": tmp_path / "x.speedscope.json",
@@ -78,6 +79,7 @@ def test_every_output_takes_files_as_one(python, program, tmp_path):
     assert 0 < sum(later.values()) < sum(counted(*paths).values())
 
 
+@pytest.mark.pythons("newest")
 def test_a_missing_file_is_told(python, program, tmp_path):
     paths, _ = rotated(python, program, tmp_path / "app", name="spin", arguments=("1.5",))
     middle, last = paths[1], paths[-1]
@@ -90,13 +92,14 @@ def test_a_missing_file_is_told(python, program, tmp_path):
     assert not all_of_it["complete"] and "the next part is missing" in messages
     # The oldest files may be gone on purpose.
     ended = convert("collapsed", paths[1], *paths[2:-1])
-    assert "is missing;" not in ended.messages
+    assert "of the recording that begins with" not in ended.messages
     twice = tmp_path / "twice.pyreel"
     twice.write_bytes(open(paths[0], "rb").read())
     refused = run(CONVERTERS["collapsed"], paths[0], twice)
     assert refused.code == 2 and "are the same part of a recording" in refused.messages, refused
 
 
+@pytest.mark.pythons("newest")
 def test_only_the_newest_files_stay(python, program, tmp_path):
     other = tmp_path / "app-0001.pyreel"
     other.write_bytes(b"of somebody else")
@@ -109,6 +112,7 @@ def test_only_the_newest_files_stay(python, program, tmp_path):
     assert messages == "" and all_of_it["complete"]
 
 
+@pytest.mark.pythons("newest")
 def test_a_size_is_kept(python, program, tmp_path):
     ended = run_record("--rotate", "16k", "-r", "5khz", "--compression", "none", "-o", tmp_path / "app", *python.command,
                        program("mix"), "2")
@@ -121,13 +125,14 @@ def test_a_size_is_kept(python, program, tmp_path):
 
 @pytest.mark.pythons("newest")
 def test_tasks_and_threads_go_on(python, program, tmp_path):
-    paths, _ = rotated(python, program, tmp_path / "app", "--async", "all", name="many_tasks", arguments=("2",))
+    paths, _ = rotated(python, program, tmp_path / "app", "--async", "all", name="many_tasks", arguments=("50", "2"))
     all_of_it, messages = joined(paths)
     assert messages == "" and all_of_it["complete"]
     numbers = [(thread["tid"], thread["name"]) for thread in all_of_it["threads"]]
     assert len(numbers) == len(set(numbers)), numbers
 
 
+@pytest.mark.pythons("newest")
 def test_the_recording_goes_on_where_no_new_file_can_be_made(python, program, start_recorder, tmp_path):
     folder = tmp_path / "there"
     folder.mkdir()
@@ -141,6 +146,7 @@ def test_the_recording_goes_on_where_no_new_file_can_be_made(python, program, st
 
 # ---- the flight recorder ----
 
+@pytest.mark.pythons("newest")
 def test_the_last_seconds_are_written(python, program, start_recorder, tmp_path):
     recorder = start_recorder("--flight-recorder", "1s", "-o", tmp_path / "f", *python.command, program("spin"), "5")
     time.sleep(2.5)
@@ -161,12 +167,14 @@ def test_the_last_seconds_are_written(python, program, start_recorder, tmp_path)
         gecko(path)
 
 
+@pytest.mark.pythons("newest")
 def test_conditions_write_what_there_is(python, program, tmp_path):
     ended = run_record("--flight-recorder", "1s", "--when", "memory>1M", "--when", "cpu>900%", "-o", tmp_path / "f",
                        *python.command, program("spin"), "2")
     assert ended.code == 0 and "memory>1M: " in ended.messages and "cpu>900%" not in ended.messages, ended
 
 
+@pytest.mark.pythons("newest")
 def test_a_crash_is_written(python, tmp_path):
     crash = "import os, time\nt = time.time()\nwhile time.time() < t + 1: sum(range(100))\nos.abort()"
     ended = run_record("--flight-recorder", "10s", "-o", tmp_path / "f", *python.command, "-c", crash)

@@ -83,8 +83,8 @@ static void the_newest_files_of_ours_stay(void **state)
         const char *path;
         bool stays;
     } files[] = {
-        { "k-0001.pyreel", true },  { "k-0002.pyreel", true }, { "k-0003.pyreel", false },
-        { "k-0004.pyreel", true },  { "k-0005.pyreel", true },
+        { "k-0001.pyreel", true }, { "k-0002.pyreel", true }, { "k-0003.pyreel", false },
+        { "k-0004.pyreel", true }, { "k-0005.pyreel", true },
     };
     for (size_t i = 0; i < countof(files); i++)
         assert_int_equal(access(files[i].path, F_OK) == 0, files[i].stays);

@@ -226,7 +226,8 @@ static void another_stream_gets_all_that_lives(void **state)
         sampler_restart(&scene.sampler);
         text_with_us(wanted, sizeof(wanted), "", ", thread 2 tid 77");
         assert_string_equal(scene.heard.text, wanted);
-        assert_tick(&scene, "2: 22, 1: 21, tick"); /* the tables refuse what was not defined, and frames that do not stay */
+        assert_tick(&scene,
+                    "2: 22, 1: 21, tick"); /* the tables refuse what was not defined, and frames that do not stay */
         assert_int_equal(emitter_threads(&scene.sampler.emitter), 3);
         end(&scene);
     }
