@@ -4,6 +4,7 @@
 #include "formats/base/alloc.h"
 #include "formats/base/startup.h"
 #include "record/guard/guard.h"
+#include "record/guard/stuck.h"
 #include "record/launch/descriptors.h"
 #include "record/launch/signals.h"
 #include "record/process/clock.h"
@@ -98,6 +99,11 @@ static void open_sampler(struct session *session, pid_t pid)
     session->program = sampler_watch(sampler, pid, session->command.pid ? &session->command : NULL);
 }
 
+static bool is_asked_to_stop(void)
+{
+    return signals_stop() != 0;
+}
+
 /* Gives up what a recording does not need. Called before other threads are started. */
 static void enter_guard(const struct session *session)
 {
@@ -106,6 +112,7 @@ static void enter_guard(const struct session *session)
                                        .folder = recording_file_is_in_foreign_folder(&session->file) };
     guard_enter(&needs, text);
     session_say(session, "guard: %s", text);
+    stuck_watch(is_asked_to_stop, EXIT_OURS);
 }
 
 static bool begin_recording(struct session *session, char **argv)

@@ -136,10 +136,10 @@ static void attach(struct session *session, struct watched *w)
     session_say(session, "process %d runs CPython %s", (int)w->pid,
                 event_python_version_text(version, w->target.runtime.layout.version));
     sampler_attach(&session->sampler, w);
-    runs_python_note(&session->hint.programs, w->pid);
-    const struct watched *parent = find_watched(session, w->parent_pid);
+    struct watched *parent = find_watched(session, w->parent_pid);
     if (parent)
         watched_inherit(w, parent);
+    runs_python_note(&session->hint.programs, w->pid);
     session->processes++;
     if (session->sampler.options.stands)
         watched_warm_up(w);
@@ -293,6 +293,8 @@ static uint64_t work_due_ns(const struct session *session)
 static bool do_work(struct session *session)
 {
     struct sampler *sampler = &session->sampler;
+    if (sampler->continued != signals_continued() && !sampler_pause(sampler, &session->why))
+        return !stop(session, END_ERROR);
     if (follows(session))
         take_changes(session);
     else

@@ -84,7 +84,7 @@ static void put_frames(const struct writer *w, const struct dumped_row *row)
                   thread ? locals_next(&w->dumped->locals, thread, frames[i], &at) : NULL);
     emit_close(w->json, ']');
     free(frames);
-    const char *failure = row->failure ? event_failure_text(row->failure) : "";
+    const char *failure = row->failure ? dump_words_failure(w->dumped, row) : "";
     put_text_or_null(w->json, "failure", text_of(failure));
 }
 

@@ -160,7 +160,7 @@ static void put_stack(const struct writer *w, const struct dumped_row *row)
     put_frames(w, frames, count, dumped_is_task(w->dumped, row) ? 0 : row->thread);
     if (row->failure) {
         put_indent(w, 2);
-        output_format(w->to, "<not read: %s>\n", event_failure_text(row->failure));
+        output_format(w->to, "<not read: %s>\n", dump_words_failure(w->dumped, row));
     } else if (count == 0) {
         put_indent(w, 2);
         output_string(w->to, NO_PYTHON_FRAMES "\n");
@@ -233,7 +233,10 @@ static void put_head(const struct writer *w)
         put_text_safely(w, text_of(w->dumped->core));
         output_string(w->to, "\n");
     }
-    output_format(w->to, "Process %d: ", (int)w->dumped->pid);
+    output_format(w->to, "Process %d", (int)w->dumped->pid);
+    if (w->dumped->standing.parent)
+        output_format(w->to, ", child of %d", (int)w->dumped->standing.parent);
+    output_string(w->to, ": ");
     put_coloured(w, COLOUR_HEAD, process->command.size ? process->command : process->executable);
     output_format(w->to, "\nCPython %s%s, ", event_python_version_text(version, process->python_version),
                   process->build & BUILD_FREE_THREADED ? " free-threaded" : "");

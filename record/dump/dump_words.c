@@ -41,3 +41,8 @@ const char *dump_words_standing(const struct standing *standing)
         return NULL;
     }
 }
+
+const char *dump_words_failure(const struct dumped *dumped, const struct dumped_row *row)
+{
+    return dumped->core ? "the core file does not have all of its stack" : event_failure_text(row->failure);
+}

@@ -14,4 +14,7 @@ size_t dump_words(const struct dumped *dumped, const struct dumped_row *row, con
  * nothing. */
 const char *dump_words_standing(const struct standing *standing);
 
+/* Why a row has no stack. */
+const char *dump_words_failure(const struct dumped *dumped, const struct dumped_row *row);
+
 #endif

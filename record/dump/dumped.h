@@ -6,7 +6,7 @@
 #define PYREEL_RECORD_DUMP_DUMPED_H
 
 #include "formats/model/tables.h"
-#include "record/dump/locals.h"
+#include "record/dump/locals/locals.h"
 #include "record/process/standing.h"
 
 /* A thread or a task of the tick. */

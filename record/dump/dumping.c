@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/dump/dumping.h"
 
+#include "formats/base/alloc.h"
 #include "record/process/clock.h"
+
+#include <stdlib.h>
 
 #define STATUS_INTERVAL_NS 1000000000u /* a dump has time to ask for the processor of each thread; 0: do not ask */
 
@@ -38,10 +41,15 @@ void dumping_open(struct dumping *d, struct dumped *dumped, pid_t pid, const str
 void dumping_add_idents(struct dumping *d)
 {
     const struct watched *watched = &d->watched;
+    const size_t numbers = d->dumped->tables.threads_count;
+    uint64_t *idents = alloc_zeroed(numbers + 1, sizeof(*idents)); /* by number of the thread */
+    for (size_t i = 0; i < watched->threads_count && i < watched->thread_list.members_count; i++)
+        if (watched->threads[i].number < numbers)
+            idents[watched->threads[i].number] = watched->thread_list.members[i].pointer;
+    idents[0] = 0;
     for (size_t i = 0; i < d->dumped->count; i++)
-        for (size_t k = 0; k < watched->threads_count && k < watched->thread_list.members_count; k++)
-            if (watched->threads[k].number == d->dumped->rows[i].thread)
-                d->dumped->rows[i].ident = watched->thread_list.members[k].pointer;
+        d->dumped->rows[i].ident = idents[d->dumped->rows[i].thread];
+    free(idents);
 }
 
 void dumping_close(struct dumping *d)

@@ -150,12 +150,12 @@ static void read_file(struct source_lines *lines, struct source_file *file)
 
 static struct source_file *file_of(struct source_lines *lines, uint32_t name)
 {
-    for (size_t i = 0; i < lines->count; i++)
-        if (lines->files[i].name == name)
-            return &lines->files[i];
+    if (lines->of_string[name])
+        return &lines->files[lines->of_string[name] - 1];
     lines->files = alloc_grow(lines->files, &lines->room, lines->count + 1, sizeof(*lines->files));
     struct source_file *file = &lines->files[lines->count++];
     file->name = name;
+    lines->of_string[name] = (uint32_t)lines->count;
     read_file(lines, file);
     return file;
 }
@@ -186,6 +186,7 @@ struct text source_lines_find(struct source_lines *lines, const struct frame *fr
 void source_lines_open(struct source_lines *lines, const struct dumped *dumped)
 {
     *lines = (struct source_lines){ .dumped = dumped };
+    lines->of_string = alloc_zeroed(dumped->tables.strings_count + 1, sizeof(*lines->of_string));
     lines->readable = dumped->core ? !dumped->foreign : same_mounts(dumped->pid);
     if (!dumped->core)
         lines->root = root_of(dumped->pid);
@@ -199,6 +200,7 @@ void source_lines_close(struct source_lines *lines)
         free(lines->files[i].line_ends);
     }
     free(lines->files);
+    free(lines->of_string);
     text_free(lines->root);
     *lines = (struct source_lines){ 0 };
 }

@@ -20,6 +20,7 @@ struct source_lines {
     struct text root;       /* its root folder, without a slash at the end */
     uint64_t began_unix_ns; /* when the process began; 0: not known */
     struct source_file *files;
+    uint32_t *of_string; /* by number of a string: index of the file with this name + 1; 0: not read yet */
     size_t count, room;
     size_t bytes; /* of all texts */
 };

@@ -14,7 +14,6 @@
 #define REST_MOST_NS    64000000u /* ... but at least this often ... */
 #define REST_SLACK_NS   4000000u  /* ... and, to save wake-ups, together with others that are due within this time */
 #define RESTING_MEASURE 16        /* a process that rests is measured each so many times */
-#include <string.h>
 
 /* ---- processes ---- */
 
@@ -203,7 +202,8 @@ enum sampler_state sampler_tick(struct sampler *sampler, struct watched *watched
     if (sampler->measure_due_ns == 0)
         sampler->measure_due_ns = now_ns;
     if (missed > 0)
-        emitter_note(emitter, (struct event){ .kind = EVENT_MISSED, .missed = missed });
+        emitter_note(emitter,
+                     (struct event){ .kind = EVENT_MISSED, .missed = missed, .missed_process = emitter->tick_process });
     sampler->missed += missed;
     const uint64_t time_ns = time_at(sampler, watched->moment_ns);
     if (watched_same_program(watched, time_ns) &&
@@ -321,7 +321,7 @@ enum sampler_state sampler_turn(struct sampler *sampler, struct watched *watched
     const enum sampler_state state = sampler_tick(sampler, watched, clock_now_ns(), watched->missed, why);
     if (state != SAMPLER_GOING)
         return state;
-    if (sampler->continued != continued) /* a signal stopped the recorder during the look: the time is no wait */
+    if (signals_continued() != continued) /* a signal stopped the recorder meanwhile: the time is no wait */
         return state;
     const bool waited = watched->waited;
     watched->missed = budget_pass(budget, watched_taken_ns(watched) - taken_ns, clock_now_ns(), waited);

@@ -381,6 +381,7 @@ void watched_measure(struct watched *w, uint64_t recorder_cpu_ns)
     const struct metered metered = meter_read(&w->meter);
     const uint64_t now_ns = clock_now_ns(), time_ns = now_ns - w->options->start_ns;
     halt_look(&w->halt, now_ns);
+    exact_trim(&w->exact, now_ns);
     emitter_note(w->emitter, (struct event){ .kind = EVENT_MEASURE,
                                              .measure = { .process = w->number,
                                                           .time_ns = time_ns,
@@ -505,7 +506,7 @@ static uint64_t time_before_fork(pid_t pid)
     return now_ns > ago_ns ? now_ns - ago_ns : 0;
 }
 
-void watched_inherit(struct watched *w, const struct watched *parent)
+void watched_inherit(struct watched *w, struct watched *parent)
 {
     if (w->attached && parent->attached && runtime_is_kin(&w->target.runtime, &parent->target.runtime))
         codes_inherit(&w->codes, &parent->codes, time_before_fork(w->pid));

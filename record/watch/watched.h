@@ -217,7 +217,7 @@ void watched_attach(struct watched *watched);
 /* Takes over the code objects that are known of the process which called fork to make this one, if this one still runs
  * the program of its parent. Call this right after watched_attach(). A process that only adopted an orphan is not
  * meant: it has not the memory that the orphan had from its parent. */
-void watched_inherit(struct watched *watched, const struct watched *parent);
+void watched_inherit(struct watched *watched, struct watched *parent);
 
 /* Emits the ends of the threads and of the process, and closes the target. Does nothing when not attached. */
 void watched_detach(struct watched *watched, enum fate fate);
@@ -253,7 +253,7 @@ bool watched_emit(struct watched *watched, uint64_t time_ns, struct fault *why);
 bool watched_emit_again(struct watched *watched, uint64_t time_ns, struct fault *why);
 
 /* Emits a measure of the attached process: what it uses now. `recorder_cpu_ns` is meter_own_cpu_ns(). Call this between
- * ticks, while no look is appointed: a look may emit, too. */
+ * ticks, while no look is appointed: a look may emit, too. Ends the posts that the process does not need any more. */
 void watched_measure(struct watched *watched, uint64_t recorder_cpu_ns);
 
 /* The time that looks have taken from the process so far, in nanoseconds. */

@@ -339,6 +339,7 @@ bool watched_threads_emit(struct watched *w, uint64_t time_ns, struct fault *why
         end_unlisted(w, time_ns);
     if (changed || w->unborn)
         begin_new_threads(w, time_ns);
+    w->statuses.slept = w->slept;
     if (w->options->with_status && !w->options->freezes)
         thread_status_tick(&w->statuses, thread_list->asked_count);
     for (size_t i = 0; i < thread_list->asked_count; i++)

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-#include "record/dump/locals.h"
+#include "record/dump/locals/locals.h"
 
 #include "formats/base/alloc.h"
-#include "record/dump/short_repr.h"
+#include "record/dump/locals/short_repr.h"
 
 #include <stdlib.h>
 
 #define VARIABLES_MOST 20000 /* of a process: the program stands still meanwhile */
 #define OF_FRAME_MOST  64    /* of one frame */
+#define SKIPPED_MOST   64    /* frames without a place in the dump, in a row */
 #define NAME_MOST      64    /* characters */
 
 /* Bits of the kinds of variables: one that comprehensions hide; one that lies in a cell; one of a function outside,
@@ -134,10 +135,27 @@ void locals_number(struct locals *locals, const struct watched *watched)
         qsort(locals->frames, locals->frames_count, sizeof(*locals->frames), compare);
 }
 
+/* The index of the first frame of a thread. */
+static size_t first_of(const struct locals *locals, uint32_t thread)
+{
+    size_t low = 0, high = locals->frames_count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (locals->frames[middle].thread < thread)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 const struct frame_locals *locals_next(const struct locals *locals, uint32_t thread, uint32_t frame, size_t *at)
 {
-    for (size_t i = *at; i < locals->frames_count && locals->frames[i].thread <= thread; i++) {
-        if (locals->frames[i].thread != thread || locals->frames[i].frame != frame)
+    const size_t begin = *at ? *at : first_of(locals, thread);
+    for (size_t i = begin; i < locals->frames_count && i < begin + SKIPPED_MOST; i++) {
+        if (locals->frames[i].thread != thread)
+            break;
+        if (locals->frames[i].frame != frame)
             continue;
         *at = i + 1;
         return &locals->frames[i];

@@ -5,8 +5,8 @@
  *     <list of 3>  <dict of 2>  <Connection>     the name of the class otherwise, and the length where it is known
  *
  * No code of the program runs. The memory is not trusted: all sizes are bounded, and a text may have any characters. */
-#ifndef PYREEL_RECORD_DUMP_SHORT_REPR_H
-#define PYREEL_RECORD_DUMP_SHORT_REPR_H
+#ifndef PYREEL_RECORD_DUMP_LOCALS_SHORT_REPR_H
+#define PYREEL_RECORD_DUMP_LOCALS_SHORT_REPR_H
 
 #include "formats/base/bytes.h"
 #include "record/names/dict.h"

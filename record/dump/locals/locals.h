@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The local variables of frames, with short texts for their values (short_repr.h). They are read while nothing of the
  * program runs: the threads are stopped, or the memory is that of a core file. So the values belong to the stacks. */
-#ifndef PYREEL_RECORD_DUMP_LOCALS_H
-#define PYREEL_RECORD_DUMP_LOCALS_H
+#ifndef PYREEL_RECORD_DUMP_LOCALS_LOCALS_H
+#define PYREEL_RECORD_DUMP_LOCALS_LOCALS_H
 
 #include "formats/base/bytes.h"
 #include "record/watch/watched.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "record/dump/short_repr.h"
+#include "record/dump/locals/short_repr.h"
 
 #include "formats/base/alloc.h"
 #include "formats/base/utf8.h"
@@ -10,10 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STRING_MOST 80 /* characters of a str that are shown, ... */
-#define BYTES_MOST  40 /* ... and bytes of a bytes object */
-#define CLASS_MOST  64 /* bytes of the name of a class */
-#define INT_BITS    30 /* bits of a digit of an int */
+#define STRING_MOST 80   /* characters of a str that are shown, ... */
+#define BYTES_MOST  40   /* ... and bytes of a bytes object */
+#define CLASS_MOST  64   /* bytes of the name of a class */
+#define PAGE        4096 /* bytes of the smallest page */
+#define INT_BITS    30   /* bits of a digit of an int */
 
 /* Where a class has the number of its items, from the end of the object's head on; all are words. */
 static const struct {
@@ -139,12 +140,15 @@ static bool read_class(struct dict_reader *r, uint64_t object, char name[CLASS_M
     if (object % 8 != 0 || !read_at(r, object + r->layout->object_type, &type, sizeof(type)) ||
         !read_at(r, type + r->layout->type_name, &address, sizeof(address)))
         return false;
-    /* The name may end where the memory ends. */
-    size_t size = 0;
-    while (size < CLASS_MOST && read_at(r, address + size, &name[size], 1) && name[size] != '\0')
-        size++;
-    name[size] = '\0';
-    return size > 0;
+    /* The name may end where the memory ends, which is the end of a page. */
+    const size_t page = PAGE - address % PAGE, size = page < CLASS_MOST ? page : CLASS_MOST;
+    memset(name, 0, CLASS_MOST + 1);
+    if (!read_at(r, address, name, size))
+        return false;
+    const size_t length = strlen(name);
+    if (length == size && size < CLASS_MOST && !read_at(r, address + size, name + size, CLASS_MOST - size))
+        name[size] = '\0';
+    return length > 0;
 }
 
 static void put_class(struct bytes *to, struct dict_reader *r, uint64_t object, const char *name)
