@@ -417,6 +417,11 @@ void exact_cancel(struct exact *exact)
     exact->appointed = false;
 }
 
+void exact_trim(struct exact *exact, uint64_t now_ns)
+{
+    stand_trim(&exact->stand, now_ns);
+}
+
 void exact_close(struct exact *exact)
 {
     stand_close(&exact->stand);

@@ -101,6 +101,9 @@ enum thread_list_state exact_read(struct exact *exact, exact_look *look, void *s
 /* Calls off the appointed look. Afterwards only the caller uses the thread list. */
 void exact_cancel(struct exact *exact);
 
+/* Ends the posts on processors where no look was made lately. Call this now and then while no look is appointed. */
+void exact_trim(struct exact *exact, uint64_t now_ns);
+
 /* Ends all posts. */
 void exact_close(struct exact *exact);
 

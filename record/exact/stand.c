@@ -24,6 +24,7 @@
 #define NS         1000000000u
 #define CLAIM_NS   30000      /* how long a post waits for another post that asks whether the work is its own */
 #define WORKING    UINT32_MAX /* value of post->free while the post works */
+#define UNUSED_NS  1000000000 /* a post without an appointment for so long ends */
 
 /* Who has the work: no post yet; a post asks whether the work is its own; a post does the work, or has done it. */
 enum claim { CLAIM_OPEN, CLAIM_ASKED, CLAIM_TAKEN };
@@ -51,6 +52,8 @@ struct post {
     _Atomic uint32_t wakes; /* number of wake-ups so far, also those without work */
 
     uint32_t appointed;     /* the appointment that the caller waits for. Used by the caller only */
+    uint64_t used_ns;       /* when the last appointment was made (monotonic). Used by the caller only */
+    struct post *next;      /* in stand->ending */
     uint32_t worked;        /* the last appointment at which the post tried to work */
     struct stood stood;     /* the result of that work */
     uint64_t counted_ns;    /* the post's processor time that stand->taken_ns has, ... */
@@ -234,15 +237,37 @@ static struct post *open_post(struct stand *stand, uint32_t processor)
     return NULL;
 }
 
-static void close_post(struct post *post)
+/* Tells the thread to end. It ends soon, when it gets its processor. */
+static void stop(struct post *post)
 {
     atomic_store(&post->stop, true);
     atomic_fetch_add(&post->last, 1);
     futex_wake(&post->last);
     for (size_t i = 0; i < MOMENTS_AHEAD; i++)
         arm(post->timers[i], 1);
-    pthread_join(post->thread, NULL);
-    free_post(post);
+}
+
+/* Frees the posts of stand->ending whose threads have ended; if `waits`, all of them. */
+static void free_ended(struct stand *stand, bool waits)
+{
+    for (struct post **link = &stand->ending, *post; (post = *link);) {
+        if ((waits ? pthread_join(post->thread, NULL) : pthread_tryjoin_np(post->thread, NULL)) != 0) {
+            link = &post->next;
+            continue;
+        }
+        *link = post->next;
+        free_post(post);
+    }
+}
+
+/* Ends the post with this index. */
+static void end_post(struct stand *stand, size_t i)
+{
+    struct post *post = stand->posts[i];
+    stop(post);
+    post->next = stand->ending;
+    stand->ending = post;
+    stand->posts[i] = stand->posts[--stand->posts_count];
 }
 
 /* ---- appointments ---- */
@@ -308,12 +333,21 @@ static void pass_pending(struct post *post, uint32_t last)
     }
 }
 
+static struct post *find_post(const struct stand *stand, uint32_t processor)
+{
+    for (size_t i = 0; i < stand->posts_count; i++)
+        if (stand->posts[i]->processor == processor)
+            return stand->posts[i];
+    return NULL;
+}
+
 static struct post *post_on(struct stand *stand, uint32_t processor)
 {
-    struct post **post = &stand->posts[processor];
-    if (!*post)
-        *post = open_post(stand, processor);
-    return *post;
+    struct post *post = find_post(stand, processor);
+    if (post || !(post = open_post(stand, processor)))
+        return post;
+    stand->posts = alloc_grow(stand->posts, &stand->posts_room, stand->posts_count + 1, sizeof(struct post *));
+    return stand->posts[stand->posts_count++] = post;
 }
 
 /* The number of the announced appointment with this moment; 0: none. */
@@ -359,8 +393,10 @@ bool stand_appoint(struct stand *stand, const uint32_t *processors, size_t count
     step_aside(stand, processors, count);
     atomic_store(&stand->claim, CLAIM_OPEN);
     stand->appointed_count = count;
+    const uint64_t now_ns = clock_now_ns();
     for (size_t i = 0; i < count; i++) {
-        stand->appointed[i] = stand->posts[processors[i]];
+        stand->appointed[i] = find_post(stand, processors[i]);
+        stand->appointed[i]->used_ns = now_ns;
         appoint_post(stand->appointed[i], moments);
     }
     return true;
@@ -507,11 +543,21 @@ uint64_t stand_taken_ns(const struct stand *stand)
     return stand->taken_ns;
 }
 
+void stand_trim(struct stand *stand, uint64_t now_ns)
+{
+    stand->appointed_count = 0;
+    for (size_t i = stand->posts_count; i-- > 0;)
+        if (now_ns > stand->posts[i]->used_ns + UNUSED_NS)
+            end_post(stand, i);
+    free_ended(stand, false);
+}
+
 void stand_close(struct stand *stand)
 {
-    for (size_t i = 0; i < STAND_PROCESSORS; i++)
-        if (stand->posts[i])
-            close_post(stand->posts[i]);
+    while (stand->posts_count > 0)
+        end_post(stand, stand->posts_count - 1);
+    free_ended(stand, true);
+    free(stand->posts);
     *stand = (struct stand){ 0 };
 }
 

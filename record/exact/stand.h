@@ -55,10 +55,12 @@ typedef bool stand_work(void *data, uint32_t processor, uint64_t now_ns);
 
 /* `= {0}` is closed. */
 struct stand {
-    cpu_set_t allowed;                    /* processors that the recorder may use, ... */
-    int count;                            /* ... and their number */
-    bool raise;                           /* posts raise their priority */
-    struct post *posts[STAND_PROCESSORS]; /* by processor; NULL: none yet */
+    cpu_set_t allowed;   /* processors that the recorder may use, ... */
+    int count;           /* ... and their number */
+    bool raise;          /* posts raise their priority */
+    struct post **posts; /* in any order; not more than one on each processor */
+    size_t posts_count, posts_room;
+    struct post *ending; /* posts that were told to end, and whose threads may still run */
 
     struct post *appointed[STAND_AT_ONCE]; /* the posts of the last appointment ... */
     size_t appointed_count;                /* ... and their number; 0: the caller does the work itself */
@@ -105,6 +107,10 @@ void stand_cancel(struct stand *stand);
 /* The processor time that all work has taken from the program, with an estimate for interrupts and switches. Where
  * several posts woke at one moment, the post that took most counts. */
 uint64_t stand_taken_ns(const struct stand *stand);
+
+/* Ends the posts that had no appointment for a second, so that a process has posts only where it runs. Does not wait
+ * for their threads. Call this now and then between two appointments. */
+void stand_trim(struct stand *stand, uint64_t now_ns);
 
 /* Ends all posts. Safe on a zeroed or closed struct. */
 void stand_close(struct stand *stand);

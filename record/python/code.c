@@ -49,10 +49,25 @@ static size_t bytes_of(const struct codes *codes, const struct code *code)
     return sizeof(*code) + codes->identity_size + code_body_bytes(code->body);
 }
 
+/* Gives a heritage back. The last process that has it frees it. */
+static void drop_heritage(struct codes **heritage)
+{
+    struct codes *codes = *heritage;
+    *heritage = NULL;
+    if (!codes || --codes->references > 0)
+        return;
+    codes_close(codes);
+    free(codes);
+}
+
 void codes_forget(struct codes *codes)
 {
     codes->epoch++;
     codes->recent = NULL;
+    drop_heritage(&codes->heritage);
+    drop_heritage(&codes->handed_on);
+    free(codes->taken);
+    codes->taken = NULL;
     for (size_t i = 0; i < codes->buckets_count; i++)
         for (struct code *code = codes->buckets[i], *next; code; code = next) {
             next = code->next;
@@ -106,6 +121,96 @@ static bool is_wanted(const struct codes *codes, const struct code *code, uint64
     return code->address == address && code->copy == copy && code->interpreter == codes->interpreter;
 }
 
+/* Adds a code object, which has its number. */
+static void add(struct codes *codes, struct code *code)
+{
+    if (codes->count >= codes->buckets_count)
+        grow(codes);
+    codes->bytes += bytes_of(codes, code);
+    codes->count++;
+    put(codes, code);
+}
+
+/* ---- code objects of the process that forked this one ---- */
+
+static struct code *copy_code(const struct codes *codes, const struct code *of_other)
+{
+    struct code *code = make_code(codes);
+    unsigned char *const identity = code->identity;
+    *code = *of_other;
+    code->identity = identity;
+    code->generation = code->asked_in = 0;
+    memcpy(identity, of_other->identity, codes->identity_size);
+    code_bodies_share(code->body);
+    return code;
+}
+
+static bool is_left(const struct codes *codes, const struct code *inherited)
+{
+    return inherited->read_ns < codes->forked_ns && !(codes->taken[inherited->number / 8] >> inherited->number % 8 & 1);
+}
+
+/* Takes a code object out of the heritage. NULL: there is none. A code object that was forgotten is not taken again. */
+static struct code *take_over(struct codes *codes, uint64_t address, uint32_t copy)
+{
+    if (!codes->heritage)
+        return NULL;
+    codes->heritage->interpreter = codes->interpreter;
+    const struct code *inherited = codes_find(codes->heritage, address, copy);
+    if (!inherited || !is_left(codes, inherited))
+        return NULL;
+    codes->taken[inherited->number / 8] |= (uint8_t)(1u << inherited->number % 8);
+    struct code *code = copy_code(codes, inherited);
+    add(codes, code);
+    return code;
+}
+
+/* Copies of the bytecode belong to threads, and a forked process has none of its parent's other threads. */
+static void put_into(struct codes *heritage, const struct code *code)
+{
+    if (code->copy)
+        return;
+    struct code *copy = copy_code(heritage, code);
+    copy->number = ++heritage->last_number;
+    add(heritage, copy);
+}
+
+static struct codes *make_heritage(const struct codes *codes)
+{
+    struct codes *heritage = alloc_zeroed(1, sizeof(*heritage));
+    codes_open(heritage, NULL, codes->layout, codes->definitions);
+    codes_share(heritage, codes->bodies);
+    heritage->references = 1;
+    for (size_t i = 0; i < codes->buckets_count; i++)
+        for (const struct code *code = codes->buckets[i]; code; code = code->next)
+            put_into(heritage, code);
+    for (size_t i = 0; codes->heritage && i < codes->heritage->buckets_count; i++)
+        for (const struct code *code = codes->heritage->buckets[i]; code; code = code->next)
+            if (is_left(codes, code))
+                put_into(heritage, code);
+    return heritage;
+}
+
+void codes_inherit(struct codes *codes, struct codes *parent, uint64_t forked_ns)
+{
+    if (codes->bodies != parent->bodies || codes->identity_size != parent->identity_size || codes->last_number > 0)
+        return;
+    if (!parent->handed_on || parent->handed_epoch != parent->epoch || parent->handed_number != parent->last_number) {
+        drop_heritage(&parent->handed_on);
+        parent->handed_on = make_heritage(parent);
+        parent->handed_epoch = parent->epoch;
+        parent->handed_number = parent->last_number;
+    }
+    codes->heritage = parent->handed_on;
+    codes->heritage->references++;
+    codes->forked_ns = forked_ns;
+    codes->code_type = parent->code_type;
+    codes->last_number = codes->heritage->last_number; /* the numbers up to this one are those of the heritage */
+    codes->taken = alloc_zeroed(codes->last_number / 8 + 1, 1);
+}
+
+/* ---- what is remembered ---- */
+
 struct code *codes_find(struct codes *codes, uint64_t address, uint32_t copy)
 {
     if (codes->recent && is_wanted(codes, codes->recent, address, copy))
@@ -113,7 +218,7 @@ struct code *codes_find(struct codes *codes, uint64_t address, uint32_t copy)
     struct code *code = codes->count ? *bucket(codes, address, copy, codes->interpreter) : NULL;
     while (code && !is_wanted(codes, code, address, copy))
         code = code->next;
-    return codes->recent = code;
+    return codes->recent = code ? code : take_over(codes, address, copy);
 }
 
 void codes_trim(struct codes *codes)
@@ -212,12 +317,8 @@ struct code *codes_gone(struct codes *codes)
 
 static void remember(struct codes *codes, struct code *code)
 {
-    if (codes->count >= codes->buckets_count)
-        grow(codes);
     code->number = ++codes->last_number;
-    codes->bytes += bytes_of(codes, code);
-    codes->count++;
-    put(codes, code);
+    add(codes, code);
 }
 
 bool codes_read_all(struct codes *codes, const struct executed *which, size_t count)
@@ -247,30 +348,6 @@ struct code *codes_read(struct codes *codes, uint64_t address, uint32_t copy)
 {
     const struct executed which = { .code = address, .copy = copy };
     return codes_read_all(codes, &which, 1) ? codes_find(codes, address, copy) : NULL;
-}
-
-/* Copies of the bytecode belong to threads, and the threads of the parent are gone. */
-static void inherit(struct codes *codes, const struct code *of_parent)
-{
-    struct code *code = make_code(codes);
-    unsigned char *const identity = code->identity;
-    *code = *of_parent;
-    code->identity = identity;
-    code->generation = code->asked_in = 0;
-    memcpy(identity, of_parent->identity, codes->identity_size);
-    code_bodies_share(code->body);
-    remember(codes, code);
-}
-
-void codes_inherit(struct codes *codes, const struct codes *parent, uint64_t forked_ns)
-{
-    if (codes->bodies != parent->bodies || codes->identity_size != parent->identity_size || codes->count > 0)
-        return;
-    codes->code_type = parent->code_type;
-    for (size_t i = 0; i < parent->buckets_count; i++)
-        for (const struct code *code = parent->buckets[i]; code; code = code->next)
-            if (code->copy == 0 && code->read_ns < forked_ns)
-                inherit(codes, code);
 }
 
 int64_t code_instruction(const struct code *code, uint64_t address)

@@ -68,6 +68,14 @@ struct codes {
     uint64_t code_type;  /* address of the type "code"; 0: not known yet */
     struct code gone;    /* see codes_gone() */
     uint64_t gone_count; /* number of frames that got it */
+
+    /* What was taken over from the process that forked this one, see codes_inherit(). */
+    struct codes *heritage; /* the code objects of that process at that time; NULL: none */
+    uint8_t *taken;         /* a bit for each of them: it is, or was, among the code objects of this process */
+    uint64_t forked_ns;
+    struct codes *handed_on;              /* the heritage of the last forked process; NULL: none, ... */
+    uint64_t handed_epoch, handed_number; /* ... `epoch` and `last_number` at that time */
+    uint32_t references;                  /* of a heritage: processes that have it */
 };
 
 /* Prepares `codes`. The other arguments stay the caller's and must outlive `codes`. */
@@ -79,8 +87,9 @@ void codes_share(struct codes *codes, struct code_bodies *bodies);
 
 /* Takes over what is remembered of the process that forked this one, as far as it was read before `forked_ns`, a time
  * (monotonic) before the fork. Until the fork both processes were one. So a code object that was read in this time and
- * still has its identity is the same one. No identity is confirmed yet. */
-void codes_inherit(struct codes *codes, const struct codes *parent, uint64_t forked_ns);
+ * still has its identity is the same one. No identity is confirmed yet. Takes no memory for code objects that the
+ * process does not use: all processes that the parent forks in a row share one copy of what was known. */
+void codes_inherit(struct codes *codes, struct codes *parent, uint64_t forked_ns);
 
 /* Frees the memory of all code objects. */
 void codes_close(struct codes *codes);

@@ -46,7 +46,7 @@ bool pidfd_ended(int pidfd)
 
 bool pidfd_unreaped(int pidfd)
 {
-    return syscall(SYS_pidfd_send_signal, pidfd, 0, NULL, 0) == 0 || errno == EPERM;
+    return syscall(SYS_pidfd_send_signal, pidfd, 0, NULL, 0) == 0 || errno != ESRCH;
 }
 
 /* PIDFD_GET_INFO of <linux/pidfd.h>, which most machines have no header for yet. The kernel fills in `mask`. */
@@ -141,7 +141,8 @@ bool facts_parse(const char *text, size_t size, struct facts *facts)
             continue;
         by_place = mix(by_place, value);
         places |= value;
-        facts->program = places > 1 ? by_place : by_name; /* 0 and 1 mean that the kernel does not tell us */
+        facts->program = places > 1 ? by_place
+                                    : places * by_name; /* 1: the kernel does not tell us. 0: no memory left */
     }
     return true;
 }

@@ -41,7 +41,7 @@ struct facts {
     char state;       /* 'R', 'S', ..., 'Z' of a zombie */
     uint64_t start;   /* when the process was started, in clock ticks since the machine was */
     uint64_t program; /* differs from execve to execve: from where in memory the kernel put the program. Without the
-                         permission to read the process: made of its name */
+                         permission to read the process: made of its name. 0: the process is ending */
     int wait_status;  /* of a zombie: as waitpid() gives; -1: not known */
 };
 

@@ -22,6 +22,7 @@ struct tree_member {
     bool came;          /* TREE_CAME is in the queue, or was taken */
     bool held;          /* it shares the memory of its parent */
     bool execed, ended; /* since the last look */
+    bool reaped;        /* by tree.c, so the number may be that of another process */
     bool orphan;        /* its parent has ended, or is not known */
     bool left_out;      /* there was no descriptor for it */
     bool has_children;

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +38,7 @@
 #define CHECKS_MOST  64 /* members that are checked in one look */
 #define CONNECTOR_ID 0  /* epoll's data of the connector; of a pidfd: the number of the process */
 
-static uint64_t later(uint64_t a, uint64_t b)
+static uint64_t larger(uint64_t a, uint64_t b)
 {
     return a > b ? a : b;
 }
@@ -64,13 +65,20 @@ static void unwatch(struct tree *tree, struct tree_member *member)
     member->pidfd = -1;
 }
 
+/* As pidfd_open_process(). PIDFD_FULL may leave the pidfd open. */
+static enum pidfd_state open_pidfd(const struct tree *tree, pid_t pid, int *pidfd)
+{
+    const enum pidfd_state state = pidfd_open_process(pid, pidfd);
+    return state == PIDFD_OPEN && *pidfd >= tree->pidfds_most ? PIDFD_FULL : state;
+}
+
 /* Opens and watches the pidfd of a member. False when there is no such process any more, or no room for it. */
 static bool watch(struct tree *tree, struct tree_member *member)
 {
     if (member->watched)
         return true;
     if (member->pidfd < 0 && !goes_without(tree, TREE_WITHOUT_PIDFDS)) {
-        switch (pidfd_open_process(member->pid, &member->pidfd)) {
+        switch (open_pidfd(tree, member->pid, &member->pidfd)) {
         case PIDFD_OPEN:
             break;
         case PIDFD_FULL:
@@ -164,7 +172,8 @@ static void learn_status(struct tree *tree, struct tree_member *member)
 {
     const bool is_root = member->pid == tree->root;
     tree->calls += 4;
-    if (tree->ours && (is_root || member->orphan) && wait_for(member->pid, is_root ? WNOWAIT : 0, &member->wait_status))
+    if (tree->ours && !member->reaped && (is_root || member->orphan) &&
+        wait_for(member->pid, is_root ? WNOWAIT : 0, &member->wait_status))
         return;
     const bool asks = member->pidfd >= 0 && !goes_without(tree, TREE_WITHOUT_INFO);
     if ((asks && pidfd_wait_status(member->pidfd, &member->wait_status)) || member->wait_status >= 0)
@@ -184,6 +193,8 @@ static void mark_ended(struct tree *tree, struct tree_member *member)
 static void replace(struct tree *tree, struct tree_member *member)
 {
     mark_ended(tree, member);
+    if (member->pidfd >= 0 && !goes_without(tree, TREE_WITHOUT_INFO))
+        pidfd_wait_status(member->pidfd, &member->wait_status);
     if (member->came)
         put_event(tree, (struct tree_event){ TREE_ENDED, .pid = member->pid, .parent = member->parent, .pidfd = -1,
                                              .wait_status = member->wait_status });
@@ -227,18 +238,21 @@ static void reap(struct tree *tree)
         struct tree_member *member = members_find(&tree->members, info.si_pid);
         if (!wait_for(info.si_pid, 0, &wait_status))
             return;
-        if (member)
+        if (member) {
             member->wait_status = wait_status;
+            member->reaped = true;
+        }
     }
 }
 
 /* ---- new processes ---- */
 
-static bool has_ended(const struct tree_member *member)
+/* Whether a member was reaped, so that another process may have its number. */
+static bool was_reaped(const struct tree_member *member)
 {
     struct facts facts;
     if (member->pidfd >= 0)
-        return member->ended || pidfd_ended(member->pidfd);
+        return !pidfd_unreaped(member->pidfd);
     return !facts_read(member->pid, &facts) || (member->start && facts.start != member->start);
 }
 
@@ -269,7 +283,7 @@ static bool examine(struct tree *tree, pid_t number)
     struct tree_member *known = members_find(&tree->members, number);
     int pidfd = -1;
     pid_t parent;
-    if (known && !has_ended(known))
+    if (known && !was_reaped(known))
         return false;
     if (known)
         replace(tree, known);
@@ -277,18 +291,18 @@ static bool examine(struct tree *tree, pid_t number)
     tree->calls += 3;
     enum pidfd_state state = PIDFD_UNKNOWN;
     if (!goes_without(tree, TREE_WITHOUT_PIDFDS))
-        state = pidfd_open_process(number, &pidfd);
+        state = open_pidfd(tree, number, &pidfd);
     if (state == PIDFD_NONE || state == PIDFD_THREAD)
         return state == PIDFD_NONE;
     if (state == PIDFD_UNKNOWN)
         tree->without |= TREE_WITHOUT_PIDFDS;
-    const bool found = find_parent(tree, number, pidfd, &parent), ours = found && belongs(tree, parent);
-    const bool zombie = ours && pidfd >= 0 && pidfd_ended(pidfd); /* a member that has ended already, perhaps */
-    if (ours && !zombie && state != PIDFD_FULL) {
+    const bool found = find_parent(tree, number, pidfd, &parent), theirs = found && belongs(tree, parent);
+    const bool zombie = theirs && pidfd >= 0 && pidfd_ended(pidfd); /* a member that has ended already, perhaps */
+    if (theirs && !zombie && state != PIDFD_FULL) {
         add_member(tree, number, parent, pidfd);
         return false;
     }
-    tree->counters.left_out += ours && !zombie;
+    tree->counters.left_out += theirs && !zombie;
     if (pidfd >= 0)
         close(pidfd);
     return !found;
@@ -336,7 +350,7 @@ static void take_numbers(struct tree *tree)
         return;
     case PID_CURSOR_JUMPED:
     case PID_CURSOR_UNKNOWN:
-        tree->astray = true;
+        tree->astray = tree->moved = true;
     }
 }
 
@@ -345,7 +359,7 @@ static void take_told(struct tree *tree, const struct connector_event *told)
     struct tree_member *member = members_find(&tree->members, told->pid);
     switch (told->change) {
     case CONNECTOR_FORK:
-        if (!members_find(&tree->members, told->parent) || (member && !has_ended(member)))
+        if (!members_find(&tree->members, told->parent) || (member && !was_reaped(member)))
             return;
         if (member)
             replace(tree, member);
@@ -388,6 +402,12 @@ static void take_connector(struct tree *tree)
 
 /* ---- walks ---- */
 
+static bool lives(const struct tree *tree, pid_t pid)
+{
+    const struct tree_member *member = members_find(&tree->members, pid);
+    return member && !member->ended;
+}
+
 static void walk_lists(struct tree *tree)
 {
     struct kin kin = { 0 };
@@ -397,7 +417,7 @@ static void walk_lists(struct tree *tree)
         kin_add_children(&kin, tree->members.rows[i].pid);
         tree->calls += 4;
         for (; next < kin.count; next++)
-            if (!members_find(&tree->members, kin.rows[next].pid))
+            if (!lives(tree, kin.rows[next].pid))
                 examine(tree, kin.rows[next].pid);
     }
     kin_free(&kin);
@@ -411,7 +431,7 @@ static void walk_all(struct tree *tree)
     for (size_t before = 0; before != tree->members.count;) {
         before = tree->members.count;
         for (size_t i = 0; i < kin.count; i++)
-            if (belongs(tree, kin.rows[i].parent) && !members_find(&tree->members, kin.rows[i].pid))
+            if (belongs(tree, kin.rows[i].parent) && !lives(tree, kin.rows[i].pid))
                 examine(tree, kin.rows[i].pid);
     }
     kin_free(&kin);
@@ -419,13 +439,17 @@ static void walk_all(struct tree *tree)
 
 static void walk(struct tree *tree)
 {
+    const uint64_t left_out = tree->counters.left_out;
     tree->counters.walks++;
+    tree->counters.left_out = 0;
     tree->walked_ns = tree->looked_ns;
-    tree->astray = tree->moved = false;
+    tree->moved &= tree->astray; /* what came while this walk was made, the next finds */
+    tree->astray = false;
     if (tree->has_lists)
         walk_lists(tree);
     else
         walk_all(tree);
+    tree->counters.left_out = larger(left_out, tree->counters.left_out); /* the same processes, mostly */
 }
 
 /* A walk finds what no other way found; with the connector, nothing is missed but lost events. */
@@ -453,7 +477,7 @@ static void note_program(struct tree_member *member)
 static void appoint_check(struct tree *tree, struct tree_member *member)
 {
     const uint64_t wait_ns = (tree->looked_ns - member->since_ns) / 2;
-    member->due_ns = tree->looked_ns + later(LOOK_NS, wait_ns < CHECK_NS ? wait_ns : CHECK_NS);
+    member->due_ns = tree->looked_ns + larger(LOOK_NS, wait_ns < CHECK_NS ? wait_ns : CHECK_NS);
 }
 
 /* Whether a member called execve(), or without a pidfd, ended. A process that used no processor time did neither. */
@@ -473,7 +497,7 @@ static void check(struct tree *tree, struct tree_member *member)
         return;
     }
     member->used_ns = used ? used_ns : member->used_ns;
-    if (!read || facts.state == 'Z' || facts.program == member->program)
+    if (!read || facts.program == 0 || facts.program == member->program)
         return;
     member->program = facts.program;
     member->execed = true;
@@ -622,7 +646,7 @@ void tree_look(struct tree *tree, uint64_t now_ns)
     tell(tree);
     if (tree->ours && tree->ends && now_ns - tree->reaped_ns >= REAP_NS)
         reap(tree);
-    tree->next_ns = now_ns + later(LOOK_NS, tree->calls * CALL_NS);
+    tree->next_ns = now_ns + larger(LOOK_NS, tree->calls * CALL_NS);
 }
 
 void tree_watch_existing(struct tree *tree)
@@ -643,19 +667,19 @@ int tree_fd(const struct tree *tree)
 static uint64_t gap_ns(const struct tree *tree)
 {
     const uint64_t gap = (tree->looked_ns - tree->changed_ns) / 16;
-    return later(LOOK_NS, gap < QUIET_NS ? gap : QUIET_NS);
+    return larger(LOOK_NS, gap < QUIET_NS ? gap : QUIET_NS);
 }
 
 uint64_t tree_due_ns(const struct tree *tree)
 {
     const bool waits = tree->connector >= 0 && tree->fresh_count == 0 && !tree->astray && !checks_programs(tree);
     const uint64_t due_ns = tree->looked_ns + (waits ? REAP_NS : gap_ns(tree));
-    return later(due_ns, tree->next_ns);
+    return larger(due_ns, tree->next_ns);
 }
 
 void tree_sleep_until(const struct tree *tree, uint64_t wake_ns)
 {
-    const uint64_t due_ns = tree_due_ns(tree), deaf_ns = later(tree->looked_ns + gap_ns(tree), tree->next_ns);
+    const uint64_t due_ns = tree_due_ns(tree), deaf_ns = larger(tree->looked_ns + gap_ns(tree), tree->next_ns);
     struct pollfd ready = { .fd = tree->epoll, .events = POLLIN };
     wake_ns = wake_ns < due_ns ? wake_ns : due_ns;
     clock_sleep_until(wake_ns < deaf_ns ? wake_ns : deaf_ns);
@@ -671,15 +695,17 @@ bool tree_has_left(const struct tree *tree)
     return tree->members.count > 0;
 }
 
-/* The recorder needs two descriptors for each process. The command was started before, and keeps its own limit. */
-static void raise_descriptors(void)
+/* The recorder needs two descriptors for each process. The command was started before, and keeps its own limit. Returns
+ * the limit for pidfds, which leaves some for other files. */
+static int raise_descriptors(void)
 {
     struct rlimit limit;
     const rlim_t wanted = 2 * TREE_MOST + 1024;
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted)
-        return;
+        return INT_MAX;
     limit.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
     setrlimit(RLIMIT_NOFILE, &limit);
+    return (int)(limit.rlim_cur - limit.rlim_cur / 8);
 }
 
 static bool open_root(struct tree *tree, struct fault *why)
@@ -715,7 +741,7 @@ bool tree_open(struct tree *tree, pid_t root, bool ours, struct fault *why)
         return fault(why, "cannot watch processes: %s", strerror(errno));
     if (ours)
         prctl(PR_SET_CHILD_SUBREAPER, 1UL);
-    raise_descriptors();
+    tree->pidfds_most = raise_descriptors();
     tree->has_lists = !goes_without(tree, TREE_WITHOUT_LISTS) && kin_listed();
     if (!goes_without(tree, TREE_WITHOUT_CONNECTOR))
         tree->connector = connector_open();

@@ -65,6 +65,7 @@ struct tree {
     pid_t root;
     bool open, ours;
     int epoll, connector; /* connector: -1: the cursor is used */
+    int pidfds_most;      /* pidfds have smaller numbers */
     struct pid_cursor cursor;
     struct members members;
     pid_t *fresh; /* members that have not come, parents first */

@@ -79,7 +79,7 @@ static struct heads read_expected_heads(struct thread_list *thread_list)
     const struct layout *l = &thread_list->target->runtime.layout;
     const size_t count = thread_list->order_count < REMOTE_PIECES ? thread_list->order_count : REMOTE_PIECES;
     struct heads heads = { alloc_zeroed(count + 1, l->thread_size), 0 };
-    struct batch *batch = &thread_list->unwinder.batch;
+    struct batch *batch = thread_list->unwinder.batch;
     batch->count = 0;
     for (size_t i = 0; i < count; i++)
         batch_add(batch, thread_list->members[thread_list->order[i]].address, l->thread_size,

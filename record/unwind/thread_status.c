@@ -18,7 +18,7 @@ void thread_status_open(struct statuses *statuses, pid_t pid)
 void thread_status_tick(struct statuses *statuses, size_t threads)
 {
     statuses->ask_cpu = statuses->mode == MODE_CPU || threads * LOOK_NS * SHARE <= statuses->interval_ns;
-    statuses->ran = !statuses->ask_cpu || cpu_process_ran(&statuses->process);
+    statuses->ran = !statuses->slept && (!statuses->ask_cpu || cpu_process_ran(&statuses->process));
 }
 
 void thread_status_ask_ahead(struct statuses *statuses, struct watch *watch, uint64_t now_ns)

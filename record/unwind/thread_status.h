@@ -6,7 +6,7 @@
 
 #include "formats/model/event.h"
 #include "record/process/cpu.h"
-#include "record/process/halt.h"
+#include "record/unwind/halt.h"
 #include "record/unwind/thread_list.h"
 
 enum mode { MODE_WALL, MODE_CPU, MODE_GIL, MODE_EXCEPTION, MODES };
@@ -20,6 +20,7 @@ struct statuses {
     struct cpu_process process;
     bool ask_cpu;      /* ask for the processors of threads in this tick */
     bool ran;          /* some thread may have run since the last tick */
+    bool slept;        /* set by the caller before thread_status_tick(): no thread has run since the last tick */
     struct halt *halt; /* set by the caller: whether the process stands stopped; NULL: never */
     bool stops; /* set by the caller: the recorder stops the process for each look, after thread_status_ask_ahead() */
 };

@@ -25,7 +25,8 @@
 
 void unwinder_open(struct unwinder *u, struct target *target, struct codes *codes, bool anew)
 {
-    *u = (struct unwinder){ .target = target, .codes = codes };
+    static struct batch batch; /* 24 kB, too much for each of many processes */
+    *u = (struct unwinder){ .target = target, .codes = codes, .batch = &batch };
     u->walker = (struct walker){
         .layout = &target->runtime.layout, .remote = &target->remote, .codes = codes, .anew = anew
     };
@@ -337,7 +338,7 @@ static bool add_witness(struct unwinder *u, unsigned char *into)
     bool added = true;
     for (size_t i = 0; i < u->witness.count; i++) {
         const struct piece *piece = &u->witness.pieces[i];
-        added &= batch_add(&u->batch, piece->address, piece->size, into);
+        added &= batch_add(u->batch, piece->address, piece->size, into);
         into += piece->size;
     }
     return added;
@@ -347,7 +348,7 @@ static bool add_witness(struct unwinder *u, unsigned char *into)
 static void begin_witness(struct unwinder *u)
 {
     static unsigned char unused[WITNESS_ROOM];
-    u->batch.count = 0;
+    u->batch->count = 0;
     add_witness(u, u->witness.came ? unused : u->witness.first);
 }
 
@@ -356,7 +357,7 @@ static bool hear_witness(struct unwinder *u, size_t good)
 {
     u->witness.gone = good < u->witness.count;
     u->witness.came |= u->witness.count > 0 && !u->witness.gone;
-    u->witness.reads = u->witness.at_last && good == u->batch.count ? u->target->remote.calls : 0;
+    u->witness.reads = u->witness.at_last && good == u->batch->count ? u->target->remote.calls : 0;
     return !u->witness.gone;
 }
 
@@ -379,7 +380,7 @@ static size_t plan_call(struct unwinder *u, struct wanted *wanted, size_t count,
     const bool alone = is_alone(wanted, count);
     begin_witness(u);
     u->walker.known = u->codes->last_number;
-    for (; i < count && u->batch.count < BATCH_PIECES; i++) {
+    for (; i < count && u->batch->count < BATCH_PIECES; i++) {
         planned[i] = false;
         if (wanted[i].state != UNWIND_WANTED)
             continue;
@@ -389,7 +390,7 @@ static size_t plan_call(struct unwinder *u, struct wanted *wanted, size_t count,
             snapshot_begin(only);
             wanted[i].walk->doubts.count = wanted[i].walk->doubts.looks = 0;
         }
-        if (!snapshot_plan(only, l, wanted[i].thread, &u->batch, alone)) {
+        if (!snapshot_plan(only, l, wanted[i].thread, u->batch, alone)) {
             if (threads > 0)
                 break;
             /* One call cannot read so many pieces. */
@@ -401,11 +402,11 @@ static size_t plan_call(struct unwinder *u, struct wanted *wanted, size_t count,
         planned[i] = true;
         threads++;
     }
-    target_plan(u->target, &u->batch);
-    if (alone && threads > 0 && snapshot_plan_rest(only, &u->batch) && !is_calm(u))
-        target_plan_again(u->target, &u->batch);
-    if (threads == 1 && snapshot_plan_spare(only, &u->batch) && !is_calm(u))
-        target_plan_again(u->target, &u->batch);
+    target_plan(u->target, u->batch);
+    if (alone && threads > 0 && snapshot_plan_rest(only, u->batch) && !is_calm(u))
+        target_plan_again(u->target, u->batch);
+    if (threads == 1 && snapshot_plan_spare(only, u->batch) && !is_calm(u))
+        target_plan_again(u->target, u->batch);
     u->witness.at_last = add_witness(u, u->witness.last); /* a full batch has no room for it */
     return i;
 }
@@ -414,9 +415,9 @@ static size_t plan_call(struct unwinder *u, struct wanted *wanted, size_t count,
 static bool was_slow(struct unwinder *u, uint64_t took_ns)
 {
     uint64_t bytes = 0;
-    for (size_t i = 0; i < u->batch.count; i++)
-        bytes += u->batch.pieces[i].size;
-    const uint64_t units = 3 + u->batch.count + bytes / 2048;
+    for (size_t i = 0; i < u->batch->count; i++)
+        bytes += u->batch->pieces[i].size;
+    const uint64_t units = 3 + u->batch->count + bytes / 2048;
     const uint64_t pace_ns = u->pace_ns ? u->pace_ns : PACE_FIRST_NS;
     const uint64_t most_ns = PACE_MOST * pace_ns;
     const uint64_t now_ns = took_ns / units < most_ns ? took_ns / units : most_ns;
@@ -440,7 +441,7 @@ bool unwind_threads(struct unwinder *u, struct wanted *wanted, size_t count, uin
                                           count - at < REMOTE_PIECES ? count - at : REMOTE_PIECES, planned);
             if (round > 0 || at > 0)
                 now_ns = clock_now_ns();
-            const enum remote_state state = remote_read_pieces(&u->target->remote, u->batch.pieces, u->batch.count,
+            const enum remote_state state = remote_read_pieces(&u->target->remote, u->batch->pieces, u->batch->count,
                                                                &good);
             const uint64_t end_ns = clock_now_ns();
             const bool slow = !u->still && was_slow(u, end_ns - now_ns);

@@ -98,8 +98,8 @@ struct unwinder {
     bool still;       /* set by the caller before a call: the threads stand still while they are read */
     bool statuses;    /* set by the caller: fill in unwound.status */
     struct handlers handlers;
-    struct batch batch;
-    struct link *fresh; /* the stack's frames that are not taken from the last sample, root first */
+    struct batch *batch; /* one for all unwinders: only one of them reads at a time */
+    struct link *fresh;  /* the stack's frames that are not taken from the last sample, root first */
     size_t fresh_room;
     uint32_t fresh_count;
     struct doubts doubts; /* the unknown calls of this copy */

@@ -14,7 +14,6 @@
 #define REST_MOST_NS    64000000u /* ... but at least this often ... */
 #define REST_SLACK_NS   4000000u  /* ... and, to save wake-ups, together with others that are due within this time */
 #define RESTING_MEASURE 16        /* a process that rests is measured each so many times */
-#include <string.h>
 
 /* ---- processes ---- */
 
@@ -203,7 +202,8 @@ enum sampler_state sampler_tick(struct sampler *sampler, struct watched *watched
     if (sampler->measure_due_ns == 0)
         sampler->measure_due_ns = now_ns;
     if (missed > 0)
-        emitter_note(emitter, (struct event){ .kind = EVENT_MISSED, .missed = missed });
+        emitter_note(emitter,
+                     (struct event){ .kind = EVENT_MISSED, .missed = missed, .missed_process = emitter->tick_process });
     sampler->missed += missed;
     const uint64_t time_ns = time_at(sampler, watched->moment_ns);
     if (watched_same_program(watched, time_ns) &&
@@ -321,7 +321,7 @@ enum sampler_state sampler_turn(struct sampler *sampler, struct watched *watched
     const enum sampler_state state = sampler_tick(sampler, watched, clock_now_ns(), watched->missed, why);
     if (state != SAMPLER_GOING)
         return state;
-    if (sampler->continued != continued) /* a signal stopped the recorder during the look: the time is no wait */
+    if (signals_continued() != continued) /* a signal stopped the recorder meanwhile: the time is no wait */
         return state;
     const bool waited = watched->waited;
     watched->missed = budget_pass(budget, watched_taken_ns(watched) - taken_ns, clock_now_ns(), waited);
@@ -365,6 +365,55 @@ bool sampler_settle(struct sampler *sampler)
     for (size_t i = 0; i < sampler->count; i++)
         left |= freeze_settle(&sampler->watched[i]->freeze);
     return left;
+}
+
+void sampler_flush(struct sampler *sampler)
+{
+    for (size_t i = 0; i < sampler->count; i++)
+        watched_flush(sampler->watched[i]);
+}
+
+/* A process with the number that it had in the stream before. */
+struct renumbered {
+    uint32_t before;
+    struct watched *watched;
+};
+
+static int compare_before(const void *one, const void *another)
+{
+    const struct renumbered *a = one, *b = another;
+    return a->before < b->before ? -1 : a->before > b->before;
+}
+
+/* The new number of a process; 0: it is not in the new stream. */
+static uint32_t renumber(const struct renumbered *all, size_t count, uint32_t before)
+{
+    const struct renumbered wanted = { .before = before };
+    const struct renumbered *found = bsearch(&wanted, all, count, sizeof(*all), compare_before);
+    return found ? found->watched->number : 0;
+}
+
+void sampler_restart(struct sampler *sampler)
+{
+    struct renumbered *all = alloc_zeroed(sampler->count + 1, sizeof(*all));
+    size_t count = 0;
+    emitter_restart(&sampler->emitter);
+    for (size_t i = 0; i < sampler->count; i++)
+        if (sampler->watched[i]->attached)
+            all[count++] = (struct renumbered){ sampler->watched[i]->number, sampler->watched[i] };
+    qsort(all, count, sizeof(*all), compare_before);
+    for (size_t i = 0; i < count; i++) { /* a parent has a smaller number than its children */
+        all[i].watched->parent = renumber(all, i, all[i].watched->parent);
+        watched_restart(all[i].watched);
+    }
+    for (size_t i = 0; i < sampler->count; i++) {
+        struct watched *watched = sampler->watched[i];
+        if (watched->attached)
+            continue;
+        watched->parent = renumber(all, count, watched->parent);
+        watched->number = 0;
+    }
+    free(all);
 }
 
 /* ---- counters ---- */

@@ -5,9 +5,7 @@ import os
 import signal
 import time
 
-import pytest
-
-from environment import NOBODY, need_command, need_root
+from environment import NOBODY, missing, need_command, need_root
 from recording import info, run_record
 
 SYS_PTRACE, KILL, ALL_KEPT = 1 << 19, 1 << 5, 1 << 1 | 1 << 2 | 1 << 5 | 1 << 19 | 1 << 23
@@ -58,7 +56,7 @@ def test_verbose_says_what_was_given_up(python3, tmp_path):
 def test_a_command_that_became_another_user_gets_signals(start_recorder, python3, program, tmp_path):
     need_root()
     if os.geteuid() != 0:
-        pytest.skip("needs root itself: sudo would pass the signals on")
+        missing("needs root itself: sudo would pass the signals on")
     nobody = [need_command("setpriv"), f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
     path = tmp_path / "a.pyreel"
     recorder = start_recorder("-o", path, "--", *nobody, "/usr/bin/python3", program("spin"))
@@ -72,10 +70,38 @@ def test_a_command_that_became_another_user_gets_signals(start_recorder, python3
 def test_no_python_leaves_no_file_in_the_folder_of_another_user(tmp_path):
     """Root without its power over files could not remove the file."""
     if os.geteuid() != 0:
-        pytest.skip("needs root: only root writes into folders of other users")
+        missing("needs root: only root writes into folders of other users")
     folder = tmp_path / "theirs"
     folder.mkdir()
     os.chown(folder, NOBODY, NOBODY)
     folder.chmod(0o755)
     assert run_record("-o", folder / "a.pyreel", "--", "true").code == 0
     assert os.listdir(folder) == []
+
+
+def test_memory_that_does_not_answer_does_not_hold_the_recorder(start_recorder, python3, program, tmp_path):
+    """Only the end of the recorder wakes a thread of its that waits for a page; ^C alone does not."""
+    if os.geteuid() != 0:
+        missing("needs root: others may not make a page that the kernel waits for")
+    recorder = start_recorder("-o", tmp_path / "a.pyreel", "--", python3, program("stuck_memory"), "600")
+    said = recorder.process.stdout.readline().split()
+    if said[:1] != [b"ready"]:
+        missing("this kernel has no userfaultfd")
+    try:
+        while not any(state_of(task) == "D" for task in tasks_of(recorder.pid)):
+            time.sleep(0.05)
+        recorder.signal(signal.SIGTERM)
+        recorder.process.wait(timeout=60)
+    finally:
+        os.kill(int(said[1]), signal.SIGKILL)  # it holds the recorder's standard error open
+    ended = recorder.wait()
+    assert ended.code == 125 and "the memory of the program does not answer" in ended.messages, ended
+
+
+def tasks_of(pid):
+    return [f"/proc/{pid}/task/{tid}" for tid in os.listdir(f"/proc/{pid}/task")]
+
+
+def state_of(task):
+    with open(f"{task}/stat") as file:
+        return file.read().rpartition(")")[2].split()[0]

@@ -358,10 +358,11 @@ static void bodies_differ_in_every_part(void **state)
 static void inherit_codes(struct fake_python *p)
 {
     struct code_bodies bodies = { 0 };
-    struct codes parent, child, grandchild;
+    struct codes parent, child, early, grandchild;
     const uint64_t f = fake_code(p, "f", 20, 9), g = fake_code(p, "g", 40, 9), late = fake_code(p, "late", 60, 9);
     open_other(p, &parent, &bodies);
     open_other(p, &child, &bodies);
+    open_other(p, &early, &bodies);
     open_other(p, &grandchild, &bodies);
     const uint32_t function = codes_read(&parent, f, 0)->function;
     codes_read(&parent, g, 0);
@@ -369,15 +370,20 @@ static void inherit_codes(struct fake_python *p)
     codes_find(&parent, f, 0)->read_ns = 10;
     codes_find(&parent, g, 0)->read_ns = 10;
     codes_read(&parent, late, 0);
-    codes_inherit(&child, &parent, 10);
-    assert_int_equal(child.count, 0);
+    codes_inherit(&early, &parent, 10);
+    assert_null(codes_find(&early, f, 0));
     codes_inherit(&child, &parent, 11);
-    assert_int_equal(child.count, 2);
-    assert_int_equal(child.reads, 0);
+    assert_ptr_equal(child.heritage, early.heritage);
+    codes_close(&early);
+    assert_int_equal(child.count, 0); /* what is not used takes no memory */
+    const uint64_t calls = p->target.remote.calls;
+    const uint32_t known = child.last_number;
+    assert_non_null(codes_find(&child, f, 0));
+    assert_true(codes_find(&child, f, 0)->number <= known); /* it was known before any look */
     assert_null(codes_find(&child, late, 0));
+    assert_int_equal(child.count, 1);
     codes_inherit(&grandchild, &child, 11);
     codes_close(&parent);
-    const uint64_t calls = p->target.remote.calls;
     struct code *both[] = { codes_find(&child, f, 0), codes_find(&child, g, 0) };
     assert_int_equal(both[0]->function, function);
     assert_int_equal(both[0]->generation, 0); /* not confirmed in this process */
@@ -387,10 +393,19 @@ static void inherit_codes(struct fake_python *p)
     fake_code_at(p, g, "h", 40, 9); /* since the fork */
     assert_false(codes_confirm(&child, both, 2));
     assert_non_null(codes_find(&child, f, 0));
-    assert_null(codes_find(&child, g, 0));
+    assert_null(codes_find(&child, g, 0)); /* what was forgotten is not inherited again */
+    assert_true(codes_read(&child, g, 0)->number > known);
+    assert_int_equal(child.reads, 1);
     codes_close(&child);
-    assert_int_equal(grandchild.count, 2);
+    struct code *const of_grandparent[] = { codes_find(&grandchild, f, 0), codes_find(&grandchild, g, 0) };
+    assert_non_null(of_grandparent[0]);
+    assert_non_null(of_grandparent[1]);
+    assert_null(codes_find(&grandchild, late, 0));
+    assert_false(codes_confirm(&grandchild, of_grandparent, 2));
+    codes_forget(&grandchild);
+    assert_null(codes_find(&grandchild, f, 0));
     codes_close(&grandchild);
+    assert_int_equal(bodies.count, 0);
     code_bodies_free(&bodies);
 }
 EACH_VERSION(a_forked_process_knows_the_codes_of_its_parent, inherit_codes);

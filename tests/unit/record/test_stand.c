@@ -582,6 +582,42 @@ static void what_is_called_off_is_not_done(void **state)
     stand_close(&stand);
 }
 
+/* A post that was not appointed for a second ends; the next appointment makes another one. */
+static void posts_that_are_not_used_end(void **state)
+{
+    (void)state;
+    need_processors(2);
+    struct stand stand;
+    begin(&stand);
+    unsigned done = 0;
+    const uint32_t first = processor_after(-1), second = processor_after((int)first);
+    for (unsigned round = 1; round <= 3; round++) {
+        assert_true(stand_do(&stand, first, count_up, &done));
+        assert_true(stand_do(&stand, second, count_up, &done));
+        const uint64_t now_ns = clock_now_ns();
+        stand_trim(&stand, now_ns);
+        assert_int_equal(stand.posts_count, 2);
+        stand_appoint(&stand, &second, 1, &AT(now_ns + 2 * MS, now_ns + 4 * MS, now_ns + 6 * MS), NULL, count_up,
+                      &done);
+        stand_cancel(&stand);
+        const unsigned before = done;
+        stand_trim(&stand, now_ns + 3000 * (uint64_t)MS);
+        assert_int_equal(stand.posts_count, 0);
+        stand_cancel(&stand); /* there is nothing to call off */
+        for (int i = 0; i < 5000 && stand.ending; i++) {
+            usleep(MS / US);
+            stand_trim(&stand, now_ns);
+        }
+        assert_null(stand.ending);
+        assert_int_equal(done, before);
+    }
+    assert_true(stand_do(&stand, first, count_up, &done));
+    stand_trim(&stand, clock_now_ns() + 3000 * (uint64_t)MS);
+    stand_close(&stand); /* waits for the thread */
+    assert_int_equal(stand.posts_count, 0);
+    assert_null(stand.ending);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -604,6 +640,7 @@ int main(void)
         cmocka_unit_test(work_begins_at_its_moment),
         cmocka_unit_test(what_is_called_off_is_not_done),
         cmocka_unit_test(it_can_be_closed_at_any_time),
+        cmocka_unit_test(posts_that_are_not_used_end),
     };
     sched_getaffinity(0, sizeof(allowed), &allowed);
     return run_all(tests);

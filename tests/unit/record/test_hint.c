@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+/* Real processes: a copy of cat that has the name of Python, and cat itself. */
+#include "record/tree/hint.h"
+
+#include "formats/base/alloc.h"
+#include "record/process/clock.h"
+#include "tests/fakes/testing.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define PATIENCE_NS 60000000000u
+
+static char folder[] = "/tmp/pyreel-hint-XXXXXX";
+static char python[64];
+static int gate[2]; /* programs end when it closes */
+
+static void copy_cat(void)
+{
+    char bytes[4096];
+    assert_non_null(mkdtemp(folder));
+    snprintf(python, sizeof(python), "%s/python3.99", folder);
+    const int from = open("/bin/cat", O_RDONLY | O_CLOEXEC), to = open(python, O_WRONLY | O_CREAT | O_CLOEXEC, 0700);
+    assert_true(from >= 0 && to >= 0);
+    for (ssize_t size; (size = read(from, bytes, sizeof(bytes))) > 0;)
+        assert_int_equal(write(to, bytes, (size_t)size), size);
+    close(from);
+    close(to);
+}
+
+static void run(const char *program)
+{
+    char *arguments[] = { (char *)"cat", NULL };
+    dup2(gate[0], STDIN_FILENO);
+    execv(program, arguments);
+    _exit(1);
+}
+
+/* A root that starts programs when a byte comes. */
+static pid_t start(const char *const *programs, int go)
+{
+    const pid_t root = fork();
+    if (root != 0)
+        return root;
+    char byte;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (read(go, &byte, 1) != 1)
+        _exit(1);
+    close(gate[1]);
+    for (; *programs; programs++)
+        if (fork() == 0)
+            run(*programs);
+    while (wait(NULL) > 0)
+        ;
+    _exit(0);
+}
+
+static void children_that_run_python_are_counted(void **state)
+{
+    (void)state;
+    const char *const programs[] = { python, "/bin/cat", python, "/bin/cat", python, NULL };
+    struct hint hint;
+    char text[512];
+    int go[2];
+    copy_cat();
+    assert_int_equal(pipe2(gate, O_CLOEXEC), 0);
+    assert_int_equal(pipe2(go, O_CLOEXEC), 0);
+    const pid_t root = start(programs, go[0]);
+    hint_open(&hint, root, false);
+    assert_false(hint_write(&hint, text, sizeof(text)));
+    assert_int_equal(write(go[1], "g", 1), 1);
+    const uint64_t give_up_ns = clock_now_ns() + PATIENCE_NS;
+    for (size_t looked = 0; hint.count < 3 || looked < 5;) {
+        assert_true(clock_now_ns() < give_up_ns);
+        clock_sleep_until(clock_now_ns() + 2000000);
+        hint_look(&hint, clock_now_ns());
+        looked = 0;
+        for (size_t i = 0; i < hint.children_count; i++)
+            looked += hint.children[i].due_ns == UINT64_MAX;
+    }
+    assert_int_equal(hint.count, 3);
+    assert_true(hint_write(&hint, text, sizeof(text)));
+    char expected[512];
+    snprintf(expected, sizeof(expected),
+             "3 child processes that run Python were not recorded (pids %d, %d, %d); -f records them too",
+             (int)hint.named[0], (int)hint.named[1], (int)hint.named[2]);
+    assert_string_equal(text, expected);
+    int subreaper = 1;
+    assert_int_equal(prctl(PR_GET_CHILD_SUBREAPER, &subreaper), 0);
+    assert_int_equal(subreaper, 0);
+    close(gate[1]);
+    assert_int_equal(waitpid(root, NULL, 0), root);
+    hint_close(&hint);
+    assert_true(hint_write(&hint, text, sizeof(text)));
+    hint_close(&hint);
+    close(gate[0]);
+    close(go[0]);
+    close(go[1]);
+    unlink(python);
+    rmdir(folder);
+}
+
+static void the_hint_is_a_sentence(void **state)
+{
+    (void)state;
+    struct hint hint = { .count = 1, .named = { 12 } };
+    char text[512];
+    assert_true(hint_write(&hint, text, sizeof(text)));
+    assert_string_equal(text, "1 child process that runs Python was not recorded (pid 12); -f records it too");
+    hint.count = HINT_NAMED + 1;
+    assert_true(hint_write(&hint, text, sizeof(text)));
+    assert_string_equal(text,
+                        "9 child processes that run Python were not recorded (pids 12, 0, 0, 0, 0, 0, 0, 0, ...); "
+                        "-f records them too");
+}
+
+static void python_is_known_by_its_name(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *path;
+        bool python;
+    } rows[] = {
+        { "/usr/bin/python3.11", true },
+        { "/usr/bin/python", true },
+        { "python3.15t", true },
+        { "/opt/venv/bin/python3.13 (deleted)", true },
+        { "/usr/lib/x86_64-linux-gnu/libpython3.11.so.1.0", true },
+        { "/Library/Python", true },
+        { "/usr/bin/python3-config", false },
+        { "/usr/lib/python3/dist-packages/x.so", false },
+        { "/usr/bin/gcc", false },
+        { "", false },
+    };
+    for (size_t i = 0; i < countof(rows); i++)
+        assert_int_equal(runs_python_by_path(rows[i].path), rows[i].python);
+}
+
+/* A program that is known costs one call; a program with a name that says nothing is known when it is noted. */
+static void programs_are_remembered(void **state)
+{
+    (void)state;
+    static struct programs programs;
+    assert_false(runs_python(&programs, getpid()));
+    assert_int_equal(programs.count, 1);
+    assert_false(runs_python(&programs, getpid()));
+    assert_int_equal(programs.count, 1);
+    programs = (struct programs){ 0 };
+    runs_python_note(&programs, getpid());
+    assert_true(runs_python(&programs, getpid()));
+    assert_int_equal(programs.count, 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(children_that_run_python_are_counted),
+        cmocka_unit_test(the_hint_is_a_sentence),
+        cmocka_unit_test(python_is_known_by_its_name),
+        cmocka_unit_test(programs_are_remembered),
+    };
+    return run_all(tests);
+}
