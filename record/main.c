@@ -66,6 +66,7 @@ struct progress_totals session_totals(const struct session *session)
                                      .no_room = emitter->definitions.left_out,
                                      .bytes = outlet_bytes(&session->outlet),
                                      .threads = emitter_threads(emitter),
+                                     .follows = session->options.subprocesses,
                                      .processes = emitter_processes(emitter),
                                      .paused_ns = sampler->paused_ns,
                                      .stopped = session->program && session->program->halt.stands,
@@ -213,7 +214,10 @@ static void summarise(const struct session *session, const char *path)
     struct progress_totals f = session_totals(session);
     if (session->options.quiet)
         return;
-    f.exact = sampler_counters(&session->sampler).exact; /* the status line does not need it */
+    const struct watched_counters counters = sampler_counters(&session->sampler); /* not for the status line */
+    f.exact = counters.exact;
+    if (f.processes <= 1)
+        f.stopped_ns = counters.stopped_ns;
     progress_summary(&f, path, session->reason);
     print_hint(session);
     if (session->program)
@@ -257,8 +261,9 @@ static bool finish_without_file(struct session *session)
     progress_clear(&session->progress);
     if (failed)
         fprintf(stderr, "pyreel-record: %s\n", session->why.text);
-    else if (!session->options.quiet)
-        progress_nothing(session->reason);
+    const struct progress_totals f = session_totals(session);
+    if (!failed && !session->options.quiet)
+        progress_nothing(&f, session->reason);
     print_hint(session);
     return !failed;
 }

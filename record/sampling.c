@@ -10,9 +10,11 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#define NAP_MOST_NS 100000000u /* longest sleep: afterwards the recorder checks whether the program has ended */
-#define SETTLE_NS   1000000u   /* longest sleep while sampler_settle() has threads left */
-#define FAULTS_TOLD 5          /* so many processes of a tree that cannot be read are told */
+#define NAP_MOST_NS 100000000u  /* longest sleep: afterwards the recorder checks whether the program has ended */
+#define SETTLE_NS   1000000u    /* longest sleep while sampler_settle() has threads left */
+#define ENDS_NS     1000000000u /* how long a process that has no memory any more may take to end */
+#define ENDS_NAP_NS 200000u
+#define FAULTS_TOLD 5 /* so many processes of a tree that cannot be read are told */
 /* How long before a tick its look is appointed, if something else is due before the tick. While a look is appointed, no
  * other work is done, and with --subprocesses there is more of it. */
 #define APPOINT_NS      5000000u
@@ -289,16 +291,29 @@ static void take_changes(struct session *session)
     }
 }
 
+/* Whether a lost process runs another program now. One that ends has given its memory back, and with it its program. */
+static bool runs_another_program(struct watched *w)
+{
+    uint64_t device, inode;
+    return !watched_ended(w) && procfs_program(w->pid, &device, &inode);
+}
+
 /* Goes on after a process was lost. With --subprocesses, the tree tells the end of a process, with the status. */
 static void take_loss(struct session *session, struct watched *w)
 {
-    if (!watched_ended(w)) {
+    if (runs_another_program(w))
         start_anew(session, w);
-        return;
-    }
-    w->ended = true;
-    if (!follows(session))
-        watched_detach(w, FATE_EXITED);
+    else
+        w->ended = true;
+}
+
+/* Waits for the end of the program, which has given its memory back, and notes the end. */
+static void end_program(struct watched *program)
+{
+    const uint64_t give_up_ns = clock_now_ns() + ENDS_NS;
+    while (!watched_ended(program) && clock_now_ns() < give_up_ns)
+        clock_sleep_until(clock_now_ns() + ENDS_NAP_NS);
+    watched_detach(program, FATE_EXITED);
 }
 
 /* ---- ticks ---- */
@@ -408,4 +423,8 @@ void sampling_run(struct session *session)
         if (next && is_next(session, next, work_ns) ? !tick(session, next) : !sleep_until(session, work_ns))
             return;
     }
+    if (follows(session)) /* the ends of the last processes */
+        take_changes(session);
+    else
+        end_program(session->program);
 }

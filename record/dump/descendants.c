@@ -2,7 +2,7 @@
 #include "record/dump/descendants.h"
 
 #include "formats/base/alloc.h"
-#include "record/process/standing.h"
+#include "record/dump/standing.h"
 
 #include <ctype.h>
 #include <dirent.h>

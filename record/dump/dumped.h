@@ -7,7 +7,7 @@
 
 #include "formats/model/tables.h"
 #include "record/dump/locals/locals.h"
-#include "record/process/standing.h"
+#include "record/dump/standing.h"
 
 /* A thread or a task of the tick. */
 struct dumped_row {

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 #define SMALL_PIECE 2048 /* bytes; read_file() is quicker up to this size */
@@ -98,10 +99,32 @@ static enum remote_state read_kind(struct remote *remote, const struct piece *pi
     return came == count ? REMOTE_READ : REMOTE_UNREADABLE;
 }
 
+/* Whether the moment to give up has passed. */
+static bool is_over(struct remote *remote)
+{
+    struct timespec now;
+    if (remote->give_up_ns && !remote->over && remote->calls % REMOTE_GLANCE == 0) {
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        remote->over = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec > remote->give_up_ns;
+    }
+    return remote->over;
+}
+
+/* What a read after that moment answers. */
+static enum remote_state refuse(struct remote *remote, size_t *good)
+{
+    remote->calls++;
+    if (good)
+        *good = 0;
+    return REMOTE_UNREADABLE;
+}
+
 enum remote_state remote_read_pieces(struct remote *remote, const struct piece *pieces, size_t count, size_t *good)
 {
     if (remote->kind)
         return read_kind(remote, pieces, count, good);
+    if (is_over(remote))
+        return refuse(remote, good);
     const bool small = count == 1 && pieces->size <= SMALL_PIECE;
     return small ? read_file(remote, pieces, good) : read_vector(remote, pieces, count, good);
 }
@@ -109,7 +132,9 @@ enum remote_state remote_read_pieces(struct remote *remote, const struct piece *
 enum remote_state remote_read(struct remote *remote, uint64_t address, void *into, size_t size)
 {
     const struct piece piece = { address, (uint32_t)size, into };
-    return remote->kind ? read_kind(remote, &piece, 1, NULL) : read_vector(remote, &piece, 1, NULL);
+    if (remote->kind)
+        return read_kind(remote, &piece, 1, NULL);
+    return is_over(remote) ? refuse(remote, NULL) : read_vector(remote, &piece, 1, NULL);
 }
 
 /* The open file stays tied to the memory of the program that ran at remote_open(). After an exit or execve, reading

@@ -49,6 +49,8 @@ struct remote {
     void *self;                     /* for the functions of `kind` */
     int memory;                     /* /proc/PID/mem: stays with the program that ran at remote_open(); -1: not open */
     uint64_t calls, pieces, bytes;  /* read so far */
+    uint64_t give_up_ns;            /* see remote_give_up_at() */
+    bool over;                      /* that moment has passed */
 };
 
 enum remote_state {
@@ -60,6 +62,15 @@ enum remote_state {
 
 /* Opens a process. Returns false with the reason, and errno. */
 bool remote_open(struct remote *remote, pid_t pid, struct fault *why);
+
+/* After this moment (monotonic), memory counts as unreadable; 0: never. A program that composes its memory can make
+ * what is read of it long, but not endless. The moment is checked every REMOTE_GLANCE calls. */
+#define REMOTE_GLANCE 64
+static inline void remote_give_up_at(struct remote *remote, uint64_t give_up_ns)
+{
+    remote->give_up_ns = give_up_ns;
+    remote->over = false;
+}
 
 /* Memory of another kind. `self` must live as long. */
 static inline struct remote remote_of(const struct memory_kind *kind, void *self)

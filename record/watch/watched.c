@@ -23,7 +23,8 @@
 #define FIND_IDLE_NS    1000000000u /* ... and while it does not run */
 #define SEARCH_MOST_NS  256000000u  /* the longest wait between two searches of a process that runs */
 #define FORK_NS         100000000u /* the kernel notes the start of a process that long after it copied the memory, at most */
-#define BELIEVE_NS      50000000u /* how long a process may refuse to be read before the refusal is final */
+#define LOOK_MOST_NS    5000000000u /* a look that still reads then is of a program that lies */
+#define BELIEVE_NS      50000000u   /* how long a process may refuse to be read before the refusal is final */
 
 /* ---- from a number to a CPython ---- */
 
@@ -227,8 +228,12 @@ static enum thread_list_state look_now(void *self, uint64_t now_ns)
         thread_list_repeat(&w->thread_list);
         return THREAD_LIST_SLEPT;
     }
-    return w->options->async ? asyncio_read(&w->asyncio, now_ns, now_ns - w->options->start_ns)
-                             : thread_list_read(&w->thread_list, now_ns);
+    remote_give_up_at(&w->target.remote, now_ns + LOOK_MOST_NS);
+    const enum thread_list_state state = w->options->async
+                                             ? asyncio_read(&w->asyncio, now_ns, now_ns - w->options->start_ns)
+                                             : thread_list_read(&w->thread_list, now_ns);
+    remote_give_up_at(&w->target.remote, 0);
+    return state;
 }
 
 static enum thread_list_state look_frozen(struct watched *w, uint64_t now_ns)

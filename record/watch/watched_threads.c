@@ -243,12 +243,21 @@ static bool is_known(const struct watched *w, const struct member *member, const
            thread->interpreter_id == w->target.interpreters[member->interpreter].id;
 }
 
+/* Whether the state is that of a thread of the process that forked this one. Right after the fork, a process has the
+ * states of all threads of its parent, until CPython frees them and gives its own thread the new number. */
+static bool is_of_parent(struct watched *w, const struct member *member)
+{
+    uint32_t processor;
+    return w->codes.heritage &&
+           !procfs_processor(w->target.pid, (uint32_t)watched_host_thread(w, member->native_id), &processor);
+}
+
 /* Emits a thread for a state that has none. False: the thread does not run yet. */
 static bool begin_state(struct watched *w, uint32_t index, uint64_t time_ns)
 {
     struct member *member = &w->thread_list.members[index];
     end_thread(w, index, time_ns);
-    if (is_unborn(w, member)) {
+    if (is_unborn(w, member) || is_of_parent(w, member)) {
         /* The thread's other states come later in this tick: the newest interpreter is the first in the list. */
         member->hidden = w->thread_list.tick;
         w->unborn = true;

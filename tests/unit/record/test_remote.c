@@ -220,10 +220,36 @@ static void a_full_call_takes_no_more(void **state)
     free(room);
 }
 
+/* What a program composes may be long to read, but not endless. */
+static void reading_ends_at_a_moment(void **state)
+{
+    (void)state;
+    uint64_t word;
+    struct remote remote;
+    const pid_t child = start_child();
+    assert_true(remote_open(&remote, child, NULL));
+    remote_give_up_at(&remote, 1); /* long ago */
+    size_t calls = 0;
+    while (remote_read(&remote, (uintptr_t)pattern, &word, sizeof(word)) == REMOTE_READ)
+        assert_true(++calls < REMOTE_GLANCE);
+    const struct piece piece = { (uintptr_t)pattern, sizeof(word), &word };
+    size_t good = 1;
+    assert_int_equal(remote_read_pieces(&remote, &piece, 1, &good), REMOTE_UNREADABLE);
+    assert_int_equal(good, 0);
+    assert_true(remote_same_program(&remote, (uintptr_t)pattern, &word));
+    remote_give_up_at(&remote, UINT64_MAX);
+    assert_int_equal(remote_read(&remote, (uintptr_t)pattern, &word, sizeof(word)), REMOTE_READ);
+    remote_give_up_at(&remote, 0);
+    assert_int_equal(remote_read_pieces(&remote, &piece, 1, &good), REMOTE_READ);
+    remote_close(&remote);
+    end_child(child);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(pieces_are_read_with_one_call),
+        cmocka_unit_test(reading_ends_at_a_moment),
         cmocka_unit_test(one_piece_is_read),
         cmocka_unit_test(a_full_call_takes_no_more),
         cmocka_unit_test(a_piece_that_is_cut_off_is_not_good),

@@ -2,8 +2,8 @@
 /* How a process stands with the kernel: whether it runs, sleeps, is stopped, or has ended and waits for its parent to
  * notice. A stopped process shows the same stacks for ever, and an ended one has no memory: people who look at it want
  * to know. */
-#ifndef PYREEL_RECORD_PROCESS_STANDING_H
-#define PYREEL_RECORD_PROCESS_STANDING_H
+#ifndef PYREEL_RECORD_DUMP_STANDING_H
+#define PYREEL_RECORD_DUMP_STANDING_H
 
 #include <stdbool.h>
 #include <sys/types.h>

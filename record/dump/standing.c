@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "record/process/standing.h"
+#include "record/dump/standing.h"
 
 #include <stdio.h>
 #include <stdlib.h>

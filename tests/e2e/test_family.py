@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: MIT
+"""Processes that were forked: what is known of their parent is known of them, and no more than that is shown."""
+
+import pytest
+
+from recording import info, run_record
+
+CHILDREN = 4
+
+
+@pytest.mark.pythons("oldest and newest")
+def test_a_forked_process_has_its_own_threads(python3, program, tmp_path):
+    """Right after the fork, a process has the states of its parent's threads. They are no threads of the process."""
+    path = tmp_path / "family.pyreel"
+    ended = run_record("-f", "-o", path, "--", python3, program("family"), CHILDREN, 0.5)
+    assert ended.code == 0, ended
+    children = {int(line) for line in ended.output.split()}
+    found = info(path)
+    assert len(children) == CHILDREN and children < {process["pid"] for process in found["processes"]}
+    for child in children:
+        threads = [thread for thread in found["threads"] if thread["pid"] == child]
+        main = [thread for thread in threads if thread["main"]]
+        assert len(main) == 1 and main[0]["tid"] == child and main[0]["samples"] > 0, threads
+        assert {thread["name"] for thread in threads if not thread["main"]} <= {"sleeper"}, threads
