@@ -108,7 +108,9 @@ static void live(struct day *day, uint64_t tick)
         fake_poke(p, p->threads[day->worker].address + l->thread_native_id, 1000000 + tick / THREAD_TICKS);
     if (tick % CODE_TICKS == 0) {
         snprintf(name, sizeof(name), "worker_%" PRIu64, tick / CODE_TICKS);
+        const size_t used = p->used; /* the next code object has the memory of this one */
         fake_code_at(p, day->code, name, (uint32_t)(tick % 1000000), 9);
+        p->used = used;
     }
     fake_take_lock(p, day->worker);
     fake_stack(p, day->worker, (struct fake_frame[]){ { PLAIN, day->code, (uint32_t)(tick % 8) } }, 1);
