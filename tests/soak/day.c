@@ -21,9 +21,9 @@
 #define THREAD_TICKS 10      /* a thread lives for so long, ... */
 #define CODE_TICKS   10      /* ... and a code object */
 #define PART_TICKS   100000u
-#define LIMITED      UINT64_C(5000000) /* after so many ticks, what has a limit has reached its limit, ... */
+#define LIMITED      UINT64_C(8000000) /* after so many ticks, what has a limit has reached its limit, ... */
 #define GROWTH_MOST  ((long)16 << 20)  /* ... and the memory grows by no more than this */
-#define MEMORY_MOST  ((long)256 << 20) /* the memory at any time: pyreel-record(1), MEMORY */
+#define MEMORY_MOST  ((long)448 << 20) /* the memory at any time: pyreel-record(1), MEMORY */
 
 static long resident_bytes(void)
 {
