@@ -352,6 +352,20 @@ static void print_uses(struct output *to, const struct tables *tables)
                       (double)recorder_ns * 100 / (double)duration_ns);
 }
 
+/* Says of how many files the recording is made. */
+static void print_files(struct output *to, const struct source_report *report)
+{
+    if (report->parts == 0)
+        return;
+    output_format(to, "%-11s %" PRIu32, "files", report->parts);
+    if (report->before)
+        output_format(to, "; %" PRIu32 " in front of the first %s not there", report->before,
+                      report->before == 1 ? "is" : "are");
+    if (report->missing)
+        output_format(to, "; %" PRIu32 " in between %s missing", report->missing, report->missing == 1 ? "is" : "are");
+    output_string(to, "\n");
+}
+
 static void print_totals(struct output *to, const struct info *info)
 {
     const struct tables *tables = &info->conversion->tables;
@@ -366,6 +380,7 @@ static void print_totals(struct output *to, const struct info *info)
         if (tables->failures[cause])
             output_format(to, "%-11s   %" PRIu64 " %s\n", "", tables->failures[cause],
                           event_failure_text((enum failure)cause));
+    print_files(to, &info->conversion->report);
     print_exactness(to, tables);
     print_halts(to, tables);
     if (tables->left_out)
