@@ -275,6 +275,17 @@ static void warn_of_ending(const struct run *run)
     fprintf(stderr, "\n");
 }
 
+/* Warns of files that are not there, between the files of a recording. */
+static void warn_of_missing_parts(const struct run *run)
+{
+    const struct conversion *conversion = &run->conversion;
+    const uint32_t missing = conversion->report.missing;
+    if (missing > 0)
+        fprintf(stderr,
+                "%s: warning: of the recording that begins with %s, %" PRIu32 " part%s missing; nothing is shown of that time\n",
+                conversion->converter->name, conversion->settings.input, missing, missing == 1 ? " is" : "s are");
+}
+
 /* Warns of everything that is missing. Returns whether nothing is missing. */
 static bool check_whole(const struct run *run)
 {
@@ -285,11 +296,12 @@ static bool check_whole(const struct run *run)
     const bool only_cut = damage->cut && !conversion->report.complete;
     const bool damaged = damage->blocks || damage->duplicates || (damage->bytes && !only_cut);
     const bool short_of = conversion->report.complete && samples_read(run) != tables->end.samples;
+    warn_of_missing_parts(run);
     if (damaged || short_of)
         warn_of_damage(run);
     if (!conversion->report.complete)
         warn_of_ending(run);
-    return conversion->report.complete && !damaged && !short_of;
+    return conversion->report.complete && !damaged && !short_of && conversion->report.missing == 0;
 }
 
 /* Warns of samples that were left out because they lack the status that --mode or --no-idle needs. mode_filter_finish()
@@ -422,7 +434,7 @@ static bool read_recording(struct run *run, int fd, struct fault *why)
         .file_bytes = run->input_bytes,
     };
     const struct sink sink = { .take = take_event, .self = run };
-    if (!source_open(&run->source, fd, &options, &sink, why))
+    if (!inputs_open_source(run->input, &run->source, fd, &options, &sink, why))
         return leave_out(run, why);
     run->read++;
     const bool good = read_sums(run) || convert_events(run, why);
@@ -443,6 +455,8 @@ static bool read_input(struct run *run, const char *output, struct fault *why)
     const int fd = inputs_open_file(run->input->path, &run->input_bytes, why);
     if (fd < 0)
         return false;
+    if (run->input->parts)
+        run->input_bytes = run->input->parts->bytes;
     conversion->settings.input = run->input->path;
     tables_free(&run->own);
     conversion->input_fd = fd;
@@ -519,8 +533,8 @@ static bool open_and_read(struct run *run, const char *output, struct fault *why
 {
     const struct settings *settings = &run->conversion.settings;
     struct selection *selection = &run->conversion.settings.selection;
-    const bool good = inputs_open(&run->inputs, settings->inputs, settings->inputs_count, selection, compares(run),
-                                  why) &&
+    const bool good = inputs_open(&run->inputs, settings->inputs, settings->inputs_count, &settings->parts, selection,
+                                  compares(run), why) &&
                       selection_settle(selection, inputs_length_ns(&run->inputs), why) && read_all(run, output, why);
     end_progress(run);
     return good;
@@ -615,7 +629,7 @@ static int list_recordings(const struct converter *converter, const struct setti
     for (size_t i = 0; i < settings->inputs_count; i++)
         fine &= list_recording(converter, settings, &settings->inputs[i], list);
     begin(&all, converter, settings);
-    inputs_name(&all.inputs, settings->inputs, settings->inputs_count);
+    inputs_name(&all.inputs, settings->inputs, settings->inputs_count, &settings->parts);
     const bool good = write_list(&all, list, &why);
     if (!good)
         fprintf(stderr, "%s: %s\n", converter->name, why.text);

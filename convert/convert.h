@@ -16,6 +16,7 @@
 #include "convert/filters/mode_filter.h"
 #include "convert/filters/selection.h"
 #include "convert/frame_options.h"
+#include "convert/parts.h"
 #include "convert/sides.h"
 #include "formats/base/arguments.h"
 #include "formats/base/output.h"
@@ -31,6 +32,7 @@ struct settings {
     size_t inputs_count;
     size_t before; /* with TAKES_SIDES: how many of the inputs, the first ones, --before names; 0: no side is named */
     struct sides sides; /* with TAKES_SIDES: owns `inputs` */
+    struct part_lists parts; /* of the inputs that are several files */
     struct selection selection;
     const char *output; /* NULL: the converter's default */
     bool quiet, verbose;

@@ -53,6 +53,13 @@ int inputs_open_file(const char *path, uint64_t *bytes, struct fault *why)
     return -1;
 }
 
+bool inputs_open_source(const struct input *input, struct source *source, int fd, const struct source_options *options,
+                        const struct sink *to, struct fault *why)
+{
+    return input->parts ? source_open_parts(source, fd, &input->parts->parts, options, to, why)
+                        : source_open(source, fd, options, to, why);
+}
+
 void inputs_close_file(int fd)
 {
     if (fd > STDIN_FILENO)
@@ -212,7 +219,7 @@ static void look_at_file(struct look *look, int fd)
     const struct source_options options = { .without_status = true, .without_stands = true };
     const struct sink sink = { .take = take, .self = look };
     struct input *input = look->input;
-    input->known = source_open(&source, fd, &options, &sink, NULL);
+    input->known = inputs_open_source(input, &source, fd, &options, &sink, NULL);
     if (input->known && !look_at_sums(look, &source))
         look_at_events(look, &source, &sink);
     if (input->known)
@@ -319,18 +326,18 @@ static int compare_inputs(const void *one, const void *another)
     return order ? order : strcmp(a->path, b->path);
 }
 
-void inputs_name(struct inputs *inputs, char **paths, size_t count)
+void inputs_name(struct inputs *inputs, char **paths, size_t count, const struct part_lists *parts)
 {
     *inputs = (struct inputs){ .rows = alloc_zeroed(count, sizeof(*inputs->rows)), .count = count };
     for (size_t i = 0; i < count; i++)
-        inputs->rows[i].path = paths[i];
+        inputs->rows[i] = (struct input){ .path = paths[i], .parts = parts_of(parts, paths[i]) };
     name_inputs(inputs);
 }
 
-bool inputs_open(struct inputs *inputs, char **paths, size_t count, const struct selection *selection, bool compared,
-                 struct fault *why)
+bool inputs_open(struct inputs *inputs, char **paths, size_t count, const struct part_lists *parts,
+                 const struct selection *selection, bool compared, struct fault *why)
 {
-    inputs_name(inputs, paths, count);
+    inputs_name(inputs, paths, count, parts);
     inputs->compared = compared;
     const bool needs_first_pass = count > 1 || selection->threads || selection_needs_length(selection);
     if (needs_first_pass && !make_first_pass(inputs, selection, why))

@@ -6,6 +6,7 @@
 #define PYREEL_CONVERT_INPUTS_H
 
 #include "convert/filters/selection.h"
+#include "convert/parts.h"
 #include "formats/base/fault.h"
 
 #include <sys/types.h>
@@ -19,6 +20,7 @@ struct identity {
 
 struct input {
     const char *path; /* "-": standard input, which has no first pass */
+    const struct part_list *parts; /* the recording is several files, and `path` is the first; NULL: one file */
     dev_t device;     /* identify the file; 0: not known */
     ino_t inode;
     struct identity identity; /* found by the first pass */
@@ -45,16 +47,16 @@ struct identity identity_of(const struct tables *tables);
 /* Whether both are the same recording. False when no start is known. */
 bool identity_equal(const struct identity *a, const struct identity *b);
 
-/* Adds and names all `paths`. */
-void inputs_name(struct inputs *inputs, char **paths, size_t count);
+/* Adds and names all `paths`; those that `parts` has are several files. */
+void inputs_name(struct inputs *inputs, char **paths, size_t count, const struct part_lists *parts);
 
 /* Adds all `paths`, makes the first pass if it is needed, and sorts the recordings by their start. So the order of
  * `paths` does not matter, except for pipes, whose start is not known yet. False with the reason when a file cannot be
  * opened, or is a pipe whose length is needed. A damaged file is accepted; a file that is no recording too, and its
  * `known` stays false. `compared`: the recordings are not sorted, each begins at time 0, and the same one may be there
  * twice. */
-bool inputs_open(struct inputs *inputs, char **paths, size_t count, const struct selection *selection, bool compared,
-                 struct fault *why);
+bool inputs_open(struct inputs *inputs, char **paths, size_t count, const struct part_lists *parts,
+                 const struct selection *selection, bool compared, struct fault *why);
 
 /* The length of all recordings on their time line, when the selection needs it; 0: no recording is known. */
 uint64_t inputs_length_ns(const struct inputs *inputs);
@@ -74,6 +76,10 @@ uint64_t inputs_offset_ns(struct inputs *inputs, uint64_t start_unix_ns);
 /* Opens a recording for reading. *bytes is the size of the file, or 0 when it is no regular file. Returns -1 with the
  * reason on failure. */
 int inputs_open_file(const char *path, uint64_t *bytes, struct fault *why);
+
+/* Starts to read an input that inputs_open_file() opened. Without the reason of a failure if `why` is NULL. */
+bool inputs_open_source(const struct input *input, struct source *source, int fd, const struct source_options *options,
+                        const struct sink *to, struct fault *why);
 
 /* Closes the file. Does not close standard input. */
 void inputs_close_file(int fd);

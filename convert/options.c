@@ -51,7 +51,7 @@ static const struct argument first_rows[] = {
 };
 
 static const struct argument last_rows[] = {
-    { OPTION_MAX_MEMORY, 0, "max-memory", "SIZE", 0, "fail before more memory is used: 500M, 8G (4G, or half of all)" },
+    { OPTION_MAX_MEMORY, 0, "max-memory", "SIZE", 0, "fail beyond so much memory: 500M, 8G (4G, or half)" },
     { OPTION_STRICT, 0, "strict", NULL, 0, "exit 1 if INPUT is damaged or incomplete" },
     { OPTION_QUIET, 'q', "quiet", NULL, 0, "print warnings and errors only" },
     { OPTION_VERBOSE, 'v', "verbose", NULL, 0, "print what was written" },
@@ -186,6 +186,8 @@ static const char *problem_of(const struct settings *settings, const struct conv
         return "--to must be later than --from";
     if (settings->frames.problem.text[0])
         return settings->frames.problem.text;
+    if (settings->parts.problem.text[0])
+        return settings->parts.problem.text;
     const char *own = converter->problem ? converter->problem(settings) : NULL;
     if (own)
         return own;
@@ -210,6 +212,7 @@ void options_free(struct settings *settings, const struct converter *converter)
     free(settings->wanted);
     frame_options_free(&settings->frames);
     free(settings->filters);
+    parts_free(&settings->parts);
     sides_free(&settings->sides);
 }
 
@@ -220,6 +223,11 @@ static void take_inputs(struct settings *settings, int argc, char **argv, const 
         sides_add(&settings->sides, argv[i]);
     settings->inputs_count = sides_settle(&settings->sides, &settings->before, problem);
     settings->inputs = settings->sides.all;
+    if (settings->inputs_count > 1) {
+        size_t end = settings->inputs_count;
+        parts_find(&settings->parts, settings->inputs, settings->before, &end, &settings->inputs_count);
+        parts_find(&settings->parts, settings->inputs, 0, &settings->before, &settings->inputs_count);
+    }
     settings->input = settings->inputs_count ? settings->inputs[0] : NULL;
 }
 

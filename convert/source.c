@@ -2,12 +2,15 @@
 #include "convert/source.h"
 
 #include "formats/base/alloc.h"
+#include "formats/parts/part_join.h"
 #include "formats/stream/stream_read.h"
 #include "formats/tachyon/tachyon_read.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define HEAD_ROOM ((size_t)64 << 10) /* most bytes of the first read; SOURCE_HEAD bytes are enough to find the kind */
@@ -53,10 +56,10 @@ static bool open_head(struct source *source, int fd, struct text head, const str
     return kind->open(source->reader, fd, head, options, to, why);
 }
 
-bool source_open(struct source *source, int fd, const struct source_options *options, const struct sink *to,
-                 struct fault *why)
+/* Opens a file with the reader of its kind. */
+static bool open_file(struct source *source, int fd, const struct source_options *options, const struct sink *to,
+                      struct fault *why)
 {
-    *source = (struct source){ 0 };
     char *head = alloc_zeroed(HEAD_ROOM, 1);
     const ssize_t size = read_head(fd, head, why);
     const bool good = size >= 0 && open_head(source, fd, (struct text){ head, (size_t)size }, options, to, why);
@@ -64,30 +67,58 @@ bool source_open(struct source *source, int fd, const struct source_options *opt
     return good;
 }
 
-enum source_state source_read(struct source *source, const struct sink *to, struct fault *why)
+bool source_open(struct source *source, int fd, const struct source_options *options, const struct sink *to,
+                 struct fault *why)
 {
-    return source->kind->read(source->reader, to, why);
+    *source = (struct source){ 0 };
+    return open_file(source, fd, options, to, why);
 }
 
-bool source_sums(struct source *source, struct tables *tables)
+static void close_reader(struct source *source)
 {
-    return source->kind->sums && source->kind->sums(source->reader, tables);
+    if (source->reader)
+        source->kind->close(source->reader);
+    free(source->reader);
+    source->reader = NULL;
+    source->damage = NULL;
 }
 
-bool source_agrees(const struct source *source, const struct tables *tables)
+/* ---- parts ---- */
+
+/* A recording in parts. */
+struct joined {
+    const struct source_parts *parts;
+    struct source_options options;
+    struct part_join join;
+    size_t at;                  /* index of the part that is being read */
+    int fd;                     /* of this part; -1: the caller's, or none */
+    bool ended, finished;       /* all parts have been read; the end was given */
+    struct source_report whole; /* of the parts so far */
+};
+
+static bool take_joined(void *self, struct event *event, struct fault *why)
 {
-    return !source->kind->agrees || source->kind->agrees(source->reader, tables);
+    return part_join_take(self, event, why);
 }
 
-bool source_forgive(struct source *source, const char *what)
+static struct sink join_sink(struct joined *joined)
 {
-    if (!source->kind->forgive)
-        return false;
-    source->kind->forgive(source->reader, what);
-    return true;
+    return (struct sink){ .take = take_joined, .self = &joined->join };
 }
 
-struct source_report source_report(const struct source *source)
+static void add_damage(struct damage *sum, const struct damage *more)
+{
+    if (sum->first.text[0] == '\0')
+        sum->first = more->first;
+    sum->bytes += more->bytes;
+    sum->tail += more->tail;
+    sum->blocks += more->blocks;
+    sum->duplicates += more->duplicates;
+    sum->cut |= more->cut;
+}
+
+/* The report on the part that is being read. */
+static struct source_report report_of_file(const struct source *source)
 {
     struct source_report report = { .format = source->kind->name };
     if (source->damage)
@@ -96,10 +127,160 @@ struct source_report source_report(const struct source *source)
     return report;
 }
 
+/* The report on the parts so far, and on the part that is being read. */
+static struct source_report report_of_parts(const struct source *source)
+{
+    const struct joined *joined = source->joined;
+    struct source_report whole = joined->whole;
+    if (!source->reader)
+        return whole;
+    const struct source_report part = report_of_file(source);
+    whole.format = part.format;
+    whole.ending = part.ending;
+    whole.complete &= part.complete;
+    whole.ended &= part.ended;
+    whole.bytes += part.bytes;
+    whole.blocks += part.blocks;
+    whole.plain_bytes += part.plain_bytes;
+    whole.lost_ticks += part.lost_ticks;
+    add_damage(&whole.damage, &part.damage);
+    return whole;
+}
+
+/* Closes the part that is being read. */
+static void leave_part(struct source *source)
+{
+    struct joined *joined = source->joined;
+    joined->whole = report_of_parts(source);
+    joined->whole.parts++;
+    source->was_damaged |= source_is_damaged(source);
+    close_reader(source);
+    if (joined->fd >= 0)
+        close(joined->fd);
+    joined->fd = -1;
+}
+
+/* The number of parts between a part and the one before it. */
+static uint32_t gap_before(const struct source_parts *parts, size_t at)
+{
+    return at > 0 ? parts->numbers[at] - parts->numbers[at - 1] - 1 : 0;
+}
+
+static void miss_parts(struct source *source, uint32_t count)
+{
+    source->joined->whole.missing += count;
+    source->was_damaged |= count > 0; /* events may refer to what was lost */
+}
+
+/* Opens the next part that can be opened. False: there is none. */
+static bool open_next_part(struct source *source)
+{
+    struct joined *joined = source->joined;
+    const struct sink sink = join_sink(joined);
+    bool gap = !joined->join.ended;
+    while (++joined->at < joined->parts->count) {
+        struct stat there;
+        const uint32_t missing = gap_before(joined->parts, joined->at);
+        miss_parts(source, missing);
+        joined->fd = open(joined->parts->paths[joined->at], O_RDONLY | O_CLOEXEC);
+        if (joined->fd >= 0 && fstat(joined->fd, &there) == 0)
+            joined->options.file_bytes = (uint64_t)there.st_size;
+        part_join_next(&joined->join, gap || missing > 0);
+        if (joined->fd >= 0 && open_file(source, joined->fd, &joined->options, &sink, NULL))
+            return true;
+        gap = true;
+        close_reader(source);
+        if (joined->fd >= 0)
+            close(joined->fd);
+        joined->fd = -1;
+        miss_parts(source, 1);
+    }
+    return false;
+}
+
+/* Ends the recording behind its last part. */
+static enum source_state finish_parts(struct source *source, struct fault *why)
+{
+    struct joined *joined = source->joined;
+    joined->ended = true;
+    if (joined->finished)
+        return SOURCE_ENDED;
+    joined->finished = true;
+    if (joined->join.ended && joined->join.end.reason == END_CONTINUED) {
+        joined->whole.complete = false;
+        joined->whole.ending = "the next part is missing";
+    }
+    return part_join_finish(&joined->join, why) ? SOURCE_ENDED : SOURCE_STOPPED;
+}
+
+static enum source_state read_parts(struct source *source, struct fault *why)
+{
+    struct joined *joined = source->joined;
+    if (joined->ended)
+        return finish_parts(source, why);
+    const struct sink sink = join_sink(joined);
+    const enum source_state state = source->kind->read(source->reader, &sink, why);
+    if (state != SOURCE_ENDED)
+        return state;
+    leave_part(source);
+    return open_next_part(source) ? SOURCE_MORE : finish_parts(source, why);
+}
+
+bool source_open_parts(struct source *source, int fd, const struct source_parts *parts,
+                       const struct source_options *options, const struct sink *to, struct fault *why)
+{
+    *source = (struct source){ .joined = alloc_zeroed(1, sizeof(struct joined)) };
+    struct joined *joined = source->joined;
+    *joined = (struct joined){ .parts = parts, .options = *options, .fd = -1 };
+    joined->whole = (struct source_report){ .complete = true, .ended = true, .before = parts->numbers[0] - 1 };
+    joined->options.runs = joined->options.lulls = false;
+    joined->join.to = *to;
+    part_join_next(&joined->join, false);
+    const struct sink sink = join_sink(joined);
+    return open_file(source, fd, &joined->options, &sink, why);
+}
+
+/* ---- any recording ---- */
+
+enum source_state source_read(struct source *source, const struct sink *to, struct fault *why)
+{
+    if (!source->joined)
+        return source->kind->read(source->reader, to, why);
+    source->joined->join.to = *to;
+    return read_parts(source, why);
+}
+
+bool source_sums(struct source *source, struct tables *tables)
+{
+    return !source->joined && source->kind->sums && source->kind->sums(source->reader, tables);
+}
+
+bool source_agrees(const struct source *source, const struct tables *tables)
+{
+    return source->joined || !source->kind->agrees || source->kind->agrees(source->reader, tables);
+}
+
+bool source_forgive(struct source *source, const char *what)
+{
+    if (!source->reader || !source->kind->forgive)
+        return false;
+    source->kind->forgive(source->reader, what);
+    return true;
+}
+
+struct source_report source_report(const struct source *source)
+{
+    return source->joined ? report_of_parts(source) : report_of_file(source);
+}
+
 void source_close(struct source *source)
 {
-    if (source->reader)
-        source->kind->close(source->reader);
-    free(source->reader);
+    close_reader(source);
+    if (source->joined) {
+        part_join_free(&source->joined->join);
+        if (source->joined->fd >= 0)
+            close(source->joined->fd);
+        free(source->joined);
+    }
     *source = (struct source){ 0 };
 }

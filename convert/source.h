@@ -7,11 +7,20 @@
 
 #include "formats/model/source_kind.h"
 
+/* The files of one recording that went on from file to file. */
+struct source_parts {
+    char **paths; /* in the order of the parts */
+    uint32_t *numbers; /* of the parts, from 1 */
+    size_t count;
+};
+
 /* `= {0}` is closed. */
 struct source {
     const struct source_kind *kind;
     void *reader;                /* state of the kind's reader */
     const struct damage *damage; /* damage that the reader has found; NULL: the kind has no damage */
+    struct joined *joined;       /* the parts of the recording; NULL: it is one file */
+    bool was_damaged;            /* an earlier part was damaged, or a part is missing */
 };
 
 /* The kind of a file that begins with `head`; NULL: none. */
@@ -22,6 +31,12 @@ const struct source_kind *source_kind_of(struct text head);
  * `fd`. */
 bool source_open(struct source *source, int fd, const struct source_options *options, const struct sink *to,
                  struct fault *why);
+
+/* The same for a recording in parts, of which `fd` is the first. The sink gets the events of one recording, without
+ * runs and lulls. Later parts are opened by their paths; `parts` must live as long as the source. A part that cannot be
+ * opened counts as missing. */
+bool source_open_parts(struct source *source, int fd, const struct source_parts *parts,
+                       const struct source_options *options, const struct sink *to, struct fault *why);
 
 /* Gives the next events to the sink. SOURCE_STOPPED with the reason if the file cannot be read or the sink refused. */
 enum source_state source_read(struct source *source, const struct sink *to, struct fault *why);
@@ -40,7 +55,7 @@ bool source_forgive(struct source *source, const char *what);
 /* Whether the file is damaged so far: then definitions may be missing. */
 static inline bool source_is_damaged(const struct source *source)
 {
-    return source->damage && (source->damage->bytes > 0 || source->damage->blocks > 0);
+    return source->was_damaged || (source->damage && (source->damage->bytes > 0 || source->damage->blocks > 0));
 }
 
 /* The report on the file, as far as it was read. The report stays valid after source_close(). */

@@ -64,15 +64,70 @@ struct progress_totals session_totals(const struct session *session)
                                      .punctual = session->priority == PRIORITY_REAL_TIME,
                                      .full = definitions_full(&emitter->definitions),
                                      .no_room = emitter->definitions.left_out,
-                                     .bytes = session->writer.blocks.written,
-                                     .threads = emitter->last_thread,
-                                     .processes = emitter->last_process,
+                                     .bytes = outlet_bytes(&session->outlet),
+                                     .threads = emitter_threads(emitter),
+                                     .follows = session->options.subprocesses,
+                                     .processes = emitter_processes(emitter),
                                      .paused_ns = sampler->paused_ns,
                                      .stopped = session->program && session->program->halt.stands,
                                      .stopped_ns = session->program ? session->program->halt.total_ns : 0 };
 }
 
 /* ---- the file ---- */
+
+static struct limits limits_of(const struct session *session)
+{
+    return (struct limits){ .ticks_left_out = sampler_left_out(&session->sampler),
+                            .limit_ppm = (uint64_t)(session->sampler.options.limit * 1e6 + 0.5) };
+}
+
+void session_tell_notice(struct session *session)
+{
+    struct fault *notice = &session->outlet.notice;
+    if (notice->text[0] == '\0')
+        return;
+    progress_clear(&session->progress);
+    fprintf(stderr, "pyreel-record: %s\n", notice->text);
+    notice->text[0] = '\0';
+}
+
+/* Emits what is due before the end of a file, and the counters. */
+static bool flush(void *self, struct fault *why)
+{
+    struct session *session = self;
+    const struct sink sink = outlet_sink(&session->outlet);
+    const struct limits limits = limits_of(session);
+    sampler_flush(&session->sampler);
+    return sampler_counters_emit(&session->sampler, &limits, &sink, why);
+}
+
+static void restart(void *self)
+{
+    struct session *session = self;
+    sampler_restart(&session->sampler);
+}
+
+static void prepare_outlet(struct session *session)
+{
+    const struct options *options = &session->options;
+    session->outlet = (struct outlet){
+        .writer = &session->writer,
+        .file = &session->file,
+        .source = { session, flush, restart },
+        .rotation = { options->rotate_bytes, options->rotate_ns, options->keep },
+        .flight = { .span_ns = options->flight_ns },
+        .triggers = options->triggers,
+        .codec = options->codec,
+        .level = options->level,
+        .size_limit = options->size_limit,
+    };
+}
+
+static bool open_file(struct session *session, pid_t pid, struct text command)
+{
+    const struct options *options = &session->options;
+    return outlet_open_file(&session->outlet, options->output, options->force, pid, command, &session->why);
+}
 
 /* Opens the sampler with the options, for one process. */
 static void open_sampler(struct session *session, pid_t pid)
@@ -95,7 +150,11 @@ static void open_sampler(struct session *session, pid_t pid)
     sampler->synthetic = (struct synthetic_frames){ .native = options->native,
                                                     .gc = options->gc,
                                                     .depth = options->depth };
-    sampler_open(sampler, stream_writer_sink(&session->writer));
+    prepare_outlet(session);
+    sampler_open(sampler, outlet_sink(&session->outlet));
+    sampler->emitter.in_parts = outlet_in_parts(&session->outlet);
+    if (options->flight_ns)
+        signals_user_keep(SIGUSR1);
     session->program = sampler_watch(sampler, pid, session->command.pid ? &session->command : NULL);
 }
 
@@ -109,7 +168,9 @@ static void enter_guard(const struct session *session)
 {
     char text[GUARD_TEXT];
     const struct guard_needs needs = { .signals = session->command.pid > 0,
-                                       .folder = recording_file_is_in_foreign_folder(&session->file) };
+                                       .files = outlet_in_parts(&session->outlet),
+                                       .folder = session->file.path &&
+                                                 recording_file_is_in_foreign_folder(&session->file) };
     guard_enter(&needs, text);
     session_say(session, "guard: %s", text);
     stuck_watch(is_asked_to_stop, EXIT_OURS);
@@ -122,41 +183,22 @@ static bool begin_recording(struct session *session, char **argv)
     descriptors_raise_limit();
     session->priority = options->priority ? priority_raise() : PRIORITY_OWN;
     session_say(session, "priority: %s", priority_text(session->priority));
-    stream_writer_open(&session->writer, session->file.fd, options->codec, options->level);
-    stream_writer_sum_up(&session->writer);
-    stream_writer_limit(&session->writer, options->size_limit);
     session->sampler.options.start_ns = clock_now_ns();
     if (options->duration_ns)
         session->deadline_ns = session->sampler.options.start_ns + options->duration_ns;
 
-    struct event event = { .kind = EVENT_RECORDING };
-    recording_info_describe(&event.recording, options, argv, session->sampler.options.start_ns);
-    const bool good = recording_file_begin(&session->file, &session->why) &&
-                      stream_write(&session->writer, &event, &session->why);
-    recording_info_forget(&event.recording);
+    recording_info_describe(&session->recording, options, argv, session->sampler.options.start_ns);
+    const bool good = outlet_begin(&session->outlet, &session->recording, &session->why);
     enter_guard(session);
     return good;
 }
 
-static struct limits limits_of(const struct session *session)
-{
-    return (struct limits){ .ticks_left_out = sampler_left_out(&session->sampler),
-                            .limit_ppm = (uint64_t)(session->sampler.options.limit * 1e6 + 0.5) };
-}
-
 static bool end_recording(struct session *session)
 {
-    const struct sink sink = stream_writer_sink(&session->writer);
-    const struct limits limits = limits_of(session);
-    if (!sampler_counters_emit(&session->sampler, &limits, &sink, &session->why))
-        return false;
-    const struct event event = {
-        .kind = EVENT_END,
-        .end = { .reason = session->reason,
-                 .time_ns = clock_now_ns() - session->sampler.options.start_ns,
-                 .wait_status = session->command.ended ? session->command.wait_status : -1 },
-    };
-    return stream_write(&session->writer, &event, &session->why);
+    const struct end end = { .reason = session->reason,
+                             .time_ns = clock_now_ns() - session->sampler.options.start_ns,
+                             .wait_status = session->command.ended ? session->command.wait_status : -1 };
+    return outlet_end(&session->outlet, &end, &session->why);
 }
 
 /* Says which Pythons were not recorded. */
@@ -172,7 +214,10 @@ static void summarise(const struct session *session, const char *path)
     struct progress_totals f = session_totals(session);
     if (session->options.quiet)
         return;
-    f.exact = sampler_counters(&session->sampler).exact; /* the status line does not need it */
+    const struct watched_counters counters = sampler_counters(&session->sampler); /* not for the status line */
+    f.exact = counters.exact;
+    if (f.processes <= 1)
+        f.stopped_ns = counters.stopped_ns;
     progress_summary(&f, path, session->reason);
     print_hint(session);
     if (session->program)
@@ -187,16 +232,17 @@ static bool finish(struct session *session)
     if (session->writer.blocks.broken)
         session->reason = END_UNWRITTEN;
     progress_clear(&session->progress);
-    char *path = alloc_copy(session->file.path, strlen(session->file.path));
+    session_tell_notice(session);
+    char *paths = outlet_paths(&session->outlet);
     const bool closed = recording_file_close(&session->file, &session->why);
     const bool good = !had_error && ended && closed;
     if (!good)
         fprintf(stderr, "pyreel-record: %s\n", session->why.text);
-    summarise(session, strcmp(path, "-") == 0 ? "standard output" : path);
+    summarise(session, paths);
     const struct limits limits = limits_of(session);
     if (session->options.stats && !session->options.quiet)
         sampler_counters_print(&session->sampler, &limits, &session->writer.blocks);
-    free(path);
+    free(paths);
     return good;
 }
 
@@ -204,7 +250,8 @@ static bool finish(struct session *session)
  * recording all the same. */
 static bool found_nothing(const struct session *session)
 {
-    return session->sampler.emitter.last_process == 0 && session->file.created;
+    return emitter_processes(&session->sampler.emitter) == 0 &&
+           (session->file.created || session->options.flight_ns);
 }
 
 /* Removes the file, and says why. Returns whether the recorder did not fail. */
@@ -215,8 +262,9 @@ static bool finish_without_file(struct session *session)
     progress_clear(&session->progress);
     if (failed)
         fprintf(stderr, "pyreel-record: %s\n", session->why.text);
-    else if (!session->options.quiet)
-        progress_nothing(session->reason);
+    const struct progress_totals f = session_totals(session);
+    if (!failed && !session->options.quiet)
+        progress_nothing(&f, session->reason);
     print_hint(session);
     return !failed;
 }
@@ -228,6 +276,8 @@ static void close_session(struct session *session)
     tree_close(&session->tree);
     hint_close(&session->hint);
     stream_writer_close(&session->writer);
+    outlet_close(&session->outlet);
+    recording_info_forget(&session->recording);
     if (session->file.path)
         recording_file_close(&session->file, &unused);
 }
@@ -271,8 +321,7 @@ static int record_running(struct session *session, char **argv)
     if (!follow(session, pid))
         return fail(session, EXIT_OURS);
     const struct text line = procfs_command(pid);
-    const bool opened = recording_file_open(&session->file, session->options.output, session->options.force, pid, line,
-                                            &session->why);
+    const bool opened = open_file(session, pid, line);
     text_free(line);
     if (!opened || !begin_recording(session, argv)) {
         target_close(&session->program->target);
@@ -298,8 +347,7 @@ static int record_command(struct session *session, char **argv)
         return fail(session, EXIT_OURS);
     }
     const struct text line = procfs_quote_command(options->command);
-    const bool opened = recording_file_open(&session->file, options->output, options->force, command->pid, line,
-                                            &session->why);
+    const bool opened = open_file(session, command->pid, line);
     text_free(line);
     signals_pass_on_to(command->pid);
     signals_handle();

@@ -20,6 +20,10 @@
 #define DEPTH_LEAST 100
 #define SIZE_LEAST  16e3 /* smallest --max-size: room for the description, the end and some samples */
 #define SIZE_MOST   1e18
+#define KEEP_LIMIT  100000
+#define ROTATE_LEAST_NS 100000000u
+#define FLIGHT_LEAST_NS 1000000000u
+#define FLIGHT_MOST_NS  86400000000000u
 
 enum option_number {
     OPTION_OUTPUT = 1,
@@ -38,6 +42,10 @@ enum option_number {
     OPTION_NO_JITTER,
     OPTION_NO_PRIORITY,
     OPTION_MAX_SIZE,
+    OPTION_ROTATE,
+    OPTION_KEEP,
+    OPTION_FLIGHT,
+    OPTION_WHEN,
     OPTION_FORCE,
     OPTION_KILL,
     OPTION_OPCODES,
@@ -58,6 +66,13 @@ static const struct argument rows[] = {
     { OPTION_RATE, 'r', "rate", "RATE", 0, "samples per second: 500, 10k, 5khz (1khz)" },
     { OPTION_DURATION, 'd', "duration", "TIME", 0, "stop after TIME: 200ms, 30s, 1m30 (no limit)" },
     { OPTION_MAX_SIZE, 0, "max-size", "BYTES", 0, "stop before FILE exceeds BYTES: 20M (no limit)" },
+    { OPTION_ROTATE, 0, "rotate", "SIZE|TIME", 0,
+      "go on in FILE-0002, FILE-0003, ...: 100M, 1h (one file)" },
+    { OPTION_FLIGHT, 0, "flight-recorder", "TIME", 0, "keep the last TIME in memory, write it on SIGUSR1" },
+    { OPTION_WHEN, 0, "when", "CONDITION", 0,
+      "write it when cpu>90%, memory>2G, gilwait>50%,\n"
+      "still>10s; may be given several times" },
+    { OPTION_KEEP, 0, "keep", "N", 0, "of --rotate and --flight-recorder: newest N files" },
     { OPTION_KILL, 0, "kill", NULL, 0, "end COMMAND (SIGTERM) at --duration or --max-size" },
     { OPTION_FORCE, 0, "force", NULL, 0, "replace any FILE, even one that is read-only" },
     { OPTION_THREADS, 't', "threads", "all|main|gil", 0, "record these threads; gil: the lock holder (all)" },
@@ -156,6 +171,14 @@ bool options_parse_size(const char *text, uint64_t *bytes)
     return true;
 }
 
+bool options_parse_rotation(const char *text, uint64_t *bytes, uint64_t *time_ns)
+{
+    *bytes = *time_ns = 0;
+    if (strpbrk(text, "hms"))
+        return options_parse_duration(text, time_ns) && *time_ns >= ROTATE_LEAST_NS;
+    return strpbrk(text, "kKMG") && options_parse_size(text, bytes);
+}
+
 static bool parse_whole(const char *text, long least, long most, long *number)
 {
     char *end;
@@ -227,6 +250,17 @@ static bool apply(struct options *options, enum option_number number, const char
         return true;
     case OPTION_MAX_SIZE:
         return options_parse_size(value, &options->size_limit);
+    case OPTION_ROTATE:
+        return options_parse_rotation(value, &options->rotate_bytes, &options->rotate_ns);
+    case OPTION_FLIGHT:
+        return options_parse_duration(value, &options->flight_ns) && options->flight_ns >= FLIGHT_LEAST_NS &&
+               options->flight_ns <= FLIGHT_MOST_NS;
+    case OPTION_WHEN:
+        return triggers_add(&options->triggers, value);
+    case OPTION_KEEP:
+        good = parse_whole(value, 1, KEEP_LIMIT, &whole);
+        options->keep = (uint32_t)whole;
+        return good;
     case OPTION_SUBPROCESSES:
         options->subprocesses = true;
         return true;
@@ -283,6 +317,18 @@ static bool check(struct options *options, int argc, char **argv, int *exit_code
         *exit_code = misuse("give a COMMAND to start, or -p PID to attach to a process", "");
     else if (options->kill && (!(options->duration_ns || options->size_limit) || options->pid))
         *exit_code = misuse("--kill needs a COMMAND, and --duration or --max-size", "");
+    else if (options->keep && !options->rotate_bytes && !options->rotate_ns && !options->flight_ns)
+        *exit_code = misuse("--keep needs --rotate or --flight-recorder", "");
+    else if (options->triggers.count && !options->flight_ns)
+        *exit_code = misuse("--when needs --flight-recorder", "");
+    else if (options->flight_ns && (options->rotate_bytes || options->rotate_ns || options->size_limit))
+        *exit_code = misuse("--flight-recorder excludes --rotate and --max-size: its memory has a limit of its own", "");
+    else if (options->flight_ns && options->output && strcmp(options->output, "-") == 0)
+        *exit_code = misuse("--flight-recorder writes several files, and standard output is one", "");
+    else if ((options->rotate_bytes || options->rotate_ns) && options->size_limit)
+        *exit_code = misuse("--rotate and --max-size exclude each other: --keep limits the size of all files", "");
+    else if ((options->rotate_bytes || options->rotate_ns) && options->output && strcmp(options->output, "-") == 0)
+        *exit_code = misuse("--rotate writes several files, and standard output is one", "");
     else if (options->async && options->opcodes)
         *exit_code = misuse("--opcodes and --async exclude each other: a task that waits executes no instruction", "");
     else if (options->async == ASYNC_ALL && options->mode != MODE_WALL)

@@ -5,6 +5,7 @@
 
 #include "formats/codec/stream_format.h"
 #include "record/asyncio/asyncio.h"
+#include "record/file/triggers.h"
 #include "record/unwind/thread_status.h"
 
 #include <stdbool.h>
@@ -19,6 +20,10 @@ struct options {
     uint64_t interval_ns;
     uint64_t duration_ns; /* 0: until it ends */
     uint64_t size_limit;  /* bytes that the file may grow to; 0: any */
+    uint64_t rotate_bytes, rotate_ns; /* when the recording goes on in another file; 0: never */
+    uint64_t flight_ns;               /* how much a flight recorder keeps; 0: it is none */
+    struct triggers triggers;         /* when it writes what it has */
+    uint32_t keep;                    /* most of these files that stay; 0: all */
     enum threads which;
     enum mode mode;
     enum async async;
@@ -50,6 +55,10 @@ bool options_parse_rate(const char *text, uint64_t *interval_ns);
 /* Parses a duration: "30", "1.5s", "1m30", "1h", "200ms" (arguments_parse_time). False when the text is no duration
  * above 0. */
 bool options_parse_duration(const char *text, uint64_t *duration_ns);
+
+/* Parses a size or a time, which needs a unit: "100M", "1h" → one of both. False when the text is neither, or too small:
+ * below 16k or 100 ms. */
+bool options_parse_rotation(const char *text, uint64_t *bytes, uint64_t *time_ns);
 
 /* Parses a size: "20000", "500k", "1.5G" → bytes. False when the text is no size, or a size below 16k. */
 bool options_parse_size(const char *text, uint64_t *bytes);

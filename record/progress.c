@@ -113,6 +113,11 @@ static void summarise_missed(const struct progress_totals *f)
                 : "other programs used the processors; run as root or with CAP_SYS_NICE to get a higher priority");
 }
 
+static const char *nothing_seen(const struct progress_totals *f)
+{
+    return f->follows ? "no Python was seen" : "no Python was seen in the command itself (-f records child processes)";
+}
+
 void progress_summary(const struct progress_totals *f, const char *path, enum end_reason reason)
 {
     char size[32];
@@ -131,16 +136,14 @@ void progress_summary(const struct progress_totals *f, const char *path, enum en
                 f->no_room);
     if (f->samples == 0 && reason != END_ERROR)
         fprintf(stderr, "pyreel-record: no sample was taken: %s\n",
-                f->processes == 0      ? "no Python was seen in the command (child processes are not recorded)"
+                f->processes == 0      ? nothing_seen(f)
                 : reason == END_TARGET ? "the program ended before the first tick"
                                        : "no Python code ran during the recording");
 }
 
-void progress_nothing(enum end_reason reason)
+void progress_nothing(const struct progress_totals *f, enum end_reason reason)
 {
-    fprintf(stderr,
-            "pyreel-record: no Python was seen in the command (child processes are not recorded), so there is no "
-            "recording; %s\n",
+    fprintf(stderr, "pyreel-record: %s, so there is no recording; %s\n", nothing_seen(f),
             event_end_reason_text(reason));
 }
 

@@ -33,6 +33,7 @@ struct progress_totals {
     uint64_t paused_ns;  /* for how long a signal had stopped the recorder itself */
     bool stopped;        /* the program stands stopped now, by a signal or a debugger */
     uint64_t stopped_ns; /* for how long the program stood stopped so far */
+    bool follows;        /* child processes are recorded, too */
     uint64_t processes;  /* number of processes that ran Python so far */
 };
 
@@ -49,7 +50,7 @@ void progress_clear(struct progress *progress);
 void progress_summary(const struct progress_totals *totals, const char *path, enum end_reason reason);
 
 /* Says that no Python was found in the command, so that there is no recording. */
-void progress_nothing(enum end_reason reason);
+void progress_nothing(const struct progress_totals *totals, enum end_reason reason);
 
 /* Writes a size like "12.3 MB" into `room`, which has 32 bytes. Returns `room`. */
 const char *progress_size_text(char *room, uint64_t bytes);

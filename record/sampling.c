@@ -6,12 +6,15 @@
 #include "record/process/procfs.h"
 
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
 
-#define NAP_MOST_NS 100000000u /* longest sleep: afterwards the recorder checks whether the program has ended */
-#define SETTLE_NS   1000000u   /* longest sleep while sampler_settle() has threads left */
-#define FAULTS_TOLD 5          /* so many processes of a tree that cannot be read are told */
+#define NAP_MOST_NS 100000000u  /* longest sleep: afterwards the recorder checks whether the program has ended */
+#define SETTLE_NS   1000000u    /* longest sleep while sampler_settle() has threads left */
+#define ENDS_NS     1000000000u /* how long a process that has no memory any more may take to end */
+#define ENDS_NAP_NS 200000u
+#define FAULTS_TOLD 5 /* so many processes of a tree that cannot be read are told */
 /* How long before a tick its look is appointed, if something else is due before the tick. While a look is appointed, no
  * other work is done, and with --subprocesses there is more of it. */
 #define APPOINT_NS      5000000u
@@ -33,6 +36,27 @@ static bool asked_to_stop(struct session *session)
     if (clock_now_ns() >= session->deadline_ns)
         return stop(session, END_DURATION);
     return false;
+}
+
+/* With a flight recorder, SIGUSR1 asks for what it has. False when the recording must stop. */
+static bool write_if_asked(struct session *session)
+{
+    const uint32_t count = signals_user_count(SIGUSR1);
+    if (!session->options.flight_ns || count == session->written_count)
+        return true;
+    session->written_count = count;
+    return outlet_incident(&session->outlet, clock_now_ns(), "SIGUSR1", &session->why) || !stop(session, END_ERROR);
+}
+
+/* Goes on in the next file if that is due, or writes what a flight recorder has. Call this between ticks, while no look
+ * is appointed. False when the recording must stop. */
+static bool turn_outlet(struct session *session)
+{
+    if (!outlet_turn(&session->outlet, clock_now_ns(), &session->why))
+        return !stop(session, END_ERROR);
+    const bool good = write_if_asked(session);
+    session_tell_notice(session);
+    return good;
 }
 
 /* Whether the file is below the size limit, and still in its folder. Checked after each block, about once a second. */
@@ -267,16 +291,29 @@ static void take_changes(struct session *session)
     }
 }
 
+/* Whether a lost process runs another program now. One that ends has given its memory back, and with it its program. */
+static bool runs_another_program(struct watched *w)
+{
+    uint64_t device, inode;
+    return !watched_ended(w) && procfs_program(w->pid, &device, &inode);
+}
+
 /* Goes on after a process was lost. With --subprocesses, the tree tells the end of a process, with the status. */
 static void take_loss(struct session *session, struct watched *w)
 {
-    if (!watched_ended(w)) {
+    if (runs_another_program(w))
         start_anew(session, w);
-        return;
-    }
-    w->ended = true;
-    if (!follows(session))
-        watched_detach(w, FATE_EXITED);
+    else
+        w->ended = true;
+}
+
+/* Waits for the end of the program, which has given its memory back, and notes the end. */
+static void end_program(struct watched *program)
+{
+    const uint64_t give_up_ns = clock_now_ns() + ENDS_NS;
+    while (!watched_ended(program) && clock_now_ns() < give_up_ns)
+        clock_sleep_until(clock_now_ns() + ENDS_NAP_NS);
+    watched_detach(program, FATE_EXITED);
 }
 
 /* ---- ticks ---- */
@@ -289,10 +326,37 @@ static uint64_t work_due_ns(const struct session *session)
     return sought ? earlier(due_ns, sought->find_due_ns) : due_ns;
 }
 
+/* Whether a process is left that may be sampled. */
+static bool has_left(const struct session *session)
+{
+    if (follows(session))
+        return tree_has_left(&session->tree);
+    return session->program && !session->program->ended;
+}
+
+/* Without a flight recorder, SIGUSR1 pauses an attached recorder, and SIGUSR2 ends the pause. False when the recording
+ * must stop. */
+static bool pause_if_asked(struct session *session)
+{
+    if (!session->options.pid || session->options.flight_ns || !pause_asked(&session->pause))
+        return true;
+    progress_clear(&session->progress);
+    if (!session->options.quiet)
+        fprintf(stderr, "pyreel-record: paused; SIGUSR2 ends the pause (kill -USR2 %d)\n", (int)getpid());
+    while (pause_asked(&session->pause) && has_left(session) && !has_change(session)) {
+        if (asked_to_stop(session))
+            return false;
+        nap(session, earlier(clock_now_ns() + NAP_MOST_NS, session->deadline_ns));
+    }
+    return sampler_pause(&session->sampler, &session->why) || !stop(session, END_ERROR);
+}
+
 /* Does the work that is due. False when the recording must stop. */
 static bool do_work(struct session *session)
 {
     struct sampler *sampler = &session->sampler;
+    if (!turn_outlet(session) || !pause_if_asked(session))
+        return false;
     if (sampler->continued != signals_continued() && !sampler_pause(sampler, &session->why))
         return !stop(session, END_ERROR);
     if (follows(session))
@@ -338,14 +402,6 @@ static bool tick(struct session *session, struct watched *w)
     return goes_on(session);
 }
 
-/* Whether a process is left that may be sampled. */
-static bool has_left(const struct session *session)
-{
-    if (follows(session))
-        return tree_has_left(&session->tree);
-    return session->program && !session->program->ended;
-}
-
 /* Whether to appoint the next tick now: no other work is due before it, or it is so close that the work waits. */
 static bool is_next(const struct session *session, const struct watched *w, uint64_t work_ns)
 {
@@ -367,4 +423,8 @@ void sampling_run(struct session *session)
         if (next && is_next(session, next, work_ns) ? !tick(session, next) : !sleep_until(session, work_ns))
             return;
     }
+    if (follows(session)) /* the ends of the last processes */
+        take_changes(session);
+    else
+        end_program(session->program);
 }

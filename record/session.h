@@ -5,8 +5,10 @@
 #define PYREEL_RECORD_SESSION_H
 
 #include "formats/stream/stream_write.h"
+#include "record/file/outlet.h"
 #include "record/file/recording_file.h"
 #include "record/launch/command.h"
+#include "record/launch/pause.h"
 #include "record/options.h"
 #include "record/process/priority.h"
 #include "record/progress.h"
@@ -19,6 +21,10 @@ struct session {
     struct command command;
     struct recording_file file;
     struct stream_writer writer;
+    struct outlet outlet;       /* from the sampler to the writer and the file */
+    struct recording recording; /* description of the recording */
+    struct pause_state pause;
+    uint32_t written_count; /* how often SIGUSR1 had asked a flight recorder */
     struct sampler sampler;
     struct tree tree;         /* with --subprocesses: the processes of the tree, ... */
     struct tree_event change; /* ... and their next change, ... */
@@ -40,6 +46,9 @@ struct session {
 
 /* Prints a message with --verbose. */
 void session_say(const struct session *session, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Shows what the outlet has to tell. */
+void session_tell_notice(struct session *session);
 
 /* What the status line and the summary show. */
 struct progress_totals session_totals(const struct session *session);

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define CHECK_BYTES ((size_t)2 << 20) /* requests of so many bytes in all, and the memory is looked at again */
+#define CHECK_BYTES ((size_t)256 << 10) /* after requests of so many bytes, the memory is looked at again */
 
 #define LARGE_ITEM 256 /* bytes; the first room of an array of such items is small: many arrays have one or two */
 

@@ -15,7 +15,7 @@ extern int alloc_failure_exit_code;
  * `way_out`, which live as long as the program. A file may ask for any amount, by definitions and stacks without end.
  *
  * The memory is what the kernel counts as resident, without mapped files: what libraries allocate counts, too, as soon
- * as the program itself asks for some. The kernel is asked once for each few MiB that the program asks for, so the
+ * as the program itself asks for some. The kernel is asked once for each 256 kB that the program asks for, so the
  * limit holds with this tolerance. A limit by setrlimit() would make libraries fail in their own ways, and a damaged
  * file would look the same as one that is too large. Without /proc there is no limit. */
 void alloc_limit(uint64_t bytes, const char *program, const char *way_out);

@@ -5,6 +5,11 @@
 #include "formats/gecko/gecko_marker_kinds.h"
 #include "formats/model/exactness.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
+#define EXTRA_PROCESSES 50 /* processes of a tree that have a row */
+
 static json_t *row(const char *label, const char *format, json_t *value)
 {
     return json_pack("{s:s, s:s, s:o}", "label", label, "format", format, "value", value);
@@ -145,6 +150,40 @@ void gecko_extra_add(struct gecko_extra *extra, const struct tables *tables, str
     json_array_append_new(extra->sections, section(name, rows));
 }
 
+/* Adds how a process of a tree began and ended. */
+static void add_process(json_t *rows, const struct gecko *gecko, uint32_t number)
+{
+    const struct process_row *row = gecko_lines_process(gecko, number);
+    char fate[EVENT_FATE_ROOM], text[EVENT_FATE_ROOM + 64], parent[32] = "";
+    if (row->process.parent_pid)
+        snprintf(parent, sizeof(parent), "child of %" PRIu32, row->process.parent_pid);
+    const bool ended = row->end_ns && event_fate_text(fate, row->fate, row->wait_status)[0];
+    snprintf(text, sizeof(text), "%s%s%s", parent, parent[0] && ended ? ", " : "", ended ? fate : "");
+    add_string(rows, gecko->lines.processes[number].title, text);
+}
+
+/* The processes of a tree; NULL: the recording has none. */
+static json_t *processes_section(const struct gecko *gecko)
+{
+    const struct tables *tables = gecko->tables;
+    uint64_t processes = 0;
+    bool family = false;
+    json_t *rows = json_array();
+    for (uint32_t i = 1; i < tables->processes_count; i++) {
+        if (!tables->processes[i].process.number)
+            continue;
+        family |= tables->processes[i].process.parent != 0;
+        if (processes++ < EXTRA_PROCESSES)
+            add_process(rows, gecko, i);
+    }
+    if (processes > EXTRA_PROCESSES)
+        add_count(rows, "Further processes", processes - EXTRA_PROCESSES);
+    json_t *all = family ? section(TEXT("Processes"), rows) : NULL;
+    if (!family)
+        json_decref(rows);
+    return all;
+}
+
 json_t *gecko_extra_values(const struct gecko *gecko)
 {
     const struct tables *tables = gecko->tables;
@@ -162,6 +201,9 @@ json_t *gecko_extra_values(const struct gecko *gecko)
     if (gecko->style.compare)
         json_array_append_new(all, diff_section(gecko));
     json_array_append_new(all, section(TEXT("Sampling"), rows));
+    json_t *processes = processes_section(gecko);
+    if (processes)
+        json_array_append_new(all, processes);
     if (gecko->extra.sections)
         json_array_extend(all, gecko->extra.sections);
     return all;

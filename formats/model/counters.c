@@ -102,6 +102,11 @@ bool counters_set(struct counters *list, struct text name, uint64_t value, struc
     return true;
 }
 
+bool counters_add_up(struct text name)
+{
+    return !text_equal(name, TEXT("disturb_limit_ppm"));
+}
+
 const struct counter *counters_find(const struct counters *list, const char *name)
 {
     return find(list, name, strlen(name));

@@ -23,6 +23,9 @@ struct counters {
  * breaks the rules or the list is full. */
 bool counters_set(struct counters *list, struct text name, uint64_t value, struct fault *why);
 
+/* Whether the values of parts of a recording add up to the value of the recording. If not, the latest one counts. */
+bool counters_add_up(struct text name);
+
 /* The counter with this name; NULL when there is none. */
 const struct counter *counters_find(const struct counters *list, const char *name);
 

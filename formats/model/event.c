@@ -22,6 +22,8 @@ static const char *const end_reason_texts[END_REASONS] = {
     [END_NOT_PYTHON] = "the target became another program",
     [END_SIZE] = "the file was as large as it may be",
     [END_UNWRITTEN] = "the file could not be written any further",
+    [END_CONTINUED] = "it goes on in the next file",
+    [END_EXCERPT] = "the flight recorder wrote what it had",
 };
 
 const char *event_failure_text(enum failure cause)
@@ -54,6 +56,67 @@ const char *event_date_text(char *room, uint64_t unix_ns)
     gmtime_r(&seconds, &utc);
     strftime(room, 32, "%Y-%m-%dT%H:%M:%SZ", &utc);
     return room;
+}
+
+static void shift(uint64_t *time_ns, int64_t by_ns)
+{
+    const uint64_t back_ns = by_ns < 0 ? -(uint64_t)by_ns : 0;
+    *time_ns = by_ns >= 0 ? *time_ns + (uint64_t)by_ns : *time_ns > back_ns ? *time_ns - back_ns : 0;
+}
+
+void event_shift(struct event *event, int64_t by_ns)
+{
+    switch (event->kind) {
+    case EVENT_PROCESS:
+        shift(&event->process.start_ns, by_ns);
+        break;
+    case EVENT_PROCESS_END:
+        shift(&event->process_end.time_ns, by_ns);
+        break;
+    case EVENT_THREAD:
+        shift(&event->thread.start_ns, by_ns);
+        break;
+    case EVENT_THREAD_NAME:
+    case EVENT_THREAD_END:
+        shift(&event->change.time_ns, by_ns);
+        break;
+    case EVENT_TASK:
+        shift(&event->task.start_ns, by_ns);
+        break;
+    case EVENT_TASK_WAITER:
+        shift(&event->task_waiter.time_ns, by_ns);
+        break;
+    case EVENT_SAMPLE:
+    case EVENT_LATE_CPU:
+        shift(&event->sample.time_ns, by_ns);
+        if (event->sample.first_ns)
+            shift(&event->sample.first_ns, by_ns);
+        break;
+    case EVENT_FAILED:
+        shift(&event->failed.time_ns, by_ns);
+        break;
+    case EVENT_LEFT_OUT:
+        shift(&event->left_out.time_ns, by_ns);
+        break;
+    case EVENT_TICK:
+        shift(&event->tick_ns, by_ns);
+        break;
+    case EVENT_MEASURE:
+        shift(&event->measure.time_ns, by_ns);
+        break;
+    case EVENT_END:
+        shift(&event->end.time_ns, by_ns);
+        break;
+    case EVENT_RECORDING:
+    case EVENT_STRING:
+    case EVENT_FUNCTION:
+    case EVENT_FRAME:
+    case EVENT_MISSED:
+    case EVENT_COUNTER:
+    case EVENT_ORIGIN:
+    case EVENT_SERIAL:
+        break;
+    }
 }
 
 /* The names of signals that end programs. */

@@ -39,6 +39,7 @@ enum event_kind {
                      * a struct sample: the latest sample of the thread, which is not counted again, with this time */
     EVENT_ORIGIN,   /* the recording of a process, when several recordings are merged; follows EVENT_PROCESS, never in a
                      * file */
+    EVENT_SERIAL,   /* precedes the definition of a process, thread or task in a part of a recording */
 };
 
 struct recording {
@@ -61,6 +62,8 @@ struct recording {
     uint32_t attached;      /* 1: to a running process, 0: it started one */
     uint32_t weighted;      /* 1: a sample may stand for a time other than the interval */
     uint32_t process_ticks; /* 1: each process has its own ticks, so a tick samples the threads of one process */
+    uint32_t part;          /* a recording may be several files: the number of this file, from 1; 0: the only file */
+    uint64_t series;        /* the same in all parts of a recording, and in no other recording; 0: the only file */
     uint64_t from_ns;       /* never in a file: everything before this time is left out */
     bool no_end_reason;     /* never in a stream: the format has no place for the reason of the end, so an end without a
                              * reason is no sign of a cut */
@@ -103,6 +106,16 @@ struct process_end {
     uint64_t time_ns;
     enum fate fate;
     int wait_status; /* FATE_EXITED: its status, as waitpid() gives it to its parent; -1: not known */
+};
+
+enum serial_kind { SERIAL_PROCESS = 1, SERIAL_THREAD, SERIAL_TASK, SERIAL_KINDS };
+
+/* Each part of a recording numbers its processes, threads and tasks anew. The serial of one is the same in all parts,
+ * and no other of the kind has it. */
+struct serial {
+    enum serial_kind kind;
+    uint32_t number; /* of the definition that follows */
+    uint32_t serial; /* from 1 */
 };
 
 /* Where a process comes from, when several recordings are merged. */
@@ -285,6 +298,8 @@ enum end_reason {
     END_NOT_PYTHON, /* the target became another program */
     END_SIZE,       /* the file reached its size limit */
     END_UNWRITTEN,  /* a write failed: the last events are not in the file */
+    END_CONTINUED,  /* the recording goes on in its next part */
+    END_EXCERPT,    /* the flight recorder wrote what it had; the program ran on */
     END_REASONS
 };
 
@@ -328,6 +343,7 @@ struct event {
         struct counter counter;
         struct end end;
         struct process_origin origin;
+        struct serial serial;
     };
 };
 
@@ -349,6 +365,10 @@ static inline struct sample sample_of_lull(const struct sample *lull, uint64_t a
     sample.looks = NULL;
     return sample;
 }
+
+/* Moves all times of the event by so many nanoseconds; a time before the start of the recording becomes the start. For
+ * events that are not in a run. */
+void event_shift(struct event *event, int64_t by_ns);
 
 /* Writes a PY_VERSION_HEX as "3.15.2" or "3.15.0rc1" into `room`, which has 32 bytes. Returns `room`. */
 const char *event_python_version_text(char *room, uint32_t version);

@@ -44,6 +44,9 @@ struct source_report {
     uint64_t blocks;      /* that are good; 0 in a file without blocks */
     uint64_t plain_bytes; /* that the samples take before compression */
     uint64_t lost_ticks;  /* that were due in lost blocks, as far as later blocks say */
+    uint32_t parts;       /* number of files that were joined; 0: one file, which is no part */
+    uint32_t missing;     /* number of parts between the files that are not there, ... */
+    uint32_t before;      /* ... and in front of the first file; the recorder deletes old parts (--keep) */
     struct damage damage;
 };
 

@@ -502,6 +502,7 @@ bool tables_take(struct tables *tables, struct event *event, struct fault *why)
     case EVENT_COUNTER:
         return counters_set(&tables->counters, event->counter.name, event->counter.value, why);
     case EVENT_LATE_CPU:
+    case EVENT_SERIAL:
         return true;
     case EVENT_END:
         tables->end = event->end;

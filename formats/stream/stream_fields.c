@@ -37,6 +37,8 @@ static const struct field recording_fields[] = {
     FIELD(18, OPTIONAL_NUMBER_FIELD, struct recording, weighted),
     FIELD(19, OPTIONAL_NUMBER_FIELD, struct recording, cores),
     FIELD(20, OPTIONAL_NUMBER_FIELD, struct recording, process_ticks),
+    FIELD(24, OPTIONAL_NUMBER_FIELD, struct recording, series),
+    FIELD(25, OPTIONAL_NUMBER_FIELD, struct recording, part),
 };
 
 /* The fields of END as numbers: the members of struct end have other types and units. */

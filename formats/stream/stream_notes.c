@@ -309,6 +309,21 @@ static void take_left_out(struct reading *r, struct event *event)
     left_out->cpu_ns = take_time(r);
 }
 
+static void put_serial(struct writing *w, const struct event *event)
+{
+    put_number(w->to, event->serial.kind);
+    put_number(w->to, event->serial.number);
+    put_number(w->to, event->serial.serial);
+}
+
+static void take_serial(struct reading *r, struct event *event)
+{
+    const uint64_t kind = take_number(&r->from);
+    event->serial.kind = kind < SERIAL_KINDS ? (enum serial_kind)kind : 0;
+    event->serial.number = take_number32(&r->from);
+    event->serial.serial = take_number32(&r->from);
+}
+
 /* ---- measures ---- */
 
 /* An amount as the block has it, and back. */
@@ -388,6 +403,7 @@ static const struct {
     [NOTE_LEFT_OUT] = { EVENT_LEFT_OUT, put_left_out, take_left_out },
     [NOTE_TASK] = { EVENT_TASK, put_task, take_task },
     [NOTE_TASK_WAITER] = { EVENT_TASK_WAITER, put_task_waiter, take_task_waiter },
+    [NOTE_SERIAL] = { EVENT_SERIAL, put_serial, take_serial },
 };
 
 enum stream_note stream_notes_of(enum event_kind kind)

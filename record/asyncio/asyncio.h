@@ -49,7 +49,8 @@ struct thread_task {
 
 /* What was emitted of a task. The stream shows a task as an entry among the threads. */
 struct task_entry {
-    uint32_t thread;       /* number of the entry; 0: not emitted yet */
+    uint32_t thread;       /* number of the entry; 0: not emitted yet, or not in this stream */
+    uint32_t serial;       /* serial of the entry; 0: none yet */
     uint32_t number;       /* number of the task to which the entry belongs */
     uint32_t owner;        /* known_task.owner when the entry was emitted */
     struct frames stack;   /* the stack of this tick; not set when `same` */

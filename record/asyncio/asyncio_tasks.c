@@ -227,6 +227,7 @@ static void take_identity(struct known_task *task, uint64_t coroutine, struct te
 {
     const bool same = task->coroutine == coroutine && text_equal(task->name, name);
     task->number = same ? task->number : 0;
+    task->serial = same ? task->serial : 0;
     task->coroutine = coroutine;
     text_free(task->name);
     task->name = name;

@@ -56,7 +56,8 @@ struct planned {
 
 struct known_task {
     uint64_t address;
-    uint32_t number; /* as emitted; 0: not emitted yet */
+    uint32_t number; /* as emitted; 0: not emitted yet, or not in this stream */
+    uint32_t serial; /* serial of the task; 0: none yet */
 
     /* ---- from the last sure look ---- */
     uint64_t coroutine;

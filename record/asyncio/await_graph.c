@@ -20,6 +20,7 @@ static void define_task(struct asyncio *a, struct known_task *task)
     task->number = ++a->emitter->last_task;
     task->label = 0;
     task->emitted_waiter = task->emitted_waiters = 0;
+    emitter_serial(a->emitter, SERIAL_TASK, task->number, &task->serial);
     emitter_note(
         a->emitter,
         (struct event){
@@ -81,6 +82,53 @@ static void note_waiter(struct asyncio *a, struct known_task *task)
     emitter_note(a->emitter, (struct event){ .kind = EVENT_TASK_WAITER,
                                              .task_waiter = { task->number, waiter, task->parents, a->time_ns } });
 }
+
+/* ---- another stream ---- */
+
+/* A task with the number that it had in the stream before, and the number of the task that waits for it. */
+struct renumbered {
+    uint32_t before, waiter_before, waiters, row;
+};
+
+static int compare_before(const void *one, const void *another)
+{
+    const struct renumbered *a = one, *b = another;
+    return a->before < b->before ? -1 : a->before > b->before;
+}
+
+/* The task waits for the same tasks as before, and these have new numbers. */
+static void repeat_waiter(struct asyncio *a, const struct renumbered *all, size_t count, const struct renumbered *task)
+{
+    const struct renumbered wanted = { .before = task->waiter_before };
+    const struct renumbered *waiter = bsearch(&wanted, all, count, sizeof(*all), compare_before);
+    struct known_task *known = &a->tasks.rows[task->row];
+    if (!waiter)
+        return;
+    known->emitted_waiter = a->tasks.rows[waiter->row].number;
+    known->emitted_waiters = task->waiters;
+    emitter_note(a->emitter,
+                 (struct event){ .kind = EVENT_TASK_WAITER,
+                                 .task_waiter = { known->number, known->emitted_waiter, task->waiters, a->time_ns } });
+}
+
+void await_graph_restart(struct asyncio *a)
+{
+    struct renumbered *all = alloc_zeroed(a->tasks.count + 1, sizeof(*all));
+    size_t count = 0;
+    for (uint32_t row = 0; row < a->tasks.count; row++) {
+        const struct known_task *task = &a->tasks.rows[row];
+        if (task->number)
+            all[count++] = (struct renumbered){ task->number, task->emitted_waiter, task->emitted_waiters, row };
+    }
+    qsort(all, count, sizeof(*all), compare_before);
+    for (size_t i = 0; i < count; i++)
+        define_task(a, &a->tasks.rows[all[i].row]);
+    for (size_t i = 0; i < count; i++)
+        repeat_waiter(a, all, count, &all[i]);
+    free(all);
+}
+
+/* ---- parents ---- */
 
 /* Finds the parent of a task: the waiting task with the smallest number. */
 static enum look find_parent(struct asyncio *a, uint32_t row)

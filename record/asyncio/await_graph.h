@@ -12,6 +12,9 @@ enum look await_graph_look(struct asyncio *asyncio, uint32_t row);
  * of these tasks has a sure look in this round. */
 enum look await_graph_chain(struct asyncio *asyncio, uint32_t row);
 
+/* Emits all tasks anew, with who waits for them, because another stream takes what is emitted. */
+void await_graph_restart(struct asyncio *asyncio);
+
 /* Whether each task of asyncio->chain waits, and is as in the tick before. */
 bool await_graph_steady(struct asyncio *asyncio);
 

@@ -175,6 +175,17 @@ bool definitions_emit_sample(struct definitions *d, struct event *event, struct 
     return sink_take(&d->to, event, why);
 }
 
+void definitions_restart(struct definitions *d)
+{
+    for (uint32_t i = 1; i <= d->strings.ids.count; i++)
+        d->strings.rows[i].number = 0;
+    for (uint32_t i = 1; i <= d->functions.ids.count; i++)
+        d->functions.rows[i].number = 0;
+    for (uint32_t i = 1; i <= d->frames.ids.count; i++)
+        d->frames.rows[i].number = 0;
+    d->last_string = d->last_function = d->last_frame = 0;
+}
+
 void definitions_free(struct definitions *d)
 {
     intern_free(&d->strings.ids);

@@ -112,6 +112,10 @@ static inline struct text definitions_function_file(const struct definitions *de
  * refused. */
 bool definitions_emit_sample(struct definitions *definitions, struct event *event, struct fault *why);
 
+/* Forgets all numbers, because a new stream begins: each definition is emitted again when a sample needs it. Indexes
+ * stay valid. */
+void definitions_restart(struct definitions *definitions);
+
 void definitions_free(struct definitions *definitions);
 
 #endif

@@ -11,6 +11,21 @@ void emitter_close(struct emitter *emitter)
     definitions_free(&emitter->definitions);
 }
 
+void emitter_restart(struct emitter *emitter)
+{
+    definitions_restart(&emitter->definitions);
+    emitter->last_process = emitter->last_thread = emitter->last_task = 0;
+}
+
+void emitter_serial(struct emitter *emitter, enum serial_kind kind, uint32_t number, uint32_t *serial)
+{
+    if (!emitter->in_parts)
+        return;
+    if (*serial == 0)
+        *serial = ++emitter->last_serials[kind];
+    emitter_note(emitter, (struct event){ .kind = EVENT_SERIAL, .serial = { kind, number, *serial } });
+}
+
 void emitter_note(struct emitter *emitter, struct event event)
 {
     struct fault unused = { 0 };

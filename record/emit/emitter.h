@@ -12,6 +12,8 @@ struct emitter {
     uint64_t stands_ns;             /* how long the next samples stand for; 0: the interval of the recording */
     uint32_t tick_process;          /* the process whose tick is emitted; 0: ticks are of all processes */
     uint32_t last_process, last_thread, last_task; /* highest numbers so far */
+    bool in_parts;                       /* set by the caller: the recording becomes several files, so processes, ... */
+    uint32_t last_serials[SERIAL_KINDS]; /* ... threads and tasks have serials; the highest so far, by kind */
     uint64_t ticks, samples, failed;               /* counts; failed: samples */
     uint64_t failures[FAILURE_KINDS];
 };
@@ -19,6 +21,25 @@ struct emitter {
 /* The sink must live as long. */
 void emitter_open(struct emitter *emitter, struct sink to);
 void emitter_close(struct emitter *emitter);
+
+/* Forgets all numbers: from now on, a new stream takes what is emitted. The caller emits the processes, threads and
+ * tasks anew. */
+void emitter_restart(struct emitter *emitter);
+
+/* Emits the serial of the process, thread or task that is defined next, if there are serials. *serial is the serial; 0:
+ * it has none yet, and gets the next one. */
+void emitter_serial(struct emitter *emitter, enum serial_kind kind, uint32_t number, uint32_t *serial);
+
+/* How many processes, and threads and entries of tasks, were emitted in all streams. */
+static inline uint32_t emitter_processes(const struct emitter *emitter)
+{
+    return emitter->in_parts ? emitter->last_serials[SERIAL_PROCESS] : emitter->last_process;
+}
+
+static inline uint32_t emitter_threads(const struct emitter *emitter)
+{
+    return emitter->in_parts ? emitter->last_serials[SERIAL_THREAD] : emitter->last_thread;
+}
 
 /* Emits an event that is no sample, failed sample or tick. Such an event cannot fail, because the stream only puts it
  * into its open block. */

@@ -135,7 +135,7 @@ bool recording_file_open(struct recording_file *file, const char *path, bool for
                          struct fault *why)
 {
     *file = (struct recording_file){ .fd = STDOUT_FILENO };
-    file->path = path ? alloc_copy(path, strlen(path)) : default_path(pid, command);
+    file->path = recording_file_path(path, pid, command);
     const bool good = strcmp(file->path, "-") == 0 || open_named(file, path || force, force, why);
     file->named = file->created || (good && has_name(file->fd));
     if (good)
@@ -144,6 +144,29 @@ bool recording_file_open(struct recording_file *file, const char *path, bool for
         close(file->fd);
     free(file->path);
     *file = (struct recording_file){ .fd = -1 };
+    return false;
+}
+
+char *recording_file_path(const char *path, pid_t pid, struct text command)
+{
+    return path ? alloc_copy(path, strlen(path)) : default_path(pid, command);
+}
+
+bool recording_file_create(struct recording_file *file, const char *path, struct fault *why)
+{
+    struct recording_file created = { .path = alloc_copy(path, strlen(path)), .fd = -1 };
+    if (open_new(&created) && lock(&created, why)) {
+        created.named = true;
+        *file = created;
+        return true;
+    }
+    const int cause = errno;
+    if (created.fd < 0)
+        fault(why, "cannot create %s: %s", path, strerror(cause));
+    else
+        close(created.fd);
+    free(created.path);
+    errno = cause;
     return false;
 }
 

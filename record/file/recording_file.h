@@ -24,6 +24,13 @@ struct recording_file {
 bool recording_file_open(struct recording_file *file, const char *path, bool force, pid_t pid, struct text command,
                          struct fault *why);
 
+/* The path of a recording: a copy of `path`, or NAME-PID.pyreel for NULL. The caller frees it. */
+char *recording_file_path(const char *path, pid_t pid, struct text command);
+
+/* Creates a new file. False with the reason, and errno, when that fails: EEXIST when there is such a file. Then `file`
+ * is as it was. */
+bool recording_file_create(struct recording_file *file, const char *path, struct fault *why);
+
 /* Empties a regular file, before the recording is written. False with the reason when that fails. */
 bool recording_file_begin(struct recording_file *file, struct fault *why);
 

@@ -94,7 +94,7 @@ static void on_signal(int number, siginfo_t *info, void *context)
     const pid_t command = passed_on_to;
     const struct handled *row = row_of(number);
     const bool from_terminal = row->terminal && info->si_code == SI_KERNEL;
-    if (row->meaning == MEANING_USER && (keeps_user_signals || !command))
+    if (row->meaning == MEANING_USER && (keeps_user_signals & (number == SIGUSR2 ? 2 : 1) || !command))
         atomic_fetch_add(&user_counts[number == SIGUSR2], 1);
     else if (command)
         pass_on(command, number, from_terminal);
@@ -153,9 +153,9 @@ int signals_stop(void)
     return stop_signal;
 }
 
-void signals_user_keep(void)
+void signals_user_keep(int number)
 {
-    keeps_user_signals = 1;
+    keeps_user_signals |= number == SIGUSR2 ? 2 : 1;
 }
 
 uint32_t signals_user_count(int number)

@@ -26,9 +26,9 @@ void signals_pass_on_to(pid_t pid);
 /* The signal that asked pyreel-record to stop; 0: none. */
 int signals_stop(void);
 
-/* SIGUSR1 and SIGUSR2 are for pyreel-record itself from now on, also with a command. Without this call, they are passed
- * on to the command; without a command, they are always for pyreel-record. */
-void signals_user_keep(void);
+/* SIGUSR1 (or SIGUSR2: `number`) is for pyreel-record itself from now on, also with a command. Without this call, both
+ * are passed on to the command; without a command, they are always for pyreel-record. */
+void signals_user_keep(int number);
 
 /* How often SIGUSR1 (or SIGUSR2: `number`) came for pyreel-record itself. Signals that come together may count as one.
  * A signal also ends a clock_sleep_until() early. */

@@ -53,14 +53,16 @@ static bool filter(int connector)
     return setsockopt(connector, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program)) == 0;
 }
 
+/* An order of two words, the operation and which events (0: all), which kernels before 6.6 do not know. */
 static bool send_order(int connector, uint32_t operation, uint32_t mark)
 {
-    unsigned char message[HEAD_BYTES + sizeof(operation)];
+    const uint32_t order[] = { operation, 0 };
+    unsigned char message[HEAD_BYTES + sizeof(order)];
     const struct nlmsghdr netlink = { .nlmsg_len = sizeof(message), .nlmsg_type = NLMSG_DONE };
-    const struct cn_msg head = { .id = { CN_IDX_PROC, CN_VAL_PROC }, .ack = mark, .len = sizeof(operation) };
+    const struct cn_msg head = { .id = { CN_IDX_PROC, CN_VAL_PROC }, .ack = mark, .len = sizeof(order) };
     memcpy(message, &netlink, sizeof(netlink));
     memcpy(message + NLMSG_HDRLEN, &head, sizeof(head));
-    memcpy(message + HEAD_BYTES, &operation, sizeof(operation));
+    memcpy(message + HEAD_BYTES, order, sizeof(order));
     return send(connector, message, sizeof(message), 0) == (ssize_t)sizeof(message);
 }
 
@@ -123,7 +125,7 @@ void connector_close(int connector)
 {
     if (connector < 0)
         return;
-    send_order(connector, PROC_CN_MCAST_IGNORE, 0); /* before Linux 6.6, the kernel listened for a closed socket, too */
+    send_order(connector, PROC_CN_MCAST_IGNORE, 0); /* else the kernel counts a listener for ever */
     close(connector);
 }
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The kernel's "proc connector": a netlink socket that tells each fork, execve and exit of the machine as it happens.
  *
- * The connector is there in the initial network namespace only (not in most containers), for root, and since Linux 6.6
- * for everyone. Its numbers are those of the initial pid namespace, so it is used only there. A filter in the kernel
- * drops what concerns threads. A recorder that is killed by SIGKILL leaves a kernel before 6.6 counting one listener
- * too many, which costs each fork of the machine less than a microsecond. */
+ * The connector is used since Linux 6.6, where every user may listen. Before, it needs CAP_NET_ADMIN to begin and to
+ * end: the recorder gives the capability up (record/guard/guard.h), and a listener that does not end costs each fork of
+ * the machine a little until the machine starts anew. The connector is there in the initial network namespace only, so
+ * not in most containers. Its numbers are those of the initial pid namespace, so it is used only there. A filter in the
+ * kernel drops what concerns threads. */
 #ifndef PYREEL_RECORD_TREE_CONNECTOR_H
 #define PYREEL_RECORD_TREE_CONNECTOR_H
 

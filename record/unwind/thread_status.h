@@ -6,7 +6,7 @@
 
 #include "formats/model/event.h"
 #include "record/process/cpu.h"
-#include "record/process/halt.h"
+#include "record/unwind/halt.h"
 #include "record/unwind/thread_list.h"
 
 enum mode { MODE_WALL, MODE_CPU, MODE_GIL, MODE_EXCEPTION, MODES };

@@ -367,6 +367,55 @@ bool sampler_settle(struct sampler *sampler)
     return left;
 }
 
+void sampler_flush(struct sampler *sampler)
+{
+    for (size_t i = 0; i < sampler->count; i++)
+        watched_flush(sampler->watched[i]);
+}
+
+/* A process with the number that it had in the stream before. */
+struct renumbered {
+    uint32_t before;
+    struct watched *watched;
+};
+
+static int compare_before(const void *one, const void *another)
+{
+    const struct renumbered *a = one, *b = another;
+    return a->before < b->before ? -1 : a->before > b->before;
+}
+
+/* The new number of a process; 0: it is not in the new stream. */
+static uint32_t renumber(const struct renumbered *all, size_t count, uint32_t before)
+{
+    const struct renumbered wanted = { .before = before };
+    const struct renumbered *found = bsearch(&wanted, all, count, sizeof(*all), compare_before);
+    return found ? found->watched->number : 0;
+}
+
+void sampler_restart(struct sampler *sampler)
+{
+    struct renumbered *all = alloc_zeroed(sampler->count + 1, sizeof(*all));
+    size_t count = 0;
+    emitter_restart(&sampler->emitter);
+    for (size_t i = 0; i < sampler->count; i++)
+        if (sampler->watched[i]->attached)
+            all[count++] = (struct renumbered){ sampler->watched[i]->number, sampler->watched[i] };
+    qsort(all, count, sizeof(*all), compare_before);
+    for (size_t i = 0; i < count; i++) { /* a parent has a smaller number than its children */
+        all[i].watched->parent = renumber(all, i, all[i].watched->parent);
+        watched_restart(all[i].watched);
+    }
+    for (size_t i = 0; i < sampler->count; i++) {
+        struct watched *watched = sampler->watched[i];
+        if (watched->attached)
+            continue;
+        watched->parent = renumber(all, count, watched->parent);
+        watched->number = 0;
+    }
+    free(all);
+}
+
 /* ---- counters ---- */
 
 uint64_t sampler_taken_ns(const struct sampler *sampler)

@@ -114,6 +114,11 @@ void sampler_measure(struct sampler *sampler, uint64_t now_ns);
 /* Calls freeze_settle() for each process. Returns whether threads are left that still have to stop. */
 bool sampler_settle(struct sampler *sampler);
 
+/* The two steps from one stream to the next, between ticks: sampler_flush() emits what is kept back, and behind the
+ * description of the new stream, sampler_restart() emits all anew that the new stream needs to be complete by itself. */
+void sampler_flush(struct sampler *sampler);
+void sampler_restart(struct sampler *sampler);
+
 /* The time that looks have taken from all processes so far. */
 uint64_t sampler_taken_ns(const struct sampler *sampler);
 

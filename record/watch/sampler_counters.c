@@ -76,7 +76,7 @@ static struct counters list_of(const struct sampler *sampler, const struct limit
                                .watched = sampler_counters(sampler) };
     memcpy(counted.failures, sampler->emitter.failures, sizeof(counted.failures));
     struct counters list = { 0 };
-    for (size_t i = 0; i < countof(rows) && sampler->emitter.last_process > 0; i++) {
+    for (size_t i = 0; i < countof(rows) && emitter_processes(&sampler->emitter) > 0; i++) {
         uint64_t value;
         memcpy(&value, (const char *)&counted + rows[i].offset, sizeof(value));
         if (value > 0 || !rows[i].rare)

@@ -432,8 +432,11 @@ struct watched_counters watched_counters(const struct watched *w)
 
 /* ---- a CPython, from beginning to end ---- */
 
-static void emit_process(struct watched *w)
+static void emit_process(struct watched *w, uint64_t time_ns)
 {
+    w->number = ++w->emitter->last_process;
+    w->asyncio.process = w->number;
+    emitter_serial(w->emitter, SERIAL_PROCESS, w->number, &w->serial);
     const struct text executable = procfs_executable(w->pid);
     const struct text command = procfs_command(w->pid);
     const struct text folder = procfs_folder(w->pid);
@@ -441,7 +444,7 @@ static void emit_process(struct watched *w)
     emitter_note(w->emitter, (struct event){ .kind = EVENT_PROCESS,
                                              .process = { .number = w->number,
                                                           .pid = (uint32_t)w->pid,
-                                                          .start_ns = w->checked_ns,
+                                                          .start_ns = time_ns,
                                                           .python_version = w->target.runtime.layout.version,
                                                           .executable = executable,
                                                           .command = command,
@@ -480,11 +483,29 @@ void watched_attach(struct watched *w)
     w->rest = (struct rest){ 0 };
     if (w->number) /* the program is another one after an execve */
         w->parent = w->number;
-    w->number = ++w->emitter->last_process;
-    w->asyncio.process = w->number;
     asyncio_open(&w->asyncio, &w->thread_list, &w->codes);
     w->checked_ns = clock_now_ns() - options->start_ns;
-    emit_process(w);
+    w->serial = 0;
+    emit_process(w, w->checked_ns);
+}
+
+void watched_flush(struct watched *w)
+{
+    if (!w->attached)
+        return;
+    watched_threads_flush(w);
+    watched_measure(w, meter_own_cpu_ns());
+}
+
+void watched_restart(struct watched *w)
+{
+    if (!w->attached)
+        return;
+    const uint64_t time_ns = clock_now_ns() - w->options->start_ns;
+    emit_process(w, time_ns);
+    watched_threads_restart(w, time_ns);
+    watched_tasks_restart(w);
+    watched_measure(w, meter_own_cpu_ns());
 }
 
 /* The status of the process at its end, as waitpid() gives it; -1: not known. */

@@ -19,9 +19,9 @@
 #include "record/exact/freeze.h"
 #include "record/launch/command.h"
 #include "record/names/thread_names.h"
-#include "record/process/halt.h"
 #include "record/process/idle.h"
 #include "record/process/meter.h"
+#include "record/unwind/halt.h"
 #include "record/unwind/synthetic_frames.h"
 #include "record/unwind/thread_list.h"
 #include "record/unwind/thread_status.h"
@@ -61,6 +61,7 @@ struct watch_shared {
 struct emitted_thread {
     uint64_t interpreter_id;
     uint32_t number;       /* as emitted; 0: not emitted */
+    uint32_t serial;       /* serial of the thread; 0: none yet */
     uint32_t native_id;    /* the kernel's number of the thread, in the pid namespace of the process */
     pid_t tid;             /* the kernel's number of the thread, in the recorder's pid namespace */
     uint64_t name_due_ns;  /* when the name is looked up again (monotonic) */
@@ -130,6 +131,7 @@ struct watched {
     bool ended;           /* it has ended */
     bool attached;        /* the process is a CPython; its target, code objects, threads and tasks are open */
     uint32_t number;      /* number of the process, as emitted; 0: it was not attached yet */
+    uint32_t serial;      /* serial of the process; 0: none yet */
     struct budget budget; /* the moments of its ticks */
     struct rest rest;
     uint64_t missed; /* ticks missed since its last tick */
@@ -221,6 +223,14 @@ void watched_inherit(struct watched *watched, struct watched *parent);
 
 /* Emits the ends of the threads and of the process, and closes the target. Does nothing when not attached. */
 void watched_detach(struct watched *watched, enum fate fate);
+
+/* Emits what is kept back of the process, before the stream ends and another one takes what is emitted. Call this
+ * between ticks, while no look is appointed. */
+void watched_flush(struct watched *watched);
+
+/* Emits the process and its threads anew, because another stream takes what is emitted. Tasks and stacks follow with
+ * the samples that need them. Does nothing when not attached. */
+void watched_restart(struct watched *watched);
 
 /* Looks at the process once without emitting anything. This first look reads all threads, stacks and code objects, and
  * would take too long while the process stands still. */

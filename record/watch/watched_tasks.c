@@ -2,6 +2,7 @@
 #include "record/watch/watched_tasks.h"
 
 #include "formats/base/alloc.h"
+#include "record/asyncio/await_graph.h"
 #include "record/watch/watched_threads.h"
 
 #include <stdlib.h>
@@ -116,6 +117,7 @@ static void begin_task(struct watched *w, const struct known_task *task, uint64_
     entry->number = task->number;
     entry->owner = task->owner;
     entry->emitted.count = 0;
+    emitter_serial(w->emitter, SERIAL_THREAD, entry->thread, &entry->serial);
     emitter_note(w->emitter,
                  (struct event){ .kind = EVENT_THREAD,
                                  .thread = { .number = entry->thread,
@@ -138,7 +140,7 @@ static bool emit_task(struct watched *w, uint32_t row, uint64_t time_ns, struct 
     if (entry->thread && (entry->number != task->number || entry->owner != task->owner)) {
         emitter_note(w->emitter,
                      (struct event){ .kind = EVENT_THREAD_END, .change = { entry->thread, time_ns, { 0 } } });
-        entry->thread = 0;
+        entry->thread = entry->serial = 0;
     }
     if (!entry->thread)
         begin_task(w, task, time_ns);
@@ -172,6 +174,22 @@ bool watched_tasks_emit(struct watched *w, uint64_t time_ns, struct fault *why)
         if (!emit_task(w, asyncio->listed[i], time_ns, why))
             return false;
     return true;
+}
+
+void watched_tasks_restart(struct watched *w)
+{
+    await_graph_restart(&w->asyncio);
+    for (size_t i = 0; i < w->asyncio.tasks.count; i++) {
+        struct task_entry *entry = w->asyncio.tasks.rows[i].entry;
+        if (!entry)
+            continue;
+        /* The next tick may emit the same stack without a look. */
+        const struct frames last = entry->emitted;
+        entry->emitted = entry->stack;
+        entry->stack = last;
+        entry->thread = 0;
+        entry->same = false;
+    }
 }
 
 void watched_tasks_end(struct watched *w, uint64_t time_ns)

@@ -21,6 +21,9 @@ bool watched_tasks_owns_sample(struct watched *w, struct emitted_thread *thread,
 /* Emits a sample for each task, and the ends of tasks that have ended. False when the sink refused. */
 bool watched_tasks_emit(struct watched *w, uint64_t time_ns, struct fault *why);
 
+/* Emits all tasks anew, in the order of their numbers so far. Their entries follow with their samples. */
+void watched_tasks_restart(struct watched *w);
+
 /* Emits the ends of all tasks. */
 void watched_tasks_end(struct watched *w, uint64_t time_ns);
 

@@ -74,7 +74,7 @@ static void end_thread(struct watched *w, uint32_t index, uint64_t time_ns)
     thread->emitted.count = 0;
     thread->shown = false;
     emitter_note(w->emitter, (struct event){ .kind = EVENT_THREAD_END, .change = { thread->number, time_ns, { 0 } } });
-    thread->number = 0;
+    thread->number = thread->serial = 0;
     text_free(thread->name);
     thread->name = (struct text){ 0 };
 }
@@ -126,10 +126,24 @@ static bool take_lookup(struct watched *w, uint64_t time_ns)
     return w->options->all_names || w->lookups++ < NAMES_BY_TICK;
 }
 
+/* Emits the definition of a thread, with the next number. */
+static void define_thread(struct watched *w, struct emitted_thread *thread, uint64_t time_ns)
+{
+    thread->number = ++w->emitter->last_thread;
+    emitter_serial(w->emitter, SERIAL_THREAD, thread->number, &thread->serial);
+    emitter_note(w->emitter, (struct event){ .kind = EVENT_THREAD,
+                                             .thread = { .number = thread->number,
+                                                         .process = w->number,
+                                                         .tid = (uint32_t)thread->tid,
+                                                         .main = thread->native_id == (uint32_t)w->target.ns_pid,
+                                                         .interpreter = thread->interpreter_id,
+                                                         .start_ns = time_ns,
+                                                         .name = thread->name } });
+}
+
 static void begin_thread(struct watched *w, struct emitted_thread *thread, const struct member *member,
                          uint64_t time_ns)
 {
-    thread->number = ++w->emitter->last_thread;
     thread->native_id = member->native_id;
     thread->interpreter_id = w->target.interpreters[member->interpreter].id;
     thread->tid = watched_host_thread(w, member->native_id);
@@ -139,14 +153,7 @@ static void begin_thread(struct watched *w, struct emitted_thread *thread, const
     thread->named = looked_up && thread->name_tries == 0;
     thread->name_wait_ns = NAME_WAIT_NS;
     thread->name_due_ns = time_ns + (thread->named ? NAME_WAIT_NS : 0);
-    emitter_note(w->emitter, (struct event){ .kind = EVENT_THREAD,
-                                             .thread = { .number = thread->number,
-                                                         .process = w->number,
-                                                         .tid = (uint32_t)thread->tid,
-                                                         .main = member->native_id == (uint32_t)w->target.ns_pid,
-                                                         .interpreter = thread->interpreter_id,
-                                                         .start_ns = time_ns,
-                                                         .name = thread->name } });
+    define_thread(w, thread, time_ns);
 }
 
 /* Looks up the name of a thread again: a thread gets its name only when it runs, and may be renamed at any time. */
@@ -355,6 +362,39 @@ bool watched_threads_emit(struct watched *w, uint64_t time_ns, struct fault *why
         if (!emit_thread(w, thread_list->asked[i], time_ns, why))
             return false;
     return w->options->async != ASYNC_ALL || watched_tasks_emit(w, time_ns, why);
+}
+
+/* ---- another stream ---- */
+
+void watched_threads_flush(struct watched *w)
+{
+    for (uint32_t i = 0; i < w->threads_count; i++)
+        if (w->threads[i].number)
+            emit_left_out(w, &w->threads[i]);
+}
+
+static int compare_numbers(const void *one, const void *another)
+{
+    const struct emitted_thread *a = *(struct emitted_thread *const *)one;
+    const struct emitted_thread *b = *(struct emitted_thread *const *)another;
+    return a->number < b->number ? -1 : a->number > b->number;
+}
+
+void watched_threads_restart(struct watched *w, uint64_t time_ns)
+{
+    struct emitted_thread **threads = alloc_zeroed(w->threads_count + 1, sizeof(struct emitted_thread *));
+    size_t count = 0;
+    for (uint32_t i = 0; i < w->threads_count; i++)
+        if (w->threads[i].number)
+            threads[count++] = &w->threads[i];
+    qsort(threads, count, sizeof(struct emitted_thread *), compare_numbers);
+    for (size_t i = 0; i < count; i++) {
+        synthetic_frames_free(&threads[i]->expansion);
+        threads[i]->emitted.count = 0;
+        threads[i]->shown = false;
+        define_thread(w, threads[i], time_ns);
+    }
+    free(threads);
 }
 
 /* ---- a pause, and the end ---- */

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Runs our programs and the programs they record. Every run is watched for sanitizers' reports and for time."""
 
+import ctypes
 import glob
 import json
 import os
@@ -12,7 +13,7 @@ import time
 
 import gecko_check
 import gecko_output
-from environment import CACHE, CONVERTERS, RECORD, as_root
+from environment import CACHE, CONVERTERS, RECORD, as_root, missing
 
 PATIENCE = 60  # seconds: only a program that hangs takes so long
 ALL_TICKS = ("--disturb", "100")  # so that none is left out
@@ -198,6 +199,15 @@ def wait_until(condition, what, seconds=20):
     while not condition():
         assert time.monotonic() < give_up, f"waited in vain: {what}"
         time.sleep(0.01)
+
+
+def trace(request, pid):
+    """Does as a debugger: "seize", "interrupt" (the process stands stopped behind a waitpid), "detach"."""
+    ptrace = ctypes.CDLL(None, use_errno=True).ptrace
+    ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
+    number = {"seize": 0x4206, "interrupt": 0x4207, "detach": 17}[request]
+    if ptrace(number, pid, None, None) != 0:
+        missing(f"ptrace({request}): {os.strerror(ctypes.get_errno())}")
 
 
 # ---- the converters ----

@@ -7,7 +7,6 @@ import json
 import math
 import os
 import re
-import signal
 import subprocess
 import sys
 import time
@@ -18,7 +17,7 @@ import environment
 import gecko_check
 import pprof_check
 import tachyon
-from recording import CONVERTERS, Recorder, collapsed, convert, gecko, info, run_record, succeed
+from recording import CONVERTERS, Recorder, collapsed, convert, gecko, info, run_record, succeed, trace
 
 COLUMNS = ["samples/count", "wall/nanoseconds", "cpu/nanoseconds", "gil/nanoseconds", "gil_wait/nanoseconds"]
 INTERVAL = 0.001  # seconds, at the default rate
@@ -120,16 +119,18 @@ def entered(machine, tell):
 
 
 @pytest.fixture(scope="session")
-def stopped(machine, program, tmp_path_factory):
-    """The recorder is stopped for 1 s of 4, and so misses a thousand ticks."""
+def held(machine, program, tmp_path_factory):
+    """A debugger holds the recorder for 1 s of 4, and so the recorder misses a thousand ticks."""
     python = environment.python_of_this_machine()
-    path = tmp_path_factory.mktemp("columns") / "stopped.pyreel"
+    path = tmp_path_factory.mktemp("columns") / "held.pyreel"
     recorder = Recorder("-o", path, "--", *command_of(python, program, "steady", 4))
     try:
         time.sleep(1.5)
-        recorder.signal(signal.SIGSTOP)
+        trace("seize", recorder.pid)
+        trace("interrupt", recorder.pid)
+        os.waitpid(recorder.pid, 0)
         time.sleep(1)
-        recorder.signal(signal.SIGCONT)
+        trace("detach", recorder.pid)
         truth = account_of(recorder.wait())
     finally:
         recorder.close()
@@ -190,20 +191,20 @@ def test_wall_of_each_function_is_its_account(bursts):
         assert total(bursts.rows, "wall", function) == pytest.approx(bursts.truth["wall"][function], rel=0.15)
 
 
-def test_wall_holds_the_time_of_missed_ticks(stopped):
-    """The recorder was stopped for a second: the wall time of the function that spun has that second."""
-    assert stopped.info["missed"] >= 900
-    spin = total(stopped.rows, "wall", "spin")
-    assert spin == pytest.approx(stopped.truth["wall"]["spin"], rel=0.01, abs=2 * INTERVAL)
-    assert weighed(stopped.path, "wall")["MainThread"] == pytest.approx(total(stopped.rows, "wall"), rel=0.001)
+def test_wall_holds_the_time_of_missed_ticks(held):
+    """The recorder was held for a second: the wall time of the function that spun has that second."""
+    assert held.info["missed"] >= 900
+    spin = total(held.rows, "wall", "spin")
+    assert spin == pytest.approx(held.truth["wall"]["spin"], rel=0.01, abs=2 * INTERVAL)
+    assert weighed(held.path, "wall")["MainThread"] == pytest.approx(total(held.rows, "wall"), rel=0.001)
 
 
-def test_samples_stay_a_count(stopped):
-    assert total(stopped.rows, "samples") == stopped.info["samples"] == sum(weighed(stopped.path, "samples").values())
+def test_samples_stay_a_count(held):
+    assert total(held.rows, "samples") == held.info["samples"] == sum(weighed(held.path, "samples").values())
 
 
-def test_gil_of_a_thread_that_spins_alone_is_its_wall(stopped):
-    assert total(stopped.rows, "gil", "spin") >= 0.95 * total(stopped.rows, "wall", "spin")
+def test_gil_of_a_thread_that_spins_alone_is_its_wall(held):
+    assert total(held.rows, "gil", "spin") >= 0.95 * total(held.rows, "wall", "spin")
 
 
 def test_locks_of_a_fight_fill_the_time(fight):

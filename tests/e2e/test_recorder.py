@@ -242,7 +242,7 @@ def test_a_command_without_python_leaves_no_file(tmp_path, command, code):
     there before is not taken away."""
     ended = run_record("-o", tmp_path / "a.pyreel", "--", *command)
     assert ended.code == code
-    assert "no Python was seen in the command (child processes are not recorded)" in ended.messages
+    assert "no Python was seen in the command itself (-f records child processes)" in ended.messages
     assert os.listdir(tmp_path) == []
     assert run_record("-q", "-o", tmp_path / "a.pyreel", "--", *command).messages == ""
     assert os.listdir(tmp_path) == []

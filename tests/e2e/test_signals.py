@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Signals, terminals, and programs that stand stopped: the command gets what it would get alone, and the file has its end."""
 
-import ctypes
 import os
 import signal
 import time
@@ -9,7 +8,7 @@ import time
 import pytest
 
 from environment import RECORD
-from recording import PATIENCE, attach, convert, end, gecko, pprof, process_state, wait_until, whole
+from recording import PATIENCE, attach, convert, end, gecko, pprof, process_state, trace, wait_until, whole
 from terminals import Terminal, busy_machine
 
 ENDED = ("stopped by a signal", "the target ended")  # as the recorder noticed first
@@ -216,19 +215,12 @@ def test_a_program_that_was_stopped_for_a_while(spinning, start_recorder, tmp_pa
     assert thread["wall_s"] * thread["gil_percent"] / 100 < figures["duration_s"] - figures["stopped_s"] + 0.2
 
 
-def trace(request, pid, signals=0):
-    ptrace = ctypes.CDLL(None, use_errno=True).ptrace
-    ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
-    assert ptrace(request, pid, None, signals) == 0, os.strerror(ctypes.get_errno())
-
-
 def test_a_program_that_a_debugger_stopped(spinning, tmp_path):
-    seize, interrupt, detach = 0x4206, 0x4207, 17
-    trace(seize, spinning.pid)
-    trace(interrupt, spinning.pid)
+    trace("seize", spinning.pid)
+    trace("interrupt", spinning.pid)
     os.waitpid(spinning.pid, 0)
     ended = attach(spinning, tmp_path / "a.pyreel")
-    trace(detach, spinning.pid)
+    trace("detach", spinning.pid)
     assert "the program was stopped for 0." in ended.messages, ended
     assert whole(tmp_path / "a.pyreel")["threads"][0]["gil_percent"] == 0
 

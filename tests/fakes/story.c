@@ -237,6 +237,7 @@ static void note_event(struct journal *journal, const struct event *event)
     case EVENT_TICK:
         note_tick(journal, event->tick_ns, event->tick_process);
         break;
+    case EVENT_SERIAL:
     case EVENT_ORIGIN:
         add_line(notes, "process %" PRIu32 " is of '%.*s' interval %" PRIu64, event->origin.process,
                  SHOWN(event->origin.recording), event->origin.interval_ns);

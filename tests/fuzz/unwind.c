@@ -22,6 +22,7 @@ struct liar {
     size_t count, next;
     uint64_t pieces;
     uint64_t places[16]; /* addresses that matter */
+    uint64_t heads[2];   /* of the runtime and of the interpreter: the list of interpreters */
 };
 
 static uint64_t value_of(const struct liar *liar, const uint8_t *command)
@@ -49,7 +50,8 @@ static uint64_t value_of(const struct liar *liar, const uint8_t *command)
 static void obey(struct liar *liar, const uint8_t *command)
 {
     struct fake_python *p = liar->p;
-    const uint64_t place = liar->places[command[1] % 16] + command[2] * (uint64_t)(command[0] & 8 ? 1 : 8);
+    const uint64_t begin = command[0] & 32 ? liar->heads[command[1] % 2] : liar->places[command[1] % 16];
+    const uint64_t place = begin + command[2] * (uint64_t)(command[0] & 8 ? 1 : 8);
     if (place < FAKE_BASE || place + 8 > FAKE_BASE + FAKE_SIZE)
         return;
     const uint64_t value = value_of(liar, command);
@@ -90,6 +92,8 @@ static void tell_places(struct liar *liar, uint64_t f, uint64_t g)
         p->threads[1].address,
     };
     memcpy(liar->places, places, sizeof(places));
+    liar->heads[0] = p->target.runtime.address + l->runtime_interpreters_head;
+    liar->heads[1] = p->interpreter + l->interpreter_next;
 }
 
 /* Its current frame is not noted yet: what is there is what was there before. */

@@ -32,7 +32,8 @@ static bool begin(struct stream_writer *writer, struct sampler *sampler, struct 
                                                 .interval_ns = INTERVAL_NS,
                                                 .time_unit_ns = 1000,
                                                 .attached = 1,
-                                                .weighted = 1 } };
+                                                .weighted = 1,
+                                                .process_ticks = 1 } };
     return stream_write(writer, &event, why);
 }
 

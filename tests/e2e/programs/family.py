@@ -1,32 +1,150 @@
 # SPDX-License-Identifier: MIT
-"""family.py CHILDREN SECONDS: works, and then forks children that work in the same function, each with a second thread
-that sleeps. Each process says its number when it is forked."""
+"""Makes child processes in the way that the first argument names. Each child spends time in burn(), and prints a line of
+JSON: its pid, its parent, and for how many seconds burn() ran. Ends with 5."""
+import json
+import multiprocessing
 import os
+import signal
+import subprocess
 import sys
-import threading
 import time
 
-children, seconds = int(sys.argv[1]), float(sys.argv[2])
 
-
-def work(until):
-    while time.monotonic() < until:
+def burn(seconds):
+    begin = time.perf_counter()
+    while time.perf_counter() - begin < seconds:
         pass
+    line = {"pid": os.getpid(), "parent": os.getppid(), "seconds": time.perf_counter() - begin}
+    os.write(1, (json.dumps(line) + "\n").encode())
 
 
-def grow_up():
-    threading.Thread(target=time.sleep, args=(1000,), name="sleeper", daemon=True).start()
-    work(time.monotonic() + seconds)
-    os._exit(0)
+def rest(seconds):
+    os.write(1, (json.dumps({"pid": os.getpid(), "parent": os.getppid(), "seconds": 0}) + "\n").encode())
+    time.sleep(seconds)
 
 
-threading.Thread(target=time.sleep, args=(1000,), name="of the parent", daemon=True).start()
-work(time.monotonic() + seconds)
-for _ in range(children):
+def fork(work, *arguments):
     child = os.fork()
     if child == 0:
-        grow_up()
-    print(child, flush=True)
-for _ in range(children):
-    os.wait()
-os._exit(0)
+        work(*arguments)
+        os._exit(0)
+    return child
+
+
+def in_turn(count, seconds):
+    for _ in range(int(count)):
+        subprocess.run([sys.executable, __file__, "burns", seconds], check=True)
+
+
+def at_once(count, seconds):
+    children = [fork(rest, float(seconds)) for _ in range(int(count))]
+    for child in children:
+        os.waitpid(child, 0)
+
+
+def forked(count, seconds):
+    children = [fork(burn, float(seconds)) for _ in range(int(count))]
+    for child in children:
+        os.waitpid(child, 0)
+
+
+def pooled(method, count, seconds):
+    context = multiprocessing.get_context(method)
+    children = [context.Process(target=burn, args=(float(seconds),)) for _ in range(int(count))]
+    for child in children:
+        child.start()
+    for child in children:
+        child.join()
+
+
+def orphaned(seconds):
+    """The child in between ends at once, and its child works on."""
+    def between():
+        fork(burn, float(seconds))
+    os.waitpid(fork(between), 0)
+
+
+def left(seconds):
+    """This process ends before its child."""
+    fork(burn, float(seconds))
+
+
+def ends(seconds):
+    """One child exits with 3, a signal ends the other."""
+    def exit_3():
+        burn(float(seconds))
+        os._exit(3)
+
+    def kill_itself():
+        burn(float(seconds))
+        os.kill(os.getpid(), signal.SIGKILL)
+    for child in [fork(exit_3), fork(kill_itself)]:
+        os.waitpid(child, 0)
+
+
+def served(count, seconds):
+    """Makes children that burn; says "ready"; and makes one more when a line comes."""
+    for _ in range(int(count)):
+        fork(burn, float(seconds))
+    print("ready", flush=True)
+    sys.stdin.readline()
+    fork(burn, float(seconds))
+    while True:
+        try:
+            os.wait()
+        except ChildProcessError:
+            break
+
+
+if __name__ == "__main__":
+    way, arguments = sys.argv[1], sys.argv[2:]
+    if way == "burns":
+        burn(float(arguments[0]))
+        sys.exit(0)
+    {f.__name__: f for f in (in_turn, at_once, forked, pooled, orphaned, left, ends, served)}[way](*arguments)
+    sys.exit(5)
+# SPDX-License-Identifier: MIT
+"""A parent, two workers, a worker that becomes another program, and a program that is started and killed.
+
+Each computes for a while, by its CPU time.
+"""
+import os
+import signal
+import subprocess
+import sys
+import time
+
+
+def compute():
+    end = time.thread_time() + 0.4
+    while time.thread_time() < end:
+        sum(range(1000))
+
+
+def fork(job, *arguments):
+    pid = os.fork()
+    if pid == 0:
+        job(*arguments)
+    return pid
+
+
+def work(code):
+    compute()
+    os._exit(code)
+
+
+def become():
+    compute()
+    os.execv(sys.executable, [sys.executable, __file__, "become"])
+
+
+if sys.argv[1:]:
+    compute()
+    if sys.argv[1] == "die":
+        os.kill(os.getpid(), signal.SIGKILL)
+else:
+    workers = [fork(work, 0), fork(work, 3), fork(become)]
+    print(os.getpid(), *workers, flush=True)
+    for worker in workers:
+        os.waitpid(worker, 0)
+    subprocess.run([sys.executable, __file__, "die"], check=False)

@@ -124,6 +124,66 @@ static void two_recordings_become_one(void **state)
     journal_free(&journal);
 }
 
+#define TICK_OF(number, ns)                                                                                            \
+    {                                                                                                                  \
+        EVENT_TICK, .tick_ns = ns, .tick_process = number                                                              \
+    }
+
+/* Process 2 has no samples, and is the parent of process 3. Processes 4 and 5 have no wanted samples either. */
+static const struct event tree[] = {
+    { EVENT_RECORDING,
+      .recording = { .format_version = 5, .interval_ns = MS, .time_unit_ns = 1, .weighted = 1, .process_ticks = 1 } },
+    PROCESS(1, 41, "/w"),
+    { EVENT_PROCESS, .process = { .number = 2, .pid = 42, .parent = 1, .parent_pid = 41 } },
+    { EVENT_PROCESS, .process = { .number = 3, .pid = 43, .parent = 2, .parent_pid = 42 } },
+    { EVENT_PROCESS, .process = { .number = 4, .pid = 44, .parent = 1, .parent_pid = 41 } },
+    THREAD(1, 1, 41, "python3"),
+    THREAD(2, 3, 43, "worker"),
+    STRING(1, "f"),
+    FUNCTION(1, 1, 0, 1),
+    FRAME(1, 1, 1),
+    { EVENT_MISSED, .missed = 2, .missed_process = 3 }, /* not known in the output yet */
+    SAMPLE(MS, 2, 0, 1),
+    TICK_OF(3, MS),
+    TICK_OF(4, MS),
+    { EVENT_MISSED, .missed = 1, .missed_process = 3 },
+    { EVENT_FAILED, .failed = { 0, FAILURE_THREADS, 2 * MS, 3 } },
+    TICK_OF(3, 2 * MS),
+    { EVENT_FAILED, .failed = { 0, FAILURE_THREADS, 2 * MS, 4 } },
+    TICK_OF(4, 2 * MS),
+    SAMPLE(2 * MS, 1, 0, 1),
+    TICK_OF(1, 2 * MS),
+    { EVENT_PROCESS_END, .process_end = { 3, 3 * MS, FATE_EXITED, 256 } },
+    { EVENT_PROCESS_END, .process_end = { 4, 3 * MS, FATE_EXITED, 0 } },
+    { EVENT_END, .end = { END_TARGET, 3 * MS, 5, 2, 3, 2, 0 } },
+};
+
+/* A process comes with its ancestors, so the tree stays whole. Ticks of processes that are left out are left out. */
+static void a_tree_stays_a_tree(void **state)
+{
+    (void)state;
+    const struct selection all = { 0 };
+    struct journal journal = { 0 };
+    struct merge merge = { .to = journal_sink(&journal), .selection = &all };
+    read_story(&merge, one, countof(one), "one", 0);
+    read_story(&merge, tree, countof(tree), "tree", 0);
+    assert_true(merge_finish(&merge, NULL));
+    const struct process_row *rows = journal.tables.processes;
+    assert_int_equal(journal.tables.processes_count, 1 + 4);
+    assert_int_equal(rows[2].process.pid, 41);
+    assert_int_equal(rows[3].process.parent, 2);
+    assert_int_equal(rows[4].process.parent, 3);
+    assert_int_equal(rows[4].process.pid, 43);
+    assert_int_equal(rows[4].own.ticks, 2);
+    assert_int_equal(rows[4].own.missed, 1);
+    assert_int_equal(rows[4].wait_status, 256);
+    assert_int_equal(rows[2].own.ticks, 1);
+    assert_int_equal(journal.tables.ticks, 1 + 3);
+    assert_int_equal(journal.tables.failed, 1);
+    merge_free(&merge);
+    journal_free(&journal);
+}
+
 /* What a comparison makes of two recordings with these functions, one in each sample: the lines of its definitions of
  * functions. */
 static void assert_compared(const struct function *base, const struct function *new, const char *expected)
@@ -483,6 +543,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_recordings_become_one),
+        cmocka_unit_test(a_tree_stays_a_tree),
         cmocka_unit_test(alike_functions_of_compared_recordings_are_one),
         cmocka_unit_test(scripts_of_other_folders_are_alike),
         cmocka_unit_test(functions_that_may_be_others_stay_apart),

@@ -145,6 +145,21 @@ static void an_instruction_is_emitted_with_its_frame(void **state)
     definitions_free(d);
 }
 
+static void another_stream_gets_what_its_samples_need(void **state)
+{
+    (void)state;
+    struct met met;
+    struct heard heard = { 0 };
+    begin(&met, &heard);
+    assert_true(sample(&met, 0, (uint32_t[]){ met.f_6, met.g_9 }, 2, NULL));
+    heard.text[0] = '\0';
+    definitions_restart(&met.definitions);
+    assert_true(sample(&met, 0, (uint32_t[]){ met.g_9 }, 1, NULL));
+    assert_true(sample(&met, 1, NULL, 0, NULL));
+    assert_string_equal(heard.text, "s1=g f1=1,0,9 r1=1:9,0,0 [0+ 1] [1+] ");
+    definitions_free(&met.definitions);
+}
+
 /* Adds functions with long names until nothing more is added. Returns their number. */
 static uint32_t fill(struct definitions *d)
 {
@@ -224,6 +239,7 @@ int main(void)
         cmocka_unit_test(frames_of_one_line_have_one_line_number),
         cmocka_unit_test(each_is_emitted_before_the_sample_that_needs_it_first),
         cmocka_unit_test(an_instruction_is_emitted_with_its_frame),
+        cmocka_unit_test(another_stream_gets_what_its_samples_need),
         cmocka_unit_test(beyond_the_limit_all_new_functions_are_one),
         cmocka_unit_test(what_is_known_beyond_the_limit_stays_what_it_is),
         cmocka_unit_test(a_refusal_is_passed_on),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "record/process/halt.h"
+#include "record/unwind/halt.h"
 
 #include "tests/fakes/testing.h"
 

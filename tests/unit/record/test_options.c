@@ -265,12 +265,33 @@ static int speak_again(void **state)
     return 0;
 }
 
+static void rotations_are_sizes_or_times(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        uint64_t bytes, time_ns; /* both 0: neither */
+    } rows[] = {
+        { "100M", 100000000, 0 }, { "64k", 64000, 0 },      { "2G", 2000000000, 0 }, { "1h", 0, 3600000000000 },
+        { "90s", 0, 90000000000 }, { "100m", 0, 6000000000000 }, { "1m30", 0, 90000000000 }, { .text = "100" },
+        { .text = "1k" },         { .text = "" },           { .text = "50ms" },      { .text = "1d" },
+    };
+    for (size_t i = 0; i < countof(rows); i++) {
+        uint64_t bytes, time_ns;
+        const bool good = options_parse_rotation(rows[i].text, &bytes, &time_ns);
+        if (good != (rows[i].bytes || rows[i].time_ns) ||
+            (good && (bytes != rows[i].bytes || time_ns != rows[i].time_ns)))
+            fail_msg("'%s' gives %d, %lu, %lu", rows[i].text, good, bytes, time_ns);
+    }
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(rates_are_read),
         cmocka_unit_test(sizes_are_read),
         cmocka_unit_test(durations_are_read),
+        cmocka_unit_test(rotations_are_sizes_or_times),
         cmocka_unit_test_setup_teardown(command_lines_mean_what_they_say, be_quiet, speak_again),
     };
     return run_all(tests);

@@ -205,6 +205,33 @@ static void a_pause_is_a_tick_without_samples(void **state)
 
 /* ---- lists that make no sense ---- */
 
+static void another_stream_gets_all_that_lives(void **state)
+{
+    (void)state;
+    for (size_t v = 0; v < countof(fake_versions); v++) {
+        struct scene scene;
+        char wanted[200];
+        begin(&scene, fake_versions[v], THREADS_ALL);
+        scene.sampler.emitter.in_parts = true;
+        const size_t ended = fake_thread(scene.p, 76);
+        act(scene.p, ended, (struct fake_frame[]){ { PLAIN, scene.f, 2 } }, 1);
+        text_with_us(wanted, sizeof(wanted), "", ", thread 2 tid 76, 2: 22, 1: 21, tick");
+        assert_tick(&scene, wanted);
+        const struct layout *l = &scene.p->target.runtime.layout;
+        fake_poke(scene.p, scene.p->threads[ended].address + l->thread_native_id, 77);
+        assert_tick(&scene, "end of 2, thread 3 tid 77, 3: 22, 1: 21, tick");
+        sampler_flush(&scene.sampler);
+        tables_free(&scene.heard.tables); /* the stream ends */
+        scene.heard.used = 0;
+        sampler_restart(&scene.sampler);
+        text_with_us(wanted, sizeof(wanted), "", ", thread 2 tid 77");
+        assert_string_equal(scene.heard.text, wanted);
+        assert_tick(&scene, "2: 22, 1: 21, tick"); /* the tables refuse what was not defined, and frames that do not stay */
+        assert_int_equal(emitter_threads(&scene.sampler.emitter), 3);
+        end(&scene);
+    }
+}
+
 static void a_broken_thread_fails_alone(void **state)
 {
     (void)state;
@@ -471,6 +498,7 @@ int main(void)
         cmocka_unit_test(only_the_main_thread_when_that_is_wanted),
         cmocka_unit_test(missed_ticks_are_told),
         cmocka_unit_test(a_pause_is_a_tick_without_samples),
+        cmocka_unit_test(another_stream_gets_all_that_lives),
         cmocka_unit_test(ticks_made_again_come_after_the_last_one),
         cmocka_unit_test(a_broken_thread_fails_alone),
         cmocka_unit_test(a_ring_of_threads_is_left),

@@ -4,8 +4,8 @@
  *
  * The kernel says in the state of the main thread whether the process stands stopped. Asking takes one system call. A
  * halt is as long as the time between the first and the last look that found the process stopped. */
-#ifndef PYREEL_RECORD_PROCESS_HALT_H
-#define PYREEL_RECORD_PROCESS_HALT_H
+#ifndef PYREEL_RECORD_UNWIND_HALT_H
+#define PYREEL_RECORD_UNWIND_HALT_H
 
 #include <stdbool.h>
 #include <stdint.h>

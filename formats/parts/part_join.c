@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: MIT */
+#include "formats/parts/part_join.h"
+
+#include "formats/base/alloc.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A damaged part may skip definitions, but not so many that the numbers take much memory. */
+#define SKIPPED_LIMIT 4194304u
+
+static bool emit(struct part_join *join, struct event *event, struct fault *why)
+{
+    return sink_take(&join->to, event, why);
+}
+
+/* ---- numbers ---- */
+
+/* The number in the recording; 0: the part did not define it. */
+static uint32_t number_of(const struct part_join *join, enum part_kind kind, uint32_t number)
+{
+    const struct part_numbers *numbers = &join->numbers[kind];
+    return number > 0 && number <= numbers->last ? numbers->rows[number] : 0;
+}
+
+/* Notes the number that a definition of the part has in the recording. */
+static bool define(struct part_join *join, enum part_kind kind, uint32_t number, uint32_t joined, struct fault *why)
+{
+    struct part_numbers *numbers = &join->numbers[kind];
+    if (number <= numbers->last || number - numbers->last > SKIPPED_LIMIT)
+        return fault(why, "definition %" PRIu32 " is out of order (the latest is %" PRIu32 ")", number, numbers->last);
+    numbers->rows = alloc_grow(numbers->rows, &numbers->room, (size_t)number + 1, sizeof(*numbers->rows));
+    memset(numbers->rows + numbers->last + 1, 0, (number - numbers->last) * sizeof(*numbers->rows));
+    numbers->rows[0] = 0;
+    numbers->rows[number] = joined;
+    numbers->last = number;
+    return true;
+}
+
+/* Finds the number of a process, thread or task that is defined now. *added: no earlier part has it. */
+static uint32_t take_serial(struct part_join *join, enum serial_kind kind, enum part_kind part_kind, uint32_t number,
+                            bool *added)
+{
+    const struct serial pending = join->pending[kind];
+    join->pending[kind] = (struct serial){ 0 };
+    *added = true;
+    if (pending.number != number || !pending.serial)
+        return ++join->last[part_kind];
+    const uint32_t known = intern_pairs_find(&join->serials, kind, pending.serial);
+    *added = known == 0;
+    if (known)
+        return known;
+    intern_pairs_add(&join->serials, kind, pending.serial, ++join->last[part_kind]);
+    return join->last[part_kind];
+}
+
+/* ---- definitions ---- */
+
+static bool take_process(struct part_join *join, struct event *event, struct fault *why)
+{
+    struct process *process = &event->process;
+    bool added;
+    const uint32_t number = process->number;
+    process->number = take_serial(join, SERIAL_PROCESS, PART_PROCESS, number, &added);
+    if (!define(join, PART_PROCESS, number, process->number, why))
+        return false;
+    join->ticks = alloc_grow(join->ticks, &join->ticks_room, (size_t)process->number + 1, sizeof(*join->ticks));
+    process->parent = number_of(join, PART_PROCESS, process->parent);
+    return !added || emit(join, event, why);
+}
+
+static bool take_thread(struct part_join *join, struct event *event, struct fault *why)
+{
+    struct thread *thread = &event->thread;
+    bool added;
+    const uint32_t number = thread->number;
+    thread->number = take_serial(join, SERIAL_THREAD, PART_THREAD, number, &added);
+    thread->process = number_of(join, PART_PROCESS, thread->process);
+    thread->task = number_of(join, PART_TASK, thread->task);
+    if (!define(join, PART_THREAD, number, thread->number, why))
+        return false;
+    join->threads = alloc_grow(join->threads, &join->threads_room, (size_t)thread->number + 1, sizeof(*join->threads));
+    join->threads[thread->number].process = thread->process;
+    return !added || emit(join, event, why);
+}
+
+static bool take_task(struct part_join *join, struct event *event, struct fault *why)
+{
+    struct task *task = &event->task;
+    bool added;
+    const uint32_t number = task->number;
+    task->number = take_serial(join, SERIAL_TASK, PART_TASK, number, &added);
+    task->process = number_of(join, PART_PROCESS, task->process);
+    return define(join, PART_TASK, number, task->number, why) && (!added || emit(join, event, why));
+}
+
+static bool take_string(struct part_join *join, struct event *event, struct fault *why)
+{
+    const struct text text = event->string.text;
+    const uint32_t number = event->string.number;
+    bool added;
+    event->string.number = intern_number(&join->strings, text.bytes, text.size, &added);
+    return define(join, PART_STRING, number, event->string.number, why) && (!added || emit(join, event, why));
+}
+
+static bool take_function(struct part_join *join, struct event *event, struct fault *why)
+{
+    struct function *function = &event->function;
+    const uint32_t number = function->number;
+    function->name = number_of(join, PART_STRING, function->name);
+    function->file = number_of(join, PART_STRING, function->file);
+    const uint32_t key[] = { function->name, function->file, function->first_line };
+    bool added;
+    function->number = intern_number(&join->functions, key, sizeof(key), &added);
+    return define(join, PART_FUNCTION, number, function->number, why) && (!added || emit(join, event, why));
+}
+
+static bool take_frame(struct part_join *join, struct event *event, struct fault *why)
+{
+    struct frame *frame = &event->frame;
+    const uint32_t number = frame->number;
+    frame->function = number_of(join, PART_FUNCTION, frame->function);
+    frame->instruction = number_of(join, PART_STRING, frame->instruction);
+    frame->base = number_of(join, PART_STRING, frame->base);
+    const uint32_t key[] = {
+        frame->function,    frame->line, frame->end_line, (uint32_t)frame->column, (uint32_t)frame->end_column,
+        frame->instruction, frame->base
+    };
+    bool added;
+    frame->number = intern_number(&join->frames, key, sizeof(key), &added);
+    return define(join, PART_FRAME, number, frame->number, why) && (!added || emit(join, event, why));
+}
+
+/* ---- ticks ---- */
+
+/* The number of the tick that is open, among those in which the thread could be looked at. */
+static uint64_t open_tick(const struct part_join *join, const struct part_thread *thread)
+{
+    return join->ticks[0] + (thread->process ? join->ticks[thread->process] : 0) + 1;
+}
+
+/* Whether the thread has its first look of the part in this tick, and had a look in the tick before. Notes the look. */
+static bool follows_part_before(struct part_join *join, uint32_t number)
+{
+    struct part_thread *thread = &join->threads[number];
+    const uint64_t tick = open_tick(join, thread);
+    const bool follows = thread->part && thread->part != join->parts && thread->looked + 1 == tick;
+    thread->part = join->parts;
+    thread->looked = tick;
+    return follows;
+}
+
+static bool take_sample(struct part_join *join, struct event *event, struct fault *why)
+{
+    struct sample *sample = &event->sample;
+    sample->thread = number_of(join, PART_THREAD, sample->thread);
+    sample->task = number_of(join, PART_TASK, sample->task);
+    if (sample->thread && follows_part_before(join, sample->thread))
+        sample->fresh = false;
+    join->frame_numbers = alloc_grow(join->frame_numbers, &join->frame_numbers_room, sample->pushed,
+                                     sizeof(*join->frame_numbers));
+    for (uint32_t i = 0; i < sample->pushed; i++)
+        join->frame_numbers[i] = number_of(join, PART_FRAME, sample->frames[i]);
+    if (sample->pushed > 0)
+        sample->frames = join->frame_numbers;
+    return emit(join, event, why);
+}
+
+/* A look that failed: the next one follows without a break. */
+static bool take_failed(struct part_join *join, struct event *event, struct fault *why)
+{
+    struct failed *failed = &event->failed;
+    failed->thread = number_of(join, PART_THREAD, failed->thread);
+    failed->process = number_of(join, PART_PROCESS, failed->process);
+    struct part_thread *thread = failed->thread ? &join->threads[failed->thread] : NULL;
+    if (thread && thread->looked + 1 == open_tick(join, thread))
+        thread->looked++;
+    return emit(join, event, why);
+}
+
+static bool take_tick(struct part_join *join, struct event *event, struct fault *why)
+{
+    event->tick_process = number_of(join, PART_PROCESS, event->tick_process);
+    join->ticks[event->tick_process]++;
+    return emit(join, event, why);
+}
+
+/* ---- the recording ---- */
+
+/* How much later than the first part this part began. Without a monotonic clock, by the date. */
+static int64_t shift_of(const struct part_join *join, const struct recording *part)
+{
+    const bool monotonic = join->start_monotonic_ns && part->start_monotonic_ns;
+    const uint64_t from_ns = monotonic ? join->start_monotonic_ns : join->start_unix_ns;
+    const uint64_t to_ns = monotonic ? part->start_monotonic_ns : part->start_unix_ns;
+    return to_ns > from_ns && to_ns - from_ns < INT64_MAX / 2 ? (int64_t)(to_ns - from_ns) : 0;
+}
+
+static bool take_recording(struct part_join *join, struct event *event, struct fault *why)
+{
+    struct recording *recording = &event->recording;
+    if (join->parts > 1) {
+        join->shift_ns = shift_of(join, recording);
+        return true;
+    }
+    join->start_monotonic_ns = recording->start_monotonic_ns;
+    join->start_unix_ns = recording->start_unix_ns;
+    recording->part = 0;
+    recording->series = 0;
+    return emit(join, event, why);
+}
+
+/* Adds the counters of the part to those of the recording. */
+static void add_counters(struct part_join *join)
+{
+    for (size_t i = 0; i < join->of_part.count; i++) {
+        const struct counter *counter = &join->of_part.rows[i];
+        const uint64_t before = counters_add_up(counter->name) ? counters_get(&join->counters, counter->name.bytes) : 0;
+        counters_set(&join->counters, counter->name, before + counter->value, NULL);
+    }
+    counters_free(&join->of_part);
+}
+
+static void take_end(struct part_join *join, const struct end *end)
+{
+    const struct end before = join->end;
+    join->end = *end;
+    join->end.ticks += before.ticks;
+    join->end.samples += before.samples;
+    join->end.missed += before.missed;
+    join->end.failed += before.failed;
+    join->ended = true;
+}
+
+void part_join_next(struct part_join *join, bool gap)
+{
+    add_counters(join);
+    for (size_t i = 0; i < PART_KINDS; i++)
+        join->numbers[i].last = 0;
+    memset(join->pending, 0, sizeof(join->pending));
+    join->ticks = alloc_grow(join->ticks, &join->ticks_room, 1, sizeof(*join->ticks));
+    join->ticks[0] += gap; /* then no look follows one in the part before */
+    join->parts++;
+    join->ended = false;
+}
+
+bool part_join_take(struct part_join *join, struct event *event, struct fault *why)
+{
+    event_shift(event, join->shift_ns);
+    switch (event->kind) {
+    case EVENT_RECORDING:
+        return take_recording(join, event, why);
+    case EVENT_PROCESS:
+        return take_process(join, event, why);
+    case EVENT_THREAD:
+        return take_thread(join, event, why);
+    case EVENT_TASK:
+        return take_task(join, event, why);
+    case EVENT_STRING:
+        return take_string(join, event, why);
+    case EVENT_FUNCTION:
+        return take_function(join, event, why);
+    case EVENT_FRAME:
+        return take_frame(join, event, why);
+    case EVENT_SAMPLE:
+        return take_sample(join, event, why);
+    case EVENT_FAILED:
+        return take_failed(join, event, why);
+    case EVENT_TICK:
+        return take_tick(join, event, why);
+    case EVENT_PROCESS_END:
+        event->process_end.number = number_of(join, PART_PROCESS, event->process_end.number);
+        return emit(join, event, why);
+    case EVENT_THREAD_NAME:
+    case EVENT_THREAD_END:
+        event->change.number = number_of(join, PART_THREAD, event->change.number);
+        return emit(join, event, why);
+    case EVENT_TASK_WAITER:
+        event->task_waiter.task = number_of(join, PART_TASK, event->task_waiter.task);
+        event->task_waiter.waiter = number_of(join, PART_TASK, event->task_waiter.waiter);
+        return emit(join, event, why);
+    case EVENT_LEFT_OUT:
+        event->left_out.thread = number_of(join, PART_THREAD, event->left_out.thread);
+        return emit(join, event, why);
+    case EVENT_MEASURE:
+        event->measure.process = number_of(join, PART_PROCESS, event->measure.process);
+        return emit(join, event, why);
+    case EVENT_SERIAL:
+        join->pending[event->serial.kind] = event->serial;
+        return true;
+    case EVENT_COUNTER:
+        return counters_set(&join->of_part, event->counter.name, event->counter.value, why);
+    case EVENT_END:
+        take_end(join, &event->end);
+        return true;
+    case EVENT_MISSED:
+        event->missed_process = number_of(join, PART_PROCESS, event->missed_process);
+        return emit(join, event, why);
+    case EVENT_LATE_CPU:
+    case EVENT_ORIGIN:
+        return emit(join, event, why);
+    }
+    return fault(why, "an event of unknown kind %d", (int)event->kind);
+}
+
+bool part_join_finish(struct part_join *join, struct fault *why)
+{
+    add_counters(join);
+    for (size_t i = 0; i < join->counters.count; i++) {
+        struct event event = { .kind = EVENT_COUNTER, .counter = join->counters.rows[i] };
+        if (!emit(join, &event, why))
+            return false;
+    }
+    struct event event = { .kind = EVENT_END, .end = join->end };
+    return !join->ended || emit(join, &event, why);
+}
+
+void part_join_free(struct part_join *join)
+{
+    for (size_t i = 0; i < PART_KINDS; i++)
+        free(join->numbers[i].rows);
+    intern_free(&join->strings);
+    intern_free(&join->functions);
+    intern_free(&join->frames);
+    intern_pairs_free(&join->serials);
+    free(join->threads);
+    free(join->ticks);
+    free(join->frame_numbers);
+    counters_free(&join->counters);
+    counters_free(&join->of_part);
+    *join = (struct part_join){ 0 };
+}

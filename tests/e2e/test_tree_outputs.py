@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: MIT
+"""What each output shows of a tree of processes that was recorded with -f."""
+
+import pytest
+
+import gecko_check
+import pprof_check
+from recording import CONVERTERS, collapsed, gecko, info, pprof, run_record, succeed, whole
+
+
+@pytest.fixture(scope="module")
+def family(python3, program, tmp_path_factory):
+    """A recording of programs/family.py, and the pids of the parent and its forks."""
+    path = tmp_path_factory.mktemp("family") / "family.pyreel"
+    ended = run_record("-f", "-r", "200", "-o", path, "--", python3, program("family"))
+    assert ended.code == 0, ended
+    return path, [int(pid) for pid in ended.text.split()]
+
+
+def of_pid(processes, pid):
+    return [process for process in processes if process["pid"] == pid]
+
+
+def test_info_shows_who_is_whose_child(family):
+    path, (parent, first, second, third) = family
+    processes = whole(path)["processes"]
+    assert processes[0]["pid"] == parent and processes[0]["ancestor"] is None
+    for pid in (first, second, third):
+        fork = of_pid(processes, pid)[0]
+        assert fork["parent"] == parent and fork["ancestor"] == 0
+        assert fork["samples"] > 0 and fork["ticks"] > 0
+    assert [of_pid(processes, pid)[0]["exit_code"] for pid in (first, second)] == [0, 3]
+    before, after = of_pid(processes, third)
+    assert before["fate"] == "execed"
+    assert processes[after["ancestor"]] == before and after["command"].endswith("become")
+    killed = [process for process in processes if process["command"].endswith("die")]
+    assert killed[-1]["signal"] == 9 and killed[-1]["fate"] == "killed"
+
+
+def test_the_reached_rate_is_that_of_one_process(family):
+    figures = info(family[0])
+    assert 0 < figures["reached_hz"] <= 201
+    assert sum(process["ticks"] for process in figures["processes"]) == figures["ticks"]
+
+
+def test_info_prints_the_tree(family):
+    path, (parent, first, *_) = family
+    lines = succeed(CONVERTERS["info"], path).text.splitlines()
+    titles = next(number for number, line in enumerate(lines) if line.split()[:2] == ["pid", "parent"])
+    rows = {int(line.split()[0]): line for line in lines[titles + 1:titles + 3]}
+    assert list(rows) == [parent, first]
+    assert rows[first].split()[1] == str(parent)
+    assert "exit 0 " in rows[first] and rows[first].index("python") > rows[parent].index("python")
+
+
+def test_tracks_of_workers_have_their_pids(family):
+    path, (parent, *forks) = family
+    processes = info(path)["processes"]
+    profile = gecko_check.load(gecko(path))
+    mains = {thread["pid"]: thread for thread in profile["threads"] if thread["isMainThread"]}
+    assert str(parent) not in mains[str(parent)]["processName"]
+    for pid in forks:
+        thread, process = mains[str(pid)], of_pid(processes, pid)[0]
+        assert thread["processName"].startswith(f"{pid}: ")
+        assert thread["processStartupTime"] == pytest.approx(process["start_s"] * 1000, abs=0.01)
+        assert thread["processShutdownTime"] == pytest.approx(process["end_s"] * 1000, abs=0.01)
+
+
+def test_stacks_belong_to_their_process(family):
+    path, (_, *forks) = family
+    lines = collapsed(path).splitlines()
+    for pid in forks[:2]:
+        own = [line for line in lines if line.startswith(f"pid {pid}:")]
+        assert own and any("work (" in line for line in own)
+    # Without numbers, workers of one command are one.
+    merged = succeed(CONVERTERS["collapsed"], path).text.splitlines()
+    roots = {line.split(";")[0] for line in merged if "work (" in line}
+    assert len(roots) == 1
+
+
+def test_pprof_labels_samples_with_the_pid(family):
+    path, pids = family
+    profile = pprof_check.load(pprof(path))
+    labels = [pprof_check.label_values(profile, sample) for sample in profile["sample"]]
+    assert set(pids) <= {values["pid"] for values in labels}

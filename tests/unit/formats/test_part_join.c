@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+/* A recording in parts reads as if it were in one. */
+#include "formats/parts/part_join.h"
+
+#include "tests/fakes/story.h"
+#include "tests/fakes/testing.h"
+
+#include <string.h>
+
+#define BEGINS(start, number)                                                                                          \
+    { EVENT_RECORDING,                                                                                                 \
+      .recording = { .format_version = 1,                                                                              \
+                     .interval_ns = 100 * MS,                                                                          \
+                     .time_unit_ns = MS,                                                                               \
+                     .start_monotonic_ns = (uint64_t)1000 * MS + (start),                                              \
+                     .part = number,                                                                                   \
+                     .series = 7 } }
+#define SERIAL(kind, number, is) { EVENT_SERIAL, .serial = { kind, number, is } }
+#define ENDS(ns, why, tick_count, sample_count)                                                                        \
+    { EVENT_END, .end = { why, ns, tick_count, sample_count, 0, 0, -1 } }
+
+/* Thread 2 of the whole recording begins in the second part, thread 1 ends there. */
+static const struct event first[] = {
+    BEGINS(0, 1),
+    SERIAL(SERIAL_PROCESS, 1, 1),
+    PROCESS(1, 7, "/"),
+    SERIAL(SERIAL_THREAD, 1, 1),
+    THREAD(1, 1, 7, "python3"),
+    STRING(1, "f"),
+    FUNCTION(1, 1, 0, 1),
+    FRAME(1, 1, 3),
+    FRAME(2, 1, 4),
+    SAMPLE(100 * MS, 1, 0, 1, 2),
+    TICK(100 * MS),
+    SAME(200 * MS, 1, 2),
+    TICK(200 * MS),
+    COUNTER("samples", 2),
+    COUNTER("disturb_limit_ppm", 10000),
+    ENDS(250 * MS, END_CONTINUED, 2, 2),
+};
+
+static const struct event second[] = {
+    BEGINS(200 * MS, 2),
+    SERIAL(SERIAL_PROCESS, 1, 1),
+    PROCESS(1, 7, "/"),
+    SERIAL(SERIAL_THREAD, 1, 1),
+    THREAD(1, 1, 7, "python3"),
+    STRING(1, "g"),
+    FUNCTION(1, 1, 0, 1),
+    FRAME(1, 1, 5),
+    STRING(2, "f"),
+    FUNCTION(2, 2, 0, 1),
+    FRAME(2, 2, 3),
+    SAMPLE(100 * MS, 1, 0, 2, 1),
+    TICK(100 * MS),
+    { EVENT_THREAD_END, .change = { 1, 150 * MS, { 0 } } },
+    SERIAL(SERIAL_THREAD, 2, 2),
+    THREAD(2, 1, 8, "worker"),
+    SAMPLE(200 * MS, 2, 0, 1),
+    TICK(200 * MS),
+    COUNTER("samples", 2),
+    COUNTER("disturb_limit_ppm", 10000),
+    ENDS(250 * MS, END_TARGET, 2, 2),
+};
+
+static const struct event whole[] = {
+    { EVENT_RECORDING,
+      .recording = { .format_version = 1,
+                     .interval_ns = 100 * MS,
+                     .time_unit_ns = MS,
+                     .start_monotonic_ns = (uint64_t)1000 * MS } },
+    PROCESS(1, 7, "/"),
+    THREAD(1, 1, 7, "python3"),
+    STRING(1, "f"),
+    FUNCTION(1, 1, 0, 1),
+    FRAME(1, 1, 3),
+    FRAME(2, 1, 4),
+    SAMPLE(100 * MS, 1, 0, 1, 2),
+    TICK(100 * MS),
+    SAME(200 * MS, 1, 2),
+    TICK(200 * MS),
+    STRING(2, "g"),
+    FUNCTION(2, 2, 0, 1),
+    FRAME(3, 2, 5),
+    SAMPLE(300 * MS, 1, 0, 1, 3),
+    TICK(300 * MS),
+    { EVENT_THREAD_END, .change = { 1, 350 * MS, { 0 } } },
+    { EVENT_THREAD, .thread = { 2, 1, 8, false, 0, 200 * MS, T("worker"), 0 } },
+    SAMPLE(400 * MS, 2, 0, 3),
+    TICK(400 * MS),
+    COUNTER("samples", 4),
+    COUNTER("disturb_limit_ppm", 10000),
+    ENDS(450 * MS, END_TARGET, 4, 4),
+};
+
+static void tell_part(struct part_join *join, const struct event *part, size_t count, bool gap)
+{
+    part_join_next(join, gap);
+    for (size_t i = 0; i < count; i++) {
+        struct event event = part[i];
+        struct fault why = { 0 };
+        if (!part_join_take(join, &event, &why))
+            fail_msg("event %zu of the part: %s", i, why.text);
+    }
+}
+
+static void parts_read_as_one_recording(void **state)
+{
+    (void)state;
+    struct journal joined = { 0 }, wanted = { 0 };
+    struct part_join join = { .to = journal_sink(&joined) };
+    tell_part(&join, first, countof(first), false);
+    tell_part(&join, second, countof(second), false);
+    assert_true(part_join_finish(&join, NULL));
+    journal_tell(&wanted, whole, countof(whole));
+    assert_same_lines(journal_text(&joined), journal_text(&wanted));
+    part_join_free(&join);
+    journal_free(&joined);
+    journal_free(&wanted);
+}
+
+/* Whether the samples that came are fresh: 'f', or '-'. */
+static bool note_fresh(void *self, struct event *event, struct fault *why)
+{
+    (void)why;
+    char *room = self;
+    if (event->kind == EVENT_SAMPLE)
+        strcat(room, event->sample.fresh ? "f" : "-");
+    return true;
+}
+
+static void tell_fresh(struct part_join *join, bool gap, size_t from)
+{
+    struct event part[countof(second)];
+    memcpy(part, from ? first : second, from ? sizeof(first) : sizeof(second));
+    for (size_t i = 0; i < countof(part); i++)
+        if (part[i].kind == EVENT_SAMPLE)
+            part[i].sample.fresh = part[i].sample.keep == 0; /* as a reader of the part alone says */
+    tell_part(join, part, from ? countof(first) : countof(second), gap);
+}
+
+static void the_first_look_of_a_part_follows_the_last_one_before(void **state)
+{
+    (void)state;
+    char room[20] = "";
+    struct part_join join = { .to = { note_fresh, room } };
+    tell_fresh(&join, false, 1);
+    tell_fresh(&join, false, 0);
+    assert_string_equal(room, "f--f");
+    part_join_free(&join);
+    room[0] = '\0';
+    join = (struct part_join){ .to = { note_fresh, room } };
+    tell_fresh(&join, false, 1);
+    tell_fresh(&join, true, 0); /* a part in between is missing */
+    assert_string_equal(room, "f-ff");
+    part_join_free(&join);
+}
+
+static void numbers_that_are_not_defined_become_none(void **state)
+{
+    (void)state;
+    struct journal joined = { 0 };
+    struct part_join join = { .to = journal_sink(&joined) };
+    struct fault why = { 0 };
+    tell_part(&join, first, 8, false);
+    struct event sample = SAMPLE(100 * MS, 1, 0, 77);
+    assert_false(part_join_take(&join, &sample, &why));
+    assert_non_null(strstr(why.text, "not defined"));
+    struct event far = STRING(UINT32_MAX, "x");
+    assert_false(part_join_take(&join, &far, &why));
+    struct event twice = STRING(1, "x");
+    assert_false(part_join_take(&join, &twice, &why));
+    part_join_free(&join);
+    journal_free(&joined);
+}
+
+static void without_an_end_there_is_none(void **state)
+{
+    (void)state;
+    struct journal joined = { 0 };
+    struct part_join join = { .to = journal_sink(&joined) };
+    tell_part(&join, first, countof(first), false);
+    tell_part(&join, second, countof(second) - 1, false);
+    assert_true(part_join_finish(&join, NULL));
+    assert_int_equal(joined.tables.end.reason, 0);
+    assert_int_equal(joined.tables.samples, 4);
+    part_join_free(&join);
+    journal_free(&joined);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(parts_read_as_one_recording),
+        cmocka_unit_test(the_first_look_of_a_part_follows_the_last_one_before),
+        cmocka_unit_test(numbers_that_are_not_defined_become_none),
+        cmocka_unit_test(without_an_end_there_is_none),
+    };
+    return run_all(tests);
+}
