@@ -272,8 +272,8 @@ def test_suspended_and_in_the_foreground_again(at_terminal, python3, program, tm
     time.sleep(0.3)
     shell.press("\x1a")
     shell.read(b"Stopped")
+    wait_until(lambda: process_state(command) == process_state(recorder) == "T", "both stop")
     began = time.monotonic()
-    assert process_state(command) == process_state(recorder) == "T"
     time.sleep(0.5)
     paused = time.monotonic() - began
     shell.press("fg\n")

@@ -10,9 +10,9 @@ from recording import CONVERTERS, collapsed, gecko, info, pprof, run_record, suc
 
 @pytest.fixture(scope="module")
 def family(python3, program, tmp_path_factory):
-    """A recording of programs/family.py, and the pids of the parent and its forks."""
+    """A recording of programs/relatives.py, and the pids of the parent and its forks."""
     path = tmp_path_factory.mktemp("family") / "family.pyreel"
-    ended = run_record("-f", "-r", "200", "-o", path, "--", python3, program("family"))
+    ended = run_record("-f", "-r", "200", "-o", path, "--", python3, program("relatives"))
     assert ended.code == 0, ended
     return path, [int(pid) for pid in ended.text.split()]
 

@@ -47,7 +47,7 @@ RECORDED = {
     "predicted-3.14": ("3.14", ["-r", "550"], ["calculator.py"], 2.1),
     "measures-3.15": ("3.15", ["-r", "50"], ["generations.py"], 1.6),
     "summary-3.14": ("3.14", ["-r", "50", "--async", "running"], ["async_named.py"], 1.3),
-    "tree-3.13": ("3.13", ["-f", "-r", "50"], ["family.py"], 20),
+    "tree-3.13": ("3.13", ["-f", "-r", "50"], ["relatives.py"], 20),
     "gil-thread-3.15": ("3.15", ["-r", "100", "-t", "gil"], ["doing.py", "two"], 1.2),
 }
 
