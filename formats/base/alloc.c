@@ -10,6 +10,8 @@
 
 #define CHECK_BYTES ((size_t)256 << 10) /* after requests of so many bytes, the memory is looked at again */
 
+#define LARGE_ITEM 256 /* bytes; the first room of an array of such items is small: many arrays have one or two */
+
 int alloc_failure_exit_code = 1;
 
 static struct {
@@ -94,7 +96,7 @@ char *alloc_copy(const void *bytes, size_t size)
 
 void *alloc_more(void *array, size_t *room, size_t wanted, size_t size)
 {
-    size_t larger = *room ? *room * 2 : 16;
+    size_t larger = *room ? *room * 2 : size < LARGE_ITEM ? 16 : 2;
     if (larger < wanted)
         larger = wanted;
     array = alloc_resize(array, larger, size);
