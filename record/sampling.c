@@ -377,8 +377,10 @@ static bool tick(struct session *session, struct watched *w)
     struct sampler *sampler = &session->sampler;
     const uint64_t due_ns = w->budget.present.moment_ns;
     const bool appointed = sampler_appoint(sampler, w);
-    if (!sleep_until(session, due_ns + (appointed ? STAND_LATE_NS : 0)))
+    if (!sleep_until(session, due_ns + (appointed ? STAND_LATE_NS : 0))) {
+        watched_cancel(w); /* what ends the recording needs the process for itself */
         return false;
+    }
     if (sampler->continued != signals_continued()) {
         watched_cancel(w);
         return sampler_pause(sampler, &session->why) || !stop(session, END_ERROR);
