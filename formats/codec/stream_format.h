@@ -70,7 +70,7 @@ enum stream_note {
     NOTE_TASK_WAITER,
     NOTE_TICK_PROCESS,
     NOTE_PROCESS_TICKS, /* in SUMMARY */
-    NOTE_SERIAL = 28, /* 26 and 27 are not used yet */
+    NOTE_SERIAL = 28,   /* 26 and 27 are not used yet */
 };
 
 /* Fields of HEADER and END blocks that are in no event: the format version, the recording id, and the size of the

@@ -119,7 +119,9 @@ static void tell_sample(struct making *making, uint32_t thread)
     struct sample sample = {
         .thread = thread, .time_ns = making->now_ns, .frames = frames, .stands_ns = making->stands_ns
     };
-    const struct stream_thread *row = thread < making->writer.threads_room ? &making->writer.threads[thread] : NULL;
+    const struct stream_writer *writer = &making->writer;
+    const uint32_t place = thread < writer->rows_room ? writer->rows[thread] : 0;
+    const struct stream_thread *row = place ? &writer->threads[place - 1] : NULL;
     const uint32_t depth = row ? row->depth : 0;
     sample.keep = below(random, 3) ? depth : (uint32_t)below(random, depth + 1);
     sample.pushed = sample.keep < depth || depth == 0 ? (uint32_t)below(random, DEPTH) : 0;
