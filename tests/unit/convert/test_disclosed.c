@@ -35,7 +35,7 @@ static void each_kind_has_a_number_and_an_example(void **state)
     struct journal journal = { 0 };
     journal_tell(&journal, story, countof(story));
     char *text = printed(&journal.tables, (struct disclosed_sources){ 2, false, TEXT("/srv/app.py") });
-    assert_string_equal(text, "    1 host                   build?[7m\n"
+    assert_string_equal(text, "    1 host                   build\\x1b[7m\n"
                               "    3 command lines          such as python3 app.py\n"
                               "    2 executables            such as /usr/bin/python3.15\n"
                               "    2 file names             such as /srv/app.py\n"
