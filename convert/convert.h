@@ -31,7 +31,7 @@ struct settings {
     char **inputs;
     size_t inputs_count;
     size_t before; /* with TAKES_SIDES: how many of the inputs, the first ones, --before names; 0: no side is named */
-    struct sides sides; /* with TAKES_SIDES: owns `inputs` */
+    struct sides sides;      /* with TAKES_SIDES: owns `inputs` */
     struct part_lists parts; /* of the inputs that are several files */
     struct selection selection;
     const char *output; /* NULL: the converter's default */
