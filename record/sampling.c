@@ -417,9 +417,11 @@ void sampling_run(struct session *session)
     session->reason = END_TARGET;
     if (session->program->found == TARGET_READY)
         attach(session, session->program);
-    while (has_left(session)) {
+    for (;;) {
         if (!do_work(session))
             return;
+        if (!has_left(session)) /* asked behind the work, which takes the ends of processes */
+            break;
         struct watched *next = sampler_next(&session->sampler);
         const uint64_t work_ns = work_due_ns(session);
         if (next && is_next(session, next, work_ns) ? !tick(session, next) : !sleep_until(session, work_ns))

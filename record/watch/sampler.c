@@ -143,7 +143,7 @@ struct watched *sampler_next(const struct sampler *sampler)
     struct watched *next = NULL;
     size_t at = 0;
     for (struct watched *w; (w = next_attached(sampler, &at));)
-        if (!w->lost && !w->rest.rests && (!next || due_ns(w) < due_ns(next)))
+        if (!w->ended && !w->rest.rests && (!next || due_ns(w) < due_ns(next)))
             next = w;
     return next;
 }
@@ -275,7 +275,7 @@ uint64_t sampler_rest_due_ns(const struct sampler *sampler)
     uint64_t due_ns = UINT64_MAX;
     size_t at = 0;
     for (const struct watched *w; (w = next_attached(sampler, &at));)
-        if (w->rest.rests && !w->lost && w->rest.due_ns + REST_SLACK_NS < due_ns)
+        if (w->rest.rests && !w->ended && w->rest.due_ns + REST_SLACK_NS < due_ns)
             due_ns = w->rest.due_ns + REST_SLACK_NS;
     return due_ns;
 }
@@ -305,7 +305,7 @@ enum sampler_state sampler_ask_resting(struct sampler *sampler, uint64_t now_ns,
 {
     size_t at = 0;
     for (struct watched *w; (w = next_attached(sampler, &at));)
-        if (w->rest.rests && !w->lost && w->rest.due_ns <= now_ns && ask(sampler, w, why) == SAMPLER_STUCK)
+        if (w->rest.rests && !w->ended && w->rest.due_ns <= now_ns && ask(sampler, w, why) == SAMPLER_STUCK)
             return SAMPLER_STUCK;
     return SAMPLER_GOING;
 }

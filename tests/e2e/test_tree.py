@@ -118,6 +118,14 @@ def test_exec_into_other_programs(python3, program, tmp_path):
     assert first["end_s"] <= second["start_s"]
 
 
+@pytest.mark.parametrize("command", [("true",), ("false",), ("sh", "-c", "exit 3")], ids=" ".join)
+def test_a_tree_without_python_ends(tmp_path, command):
+    path = tmp_path / "nothing.pyreel"
+    ended = run_record("-f", "-o", path, "--", *command)
+    assert ended.code == {"true": 0, "false": 1, "sh": 3}[command[0]]
+    assert "no Python was seen" in ended.messages and not path.exists()
+
+
 # ---- attaching ----
 
 def test_attaching_follows_what_is_there_and_what_comes(start, start_recorder, python3, program, tmp_path):

@@ -392,7 +392,7 @@ static void each_process_has_its_own_ticks(void **state)
     end(&scene);
 }
 
-/* The process whose moment is the earliest has its turn first. A lost process has none. */
+/* The process whose moment is the earliest has its turn first. A process that has ended has none. */
 static void the_earliest_moment_is_next(void **state)
 {
     (void)state;
@@ -406,7 +406,7 @@ static void the_earliest_moment_is_next(void **state)
     assert_ptr_equal(sampler_next(&scene.sampler), first);
     first->budget.present.moment_ns = 3000;
     assert_ptr_equal(sampler_next(&scene.sampler), second);
-    second->lost = true;
+    second->ended = true;
     assert_ptr_equal(sampler_next(&scene.sampler), first);
     first->rest.rests = true;
     first->rest.due_ns = 5000;
