@@ -3,9 +3,8 @@
  * file, so that each is complete by itself (schemas/stream.md, "Parts"). The join takes the events of the parts, one
  * part after the other, and gives the events of one recording:
  *
- *     part 1   thread 1 (serial 1), frames 1 to 90, samples, END: it goes on      ->   thread 1, frames 1 to 90,
- * samples part 2   thread 1 (serial 1), frames 1 to 40, samples, END: target ended         frames 91 to 93, samples,
- * END
+ *     part 1    thread 1 (serial 1), frames 1 to 90, samples    ->    thread 1, frames 1 to 90, samples,
+ *     part 2    thread 1 (serial 1), frames 1 to 40, samples    ->    frames 91 to 93, samples
  *
  * A process, thread or task with a serial that an earlier part has is the same one, and is not given again. Equal
  * strings, functions and frames are one. Times count from the start of the first part; the monotonic clock says exactly

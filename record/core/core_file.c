@@ -121,30 +121,16 @@ bool core_file_take(struct core_file *core, int fd, const char *path, struct fau
     return check_kind(core, &header, path, why) && take_segments(core, &header, path, why);
 }
 
-/* Opens a regular file. Another kind of file is not opened for reading: that may do something, or wait for ever. */
-static int open_regular(const char *path)
-{
-    struct stat stat;
-    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (fd >= 0 && fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode))
-        return fd;
-    if (fd >= 0) {
-        close(fd);
-        errno = EINVAL;
-    }
-    return -1;
-}
-
 bool core_file_open(struct core_file *core, const char *path, const char *exe, struct fault *why)
 {
     *core = (struct core_file){ .fd = -1, .exe = -1 };
-    const int fd = open_regular(path);
+    const int fd = procfs_open_regular(path);
     if (fd < 0)
         return fault(why, "cannot open %s: %s", path, errno == EINVAL ? "it is no regular file" : strerror(errno));
     if (!core_file_take(core, fd, path, why))
         return false;
     core->exe_path = exe;
-    core->exe = exe ? open_regular(exe) : -1;
+    core->exe = exe ? procfs_open_regular(exe) : -1;
     return !exe || core->exe >= 0 ||
            fault(why, "cannot open %s: %s", exe, errno == EINVAL ? "it is no regular file" : strerror(errno));
 }
@@ -253,7 +239,7 @@ static int find_file(struct core_file *core, struct core_mapped *file)
     }
     if (file->path[0] != '/')
         return -1;
-    const int fd = open_regular(file->path);
+    const int fd = procfs_open_regular(file->path);
     if (fd >= 0 && same_build(core, file, fd))
         return file->fd = fd;
     if (fd >= 0)

@@ -45,6 +45,7 @@ struct core_thread {
 struct core_file {
     int fd;
     uint64_t size;
+    uint32_t notes; /* number of notes that were read, of all segments: these may be the same bytes many times */
     struct core_segment *segments; /* by address */
     size_t segments_count, segments_room;
     struct core_mapping *mappings; /* by address */

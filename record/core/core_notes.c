@@ -146,7 +146,7 @@ void core_notes_take(struct core_file *core, uint64_t offset, uint64_t size)
 {
     Elf64_Nhdr head;
     char name[NAME_MOST];
-    for (uint32_t i = 0; i < NOTES_LIMIT && size >= sizeof(head); i++) {
+    for (; core->notes < NOTES_LIMIT && size >= sizeof(head); core->notes++) {
         if (!core_notes_read(core, offset, &head, sizeof(head)))
             return;
         const uint64_t name_size = padded(head.n_namesz), note = sizeof(head) + name_size + padded(head.n_descsz);

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#define NOBODY ((uid_t)65534) /* source lines of a core file that root owns are those that everyone may read */
+
 #define LOOKS 2 /* the first look at tasks finds out what to read */
 
 /* ---- what the core file says besides its memory ---- */
@@ -25,7 +27,7 @@ static void describe(struct dumped *dumped, const struct core_file *core)
     struct stat stat;
     const struct core_mapped *program = core_file_program(core);
     dumped->pid = core->pid;
-    dumped->user = core->user;
+    dumped->user = NOBODY;
     dumped->cut = core->cut;
     if (core->threads_count > 0) {
         dumped->signal = core->threads[0].signal;
@@ -33,6 +35,7 @@ static void describe(struct dumped *dumped, const struct core_file *core)
     }
     if (fstat(core->fd, &stat) == 0) {
         dumped->unix_ns = (uint64_t)stat.st_mtim.tv_sec * 1000000000u + (uint64_t)stat.st_mtim.tv_nsec;
+        /* Anybody can make a core file that says it is root's, and the owner of a copy of it may be root. */
         if (stat.st_uid != 0)
             dumped->user = stat.st_uid;
     }

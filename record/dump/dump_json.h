@@ -9,7 +9,7 @@
 /* Writes the beginning, up to the list of processes. */
 void dump_json_begin(struct json_emitter *json);
 
-/* Writes one process of the list. `parent`: the process that started it; 0: not known. */
+/* Writes one process of the list. */
 void dump_json_process(struct json_emitter *json, const struct dumped *dumped, struct source_lines *lines);
 
 /* Writes the end: `others`, which jansson made, is the list of the processes that were not dumped, and is released. */

@@ -11,9 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SAME_SHOWN                                                                                                     \
-    3                  /* of frames in a row that stand at the same line, so many are shown, as in Python's tracebacks \
-                        */
+/* Of frames in a row that stand at the same line, so many are shown, as in Python's tracebacks. */
+#define SAME_SHOWN  3
 #define INDENT      2  /* blanks for each task above a task, ... */
 #define INDENT_MOST 40 /* ... and the most blanks */
 

@@ -2,7 +2,8 @@
 /* Gives up what the recorder does not need any more. The recorder often runs as root, and reads the memory of a program
  * that may be hostile. Should the program ever make the recorder do something else, that something should be able to do
  * little: from guard_enter() on, the recorder cannot run another program, become another user, write into the memory of
- * another process, load anything into the kernel, or open a file for writing. It reads, as before.
+ * another process, load anything into the kernel, or open a file for writing; where it goes on from file to file, it
+ * can still make files that were not there. It reads, as before.
  *
  * Three means, each of which may be absent. Without them the recorder works as well, and -v says so.
  *

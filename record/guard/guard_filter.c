@@ -167,12 +167,17 @@ static void begin_call(struct program *program, long call, uint8_t size)
     add(program, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)call, 0, size));
 }
 
-/* Files can be opened for reading only. */
-static void refuse_writing(struct program *program, long call, size_t flags)
+/* Files can be opened for reading only. `anew`: files that were not there can be made, too. */
+static void refuse_writing(struct program *program, long call, size_t flags, bool anew)
 {
-    begin_call(program, call, 4);
+    const uint8_t writes = anew ? 3 : 1; /* rules for what may write */
+    begin_call(program, call, (uint8_t)(3 + writes));
     load(program, argument(flags));
-    add(program, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, O_ACCMODE | O_CREAT | O_TRUNC, 0, 1));
+    add(program, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, O_ACCMODE | O_CREAT | O_TRUNC, 0, writes));
+    if (anew) {
+        add(program, (struct sock_filter)BPF_STMT(BPF_ALU | BPF_AND | BPF_K, O_CREAT | O_EXCL));
+        add(program, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, O_CREAT | O_EXCL, 1, 0));
+    }
     refuse(program);
     answer(program, SECCOMP_RET_ALLOW);
 }
@@ -203,18 +208,16 @@ static void write_rules(struct program *program, const struct guard_needs *needs
         refuse(program);
     }
     refuse_changes(program);
-    if (!needs->files) {
-        refuse_writing(program, SYS_openat, 2);
+    refuse_writing(program, SYS_openat, 2, needs->files);
 #ifdef SYS_open
-        refuse_writing(program, SYS_open, 1);
-        when_equal(program, SYS_creat);
-        refuse(program);
+    refuse_writing(program, SYS_open, 1, needs->files);
+    when_equal(program, SYS_creat);
+    refuse(program);
 #endif
 #ifdef SYS_openat2
-        when_equal(program, SYS_openat2); /* the flags are in memory, where a filter cannot see them */
-        refuse(program);
+    when_equal(program, SYS_openat2); /* the flags are in memory, where a filter cannot see them */
+    refuse(program);
 #endif
-    }
     answer(program, SECCOMP_RET_ALLOW);
 }
 

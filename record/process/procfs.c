@@ -152,12 +152,29 @@ void procfs_images_free(struct images *images)
     *images = (struct images){ 0 };
 }
 
+int procfs_open_regular(const char *path)
+{
+    char judged[64]; /* the file that was judged, whatever its path names by now */
+    struct stat file;
+    const int seen = open(path, O_PATH | O_CLOEXEC);
+    if (seen < 0)
+        return -1;
+    const bool regular = fstat(seen, &file) == 0 && S_ISREG(file.st_mode);
+    snprintf(judged, sizeof(judged), "/proc/self/fd/%d", seen);
+    errno = EINVAL;
+    const int fd = regular ? open(judged, O_RDONLY | O_CLOEXEC) : -1;
+    const int cause = errno;
+    close(seen);
+    errno = cause;
+    return fd;
+}
+
 /* Opens a file; returns -1 if it is not the one that is mapped. */
 static int open_mapped(const char *path, const struct image *image)
 {
     struct stat file;
-    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (fd >= 0 && fstat(fd, &file) == 0 && S_ISREG(file.st_mode) && file.st_ino == image->inode)
+    const int fd = procfs_open_regular(path);
+    if (fd >= 0 && fstat(fd, &file) == 0 && file.st_ino == image->inode)
         return fd;
     if (fd >= 0)
         close(fd);

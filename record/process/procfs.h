@@ -34,6 +34,10 @@ void procfs_images_sort(struct images *images);
  * none. Returns -1 when the file cannot be opened or is not the one that is mapped. */
 int procfs_open_image(pid_t pid, const struct image *image);
 
+/* Opens a regular file for reading. Another kind of file is judged without being opened: to open a device or a pipe may
+ * do something, or wait for ever. Returns -1, with errno, on failure; EINVAL: it is no regular file. */
+int procfs_open_regular(const char *path);
+
 /* Sets the device and the inode of the program that the process runs. Returns false when they are not known. */
 bool procfs_program(pid_t pid, uint64_t *device, uint64_t *inode);
 

@@ -88,17 +88,6 @@ static enum remote_state read_file(struct remote *remote, const struct piece *pi
     return take_in(remote, piece, 1, got == 0 && piece->size > 0 ? -1 : got, good);
 }
 
-/* Reads pieces of memory that is not that of a process. */
-static enum remote_state read_kind(struct remote *remote, const struct piece *pieces, size_t count, size_t *good)
-{
-    size_t came = 0;
-    while (came < count && remote->kind->read(remote->self, pieces[came].address, pieces[came].into, pieces[came].size))
-        came++;
-    if (good)
-        *good = came;
-    return came == count ? REMOTE_READ : REMOTE_UNREADABLE;
-}
-
 /* Whether the moment to give up has passed. */
 static bool is_over(struct remote *remote)
 {
@@ -117,6 +106,20 @@ static enum remote_state refuse(struct remote *remote, size_t *good)
     if (good)
         *good = 0;
     return REMOTE_UNREADABLE;
+}
+
+/* Reads pieces of memory that is not that of a process. */
+static enum remote_state read_kind(struct remote *remote, const struct piece *pieces, size_t count, size_t *good)
+{
+    size_t came = 0;
+    if (is_over(remote))
+        return refuse(remote, good);
+    remote->calls++;
+    while (came < count && remote->kind->read(remote->self, pieces[came].address, pieces[came].into, pieces[came].size))
+        came++;
+    if (good)
+        *good = came;
+    return came == count ? REMOTE_READ : REMOTE_UNREADABLE;
 }
 
 enum remote_state remote_read_pieces(struct remote *remote, const struct piece *pieces, size_t count, size_t *good)
