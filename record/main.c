@@ -313,7 +313,10 @@ static int record_running(struct session *session, char **argv)
     const enum target_state state = sampling_find(session, clock_now_ns() + BECOME_PYTHON_NS);
     if (state == TARGET_NOT_YET && signals_stop())
         return 128 + signals_stop();
-    if (state != TARGET_READY) {
+    /* With --subprocesses, a process that runs no Python may have children that do. */
+    const bool others = session->options.subprocesses && state == TARGET_NOT_YET;
+    session->give_up_ns = others ? UINT64_MAX : 0;
+    if (state != TARGET_READY && !others) {
         watched_refusal(session->program, state, &session->why);
         return fail(session, EXIT_OURS);
     }

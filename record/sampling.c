@@ -79,7 +79,7 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 
 static bool follows(const struct session *session)
 {
-    return session->options.subprocesses;
+    return session->tree.open; /* not yet while the first Python is sought */
 }
 
 /* Sleeps until `until_ns`, until a signal comes, or, with --subprocesses, until something may have happened to a
@@ -123,8 +123,13 @@ static bool sleep_until(struct session *session, uint64_t wake_ns)
 
 void sampling_wait_for_command(struct session *session)
 {
-    while (sampler_settle(&session->sampler) && !command_ended(&session->command))
-        clock_sleep_until(clock_now_ns() + SETTLE_NS);
+    while (!command_ended(&session->command)) {
+        const bool settles = sampler_settle(&session->sampler);
+        if (!settles && !follows(session))
+            break;
+        tree_reap(&session->tree);
+        clock_sleep_until(clock_now_ns() + (settles ? SETTLE_NS : NAP_MOST_NS));
+    }
     command_wait(&session->command);
 }
 
@@ -136,6 +141,13 @@ static struct watched *find_watched(const struct session *session, pid_t pid)
         if (session->sampler.watched[i]->pid == pid)
             return session->sampler.watched[i];
     return NULL;
+}
+
+/* The number of the nearest ancestor that was recorded. An ancestor that runs no Python stands for its own. */
+static uint32_t ancestor_of(const struct session *session, pid_t parent)
+{
+    const struct watched *w = find_watched(session, parent);
+    return !w ? 0 : w->number ? w->number : w->parent;
 }
 
 enum target_state sampling_find(struct session *session, uint64_t give_up_ns)
@@ -159,8 +171,10 @@ static void attach(struct session *session, struct watched *w)
     char version[32];
     session_say(session, "process %d runs CPython %s", (int)w->pid,
                 event_python_version_text(version, w->target.runtime.layout.version));
-    sampler_attach(&session->sampler, w);
     struct watched *parent = find_watched(session, w->parent_pid);
+    if (!w->number && parent) /* the parent may have been attached since the process came */
+        w->parent = ancestor_of(session, w->parent_pid);
+    sampler_attach(&session->sampler, w);
     if (parent)
         watched_inherit(w, parent);
     runs_python_note(&session->hint.programs, w->pid);
@@ -230,13 +244,6 @@ static bool seek(struct session *session, struct watched *w)
 
 /* ---- processes that come and go ---- */
 
-/* The number of the nearest ancestor that was recorded. An ancestor that runs no Python stands for its own. */
-static uint32_t ancestor_of(const struct session *session, pid_t parent)
-{
-    const struct watched *w = find_watched(session, parent);
-    return !w ? 0 : w->number ? w->number : w->parent;
-}
-
 static void add_process(struct session *session, const struct tree_event *event)
 {
     if (find_watched(session, event->pid)) {
@@ -260,7 +267,7 @@ static void add_process(struct session *session, const struct tree_event *event)
 static void start_anew(struct session *session, struct watched *w)
 {
     watched_detach(w, FATE_EXECED);
-    w->lost = w->refused = false;
+    w->lost = w->refused = w->ended = false;
     if (w == session->program)
         session->give_up_ns = session->command.pid ? UINT64_MAX : clock_now_ns() + BECOME_PYTHON_NS;
     watched_seek(w);
@@ -286,7 +293,7 @@ static void take_changes(struct session *session)
             add_process(session, event);
         else if (w && event->change == TREE_ENDED)
             end_process(session, w, event->wait_status);
-        else if (w && event->change == TREE_EXECED && !w->attached)
+        else if (w && event->change == TREE_EXECED && (!w->attached || w->ended))
             start_anew(session, w);
     }
 }
@@ -343,9 +350,13 @@ static bool pause_if_asked(struct session *session)
     progress_clear(&session->progress);
     if (!session->options.quiet)
         fprintf(stderr, "pyreel-record: paused; SIGUSR2 ends the pause (kill -USR2 %d)\n", (int)getpid());
-    while (pause_asked(&session->pause) && has_left(session) && !has_change(session)) {
+    while (pause_asked(&session->pause) && has_left(session)) {
         if (asked_to_stop(session))
             return false;
+        if (follows(session))
+            take_changes(session);
+        else if (has_change(session))
+            break;
         nap(session, earlier(clock_now_ns() + NAP_MOST_NS, session->deadline_ns));
     }
     return sampler_pause(&session->sampler, &session->why) || !stop(session, END_ERROR);
@@ -364,7 +375,8 @@ static bool do_work(struct session *session)
     else
         hint_look(&session->hint, clock_now_ns());
     struct watched *sought = next_sought(session);
-    if (sought && sought->find_due_ns <= clock_now_ns() && !seek(session, sought))
+    const bool ends = sought && !follows(session) && has_change(session);
+    if (sought && (ends || sought->find_due_ns <= clock_now_ns()) && !seek(session, sought))
         return false;
     if (sampler_measure_due_ns(sampler) <= clock_now_ns())
         sampler_measure(sampler, clock_now_ns());
@@ -399,9 +411,7 @@ static bool tick(struct session *session, struct watched *w)
     case SAMPLER_STUCK:
         return !stop(session, END_ERROR);
     }
-    const struct progress_totals totals = session_totals(session);
-    progress_update(&session->progress, &totals);
-    return goes_on(session);
+    return true;
 }
 
 /* Whether to appoint the next tick now: no other work is due before it, or it is so close that the work waits. */
@@ -418,8 +428,10 @@ void sampling_run(struct session *session)
     if (session->program->found == TARGET_READY)
         attach(session, session->program);
     for (;;) {
-        if (!do_work(session))
+        if (!do_work(session) || !goes_on(session))
             return;
+        const struct progress_totals totals = session_totals(session);
+        progress_update(&session->progress, &totals);
         if (!has_left(session)) /* asked behind the work, which takes the ends of processes */
             break;
         struct watched *next = sampler_next(&session->sampler);

@@ -63,6 +63,10 @@ struct post {
 /* The processor time of the calling thread that some stand's taken_ns has, or that does not count. A caller with
  * several stands spends its time once. */
 static _Thread_local uint64_t caller_counted_ns;
+/* The processors that the calling thread had before it stepped aside last, and those that it left itself. Another stand
+ * of the thread may use what it had. They count while the thread has a stand. */
+static _Thread_local cpu_set_t caller_had, caller_left;
+static _Thread_local unsigned caller_stands; /* number of open stands of the calling thread */
 
 static void futex_wait(_Atomic uint32_t *word, uint32_t value, const struct timespec *timeout)
 {
@@ -277,7 +281,11 @@ void stand_open(struct stand *stand, bool raise)
     *stand = (struct stand){ .raise = raise };
     if (sched_getaffinity(0, sizeof(stand->allowed), &stand->allowed) != 0)
         CPU_ZERO(&stand->allowed);
+    else if (caller_stands > 0 && CPU_EQUAL(&stand->allowed, &caller_left))
+        stand->allowed = caller_had;
     stand->count = CPU_COUNT(&stand->allowed);
+    stand->open = true;
+    caller_stands++;
     caller_counted_ns = stand_stay_now().used_ns;
 }
 
@@ -310,7 +318,10 @@ static void step_aside(struct stand *stand, const uint32_t *processors, size_t c
     if (!among || stand->crowded)
         return;
     const struct stay before = stand_stay_now();
-    sched_setaffinity(0, sizeof(others), &others);
+    if (sched_setaffinity(0, sizeof(others), &others) == 0) {
+        caller_had = stand->allowed;
+        caller_left = others;
+    }
     note_waits(stand, &before);
 }
 
@@ -554,6 +565,8 @@ void stand_trim(struct stand *stand, uint64_t now_ns)
 
 void stand_close(struct stand *stand)
 {
+    if (stand->open && --caller_stands == 0)
+        CPU_ZERO(&caller_left);
     while (stand->posts_count > 0)
         end_post(stand, stand->posts_count - 1);
     free_ended(stand, true);

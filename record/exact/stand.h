@@ -55,6 +55,7 @@ typedef bool stand_work(void *data, uint32_t processor, uint64_t now_ns);
 
 /* `= {0}` is closed. */
 struct stand {
+    bool open;
     cpu_set_t allowed;   /* processors that the recorder may use, ... */
     int count;           /* ... and their number */
     bool raise;          /* posts raise their priority */

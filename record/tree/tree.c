@@ -225,6 +225,12 @@ static bool take_ends(struct tree *tree)
     return connector;
 }
 
+/* Whether it is the end of a process. With --blocking, a stop of a thread is told, too, which is for record/exact/. */
+static bool is_end(const siginfo_t *info)
+{
+    return info->si_code == CLD_EXITED || info->si_code == CLD_KILLED || info->si_code == CLD_DUMPED;
+}
+
 /* Reaps orphans that are no members: nobody else would, and their numbers would stay in use. */
 static void reap(struct tree *tree)
 {
@@ -233,7 +239,8 @@ static void reap(struct tree *tree)
     for (int reaped = 0; reaped < REAPED_MOST; reaped++) {
         siginfo_t info = { 0 };
         int wait_status;
-        if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0 || info.si_pid == tree->root)
+        if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0 ||
+            info.si_pid == tree->root || !is_end(&info))
             return;
         struct tree_member *member = members_find(&tree->members, info.si_pid);
         if (!wait_for(info.si_pid, 0, &wait_status))
@@ -688,6 +695,12 @@ void tree_sleep_until(const struct tree *tree, uint64_t wake_ns)
         return;
     const struct timespec rest = { (time_t)((wake_ns - now_ns) / NS), (long)((wake_ns - now_ns) % NS) };
     ppoll(&ready, 1, &rest, NULL);
+}
+
+void tree_reap(struct tree *tree)
+{
+    if (tree->open && tree->ours)
+        reap(tree);
 }
 
 bool tree_has_left(const struct tree *tree)

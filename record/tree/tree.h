@@ -126,6 +126,9 @@ void tree_look(struct tree *tree, uint64_t now_ns);
 /* Takes the next event. False: there is none. */
 bool tree_next(struct tree *tree, struct tree_event *event);
 
+/* Reaps orphans. tree_look() does so, too: call this while the command runs on and nobody looks at the tree. */
+void tree_reap(struct tree *tree);
+
 /* Whether any process of the tree lives. */
 bool tree_has_left(const struct tree *tree);
 

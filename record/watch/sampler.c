@@ -87,6 +87,12 @@ void sampler_close(struct sampler *sampler)
 
 /* ---- whose turn it is ---- */
 
+/* The processor on which the process ran last; UINT32_MAX: not known. */
+static uint32_t processor_of(const struct watched *w)
+{
+    return w->exact.holder.thread ? w->exact.holder.processor : UINT32_MAX;
+}
+
 /* The part of a processor's time that ticks of the busy processes on this processor take at the rate that was asked
  * for. */
 static double load_of(const struct sampler *sampler, uint32_t processor)
@@ -94,7 +100,7 @@ static double load_of(const struct sampler *sampler, uint32_t processor)
     double load = 0;
     size_t at = 0;
     for (const struct watched *w; (w = next_attached(sampler, &at));)
-        if (!w->rest.rests && w->exact.holder.processor == processor)
+        if (!w->rest.rests && processor_of(w) == processor)
             load += budget_load(&w->budget);
     return load;
 }
@@ -104,7 +110,7 @@ static void share_limit(const struct sampler *sampler)
 {
     size_t at = 0;
     for (struct watched *w; (w = next_attached(sampler, &at));) {
-        const double own = budget_load(&w->budget), load = load_of(sampler, w->exact.holder.processor);
+        const double own = budget_load(&w->budget), load = load_of(sampler, processor_of(w));
         budget_share(&w->budget, own > 0 && load > own ? sampler->options.limit * own / load : sampler->options.limit);
     }
 }
@@ -403,8 +409,11 @@ void sampler_restart(struct sampler *sampler)
             all[count++] = (struct renumbered){ sampler->watched[i]->number, sampler->watched[i] };
     qsort(all, count, sizeof(*all), compare_before);
     for (size_t i = 0; i < count; i++) { /* a parent has a smaller number than its children */
-        all[i].watched->parent = renumber(all, i, all[i].watched->parent);
-        watched_restart(all[i].watched);
+        struct watched *watched = all[i].watched;
+        watched->forebear = renumber(all, i, watched->forebear);
+        watched->parent = watched->execed ? watched->forebear : renumber(all, i, watched->parent);
+        watched->execed = false; /* the program before the execve is not in the new stream */
+        watched_restart(watched);
     }
     for (size_t i = 0; i < sampler->count; i++) {
         struct watched *watched = sampler->watched[i];

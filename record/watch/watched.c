@@ -486,8 +486,11 @@ void watched_attach(struct watched *w)
     w->lost = w->prepared = w->idle_looked = w->slept = false;
     w->list = 0;
     w->rest = (struct rest){ 0 };
-    if (w->number) /* the program is another one after an execve */
+    if (w->number) { /* the program is another one after an execve */
+        w->forebear = w->execed ? w->forebear : w->parent;
+        w->execed = true;
         w->parent = w->number;
+    }
     asyncio_open(&w->asyncio, &w->thread_list, &w->codes);
     w->checked_ns = clock_now_ns() - options->start_ns;
     w->serial = 0;

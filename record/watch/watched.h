@@ -126,6 +126,8 @@ struct watched {
 
     pid_t parent_pid;     /* the process that started it; 0: not known */
     uint32_t parent;      /* number of the nearest recorded ancestor, as emitted; 0: none */
+    bool execed;          /* it ran another recorded program before, whose number is `parent`, ... */
+    uint32_t forebear;    /* ... and this is the number of the nearest other ancestor; 0: none */
     int wait_status;      /* after its end: its status, if somebody told; -1: not known */
     bool refused;         /* it cannot be read: it is not searched again */
     bool ended;           /* it has ended */

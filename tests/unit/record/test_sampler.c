@@ -430,6 +430,7 @@ static void the_limit_is_that_of_a_processor(void **state)
     first->budget.cost_ns = 30000;
     second->budget.cost_ns = 10000;
     first->exact.holder.processor = second->exact.holder.processor = 1;
+    first->exact.holder.thread = second->exact.holder.thread = 1;
     sampler_measure(&scene.sampler, clock_now_ns());
     assert_float_equal(first->budget.limit, 0.0075, 1e-9);
     assert_float_equal(second->budget.limit, 0.0025, 1e-9);
