@@ -85,6 +85,20 @@ def test_many_children_at_once(python3, program, tmp_path):
     assert len(set(said) & {process["pid"] for process in found["processes"]}) >= 195
 
 
+def test_samples_of_children_are_exact(python3, program, tmp_path):
+    """The recorder steps aside for one process, and still may use all processors for the next."""
+    path = tmp_path / "family.pyreel"
+    _, found, _ = record_family(python3, program, path, "forked", 2, 1, options=("--disturb", "1"))
+    assert found["exact_percent"] > 50  # a machine that is busy with something else has late samples
+
+
+def test_blocking_does_not_hold_children(python3, program, tmp_path):
+    """Threads that stop are no ends of processes, even if they stop late."""
+    path = tmp_path / "family.pyreel"
+    said, found, _ = record_family(python3, program, path, "in_turn", 10, 0.05, options=("--blocking",))
+    assert len(said) == 10 and found["complete"]
+
+
 # ---- how processes begin and end ----
 
 def test_a_child_outlives_its_parents(python3, program, tmp_path):
