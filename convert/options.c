@@ -51,7 +51,7 @@ static const struct argument first_rows[] = {
 };
 
 static const struct argument last_rows[] = {
-    { OPTION_MAX_MEMORY, 0, "max-memory", "SIZE", 0, "fail beyond so much memory: 500M, 8G (4G, or half)" },
+    { OPTION_MAX_MEMORY, 0, "max-memory", "SIZE", 0, "fail beyond so much memory: 500M, 8G (4G or half)" },
     { OPTION_STRICT, 0, "strict", NULL, 0, "exit 1 if INPUT is damaged or incomplete" },
     { OPTION_QUIET, 'q', "quiet", NULL, 0, "print warnings and errors only" },
     { OPTION_VERBOSE, 'v', "verbose", NULL, 0, "print what was written" },
