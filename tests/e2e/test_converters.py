@@ -58,7 +58,7 @@ def test_a_refused_value_gets_an_example(name, tmp_path):
         assert f"invalid value '?!' for --{option}\n" in ended.messages and f"Try 'pyreel-{name} --help'" in ended.messages
         form, *more = ended.messages.splitlines()[1:-1]
         assert {re.match(" *", line).end() for line in more} <= {form.index(": ") + 2}, ended.messages
-        examples = re.findall(r"[\w.%*:/-]+", form.partition(option)[2])
+        examples = re.findall(r"[\w.%*:/>-]+", form.partition(option)[2])
         assert any("invalid value" not in run(PROGRAMS[name], f"--{option}={example}", cwd=tmp_path).messages
                    for example in examples), form
     assert len(refused) >= 2

@@ -383,5 +383,6 @@ def test_a_build_without_a_lock_is_read_live(start, tmp_path, version):
     path = tmp_path / "a.pyreel"
     attach(start(program, version), path, seconds=0.6)
     figures = whole(path)
-    assert figures["figures"]["samples_live"] == figures["samples"] > 100
+    assert figures["samples"] > 100
+    assert figures["figures"]["samples_live"] > figures["samples"] / 2  # while all threads sleep, it is one moment
     assert figures["figures"]["samples_exact"] == 0
