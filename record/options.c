@@ -71,7 +71,7 @@ static const struct argument rows[] = {
     { OPTION_WHEN, 0, "when", "CONDITION", 0,
       "write it when cpu>90%, memory>2G, gilwait>50%,\n"
       "still>10s; may be given several times" },
-    { OPTION_KEEP, 0, "keep", "N", 0, "of --rotate and --flight-recorder: newest N files" },
+    { OPTION_KEEP, 0, "keep", "N", 0, "with --rotate, --flight-recorder: the newest 10" },
     { OPTION_KILL, 0, "kill", NULL, 0, "end COMMAND (SIGTERM) at --duration or --max-size" },
     { OPTION_FORCE, 0, "force", NULL, 0, "replace any FILE, even one that is read-only" },
     { OPTION_THREADS, 't', "threads", "all|main|gil", 0, "record these threads; gil: the lock holder (all)" },
