@@ -5,6 +5,7 @@
 #include "record/process/clock.h"
 #include "record/process/procfs.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -298,17 +299,19 @@ static void take_changes(struct session *session)
     }
 }
 
-/* Whether a lost process runs another program now. One that ends has given its memory back, and with it its program. */
-static bool runs_another_program(struct watched *w)
+/* Whether a lost process runs on: another program, or one that may not be read any more. A process that ends has given
+ * its memory back, and with it its program. */
+static bool runs_on(struct watched *w)
 {
     uint64_t device, inode;
-    return !watched_ended(w) && procfs_program(w->pid, &device, &inode);
+    errno = 0;
+    return !watched_ended(w) && (procfs_program(w->pid, &device, &inode) || errno == EACCES || errno == EPERM);
 }
 
 /* Goes on after a process was lost. With --subprocesses, the tree tells the end of a process, with the status. */
 static void take_loss(struct session *session, struct watched *w)
 {
-    if (runs_another_program(w))
+    if (runs_on(w))
         start_anew(session, w);
     else
         w->ended = true;
