@@ -294,7 +294,7 @@ def core_pattern():
 @pytest.mark.sanitized("a core file")
 def test_core_of_a_crash(python, program, tmp_path):
     if core_pattern() != "core":
-        pytest.skip("the kernel gives core files to a program: kernel.core_pattern")
+        missing("the kernel gives core files to a program: kernel.core_pattern")
     prefix, folder = prefix_of(python), f"/tmp/{tmp_path.name}-{os.getpid()}"
     succeed(*prefix, "mkdir", python.root + folder)
     try:

@@ -894,6 +894,12 @@ static bool write_file(const char *path, const char *text)
     return good;
 }
 
+/* The exit code where the machine permits no namespaces: skipped for a user, a failure in CI. */
+static int not_permitted(void)
+{
+    return getenv("CI") ? 1 : 77;
+}
+
 /* Becomes the root user of namespaces of its own, whose first process it starts. */
 static int run_inside(void)
 {
@@ -902,13 +908,13 @@ static int run_inside(void)
     snprintf(groups, sizeof(groups), "0 %d 1", (int)getegid());
     if (unshare(CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS) != 0 || !write_file("/proc/self/setgroups", "deny") ||
         !write_file("/proc/self/uid_map", users) || !write_file("/proc/self/gid_map", groups))
-        return 77;
+        return not_permitted();
     const pid_t first = fork();
     if (first == 0) {
         char *arguments[] = { (char *)"test_tree", (char *)"inside", NULL };
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 || mount("proc", "/proc", "proc", 0, NULL) != 0)
-            _exit(77);
+            _exit(not_permitted());
         execv("/proc/self/exe", arguments);
         _exit(1);
     }
