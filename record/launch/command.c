@@ -3,6 +3,7 @@
 
 #include "record/launch/signals.h"
 #include "record/process/clock.h"
+#include "record/process/ends.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -84,11 +85,6 @@ void command_cancel(struct command *command)
     command_wait(command);
 }
 
-static bool is_end(const siginfo_t *info)
-{
-    return info->si_code == CLD_EXITED || info->si_code == CLD_KILLED || info->si_code == CLD_DUMPED;
-}
-
 /* Whether the command has ended; reaps it then. waitid() also returns when a traced child stops, which is not the end.
  * After the reaping, another process may get the number, so signals are not passed on any more. */
 static bool wait_for(struct command *command, int options)
@@ -100,7 +96,7 @@ static bool wait_for(struct command *command, int options)
     do
         done = waitid(P_PID, (id_t)command->pid, &info, WEXITED | WNOWAIT | options);
     while (done != 0 && errno == EINTR);
-    if (done == 0 && !is_end(&info))
+    if (done == 0 && !ends_is_end(&info))
         return false;
     signals_pass_on_to(0);
     command->ended = true;

@@ -3,6 +3,7 @@
 
 #include "formats/base/alloc.h"
 #include "record/process/clock.h"
+#include "record/process/ends.h"
 #include "record/tree/connector.h"
 #include "record/tree/facts.h"
 #include "record/tree/kin.h"
@@ -225,12 +226,6 @@ static bool take_ends(struct tree *tree)
     return connector;
 }
 
-/* Whether it is the end of a process. With --blocking, a stop of a thread is told, too, which is for record/exact/. */
-static bool is_end(const siginfo_t *info)
-{
-    return info->si_code == CLD_EXITED || info->si_code == CLD_KILLED || info->si_code == CLD_DUMPED;
-}
-
 /* Reaps orphans that are no members: nobody else would, and their numbers would stay in use. */
 static void reap(struct tree *tree)
 {
@@ -240,7 +235,7 @@ static void reap(struct tree *tree)
         siginfo_t info = { 0 };
         int wait_status;
         if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0 ||
-            info.si_pid == tree->root || !is_end(&info))
+            info.si_pid == tree->root || !ends_is_end(&info))
             return;
         struct tree_member *member = members_find(&tree->members, info.si_pid);
         if (!wait_for(info.si_pid, 0, &wait_status))
