@@ -155,18 +155,25 @@ void core_file_close(struct core_file *core)
 
 /* ---- builds of files ---- */
 
-/* Reads the core file's own bytes, without mapped files. */
-static const struct core_segment *segment_at(const struct core_file *core, uint64_t address)
+/* The last row at or below an address; NULL: none. The rows are sorted, and each begins with its address. */
+static const void *last_at(const void *rows, size_t count, size_t size, uint64_t address)
 {
-    size_t low = 0, high = core->segments_count;
+    const unsigned char *bytes = rows;
+    size_t low = 0, high = count;
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
-        if (core->segments[middle].address <= address)
+        if (word_at(bytes + middle * size, 0) <= address)
             low = middle + 1;
         else
             high = middle;
     }
-    const struct core_segment *found = low > 0 ? &core->segments[low - 1] : NULL;
+    return low > 0 ? bytes + (low - 1) * size : NULL;
+}
+
+/* The segment that has an address. Knows the core file only, without mapped files. */
+static const struct core_segment *segment_at(const struct core_file *core, uint64_t address)
+{
+    const struct core_segment *found = last_at(core->segments, core->segments_count, sizeof(*core->segments), address);
     return found && address - found->address < found->size ? found : NULL;
 }
 
@@ -251,15 +258,7 @@ static int find_file(struct core_file *core, struct core_mapped *file)
 
 static const struct core_mapping *mapping_at(const struct core_file *core, uint64_t address)
 {
-    size_t low = 0, high = core->mappings_count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (core->mappings[middle].address <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    const struct core_mapping *found = low > 0 ? &core->mappings[low - 1] : NULL;
+    const struct core_mapping *found = last_at(core->mappings, core->mappings_count, sizeof(*core->mappings), address);
     return found && address < found->end ? found : NULL;
 }
 

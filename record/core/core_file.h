@@ -56,7 +56,6 @@ struct core_file {
     struct core_thread *threads; /* the one that crashed comes first */
     size_t threads_count, threads_room;
     pid_t pid;                    /* the process's own number for itself; 0: not known */
-    uid_t user;                   /* of the process */
     char name[17], arguments[81]; /* its name, and the beginning of its arguments; not trusted */
     uint64_t headers_at;  /* address of the program's headers, which tells the program from libraries; 0: not known */
     bool cut;             /* bytes that the core file must have are not there */

@@ -48,7 +48,6 @@ static void take_process(struct core_file *core, uint64_t offset, uint64_t size)
     if (size < sizeof(info) || !core_notes_read(core, offset, &info, sizeof(info)))
         return;
     core->pid = info.pr_pid;
-    core->user = info.pr_uid;
     memcpy(core->name, info.pr_fname, sizeof(core->name) - 1);
     memcpy(core->arguments, info.pr_psargs, sizeof(core->arguments) - 1);
 }
