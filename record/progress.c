@@ -47,11 +47,11 @@ static void tell_full(struct progress *progress)
 
 void progress_update(struct progress *progress, const struct progress_totals *f)
 {
+    progress->due_ns = f->elapsed_ns + UPDATE_NS;
     if (f->full && !progress->told_full && !progress->quiet)
         tell_full(progress);
-    if (!progress->shown || f->elapsed_ns < progress->due_ns)
+    if (!progress->shown)
         return;
-    progress->due_ns = f->elapsed_ns + UPDATE_NS;
     progress->drawn = true;
     const double seconds = (double)f->elapsed_ns / 1e9;
     char size[32];

@@ -40,7 +40,13 @@ struct progress_totals {
 /* Decides whether the status line is shown. */
 void progress_start(struct progress *progress, bool quiet);
 
-/* Draws the status line again if an update is due. Tells once when functions have no room any more. */
+/* Whether progress_update() is due. Ask before the totals are made: that takes longer with each process. */
+static inline bool progress_is_due(const struct progress *progress, uint64_t elapsed_ns)
+{
+    return elapsed_ns >= progress->due_ns;
+}
+
+/* Draws the status line again. Tells once when functions have no room any more. */
 void progress_update(struct progress *progress, const struct progress_totals *totals);
 
 /* Removes the status line, so that other text can follow. */

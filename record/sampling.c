@@ -179,7 +179,6 @@ static void attach(struct session *session, struct watched *w)
     if (parent)
         watched_inherit(w, parent);
     runs_python_note(&session->hint.programs, w->pid);
-    session->processes++;
     if (session->sampler.options.stands)
         watched_warm_up(w);
     budget_begin(&w->budget, clock_now_ns());
@@ -391,7 +390,7 @@ static bool tick(struct session *session, struct watched *w)
 {
     struct sampler *sampler = &session->sampler;
     const uint64_t due_ns = w->budget.present.moment_ns;
-    const bool appointed = sampler_appoint(sampler, w);
+    const bool appointed = sampler_appoint(w);
     if (!sleep_until(session, due_ns + (appointed ? STAND_LATE_NS : 0))) {
         watched_cancel(w); /* what ends the recording needs the process for itself */
         return false;
@@ -425,6 +424,14 @@ static bool is_next(const struct session *session, const struct watched *w, uint
     return due_ns <= now_ns || (work_ns > now_ns && (due_ns < ahead_ns || work_ns > due_ns - ahead_ns));
 }
 
+static void show_progress(struct session *session)
+{
+    if (!progress_is_due(&session->progress, clock_now_ns() - session->sampler.options.start_ns))
+        return;
+    const struct progress_totals totals = session_totals(session);
+    progress_update(&session->progress, &totals);
+}
+
 void sampling_run(struct session *session)
 {
     session->reason = END_TARGET;
@@ -433,8 +440,7 @@ void sampling_run(struct session *session)
     for (;;) {
         if (!do_work(session) || !goes_on(session))
             return;
-        const struct progress_totals totals = session_totals(session);
-        progress_update(&session->progress, &totals);
+        show_progress(session);
         if (!has_left(session)) /* asked behind the work, which takes the ends of processes */
             break;
         struct watched *next = sampler_next(&session->sampler);

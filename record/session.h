@@ -37,9 +37,8 @@ struct session {
     uint64_t give_up_ns;     /* when the search for a Python in `program` ends (monotonic); UINT64_MAX: never */
     uint64_t deadline_ns;    /* end of --duration (monotonic); UINT64_MAX: none */
     uint32_t blocks;         /* number of blocks at the last check of the file */
-    uint32_t processes;      /* number of Pythons that were recorded, and of those that could not be read */
-    uint32_t refused;
-    const char *refusal; /* why samples were not one moment, for the user; NULL: they were */
+    uint32_t refused;        /* number of processes that could not be read */
+    const char *refusal;     /* why samples were not one moment, for the user; NULL: they were */
     enum end_reason reason;
     struct fault why; /* the reason of END_ERROR */
 };

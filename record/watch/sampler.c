@@ -154,9 +154,8 @@ struct watched *sampler_next(const struct sampler *sampler)
     return next;
 }
 
-bool sampler_appoint(struct sampler *sampler, struct watched *watched)
+bool sampler_appoint(struct watched *watched)
 {
-    (void)sampler;
     const struct moments moments = budget_moments(&watched->budget);
     return watched_appoint(watched, &moments);
 }
