@@ -53,7 +53,7 @@ static bool take_ticks(struct sampler *sampler, uint64_t end_ns, struct fault *w
     struct watched *next;
     while (clock_now_ns() < end_ns && (next = sampler_next(sampler))) {
         const uint64_t due_ns = next->budget.present.moment_ns;
-        const bool appointed = sampler_appoint(sampler, next);
+        const bool appointed = sampler_appoint(next);
         clock_sleep_until(due_ns + (appointed ? STAND_LATE_NS : 0));
         const enum sampler_state state = sampler_turn(sampler, next, why);
         if (state == SAMPLER_STUCK)
