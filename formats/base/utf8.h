@@ -47,8 +47,8 @@ size_t utf8_show(struct text *text, bool ascii, char *to);
 /* Writes a string as it may be shown, with a NUL, into `room`. A string that does not fit is cut. */
 void utf8_show_string(char *room, size_t room_size, const char *string);
 
-/* The same for the arguments of a message: fprintf(stderr, "%s: ...", utf8_shown(path)). The result is valid until the
- * eighth further call of the thread. */
+/* Returns a string as it may be shown, for the arguments of a message: fprintf(stderr, "%s: ...", utf8_shown(path)).
+ * The result is valid until the eighth further call of the thread. */
 const char *utf8_shown(const char *string);
 
 /* Prints a text as it may be shown. */

@@ -81,7 +81,7 @@ static void take_sample(struct gecko *gecko, const struct sample *sample)
     counters->stands_ns = sample->stands_ns;
 }
 
-/* What the tick shows of a process holds since the tick before, which was at `last_ns`. */
+/* The state of a process in a tick holds since the tick before, which was at `last_ns`. */
 static void end_tick_of(const struct gecko_counters *counters, struct gecko_curves *curves, uint64_t last_ns,
                         uint64_t tick_ns)
 {

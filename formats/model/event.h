@@ -92,7 +92,7 @@ struct process {
                            * a new number, whose parent is the old number: both have the same pid */
 };
 
-/* What happened to a process at its end. */
+/* The way in which a process ends. */
 enum fate {
     FATE_UNKNOWN,
     FATE_EXITED, /* it exited, or a signal ended it */

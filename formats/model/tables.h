@@ -33,7 +33,7 @@ struct measures {
     uint64_t first_cpu_ns, first_recorder_cpu_ns; /* as the first measures have them */
 };
 
-/* What the ticks of one process come to, where each process has its own ticks; else all is 0. */
+/* Sums over the ticks of one process, where each process has its own ticks; else all is 0. */
 struct process_ticks {
     uint64_t ticks, missed;
     uint64_t missed_ns; /* the intervals of the missed ticks */

@@ -46,7 +46,8 @@ static inline bool stream_decode_broken(struct decoding *d)
 
 /* The thread with this number, which may be one whose definition was lost. NULL: the file is broken. */
 struct reader_thread *stream_decode_thread(struct stream_reader *reader, uint64_t number);
-/* The same for a thread that the open tick may name. NULL as well when a tick of another process has named the thread.
+/* The thread with this number, if the open tick may name it. NULL as well when a tick of another process has named the
+ * thread.
  */
 struct reader_thread *stream_decode_thread_of_tick(struct decoding *d, uint64_t number);
 

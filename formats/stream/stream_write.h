@@ -24,7 +24,7 @@ struct stream_clock {
     uint64_t stands_ns; /* how long a sample stands for now, as the open block has it */
 };
 
-/* Which clock a process has in a block. */
+/* The clock of a process in a block. */
 struct stream_clock_of {
     uint64_t block; /* in an other block the process has no clock */
     uint32_t clock; /* index of the row */
