@@ -18,6 +18,8 @@ import sys
 LINE = re.compile(r"  (?:-(?P<letter>\w), |    )--(?P<name>[a-z][a-z-]*)"
                   r"(?P<value>\[=\S+\]| [A-Z]\S*| \S+\|\S+)? +(?P<help>\S.*)")
 HELP_INDENT = 31
+SECTION = re.compile(r"^([A-Z]\w+):\n((?:  [a-z].*\n)+)", re.M)  # in the help of pyreel
+NAMED = re.compile(r"^  ([a-z][a-z-]*) +(\S.*)", re.M)
 WORD = r"[a-z][a-z0-9_-]*"
 CHOICE = re.compile(rf"(?<![\w*.-]){WORD}(?:\|\n?{WORD})+")
 LIST = re.compile(rf"(?<![\w*.-]){WORD}(?:,\n?{WORD})+")
@@ -40,9 +42,14 @@ class Option:
 
 
 class Program:
+    """`verbs` and `topics` are those of pyreel, with their descriptions; other programs have none."""
+
     def __init__(self, path):
         self.name = os.path.basename(path)
         text = subprocess.run([path, "--help"], check=True, stdout=subprocess.PIPE, text=True).stdout
+        self.verbs, self.topics = {}, {}
+        for title, lines in SECTION.findall(text):
+            (self.topics if title == "Topics" else self.verbs).update(NAMED.findall(lines))
         self.starts_command = "COMMAND [ARG...]" in text
         rows = []
         for line in text.partition("\nOptions, ")[2].partition("\n\n")[0].splitlines()[1:]:
@@ -176,4 +183,5 @@ def main(path, *outputs):
         pathlib.Path(output).write_text(filled(template, {**values(program), "PROGRAM": program.name}), "utf-8")
 
 
-main(*sys.argv[1:])
+if __name__ == "__main__":
+    main(*sys.argv[1:])
