@@ -16,13 +16,13 @@ _pyreel_list() {
     _pyreel_words "$@"
 }
 
-# The processes of this user. A thread of the kernel has no program.
+# The processes that run Python: their programs or libraries are mapped. The kernel shows the mappings of those that may be
+# recorded.
 _pyreel_pids() {
-    local process pids=()
-    for process in /proc/[0-9]*; do
-        [[ ! -O $process || ! -e $process/exe ]] || pids+=("${process#/proc/}")
-    done
-    _pyreel_words "${pids[@]}"
+    local pids
+    mapfile -t pids < <(grep -lEs '/(lib)?python[^/]*$' /proc/[0-9]*/maps)
+    pids=("${pids[@]#/proc/}")
+    _pyreel_words "${pids[@]%/maps}"
 }
 
 # Bash completes file names itself while COMPREPLY is empty.
