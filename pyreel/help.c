@@ -7,6 +7,7 @@
 #include "pyreel/topics.h"
 #include "pyreel/verbs.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,8 +65,9 @@ static bool is_verb(const char *word)
         return false;
     verb_program(program, word);
     char *const path = places_find(program);
+    const bool found = path;
     free(path);
-    return path;
+    return found;
 }
 
 static int explain_verb(const char *verb)
