@@ -13,6 +13,7 @@ _pyreel_pids() {
     _describe -V 'process' pids
 }
 
+@COMMAND@
 _arguments @FLAGS@ \
     @OPTIONS@ \
     @OPERANDS@

@@ -7,9 +7,10 @@ The options come from PROGRAM --help, which formats/base/arguments.c writes from
       --mode MODE              keep only wall|cpu|gil|exception samples (all)
 
 A value completes to the words of a choice (wall|cpu) or of a list (thread,task) that stand in its name or in the help; to
-files when its name is FILE, to processes that run Python when it is PID; else to nothing. What is no option completes to
-what the first line of the help names: to processes (PID), to a command and its own completion (COMMAND), else to
-recordings. The help of pyreel has verbs and topics in place of that.
+files when its name is FILE, to processes that run Python when it is PID; else to nothing.
+
+What is no option completes to what the first line of the help names: a command with its own completion ([--] COMMAND), processes
+(PID), else recordings. A further line may have a command behind a sign (-- COMMAND). The help of pyreel has verbs and topics.
 """
 import os
 import pathlib
@@ -54,7 +55,8 @@ class Program:
         for title, lines in SECTION.findall(text):
             (self.topics if title == "Topics" else self.verbs).update(NAMED.findall(lines))
         self.verbs.update(HELP_LINE.findall(text))
-        self.starts_command = "COMMAND [ARG...]" in text
+        self.starts_command = bool(re.match(r"usage: \S+ \[OPTIONS\] \[--\] COMMAND", text))
+        self.starts_command_behind = bool(re.search(r"^ +\S+ \[OPTIONS\] -- COMMAND", text, re.M))
         self.takes_pid = bool(re.match(r"usage: \S+ \[OPTIONS\] PID", text))
         rows = []
         for line in text.partition("\nOptions, ")[2].partition("\n\n")[0].splitlines()[1:]:
@@ -87,8 +89,9 @@ def bash(program):
     taking = [name for option in program.options if option.value and not option.joined for name in option.names]
     names = [name for option in program.options for name in option.names]
     names += [f"--{option.name}={word}" for option in program.options if option.joined for word in option.choice]
+    command = f"_pyreel_command {' '.join(taking)} && return" if program.starts_command else ""
     return {"FUNCTION": "_" + program.name.replace("-", "_"),
-            "COMMAND": f"_pyreel_command {' '.join(taking)} && return" if program.starts_command else "",
+            "COMMAND": "_pyreel_command_behind && return" if program.starts_command_behind else command,
             "VALUES": [bash_case(option) for option in program.options if option.value],
             "OPTIONS": " ".join(names),
             "OPERAND": "_pyreel_files" if program.starts_command else "_pyreel_pids" if program.takes_pid else "_pyreel_recordings"}
@@ -123,10 +126,15 @@ def zsh_option(option):
     return f"'*'{{-{option.letter}{'+' * bool(option.value)},--{option.name}{joint}}}{zsh_quoted(what[what.index('['):])}"
 
 
+ZSH_COMMAND_BEHIND = ["if ((${words[(i)--]} < CURRENT)); then", "    ((CURRENT -= ${words[(i)--]}))", "    shift ${words[(i)--]} words", "    _normal", "    return",
+                      "fi", ""]
+
+
 def zsh(program):
     behind = ["'(-)1:COMMAND:_command_names -e'", "'*::ARG:_normal'"]
     inputs = ["'*:PID:_pyreel_pids'" if program.takes_pid else """'*:INPUT:_files -g "*.pyreel(-.)"'"""]
-    return {"FLAGS": "-s -S -A '-*'" if program.starts_command else "-s -S",
+    return {"COMMAND": ZSH_COMMAND_BEHIND if program.starts_command_behind else [],
+            "FLAGS": "-s -S -A '-*'" if program.starts_command else "-s -S",
             "OPTIONS": [zsh_option(option) + " \\" for option in program.options],
             "OPERANDS": " ".join(behind if program.starts_command else inputs)}
 
@@ -154,17 +162,25 @@ def fish_value(option):
     return {"": "-f", "FILE": "-rF", "PID": "-kx -a '(__fish_pyreel_pids)'"}.get(option.value, "-x")
 
 
+# Each prints the command line that stands behind the options, and fails when there is none yet.
 FISH_COMMAND = r"""
-# Prints the command line that stands behind the options. Fails when there is none yet.
-function __fish_pyreel_command
+function FUNCTION
     set -l tokens (commandline -opc) (commandline -ct)
     argparse -s SPECS -- $tokens[2..] 2>/dev/null; or return
     string match -qr '^[^-]' -- $argv[1]; or return
     string join0 -- $argv
     return 0
-end
-
-complete -c PROGRAM -x -n __fish_pyreel_command -a '(__fish_complete_subcommand --commandline (__fish_pyreel_command | string split0))'"""
+end"""
+FISH_COMMAND_BEHIND = r"""
+function FUNCTION
+    set -l tokens (commandline -opc) (commandline -ct)
+    set -l at (contains -i -- -- $tokens); or return
+    test $at -lt (count $tokens); or return
+    string join0 -- $tokens[(math $at + 1)..]
+    return 0
+end"""
+FISH_START = r"""
+complete -c PROGRAM -x -n FUNCTION -a '(__fish_complete_subcommand --commandline (FUNCTION | string split0))'"""
 
 
 def fish_specification(option):
@@ -174,13 +190,17 @@ def fish_specification(option):
 
 def fish(program):
     start = f"complete -c {program.name} "
-    if program.starts_command:
-        start += "-n 'not __fish_pyreel_command >/dev/null' "
+    function = f"__fish_{program.name.replace('-', '_')}_command"
+    if program.starts_command or program.starts_command_behind:
+        start += f"-n 'not {function} >/dev/null' "
     options = [f"{start}{f'-s {option.letter} ' * bool(option.letter)}-l {option.name} {fish_value(option)} -d {fish_quoted(option.help)}"
                for option in program.options]
-    behind = FISH_COMMAND.replace("SPECS", " ".join(map(fish_specification, program.options))).replace("PROGRAM", program.name).splitlines()
+    command = (FISH_COMMAND + FISH_START if program.starts_command else FISH_COMMAND_BEHIND + FISH_START if program.starts_command_behind else "")
+    for name, value in (("SPECS", " ".join(map(fish_specification, program.options))), ("FUNCTION", function), ("PROGRAM", program.name)):
+        command = command.replace(name, value)
     inputs = "(__fish_pyreel_pids)" if program.takes_pid else "(__fish_complete_suffix .pyreel)"
-    return {"OPTIONS": options, "OPERANDS": behind if program.starts_command else [f"{start}-kx -a '{inputs}'"]}
+    operands = [] if program.starts_command else [f"{start}-kx -a '{inputs}'"]
+    return {"OPTIONS": options, "OPERANDS": operands + command.splitlines()}
 
 
 def pyreel_fish(program):

@@ -15,14 +15,14 @@ import time
 
 import pytest
 
-from environment import BUILD, CONVERTERS, DIFF, DUMP, PROJECT, PYREEL, RECORD, built_programs, need_command
+from environment import BUILD, PROJECT, PYREEL, RECORD, built_programs, need_command
 from recording import PATIENCE
 
 sys.path.insert(0, os.path.join(PROJECT, "completions"))
 import make  # noqa: E402  it reads --help
 
 FOLDER = os.path.join(BUILD, "completions")
-PROGRAMS = [RECORD, DUMP, DIFF, *CONVERTERS.values()]
+PROGRAMS = list(built_programs().values())
 PATH = os.pathsep.join([os.environ["PATH"], *sorted({os.path.dirname(program) for program in (PYREEL, *PROGRAMS)})])
 OTHER = "pyreel-hello"  # a program of others, in PATH
 READY = "shell-is-ready"
@@ -135,8 +135,7 @@ def processes():
 
 
 def test_every_program_has_completions():
-    """A program that this list lacks is one that environment.py lacks."""
-    assert sorted(PROGRAMS) == sorted(built_programs().values())
+    assert len(PROGRAMS) > 10
     for name in map(name_of, (PYREEL, *PROGRAMS)):
         assert all(os.path.getsize(os.path.join(FOLDER, file)) > 0 for file in (name, f"_{name}", f"{name}.fish"))
 

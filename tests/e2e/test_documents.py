@@ -12,12 +12,12 @@ import sys
 
 import pytest
 
-from environment import BUILD, CONVERTERS, DIFF, DUMP, PROJECT, PYREEL, RECORD, need_command
+from environment import BUILD, PROJECT, PYREEL, built_programs, need_command
 
 sys.path.insert(0, os.path.join(PROJECT, "completions"))
 import make  # noqa: E402  it reads --help
 
-PROGRAMS = {os.path.basename(path): path for path in (PYREEL, RECORD, DUMP, DIFF, *CONVERTERS.values())}
+PROGRAMS = {"pyreel": PYREEL, **built_programs()}
 TOPICS = sorted(glob.glob(os.path.join(PROJECT, "pyreel", "topics", "*.txt")))
 PAGES = {**{f"{name}.1": os.path.join(PROJECT, "man", f"{name}.1") for name in PROGRAMS},
          "pyreel.7": os.path.join(BUILD, "pyreel", "pyreel.7")}
