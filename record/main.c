@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define STUCK_PATIENCE 20  /* seconds for which a page of the program may not come */
 #define BLOCKING_LIMIT 0.5 /* part of the program's time that --blocking may take */
 
 void session_say(const struct session *session, const char *format, ...)
@@ -173,7 +174,13 @@ static void enter_guard(const struct session *session)
                                                  recording_file_is_in_foreign_folder(&session->file) };
     guard_enter(&needs, text);
     session_say(session, "guard: %s", text);
-    stuck_watch(is_asked_to_stop, EXIT_OURS);
+    stuck_watch(&(struct stuck_options){
+        .message = "pyreel-record: the memory of the program does not answer: a page of it lies on a file system whose "
+                   "server is dead, or plays dead. The recording ends here; what was written of it is good\n",
+        .exit_code = EXIT_OURS,
+        .patience = STUCK_PATIENCE,
+        .is_asked_to_stop = is_asked_to_stop,
+    });
 }
 
 static bool begin_recording(struct session *session, char **argv)
