@@ -27,6 +27,34 @@ void sampler_open(struct sampler *sampler, struct sink sink)
     emitter_open(&sampler->emitter, sink);
 }
 
+/* ---- missed ticks ---- */
+
+/* Begins a tick of a process: says whose tick it is. */
+static void begin_tick(struct sampler *sampler, const struct watched *watched)
+{
+    sampler->emitter.tick_process = sampler->options.tree ? watched->number : 0;
+}
+
+static void emit_missed(struct sampler *sampler, uint64_t missed)
+{
+    if (missed == 0)
+        return;
+    emitter_note(
+        &sampler->emitter,
+        (struct event){ .kind = EVENT_MISSED, .missed = missed, .missed_process = sampler->emitter.tick_process });
+    sampler->missed += missed;
+}
+
+/* Emits the ticks that a process missed since its last tick, where the next tick of the process cannot tell. */
+static void emit_missed_so_far(struct sampler *sampler, struct watched *watched)
+{
+    begin_tick(sampler, watched);
+    emit_missed(sampler, watched->missed);
+    watched->missed = 0;
+}
+
+/* ---- processes ---- */
+
 struct watched *sampler_watch(struct sampler *sampler, pid_t pid, struct command *command)
 {
     struct watched *watched = alloc_zeroed(1, sizeof(*watched));
@@ -37,9 +65,15 @@ struct watched *sampler_watch(struct sampler *sampler, pid_t pid, struct command
     return watched;
 }
 
+void sampler_detach(struct sampler *sampler, struct watched *watched, enum fate fate)
+{
+    emit_missed_so_far(sampler, watched);
+    watched_detach(watched, fate);
+}
+
 void sampler_forget(struct sampler *sampler, struct watched *watched)
 {
-    watched_detach(watched, FATE_EXITED);
+    sampler_detach(sampler, watched, FATE_EXITED);
     const struct watched_counters counters = watched_counters(watched); /* those of the posts end with the posts */
     watched_counters_add(&sampler->forgotten, &counters);
     sampler->forgotten_left_out += budget_left_out(&watched->budget);
@@ -162,12 +196,6 @@ bool sampler_appoint(struct watched *watched)
 
 /* ---- ticks ---- */
 
-/* Begins a tick of a process: says whose tick it is. */
-static void begin_tick(struct sampler *sampler, const struct watched *watched)
-{
-    sampler->emitter.tick_process = sampler->options.tree ? watched->number : 0;
-}
-
 /* The time of a tick at this moment of the monotonic clock. Times never go back: the look of another process may have
  * been emitted before. */
 static uint64_t time_at(struct sampler *sampler, uint64_t moment_ns)
@@ -186,12 +214,11 @@ bool sampler_pause(struct sampler *sampler, struct fault *why)
     sampler->paused_ns += sampler->emitter.ticks > 0 ? time_at(sampler, now_ns) - last_ns : 0;
     for (struct watched *w; (w = next_attached(sampler, &at));) {
         watched_threads_pause(w);
-        begin_tick(sampler, w);
+        emit_missed_so_far(sampler, w);
         if (!emitter_tick(&sampler->emitter, time_at(sampler, now_ns), why))
             return false;
         budget_begin(&w->budget, now_ns);
         w->rest = (struct rest){ 0 };
-        w->missed = 0;
     }
     return true;
 }
@@ -206,10 +233,7 @@ enum sampler_state sampler_tick(struct sampler *sampler, struct watched *watched
     begin_tick(sampler, watched);
     if (sampler->measure_due_ns == 0)
         sampler->measure_due_ns = now_ns;
-    if (missed > 0)
-        emitter_note(emitter,
-                     (struct event){ .kind = EVENT_MISSED, .missed = missed, .missed_process = emitter->tick_process });
-    sampler->missed += missed;
+    emit_missed(sampler, missed);
     const uint64_t time_ns = time_at(sampler, watched->moment_ns);
     if (watched_same_program(watched, time_ns) &&
         (!watched_emit(watched, time_ns, why) || !emitter_tick(emitter, time_ns, why)))
@@ -320,10 +344,11 @@ enum sampler_state sampler_ask_resting(struct sampler *sampler, uint64_t now_ns,
 enum sampler_state sampler_turn(struct sampler *sampler, struct watched *watched, struct fault *why)
 {
     struct budget *budget = &watched->budget;
-    const uint64_t taken_ns = watched_taken_ns(watched);
+    const uint64_t taken_ns = watched_taken_ns(watched), missed = watched->missed;
     const uint32_t continued = sampler->continued;
+    watched->missed = 0;
     sampler->emitter.stands_ns = budget_stands_ns(budget);
-    const enum sampler_state state = sampler_tick(sampler, watched, clock_now_ns(), watched->missed, why);
+    const enum sampler_state state = sampler_tick(sampler, watched, clock_now_ns(), missed, why);
     if (state != SAMPLER_GOING)
         return state;
     if (signals_continued() != continued) /* a signal stopped the recorder meanwhile: the time is no wait */
@@ -374,8 +399,10 @@ bool sampler_settle(struct sampler *sampler)
 
 void sampler_flush(struct sampler *sampler)
 {
-    for (size_t i = 0; i < sampler->count; i++)
+    for (size_t i = 0; i < sampler->count; i++) {
+        emit_missed_so_far(sampler, sampler->watched[i]);
         watched_flush(sampler->watched[i]);
+    }
 }
 
 /* A process with the number that it had in the stream before. */

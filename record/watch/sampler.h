@@ -53,6 +53,9 @@ void sampler_open(struct sampler *sampler, struct sink sink);
  * sampler_close(). */
 struct watched *sampler_watch(struct sampler *sampler, pid_t pid, struct command *command);
 
+/* Detaches a process as watched_detach() does, and tells which ticks it missed at last. */
+void sampler_detach(struct sampler *sampler, struct watched *watched, enum fate fate);
+
 /* Detaches a process that has ended, and frees all that is known of it. */
 void sampler_forget(struct sampler *sampler, struct watched *watched);
 

@@ -183,6 +183,30 @@ static void missed_ticks_are_told(void **state)
     end(&scene);
 }
 
+/* Where no tick follows that could tell: before a pause, the end of the stream, and the end of the process. */
+static void ticks_that_were_missed_at_last_are_told(void **state)
+{
+    (void)state;
+    struct scene scene;
+    begin(&scene, 0x030f02f0, THREADS_ALL);
+    assert_int_equal(sampler_tick(&scene.sampler, scene.watched, clock_now_ns(), 0, NULL), SAMPLER_GOING);
+    scene.heard.used = 0;
+    scene.watched->missed = 2;
+    assert_true(sampler_pause(&scene.sampler, NULL));
+    assert_string_equal(scene.heard.text, "missed 2, tick");
+    scene.heard.used = 0;
+    scene.watched->missed = 3;
+    sampler_flush(&scene.sampler);
+    sampler_flush(&scene.sampler);
+    assert_string_equal(scene.heard.text, "missed 3");
+    scene.heard.used = 0;
+    scene.watched->missed = 4;
+    sampler_forget(&scene.sampler, scene.watched);
+    assert_string_equal(scene.heard.text, "missed 4, end of 1");
+    assert_int_equal(scene.sampler.missed, 2 + 3 + 4);
+    end(&scene);
+}
+
 static void a_pause_is_a_tick_without_samples(void **state)
 {
     (void)state;
@@ -499,6 +523,7 @@ int main(void)
         cmocka_unit_test(threads_come_and_go),
         cmocka_unit_test(only_the_main_thread_when_that_is_wanted),
         cmocka_unit_test(missed_ticks_are_told),
+        cmocka_unit_test(ticks_that_were_missed_at_last_are_told),
         cmocka_unit_test(a_pause_is_a_tick_without_samples),
         cmocka_unit_test(another_stream_gets_all_that_lives),
         cmocka_unit_test(ticks_made_again_come_after_the_last_one),
