@@ -71,6 +71,39 @@ void sampler_detach(struct sampler *sampler, struct watched *watched, enum fate 
     watched_detach(watched, fate);
 }
 
+static void free_watched(struct watched *watched)
+{
+    watched_close(watched);
+    free(watched);
+}
+
+/* Frees the oldest forgotten process. Waits for its posts. */
+static void free_oldest(struct sampler *sampler)
+{
+    free_watched(sampler->ending[0]);
+    memmove(sampler->ending, sampler->ending + 1, --sampler->ending_count * sizeof(*sampler->ending));
+}
+
+/* Frees the forgotten processes, up to the first whose posts still end. */
+static void free_ended(struct sampler *sampler)
+{
+    while (sampler->ending_count > 0 && exact_ended(&sampler->ending[0]->exact))
+        free_oldest(sampler);
+}
+
+static void free_without_waiting(struct sampler *sampler, struct watched *watched)
+{
+    exact_end(&watched->exact);
+    if (exact_ended(&watched->exact)) {
+        free_watched(watched);
+        return;
+    }
+    free_ended(sampler);
+    if (sampler->ending_count == SAMPLER_ENDING)
+        free_oldest(sampler);
+    sampler->ending[sampler->ending_count++] = watched;
+}
+
 void sampler_forget(struct sampler *sampler, struct watched *watched)
 {
     sampler_detach(sampler, watched, FATE_EXITED);
@@ -81,8 +114,7 @@ void sampler_forget(struct sampler *sampler, struct watched *watched)
     while (sampler->watched[i] != watched)
         i++;
     memmove(sampler->watched + i, sampler->watched + i + 1, (--sampler->count - i) * sizeof(*sampler->watched));
-    watched_close(watched);
-    free(watched);
+    free_without_waiting(sampler, watched);
 }
 
 /* The next attached process, from index *from on, and moves *from behind it. NULL: there is none. */
@@ -107,10 +139,10 @@ static bool has_others(const struct sampler *sampler, const struct watched *than
 
 void sampler_close(struct sampler *sampler)
 {
-    for (size_t i = 0; i < sampler->count; i++) {
-        watched_close(sampler->watched[i]);
-        free(sampler->watched[i]);
-    }
+    for (size_t i = 0; i < sampler->count; i++)
+        free_watched(sampler->watched[i]);
+    while (sampler->ending_count > 0)
+        free_oldest(sampler);
     free(sampler->watched);
     elf_files_free(&sampler->shared.files);
     code_bodies_free(&sampler->shared.bodies);
@@ -377,6 +409,7 @@ uint64_t sampler_measure_due_ns(const struct sampler *sampler)
 void sampler_measure(struct sampler *sampler, uint64_t now_ns)
 {
     const uint64_t recorder_cpu_ns = meter_own_cpu_ns();
+    free_ended(sampler);
     const bool all = sampler->measures++ % RESTING_MEASURE == 0;
     size_t at = 0;
     for (struct watched *watched; (watched = next_attached(sampler, &at));)
