@@ -2,6 +2,7 @@
 #include "record/watch/sampler.h"
 
 #include "formats/base/alloc.h"
+#include "formats/intern/intern.h"
 #include "record/launch/signals.h"
 #include "record/process/clock.h"
 #include "record/watch/watched_threads.h"
@@ -193,14 +194,30 @@ static double mean_cost_ns(const struct sampler *sampler)
     return count > 0 ? sum_ns / (double)count : 0;
 }
 
+/* After an execve, the children of the program before are those of the program now: only that one is in later streams.
+ */
+static void hand_children_over(const struct sampler *sampler, const struct watched *parent, uint32_t before)
+{
+    for (size_t i = 0; i < sampler->count; i++) {
+        struct watched *child = sampler->watched[i];
+        if (child == parent)
+            continue;
+        child->parent = child->parent == before ? parent->number : child->parent;
+        child->forebear = child->forebear == before ? parent->number : child->forebear;
+    }
+}
+
 void sampler_attach(struct sampler *sampler, struct watched *watched)
 {
     const double cost_ns = mean_cost_ns(sampler);
+    const uint32_t before = watched->number;
     watched->budget = (struct budget){ .asked_ns = sampler->options.interval_ns,
                                        .limit = sampler->options.limit,
                                        .even = sampler->options.even,
                                        .left_out = watched->budget.left_out };
     watched_attach(watched);
+    if (before)
+        hand_children_over(sampler, watched, before);
     budget_open(&watched->budget, clock_now_ns());
     budget_expect(&watched->budget, cost_ns);
 }
@@ -438,49 +455,47 @@ void sampler_flush(struct sampler *sampler)
     }
 }
 
-/* A process with the number that it had in the stream before. */
-struct renumbered {
-    uint32_t before;
-    struct watched *watched;
-};
-
-static int compare_before(const void *one, const void *another)
+/* A process that never ran Python has no children of its own: its ancestor has. So it comes last. */
+static int compare_first(const void *one, const void *another)
 {
-    const struct renumbered *a = one, *b = another;
-    return a->before < b->before ? -1 : a->before > b->before;
+    const struct watched *const *a = one, *const *b = another;
+    const uint32_t first = (*a)->first - 1, other = (*b)->first - 1; /* 0 becomes the largest number */
+    return (first > other) - (first < other);
 }
 
-/* The new number of a process; 0: it is not in the new stream. */
-static uint32_t renumber(const struct renumbered *all, size_t count, uint32_t before)
+/* All processes, parents before their children. The caller frees the array. */
+static struct watched **parents_first(const struct sampler *sampler)
 {
-    const struct renumbered wanted = { .before = before };
-    const struct renumbered *found = bsearch(&wanted, all, count, sizeof(*all), compare_before);
-    return found ? found->watched->number : 0;
+    struct watched **all = alloc_zeroed(sampler->count + 1, sizeof(struct watched *));
+    for (size_t i = 0; i < sampler->count; i++)
+        all[i] = sampler->watched[i];
+    qsort(all, sampler->count, sizeof(struct watched *), compare_first);
+    return all;
+}
+
+/* Emits a process anew. `numbers`: the new numbers of processes by their numbers in the stream before. A process that
+ * is not in the new stream has the number of its nearest ancestor there. */
+static void restart(struct watched *watched, struct intern_pairs *numbers)
+{
+    const uint32_t before = watched->number;
+    watched->forebear = intern_pairs_find(numbers, watched->forebear, 0);
+    watched->parent = watched->execed ? watched->forebear : intern_pairs_find(numbers, watched->parent, 0);
+    watched->execed = false; /* the program before the execve is not in the new stream */
+    watched->number = watched->first = 0;
+    watched_restart(watched);
+    const uint32_t now = watched->number ? watched->number : watched->parent;
+    if (before && now)
+        intern_pairs_add(numbers, before, 0, now);
 }
 
 void sampler_restart(struct sampler *sampler)
 {
-    struct renumbered *all = alloc_zeroed(sampler->count + 1, sizeof(*all));
-    size_t count = 0;
+    struct watched **all = parents_first(sampler);
+    struct intern_pairs numbers = { 0 };
     emitter_restart(&sampler->emitter);
     for (size_t i = 0; i < sampler->count; i++)
-        if (sampler->watched[i]->attached)
-            all[count++] = (struct renumbered){ sampler->watched[i]->number, sampler->watched[i] };
-    qsort(all, count, sizeof(*all), compare_before);
-    for (size_t i = 0; i < count; i++) { /* a parent has a smaller number than its children */
-        struct watched *watched = all[i].watched;
-        watched->forebear = renumber(all, i, watched->forebear);
-        watched->parent = watched->execed ? watched->forebear : renumber(all, i, watched->parent);
-        watched->execed = false; /* the program before the execve is not in the new stream */
-        watched_restart(watched);
-    }
-    for (size_t i = 0; i < sampler->count; i++) {
-        struct watched *watched = sampler->watched[i];
-        if (watched->attached)
-            continue;
-        watched->parent = renumber(all, count, watched->parent);
-        watched->number = 0;
-    }
+        restart(all[i], &numbers);
+    intern_pairs_free(&numbers);
     free(all);
 }
 

@@ -498,6 +498,74 @@ static void a_process_that_is_forgotten_still_counts(void **state)
 }
 
 /* Ticks that fell into a look which waited lie between that look and now. */
+static void run_another_program(struct scene *scene, struct watched *watched)
+{
+    struct target again = watched->target;
+    again.interpreters = NULL; /* freed with the first program */
+    again.interpreters_count = again.interpreters_room = 0;
+    sampler_detach(&scene->sampler, watched, FATE_EXECED);
+    watched->target = again;
+}
+
+static struct watched *watch_child(struct scene *scene, uint32_t parent, bool attached)
+{
+    struct watched *child = sampler_watch(&scene->sampler, getpid(), NULL);
+    child->parent = parent;
+    child->target = scene->p->target;
+    child->target.interpreters = NULL;
+    child->target.interpreters_count = child->target.interpreters_room = 0;
+    if (attached)
+        sampler_attach(&scene->sampler, child);
+    return child;
+}
+
+static void start_another_stream(struct scene *scene)
+{
+    sampler_flush(&scene->sampler);
+    tables_free(&scene->heard.tables);
+    scene->heard.used = 0;
+    sampler_restart(&scene->sampler);
+}
+
+static uint32_t told_parent(const struct scene *scene, const struct watched *watched)
+{
+    return scene->heard.tables.processes[watched->number].process.parent;
+}
+
+/* A child of a program that called execve() is the child of the next program in later streams. While no program is
+ * known, the child is that of the nearest ancestor that is. */
+static void parents_that_became_another_program_stay_parents(void **state)
+{
+    (void)state;
+    struct scene scene;
+    begin(&scene, 0x030f02f0, THREADS_ALL);
+    struct watched *root = scene.watched, *parent = watch_child(&scene, 1, true);
+    struct watched *before = watch_child(&scene, parent->number, true);
+    struct watched *after = watch_child(&scene, parent->number, false);
+    run_another_program(&scene, parent);
+    sampler_attach(&scene.sampler, parent);
+    sampler_attach(&scene.sampler, after);
+    assert_int_equal(told_parent(&scene, before), 2);
+    assert_int_equal(told_parent(&scene, parent), 2); /* the program before */
+    assert_int_equal(told_parent(&scene, after), parent->number);
+    start_another_stream(&scene);
+    assert_int_equal(told_parent(&scene, root), 0);
+    assert_int_equal(told_parent(&scene, parent), root->number);
+    assert_int_equal(told_parent(&scene, before), parent->number);
+    assert_int_equal(told_parent(&scene, after), parent->number);
+    run_another_program(&scene, parent);
+    struct watched *late = watch_child(&scene, before->number, false);
+    start_another_stream(&scene);
+    assert_int_equal(told_parent(&scene, before), root->number);
+    sampler_attach(&scene.sampler, late);
+    assert_int_equal(told_parent(&scene, late), before->number);
+    sampler_attach(&scene.sampler, parent);
+    assert_int_equal(told_parent(&scene, parent), root->number);
+    start_another_stream(&scene);
+    assert_int_equal(told_parent(&scene, parent), root->number);
+    end(&scene);
+}
+
 static void ticks_made_again_come_after_the_last_one(void **state)
 {
     (void)state;
@@ -526,6 +594,7 @@ int main(void)
         cmocka_unit_test(ticks_that_were_missed_at_last_are_told),
         cmocka_unit_test(a_pause_is_a_tick_without_samples),
         cmocka_unit_test(another_stream_gets_all_that_lives),
+        cmocka_unit_test(parents_that_became_another_program_stay_parents),
         cmocka_unit_test(ticks_made_again_come_after_the_last_one),
         cmocka_unit_test(a_broken_thread_fails_alone),
         cmocka_unit_test(a_ring_of_threads_is_left),
