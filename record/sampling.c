@@ -257,6 +257,7 @@ static void add_process(struct session *session, const struct tree_event *event)
     w->pidfd = event->pidfd;
     w->parent_pid = event->parent;
     w->parent = ancestor_of(session, event->parent);
+    w->forked = true;
     watched_seek(w);
     const struct watched *parent = find_watched(session, event->parent);
     if (parent)

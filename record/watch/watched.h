@@ -160,6 +160,7 @@ struct watched {
     uint64_t mapped_tick;             /* the tick in which host_threads was last filled */
     uint64_t tick;                    /* number of the tick */
     uint64_t list;                    /* thread_list.list at the last check for threads that left the list */
+    bool forked;                      /* it may still have the thread states of the process that forked it */
     bool unborn;                      /* a listed state belongs to a thread that does not run yet */
     uint64_t checked_ns;              /* when the process was last known to run the same program (monotonic) */
     bool prepared;                    /* watched_appoint() was called for the next tick */

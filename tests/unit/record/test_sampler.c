@@ -532,6 +532,27 @@ static uint32_t told_parent(const struct scene *scene, const struct watched *wat
     return scene->heard.tables.processes[watched->number].process.parent;
 }
 
+/* After fork(), the child's thread state has the number of the parent's thread at first. */
+static void a_forked_process_has_no_thread_of_its_parent(void **state)
+{
+    (void)state;
+    for (size_t v = 0; v < countof(fake_versions); v++) {
+        struct scene scene;
+        char wanted[200];
+        begin(&scene, fake_versions[v], THREADS_ALL);
+        const struct layout *l = &scene.p->target.runtime.layout;
+        scene.watched->forked = true;
+        fake_poke(scene.p, scene.p->threads[0].address + l->thread_native_id, (uint64_t)getppid());
+        assert_tick(&scene, "tick");
+        assert_true(scene.watched->forked);
+        fake_poke(scene.p, scene.p->threads[0].address + l->thread_native_id, (uint64_t)getpid());
+        text_with_us(wanted, sizeof(wanted), "", ", 1: 21, tick");
+        assert_tick(&scene, wanted);
+        assert_false(scene.watched->forked);
+        end(&scene);
+    }
+}
+
 /* A child of a program that called execve() is the child of the next program in later streams. While no program is
  * known, the child is that of the nearest ancestor that is. */
 static void parents_that_became_another_program_stay_parents(void **state)
@@ -595,6 +616,7 @@ int main(void)
         cmocka_unit_test(a_pause_is_a_tick_without_samples),
         cmocka_unit_test(another_stream_gets_all_that_lives),
         cmocka_unit_test(parents_that_became_another_program_stay_parents),
+        cmocka_unit_test(a_forked_process_has_no_thread_of_its_parent),
         cmocka_unit_test(ticks_made_again_come_after_the_last_one),
         cmocka_unit_test(a_broken_thread_fails_alone),
         cmocka_unit_test(a_ring_of_threads_is_left),
