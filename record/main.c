@@ -69,6 +69,7 @@ struct progress_totals session_totals(const struct session *session)
                                      .threads = emitter_threads(emitter),
                                      .follows = session->options.subprocesses,
                                      .processes = emitter_processes(emitter),
+                                     .refused = session->refused,
                                      .paused_ns = sampler->paused_ns,
                                      .stopped = session->program && session->program->halt.stands,
                                      .stopped_ns = session->program ? session->program->halt.total_ns : 0 };
@@ -260,7 +261,8 @@ static bool found_nothing(const struct session *session)
     return emitter_processes(&session->sampler.emitter) == 0 && (session->file.created || session->options.flight_ns);
 }
 
-/* Removes the file, and says why. Returns whether the recorder did not fail. */
+/* Removes the file, and says why. Returns whether the recorder did not fail: without a recording, a Python that could
+ * not be read is a failure, as it is without --subprocesses. */
 static bool finish_without_file(struct session *session)
 {
     const bool failed = session->reason == END_ERROR;
@@ -272,7 +274,7 @@ static bool finish_without_file(struct session *session)
     if (!failed && !session->options.quiet)
         progress_nothing(&f, session->reason);
     print_hint(session);
-    return !failed;
+    return !failed && session->refused == 0;
 }
 
 static void close_session(struct session *session)
