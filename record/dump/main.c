@@ -54,6 +54,7 @@ static void write_dump(struct session *session, const struct dumped *dumped)
         if (session->dumped > 0)
             output_string(&session->to, "\n");
         dump_text(&session->to, &session->screen, dumped, &lines);
+        output_flush(&session->to); /* the memory of the next process may not answer */
     }
     source_lines_close(&lines);
     session->dumped++;

@@ -104,16 +104,19 @@ def test_memory_that_does_not_answer_does_not_hold_the_recorder(start_recorder, 
 
 
 def test_memory_that_does_not_answer_does_not_hold_a_dump(python3, program):
+    """What was dumped before is printed."""
     need_pages_that_never_come()
-    target = subprocess.Popen([python3, program("stuck_memory"), "600"], stdout=subprocess.PIPE)
+    parent = f"import subprocess, sys; subprocess.run([sys.executable, {program('stuck_memory')!r}, '600'])"
+    tree = subprocess.Popen([python3, "-c", parent], stdout=subprocess.PIPE, start_new_session=True)
     try:
-        if not target.stdout.readline().startswith(b"ready"):
+        if not tree.stdout.readline().startswith(b"ready"):
             missing("this kernel has no userfaultfd")
-        ended = run(DUMP, target.pid)
+        ended = run(DUMP, "-f", tree.pid)
         assert ended.code == 1 and "the memory of the process does not answer" in ended.messages, ended
+        assert f"Process {tree.pid}" in ended.text and "in Popen.wait" in ended.text
     finally:
-        target.kill()
-        target.communicate()
+        os.killpg(tree.pid, signal.SIGKILL)
+        tree.communicate()
 
 
 def tasks_of(pid):
