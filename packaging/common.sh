@@ -23,7 +23,8 @@ need_tools() {
     mkdir -p "$out" "$roots"
 }
 
-# make_root NAME SUITE ARCHITECTURES PACKAGE...: makes a root folder once. The name of a root says that it is whole.
+# make_root NAME SUITE ARCHITECTURES PACKAGE...: makes a root folder once. The name of a root says that it is whole. A mirror may
+# be a copy from another day, whose signatures are good but old.
 make_root() {
     local name=$1 suite=$2 architectures=$3 root=$roots/$1 half=$roots/$1.half mirror include
     shift 3
@@ -32,7 +33,8 @@ make_root() {
     mirror=$(debian_mirror)
     include=$(IFS=,; echo "$*")
     as_root rm -rf --one-file-system "$half" "$root"
-    quietly "$out/$name.log" as_root mmdebstrap --variant=minbase --architectures="$architectures" ${include:+--include="$include"} \
+    quietly "$out/$name.log" as_root mmdebstrap --variant=minbase --aptopt='Acquire::Check-Valid-Until "false"' \
+        --architectures="$architectures" ${include:+--include="$include"} \
         "$suite" "$half" "$mirror" || die "cannot make a root folder of Debian $suite"
     echo "$suite $architectures $*" | as_root tee "$half/.pyreel-complete" >/dev/null
     as_root mv -T "$half" "$root"
