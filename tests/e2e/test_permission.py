@@ -97,6 +97,13 @@ def test_root_without_the_capability(start, python3, program, public):
     assert "CAP_SYS_PTRACE" in line and "--cap-add=SYS_PTRACE" in line
 
 
+def test_root_that_may_trace_and_not_open(start, python3, program, public):
+    target = start(*as_nobody(), python3, program("spin"))
+    prefix = [*need_root(), need_command("setpriv"), "--bounding-set=-all,+sys_ptrace", "--inh-caps=-all,+sys_ptrace"]
+    line = try_to_record(prefix, target.pid, public)
+    assert f"lacks CAP_DAC_READ_SEARCH, which opens /proc/{target.pid}/mem" in line and "--cap-add=DAC_READ_SEARCH" in line
+
+
 def test_a_protected_process_of_ones_own(start, python3, public):
     code = ("import ctypes, os, time; assert ctypes.CDLL(None).prctl(4, 0, 0, 0, 0) == 0; "
             "print('ready', os.getpid(), flush=True); time.sleep(60)")
