@@ -270,3 +270,11 @@ def test_actions_have_what_github_asks_for(path):
             assert name in action["inputs"]
         for found in re.findall(r'"\$GITHUB_ACTION_PATH/(\S+)"', step.get("run", "")):
             assert os.access(path.parent / found, os.X_OK)
+
+
+def test_the_manifest_gives_the_sidecar_what_it_needs():
+    pod = read_yaml(pathlib.Path(PROJECT) / "examples" / "kubernetes.yaml")
+    assert (pod["apiVersion"], pod["kind"]) == ("v1", "Pod") and pod["spec"]["shareProcessNamespace"] is True
+    (sidecar,) = [row for row in pod["spec"]["containers"] if row["name"] == "pyreel"]
+    assert sidecar["securityContext"]["capabilities"] == {"drop": ["ALL"]} and pod["spec"]["securityContext"]["runAsUser"] == 1000
+    assert all("runAsUser" not in row.get("securityContext", {}) for row in pod["spec"]["containers"])
