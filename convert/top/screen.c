@@ -15,6 +15,7 @@
 #define HEAD_LINES   4  /* above the titles of the columns */
 #define HOT_PERCENT  10 /* of self */
 #define WARM_PERCENT 2
+#define FOOT_SHORT   "h help  q quit  | "
 #define FACT_MOST    400 /* bytes of a line of the head */
 
 /* ---- lines ---- */
@@ -160,6 +161,13 @@ static void add_use(struct drawn *drawn, const struct view *view, const struct s
     bytes_free(&text);
 }
 
+static void put_budget(struct bytes *to, double budget_percent)
+{
+    if (budget_percent > 0)
+        put_format(to, " of %g", budget_percent);
+    put_format(to, " %% CPU");
+}
+
 /* How exact the samples are, and what sampling costs. */
 static void add_exactness(struct drawn *drawn, const struct still *still)
 {
@@ -174,7 +182,9 @@ static void add_exactness(struct drawn *drawn, const struct still *still)
     if (still->samples && exactness->exact_percent >= 0)
         put_format(&text, "; %.1f %% exact", exactness_tenths(exactness->exact_percent));
     if (still->counted_ns && exactness->taken_percent >= 0)
-        put_format(&text, "; costs %.2f %% CPU", percent(still->taken_ns, still->counted_ns));
+        put_format(&text, "; costs %.2f", percent(still->taken_ns, still->counted_ns));
+    if (still->counted_ns && exactness->taken_percent >= 0)
+        put_budget(&text, exactness->budget_percent);
     add_text(drawn, STYLE_PLAIN, text_in(&text));
     bytes_free(&text);
 }
@@ -311,10 +321,11 @@ static void add_titles(struct drawn *drawn, const struct view *view)
     const struct layout layout = layout_of(drawn, numbers);
     if (!functions)
         put_format(line, "   CPU    GIL WAITS  THREADS   PROCESS ");
-    else if (has_seconds(drawn))
-        put_format(line, "  SELF  TOTAL   SELF s  TOTAL s  ");
     else
-        put_format(line, "  SELF  TOTAL  ");
+        put_format(line, "%s  TOTAL%s  ", view->table == VIEW_CALLS ? "CALL  " : "  SELF",
+                   !has_seconds(drawn)         ? ""
+                   : view->table == VIEW_CALLS ? "            TOTAL s"
+                                               : "   SELF s  TOTAL s");
     put_column(drawn, line, text_of(names[view->table]), layout.name);
     put_bytes(line, "  ", 2);
     put_column(drawn, line, text_of(functions ? "FILE" : view->table == VIEW_PROCESSES ? "" : "PROGRAM"), layout.place);
@@ -379,6 +390,7 @@ static void add_foot(struct drawn *drawn, const struct view *view, const struct 
     if (view->typing)
         say(drawn, STYLE_FOOT, "type what to look for; Enter keeps the filter, Esc clears it");
     else if (state->said.size) {
+        put_bytes(&drawn->scratch, FOOT_SHORT, strlen(FOOT_SHORT));
         put_printable(&drawn->scratch, state->said, drawn->ascii);
         add_text(drawn, STYLE_FOOT, text_in(&drawn->scratch));
     } else

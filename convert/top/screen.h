@@ -4,7 +4,7 @@
  *
  *     app.py, process 4242, CPython 3.15.2                              recording, 1:23
  *     CPU 99 %, GIL held 98 %, waited for 12 %; 3 threads, 12345 samples
- *     1000 Hz asked, 998 reached, 0.0 % missed; 99.9 % exact; costs 0.94 % CPU
+ *     1000 Hz asked, 998 reached, 0.0 % missed; 99.9 % exact; costs 0.94 of 1 % CPU
  *     last 10 s, by CPU time; all threads; sorted by self
  *       SELF  TOTAL    SELF s   TOTAL s  FUNCTION                                  FILE
  *     61.3 % 61.3 %      5.91      5.91  parse                                app.py:12
