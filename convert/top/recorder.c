@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define WAIT_MS          50
 #define EXIT_NO_RECORDER 125 /* as pyreel-record itself when it fails */
 
 /* ---- starting ---- */
@@ -153,18 +154,16 @@ void recorder_signal(struct recorder *recorder, int number)
         kill(recorder->pid, number);
 }
 
-void recorder_finish(struct recorder *recorder)
+bool recorder_pass_on(struct recorder *recorder)
 {
-    while (recorder->pid) {
-        recorder_look(recorder);
-        const bool ended = recorder->ended;
-        recorder_listen(recorder); /* what was said before the end is in the pipe by now */
-        print(recorder);
-        if (ended)
-            return;
-        struct pollfd news = { .fd = recorder->messages, .events = POLLIN };
-        poll(&news, 1, 50);
-    }
+    recorder_look(recorder);
+    const bool ended = recorder->ended;
+    recorder_listen(recorder); /* what was said before the end is in the pipe by now */
+    print(recorder);
+    struct pollfd news = { .fd = recorder->messages, .events = POLLIN };
+    if (!ended)
+        poll(&news, 1, WAIT_MS);
+    return ended;
 }
 
 int recorder_exit_code(const struct recorder *recorder)

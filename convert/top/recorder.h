@@ -38,8 +38,8 @@ void recorder_look(struct recorder *recorder);
 /* Sends a signal, unless the recorder has ended. */
 void recorder_signal(struct recorder *recorder, int number);
 
-/* Prints what was said so far and what is said until the end, on standard error, and waits for the end. */
-void recorder_finish(struct recorder *recorder);
+/* Waits a moment, and prints on standard error what was said. Returns whether the recorder has ended. */
+bool recorder_pass_on(struct recorder *recorder);
 
 /* The exit code that a shell would give for the ended recorder. */
 int recorder_exit_code(const struct recorder *recorder);

@@ -106,10 +106,12 @@ static void add_title(struct drawn *drawn, const struct view *view, const struct
     struct bytes left = { 0 }, right = { 0 };
     char version[32];
     char *title = program_name_title(still->command);
-    put_format(&right, "%s%s, ", view->paused ? "PAUSED; " : "", state->state);
+    put_format(&right, view->paused ? "PAUSED; " : "");
+    put_printable(&right, text_of(state->state), drawn->ascii);
+    put_format(&right, ", ");
     put_time(&right, still->end_ns);
     if (!still->pid)
-        put_format(&left, "%s", state->input);
+        put_printable(&left, text_of(state->input), drawn->ascii);
     else {
         put_printable(&left, text_of(title), drawn->ascii);
         put_format(&left, ", process %" PRIu32 ", CPython %s%s", still->pid,

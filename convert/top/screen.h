@@ -39,8 +39,8 @@ struct screen_line {
 
 /* What is shown beside the model. */
 struct screen_state {
-    const char *input; /* what is read, for people; printed as it is */
-    const char *state; /* "recording", "complete": printed as it is */
+    const char *input; /* what is read: a path */
+    const char *state; /* "recording", "complete: ..." */
     bool alert;        /* the state is one that the user should know */
     struct text said;  /* what the recorder or the command said last; empty: nothing */
     unsigned window_s; /* seconds of the window */

@@ -11,7 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <term.h>
 #include <unistd.h>
+
+/* term.h has macros for everything that terminals can do. */
+#undef columns
+#undef lines
 
 static struct {
     bool open;
@@ -81,6 +86,17 @@ static FILE *open_keys(void)
     return fopen("/dev/tty", "re");
 }
 
+bool terminal_suits(struct fault *why)
+{
+    const char *type = getenv("TERM");
+    int known;
+    if (setupterm(NULL, STDOUT_FILENO, &known) != OK || !cursor_address)
+        return fault(why, "ncurses cannot draw on a terminal %s; set TERM, or use --batch",
+                     type ? type : "without TERM");
+    del_curterm(cur_term);
+    return true;
+}
+
 bool terminal_open(struct fault *why)
 {
     static bool exits;
@@ -90,9 +106,8 @@ bool terminal_open(struct fault *why)
         return fault(why, "there is no terminal for keys (/dev/tty): %s", strerror(errno));
     terminal.screen = newterm(NULL, stdout, terminal.keys);
     if (!terminal.screen) {
-        const char *type = getenv("TERM");
         fclose(terminal.keys);
-        return fault(why, "ncurses does not know the terminal %s; set TERM, or use --batch", type ? type : "(no TERM)");
+        return fault(why, "ncurses cannot use the terminal");
     }
     set_term(terminal.screen);
     terminal.open = true;
@@ -143,6 +158,7 @@ void terminal_show(const struct drawn *drawn)
         mvaddnstr((int)i, 0, line->text.size ? (const char *)line->text.at : "", (int)line->text.size);
     }
     attrset(A_NORMAL);
+    move(0, 0); /* behind the last column, terminals differ in where the cursor is */
     refresh();
 }
 

@@ -9,6 +9,9 @@
 #include "formats/base/fault.h"
 #include "formats/terminal/screen.h"
 
+/* Whether standard output is a terminal on which the view can be drawn, by its name in TERM. False with the reason. */
+bool terminal_suits(struct fault *why);
+
 /* Takes the terminal of standard output for the view. Keys come from standard input, or from /dev/tty if that is no
  * terminal. False with the reason when there is no such terminal. */
 bool terminal_open(struct fault *why);

@@ -296,15 +296,22 @@ static enum view_wish run_batch(struct top *top)
 
 /* ---- the end ---- */
 
-/* Ends the recorder, or lets it go on, and waits for it. */
-static int end_recorder(struct top *top, enum view_wish wish)
+/* Passes on the signal that has come, if the recorder does not have it already. */
+static void pass_on_signal(struct top *top)
 {
     if (stop_signal && stop_was_sent)
         recorder_signal(&top->recorder, stop_signal);
-    else if (!stop_signal && wish == VIEW_QUITS && !top->reading.ended)
-        recorder_signal(&top->recorder, SIGINT);
     stop_signal = 0;
-    recorder_finish(&top->recorder);
+}
+
+/* Ends the recorder, or lets it go on, and waits for it. */
+static int end_recorder(struct top *top, enum view_wish wish)
+{
+    if (!stop_signal && wish == VIEW_QUITS && !top->reading.ended)
+        recorder_signal(&top->recorder, SIGINT);
+    do
+        pass_on_signal(top);
+    while (!recorder_pass_on(&top->recorder));
     return recorder_exit_code(&top->recorder);
 }
 
@@ -353,28 +360,38 @@ static int run(struct top *top)
         return wish = run_batch(top), finish(top, wish);
     if (!terminal_open(&why)) {
         fprintf(stderr, "pyreel-top: %s\n", why.text);
-        finish(top, VIEW_QUITS);
-        return EXIT_MISUSE;
+        finish(top, wish);
+        return EXIT_FAILURE;
     }
     wish = run_view(top);
     terminal_close();
     return finish(top, wish);
 }
 
+/* Says why there can be no full screen. */
+static int refuse(struct top *top, const char *reason)
+{
+    fprintf(stderr, "pyreel-top: %s\n", reason);
+    top_options_free(&top->options);
+    return EXIT_MISUSE;
+}
+
 int main(int argc, char **argv)
 {
     static struct top top;
+    struct fault why = { 0 };
     int exit_code;
     startup(EXIT_FAILURE);
     if (!top_options_read(&top.options, argc, argv, &exit_code)) {
         top_options_free(&top.options);
         return exit_code;
     }
-    if (!top.options.batch && !isatty(STDOUT_FILENO)) {
-        fprintf(stderr, "pyreel-top: standard output is no terminal; --batch 1 prints a table as text, and "
-                        "pyreel-report prints a report of a finished recording\n");
-        return EXIT_MISUSE;
-    }
+    if (!top.options.batch && !isatty(STDOUT_FILENO))
+        return refuse(&top,
+                      "standard output is no terminal; --batch 1 prints a table as text, and pyreel-report prints "
+                      "a report of a finished recording");
+    if (!top.options.batch && !terminal_suits(&why))
+        return refuse(&top, why.text);
     alloc_limit(MEMORY_MOST, "pyreel-top", "the recording takes more than 4 GB of memory");
     top.ascii = screen_of(STDOUT_FILENO).ascii;
     exit_code = run(&top);
