@@ -260,23 +260,36 @@ static void put_seconds(struct bytes *to, uint64_t ns)
     put_format(to, seconds < 99999.995 ? "%8.2f " : "%8.0f ", seconds < 99999999 ? seconds : 99999999);
 }
 
-/* Whether the table has columns of seconds: not on a narrow screen. */
-static bool has_seconds(const struct drawn *drawn)
+/* Whether there is room for all columns: seconds of functions, and numbers of processes. */
+static bool is_wide(const struct drawn *drawn)
 {
     return drawn->columns >= 64;
+}
+
+static bool shows_functions(const struct view *view)
+{
+    return view->table == VIEW_FUNCTIONS || view->table == VIEW_CALLS;
+}
+
+/* The columns that numbers take in front of a name. */
+static size_t numbers_of(const struct drawn *drawn, const struct view *view)
+{
+    if (shows_functions(view))
+        return is_wide(drawn) ? 32 : 14;
+    return is_wide(drawn) ? 37 : 28;
 }
 
 static void put_function_row(struct drawn *drawn, struct bytes *to, const struct view *view, const struct view_row *row,
                              enum window_sum sum)
 {
     const bool calls = view->table == VIEW_CALLS;
-    const struct layout layout = layout_of(drawn, has_seconds(drawn) ? 32 : 14);
+    const struct layout layout = layout_of(drawn, numbers_of(drawn, view));
     if (calls)
         put_format(to, "%s", row->caller && row->callee ? "itself " : row->caller ? "caller " : "callee ");
     else
         put_percent(to, percent(row->sums.self[sum], view->whole));
     put_percent(to, percent(row->sums.total[sum], view->whole));
-    if (has_seconds(drawn)) {
+    if (is_wide(drawn)) {
         if (calls)
             width_put_blanks(to, 9);
         else
@@ -292,7 +305,7 @@ static void put_function_row(struct drawn *drawn, struct bytes *to, const struct
 static void put_owner_row(struct drawn *drawn, struct bytes *to, const struct view *view, const struct still *still,
                           const struct view_row *row)
 {
-    const struct layout layout = layout_of(drawn, 36);
+    const struct layout layout = layout_of(drawn, numbers_of(drawn, view));
     const uint64_t *sums = row->sums.total;
     if (still->cpu_known)
         put_percent(to, percent(sums[WINDOW_CPU], view->time_ns));
@@ -303,7 +316,9 @@ static void put_owner_row(struct drawn *drawn, struct bytes *to, const struct vi
         put_percent(to, percent(sums[WINDOW_GIL_WAIT], view->time_ns));
     else
         put_format(to, "%6s ", "?");
-    put_format(to, "%6" PRIu32 " %8" PRIu32, row->threads, row->pid);
+    put_format(to, "%7" PRIu32, row->threads);
+    if (is_wide(drawn))
+        put_format(to, " %8" PRIu32, row->pid);
     put_bytes(to, " ", 1);
     put_column(drawn, to, row->name, layout.name);
     put_bytes(to, "  ", 2);
@@ -317,15 +332,14 @@ static void add_titles(struct drawn *drawn, const struct view *view)
                                                     [VIEW_PROCESSES] = "PROCESS",
                                                     [VIEW_TASKS] = "TASK",
                                                     [VIEW_CALLS] = "FUNCTION" };
-    const bool functions = view->table == VIEW_FUNCTIONS || view->table == VIEW_CALLS;
+    const bool functions = shows_functions(view);
     struct bytes *line = add_line(drawn, STYLE_COLUMNS);
-    const size_t numbers = !functions ? 36 : has_seconds(drawn) ? 32 : 14;
-    const struct layout layout = layout_of(drawn, numbers);
+    const struct layout layout = layout_of(drawn, numbers_of(drawn, view));
     if (!functions)
-        put_format(line, "   CPU    GIL WAITS  THREADS   PROCESS ");
+        put_format(line, "   CPU    GIL  WAITS THREADS %s", is_wide(drawn) ? " PROCESS " : "");
     else
         put_format(line, "%s  TOTAL%s  ", view->table == VIEW_CALLS ? "CALL  " : "  SELF",
-                   !has_seconds(drawn)         ? ""
+                   !is_wide(drawn)             ? ""
                    : view->table == VIEW_CALLS ? "            TOTAL s"
                                                : "   SELF s  TOTAL s");
     put_column(drawn, line, text_of(names[view->table]), layout.name);
@@ -362,7 +376,7 @@ static void add_rows(struct drawn *drawn, struct view *view, const struct still 
         const struct view_row *row = &view->rows[i];
         const bool selected = i == view->selected && !state->batch;
         struct bytes *line = add_line(drawn, selected ? STYLE_SELECTED : style_of(view, row, sum));
-        if (view->table == VIEW_FUNCTIONS || view->table == VIEW_CALLS)
+        if (shows_functions(view))
             put_function_row(drawn, line, view, row, sum);
         else
             put_owner_row(drawn, line, view, still, row);
