@@ -42,6 +42,7 @@ static const struct argument own_rows[] = {
 /* Options of pyreel-record. Their values are pyreel-record's to judge. */
 static const struct argument recorder_rows[] = {
     { OPTION_PID, 'p', "pid", "PID", 0, "attach to a running process, such as 4242" },
+    { OPTION_RECORDER, 'v', "verbose", NULL, 0, "print what pyreel-record does" },
     { OPTION_RECORDER, 'f', "subprocesses", NULL, 0, "show child processes that run Python, too" },
     { OPTION_RECORDER, 'r', "rate", "RATE", 0, "samples per second: 500, 10k, 5khz (1khz)" },
     { OPTION_RECORDER, 'd', "duration", "TIME", 0, "stop after TIME: 200ms, 30s, 1m30 (no limit)" },
@@ -65,7 +66,7 @@ static void print_help(void)
 {
     printf("usage: pyreel-top [OPTIONS] INPUT\n"
            "       pyreel-top [OPTIONS] -p PID\n"
-           "       pyreel-top [OPTIONS] -- COMMAND [ARG...]\n\n"
+           "       pyreel-top [OPTIONS] -- COMMAND [ARG]...\n\n"
            "Shows live where a Python program spends its time: the hottest functions, by\n"
            "self and total, and the threads, processes and tasks with their CPU time and\n"
            "their use of the lock. INPUT is a recording, also one that grows; - is standard\n"

@@ -15,11 +15,11 @@ import time
 
 import pytest
 
-from environment import BUILD, CONVERTERS, DIFF, DUMP, RECORD, need_command
+from environment import BUILD, CONVERTERS, DIFF, DUMP, RECORD, TOP, need_command
 from recording import PATIENCE
 
 FOLDER = os.path.join(BUILD, "completions")
-PROGRAMS = [RECORD, DUMP, DIFF, *CONVERTERS.values()]
+PROGRAMS = [RECORD, DUMP, DIFF, TOP, *CONVERTERS.values()]
 READY = "shell-is-ready"
 
 BASH = f"""

@@ -10,9 +10,9 @@ import subprocess
 
 import pytest
 
-from environment import CONVERTERS, DIFF, DUMP, PROJECT, RECORD, need_command
+from environment import CONVERTERS, DIFF, DUMP, PROJECT, RECORD, TOP, need_command
 
-PROGRAMS = {os.path.basename(path): path for path in (RECORD, DUMP, DIFF, *CONVERTERS.values())}
+PROGRAMS = {os.path.basename(path): path for path in (RECORD, DUMP, DIFF, TOP, *CONVERTERS.values())}
 MARKDOWN = [path for folder in ("", "docs", "schemas", "tests/bench") for path in sorted(glob.glob(os.path.join(PROJECT, folder, "*.md")))
             if not path.endswith("CHANGELOG.md")]  # which tells of earlier versions
 
