@@ -45,6 +45,19 @@ static uint32_t function_of(const struct tables *tables, uint32_t stack)
     return stack ? tables->frames[tables->stacks[stack].frame].function : MODEL_NO_FRAMES;
 }
 
+/* The number of the place that the innermost frame of a stack has. */
+static uint32_t place_of(struct model *model, uint32_t stack, uint32_t function)
+{
+    bool added;
+    const uint32_t line = stack ? model->tables.frames[model->tables.stacks[stack].frame].line : 0;
+    const uint32_t number = intern_pairs_number(&model->place_numbers, function, line, &added);
+    if (added) {
+        model->places = alloc_grow(model->places, &model->places_room, number, sizeof(*model->places));
+        model->places[number - 1] = (struct model_pair){ function, line };
+    }
+    return number - 1;
+}
+
 static void walk(struct model *model, const struct model_batch_row *row)
 {
     const struct tables *tables = &model->tables;
@@ -54,6 +67,8 @@ static void walk(struct model *model, const struct model_batch_row *row)
     for (uint32_t stack = row->stack, leaf = 1; stack || leaf; leaf = 0) {
         const uint32_t function = function_of(tables, stack);
         add_to_row(model, &model->functions, row_of(&model->functions, row->owner, function), row->sums, leaf);
+        const uint32_t place = place_of(model, stack, function);
+        add_to_row(model, &model->lines, row_of(&model->lines, row->owner, place), row->sums, leaf);
         if (!leaf)
             add_to_row(model, &model->calls, row_of(&model->calls, function, callee), row->sums, false);
         callee = function;
@@ -135,7 +150,8 @@ bool model_take(void *self, struct event *event, struct fault *why)
 {
     struct model *model = self;
     const struct sink placed = placed_sink(model);
-    model->functions.window.seconds = model->calls.window.seconds = model->by_owner.seconds = model->seconds;
+    model->functions.window.seconds = model->lines.window.seconds = model->seconds;
+    model->calls.window.seconds = model->by_owner.seconds = model->seconds;
     if (!tables_take(&model->tables, event, why))
         return false;
     if (is_lost(model, event))
@@ -152,6 +168,7 @@ void model_settle(struct model *model)
     const uint64_t second = tables_end_ns(&model->tables) / SECOND_NS;
     flush(model);
     window_advance(&model->functions.window, second);
+    window_advance(&model->lines.window, second);
     window_advance(&model->calls.window, second);
     window_advance(&model->by_owner, second);
 }
@@ -176,7 +193,10 @@ void model_free(struct model *model)
     cpu_owner_free(&model->cpu_owner);
     owners_free(&model->owners);
     free_pairs(&model->functions);
+    free_pairs(&model->lines);
     free_pairs(&model->calls);
+    intern_pairs_free(&model->place_numbers);
+    free(model->places);
     window_free(&model->by_owner);
     intern_pairs_free(&model->batch_index);
     free(model->batch);

@@ -28,7 +28,7 @@ struct model_pair {
     uint32_t a, b;
 };
 
-/* Rows that have two numbers: (owner, function), or (caller, callee). */
+/* Rows that have two numbers: (owner, function), (owner, place), or (caller, callee). */
 struct model_pairs {
     struct intern_pairs numbers; /* pair -> row + 1 */
     struct model_pair *pairs;    /* by row */
@@ -44,8 +44,12 @@ struct model {
     struct tables tables;
     struct cpu_owner cpu_owner;
     struct owners owners;
-    struct model_pairs functions; /* (owner, function) */
-    struct model_pairs calls;     /* (caller, callee), of all owners */
+    struct model_pairs functions;      /* (owner, function) */
+    struct model_pairs lines;          /* (owner, place) */
+    struct model_pairs calls;          /* (caller, callee), of all owners */
+    struct intern_pairs place_numbers; /* (function, line that ran) -> index in `places` + 1 */
+    struct model_pair *places;         /* (function, line) */
+    size_t places_room;
     struct window by_owner;
     struct intern_pairs batch_index; /* (owner, stack) -> row of the batch + 1 */
     struct model_batch_row *batch;

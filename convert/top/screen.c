@@ -221,6 +221,8 @@ static void add_choice(struct drawn *drawn, const struct view *view, const struc
         put_format(&text, "last %u s", state->window_s);
     put_format(&text, ", by %s", view_measure_label(view_measure(view, still)));
     put_format(&text, ", sorted by %s; ", sorts[view->sort]);
+    if (view->lines && view->table == VIEW_FUNCTIONS)
+        put_format(&text, "by line; ");
     if (view->table == VIEW_CALLS && view->function < still->functions_count) {
         put_format(&text, "calls of ");
         put_printable(&text, still->functions[view->function].name, drawn->ascii);
@@ -422,6 +424,7 @@ static void draw_help(struct drawn *drawn, const struct screen_state *state, siz
         "m          measure: CPU time, wall-clock time, the same without waits,",
         "           time with the GIL, time of waiting for the GIL",
         "w          the last seconds, or all the time",
+        "l          functions by the line that ran, or by function",
         "s          sort by self, total, name",
         "/          show only what has this text in its name or file",
         "Space      pause: the view stands still, the recording goes on",

@@ -39,12 +39,20 @@ static struct still_sums sums_of(const struct window *window, size_t row)
                                : (struct still_sums){ 0 };
 }
 
-static struct still_pair *take_pairs(struct still_pair *rows, size_t *room, const struct model_pairs *pairs)
+static void take_pairs(struct still_pairs *still, const struct model_pairs *pairs)
 {
-    rows = alloc_grow(rows, room, pairs->numbers.count, sizeof(*rows));
-    for (size_t i = 0; i < pairs->numbers.count; i++)
-        rows[i] = (struct still_pair){ pairs->pairs[i].a, pairs->pairs[i].b, sums_of(&pairs->window, i) };
-    return rows;
+    still->count = pairs->numbers.count;
+    still->rows = alloc_grow(still->rows, &still->room, still->count, sizeof(*still->rows));
+    for (size_t i = 0; i < still->count; i++)
+        still->rows[i] = (struct still_pair){ pairs->pairs[i].a, pairs->pairs[i].b, sums_of(&pairs->window, i) };
+}
+
+static void take_places(struct still *still, const struct model *model)
+{
+    still->places_count = model->place_numbers.count;
+    still->places = alloc_grow(still->places, &still->places_room, still->places_count, sizeof(*still->places));
+    if (still->places_count)
+        memcpy(still->places, model->places, still->places_count * sizeof(*still->places));
 }
 
 static void take_owners(struct still *still, const struct model *model)
@@ -109,10 +117,10 @@ void still_take(struct still *still, struct model *model)
     model_settle(model);
     take_functions(still, &model->tables);
     take_owners(still, model);
-    still->pairs = take_pairs(still->pairs, &still->pairs_room, &model->functions);
-    still->pairs_count = model->functions.numbers.count;
-    still->calls = take_pairs(still->calls, &still->calls_room, &model->calls);
-    still->calls_count = model->calls.numbers.count;
+    take_places(still, model);
+    take_pairs(&still->by_function, &model->functions);
+    take_pairs(&still->by_place, &model->lines);
+    take_pairs(&still->calls, &model->calls);
     take_facts(still, model);
     take_times(still, model);
 }
@@ -122,8 +130,10 @@ void still_free(struct still *still)
     free(still->functions);
     free(still->owners);
     free(still->by_owner);
-    free(still->pairs);
-    free(still->calls);
+    free(still->places);
+    free(still->by_function.rows);
+    free(still->by_place.rows);
+    free(still->calls.rows);
     paths_free(&still->paths);
     *still = (struct still){ 0 };
 }

@@ -22,8 +22,14 @@ struct still_sums {
 };
 
 struct still_pair {
-    uint32_t a, b; /* (owner, function), or (caller, callee) */
+    uint32_t a, b; /* (owner, function), (owner, place), or (caller, callee) */
     struct still_sums sums;
+};
+
+/* Rows of one kind. `= {0}` is empty. */
+struct still_pairs {
+    struct still_pair *rows;
+    size_t count, room;
 };
 
 /* `= {0}` is empty. */
@@ -33,10 +39,11 @@ struct still {
     struct owner *owners; /* by number; row 0 is unused */
     struct still_sums *by_owner;
     size_t owners_count, owners_room, by_owner_room;
-    struct still_pair *pairs; /* (owner, function) */
-    size_t pairs_count, pairs_room;
-    struct still_pair *calls; /* (caller, callee) */
-    size_t calls_count, calls_room;
+    struct model_pair *places; /* (function, line) */
+    size_t places_count, places_room;
+    struct still_pairs by_function; /* (owner, function) */
+    struct still_pairs by_place;    /* (owner, place) */
+    struct still_pairs calls;       /* (caller, callee) */
     struct paths paths;
 
     struct text command;     /* of the first process */

@@ -214,7 +214,7 @@ bool top_options_read(struct top_options *options, int argc, char **argv, int *e
             return printf("pyreel-top %s\n", PYREEL_VERSION), false;
         else if (!apply(options, row, &attaches)) {
             arguments_refuse("pyreel-top", row, optarg);
-            return *exit_code = misuse(NULL), false;
+            return *exit_code = EXIT_MISUSE, false;
         }
     }
     if (wrong)

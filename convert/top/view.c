@@ -73,7 +73,7 @@ static bool is_zero(const struct window_sums *sums)
 
 static struct view_row *add_function(struct view *view, const struct still *still, uint32_t number)
 {
-    const struct still_function *function = &still->functions[number < still->functions_count ? number : 0];
+    const struct still_function *function = &still->functions[number];
     struct view_row *row = add_row(view);
     *row = (struct view_row){
         .name = function->name, .file = function->file, .line = function->line, .number = number
@@ -81,21 +81,30 @@ static struct view_row *add_function(struct view *view, const struct still *stil
     return row;
 }
 
+/* Adds the row of a function, or of a place. Returns its index + 1. */
+static uint32_t add_number(struct view *view, const struct still *still, uint32_t number)
+{
+    if (view->lines && still->functions[still->places[number].a].file.size)
+        add_function(view, still, still->places[number].a)->line = still->places[number].b;
+    else
+        add_function(view, still, view->lines ? still->places[number].a : number);
+    return (uint32_t)view->count;
+}
+
 static void make_functions(struct view *view, const struct still *still, enum window_sum sum)
 {
-    view->by_function = alloc_grow(view->by_function, &view->by_function_room, still->functions_count + 1,
-                                   sizeof(*view->by_function));
-    memset(view->by_function, 0, view->by_function_room * sizeof(*view->by_function));
-    for (size_t i = 0; i < still->pairs_count; i++) {
-        const struct still_pair *pair = &still->pairs[i];
+    const struct still_pairs *pairs = view->lines ? &still->by_place : &still->by_function;
+    const size_t numbers = view->lines ? still->places_count : still->functions_count;
+    view->by_number = alloc_grow(view->by_number, &view->by_number_room, numbers + 1, sizeof(*view->by_number));
+    memset(view->by_number, 0, view->by_number_room * sizeof(*view->by_number));
+    for (size_t i = 0; i < pairs->count; i++) {
+        const struct still_pair *pair = &pairs->rows[i];
         const struct window_sums *sums = sums_of(view, &pair->sums);
-        if (is_zero(sums) || !is_whose(&view->whose, &still->owners[pair->a]) || pair->b >= still->functions_count)
+        if (is_zero(sums) || !is_whose(&view->whose, &still->owners[pair->a]))
             continue;
-        uint32_t *index = &view->by_function[pair->b];
-        if (!*index) {
-            add_function(view, still, pair->b);
-            *index = (uint32_t)view->count;
-        }
+        uint32_t *index = &view->by_number[pair->b];
+        if (!*index)
+            *index = add_number(view, still, pair->b);
         window_add_sums(&view->rows[*index - 1].sums, sums);
         view->whole += sums->self[sum];
     }
@@ -104,10 +113,10 @@ static void make_functions(struct view *view, const struct still *still, enum wi
 /* Who calls the function, and whom it calls. */
 static void make_calls(struct view *view, const struct still *still, enum window_sum sum)
 {
-    for (size_t i = 0; i < still->pairs_count; i++)
-        view->whole += sums_of(view, &still->pairs[i].sums)->self[sum];
-    for (size_t i = 0; i < still->calls_count; i++) {
-        const struct still_pair *call = &still->calls[i];
+    for (size_t i = 0; i < still->by_function.count; i++)
+        view->whole += sums_of(view, &still->by_function.rows[i].sums)->self[sum];
+    for (size_t i = 0; i < still->calls.count; i++) {
+        const struct still_pair *call = &still->calls.rows[i];
         const struct window_sums *sums = sums_of(view, &call->sums);
         const bool caller = call->b == view->function, callee = call->a == view->function;
         if (is_zero(sums) || (!caller && !callee))
@@ -380,6 +389,10 @@ static enum view_wish take_letter(struct view *view, uint32_t key)
     case 's':
         view->sort = (view->sort + 1) % VIEW_SORTS;
         break;
+    case 'l':
+        view->lines = !view->lines;
+        go_to(view, VIEW_FUNCTIONS);
+        break;
     case 'w':
         view->all = !view->all;
         break;
@@ -430,6 +443,6 @@ enum view_wish view_take_key(struct view *view, uint32_t key)
 void view_free(struct view *view)
 {
     free(view->rows);
-    free(view->by_function);
+    free(view->by_number);
     *view = (struct view){ 0 };
 }

@@ -49,6 +49,7 @@ struct view {
     enum view_sort sort;
     enum view_measure measure;
     bool measure_chosen; /* by the user; else CPU time where it is known */
+    bool lines;          /* functions: a row for each line that ran */
     bool all;            /* of all the time; else of the window */
     bool paused;
     bool help;
@@ -63,11 +64,11 @@ struct view {
 
     struct view_row *rows;
     size_t count, room;
-    uint64_t whole;        /* the sum that 100 % is of, for functions and calls */
-    uint64_t time_ns;      /* the time that 100 % is of, for threads, processes and tasks */
-    size_t matching;       /* rows before the filter */
-    uint32_t *by_function; /* scratch: index of the function's row + 1 */
-    size_t by_function_room;
+    uint64_t whole;      /* the sum that 100 % is of, for functions and calls */
+    uint64_t time_ns;    /* the time that 100 % is of, for threads, processes and tasks */
+    size_t matching;     /* rows before the filter */
+    uint32_t *by_number; /* scratch, by function or place: index of its row + 1 */
+    size_t by_number_room;
 };
 
 /* Keys beyond characters. */

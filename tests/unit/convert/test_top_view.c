@@ -277,6 +277,29 @@ static void test_calls(void **state)
     end(&scene);
 }
 
+static void test_lines(void **state)
+{
+    (void)state;
+    struct scene scene;
+    begin(&scene);
+    tell(&scene, (struct event)FRAME(4, 2, 13)); /* another line of work */
+    ticks(&scene, 4);
+    tell(&scene, (struct event)STATUS_SAMPLE(500 * MS, 1, 0, RUNS, 100 * MS, 1, 2, 4));
+    tell(&scene, (struct event)TICK(500 * MS));
+    model_finish(&scene.model);
+    look(&scene);
+    assert_int_equal(total_ms(&scene, "work", WINDOW_CPU), 500);
+    press(&scene, "l");
+    assert_int_equal(scene.view.count, 3); /* main:2, work:12, work:13 */
+    assert_int_equal(self_ms(&scene, "work", WINDOW_CPU), 400);
+    assert_int_equal(scene.view.rows[0].line, 12);
+    assert_int_equal(total_ms(&scene, "work", WINDOW_CPU), 500);
+    press_key(&scene, VIEW_KEY_ENTER);
+    draw(&scene, 80, 24);
+    assert_shown(&scene, "calls of work");
+    end(&scene);
+}
+
 static void test_filter(void **state)
 {
     (void)state;
@@ -496,21 +519,14 @@ static void test_keys(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_functions),
-        cmocka_unit_test(test_window_and_all),
-        cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_threads_apart),
-        cmocka_unit_test(test_renamed_thread),
-        cmocka_unit_test(test_tasks),
-        cmocka_unit_test(test_calls),
-        cmocka_unit_test(test_filter),
-        cmocka_unit_test(test_still),
-        cmocka_unit_test(test_hostile_names),
-        cmocka_unit_test(test_sizes),
-        cmocka_unit_test(test_thousands),
-        cmocka_unit_test(test_owners_are_bounded),
-        cmocka_unit_test(test_head),
-        cmocka_unit_test(test_keys),
+        cmocka_unit_test(test_functions),      cmocka_unit_test(test_window_and_all),
+        cmocka_unit_test(test_threads),        cmocka_unit_test(test_threads_apart),
+        cmocka_unit_test(test_renamed_thread), cmocka_unit_test(test_tasks),
+        cmocka_unit_test(test_calls),          cmocka_unit_test(test_filter),
+        cmocka_unit_test(test_lines),          cmocka_unit_test(test_still),
+        cmocka_unit_test(test_hostile_names),  cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_thousands),      cmocka_unit_test(test_owners_are_bounded),
+        cmocka_unit_test(test_head),           cmocka_unit_test(test_keys),
     };
     return run_all(tests);
 }
