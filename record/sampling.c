@@ -11,12 +11,13 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#define NAP_MOST_NS 100000000u  /* longest sleep: afterwards the recorder checks whether the program has ended */
-#define SETTLE_NS   1000000u    /* longest sleep while sampler_settle() has threads left */
-#define ENDS_NS     1000000000u /* how long a process that has no memory any more may take to end */
-#define ENDS_NAP_NS 200000u
-#define COUNTERS_NS 5000000000u /* between two times that the early counters are emitted */
-#define FAULTS_TOLD 5           /* so many processes of a tree that cannot be read are told */
+#define NAP_MOST_NS       100000000u  /* longest sleep: afterwards the recorder checks whether the program has ended */
+#define SETTLE_NS         1000000u    /* longest sleep while sampler_settle() has threads left */
+#define ENDS_NS           1000000000u /* how long a process that has no memory any more may take to end */
+#define ENDS_NAP_NS       200000u
+#define COUNTERS_FIRST_NS 1000000000u /* when the early counters are emitted first, ... */
+#define COUNTERS_NS       5000000000u /* ... and the time until they are emitted again */
+#define FAULTS_TOLD       5           /* so many processes of a tree that cannot be read are told */
 /* How long before a tick its look is appointed, if something else is due before the tick. While a look is appointed, no
  * other work is done, and with --subprocesses there is more of it. */
 #define APPOINT_NS      5000000u
@@ -449,6 +450,7 @@ static bool count_early(struct session *session)
 void sampling_run(struct session *session)
 {
     session->reason = END_TARGET;
+    session->counters_ns = clock_now_ns() + COUNTERS_FIRST_NS;
     if (session->program->found == TARGET_READY)
         attach(session, session->program);
     for (;;) {

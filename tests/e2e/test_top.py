@@ -182,8 +182,10 @@ def test_killed_recorder(view, start_recorder, spinning, tmp_path):
     wait_until(lambda: output.exists() and output.stat().st_size > 0, "the file")
     shown = view(output)
     shown.see(" spin ")
+    shown.see("% exact; costs")
     recorder.signal(signal.SIGKILL)
     shown.see("not complete, and nobody records")
+    assert info(output)["exact_percent"] > 0 and info(output)["disturb_percent"] > 0  # also without an end
     assert shown.quit() == 0
 
 
