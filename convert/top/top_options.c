@@ -66,7 +66,7 @@ static void print_help(void)
 {
     printf("usage: pyreel-top [OPTIONS] INPUT\n"
            "       pyreel-top [OPTIONS] -p PID\n"
-           "       pyreel-top [OPTIONS] -- COMMAND [ARG]...\n\n"
+           "       pyreel-top [OPTIONS] -- COMMAND [ARG...]\n\n"
            "Shows live where a Python program spends its time: the hottest functions, by\n"
            "self and total, and the threads, processes and tasks with their CPU time and\n"
            "their use of the lock. INPUT is a recording, also one that grows; - is standard\n"
