@@ -90,6 +90,26 @@ static uint32_t add(struct owners *owners, const struct tables *tables, uint32_t
     return number;
 }
 
+/* Counts a thread at the first owner that has its name, unless it counts already. */
+static void count_thread(struct owners *owners, uint32_t thread, uint32_t number)
+{
+    struct bytes *key = &owners->scratch;
+    bool added;
+    owners->counted = alloc_grow(owners->counted, &owners->counted_room, (size_t)thread + 1, sizeof(*owners->counted));
+    if (owners->counted[thread])
+        return;
+    owners->counted[thread] = true;
+    key->size = 0;
+    put_number(key, owners->rows[number].process);
+    put_number(key, owners->ids && owners->rows[number].process ? thread : 0);
+    put_text(key, owners->rows[number].thread);
+    const uint32_t home = intern_number(&owners->homes, (const char *)key->at, key->size, &added);
+    owners->of_home = alloc_grow(owners->of_home, &owners->of_home_room, (size_t)home + 1, sizeof(*owners->of_home));
+    if (added)
+        owners->of_home[home] = number;
+    owners->rows[owners->of_home[home]].threads++;
+}
+
 uint32_t owners_find(struct owners *owners, const struct tables *tables, uint32_t thread, uint32_t task)
 {
     bool added;
@@ -99,7 +119,9 @@ uint32_t owners_find(struct owners *owners, const struct tables *tables, uint32_
     if (*number)
         return *number;
     *number = add(owners, tables, thread, task);
-    owners->rows[*number].threads++;
+    owners->rows[*number].runs++;
+    if (!tables->threads[thread].thread.task)
+        count_thread(owners, thread, *number);
     return *number;
 }
 
@@ -107,14 +129,19 @@ void owners_renamed(struct owners *owners)
 {
     if (owners->of_pair_room)
         memset(owners->of_pair, 0, owners->of_pair_room * sizeof(*owners->of_pair));
+    if (owners->counted_room)
+        memset(owners->counted, 0, owners->counted_room * sizeof(*owners->counted));
     for (size_t i = 1; i < owners->count; i++)
-        owners->rows[i].threads = 0;
+        owners->rows[i].threads = owners->rows[i].runs = 0;
 }
 
 void owners_free(struct owners *owners)
 {
     free(owners->rows);
     free(owners->of_pair);
+    free(owners->of_home);
+    free(owners->counted);
+    intern_free(&owners->homes);
     intern_free(&owners->keys);
     intern_free(&owners->texts);
     intern_pairs_free(&owners->pairs);

@@ -3,10 +3,10 @@
  * thread ran, where tasks are recorded. As in pyreel-report, names have no numbers, so the threads of a pool are one
  * owner; with ids, each thread is one.
  *
- *     process       thread                task      threads
- *     app.py 4242   MainThread                      1
- *     app.py 4242   ThreadPoolExecutor              8
- *     app.py 4242   MainThread            fetch     1
+ *     process       thread                task      threads    runs
+ *     app.py 4242   MainThread                      1          1
+ *     app.py 4242   ThreadPoolExecutor              8          8
+ *     app.py 4242   MainThread            fetch     0          17
  *
  * A hostile program may have names without end: beyond OWNERS_MOST, all others are one owner. */
 #ifndef PYREEL_CONVERT_TOP_OWNERS_H
@@ -25,15 +25,21 @@ struct owner {
     struct text program; /* title of the program */
     struct text thread;  /* empty: the thread of a task is not known */
     struct text task;    /* empty: no task */
-    uint32_t threads;    /* how many have had samples */
+    uint32_t threads; /* how many have had samples. A thread counts at the first owner of its name, so sums are right */
+    uint32_t runs;    /* pairs of a thread and a task that have had samples */
 };
 
 /* `= {0}` is empty. */
 struct owners {
-    bool ids;           /* each thread is an owner */
-    struct owner *rows; /* by number; row 0 is unused */
-    size_t count, room; /* row 0 counts */
-    struct intern keys; /* numbers are those of owners */
+    bool ids;            /* each thread is an owner */
+    struct owner *rows;  /* by number; row 0 is unused */
+    size_t count, room;  /* row 0 counts */
+    struct intern keys;  /* numbers are those of owners */
+    struct intern homes; /* processes with names of threads, ... */
+    uint32_t *of_home;   /* ... and the first owner of each, by number */
+    size_t of_home_room;
+    bool *counted; /* by thread: it counts at an owner */
+    size_t counted_room;
     struct intern texts;
     struct intern_pairs pairs; /* (thread, task of the sample) -> index in `of_pair` + 1 */
     uint32_t *of_pair;         /* owner; 0: not looked up since the name of the thread changed */

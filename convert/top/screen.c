@@ -338,7 +338,8 @@ static void add_titles(struct drawn *drawn, const struct view *view)
     struct bytes *line = add_line(drawn, STYLE_COLUMNS);
     const struct layout layout = layout_of(drawn, numbers_of(drawn, view));
     if (!functions)
-        put_format(line, "   CPU    GIL  WAITS THREADS %s", is_wide(drawn) ? " PROCESS " : "");
+        put_format(line, "   CPU    GIL  WAITS %s %s", view->table == VIEW_TASKS ? "  TASKS" : "THREADS",
+                   is_wide(drawn) ? " PROCESS " : "");
     else
         put_format(line, "%s  TOTAL%s  ", view->table == VIEW_CALLS ? "CALL  " : "  SELF",
                    !is_wide(drawn)             ? ""

@@ -211,6 +211,7 @@ static enum view_wish take_keys(struct top *top, bool *pressed)
         const enum view_wish wish = view_take_key(&top->view, key);
         if (wish != VIEW_GOES_ON)
             return wish;
+        view_make(&top->view, &top->still); /* the next key is about what this key has changed */
     }
     return VIEW_GOES_ON;
 }

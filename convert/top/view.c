@@ -181,6 +181,16 @@ static void add_owner(struct view *view, const struct owner *owner)
                                         .whose = whose_of(view->table, owner) };
 }
 
+/* Drops the rows of those that did nothing. */
+static void drop_empty_rows(struct view *view)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < view->count; i++)
+        if (!is_zero(&view->rows[i].sums))
+            view->rows[kept++] = view->rows[i];
+    view->count = kept;
+}
+
 static void make_owners(struct view *view, const struct still *still)
 {
     const struct owner **owners = alloc_zeroed(still->owners_count + 1, sizeof(const struct owner *));
@@ -191,16 +201,15 @@ static void make_owners(struct view *view, const struct still *still)
             owners[count++] = &still->owners[i];
     qsort_r(owners, count, sizeof(const struct owner *), compare_owners, view);
     for (size_t i = 0; i < count; i++) {
-        const struct window_sums *sums = sums_of(view, &still->by_owner[owners[i] - still->owners]);
-        if (is_zero(sums))
-            continue;
         if (!before || !is_one_row(view->table, before, owners[i]))
             add_owner(view, owners[i]);
         before = owners[i];
-        window_add_sums(&view->rows[view->count - 1].sums, sums);
-        view->rows[view->count - 1].threads += before->threads;
+        struct view_row *row = &view->rows[view->count - 1];
+        window_add_sums(&row->sums, sums_of(view, &still->by_owner[before - still->owners]));
+        row->threads += view->table == VIEW_TASKS ? before->runs : before->threads;
     }
     free(owners);
+    drop_empty_rows(view);
 }
 
 /* ---- filter and order ---- */

@@ -222,6 +222,7 @@ def test_thousands_of_functions_and_odd_names(view, start, python3, program, env
     """Nothing that the program chose is a command to the terminal."""
     target = start(python3, program("crowded"))
     shown = view(*FULL, "-p", target.pid, "--window", "60s", environment=environment)
+    shown.wait_for(shown.samples, "samples")
     shown.press("/owned\r")
     shown.see(r"\\x1b\]0;owned\\x07")
     shown.press("/two\r")
@@ -295,6 +296,7 @@ def test_tables_as_text(python3, program, path):
 
 def test_tasks(view, program):
     shown = view(*FULL, "--async", "running", "--", *python_of("3.15").command, program("async_named"))
+    shown.see("ready")  # a key that comes before the screen may be lost
     shown.press("a")
     shown.see("TASK ")
     shown.see(r" \d+ child ")

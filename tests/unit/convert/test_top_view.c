@@ -249,10 +249,18 @@ static void test_tasks(void **state)
     tell(&scene, (struct event)TICK(100 * MS));
     model_finish(&scene.model);
     look(&scene);
+    tell(&scene, (struct event)TASK(2, 1, "fetch"));
+    tell(&scene,
+         (struct event)TASK_SAMPLE(200 * MS, 1, 2, 0, 1, 2)); /* the same thread runs another task of the name */
+    tell(&scene, (struct event)TICK(200 * MS));
+    look(&scene);
+    press(&scene, "t");
+    assert_int_equal(row(&scene, "MainThread")->threads, 1);
     press(&scene, "a");
-    assert_int_equal(total_ms(&scene, "fetch", WINDOW_WALL), 100);
+    assert_int_equal(row(&scene, "fetch")->threads, 2);
+    assert_int_equal(total_ms(&scene, "fetch", WINDOW_WALL), 200);
     press_key(&scene, VIEW_KEY_ENTER);
-    assert_int_equal(total_ms(&scene, "main", WINDOW_WALL), 100);
+    assert_int_equal(total_ms(&scene, "main", WINDOW_WALL), 200);
     end(&scene);
 }
 
