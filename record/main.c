@@ -77,7 +77,7 @@ struct progress_totals session_totals(const struct session *session)
 
 /* ---- the file ---- */
 
-static struct limits limits_of(const struct session *session)
+struct limits session_limits(const struct session *session)
 {
     return (struct limits){ .ticks_left_out = sampler_left_out(&session->sampler),
                             .limit_ppm = (uint64_t)(session->sampler.options.limit * 1e6 + 0.5) };
@@ -98,7 +98,7 @@ static bool flush(void *self, struct fault *why)
 {
     struct session *session = self;
     const struct sink sink = outlet_sink(&session->outlet);
-    const struct limits limits = limits_of(session);
+    const struct limits limits = session_limits(session);
     sampler_flush(&session->sampler);
     return sampler_counters_emit(&session->sampler, &limits, &sink, why);
 }
@@ -247,7 +247,7 @@ static bool finish(struct session *session)
     if (!good)
         fprintf(stderr, "pyreel-record: %s\n", session->why.text);
     summarise(session, paths);
-    const struct limits limits = limits_of(session);
+    const struct limits limits = session_limits(session);
     if (session->options.stats && !session->options.quiet)
         sampler_counters_print(&session->sampler, &limits, &session->writer.blocks);
     free(paths);
