@@ -84,9 +84,10 @@ def test_shares_are_those_of_the_report(path):
     shown = {re.split("  +", line[33:])[0]: float(line.split("%")[0]) for line in table.splitlines()[5:] if "%" in line}
     section = next(section for section in report["sections"] if section["rows_are"] == "function" and section["group"] is None)
     assert section["sorted_by"] == "self" and len(section["rows"]) > 5
+    names = [row["name"] for row in section["rows"]]
     for row in section["rows"]:
         percent = 100 * row["self"] / section["all"]
-        if percent > 1:
+        if percent > 1 and names.count(row["name"]) == 1:
             assert abs(shown[row["name"]] - percent) <= 0.11, (row, table)
 
 
