@@ -42,6 +42,18 @@ def test_the_recorder_gives_up_and_the_command_does_not(start_recorder, python3,
         assert status_of(f"{recorder.pid}/task/{thread}")["CapPrm"] == guarded["CapPrm"]
 
 
+def test_root_without_the_capability_to_trace_records(start_recorder, python3, program, tmp_path):
+    """As root in a container: the command has the same capabilities, and may be read by whoever keeps all of these."""
+    need_root()
+    contained = [need_command("setpriv"), "--bounding-set=-sys_ptrace", "--inh-caps=-sys_ptrace"]
+    path = tmp_path / "a.pyreel"
+    recorder = start_recorder("-v", "-f", "-o", path, "--", python3, program("spin"), "0.6", prefix=contained)
+    assert not int(guarded_status(recorder.pid)["CapEff"], 16) & SYS_PTRACE
+    ended = recorder.wait()
+    assert ended.code == 0 and "all capabilities are kept, because CAP_SYS_PTRACE is not among them" in ended.messages, ended
+    assert info(path, "--verify")["samples"] > 50
+
+
 def test_an_attached_recorder_keeps_less(start, start_recorder, python3, program, tmp_path):
     target = start(python3, program("spin"))
     recorder = start_recorder("-p", target.pid, "-o", tmp_path / "a.pyreel")
