@@ -209,7 +209,7 @@ def test_sizes(view, path):
         shown.resize(columns, lines)
         shown.see("q quit")
         shown.see(" parse ")
-        assert "TOTAL" in shown.screen.display[4]
+        shown.wait_for(lambda: "TOTAL" in shown.screen.display[4], "the titles of the columns")
     shown.resize(30, 5)
     shown.see("too small: 40 x 9")
     shown.resize(8, 1)
