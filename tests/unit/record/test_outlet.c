@@ -115,7 +115,7 @@ static void end(struct telling *telling)
 {
     const struct end end = { .reason = END_TARGET, .time_ns = now_ns(telling) - START_NS, .wait_status = -1 };
     struct fault why = { 0 };
-    if (!outlet_end(&telling->outlet, &end, &why) || !recording_file_close(&telling->file, &why))
+    if (!outlet_end(&telling->outlet, &end, &why) || !outlet_close_file(&telling->outlet, &why))
         fail_msg("%s", why.text);
     stream_writer_close(&telling->writer);
     outlet_close(&telling->outlet);
