@@ -64,6 +64,7 @@ struct emitted_thread {
     uint32_t serial;       /* serial of the thread; 0: none yet */
     uint32_t native_id;    /* the kernel's number of the thread, in the pid namespace of the process */
     pid_t tid;             /* the kernel's number of the thread, in the recorder's pid namespace */
+    uint64_t name_read_ns; /* time of the tick in which the name was last looked up; 0: never */
     uint64_t name_due_ns;  /* when the name is looked up again (monotonic) */
     uint64_t name_wait_ns; /* the wait after that lookup */
     uint32_t name_tries;   /* lookups that did not find Python's name */
@@ -124,16 +125,17 @@ struct watched {
         struct runtime likely;    /* see struct runtime_hints */
     } search;
 
-    pid_t parent_pid;     /* the process that started it; 0: not known */
-    uint32_t parent;      /* number of the nearest recorded ancestor, as emitted; 0: none */
-    bool execed;          /* it ran another recorded program before, whose number is `parent`, ... */
-    uint32_t forebear;    /* ... and this is the number of the nearest other ancestor; 0: none */
-    int wait_status;      /* after its end: its status, if somebody told; -1: not known */
-    bool refused;         /* it cannot be read: it is not searched again */
-    bool ended;           /* it has ended */
-    bool attached;        /* the process is a CPython; its target, code objects, threads and tasks are open */
-    uint32_t number;      /* number of the process, as emitted; 0: it was not attached yet */
-    uint32_t serial;      /* serial of the process; 0: none yet */
+    pid_t parent_pid;  /* the process that started it; 0: not known */
+    uint32_t parent;   /* number of the nearest recorded ancestor; after an execve, that of its program now; 0: none */
+    bool execed;       /* it ran another recorded program before, whose number is `parent`, ... */
+    uint32_t forebear; /* ... and this is the number of the nearest other ancestor; 0: none */
+    int wait_status;   /* after its end: its status, if somebody told; -1: not known */
+    bool refused;      /* it cannot be read: it is not searched again */
+    bool ended;        /* it has ended */
+    bool attached;     /* the process is a CPython; its target, code objects, threads and tasks are open */
+    uint32_t number;   /* number of the process, as emitted; 0: it was not attached yet */
+    uint32_t first;    /* number of its first program in this stream: smaller than those of its children; 0: none */
+    uint32_t serial;   /* serial of the process; 0: none yet */
     struct budget budget; /* the moments of its ticks */
     struct rest rest;
     uint64_t missed; /* ticks missed since its last tick */
@@ -159,11 +161,13 @@ struct watched {
     uint64_t mapped_tick;             /* the tick in which host_threads was last filled */
     uint64_t tick;                    /* number of the tick */
     uint64_t list;                    /* thread_list.list at the last check for threads that left the list */
+    bool forked;                      /* it may still have the thread states of the process that forked it */
     bool unborn;                      /* a listed state belongs to a thread that does not run yet */
     uint64_t checked_ns;              /* when the process was last known to run the same program (monotonic) */
     bool prepared;                    /* watched_appoint() was called for the next tick */
     bool idle_looked;                 /* there was a look since the process was seen asleep */
     bool slept;                       /* the process has slept since that look, so the last look read nothing */
+    uint64_t ran_ns;                  /* time of the last tick whose look found that the process had run */
     uint64_t moment_ns;               /* moment of the last look (monotonic) */
     uint64_t idle_ns;                 /* time that looks took while the process slept */
     uint64_t frozen_ns;               /* time for which `freeze` stopped the process */
