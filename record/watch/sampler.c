@@ -12,7 +12,7 @@
 #define REST_AFTER_NS   20000000u /* a process that has slept for so long rests */
 #define REST_PART       8         /* a resting process is asked again after 1/8 of the time that it has slept, ... */
 #define REST_MOST_NS    64000000u /* ... but at least this often ... */
-#define REST_SLACK_NS   4000000u  /* ... and, to save wake-ups, together with others that are due within this time */
+#define REST_SLACK_NS   16000000u /* ... and, to save wake-ups, together with others that are due within this time */
 #define RESTING_MEASURE 16        /* a process that rests is measured each so many times */
 
 /* ---- processes ---- */
@@ -260,8 +260,16 @@ static void draw_question(struct watched *watched, uint64_t now_ns)
     rest->asked_ns = now_ns;
 }
 
+/* Notes that a process that rests has a question. */
+static void note_question(struct sampler *sampler, const struct watched *watched)
+{
+    const uint64_t due_ns = watched->rest.due_ns + REST_SLACK_NS;
+    if (sampler->rest_due_ns == 0 || due_ns < sampler->rest_due_ns)
+        sampler->rest_due_ns = due_ns;
+}
+
 /* Notes what the last tick says about the process's sleep, and lets the process rest if it sleeps for long. */
-static void note_sleep(const struct sampler *sampler, struct watched *watched)
+static void note_sleep(struct sampler *sampler, struct watched *watched)
 {
     struct rest *rest = &watched->rest;
     if (!watched->slept || watched->lost) {
@@ -271,18 +279,15 @@ static void note_sleep(const struct sampler *sampler, struct watched *watched)
     if (rest->since_ns == 0)
         rest->since_ns = watched->moment_ns;
     rest->rests = watched->moment_ns - rest->since_ns >= REST_AFTER_NS && has_others(sampler, watched);
-    if (rest->rests)
-        draw_question(watched, watched->moment_ns);
+    if (!rest->rests)
+        return;
+    draw_question(watched, watched->moment_ns);
+    note_question(sampler, watched);
 }
 
 uint64_t sampler_rest_due_ns(const struct sampler *sampler)
 {
-    uint64_t due_ns = UINT64_MAX;
-    size_t at = 0;
-    for (const struct watched *w; (w = next_attached(sampler, &at));)
-        if (w->rest.rests && !w->ended && w->rest.due_ns + REST_SLACK_NS < due_ns)
-            due_ns = w->rest.due_ns + REST_SLACK_NS;
-    return due_ns;
+    return sampler->rest_due_ns ? sampler->rest_due_ns : UINT64_MAX;
 }
 
 /* Makes the tick of a process that rested and has run since. Further ticks come in the moments of its budget. */
@@ -308,10 +313,18 @@ static enum sampler_state ask(struct sampler *sampler, struct watched *watched, 
 
 enum sampler_state sampler_ask_resting(struct sampler *sampler, uint64_t now_ns, struct fault *why)
 {
+    if (now_ns < sampler_rest_due_ns(sampler))
+        return SAMPLER_GOING;
+    sampler->rest_due_ns = 0;
     size_t at = 0;
-    for (struct watched *w; (w = next_attached(sampler, &at));)
-        if (w->rest.rests && !w->ended && w->rest.due_ns <= now_ns && ask(sampler, w, why) == SAMPLER_STUCK)
+    for (struct watched *w; (w = next_attached(sampler, &at));) {
+        if (!w->rest.rests || w->ended)
+            continue;
+        if (w->rest.due_ns <= now_ns && ask(sampler, w, why) == SAMPLER_STUCK)
             return SAMPLER_STUCK;
+        if (w->rest.rests)
+            note_question(sampler, w);
+    }
     return SAMPLER_GOING;
 }
 
@@ -367,7 +380,7 @@ void sampler_measure(struct sampler *sampler, uint64_t now_ns)
 bool sampler_settle(struct sampler *sampler)
 {
     bool left = false;
-    for (size_t i = 0; i < sampler->count; i++)
+    for (size_t i = 0; sampler->options.freezes && i < sampler->count; i++)
         left |= freeze_settle(&sampler->watched[i]->freeze);
     return left;
 }

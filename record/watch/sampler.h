@@ -38,6 +38,7 @@ struct sampler {
     struct watched_counters forgotten; /* counters of the forgotten processes, ... */
     uint64_t forgotten_left_out;       /* ... and the ticks that their budgets left out */
     uint64_t time_ns;                  /* time of the last tick since the start of the recording; times never go back */
+    uint64_t rest_due_ns;              /* when processes that rest are asked next (monotonic); 0: none rests */
     uint64_t measure_due_ns;           /* when sampler_measure() is due (monotonic); 0: no tick was made yet */
     uint64_t measures;                 /* number of calls of sampler_measure() */
     uint64_t missed, missed_ns;        /* number of missed ticks, and the total length of their intervals */
@@ -62,7 +63,7 @@ void sampler_attach(struct sampler *sampler, struct watched *watched);
 /* The attached process whose tick is due first. NULL: there is none, or all rest. */
 struct watched *sampler_next(const struct sampler *sampler);
 
-/* When a process that rests must be asked (monotonic); UINT64_MAX: none rests. */
+/* When processes that rest are asked next (monotonic); UINT64_MAX: none rests. */
 uint64_t sampler_rest_due_ns(const struct sampler *sampler);
 
 enum sampler_state {
@@ -71,8 +72,8 @@ enum sampler_state {
     SAMPLER_STUCK, /* the sink refused an event, with the reason */
 };
 
-/* Asks the processes that rest and are due whether they still sleep, and makes their ticks. No look may be appointed.
- * Not SAMPLER_LOST: a lost process is due at once. */
+/* From sampler_rest_due_ns() on, asks the processes that rest and are due whether they still sleep, and makes their
+ * ticks. No look may be appointed. Not SAMPLER_LOST: a lost process is due at once. */
 enum sampler_state sampler_ask_resting(struct sampler *sampler, uint64_t now_ns, struct fault *why);
 
 /* Appoints the look of the process's next tick, if the look can be one moment. True: the caller calls sampler_turn()

@@ -348,6 +348,8 @@ bool watched_emit(struct watched *w, uint64_t time_ns, struct fault *why)
 {
     const uint64_t samples = w->emitter->samples;
     w->tick++;
+    if (!w->slept)
+        w->ran_ns = time_ns;
     /* A list that looks torn may be the memory of another program, after an execve. */
     w->lost = w->state == THREAD_LIST_GONE || (w->state == THREAD_LIST_TORN && !target_same_program(&w->target));
     const bool good = w->state == THREAD_LIST_READ ? watched_threads_emit(w, time_ns, why)

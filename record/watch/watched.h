@@ -64,6 +64,7 @@ struct emitted_thread {
     uint32_t serial;       /* serial of the thread; 0: none yet */
     uint32_t native_id;    /* the kernel's number of the thread, in the pid namespace of the process */
     pid_t tid;             /* the kernel's number of the thread, in the recorder's pid namespace */
+    uint64_t name_read_ns; /* time of the tick in which the name was last looked up; 0: never */
     uint64_t name_due_ns;  /* when the name is looked up again (monotonic) */
     uint64_t name_wait_ns; /* the wait after that lookup */
     uint32_t name_tries;   /* lookups that did not find Python's name */
@@ -164,6 +165,7 @@ struct watched {
     bool prepared;                    /* watched_appoint() was called for the next tick */
     bool idle_looked;                 /* there was a look since the process was seen asleep */
     bool slept;                       /* the process has slept since that look, so the last look read nothing */
+    uint64_t ran_ns;                  /* time of the last tick whose look found that the process had run */
     uint64_t moment_ns;               /* moment of the last look (monotonic) */
     uint64_t idle_ns;                 /* time that looks took while the process slept */
     uint64_t frozen_ns;               /* time for which `freeze` stopped the process */

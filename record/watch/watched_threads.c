@@ -149,6 +149,7 @@ static void begin_thread(struct watched *w, struct emitted_thread *thread, const
     thread->tid = watched_host_thread(w, member->native_id);
     thread->name_tries = 0;
     const bool looked_up = take_lookup(w, time_ns);
+    thread->name_read_ns = looked_up ? time_ns : 0;
     thread->name = looked_up ? name_of(w, thread, member, time_ns) : procfs_thread_name(w->target.pid, thread->tid);
     thread->named = looked_up && thread->name_tries == 0;
     thread->name_wait_ns = NAME_WAIT_NS;
@@ -156,12 +157,15 @@ static void begin_thread(struct watched *w, struct emitted_thread *thread, const
     define_thread(w, thread, time_ns);
 }
 
-/* Looks up the name of a thread again: a thread gets its name only when it runs, and may be renamed at any time. */
+/* Looks up the name of a thread again: a thread gets its name only when it runs, and may be renamed at any time, but
+ * not while the whole process sleeps. */
 static void refresh_name(struct watched *w, struct emitted_thread *thread, const struct member *member,
                          uint64_t time_ns)
 {
-    if (time_ns < thread->name_due_ns || !take_lookup(w, time_ns))
+    const bool sleeps_on = w->slept && thread->name_read_ns >= w->ran_ns;
+    if (sleeps_on || time_ns < thread->name_due_ns || !take_lookup(w, time_ns))
         return;
+    thread->name_read_ns = time_ns;
     const uint64_t most_ns = w->threads_count > FEW_THREADS ? NAME_WAIT_MANY_NS : NAME_WAIT_MOST_NS;
     const struct text name = name_of(w, thread, member, time_ns);
     /* Python learns the name of a new thread a moment after the thread's first frame. */

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: MIT
+"""What `meson install` puts where, and that programs, man pages and completions work from there."""
+
+import glob
+import json
+import os
+import subprocess
+
+import pytest
+
+from environment import BUILD, CONVERTERS, DIFF, DUMP, PROJECT, RECORD, need_command
+
+PROGRAMS = [os.path.basename(path) for path in (RECORD, DUMP, DIFF, *CONVERTERS.values())]
+
+
+def option_of_build(name):
+    with open(os.path.join(BUILD, "meson-info", "intro-buildoptions.json"), encoding="utf-8") as file:
+        return next(option["value"] for option in json.load(file) if option["name"] == name)
+
+
+@pytest.fixture(scope="module")
+def destination(tmp_path_factory):
+    need_command("meson")
+    folder = tmp_path_factory.mktemp("destination")
+    subprocess.run(["meson", "install", "-C", BUILD, "--no-rebuild", "--quiet", "--destdir", folder], check=True, timeout=300)
+    return str(folder)
+
+
+@pytest.fixture(scope="module")
+def installed(destination):
+    """The prefix in the folder of the installation."""
+    return destination + option_of_build("prefix")
+
+
+@pytest.fixture(scope="module")
+def data(installed):
+    return os.path.join(installed, option_of_build("datadir"))
+
+
+def sources(pattern, *absent):
+    """The names of files of the project, as seen from its root."""
+    paths = [os.path.relpath(path, PROJECT) for path in glob.glob(os.path.join(PROJECT, pattern)) if os.path.isfile(path)]
+    return [path for path in paths if path not in absent]
+
+
+def expected_files():
+    programs = option_of_build("bindir")
+    manuals = os.path.join(option_of_build("mandir"), "man1")
+    shared = option_of_build("datadir")
+    documents = os.path.join(shared, "doc", "pyreel")
+    for name in PROGRAMS:
+        yield os.path.join(programs, name)
+        yield os.path.join(manuals, f"{name}.1")
+        yield os.path.join(shared, "bash-completion", "completions", name)
+        yield os.path.join(shared, "zsh", "site-functions", f"_{name}")
+        yield os.path.join(shared, "fish", "vendor_completions.d", f"{name}.fish")
+    for path in ["README.md", "CHANGELOG.md", "schemas", *sources("docs/*", "docs/HACKING.md"), *sources("examples/*")]:
+        yield os.path.join(documents, path)
+    for path in sources("schemas/*", "schemas/meson.build"):
+        yield os.path.join(shared, "pyreel", path)
+    yield os.path.join(shared, "licenses", "pyreel", "LICENSE")
+
+
+def test_each_file_has_its_place(destination, installed):
+    found = set()
+    for folder, folders, files in os.walk(destination):
+        links = [name for name in folders if os.path.islink(os.path.join(folder, name))]
+        found |= {os.path.relpath(os.path.join(folder, name), installed) for name in files + links}
+    assert found == set(expected_files())
+
+
+def test_schemas_are_where_documents_look(data):
+    with open(os.path.join(data, "doc", "pyreel", "schemas", "report.schema.json"), encoding="utf-8") as file:
+        assert json.load(file)["$schema"]
+
+
+@pytest.mark.pythons("newest")
+def test_installed_programs_record_and_show(installed, python, tmp_path):
+    folder = os.path.join(installed, option_of_build("bindir"))
+    recording = str(tmp_path / "a.pyreel")
+    record = [os.path.join(folder, "pyreel-record"), "-q", "-o", recording, "--", *python.command, "-c", "sum(range(9_000_000))"]
+    subprocess.run(record, check=True, timeout=120)
+    told = subprocess.run([os.path.join(folder, "pyreel-info"), "--json", recording], check=True, capture_output=True, timeout=120)
+    assert json.loads(told.stdout)["complete"]
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_man_finds_the_page(installed, name):
+    need_command("man")
+    pages = os.path.join(installed, option_of_build("mandir"))
+    found = subprocess.run(["man", "-M", pages, "-w", name], check=True, capture_output=True, text=True, timeout=60)
+    assert found.stdout.strip() == os.path.join(pages, "man1", f"{name}.1")
+
+
+def test_bash_loads_completions_by_name_of_the_program(data):
+    need_command("bash")
+    for name in PROGRAMS:
+        script = 'source -- "$1" && complete -p "$2"'
+        path = os.path.join(data, "bash-completion", "completions", name)
+        told = subprocess.run(["bash", "-c", script, "bash", path, name], check=True, capture_output=True, text=True, timeout=60)
+        assert told.stdout.strip().endswith(name)
+
+
+def test_zsh_finds_completions(data):
+    need_command("zsh")
+    script = 'fpath=("$1" $fpath); autoload -Uz compinit; compinit -D -u; shift; for name; do print -r -- $name $_comps[$name]; done'
+    folder = os.path.join(data, "zsh", "site-functions")
+    told = subprocess.run(["zsh", "-f", "-c", script, "zsh", folder, *PROGRAMS], check=True, capture_output=True, text=True, timeout=60)
+    assert told.stdout.splitlines() == [f"{name} _{name}" for name in PROGRAMS]
+
+
+def test_fish_finds_completions(installed, data, tmp_path):
+    need_command("fish")
+    path = os.path.join(installed, option_of_build("bindir")) + os.pathsep + os.environ["PATH"]
+    environment = {**os.environ, "PATH": path, "XDG_DATA_DIRS": data, "HOME": str(tmp_path)}
+    told = subprocess.run(["fish", "-c", "complete -C 'pyreel-record --compr'"], env=environment, check=True, capture_output=True,
+                          text=True, timeout=60)
+    assert told.stdout.startswith("--compression")
