@@ -54,6 +54,7 @@ in_root() {
     as_root unshare --mount --pid --fork --kill-child sh -ec '
         mount -t proc proc "$0/proc"
         mount -t tmpfs tmpfs "$0/tmp"
+        mount -t devpts devpts "$0/dev/pts"
         exec chroot "$0" env -i HOME=/root LC_ALL=C.UTF-8 PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive "$@"
         ' "$root" "$@"
 }
