@@ -16,13 +16,13 @@ _pyreel_list() {
     _pyreel_words "$@"
 }
 
-# The processes of this user. A thread of the kernel has no program.
+# The processes that run Python: their programs or libraries are mapped. The kernel shows the mappings of those that may be
+# recorded.
 _pyreel_pids() {
-    local process pids=()
-    for process in /proc/[0-9]*; do
-        [[ ! -O $process || ! -e $process/exe ]] || pids+=("${process#/proc/}")
-    done
-    _pyreel_words "${pids[@]}"
+    local pids
+    mapfile -t pids < <(grep -lEs '/(lib)?python[^/]*$' /proc/[0-9]*/maps)
+    pids=("${pids[@]#/proc/}")
+    _pyreel_words "${pids[@]%/maps}"
 }
 
 # Bash completes file names itself while COMPREPLY is empty.
@@ -55,16 +55,31 @@ _pyreel_command() {
         fi
     done
     ((i < COMP_CWORD)) || [[ $i == "$COMP_CWORD" && ${COMP_WORDS[i]} != -* ]] || return
+    _pyreel_other_program "$i"
+}
+
+# The command line of another program begins behind --. Fails when $word does not stand there.
+_pyreel_command_behind() {
+    local i=1
+    while [[ ${COMP_WORDS[i]} != -- ]] && ((i < COMP_CWORD)); do
+        ((++i))
+    done
+    ((i < COMP_CWORD)) && _pyreel_other_program "$((i + 1))"
+}
+
+# Completes the command line of another program, which begins at this word.
+_pyreel_other_program() {
     if declare -F _comp_command_offset >/dev/null; then
-        _comp_command_offset "$i"
+        _comp_command_offset "$1"
     elif declare -F _command_offset >/dev/null; then
-        _command_offset "$i"
-    elif ((i < COMP_CWORD)); then
+        _command_offset "$1"
+    elif (($1 < COMP_CWORD)); then
         _pyreel_files
     else
         compopt -o filenames
-        mapfile -t COMPREPLY < <(compgen -c -- "$word" && compgen -d -- "$word")
+        mapfile -t COMPREPLY < <(compgen -c -- "$word"; compgen -d -- "$word")
     fi
+    return 0
 }
 
 @FUNCTION@() {

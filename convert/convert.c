@@ -563,10 +563,11 @@ static int convert(struct run *run)
     }
     if (!good)
         fprintf(stderr, "%s: %s\n", run->conversion.converter->name, why.text);
-    const bool fine = (run->conversion.whole || !settings->strict) && !conversion->refused;
+    const bool fine = good && (run->conversion.whole || !settings->strict);
+    const int refusal = conversion->refusal;
     drop(run);
     free(path);
-    return good && fine ? EXIT_SUCCESS : EXIT_FAILURE;
+    return fine ? refusal : EXIT_FAILURE;
 }
 
 static void begin(struct run *run, const struct converter *converter, const struct settings *settings)
@@ -634,9 +635,10 @@ static int list_recordings(const struct converter *converter, const struct setti
     const bool good = write_list(&all, list, &why);
     if (!good)
         fprintf(stderr, "%s: %s\n", converter->name, why.text);
+    const int refusal = all.conversion.refusal;
     drop(&all);
     converter->listing->drop(list);
-    return good && fine ? EXIT_SUCCESS : EXIT_FAILURE;
+    return good && fine ? refusal : EXIT_FAILURE;
 }
 
 /* Limits the memory of the program. A file may ask for any amount. */

@@ -78,7 +78,8 @@ struct conversion {
     const struct converter *converter;
     const struct inputs *inputs;
     int input_fd; /* the recording that is being read */
-    bool refused; /* set by the converter: the exit code is 1, although everything was written */
+    int refusal;  /* set by the converter: the exit code, although everything was written; 0: there is nothing to refuse
+                   */
     struct settings settings;
     struct tables tables;
     struct cpu_owner cpu_owner;  /* used when the converter sums up */
@@ -102,10 +103,11 @@ struct listing {
 };
 
 struct converter {
-    const char *name;   /* name of the program */
-    const char *makes;  /* what the program makes: one line for --help */
-    const char *suffix; /* suffix of the default output's name; NULL: standard output */
-    bool binary;        /* the output must not go to a terminal */
+    const char *name;      /* name of the program */
+    const char *makes;     /* what the program makes: one line for --help */
+    const char *own_exits; /* a line for --help with exit codes that only this converter has; NULL: there are none */
+    const char *suffix;    /* suffix of the default output's name; NULL: standard output */
+    bool binary;           /* the output must not go to a terminal */
     bool (*makes_binary)(const struct settings *settings); /* the same, by the options. NULL: no */
     /* Whether a file that begins with these bytes (unpacked) may be an earlier output. -o replaces no other file
      * without --force, see formats/base/replaced.h. */
@@ -206,7 +208,7 @@ bool conversion_close(struct conversion *conversion, void *self, const char *pat
  * returns false. True when no option leaves out samples: then the recording has none. */
 bool convert_nothing_left(const struct conversion *conversion, struct fault *why);
 
-/* Runs a converter and returns the exit code: 0 converted, 1 failed, 2 misuse. */
+/* Runs a converter and returns the exit code: 0 converted, 1 failed, 2 misuse; the converter's own refusal. */
 int convert_main(int argc, char **argv, const struct converter *converter);
 
 #endif

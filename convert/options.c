@@ -89,6 +89,8 @@ static void print_help(const struct converter *converter)
     const struct arguments arguments = arguments_of(converter);
     arguments_print(&arguments);
     printf("\nExit codes: 0 success; 1 failure, or with --strict damage; 2 misuse.\n");
+    if (converter->own_exits)
+        printf("%s\n", converter->own_exits);
 }
 
 static int misuse(const struct converter *converter)

@@ -23,7 +23,7 @@ enum own_option {
 };
 
 static const struct argument options[] = {
-    { OPTION_WEIGHT, 0, "weight", "WHAT", 0, "count samples, or us of wall|cpu|gil|gil_wait" },
+    { OPTION_WEIGHT, 0, "weight", "WHAT", 0, "add up samples|wall|cpu|gil|gil_wait (samples)" },
     { OPTION_ROOTS, 0, "roots", "LIST", 0,
       "begin lines with recording,process,interpreter,\n"
       "thread,task; or with none" },

@@ -168,7 +168,7 @@ static void closed(void *self, const char *path, uint64_t bytes)
     to->latest.path = path;
     to->latest.file_bytes = bytes;
     if (to->wanted->store && !check_profile(to->wanted->store, &to->latest, to->conversion->settings.quiet))
-        to->conversion->refused = true;
+        to->conversion->refusal = EXIT_FAILURE;
 }
 
 static bool write_window(struct to_pprof *to, struct window *window, bool goes_on, struct fault *why)

@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define STUCK_PATIENCE 20  /* seconds for which a page of the program may not come */
 #define BLOCKING_LIMIT 0.5 /* part of the program's time that --blocking may take */
 
 void session_say(const struct session *session, const char *format, ...)
@@ -68,6 +69,7 @@ struct progress_totals session_totals(const struct session *session)
                                      .threads = emitter_threads(emitter),
                                      .follows = session->options.subprocesses,
                                      .processes = emitter_processes(emitter),
+                                     .refused = session->refused,
                                      .paused_ns = sampler->paused_ns,
                                      .stopped = session->program && session->program->halt.stands,
                                      .stopped_ns = session->program ? session->program->halt.total_ns : 0 };
@@ -173,7 +175,13 @@ static void enter_guard(const struct session *session)
                                                  recording_file_is_in_foreign_folder(&session->file) };
     guard_enter(&needs, text);
     session_say(session, "guard: %s", text);
-    stuck_watch(is_asked_to_stop, EXIT_OURS);
+    stuck_watch(&(struct stuck_options){
+        .message = "pyreel-record: the memory of the program does not answer: a page of it lies on a file system whose "
+                   "server is dead, or plays dead. The recording ends here; what was written of it is good\n",
+        .exit_code = EXIT_OURS,
+        .patience = STUCK_PATIENCE,
+        .is_asked_to_stop = is_asked_to_stop,
+    });
 }
 
 static bool begin_recording(struct session *session, char **argv)
@@ -253,7 +261,8 @@ static bool found_nothing(const struct session *session)
     return emitter_processes(&session->sampler.emitter) == 0 && (session->file.created || session->options.flight_ns);
 }
 
-/* Removes the file, and says why. Returns whether the recorder did not fail. */
+/* Removes the file, and says why. Returns whether the recorder did not fail: without a recording, a Python that could
+ * not be read is a failure, as it is without --subprocesses. */
 static bool finish_without_file(struct session *session)
 {
     const bool failed = session->reason == END_ERROR;
@@ -265,7 +274,7 @@ static bool finish_without_file(struct session *session)
     if (!failed && !session->options.quiet)
         progress_nothing(&f, session->reason);
     print_hint(session);
-    return !failed;
+    return !failed && session->refused == 0;
 }
 
 static void close_session(struct session *session)

@@ -35,6 +35,7 @@ struct progress_totals {
     uint64_t stopped_ns; /* for how long the program stood stopped so far */
     bool follows;        /* child processes are recorded, too */
     uint64_t processes;  /* number of processes that ran Python so far */
+    uint64_t refused;    /* number of processes that could not be read so far */
 };
 
 /* Decides whether the status line is shown. */

@@ -257,6 +257,7 @@ static void add_process(struct session *session, const struct tree_event *event)
     w->pidfd = event->pidfd;
     w->parent_pid = event->parent;
     w->parent = ancestor_of(session, event->parent);
+    w->forked = true;
     watched_seek(w);
     const struct watched *parent = find_watched(session, event->parent);
     if (parent)
@@ -266,7 +267,7 @@ static void add_process(struct session *session, const struct tree_event *event)
 /* Detaches a process that runs another program now, and seeks a Python in that program. */
 static void start_anew(struct session *session, struct watched *w)
 {
-    watched_detach(w, FATE_EXECED);
+    sampler_detach(&session->sampler, w, FATE_EXECED);
     w->lost = w->refused = w->ended = false;
     if (w == session->program)
         session->give_up_ns = session->command.pid ? UINT64_MAX : clock_now_ns() + BECOME_PYTHON_NS;
@@ -317,12 +318,13 @@ static void take_loss(struct session *session, struct watched *w)
 }
 
 /* Waits for the end of the program, which has given its memory back, and notes the end. */
-static void end_program(struct watched *program)
+static void end_program(struct session *session)
 {
+    struct watched *program = session->program;
     const uint64_t give_up_ns = clock_now_ns() + ENDS_NS;
     while (!watched_ended(program) && clock_now_ns() < give_up_ns)
         clock_sleep_until(clock_now_ns() + ENDS_NAP_NS);
-    watched_detach(program, FATE_EXITED);
+    sampler_detach(&session->sampler, program, FATE_EXITED);
 }
 
 /* ---- ticks ---- */
@@ -451,5 +453,5 @@ void sampling_run(struct session *session)
     if (follows(session)) /* the ends of the last processes */
         take_changes(session);
     else
-        end_program(session->program);
+        end_program(session);
 }

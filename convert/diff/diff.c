@@ -252,7 +252,7 @@ static bool finish(void *self, struct fault *why)
                       write_output(conversion, &conversion->output, &difference, why);
     if (good && difference.failed)
         report_failure(&difference);
-    conversion->refused = difference.failed;
+    conversion->refusal = difference.failed ? EXIT_FAILURE : 0;
     difference_free(&difference);
     return good || (!why->text[0] && convert_nothing_left(conversion, why));
 }

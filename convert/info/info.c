@@ -5,6 +5,7 @@
 #include "convert/info/info_json.h"
 #include "convert/info/info_processes.h"
 #include "convert/info/info_several.h"
+#include "convert/info/info_summary.h"
 #include "convert/info/info_table.h"
 #include "convert/info/info_tasks.h"
 #include "convert/info/info_threads.h"
@@ -23,10 +24,14 @@
 
 #define MEBIBYTE 1048576.0
 
-enum own_option { OPTION_JSON = OPTION_OWN, OPTION_VERIFY, OPTION_ALL };
+enum own_option { OPTION_JSON = OPTION_OWN, OPTION_SUMMARY, OPTION_MIN_KEPT, OPTION_VERIFY, OPTION_ALL };
 
 static const struct argument options[] = {
     { OPTION_JSON, 0, "json", NULL, 0, "print JSON" },
+    { OPTION_SUMMARY, 0, "summary", NULL, 0, "print one line for each recording" },
+    { OPTION_MIN_KEPT, 0, "min-kept", "PERCENT", 0,
+      "exit 3 if a recording has fewer of the samples\n"
+      "that were due: 95%" },
     { OPTION_ALL, 0, "all", NULL, 0, "print all threads, tasks and processes" },
     { OPTION_VERIFY, 0, "verify", NULL, 0, "exit 1 unless every block and the sums are right" },
     { 0 },
@@ -34,22 +39,45 @@ static const struct argument options[] = {
 
 struct info_wanted {
     bool json;
-    bool all; /* tables have all rows */
+    bool summary;
+    bool all;             /* tables have all rows */
+    bool has_least;       /* --min-kept was given ... */
+    double least_percent; /* ... with this share of the samples that were due */
 };
+
+/* Reads a share: "95%", "99.5". */
+static bool read_percent(const char *text, double *percent)
+{
+    char *end;
+    const size_t digits = strspn(text, "0123456789.");
+    *percent = strtod(text, &end);
+    return digits > 0 && end == text + digits && (!*end || strcmp(end, "%") == 0) && *percent <= 100;
+}
 
 static bool apply(struct settings *settings, int number, const char *value)
 {
-    (void)value;
     struct info_wanted *wanted = settings->wanted;
     switch ((enum own_option)number) {
     case OPTION_JSON:
         return wanted->json = true;
+    case OPTION_SUMMARY:
+        return wanted->summary = true;
+    case OPTION_MIN_KEPT:
+        return wanted->has_least = read_percent(value, &wanted->least_percent);
     case OPTION_ALL:
         return wanted->all = true;
     case OPTION_VERIFY:
         return settings->strict = true;
     }
     return false;
+}
+
+static const char *problem(const struct settings *settings)
+{
+    const struct info_wanted *wanted = settings->wanted;
+    if (wanted->summary && wanted->json)
+        return "--summary and --json cannot be used together";
+    return NULL;
 }
 
 struct info {
@@ -186,6 +214,7 @@ static json_t *info_json(const struct info *info)
         { "rate_hz", json_real(1e9 / (double)recording->interval_ns) },
         { "reached_hz", json_known(exactness.reached_hz) },
         { "exact_percent", json_known(exactness.exact_percent) },
+        { "kept_percent", json_known(exactness.kept_percent) },
         { "stopped_s", json_stopped(tables) },
         { "disturb_percent", json_known(exactness.taken_percent) },
         { "mode", info_json_text(recording->mode) },
@@ -417,8 +446,19 @@ static bool finish(void *self, struct fault *why)
     const struct info *info = self;
     struct output *to = &info->conversion->output;
     const struct info_wanted *wanted = info->conversion->settings.wanted;
-    if (info->conversion->list)
+    const bool enough = !wanted->has_least || info_summary_keeps(info->conversion, wanted->least_percent);
+    if (info->conversion->list) {
+        ((struct info_several *)info->conversion->list)->too_few |= !enough;
         return info_several_add(info->conversion->list, info->conversion, wanted->json ? info_json(info) : NULL, why);
+    }
+    info->conversion->refusal = enough ? 0 : INFO_TOO_FEW_KEPT;
+    if (wanted->summary) {
+        struct bytes line = { 0 };
+        info_summary_put(&line, info->conversion);
+        output_bytes(to, line.at, line.size);
+        bytes_free(&line);
+        return true;
+    }
     if (wanted->json) {
         print_json(to, info_json(info));
         return true;
@@ -432,6 +472,14 @@ static bool finish(void *self, struct fault *why)
     return true;
 }
 
+/* The line of --summary begins with the name of the recording, so words in the middle tell. */
+static bool is_summary(struct text head)
+{
+    const char *end = memchr(head.bytes, '\n', head.size);
+    const size_t size = end ? (size_t)(end - head.bytes) : head.size;
+    return memmem(head.bytes, size, " sample", 7) && memmem(head.bytes, size, "complete", 8);
+}
+
 /* The first lines of the text begin with these words, and JSON with these members. */
 static bool recognises(struct text head)
 {
@@ -442,7 +490,7 @@ static bool recognises(struct text head)
     for (size_t i = 0; i < countof(starts); i++)
         if (text_begins(head, starts[i]))
             return true;
-    return false;
+    return is_summary(head);
 }
 
 /* ---- several recordings ---- */
@@ -460,8 +508,12 @@ static void add_failed(void *list, const char *path, const char *reason)
 static uint64_t write_list(void *list, struct conversion *conversion)
 {
     const struct info_wanted *wanted = conversion->settings.wanted;
+    const struct info_several *several = list;
+    conversion->refusal = several->too_few ? INFO_TOO_FEW_KEPT : 0;
     if (wanted->json) {
         print_json(&conversion->output, info_several_json(list));
+    } else if (wanted->summary) {
+        info_several_print_summaries(&conversion->output, list);
     } else {
         print_part(&conversion->output, &conversion->settings.selection);
         info_several_print(&conversion->output, list);
@@ -486,6 +538,7 @@ int main(int argc, char **argv)
     static const struct converter info = {
         .name = "pyreel-info",
         .makes = "Shows what a recording contains, and whether it is complete.",
+        .own_exits = "            3 a recording has fewer samples than --min-kept asks for.",
         .options = options,
         .wanted_size = sizeof(struct info_wanted),
         .takes = TAKES_SELECTION,
@@ -493,6 +546,7 @@ int main(int argc, char **argv)
         .listing = &listing,
         .recognises = recognises,
         .apply = apply,
+        .problem = problem,
         .runs = true,
         .sums = true,
         .start = start,

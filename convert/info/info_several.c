@@ -2,6 +2,8 @@
 #include "convert/info/info_several.h"
 
 #include "convert/info/info_json.h"
+#include "convert/info/info_summary.h"
+#include "convert/info/info_threads.h"
 #include "convert/inputs.h"
 #include "convert/loss.h"
 #include "formats/base/alloc.h"
@@ -24,7 +26,8 @@ struct info_row {
     uint64_t interval_ns;
     struct sums sums;
     bool complete, damaged;
-    json_t *json; /* NULL: the output is text */
+    struct bytes summary; /* the line of --summary */
+    json_t *json;         /* NULL: the output is text */
 };
 
 static struct info_row *add_row(struct info_several *several, const char *path)
@@ -38,15 +41,6 @@ static struct info_row *add_row(struct info_several *several, const char *path)
 static bool is_shown(const struct info_row *row)
 {
     return row->reason.size == 0;
-}
-
-/* The number of threads, without the entries that stand for tasks. */
-static uint64_t threads_of(const struct tables *tables)
-{
-    uint64_t threads = 0;
-    for (size_t i = 1; i < tables->threads_count; i++)
-        threads += tables->threads[i].thread.number && !tables->threads[i].thread.task;
-    return threads;
 }
 
 /* The row that has the recording already; NULL: none. */
@@ -73,6 +67,7 @@ bool info_several_add(struct info_several *several, const struct conversion *con
     struct info_row *row = add_row(several, conversion->settings.input);
     row->identity = identity;
     row->json = json;
+    info_summary_put(&row->summary, conversion);
     row->interval_ns = tables->recording.interval_ns;
     row->complete = report->complete;
     row->damaged = loss_is_damage(report, tables);
@@ -80,7 +75,7 @@ bool info_several_add(struct info_several *several, const struct conversion *con
         .duration_ns = tables_duration_ns(tables),
         .samples = tables->samples,
         .ticks = tables->ticks,
-        .threads = threads_of(tables),
+        .threads = info_threads_count(tables),
         .missed = tables->missed,
         .failed = tables->failed,
         .bytes = report->bytes,
@@ -92,6 +87,7 @@ void info_several_add_failed(struct info_several *several, const char *path, con
 {
     struct info_row *row = add_row(several, path);
     row->reason = utf8_clean(text_of(reason)); /* the path in it may have any bytes */
+    info_summary_put_failed(&row->summary, path, row->reason);
 }
 
 /* The totals of the recordings that can be shown, ... */
@@ -180,6 +176,14 @@ void info_several_print(struct output *to, const struct info_several *several)
     output_format(to, "%zu of %zu\n", whole, several->count);
 }
 
+void info_several_print_summaries(struct output *to, const struct info_several *several)
+{
+    for (size_t i = 0; i < several->count; i++) {
+        const struct bytes *summary = &several->rows[i].summary;
+        output_bytes(to, summary->at, summary->size);
+    }
+}
+
 /* ---- JSON ---- */
 
 static json_t *row_json(const struct info_row *row)
@@ -219,6 +223,7 @@ void info_several_free(struct info_several *several)
     for (size_t i = 0; i < several->count; i++) {
         text_free(several->rows[i].reason);
         text_free(several->rows[i].identity.host);
+        bytes_free(&several->rows[i].summary);
         json_decref(several->rows[i].json);
     }
     free(several->rows);

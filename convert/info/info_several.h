@@ -15,6 +15,7 @@ struct info_row;
 struct info_several {
     struct info_row *rows;
     size_t count, room;
+    bool too_few; /* one of the recordings has fewer samples than --min-kept asks for */
 };
 
 /* Adds a recording that was read. `json` is what --json shows of the recording alone, or NULL; the list owns it. False
@@ -30,6 +31,9 @@ uint64_t info_several_samples(const struct info_several *several);
 
 /* Prints the table. */
 void info_several_print(struct output *to, const struct info_several *several);
+
+/* Prints a line for each recording (info_summary.h). */
+void info_several_print_summaries(struct output *to, const struct info_several *several);
 
 /* The list as a JSON object, with a list "recordings" and an object "totals". The caller owns the object. */
 json_t *info_several_json(const struct info_several *several);

@@ -62,6 +62,14 @@ static bool is_thread(const struct tables *tables, size_t number)
     return thread->number && !thread->task;
 }
 
+uint64_t info_threads_count(const struct tables *tables)
+{
+    uint64_t threads = 0;
+    for (size_t i = 1; i < tables->threads_count; i++)
+        threads += tables->threads[i].thread.number && !tables->threads[i].thread.task;
+    return threads;
+}
+
 json_t *info_threads_json(const struct tables *tables)
 {
     json_t *list = json_array();

@@ -9,6 +9,9 @@
 
 #include <jansson.h>
 
+/* The number of threads, without the entries that stand for tasks. */
+uint64_t info_threads_count(const struct tables *tables);
+
 /* All threads as a JSON list of objects. The caller owns the list. */
 json_t *info_threads_json(const struct tables *tables);
 

@@ -209,6 +209,11 @@ void output_spill(struct output *output)
     memmove(output->buffer, output->buffer + OUTPUT_BUFFER, output->used);
 }
 
+void output_flush(struct output *output)
+{
+    flush_buffer(output, output->used, Z_NO_FLUSH);
+}
+
 void output_bytes(struct output *output, const void *bytes, size_t size)
 {
     const unsigned char *from = bytes;

@@ -82,6 +82,9 @@ size_t output_put_digits(unsigned char *to, uint64_t number);
 /* Writes formatted text, as printf() does. */
 void output_format(struct output *output, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Writes what waits in the buffer, for readers who shall have it whatever happens next. */
+void output_flush(struct output *output);
+
 /* Finishes the file and gives it its name. Stores the file's size in bytes in *written, unless `written` is NULL.
  * Returns false with the reason in `why` when any part could not be written. */
 bool output_close(struct output *output, uint64_t *written, struct fault *why);

@@ -4,6 +4,7 @@
 #include "formats/base/alloc.h"
 
 #include <fcntl.h>
+#include <nss.h>
 #include <unistd.h>
 
 void startup(int failure)
@@ -12,4 +13,6 @@ void startup(int failure)
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
         if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) != fd)
             _exit(failure);
+    if (!LOADS_LIBRARIES)
+        __nss_configure_lookup("passwd", "files");
 }

@@ -29,7 +29,12 @@ struct text utf8_clean(struct text bytes);
  *
  *     "a\033[2Jb"            a\x1b[2Jb              control characters: C0, DEL, C1
  *     "admin\u202Efdp.exe"   admin\u202efdp.exe     characters that turn the direction of text, and invisible ones
- *     "a\xFF"                a\xff                 bytes that are not UTF-8 */
+ *     "a\xFF"                a\xff                 bytes that are not UTF-8
+ *     "a\\x1b"               a\x1b                 a backslash stays
+ *
+ * A backslash stays as it is, as with Python's "backslashreplace": arguments, source lines and values of variables are
+ * full of backslashes, and doubling them would show most texts wrong for the sake of few. So a name that looks like an
+ * escape may be one letter by letter. The JSON outputs have each name as it is. */
 
 #define UTF8_SHOWN 12 /* the most bytes of a shown character, and a NUL */
 

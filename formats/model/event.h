@@ -329,7 +329,7 @@ struct event {
         struct measure measure;
         struct {
             uint64_t missed;         /* EVENT_MISSED: number of missed ticks before the next tick, ... */
-            uint32_t missed_process; /* ... the next one of this process; 0: of all processes */
+            uint32_t missed_process; /* ... the next one of this process, or its end; 0: of all processes */
         };
         struct {
             uint64_t tick_ns;    /* EVENT_TICK: time of the tick */

@@ -61,6 +61,16 @@ static double reached_hz(const struct tables *tables)
     return tables->samples ? rates_mhz / (double)tables->samples / 1000 : -1;
 }
 
+/* The share of the samples that were due that the recording has. Of the time that was not missed the share is counted
+ * in samples, so a recording of many threads and few failures is as good as its failures are rare. */
+static double kept_percent(const struct tables *tables)
+{
+    const double samples = (double)tables->samples;
+    const double in_time = percent(samples, samples + (double)tables->failed + (double)tables->missing);
+    const double missed_share = ticked_ns(tables) > 0 ? (double)tables->missed_ns / ticked_ns(tables) : 0;
+    return in_time < 0 ? -1 : at_most_all(in_time * (missed_share < 1 ? 1 - missed_share : 0));
+}
+
 struct exactness exactness_of(const struct tables *tables)
 {
     const struct counter *left_out = counters_find(&tables->counters, "ticks_left_out");
@@ -73,6 +83,7 @@ struct exactness exactness_of(const struct tables *tables)
         .taken_percent = share_counted(tables, "taken_ns", duration_ns),
         .budget_percent = share_counted(tables, "disturb_limit_ppm", 1e6),
         .missed_percent = at_most_all(percent((double)tables->missed_ns, ticked_ns(tables))),
+        .kept_percent = kept_percent(tables),
         .left_out = left_out ? left_out->value : 0,
         .has_left_out = left_out != NULL,
     };

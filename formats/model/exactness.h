@@ -20,6 +20,8 @@ struct exactness {
     double budget_percent; /* percent of a processor */
     double missed_percent; /* percent of the time: the sum of the intervals of missed ticks. Where the budget makes
                             * intervals longer, a missed tick at the start counts for less time than a later one */
+    double kept_percent;   /* percent of the samples that were due: missed time, failed samples and lost samples are not
+                            * kept; ticks that the budget left out were not due. Unknown: nothing was due */
     uint64_t left_out;     /* ticks left out to keep within the budget, ... */
     uint64_t due;          /* ... and all ticks that were due */
     bool has_left_out;     /* the recording has the counter of ticks left out */

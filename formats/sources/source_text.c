@@ -2,6 +2,7 @@
 #include "formats/sources/source_text.h"
 
 #include "formats/base/alloc.h"
+#include "formats/base/startup.h"
 #include "formats/base/utf8.h"
 
 #include <ctype.h>
@@ -158,6 +159,8 @@ static void find_encoding(struct text text, char encoding[ENCODING_MOST])
 /* Opens a converter for an encoding by the name that Python has for it: latin-1 is LATIN1 elsewhere. */
 static iconv_t open_encoding(const char *encoding)
 {
+    if (!LOADS_LIBRARIES)
+        return (iconv_t)-1;
     char plain[ENCODING_MOST];
     size_t size = 0;
     for (const char *at = encoding; *at; at++)

@@ -9,7 +9,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define NOBODY ((uid_t)65534) /* source lines of a core file that root owns are those that everyone may read */
+/* Source lines of a core file that root owns are those that everyone may read. The group of a user is not known. */
+#define NOBODY   ((uid_t)65534)
+#define NO_GROUP ((gid_t)-2)
 
 #define LOOKS 2 /* the first look at tasks finds out what to read */
 
@@ -27,7 +29,7 @@ static void describe(struct dumped *dumped, const struct core_file *core)
     struct stat stat;
     const struct core_mapped *program = core_file_program(core);
     dumped->pid = core->pid;
-    dumped->user = NOBODY;
+    dumped->place = (struct place){ .known = true, .ours = !dumped->foreign, .user = NOBODY, .group = NO_GROUP };
     dumped->cut = core->cut;
     if (core->threads_count > 0) {
         dumped->signal = core->threads[0].signal;
@@ -35,9 +37,10 @@ static void describe(struct dumped *dumped, const struct core_file *core)
     }
     if (fstat(core->fd, &stat) == 0) {
         dumped->unix_ns = (uint64_t)stat.st_mtim.tv_sec * 1000000000u + (uint64_t)stat.st_mtim.tv_nsec;
+        dumped->place.began_ns = dumped->unix_ns;
         /* Anybody can make a core file that says it is root's, and the owner of a copy of it may be root. */
         if (stat.st_uid != 0)
-            dumped->user = stat.st_uid;
+            dumped->place.user = stat.st_uid;
     }
     if (dumped->tables.processes_count < 2)
         return;

@@ -59,6 +59,21 @@ static bool is_whole(const struct dumping *d)
     return whole;
 }
 
+/* Asks where the process is. Afterwards, it must be there still. */
+static void ask_before(struct dumped *dumped)
+{
+    place_free(&dumped->place);
+    dumped->standing = standing_of(dumped->pid);
+    dumped->place = place_of(dumped->pid);
+}
+
+static void ask_after(struct dumped *dumped)
+{
+    struct place now = place_of(dumped->pid);
+    dumped->place.known = place_same(&dumped->place, &now);
+    place_free(&now);
+}
+
 /* Looks until a look is one moment and has all threads. The first look learns names and code, and does not count. */
 static bool look_well(struct dumping *d, struct fault *why)
 {
@@ -66,9 +81,10 @@ static bool look_well(struct dumping *d, struct fault *why)
         return false;
     for (int i = 0; i < LOOKS; i++) {
         const uint64_t began_ns = clock_now_ns();
-        d->dumped->standing = standing_of(d->dumped->pid);
+        ask_before(d->dumped);
         if (!look(d, why))
             return false;
+        ask_after(d->dumped);
         if (is_whole(d) && d->dumped->moment != MOMENT_LIVE)
             return true;
         clock_sleep_until(began_ns + ROUND_NS);

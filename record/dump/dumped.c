@@ -88,6 +88,7 @@ uint32_t *dumped_frames(const struct dumped *dumped, const struct dumped_row *ro
 void dumped_free(struct dumped *dumped)
 {
     locals_free(&dumped->locals);
+    place_free(&dumped->place);
     tables_free(&dumped->tables);
     free(dumped->rows);
     *dumped = (struct dumped){ 0 };

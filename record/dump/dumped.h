@@ -37,10 +37,10 @@ struct dumped {
     enum moment moment;
     struct locals locals;     /* of the threads; empty if they are not wanted */
     struct standing standing; /* what the kernel said of the process then */
+    struct place place;       /* where its files are, and with whose rights they are read */
     const char *core;         /* path of the core file; NULL: the process lives */
     bool foreign;             /* the core file comes from another machine */
     bool cut;                 /* the core file is cut off */
-    uid_t user;               /* whose process the core file is of */
     int signal;               /* the signal that ended the process; 0: none */
     pid_t signal_tid;         /* the thread that got it */
 };

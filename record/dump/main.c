@@ -8,6 +8,7 @@
 #include "record/dump/dump_json.h"
 #include "record/dump/dump_live.h"
 #include "record/dump/dump_text.h"
+#include "record/guard/stuck.h"
 #include "record/process/clock.h"
 #include "record/process/procfs.h"
 
@@ -19,6 +20,8 @@
 
 #define BECOME_PYTHON_NS 1000000000u /* how long the process may take to become a Python, ... */
 #define BECOME_CHILD_NS  200000000u  /* ... and all its descendants together */
+
+#define STUCK_PATIENCE 5 /* seconds for which a page of the process may not come */
 
 /* One run of the program. */
 struct session {
@@ -51,6 +54,7 @@ static void write_dump(struct session *session, const struct dumped *dumped)
         if (session->dumped > 0)
             output_string(&session->to, "\n");
         dump_text(&session->to, &session->screen, dumped, &lines);
+        output_flush(&session->to); /* the memory of the next process may not answer */
     }
     source_lines_close(&lines);
     session->dumped++;
@@ -153,6 +157,16 @@ static int run(struct session *session)
     return session->failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
+static void watch_for_dead_pages(void)
+{
+    stuck_watch(&(struct stuck_options){
+        .message = "pyreel-dump: the memory of the process does not answer: a page of it lies on a file system whose "
+                   "server is dead, or plays dead\n",
+        .exit_code = EXIT_FAILURE,
+        .patience = STUCK_PATIENCE,
+    });
+}
+
 int main(int argc, char **argv)
 {
     startup(EXIT_FAILURE);
@@ -160,5 +174,7 @@ int main(int argc, char **argv)
     int exit_code;
     if (!dump_options_read(&session.options, argc, argv, &exit_code))
         return exit_code;
+    if (!session.options.core)
+        watch_for_dead_pages();
     return run(&session);
 }

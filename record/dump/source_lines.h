@@ -4,6 +4,7 @@
  *   - the process is in our mount namespace. File systems of another one are not entered: a process may have made them
  *     itself, and who serves a file system can let a reader wait for ever;
  *   - the path is absolute, and names a regular file that is Python source and not too large (source_text.h);
+ *   - the process was the same, and in the same place, before and after it was read (place_same());
  *   - of a core file: the core file is of this machine, as far as is known (no --exe);
  *   - the user of the process may read the file: the file is opened with that user's rights;
  *   - the file was not written since the process began (a core file: was written): the process runs what it read
@@ -16,9 +17,6 @@
 /* The texts of files that were read. `= {0}` is empty. */
 struct source_lines {
     const struct dumped *dumped;
-    bool readable;          /* the process is in our mount namespace */
-    struct text root;       /* its root folder, without a slash at the end */
-    uint64_t began_unix_ns; /* when the process began; 0: not known */
     struct source_file *files;
     uint32_t *of_string; /* by number of a string: index of the file with this name + 1; 0: not read yet */
     size_t count, room;

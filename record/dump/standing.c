@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/dump/standing.h"
 
+#include "record/process/clock.h"
+
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
 
 /* Takes a line of /proc/PID/status. */
 static void take_line(struct standing *standing, const char *line)
@@ -32,4 +38,98 @@ struct standing standing_of(pid_t pid)
     if (file)
         fclose(file);
     return standing;
+}
+
+/* ---- the place ---- */
+
+static bool same_mounts(pid_t pid)
+{
+    char path[64];
+    struct stat theirs, ours;
+    snprintf(path, sizeof(path), "/proc/%d/ns/mnt", (int)pid);
+    return stat(path, &theirs) == 0 && stat("/proc/self/ns/mnt", &ours) == 0 && theirs.st_dev == ours.st_dev &&
+           theirs.st_ino == ours.st_ino;
+}
+
+/* The root folder of a process, which chroot changes. */
+static struct text root_of(pid_t pid)
+{
+    char path[64], root[PATH_MAX];
+    snprintf(path, sizeof(path), "/proc/%d/root", (int)pid);
+    ssize_t size = readlink(path, root, sizeof(root));
+    while (size > 0 && root[size - 1] == '/')
+        size--;
+    return text_copy((struct text){ root, size > 0 ? (size_t)size : 0 });
+}
+
+/* When the process began, in clock ticks since the machine did: field 22 of its stat; the name in parentheses is
+ * field 2. 0: not known. */
+static uint64_t start_of(pid_t pid)
+{
+    char path[64], text[1024];
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    FILE *file = fopen(path, "re");
+    const size_t size = file ? fread(text, 1, sizeof(text) - 1, file) : 0;
+    if (file)
+        fclose(file);
+    text[size] = '\0';
+    const char *field = strrchr(text, ')');
+    for (int number = 2; field && number < 22; number++)
+        field = strchr(field + 1, ' ');
+    return field ? strtoull(field, NULL, 10) : 0;
+}
+
+/* Makes nanoseconds since 1970 of clock ticks since the machine began. */
+static uint64_t unix_ns(uint64_t ticks)
+{
+    struct timespec up;
+    if (clock_gettime(CLOCK_BOOTTIME, &up) != 0)
+        return 0;
+    const uint64_t second = (uint64_t)sysconf(_SC_CLK_TCK);
+    const uint64_t up_ns = (uint64_t)up.tv_sec * 1000000000u + (uint64_t)up.tv_nsec;
+    const uint64_t began_ns = ticks / second * 1000000000u + ticks % second * (1000000000u / second);
+    return clock_unix_ns() - up_ns + began_ns;
+}
+
+/* Reads the last of the four numbers in a line of /proc/PID/status: that which counts for files. */
+static bool take_last(const char *line, const char *name, unsigned *number)
+{
+    return strncmp(line, name, strlen(name)) == 0 && sscanf(line + strlen(name), "%*u %*u %*u %u", number) == 1;
+}
+
+static bool read_rights(pid_t pid, uid_t *user, gid_t *group)
+{
+    char path[64], *line = NULL;
+    size_t room = 0;
+    bool has_user = false, has_group = false;
+    snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+    FILE *file = fopen(path, "re");
+    while (file && getline(&line, &room, file) > 0) {
+        has_user |= take_last(line, "Uid:", user);
+        has_group |= take_last(line, "Gid:", group);
+    }
+    free(line);
+    if (file)
+        fclose(file);
+    return has_user && has_group;
+}
+
+struct place place_of(pid_t pid)
+{
+    struct place place = { .start = start_of(pid), .ours = same_mounts(pid), .root = root_of(pid) };
+    place.began_ns = unix_ns(place.start);
+    place.known = read_rights(pid, &place.user, &place.group) && place.start && place.began_ns;
+    return place;
+}
+
+bool place_same(const struct place *a, const struct place *b)
+{
+    return a->known && b->known && a->start == b->start && a->ours == b->ours && a->user == b->user &&
+           a->group == b->group && text_equal(a->root, b->root);
+}
+
+void place_free(struct place *place)
+{
+    text_free(place->root);
+    *place = (struct place){ 0 };
 }

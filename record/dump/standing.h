@@ -5,7 +5,10 @@
 #ifndef PYREEL_RECORD_DUMP_STANDING_H
 #define PYREEL_RECORD_DUMP_STANDING_H
 
+#include "formats/base/text.h"
+
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 struct standing {
@@ -29,5 +32,26 @@ static inline bool standing_is_ended(const struct standing *standing)
 {
     return standing->state == 'Z' || standing->state == 'X';
 }
+
+/* What must be known of a process before a file is opened that it names. A process can change all of it, or end, and
+ * another process gets its number. So whoever looks at a process asks before and after the look, and believes only what
+ * stayed the same. */
+struct place {
+    bool known;
+    bool ours;  /* the process is in our mount namespace */
+    uid_t user; /* the user and the group with whose rights its main thread opens files */
+    gid_t group;
+    struct text root;  /* the root folder, which chroot changes, without a slash at the end; owned */
+    uint64_t start;    /* when the process began, in clock ticks since the machine did */
+    uint64_t began_ns; /* the same since 1970, to the second */
+};
+
+/* Asks the kernel. */
+struct place place_of(pid_t pid);
+
+/* Whether it is the same process in the same place. False when either is not known. */
+bool place_same(const struct place *a, const struct place *b);
+
+void place_free(struct place *place);
 
 #endif

@@ -422,6 +422,16 @@ void exact_trim(struct exact *exact, uint64_t now_ns)
     stand_trim(&exact->stand, now_ns);
 }
 
+void exact_end(struct exact *exact)
+{
+    stand_end(&exact->stand);
+}
+
+bool exact_ended(struct exact *exact)
+{
+    return stand_ended(&exact->stand);
+}
+
 void exact_close(struct exact *exact)
 {
     stand_close(&exact->stand);

@@ -104,7 +104,13 @@ void exact_cancel(struct exact *exact);
 /* Ends the posts on processors where no look was made lately. Call this now and then while no look is appointed. */
 void exact_trim(struct exact *exact, uint64_t now_ns);
 
-/* Ends all posts. */
+/* Tells all posts to end, and does not wait. No look may be appointed, now or later. */
+void exact_end(struct exact *exact);
+
+/* Whether all posts have ended after exact_end(), so that exact_close() does not wait. */
+bool exact_ended(struct exact *exact);
+
+/* Ends all posts, and waits until they have ended. */
 void exact_close(struct exact *exact);
 
 #endif

@@ -563,12 +563,24 @@ void stand_trim(struct stand *stand, uint64_t now_ns)
     free_ended(stand, false);
 }
 
+void stand_end(struct stand *stand)
+{
+    stand->appointed_count = 0;
+    while (stand->posts_count > 0)
+        end_post(stand, stand->posts_count - 1);
+}
+
+bool stand_ended(struct stand *stand)
+{
+    free_ended(stand, false);
+    return !stand->ending;
+}
+
 void stand_close(struct stand *stand)
 {
     if (stand->open && --caller_stands == 0)
         CPU_ZERO(&caller_left);
-    while (stand->posts_count > 0)
-        end_post(stand, stand->posts_count - 1);
+    stand_end(stand);
     free_ended(stand, true);
     free(stand->posts);
     *stand = (struct stand){ 0 };

@@ -113,7 +113,14 @@ uint64_t stand_taken_ns(const struct stand *stand);
  * for their threads. Call this now and then between two appointments. */
 void stand_trim(struct stand *stand, uint64_t now_ns);
 
-/* Ends all posts. Safe on a zeroed or closed struct. */
+/* Tells all posts to end, and does not wait: a post ends when it gets its processor, which can take long on a busy
+ * machine. Nothing may be appointed, now or later. */
+void stand_end(struct stand *stand);
+
+/* Whether all posts have ended after stand_end(), so that stand_close() does not wait. */
+bool stand_ended(struct stand *stand);
+
+/* Ends all posts, and waits until they have ended. Safe on a zeroed or closed struct. */
 void stand_close(struct stand *stand);
 
 /* How often the calling thread has left its processor so far. While both counts stay the same, the thread was on its

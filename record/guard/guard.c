@@ -46,6 +46,13 @@ static uint64_t wanted_capabilities(const struct guard_needs *needs)
     return wanted;
 }
 
+/* The capabilities that reading takes besides the wanted ones. Without CAP_SYS_PTRACE, as in a container, the kernel
+ * lets a process be read only by one that has all capabilities of that process: all that the recorder has must stay. */
+static uint64_t reading_capabilities(uint64_t had)
+{
+    return had >> CAP_SYS_PTRACE & 1 ? 0 : UINT64_MAX;
+}
+
 /* Keeps the wanted ones of the capabilities that the thread has. *had: those before, *has: those that stayed. */
 static bool drop_capabilities(uint64_t wanted, uint64_t *had, uint64_t *has)
 {
@@ -54,6 +61,7 @@ static bool drop_capabilities(uint64_t wanted, uint64_t *had, uint64_t *has)
     if (syscall(SYS_capget, &head, data) != 0)
         return false;
     *had = data[0].permitted | (uint64_t)data[1].permitted << 32;
+    wanted |= reading_capabilities(*had);
     for (size_t i = 0; i < 2; i++) {
         data[i].permitted &= (uint32_t)(wanted >> 32 * i);
         data[i].effective &= (uint32_t)(wanted >> 32 * i);
@@ -74,6 +82,10 @@ static void put_capabilities(char *text, uint64_t had, uint64_t has)
 {
     char list[128] = "";
     char words[192];
+    if (had && reading_capabilities(had)) {
+        put(text, "all capabilities are kept, because CAP_SYS_PTRACE is not among them");
+        return;
+    }
     for (size_t i = 0; i < COUNT(kept); i++)
         if (has >> kept[i].number & 1)
             snprintf(list + strlen(list), sizeof(list) - strlen(list), " %s", kept[i].name);

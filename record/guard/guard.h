@@ -7,7 +7,8 @@
  *
  * Three means, each of which may be absent. Without them the recorder works as well, and -v says so.
  *
- *   capabilities    only those stay that reading, signals and priorities need
+ *   capabilities    only those stay that reading, signals and priorities need. Without CAP_SYS_PTRACE all stay: then
+ *                   reading a process needs all capabilities that the process has
  *   no_new_privs    no execve() gives the recorder more rights
  *   a filter        the kernel refuses some system calls with EPERM (seccomp)
  *

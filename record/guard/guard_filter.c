@@ -8,6 +8,7 @@
 #include <linux/seccomp.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/ioctl.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -123,6 +124,9 @@ static const uint32_t refused_requests[] = { PTRACE_POKETEXT, PTRACE_POKEDATA,  
 #endif
                                              PTRACE_SETREGSET };
 
+/* Requests of ioctl() that type on a terminal: what is typed there, the user's shell would run. */
+static const uint32_t refused_typing[] = { TIOCSTI, TIOCLINUX };
+
 struct program {
     struct sock_filter rules[RULES_MOST];
     size_t count;
@@ -182,12 +186,13 @@ static void refuse_writing(struct program *program, long call, size_t flags, boo
     answer(program, SECCOMP_RET_ALLOW);
 }
 
-static void refuse_changes(struct program *program)
+/* Refuses some requests of a system call, which are in one of its arguments. */
+static void refuse_requests(struct program *program, long call, size_t number, const uint32_t *requests, size_t count)
 {
-    begin_call(program, SYS_ptrace, (uint8_t)(2 + 2 * COUNT(refused_requests)));
-    load(program, argument(0));
-    for (size_t i = 0; i < COUNT(refused_requests); i++) {
-        when_equal(program, refused_requests[i]);
+    begin_call(program, call, (uint8_t)(2 + 2 * count));
+    load(program, argument(number));
+    for (size_t i = 0; i < count; i++) {
+        when_equal(program, requests[i]);
         refuse(program);
     }
     answer(program, SECCOMP_RET_ALLOW);
@@ -207,7 +212,8 @@ static void write_rules(struct program *program, const struct guard_needs *needs
         when_equal(program, refused[i]);
         refuse(program);
     }
-    refuse_changes(program);
+    refuse_requests(program, SYS_ptrace, 0, refused_requests, COUNT(refused_requests));
+    refuse_requests(program, SYS_ioctl, 1, refused_typing, COUNT(refused_typing));
     refuse_writing(program, SYS_openat, 2, needs->files);
 #ifdef SYS_open
     refuse_writing(program, SYS_open, 1, needs->files);

@@ -11,15 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
-#define PATIENCE       20 /* seconds that a call may take in which the thread does not run once */
-#define PATIENCE_ASKED 3  /* the same after the recorder was asked to stop */
+#define PATIENCE_ASKED 3 /* seconds that a call may take after our program was asked to stop */
 
-static struct {
-    bool (*is_asked_to_stop)(void);
-    int exit_code;
-} watch;
+static struct stuck_options watch;
 
 /* Reads the beginning of a file of a thread as a string; "" when the file cannot be read. */
 static const char *read_file(const char *tid, const char *name, char *text, size_t size)
@@ -34,20 +31,69 @@ static const char *read_file(const char *tid, const char *name, char *text, size
     return text;
 }
 
-/* Whether the thread waits in the kernel and not even a signal wakes it. To write may take long: the output may be on a
- * slow disk. */
-static bool waits_for_memory(const char *tid)
+/* Calls that only the output needs. */
+static const long output_calls[] = {
+    SYS_write,     SYS_pwrite64,  SYS_writev,    SYS_fsync,    SYS_fdatasync,
+    SYS_close,     SYS_ftruncate, SYS_fallocate, SYS_unlinkat, SYS_flock,
+#ifdef SYS_unlink
+    SYS_unlink,
+#endif
+#ifdef SYS_rename
+    SYS_rename,
+#endif
+#ifdef SYS_renameat
+    SYS_renameat,
+#endif
+    SYS_renameat2,
+};
+
+/* Calls that take a path, and which argument the path is. */
+static const struct {
+    long call;
+    size_t argument;
+} path_calls[] = {
+    { SYS_openat, 1 }, { SYS_newfstatat, 1 },
+#ifdef SYS_open
+    { SYS_open, 0 },   { SYS_stat, 0 },       { SYS_lstat, 0 },
+#endif
+};
+
+#define ARGUMENTS 2
+
+/* Whether there is a path of a process at this address of ours: all files of a process are opened through /proc. */
+static bool is_in_proc(uint64_t address)
 {
-    static const long writes[] = { SYS_write, SYS_pwrite64, SYS_writev, SYS_fsync, SYS_close, SYS_ftruncate };
-    char text[512];
+    char start[] = "/proc/", found[sizeof(start) - 1] = "";
+    const struct iovec to = { found, sizeof(found) }, from = { (void *)(uintptr_t)address, sizeof(found) };
+    return process_vm_readv(getpid(), &to, 1, &from, 1, 0) == (ssize_t)sizeof(found) &&
+           memcmp(found, start, sizeof(found)) == 0;
+}
+
+/* Whether a call concerns the process, not the output. */
+static bool is_for_process(long call, const uint64_t arguments[ARGUMENTS])
+{
+    for (size_t i = 0; i < sizeof(output_calls) / sizeof(*output_calls); i++)
+        if (call == output_calls[i])
+            return false;
+    for (size_t i = 0; i < sizeof(path_calls) / sizeof(*path_calls); i++)
+        if (call == path_calls[i].call)
+            return is_in_proc(arguments[path_calls[i].argument]);
+    return true;
+}
+
+bool stuck_waits_for_process(const char *tid)
+{
+    char text[512], *at;
+    uint64_t arguments[ARGUMENTS];
     const char *rest = strrchr(read_file(tid, "stat", text, sizeof(text)), ')');
     if (!rest || strncmp(rest, ") D", 3) != 0)
         return false;
-    const long call = strtol(read_file(tid, "syscall", text, sizeof(text)), NULL, 10);
-    for (size_t i = 0; i < sizeof(writes) / sizeof(*writes); i++)
-        if (call == writes[i])
-            return false;
-    return isdigit((unsigned char)text[0]);
+    if (!isdigit((unsigned char)read_file(tid, "syscall", text, sizeof(text))[0]))
+        return false;
+    const long call = strtol(text, &at, 10);
+    for (size_t i = 0; i < ARGUMENTS; i++)
+        arguments[i] = strtoull(at, &at, 16);
+    return is_for_process(call, arguments);
 }
 
 /* How often the thread has slept so far. */
@@ -63,13 +109,13 @@ struct sleeper {
     uint64_t sleeps;
 };
 
-/* The first thread that waits for memory. False: none does. */
+/* The first thread that waits for the process. False: none does. */
 static bool find_sleeper(struct sleeper *found)
 {
     DIR *tasks = opendir("/proc/self/task");
     bool is_found = false;
     for (const struct dirent *task; tasks && !is_found && (task = readdir(tasks));) {
-        is_found = isdigit((unsigned char)task->d_name[0]) && waits_for_memory(task->d_name);
+        is_found = isdigit((unsigned char)task->d_name[0]) && stuck_waits_for_process(task->d_name);
         if (is_found)
             snprintf(found->tid, sizeof(found->tid), "%.15s", task->d_name);
     }
@@ -89,10 +135,7 @@ static bool has_pending_end(void)
 
 static void give_up(void)
 {
-    static const char text[] = "pyreel-record: the memory of the program does not answer: a page of it lies on a file "
-                               "system whose server is dead, "
-                               "or plays dead. The recording ends here; what was written of it is good\n";
-    const ssize_t done = write(STDERR_FILENO, text, sizeof(text) - 1);
+    const ssize_t done = write(STDERR_FILENO, watch.message, strlen(watch.message));
     (void)done;
     _exit(watch.exit_code);
 }
@@ -107,20 +150,19 @@ static void *look_each_second(void *unused)
         const bool same = find_sleeper(&now) && strcmp(now.tid, last.tid) == 0 && now.sleeps == last.sleeps;
         seconds = same ? seconds + 1 : 0;
         last = now;
-        const bool asked = same && (watch.is_asked_to_stop() || has_pending_end());
-        if (seconds >= (asked ? PATIENCE_ASKED : PATIENCE))
+        const bool asked = same && watch.is_asked_to_stop && (watch.is_asked_to_stop() || has_pending_end());
+        if (seconds >= (asked ? PATIENCE_ASKED : watch.patience))
             give_up();
     }
     return unused;
 }
 
-void stuck_watch(bool (*is_asked_to_stop)(void), int exit_code)
+void stuck_watch(const struct stuck_options *options)
 {
     pthread_t thread;
     pthread_attr_t attributes;
     sigset_t all, before;
-    watch.is_asked_to_stop = is_asked_to_stop;
-    watch.exit_code = exit_code;
+    watch = *options;
     sigfillset(&all);
     pthread_attr_init(&attributes);
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);

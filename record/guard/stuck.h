@@ -1,16 +1,26 @@
 /* SPDX-License-Identifier: MIT */
-/* Ends the recorder when the memory of the program does not answer. A page of the program may lie on a file system
- * whose server is dead, or whose server is the program itself and plays dead (FUSE). A thread of the recorder that
- * reads such a page sleeps in the kernel, where only SIGKILL or the end of the recorder reaches it. So a thread of its
- * own looks once a second whether another thread is stuck. What was written of the recording is good; the rest of it is
- * lost. */
+/* Ends a program of ours when the memory of the process that it reads does not answer. A page of the process may lie on
+ * a file system whose server is dead, or whose server is the process itself and plays dead (FUSE). A thread that reads
+ * such a page sleeps in the kernel, where only SIGKILL or the end of our program reaches it. So a thread of its own
+ * looks once a second whether another thread is stuck. What was written so far is good; the rest is lost. */
 #ifndef PYREEL_RECORD_GUARD_STUCK_H
 #define PYREEL_RECORD_GUARD_STUCK_H
 
 #include <stdbool.h>
 
-/* Starts the thread. `is_asked_to_stop`: whether a signal has asked the recorder to end. Then the thread waits for less
- * long. `exit_code`: that of the recorder. Call after whatever the program of a command would inherit. */
-void stuck_watch(bool (*is_asked_to_stop)(void), int exit_code);
+struct stuck_options {
+    const char *message;            /* what the user is told at the end, with a line feed */
+    int exit_code;                  /* of our program */
+    unsigned patience;              /* seconds that a call may take in which the thread does not run once */
+    bool (*is_asked_to_stop)(void); /* whether a signal has asked our program to end, so that the watch waits for less
+                                     * long; NULL: signals end our program by themselves */
+};
+
+/* Starts the thread. Call after whatever a command would inherit. */
+void stuck_watch(const struct stuck_options *options);
+
+/* Whether a thread of ours waits in the kernel for the process, and not even a signal wakes the thread. What concerns
+ * the output does not count: the output may be on a slow disk. `tid`: the number of the thread, as text. */
+bool stuck_waits_for_process(const char *tid);
 
 #endif

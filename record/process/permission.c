@@ -19,9 +19,11 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#define CAP_SYS_PTRACE_BIT 19
-#define YAMA_SCOPE         "/proc/sys/kernel/yama/ptrace_scope"
-#define WHOLE_RANGE        4294967295u /* how many ids the first user namespace of a machine maps */
+#define CAP_DAC_OVERRIDE_BIT    1
+#define CAP_DAC_READ_SEARCH_BIT 2
+#define CAP_SYS_PTRACE_BIT      19
+#define YAMA_SCOPE              "/proc/sys/kernel/yama/ptrace_scope"
+#define WHOLE_RANGE             4294967295u /* how many ids the first user namespace of a machine maps */
 
 /* Reads the beginning of a small file as a string; "" when the file cannot be read. */
 static const char *read_text(const char *path, char *room, size_t size)
@@ -151,9 +153,26 @@ static bool explain_filter(pid_t pid, struct fault *why)
                  (int)pid);
 }
 
+/* Whether we may open the files of other users, as the file in /proc that is the memory of a process. */
+static bool may_open_all(void)
+{
+    return our_capabilities() & ((uint64_t)1 << CAP_DAC_READ_SEARCH_BIT | (uint64_t)1 << CAP_DAC_OVERRIDE_BIT);
+}
+
+static bool explain_closed_file(pid_t pid, uid_t user, struct fault *why)
+{
+    char name[128];
+    return fault(why,
+                 "not permitted to read process %d: it belongs to %s, and pyreel-record has the capability "
+                 "CAP_SYS_PTRACE, but lacks CAP_DAC_READ_SEARCH, which opens /proc/%d/mem. Add it "
+                 "(--cap-add=DAC_READ_SEARCH), or run pyreel-record as that user",
+                 (int)pid, user_name(user, name, sizeof(name)), (int)pid);
+}
+
 static bool explain_with_capability(pid_t pid, struct fault *why)
 {
     char label[128];
+    uid_t user = 0;
     const enum user_namespace theirs = user_namespace_of(pid);
     if (theirs != NAMESPACE_SAME)
         return explain_namespace(pid, theirs, why);
@@ -161,6 +180,8 @@ static bool explain_with_capability(pid_t pid, struct fault *why)
         return explain_scope_3(pid, why);
     if (call_is_forbidden())
         return explain_filter(pid, why);
+    if (!may_open_all() && procfs_user(pid, &user) && user != geteuid())
+        return explain_closed_file(pid, user, why);
     const bool confined = *confinement(label, sizeof(label));
     return fault(why,
                  "not permitted to read process %d although pyreel-record has the capability CAP_SYS_PTRACE: a "

@@ -2,6 +2,7 @@
 #include "record/watch/sampler.h"
 
 #include "formats/base/alloc.h"
+#include "formats/intern/intern.h"
 #include "record/launch/signals.h"
 #include "record/process/clock.h"
 #include "record/watch/watched_threads.h"
@@ -27,6 +28,34 @@ void sampler_open(struct sampler *sampler, struct sink sink)
     emitter_open(&sampler->emitter, sink);
 }
 
+/* ---- missed ticks ---- */
+
+/* Begins a tick of a process: says whose tick it is. */
+static void begin_tick(struct sampler *sampler, const struct watched *watched)
+{
+    sampler->emitter.tick_process = sampler->options.tree ? watched->number : 0;
+}
+
+static void emit_missed(struct sampler *sampler, uint64_t missed)
+{
+    if (missed == 0)
+        return;
+    emitter_note(
+        &sampler->emitter,
+        (struct event){ .kind = EVENT_MISSED, .missed = missed, .missed_process = sampler->emitter.tick_process });
+    sampler->missed += missed;
+}
+
+/* Emits the ticks that a process missed since its last tick, where the next tick of the process cannot tell. */
+static void emit_missed_so_far(struct sampler *sampler, struct watched *watched)
+{
+    begin_tick(sampler, watched);
+    emit_missed(sampler, watched->missed);
+    watched->missed = 0;
+}
+
+/* ---- processes ---- */
+
 struct watched *sampler_watch(struct sampler *sampler, pid_t pid, struct command *command)
 {
     struct watched *watched = alloc_zeroed(1, sizeof(*watched));
@@ -37,9 +66,48 @@ struct watched *sampler_watch(struct sampler *sampler, pid_t pid, struct command
     return watched;
 }
 
+void sampler_detach(struct sampler *sampler, struct watched *watched, enum fate fate)
+{
+    emit_missed_so_far(sampler, watched);
+    watched_detach(watched, fate);
+}
+
+static void free_watched(struct watched *watched)
+{
+    watched_close(watched);
+    free(watched);
+}
+
+/* Frees the oldest forgotten process. Waits for its posts. */
+static void free_oldest(struct sampler *sampler)
+{
+    free_watched(sampler->ending[0]);
+    memmove(sampler->ending, sampler->ending + 1, --sampler->ending_count * sizeof(*sampler->ending));
+}
+
+/* Frees the forgotten processes, up to the first whose posts still end. */
+static void free_ended(struct sampler *sampler)
+{
+    while (sampler->ending_count > 0 && exact_ended(&sampler->ending[0]->exact))
+        free_oldest(sampler);
+}
+
+static void free_without_waiting(struct sampler *sampler, struct watched *watched)
+{
+    exact_end(&watched->exact);
+    if (exact_ended(&watched->exact)) {
+        free_watched(watched);
+        return;
+    }
+    free_ended(sampler);
+    if (sampler->ending_count == SAMPLER_ENDING)
+        free_oldest(sampler);
+    sampler->ending[sampler->ending_count++] = watched;
+}
+
 void sampler_forget(struct sampler *sampler, struct watched *watched)
 {
-    watched_detach(watched, FATE_EXITED);
+    sampler_detach(sampler, watched, FATE_EXITED);
     const struct watched_counters counters = watched_counters(watched); /* those of the posts end with the posts */
     watched_counters_add(&sampler->forgotten, &counters);
     sampler->forgotten_left_out += budget_left_out(&watched->budget);
@@ -47,8 +115,7 @@ void sampler_forget(struct sampler *sampler, struct watched *watched)
     while (sampler->watched[i] != watched)
         i++;
     memmove(sampler->watched + i, sampler->watched + i + 1, (--sampler->count - i) * sizeof(*sampler->watched));
-    watched_close(watched);
-    free(watched);
+    free_without_waiting(sampler, watched);
 }
 
 /* The next attached process, from index *from on, and moves *from behind it. NULL: there is none. */
@@ -73,10 +140,10 @@ static bool has_others(const struct sampler *sampler, const struct watched *than
 
 void sampler_close(struct sampler *sampler)
 {
-    for (size_t i = 0; i < sampler->count; i++) {
-        watched_close(sampler->watched[i]);
-        free(sampler->watched[i]);
-    }
+    for (size_t i = 0; i < sampler->count; i++)
+        free_watched(sampler->watched[i]);
+    while (sampler->ending_count > 0)
+        free_oldest(sampler);
     free(sampler->watched);
     elf_files_free(&sampler->shared.files);
     code_bodies_free(&sampler->shared.bodies);
@@ -127,14 +194,30 @@ static double mean_cost_ns(const struct sampler *sampler)
     return count > 0 ? sum_ns / (double)count : 0;
 }
 
+/* After an execve, the children of the program before are those of the program now: only that one is in later streams.
+ */
+static void hand_children_over(const struct sampler *sampler, const struct watched *parent, uint32_t before)
+{
+    for (size_t i = 0; i < sampler->count; i++) {
+        struct watched *child = sampler->watched[i];
+        if (child == parent)
+            continue;
+        child->parent = child->parent == before ? parent->number : child->parent;
+        child->forebear = child->forebear == before ? parent->number : child->forebear;
+    }
+}
+
 void sampler_attach(struct sampler *sampler, struct watched *watched)
 {
     const double cost_ns = mean_cost_ns(sampler);
+    const uint32_t before = watched->number;
     watched->budget = (struct budget){ .asked_ns = sampler->options.interval_ns,
                                        .limit = sampler->options.limit,
                                        .even = sampler->options.even,
                                        .left_out = watched->budget.left_out };
     watched_attach(watched);
+    if (before)
+        hand_children_over(sampler, watched, before);
     budget_open(&watched->budget, clock_now_ns());
     budget_expect(&watched->budget, cost_ns);
 }
@@ -162,12 +245,6 @@ bool sampler_appoint(struct watched *watched)
 
 /* ---- ticks ---- */
 
-/* Begins a tick of a process: says whose tick it is. */
-static void begin_tick(struct sampler *sampler, const struct watched *watched)
-{
-    sampler->emitter.tick_process = sampler->options.tree ? watched->number : 0;
-}
-
 /* The time of a tick at this moment of the monotonic clock. Times never go back: the look of another process may have
  * been emitted before. */
 static uint64_t time_at(struct sampler *sampler, uint64_t moment_ns)
@@ -186,12 +263,11 @@ bool sampler_pause(struct sampler *sampler, struct fault *why)
     sampler->paused_ns += sampler->emitter.ticks > 0 ? time_at(sampler, now_ns) - last_ns : 0;
     for (struct watched *w; (w = next_attached(sampler, &at));) {
         watched_threads_pause(w);
-        begin_tick(sampler, w);
+        emit_missed_so_far(sampler, w);
         if (!emitter_tick(&sampler->emitter, time_at(sampler, now_ns), why))
             return false;
         budget_begin(&w->budget, now_ns);
         w->rest = (struct rest){ 0 };
-        w->missed = 0;
     }
     return true;
 }
@@ -206,10 +282,7 @@ enum sampler_state sampler_tick(struct sampler *sampler, struct watched *watched
     begin_tick(sampler, watched);
     if (sampler->measure_due_ns == 0)
         sampler->measure_due_ns = now_ns;
-    if (missed > 0)
-        emitter_note(emitter,
-                     (struct event){ .kind = EVENT_MISSED, .missed = missed, .missed_process = emitter->tick_process });
-    sampler->missed += missed;
+    emit_missed(sampler, missed);
     const uint64_t time_ns = time_at(sampler, watched->moment_ns);
     if (watched_same_program(watched, time_ns) &&
         (!watched_emit(watched, time_ns, why) || !emitter_tick(emitter, time_ns, why)))
@@ -333,10 +406,11 @@ enum sampler_state sampler_ask_resting(struct sampler *sampler, uint64_t now_ns,
 enum sampler_state sampler_turn(struct sampler *sampler, struct watched *watched, struct fault *why)
 {
     struct budget *budget = &watched->budget;
-    const uint64_t taken_ns = watched_taken_ns(watched);
+    const uint64_t taken_ns = watched_taken_ns(watched), missed = watched->missed;
     const uint32_t continued = sampler->continued;
+    watched->missed = 0;
     sampler->emitter.stands_ns = budget_stands_ns(budget);
-    const enum sampler_state state = sampler_tick(sampler, watched, clock_now_ns(), watched->missed, why);
+    const enum sampler_state state = sampler_tick(sampler, watched, clock_now_ns(), missed, why);
     if (state != SAMPLER_GOING)
         return state;
     if (signals_continued() != continued) /* a signal stopped the recorder meanwhile: the time is no wait */
@@ -365,6 +439,7 @@ uint64_t sampler_measure_due_ns(const struct sampler *sampler)
 void sampler_measure(struct sampler *sampler, uint64_t now_ns)
 {
     const uint64_t recorder_cpu_ns = meter_own_cpu_ns();
+    free_ended(sampler);
     const bool all = sampler->measures++ % RESTING_MEASURE == 0;
     size_t at = 0;
     for (struct watched *watched; (watched = next_attached(sampler, &at));)
@@ -387,53 +462,53 @@ bool sampler_settle(struct sampler *sampler)
 
 void sampler_flush(struct sampler *sampler)
 {
-    for (size_t i = 0; i < sampler->count; i++)
+    for (size_t i = 0; i < sampler->count; i++) {
+        emit_missed_so_far(sampler, sampler->watched[i]);
         watched_flush(sampler->watched[i]);
+    }
 }
 
-/* A process with the number that it had in the stream before. */
-struct renumbered {
-    uint32_t before;
-    struct watched *watched;
-};
-
-static int compare_before(const void *one, const void *another)
+/* A process that never ran Python has no children of its own: its ancestor has. So it comes last. */
+static int compare_first(const void *one, const void *another)
 {
-    const struct renumbered *a = one, *b = another;
-    return a->before < b->before ? -1 : a->before > b->before;
+    const struct watched *const *a = one, *const *b = another;
+    const uint32_t first = (*a)->first - 1, other = (*b)->first - 1; /* 0 becomes the largest number */
+    return (first > other) - (first < other);
 }
 
-/* The new number of a process; 0: it is not in the new stream. */
-static uint32_t renumber(const struct renumbered *all, size_t count, uint32_t before)
+/* All processes, parents before their children. The caller frees the array. */
+static struct watched **parents_first(const struct sampler *sampler)
 {
-    const struct renumbered wanted = { .before = before };
-    const struct renumbered *found = bsearch(&wanted, all, count, sizeof(*all), compare_before);
-    return found ? found->watched->number : 0;
+    struct watched **all = alloc_zeroed(sampler->count + 1, sizeof(struct watched *));
+    for (size_t i = 0; i < sampler->count; i++)
+        all[i] = sampler->watched[i];
+    qsort(all, sampler->count, sizeof(struct watched *), compare_first);
+    return all;
+}
+
+/* Emits a process anew. `numbers`: the new numbers of processes by their numbers in the stream before. A process that
+ * is not in the new stream has the number of its nearest ancestor there. */
+static void restart(struct watched *watched, struct intern_pairs *numbers)
+{
+    const uint32_t before = watched->number;
+    watched->forebear = intern_pairs_find(numbers, watched->forebear, 0);
+    watched->parent = watched->execed ? watched->forebear : intern_pairs_find(numbers, watched->parent, 0);
+    watched->execed = false; /* the program before the execve is not in the new stream */
+    watched->number = watched->first = 0;
+    watched_restart(watched);
+    const uint32_t now = watched->number ? watched->number : watched->parent;
+    if (before && now)
+        intern_pairs_add(numbers, before, 0, now);
 }
 
 void sampler_restart(struct sampler *sampler)
 {
-    struct renumbered *all = alloc_zeroed(sampler->count + 1, sizeof(*all));
-    size_t count = 0;
+    struct watched **all = parents_first(sampler);
+    struct intern_pairs numbers = { 0 };
     emitter_restart(&sampler->emitter);
     for (size_t i = 0; i < sampler->count; i++)
-        if (sampler->watched[i]->attached)
-            all[count++] = (struct renumbered){ sampler->watched[i]->number, sampler->watched[i] };
-    qsort(all, count, sizeof(*all), compare_before);
-    for (size_t i = 0; i < count; i++) { /* a parent has a smaller number than its children */
-        struct watched *watched = all[i].watched;
-        watched->forebear = renumber(all, i, watched->forebear);
-        watched->parent = watched->execed ? watched->forebear : renumber(all, i, watched->parent);
-        watched->execed = false; /* the program before the execve is not in the new stream */
-        watched_restart(watched);
-    }
-    for (size_t i = 0; i < sampler->count; i++) {
-        struct watched *watched = sampler->watched[i];
-        if (watched->attached)
-            continue;
-        watched->parent = renumber(all, count, watched->parent);
-        watched->number = 0;
-    }
+        restart(all[i], &numbers);
+    intern_pairs_free(&numbers);
     free(all);
 }
 

@@ -26,6 +26,8 @@
 
 #include "record/watch/watched.h"
 
+#define SAMPLER_ENDING 32 /* forgotten processes whose posts still end */
+
 struct sampler {
     /* set by the caller, before sampler_open() */
     struct watch_options options;
@@ -35,6 +37,8 @@ struct sampler {
     struct watch_shared shared;
     struct watched **watched; /* every process that sampler_watch() was called for, without the forgotten ones */
     size_t count, room;
+    struct watched *ending[SAMPLER_ENDING]; /* forgotten processes whose posts still end, the oldest first */
+    size_t ending_count;
     struct watched_counters forgotten; /* counters of the forgotten processes, ... */
     uint64_t forgotten_left_out;       /* ... and the ticks that their budgets left out */
     uint64_t time_ns;                  /* time of the last tick since the start of the recording; times never go back */
@@ -54,7 +58,11 @@ void sampler_open(struct sampler *sampler, struct sink sink);
  * sampler_close(). */
 struct watched *sampler_watch(struct sampler *sampler, pid_t pid, struct command *command);
 
-/* Detaches a process that has ended, and frees all that is known of it. */
+/* Detaches a process as watched_detach() does, and tells which ticks it missed at last. */
+void sampler_detach(struct sampler *sampler, struct watched *watched, enum fate fate);
+
+/* Detaches a process that has ended, and frees all that is known of it. Does not wait for its posts, because other
+ * processes are due meanwhile. */
 void sampler_forget(struct sampler *sampler, struct watched *watched);
 
 /* Attaches to a process, whose target is open. Its first tick is due soon. */

@@ -442,6 +442,7 @@ struct watched_counters watched_counters(const struct watched *w)
 static void emit_process(struct watched *w, uint64_t time_ns)
 {
     w->number = ++w->emitter->last_process;
+    w->first = w->first ? w->first : w->number;
     w->asyncio.process = w->number;
     emitter_serial(w->emitter, SERIAL_PROCESS, w->number, &w->serial);
     const struct text executable = procfs_executable(w->pid);

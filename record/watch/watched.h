@@ -125,16 +125,17 @@ struct watched {
         struct runtime likely;    /* see struct runtime_hints */
     } search;
 
-    pid_t parent_pid;     /* the process that started it; 0: not known */
-    uint32_t parent;      /* number of the nearest recorded ancestor, as emitted; 0: none */
-    bool execed;          /* it ran another recorded program before, whose number is `parent`, ... */
-    uint32_t forebear;    /* ... and this is the number of the nearest other ancestor; 0: none */
-    int wait_status;      /* after its end: its status, if somebody told; -1: not known */
-    bool refused;         /* it cannot be read: it is not searched again */
-    bool ended;           /* it has ended */
-    bool attached;        /* the process is a CPython; its target, code objects, threads and tasks are open */
-    uint32_t number;      /* number of the process, as emitted; 0: it was not attached yet */
-    uint32_t serial;      /* serial of the process; 0: none yet */
+    pid_t parent_pid;  /* the process that started it; 0: not known */
+    uint32_t parent;   /* number of the nearest recorded ancestor; after an execve, that of its program now; 0: none */
+    bool execed;       /* it ran another recorded program before, whose number is `parent`, ... */
+    uint32_t forebear; /* ... and this is the number of the nearest other ancestor; 0: none */
+    int wait_status;   /* after its end: its status, if somebody told; -1: not known */
+    bool refused;      /* it cannot be read: it is not searched again */
+    bool ended;        /* it has ended */
+    bool attached;     /* the process is a CPython; its target, code objects, threads and tasks are open */
+    uint32_t number;   /* number of the process, as emitted; 0: it was not attached yet */
+    uint32_t first;    /* number of its first program in this stream: smaller than those of its children; 0: none */
+    uint32_t serial;   /* serial of the process; 0: none yet */
     struct budget budget; /* the moments of its ticks */
     struct rest rest;
     uint64_t missed; /* ticks missed since its last tick */
@@ -160,6 +161,7 @@ struct watched {
     uint64_t mapped_tick;             /* the tick in which host_threads was last filled */
     uint64_t tick;                    /* number of the tick */
     uint64_t list;                    /* thread_list.list at the last check for threads that left the list */
+    bool forked;                      /* it may still have the thread states of the process that forked it */
     bool unborn;                      /* a listed state belongs to a thread that does not run yet */
     uint64_t checked_ns;              /* when the process was last known to run the same program (monotonic) */
     bool prepared;                    /* watched_appoint() was called for the next tick */

@@ -248,11 +248,11 @@ static bool is_known(const struct watched *w, const struct member *member, const
 }
 
 /* Whether the state is that of a thread of the process that forked this one. Right after the fork, a process has the
- * states of all threads of its parent, until CPython frees them and gives its own thread the new number. */
+ * states of all threads of its parent, until CPython gives its own thread the new number and frees the others. */
 static bool is_of_parent(struct watched *w, const struct member *member)
 {
     uint32_t processor;
-    return w->codes.heritage &&
+    return w->forked &&
            !procfs_processor(w->target.pid, (uint32_t)watched_host_thread(w, member->native_id), &processor);
 }
 
@@ -283,6 +283,7 @@ static void begin_new_threads(struct watched *w, uint64_t time_ns)
         if (!is_known(w, &thread_list->members[index], thread_of(w, index)))
             begin_state(w, index, time_ns);
     }
+    w->forked &= w->unborn || thread_list->asked_count == 0;
 }
 
 static bool emit_thread(struct watched *w, uint32_t index, uint64_t time_ns, struct fault *why)

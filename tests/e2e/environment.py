@@ -26,6 +26,14 @@ RECORD = os.path.join(BUILD, "record", "pyreel-record")
 CONVERTERS = {name: os.path.join(BUILD, "convert", f"pyreel-{name}") for name in ("gecko", "pprof", "collapsed", "flame", "info", "report", "speedscope", "tachyon")}
 DUMP = os.path.join(BUILD, "record", "pyreel-dump")
 DIFF = os.path.join(BUILD, "convert", "pyreel-diff")  # no converter of one recording
+PYREEL = os.path.join(BUILD, "pyreel", "pyreel")  # becomes the others: pyreel record
+
+
+def built_programs():
+    """{name: path} of each program pyreel-VERB in the build folder."""
+    paths = [path for path in glob.glob(os.path.join(BUILD, "*", "pyreel-*")) if os.path.isfile(path) and os.access(path, os.X_OK)]
+    return {os.path.basename(path): path for path in sorted(paths) if re.fullmatch("pyreel-[a-z]+", os.path.basename(path))}
+
 
 SANITIZED = "ASAN_OPTIONS" in os.environ  # our programs were built with sanitizers, which make them several times as slow
 SOAK = int(os.environ.get("PYREEL_SOAK", 1))  # tests of random inputs make so many times the rounds, see tests/soak/run

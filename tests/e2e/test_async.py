@@ -4,6 +4,7 @@
 import collections
 import json
 import re
+import shlex
 
 import pytest
 
@@ -241,6 +242,44 @@ def test_threads_have_samples_while_they_run_no_task(lives):
     threads = {thread["name"]: thread for thread in told["threads"]}
     assert {"MainThread", "asyncio_0"} <= set(threads)
     assert 0 < threads["MainThread"]["samples"] < told["ticks"]
+
+
+# ---- several processes ----
+
+@pytest.mark.parametrize("way", ["fork", "spawn"])
+def test_each_process_of_a_tree_has_its_own_tasks(tasks_python, program, tmp_path, way):
+    """A forked child has no task of its parent, although the fork was made by a task."""
+    path = tmp_path / "family.pyreel"
+    ended = run_record("-f", "--async", "all", "-o", path, "--", *tasks_python.command, program("async_family"), way)
+    assert ended.code == 0, ended
+    said = {line["pid"]: line["tasks"] for line in map(json.loads, ended.text.splitlines())}
+    found = {pid: {} for pid in said}
+    for task in whole(path)["tasks"]:
+        if re.match("child|parent", task["name"]):  # not those that asyncio makes at the end
+            found[task["pid"]][task["name"]] = task["awaited_by"]
+    assert found == said and len(said) == 3
+    assert shown_tasks(path) == {(pid, name) for pid, tasks in said.items() for name in tasks}
+
+
+def shown_tasks(path):
+    """The tasks that the collapsed output shows, with the process of each."""
+    lines = collapsed(path, "--roots", "process,task").splitlines()
+    found = (re.match(r"pid (\d+)[^;]*;task ((?:child|parent)[^;]*);", line) for line in lines)
+    return {(int(match[1]), match[2]) for match in found if match}
+
+
+def test_processes_of_an_older_python_are_left_out(tasks_python, program, tmp_path):
+    """Others of the tree are recorded; where there are none, this is a failure."""
+    sleep = [*environment.python_of("3.11").command, "-c", "import time; time.sleep(0.5)"]
+    alone, both = tmp_path / "alone.pyreel", tmp_path / "both.pyreel"
+    ended = run_record("-f", "--async", "all", "-o", alone, "--", *sleep)
+    assert ended.code == 125 and not alone.exists()
+    assert "it runs CPython 3.11" in ended.messages and "no Python could be read" in ended.messages
+    spin = [*tasks_python.command, str(program("spin")), "0.5"]
+    ended = run_record("-f", "--async", "all", "-o", both, "--", "sh", "-c", f"{shlex.join(sleep)} & {shlex.join(spin)}; wait")
+    assert ended.code == 0 and "it runs CPython 3.11" in ended.messages, ended
+    (process,) = whole(both)["processes"]
+    assert process["python"] == tasks_python.full_version
 
 
 @pytest.mark.parametrize("version", ["3.11", "3.13"])

@@ -2,7 +2,6 @@
 """What bash, zsh and fish complete of the command line of each program. Bash and zsh run in a terminal, and get a tab key."""
 
 import fcntl
-import glob
 import os
 import pty
 import re
@@ -10,25 +9,31 @@ import select
 import signal
 import struct
 import subprocess
+import sys
 import termios
 import time
 
 import pytest
 
-from environment import BUILD, CONVERTERS, DIFF, DUMP, RECORD, need_command
+from environment import BUILD, PROJECT, PYREEL, RECORD, built_programs, need_command
 from recording import PATIENCE
 
+sys.path.insert(0, os.path.join(PROJECT, "completions"))
+import make  # noqa: E402  it reads --help
+
 FOLDER = os.path.join(BUILD, "completions")
-PROGRAMS = [RECORD, DUMP, DIFF, *CONVERTERS.values()]
+PROGRAMS = list(built_programs().values())
+PATH = os.pathsep.join([os.environ["PATH"], *sorted({os.path.dirname(program) for program in (PYREEL, *PROGRAMS)})])
+OTHER = "pyreel-hello"  # a program of others, in PATH
 READY = "shell-is-ready"
 
 BASH = f"""
 bind 'set completion-query-items 0'; bind 'set page-completions off'; bind 'set show-all-if-ambiguous on'
 bind 'set enable-bracketed-paste off'; bind 'set colored-stats off'
-for file in {FOLDER}/pyreel-*; do [[ $file == *.fish ]] || source $file; done
+for file in {FOLDER}/pyreel*; do [[ $file == *.fish ]] || source $file; done
 """
 ZSH = f"""
-fpath=({FOLDER} $fpath); autoload -Uz compinit; compinit -D -u; LISTMAX=1000; unset zle_bracketed_paste; unsetopt beep prompt_cr
+fpath=({FOLDER} $fpath); autoload -Uz compinit; compinit -D -u; LISTMAX=1000; setopt no_list_ambiguous; unset zle_bracketed_paste; unsetopt beep prompt_cr
 """
 COMMANDS = {"bash": (["bash", "--norc", "--noprofile", "-i"], BASH), "zsh": (["zsh", "-f", "-i"], ZSH)}
 
@@ -39,10 +44,11 @@ class Shell:
     def __init__(self, name, folder):
         need_command(name)
         command, settings = COMMANDS[name]
+        self.name = name
         self.pid, self.terminal = pty.fork()
         if self.pid == 0:
             os.chdir(folder)
-            os.environ.update(TERM="dumb", LC_ALL="C.UTF-8", PS1="", HISTFILE="")
+            os.environ.update(TERM="dumb", LC_ALL="C.UTF-8", PS1="", HISTFILE="", PATH=f"{PATH}:{folder}/tools")
             os.execvp(command[0], command)
         fcntl.ioctl(self.terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 200, 200, 0, 0))
         self.write(f"{settings.strip()}\nprintf 'shell-%s\\n' is-ready\n")
@@ -81,6 +87,9 @@ def shell(request, tmp_path_factory):
     (folder / "second one.pyreel").write_text("")
     (folder / "other.txt").write_text("")
     (folder / "recordings").mkdir()
+    (folder / "tools").mkdir()
+    (folder / "tools" / OTHER).write_text("#!/bin/sh\n")
+    (folder / "tools" / OTHER).chmod(0o755)
     found = Shell(request.param, folder)
     yield found
     found.close()
@@ -92,34 +101,42 @@ def name_of(program):
 
 def options_of(program):
     """The long names in its help."""
-    text = subprocess.run([program, "--help"], check=True, capture_output=True, text=True).stdout
-    return set(re.findall(r"^(?:  -\w, |      )(--[a-z-]+)", text, re.M))
+    return {f"--{option.name}" for option in make.Program(program).options}
 
 
 @pytest.fixture(scope="module")
 def fish(tmp_path_factory):
-    """fish(line): what fish completes in an empty folder. Fish asks no completions of commands that it does not find."""
+    """fish(line, ...): {word: description} for each line, of what fish completes in an empty folder. Fish asks no completions of
+    commands that it does not find."""
     need_command("fish")
     folder = tmp_path_factory.mktemp("empty")
-    path = os.pathsep.join([os.environ["PATH"], *sorted({os.path.dirname(program) for program in PROGRAMS})])
+    script = f"set -p fish_complete_path {FOLDER}; for line in $argv; complete -C $line; echo END; end"
 
-    def complete(line):
-        script = f"set -p fish_complete_path {FOLDER}; complete -C '{line}'"
-        answer = subprocess.run(["fish", "--no-config", "-c", script], capture_output=True, text=True, timeout=PATIENCE,
-                                cwd=folder, env={**os.environ, "PATH": path})
+    def complete(*lines):
+        answer = subprocess.run(["fish", "--no-config", "-c", script, *lines], capture_output=True, text=True, timeout=PATIENCE,
+                                cwd=folder, env={**os.environ, "PATH": PATH})
         assert answer.returncode == 0 and answer.stderr == ""
-        return [row.split("\t")[0] for row in answer.stdout.splitlines()]
+        found = [dict(row.partition("\t")[::2] for row in part.splitlines()) for part in answer.stdout.split("END\n")[:-1]]
+        assert len(found) == len(lines)
+        return found if len(lines) > 1 else found[0]
 
     return complete
 
 
+@pytest.fixture(scope="module")
+def processes():
+    """(pid of a Python, pid of a program that is none)."""
+    python = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)", "\x1b]0;title\x07"])
+    other = subprocess.Popen(["sleep", "600"])
+    yield str(python.pid), str(other.pid)
+    for child in (python, other):
+        child.kill()
+        child.wait()
+
+
 def test_every_program_has_completions():
-    """A program that this list lacks is one that environment.py lacks."""
-    names = sorted(name_of(program) for program in PROGRAMS)
-    built = sorted(name_of(path) for folder in ("record", "convert") for path in glob.glob(os.path.join(BUILD, folder, "pyreel-*"))
-                   if os.path.isfile(path))
-    assert names == built
-    for name in names:
+    assert len(PROGRAMS) > 10
+    for name in map(name_of, (PYREEL, *PROGRAMS)):
         assert all(os.path.getsize(os.path.join(FOLDER, file)) > 0 for file in (name, f"_{name}", f"{name}.fish"))
 
 
@@ -141,8 +158,9 @@ def test_options_in_fish(fish, program):
 def test_words_are_accepted(fish, program):
     """Each word that completes the value of an option is a value of that option."""
     proposed = 0
-    for option in sorted(options_of(program)):
-        for row in fish(f"{name_of(program)} {option}="):
+    options = sorted(options_of(program))
+    for option, rows in zip(options, fish(*[f"{name_of(program)} {option}=" for option in options])):
+        for row in rows:
             word = row.partition("=")[2]
             if not word or word.isdigit():  # of a process
                 continue
@@ -152,12 +170,33 @@ def test_words_are_accepted(fish, program):
     assert proposed > 0 or name_of(program) in ("pyreel-dump", "pyreel-info")
 
 
+@pytest.mark.parametrize("program", PROGRAMS, ids=name_of)
+def test_values_of_each_option(shell, program):
+    """The words of a choice, or the first word of a list, stand in --help and nowhere else."""
+    for option in make.Program(program).options:
+        if option.choice or option.list:
+            shell.complete(f"{name_of(program)} --{option.name}{'=' if option.joined else ' '}", *(option.choice or option.list))
+
+
 def test_values(shell):
     assert "exception" in shell.complete("pyreel-record --mode ", "wall", "cpu", "gil", "exception")
+    shell.complete("pyreel-record -m e", "exception")
     shell.complete("pyreel-record --mode=c", "--mode=cpu")
     shell.complete("pyreel-collapsed --roots thread,pr", "thread,process")
     shell.complete("pyreel-gecko --opcodes=f", "--opcodes=frames")
-    shell.complete("pyreel-record -p ", str(os.getpid()))
+
+
+@pytest.mark.parametrize("line", ["pyreel-record -p ", "pyreel-record --pid ", "pyreel-dump ", "pyreel-dump -p ", "pyreel record -p ", "pyreel dump "])
+def test_processes(shell, fish, processes, line):
+    """Those that run Python. Zsh and fish show their commands, and nothing of them is a command to the terminal."""
+    python, other = processes
+    shown = shell.complete(line, python)
+    described = fish(line)
+    for text in (shown, *described):
+        assert not re.search(rf"\b{other}\b", text)
+    assert "time.sleep(600)" in described[python] and "\x1b" not in described[python]
+    assert "\x1b]0;" not in shown
+    assert shell.name == "bash" or re.search(rf"^{python} +-- .*time.sleep\(600\)", shown, re.M)
 
 
 def test_files(shell):
@@ -167,8 +206,45 @@ def test_files(shell):
     shell.complete("pyreel-pprof o", "other.txt")
     shell.complete("pyreel-pprof s", "second\\ one.pyreel")
     shell.complete("pyreel-pprof --output oth", "other.txt")
+    shell.complete("pyreel-record -o oth", "other.txt")
+    shell.complete("pyreel-dump --core oth", "other.txt")
     shell.complete("pyreel-record -d 3 -- sha256", "sha256sum")
     shell.complete("pyreel-record --mode=cpu cat oth", "cat other.txt")
+
+
+def test_verbs(shell):
+    """pyreel knows its verbs, those of tools, and topics; the rest is what the program of the verb completes."""
+    pyreel = make.Program(PYREEL)
+    assert len(pyreel.verbs) > 10 and len(pyreel.topics) > 5
+    shown = shell.complete("pyreel ", *pyreel.verbs, "hello")
+    assert "truth" not in shown and "other.txt" not in shown
+    shell.complete("pyreel help ", *pyreel.verbs, *pyreel.topics)
+    shell.complete("pyreel help tru", "pyreel help truth")
+    shell.complete("pyreel speeds", "pyreel speedscope")
+    shell.complete("pyreel --v", "--version")
+    shell.complete("pyreel record --", *options_of(RECORD))
+    shell.complete("pyreel record --mode e", "exception")
+    shell.complete("pyreel record --mode=c", "--mode=cpu")
+    shell.complete("pyreel gecko --opcodes=f", "--opcodes=frames")
+    assert "other.txt" not in shell.complete("pyreel report ", "first.pyreel", "recordings/")
+    shell.complete("pyreel report -o x s", "second\\ one.pyreel")
+    shell.complete("pyreel record --mode=cpu cat oth", "cat other.txt")
+    shell.complete("pyreel record sha256", "sha256sum")
+    shell.complete("pyreel hello oth", "other.txt")
+
+
+def test_verbs_in_fish(fish, tmp_path):
+    pyreel = make.Program(PYREEL)
+    assert set(pyreel.verbs.items()) <= set(fish("pyreel ").items())
+    assert {*pyreel.verbs, *pyreel.topics} == set(fish("pyreel help "))
+    assert fish("pyreel help ci ") == {}
+    assert {row.rstrip("=") for row in fish("pyreel record --")} == options_of(RECORD)
+    assert set(fish("pyreel record --mode ")) == {"wall", "cpu", "gil", "exception"}
+    (tmp_path / "first.pyreel").write_text("")
+    for program in ("pyreel report", "pyreel-report"):
+        assert fish(f"{program} --json {tmp_path}/f") .keys() == {f"{tmp_path}/first.pyreel"}
+    assert "sha256sum" in fish("pyreel record -d 3 -- sha256")
+    assert set(fish("pyreel --")) == {"--help", "--version"}
 
 
 def test_command_in_fish(fish):

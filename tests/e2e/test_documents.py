@@ -1,18 +1,26 @@
 # SPDX-License-Identifier: MIT
-"""What the documents say of command lines: each option has its place in the man page, and each command that stands anywhere
-has options that its program knows."""
+"""What the documents say of command lines: the man page has the options of --help and no others, and each command that stands
+anywhere has options that its program knows."""
 
 import glob
 import os
 import re
+import shlex
 import shutil
 import subprocess
+import sys
 
 import pytest
 
-from environment import CONVERTERS, DIFF, DUMP, PROJECT, RECORD, need_command
+from environment import BUILD, PROJECT, PYREEL, built_programs, need_command
 
-PROGRAMS = {os.path.basename(path): path for path in (RECORD, DUMP, DIFF, *CONVERTERS.values())}
+sys.path.insert(0, os.path.join(PROJECT, "completions"))
+import make  # noqa: E402  it reads --help
+
+PROGRAMS = {"pyreel": PYREEL, **built_programs()}
+TOPICS = sorted(glob.glob(os.path.join(PROJECT, "pyreel", "topics", "*.txt")))
+PAGES = {**{f"{name}.1": os.path.join(PROJECT, "man", f"{name}.1") for name in PROGRAMS},
+         "pyreel.7": os.path.join(BUILD, "pyreel", "pyreel.7")}
 MARKDOWN = [path for folder in ("", "docs", "schemas", "tests/bench") for path in sorted(glob.glob(os.path.join(PROJECT, folder, "*.md")))
             if not path.endswith("CHANGELOG.md")]  # which tells of earlier versions
 
@@ -22,14 +30,9 @@ def read(*path):
         return file.read()
 
 
-def help_of(name):
-    return subprocess.run([PROGRAMS[name], "--help"], check=True, capture_output=True, text=True).stdout
-
-
 def options_of(name):
     """The names of its options, short ones too."""
-    rows = re.findall(r"^  (?:(-\w), |    )(--[a-z-]+)", help_of(name), re.M)
-    return {option for row in rows for option in row if option}
+    return {option for row in make.Program(PROGRAMS[name]).options for option in row.names}
 
 
 def plain_man(name):
@@ -39,10 +42,20 @@ def plain_man(name):
 
 
 def commands_in(text):
-    """(program, options) of each command line in a text: the words up to a comment, a pipe, or the command that is recorded."""
+    """(program, options) of each command line in a text: the words up to a comment, a pipe, or the command that is recorded.
+    "pyreel record" is a command line of pyreel, too, and "pyreel help ci" has the option ci. In the middle of a sentence,
+    "pyreel is" is no command."""
     text = re.sub(r"\$\([^)]*\)", "OUTPUT", text)
-    for program, rest in re.findall(r"(?<![\w/(-])(pyreel-[a-z]+)((?:[ \t]+(?!pyreel-)[^\s|;&#`>)]+)+)", text):
+    beginning = r"^[^\w\n]*|[|;&(] *|sudo |  "
+    for program, rest in re.findall(rf"(?:(?<![\w/(-])(?=pyreel-)|(?:{beginning})(?=pyreel ))(pyreel[- ][a-z]+)"
+                                    r"((?:[ \t]+(?!pyreel[- ])[^\s|;&#`>)]+)+)", text, re.M):
         words = rest.split()
+        if program == "pyreel help":
+            yield "pyreel", words
+            continue
+        if program.startswith("pyreel "):
+            yield "pyreel", []
+            program = program.replace(" ", "-")
         own = words[:words.index("--")] if "--" in words else words
         yield program, [word.partition("=")[0].rstrip(",.:") for word in own if re.match(r"--?[a-zA-Z]", word)]
 
@@ -62,6 +75,8 @@ def examples_of_man(text):
 
 def unknown_options(commands):
     known = {name: options_of(name) for name in PROGRAMS}
+    pyreel = make.Program(PYREEL)
+    known["pyreel"] |= {*pyreel.verbs, *pyreel.topics}
     for program, options in commands:
         if program not in known:
             yield f"{program}: no such program"
@@ -71,21 +86,45 @@ def unknown_options(commands):
                 yield f"{program} {option}"
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
-def test_man_page_has_each_option(name):
-    text = plain_man(name)
-    absent = [option for option in sorted(options_of(name)) if not re.search(rf"(?<![\w-]){option}(?![\w-])", text)]
-    assert absent == []
+def macro_text(line):
+    """What a line of a man page shows."""
+    line = re.sub(r"\\f[BIRP]|\\&", "", line).replace("\\-", "-")
+    macro = re.match(r"\.([BIR]{1,2}) ", line)
+    if not macro:
+        return line
+    return ("" if len(macro[1]) == 2 else " ").join(shlex.split(line[macro.end():]))
+
+
+def options_of_man(name):
+    """{option: the name of its value} of the headings in the section OPTIONS."""
+    section = re.search(r"^\.SH OPTIONS\n(.*?)^\.SH ", read("man", f"{name}.1"), re.M | re.S)[1]
+    found = {}
+    for heading in map(macro_text, re.findall(r"^\.T[PQ]\n(.*)", section, re.M)):
+        for part in heading.split(", ") if heading.startswith("-") else []:
+            option, value = re.fullmatch(r"(--?[a-zA-Z-]+)(.*)", part).groups()
+            found[option] = value.replace(" ", "")
+    return found
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_man_page_is_clean(name):
+def test_man_page_and_help_have_the_same_options(name):
+    """The same names and values. The man page may have the words of a choice in place of a name: samples|wall for WHAT."""
+    shown = options_of_man(name)
+    options = make.Program(PROGRAMS[name]).options
+    assert set(shown) == {spelling for option in options for spelling in option.names}
+    for option in options:
+        value = f"[={option.value}]" if option.joined else option.value
+        assert shown[f"--{option.name}"] in {value, "|".join(option.choice) or value}, option.name
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_man_page_is_clean(page):
     need_command("man")
-    page = os.path.join(PROJECT, "man", f"{name}.1")
-    shown = subprocess.run(["man", "--warnings", "-l", page], capture_output=True, text=True, env={**os.environ, "LC_ALL": "C.UTF-8", "MANWIDTH": "80"})
-    assert shown.returncode == 0 and shown.stderr == "" and name in shown.stdout
+    path = PAGES[page]
+    shown = subprocess.run(["man", "--warnings", "-l", path], capture_output=True, text=True, env={**os.environ, "LC_ALL": "C.UTF-8", "MANWIDTH": "80"})
+    assert shown.returncode == 0 and shown.stderr == "" and page[:-2] in shown.stdout
     if shutil.which("mandoc"):
-        linted = subprocess.run(["mandoc", "-Tlint", "-Wwarning", page], capture_output=True, text=True)
+        linted = subprocess.run(["mandoc", "-Tlint", "-Wwarning", path], capture_output=True, text=True)
         assert linted.stdout == ""
 
 
@@ -98,6 +137,12 @@ def test_commands_of_man_page(name):
     commands = list(commands_in(examples_of_man(plain_man(name))))
     assert any(program == name for program, _ in commands), "no example"
     assert list(unknown_options(commands)) == []
+
+
+@pytest.mark.parametrize("path", TOPICS, ids=os.path.basename)
+def test_commands_of_topic(path):
+    text = "\n".join(re.findall(r"^    (.*)", read(path), re.M))
+    assert list(unknown_options(commands_in(text))) == []
 
 
 @pytest.mark.parametrize("path", MARKDOWN, ids=lambda path: os.path.relpath(path, PROJECT))
@@ -124,4 +169,4 @@ def test_links_of_markdown():
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_man_page_names_the_others(name):
     section = read("man", f"{name}.1").partition(".SH SEE ALSO\n")[2]
-    assert set(re.findall(r"^\.BR (pyreel-[a-z]+) \(1\)", section, re.M)) == set(PROGRAMS) - {name}
+    assert set(re.findall(r"^\.BR (pyreel(?:-[a-z]+)?) \(1\)", section, re.M)) == set(PROGRAMS) - {name}

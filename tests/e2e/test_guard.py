@@ -3,10 +3,11 @@
 
 import os
 import signal
+import subprocess
 import time
 
-from environment import NOBODY, missing, need_command, need_root
-from recording import info, run_record
+from environment import DUMP, NOBODY, missing, need_command, need_root
+from recording import info, run, run_record
 
 SYS_PTRACE, KILL, ALL_KEPT = 1 << 19, 1 << 5, 1 << 1 | 1 << 2 | 1 << 5 | 1 << 19 | 1 << 23
 
@@ -39,6 +40,18 @@ def test_the_recorder_gives_up_and_the_command_does_not(start_recorder, python3,
         assert theirs.get(name) == ours.get(name), name
     for thread in os.listdir(f"/proc/{recorder.pid}/task"):
         assert status_of(f"{recorder.pid}/task/{thread}")["CapPrm"] == guarded["CapPrm"]
+
+
+def test_root_without_the_capability_to_trace_records(start_recorder, python3, program, tmp_path):
+    """As root in a container: the command has the same capabilities, and may be read by whoever keeps all of these."""
+    need_root()
+    contained = [need_command("setpriv"), "--bounding-set=-sys_ptrace", "--inh-caps=-sys_ptrace"]
+    path = tmp_path / "a.pyreel"
+    recorder = start_recorder("-v", "-f", "-o", path, "--", python3, program("spin"), "0.6", prefix=contained)
+    assert not int(guarded_status(recorder.pid)["CapEff"], 16) & SYS_PTRACE
+    ended = recorder.wait()
+    assert ended.code == 0 and "all capabilities are kept, because CAP_SYS_PTRACE is not among them" in ended.messages, ended
+    assert info(path, "--verify")["samples"] > 50
 
 
 def test_an_attached_recorder_keeps_less(start, start_recorder, python3, program, tmp_path):
@@ -79,10 +92,14 @@ def test_no_python_leaves_no_file_in_the_folder_of_another_user(tmp_path):
     assert os.listdir(folder) == []
 
 
-def test_memory_that_does_not_answer_does_not_hold_the_recorder(start_recorder, python3, program, tmp_path):
-    """Only the end of the recorder wakes a thread of its that waits for a page; ^C alone does not."""
+def need_pages_that_never_come():
     if os.geteuid() != 0:
         missing("needs root: others may not make a page that the kernel waits for")
+
+
+def test_memory_that_does_not_answer_does_not_hold_the_recorder(start_recorder, python3, program, tmp_path):
+    """Only the end of the recorder wakes a thread of its that waits for a page; ^C alone does not."""
+    need_pages_that_never_come()
     recorder = start_recorder("-o", tmp_path / "a.pyreel", "--", python3, program("stuck_memory"), "600")
     said = recorder.process.stdout.readline().split()
     if said[:1] != [b"ready"]:
@@ -96,6 +113,22 @@ def test_memory_that_does_not_answer_does_not_hold_the_recorder(start_recorder, 
         os.kill(int(said[1]), signal.SIGKILL)  # it holds the recorder's standard error open
     ended = recorder.wait()
     assert ended.code == 125 and "the memory of the program does not answer" in ended.messages, ended
+
+
+def test_memory_that_does_not_answer_does_not_hold_a_dump(python3, program):
+    """What was dumped before is printed."""
+    need_pages_that_never_come()
+    parent = f"import subprocess, sys; subprocess.run([sys.executable, {program('stuck_memory')!r}, '600'])"
+    tree = subprocess.Popen([python3, "-c", parent], stdout=subprocess.PIPE, start_new_session=True)
+    try:
+        if not tree.stdout.readline().startswith(b"ready"):
+            missing("this kernel has no userfaultfd")
+        ended = run(DUMP, "-f", tree.pid)
+        assert ended.code == 1 and "the memory of the process does not answer" in ended.messages, ended
+        assert f"Process {tree.pid}" in ended.text and "in Popen.wait" in ended.text
+    finally:
+        os.killpg(tree.pid, signal.SIGKILL)
+        tree.communicate()
 
 
 def tasks_of(pid):

@@ -97,6 +97,13 @@ def test_root_without_the_capability(start, python3, program, public):
     assert "CAP_SYS_PTRACE" in line and "--cap-add=SYS_PTRACE" in line
 
 
+def test_root_that_may_trace_and_not_open(start, python3, program, public):
+    target = start(*as_nobody(), python3, program("spin"))
+    prefix = [*need_root(), need_command("setpriv"), "--bounding-set=-all,+sys_ptrace", "--inh-caps=-all,+sys_ptrace"]
+    line = try_to_record(prefix, target.pid, public)
+    assert f"lacks CAP_DAC_READ_SEARCH, which opens /proc/{target.pid}/mem" in line and "--cap-add=DAC_READ_SEARCH" in line
+
+
 def test_a_protected_process_of_ones_own(start, python3, public):
     code = ("import ctypes, os, time; assert ctypes.CDLL(None).prctl(4, 0, 0, 0, 0) == 0; "
             "print('ready', os.getpid(), flush=True); time.sleep(60)")
@@ -224,3 +231,80 @@ def test_programs_that_end_while_they_are_read(public, python3):
         ended = run(*as_nobody(), os.path.join(public, "pyreel-record"), "-r", "20k", "-o", path, "--", python3, "-c", code)
         assert ended.code == 0, ended
         assert info(path, "--verify")["ended"] == "the target ended"
+
+
+# ---- containers: what a sidecar may do that shares the process namespace of the program ----
+
+# Docker's capabilities for root in a container.
+CONTAINED = ("chown,dac_override,fowner,fsetid,kill,setgid,setuid,setpcap,net_bind_service,net_raw,sys_chroot,mknod,audit_write,"
+             "setfcap").split(",")
+
+
+def holding(capabilities, user=0):
+    """A prefix that runs a command as root with these capabilities at most, or as a user without any."""
+    chosen = "".join(f",+{name}" for name in capabilities)
+    become = [f"--reuid={user}", f"--regid={user}", "--clear-groups", "--no-new-privs"] if user else []
+    return [need_command("setpriv"), f"--bounding-set=-all{chosen}", "--inh-caps=-all", *become]
+
+
+class Pod:
+    """A Python in a process namespace of its own, and in its own root folder where its Python lives in one."""
+
+    def __init__(self, python, program, user):
+        if os.geteuid() != 0:
+            missing("needs root itself: sudo would stand between")
+        root, executable = python.root or "/", python.command[-1]
+        self.process = subprocess.Popen(
+            [*unshared("-p", "--fork", "--kill-child", "--mount-proc"), *holding(CONTAINED), "chroot", f"--userspec={user}:{user}",
+             root, executable, program("spin")], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+        assert self.process.stdout.readline().startswith(b"ready")
+        with open(f"/proc/{self.process.pid}/task/{self.process.pid}/children") as file:
+            (self.pid,) = file.read().split()
+
+    def record(self, rights, public, path):
+        """What a recorder says that sees the same processes, has its own mounts, and has these rights."""
+        own_proc = 'mount -t proc proc /proc && exec "$@"'
+        return run(need_command("nsenter"), f"--pid=/proc/{self.pid}/ns/pid", need_command("unshare"), "-m", "sh", "-c", own_proc, "sh",
+                   *rights, os.path.join(public, "pyreel-record"), "-p", 1, "-d", 0.5, "-o", path)
+
+    def close(self):
+        self.process.kill()
+        self.process.stdout.close()
+        self.process.wait()
+
+
+@pytest.fixture
+def pod(python, program):
+    made = []
+
+    def make(user):
+        made.append(Pod(python, program, user))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.close()
+
+
+@pytest.mark.pythons("newest")
+@pytest.mark.parametrize("user, capabilities, recorder", [
+    (NOBODY, [], NOBODY), (NOBODY, ["sys_ptrace", "dac_read_search"], 0), (0, CONTAINED, 0)],
+    ids=["the same user", "root with two capabilities", "root as the program"])
+def test_a_sidecar_records(user, capabilities, recorder, pod, public, tmp_path):
+    path = os.path.join(public, f"{tmp_path.name}.pyreel")
+    ended = pod(user).record(holding(capabilities, recorder), public, path)
+    if open_scope() > 0 and "sys_ptrace" not in capabilities:
+        assert ended.code == 125 and ("kernel.yama.ptrace_scope" in ended.messages or "CAP_SYS_PTRACE" in ended.messages)
+        return
+    assert ended.code == 0, ended
+    assert info(path, "--verify")["samples"] > 0
+
+
+@pytest.mark.pythons("newest")
+@pytest.mark.parametrize("capabilities, recorder, said", [
+    (CONTAINED, 0, "Start the container with --cap-add=SYS_PTRACE"), ([], NOBODY - 1, "it belongs to"),
+    (["sys_ptrace"], 0, "lacks CAP_DAC_READ_SEARCH")], ids=["Docker's root", "another user", "root that may not open"])
+def test_a_sidecar_is_told_what_it_lacks(capabilities, recorder, said, pod, public, tmp_path):
+    path = os.path.join(public, f"{tmp_path.name}.pyreel")
+    ended = pod(NOBODY).record(holding(capabilities, recorder), public, path)
+    assert ended.code == 125 and said in ended.messages and not os.path.exists(path), ended

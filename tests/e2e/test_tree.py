@@ -9,7 +9,7 @@ import signal
 
 import pytest
 
-from recording import collapsed, info, run_record, succeed, wait_until
+from recording import PATIENCE, collapsed, end, info, process_state, run_record, succeed, wait_until
 
 BURN_SECONDS = 0.4
 
@@ -101,12 +101,39 @@ def test_blocking_does_not_hold_children(python3, program, tmp_path):
 
 # ---- how processes begin and end ----
 
+def parent_of(pid):
+    with open(f"/proc/{pid}/stat") as file:
+        return int(file.read().rpartition(")")[2].split()[1])
+
+
 def test_a_child_outlives_its_parents(python3, program, tmp_path):
     path = tmp_path / "family.pyreel"
     for way in "orphaned", "left":
         said, found, _ = record_family(python3, program, path, way, BURN_SECONDS, options=("--force",))
         assert_same_times(path, said)
         assert found["duration_s"] > BURN_SECONDS
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP], ids=lambda number: number.name)
+def test_signals_end_the_recording_of_orphans(start_recorder, python3, program, tmp_path, number):
+    """The command has ended, and only a process lives that it left. The signal ends the recording, and is for nobody else."""
+    path = tmp_path / "a.pyreel"
+    recorder = start_recorder("-f", "-o", path, "--", "sh", "-c", f"'{python3}' '{program('spin')}' & exit 3")
+    orphan = int(recorder.wait_for_output().split()[1])
+    try:
+        wait_until(lambda: parent_of(orphan) == recorder.pid, "the command ends")
+        for ignored in signal.SIGUSR1, signal.SIGUSR2:
+            recorder.signal(ignored)
+        recorder.process.stdout.close()  # the orphan holds it open
+        wait_until(lambda: path.stat().st_size > 0 and info(path)["processes"], "it is recorded")
+        recorder.signal(number)
+        assert recorder.process.wait(timeout=PATIENCE) == 3
+        assert process_state(orphan) in ("R", "S")
+    finally:
+        end(orphan)
+    found = info(path, "--verify")
+    assert found["complete"] and found["ended"] == "stopped by a signal"
+    assert [process["pid"] for process in found["processes"]] == [orphan]
 
 
 def test_the_ends_of_processes_are_known(python3, program, tmp_path):

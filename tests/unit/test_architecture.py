@@ -58,7 +58,7 @@ ROOMS = {
     "record/core": ("record/process", *MODEL),
     "record/guard": (),
     "record/dump/locals": ("record/watch", "record/names", "record/unwind", "record/python", "record/process", *MODEL),
-    "record/dump": ("record/dump/locals", "record/core", "record/watch", "record/exact", "record/asyncio", "record/unwind", "record/python", "record/emit", "record/process",
+    "record/dump": ("record/dump/locals", "record/core", "record/guard", "record/watch", "record/exact", "record/asyncio", "record/unwind", "record/python", "record/emit", "record/process",
                     "formats/sources", "formats/terminal", *MODEL),
     "record/tree": ("record/process", *MODEL),
     "record/watch": ("record/launch", "record/exact", "record/asyncio", "record/names", "record/unwind", "record/python", "record/emit", "record/process", *RECORDING),
@@ -105,13 +105,14 @@ ROOMS = {
         "formats/terminal",
         *MODEL,
     ),
+    "pyreel": ("formats/base",),
 }
 TESTS = "tests"  # see all rooms
 GENERATED = {"profile.pb-c.h": "formats/pprof"}  # by protoc, for one room
 
 
 def sources():
-    for folder in ("formats", "record", "convert", TESTS):
+    for folder in ("formats", "record", "convert", "pyreel", TESTS):
         for path in sorted((SOURCE / folder).rglob("*.[ch]")):
             yield str(path.parent.relative_to(SOURCE)), path
 
@@ -148,7 +149,7 @@ def check_file(room, path):
         wrong = check_include(room, include)
         if wrong:
             yield f'"{include}" {wrong}'
-    for named in re.findall(r"(?<![\w/.<\"-])(?:record|formats|convert|tests)/[\w/]+\.[ch]\b", text):
+    for named in re.findall(r"(?<![\w/.<\"-])(?:record|formats|convert|pyreel|tests)/[\w/]+\.[ch]\b", text):
         if not (SOURCE / named).exists():
             yield f"speaks of {named}, which is not there"
     own = str(path.relative_to(SOURCE).with_suffix(".h"))
@@ -171,7 +172,7 @@ def check_rooms(rooms):
 
 def check_other_files():
     """Scripts and build files have their licence line, too."""
-    for folder in ("formats", "record", "convert", "completions", "tests"):
+    for folder in ("formats", "record", "convert", "pyreel", "completions", "tests"):
         for path in sorted((SOURCE / folder).rglob("*")):
             script = path.is_file() and path.suffix in (".py", ".sh", ".mjs")
             if script and "SPDX-License-Identifier: MIT" not in path.read_text(encoding="utf-8")[:200]:
@@ -181,7 +182,7 @@ def check_other_files():
 def check_hacking():
     """docs/HACKING.md leads a newcomer to files and functions: each that it names is there."""
     path = SOURCE / "docs" / "HACKING.md"
-    files = [file for folder in ("formats", "record", "convert", "completions", "tests") for file in (SOURCE / folder).rglob("*") if file.is_file()]
+    files = [file for folder in ("formats", "record", "convert", "pyreel", "completions", "tests") for file in (SOURCE / folder).rglob("*") if file.is_file()]
     names = {file.name for file in files}
     words = {word for file in files if file.suffix in (".c", ".h", ".py") for word in re.findall(r"\w+", file.read_text("utf-8"))}
     for named in re.findall(r"`([\w/]+\.(?:[ch]|py|txt|build)|[a-z][a-z0-9]*(?:_[a-z0-9]+)+)`", path.read_text("utf-8")):

@@ -105,11 +105,34 @@ static void shares_are_known_or_not(void **state)
 static void numbers_of_any_size_have_room(void **state)
 {
     (void)state;
-    const struct exactness most = { 1e300, 1e300, 100, 1e300, 1e300, 1e300, UINT64_MAX, UINT64_MAX, true };
+    const struct exactness most = { 1e300, 1e300, 100, 1e300, 1e300, 1e300, 100, UINT64_MAX, UINT64_MAX, true };
     char room[EXACTNESS_ROOM];
     exactness_rate(room, &most);
     exactness_share(room, &most);
     exactness_missed(room, &most);
+}
+
+/* Of 1,000 ms 100 were missed; of 100 samples in the rest 5 failed and 5 are lost. */
+static void what_was_due_and_is_not_there_is_not_kept(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t samples, failed, lost, missed;
+        double kept_percent;
+    } kept[] = {
+        { 90, 5, 5, 10, 81 }, { 90, 0, 0, 0, 100 }, { 0, 3, 0, 0, 0 }, { 90, 0, 0, 100, 0 }, { 90, 0, 0, 500, 0 },
+        { 0, 0, 0, 0, -1 },   { 0, 0, 0, 7, -1 },   { 9999999, 1, 0, 0, 99.9999 },
+    };
+    for (size_t i = 0; i < countof(kept); i++) {
+        struct tables tables = { .recording.interval_ns = 10 * MS, .ticks = 90, .last_ns = 1000 * (uint64_t)MS };
+        struct event missed = { .kind = EVENT_MISSED, .missed = kept[i].missed };
+        assert_true(tables_take(&tables, &missed, NULL));
+        tables.samples = kept[i].samples;
+        tables.failed = kept[i].failed;
+        tables.missing = kept[i].lost;
+        assert_true(fabs(exactness_of(&tables).kept_percent - kept[i].kept_percent) < 1e-6);
+        tables_free(&tables);
+    }
 }
 
 /* 12 ticks of 1 ms that were missed at the start, before the budget made intervals longer, are 12 ms and not 3/10 of
@@ -133,6 +156,7 @@ int main(void)
         cmocka_unit_test(a_missed_tick_is_as_long_as_its_interval),
         cmocka_unit_test(it_is_told_in_words),
         cmocka_unit_test(shares_are_known_or_not),
+        cmocka_unit_test(what_was_due_and_is_not_there_is_not_kept),
         cmocka_unit_test(numbers_of_any_size_have_room),
     };
     return run_all(tests);

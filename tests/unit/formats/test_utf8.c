@@ -136,6 +136,7 @@ static void prints_no_control_characters(void **state)
             "31m\xC3\xA9"),
           "a\\x9b31m\xC3\xA9" },
         { T("a\xC2"), "a\\xc2" },
+        { T("a\\x1b\\"), "a\\x1b\\" },
         { T(""), "" },
     };
     for (size_t i = 0; i < countof(cases); i++) {

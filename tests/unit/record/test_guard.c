@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
@@ -163,6 +164,26 @@ static void what_is_needed_stays(void **state)
     in_a_child(needed_capabilities);
 }
 
+/* Typing is refused with EPERM before the kernel judges the descriptor; other requests are judged. */
+static int typing(void)
+{
+    const int file = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    int number = 0;
+    const long huge = (long)0x100000000u;
+    enter(&no_needs);
+    if (!is_filtered())
+        return SKIPPED;
+    const bool good = fails(ioctl(file, TIOCSTI, "x")) && fails(ioctl(file, TIOCLINUX, "\3")) &&
+                      fails(syscall(SYS_ioctl, file, huge + TIOCSTI, "x"));
+    return good && ioctl(file, FIONREAD, &number) < 0 && errno == ENOTTY ? GOOD : BAD;
+}
+
+static void typing_on_a_terminal_is_refused(void **state)
+{
+    (void)state;
+    in_a_child(typing);
+}
+
 /* ---- what goes on ---- */
 
 static void *raise_priority(void *into)
@@ -266,6 +287,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_the_recorder_never_does_is_refused),
+        cmocka_unit_test(typing_on_a_terminal_is_refused),
         cmocka_unit_test(capabilities_and_new_privileges_go),
         cmocka_unit_test(what_is_needed_stays),
         cmocka_unit_test(a_recording_goes_on),

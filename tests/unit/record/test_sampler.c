@@ -183,6 +183,30 @@ static void missed_ticks_are_told(void **state)
     end(&scene);
 }
 
+/* Where no tick follows that could tell: before a pause, the end of the stream, and the end of the process. */
+static void ticks_that_were_missed_at_last_are_told(void **state)
+{
+    (void)state;
+    struct scene scene;
+    begin(&scene, 0x030f02f0, THREADS_ALL);
+    assert_int_equal(sampler_tick(&scene.sampler, scene.watched, clock_now_ns(), 0, NULL), SAMPLER_GOING);
+    scene.heard.used = 0;
+    scene.watched->missed = 2;
+    assert_true(sampler_pause(&scene.sampler, NULL));
+    assert_string_equal(scene.heard.text, "missed 2, tick");
+    scene.heard.used = 0;
+    scene.watched->missed = 3;
+    sampler_flush(&scene.sampler);
+    sampler_flush(&scene.sampler);
+    assert_string_equal(scene.heard.text, "missed 3");
+    scene.heard.used = 0;
+    scene.watched->missed = 4;
+    sampler_forget(&scene.sampler, scene.watched);
+    assert_string_equal(scene.heard.text, "missed 4, end of 1");
+    assert_int_equal(scene.sampler.missed, 2 + 3 + 4);
+    end(&scene);
+}
+
 static void a_pause_is_a_tick_without_samples(void **state)
 {
     (void)state;
@@ -472,6 +496,95 @@ static void a_process_that_is_forgotten_still_counts(void **state)
 }
 
 /* Ticks that fell into a look which waited lie between that look and now. */
+static void run_another_program(struct scene *scene, struct watched *watched)
+{
+    struct target again = watched->target;
+    again.interpreters = NULL; /* freed with the first program */
+    again.interpreters_count = again.interpreters_room = 0;
+    sampler_detach(&scene->sampler, watched, FATE_EXECED);
+    watched->target = again;
+}
+
+static struct watched *watch_child(struct scene *scene, uint32_t parent, bool attached)
+{
+    struct watched *child = sampler_watch(&scene->sampler, getpid(), NULL);
+    child->parent = parent;
+    child->target = scene->p->target;
+    child->target.interpreters = NULL;
+    child->target.interpreters_count = child->target.interpreters_room = 0;
+    if (attached)
+        sampler_attach(&scene->sampler, child);
+    return child;
+}
+
+static void start_another_stream(struct scene *scene)
+{
+    sampler_flush(&scene->sampler);
+    tables_free(&scene->heard.tables);
+    scene->heard.used = 0;
+    sampler_restart(&scene->sampler);
+}
+
+static uint32_t told_parent(const struct scene *scene, const struct watched *watched)
+{
+    return scene->heard.tables.processes[watched->number].process.parent;
+}
+
+/* After fork(), the child's thread state has the number of the parent's thread at first. */
+static void a_forked_process_has_no_thread_of_its_parent(void **state)
+{
+    (void)state;
+    for (size_t v = 0; v < countof(fake_versions); v++) {
+        struct scene scene;
+        char wanted[200];
+        begin(&scene, fake_versions[v], THREADS_ALL);
+        const struct layout *l = &scene.p->target.runtime.layout;
+        scene.watched->forked = true;
+        fake_poke(scene.p, scene.p->threads[0].address + l->thread_native_id, (uint64_t)getppid());
+        assert_tick(&scene, "tick");
+        assert_true(scene.watched->forked);
+        fake_poke(scene.p, scene.p->threads[0].address + l->thread_native_id, (uint64_t)getpid());
+        text_with_us(wanted, sizeof(wanted), "", ", 1: 21, tick");
+        assert_tick(&scene, wanted);
+        assert_false(scene.watched->forked);
+        end(&scene);
+    }
+}
+
+/* A child of a program that called execve() is the child of the next program in later streams. While no program is
+ * known, the child is that of the nearest ancestor that is. */
+static void parents_that_became_another_program_stay_parents(void **state)
+{
+    (void)state;
+    struct scene scene;
+    begin(&scene, 0x030f02f0, THREADS_ALL);
+    struct watched *root = scene.watched, *parent = watch_child(&scene, 1, true);
+    struct watched *before = watch_child(&scene, parent->number, true);
+    struct watched *after = watch_child(&scene, parent->number, false);
+    run_another_program(&scene, parent);
+    sampler_attach(&scene.sampler, parent);
+    sampler_attach(&scene.sampler, after);
+    assert_int_equal(told_parent(&scene, before), 2);
+    assert_int_equal(told_parent(&scene, parent), 2); /* the program before */
+    assert_int_equal(told_parent(&scene, after), parent->number);
+    start_another_stream(&scene);
+    assert_int_equal(told_parent(&scene, root), 0);
+    assert_int_equal(told_parent(&scene, parent), root->number);
+    assert_int_equal(told_parent(&scene, before), parent->number);
+    assert_int_equal(told_parent(&scene, after), parent->number);
+    run_another_program(&scene, parent);
+    struct watched *late = watch_child(&scene, before->number, false);
+    start_another_stream(&scene);
+    assert_int_equal(told_parent(&scene, before), root->number);
+    sampler_attach(&scene.sampler, late);
+    assert_int_equal(told_parent(&scene, late), before->number);
+    sampler_attach(&scene.sampler, parent);
+    assert_int_equal(told_parent(&scene, parent), root->number);
+    start_another_stream(&scene);
+    assert_int_equal(told_parent(&scene, parent), root->number);
+    end(&scene);
+}
+
 static void ticks_made_again_come_after_the_last_one(void **state)
 {
     (void)state;
@@ -497,8 +610,11 @@ int main(void)
         cmocka_unit_test(threads_come_and_go),
         cmocka_unit_test(only_the_main_thread_when_that_is_wanted),
         cmocka_unit_test(missed_ticks_are_told),
+        cmocka_unit_test(ticks_that_were_missed_at_last_are_told),
         cmocka_unit_test(a_pause_is_a_tick_without_samples),
         cmocka_unit_test(another_stream_gets_all_that_lives),
+        cmocka_unit_test(parents_that_became_another_program_stay_parents),
+        cmocka_unit_test(a_forked_process_has_no_thread_of_its_parent),
         cmocka_unit_test(ticks_made_again_come_after_the_last_one),
         cmocka_unit_test(a_broken_thread_fails_alone),
         cmocka_unit_test(a_ring_of_threads_is_left),

@@ -534,6 +534,25 @@ static void it_can_be_closed_at_any_time(void **state)
     assert_false(stand_may(&stand, processor_after(-1)));
 }
 
+/* Who has others to serve does not wait for the ends of posts. */
+static void the_end_is_not_waited_for(void **state)
+{
+    (void)state;
+    struct stand stand;
+    struct found found = { 0 };
+    need_processors(2);
+    begin(&stand);
+    assert_true(stand_do(&stand, processor_after(-1), work, &found));
+    assert_int_equal(stand.posts_count, 1);
+    stand_end(&stand);
+    for (const uint64_t give_up_ns = clock_now_ns() + 60000 * MS; !stand_ended(&stand);) {
+        assert_true(clock_now_ns() < give_up_ns);
+        usleep(1000);
+    }
+    assert_int_equal(stand.posts_count, 0);
+    stand_close(&stand);
+}
+
 /* ---- moments ---- */
 
 /* As a clock appoints: each moment, and the one after. */
@@ -637,6 +656,7 @@ int main(void)
         cmocka_unit_test(what_work_takes_is_counted),
         cmocka_unit_test(nothing_is_free),
         cmocka_unit_test(many_in_a_row),
+        cmocka_unit_test(the_end_is_not_waited_for),
         cmocka_unit_test(work_begins_at_its_moment),
         cmocka_unit_test(what_is_called_off_is_not_done),
         cmocka_unit_test(it_can_be_closed_at_any_time),

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+# What the scripts of this folder share: root folders of Debian, in which packages are built and tried, so that the machine
+# stays as it is. Sourced, never run; the current folder is that of the project.
+
+# shellcheck source=tests/tools/common.sh
+source tests/tools/common.sh
+
+# shellcheck disable=SC2034  # some are used by those who source this
+{
+    roots=$cache/packaging
+    out="build-packages"
+    version=$(sed -n "s/^ *version: '\(.*\)',$/\1/p" meson.build)
+    build_packages=(meson ninja-build pkgconf protobuf-c-compiler python3)
+    libraries=(libprotobuf-c-dev zlib1g-dev libzstd-dev libjansson-dev libelf-dev)
+}
+
+need_tools() {
+    local tool
+    for tool in git mmdebstrap unshare; do
+        command -v "$tool" >/dev/null || die "$tool was not found: apt-get install git mmdebstrap util-linux"
+    done
+    mkdir -p "$out" "$roots"
+}
+
+# make_root NAME SUITE ARCHITECTURES PACKAGE...: makes a root folder once. The name of a root says that it is whole. A mirror may
+# be a copy from another day, whose signatures are good but old.
+make_root() {
+    local name=$1 suite=$2 architectures=$3 root=$roots/$1 half=$roots/$1.half mirror include
+    shift 3
+    [[ $(cat "$root/.pyreel-complete" 2>/dev/null) != "$suite $architectures $*" ]] || return 0
+    heading "Making $root: Debian $suite, $*"
+    mirror=$(debian_mirror)
+    include=$(IFS=,; echo "$*")
+    as_root rm -rf --one-file-system "$half" "$root"
+    quietly "$out/$name.log" as_root mmdebstrap --variant=minbase --aptopt='Acquire::Check-Valid-Until "false"' \
+        --architectures="$architectures" ${include:+--include="$include"} \
+        "$suite" "$half" "$mirror" || die "cannot make a root folder of Debian $suite"
+    echo "$suite $architectures $*" | as_root tee "$half/.pyreel-complete" >/dev/null
+    as_root mv -T "$half" "$root"
+}
+
+# copy_root NAME COPY: a copy that is used once.
+copy_root() {
+    as_root rm -rf --one-file-system "$roots/$2"
+    as_root cp -a --reflink=auto "$roots/$1" "$roots/$2"
+}
+
+# in_root NAME COMMAND...: what is mounted and started there ends with the command.
+in_root() {
+    local root=$roots/$1
+    shift
+    # shellcheck disable=SC2016  # the inner shell's own
+    as_root unshare --mount --pid --fork --kill-child sh -ec '
+        mount -t proc proc "$0/proc"
+        mount -t tmpfs tmpfs "$0/tmp"
+        exec chroot "$0" env -i HOME=/root LC_ALL=C.UTF-8 PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive "$@"
+        ' "$root" "$@"
+}
+
+# put_tree NAME: the project as it is committed, in /src/pyreel.
+put_tree() {
+    local root=$roots/$1
+    as_root rm -rf "$root/src"
+    as_root mkdir -p "$root/src/pyreel"
+    git archive HEAD | as_root tar -x -C "$root/src/pyreel"
+}
