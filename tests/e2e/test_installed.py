@@ -8,9 +8,9 @@ import subprocess
 
 import pytest
 
-from environment import BUILD, CONVERTERS, DIFF, DUMP, PROJECT, RECORD, need_command
+from environment import BUILD, PROJECT, PYREEL, built_programs, need_command
 
-PROGRAMS = [os.path.basename(path) for path in (RECORD, DUMP, DIFF, *CONVERTERS.values())]
+PROGRAMS = [os.path.basename(PYREEL), *built_programs()]
 
 
 def option_of_build(name):
@@ -59,6 +59,7 @@ def expected_files():
     for path in sources("schemas/*", "schemas/meson.build"):
         yield os.path.join(shared, "pyreel", path)
     yield os.path.join(shared, "licenses", "pyreel", "LICENSE")
+    yield os.path.join(option_of_build("mandir"), "man7", "pyreel.7")
 
 
 def test_each_file_has_its_place(destination, installed):
