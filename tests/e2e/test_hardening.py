@@ -11,9 +11,9 @@ import pytest
 
 import elf_file
 from elf_file import ElfFile
-from environment import BUILD, CONVERTERS, DIFF, DUMP, RECORD
+from environment import BUILD, PYREEL, built_programs
 
-PROGRAMS = {os.path.basename(path): path for path in (RECORD, DUMP, DIFF, *CONVERTERS.values())}
+PROGRAMS = {"pyreel": PYREEL, **built_programs()}
 # By machine: the option, type of the property with the marks of the code, the bits (IBT and SHSTK; BTI), and the instruction
 # where jumps may arrive.
 BRANCHES = {
