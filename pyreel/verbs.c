@@ -12,6 +12,7 @@ const char *const verb_groups[VERB_GROUPS] = {
 const struct verb verbs[] = {
     { "record", "record where a Python program spends its time", VERB_RECORDS },
     { "dump", "print what each thread of a Python program does now", VERB_RECORDS },
+    { "top", "show live where a Python program spends its time", VERB_LOOKS },
     { "report", "show where the time of a recording goes", VERB_LOOKS },
     { "flame", "convert a recording to a flame graph, one HTML file", VERB_LOOKS },
     { "gecko", "convert a recording for the Firefox Profiler", VERB_CONVERTS },

@@ -77,7 +77,7 @@ struct progress_totals session_totals(const struct session *session)
 
 /* ---- the file ---- */
 
-static struct limits limits_of(const struct session *session)
+struct limits session_limits(const struct session *session)
 {
     return (struct limits){ .ticks_left_out = sampler_left_out(&session->sampler),
                             .limit_ppm = (uint64_t)(session->sampler.options.limit * 1e6 + 0.5) };
@@ -98,7 +98,7 @@ static bool flush(void *self, struct fault *why)
 {
     struct session *session = self;
     const struct sink sink = outlet_sink(&session->outlet);
-    const struct limits limits = limits_of(session);
+    const struct limits limits = session_limits(session);
     sampler_flush(&session->sampler);
     return sampler_counters_emit(&session->sampler, &limits, &sink, why);
 }
@@ -242,12 +242,12 @@ static bool finish(struct session *session)
     progress_clear(&session->progress);
     session_tell_notice(session);
     char *paths = outlet_paths(&session->outlet);
-    const bool closed = recording_file_close(&session->file, &session->why);
+    const bool closed = outlet_close_file(&session->outlet, &session->why);
     const bool good = !had_error && ended && closed;
     if (!good)
         fprintf(stderr, "pyreel-record: %s\n", session->why.text);
     summarise(session, paths);
-    const struct limits limits = limits_of(session);
+    const struct limits limits = session_limits(session);
     if (session->options.stats && !session->options.quiet)
         sampler_counters_print(&session->sampler, &limits, &session->writer.blocks);
     free(paths);

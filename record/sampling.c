@@ -11,11 +11,13 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#define NAP_MOST_NS 100000000u  /* longest sleep: afterwards the recorder checks whether the program has ended */
-#define SETTLE_NS   1000000u    /* longest sleep while sampler_settle() has threads left */
-#define ENDS_NS     1000000000u /* how long a process that has no memory any more may take to end */
-#define ENDS_NAP_NS 200000u
-#define FAULTS_TOLD 5 /* so many processes of a tree that cannot be read are told */
+#define NAP_MOST_NS       100000000u  /* longest sleep: afterwards the recorder checks whether the program has ended */
+#define SETTLE_NS         1000000u    /* longest sleep while sampler_settle() has threads left */
+#define ENDS_NS           1000000000u /* how long a process that has no memory any more may take to end */
+#define ENDS_NAP_NS       200000u
+#define COUNTERS_FIRST_NS 1000000000u /* when the early counters are emitted first, ... */
+#define COUNTERS_NS       5000000000u /* ... and the time until they are emitted again */
+#define FAULTS_TOLD       5           /* so many processes of a tree that cannot be read are told */
 /* How long before a tick its look is appointed, if something else is due before the tick. While a look is appointed, no
  * other work is done, and with --subprocesses there is more of it. */
 #define APPOINT_NS      5000000u
@@ -434,15 +436,31 @@ static void show_progress(struct session *session)
     progress_update(&session->progress, &totals);
 }
 
+/* Emits the early counters from time to time, for who watches the recording (pyreel-top). Each part of a recording has
+ * counters of its own, which come at its end. */
+static bool count_early(struct session *session)
+{
+    const uint64_t now_ns = clock_now_ns();
+    if (now_ns < session->counters_ns || outlet_in_parts(&session->outlet))
+        return true;
+    const struct limits limits = session_limits(session);
+    const struct sink sink = outlet_sink(&session->outlet);
+    session->counters_ns = now_ns + COUNTERS_NS;
+    return sampler_counters_emit_early(&session->sampler, &limits, &sink, &session->why) || !stop(session, END_ERROR);
+}
+
 void sampling_run(struct session *session)
 {
     session->reason = END_TARGET;
+    session->counters_ns = clock_now_ns() + COUNTERS_FIRST_NS;
     if (session->program->found == TARGET_READY)
         attach(session, session->program);
     for (;;) {
         if (!do_work(session) || !goes_on(session))
             return;
         show_progress(session);
+        if (!count_early(session))
+            return;
         if (!has_left(session)) /* asked behind the work, which takes the ends of processes */
             break;
         struct watched *next = sampler_next(&session->sampler);

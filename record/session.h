@@ -15,6 +15,7 @@
 #include "record/tree/hint.h"
 #include "record/tree/tree.h"
 #include "record/watch/sampler.h"
+#include "record/watch/sampler_counters.h"
 
 struct session {
     struct options options;
@@ -36,6 +37,7 @@ struct session {
                               * others of its tree are left */
     uint64_t give_up_ns;     /* when the search for a Python in `program` ends (monotonic); UINT64_MAX: never */
     uint64_t deadline_ns;    /* end of --duration (monotonic); UINT64_MAX: none */
+    uint64_t counters_ns;    /* when the early counters are emitted next (monotonic); 0: at the first tick */
     uint32_t blocks;         /* number of blocks at the last check of the file */
     uint32_t refused;        /* number of processes that could not be read */
     const char *refusal;     /* why samples were not one moment, for the user; NULL: they were */
@@ -48,6 +50,9 @@ void session_say(const struct session *session, const char *format, ...) __attri
 
 /* Shows what the outlet has to tell. */
 void session_tell_notice(struct session *session);
+
+/* The limits that the counters name. */
+struct limits session_limits(const struct session *session);
 
 /* What the status line and the summary show. */
 struct progress_totals session_totals(const struct session *session);

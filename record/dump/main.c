@@ -160,10 +160,11 @@ static int run(struct session *session)
 static void watch_for_dead_pages(void)
 {
     stuck_watch(&(struct stuck_options){
-        .message = "pyreel-dump: the memory of the process does not answer: a page of it lies on a file system whose "
-                   "server is dead, or plays dead\n",
+        .message = "pyreel-dump: the memory of the process does not answer: a page of it, or a source file, lies on a "
+                   "file system whose server is dead, or plays dead\n",
         .exit_code = EXIT_FAILURE,
         .patience = STUCK_PATIENCE,
+        .is_asked_to_stop = NULL,
     });
 }
 

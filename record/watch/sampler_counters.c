@@ -15,58 +15,60 @@ struct counted {
     struct watched_counters watched;
 };
 
-/* The label of each counter, and the offset of its value. A rare counter is left out when it is 0. */
+/* The label of each counter, and the offset of its value. A rare counter is left out when it is 0. An early counter is
+ * for who watches the recording while it grows. */
 static const struct row {
     const char *name;
     size_t offset; /* in struct counted */
-    bool rare;
+    bool rare, early;
 } rows[] = {
-    { "samples", offsetof(struct counted, samples), false },
-    { "samples_exact", offsetof(struct counted, watched.exact), false },
-    { "samples_live", offsetof(struct counted, watched.live), false },
-    { "looks_again", offsetof(struct counted, watched.hops), true },
-    { "samples_blocked", offsetof(struct counted, blocked), true },
-    { "ticks_left_out", offsetof(struct counted, limits.ticks_left_out), false },
-    { "taken_ns", offsetof(struct counted, watched.taken_ns), false },
-    { "disturb_limit_ppm", offsetof(struct counted, limits.limit_ppm), false },
-    { "definitions_kb", offsetof(struct counted, definitions_kb), false },
-    { "definitions_left_out", offsetof(struct counted, definitions_left_out), true },
-    { "codes_gone", offsetof(struct counted, watched.codes_gone), true },
-    { "cache_full", offsetof(struct counted, watched.unwind.full), false },
-    { "cache_unmoved", offsetof(struct counted, watched.unwind.unmoved), false },
-    { "cache_partial", offsetof(struct counted, watched.unwind.partial), false },
-    { "cache_missed", offsetof(struct counted, watched.unwind.missed), false },
-    { "idle_ticks", offsetof(struct counted, watched.idle_ticks), false },
-    { "partial_ticks", offsetof(struct counted, watched.partial_ticks), true },
-    { "stopped_ticks", offsetof(struct counted, watched.stopped_ticks), true },
-    { "stopped_ns", offsetof(struct counted, watched.stopped_ns), true },
-    { "frames_cached", offsetof(struct counted, watched.unwind.frames_known), false },
-    { "frames_read", offsetof(struct counted, watched.unwind.frames_new), false },
-    { "code_hits", offsetof(struct counted, watched.unwind.code_known), false },
-    { "code_reads", offsetof(struct counted, watched.code_reads), false },
-    { "codes_stale", offsetof(struct counted, watched.unwind.stale), false },
-    { "reads", offsetof(struct counted, watched.reads), false },
-    { "pieces", offsetof(struct counted, watched.pieces), false },
-    { "bytes_read", offsetof(struct counted, watched.bytes), false },
-    { "batched_tried", offsetof(struct counted, watched.unwind.reads), false },
-    { "batched_right", offsetof(struct counted, watched.unwind.right), false },
-    { "instructions", offsetof(struct counted, watched.unwind.instructions), true },
-    { "instructions_unknown", offsetof(struct counted, watched.unwind.instructions_unknown), true },
-    { "retries_torn", offsetof(struct counted, watched.unwind.torn), true },
-    { "retries_learned", offsetof(struct counted, watched.unwind.learned), true },
-    { "retries_unsure", offsetof(struct counted, watched.unwind.unsure), true },
-    { "retries_no_code", offsetof(struct counted, watched.unwind.no_code), true },
-    { "retries_no_memory", offsetof(struct counted, watched.unwind.no_memory), true },
-    { "retries_slow", offsetof(struct counted, watched.unwind.slow), true },
-    { "failed_changed", offsetof(struct counted, failures[FAILURE_CHANGED]), true },
-    { "failed_memory", offsetof(struct counted, failures[FAILURE_MEMORY]), true },
-    { "failed_code", offsetof(struct counted, failures[FAILURE_CODE]), true },
-    { "failed_depth", offsetof(struct counted, failures[FAILURE_DEPTH]), true },
-    { "failed_threads", offsetof(struct counted, failures[FAILURE_THREADS]), true },
+    { "samples", offsetof(struct counted, samples), false, true },
+    { "samples_exact", offsetof(struct counted, watched.exact), false, true },
+    { "samples_live", offsetof(struct counted, watched.live), false, false },
+    { "looks_again", offsetof(struct counted, watched.hops), true, false },
+    { "samples_blocked", offsetof(struct counted, blocked), true, false },
+    { "ticks_left_out", offsetof(struct counted, limits.ticks_left_out), false, true },
+    { "taken_ns", offsetof(struct counted, watched.taken_ns), false, true },
+    { "disturb_limit_ppm", offsetof(struct counted, limits.limit_ppm), false, true },
+    { "definitions_kb", offsetof(struct counted, definitions_kb), false, false },
+    { "definitions_left_out", offsetof(struct counted, definitions_left_out), true, false },
+    { "codes_gone", offsetof(struct counted, watched.codes_gone), true, false },
+    { "cache_full", offsetof(struct counted, watched.unwind.full), false, false },
+    { "cache_unmoved", offsetof(struct counted, watched.unwind.unmoved), false, false },
+    { "cache_partial", offsetof(struct counted, watched.unwind.partial), false, false },
+    { "cache_missed", offsetof(struct counted, watched.unwind.missed), false, false },
+    { "idle_ticks", offsetof(struct counted, watched.idle_ticks), false, false },
+    { "partial_ticks", offsetof(struct counted, watched.partial_ticks), true, false },
+    { "stopped_ticks", offsetof(struct counted, watched.stopped_ticks), true, false },
+    { "stopped_ns", offsetof(struct counted, watched.stopped_ns), true, false },
+    { "frames_cached", offsetof(struct counted, watched.unwind.frames_known), false, false },
+    { "frames_read", offsetof(struct counted, watched.unwind.frames_new), false, false },
+    { "code_hits", offsetof(struct counted, watched.unwind.code_known), false, false },
+    { "code_reads", offsetof(struct counted, watched.code_reads), false, false },
+    { "codes_stale", offsetof(struct counted, watched.unwind.stale), false, false },
+    { "reads", offsetof(struct counted, watched.reads), false, false },
+    { "pieces", offsetof(struct counted, watched.pieces), false, false },
+    { "bytes_read", offsetof(struct counted, watched.bytes), false, false },
+    { "batched_tried", offsetof(struct counted, watched.unwind.reads), false, false },
+    { "batched_right", offsetof(struct counted, watched.unwind.right), false, false },
+    { "instructions", offsetof(struct counted, watched.unwind.instructions), true, false },
+    { "instructions_unknown", offsetof(struct counted, watched.unwind.instructions_unknown), true, false },
+    { "retries_torn", offsetof(struct counted, watched.unwind.torn), true, false },
+    { "retries_learned", offsetof(struct counted, watched.unwind.learned), true, false },
+    { "retries_unsure", offsetof(struct counted, watched.unwind.unsure), true, false },
+    { "retries_no_code", offsetof(struct counted, watched.unwind.no_code), true, false },
+    { "retries_no_memory", offsetof(struct counted, watched.unwind.no_memory), true, false },
+    { "retries_slow", offsetof(struct counted, watched.unwind.slow), true, false },
+    { "failed_changed", offsetof(struct counted, failures[FAILURE_CHANGED]), true, false },
+    { "failed_memory", offsetof(struct counted, failures[FAILURE_MEMORY]), true, false },
+    { "failed_code", offsetof(struct counted, failures[FAILURE_CODE]), true, false },
+    { "failed_depth", offsetof(struct counted, failures[FAILURE_DEPTH]), true, false },
+    { "failed_threads", offsetof(struct counted, failures[FAILURE_THREADS]), true, false },
 };
 
-/* Makes the list of counters, which the caller frees. The list is empty when the sampler never had a process. */
-static struct counters list_of(const struct sampler *sampler, const struct limits *limits)
+/* Makes the list of counters, or of the early ones, which the caller frees. The list is empty when the sampler never
+ * had a process. */
+static struct counters list_of(const struct sampler *sampler, const struct limits *limits, bool early)
 {
     struct counted counted = { .samples = sampler->emitter.samples,
                                .blocked = sampler->blocked,
@@ -79,16 +81,16 @@ static struct counters list_of(const struct sampler *sampler, const struct limit
     for (size_t i = 0; i < countof(rows) && emitter_processes(&sampler->emitter) > 0; i++) {
         uint64_t value;
         memcpy(&value, (const char *)&counted + rows[i].offset, sizeof(value));
-        if (value > 0 || !rows[i].rare)
+        if ((value > 0 || !rows[i].rare) && (rows[i].early || !early))
             counters_set(&list, text_of(rows[i].name), value, NULL);
     }
     return list;
 }
 
-bool sampler_counters_emit(const struct sampler *sampler, const struct limits *limits, const struct sink *to,
-                           struct fault *why)
+static bool emit(const struct sampler *sampler, const struct limits *limits, bool early, const struct sink *to,
+                 struct fault *why)
 {
-    struct counters list = list_of(sampler, limits);
+    struct counters list = list_of(sampler, limits, early);
     bool good = true;
     for (size_t i = 0; i < list.count && good; i++) {
         struct event event = { .kind = EVENT_COUNTER, .counter = list.rows[i] };
@@ -98,10 +100,22 @@ bool sampler_counters_emit(const struct sampler *sampler, const struct limits *l
     return good;
 }
 
+bool sampler_counters_emit(const struct sampler *sampler, const struct limits *limits, const struct sink *to,
+                           struct fault *why)
+{
+    return emit(sampler, limits, false, to, why);
+}
+
+bool sampler_counters_emit_early(const struct sampler *sampler, const struct limits *limits, const struct sink *to,
+                                 struct fault *why)
+{
+    return emit(sampler, limits, true, to, why);
+}
+
 void sampler_counters_print(const struct sampler *sampler, const struct limits *limits,
                             const struct block_writer *written)
 {
-    struct counters list = list_of(sampler, limits);
+    struct counters list = list_of(sampler, limits, false);
     counters_set(&list, TEXT("stream_blocks"), written->sequence, NULL);
     counters_set(&list, TEXT("stream_plain_bytes"), written->plain, NULL);
     counters_set(&list, TEXT("stream_bytes"), written->written, NULL);

@@ -16,6 +16,10 @@ struct limits {
 bool sampler_counters_emit(const struct sampler *sampler, const struct limits *limits, const struct sink *to,
                            struct fault *why);
 
+/* Emits the few counters that say how exact the recording is so far, and what it took from the program. */
+bool sampler_counters_emit_early(const struct sampler *sampler, const struct limits *limits, const struct sink *to,
+                                 struct fault *why);
+
 /* Prints the same counters on standard error, as text, with the sizes of the blocks that were written. */
 void sampler_counters_print(const struct sampler *sampler, const struct limits *limits,
                             const struct block_writer *written);

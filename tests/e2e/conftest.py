@@ -12,7 +12,7 @@ import pytest
 import environment
 import recording
 import stacks
-from environment import CACHE, CONVERTERS, DIFF, HERE, RECORD, as_root, pythons
+from environment import CACHE, CONVERTERS, DIFF, HERE, RECORD, TOP, as_root, pythons
 
 pytest_plugins = ["again"]
 
@@ -23,7 +23,7 @@ Recorded = collections.namedtuple("Recorded", "python path program spent info th
 def pytest_configure(config):
     # Whoever starts us in the background has it ignored, and the programs that we interrupt would inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    absent = [program for program in (RECORD, DIFF, *CONVERTERS.values()) if not os.access(program, os.X_OK)]
+    absent = [program for program in (RECORD, DIFF, TOP, *CONVERTERS.values()) if not os.access(program, os.X_OK)]
     if absent:
         raise pytest.UsageError(f"not built: {absent[0]}; PYREEL_BUILD names the build folder")
 

@@ -25,6 +25,7 @@ CACHE = os.environ.get("PYREEL_TEST_CACHE") or os.path.join(
 RECORD = os.path.join(BUILD, "record", "pyreel-record")
 CONVERTERS = {name: os.path.join(BUILD, "convert", f"pyreel-{name}") for name in ("gecko", "pprof", "collapsed", "flame", "info", "report", "speedscope", "tachyon")}
 DUMP = os.path.join(BUILD, "record", "pyreel-dump")
+TOP = os.path.join(BUILD, "convert", "pyreel-top")  # makes no output
 DIFF = os.path.join(BUILD, "convert", "pyreel-diff")  # no converter of one recording
 PYREEL = os.path.join(BUILD, "pyreel", "pyreel")  # becomes the others: pyreel record
 

@@ -11,10 +11,10 @@ import pytest
 
 import gecko_check
 import pprof_check
-from environment import CONVERTERS, NOBODY, RECORD, missing
+from environment import CONVERTERS, NOBODY, RECORD, TOP, missing
 from recording import convert, read_terminal, run, succeed
 
-PROGRAMS = {"record": RECORD, **CONVERTERS}
+PROGRAMS = {"record": RECORD, "top": TOP, **CONVERTERS}
 DEFAULT_SUFFIX = {"gecko": ".json.gz", "pprof": ".pb.gz", "speedscope": ".speedscope.json", "tachyon": ".bin"}
 
 

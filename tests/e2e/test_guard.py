@@ -51,7 +51,7 @@ def test_root_without_the_capability_to_trace_records(start_recorder, python3, p
     assert not int(guarded_status(recorder.pid)["CapEff"], 16) & SYS_PTRACE
     ended = recorder.wait()
     assert ended.code == 0 and "all capabilities are kept, because CAP_SYS_PTRACE is not among them" in ended.messages, ended
-    assert info(path, "--verify")["samples"] > 50
+    assert info(path, "--verify")["samples"] > 0
 
 
 def test_an_attached_recorder_keeps_less(start, start_recorder, python3, program, tmp_path):

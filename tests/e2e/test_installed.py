@@ -8,9 +8,9 @@ import subprocess
 
 import pytest
 
-from environment import BUILD, CONVERTERS, DIFF, DUMP, PROJECT, RECORD, need_command
+from environment import BUILD, PROJECT, built_programs, need_command
 
-PROGRAMS = [os.path.basename(path) for path in (RECORD, DUMP, DIFF, *CONVERTERS.values())]
+PROGRAMS = list(built_programs())
 
 
 def option_of_build(name):
@@ -48,16 +48,20 @@ def expected_files():
     manuals = os.path.join(option_of_build("mandir"), "man1")
     shared = option_of_build("datadir")
     documents = os.path.join(shared, "doc", "pyreel")
-    for name in PROGRAMS:
+    yield os.path.join(option_of_build("mandir"), "man7", "pyreel.7")
+    for name in ["pyreel", *PROGRAMS]:
         yield os.path.join(programs, name)
         yield os.path.join(manuals, f"{name}.1")
         yield os.path.join(shared, "bash-completion", "completions", name)
         yield os.path.join(shared, "zsh", "site-functions", f"_{name}")
         yield os.path.join(shared, "fish", "vendor_completions.d", f"{name}.fish")
-    for path in ["README.md", "CHANGELOG.md", "schemas", *sources("docs/*", "docs/HACKING.md"), *sources("examples/*")]:
+    for path in ["README.md", "CHANGELOG.md", "schemas", "ci", *sources("docs/*", "docs/HACKING.md"), *sources("examples/*")]:
         yield os.path.join(documents, path)
     for path in sources("schemas/*", "schemas/meson.build"):
         yield os.path.join(shared, "pyreel", path)
+    for folder, _, files in os.walk(os.path.join(PROJECT, "ci")):
+        for name in files:
+            yield os.path.join(shared, "pyreel", os.path.relpath(os.path.join(folder, name), PROJECT))
     yield os.path.join(shared, "licenses", "pyreel", "LICENSE")
 
 
@@ -72,6 +76,11 @@ def test_each_file_has_its_place(destination, installed):
 def test_schemas_are_where_documents_look(data):
     with open(os.path.join(data, "doc", "pyreel", "schemas", "report.schema.json"), encoding="utf-8") as file:
         assert json.load(file)["$schema"]
+
+
+def test_the_script_for_ci_runs_from_there(data):
+    told = subprocess.run([os.path.join(data, "pyreel", "ci", "pyreel-ci"), "--help"], check=True, capture_output=True, text=True, timeout=60)
+    assert told.stdout.startswith("usage: pyreel-ci ")
 
 
 @pytest.mark.pythons("newest")

@@ -120,8 +120,8 @@ static void what_was_due_and_is_not_there_is_not_kept(void **state)
         uint64_t samples, failed, lost, missed;
         double kept_percent;
     } kept[] = {
-        { 90, 5, 5, 10, 81 }, { 90, 0, 0, 0, 100 }, { 0, 3, 0, 0, 0 }, { 90, 0, 0, 100, 0 }, { 90, 0, 0, 500, 0 },
-        { 0, 0, 0, 0, -1 },   { 0, 0, 0, 7, -1 },   { 9999999, 1, 0, 0, 99.9999 },
+        { 90, 5, 5, 10, 81 }, { 90, 0, 0, 0, 100 }, { 0, 3, 0, 0, 0 },  { 90, 0, 0, 100, 0 },
+        { 90, 0, 0, 500, 0 }, { 0, 0, 0, 0, -1 },   { 0, 0, 0, 7, -1 }, { 9999999, 1, 0, 0, 99.9999 },
     };
     for (size_t i = 0; i < countof(kept); i++) {
         struct tables tables = { .recording.interval_ns = 10 * MS, .ticks = 90, .last_ns = 1000 * (uint64_t)MS };

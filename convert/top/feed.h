@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* Follows a file that grows: a thread reads the file and gives its bytes to a pipe, from which any reader of recordings
+ * reads. At the end of the file, the thread looks again after a while, until it is told that the recording has ended.
+ * A file that is no stream, and so never grows, ends at its end. */
+#ifndef PYREEL_CONVERT_TOP_FEED_H
+#define PYREEL_CONVERT_TOP_FEED_H
+
+#include "formats/base/fault.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/stat.h>
+
+struct feed {
+    const char *path;
+    bool awaited;      /* a recorder is about to make or replace the file, ... */
+    struct stat there; /* ... and this was there before; st_ino 0: nothing was */
+    int file;          /* -1: not open yet */
+    int from, to;      /* the pipe */
+    bool running;
+    pthread_t thread;
+    atomic_bool stop;      /* set by others: nothing more will come than what is in the file now */
+    atomic_bool abandon;   /* set by feed_stop() */
+    atomic_bool at_end;    /* the file has nothing more for now ... */
+    atomic_bool unwritten; /* ... and no pyreel-record has it locked */
+};
+
+/* Starts to follow the file at `path`, which lives as long as the feed. feed->from has the bytes. False with the reason
+ * when the file cannot be opened. */
+bool feed_open(struct feed *feed, const char *path, struct fault *why);
+
+/* Notes what is at the path before a recorder starts. */
+void feed_prepare(struct feed *feed, const char *path);
+
+/* Starts to follow the file that a recorder makes since feed_prepare(). False with the reason. */
+bool feed_await(struct feed *feed, struct fault *why);
+
+/* Ends the thread, so that who reads comes to the end. Whoever reads must go on reading until then. */
+void feed_stop(struct feed *feed);
+
+/* Closes everything, once nobody reads any more. */
+void feed_close(struct feed *feed);
+
+#endif

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT */
+#include "convert/top/model.h"
+
+#include "formats/base/alloc.h"
+#include "formats/frames/waiting.h"
+
+#include <stdlib.h>
+
+#define SECOND_NS  1000000000u
+#define BATCH_MOST 65536 /* rows; a larger batch is added up at once */
+
+/* ---- rows of two numbers ---- */
+
+static uint32_t row_of(struct model_pairs *pairs, uint32_t a, uint32_t b)
+{
+    bool added;
+    const uint32_t number = intern_pairs_number(&pairs->numbers, a, b, &added);
+    if (added) {
+        pairs->pairs = alloc_grow(pairs->pairs, &pairs->room, number, sizeof(*pairs->pairs));
+        pairs->seen = alloc_grow(pairs->seen, &pairs->seen_room, number, sizeof(*pairs->seen));
+        pairs->pairs[number - 1] = (struct model_pair){ a, b };
+    }
+    return number - 1;
+}
+
+/* Adds the sums of a stack to a row: to its total, once in each walk, and for the leaf to its self. */
+static void add_to_row(struct model *model, struct model_pairs *pairs, uint32_t row, const uint64_t *sums, bool leaf)
+{
+    struct window_sums given = { 0 };
+    const bool first = pairs->seen[row] != model->walk;
+    if (!first && !leaf)
+        return;
+    pairs->seen[row] = model->walk;
+    for (size_t i = 0; i < WINDOW_SUMS; i++) {
+        given.self[i] = leaf ? sums[i] : 0;
+        given.total[i] = first ? sums[i] : 0;
+    }
+    window_add(&pairs->window, row, model->batch_second, &given);
+}
+
+/* ---- walking stacks ---- */
+
+static uint32_t function_of(const struct tables *tables, uint32_t stack)
+{
+    return stack ? tables->frames[tables->stacks[stack].frame].function : MODEL_NO_FRAMES;
+}
+
+/* The number of the place that the innermost frame of a stack has. */
+static uint32_t place_of(struct model *model, uint32_t stack, uint32_t function)
+{
+    bool added;
+    const uint32_t line = stack ? model->tables.frames[model->tables.stacks[stack].frame].line : 0;
+    const uint32_t number = intern_pairs_number(&model->place_numbers, function, line, &added);
+    if (added) {
+        model->places = alloc_grow(model->places, &model->places_room, number, sizeof(*model->places));
+        model->places[number - 1] = (struct model_pair){ function, line };
+    }
+    return number - 1;
+}
+
+static void walk(struct model *model, const struct model_batch_row *row)
+{
+    const struct tables *tables = &model->tables;
+    struct window_sums whole = { 0 };
+    uint32_t callee = 0;
+    model->walk++;
+    for (uint32_t stack = row->stack, leaf = 1; stack || leaf; leaf = 0) {
+        const uint32_t function = function_of(tables, stack);
+        add_to_row(model, &model->functions, row_of(&model->functions, row->owner, function), row->sums, leaf);
+        const uint32_t place = place_of(model, stack, function);
+        add_to_row(model, &model->lines, row_of(&model->lines, row->owner, place), row->sums, leaf);
+        if (!leaf)
+            add_to_row(model, &model->calls, row_of(&model->calls, function, callee), row->sums, false);
+        callee = function;
+        stack = stack ? tables->stacks[stack].caller : 0;
+    }
+    for (size_t i = 0; i < WINDOW_SUMS; i++)
+        whole.self[i] = whole.total[i] = row->sums[i];
+    window_add(&model->by_owner, row->owner, model->batch_second, &whole);
+}
+
+static void flush(struct model *model)
+{
+    for (size_t i = 0; i < model->batch_count; i++)
+        walk(model, &model->batch[i]);
+    model->batch_count = 0;
+    intern_pairs_free(&model->batch_index);
+}
+
+static struct model_batch_row *batch_row(struct model *model, uint32_t owner, uint32_t stack, uint64_t second)
+{
+    bool added;
+    if (second != model->batch_second || model->batch_count >= BATCH_MOST)
+        flush(model);
+    model->batch_second = second;
+    const uint32_t number = intern_pairs_number(&model->batch_index, owner, stack, &added);
+    if (added) {
+        model->batch = alloc_grow(model->batch, &model->batch_room, number, sizeof(*model->batch));
+        model->batch[number - 1] = (struct model_batch_row){ .owner = owner, .stack = stack };
+        model->batch_count = number;
+    }
+    return &model->batch[number - 1];
+}
+
+/* ---- events ---- */
+
+/* `counted`: false for EVENT_LATE_CPU, whose sample was counted before. */
+static void add_sample(struct model *model, const struct sample *sample, bool counted)
+{
+    const uint32_t owner = owners_find(&model->owners, &model->tables, sample->thread, sample->task);
+    struct model_batch_row *row = batch_row(model, owner, sample->stack, sample->time_ns / SECOND_NS);
+    row->sums[WINDOW_CPU] += sample->cpu_ns;
+    if (!counted)
+        return;
+    const uint64_t count = 1 + sample->more;
+    row->sums[WINDOW_WALL] += sample->wall_ns;
+    row->sums[WINDOW_BUSY] += waiting_of(sample->status) == WAITS_NOT ? sample->wall_ns : 0;
+    row->sums[WINDOW_GIL] += attribute_sum_ns(sample, ATTRIBUTE_GIL);
+    row->sums[WINDOW_GIL_WAIT] += attribute_sum_ns(sample, ATTRIBUTE_GIL_WAIT);
+    model->gil_wait_known |= attribute_known(sample->status, ATTRIBUTE_GIL_WAIT);
+    model->waits_unknown += waiting_group(sample->status) == WAITING_UNKNOWN ? count : 0;
+    model->cpu_samples += attribute_known(sample->status, ATTRIBUTE_CPU_TIME) ? count : 0;
+    model->samples += count;
+}
+
+/* Takes what the CPU owner gives. */
+static bool take_placed(void *self, struct event *event, struct fault *why)
+{
+    (void)why;
+    if (event->kind == EVENT_SAMPLE || event->kind == EVENT_LATE_CPU)
+        add_sample(self, &event->sample, event->kind == EVENT_SAMPLE);
+    return true;
+}
+
+static struct sink placed_sink(struct model *model)
+{
+    return (struct sink){ .take = take_placed, .self = model };
+}
+
+/* Whether the event refers to what was lost, so that nothing can be counted. */
+static bool is_lost(const struct model *model, const struct event *event)
+{
+    if (event->kind == EVENT_SAMPLE)
+        return event->sample.stack == STACK_LOST;
+    /* The definition of a thread may be lost, and its number be anything. */
+    return event->kind == EVENT_LEFT_OUT && event->left_out.thread >= model->tables.threads_count;
+}
+
+bool model_take(void *self, struct event *event, struct fault *why)
+{
+    struct model *model = self;
+    const struct sink placed = placed_sink(model);
+    model->functions.window.seconds = model->lines.window.seconds = model->seconds;
+    model->calls.window.seconds = model->by_owner.seconds = model->seconds;
+    if (!tables_take(&model->tables, event, why))
+        return false;
+    if (is_lost(model, event))
+        return true;
+    if (event->kind == EVENT_THREAD_NAME)
+        owners_renamed(&model->owners);
+    if (event->kind == EVENT_COUNTER)
+        model->counted_ns = tables_end_ns(&model->tables);
+    return cpu_owner_take(&model->cpu_owner, event, &placed, why);
+}
+
+void model_settle(struct model *model)
+{
+    const uint64_t second = tables_end_ns(&model->tables) / SECOND_NS;
+    flush(model);
+    window_advance(&model->functions.window, second);
+    window_advance(&model->lines.window, second);
+    window_advance(&model->calls.window, second);
+    window_advance(&model->by_owner, second);
+}
+
+void model_finish(struct model *model)
+{
+    const struct sink placed = placed_sink(model);
+    cpu_owner_finish(&model->cpu_owner, &placed, NULL);
+}
+
+static void free_pairs(struct model_pairs *pairs)
+{
+    intern_pairs_free(&pairs->numbers);
+    free(pairs->pairs);
+    free(pairs->seen);
+    window_free(&pairs->window);
+}
+
+void model_free(struct model *model)
+{
+    tables_free(&model->tables);
+    cpu_owner_free(&model->cpu_owner);
+    owners_free(&model->owners);
+    free_pairs(&model->functions);
+    free_pairs(&model->lines);
+    free_pairs(&model->calls);
+    intern_pairs_free(&model->place_numbers);
+    free(model->places);
+    window_free(&model->by_owner);
+    intern_pairs_free(&model->batch_index);
+    free(model->batch);
+    *model = (struct model){ 0 };
+}

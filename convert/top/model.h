@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/* The model of the live view: a sink that takes events and keeps sums by function, by call and by owner, in the last
+ * seconds and in all (window.h). The samples of a second with one owner and one stack are added up first, and then
+ * their stack is walked once:
+ *
+ *     source -> tables -> CPU owner -> model_take -> (owner, stack) of this second -> window of functions, calls,
+ * owners
+ *
+ * The figures are those of pyreel-report: a sample counts once in the total of a function, and CPU time belongs to the
+ * looks that the CPU owner gives it to. */
+#ifndef PYREEL_CONVERT_TOP_MODEL_H
+#define PYREEL_CONVERT_TOP_MODEL_H
+
+#include "convert/filters/cpu_owner.h"
+#include "convert/top/owners.h"
+#include "convert/top/window.h"
+#include "formats/intern/id_index.h"
+
+#define MODEL_NO_FRAMES 0 /* the function of a stack without Python frames; others are those of the tables */
+
+/* Samples of one owner and one stack in the second that is being added up. */
+struct model_batch_row {
+    uint32_t owner, stack;
+    uint64_t sums[WINDOW_SUMS];
+};
+
+struct model_pair {
+    uint32_t a, b;
+};
+
+/* Rows that have two numbers: (owner, function), (owner, place), or (caller, callee). */
+struct model_pairs {
+    struct intern_pairs numbers; /* pair -> row + 1 */
+    struct model_pair *pairs;    /* by row */
+    size_t room;
+    uint64_t *seen; /* by row: the walk that has counted the row's total */
+    size_t seen_room;
+    struct window window;
+};
+
+/* `= {0}` with `seconds` and `owners.ids` set is empty. */
+struct model {
+    unsigned seconds;
+    struct tables tables;
+    struct cpu_owner cpu_owner;
+    struct owners owners;
+    struct model_pairs functions;      /* (owner, function) */
+    struct model_pairs lines;          /* (owner, place) */
+    struct model_pairs calls;          /* (caller, callee), of all owners */
+    struct intern_pairs place_numbers; /* (function, line that ran) -> index in `places` + 1 */
+    struct model_pair *places;         /* (function, line) */
+    size_t places_room;
+    struct window by_owner;
+    struct intern_pairs batch_index; /* (owner, stack) -> row of the batch + 1 */
+    struct model_batch_row *batch;
+    size_t batch_count, batch_room;
+    uint64_t batch_second;
+    uint64_t walk; /* number of the walk that is being made */
+    uint64_t samples;
+    uint64_t waits_unknown; /* samples of which nobody knows whether the thread waited */
+    uint64_t counted_ns;    /* the time at which the recorder counted (EVENT_COUNTER) */
+    uint64_t cpu_samples;   /* samples of which CPU time is known */
+    bool gil_wait_known;
+};
+
+/* Takes an event: as a sink whose state is the model. */
+bool model_take(void *self, struct event *event, struct fault *why);
+
+/* Adds what is being added up to the windows. Call this before the windows are read. */
+void model_settle(struct model *model);
+
+/* Gives the CPU time that waits for its look. Call this at the end of the events. */
+void model_finish(struct model *model);
+
+/* Frees the memory. */
+void model_free(struct model *model);
+
+#endif

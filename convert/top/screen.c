@@ -1,0 +1,488 @@
+/* SPDX-License-Identifier: MIT */
+#include "convert/top/screen.h"
+
+#include "formats/base/alloc.h"
+#include "formats/model/program_name.h"
+#include "formats/terminal/printable.h"
+#include "formats/terminal/width.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HEAD_LINES   4  /* above the titles of the columns */
+#define HOT_PERCENT  10 /* of self */
+#define WARM_PERCENT 2
+#define FOOT_SHORT   "h help  q quit  | "
+#define FACT_MOST    400 /* bytes of a line of the head */
+
+/* ---- lines ---- */
+
+static struct bytes *add_line(struct drawn *drawn, enum screen_style style)
+{
+    drawn->lines = alloc_grow(drawn->lines, &drawn->room, drawn->count + 1, sizeof(*drawn->lines));
+    struct screen_line *line = &drawn->lines[drawn->count++];
+    line->text.size = 0;
+    line->style = style;
+    return &line->text;
+}
+
+static struct text text_in(const struct bytes *bytes)
+{
+    return (struct text){ (const char *)bytes->at, bytes->size };
+}
+
+/* Adds a line of text that is printable; the end of what is too long is cut. */
+static void add_text(struct drawn *drawn, enum screen_style style, struct text text)
+{
+    width_put_beginning(add_line(drawn, style), text, drawn->columns);
+}
+
+__attribute__((format(printf, 3, 4))) static void say(struct drawn *drawn, enum screen_style style, const char *format,
+                                                      ...)
+{
+    char room[FACT_MOST];
+    va_list values;
+    va_start(values, format);
+    vsnprintf(room, sizeof(room), format, values);
+    va_end(values);
+    add_text(drawn, style, text_of(room));
+}
+
+/* Appends a name in so many columns, filled with blanks. */
+static void put_column(struct drawn *drawn, struct bytes *to, struct text name, size_t columns)
+{
+    drawn->scratch.size = 0;
+    put_printable(&drawn->scratch, name, drawn->ascii);
+    const size_t used = width_put_shortened(to, text_in(&drawn->scratch), columns, drawn->ascii);
+    width_put_blanks(to, columns - used);
+}
+
+/* Appends a place in source, the same way. */
+static void put_place(struct drawn *drawn, struct bytes *to, struct text file, uint32_t line, size_t columns)
+{
+    char number[16] = "";
+    drawn->scratch.size = 0;
+    put_printable(&drawn->scratch, file, drawn->ascii);
+    if (line && file.size)
+        snprintf(number, sizeof(number), ":%" PRIu32, line);
+    put_bytes(&drawn->scratch, number, strlen(number));
+    const size_t used = width_put_path(to, text_in(&drawn->scratch), columns, drawn->ascii);
+    width_put_blanks(to, columns - used);
+}
+
+__attribute__((format(printf, 2, 3))) static void put_format(struct bytes *to, const char *format, ...)
+{
+    char room[FACT_MOST];
+    va_list values;
+    va_start(values, format);
+    const int size = vsnprintf(room, sizeof(room), format, values);
+    va_end(values);
+    put_bytes(to, room, size < (int)sizeof(room) ? (size_t)size : sizeof(room) - 1);
+}
+
+static double percent(uint64_t part, uint64_t whole)
+{
+    return whole ? 100 * (double)part / (double)whole : 0;
+}
+
+/* ---- head ---- */
+
+static void put_time(struct bytes *to, uint64_t ns)
+{
+    const uint64_t seconds = ns / 1000000000u;
+    if (seconds >= 3600)
+        put_format(to, "%" PRIu64 ":%02" PRIu64 ":%02" PRIu64, seconds / 3600, seconds / 60 % 60, seconds % 60);
+    else
+        put_format(to, "%" PRIu64 ":%02" PRIu64, seconds / 60, seconds % 60);
+}
+
+/* The program at the left, the state of the recording at the right. */
+static void add_title(struct drawn *drawn, const struct view *view, const struct still *still,
+                      const struct screen_state *state)
+{
+    struct bytes left = { 0 }, right = { 0 };
+    char version[32];
+    char *title = program_name_title(still->command);
+    put_format(&right, view->paused ? "PAUSED; " : "");
+    put_printable(&right, text_of(state->state), drawn->ascii);
+    put_format(&right, ", ");
+    put_time(&right, still->end_ns);
+    if (!still->pid)
+        put_printable(&left, text_of(state->input), drawn->ascii);
+    else {
+        put_printable(&left, text_of(title), drawn->ascii);
+        put_format(&left, ", process %" PRIu32 ", CPython %s%s", still->pid,
+                   event_python_version_text(version, still->python_version),
+                   still->free_threaded ? " free-threaded" : "");
+    }
+    struct bytes *line = add_line(drawn, state->alert || view->paused ? STYLE_ALERT : STYLE_TITLE);
+    const size_t wanted = width_of(text_in(&right)) + 2;
+    const size_t room = drawn->columns > wanted ? drawn->columns - wanted : 0;
+    const size_t used = width_put_shortened(line, text_in(&left), room, drawn->ascii);
+    width_put_blanks(line, room - used + 2);
+    width_put_beginning(line, text_in(&right), drawn->columns);
+    bytes_free(&left);
+    bytes_free(&right);
+    free(title);
+}
+
+/* The sums of all owners. */
+static struct window_sums whole_of(const struct view *view, const struct still *still)
+{
+    struct window_sums whole = { 0 };
+    for (size_t i = 1; i < still->owners_count; i++)
+        window_add_sums(&whole, view->all ? &still->by_owner[i].all : &still->by_owner[i].recent);
+    return whole;
+}
+
+static void add_use(struct drawn *drawn, const struct view *view, const struct still *still)
+{
+    const struct window_sums whole = whole_of(view, still);
+    struct bytes text = { 0 };
+    uint64_t threads = 0;
+    for (size_t i = 1; i < still->owners_count; i++)
+        threads += still->owners[i].threads;
+    put_format(&text, still->cpu_known ? "CPU %.0f %%" : "CPU not known",
+               percent(whole.total[WINDOW_CPU], view->time_ns));
+    if (still->one_lock) {
+        const double held = percent(whole.total[WINDOW_GIL], view->time_ns);
+        put_format(&text, ", GIL held %.0f %%", held < 100 ? held : 100);
+        if (still->gil_wait_known)
+            put_format(&text, ", waited for %.0f %%", percent(whole.total[WINDOW_GIL_WAIT], view->time_ns));
+    }
+    put_format(&text, "; %" PRIu64 " threads", threads);
+    if (still->processes > 1)
+        put_format(&text, " in %zu processes, %zu live", still->processes, still->living);
+    put_format(&text, "; %" PRIu64 " samples", still->samples);
+    if (still->failed || still->lost)
+        put_format(&text, ", %" PRIu64 " failed, %" PRIu64 " lost", still->failed, still->lost);
+    add_text(drawn, STYLE_PLAIN, text_in(&text));
+    bytes_free(&text);
+}
+
+static void put_budget(struct bytes *to, double budget_percent)
+{
+    if (budget_percent > 0)
+        put_format(to, " of %g", budget_percent);
+    put_format(to, " %% CPU");
+}
+
+/* How exact the samples are, and what sampling costs. */
+static void add_exactness(struct drawn *drawn, const struct still *still)
+{
+    const struct exactness *exactness = &still->exactness;
+    struct bytes text = { 0 };
+    if (still->pid && exactness->asked_hz >= 0)
+        put_format(&text, "%g Hz asked", exactness->asked_hz);
+    if (exactness->reached_hz >= 0 && still->samples)
+        put_format(&text, exactness->reached_hz < 100 ? ", %.3g reached" : ", %.0f reached", exactness->reached_hz);
+    if (still->samples && exactness->missed_percent >= 0)
+        put_format(&text, ", %.1f %% missed", exactness_tenths(exactness->missed_percent));
+    if (still->samples && exactness->exact_percent >= 0)
+        put_format(&text, "; %.1f %% exact", exactness_tenths(exactness->exact_percent));
+    if (still->counted_ns && exactness->taken_percent >= 0)
+        put_format(&text, "; costs %.2f", percent(still->taken_ns, still->counted_ns));
+    if (still->counted_ns && exactness->taken_percent >= 0)
+        put_budget(&text, exactness->budget_percent);
+    if (!text.size)
+        put_format(&text, "no figures of the recording yet");
+    add_text(drawn, STYLE_PLAIN, text_in(&text));
+    bytes_free(&text);
+}
+
+static const char *const sorts[VIEW_SORTS] = {
+    [VIEW_BY_SELF] = "self", [VIEW_BY_TOTAL] = "total", [VIEW_BY_NAME] = "name"
+};
+
+static void put_whose(struct drawn *drawn, struct bytes *to, const struct view_whose *whose)
+{
+    if (!whose->process) {
+        put_format(to, "all threads");
+        return;
+    }
+    put_printable(to, whose->program, drawn->ascii);
+    put_format(to, " ");
+    put_printable(to,
+                  whose->of_thread ? whose->thread
+                  : whose->of_task ? whose->task
+                                   : (struct text){ "", 0 },
+                  drawn->ascii);
+}
+
+/* What is shown. */
+static void add_choice(struct drawn *drawn, const struct view *view, const struct still *still,
+                       const struct screen_state *state)
+{
+    struct bytes text = { 0 };
+    if (view->all)
+        put_format(&text, "all the time");
+    else
+        put_format(&text, "last %u s", state->window_s);
+    put_format(&text, ", by %s", view_measure_label(view_measure(view, still)));
+    put_format(&text, ", sorted by %s; ", sorts[view->sort]);
+    if (view->lines && view->table == VIEW_FUNCTIONS)
+        put_format(&text, "by line; ");
+    if (view->table == VIEW_CALLS && view->function < still->functions_count) {
+        put_format(&text, "calls of ");
+        put_printable(&text, still->functions[view->function].name, drawn->ascii);
+    } else
+        put_whose(drawn, &text, &view->whose);
+    if (view->filter_size || view->typing) {
+        put_format(&text, "; filter: ");
+        put_printable(&text, (struct text){ view->filter, view->filter_size }, drawn->ascii);
+        put_format(&text, view->typing ? "_" : " (%zu of %zu)", view->count, view->matching);
+    }
+    add_text(drawn, STYLE_PLAIN, text_in(&text));
+    bytes_free(&text);
+}
+
+/* ---- rows ---- */
+
+/* The columns that the name and the place have: half each of what is left by the numbers. */
+struct layout {
+    size_t name, place;
+};
+
+static struct layout layout_of(const struct drawn *drawn, size_t numbers)
+{
+    const size_t left = drawn->columns > numbers + 3 ? drawn->columns - numbers - 3 : 2;
+    const size_t place = left / 2;
+    return (struct layout){ left - place, place };
+}
+
+static void put_percent(struct bytes *to, double value)
+{
+    put_format(to, value < 999.95 ? "%5.1f%% " : "%5.0f%% ", value < 99999 ? value : 99999);
+}
+
+static void put_seconds(struct bytes *to, uint64_t ns)
+{
+    const double seconds = (double)ns / 1e9;
+    put_format(to, seconds < 99999.995 ? "%8.2f " : "%8.0f ", seconds < 99999999 ? seconds : 99999999);
+}
+
+/* Whether there is room for all columns: seconds of functions, and numbers of processes. */
+static bool is_wide(const struct drawn *drawn)
+{
+    return drawn->columns >= 64;
+}
+
+static bool shows_functions(const struct view *view)
+{
+    return view->table == VIEW_FUNCTIONS || view->table == VIEW_CALLS;
+}
+
+/* The columns that numbers take in front of a name. */
+static size_t numbers_of(const struct drawn *drawn, const struct view *view)
+{
+    if (shows_functions(view))
+        return is_wide(drawn) ? 32 : 14;
+    return is_wide(drawn) ? 37 : 28;
+}
+
+static void put_function_row(struct drawn *drawn, struct bytes *to, const struct view *view, const struct view_row *row,
+                             enum window_sum sum)
+{
+    const bool calls = view->table == VIEW_CALLS;
+    const struct layout layout = layout_of(drawn, numbers_of(drawn, view));
+    if (calls)
+        put_format(to, "%s", row->caller && row->callee ? "itself " : row->caller ? "caller " : "callee ");
+    else
+        put_percent(to, percent(row->sums.self[sum], view->whole));
+    put_percent(to, percent(row->sums.total[sum], view->whole));
+    if (is_wide(drawn)) {
+        if (calls)
+            width_put_blanks(to, 9);
+        else
+            put_seconds(to, row->sums.self[sum]);
+        put_seconds(to, row->sums.total[sum]);
+    }
+    put_bytes(to, " ", 1);
+    put_column(drawn, to, row->name, layout.name);
+    put_bytes(to, "  ", 2);
+    put_place(drawn, to, row->file, row->line, layout.place);
+}
+
+static void put_owner_row(struct drawn *drawn, struct bytes *to, const struct view *view, const struct still *still,
+                          const struct view_row *row)
+{
+    const struct layout layout = layout_of(drawn, numbers_of(drawn, view));
+    const uint64_t *sums = row->sums.total;
+    if (still->cpu_known)
+        put_percent(to, percent(sums[WINDOW_CPU], view->time_ns));
+    else
+        put_format(to, "%6s ", "?");
+    put_percent(to, percent(sums[WINDOW_GIL], view->time_ns));
+    if (still->gil_wait_known)
+        put_percent(to, percent(sums[WINDOW_GIL_WAIT], view->time_ns));
+    else
+        put_format(to, "%6s ", "?");
+    put_format(to, "%7" PRIu32, row->threads);
+    if (is_wide(drawn))
+        put_format(to, " %8" PRIu32, row->pid);
+    put_bytes(to, " ", 1);
+    put_column(drawn, to, row->name, layout.name);
+    put_bytes(to, "  ", 2);
+    put_column(drawn, to, row->file, layout.place);
+}
+
+static void add_titles(struct drawn *drawn, const struct view *view)
+{
+    static const char *const names[VIEW_TABLES] = { [VIEW_FUNCTIONS] = "FUNCTION",
+                                                    [VIEW_THREADS] = "THREAD",
+                                                    [VIEW_PROCESSES] = "PROCESS",
+                                                    [VIEW_TASKS] = "TASK",
+                                                    [VIEW_CALLS] = "FUNCTION" };
+    const bool functions = shows_functions(view);
+    struct bytes *line = add_line(drawn, STYLE_COLUMNS);
+    const struct layout layout = layout_of(drawn, numbers_of(drawn, view));
+    if (!functions)
+        put_format(line, "   CPU    GIL  WAITS %s %s", view->table == VIEW_TASKS ? "  TASKS" : "THREADS",
+                   is_wide(drawn) ? " PROCESS " : "");
+    else
+        put_format(line, "%s  TOTAL%s  ", view->table == VIEW_CALLS ? "CALL  " : "  SELF",
+                   !is_wide(drawn)             ? ""
+                   : view->table == VIEW_CALLS ? "            TOTAL s"
+                                               : "   SELF s  TOTAL s");
+    put_column(drawn, line, text_of(names[view->table]), layout.name);
+    put_bytes(line, "  ", 2);
+    put_column(drawn, line, text_of(functions ? "FILE" : view->table == VIEW_PROCESSES ? "" : "PROGRAM"), layout.place);
+}
+
+static enum screen_style style_of(const struct view *view, const struct view_row *row, enum window_sum sum)
+{
+    const double self = percent(row->sums.self[sum], view->whole);
+    if (view->table != VIEW_FUNCTIONS)
+        return STYLE_PLAIN;
+    return self >= HOT_PERCENT ? STYLE_HOT : self >= WARM_PERCENT ? STYLE_WARM : STYLE_PLAIN;
+}
+
+/* Scrolls so that the selected row is on the screen. */
+static void scroll(struct view *view, size_t page)
+{
+    view->page = page;
+    if (view->selected < view->first)
+        view->first = view->selected;
+    if (page && view->selected >= view->first + page)
+        view->first = view->selected - page + 1;
+    if (view->first + page > view->count)
+        view->first = view->count > page ? view->count - page : 0;
+}
+
+static void add_rows(struct drawn *drawn, struct view *view, const struct still *still,
+                     const struct screen_state *state, size_t page)
+{
+    const enum window_sum sum = view_sum(view_measure(view, still));
+    scroll(view, page);
+    for (size_t i = view->first; i < view->count && i < view->first + page; i++) {
+        const struct view_row *row = &view->rows[i];
+        const bool selected = i == view->selected && !state->batch;
+        struct bytes *line = add_line(drawn, selected ? STYLE_SELECTED : style_of(view, row, sum));
+        if (shows_functions(view))
+            put_function_row(drawn, line, view, row, sum);
+        else
+            put_owner_row(drawn, line, view, still, row);
+    }
+}
+
+/* Why the table is empty. */
+static void add_reason(struct drawn *drawn, const struct view *view, const struct still *still)
+{
+    if (view->filter_size && view->matching)
+        say(drawn, STYLE_ALERT, "Nothing here matches the filter; Esc clears it.");
+    else if (!still->samples)
+        say(drawn, STYLE_ALERT, "No samples yet.");
+    else if (view->table == VIEW_TASKS)
+        say(drawn, STYLE_ALERT, "No asyncio tasks: record with --async running or --async all.");
+    else if (!view->all)
+        say(drawn, STYLE_ALERT, "Nothing in the last seconds; w shows all the time.");
+    else
+        say(drawn, STYLE_ALERT, "Nothing to show.");
+}
+
+/* ---- the screen ---- */
+
+static void add_foot(struct drawn *drawn, const struct view *view, const struct screen_state *state)
+{
+    drawn->scratch.size = 0;
+    if (view->typing)
+        say(drawn, STYLE_FOOT, "type what to look for; Enter keeps the filter, Esc clears it");
+    else if (state->said.size) {
+        put_bytes(&drawn->scratch, FOOT_SHORT, strlen(FOOT_SHORT));
+        put_printable(&drawn->scratch, state->said, drawn->ascii);
+        add_text(drawn, STYLE_FOOT, text_in(&drawn->scratch));
+    } else
+        say(drawn, STYLE_FOOT, "h help  q quit  f t p a tables  Enter more  m measure  w window  s sort  / filter");
+}
+
+static void draw_help(struct drawn *drawn, const struct screen_state *state, size_t lines)
+{
+    const char *const help[] = {
+        "f t p a    functions, threads, processes, asyncio tasks (Tab: the next table)",
+        "Enter      of a thread, process or task: its functions; of a function:",
+        "           who calls it, and whom it calls.  Backspace, Esc: back",
+        "m          measure: CPU time, wall-clock time, the same without waits,",
+        "           time with the GIL, time of waiting for the GIL",
+        "w          the last seconds, or all the time",
+        "l          functions by the line that ran, or by function",
+        "s          sort by self, total, name",
+        "/          show only what has this text in its name or file",
+        "Space      pause: the view stands still, the recording goes on",
+        "arrows, j k, PgUp, PgDn, Home, End: move",
+        "SELF is time in the function itself, TOTAL with all that it calls.",
+        "Threads: CPU, GIL and WAITS (for the GIL) in percent of the time.",
+        state->starts ? "q          end the recording; a command gets ^C, as from pyreel-record" : "q          quit",
+        state->starts ? "d          close the view only: recording and command go on to their end" : "",
+    };
+    say(drawn, STYLE_TITLE, "pyreel-top: keys (any key goes back)");
+    for (size_t i = 0; i < countof(help) && drawn->count < lines; i++)
+        say(drawn, STYLE_PLAIN, "%s", help[i]);
+}
+
+/* Says that the screen is too small, in what room there is. */
+static void draw_too_small(struct drawn *drawn, size_t lines)
+{
+    if (lines > 0)
+        say(drawn, STYLE_ALERT, "too small: %d x %d needed", SCREEN_COLUMNS_FEWEST, SCREEN_LINES_FEWEST);
+}
+
+void screen_draw(struct drawn *drawn, struct view *view, const struct still *still, const struct screen_state *state,
+                 size_t columns, size_t lines)
+{
+    drawn->count = 0;
+    drawn->columns = columns;
+    drawn->ascii = state->ascii;
+    if (columns < SCREEN_COLUMNS_FEWEST || lines < SCREEN_LINES_FEWEST) {
+        draw_too_small(drawn, lines);
+        return;
+    }
+    if (view->help) {
+        draw_help(drawn, state, lines);
+        return;
+    }
+    add_title(drawn, view, still, state);
+    add_use(drawn, view, still);
+    add_exactness(drawn, still);
+    add_choice(drawn, view, still, state);
+    add_titles(drawn, view);
+    add_rows(drawn, view, still, state, lines - HEAD_LINES - 2);
+    if (view->count == 0)
+        add_reason(drawn, view, still);
+    if (state->batch)
+        return;
+    while (drawn->count < lines - 1)
+        add_line(drawn, STYLE_PLAIN);
+    add_foot(drawn, view, state);
+}
+
+void screen_free(struct drawn *drawn)
+{
+    for (size_t i = 0; i < drawn->room; i++)
+        bytes_free(&drawn->lines[i].text);
+    free(drawn->lines);
+    bytes_free(&drawn->scratch);
+    *drawn = (struct drawn){ 0 };
+}

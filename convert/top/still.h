@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/* A still picture of the model: all that the view shows, copied while the events stand still. The view sorts and
+ * filters the copy, so a view that is paused keeps its copy while the model goes on. Texts belong to the model, which
+ * never moves them. */
+#ifndef PYREEL_CONVERT_TOP_STILL_H
+#define PYREEL_CONVERT_TOP_STILL_H
+
+#include "convert/top/model.h"
+#include "formats/model/exactness.h"
+#include "formats/model/paths.h"
+
+/* A function as the view shows it. */
+struct still_function {
+    struct text name; /* never empty */
+    struct text file; /* as shown; empty: none */
+    uint32_t line;    /* of the definition; 0: none, or not known */
+};
+
+/* The sums of a row in the window, and of all the time. */
+struct still_sums {
+    struct window_sums all, recent;
+};
+
+struct still_pair {
+    uint32_t a, b; /* (owner, function), (owner, place), or (caller, callee) */
+    struct still_sums sums;
+};
+
+/* Rows of one kind. `= {0}` is empty. */
+struct still_pairs {
+    struct still_pair *rows;
+    size_t count, room;
+};
+
+/* `= {0}` is empty. */
+struct still {
+    struct still_function *functions; /* by number; row 0: no Python frames */
+    size_t functions_count, functions_room;
+    struct owner *owners; /* by number; row 0 is unused */
+    struct still_sums *by_owner;
+    size_t owners_count, owners_room, by_owner_room;
+    struct model_pair *places; /* (function, line) */
+    size_t places_count, places_room;
+    struct still_pairs by_function; /* (owner, function) */
+    struct still_pairs by_place;    /* (owner, place) */
+    struct still_pairs calls;       /* (caller, callee) */
+    struct paths paths;
+
+    struct text command;     /* of the first process */
+    uint32_t pid;            /* of the first process; 0: no process yet */
+    uint32_t python_version; /* of the first process */
+    bool free_threaded;
+    size_t processes; /* that were seen */
+    size_t living;    /* of these */
+    struct exactness exactness;
+    uint64_t samples, missed, failed, lost;
+    uint64_t end_ns;     /* of the recording so far */
+    uint64_t recent_ns;  /* how long the window is, as far as there is something in it */
+    uint64_t counted_ns; /* the time at which the recorder counted what sampling took; 0: not yet */
+    uint64_t taken_ns;   /* ... which is this; valid with counted_ns */
+    bool cpu_known, gil_wait_known, one_lock;
+    bool weighs_waits;      /* nobody knows of many samples whether the thread waited */
+    enum end_reason reason; /* 0: the recording goes on, or was cut */
+    int wait_status;        /* of the command, as in struct end */
+};
+
+/* Takes the picture. The model must not change meanwhile. */
+void still_take(struct still *still, struct model *model);
+
+/* Frees the memory. */
+void still_free(struct still *still);
+
+#endif

@@ -1,0 +1,334 @@
+# SPDX-License-Identifier: MIT
+"""The live view, as a terminal shows it."""
+
+import json
+import re
+import signal
+import subprocess
+import time
+
+import pytest
+
+from environment import CONVERTERS, RECORD, TOP, python_of
+from live_view import LiveView
+from recording import ENVIRONMENT, PATIENCE, info, run, succeed, wait_until, whole
+
+pytestmark = pytest.mark.pythons("newest")
+
+COLOUR = re.compile(rb"\x1b\[(?:\d+;)*3[0-7](?:;\d+)*m")
+FULL = ("--disturb", "100")
+
+
+@pytest.fixture
+def view():
+    """view(ARGUMENT...): pyreel-top with these arguments, ended with the test."""
+    started = []
+
+    def start(*arguments, program=TOP, **more):
+        started.append(LiveView(program, *arguments, **more))
+        return started[-1]
+
+    yield start
+    for found in reversed(started):
+        found.close()
+
+
+@pytest.fixture(scope="module")
+def path(python3, program, tmp_path_factory):
+    """A recording that is complete."""
+    path = tmp_path_factory.mktemp("top") / "a.pyreel"
+    run(RECORD, *FULL, "-o", path, "--", python3, program("viewed"), 1.5, 0)
+    return path
+
+
+def rows(view):
+    """The names of the table, as far as they are on the screen."""
+    return [line[33:].split()[0] for line in view.screen.display[5:-1] if line[33:].strip()]
+
+
+def test_finished_recording(view, path):
+    """The figures are those of pyreel-report."""
+    shown = view(path, "--window", "60s")
+    shown.see("complete: the target ended")
+    for row in info(path)["threads"]:
+        assert row["samples"] > 0
+    report = succeed(CONVERTERS["report"], "--json", path).text
+    assert '"parse"' in report
+    assert rows(shown)[0] == "parse"
+    shown.press("t")
+    shown.see("worker ")
+    assert re.search(r" 2 +\d+ worker", str(shown)) and re.search(r" 1 +\d+ MainThread", str(shown))
+    shown.press("\x1b[B\r")  # the second row, and its functions
+    shown.see("CPU time, sorted by self; viewed.py (worker|MainThread)")
+    shown.press("\x1b")
+    shown.see("THREAD ")
+    shown.press("fss")
+    shown.see("sorted by name")
+    shown.press("/PARS\r")
+    shown.see(r"filter: PARS \(1 of \d+\)")
+    assert rows(shown) == ["parse"]
+    shown.press("\r")
+    shown.see("calls of parse")
+    assert re.search(r"caller +[\d.]+% .* work ", str(shown))
+    shown.press("h")
+    shown.see("keys")
+    shown.press("x")
+    shown.see("calls of parse")
+    assert shown.quit() == 0
+
+
+def test_shares_are_those_of_the_report(path):
+    report = json.loads(succeed(CONVERTERS["report"], "--json", path).text)
+    table = subprocess.run([TOP, "--batch", "1", "--window", "60s", path], check=True, capture_output=True, text=True,
+                           env={**ENVIRONMENT, "COLUMNS": "300"}).stdout
+    shown = {re.split("  +", line[33:])[0]: float(line.split("%")[0]) for line in table.splitlines()[5:] if "%" in line}
+    section = next(section for section in report["sections"] if section["rows_are"] == "function" and section["group"] is None)
+    assert section["sorted_by"] == "self" and len(section["rows"]) > 5
+    names = [row["name"] for row in section["rows"]]
+    for row in section["rows"]:
+        percent = 100 * row["self"] / section["all"]
+        if percent > 1 and names.count(row["name"]) == 1:
+            assert abs(shown[row["name"]] - percent) <= 0.11, (row, table)
+
+
+def test_command(view, python3, program):
+    """Its output does not spoil the screen, its last line is shown, and all of it is printed when the view is closed."""
+    shown = view(*FULL, "--", python3, program("viewed"), 2, 7)
+    shown.see(r"recording, 0:0\d")
+    shown.see(r"\| ready \d+")
+    shown.wait_for(lambda: "parse" in rows(shown), "parse")
+    shown.see(r"complete: the target ended \(exit 7\)")
+    assert shown.screen.display[5].strip()  # the figures stay
+    before = shown.raw
+    assert b"the last words\r\n" not in before
+    assert shown.quit() == 7
+    assert b"ready" in shown.raw[len(before):] and b"the last words\r\n" in shown.raw[len(before):]
+
+
+def test_quit_ends_recording_and_command(view, python3, program, tmp_path):
+    """As ^C ends both of pyreel-record."""
+    for key in ("q", "\x03"):
+        output = tmp_path / f"out{ord(key)}.pyreel"
+        shown = view(*FULL, "-o", output, "--", python3, program("viewed"), 60, 4)
+        shown.see("parse")
+        shown.press(key)
+        assert shown.wait() == 5
+        assert b"interrupted" in shown.raw
+        assert whole(output)["samples"] > 0
+
+
+def test_detach(view, python3, program, tmp_path):
+    output = tmp_path / "out.pyreel"
+    output.write_bytes(b"")  # an older file is replaced, and its bytes are not shown
+    shown = view(*FULL, "-o", output, "--", python3, program("viewed"), 3, 4)
+    shown.see("parse")
+    shown.press("d")
+    assert shown.wait() == 4
+    assert b"the last words" in shown.raw and b"interrupted" not in shown.raw
+    assert whole(output)["duration_s"] > 2.5
+
+
+def test_attach(view, spinning, tmp_path):
+    output = tmp_path / "out.pyreel"
+    shown = view(*FULL, "-p", spinning.pid, "-o", output)
+    shown.see(rf"process {spinning.pid}, ")
+    shown.see(" spin ")
+    shown.see(r"; \d+\.\d % exact; costs \d+\.\d+ of 100 % CPU")  # long before the end
+    assert shown.quit() == 0
+    assert spinning.running and whole(output)["samples"] > 0
+
+
+def test_growing_file(view, start_recorder, spinning, tmp_path):
+    """The view follows, stands still while it is paused, and says when the recording is complete."""
+    output = tmp_path / "grows.pyreel"
+    shown = view(output) if output.exists() else None
+    assert shown is None
+    recorder = start_recorder("-o", output, "-p", spinning.pid)
+    wait_until(lambda: output.exists() and output.stat().st_size > 0, "the file")
+    shown = view(output)
+    shown.see(" spin ")
+    shown.see("recording, ")
+    shown.press(" ")
+    shown.see("PAUSED")
+    samples, size = shown.samples(), output.stat().st_size
+    wait_until(lambda: output.stat().st_size > size, "the file grows")
+    time.sleep(1)  # not to make the test pass: a view that does not stand still would show more by now
+    shown.press("sss")
+    shown.take()
+    assert shown.samples() == samples
+    shown.press(" ")
+    shown.wait_for(lambda: shown.samples() > samples, "more samples")
+    recorder.signal(signal.SIGINT)
+    assert recorder.wait().code == 0
+    shown.see("complete: stopped by a signal")
+    shown.wait_for(lambda: shown.samples() == info(output)["samples"], "all samples")
+    assert shown.quit() == 0
+
+
+def test_pipe(view, spinning):
+    """Keys come from the terminal, the recording from standard input."""
+    shown = view("-c", f"{RECORD} -q -o - -p {spinning.pid} | {TOP} -", program="/bin/sh")
+    shown.see(" spin ")
+    shown.press("t")
+    shown.see("MainThread")
+    spinning.close()
+    shown.see("complete: the target ended")
+    assert shown.quit() == 0
+
+
+def test_killed_recorder(view, start_recorder, spinning, tmp_path):
+    output = tmp_path / "killed.pyreel"
+    recorder = start_recorder("-o", output, "-p", spinning.pid)
+    shown = None
+    wait_until(lambda: output.exists() and output.stat().st_size > 0, "the file")
+    shown = view(output)
+    shown.see(" spin ")
+    shown.see("% exact; costs")
+    recorder.signal(signal.SIGKILL)
+    shown.see("not complete, and nobody records")
+    assert info(output)["exact_percent"] > 0 and info(output)["disturb_percent"] > 0  # also without an end
+    assert shown.quit() == 0
+
+
+def test_damaged_recording(view, path, tmp_path):
+    """What is readable is shown, and the view says what is not."""
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    (tmp_path / "damaged.pyreel").write_bytes(data)
+    (tmp_path / "cut.pyreel").write_bytes(data[:len(data) // 3])
+    view(tmp_path / "damaged.pyreel").see("DAMAGED|NOT COMPLETE")
+    cut = view(tmp_path / "cut.pyreel")
+    cut.see("not complete, and nobody records")
+    assert cut.quit() == 0
+
+
+@pytest.mark.sanitized("names in the live view")
+def test_sizes(view, path):
+    shown = view(path)
+    shown.see("complete")
+    for columns, lines in (40, 9), (200, 50), (63, 10), (80, 24):
+        shown.resize(columns, lines)
+        shown.see("q quit")
+        shown.see(" parse ")
+        shown.wait_for(lambda: "TOTAL" in shown.screen.display[4], "the titles of the columns")
+    shown.resize(30, 5)
+    shown.see("too small: 40 x 9")
+    shown.resize(8, 1)
+    shown.see("too smal")
+    shown.resize(100, 30)
+    shown.see(" parse ")
+    assert shown.quit() == 0
+
+
+@pytest.mark.parametrize("environment, coloured", [({"TERM": "linux"}, True), ({"TERM": "xterm-256color"}, True), ({"TERM": "vt100"}, False),
+                                                   ({"TERM": "linux", "NO_COLOR": "1"}, False)], ids=str)
+def test_colours(view, path, environment, coloured):
+    shown = view(path, environment=environment)
+    shown.see(" parse ")
+    assert shown.quit() == 0
+    assert bool(COLOUR.search(shown.raw)) is coloured
+
+
+@pytest.mark.sanitized("names in the live view")
+@pytest.mark.parametrize("environment", [{"TERM": "linux"}, {"TERM": "linux", "LC_ALL": "C"}], ids=str)
+def test_thousands_of_functions_and_odd_names(view, start, python3, program, environment):
+    """Nothing that the program chose is a command to the terminal."""
+    target = start(python3, program("crowded"))
+    shown = view(*FULL, "-p", target.pid, "--window", "60s", environment=environment)
+    shown.wait_for(shown.samples, "samples")
+    shown.press("/owned\r")
+    shown.see(r"\\x1b\]0;owned\\x07")
+    shown.press("/two\r")
+    shown.see(r"two\\x0alines +/tmp/\\x1b\[2J3\\xff\.py")
+    shown.press("\x1b")
+    shown.wait_for(lambda: shown.samples() > 1000, "many samples")
+    shown.press("\x1b[4~s")  # End
+    shown.press("\x1b[4~")
+    shown.see(" function_[0-9]{4} ")
+    shown.press("t")
+    shown.see(r"\\x1b\[31mred")
+    assert shown.quit() == 0
+    for command in (b"\x1b]", b"\x07", b"\x1b[31mred", b"\x1b[2J", "\u202e".encode()):
+        assert command not in shown.raw.replace(b"\x1b[H\x1b[2J", b"").replace(b"\x1b[H\x1b[J", b""), command
+    if environment.get("LC_ALL"):
+        assert shown.raw[:shown.raw.rindex(b"\x1b[")].isascii()
+
+
+def test_the_view_is_ended_by_a_signal(view, spinning, tmp_path):
+    """The terminal is given back, and the recording is complete."""
+    output = tmp_path / "out.pyreel"
+    shown = view("-p", spinning.pid, "-o", output, environment={"TERM": "xterm"})
+    shown.see(" spin ")
+    shown.signal(signal.SIGTERM)
+    assert shown.wait() == 0
+    assert b"\x1b[?1049l" in shown.raw
+    assert whole(output)["samples"] > 0 and spinning.running
+
+
+def test_failures_come_before_the_screen(view, tmp_path):
+    """Messages of pyreel-record, its exit codes, and no full screen."""
+    (tmp_path / "none.pyreel").write_text("nothing\n" * 20)
+    for arguments, code, words in ((["--", "/nonexistent"], 127, b"cannot run /nonexistent"),
+                                   (["-p", "999999999"], 125, b"999999999"),
+                                   (["-r", "x", "-p", "1"], 2, b"invalid value 'x' for --rate"),
+                                   ([tmp_path / "none.pyreel"], 1, b"it is not a pyreel recording"),
+                                   ([tmp_path / "absent.pyreel"], 1, b"No such file"),
+                                   ([], 2, b"name a recording")):
+        shown = view(*arguments, environment={"TERM": "xterm"})
+        assert shown.wait() == code, shown
+        assert words in shown.raw and b"\x1b[?1049h" not in shown.raw
+
+
+def test_without_a_terminal(path):
+    ended = run(TOP, path)
+    assert (ended.code, ended.output) == (2, b"")
+    assert "no terminal" in ended.messages and "pyreel-report" in ended.messages and "--batch" in ended.messages
+
+
+@pytest.mark.parametrize("environment", [{"TERM": "dumb"}, {"TERM": "no-such-terminal"}], ids=str)
+def test_terminals_that_cannot_be_drawn_on(view, python3, tmp_path, environment):
+    """The command is not even started."""
+    trace = tmp_path / "started"
+    shown = view("--", python3, "-c", f"open({str(trace)!r}, 'w')", environment=environment)
+    assert shown.wait() == 2
+    assert b"--batch" in shown.raw and not trace.exists()
+
+
+def test_tables_as_text(python3, program, path):
+    ended = run(TOP, "--batch", 3, "-r", 500, "--", python3, program("viewed"), 2.2, 3)
+    assert ended.code == 3
+    tables = ended.text.strip().split("\n\n")
+    assert 1 <= len(tables) <= 3 and all("samples" in table for table in tables)
+    assert "the last words" in ended.messages
+    assert "\x1b" not in ended.text and max(map(len, ended.text.splitlines())) <= 80
+    once = succeed(TOP, "--batch", 5, path)  # complete at once: there is one table
+    assert once.text.count("complete: the target ended") == 1 and once.messages == ""
+    with open(path) as file:
+        assert " parse " in subprocess.run([TOP, "-b", "1", "-"], stdin=file, capture_output=True, text=True, timeout=PATIENCE).stdout
+
+
+def test_tasks(view, program):
+    shown = view(*FULL, "--async", "running", "--", *python_of("3.15").command, program("async_named"))
+    shown.see("ready")  # a key that comes before the screen may be lost
+    shown.press("a")
+    shown.see("TASK ")
+    shown.see(r" \d+ child ")
+    shown.see(r" \d+ task ")
+    shown.press("/child\r\r")
+    shown.see("sorted by self; async_named.py child")
+    shown.quit()
+
+
+def test_growing_memory_is_bounded(view, spinning):
+    """The view keeps seconds, not samples: what a minute adds at 5 kHz must not show."""
+    shown = view(*FULL, "-r", "5k", "-p", spinning.pid, "--window", "2s")
+    shown.wait_for(lambda: shown.samples() > 3000, "samples")
+    first = resident_kb(shown.pid)
+    shown.wait_for(lambda: shown.samples() > 12000, "samples")
+    assert resident_kb(shown.pid) - first < 2000
+    assert shown.quit() == 0
+
+
+def resident_kb(pid):
+    with open(f"/proc/{pid}/status") as file:
+        return int(re.search(r"VmRSS:\s+(\d+)", file.read())[1])
