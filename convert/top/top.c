@@ -48,19 +48,22 @@ struct top {
 /* ---- signals ---- */
 
 static volatile sig_atomic_t stop_signal;   /* the signal that ends the view; 0: none yet */
-static volatile sig_atomic_t stop_was_sent; /* by a program, so the recorder does not have it */
+static volatile sig_atomic_t stop_was_sent; /* to this process alone, so the recorder does not have it */
+static bool leads_session;
 
 static void note_stop(int number, siginfo_t *info, void *context)
 {
     (void)context;
     stop_signal = number;
-    stop_was_sent = info->si_code <= 0;
+    /* A terminal that is gone signals only the leader of its session. */
+    stop_was_sent = info->si_code <= 0 || (number == SIGHUP && leads_session);
 }
 
 static void handle_signals(void)
 {
     static const int stops[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
     struct sigaction action = { .sa_sigaction = note_stop, .sa_flags = SA_SIGINFO };
+    leads_session = getsid(0) == getpid();
     for (size_t i = 0; i < countof(stops); i++)
         sigaction(stops[i], &action, NULL);
     signal(SIGPIPE, SIG_IGN);
@@ -257,7 +260,7 @@ static enum view_wish run_view(struct top *top)
             show(top);
         stale = false;
         if (!sleep_until_news(top))
-            return VIEW_DETACHES;
+            return VIEW_QUITS;
         const enum view_wish wish = take_keys(top, &stale);
         if (wish != VIEW_GOES_ON)
             return wish;

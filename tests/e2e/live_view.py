@@ -12,7 +12,7 @@ import termios
 import time
 
 from environment import missing
-from recording import ENVIRONMENT, PATIENCE
+from recording import ENVIRONMENT, PATIENCE, wait_until
 
 try:
     import pyte
@@ -92,6 +92,21 @@ class LiveView:
         self.pid = None
         return os.waitstatus_to_exitcode(status)
 
+    def hang_up(self):
+        """Closes the terminal, as the end of a connection does; returns the exit code."""
+        os.close(self.terminal)
+        self.terminal = None
+        ended = (0, 0)
+
+        def has_ended():
+            nonlocal ended
+            ended = os.waitpid(self.pid, os.WNOHANG)
+            return ended[0] != 0
+
+        wait_until(has_ended, "the end of the view")
+        self.pid = None
+        return os.waitstatus_to_exitcode(ended[1])
+
     def quit(self):
         self.press("q")
         return self.wait()
@@ -100,4 +115,5 @@ class LiveView:
         if self.pid is not None:
             os.kill(self.pid, signal.SIGKILL)
             os.waitpid(self.pid, 0)
-        os.close(self.terminal)
+        if self.terminal is not None:
+            os.close(self.terminal)

@@ -265,6 +265,15 @@ def test_the_view_is_ended_by_a_signal(view, spinning, tmp_path):
     assert whole(output)["samples"] > 0 and spinning.running
 
 
+def test_the_terminal_is_closed(view, spinning, tmp_path):
+    """The recording ends, and is complete: the kernel tells only the view, which leads the session."""
+    output = tmp_path / "out.pyreel"
+    shown = view("-p", spinning.pid, "-o", output)
+    shown.see(" spin ")
+    assert shown.hang_up() == 0
+    assert whole(output)["samples"] > 0 and spinning.running
+
+
 def test_failures_come_before_the_screen(view, tmp_path):
     """Messages of pyreel-record, its exit codes, and no full screen."""
     (tmp_path / "none.pyreel").write_text("nothing\n" * 20)
