@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "convert/top/feed.h"
 
-#include "convert/inputs.h"
 #include "convert/source.h"
 #include "formats/stream/stream_read.h"
 
@@ -118,12 +117,10 @@ static bool start(struct feed *feed, struct fault *why)
     return feed->running || fault(why, "cannot start a thread: %s", strerror(failure));
 }
 
-bool feed_open(struct feed *feed, const char *path, struct fault *why)
+bool feed_open(struct feed *feed, const char *path, int file, struct fault *why)
 {
-    uint64_t bytes;
-    *feed = (struct feed){ .path = path, .file = -1, .from = -1, .to = -1 };
-    feed->file = inputs_open_file(path, &bytes, why);
-    return feed->file >= 0 && start(feed, why);
+    *feed = (struct feed){ .path = path, .file = file, .from = -1, .to = -1 };
+    return start(feed, why);
 }
 
 void feed_prepare(struct feed *feed, const char *path)

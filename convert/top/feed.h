@@ -25,9 +25,9 @@ struct feed {
     atomic_bool unwritten; /* ... and no pyreel-record has it locked */
 };
 
-/* Starts to follow the file at `path`, which lives as long as the feed. feed->from has the bytes. False with the reason
- * when the file cannot be opened. */
-bool feed_open(struct feed *feed, const char *path, struct fault *why);
+/* Starts to follow the open regular file, which the feed owns from now on. `path` lives as long as the feed. feed->from
+ * has the bytes. False with the reason. */
+bool feed_open(struct feed *feed, const char *path, int file, struct fault *why);
 
 /* Notes what is at the path before a recorder starts. */
 void feed_prepare(struct feed *feed, const char *path);

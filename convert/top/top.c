@@ -20,7 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define WAKE_MS     100 /* keys wake the loop at once; all else is looked at so often */
@@ -71,17 +71,20 @@ static void handle_signals(void)
 
 /* ---- what is read ---- */
 
+/* Opens the recording. A file is followed; a pipe ends when its writer closes it. */
 static bool open_input(struct top *top, int *fd, struct fault *why)
 {
+    struct stat file;
     uint64_t bytes;
     const char *input = top->options.input;
-    if (strcmp(input, "-") != 0) {
-        const bool good = feed_open(&top->feed, input, why);
-        *fd = top->feed.from;
-        return good;
-    }
     *fd = inputs_open_file(input, &bytes, why);
-    return *fd >= 0;
+    if (*fd < 0)
+        return false;
+    if (strcmp(input, "-") == 0 || fstat(*fd, &file) != 0 || !S_ISREG(file.st_mode))
+        return true;
+    const bool good = feed_open(&top->feed, input, *fd, why);
+    *fd = top->feed.from;
+    return good;
 }
 
 static bool start_recorder(struct top *top, int *fd, struct fault *why)

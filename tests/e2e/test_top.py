@@ -2,6 +2,7 @@
 """The live view, as a terminal shows it."""
 
 import json
+import os
 import re
 import signal
 import subprocess
@@ -11,7 +12,7 @@ import pytest
 
 from environment import CONVERTERS, RECORD, TOP, python_of
 from live_view import LiveView
-from recording import ENVIRONMENT, PATIENCE, info, run, succeed, wait_until, whole
+from recording import ENVIRONMENT, PATIENCE, info, process_state, run, succeed, wait_until, whole
 
 pytestmark = pytest.mark.pythons("newest")
 
@@ -174,6 +175,19 @@ def test_pipe(view, spinning):
     spinning.close()
     shown.see("complete: the target ended")
     assert shown.quit() == 0
+
+
+def test_fifo(view, path, tmp_path):
+    """A writer that stands still does not hold the user."""
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    with open(fifo, "r+b", buffering=0) as writer:
+        shown = view(fifo)
+        writer.write(path.read_bytes()[:3000])
+        shown.see("recording, |waiting for the recording")
+        shown.press("q")
+        wait_until(lambda: process_state(shown.pid) == "Z", "the end of the view")
+    assert shown.wait() == 0
 
 
 def test_killed_recorder(view, start_recorder, spinning, tmp_path):
