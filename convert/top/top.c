@@ -42,6 +42,7 @@ struct top {
     uint64_t seen;  /* the news of `still` */
     int64_t due_ns; /* when the next still picture is due */
     bool ascii;
+    bool unprinted; /* standard output did not take a table */
     char state[STATE_ROOM];
 };
 
@@ -275,7 +276,8 @@ static enum view_wish run_view(struct top *top)
 
 /* ---- tables as text ---- */
 
-static void print_table(struct top *top, size_t columns)
+/* False when standard output takes no more; a reader that has seen enough is no reason for a message. */
+static bool print_table(struct top *top, size_t columns)
 {
     draw(top, columns, BATCH_LINES);
     for (size_t i = 0; i < top->drawn.count; i++) {
@@ -286,10 +288,14 @@ static void print_table(struct top *top, size_t columns)
         printf("%.*s\n", (int)size, size ? (const char *)text->at : "");
     }
     printf("\n");
-    fflush(stdout);
+    top->unprinted = fflush(stdout) != 0 || ferror(stdout);
+    if (top->unprinted && errno != EPIPE)
+        fprintf(stderr, "pyreel-top: cannot write to standard output: %s\n", strerror(errno));
+    return !top->unprinted;
 }
 
-/* Prints a table each second, and a last one when the recording ends. A command runs on to its end. */
+/* Prints a table each second, and a last one when the recording ends. A command runs on to its end, also when nobody
+ * reads the tables any more. */
 static enum view_wish run_batch(struct top *top)
 {
     const size_t columns = screen_of(STDOUT_FILENO).columns;
@@ -304,8 +310,7 @@ static enum view_wish run_batch(struct top *top)
         if (has_nothing(top))
             break;
         refresh(top);
-        print_table(top, columns);
-        if (ended)
+        if (!print_table(top, columns) || ended)
             break;
     }
     return top->options.command ? VIEW_DETACHES : VIEW_QUITS;
@@ -341,7 +346,7 @@ static int finish(struct top *top, enum view_wish wish)
         fprintf(stderr, "pyreel-top: cannot read %s: %s\n", utf8_shown(top->options.input), top->reading.why.text);
         exit_code = EXIT_FAILURE;
     }
-    return exit_code;
+    return exit_code == EXIT_SUCCESS && top->unprinted ? EXIT_FAILURE : exit_code;
 }
 
 static void drop(struct top *top)

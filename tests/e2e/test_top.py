@@ -330,6 +330,22 @@ def test_tables_as_text(python3, program, path):
         assert " parse " in subprocess.run([TOP, "-b", "1", "-"], stdin=file, capture_output=True, text=True, timeout=PATIENCE).stdout
 
 
+def test_tables_that_nobody_takes(path, spinning):
+    """The recording ends, and the exit code tells of it."""
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run([TOP, "--batch", "1", path], stdout=full, stderr=subprocess.PIPE, timeout=PATIENCE, env=ENVIRONMENT)
+    assert (done.returncode, done.stderr) == (1, b"pyreel-top: cannot write to standard output: No space left on device\n")
+    with subprocess.Popen([TOP, "-q", "--batch", "100000", "-p", str(spinning.pid)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          env=ENVIRONMENT) as top:
+        assert b"spin" in top.stdout.readline()
+        top.stdout.close()
+        try:
+            assert (top.wait(20), top.stderr.read()) == (1, b"")
+        finally:
+            top.kill()
+    assert spinning.running
+
+
 def test_tasks(view, program):
     shown = view(*FULL, "--async", "running", "--", *python_of("3.15").command, program("async_named"))
     shown.see("ready")  # a key that comes before the screen may be lost
