@@ -204,11 +204,8 @@ bool terminal_key(uint32_t *key, bool *resized)
     const int kind = get_wch(&code);
     if (kind == ERR)
         return false;
-    if (kind == KEY_CODE_YES && code == KEY_RESIZE) {
-        *resized = true;
-        *key = 0;
-    } else
-        *key = kind == KEY_CODE_YES ? key_of((int)code) : key_of_character(code);
+    *resized = kind == KEY_CODE_YES && code == KEY_RESIZE;
+    *key = kind == KEY_CODE_YES ? key_of((int)code) : key_of_character(code);
     return true;
 }
 

@@ -25,8 +25,8 @@ void terminal_size(size_t *columns, size_t *lines);
 /* Shows the lines. */
 void terminal_show(const struct drawn *drawn);
 
-/* The next key that was pressed, as view_take_key() takes it. *resized: the terminal has another size. False: no key.
- */
+/* The next key that was pressed, as view_take_key() takes it. *resized: there is no key, the terminal has another size.
+ * False: neither. */
 bool terminal_key(uint32_t *key, bool *resized);
 
 /* Gives the terminal back. Safe when it is not open. */

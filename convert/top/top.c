@@ -215,13 +215,15 @@ static void draw(struct top *top, size_t columns, size_t lines)
 
 /* ---- the full screen ---- */
 
-/* Takes all keys that were pressed. *pressed: there was one. */
-static enum view_wish take_keys(struct top *top, bool *pressed)
+/* Takes all keys that were pressed. *stale: the screen has to be drawn again. */
+static enum view_wish take_keys(struct top *top, bool *stale)
 {
     uint32_t key;
-    bool resized = false;
+    bool resized;
     while (terminal_key(&key, &resized)) {
-        *pressed = true;
+        *stale = true;
+        if (resized)
+            continue;
         const enum view_wish wish = view_take_key(&top->view, key);
         if (wish != VIEW_GOES_ON)
             return wish;

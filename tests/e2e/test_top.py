@@ -225,11 +225,15 @@ def test_sizes(view, path):
         shown.see("q quit")
         shown.see(" parse ")
         shown.wait_for(lambda: "TOTAL" in shown.screen.display[4], "the titles of the columns")
+    shown.press("h")
+    shown.see("any key")
     shown.resize(30, 5)
     shown.see("too small: 40 x 9")
     shown.resize(8, 1)
     shown.see("too smal")
     shown.resize(100, 30)
+    shown.see("any key")  # a new size is no key
+    shown.press("x")
     shown.see(" parse ")
     assert shown.quit() == 0
 
