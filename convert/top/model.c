@@ -118,7 +118,6 @@ static void add_sample(struct model *model, const struct sample *sample, bool co
     row->sums[WINDOW_GIL] += attribute_sum_ns(sample, ATTRIBUTE_GIL);
     row->sums[WINDOW_GIL_WAIT] += attribute_sum_ns(sample, ATTRIBUTE_GIL_WAIT);
     model->gil_wait_known |= attribute_known(sample->status, ATTRIBUTE_GIL_WAIT);
-    model->waits_unknown += waiting_group(sample->status) == WAITING_UNKNOWN ? count : 0;
     model->cpu_samples += attribute_known(sample->status, ATTRIBUTE_CPU_TIME) ? count : 0;
     model->samples += count;
 }

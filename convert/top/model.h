@@ -57,9 +57,8 @@ struct model {
     uint64_t batch_second;
     uint64_t walk; /* number of the walk that is being made */
     uint64_t samples;
-    uint64_t waits_unknown; /* samples of which nobody knows whether the thread waited */
-    uint64_t counted_ns;    /* the time at which the recorder counted (EVENT_COUNTER) */
-    uint64_t cpu_samples;   /* samples of which CPU time is known */
+    uint64_t counted_ns;  /* the time at which the recorder counted (EVENT_COUNTER) */
+    uint64_t cpu_samples; /* samples of which CPU time is known */
     bool gil_wait_known;
 };
 

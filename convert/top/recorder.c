@@ -45,7 +45,7 @@ static void execute(char **arguments)
 static void become(char **arguments, int stream, int messages)
 {
     if (messages >= 0) {
-        const int nothing = open("/dev/null", O_RDONLY);
+        const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
         dup2(nothing, STDIN_FILENO);
         dup2(messages, STDERR_FILENO);
     }

@@ -91,7 +91,6 @@ static void take_facts(struct still *still, const struct model *model)
     }
     still->exactness = exactness_of(tables);
     still->samples = model->samples;
-    still->missed = tables->missed;
     still->failed = tables->failed;
     still->lost = tables->lost_samples;
     still->counted_ns = model->counted_ns;
@@ -99,7 +98,6 @@ static void take_facts(struct still *still, const struct model *model)
     still->one_lock = has_one_lock(tables);
     still->cpu_known = model->cpu_samples * 100 >= model->samples * CPU_KNOWN_PERCENT && model->cpu_samples > 0;
     still->gil_wait_known = model->gil_wait_known;
-    still->weighs_waits = model->waits_unknown * 2 > model->samples;
     still->reason = tables->end.reason;
     still->wait_status = tables->end.wait_status;
 }

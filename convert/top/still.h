@@ -53,13 +53,12 @@ struct still {
     size_t processes; /* that were seen */
     size_t living;    /* of these */
     struct exactness exactness;
-    uint64_t samples, missed, failed, lost;
+    uint64_t samples, failed, lost;
     uint64_t end_ns;     /* of the recording so far */
     uint64_t recent_ns;  /* how long the window is, as far as there is something in it */
     uint64_t counted_ns; /* the time at which the recorder counted what sampling took; 0: not yet */
     uint64_t taken_ns;   /* ... which is this; valid with counted_ns */
     bool cpu_known, gil_wait_known, one_lock;
-    bool weighs_waits;      /* nobody knows of many samples whether the thread waited */
     enum end_reason reason; /* 0: the recording goes on, or was cut */
     int wait_status;        /* of the command, as in struct end */
 };

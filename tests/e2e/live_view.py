@@ -39,6 +39,7 @@ class LiveView:
         if self.pid == 0:
             fcntl.ioctl(0, termios.TIOCSWINSZ, size_of(columns, lines))
             changed = {**{name: value for name, value in ENVIRONMENT.items() if name not in ("COLUMNS", "LINES", "NO_COLOR")}, **environment}
+            os.closerange(3, 256)  # terminals of other views
             os.execvpe(str(command[0]), list(map(str, command)), changed)
 
     def __str__(self):

@@ -118,6 +118,14 @@ def test_quit_ends_recording_and_command(view, python3, program, tmp_path):
         assert whole(output)["samples"] > 0
 
 
+def test_command_has_no_files_of_the_view(view, python3):
+    look = "import os; print('files:', [fd for fd in range(3, 99) if os.path.exists(f'/proc/self/fd/{fd}')])"
+    shown = view(*FULL, "--", python3, "-c", look)
+    shown.see("complete: the target ended")
+    assert shown.quit() == 0
+    assert b"files: []\r\n" in shown.raw
+
+
 def test_detach(view, python3, program, tmp_path):
     output = tmp_path / "out.pyreel"
     output.write_bytes(b"")  # an older file is replaced, and its bytes are not shown
