@@ -127,6 +127,12 @@ static bool has_nothing(const struct top *top)
     return top->reading.ended && !top->reading.opened && (!top->recorder.pid || top->recorder.ended);
 }
 
+/* Whether there is no recording in INPUT yet. */
+static bool is_blank(const struct top *top)
+{
+    return !top->reading.opened && !top->recorder.pid;
+}
+
 /* Waits until the recording has begun, or there will be none. */
 static void wait_for_beginning(struct top *top)
 {
@@ -312,7 +318,9 @@ static enum view_wish run_batch(struct top *top)
         if (has_nothing(top))
             break;
         refresh(top);
-        if (!print_table(top, columns) || ended)
+        if (!is_blank(top) && !print_table(top, columns))
+            break;
+        if (ended)
             break;
     }
     return top->options.command ? VIEW_DETACHES : VIEW_QUITS;
@@ -344,8 +352,9 @@ static int finish(struct top *top, enum view_wish wish)
     int exit_code = EXIT_SUCCESS;
     if (top->recorder.pid)
         exit_code = end_recorder(top, wish);
-    else if (has_nothing(top) || top->reading.failed) {
-        fprintf(stderr, "pyreel-top: cannot read %s: %s\n", utf8_shown(top->options.input), top->reading.why.text);
+    else if (has_nothing(top) || top->reading.failed || (top->options.batch && is_blank(top))) {
+        fprintf(stderr, "pyreel-top: cannot read %s: %s\n", utf8_shown(top->options.input),
+                top->reading.ended ? top->reading.why.text : "the recording has not begun");
         exit_code = EXIT_FAILURE;
     }
     return exit_code == EXIT_SUCCESS && top->unprinted ? EXIT_FAILURE : exit_code;

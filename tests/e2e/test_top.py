@@ -342,6 +342,15 @@ def test_tables_as_text(python3, program, path):
         assert " parse " in subprocess.run([TOP, "-b", "1", "-"], stdin=file, capture_output=True, text=True, timeout=PATIENCE).stdout
 
 
+def test_tables_of_nothing(tmp_path):
+    """There is no table, and a reason. A file may grow, so it is read until the last table is due."""
+    (tmp_path / "empty.pyreel").touch()
+    for empty, reason in (("/dev/null", "it is empty"), ("-", "it is empty"),
+                          (tmp_path / "empty.pyreel", "the recording has not begun")):
+        ended = run(TOP, "--batch", 1, empty)
+        assert (ended.code, ended.output) == (1, b"") and ended.messages == f"pyreel-top: cannot read {empty}: {reason}\n"
+
+
 def test_tables_that_nobody_takes(path, spinning):
     """The recording ends, and the exit code tells of it."""
     with open("/dev/full", "wb") as full:
