@@ -213,13 +213,28 @@ static enum source_state finish_parts(struct source *source, struct fault *why)
     return part_join_finish(&joined->join, why) ? SOURCE_ENDED : SOURCE_STOPPED;
 }
 
+/* Reads on in the part. An event that contradicts others of the part is damage of the part. */
+static enum source_state read_part(struct source *source, struct fault *why)
+{
+    struct part_join *join = &source->joined->join;
+    const struct sink sink = join_sink(source->joined);
+    struct fault cause = { 0 };
+    const enum source_state state = source->kind->read(source->reader, &sink, &cause);
+    const bool refused = join->refused;
+    join->refused = false;
+    if (state != SOURCE_STOPPED)
+        return state;
+    if (refused && source_forgive(source, cause.text))
+        return SOURCE_MORE;
+    fault(why, "%s", cause.text);
+    return SOURCE_STOPPED;
+}
+
 static enum source_state read_parts(struct source *source, struct fault *why)
 {
-    struct joined *joined = source->joined;
-    if (joined->ended)
+    if (source->joined->ended)
         return finish_parts(source, why);
-    const struct sink sink = join_sink(joined);
-    const enum source_state state = source->kind->read(source->reader, &sink, why);
+    const enum source_state state = read_part(source, why);
     if (state != SOURCE_ENDED)
         return state;
     leave_part(source);
@@ -233,7 +248,6 @@ bool source_open_parts(struct source *source, int fd, const struct source_parts 
     struct joined *joined = source->joined;
     *joined = (struct joined){ .parts = parts, .options = *options, .fd = -1 };
     joined->whole = (struct source_report){ .complete = true, .ended = true, .before = parts->numbers[0] - 1 };
-    joined->options.runs = joined->options.lulls = false;
     joined->join.to = *to;
     part_join_next(&joined->join, false);
     const struct sink sink = join_sink(joined);

@@ -32,9 +32,9 @@ const struct source_kind *source_kind_of(struct text head);
 bool source_open(struct source *source, int fd, const struct source_options *options, const struct sink *to,
                  struct fault *why);
 
-/* Starts reading a recording in parts, of which `fd` is the first. The sink gets the events of one recording, without
- * runs and lulls. Later parts are opened by their paths; `parts` must live as long as the source. A part that cannot be
- * opened counts as missing. */
+/* Starts reading a recording in parts, of which `fd` is the first. The sink gets the events of one recording. Later
+ * parts are opened by their paths; `parts` must live as long as the source. A part that cannot be opened counts as
+ * missing. */
 bool source_open_parts(struct source *source, int fd, const struct source_parts *parts,
                        const struct source_options *options, const struct sink *to, struct fault *why);
 

@@ -12,7 +12,7 @@ source tests/tools/common.sh
     out="build-packages"
     version=$(sed -n "s/^ *version: '\(.*\)',$/\1/p" meson.build)
     build_packages=(meson ninja-build pkgconf protobuf-c-compiler python3)
-    libraries=(libprotobuf-c-dev zlib1g-dev libzstd-dev libjansson-dev libelf-dev)
+    libraries=(libprotobuf-c-dev zlib1g-dev libzstd-dev libjansson-dev libelf-dev libncurses-dev)
 }
 
 need_tools() {
@@ -54,6 +54,7 @@ in_root() {
     as_root unshare --mount --pid --fork --kill-child sh -ec '
         mount -t proc proc "$0/proc"
         mount -t tmpfs tmpfs "$0/tmp"
+        mount -t devpts devpts "$0/dev/pts"
         exec chroot "$0" env -i HOME=/root LC_ALL=C.UTF-8 PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive "$@"
         ' "$root" "$@"
 }

@@ -243,7 +243,7 @@ static bool finish(struct session *session)
     progress_clear(&session->progress);
     session_tell_notice(session);
     char *paths = outlet_paths(&session->outlet);
-    const bool closed = recording_file_close(&session->file, &session->why);
+    const bool closed = outlet_close_file(&session->outlet, &session->why);
     const bool good = !had_error && ended && closed;
     if (!good)
         fprintf(stderr, "pyreel-record: %s\n", session->why.text);

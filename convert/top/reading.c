@@ -44,7 +44,7 @@ static void *run(void *self)
 {
     struct reading *reading = self;
     const struct sink sink = { .take = take, .self = reading };
-    const struct source_options options = { .runs = true, .lulls = true };
+    const struct source_options options = { .runs = true }; /* as pyreel-report */
     const bool opened = source_open(&reading->source, reading->fd, &options, &sink, &reading->why);
     reading->failed = !opened || !read_events(reading, &sink);
     if (opened)

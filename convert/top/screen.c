@@ -187,6 +187,8 @@ static void add_exactness(struct drawn *drawn, const struct still *still)
         put_format(&text, "; costs %.2f", percent(still->taken_ns, still->counted_ns));
     if (still->counted_ns && exactness->taken_percent >= 0)
         put_budget(&text, exactness->budget_percent);
+    if (!text.size)
+        put_format(&text, "no figures of the recording yet");
     add_text(drawn, STYLE_PLAIN, text_in(&text));
     bytes_free(&text);
 }

@@ -131,6 +131,11 @@ static void wait_for_beginning(struct top *top)
 
 /* ---- the state of the recording ---- */
 
+static bool is_damaged(const struct source_report *report)
+{
+    return report->damage.bytes || report->damage.blocks || report->damage.duplicates;
+}
+
 static void say_end(struct top *top)
 {
     const struct source_report *report = &top->reading.report;
@@ -140,6 +145,8 @@ static void say_end(struct top *top)
         snprintf(top->state, STATE_ROOM, "UNREADABLE: %s", top->reading.why.text);
     else if (!report->complete)
         snprintf(top->state, STATE_ROOM, "NOT COMPLETE: %s", report->ending ? report->ending : "the end is missing");
+    else if (is_damaged(report))
+        snprintf(top->state, STATE_ROOM, "complete, but DAMAGED: %s", report->damage.first.text);
     else {
         if (still->reason == END_TARGET && still->wait_status >= 0)
             event_fate_text(fate, FATE_EXITED, still->wait_status);
@@ -155,7 +162,7 @@ static bool say_state(struct top *top)
     const bool follows = top->feed.path != NULL;
     if (top->reading.ended) {
         say_end(top);
-        return top->reading.failed || !top->reading.report.complete;
+        return top->reading.failed || !top->reading.report.complete || is_damaged(&top->reading.report);
     }
     if (!top->reading.opened)
         snprintf(top->state, STATE_ROOM, "waiting for the recording to begin");
@@ -216,11 +223,13 @@ static enum view_wish take_keys(struct top *top, bool *pressed)
     return VIEW_GOES_ON;
 }
 
-static void sleep_until_news(const struct top *top)
+/* False when the terminal is gone. */
+static bool sleep_until_news(const struct top *top)
 {
     struct pollfd news[] = { { .fd = terminal_keys(), .events = POLLIN },
                              { .fd = top->recorder.messages, .events = POLLIN } };
     poll(news, countof(news), WAKE_MS);
+    return !(news[0].revents & (POLLHUP | POLLERR | POLLNVAL));
 }
 
 static void show(struct top *top)
@@ -247,7 +256,8 @@ static enum view_wish run_view(struct top *top)
         if (stale)
             show(top);
         stale = false;
-        sleep_until_news(top);
+        if (!sleep_until_news(top))
+            return VIEW_DETACHES;
         const enum view_wish wish = take_keys(top, &stale);
         if (wish != VIEW_GOES_ON)
             return wish;

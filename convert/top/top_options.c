@@ -31,8 +31,8 @@ static const struct argument own_rows[] = {
     { OPTION_WINDOW, 'w', "window", "TIME", 0, "show the last TIME, 1s to 60s: 5s, 1m (10s)" },
     { OPTION_IDS, 0, "ids", NULL, 0, "keep threads of one name apart" },
     { OPTION_BATCH, 'b', "batch", "N", 0,
-      "print N tables, one a second, instead of the\n"
-      "full screen: 1, 60" },
+      "print N tables: 1, 60; one a second, in place of\n"
+      "the full screen" },
     { OPTION_QUIET, 'q', "quiet", NULL, 0, "print errors only" },
     { OPTION_HELP, 'h', "help", NULL, 0, "print this help and exit" },
     { OPTION_VERSION, 'V', "version", NULL, 0, "print the version and exit" },

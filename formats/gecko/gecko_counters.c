@@ -76,17 +76,19 @@ static void take_sample(struct gecko *gecko, const struct sample *sample)
     if (!curves->active)
         activate(counters, curves, thread->process, sample);
     curves->interpreters |= thread->interpreter != 0;
+    curves->goes_on |= !sample->fresh;
     curves->holders += attribute_is(sample->status, ATTRIBUTE_GIL);
     curves->waiters += attribute_is(sample->status, ATTRIBUTE_GIL_WAIT);
     counters->stands_ns = sample->stands_ns;
 }
 
-/* The state of a process in a tick holds since the tick before, which was at `last_ns`. */
+/* The state of a process in a tick holds since the tick before, which was at `last_ns`, if looks go on from there. */
 static void end_tick_of(const struct gecko_counters *counters, struct gecko_curves *curves, uint64_t last_ns,
                         uint64_t tick_ns)
 {
     const uint64_t stands_ns = counters->stands_ns < tick_ns ? counters->stands_ns : tick_ns;
-    const uint64_t before_ns = curves->begun ? last_ns : tick_ns - stands_ns;
+    const uint64_t stood_ns = tick_ns - stands_ns;
+    const uint64_t before_ns = curves->begun && (curves->goes_on || last_ns > stood_ns) ? last_ns : stood_ns;
     const uint64_t from_ns = before_ns < tick_ns ? before_ns : tick_ns;
     const uint32_t holders = curves->interpreters || curves->holders < 2 ? curves->holders : 1;
     const double time_ns = (double)(tick_ns - from_ns);
@@ -94,7 +96,7 @@ static void end_tick_of(const struct gecko_counters *counters, struct gecko_curv
     series_add(&curves->waiting, from_ns, tick_ns, curves->waiters * time_ns);
     curves->ticks_held += curves->holders > 0;
     curves->ticks_shared += curves->holders > 1;
-    curves->begun = true;
+    curves->begun = curves->goes_on = true;
 }
 
 /* The time of the latest tick before, of this process or of all. */
@@ -123,7 +125,7 @@ static void take_tick(struct gecko_counters *counters, const struct event *event
     for (size_t i = 0; i < counters->active_count; i++) {
         struct gecko_curves *curves = counters->processes[counters->active[i]];
         curves->holders = curves->waiters = 0;
-        curves->active = false;
+        curves->active = curves->goes_on = false;
     }
     counters->active_count = 0;
     counters->blind = false;

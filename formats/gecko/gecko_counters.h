@@ -3,8 +3,9 @@
  * resident memory of the process.
  *
  * The first two come from the looks of each tick: what a tick shows holds for the time since the tick before, so the
- * shares of one lock never add up to more than the time. Memory and CPU time come from the measures of the process. A
- * recording without measures has the CPU time of its threads. */
+ * shares of one lock never add up to more than the time. Where no look follows another one, as behind a pause of the
+ * recorder, the time before is not known, and the tick holds for as long as a look stands for. Memory and CPU time come
+ * from the measures of the process. A recording without measures has the CPU time of its threads. */
 #ifndef PYREEL_FORMATS_GECKO_GECKO_COUNTERS_H
 #define PYREEL_FORMATS_GECKO_GECKO_COUNTERS_H
 
@@ -22,9 +23,10 @@ struct gecko_curves {
     uint64_t ticks_held, ticks_shared; /* ticks in which a thread, or several threads, had the lock */
     uint32_t holders, waiters;         /* in the open tick */
     bool active;                       /* the process has looks in the open tick */
-    bool begun;                        /* the process had looks in an earlier tick */
-    uint64_t tick_ns;                  /* time of the latest tick of the process, if it has its own ticks */
-    bool interpreters;                 /* the process has more than one interpreter, so it may have several locks */
+    bool begun;                        /* the process had looks in an earlier tick, ... */
+    bool goes_on;      /* ... and one of its threads has a look that follows another one in the open tick */
+    uint64_t tick_ns;  /* time of the latest tick of the process, if it has its own ticks */
+    bool interpreters; /* the process has more than one interpreter, so it may have several locks */
 };
 
 /* `= {0}` is empty. */

@@ -162,26 +162,32 @@ static void add_process(json_t *rows, const struct gecko *gecko, uint32_t number
     add_string(rows, gecko->lines.processes[number].title, text);
 }
 
+bool gecko_extra_has_tree(const struct gecko *gecko)
+{
+    const struct tables *tables = gecko->tables;
+    for (size_t i = 1; i < tables->processes_count; i++)
+        if (tables->processes[i].process.parent)
+            return true;
+    return false;
+}
+
 /* The processes of a tree; NULL: the recording has none. */
 static json_t *processes_section(const struct gecko *gecko)
 {
     const struct tables *tables = gecko->tables;
     uint64_t processes = 0;
-    bool family = false;
+    if (!gecko_extra_has_tree(gecko))
+        return NULL;
     json_t *rows = json_array();
     for (uint32_t i = 1; i < tables->processes_count; i++) {
         if (!tables->processes[i].process.number)
             continue;
-        family |= tables->processes[i].process.parent != 0;
         if (processes++ < EXTRA_PROCESSES)
             add_process(rows, gecko, i);
     }
     if (processes > EXTRA_PROCESSES)
         add_count(rows, "Further processes", processes - EXTRA_PROCESSES);
-    json_t *all = family ? section(TEXT("Processes"), rows) : NULL;
-    if (!family)
-        json_decref(rows);
-    return all;
+    return section(TEXT("Processes"), rows);
 }
 
 json_t *gecko_extra_values(const struct gecko *gecko)

@@ -24,6 +24,9 @@ void gecko_extra_add(struct gecko_extra *extra, const struct tables *tables, str
 /* All sections. */
 json_t *gecko_extra_values(const struct gecko *gecko);
 
+/* Whether the recording has a process and a descendant of it. */
+bool gecko_extra_has_tree(const struct gecko *gecko);
+
 void gecko_extra_free(struct gecko_extra *extra);
 
 #endif

@@ -107,6 +107,15 @@ static const struct kind {
                         { { "thread", "Thread", "unique-string" },
                           { "tid", "Thread number", "tid" },
                           { "cpu", "CPU time", "duration" } } },
+    [MARKER_PROCESS] = { "Process ends",
+                         "end of a process",
+                         "ends of processes",
+                         "ink",
+                         CATEGORY_OTHER,
+                         NULL,
+                         "{marker.data.how}",
+                         "The process exited, a signal ended it, or it became another program (exec).",
+                         { { "how", "How", "unique-string" }, { "command", "Command", "unique-string" } } },
 };
 
 bool gecko_marker_kinds_overview(enum marker_kind kind)
@@ -252,6 +261,17 @@ static void emit_task(struct gecko *gecko, const struct marker *marker)
         emit_function(gecko, "coroutine", marker->function);
 }
 
+/* Writes how a process ended, and its command: that of the program which it became, if the recording has that one. */
+static void emit_end(struct gecko *gecko, const struct marker *marker)
+{
+    const struct process_row *row = gecko_lines_process(gecko, marker->subject);
+    const struct process *process =
+        &gecko_lines_process(gecko, marker->other ? marker->other : marker->subject)->process;
+    char fate[EVENT_FATE_ROOM];
+    emit_string(gecko, "how", text_of(event_fate_text(fate, row->fate, row->wait_status)));
+    emit_string(gecko, "command", process->command);
+}
+
 static void emit_own(struct gecko *gecko, const struct marker *marker)
 {
     struct json_emitter *json = &gecko->json;
@@ -283,6 +303,9 @@ static void emit_own(struct gecko *gecko, const struct marker *marker)
         emit_integer(json, "tid", gecko_lines_thread(gecko, marker->thread)->tid);
         emit_duration(gecko, "cpu", marker->amount_ns);
         return;
+    case MARKER_PROCESS:
+        emit_end(gecko, marker);
+        return;
     case MARKER_KINDS:
         return;
     }
@@ -290,7 +313,8 @@ static void emit_own(struct gecko *gecko, const struct marker *marker)
 
 bool gecko_marker_kinds_has_cause(const struct marker *marker)
 {
-    return marker->kind != MARKER_TASK && marker->kind != MARKER_GAP && marker->kind != MARKER_THREAD;
+    return marker->kind != MARKER_TASK && marker->kind != MARKER_GAP && marker->kind != MARKER_THREAD &&
+           marker->kind != MARKER_PROCESS;
 }
 
 void gecko_marker_kinds_emit(struct gecko *gecko, const struct marker *marker, uint64_t start)

@@ -3,6 +3,7 @@
 
 #include "formats/base/alloc.h"
 #include "formats/gecko/gecko_cpu.h"
+#include "formats/gecko/gecko_extra.h"
 #include "formats/gecko/gecko_marker_kinds.h"
 #include "formats/gecko/raw/gecko_raw.h"
 
@@ -140,11 +141,10 @@ static void emit_end(struct gecko *gecko, const struct row *row)
     emit_decimal(&gecko->json, NULL, row->end, gecko->digits);
 }
 
-/* Writes the phase: 1 is an interval. */
+/* Writes the phase: 0 is a moment, 1 an interval. */
 static void emit_phase(struct gecko *gecko, const struct row *row)
 {
-    (void)row;
-    emit_integer(&gecko->json, NULL, 1);
+    emit_integer(&gecko->json, NULL, !(row->stored && row->stored->kind == MARKER_PROCESS));
 }
 
 static void emit_category(struct gecko *gecko, const struct row *row)
@@ -421,11 +421,44 @@ static void add_lives(struct gecko *gecko)
     }
 }
 
+/* Adds how a process of a tree ended, to the first line of the process. `became`: the process after an exec. */
+static void add_end(struct gecko *gecko, uint32_t number, uint32_t became)
+{
+    const struct process_row *row = gecko_lines_process(gecko, number);
+    const size_t line = gecko->lines.processes[number].line;
+    if (line == SIZE_MAX || !row->end_ns || (row->fate != FATE_EXITED && row->fate != FATE_EXECED))
+        return;
+    const struct marker end = { .kind = MARKER_PROCESS,
+                                .thread = gecko->lines.rows[line].threads[0],
+                                .start_ns = row->end_ns,
+                                .end_ns = row->end_ns,
+                                .subject = number,
+                                .other = became };
+    marker_store_add(&gecko->markers.store, &end);
+}
+
+static void add_ends(struct gecko *gecko)
+{
+    const struct tables *tables = gecko->tables;
+    uint32_t *became = alloc_zeroed(tables->processes_count + 1, sizeof(*became));
+    for (uint32_t i = 1; i < tables->processes_count; i++) {
+        const struct process *process = &tables->processes[i].process;
+        if (process->parent && tables->processes[process->parent].process.pid == process->pid)
+            became[process->parent] = i;
+    }
+    for (uint32_t i = 1; i < tables->processes_count; i++)
+        if (tables->processes[i].process.number)
+            add_end(gecko, i, became[i]);
+    free(became);
+}
+
 void gecko_markers_settle(struct gecko *gecko)
 {
     if (gecko->style.markers == GECKO_MARKERS_NONE)
         return;
     add_lives(gecko);
+    if (gecko_extra_has_tree(gecko))
+        add_ends(gecko);
     markers_settle(&gecko->markers, profile_bytes(gecko));
     for (size_t i = 0; i < gecko->markers.store.settled_count; i++)
         if (gecko_marker_kinds_has_cause(&gecko->markers.store.settled[i]))

@@ -58,10 +58,17 @@ const char *event_date_text(char *room, uint64_t unix_ns)
     return room;
 }
 
+uint64_t event_shifted(uint64_t time_ns, int64_t by_ns)
+{
+    const uint64_t distance_ns = by_ns < 0 ? -(uint64_t)by_ns : (uint64_t)by_ns;
+    if (by_ns < 0)
+        return time_ns > distance_ns ? time_ns - distance_ns : 0;
+    return time_ns < UINT64_MAX - distance_ns ? time_ns + distance_ns : UINT64_MAX;
+}
+
 static void shift(uint64_t *time_ns, int64_t by_ns)
 {
-    const uint64_t back_ns = by_ns < 0 ? -(uint64_t)by_ns : 0;
-    *time_ns = by_ns >= 0 ? *time_ns + (uint64_t)by_ns : *time_ns > back_ns ? *time_ns - back_ns : 0;
+    *time_ns = event_shifted(*time_ns, by_ns);
 }
 
 void event_shift(struct event *event, int64_t by_ns)

@@ -366,8 +366,11 @@ static inline struct sample sample_of_lull(const struct sample *lull, uint64_t a
     return sample;
 }
 
-/* Moves all times of the event by so many nanoseconds; a time before the start of the recording becomes the start. For
- * events that are not in a run. */
+/* The time that is so many nanoseconds later. A time before the start of the recording becomes the start. A time that
+ * is too late for its type stays the latest one. */
+uint64_t event_shifted(uint64_t time_ns, int64_t by_ns);
+
+/* Moves all times of the event in this way, but for the looks of a lull, which are the reader's. */
 void event_shift(struct event *event, int64_t by_ns);
 
 /* Writes a PY_VERSION_HEX as "3.15.2" or "3.15.0rc1" into `room`, which has 32 bytes. Returns `room`. */

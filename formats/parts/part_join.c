@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A damaged part may skip definitions, but not so many that the numbers take much memory. */
+/* A damaged part may skip so many definitions, which is more than a lost block has, and little memory. */
 #define SKIPPED_LIMIT 4194304u
 
 static bool emit(struct part_join *join, struct event *event, struct fault *why)
@@ -28,8 +28,11 @@ static uint32_t number_of(const struct part_join *join, enum part_kind kind, uin
 static bool define(struct part_join *join, enum part_kind kind, uint32_t number, uint32_t joined, struct fault *why)
 {
     struct part_numbers *numbers = &join->numbers[kind];
-    if (number <= numbers->last || number - numbers->last > SKIPPED_LIMIT)
-        return fault(why, "definition %" PRIu32 " is out of order (the latest is %" PRIu32 ")", number, numbers->last);
+    const uint32_t latest = numbers->last;
+    join->refused = number <= latest || number - latest - 1 > SKIPPED_LIMIT - join->skipped;
+    if (join->refused)
+        return fault(why, "definition %" PRIu32 " is out of order (the latest is %" PRIu32 ")", number, latest);
+    join->skipped += number - latest - 1;
     numbers->rows = alloc_grow(numbers->rows, &numbers->room, (size_t)number + 1, sizeof(*numbers->rows));
     memset(numbers->rows + numbers->last + 1, 0, (number - numbers->last) * sizeof(*numbers->rows));
     numbers->rows[0] = 0;
@@ -38,21 +41,36 @@ static bool define(struct part_join *join, enum part_kind kind, uint32_t number,
     return true;
 }
 
+/* The part that was the last to define this process, thread or task. */
+static uint32_t *defined_in(struct part_join *join, enum part_kind kind, uint32_t number)
+{
+    struct part_numbers *parts = &join->defined_in[kind];
+    parts->rows = alloc_grow(parts->rows, &parts->room, (size_t)number + 1, sizeof(*parts->rows));
+    return &parts->rows[number];
+}
+
+/* The number of the process, thread or task with this serial; 0: no earlier part has it. Two with the same serial in
+ * one part are damage, and are not the same. */
+static uint32_t find_serial(struct part_join *join, enum serial_kind kind, enum part_kind part_kind, uint32_t serial)
+{
+    const uint32_t known = intern_pairs_find(&join->serials, kind, serial);
+    return known && *defined_in(join, part_kind, known) != join->parts ? known : 0;
+}
+
 /* Finds the number of a process, thread or task that is defined now. *added: no earlier part has it. */
 static uint32_t take_serial(struct part_join *join, enum serial_kind kind, enum part_kind part_kind, uint32_t number,
                             bool *added)
 {
     const struct serial pending = join->pending[kind];
+    const uint32_t serial = pending.number == number ? pending.serial : 0; /* 0: none */
+    const uint32_t known = serial ? find_serial(join, kind, part_kind, serial) : 0;
+    const uint32_t joined = known ? known : ++join->last[part_kind];
     join->pending[kind] = (struct serial){ 0 };
-    *added = true;
-    if (pending.number != number || !pending.serial)
-        return ++join->last[part_kind];
-    const uint32_t known = intern_pairs_find(&join->serials, kind, pending.serial);
     *added = known == 0;
-    if (known)
-        return known;
-    intern_pairs_add(&join->serials, kind, pending.serial, ++join->last[part_kind]);
-    return join->last[part_kind];
+    *defined_in(join, part_kind, joined) = join->parts;
+    if (serial && !intern_pairs_find(&join->serials, kind, serial))
+        intern_pairs_add(&join->serials, kind, serial, joined);
+    return joined;
 }
 
 /* ---- definitions ---- */
@@ -65,7 +83,8 @@ static bool take_process(struct part_join *join, struct event *event, struct fau
     process->number = take_serial(join, SERIAL_PROCESS, PART_PROCESS, number, &added);
     if (!define(join, PART_PROCESS, number, process->number, why))
         return false;
-    join->ticks = alloc_grow(join->ticks, &join->ticks_room, (size_t)process->number + 1, sizeof(*join->ticks));
+    join->ticks_ns = alloc_grow(join->ticks_ns, &join->ticks_room, (size_t)process->number + 1,
+                                sizeof(*join->ticks_ns));
     process->parent = number_of(join, PART_PROCESS, process->parent);
     return !added || emit(join, event, why);
 }
@@ -134,21 +153,39 @@ static bool take_frame(struct part_join *join, struct event *event, struct fault
 
 /* ---- ticks ---- */
 
-/* The number of the tick that is open, among those in which the thread could be looked at. */
-static uint64_t open_tick(const struct part_join *join, const struct part_thread *thread)
+/* The time of a look in the recording. Only a part whose start is wrong has looks before `least_ns`. */
+static uint64_t joined_ns(const struct part_join *join, uint64_t time_ns)
 {
-    return join->ticks[0] + (thread->process ? join->ticks[thread->process] : 0) + 1;
+    return time_ns > join->least_ns ? time_ns : join->least_ns;
 }
 
-/* Whether the thread has its first look of the part in this tick, and had a look in the tick before. Notes the look. */
-static bool follows_part_before(struct part_join *join, uint32_t number)
+/* A tick that was damaged has looks, and no end. */
+static void note_time(struct part_join *join, uint64_t time_ns)
 {
-    struct part_thread *thread = &join->threads[number];
-    const uint64_t tick = open_tick(join, thread);
-    const bool follows = thread->part && thread->part != join->parts && thread->looked + 1 == tick;
+    if (join->last_ns < time_ns)
+        join->last_ns = time_ns;
+}
+
+/* The looks of a lull with their times in the recording. The array of the reader has those of the part. */
+static struct look_time *join_looks(struct part_join *join, const struct look_time *looks, uint64_t count)
+{
+    join->looks = alloc_grow(join->looks, &join->looks_room, (size_t)count, sizeof(*join->looks));
+    for (uint64_t i = 0; i < count; i++) {
+        join->looks[i] = looks[i];
+        join->looks[i].time_ns = joined_ns(join, event_shifted(looks[i].time_ns, join->shift_ns));
+    }
+    return join->looks;
+}
+
+/* Notes the look. The first look of a thread in a part is not fresh for the reader of the part, when there were looks
+ * from the first tick on; the join knows whether there was a look in the tick before that. */
+static void follow_part_before(struct part_join *join, struct sample *sample)
+{
+    struct part_thread *thread = &join->threads[sample->thread];
+    if (join->parts > 1 && thread->part != join->parts && !thread->goes_on)
+        sample->fresh = true;
     thread->part = join->parts;
-    thread->looked = tick;
-    return follows;
+    thread->looked_ns = sample->time_ns;
 }
 
 static bool take_sample(struct part_join *join, struct event *event, struct fault *why)
@@ -156,8 +193,14 @@ static bool take_sample(struct part_join *join, struct event *event, struct faul
     struct sample *sample = &event->sample;
     sample->thread = number_of(join, PART_THREAD, sample->thread);
     sample->task = number_of(join, PART_TASK, sample->task);
-    if (sample->thread && follows_part_before(join, sample->thread))
-        sample->fresh = false;
+    sample->time_ns = joined_ns(join, sample->time_ns);
+    if (sample->first_ns)
+        sample->first_ns = joined_ns(join, sample->first_ns);
+    if (sample->looks)
+        sample->looks = join_looks(join, sample->looks, 1 + sample->more);
+    note_time(join, sample->time_ns);
+    if (sample->thread)
+        follow_part_before(join, sample);
     join->frame_numbers = alloc_grow(join->frame_numbers, &join->frame_numbers_room, sample->pushed,
                                      sizeof(*join->frame_numbers));
     for (uint32_t i = 0; i < sample->pushed; i++)
@@ -173,17 +216,45 @@ static bool take_failed(struct part_join *join, struct event *event, struct faul
     struct failed *failed = &event->failed;
     failed->thread = number_of(join, PART_THREAD, failed->thread);
     failed->process = number_of(join, PART_PROCESS, failed->process);
+    failed->time_ns = joined_ns(join, failed->time_ns);
     struct part_thread *thread = failed->thread ? &join->threads[failed->thread] : NULL;
-    if (thread && thread->looked + 1 == open_tick(join, thread))
-        thread->looked++;
+    if (thread && thread->looked_ns)
+        thread->looked_ns = failed->time_ns;
+    return emit(join, event, why);
+}
+
+static bool take_left_out(struct part_join *join, struct event *event, struct fault *why)
+{
+    struct left_out *left_out = &event->left_out;
+    left_out->thread = number_of(join, PART_THREAD, left_out->thread);
+    left_out->time_ns = joined_ns(join, left_out->time_ns);
+    if (left_out->thread)
+        join->threads[left_out->thread].looked_ns = 0;
     return emit(join, event, why);
 }
 
 static bool take_tick(struct part_join *join, struct event *event, struct fault *why)
 {
     event->tick_process = number_of(join, PART_PROCESS, event->tick_process);
-    join->ticks[event->tick_process]++;
+    event->tick_ns = joined_ns(join, event->tick_ns);
+    if (event->tick_looks)
+        event->tick_looks = join_looks(join, event->tick_looks, 1 + event->more_ticks);
+    join->ticks_ns[event->tick_process] = event->tick_ns;
+    note_time(join, event->tick_ns);
     return emit(join, event, why);
+}
+
+/* Notes which threads had a look in the last tick of their process. Behind a gap no look follows one before. */
+static void end_looks(struct part_join *join, bool gap)
+{
+    for (size_t i = 0; i < join->threads_room; i++) {
+        struct part_thread *thread = &join->threads[i];
+        const uint64_t own_ns = join->ticks_ns[thread->process], tick_ns = own_ns ? own_ns : join->ticks_ns[0];
+        if (gap)
+            thread->looked_ns = 0;
+        thread->goes_on = thread->looked_ns && thread->looked_ns == tick_ns;
+    }
+    join->least_ns = join->last_ns;
 }
 
 /* ---- the recording ---- */
@@ -239,8 +310,9 @@ void part_join_next(struct part_join *join, bool gap)
     for (size_t i = 0; i < PART_KINDS; i++)
         join->numbers[i].last = 0;
     memset(join->pending, 0, sizeof(join->pending));
-    join->ticks = alloc_grow(join->ticks, &join->ticks_room, 1, sizeof(*join->ticks));
-    join->ticks[0] += gap; /* then no look follows one in the part before */
+    join->skipped = 0;
+    join->ticks_ns = alloc_grow(join->ticks_ns, &join->ticks_room, 1, sizeof(*join->ticks_ns));
+    end_looks(join, gap);
     join->parts++;
     join->ended = false;
 }
@@ -281,8 +353,7 @@ bool part_join_take(struct part_join *join, struct event *event, struct fault *w
         event->task_waiter.waiter = number_of(join, PART_TASK, event->task_waiter.waiter);
         return emit(join, event, why);
     case EVENT_LEFT_OUT:
-        event->left_out.thread = number_of(join, PART_THREAD, event->left_out.thread);
-        return emit(join, event, why);
+        return take_left_out(join, event, why);
     case EVENT_MEASURE:
         event->measure.process = number_of(join, PART_PROCESS, event->measure.process);
         return emit(join, event, why);
@@ -320,12 +391,15 @@ void part_join_free(struct part_join *join)
 {
     for (size_t i = 0; i < PART_KINDS; i++)
         free(join->numbers[i].rows);
+    for (size_t i = 0; i <= PART_TASK; i++)
+        free(join->defined_in[i].rows);
     intern_free(&join->strings);
     intern_free(&join->functions);
     intern_free(&join->frames);
     intern_pairs_free(&join->serials);
     free(join->threads);
-    free(join->ticks);
+    free(join->ticks_ns);
+    free(join->looks);
     free(join->frame_numbers);
     counters_free(&join->counters);
     counters_free(&join->of_part);

@@ -20,11 +20,11 @@
 #include "formats/model/counters.h"
 #include "formats/model/sink.h"
 
-/* A number of the part → number of the recording; 0: not defined. */
+/* By number. In `numbers`: a number of the part → number of the recording; 0: not defined. */
 struct part_numbers {
     uint32_t *rows;
     size_t room;
-    uint32_t last; /* highest defined number of the part */
+    uint32_t last; /* in `numbers`: highest defined number of the part */
 };
 
 enum part_kind { PART_PROCESS, PART_THREAD, PART_TASK, PART_STRING, PART_FUNCTION, PART_FRAME, PART_KINDS };
@@ -32,8 +32,9 @@ enum part_kind { PART_PROCESS, PART_THREAD, PART_TASK, PART_STRING, PART_FUNCTIO
 /* A thread of the recording. */
 struct part_thread {
     uint32_t process;
-    uint64_t looked; /* number of the latest tick of its process with a look; 0: none */
-    uint32_t part;   /* the latest part that has a sample of the thread, as a count of parts from 1 */
+    uint64_t looked_ns; /* the latest look; 0: none, or the mode left the thread out since */
+    uint32_t part;      /* the latest part that has a sample of the thread, as a count of parts from 1 */
+    bool goes_on;       /* there was a look in the last tick of its process before this part */
 };
 
 /* Set `to`; the rest starts as zeros. */
@@ -45,12 +46,19 @@ struct part_join {
     struct intern strings, functions, frames; /* of the recording: index = number, the bytes are the definition */
     uint32_t last[PART_TASK + 1];             /* highest numbers of processes, threads and tasks of the recording */
     struct intern_pairs serials;              /* (kind, serial) → number of the recording */
-    struct part_numbers numbers[PART_KINDS];  /* of the present part */
-    struct serial pending[SERIAL_KINDS];      /* serials of the definitions that follow */
-    struct part_thread *threads;              /* by number of the recording */
+    struct part_numbers defined_in[PART_TASK + 1]; /* by number of the recording: the latest part that defines it */
+    struct part_numbers numbers[PART_KINDS];       /* of the present part */
+    uint32_t skipped;                              /* numbers of the present part that are not defined */
+    bool refused;                                  /* the part contradicts itself: the latest event was not given */
+    struct serial pending[SERIAL_KINDS];           /* serials of the definitions that follow */
+    struct part_thread *threads;                   /* by number of the recording */
     size_t threads_room;
-    uint64_t *ticks; /* by number of a process of the recording: its ticks so far; [0]: of ticks of all processes */
+    uint64_t *ticks_ns; /* by number of a process of the recording: its latest tick; [0]: tick of all processes */
     size_t ticks_room;
+    uint64_t last_ns;        /* the latest tick or look, ... */
+    uint64_t least_ns;       /* ... and the latest one of the parts before: no look of this part is earlier */
+    struct look_time *looks; /* of the lull that is being given */
+    size_t looks_room;
     uint32_t *frame_numbers; /* pushed frames of the sample that is being given */
     size_t frame_numbers_room;
     struct counters counters; /* sums over the parts */
@@ -63,7 +71,8 @@ struct part_join {
  * or the previous part has no end. */
 void part_join_next(struct part_join *join, bool gap);
 
-/* Takes an event of the part. False with the reason when `to` refused. */
+/* Takes an event of the part. False with the reason when `to` refused, or when the event contradicts others of the
+ * part: then join->refused is set, for the caller to clear. */
 bool part_join_take(struct part_join *join, struct event *event, struct fault *why);
 
 /* Ends the recording: gives the counters and, if the last part had an END, EVENT_END. */

@@ -52,8 +52,8 @@ static void make_clock(struct stream_reader *reader, uint32_t process)
     reader->clocks = alloc_grow(reader->clocks, &reader->clocks_room, reader->clocks_count, sizeof(*reader->clocks));
     struct reader_clock *clock = &reader->clocks[at];
     struct reader_process *row = &reader->processes[process];
-    if (row->block == 0)
-        row->tick = process != 0; /* ticks of processes count from 2: no look came in the tick before the first */
+    if (row->block == 0) /* ticks of processes count from 2: no look came in the tick before the first, in this file */
+        row->tick = process != 0 && !reader->is_later_part;
     row->block = reader->block;
     row->clock = at;
     clock->process = process;

@@ -328,6 +328,7 @@ bool stream_read_header(struct stream_reader *reader, struct cursor payload, con
     recording->process_ticks = recording->process_ticks && recording->format_version >= STREAM_VERSION_PROCESS_TICKS;
     reader->weighted = recording->weighted;
     reader->process_ticks = recording->process_ticks;
+    reader->is_later_part = recording->part > 1;
     reader->interval_ns = recording->interval_ns;
     reader->unit_ns = recording->time_unit_ns;
     reader->most_units = UINT64_MAX / reader->unit_ns;

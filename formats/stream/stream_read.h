@@ -66,6 +66,7 @@ struct stream_reader {
     uint64_t interval_ns, unit_ns;
     bool weighted;       /* samples may stand for a time other than the interval */
     bool process_ticks;  /* each process has its own ticks */
+    bool is_later_part;  /* looks in the first tick of a process may follow looks in the part before */
     uint64_t most_units; /* the latest possible time */
     uint64_t step_units; /* an interval in units; 0: the interval is no multiple of the unit */
 

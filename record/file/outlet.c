@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define CLOSING_ROOM  8192u      /* bytes for the events at the end of a file, and its sums */
@@ -176,6 +177,8 @@ static bool go_on_in_file(struct outlet *outlet, uint64_t now_ns, struct fault *
         recording_file_discard(&next);
         return false;
     }
+    free(outlet->previous_path);
+    outlet->previous_path = alloc_copy(outlet->file->path, strlen(outlet->file->path));
     const bool closed = recording_file_close(outlet->file, &outlet->notice);
     *outlet->file = next;
     if (!closed)
@@ -332,16 +335,33 @@ uint64_t outlet_bytes(const struct outlet *outlet)
     return outlet->bytes_before + outlet->writer->blocks.written;
 }
 
+/* Whether the disk was too full for the first block of the file. */
+static bool is_empty(const struct outlet *outlet)
+{
+    struct stat there;
+    return outlet->file->created && fstat(outlet->file->fd, &there) == 0 && there.st_size == 0;
+}
+
+bool outlet_close_file(struct outlet *outlet, struct fault *why)
+{
+    if (!is_empty(outlet))
+        return recording_file_close(outlet->file, why);
+    recording_file_discard(outlet->file);
+    return true;
+}
+
 char *outlet_paths(const struct outlet *outlet)
 {
     char *paths = NULL;
-    const char *path = outlet->file->path;
+    const bool empty = outlet->part > 1 && is_empty(outlet);
+    const char *path = empty && outlet->previous_path ? outlet->previous_path : outlet->file->path;
+    const uint32_t parts = outlet->part - empty;
     if (outlet->flight.span_ns && asprintf(&paths, "flight recorder, %" PRIu32 " file%s", outlet->incidents,
                                            outlet->incidents == 1 ? "" : "s") >= 0)
         return paths;
     if (strcmp(path, "-") == 0)
         return alloc_copy("standard output", strlen("standard output"));
-    if (outlet->part <= 1 || asprintf(&paths, "%s to %s", outlet->first_path, path) < 0)
+    if (parts <= 1 || asprintf(&paths, "%s to %s", outlet->first_path, path) < 0)
         return alloc_copy(path, strlen(path));
     return paths;
 }
@@ -358,5 +378,6 @@ void outlet_close(struct outlet *outlet)
     counters_free(&outlet->before);
     counters_free(&outlet->latest);
     free(outlet->first_path);
-    outlet->first_path = NULL;
+    free(outlet->previous_path);
+    outlet->first_path = outlet->previous_path = NULL;
 }

@@ -56,7 +56,8 @@ struct outlet {
     struct counters before;     /* the source's counters at the end of the previous stream, ... */
     struct counters latest;     /* ... and those that it has emitted last */
     uint64_t bytes_before;      /* size of the streams before the present one */
-    char *first_path;           /* of the first file */
+    char *first_path;           /* of the first file, ... */
+    char *previous_path;        /* ... and of the file before the present one; NULL: none */
     int segment_fd;             /* of a flight recorder: the present segment; -1: none */
     uint64_t fired_ns;          /* when a condition made the flight recorder write (monotonic); 0: never */
     bool wants_incident;        /* somebody wants an incident, and the one before is being written */
@@ -93,10 +94,15 @@ bool outlet_incident(struct outlet *outlet, uint64_t now_ns, const char *cause, 
 /* Ends the last stream; `end` has the time since the start of the source. False with the reason. */
 bool outlet_end(struct outlet *outlet, const struct end *end, struct fault *why);
 
+/* Closes the last file, and removes it when nothing could be written into it. False with the reason when the file does
+ * not have all that was written. */
+bool outlet_close_file(struct outlet *outlet, struct fault *why);
+
 /* Bytes written so far, in all files. */
 uint64_t outlet_bytes(const struct outlet *outlet);
 
-/* The names of the files for the summary: "a.pyreel", "a-0001.pyreel to a-0003.pyreel". The caller frees it. */
+/* The names of the files for the summary: "a.pyreel", "a-0001.pyreel to a-0003.pyreel". Call this before
+ * outlet_close_file(). The caller frees it. */
 char *outlet_paths(const struct outlet *outlet);
 
 /* Frees everything but the writer and the file. */

@@ -11,9 +11,13 @@ import struct
 import termios
 import time
 
-import pyte
-
+from environment import missing
 from recording import ENVIRONMENT, PATIENCE
+
+try:
+    import pyte
+except ImportError:
+    pyte = None
 
 PLAIN = {"TERM": "linux"}  # the emulator knows all that this terminal knows
 
@@ -24,6 +28,8 @@ def size_of(columns, lines):
 
 class LiveView:
     def __init__(self, *command, columns=80, lines=24, environment=PLAIN):
+        if not pyte:
+            missing("no terminal emulator: python3-pyte of Debian")
         self.screen = pyte.Screen(columns, lines)
         self.stream = pyte.ByteStream(self.screen)
         self.raw = b""  # all that came

@@ -11,7 +11,7 @@ from conftest import environment
 from recording import convert, run_record, succeed
 from viewers import handle, opened
 
-Marker = collections.namedtuple("Marker", "thread name type start end data")
+Marker = collections.namedtuple("Marker", "thread name type start end data pid")
 TEXTS = ("held", "function", "task", "label", "by", "coroutine")
 DEFAULT_RATE = ("--disturb", "1")
 CLEAR = 40  # ms: recordings whose looks are further apart are made again, because other work had the processors
@@ -30,9 +30,10 @@ def marked(program, tmp_path):
                                prefix=environment.as_root() if python.root else ())
             assert ended.code == 0, ended
             assert convert("gecko", path, *convert_options, "--force", "-o", out).code == 0
-            if blur(out) <= CLEAR:
+            said = json.loads(ended.text)
+            if blur(out, pids=said if isinstance(said, dict) else None) <= CLEAR:
                 break
-        return json.loads(ended.text), out
+        return said, out
 
     return record
 
@@ -47,14 +48,16 @@ def markers(path, *names):
             data = {key: strings[value] if key in TEXTS else value for key, value in columns["data"][i].items()}
             name = strings[columns["name"][i]]
             if {name, data["type"]} & set(names):
-                found.append(Marker(thread["name"], name, data["type"], columns["startTime"][i], columns["endTime"][i], data))
+                found.append(Marker(thread["name"], name, data["type"], columns["startTime"][i], columns["endTime"][i], data,
+                                    thread["pid"]))
     return sorted(found, key=lambda marker: marker.start)
 
 
-def blur(path, thread=None):
+def blur(path, thread=None, pids=None):
     """How far a time may be off, in ms: what begins between two looks is seen by the second one."""
     profile = gecko_check.load(path)
-    times = [t["samples"]["time"] for t in profile["threads"] if thread in (None, t["name"])]
+    times = [t["samples"]["time"] for t in profile["threads"]
+             if thread in (None, t["name"]) and (pids is None or t["pid"] in pids)]
     return 2 + max(later - time for of_thread in times for time, later in zip(of_thread, of_thread[1:]))
 
 
@@ -118,6 +121,20 @@ def test_collections(marked):
     assert_spans(found, spans, blur(path))
     schema = next(schema for schema in gecko_check.load(path)["meta"]["markerSchema"] if schema["name"] == "GC")
     assert "timeline-memory" in schema["display"]
+
+
+def test_collections_of_two_processes(marked):
+    """Ticks of the processes of a tree come in turn; each marker is on the track of its process, when it was."""
+    spans, path = marked("pair", version="3.13", options=("-f",))
+    off, begins = blur(path, pids=spans), []
+    for pid, of_process in spans.items():
+        found = [marker for marker in markers(path, "GC") if marker.pid == pid and marker.end - marker.start > 20
+                 and marker.data["function"] == "collects"]
+        assert_spans(joined(found), of_process, off)
+        begins.append(found[0].start - of_process[0][0] * 1000)
+    assert len(begins) == 2 and abs(begins[0] - begins[1]) <= 2 * off, (begins, off)
+    (first, second) = ([(begin, end) for begin, end in of_process] for of_process in spans.values())
+    assert any(a < d and c < b for a, b in first for c, d in second), "the collections were at the same time"
 
 
 def test_exceptions(marked):

@@ -8,9 +8,9 @@ import subprocess
 
 import pytest
 
-from environment import BUILD, CONVERTERS, DIFF, DUMP, PROJECT, RECORD, need_command
+from environment import BUILD, PROJECT, built_programs, need_command
 
-PROGRAMS = [os.path.basename(path) for path in (RECORD, DUMP, DIFF, *CONVERTERS.values())]
+PROGRAMS = list(built_programs())
 
 
 def option_of_build(name):
@@ -48,7 +48,8 @@ def expected_files():
     manuals = os.path.join(option_of_build("mandir"), "man1")
     shared = option_of_build("datadir")
     documents = os.path.join(shared, "doc", "pyreel")
-    for name in PROGRAMS:
+    yield os.path.join(option_of_build("mandir"), "man7", "pyreel.7")
+    for name in ["pyreel", *PROGRAMS]:
         yield os.path.join(programs, name)
         yield os.path.join(manuals, f"{name}.1")
         yield os.path.join(shared, "bash-completion", "completions", name)

@@ -9,7 +9,8 @@ import time
 
 import pytest
 
-from environment import CONVERTERS
+import environment
+from environment import CONVERTERS, RECORD
 from recording import convert, gecko, info, pprof, run, run_record, succeed, wait_until, whole
 
 
@@ -49,6 +50,9 @@ def test_files_are_one_recording(python, program, tmp_path):
         convert("collapsed", paths[at], "--strict")
     all_of_it, messages = joined(paths)
     assert messages == "" and all_of_it["complete"] and all_of_it["ended"] == "the target ended"
+    assert all(one["files"] == 1 for one in alone) and all_of_it["files"] == len(paths)
+    assert all_of_it["files_missing"] == all_of_it["files_before"] == 0
+    assert f"files       {len(paths)}\n" in succeed(CONVERTERS["info"], *paths).text
     assert all_of_it["samples"] == sum(one["samples"] for one in alone)
     assert all_of_it["ticks"] == sum(one["ticks"] for one in alone)
     assert all_of_it["missed"] == sum(one["missed"] for one in alone)
@@ -86,6 +90,11 @@ def test_a_missing_file_is_told(python, program, tmp_path):
     os.rename(middle, tmp_path / "middle")
     ended = convert("collapsed", paths[0], *paths[2:])
     assert "1 part is missing" in ended.messages, ended
+    with_a_gap, _ = joined([paths[0], *paths[2:]])
+    assert with_a_gap["files"] == len(paths) - 1 and with_a_gap["files_missing"] == 1, with_a_gap
+    # The time of the file that is missing is no time of any sample.
+    lost_s = with_a_gap["duration_s"] - with_a_gap["threads"][0]["wall_s"]
+    assert lost_s > 0.2, with_a_gap
     os.rename(tmp_path / "middle", middle)
     os.unlink(last)
     all_of_it, messages = joined(paths[:-1])
@@ -109,7 +118,7 @@ def test_only_the_newest_files_stay(python, program, tmp_path):
     kept = parts(tmp_path / "app")[1:]
     assert len(kept) == 2, kept
     all_of_it, messages = joined(kept)
-    assert messages == "" and all_of_it["complete"]
+    assert messages == "" and all_of_it["complete"] and all_of_it["files"] == 2 and all_of_it["files_before"] > 0
 
 
 @pytest.mark.pythons("newest")
@@ -143,6 +152,33 @@ def test_the_recording_goes_on_where_no_new_file_can_be_made(python, program, st
     ended = recorder.wait()
     assert ended.code == 0 and "goes on in" in ended.messages, ended
     assert joined(parts(tmp_path / "elsewhere" / "app"))[0]["complete"]
+
+
+FULL = """
+mount -t tmpfs -o size=48k none "$1" && cd "$1" || exit 99
+shift
+"$@"
+code=$?
+cp * ..
+exit $code
+"""
+
+
+@pytest.mark.pythons("newest")
+def test_a_full_disk_ends_the_recording(python, program, tmp_path):
+    """The disk is full while the recording goes on from file to file: the files are whole, and the user is told once."""
+    environment.need_command("unshare")
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    ended = run(*environment.need_root(), "unshare", "-m", "sh", "-c", FULL, "full", disk, RECORD, "--rotate", "300ms", "-r", "5khz",
+                "--disturb", "0", "--compression", "none", "-o", "app", *python.command, program("mix"), "3")
+    assert ended.code == 125, ended
+    assert ended.messages.count("No space left on device") == 1, ended
+    paths = parts(tmp_path / "app")
+    assert len(paths) >= 2 and f"app-0001.pyreel to {os.path.basename(paths[-1])}" in ended.messages, ended
+    alone = [info(path) for path in paths]
+    assert all(one["complete"] and one["samples"] > 0 for one in alone[:-1]), ended
+    assert joined(paths)[0]["samples"] == sum(one["samples"] for one in alone)
 
 
 # ---- the flight recorder ----

@@ -6,7 +6,7 @@ import os
 import re
 import subprocess
 
-from environment import CONVERTERS, DIFF, DUMP, PROJECT, RECORD
+from environment import CONVERTERS, DIFF, DUMP, PROJECT, PYREEL, RECORD
 
 
 def read(*path):
@@ -36,11 +36,11 @@ def test_roots_have_all_libraries():
 
 def test_package_test_runs_each_program():
     script = read("debian", "tests", "record")
-    assert [path for path in (RECORD, DUMP, DIFF, *CONVERTERS.values()) if not re.search(rf"\b{os.path.basename(path)}\b", script)] == []
+    assert [path for path in (PYREEL, RECORD, DUMP, DIFF, *CONVERTERS.values()) if not re.search(rf"^(.*\| )?{os.path.basename(path)} ", script, re.M)] == []
 
 
 def test_package_test(tmp_path):
-    folders = [os.path.dirname(RECORD), os.path.dirname(DIFF), os.environ["PATH"]]
+    folders = [os.path.dirname(RECORD), os.path.dirname(DIFF), os.path.dirname(PYREEL), os.environ["PATH"]]
     done = subprocess.run([os.path.join(PROJECT, "debian", "tests", "record")], capture_output=True, text=True,
                           env={**os.environ, "PATH": ":".join(folders), "AUTOPKGTEST_TMP": str(tmp_path)})
     assert done.returncode == 0, done.stdout + done.stderr

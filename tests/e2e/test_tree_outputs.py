@@ -6,6 +6,7 @@ import pytest
 import gecko_check
 import pprof_check
 from recording import CONVERTERS, collapsed, gecko, info, pprof, run_record, succeed, whole
+from viewers import opened
 
 
 @pytest.fixture(scope="module")
@@ -68,6 +69,37 @@ def test_tracks_of_workers_have_their_pids(family):
         assert thread["processName"].startswith(f"{pid}: ")
         assert thread["processStartupTime"] == pytest.approx(process["start_s"] * 1000, abs=0.01)
         assert thread["processShutdownTime"] == pytest.approx(process["end_s"] * 1000, abs=0.01)
+
+
+def test_ends_are_markers_of_their_process(family):
+    """At the moment that the recording has, on the first track of the process; the viewer shows them."""
+    path, (_, *forks) = family
+    profile_path = gecko(path)
+    profile, figures = gecko_check.load(profile_path), info(path)
+    strings, found = profile["shared"]["stringArray"], []
+    for thread in profile["threads"]:
+        columns = thread["markers"]
+        for i in range(columns["length"]):
+            if strings[columns["name"][i]] == "Process ends":
+                assert thread["isMainThread"] and columns["phase"][i] == 0
+                data = columns["data"][i]
+                found.append((columns["startTime"][i], int(float(thread["pid"])), strings[data["how"]], strings[data["command"]]))
+    words = {"exited": lambda one: f"exit {one['exit_code']}", "killed": lambda one: "SIGKILL", "execed": lambda one: "exec"}
+    ended = [one for one in figures["processes"] if one["fate"] in words and one["samples"] > 0]
+    assert len(ended) >= 4
+    assert sorted((pid, how) for _, pid, how, _ in found) == sorted((one["pid"], words[one["fate"]](one)) for one in ended)
+    for one in ended:
+        times = [time for time, pid, how, _ in found if (pid, how) == (one["pid"], words[one["fate"]](one))]
+        assert any(time == pytest.approx(one["end_s"] * 1000, abs=0.2) for time in times), (one, found)
+    # A fork that became another program ends with that program's command.
+    assert any(pid == forks[2] and how == "exec" and command.endswith("become") for _, pid, how, command in found)
+    with opened(profile_path) as viewer:
+        shown = []
+        for thread in viewer.ask("thread", "list", "--limit", "0")["threads"]:
+            asked = viewer.ask("thread", "markers", "--thread", thread["threadHandle"], "--list", "--limit", "0")
+            shown += [(marker["label"], marker["hasStack"]) for marker in asked.get("flatMarkers", [])
+                      if marker["name"] == "Process ends"]
+    assert sorted(shown) == sorted((how, False) for _, _, how, _ in found)
 
 
 def test_stacks_belong_to_their_process(family):

@@ -25,6 +25,7 @@ enum marker_kind {
     MARKER_BLOCKED, /* one step of a task, or one callback, kept an event loop busy */
     MARKER_TASK,    /* the life of an asyncio task */
     MARKER_THREAD,  /* the life of a thread that shares its line with others */
+    MARKER_PROCESS, /* the moment at which a process of a tree ended, or became another program */
     MARKER_KINDS
 };
 
@@ -36,10 +37,12 @@ struct marker {
     uint64_t amount_ns; /* MARKER_EXCEPTION: the time of looks with an exception; MARKER_TASK: the time it ran;
                          * MARKER_THREAD: its CPU time */
     uint32_t stack;     /* of the look with which the marker begins */
-    uint32_t subject;   /* MARKER_TASK, MARKER_BLOCKED: the task; MARKER_GIL_WAIT: the thread that held the lock */
+    uint32_t subject;   /* MARKER_TASK, MARKER_BLOCKED: the task; MARKER_GIL_WAIT: the thread that held the lock;
+                         * MARKER_PROCESS: the process */
     uint32_t function;  /* MARKER_GIL_WAIT: what that thread did; MARKER_BLOCKED: the callback; MARKER_GC: what began
                          * the collection; MARKER_TASK: the coroutine */
-    uint32_t other;     /* MARKER_TASK: the function of the task frame of the task that waits for this one */
+    uint32_t other;     /* MARKER_TASK: the function of the task frame of the task that waits for this one;
+                         * MARKER_PROCESS: the process that it became by an exec; 0: none that the recording has */
     uint32_t count;     /* MARKER_TASK: steps; MARKER_GAP: ticks that were missed; MARKER_GC: generation + 1 */
     uint32_t failed;    /* MARKER_GAP: ticks in which the recorder could read no thread */
 };

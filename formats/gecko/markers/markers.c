@@ -9,12 +9,12 @@
 /* Bytes of one marker, as the profile has it: about what recordings show, rather more. */
 static const uint32_t each_bytes[MARKER_KINDS] = {
     [MARKER_GIL_WAIT] = 110, [MARKER_GC] = 120,   [MARKER_EXCEPTION] = 110, [MARKER_GAP] = 70,
-    [MARKER_BLOCKED] = 130,  [MARKER_TASK] = 110, [MARKER_THREAD] = 110,
+    [MARKER_BLOCKED] = 130,  [MARKER_TASK] = 110, [MARKER_THREAD] = 110,    [MARKER_PROCESS] = 160,
 };
 
 #define SHARE       20           /* markers take one part of so many of a profile's bytes */
 #define SMALL_BYTES (8u << 10)   /* a profile may have so many bytes of markers in any case, ... */
-#define LIVES_BYTES (384u << 10) /* ... and of tasks, and of threads: some thousands, whose tracks they replace */
+#define LIVES_BYTES (384u << 10) /* ... and of tasks, of threads, whose tracks they replace, and of ends: thousands */
 
 void markers_begin(struct markers *markers, const struct tables *tables, uint64_t least_wait_ns)
 {
@@ -256,7 +256,7 @@ void markers_settle(struct markers *markers, uint64_t bytes)
     struct marker_budget budget = { .bytes = bytes / SHARE };
     for (size_t kind = 0; kind < MARKER_KINDS; kind++) {
         budget.each_bytes[kind] = each_bytes[kind];
-        const bool life = kind == MARKER_TASK || kind == MARKER_THREAD;
+        const bool life = kind == MARKER_TASK || kind == MARKER_THREAD || kind == MARKER_PROCESS;
         budget.least_bytes[kind] = life ? LIVES_BYTES : SMALL_BYTES / MARKER_KINDS;
     }
     if (budget.bytes < SMALL_BYTES)

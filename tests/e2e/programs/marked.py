@@ -3,13 +3,14 @@
 to be ready.
 
 fight: two threads that want the lock all the time, and one that sleeps and then wants the lock.
-collects: full collections of many objects. handles: an exception that is handled for a while.
+collects: full collections of many objects; pair: of two processes at a time. handles: an exception that is handled for a while.
 blocks: a coroutine that sleeps for 0.2 s and works for 0.2 s, and leaves the loop alone between.
 chain, single, many: callbacks of a millisecond that call themselves; one task, or 50, with steps of a millisecond.
 lives: tasks that live for known times. tasks N: N tasks."""
 import asyncio
 import gc
 import json
+import os
 import sys
 import threading
 import time
@@ -70,6 +71,21 @@ def collects():
         work(0.1)
     gc.callbacks.remove(note)
     return spans if keep else []
+
+
+def pair():
+    """Two forks of this process that collect at the same time; what each of them notes, by its pid."""
+    pipes = {}
+    for delay in (0, 0.05):
+        source, to = os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            work(delay)
+            os.write(to, json.dumps(collects()).encode())
+            os._exit(0)
+        os.close(to)
+        pipes[pid] = source
+    return {pid: json.loads(open(source).read()) for pid, source in pipes.items()}
 
 
 def fails():

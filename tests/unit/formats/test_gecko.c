@@ -120,6 +120,26 @@ static const struct event gil_story[] = {
     { EVENT_END, .end = { END_TARGET, 60 * MS, 4, 4, 3, 0, 0 } },
 };
 
+/* The recorder paused from 20 to 500 ms: the look behind the pause is fresh. */
+static const struct event paused_story[] = {
+    { EVENT_RECORDING, .recording = { .format_version = 1, .interval_ns = 10 * MS, .time_unit_ns = 200000 } },
+    PROCESS(1, 4242, "/home/u"),
+    THREAD(1, 1, 4242, "python3"),
+    STRING(1, "<module>"),
+    FUNCTION(1, 1, 0, 1),
+    FRAME(1, 1, 3),
+    STATUS_SAMPLE(10 * MS, 1, 0, NO_TIME | STATUS_GIL, 0, 1),
+    TICK(10 * MS),
+    STATUS_SAME(20 * MS, 1, 1, NO_TIME | STATUS_GIL, 0),
+    TICK(20 * MS),
+    { EVENT_SAMPLE,
+      .sample = { .thread = 1, .keep = 1, .time_ns = 500 * MS, .status = NO_TIME | STATUS_GIL, .fresh = true } },
+    TICK(500 * MS),
+    STATUS_SAME(510 * MS, 1, 1, NO_TIME | STATUS_GIL, 0),
+    TICK(510 * MS),
+    { EVENT_END, .end = { END_TARGET, 510 * MS, 4, 4, 0, 0, 0 } },
+};
+
 static void take(struct gecko *gecko, struct tables *tables, struct event event)
 {
     assert_true(tables_take(tables, &event, NULL));
@@ -417,6 +437,21 @@ static void the_lock_alone_says_nothing_of_the_cpu(void **state)
     json_decref(profile);
 }
 
+static void a_pause_is_no_time_with_the_lock(void **state)
+{
+    (void)state;
+    double held = 0;
+    size_t i;
+    const json_t *count;
+    json_t *profile = write_profile_of(paused_story, countof(paused_story), 0);
+    const json_t *counter = at(profile, "counters", 0);
+    assert_string_equal(json_string_value(json_object_get(counter, "name")), "GIL held");
+    json_array_foreach(json_object_get(json_object_get(counter, "samples"), "count"), i, count)
+        held += json_number_value(count);
+    assert_int_equal(held + .5, 40); /* four looks, of 10 ms each */
+    json_decref(profile);
+}
+
 static void without_status_there_is_nothing_of_it(void **state)
 {
     (void)state;
@@ -467,6 +502,7 @@ int main(void)
         cmocka_unit_test(no_row_is_unused),
         cmocka_unit_test(totals_are_told),
         cmocka_unit_test(the_lock_alone_says_nothing_of_the_cpu),
+        cmocka_unit_test(a_pause_is_no_time_with_the_lock),
         cmocka_unit_test(without_status_there_is_nothing_of_it),
         cmocka_unit_test(many_changes_are_many_markers),
     };

@@ -5,6 +5,7 @@
 #include "tests/fakes/story.h"
 #include "tests/fakes/testing.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define BEGINS(start, number)                                                                                          \
@@ -136,14 +137,16 @@ static bool note_fresh(void *self, struct event *event, struct fault *why)
     return true;
 }
 
-static void tell_fresh(struct part_join *join, bool gap, size_t from)
+/* In a later part, a reader of that part alone takes the first tick for one behind others. */
+static void tell_fresh(struct part_join *join, bool gap, bool later)
 {
     struct event part[countof(second)];
-    memcpy(part, from ? first : second, from ? sizeof(first) : sizeof(second));
-    for (size_t i = 0; i < countof(part); i++)
+    const size_t count = later ? countof(second) : countof(first);
+    memcpy(part, later ? second : first, later ? sizeof(second) : sizeof(first));
+    for (size_t i = 0; i < count; i++)
         if (part[i].kind == EVENT_SAMPLE)
-            part[i].sample.fresh = part[i].sample.keep == 0; /* as a reader of the part alone says */
-    tell_part(join, part, from ? countof(first) : countof(second), gap);
+            part[i].sample.fresh = part[i].sample.keep == 0 && !(later && part[i].sample.time_ns == 100 * MS);
+    tell_part(join, part, count, gap);
 }
 
 static void the_first_look_of_a_part_follows_the_last_one_before(void **state)
@@ -151,16 +154,120 @@ static void the_first_look_of_a_part_follows_the_last_one_before(void **state)
     (void)state;
     char room[20] = "";
     struct part_join join = { .to = { note_fresh, room } };
-    tell_fresh(&join, false, 1);
-    tell_fresh(&join, false, 0);
+    tell_fresh(&join, false, false);
+    tell_fresh(&join, false, true);
     assert_string_equal(room, "f--f");
     part_join_free(&join);
     room[0] = '\0';
     join = (struct part_join){ .to = { note_fresh, room } };
-    tell_fresh(&join, false, 1);
-    tell_fresh(&join, true, 0); /* a part in between is missing */
+    tell_fresh(&join, false, false);
+    tell_fresh(&join, true, true); /* a part in between is missing */
     assert_string_equal(room, "f-ff");
     part_join_free(&join);
+}
+
+/* Thread 1 is read in the first tick of the second part; "left" says what comes behind its last look before. */
+static void tell_absent(char *room, struct event left, uint64_t ticks)
+{
+    struct part_join join = { .to = { note_fresh, room } };
+    tell_part(&join, first, 12, false); /* to the end of the second tick */
+    assert_true(part_join_take(&join, &left, NULL));
+    for (uint64_t i = 0; i < ticks; i++) {
+        struct event tick = TICK((300 + i * 100) * MS);
+        assert_true(part_join_take(&join, &tick, NULL));
+    }
+    room[0] = '\0';
+    tell_fresh(&join, false, true);
+    part_join_free(&join);
+}
+
+static void a_look_behind_ticks_without_one_is_fresh(void **state)
+{
+    (void)state;
+    char room[20] = "";
+    tell_absent(room, (struct event)TICK(200 * MS), 1);
+    assert_string_equal(room, "ff");
+    const struct event left_out = { EVENT_LEFT_OUT, .left_out = { 1, 1, 300 * MS, 0 } };
+    tell_absent(room, left_out, 1);
+    assert_string_equal(room, "ff");
+    const struct event failed = { EVENT_FAILED, .failed = { 1, FAILURE_CHANGED, 300 * MS, 0 } };
+    tell_absent(room, failed, 1);
+    assert_string_equal(room, "-f");
+}
+
+/* ---- runs and lulls ---- */
+
+static bool note_times(void *self, struct event *event, struct fault *why)
+{
+    (void)why;
+    char *room = self;
+    if (event->kind != EVENT_SAMPLE && event->kind != EVENT_TICK)
+        return true;
+    const bool sample = event->kind == EVENT_SAMPLE;
+    const struct look_time *looks = sample ? event->sample.looks : event->tick_looks;
+    if (sample)
+        sprintf(room + strlen(room), "%d-%d", (int)(sample_first_ns(&event->sample) / MS),
+                (int)(event->sample.time_ns / MS));
+    else
+        sprintf(room + strlen(room), "tick %d", (int)(event->tick_ns / MS));
+    for (uint64_t i = 0; looks && i < 2; i++)
+        sprintf(room + strlen(room), " %d", (int)(looks[i].time_ns / MS));
+    strcat(room, sample ? ", " : "; ");
+    return true;
+}
+
+/* The parts begin 200 ms apart. A reader gives the same looks to all threads of a lull. */
+static void runs_and_lulls_move_with_their_part(void **state)
+{
+    (void)state;
+    char room[200] = "";
+    struct part_join join = { .to = { note_times, room } };
+    struct look_time looks[] = { { 100 * MS, 0, 0 }, { 200 * MS, 0, 0 } };
+    struct event run = {
+        EVENT_SAMPLE, .sample = { .thread = 1, .first_ns = 100 * MS, .time_ns = 200 * MS, .more = 1, .looks = looks }
+    };
+    struct event again = run;
+    struct event ticks = { EVENT_TICK, .tick_ns = 200 * MS, .more_ticks = 1, .tick_looks = looks };
+    tell_part(&join, first, countof(first), false);
+    tell_part(&join, second, 5, false);
+    room[0] = '\0';
+    assert_true(part_join_take(&join, &run, NULL));
+    assert_true(part_join_take(&join, &again, NULL));
+    assert_true(part_join_take(&join, &ticks, NULL));
+    assert_string_equal(room, "300-400 300 400, 300-400 300 400, tick 400 300 400; ");
+    assert_int_equal(looks[0].time_ns, 100 * MS);
+    part_join_free(&join);
+}
+
+/* A part that says it began before the one before ended: no time goes back. */
+static void looks_never_come_before_those_of_the_part_before(void **state)
+{
+    (void)state;
+    char room[200] = "";
+    struct part_join join = { .to = { note_times, room } };
+    struct event early[countof(second)];
+    memcpy(early, second, sizeof(second));
+    early[0].recording.start_monotonic_ns -= 150 * MS; /* 50 ms behind the first part, whose last tick is at 200 ms */
+    tell_part(&join, first, countof(first), false);
+    room[0] = '\0';
+    tell_part(&join, early, countof(early), false);
+    assert_string_equal(room, "200-200, tick 200; 250-250, tick 250; ");
+    part_join_free(&join);
+}
+
+static void a_serial_is_of_one_thread_in_a_part(void **state)
+{
+    (void)state;
+    struct journal joined = { 0 };
+    struct part_join join = { .to = journal_sink(&joined) };
+    struct event serial = SERIAL(SERIAL_THREAD, 2, 1), thread = THREAD(2, 1, 9, "twin");
+    tell_part(&join, first, countof(first), false);
+    tell_part(&join, second, 5, false);
+    assert_true(part_join_take(&join, &serial, NULL));
+    assert_true(part_join_take(&join, &thread, NULL));
+    assert_int_equal(thread.thread.number, 2);
+    part_join_free(&join);
+    journal_free(&joined);
 }
 
 static void numbers_that_are_not_defined_become_none(void **state)
@@ -173,7 +280,15 @@ static void numbers_that_are_not_defined_become_none(void **state)
     struct event sample = SAMPLE(100 * MS, 1, 0, 77);
     assert_false(part_join_take(&join, &sample, &why));
     assert_non_null(strstr(why.text, "not defined"));
+    assert_false(join.refused);
     struct event far = STRING(UINT32_MAX, "x");
+    assert_false(part_join_take(&join, &far, &why));
+    assert_true(join.refused);
+    for (uint32_t i = 1; i < 5; i++) { /* the limit is one for all */
+        struct event skipping = STRING(1 + i * 1000000, "x");
+        assert_true(part_join_take(&join, &skipping, &why));
+    }
+    far = (struct event)STRING(4500000, "x");
     assert_false(part_join_take(&join, &far, &why));
     struct event twice = STRING(1, "x");
     assert_false(part_join_take(&join, &twice, &why));
@@ -200,6 +315,10 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(parts_read_as_one_recording),
         cmocka_unit_test(the_first_look_of_a_part_follows_the_last_one_before),
+        cmocka_unit_test(a_look_behind_ticks_without_one_is_fresh),
+        cmocka_unit_test(runs_and_lulls_move_with_their_part),
+        cmocka_unit_test(looks_never_come_before_those_of_the_part_before),
+        cmocka_unit_test(a_serial_is_of_one_thread_in_a_part),
         cmocka_unit_test(numbers_that_are_not_defined_become_none),
         cmocka_unit_test(without_an_end_there_is_none),
     };
