@@ -60,7 +60,7 @@ static const struct {
 
 #define ARGUMENTS 2
 
-/* Whether there is a path of a process at this address of ours: all files of a process are opened through /proc. */
+/* Whether there is a path of a process at this address of ours: pyreel-record opens the files of processes in /proc. */
 static bool is_in_proc(uint64_t address)
 {
     char start[] = "/proc/", found[sizeof(start) - 1] = "";
@@ -70,18 +70,18 @@ static bool is_in_proc(uint64_t address)
 }
 
 /* Whether a call concerns the process, not the output. */
-static bool is_for_process(long call, const uint64_t arguments[ARGUMENTS])
+static bool is_for_process(long call, const uint64_t arguments[ARGUMENTS], bool all_paths)
 {
     for (size_t i = 0; i < sizeof(output_calls) / sizeof(*output_calls); i++)
         if (call == output_calls[i])
             return false;
     for (size_t i = 0; i < sizeof(path_calls) / sizeof(*path_calls); i++)
         if (call == path_calls[i].call)
-            return is_in_proc(arguments[path_calls[i].argument]);
+            return all_paths || is_in_proc(arguments[path_calls[i].argument]);
     return true;
 }
 
-bool stuck_waits_for_process(const char *tid)
+bool stuck_waits_for_process(const char *tid, bool all_paths)
 {
     char text[512], *at;
     uint64_t arguments[ARGUMENTS];
@@ -93,7 +93,7 @@ bool stuck_waits_for_process(const char *tid)
     const long call = strtol(text, &at, 10);
     for (size_t i = 0; i < ARGUMENTS; i++)
         arguments[i] = strtoull(at, &at, 16);
-    return is_for_process(call, arguments);
+    return is_for_process(call, arguments, all_paths);
 }
 
 /* How often the thread has slept so far. */
@@ -115,7 +115,7 @@ static bool find_sleeper(struct sleeper *found)
     DIR *tasks = opendir("/proc/self/task");
     bool is_found = false;
     for (const struct dirent *task; tasks && !is_found && (task = readdir(tasks));) {
-        is_found = isdigit((unsigned char)task->d_name[0]) && stuck_waits_for_process(task->d_name);
+        is_found = isdigit((unsigned char)task->d_name[0]) && stuck_waits_for_process(task->d_name, watch.all_paths);
         if (is_found)
             snprintf(found->tid, sizeof(found->tid), "%.15s", task->d_name);
     }
