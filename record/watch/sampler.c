@@ -361,7 +361,8 @@ static void note_sleep(struct sampler *sampler, struct watched *watched)
     }
     if (rest->since_ns == 0)
         rest->since_ns = watched->moment_ns;
-    rest->rests = watched->moment_ns - rest->since_ns >= REST_AFTER_NS && has_others(sampler, watched);
+    rest->rests = watched->moment_ns - rest->since_ns >= REST_AFTER_NS && watched->missed == 0 &&
+                  has_others(sampler, watched);
     if (!rest->rests)
         return;
     draw_question(watched, watched->moment_ns);
