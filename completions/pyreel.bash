@@ -31,7 +31,7 @@ _pyreel() {
     local words='' word=${COMP_WORDS[COMP_CWORD]}
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        [[ $word == -* ]] && words='@OPTIONS@' || words="@VERBS@ $(compgen -c pyreel- | sed 's/^pyreel-//')"
+        [[ $word == -* ]] && words='@OPTIONS@' || words="@VERBS@ $(compgen -c pyreel- | sed -n 's/^pyreel-\([A-Za-z0-9_-]*\)$/\1/p')"
     elif [[ ${COMP_WORDS[1]} != help ]]; then
         _pyreel_verb "${COMP_WORDS[1]}"
         return

@@ -180,6 +180,7 @@ static void enter_guard(const struct session *session)
                    "server is dead, or plays dead. The recording ends here; what was written of it is good\n",
         .exit_code = EXIT_OURS,
         .patience = STUCK_PATIENCE,
+        .all_paths = false,
         .is_asked_to_stop = is_asked_to_stop,
     });
 }

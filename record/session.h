@@ -37,7 +37,7 @@ struct session {
                               * others of its tree are left */
     uint64_t give_up_ns;     /* when the search for a Python in `program` ends (monotonic); UINT64_MAX: never */
     uint64_t deadline_ns;    /* end of --duration (monotonic); UINT64_MAX: none */
-    uint64_t counters_ns;    /* when the early counters are emitted next (monotonic); 0: at the first tick */
+    uint64_t counters_ns;    /* when the early counters are emitted next (monotonic) */
     uint32_t blocks;         /* number of blocks at the last check of the file */
     uint32_t refused;        /* number of processes that could not be read */
     const char *refusal;     /* why samples were not one moment, for the user; NULL: they were */

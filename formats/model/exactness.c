@@ -34,6 +34,14 @@ static double samples_counted(const struct tables *tables)
     return (double)(counted ? counted->value : tables->samples);
 }
 
+/* The time that the recorder's counters are about. The counters of a recording that was cut off are older than its last
+ * samples. */
+static double counted_ns(const struct tables *tables)
+{
+    const double counted = samples_counted(tables), samples = (double)tables->samples;
+    return (double)tables_duration_ns(tables) * (counted < samples ? counted / samples : 1);
+}
+
 /* The time in which ticks were due: the recording's, or the sum of the lives of processes that have their own ticks. */
 static double ticked_ns(const struct tables *tables)
 {
@@ -74,13 +82,12 @@ static double kept_percent(const struct tables *tables)
 struct exactness exactness_of(const struct tables *tables)
 {
     const struct counter *left_out = counters_find(&tables->counters, "ticks_left_out");
-    const double duration_ns = (double)tables_duration_ns(tables);
     const uint64_t looks = tables->ticks + tables->missed;
     struct exactness exactness = {
         .asked_hz = tables->recording.interval_ns ? 1e9 / (double)tables->recording.interval_ns : -1,
         .reached_hz = reached_hz(tables),
         .exact_percent = at_most_all(share_counted(tables, "samples_exact", samples_counted(tables))),
-        .taken_percent = share_counted(tables, "taken_ns", duration_ns),
+        .taken_percent = share_counted(tables, "taken_ns", counted_ns(tables)),
         .budget_percent = share_counted(tables, "disturb_limit_ppm", 1e6),
         .missed_percent = at_most_all(percent((double)tables->missed_ns, ticked_ns(tables))),
         .kept_percent = kept_percent(tables),

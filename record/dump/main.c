@@ -164,6 +164,7 @@ static void watch_for_dead_pages(void)
                    "file system whose server is dead, or plays dead\n",
         .exit_code = EXIT_FAILURE,
         .patience = STUCK_PATIENCE,
+        .all_paths = true,
         .is_asked_to_stop = NULL,
     });
 }

@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
@@ -60,28 +61,40 @@ static const struct {
 
 #define ARGUMENTS 2
 
-/* Whether there is a path of a process at this address of ours: all files of a process are opened through /proc. */
-static bool is_in_proc(uint64_t address)
+/* Whether a descriptor of ours is for reading only: the output is not. */
+static bool is_for_reading(const char *tid, uint64_t fd)
+{
+    char name[32], text[256];
+    snprintf(name, sizeof(name), "fdinfo/%" PRIu64, fd);
+    const char *flags = strstr(read_file(tid, name, text, sizeof(text)), "flags:");
+    return flags && (strtoul(flags + sizeof("flags:") - 1, NULL, 8) & O_ACCMODE) == O_RDONLY;
+}
+
+/* Whether a call with these arguments is about a file of a process: pyreel-record opens such files in /proc. fstat() is
+ * a call with a descriptor and an empty path. */
+static bool is_of_process(const char *tid, uint64_t fd, uint64_t address)
 {
     char start[] = "/proc/", found[sizeof(start) - 1] = "";
     const struct iovec to = { found, sizeof(found) }, from = { (void *)(uintptr_t)address, sizeof(found) };
-    return process_vm_readv(getpid(), &to, 1, &from, 1, 0) == (ssize_t)sizeof(found) &&
-           memcmp(found, start, sizeof(found)) == 0;
+    const ssize_t size = process_vm_readv(getpid(), &to, 1, &from, 1, 0);
+    if (size > 0 && found[0] == '\0')
+        return is_for_reading(tid, fd);
+    return size == (ssize_t)sizeof(found) && memcmp(found, start, sizeof(found)) == 0;
 }
 
 /* Whether a call concerns the process, not the output. */
-static bool is_for_process(long call, const uint64_t arguments[ARGUMENTS])
+static bool is_for_process(const char *tid, long call, const uint64_t arguments[ARGUMENTS], bool all_paths)
 {
     for (size_t i = 0; i < sizeof(output_calls) / sizeof(*output_calls); i++)
         if (call == output_calls[i])
             return false;
     for (size_t i = 0; i < sizeof(path_calls) / sizeof(*path_calls); i++)
         if (call == path_calls[i].call)
-            return is_in_proc(arguments[path_calls[i].argument]);
+            return all_paths || is_of_process(tid, arguments[0], arguments[path_calls[i].argument]);
     return true;
 }
 
-bool stuck_waits_for_process(const char *tid)
+bool stuck_waits_for_process(const char *tid, bool all_paths)
 {
     char text[512], *at;
     uint64_t arguments[ARGUMENTS];
@@ -93,7 +106,7 @@ bool stuck_waits_for_process(const char *tid)
     const long call = strtol(text, &at, 10);
     for (size_t i = 0; i < ARGUMENTS; i++)
         arguments[i] = strtoull(at, &at, 16);
-    return is_for_process(call, arguments);
+    return is_for_process(tid, call, arguments, all_paths);
 }
 
 /* How often the thread has slept so far. */
@@ -115,7 +128,7 @@ static bool find_sleeper(struct sleeper *found)
     DIR *tasks = opendir("/proc/self/task");
     bool is_found = false;
     for (const struct dirent *task; tasks && !is_found && (task = readdir(tasks));) {
-        is_found = isdigit((unsigned char)task->d_name[0]) && stuck_waits_for_process(task->d_name);
+        is_found = isdigit((unsigned char)task->d_name[0]) && stuck_waits_for_process(task->d_name, watch.all_paths);
         if (is_found)
             snprintf(found->tid, sizeof(found->tid), "%.15s", task->d_name);
     }

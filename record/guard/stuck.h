@@ -12,6 +12,7 @@ struct stuck_options {
     const char *message;            /* what the user is told at the end, with a line feed */
     int exit_code;                  /* of our program */
     unsigned patience;              /* seconds that a call may take in which the thread does not run once */
+    bool all_paths;                 /* our program opens no output by its path: each path is of the process */
     bool (*is_asked_to_stop)(void); /* whether a signal has asked our program to end, so that the watch waits for less
                                      * long; NULL: signals end our program by themselves */
 };
@@ -20,7 +21,8 @@ struct stuck_options {
 void stuck_watch(const struct stuck_options *options);
 
 /* Whether a thread of ours waits in the kernel for the process, and not even a signal wakes the thread. What concerns
- * the output does not count: the output may be on a slow disk. `tid`: the number of the thread, as text. */
-bool stuck_waits_for_process(const char *tid);
+ * the output does not count: the output may be on a slow disk. `tid`: the number of the thread, as text. `all_paths`:
+ * as in struct stuck_options. */
+bool stuck_waits_for_process(const char *tid, bool all_paths);
 
 #endif

@@ -6,8 +6,8 @@
  * pyreel-record alone, and is passed on: from kill(1), from the terminal to a command in another process group, and the
  * hangup of the terminal, which only the leader of a session gets (ssh -t HOST pyreel-record ..., a container).
  *
- * Descendants of the command get nothing. Once the command has ended, there is nobody to whom a signal is passed on, even
- * if others of its tree live: who started the recorder meant the command, and the others have their own parents.
+ * Descendants of the command get nothing. Once the command has ended, there is nobody to whom a signal is passed on,
+ * even if others of its tree live: who started the recorder meant the command, and the others have their own parents.
  *
  * The first SIGINT, SIGTERM or SIGQUIT asks pyreel-record to stop cleanly; the second ends pyreel-record at once.
  * SIGHUP asks to stop cleanly, however often it comes: when a terminal is closed, the shell sends one SIGHUP, and the

@@ -182,7 +182,8 @@ static int open_mapped(const char *path, const struct image *image)
 }
 
 /* The program has a link of its own, /proc/PID/exe. The path of a library begins at the process's root folder; after a
- * chroot, it may begin at the recorder's root folder. */
+ * chroot, it may begin at the recorder's root folder. All three begin with /proc/, by which stuck.h tells the files of
+ * the process from the output. */
 int procfs_open_image(pid_t pid, const struct image *image)
 {
     char path[4200];
@@ -191,7 +192,10 @@ int procfs_open_image(pid_t pid, const struct image *image)
     else
         snprintf(path, sizeof(path), "/proc/%d/root%s", (int)pid, image->path);
     const int fd = open_mapped(path, image);
-    return fd >= 0 || image->program ? fd : open_mapped(image->path, image);
+    if (fd >= 0 || image->program)
+        return fd;
+    snprintf(path, sizeof(path), "/proc/self/root%s", image->path);
+    return open_mapped(path, image);
 }
 
 /* ---- texts ---- */

@@ -13,7 +13,8 @@
 #define REST_AFTER_NS   20000000u /* a process that has slept for so long rests */
 #define REST_PART       8         /* a resting process is asked again after 1/8 of the time that it has slept, ... */
 #define REST_MOST_NS    64000000u /* ... but at least this often ... */
-#define REST_SLACK_NS   16000000u /* ... and, to save wake-ups, together with others that are due within this time */
+#define REST_SLACK_NS   16000000u /* ... and, to save wake-ups, together with others that are due within this time, */
+#define REST_SLACK_PART 4         /* or within 1/4 of the drawn time if that is less */
 #define RESTING_MEASURE 16        /* a process that rests is measured each so many times */
 
 /* ---- processes ---- */
@@ -333,10 +334,19 @@ static void draw_question(struct watched *watched, uint64_t now_ns)
     rest->asked_ns = now_ns;
 }
 
+/* How long the question of a process may wait for the questions of others. A slack that is longer than the drawn time
+ * would put all questions the same time after the process fell asleep. A program that wakes 30 times a second would
+ * then hardly be asked while it runs. */
+static uint64_t slack_ns(const struct rest *rest)
+{
+    const uint64_t part_ns = (rest->due_ns - rest->asked_ns) / REST_SLACK_PART;
+    return part_ns < REST_SLACK_NS ? part_ns : REST_SLACK_NS;
+}
+
 /* Notes that a process that rests has a question. */
 static void note_question(struct sampler *sampler, const struct watched *watched)
 {
-    const uint64_t due_ns = watched->rest.due_ns + REST_SLACK_NS;
+    const uint64_t due_ns = watched->rest.due_ns + slack_ns(&watched->rest);
     if (sampler->rest_due_ns == 0 || due_ns < sampler->rest_due_ns)
         sampler->rest_due_ns = due_ns;
 }
@@ -351,7 +361,8 @@ static void note_sleep(struct sampler *sampler, struct watched *watched)
     }
     if (rest->since_ns == 0)
         rest->since_ns = watched->moment_ns;
-    rest->rests = watched->moment_ns - rest->since_ns >= REST_AFTER_NS && has_others(sampler, watched);
+    rest->rests = watched->moment_ns - rest->since_ns >= REST_AFTER_NS && watched->missed == 0 &&
+                  has_others(sampler, watched);
     if (!rest->rests)
         return;
     draw_question(watched, watched->moment_ns);

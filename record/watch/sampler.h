@@ -20,7 +20,9 @@
  * and then whether the process has run, at random moments, more rarely the longer it sleeps. The answer "no" makes a
  * tick that stands for the whole time since the last one. After the answer "yes" the process is looked at at once, and
  * this tick stands for the time since the last one, too: the time between two questions is chosen before the process
- * runs, so no moment is preferred. */
+ * runs. But the further ticks of a process that runs on are added to this time. So a run that is longer than the time
+ * between two questions counts on average half of this time too much, at most 32 ms.
+ */
 #ifndef PYREEL_RECORD_WATCH_SAMPLER_H
 #define PYREEL_RECORD_WATCH_SAMPLER_H
 

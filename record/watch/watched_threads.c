@@ -15,7 +15,8 @@
 #define FEW_THREADS       64
 #define NAMES_BY_TICK     8 /* lookups in one tick: each takes some ten system calls, and the next tick must not wait */
 #define NAME_TRIES        8 /* ticks in a row in which a name that Python does not have yet is looked up */
-#define SURE_BYTES        11 /* the kernel keeps 15 bytes of a name, of which the last character may be damaged */
+#define FORKED_TICKS      1000 /* ticks after which a forked process has no more thread states of its parent */
+#define SURE_BYTES        11   /* the kernel keeps 15 bytes of a name, of which the last character may be damaged */
 
 /* ---- threads ---- */
 
@@ -283,7 +284,7 @@ static void begin_new_threads(struct watched *w, uint64_t time_ns)
         if (!is_known(w, &thread_list->members[index], thread_of(w, index)))
             begin_state(w, index, time_ns);
     }
-    w->forked &= w->unborn || thread_list->asked_count == 0;
+    w->forked &= (w->unborn || thread_list->asked_count == 0) && w->tick < FORKED_TICKS;
 }
 
 static bool emit_thread(struct watched *w, uint32_t index, uint64_t time_ns, struct fault *why)

@@ -88,7 +88,8 @@ class GitHub:
 
     def wanted(self, step, failed):
         condition = step.get("if", "success()")
-        return {"success()": not failed, "always()": True, "github.event_name == 'push'": not failed and self.event == "push"}[condition]
+        pushes = self.event == "push"
+        return {"success()": not failed, "always()": True, "always() && github.event_name == 'push'": pushes}[condition]
 
     def use(self, action, while_it_runs=None, **given):
         """The exit code of the action's first step that fails, or 0. `while_it_runs` gets each step that is a shell."""

@@ -8,7 +8,7 @@
 
 static const struct {
     const char *what;
-    uint64_t interval_ns, ticks, missed, duration_ns;
+    uint64_t interval_ns, ticks, missed, duration_ns, samples;
     struct event figures[5];
     const char *rate, *share, *missed_words;
 } rows[] = {
@@ -55,6 +55,15 @@ static const struct {
       .rate = "",
       .share = "100.0 % of samples were one proven moment; sampling took 150.00 % of a processor from the program",
       .missed_words = "" },
+    { .what = "one that was cut off 5 s after its last counters",
+      .interval_ns = MS,
+      .ticks = 6000,
+      .samples = 6000,
+      .duration_ns = 6000 * (uint64_t)MS,
+      .figures = { COUNTER("samples", 1000), COUNTER("samples_exact", 500), COUNTER("taken_ns", 10 * (uint64_t)MS) },
+      .rate = "1000 Hz asked, 1000 reached",
+      .share = "50.0 % of samples were one proven moment; sampling took 1.00 % of a processor from the program",
+      .missed_words = "" },
     { .what = "nothing", .interval_ns = MS, .rate = "", .share = "", .missed_words = "" },
 };
 
@@ -62,6 +71,7 @@ static struct tables tables_of(size_t row)
 {
     struct tables tables = { .recording.interval_ns = rows[row].interval_ns,
                              .ticks = rows[row].ticks,
+                             .samples = rows[row].samples,
                              .last_ns = rows[row].duration_ns };
     struct event missed = { .kind = EVENT_MISSED, .missed = rows[row].missed };
     assert_true(tables_take(&tables, &missed, NULL));

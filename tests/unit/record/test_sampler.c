@@ -437,6 +437,27 @@ static void the_earliest_moment_is_next(void **state)
     end(&scene);
 }
 
+/* Questions of processes that rest wait for each other, but only for a small part of the time that was drawn. */
+static void a_question_comes_about_when_it_was_drawn(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t drawn_ns, latest_ns;
+    } questions[] = { { 2 * MS, 3 * MS }, { 20 * MS, 26 * MS }, { 96 * MS, 112 * MS } };
+    struct scene scene;
+    struct fault why = { 0 };
+    begin(&scene, 0x030e0af0, THREADS_ALL);
+    const uint64_t now_ns = clock_now_ns();
+    for (size_t i = 0; i < countof(questions); i++) {
+        const uint64_t due_ns = now_ns + questions[i].drawn_ns;
+        scene.watched->rest = (struct rest){ .rests = true, .asked_ns = now_ns, .due_ns = due_ns };
+        scene.sampler.rest_due_ns = now_ns;
+        assert_int_equal(sampler_ask_resting(&scene.sampler, now_ns, &why), SAMPLER_GOING);
+        assert_in_range(sampler_rest_due_ns(&scene.sampler), due_ns, now_ns + questions[i].latest_ns);
+    }
+    end(&scene);
+}
+
 /* Processes on one processor share the limit by the cost of their ticks. */
 static void the_limit_is_that_of_a_processor(void **state)
 {
@@ -624,6 +645,7 @@ int main(void)
         cmocka_unit_test(a_process_may_become_another_program),
         cmocka_unit_test(each_process_has_its_own_ticks),
         cmocka_unit_test(the_earliest_moment_is_next),
+        cmocka_unit_test(a_question_comes_about_when_it_was_drawn),
         cmocka_unit_test(the_limit_is_that_of_a_processor),
         cmocka_unit_test(a_process_that_is_forgotten_still_counts),
     };

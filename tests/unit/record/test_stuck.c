@@ -38,6 +38,7 @@ static bool mount_dead(void)
 struct waiter {
     const char *root; /* in front of the path */
     void (*call)(const char *path);
+    bool all_paths;   /* all paths are of the process */
     bool for_process; /* what the answer must be */
     char path[128];
     _Atomic pid_t tid;
@@ -101,7 +102,7 @@ static int judge(struct waiter *waiter)
     while ((waiter->tid == 0 || state_of(waiter->tid) != 'D') && time(NULL) < until)
         doze();
     snprintf(tid, sizeof(tid), "%d", (int)waiter->tid);
-    return stuck_waits_for_process(tid) == waiter->for_process ? GOOD : BAD;
+    return stuck_waits_for_process(tid, waiter->all_paths) == waiter->for_process ? GOOD : BAD;
 }
 
 static int waits(void)
@@ -113,6 +114,7 @@ static int waits(void)
         { .root = "", .call = renames },
         { .root = "/proc/self/root", .call = opens, .for_process = true },
         { .root = "/proc/self/root", .call = looks, .for_process = true },
+        { .root = "", .call = opens, .all_paths = true, .for_process = true },
     };
     if (!mount_dead())
         return SKIPPED;
@@ -143,8 +145,8 @@ static void a_thread_that_runs_does_not_wait(void **state)
     char tid[16];
     (void)state;
     snprintf(tid, sizeof(tid), "%ld", syscall(SYS_gettid));
-    assert_false(stuck_waits_for_process(tid));
-    assert_false(stuck_waits_for_process("0"));
+    assert_false(stuck_waits_for_process(tid, true));
+    assert_false(stuck_waits_for_process("0", true));
 }
 
 int main(void)
