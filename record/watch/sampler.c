@@ -2,6 +2,7 @@
 #include "record/watch/sampler.h"
 
 #include "formats/base/alloc.h"
+#include "formats/intern/hash.h"
 #include "formats/intern/intern.h"
 #include "record/launch/signals.h"
 #include "record/process/clock.h"
@@ -9,12 +10,12 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #define REST_AFTER_NS   20000000u /* a process that has slept for so long rests */
-#define REST_PART       8         /* a resting process is asked again after 1/8 of the time that it has slept, ... */
-#define REST_MOST_NS    64000000u /* ... but at least this often ... */
-#define REST_SLACK_NS   16000000u /* ... and, to save wake-ups, together with others that are due within this time, */
-#define REST_SLACK_PART 4         /* or within 1/4 of the drawn time if that is less */
+#define REST_PART       8         /* a window of its questions is 1/8 of the time that it has slept, ... */
+#define BEAT_NS         16000000u /* ... from this length on so many whole beats, ... */
+#define BEATS_MOST      4         /* ... and never more than these */
 #define RESTING_MEASURE 16        /* a process that rests is measured each so many times */
 
 /* ---- processes ---- */
@@ -27,6 +28,8 @@ void sampler_open(struct sampler *sampler, struct sink sink)
                                                     .depth = wanted->depth ? wanted->depth : DEPTH_LIMIT,
                                                     .definitions = &sampler->emitter.definitions };
     emitter_open(&sampler->emitter, sink);
+    if (getrandom(&sampler->seed, sizeof(sampler->seed), 0) != sizeof(sampler->seed))
+        sampler->seed = clock_now_ns();
 }
 
 /* ---- missed ticks ---- */
@@ -321,34 +324,38 @@ static bool emit_waited(struct sampler *sampler, struct watched *watched, uint64
 
 /* ---- processes that rest ---- */
 
-/* Draws when the process is asked next: after an eighth of the time that it has slept, plus or minus a half of this. */
-static void draw_question(struct watched *watched, uint64_t now_ns)
+/* The moment of a beat, anywhere in the beat's time. */
+static uint64_t beat_moment_ns(const struct sampler *sampler, uint64_t beat)
 {
-    struct rest *rest = &watched->rest;
-    uint64_t wait_ns = (now_ns - rest->since_ns) / REST_PART;
-    if (wait_ns > REST_MOST_NS)
-        wait_ns = REST_MOST_NS;
-    if (wait_ns < watched->budget.asked_ns)
-        wait_ns = watched->budget.asked_ns;
-    rest->due_ns = now_ns + (uint64_t)((double)wait_ns * (0.5 + budget_draw(&watched->budget)));
-    rest->asked_ns = now_ns;
+    return beat * BEAT_NS + hash_mix(sampler->seed + hash_mix(beat)) % BEAT_NS;
 }
 
-/* How long the question of a process may wait for the questions of others. A slack that is longer than the drawn time
- * would put all questions the same time after the process fell asleep. A program that wakes 30 times a second would
- * then hardly be asked while it runs. */
-static uint64_t slack_ns(const struct rest *rest)
+/* Begins the next window of a process that rests, and draws the moment of its question. Long windows are whole beats,
+ * so that processes are asked together: each takes the moment of one of its beats. */
+static void draw_question(const struct sampler *sampler, struct watched *watched, uint64_t begins_ns)
 {
-    const uint64_t part_ns = (rest->due_ns - rest->asked_ns) / REST_SLACK_PART;
-    return part_ns < REST_SLACK_NS ? part_ns : REST_SLACK_NS;
+    struct rest *rest = &watched->rest;
+    const uint64_t slept_ns = begins_ns > rest->since_ns ? begins_ns - rest->since_ns : 0;
+    const uint64_t part_ns = slept_ns / REST_PART, early_ns = begins_ns % BEAT_NS;
+    const uint64_t beats = part_ns / BEAT_NS < BEATS_MOST ? part_ns / BEAT_NS : BEATS_MOST;
+    rest->begins_ns = begins_ns;
+    if (beats > 0 && early_ns == 0) {
+        rest->length_ns = beats * BEAT_NS;
+        const uint64_t beat = (uint64_t)(budget_draw(&watched->budget) * (double)beats);
+        rest->due_ns = beat_moment_ns(sampler, begins_ns / BEAT_NS + beat);
+        return;
+    }
+    rest->length_ns = beats > 0 ? BEAT_NS - early_ns : part_ns; /* up to the next beat */
+    if (rest->length_ns < watched->budget.asked_ns && beats == 0)
+        rest->length_ns = watched->budget.asked_ns;
+    rest->due_ns = begins_ns + (uint64_t)(budget_draw(&watched->budget) * (double)rest->length_ns);
 }
 
 /* Notes that a process that rests has a question. */
 static void note_question(struct sampler *sampler, const struct watched *watched)
 {
-    const uint64_t due_ns = watched->rest.due_ns + slack_ns(&watched->rest);
-    if (sampler->rest_due_ns == 0 || due_ns < sampler->rest_due_ns)
-        sampler->rest_due_ns = due_ns;
+    if (sampler->rest_due_ns == 0 || watched->rest.due_ns < sampler->rest_due_ns)
+        sampler->rest_due_ns = watched->rest.due_ns;
 }
 
 /* Notes what the last tick says about the process's sleep, and lets the process rest if it sleeps for long. */
@@ -365,7 +372,7 @@ static void note_sleep(struct sampler *sampler, struct watched *watched)
                   has_others(sampler, watched);
     if (!rest->rests)
         return;
-    draw_question(watched, watched->moment_ns);
+    draw_question(sampler, watched, watched->budget.present.begins_ns); /* the end of the last tick's interval */
     note_question(sampler, watched);
 }
 
@@ -374,25 +381,21 @@ uint64_t sampler_rest_due_ns(const struct sampler *sampler)
     return sampler->rest_due_ns ? sampler->rest_due_ns : UINT64_MAX;
 }
 
-/* Makes the tick of a process that rested and has run since. Further ticks come in the moments of its budget. */
-static enum sampler_state wake(struct sampler *sampler, struct watched *watched, uint64_t now_ns, struct fault *why)
-{
-    watched->rest = (struct rest){ 0 };
-    const enum sampler_state state = sampler_tick(sampler, watched, now_ns, 0, why);
-    budget_begin(&watched->budget, clock_now_ns());
-    return state;
-}
-
-/* Asks a process that rests whether it has slept on, and makes its tick, which stands for the time since the last one.
- */
+/* Asks a process that rests whether it has slept on, and makes the tick of its window. After the answer "no", ticks
+ * come in the moments of its budget, from the end of the window on. */
 static enum sampler_state ask(struct sampler *sampler, struct watched *watched, struct fault *why)
 {
-    const uint64_t now_ns = clock_now_ns();
-    sampler->emitter.stands_ns = now_ns - watched->rest.asked_ns;
-    if (!watched_sleeps_on(watched))
-        return wake(sampler, watched, now_ns, why);
-    draw_question(watched, now_ns);
-    return tick_again(sampler, watched, now_ns, why) ? SAMPLER_GOING : SAMPLER_STUCK;
+    const uint64_t now_ns = clock_now_ns(), end_ns = watched->rest.begins_ns + watched->rest.length_ns;
+    const uint64_t next_ns = end_ns > now_ns ? end_ns : now_ns;
+    sampler->emitter.stands_ns = watched->rest.length_ns;
+    if (watched_sleeps_on(watched)) {
+        draw_question(sampler, watched, next_ns);
+        return tick_again(sampler, watched, now_ns, why) ? SAMPLER_GOING : SAMPLER_STUCK;
+    }
+    watched->rest = (struct rest){ 0 };
+    const enum sampler_state state = sampler_tick(sampler, watched, now_ns, 0, why);
+    budget_begin(&watched->budget, next_ns);
+    return state;
 }
 
 enum sampler_state sampler_ask_resting(struct sampler *sampler, uint64_t now_ns, struct fault *why)

@@ -16,12 +16,16 @@
  * Processes on one processor share the limit of what sampling may take from this processor: the part of each process
  * follows from the cost of its ticks.
  *
- * Where there are several processes, a process that sleeps for a while rests: instead of ticks, the kernel is asked now
- * and then whether the process has run, at random moments, more rarely the longer it sleeps. The answer "no" makes a
- * tick that stands for the whole time since the last one. After the answer "yes" the process is looked at at once, and
- * this tick stands for the time since the last one, too: the time between two questions is chosen before the process
- * runs. But the further ticks of a process that runs on are added to this time. So a run that is longer than the time
- * between two questions counts on average half of this time too much, at most 32 ms.
+ * Where there are several processes, a process that sleeps for a while rests: its time is divided into windows, the
+ * longer the longer it sleeps, and in each window, at a random moment, the kernel is asked whether the process has run.
+ * Both answers make a tick that stands for the window: "no" repeats the last samples, "yes" is a look. Then the windows
+ * end, and the process has ticks in its budget's intervals again, which are nothing but shorter windows. So a window's
+ * length follows from what was known at its beginning, and no moment is preferred. Long windows are made of beats,
+ * which all processes share, so one wake-up asks many:
+ *
+ *     beats       |     .     |  .        |       .   |   .       |     16 ms each, with a random moment
+ *     process 1   |     ?                             |   ?             4 beats: asked in one of them
+ *     process 2   |              ?        |       ?   |   ?             2 beats, then 1
  */
 #ifndef PYREEL_RECORD_WATCH_SAMPLER_H
 #define PYREEL_RECORD_WATCH_SAMPLER_H
@@ -44,6 +48,7 @@ struct sampler {
     struct watched_counters forgotten; /* counters of the forgotten processes, ... */
     uint64_t forgotten_left_out;       /* ... and the ticks that their budgets left out */
     uint64_t time_ns;                  /* time of the last tick since the start of the recording; times never go back */
+    uint64_t seed;                     /* of the moments of beats */
     uint64_t rest_due_ns;              /* when processes that rest are asked next (monotonic); 0: none rests */
     uint64_t measure_due_ns;           /* when sampler_measure() is due (monotonic); 0: no tick was made yet */
     uint64_t measures;                 /* number of calls of sampler_measure() */

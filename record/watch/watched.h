@@ -100,7 +100,7 @@ struct rest {
     uint64_t since_ns; /* the process sleeps at least since then; 0: its last look did not show that it sleeps */
     bool rests;        /* it is not looked at in the moments of its budget, ... */
     uint64_t due_ns;   /* ... but asked at this time whether it still sleeps */
-    uint64_t asked_ns; /* when it was last looked at or asked */
+    uint64_t begins_ns, length_ns; /* the window of this question: the answer stands for the window */
 };
 
 struct watched {

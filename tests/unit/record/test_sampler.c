@@ -437,23 +437,34 @@ static void the_earliest_moment_is_next(void **state)
     end(&scene);
 }
 
-/* Questions of processes that rest wait for each other, but only for a small part of the time that was drawn. */
-static void a_question_comes_about_when_it_was_drawn(void **state)
+/* A process that rests is asked once in each window. Windows follow one another without gaps. Long ones are beats. */
+static void questions_come_in_windows(void **state)
 {
     (void)state;
     static const struct {
-        uint64_t drawn_ns, latest_ns;
-    } questions[] = { { 2 * MS, 3 * MS }, { 20 * MS, 26 * MS }, { 96 * MS, 112 * MS } };
+        uint64_t slept_ns, early_ns, length_ns; /* of the next window; `early_ns` behind the start of a beat */
+    } windows[] = {
+        { 40 * MS, 3 * MS, 5 * MS },    { 40 * MS, 0, 5 * MS },    { 4 * MS, 0, MS },
+        { 130 * MS, 3 * MS, 13 * MS },  { 130 * MS, 0, 16 * MS },  { 300 * MS, 0, 32 * MS },
+        { 9000 * MS, 15 * MS, 1 * MS }, { 9000 * MS, 0, 64 * MS },
+    };
     struct scene scene;
     struct fault why = { 0 };
     begin(&scene, 0x030e0af0, THREADS_ALL);
-    const uint64_t now_ns = clock_now_ns();
-    for (size_t i = 0; i < countof(questions); i++) {
-        const uint64_t due_ns = now_ns + questions[i].drawn_ns;
-        scene.watched->rest = (struct rest){ .rests = true, .asked_ns = now_ns, .due_ns = due_ns };
-        scene.sampler.rest_due_ns = now_ns;
-        assert_int_equal(sampler_ask_resting(&scene.sampler, now_ns, &why), SAMPLER_GOING);
-        assert_in_range(sampler_rest_due_ns(&scene.sampler), due_ns, now_ns + questions[i].latest_ns);
+    struct rest *rest = &scene.watched->rest;
+    scene.watched->budget.asked_ns = MS;
+    scene.watched->idle_looked = scene.watched->idle.asleep = true; /* and there are no notes that could change */
+    for (size_t i = 0; i < countof(windows); i++) {
+        const uint64_t beat_ns = (clock_now_ns() / (16 * MS) + 1000) * 16 * MS,
+                       begins_ns = beat_ns + windows[i].early_ns;
+        *rest = (struct rest){ .rests = true, .since_ns = begins_ns - windows[i].slept_ns, .length_ns = begins_ns };
+        scene.sampler.rest_due_ns = 1;
+        assert_int_equal(sampler_ask_resting(&scene.sampler, 1, &why), SAMPLER_GOING);
+        assert_true(rest->rests);
+        assert_int_equal(rest->begins_ns, begins_ns);
+        assert_int_equal(rest->length_ns, windows[i].length_ns);
+        assert_in_range(rest->due_ns, begins_ns, begins_ns + windows[i].length_ns - 1);
+        assert_int_equal(sampler_rest_due_ns(&scene.sampler), rest->due_ns);
     }
     end(&scene);
 }
@@ -645,7 +656,7 @@ int main(void)
         cmocka_unit_test(a_process_may_become_another_program),
         cmocka_unit_test(each_process_has_its_own_ticks),
         cmocka_unit_test(the_earliest_moment_is_next),
-        cmocka_unit_test(a_question_comes_about_when_it_was_drawn),
+        cmocka_unit_test(questions_come_in_windows),
         cmocka_unit_test(the_limit_is_that_of_a_processor),
         cmocka_unit_test(a_process_that_is_forgotten_still_counts),
     };
