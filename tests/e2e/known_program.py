@@ -2,6 +2,7 @@
 """What programs/known.py can be seen to do: read from its source, so that the tests need not repeat its lines."""
 
 import ast
+import itertools
 import os
 import re
 
@@ -56,6 +57,8 @@ def loop_of(function):
 def impossible(stack, thread, path):
     """Why the program can't have had this stack in this thread, in words; None when it can."""
     stack = tuple(frame for frame in stack if frame != ("<GC>",))  # which may be at work anywhere
+    # CPython removes threads that are freed, at any line, from the module's WeakSet.
+    stack = tuple(itertools.takewhile(lambda frame: not frame[0].startswith("WeakSet.__init__.<locals>._remove"), stack))
     own = [i for i, frame in enumerate(stack) if len(frame) == 3 and frame[1] == path]
     if not own:
         return None  # starting up, ending, or a thread before and after its function

@@ -69,9 +69,9 @@ def test_jumps_arrive_where_they_may(program, tmp_path):
     if machine not in BRANCHES:
         pytest.skip(f"no such protection on {machine}")
     option, type_, bits, landing = BRANCHES[machine]
-    assert program.code().count(landing) >= 30
     # One object without the mark takes the mark from the whole program, and the C library's own objects lack it on many machines.
     empty = tmp_path / "empty"
     (tmp_path / "empty.c").write_text("int main(void) { return 0; }\n")
     subprocess.run([*compiler_of_build(), option, "-pie", "-fPIE", "-o", empty, tmp_path / "empty.c"], check=True, timeout=120)
+    assert program.code().count(landing) > ElfFile(empty).code().count(landing)
     assert program.properties().get(type_, 0) & bits == ElfFile(empty).properties().get(type_, 0) & bits
