@@ -169,6 +169,14 @@ static void find_gils(struct target *target)
     }
 }
 
+bool target_knows_locks(const struct target *target)
+{
+    for (size_t i = 0; i < target->interpreters_count; i++)
+        if (target->interpreters[i].gil_at == 0)
+            return target->runtime.layout.free_threaded;
+    return true;
+}
+
 enum remote_state target_read_interpreters(struct target *target)
 {
     uint64_t missing = 0;

@@ -66,6 +66,10 @@ enum target_state target_open_memory(struct target *target, const struct memory_
 /* Reads the list of interpreters; takes one or two system calls when the list is the same as last time. */
 enum remote_state target_read_interpreters(struct target *target);
 
+/* Whether the lock of each interpreter was found. An interpreter that is being made has none yet: read the list anew.
+ */
+bool target_knows_locks(const struct target *target);
+
 /* Adds the interpreters' pieces to a batch. They must come behind the threads' pieces, or be added again behind these:
  * then the state of the interpreters is not older than the threads' copies. Returns false when the batch has no room.
  */

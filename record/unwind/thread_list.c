@@ -199,7 +199,8 @@ static enum thread_list_state make_list(struct thread_list *thread_list)
     thread_list->order = order;
     thread_list->order_count = count;
     thread_list->order_room = room;
-    thread_list->listed = thread_list->whole = whole;
+    thread_list->whole = whole;
+    thread_list->listed = whole && target_knows_locks(thread_list->target);
     link_twins(thread_list);
     ask_for_listed(thread_list);
     return whole ? THREAD_LIST_READ : THREAD_LIST_TORN;

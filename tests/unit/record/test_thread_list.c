@@ -171,6 +171,26 @@ static void know_nothing(struct fake_python *p)
 }
 EACH_VERSION(without_the_lock_all_are_read, know_nothing);
 
+/* The recorder may come while the interpreter is made, and has no lock yet. The lock is sought until it is there. */
+static void wait_for_the_lock(struct fake_python *p)
+{
+    struct scene s;
+    const struct layout *l = &p->target.runtime.layout;
+    begin(&s, p, THREADS_ALL, false);
+    if (l->interpreter_gil && !l->free_threaded) {
+        const uint64_t at = p->interpreter + l->interpreter_gil, lock = fake_peek(p, at);
+        fake_poke(p, at, 0);
+        assert_int_equal(thread_list_read(&s.thread_list, clock_now_ns()), THREAD_LIST_READ);
+        assert_false(target_knows_locks(&p->target));
+        fake_poke(p, at, lock);
+        assert_int_equal(thread_list_read(&s.thread_list, clock_now_ns()), THREAD_LIST_READ);
+        assert_int_equal(p->target.interpreters[0].gil_at, lock + 8);
+    }
+    assert_true(target_knows_locks(&p->target));
+    end(&s);
+}
+EACH_VERSION(a_lock_that_is_made_later_is_found, wait_for_the_lock);
+
 /* With two interpreters at one lock a thread may become the other's without the lock telling. */
 static void share_the_lock(struct fake_python *p)
 {
@@ -540,6 +560,7 @@ int main(void)
         cmocka_unit_test(after_two_switches_all_are_read),
         cmocka_unit_test(who_takes_the_lock_meanwhile_is_read_too),
         cmocka_unit_test(without_the_lock_all_are_read),
+        cmocka_unit_test(a_lock_that_is_made_later_is_found),
         cmocka_unit_test(a_shared_lock_tells_nothing),
         cmocka_unit_test(threads_come_and_go),
         cmocka_unit_test(only_those_that_are_asked_for),
