@@ -69,7 +69,7 @@ static void consider(struct search *search, const char *candidate, const char *i
     snprintf(search->meant, SUGGESTION_SIZE, "%s%s", in_front, candidate);
 }
 
-/* What is no verb by its kind: a recording, an interpreter. */
+/* The verb for a word of another kind: for a recording, or for an interpreter. */
 static const char *by_kind(const char *word)
 {
     static const char recording[] = ".pyreel";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a word that is no verb was probably meant to be. */
+/* The verb that the user probably meant with a word that is no verb. */
 #ifndef PYREEL_PYREEL_SUGGESTION_H
 #define PYREEL_PYREEL_SUGGESTION_H
 

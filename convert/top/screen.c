@@ -212,7 +212,7 @@ static void put_whose(struct drawn *drawn, struct bytes *to, const struct view_w
                   drawn->ascii);
 }
 
-/* What is shown. */
+/* Says which samples and which measure the table shows. */
 static void add_choice(struct drawn *drawn, const struct view *view, const struct still *still,
                        const struct screen_state *state)
 {

@@ -37,7 +37,7 @@ struct screen_line {
     enum screen_style style;
 };
 
-/* What is shown beside the model. */
+/* The words and figures of the header that the model does not have. */
 struct screen_state {
     const char *input; /* what is read: a path */
     const char *state; /* "recording", "complete: ..." */

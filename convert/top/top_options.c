@@ -168,7 +168,7 @@ static bool apply(struct top_options *options, const struct argument *row, bool 
     return true;
 }
 
-/* What is wrong with all arguments together; NULL: nothing. */
+/* The reason why these arguments do not fit together; NULL: they do. */
 static const char *problem(const struct top_options *options, bool attaches)
 {
     if (options->input && options->command)
@@ -186,7 +186,7 @@ static const char *problem(const struct top_options *options, bool attaches)
     return NULL;
 }
 
-/* What is to be recorded comes last. */
+/* Ends the arguments of pyreel-record: the process or the command comes last. */
 static void end_recorder(struct top_options *options, int argc, char **argv)
 {
     pass_option(options, "output", options->output ? options->output : "-");

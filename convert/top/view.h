@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the user sees and has chosen: which table, of whose samples, by which measure, in which order. Keys change the
- * choice, and view_make() makes the rows of the table from a still picture. The view knows no terminal.
+/* The view is what the user has chosen to see: which table, of whose samples, by which measure, in which order. Keys
+ * change the choice, and view_make() makes the rows of the table from a still picture. The view knows no terminal.
  *
  *     functions     self, total          of all, or of one thread, process or task
  *     threads, processes, tasks          CPU, lock, waiting for the lock, each as a share of the time
@@ -14,7 +14,7 @@ enum view_table { VIEW_FUNCTIONS, VIEW_THREADS, VIEW_PROCESSES, VIEW_TASKS, VIEW
 
 enum view_sort { VIEW_BY_SELF, VIEW_BY_TOTAL, VIEW_BY_NAME, VIEW_SORTS };
 
-/* What the shares are of. */
+/* The time that shares are parts of. */
 enum view_measure { VIEW_CPU, VIEW_WALL, VIEW_BUSY, VIEW_GIL, VIEW_GIL_WAIT, VIEW_MEASURES };
 
 /* The owners whose samples count: those that are alike in what is set. */

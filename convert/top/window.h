@@ -16,7 +16,7 @@
 
 #define WINDOW_SECONDS_MOST 60
 
-/* What is summed up, in nanoseconds. */
+/* The times that a window sums up, in nanoseconds. */
 enum window_sum {
     WINDOW_CPU,      /* CPU time */
     WINDOW_WALL,     /* wall-clock time */
@@ -41,7 +41,7 @@ struct window_added {
     struct window_sums sums;
 };
 
-/* What a second added. */
+/* The rows to which a second added times. */
 struct window_log {
     struct window_added *rows;
     size_t count, room;

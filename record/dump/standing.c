@@ -2,6 +2,7 @@
 #include "record/dump/standing.h"
 
 #include "record/process/clock.h"
+#include "record/process/procfs.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -62,33 +63,14 @@ static struct text root_of(pid_t pid)
     return text_copy((struct text){ root, size > 0 ? (size_t)size : 0 });
 }
 
-/* When the process began, in clock ticks since the machine did: field 22 of its stat; the name in parentheses is
- * field 2. 0: not known. */
-static uint64_t start_of(pid_t pid)
-{
-    char path[64], text[1024];
-    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-    FILE *file = fopen(path, "re");
-    const size_t size = file ? fread(text, 1, sizeof(text) - 1, file) : 0;
-    if (file)
-        fclose(file);
-    text[size] = '\0';
-    const char *field = strrchr(text, ')');
-    for (int number = 2; field && number < 22; number++)
-        field = strchr(field + 1, ' ');
-    return field ? strtoull(field, NULL, 10) : 0;
-}
-
-/* Makes nanoseconds since 1970 of clock ticks since the machine began. */
-static uint64_t unix_ns(uint64_t ticks)
+/* Makes nanoseconds since 1970 of nanoseconds on the clock of boot time. 0: not known. */
+static uint64_t unix_ns(uint64_t boot_ns)
 {
     struct timespec up;
     if (clock_gettime(CLOCK_BOOTTIME, &up) != 0)
         return 0;
-    const uint64_t second = (uint64_t)sysconf(_SC_CLK_TCK);
     const uint64_t up_ns = (uint64_t)up.tv_sec * 1000000000u + (uint64_t)up.tv_nsec;
-    const uint64_t began_ns = ticks / second * 1000000000u + ticks % second * (1000000000u / second);
-    return clock_unix_ns() - up_ns + began_ns;
+    return clock_unix_ns() - up_ns + boot_ns;
 }
 
 /* Reads the last of the four numbers in a line of /proc/PID/status: that which counts for files. */
@@ -116,15 +98,16 @@ static bool read_rights(pid_t pid, uid_t *user, gid_t *group)
 
 struct place place_of(pid_t pid)
 {
-    struct place place = { .start = start_of(pid), .ours = same_mounts(pid), .root = root_of(pid) };
-    place.began_ns = unix_ns(place.start);
-    place.known = read_rights(pid, &place.user, &place.group) && place.start && place.began_ns;
+    struct place place = { .ours = same_mounts(pid), .root = root_of(pid) };
+    const bool started = procfs_started(pid, &place.start_ns);
+    place.began_ns = unix_ns(place.start_ns);
+    place.known = read_rights(pid, &place.user, &place.group) && started && place.began_ns;
     return place;
 }
 
 bool place_same(const struct place *a, const struct place *b)
 {
-    return a->known && b->known && a->start == b->start && a->ours == b->ours && a->user == b->user &&
+    return a->known && b->known && a->start_ns == b->start_ns && a->ours == b->ours && a->user == b->user &&
            a->group == b->group && text_equal(a->root, b->root);
 }
 

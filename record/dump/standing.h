@@ -42,7 +42,7 @@ struct place {
     uid_t user; /* the user and the group with whose rights its main thread opens files */
     gid_t group;
     struct text root;  /* the root folder, which chroot changes, without a slash at the end; owned */
-    uint64_t start;    /* when the process began, in clock ticks since the machine did */
+    uint64_t start_ns; /* when the process began, on the clock of boot time */
     uint64_t began_ns; /* the same since 1970, to the second */
 };
 

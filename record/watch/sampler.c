@@ -335,6 +335,7 @@ static uint64_t beat_moment_ns(const struct sampler *sampler, uint64_t beat)
 static void draw_question(const struct sampler *sampler, struct watched *watched, uint64_t begins_ns)
 {
     struct rest *rest = &watched->rest;
+    const uint64_t least_ns = watched->budget.asked_ns;
     const uint64_t slept_ns = begins_ns > rest->since_ns ? begins_ns - rest->since_ns : 0;
     const uint64_t part_ns = slept_ns / REST_PART, early_ns = begins_ns % BEAT_NS;
     const uint64_t beats = part_ns / BEAT_NS < BEATS_MOST ? part_ns / BEAT_NS : BEATS_MOST;
@@ -345,9 +346,8 @@ static void draw_question(const struct sampler *sampler, struct watched *watched
         rest->due_ns = beat_moment_ns(sampler, begins_ns / BEAT_NS + beat);
         return;
     }
-    rest->length_ns = beats > 0 ? BEAT_NS - early_ns : part_ns; /* up to the next beat */
-    if (rest->length_ns < watched->budget.asked_ns && beats == 0)
-        rest->length_ns = watched->budget.asked_ns;
+    const uint64_t own_ns = part_ns > least_ns ? part_ns : least_ns;
+    rest->length_ns = beats > 0 ? BEAT_NS - early_ns : own_ns; /* up to the next beat, or of its own length */
     rest->due_ns = begins_ns + (uint64_t)(budget_draw(&watched->budget) * (double)rest->length_ns);
 }
 
@@ -381,8 +381,8 @@ uint64_t sampler_rest_due_ns(const struct sampler *sampler)
     return sampler->rest_due_ns ? sampler->rest_due_ns : UINT64_MAX;
 }
 
-/* Asks a process that rests whether it has slept on, and makes the tick of its window. After the answer "no", ticks
- * come in the moments of its budget, from the end of the window on. */
+/* Asks whether a process that rests has run, and makes the tick of its window. When the process has run, it rests no
+ * more: from the end of the window on, ticks come in the moments of its budget. */
 static enum sampler_state ask(struct sampler *sampler, struct watched *watched, struct fault *why)
 {
     const uint64_t now_ns = clock_now_ns(), end_ns = watched->rest.begins_ns + watched->rest.length_ns;

@@ -11,7 +11,7 @@ import pytest
 
 import elf_file
 from elf_file import ElfFile
-from environment import BUILD, PYREEL, built_programs
+from environment import BUILD, PYREEL, built_programs, missing
 
 PROGRAMS = {"pyreel": PYREEL, **built_programs()}
 # By machine: the option, type of the property with the marks of the code, the bits (IBT and SHSTK; BTI), and the instruction
@@ -60,14 +60,14 @@ def test_stack_has_canaries(program):
 def test_calls_of_the_c_library_are_checked(program):
     optimization = next(option["value"] for option in of_build("meson-info", "intro-buildoptions.json") if option["name"] == "optimization")
     if optimization in ("0", "plain"):
-        pytest.skip("built without an optimizer, or with the builder's own flags")
+        missing("a build with an optimizer and without flags of the builder")
     assert [name for name in program.imports() if name.endswith("_chk")]
 
 
 def test_jumps_arrive_where_they_may(program, tmp_path):
     machine = os.uname().machine
     if machine not in BRANCHES:
-        pytest.skip(f"no such protection on {machine}")
+        missing(f"a machine whose protection is known, not {machine}")
     option, type_, bits, landing = BRANCHES[machine]
     # One object without the mark takes the mark from the whole program, and the C library's own objects lack it on many machines.
     empty = tmp_path / "empty"

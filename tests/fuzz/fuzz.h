@@ -4,8 +4,17 @@
 #ifndef PYREEL_TESTS_FUZZ_FUZZ_H
 #define PYREEL_TESTS_FUZZ_FUZZ_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
+
+/* Ends the program when something does not hold that must hold for all bytes. */
+static inline void require(bool held)
+{
+    if (!held)
+        abort();
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 

@@ -7,12 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void require(bool held)
-{
-    if (!held)
-        abort();
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     struct grouping grouping = { 0 };

@@ -6,6 +6,7 @@
 #define PYREEL_TESTS_FUZZ_INPUTS_H
 
 #include "convert/source.h"
+#include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/recording.h"
 
 #include <stdio.h>
@@ -14,12 +15,6 @@
 #include <unistd.h>
 
 #define INPUTS_MOST 4
-
-static inline void require(bool held)
-{
-    if (!held)
-        abort();
-}
 
 /* A file in memory with the recording. What a header says besides times is in `like`. */
 static inline int put_input(const uint8_t *bytes, size_t size, const struct recording *like)

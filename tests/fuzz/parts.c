@@ -10,6 +10,7 @@
 #include "formats/codec/stream_format.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/inputs.h"
+#include "tests/fuzz/sample_check.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -30,19 +31,9 @@ struct playing {
 /* What every output relies on. A thread's times never go back. */
 static void check_sample(struct playing *playing, const struct sample *sample)
 {
-    const struct tables *tables = &playing->tables;
     if (sample->stack == STACK_LOST)
         return;
-    require(sample->stack < tables->stacks_count || sample->stack == 0);
-    uint32_t depth = 0;
-    for (uint32_t stack = sample->stack; stack; stack = tables->stacks[stack].caller, depth++) {
-        require(tables->stacks[stack].caller < stack);
-        const uint32_t frame = tables->stacks[stack].frame;
-        require(frame < tables->frames_count && tables->frames[frame].number == frame);
-        require(tables->frames[frame].function < tables->functions_count);
-    }
-    require(depth == tables->threads[sample->thread].depth);
-    require(sample->task == tables_task(tables, sample->task)->task.number);
+    check_references(&playing->tables, sample);
     playing->last_ns = alloc_grow(playing->last_ns, &playing->last_room, (size_t)sample->thread + 1, sizeof(uint64_t));
     require(sample_first_ns(sample) >= playing->last_ns[sample->thread] && sample->time_ns >= sample_first_ns(sample));
     for (uint64_t i = 0; sample->looks && i <= sample->more; i++)

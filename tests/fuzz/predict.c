@@ -7,12 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void require(bool held)
-{
-    if (!held)
-        abort();
-}
-
 static void check_comes_back(struct prediction *prediction, const struct bytes *payload)
 {
     struct bytes predicted = { 0 }, back = { 0 };

@@ -8,6 +8,7 @@
 #include "formats/stream/stream_write.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/recording.h"
+#include "tests/fuzz/sample_check.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -22,27 +23,12 @@ struct playing {
     bool refused;
 };
 
-static void require(bool held)
-{
-    if (!held)
-        abort();
-}
-
 /* What every output relies on. */
 static void check_sample(const struct tables *tables, const struct sample *sample)
 {
     if (sample->stack == STACK_LOST)
         return;
-    require(sample->stack < tables->stacks_count || sample->stack == 0);
-    uint32_t depth = 0;
-    for (uint32_t stack = sample->stack; stack; stack = tables->stacks[stack].caller, depth++) {
-        require(tables->stacks[stack].caller < stack);
-        const uint32_t frame = tables->stacks[stack].frame;
-        require(frame < tables->frames_count && tables->frames[frame].number == frame);
-        require(tables->frames[frame].function < tables->functions_count);
-    }
-    require(depth == tables->threads[sample->thread].depth);
-    require(sample->task == tables_task(tables, sample->task)->task.number);
+    check_references(tables, sample);
 }
 
 static bool take(void *self, struct event *event, struct fault *why)

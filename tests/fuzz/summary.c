@@ -8,12 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void require(bool held)
-{
-    if (!held)
-        abort();
-}
-
 /* What pyreel-info relies on. */
 static void check(const struct tables *tables)
 {

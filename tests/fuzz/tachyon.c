@@ -20,12 +20,6 @@ struct playing {
     uint64_t last_ns; /* time goes on */
 };
 
-static void require(bool held)
-{
-    if (!held)
-        abort();
-}
-
 /* What every output relies on. */
 static void check_sample(struct playing *playing, const struct sample *sample)
 {

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* A sample of a stream refers to nothing that is not in the tables. */
+#ifndef PYREEL_TESTS_FUZZ_SAMPLE_CHECK_H
+#define PYREEL_TESTS_FUZZ_SAMPLE_CHECK_H
+
+#include "formats/model/tables.h"
+#include "tests/fuzz/fuzz.h"
+
+/* Follows the stack from the leaf to the root. The stack is not lost. */
+static inline void check_references(const struct tables *tables, const struct sample *sample)
+{
+    require(sample->stack < tables->stacks_count || sample->stack == 0);
+    uint32_t depth = 0;
+    for (uint32_t stack = sample->stack; stack; stack = tables->stacks[stack].caller, depth++) {
+        require(tables->stacks[stack].caller < stack);
+        const uint32_t frame = tables->stacks[stack].frame;
+        require(frame < tables->frames_count && tables->frames[frame].number == frame);
+        require(tables->frames[frame].function < tables->functions_count);
+    }
+    require(depth == tables->threads[sample->thread].depth);
+    require(sample->task == tables_task(tables, sample->task)->task.number);
+}
+
+#endif
