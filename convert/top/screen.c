@@ -415,7 +415,7 @@ static void add_foot(struct drawn *drawn, const struct view *view, const struct 
         put_printable(&drawn->scratch, state->said, drawn->ascii);
         add_text(drawn, STYLE_FOOT, text_in(&drawn->scratch));
     } else
-        say(drawn, STYLE_FOOT, "h help  q quit  f t p a tables  Enter more  m measure  w window  s sort  / filter");
+        say(drawn, STYLE_FOOT, "h help  q quit  f t p a table  Enter more  m measure  w window  s sort  / filter");
 }
 
 static void draw_help(struct drawn *drawn, const struct screen_state *state, size_t lines)
