@@ -15,7 +15,7 @@
 
 /* clang-format off */
 #define RECORDING \
-    { EVENT_RECORDING, .recording = { 1, T("0.1"), T("host"), T("6.1.0"), T("x86_64"), T("a processor"), T("wall"), \
+    { EVENT_RECORDING, .recording = { 1, 1, T("0.1"), T("host"), T("6.1.0"), T("x86_64"), T("a processor"), T("wall"), \
         T("all"), T("pyreel-record -- python3 gr\xC3\xBC\xC3\x9F.py"), 1700000000123456789, 987654321, 10 * MS, \
         200000, 1 << 30, 8, 4, 1, 0, 0, 0, 0, 0, false } }
 /* clang-format on */
