@@ -113,7 +113,7 @@ def test_info_of_each_recording_keeps_the_schema():
 
 
 def test_info_of_several_keeps_the_schema():
-    names = [os.path.join(STREAMS, case, golden.RECORDING) for case in ("plain-3.11", "tree-3.13", "later-version", "damaged")]
+    names = [os.path.join(STREAMS, case, golden.RECORDING) for case in ("plain-3.11", "tree-3.13", "later-version", "threads-3.11")]
     told = printed(CONVERTERS["info"], "--json", *names)
     assert wrong_in("info", told) == []
     assert (told["version"], told["totals"]["shown"]) == (1, 3) and "stream version 2" in told["recordings"][2]["error"]
