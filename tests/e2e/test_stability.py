@@ -12,8 +12,9 @@ import pytest
 
 import environment
 import golden
+import plain_stream
 from environment import BUILD, CONVERTERS, DIFF, PROJECT, built_programs
-from recording import attach
+from recording import attach, convert
 
 try:
     import jsonschema
@@ -128,6 +129,25 @@ def test_reports_and_comparisons_keep_the_schema(case):
     assert [wrong_in("report-jsonl", json.loads(line)) for line in lines] == [[]] * len(lines) and len(lines) > 2
 
 
+def test_info_of_another_format_keeps_the_schema(tmp_path):
+    """The version is that of the other format, which has no levels."""
+    path = tmp_path / "tachyon.bin"
+    assert convert("tachyon", os.path.join(STREAMS, "plain-3.11", golden.RECORDING), "-o", path).code == 0
+    told = printed(CONVERTERS["info"], "--json", path)
+    assert wrong_in("info", told) == []
+    assert told["format"] == "tachyon" and told["format_version"] >= 1 and told["format_level"] is None
+
+
+def test_labels_are_those_of_the_page():
+    """pyreel-pprof names all labels when it is asked for one that does not exist."""
+    row = next(row for row in read("docs", "stability.md").splitlines() if row.startswith("| pprof |"))
+    types, labels = row.split("the names of the labels:")
+    assert re.findall(r"`(\w+)`", types) == ["samples", "wall", "cpu", "gil", "gil_wait"]
+    refused = convert("pprof", "-", "--labels", "nothing").messages
+    known = "".join(re.search(r"these labels only:(.*?)\nTry", refused, re.S)[1].split()).split(",")
+    assert re.findall(r"`(\w+)`", labels) == known
+
+
 def test_a_key_that_no_schema_has_is_found():
     """The check above is no check if it accepts anything."""
     told = printed(CONVERTERS["info"], "--json", os.path.join(STREAMS, "plain-3.11", golden.RECORDING))
@@ -149,5 +169,7 @@ def test_a_recording_says_who_made_it(spinning, tmp_path):
     attach(spinning, path, "--compression", "none", seconds=0.3)
     told = printed(CONVERTERS["info"], "--json", path)
     assert (told["format_version"], told["pyreel_version"]) == (1, VERSION) and told["format_level"] in (1, 4)
+    header = plain_stream.Recording(path).header
+    assert {1, 2, 8, 17} <= header.keys() and 21 not in header
     text = subprocess.run([CONVERTERS["info"], str(path)], stdout=subprocess.PIPE, text=True, check=True).stdout
     assert f"pyreel {VERSION}, stream version 1, level {told['format_level']}\n" in text

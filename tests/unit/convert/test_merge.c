@@ -94,7 +94,7 @@ static void two_recordings_become_one(void **state)
     assert_true(merge_finish(&merge, NULL));
     assert_same_lines(
         journal_text(&journal),
-        strdup("recording v1 by '' on '' '' '' ''\n"
+        strdup("recording of level 1 by '' on '' '' '' ''\n"
                "mode 'wall' threads '' command '' start 0 0\n"
                "interval 1000000 unit 1 memory 0 processors 0 attached 0\n"
                "process 1 pid 42 at 0 version 30f02f0 '/usr/bin/python3.15' 'python3 app.py' '/w'\n"
