@@ -115,6 +115,7 @@ def test_nothing_of_the_machine_gets_into_a_document(tmp_path):
     ([f"$ echo {PROJECT}/README.md"], f":4: the output has the folder {PROJECT}"),
     (["$ echo two", "one"], ":4: no longer printed: the line 'one'"),
     (["$ no-such-program"], ":4: exit code 127"),
+    (["$ yes | head -1", "$ false | cat"], ":5: exit code 1"),
 ])
 def test_a_document_that_is_not_true(tmp_path, session, said):
     path = tmp_path / "page.md"

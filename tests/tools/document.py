@@ -87,13 +87,16 @@ class Ran:
     seconds: float
 
 
-# eval keeps what a command does to the shell: its folder, its variables, what runs in the background.
+# eval keeps what a command does to the shell: its folder, its variables, what runs in the background. A pipe fails with any of
+# its commands, but not when `head` has read enough (141: SIGPIPE).
 SHELL = """
+set -o pipefail
 session_number=0
 for session_command; do
     session_begin=${EPOCHREALTIME/./}
     eval "$session_command" >"$SESSION_RESULTS/$session_number.output" 2>&1 </dev/null
     session_status=$?
+    ((session_status != 141)) || session_status=0
     echo "$session_status $((${EPOCHREALTIME/./} - session_begin))" >"$SESSION_RESULTS/$session_number.status"
     ((session_status == 0)) || break
     ((++session_number))
@@ -105,6 +108,8 @@ class Session:
     """A folder that is also the home of the user, with examples/ in it and all programs of pyreel and Pythons in PATH."""
 
     def __init__(self):
+        if not os.path.exists(environment.RECORD):
+            sys.exit(f"run-document: no {environment.RECORD}: build pyreel, or name the build folder with PYREEL_BUILD")
         self.top = tempfile.mkdtemp(prefix="pyreel-document-")
         self.folder, self.bin, self.results = (os.path.join(self.top, name) for name in ("home", "bin", "results"))
         for path in (self.folder, self.bin, self.results):
