@@ -60,17 +60,18 @@ def count_words(text):
     return counts
 
 
-def main(choice="", rounds=1500):
+def main(choice="", seconds=3):
     index, collections = make_index(), Collections()
     if choice == "freeze":
         gc.collect()
         gc.freeze()
-    kept, begin = [], time.process_time()
-    for n in range(rounds):
-        kept.append(parse(TEXT, weakref.ref if choice == "weak" else lambda node: node))
-        kept = kept[-20:]
-        index[n].append(count_words(TEXT))
-    print(f"{time.process_time() - begin:.2f} s of CPU for {rounds} documents, of these {collections}")
+    kept, number, begin, end = [], 0, time.process_time(), time.monotonic() + seconds
+    while time.monotonic() < end:
+        kept = [*kept[-20:], parse(TEXT, weakref.ref if choice == "weak" else lambda node: node)]
+        index[number % len(index)].append(count_words(TEXT))
+        number += 1
+    spent = time.process_time() - begin
+    print(f"{number} documents, {spent / number * 1000:.2f} ms of CPU each; {spent:.2f} s of CPU, of these {collections}")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Cleans a list of addresses: one function with one slow line. With the argument "set" that line is mended.
+"""Cleans a list of addresses: one function with one slow line. With the argument "dict" that line is mended.
 
-The program prints what the rounds of the function took.
+The program prints what a round of the function took.
 """
 import sys
 import time
@@ -21,7 +21,7 @@ def remove_doubles(addresses, seen):
     return clean
 
 
-def remove_doubles_with_set(addresses, seen):
+def remove_doubles_with_dict(addresses, seen):
     clean = {}
     for address in addresses:
         key = " ".join(address.lower().replace(",", " ").split())
@@ -33,13 +33,14 @@ def remove_doubles_with_set(addresses, seen):
     return list(clean)
 
 
-def main(choice="list", rounds=60):
-    function = remove_doubles_with_set if choice == "set" else remove_doubles
-    begin = time.process_time()
-    for _ in range(int(rounds)):
+def main(choice="list", seconds=3):
+    function = remove_doubles_with_dict if choice == "dict" else remove_doubles
+    rounds, begin, end = 0, time.process_time(), time.monotonic() + float(seconds)
+    while time.monotonic() < end:
         clean = function(ADDRESSES, {})
+        rounds += 1
     spent = time.process_time() - begin
-    print(f"{choice}: {len(clean)} of {len(ADDRESSES)} addresses; {spent / int(rounds) * 1000:.1f} ms of CPU for each of {rounds} rounds")
+    print(f"{choice}: {len(clean)} addresses, {spent / rounds * 1000:.1f} ms of CPU for each round")
 
 
 if __name__ == "__main__":

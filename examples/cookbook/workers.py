@@ -5,6 +5,7 @@ The customers are shared out by the first letter of their names, so that all ord
 worker has the customer who orders a hundred times as much as the others, and the three others wait for that worker.
 """
 import multiprocessing
+import os
 import sys
 import time
 
@@ -27,15 +28,16 @@ def make_invoice(customer, number):
 
 
 def run_worker(customers, jobs, results):
-    while (rounds := jobs.get()) is not None:
+    while (rounds := jobs.get()):
         for customer in customers:
             for _ in range(rounds):
                 invoice = make_invoice(customer, CUSTOMERS[customer])
         results.put(len(invoice))
-    print(f"{multiprocessing.current_process().name}: {', '.join(customers)}: {time.process_time():.2f} s of CPU", flush=True)
+    name = multiprocessing.current_process().name
+    print(f"{name}, pid {os.getpid()}: {' and '.join(customers)}, {time.process_time():.2f} s of CPU", flush=True)
 
 
-def main(batches=10, rounds=50):
+def main(seconds=4, rounds=10):
     names, workers = sorted(CUSTOMERS), []
     results = multiprocessing.Queue()
     for n in range(WORKERS):
@@ -43,13 +45,14 @@ def main(batches=10, rounds=50):
         worker = multiprocessing.Process(target=run_worker, args=(names[n::WORKERS], jobs, results), name=f"worker-{n + 1}")
         worker.start()
         workers.append((worker, jobs))
-    for _ in range(batches):  # the next batch begins when all workers have done theirs
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:  # the next batch begins when all workers have done theirs
         for _, jobs in workers:
             jobs.put(rounds)
         for _ in workers:
             results.get()
     for worker, jobs in workers:
-        jobs.put(None)
+        jobs.put(0)
         worker.join()
 
 

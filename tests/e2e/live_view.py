@@ -63,12 +63,6 @@ class LiveView:
             assert time.monotonic() < give_up and not self.ended, f"waited in vain for {what}:\n{self}\n{self.raw[-2000:]}"
             self.take()
 
-    def pause(self, seconds):
-        """Takes what comes for so long."""
-        end = time.monotonic() + seconds
-        while time.monotonic() < end and not self.ended:
-            self.take()
-
     def see(self, pattern):
         """Waits until this is on the screen; returns the match."""
         self.wait_for(lambda: re.search(pattern, str(self)), pattern)
