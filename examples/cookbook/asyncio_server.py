@@ -2,34 +2,36 @@
 """A server that tells prices, and 8 customers who ask it, in one event loop. The server asks another service for the rate of a
 currency, and blocks the event loop while it waits: that is the mistake. "fixed" as an argument mends it.
 
-The other service needs 25 ms for an answer; it is a process of its own ("rates" as an argument).
+The other service needs 60 ms for an answer; it is a process of its own.
 """
 import asyncio
 import http.server
+import multiprocessing
 import statistics
-import subprocess
 import sys
 import time
 import urllib.request
 
-CUSTOMERS, QUESTIONS = 8, 12
+CUSTOMERS, QUESTIONS = 8, 6
 waited = []  # seconds of each call of fetch_rate()
 
 
-def serve_rates():
-    class Rates(http.server.BaseHTTPRequestHandler):
-        def do_GET(self):
-            time.sleep(0.025)
-            self.send_response(200)
-            self.end_headers()
-            self.wfile.write(b"1.25")
+class Rates(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        time.sleep(0.06)
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b"1.25")
 
-        def log_message(self, *args):
-            pass
+    def log_message(self, *args):
+        pass
 
+
+def start_rates():
+    """Starts the other service; returns its address."""
     service = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Rates)
-    print(service.server_address[1], flush=True)
-    service.serve_forever()
+    multiprocessing.get_context("fork").Process(target=service.serve_forever, daemon=True).start()
+    return f"http://127.0.0.1:{service.server_address[1]}/EUR"
 
 
 def fetch_rate(address):
@@ -64,8 +66,8 @@ async def ask(port, times):
     writer.close()
 
 
-async def main(port_of_rates, fixed):
-    address, times = f"http://127.0.0.1:{port_of_rates}/EUR", []
+async def main(address, fixed):
+    times = []
     server = await asyncio.start_server(lambda reader, writer: answer(reader, writer, address, fixed), "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
     started = time.monotonic()
@@ -78,9 +80,4 @@ async def main(port_of_rates, fixed):
 
 
 if __name__ == "__main__":
-    if "rates" in sys.argv[1:]:
-        serve_rates()
-    else:
-        rates = subprocess.Popen([sys.executable, __file__, "rates"], stdout=subprocess.PIPE, text=True)
-        asyncio.run(main(int(rates.stdout.readline()), "fixed" in sys.argv[1:]))
-        rates.kill()
+    asyncio.run(main(start_rates(), "fixed" in sys.argv[1:]))
