@@ -139,7 +139,7 @@ def test_each_process_has_a_row(told, hostile):
     """With the CPU time that pyreel-info shows."""
     (table,) = report("--by", "process", told.path, hostile)["sections"]
     assert table["title"] == "Processes by CPU time"
-    spent = {row["name"].split()[0]: row["total"] for row in table["rows"]}
+    spent = {row["name"].split()[1]: row["total"] for row in table["rows"]}
     for path in (told.path, hostile):
         threads = info(path)["threads"]
         assert spent[str(threads[0]["pid"])] == pytest.approx(sum(row["cpu_s"] for row in threads), abs=1e-3)

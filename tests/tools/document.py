@@ -211,7 +211,7 @@ class Neutral:
         output = re.sub(r"(?<=\d-\d\d[T ])\d\d:\d\d(:\d\d)?", lambda match: "12:00:00"[:len(match[0])], output)
         lines = [line.rstrip() for line in output.expandtabs().splitlines() if not re.match(r"bash: line \d+: +\d+ (Terminated|Killed) ", line)]
         lines = self._columns(lines)
-        return [re.sub(r"(\b(?:[Pp]id|[Pp]rocess|tid)\W{1,3}|(?<=-))(\d{2,})(?=\b(?!\.\d)(?:\.pyreel|\D|$))", self._context, line) for line in lines]
+        return [re.sub(r"(\b(?:[Pp]id|[Pp]rocess|tid|Thread)\W{1,3}|(?<=-))(\d{2,})(?=\b(?!\.\d)(?:\.pyreel|\D|$))", self._context, line) for line in lines]
 
     def _context(self, match):
         if not match[1] and not match.string[match.end():].startswith(".pyreel"):
@@ -219,10 +219,10 @@ class Neutral:
         return match[1] + self._pid(match[2])
 
     def _columns(self, lines):
-        """A column `pid` or `tid` of a table ends where its heading ends."""
+        """A column `pid`, `parent` or `tid` of a table ends where its heading ends."""
         ends, found = [], []
         for line in lines:
-            headings = [match.end() for match in re.finditer(r"(?:^| )(?:pid|tid)(?= |$)", line)]
+            headings = [match.end() for match in re.finditer(r"(?:^| )(?:pid|parent|tid)(?= |$)", line)]
             if headings and not re.search(r"\d", line):
                 ends = headings
             elif not line:
