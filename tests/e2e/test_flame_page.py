@@ -173,7 +173,7 @@ def test_a_narrow_module_has_its_file(opened):
     page = opened("modules", modules)
     page.resize(1280, 800)
     texts = [box["text"] for box in page.boxes() if box["name"] == "<module>"]
-    assert texts == ["<module>", "shop/a.py", "mail"]
+    assert texts == ["<module>", "deep/shop/a.py", "mail"]
 
 
 def test_flame_has_its_root_at_the_bottom(small):
