@@ -623,6 +623,8 @@ def test_a_real_recording(recorded, chromium, tmp_path):
             assert chromium.value("pyreelFlame.whole") / unit == pytest.approx(sum(thread[key] for thread in threads), abs=1e-5)
     chromium.click("#tab-sources")
     assert "def " in chromium.text("#view-sources .source") and len(chromium.rows("#view-sources .source tr.hot")) > 3
+    hottest = chromium.value("(({top, bottom}) => [top, bottom, innerHeight])(document.querySelector('.source .hottest').getBoundingClientRect())")
+    assert 0 < hottest[0] < hottest[1] < hottest[2]  # the file does not begin at its first line, but where the time is
     assert chromium.trouble() == ([], [])
 
 
