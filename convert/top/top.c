@@ -51,6 +51,7 @@ struct top {
 static volatile sig_atomic_t stop_signal;   /* the signal that ends the view; 0: none yet */
 static volatile sig_atomic_t stop_was_sent; /* to this process alone, so the recorder does not have it */
 static bool leads_session;
+static bool outlives_terminal; /* SIGHUP was ignored when this program began, as nohup(1) does it */
 
 static void note_stop(int number, siginfo_t *info, void *context)
 {
@@ -64,9 +65,12 @@ static void handle_signals(void)
 {
     static const int stops[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
     struct sigaction action = { .sa_sigaction = note_stop, .sa_flags = SA_SIGINFO };
+    struct sigaction hangup;
     leads_session = getsid(0) == getpid();
+    outlives_terminal = sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler == SIG_IGN;
     for (size_t i = 0; i < countof(stops); i++)
-        sigaction(stops[i], &action, NULL);
+        if (stops[i] != SIGHUP || !outlives_terminal)
+            sigaction(stops[i], &action, NULL);
     signal(SIGPIPE, SIG_IGN);
 }
 
@@ -272,7 +276,7 @@ static enum view_wish run_view(struct top *top)
             show(top);
         stale = false;
         if (!sleep_until_news(top))
-            return VIEW_QUITS;
+            return outlives_terminal ? VIEW_DETACHES : VIEW_QUITS;
         const enum view_wish wish = take_keys(top, &stale);
         if (wish != VIEW_GOES_ON)
             return wish;

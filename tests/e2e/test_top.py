@@ -300,6 +300,18 @@ def test_the_terminal_is_closed(view, spinning, tmp_path):
     assert whole(output)["samples"] > 0 and spinning.running
 
 
+def test_the_terminal_of_nohup_is_closed(view, python3, program, tmp_path):
+    """An ignored SIGHUP stays ignored, and the recording goes on to the end of its command."""
+    output = tmp_path / "out.pyreel"
+    shown = view("-c", 'trap "" HUP; exec "$@"', "sh", TOP, "-q", "-o", output, "--", python3, program("viewed"), 3, 4, program="/bin/sh")
+    shown.see("parse")
+    shown.signal(signal.SIGHUP)
+    shown.press("t")
+    shown.see("THREAD ")
+    assert shown.hang_up() == 4
+    assert whole(output)["duration_s"] > 2.5
+
+
 def test_failures_come_before_the_screen(view, tmp_path):
     """Messages of pyreel-record, its exit codes, and no full screen."""
     (tmp_path / "none.pyreel").write_text("nothing\n" * 20)
