@@ -33,6 +33,7 @@
 
 struct top {
     struct top_options options;
+    struct part_lists parts; /* of the INPUTs */
     struct reading reading;
     struct feed feed;
     struct recorder recorder;
@@ -76,11 +77,29 @@ static void handle_signals(void)
 
 /* ---- what is read ---- */
 
+/* Makes one INPUT of the parts of a recording. False with the reason when they are of several recordings. */
+static bool join_inputs(struct top *top, struct fault *why)
+{
+    struct top_options *options = &top->options;
+    size_t end = options->inputs_count;
+    parts_find(&top->parts, options->inputs, 0, &end, &options->inputs_count);
+    if (top->parts.problem.text[0])
+        return fault(why, "%s", top->parts.problem.text);
+    if (end > 1)
+        return fault(why, "%s and %s are not parts of one recording; name one recording", options->inputs[0],
+                     options->inputs[1]);
+    options->input = options->inputs[0];
+    top->reading.known = parts_of(&top->parts, options->input);
+    return true;
+}
+
 /* Opens the recording. A file is followed; a pipe ends when its writer closes it. */
 static bool open_input(struct top *top, int *fd, struct fault *why)
 {
     struct stat file;
     uint64_t bytes;
+    if (!join_inputs(top, why))
+        return false;
     const char *input = top->options.input;
     *fd = inputs_open_file(input, &bytes, why);
     if (*fd < 0)
@@ -186,7 +205,9 @@ static bool say_state(struct top *top)
     else if (follows && top->feed.unwritten && !top->recorder.pid) {
         snprintf(top->state, STATE_ROOM, "not complete, and nobody records");
         return true;
-    } else
+    } else if (top->reading.following.part)
+        snprintf(top->state, STATE_ROOM, "recording, part %u", top->reading.following.part);
+    else
         snprintf(top->state, STATE_ROOM, "recording");
     return false;
 }
@@ -378,6 +399,7 @@ static void drop(struct top *top)
     view_free(&top->view);
     still_free(&top->still);
     screen_free(&top->drawn);
+    parts_free(&top->parts);
     top_options_free(&top->options);
 }
 
