@@ -87,6 +87,8 @@ static const struct event whole[] = {
     TICK(100 * MS),
     SAME(200 * MS, 1, 2),
     TICK(200 * MS),
+    COUNTER("samples", 2), /* so far */
+    COUNTER("disturb_limit_ppm", 10000),
     STRING(2, "g"),
     FUNCTION(2, 2, 0, 1),
     FRAME(3, 2, 5),
