@@ -15,16 +15,17 @@ source tests/tools/common.sh
     libraries=(libprotobuf-c-dev zlib1g-dev libzstd-dev libjansson-dev libelf-dev libncurses-dev)
 }
 
+# need_tools [PACKAGE...]: each has a command of its name.
 need_tools() {
     local tool
-    for tool in git mmdebstrap unshare; do
-        command -v "$tool" >/dev/null || die "$tool was not found: apt-get install git mmdebstrap util-linux"
+    for tool in git mmdebstrap "$@"; do
+        command -v "$tool" >/dev/null || die "$tool was not found: apt-get install git mmdebstrap $*"
     done
     mkdir -p "$out" "$roots"
 }
 
 # make_root NAME SUITE ARCHITECTURES PACKAGE...: makes a root folder once. The name of a root says that it is whole. A mirror may
-# be a copy from another day, whose signatures are good but old.
+# be a copy from another day, whose signatures are good but old, so apt does not check the dates.
 make_root() {
     local name=$1 suite=$2 architectures=$3 root=$roots/$1 half=$roots/$1.half mirror include
     shift 3
@@ -46,17 +47,25 @@ copy_root() {
     as_root cp -a --reflink=auto "$roots/$1" "$roots/$2"
 }
 
-# in_root NAME COMMAND...: what is mounted and started there ends with the command.
-in_root() {
+# with_root NAME COMMAND...: what is mounted in the root folder, and what is started, ends with the command.
+with_root() {
     local root=$roots/$1
     shift
     # shellcheck disable=SC2016  # the inner shell's own
-    as_root unshare --mount --pid --fork --kill-child sh -ec '
+    as_root unshare --mount-proc --pid --fork --kill-child sh -ec '
         mount -t proc proc "$0/proc"
         mount -t tmpfs tmpfs "$0/tmp"
         mount -t devpts devpts "$0/dev/pts"
-        exec chroot "$0" env -i HOME=/root LC_ALL=C.UTF-8 PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive "$@"
+        exec "$@"
         ' "$root" "$@"
+}
+
+# in_root NAME COMMAND...
+in_root() {
+    local name=$1
+    shift
+    with_root "$name" chroot "$roots/$name" \
+        env -i HOME=/root LC_ALL=C.UTF-8 PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive "$@"
 }
 
 # put_tree NAME: the project as it is committed, in /src/pyreel.
