@@ -15,11 +15,11 @@ source tests/tools/common.sh
     libraries=(libprotobuf-c-dev zlib1g-dev libzstd-dev libjansson-dev libelf-dev libncurses-dev)
 }
 
-# need_tools [PACKAGE...]: each has a command of its name.
+# need_tools COMMAND...
 need_tools() {
     local tool
-    for tool in git mmdebstrap "$@"; do
-        command -v "$tool" >/dev/null || die "$tool was not found: apt-get install git mmdebstrap $*"
+    for tool; do
+        command -v "$tool" >/dev/null || die "$tool was not found: apt-get install $*"
     done
     mkdir -p "$out" "$roots"
 }
