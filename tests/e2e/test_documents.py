@@ -22,7 +22,7 @@ PROGRAMS = {"pyreel": PYREEL, **built_programs()}
 TOPICS = sorted(glob.glob(os.path.join(PROJECT, "pyreel", "topics", "*.txt")))
 PAGES = {**{f"{name}.1": os.path.join(PROJECT, "man", f"{name}.1") for name in PROGRAMS},
          "pyreel.7": os.path.join(BUILD, "pyreel", "pyreel.7")}
-MARKDOWN = [path for folder in ("", "docs", "schemas", "tests/bench") for path in sorted(glob.glob(os.path.join(PROJECT, folder, "*.md")))
+MARKDOWN = [path for folder in ("", "docs", "docs/cookbook", "schemas", "tests/bench") for path in sorted(glob.glob(os.path.join(PROJECT, folder, "*.md")))
             if not path.endswith("CHANGELOG.md")]  # which tells of earlier versions
 
 

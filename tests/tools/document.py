@@ -7,7 +7,6 @@ shows, and writes new outputs into the document; tests/e2e/test_documents.py run
 
 import contextlib
 import dataclasses
-import glob
 import os
 import re
 import shutil
@@ -117,7 +116,6 @@ class Session:
         shutil.copytree(os.path.join(environment.PROJECT, "examples"), os.path.join(self.folder, "examples"))
         for name, path in {"pyreel": environment.PYREEL, **environment.built_programs()}.items():
             os.symlink(path, os.path.join(self.bin, name))
-        self.rooted = {}  # {how a Python of a root folder is started: its name}
         self.stopped = ""  # why the last command has no exit code
         self._add_pythons()
 
@@ -128,21 +126,9 @@ class Session:
         shutil.rmtree(self.top)
 
     def _add_pythons(self):
-        """python3 is the Python that runs us. python3.14 and others may live in a root folder: then their own loader starts them."""
+        """python3 is the Python that runs us. python3.14 and others may live in a root folder."""
         os.symlink(os.path.realpath(sys.executable), os.path.join(self.bin, "python3"))
-        for version in environment.REQUIRED_VERSIONS:
-            name = f"python{version}"
-            roots = sorted(glob.glob(os.path.join(environment.CACHE, "debian-*", "usr", "bin", name)))
-            if shutil.which(name) or not roots:
-                continue
-            root = roots[0].removesuffix(f"/usr/bin/{name}")
-            folders = ":".join(folder for name in ("lib", "usr/lib") for folder in sorted(glob.glob(f"{root}/{name}/*-linux-gnu")))
-            loader = os.path.realpath(glob.glob(f"{root}/usr/lib/*-linux-gnu/ld-linux-*.so.*")[0])
-            start = f"{loader} --library-path {folders} {roots[0]}"
-            self.rooted[start] = name
-            with open(os.path.join(self.bin, name), "w") as file:
-                file.write(f'#!/bin/sh\nexec {start} "$@"\n')
-            os.chmod(os.path.join(self.bin, name), 0o755)
+        subprocess.run([os.path.join(TOOLS, "name-pythons"), self.bin], check=True, env={**os.environ, "PYREEL_TEST_CACHE": environment.CACHE})
 
     def run(self, texts, seconds):
         """Runs commands, one after the other, up to the first one that fails or to the end of the time."""
@@ -209,15 +195,13 @@ class Neutral:
 
     def lines(self, output):
         """The lines of a document for an output."""
-        for start, name in self.session.rooted.items():
-            output = output.replace(start, name)
         output = output.replace(f"{self.session.bin}/", "").replace(self.session.folder, "~")
         output = re.sub(rf"\b{re.escape(socket.gethostname())}\b", HOST, output)
         output = re.sub(r"\b20\d\d-\d\d-\d\d(?=[T ]\d\d:\d\d)", DAY, output)
         output = re.sub(r"(?<=\d-\d\d[T ])\d\d:\d\d(:\d\d)?", lambda match: "12:00:00"[:len(match[0])], output)
         lines = [line.rstrip() for line in output.expandtabs().splitlines() if not re.match(r"bash: line \d+: +\d+ (Terminated|Killed) ", line)]
         lines = self._columns(lines)
-        return [re.sub(r"(\b(?:[Pp]id|[Pp]rocess|tid)\W{1,3}|(?<=-))(\d{2,})(?=\b(?!\.\d)(?:\.pyreel|\D|$))", self._context, line) for line in lines]
+        return [re.sub(r"(\b(?:[Pp]id|[Pp]rocess|tid|Thread)\W{1,3}|(?<=-))(\d{2,})(?=\b(?!\.\d)(?:\.pyreel|\D|$))", self._context, line) for line in lines]
 
     def _context(self, match):
         if not match[1] and not match.string[match.end():].startswith(".pyreel"):
@@ -225,10 +209,10 @@ class Neutral:
         return match[1] + self._pid(match[2])
 
     def _columns(self, lines):
-        """A column `pid` or `tid` of a table ends where its heading ends."""
+        """A column `pid`, `parent` or `tid` of a table ends where its heading ends."""
         ends, found = [], []
         for line in lines:
-            headings = [match.end() for match in re.finditer(r"(?:^| )(?:pid|tid)(?= |$)", line)]
+            headings = [match.end() for match in re.finditer(r"(?:^| )(?:pid|parent|tid)(?= |$)", line)]
             if headings and not re.search(r"\d", line):
                 ends = headings
             elif not line:
