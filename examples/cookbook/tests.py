@@ -33,11 +33,11 @@ class Timed(unittest.TestCase):
 
 class TestGoods(Timed):
     def test_export(self):
-        for _ in range(12):
+        for _ in range(6):
             self.assertEqual(len(json.loads(export(GOODS))), len(GOODS))
 
     def test_sum(self):
-        for _ in range(200):
+        for _ in range(120):
             self.assertGreater(sum_of_prices(GOODS), 0)
 
 
@@ -50,7 +50,7 @@ class TestStore(Timed):
     def setUp(self):
         self.store = sqlite3.connect(":memory:")
         self.store.execute("create table goods (id integer, name text, price integer)")
-        for _ in range(5):
+        for _ in range(4):
             self.store.executemany("insert into goods values (?, ?, ?)", (tuple(row) for row in GOODS))
         self.addCleanup(self.store.close)
 

@@ -624,6 +624,7 @@ def test_a_real_recording(recorded, chromium, tmp_path):
     chromium.click("#tab-sources")
     assert "def " in chromium.text("#view-sources .source") and len(chromium.rows("#view-sources .source tr.hot")) > 3
     hottest = chromium.value("(({top, bottom}) => [top, bottom, innerHeight])(document.querySelector('.source .hottest').getBoundingClientRect())")
+    assert chromium.value("getComputedStyle(document.querySelector('.source thead th.number')).backgroundColor") != "rgba(0, 0, 0, 0)"
     assert 0 < hottest[0] < hottest[1] < hottest[2]  # the file does not begin at its first line, but where the time is
     assert chromium.trouble() == ([], [])
 
