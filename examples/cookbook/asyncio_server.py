@@ -12,7 +12,7 @@ import sys
 import time
 import urllib.request
 
-CUSTOMERS, QUESTIONS = 8, 6
+CUSTOMERS, QUESTIONS = 8, 8
 waited = []  # seconds of each call of fetch_rate()
 
 

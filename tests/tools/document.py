@@ -132,12 +132,9 @@ class Session:
 
     def run(self, texts, seconds):
         """Runs commands, one after the other, up to the first one that fails or to the end of the time."""
-        variables = {**os.environ, "HOME": self.folder, "PATH": f"{self.bin}:{os.environ['PATH']}", "SESSION_RESULTS": self.results,
-                     "PYREEL_TEST_CACHE": environment.CACHE, "PYTHONDONTWRITEBYTECODE": "1", "TERM": "dumb", "PAGER": "cat",
-                     "LC_ALL": "C.UTF-8", "TZ": "UTC", "COLUMNS": "80", "MANWIDTH": "80"}
-        for name in ("XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"):
-            variables.pop(name, None)
-        shell = subprocess.Popen(["bash", "--norc", "--noprofile", "-c", SHELL, "bash", *texts], cwd=self.folder, env=variables,
+        for name in os.listdir(self.results):
+            os.remove(os.path.join(self.results, name))
+        shell = subprocess.Popen(["bash", "--norc", "--noprofile", "-c", SHELL, "bash", *texts], cwd=self.folder, env=self.variables(),
                                  stdin=subprocess.DEVNULL, start_new_session=True)
         try:
             shell.wait(seconds)
@@ -149,6 +146,15 @@ class Session:
                 os.killpg(shell.pid, signal.SIGKILL)
             shell.wait()
         return [ran for number in range(len(texts)) if (ran := self._result(number))]
+
+    def variables(self):
+        """The environment of the commands."""
+        variables = {**os.environ, "HOME": self.folder, "PATH": f"{self.bin}:{os.environ['PATH']}", "SESSION_RESULTS": self.results,
+                     "PYREEL_TEST_CACHE": environment.CACHE, "PYTHONDONTWRITEBYTECODE": "1", "TERM": "dumb", "PAGER": "cat",
+                     "LC_ALL": "C.UTF-8", "TZ": "UTC", "COLUMNS": "80", "MANWIDTH": "80"}
+        for name in ("XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"):
+            variables.pop(name, None)
+        return variables
 
     def _result(self, number):
         path = os.path.join(self.results, f"{number}.output")

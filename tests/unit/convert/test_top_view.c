@@ -204,7 +204,7 @@ static void test_threads(void **state)
     assert_int_equal(scene.view.count, 1);
     assert_int_equal(row(&scene, "app.py")->threads, 3);
     draw(&scene, 80, 24);
-    assert_shown(&scene, "last 10 s, by CPU time  "); /* a process has no self to sort by */
+    assert_shown(&scene, "last 10 s, by CPU time\n"); /* a process has no self to sort by */
     press(&scene, "a");
     draw(&scene, 80, 24);
     assert_shown(&scene, "--async");
