@@ -185,6 +185,13 @@ def test_links_of_markdown():
     assert dead == []
 
 
+def test_readme_names_each_document():
+    """So that a page is found; and formats.md each schema."""
+    pages = {relative(path) for path in MARKDOWN if relative(path).startswith("docs/")}
+    assert {page for page in pages if f"]({page})" not in read("README.md")} == set()
+    assert {name for name in os.listdir(os.path.join(PROJECT, "schemas")) if name != "meson.build" and name not in read("docs/formats.md")} == set()
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_man_page_names_the_others(name):
     section = read("man", f"{name}.1").partition(".SH SEE ALSO\n")[2]

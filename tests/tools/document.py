@@ -262,10 +262,9 @@ def stands_in(words, all_words):
 
 
 def missing_of(command, real, functions):
-    """What the document shows and an output no longer has: whole lines without numbers, labels, names of functions."""
-    text = "\n".join(real)
-    all_words = words_of(text)
-    parts = {part for word in all_words for part in re.split(r"\W", word)}
+    """What the document shows and an output no longer has: whole lines without numbers, labels, most names of functions."""
+    all_words = words_of("\n".join(real))
+    shown_names, parts = set(), {part for word in all_words for part in re.split(r"\W", word)}
     if re.search(r"echo [^;|&]*\$\?", command.text) and command.shown[-1:] != real[-1:]:
         yield f"the exit code: {command.shown[-1:]}, and now {real[-1:]}"
     for line in command.shown:
@@ -278,8 +277,10 @@ def missing_of(command, real, functions):
         label = LABEL.match(line)
         if label and not stands_in(words_of(label[1]), all_words):
             yield f"the label '{label[1]}'"
-        for name in {part for word in words_of(line) for part in re.split(r"\W", word)} & functions - parts:
-            yield f"the name '{name}'"
+        shown_names |= {part for word in words_of(line) for part in re.split(r"\W", word)} & functions
+    lost = sorted(shown_names - parts)
+    if 2 * len(lost) > len(shown_names):
+        yield f"of {len(shown_names)} names of functions {', '.join(lost)}"
 
 
 @dataclasses.dataclass
