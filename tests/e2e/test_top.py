@@ -4,6 +4,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -384,6 +385,22 @@ def test_terminals_that_cannot_be_drawn_on(view, python3, tmp_path, environment)
     shown = view("--", python3, "-c", f"open({str(trace)!r}, 'w')", environment=environment)
     assert shown.wait() == 2
     assert b"--batch" in shown.raw and not trace.exists()
+
+
+def test_descriptions_of_terminals_that_come_with_the_program(view, python3, tmp_path):
+    """As in the archive of static programs. The program that is recorded does not notice."""
+    programs, descriptions = tmp_path / "bin", tmp_path / "share" / "terminfo"
+    programs.mkdir()
+    shutil.copy(TOP, programs)
+    (programs / "pyreel-record").symlink_to(RECORD)
+    linux = subprocess.run(["infocmp", "linux"], capture_output=True, text=True, check=True, timeout=PATIENCE).stdout
+    described = subprocess.run(["tic", "-o", descriptions, "-"], input=linux.replace("linux|", "known-here|"), text=True, timeout=PATIENCE)
+    assert described.returncode == 0
+    code = "import os, sys, time; time.sleep(1); sys.exit('TERMINFO_DIRS' in os.environ)"
+    shown = view("--", python3, "-c", code, program=programs / "pyreel-top", environment={"TERM": "known-here"})
+    shown.see("complete: the target ended")
+    shown.press("q")
+    assert shown.wait() == 0
 
 
 def test_tables_as_text(python3, program, path):

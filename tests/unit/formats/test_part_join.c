@@ -11,7 +11,7 @@
 #define BEGINS(start, number)                                                                                          \
     {                                                                                                                  \
         EVENT_RECORDING, .recording = {                                                                                \
-            .format_version = 1,                                                                                       \
+            .format_level = 1,                                                                                         \
             .interval_ns = 100 * MS,                                                                                   \
             .time_unit_ns = MS,                                                                                        \
             .start_monotonic_ns = (uint64_t)1000 * MS + (start),                                                       \
@@ -73,7 +73,7 @@ static const struct event second[] = {
 };
 
 static const struct event whole[] = {
-    { EVENT_RECORDING, .recording = { .format_version = 1,
+    { EVENT_RECORDING, .recording = { .format_level = 1,
                                       .interval_ns = 100 * MS,
                                       .time_unit_ns = MS,
                                       .start_monotonic_ns = (uint64_t)1000 * MS } },
