@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Real location tables and what CPython itself makes of them, made by tests/unit/record/python/linetable_cases.py with the
- * Python that each name tells. */
+/* Real location tables and what CPython itself makes of them, made by tests/unit/record/python/linetable_cases.py with
+ * the Python that each name tells. */
 #ifndef PYREEL_TESTS_UNIT_RECORD_PYTHON_LINETABLE_CASES_H
 #define PYREEL_TESTS_UNIT_RECORD_PYTHON_LINETABLE_CASES_H
 
