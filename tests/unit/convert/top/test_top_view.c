@@ -519,8 +519,8 @@ static void test_instructions(void **state)
     tell(&scene, (struct event){ EVENT_FRAME, .frame = { 4, 2, 12, 12, -1, -1, 5, 5 } });
     for (unsigned i = 0; i < 3; i++) {
         const uint64_t ns = scene.now_ns += 100 * MS;
-        tell(&scene, (struct event)STATUS_SAMPLE(ns, 1, 0, RUNS, 100 * MS, 4, 2));
-        tell(&scene, (struct event)STATUS_SAMPLE(ns, 2, 0, RUNS, 50 * MS, 1, 4));
+        tell(&scene, (struct event)STATUS_SAMPLE(ns, 1, 0, RESTS, 0, 4, 2));
+        tell(&scene, (struct event)STATUS_SAMPLE(ns, 2, 0, RESTS, 0, 1, 4));
         tell(&scene, (struct event)TICK(ns));
     }
     look(&scene);
