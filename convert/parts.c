@@ -12,60 +12,58 @@
 /* An input, and what its header says. */
 struct headed {
     char *path;
-    struct text host;
-    uint64_t series, bytes;
-    uint32_t part; /* 0: the input is no part */
-    size_t order;  /* among the inputs */
+    struct part_header header;
+    size_t order; /* among the inputs */
 };
 
 static bool take_header(void *self, struct event *event, struct fault *why)
 {
     (void)why;
-    struct headed *headed = self;
+    struct part_header *header = self;
     if (event->kind != EVENT_RECORDING || !event->recording.series || !event->recording.part)
         return true;
-    headed->series = event->recording.series;
-    headed->part = event->recording.part;
-    headed->host = text_copy(event->recording.host);
+    header->series = event->recording.series;
+    header->part = event->recording.part;
+    header->host = text_copy(event->recording.host);
     return true;
 }
 
-static struct headed read_header(char *path, size_t order)
+struct part_header parts_read_header(const char *path)
 {
-    struct headed headed = { .path = path, .order = order };
+    struct part_header header = { 0 };
     struct stat there;
     if (strcmp(path, "-") == 0 || stat(path, &there) != 0 || !S_ISREG(there.st_mode))
-        return headed;
+        return header;
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return headed;
+        return header;
     struct source source;
     const struct source_options options = { 0 };
-    const struct sink sink = { .take = take_header, .self = &headed };
-    headed.bytes = (uint64_t)there.st_size;
+    const struct sink sink = { .take = take_header, .self = &header };
+    header.bytes = (uint64_t)there.st_size;
     source_open(&source, fd, &options, &sink, NULL);
     source_close(&source);
     close(fd);
-    return headed;
+    return header;
+}
+
+bool parts_are_of_one(const struct part_header *a, const struct part_header *b)
+{
+    return a->part && b->part && a->series == b->series && text_equal(a->host, b->host);
 }
 
 /* Orders the parts of a recording behind each other, by their numbers; inputs that are no parts stand first. */
 static int compare_headed(const void *one, const void *another)
 {
     const struct headed *a = one, *b = another;
-    if (a->series != b->series)
-        return a->series < b->series ? -1 : 1;
-    const int order = text_compare(a->host, b->host);
+    if (a->header.series != b->header.series)
+        return a->header.series < b->header.series ? -1 : 1;
+    const int order = text_compare(a->header.host, b->header.host);
     if (order)
         return order;
-    if (a->part != b->part)
-        return a->part < b->part ? -1 : 1;
+    if (a->header.part != b->header.part)
+        return a->header.part < b->header.part ? -1 : 1;
     return a->order < b->order ? -1 : a->order > b->order;
-}
-
-static bool same_recording(const struct headed *a, const struct headed *b)
-{
-    return a->part && b->part && a->series == b->series && text_equal(a->host, b->host);
 }
 
 static void add_list(struct part_lists *lists, const struct headed *rows, size_t count)
@@ -77,8 +75,8 @@ static void add_list(struct part_lists *lists, const struct headed *rows, size_t
                                            .count = count } };
     for (size_t i = 0; i < count; i++) {
         list->parts.paths[i] = rows[i].path;
-        list->parts.numbers[i] = rows[i].part;
-        list->bytes += rows[i].bytes;
+        list->parts.numbers[i] = rows[i].header.part;
+        list->bytes += rows[i].header.bytes;
     }
 }
 
@@ -86,8 +84,8 @@ static void add_list(struct part_lists *lists, const struct headed *rows, size_t
 static void join_parts(struct part_lists *lists, struct headed *rows, size_t count)
 {
     for (size_t i = 0, next; i < count; i = next) {
-        for (next = i + 1; next < count && same_recording(&rows[i], &rows[next]); next++)
-            if (rows[next].part == rows[next - 1].part)
+        for (next = i + 1; next < count && parts_are_of_one(&rows[i].header, &rows[next].header); next++)
+            if (rows[next].header.part == rows[next - 1].header.part)
                 fault(&lists->problem, "%s and %s are the same part of a recording; name one of them",
                       rows[next - 1].path, rows[next].path);
         if (next - i < 2)
@@ -109,13 +107,13 @@ void parts_find(struct part_lists *lists, char **inputs, size_t from, size_t *en
     const size_t before = *end - from;
     struct headed *rows = alloc_zeroed(before + 1, sizeof(*rows));
     for (size_t i = 0; i < before; i++)
-        rows[i] = read_header(inputs[from + i], i);
+        rows[i] = (struct headed){ inputs[from + i], parts_read_header(inputs[from + i]), i };
     qsort(rows, before, sizeof(*rows), compare_headed);
     join_parts(lists, rows, before);
     qsort(rows, before, sizeof(*rows), compare_order);
     size_t left = from;
     for (size_t i = 0; i < before; i++) {
-        text_free(rows[i].host);
+        text_free(rows[i].header.host);
         if (rows[i].path)
             inputs[left++] = rows[i].path;
     }

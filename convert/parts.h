@@ -11,6 +11,19 @@
 
 #include "convert/source.h"
 
+/* What the header of a file says of the recording of which the file is a part. */
+struct part_header {
+    struct text host; /* owned */
+    uint64_t series, bytes;
+    uint32_t part; /* 0: the file is no part of a recording, cannot be read, or has no header yet */
+};
+
+/* Reads the header of a regular file. */
+struct part_header parts_read_header(const char *path);
+
+/* Whether both are parts of the same recording. */
+bool parts_are_of_one(const struct part_header *a, const struct part_header *b);
+
 struct part_list {
     struct source_parts parts;
     uint64_t bytes; /* size of all files */

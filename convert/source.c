@@ -90,7 +90,8 @@ struct joined {
     const struct source_parts *parts;
     struct source_options options;
     struct part_join join;
-    size_t at;                  /* index of the part that is being read */
+    size_t at;                  /* index of the part that is being read, or of the last known one */
+    uint32_t number;            /* of this part */
     int fd;                     /* of this part; -1: the caller's, or none */
     bool ended, finished;       /* all parts have been read; the end was given */
     struct source_report whole; /* of the parts so far */
@@ -98,12 +99,16 @@ struct joined {
 
 static bool take_joined(void *self, struct event *event, struct fault *why)
 {
-    return part_join_take(self, event, why);
+    struct joined *joined = self;
+    const struct source_following *following = joined->parts->following;
+    if (event->kind == EVENT_END && following)
+        following->ended(following->self);
+    return part_join_take(&joined->join, event, why);
 }
 
 static struct sink join_sink(struct joined *joined)
 {
-    return (struct sink){ .take = take_joined, .self = &joined->join };
+    return (struct sink){ .take = take_joined, .self = joined };
 }
 
 static void add_damage(struct damage *sum, const struct damage *more)
@@ -160,41 +165,53 @@ static void leave_part(struct source *source)
     joined->fd = -1;
 }
 
-/* The number of parts between a part and the one before it. */
-static uint32_t gap_before(const struct source_parts *parts, size_t at)
-{
-    return at > 0 ? parts->numbers[at] - parts->numbers[at - 1] - 1 : 0;
-}
-
 static void miss_parts(struct source *source, uint32_t count)
 {
     source->joined->whole.missing += count;
     source->was_damaged |= count > 0; /* events may refer to what was lost */
 }
 
+/* Reads on in the file of a part; -1: the file could not be opened. *gap: no good part is just before it. False when
+ * the file cannot be read. */
+static bool enter_part(struct source *source, int fd, uint32_t number, bool *gap)
+{
+    struct joined *joined = source->joined;
+    struct stat there;
+    const struct sink sink = join_sink(joined);
+    const uint32_t missing = number > joined->number ? number - joined->number - 1 : 0;
+    miss_parts(source, missing);
+    joined->number = number;
+    joined->fd = fd;
+    joined->options.file_bytes = fd >= 0 && fstat(fd, &there) == 0 ? (uint64_t)there.st_size : 0;
+    part_join_next(&joined->join, *gap || missing > 0);
+    if (fd >= 0 && open_file(source, fd, &joined->options, &sink, NULL))
+        return true;
+    *gap = true;
+    close_reader(source);
+    if (fd >= 0)
+        close(fd);
+    joined->fd = -1;
+    miss_parts(source, 1);
+    return false;
+}
+
 /* Opens the next part that can be opened. False: there is none. */
 static bool open_next_part(struct source *source)
 {
     struct joined *joined = source->joined;
-    const struct sink sink = join_sink(joined);
+    const struct source_parts *parts = joined->parts;
+    const struct source_following *following = parts->following;
     bool gap = !joined->join.ended;
-    while (++joined->at < joined->parts->count) {
-        struct stat there;
-        const uint32_t missing = gap_before(joined->parts, joined->at);
-        miss_parts(source, missing);
-        joined->fd = open(joined->parts->paths[joined->at], O_RDONLY | O_CLOEXEC);
-        if (joined->fd >= 0 && fstat(joined->fd, &there) == 0)
-            joined->options.file_bytes = (uint64_t)there.st_size;
-        part_join_next(&joined->join, gap || missing > 0);
-        if (joined->fd >= 0 && open_file(source, joined->fd, &joined->options, &sink, NULL))
+    const bool goes_on = !gap && joined->join.end.reason == END_CONTINUED;
+    while (joined->at + 1 < parts->count) {
+        joined->at++;
+        if (enter_part(source, open(parts->paths[joined->at], O_RDONLY | O_CLOEXEC), parts->numbers[joined->at], &gap))
             return true;
-        gap = true;
-        close_reader(source);
-        if (joined->fd >= 0)
-            close(joined->fd);
-        joined->fd = -1;
-        miss_parts(source, 1);
     }
+    uint32_t number;
+    for (int fd; following && goes_on && (fd = following->open_next(following->self, &number)) >= 0;)
+        if (enter_part(source, fd, number, &gap))
+            return true;
     return false;
 }
 
@@ -246,7 +263,7 @@ bool source_open_parts(struct source *source, int fd, const struct source_parts 
 {
     *source = (struct source){ .joined = alloc_zeroed(1, sizeof(struct joined)) };
     struct joined *joined = source->joined;
-    *joined = (struct joined){ .parts = parts, .options = *options, .fd = -1 };
+    *joined = (struct joined){ .parts = parts, .options = *options, .number = parts->numbers[0], .fd = -1 };
     joined->whole = (struct source_report){ .complete = true, .ended = true, .before = parts->numbers[0] - 1 };
     joined->join.to = *to;
     part_join_next(&joined->join, false);

@@ -7,11 +7,22 @@
 
 #include "formats/model/source_kind.h"
 
+/* How to go on behind the known parts of a recording: its recorder may be writing the next one. */
+struct source_following {
+    void *self;
+    /* The part that is being read has its end, so its file does not grow any more. */
+    void (*ended)(void *self);
+    /* Opens the next part, which source_close() or the end of the part closes, and sets its number. -1: there is none.
+     */
+    int (*open_next)(void *self, uint32_t *number);
+};
+
 /* The files of one recording that went on from file to file. */
 struct source_parts {
     char **paths;      /* in the order of the parts */
     uint32_t *numbers; /* of the parts, from 1 */
     size_t count;
+    const struct source_following *following; /* NULL: there are no other parts */
 };
 
 /* `= {0}` is closed. */

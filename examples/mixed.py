@@ -51,7 +51,7 @@ def update_prices(stopped, prices):
 
 def main(seconds=5.0, most_rounds=float("inf")):
     stopped, prices = threading.Event(), [float(n) for n in range(5000)]
-    updater = threading.Thread(target=update_prices, args=(stopped, prices), name="price-updater")
+    updater = threading.Thread(target=update_prices, args=(stopped, prices), name="price-updater", daemon=True)
     updater.start()
 
     rounds, end = 0, time.monotonic() + seconds

@@ -14,29 +14,28 @@ source tests/tools/common.sh
     build_packages=(meson ninja-build pkgconf protobuf-c-compiler python3)
     libraries=(libprotobuf-c-dev zlib1g-dev libzstd-dev libjansson-dev libelf-dev libncurses-dev)
 }
+mkdir -p "$out" "$roots"
 
-need_tools() {
-    local tool
-    for tool in git mmdebstrap unshare; do
-        command -v "$tool" >/dev/null || die "$tool was not found: apt-get install git mmdebstrap util-linux"
-    done
-    mkdir -p "$out" "$roots"
+# need COMMAND [PACKAGE]: the package has the name of the command, if no name is given.
+need() {
+    command -v "$1" >/dev/null || die "$1 was not found: apt-get install ${2:-$1}"
 }
 
-# make_root NAME SUITE ARCHITECTURES PACKAGE...: makes a root folder once. The name of a root says that it is whole. A mirror may
-# be a copy from another day, whose signatures are good but old.
+# make_root NAME VARIANT SUITE ARCHITECTURE PACKAGE...: makes a root folder once. The name of a root says that it is whole. VARIANT
+# "extract" has the packages and what they depend on, unpacked and no more; "minbase" is a system. A mirror may be a copy from
+# another day, whose signatures are good but old, so apt does not check the dates.
 make_root() {
-    local name=$1 suite=$2 architectures=$3 root=$roots/$1 half=$roots/$1.half mirror include
-    shift 3
-    [[ $(cat "$root/.pyreel-complete" 2>/dev/null) != "$suite $architectures $*" ]] || return 0
-    heading "Making $root: Debian $suite, $*"
+    local name=$1 variant=$2 suite=$3 architecture=$4 root=$roots/$1 half=$roots/$1.half made_of=${*:2} mirror include
+    shift 4
+    [[ $(cat "$root/.pyreel-complete" 2>/dev/null) != "$made_of" ]] || return 0
+    heading "Making $root: Debian $suite, ${*:-nothing but the system}"
     mirror=$(debian_mirror)
     include=$(IFS=,; echo "$*")
     as_root rm -rf --one-file-system "$half" "$root"
-    quietly "$out/$name.log" as_root mmdebstrap --variant=minbase --aptopt='Acquire::Check-Valid-Until "false"' \
-        --architectures="$architectures" ${include:+--include="$include"} \
+    quietly "$out/$name.log" as_root mmdebstrap --variant="$variant" --aptopt='Acquire::Check-Valid-Until "false"' \
+        --architectures="$architecture" ${include:+--include="$include"} \
         "$suite" "$half" "$mirror" || die "cannot make a root folder of Debian $suite"
-    echo "$suite $architectures $*" | as_root tee "$half/.pyreel-complete" >/dev/null
+    echo "$made_of" | as_root tee "$half/.pyreel-complete" >/dev/null
     as_root mv -T "$half" "$root"
 }
 
@@ -46,17 +45,25 @@ copy_root() {
     as_root cp -a --reflink=auto "$roots/$1" "$roots/$2"
 }
 
-# in_root NAME COMMAND...: what is mounted and started there ends with the command.
-in_root() {
+# with_root NAME COMMAND...: what is mounted in the root folder, and what is started, ends with the command.
+with_root() {
     local root=$roots/$1
     shift
     # shellcheck disable=SC2016  # the inner shell's own
-    as_root unshare --mount --pid --fork --kill-child sh -ec '
+    as_root unshare --mount-proc --pid --fork --kill-child sh -ec '
         mount -t proc proc "$0/proc"
         mount -t tmpfs tmpfs "$0/tmp"
         mount -t devpts devpts "$0/dev/pts"
-        exec chroot "$0" env -i HOME=/root LC_ALL=C.UTF-8 PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive "$@"
+        exec "$@"
         ' "$root" "$@"
+}
+
+# in_root NAME COMMAND...
+in_root() {
+    local name=$1
+    shift
+    with_root "$name" chroot "$roots/$name" \
+        env -i HOME=/root LC_ALL=C.UTF-8 PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive "$@"
 }
 
 # put_tree NAME: the project as it is committed, in /src/pyreel.

@@ -50,12 +50,14 @@ struct progress_totals session_totals(const struct session *session)
 {
     const struct sampler *sampler = &session->sampler;
     const struct emitter *emitter = &sampler->emitter;
-    return (struct progress_totals){ .elapsed_ns = clock_now_ns() - sampler->options.start_ns,
+    const uint64_t elapsed_ns = clock_now_ns() - sampler->options.start_ns;
+    return (struct progress_totals){ .elapsed_ns = elapsed_ns,
                                      .ticks = emitter->ticks,
                                      .left_out = sampler_left_out(sampler),
                                      .samples = emitter->samples,
                                      .missed = sampler->missed,
                                      .missed_ns = sampler->missed_ns,
+                                     .ticked_ns = sampler->options.tree ? sampler_lives_ns(sampler) : elapsed_ns,
                                      .failed = emitter->failed,
                                      .taken_ns = sampler_taken_ns(sampler),
                                      .limit = sampler->options.limit,

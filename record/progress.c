@@ -104,10 +104,10 @@ static void summarise_exactness(const struct progress_totals *f)
  * program that sleeps does not. */
 static void summarise_missed(const struct progress_totals *f)
 {
-    if (f->missed_ns <= f->elapsed_ns / 50)
+    if (f->missed_ns <= f->ticked_ns / 50)
         return;
     fprintf(stderr, "pyreel-record: warning: %.0f %% of the time was missed: %s\n",
-            100 * (double)f->missed_ns / (double)f->elapsed_ns,
+            100 * (double)f->missed_ns / (double)f->ticked_ns,
             f->punctual
                 ? "a read took longer than an interval, or the machine stood still; try a lower --rate"
                 : "other programs used the processors; run as root or with CAP_SYS_NICE to get a higher priority");

@@ -176,7 +176,7 @@ static void attach(struct session *session, struct watched *w)
                 event_python_version_text(version, w->target.runtime.layout.version));
     struct watched *parent = find_watched(session, w->parent_pid);
     if (!w->number && parent) /* the parent may have been attached since the process came */
-        w->parent = ancestor_of(session, w->parent_pid);
+        watched_descends(w, ancestor_of(session, w->parent_pid));
     sampler_attach(&session->sampler, w);
     if (parent)
         watched_inherit(w, parent);
@@ -258,7 +258,7 @@ static void add_process(struct session *session, const struct tree_event *event)
         close(w->pidfd);
     w->pidfd = event->pidfd;
     w->parent_pid = event->parent;
-    w->parent = ancestor_of(session, event->parent);
+    watched_descends(w, ancestor_of(session, event->parent));
     w->forked = true;
     watched_seek(w);
     const struct watched *parent = find_watched(session, event->parent);

@@ -284,7 +284,7 @@ static bool compares(const struct settings *settings)
 static bool recognises(struct text head)
 {
     return text_begins(head, TEXT("before  ")) || text_begins(head, TEXT("- **before** ")) ||
-           text_begins(head, TEXT("{\"version\":1,\"weight\":"));
+           text_begins(head, TEXT("{\"format\":\"pyreel-diff\","));
 }
 
 static const struct converter to_diff = {

@@ -121,6 +121,7 @@ bool diff_json(struct output *to, const struct difference *difference, struct fa
     const struct diff_style *style = &difference->style;
     const struct judgement *judgement = &difference->items.judgement;
     emit_open(&json, NULL, '{');
+    emit_text(&json, "format", TEXT("pyreel-diff"));
     emit_integer(&json, "version", 1);
     emit_text(&json, "weight", text_of(difference_weight_name(style->weight)));
     emit_text(&json, "unit", style->weight == SUM_SAMPLES ? TEXT("samples") : TEXT("s"));

@@ -8,6 +8,9 @@
 #include <jansson.h>
 #include <stdint.h>
 
+/* The version of the objects that --json prints: schemas/info.schema.json. */
+#define INFO_JSON_VERSION 1
+
 /* A time in seconds. */
 static inline double info_seconds(uint64_t ns)
 {

@@ -215,7 +215,8 @@ json_t *info_several_json(const struct info_several *several)
     json_t *list = json_array();
     for (size_t i = 0; i < several->count; i++)
         json_array_append_new(list, row_json(&several->rows[i]));
-    return json_pack("{s:o, s:o}", "recordings", list, "totals", totals_json(several));
+    return json_pack("{s:o, s:o, s:i}", "recordings", list, "totals", totals_json(several), "version",
+                     INFO_JSON_VERSION);
 }
 
 void info_several_free(struct info_several *several)

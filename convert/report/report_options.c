@@ -26,7 +26,7 @@ enum own_option {
 const struct argument report_options[] = {
     { OPTION_BY, 0, "by", "WHAT", 0,
       "show the hottest function|line|file|module|\n"
-      "thread|task|opcode (function)" },
+      "thread|process|task|opcode (function)" },
     { OPTION_SORT, 0, "sort", "ORDER", 0, "sort by self|total (a table of each)" },
     { OPTION_TOP, 0, "top", "N", 0, "show N rows of each table (10; JSON: all)" },
     { OPTION_CALLERS, 0, "callers", "F", 0,

@@ -114,6 +114,10 @@ static bool start(struct feed *feed, struct fault *why)
     feed->to = ends[1];
     const int failure = pthread_create(&feed->thread, NULL, run, feed);
     feed->running = failure == 0;
+    if (failure != 0) {
+        close(feed->to);
+        feed->to = -1;
+    }
     return feed->running || fault(why, "cannot start a thread: %s", strerror(failure));
 }
 
@@ -135,19 +139,42 @@ bool feed_await(struct feed *feed, struct fault *why)
     return start(feed, why);
 }
 
+/* Ends the thread, and closes the files. A thread that still has bytes to give is told that nobody reads. */
+static void end(struct feed *feed)
+{
+    if (feed->from >= 0)
+        close(feed->from);
+    if (feed->running)
+        pthread_join(feed->thread, NULL);
+    if (feed->file >= 0)
+        close(feed->file);
+    feed->from = feed->file = -1;
+    feed->running = false;
+}
+
+int feed_next(struct feed *feed, int file)
+{
+    end(feed);
+    feed->file = file;
+    feed->stop = feed->at_end = feed->unwritten = false;
+    return file >= 0 && start(feed, NULL) ? fcntl(feed->from, F_DUPFD_CLOEXEC, 0) : -1;
+}
+
+bool feed_is_written(const char *path)
+{
+    const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    const bool written = file >= 0 && is_locked(file);
+    if (file >= 0)
+        close(file);
+    return written;
+}
+
 void feed_stop(struct feed *feed)
 {
     feed->abandon = true;
-    if (feed->running)
-        pthread_join(feed->thread, NULL);
-    feed->running = false;
 }
 
 void feed_close(struct feed *feed)
 {
-    if (feed->from >= 0)
-        close(feed->from);
-    if (feed->file >= 0)
-        close(feed->file);
-    feed->from = feed->file = -1;
+    end(feed);
 }

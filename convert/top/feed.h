@@ -35,10 +35,17 @@ void feed_prepare(struct feed *feed, const char *path);
 /* Starts to follow the file that a recorder makes since feed_prepare(). False with the reason. */
 bool feed_await(struct feed *feed, struct fault *why);
 
-/* Ends the thread, so that who reads comes to the end. Whoever reads must go on reading until then. */
+/* Goes on with another open file, which the feed owns from now on, once who reads has come to the end. Returns a file
+ * descriptor with the bytes, which the caller closes; -1: none. */
+int feed_next(struct feed *feed, int file);
+
+/* Whether a pyreel-record has the file locked. */
+bool feed_is_written(const char *path);
+
+/* Makes the thread end soon, so that who reads comes to the end. */
 void feed_stop(struct feed *feed);
 
-/* Closes everything, once nobody reads any more. */
+/* Ends the thread, and closes everything, once nobody reads any more. */
 void feed_close(struct feed *feed);
 
 #endif

@@ -40,12 +40,20 @@ static bool read_events(struct reading *reading, const struct sink *sink)
     }
 }
 
+static bool open_recording(struct reading *reading, const struct sink *sink)
+{
+    const struct source_options options = { .runs = true }; /* as pyreel-report */
+    struct following *following = &reading->following;
+    if (reading->feed && following_begin(following, reading->feed, reading->known))
+        return source_open_parts(&reading->source, reading->fd, &following->parts, &options, sink, &reading->why);
+    return source_open(&reading->source, reading->fd, &options, sink, &reading->why);
+}
+
 static void *run(void *self)
 {
     struct reading *reading = self;
     const struct sink sink = { .take = take, .self = reading };
-    const struct source_options options = { .runs = true }; /* as pyreel-report */
-    const bool opened = source_open(&reading->source, reading->fd, &options, &sink, &reading->why);
+    const bool opened = open_recording(reading, &sink);
     reading->failed = !opened || !read_events(reading, &sink);
     if (opened)
         reading->report = source_report(&reading->source);
@@ -53,6 +61,7 @@ static void *run(void *self)
     model_finish(&reading->model);
     pthread_mutex_unlock(&reading->lock);
     source_close(&reading->source);
+    following_end(&reading->following);
     reading->ended = true;
     reading->news++;
     return NULL;

@@ -5,14 +5,16 @@
 #define PYREEL_CONVERT_TOP_READING_H
 
 #include "convert/source.h"
-#include "convert/top/feed.h"
+#include "convert/top/following.h"
 #include "convert/top/model.h"
 
 struct reading {
     struct model model; /* under the lock */
     pthread_mutex_t lock;
     int fd;
-    struct feed *feed; /* where the bytes come from; NULL: from a pipe of somebody else */
+    struct feed *feed;             /* where the bytes come from; NULL: from a pipe of somebody else */
+    const struct part_list *known; /* parts of the recording that the user has named; NULL: none */
+    struct following following;
     struct source source;
     bool refused; /* the tables refused an event */
     pthread_t thread;
@@ -25,7 +27,8 @@ struct reading {
     struct source_report report;
 };
 
-/* Starts to read from `fd`. `reading` is zeroed but for the model's options. False with the reason. */
+/* Starts to read from `fd`. `reading` is zeroed but for the model's options and the known parts. False with the reason.
+ */
 bool reading_start(struct reading *reading, int fd, struct feed *feed, struct fault *why);
 
 /* Waits for the end of the thread. The bytes must have ended. */

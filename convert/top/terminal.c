@@ -2,9 +2,12 @@
 #define NCURSES_WIDECHAR 1
 #include "convert/top/terminal.h"
 
+#include "formats/base/alloc.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <langinfo.h>
+#include <limits.h>
 #include <locale.h>
 #include <ncurses.h>
 #include <stdio.h>
@@ -20,6 +23,7 @@
 
 static struct {
     bool open;
+    char *descriptions; /* the folder with the description of the terminal, owned; NULL: the machine has one */
     FILE *keys;
     SCREEN *screen;
     bool colours;
@@ -86,15 +90,70 @@ static FILE *open_keys(void)
     return fopen("/dev/tty", "re");
 }
 
+/* Sets the folders in which ncurses looks for descriptions; NULL: its own ones. Returns what was set, owned. */
+static char *exchange_folders(const char *folders)
+{
+    const char *const set = getenv("TERMINFO_DIRS");
+    char *const before = set ? alloc_copy(set, strlen(set)) : NULL;
+    if (folders)
+        setenv("TERMINFO_DIRS", folders, 1);
+    else
+        unsetenv("TERMINFO_DIRS");
+    return before;
+}
+
+/* Gives ncurses the folder of the description. The program that is recorded does not see that. */
+static char *enter_descriptions(void)
+{
+    return terminal.descriptions ? exchange_folders(terminal.descriptions) : NULL;
+}
+
+static void leave_descriptions(char *before)
+{
+    if (terminal.descriptions)
+        free(exchange_folders(before));
+    free(before);
+}
+
+static bool is_described(void)
+{
+    char *const before = enter_descriptions();
+    int known;
+    const bool found = setupterm(NULL, STDOUT_FILENO, &known) == OK;
+    const bool suits = found && cursor_address;
+    if (found)
+        del_curterm(cur_term);
+    leave_descriptions(before);
+    return suits;
+}
+
+/* The folder PREFIX/share/terminfo of PREFIX/bin/pyreel-top, owned; NULL: there is none. */
+static char *own_descriptions(void)
+{
+    static const char below[] = "/share/terminfo";
+    char path[PATH_MAX + sizeof(below)];
+    const ssize_t size = readlink("/proc/self/exe", path, PATH_MAX);
+    path[size > 0 ? size : 0] = '\0';
+    for (int up = 0; up < 2; up++) {
+        char *const slash = strrchr(path, '/');
+        if (!slash)
+            return NULL;
+        *slash = '\0';
+    }
+    strcat(path, below);
+    return alloc_copy(path, strlen(path));
+}
+
 bool terminal_suits(struct fault *why)
 {
     const char *type = getenv("TERM");
-    int known;
-    if (setupterm(NULL, STDOUT_FILENO, &known) != OK || !cursor_address)
-        return fault(why, "ncurses cannot draw on a terminal %s; set TERM, or use --batch",
-                     type ? type : "without TERM");
-    del_curterm(cur_term);
-    return true;
+    if (is_described())
+        return true;
+    /* Machines without ncurses lack descriptions. Some come with the static programs. */
+    terminal.descriptions = own_descriptions();
+    if (terminal.descriptions && is_described())
+        return true;
+    return fault(why, "ncurses cannot draw on a terminal %s; set TERM, or use --batch", type ? type : "without TERM");
 }
 
 bool terminal_open(struct fault *why)
@@ -104,7 +163,9 @@ bool terminal_open(struct fault *why)
     terminal.keys = open_keys();
     if (!terminal.keys)
         return fault(why, "there is no terminal for keys (/dev/tty): %s", strerror(errno));
+    char *const before = enter_descriptions();
     terminal.screen = newterm(NULL, stdout, terminal.keys);
+    leave_descriptions(before);
     if (!terminal.screen) {
         fclose(terminal.keys);
         return fault(why, "ncurses cannot use the terminal");

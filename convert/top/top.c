@@ -33,6 +33,7 @@
 
 struct top {
     struct top_options options;
+    struct part_lists parts; /* of the INPUTs */
     struct reading reading;
     struct feed feed;
     struct recorder recorder;
@@ -51,6 +52,7 @@ struct top {
 static volatile sig_atomic_t stop_signal;   /* the signal that ends the view; 0: none yet */
 static volatile sig_atomic_t stop_was_sent; /* to this process alone, so the recorder does not have it */
 static bool leads_session;
+static bool outlives_terminal; /* SIGHUP was ignored when this program began, as nohup(1) does it */
 
 static void note_stop(int number, siginfo_t *info, void *context)
 {
@@ -64,19 +66,40 @@ static void handle_signals(void)
 {
     static const int stops[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
     struct sigaction action = { .sa_sigaction = note_stop, .sa_flags = SA_SIGINFO };
+    struct sigaction hangup;
     leads_session = getsid(0) == getpid();
+    outlives_terminal = sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler == SIG_IGN;
     for (size_t i = 0; i < countof(stops); i++)
-        sigaction(stops[i], &action, NULL);
+        if (stops[i] != SIGHUP || !outlives_terminal)
+            sigaction(stops[i], &action, NULL);
     signal(SIGPIPE, SIG_IGN);
 }
 
 /* ---- what is read ---- */
+
+/* Makes one INPUT of the parts of a recording. False with the reason when they are of several recordings. */
+static bool join_inputs(struct top *top, struct fault *why)
+{
+    struct top_options *options = &top->options;
+    size_t end = options->inputs_count;
+    parts_find(&top->parts, options->inputs, 0, &end, &options->inputs_count);
+    if (top->parts.problem.text[0])
+        return fault(why, "%s", top->parts.problem.text);
+    if (end > 1)
+        return fault(why, "%s and %s are not parts of one recording; name one recording", options->inputs[0],
+                     options->inputs[1]);
+    options->input = options->inputs[0];
+    top->reading.known = parts_of(&top->parts, options->input);
+    return true;
+}
 
 /* Opens the recording. A file is followed; a pipe ends when its writer closes it. */
 static bool open_input(struct top *top, int *fd, struct fault *why)
 {
     struct stat file;
     uint64_t bytes;
+    if (!join_inputs(top, why))
+        return false;
     const char *input = top->options.input;
     *fd = inputs_open_file(input, &bytes, why);
     if (*fd < 0)
@@ -182,7 +205,9 @@ static bool say_state(struct top *top)
     else if (follows && top->feed.unwritten && !top->recorder.pid) {
         snprintf(top->state, STATE_ROOM, "not complete, and nobody records");
         return true;
-    } else
+    } else if (top->reading.following.part)
+        snprintf(top->state, STATE_ROOM, "recording, part %u", top->reading.following.part);
+    else
         snprintf(top->state, STATE_ROOM, "recording");
     return false;
 }
@@ -272,7 +297,7 @@ static enum view_wish run_view(struct top *top)
             show(top);
         stale = false;
         if (!sleep_until_news(top))
-            return VIEW_QUITS;
+            return outlives_terminal ? VIEW_DETACHES : VIEW_QUITS;
         const enum view_wish wish = take_keys(top, &stale);
         if (wish != VIEW_GOES_ON)
             return wish;
@@ -374,6 +399,7 @@ static void drop(struct top *top)
     view_free(&top->view);
     still_free(&top->still);
     screen_free(&top->drawn);
+    parts_free(&top->parts);
     top_options_free(&top->options);
 }
 

@@ -64,14 +64,15 @@ static const struct arguments arguments = { .tables = { own_rows, recorder_rows 
 
 static void print_help(void)
 {
-    printf("usage: pyreel-top [OPTIONS] INPUT\n"
+    printf("usage: pyreel-top [OPTIONS] INPUT...\n"
            "       pyreel-top [OPTIONS] -p PID\n"
            "       pyreel-top [OPTIONS] -- COMMAND [ARG...]\n\n"
            "Shows live where a Python program spends its time: the hottest functions, by\n"
            "self and total, and the threads, processes and tasks with their CPU time and\n"
-           "their use of the lock. INPUT is a recording, also one that grows; - is standard\n"
-           "input. With -p or COMMAND, pyreel-top starts pyreel-record and passes on the\n"
-           "options below --version. In the view, h shows the keys.\n\n"
+           "their use of the lock. INPUT is a recording, also one that grows, and goes on to\n"
+           "the next file of pyreel-record --rotate; - is standard input. With -p or\n"
+           "COMMAND, pyreel-top starts pyreel-record and passes on the options below\n"
+           "--version. In the view, h shows the keys.\n\n"
            "Options, with their default values in parentheses:\n");
     arguments_print(&arguments);
     printf("\nIn the view, q ends the recording, and COMMAND gets ^C; d closes the view only.\n"
@@ -120,6 +121,14 @@ static void pass_command(struct top_options *options, int argc, char **argv)
 }
 
 /* ---- reading ---- */
+
+static void add_input(struct top_options *options, char *path)
+{
+    options->inputs = alloc_grow(options->inputs, &options->inputs_room, options->inputs_count + 1,
+                                 sizeof(*options->inputs));
+    options->inputs[options->inputs_count++] = path;
+    options->input = options->inputs[0];
+}
 
 static bool parse_window(const char *value, unsigned *window_s)
 {
@@ -205,9 +214,7 @@ bool top_options_read(struct top_options *options, int argc, char **argv, int *e
     while ((row = arguments_next(&arguments, argc, argv, &wrong))) {
         *exit_code = 0;
         if (row == &arguments_operand) {
-            if (options->input)
-                return *exit_code = misuse("name one recording; a command comes behind --"), false;
-            options->input = optarg;
+            add_input(options, optarg);
         } else if (row->number == OPTION_HELP)
             return print_help(), false;
         else if (row->number == OPTION_VERSION)
@@ -233,5 +240,6 @@ void top_options_free(struct top_options *options)
     for (size_t i = 0; i < options->words_count; i++)
         free(options->words[i]);
     free(options->words);
+    free(options->inputs);
     free(options->recorder);
 }

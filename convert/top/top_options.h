@@ -7,7 +7,9 @@
 #include <stddef.h>
 
 struct top_options {
-    const char *input;  /* the recording; "-": standard input; NULL: pyreel-record is started */
+    char **inputs; /* the recording, or parts of it; owned array */
+    size_t inputs_count, inputs_room;
+    const char *input;  /* the first of them; "-": standard input; NULL: pyreel-record is started */
     const char *output; /* the file of pyreel-record; NULL: none is kept */
     unsigned window_s;
     bool ids;            /* each thread by itself */

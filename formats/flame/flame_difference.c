@@ -160,7 +160,16 @@ static void emit_noise(struct json_emitter *json, const struct flame_difference 
     emit_close(json, '}');
 }
 
-/* Writes what is said of a self or a total. New functions have no growth: the model of noise says what they have. */
+static void emit_bound(struct json_emitter *json, const char *key, double value, bool known)
+{
+    if (known)
+        emit_real(json, key, value);
+    else
+        emit_value(json, key, json_null());
+}
+
+/* Writes what is said of a self or a total. What had nothing, or next to nothing, before has a verdict, and no bounds
+ * in time: its growth has no highest value. */
 static void emit_judged(struct json_emitter *json, const struct flame_difference *difference, uint32_t function,
                         const char *by, const struct judged *judged)
 {
@@ -168,15 +177,16 @@ static void emit_judged(struct json_emitter *json, const struct flame_difference
         [VERDICT_SAME] = "same", [VERDICT_GREW] = "grew", [VERDICT_SHRANK] = "shrank"
     };
     const double before = judged->before * difference->judgement.scale;
-    if (!judged->tested || before <= 0 || isinf(judged->high))
+    const bool bounded = before > 0 && !isinf(judged->high);
+    if (!judged->tested)
         return;
     emit_open(json, NULL, '{');
     emit_integer(json, "function", function);
     emit_text(json, "by", text_of(by));
     emit_real(json, "before", before);
     emit_real(json, "after", judged->after);
-    emit_real(json, "low", judged->low * before);
-    emit_real(json, "high", judged->high * before);
+    emit_bound(json, "low", judged->low * before, bounded);
+    emit_bound(json, "high", judged->high * before, bounded);
     emit_text(json, "verdict", text_of(words[judged->verdict]));
     emit_close(json, '}');
 }

@@ -43,7 +43,9 @@ enum event_kind {
 };
 
 struct recording {
-    uint32_t format_version;
+    uint32_t
+        format_version;    /* of the format that the file has; readers always set it, writers of the stream ignore it */
+    uint32_t format_level; /* of a stream: what a reader must know; 0: the format has no levels */
     struct text pyreel_version;
     struct text host;
     struct text kernel;

@@ -282,13 +282,31 @@ static bool take_recording(struct part_join *join, struct event *event, struct f
     return emit(join, event, why);
 }
 
+/* The value of a counter of this part, with those of the parts before. */
+static uint64_t counter_with_parts_before(const struct part_join *join, const struct counter *counter)
+{
+    for (size_t i = 0; i < join->counters.count; i++)
+        if (text_equal(join->counters.rows[i].name, counter->name) && counters_add_up(counter->name))
+            return join->counters.rows[i].value + counter->value;
+    return counter->value;
+}
+
+/* Gives the counter of the recording so far: a later value replaces it. */
+static bool take_counter(struct part_join *join, struct event *event, struct fault *why)
+{
+    struct counter *counter = &event->counter;
+    if (!counters_set(&join->of_part, counter->name, counter->value, why))
+        return false;
+    counter->value = counter_with_parts_before(join, counter);
+    return emit(join, event, why);
+}
+
 /* Adds the counters of the part to those of the recording. */
 static void add_counters(struct part_join *join)
 {
     for (size_t i = 0; i < join->of_part.count; i++) {
         const struct counter *counter = &join->of_part.rows[i];
-        const uint64_t before = counters_add_up(counter->name) ? counters_get(&join->counters, counter->name.bytes) : 0;
-        counters_set(&join->counters, counter->name, before + counter->value, NULL);
+        counters_set(&join->counters, counter->name, counter_with_parts_before(join, counter), NULL);
     }
     counters_free(&join->of_part);
 }
@@ -361,7 +379,7 @@ bool part_join_take(struct part_join *join, struct event *event, struct fault *w
         join->pending[event->serial.kind] = event->serial;
         return true;
     case EVENT_COUNTER:
-        return counters_set(&join->of_part, event->counter.name, event->counter.value, why);
+        return take_counter(join, event, why);
     case EVENT_END:
         take_end(join, &event->end);
         return true;
@@ -377,12 +395,6 @@ bool part_join_take(struct part_join *join, struct event *event, struct fault *w
 
 bool part_join_finish(struct part_join *join, struct fault *why)
 {
-    add_counters(join);
-    for (size_t i = 0; i < join->counters.count; i++) {
-        struct event event = { .kind = EVENT_COUNTER, .counter = join->counters.rows[i] };
-        if (!emit(join, &event, why))
-            return false;
-    }
     struct event event = { .kind = EVENT_END, .end = join->end };
     return !join->ended || emit(join, &event, why);
 }

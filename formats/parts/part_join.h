@@ -61,7 +61,7 @@ struct part_join {
     size_t looks_room;
     uint32_t *frame_numbers; /* pushed frames of the sample that is being given */
     size_t frame_numbers_room;
-    struct counters counters; /* sums over the parts */
+    struct counters counters; /* sums over the parts before */
     struct counters of_part;  /* of the part that is being read */
     struct end end;           /* the latest END; totals are sums over the parts */
     bool ended;               /* the part that is being read has an END */
@@ -75,7 +75,7 @@ void part_join_next(struct part_join *join, bool gap);
  * part: then join->refused is set, for the caller to clear. */
 bool part_join_take(struct part_join *join, struct event *event, struct fault *why);
 
-/* Ends the recording: gives the counters and, if the last part had an END, EVENT_END. */
+/* Ends the recording: gives EVENT_END if the last part had an END. */
 bool part_join_finish(struct part_join *join, struct fault *why);
 
 void part_join_free(struct part_join *join);

@@ -16,7 +16,7 @@
 #include "formats/sources/source_name.h"
 
 /* What a table has a row for. */
-enum report_by { BY_FUNCTION, BY_LINE, BY_FILE, BY_MODULE, BY_THREAD, BY_TASK, BY_OPCODE, REPORT_BYS };
+enum report_by { BY_FUNCTION, BY_LINE, BY_FILE, BY_MODULE, BY_THREAD, BY_PROCESS, BY_TASK, BY_OPCODE, REPORT_BYS };
 
 enum report_sort { SORT_BOTH, SORT_SELF, SORT_TOTAL };
 

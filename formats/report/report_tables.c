@@ -5,6 +5,7 @@
 #include "formats/base/alloc.h"
 #include "formats/model/task_frame.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 #define GROUPS_MOST 3  /* groups that have tables of their own; more have one table in common */
@@ -111,7 +112,7 @@ static void add_both(struct report *report, const struct section_calls *calls, c
         add_table(report, calls, SORT_TOTAL, subject);
 }
 
-/* ---- threads and tasks ---- */
+/* ---- threads, processes and tasks ---- */
 
 static struct text thread_of(struct report *report, const struct aggregate_row *row)
 {
@@ -123,6 +124,14 @@ static struct text thread_of(struct report *report, const struct aggregate_row *
     if (group->task.size || group->threads < 2)
         return name;
     return report_say(report, "%.*s, %zu threads", (int)name.size, name.bytes, group->threads);
+}
+
+/* Workers have one title, so the number of the process comes first. */
+static struct text process_of(struct report *report, const struct aggregate_row *row)
+{
+    const struct group *group = &report->found.rows[report->found.by_thread[row->thread] - 1];
+    const struct process_row *process = &report->tables->processes[report->tables->threads[row->thread].thread.process];
+    return report_say(report, "pid %" PRIu32 " %.*s", process->process.pid, (int)group->process.size, group->process.bytes);
 }
 
 /* The task that ran, or that has a stack of its own. */
@@ -149,7 +158,7 @@ static struct report_row *row_named(struct report_section *section, struct inter
     return row;
 }
 
-/* Rows are threads or tasks. Nothing is above a thread, so it has no self. */
+/* Rows are threads, processes or tasks. Nothing is above such a row, so the row has no self. */
 static void add_names(struct report *report, const struct entries *entries, const char *rows_are, struct text title,
                       struct text (*name_of)(struct report *report, const struct aggregate_row *row), size_t usual)
 {
@@ -172,15 +181,24 @@ static void add_names(struct report *report, const struct entries *entries, cons
     report_sort_rows(section, SORT_TOTAL, rows_most(report, usual));
 }
 
-static bool add_threads_or_tasks(struct report *report)
+/* A table of threads, processes or tasks. */
+static bool add_owners(struct report *report)
 {
+    static const struct {
+        const char *title;
+        struct text (*name_of)(struct report *report, const struct aggregate_row *row);
+    } owners[REPORT_BYS] = {
+        [BY_THREAD] = { "Threads", thread_of },
+        [BY_PROCESS] = { "Processes", process_of },
+        [BY_TASK] = { "Tasks", task_of },
+    };
     struct section_calls calls;
     const bool any = section_calls_make(&calls, report, &(struct section_style){ 0 });
-    const bool tasks = report->style.by == BY_TASK;
+    const enum report_by by = report->style.by;
     if (any)
-        add_names(report, &calls.entries, report_by_name(report->style.by),
-                  report_say(report, "%s by %s", tasks ? "Tasks" : "Threads", report_weight_label(report)),
-                  tasks ? task_of : thread_of, ROWS_MANY);
+        add_names(report, &calls.entries, report_by_name(by),
+                  report_say(report, "%s by %s", owners[by].title, report_weight_label(report)), owners[by].name_of,
+                  ROWS_MANY);
     section_calls_free(&calls);
     return any;
 }
@@ -310,8 +328,9 @@ bool report_add_tables(struct report *report)
     case BY_MODULE:
         return add_entries(report, kinds[report->style.by]);
     case BY_THREAD:
+    case BY_PROCESS:
     case BY_TASK:
-        return add_threads_or_tasks(report);
+        return add_owners(report);
     case BY_OPCODE:
         return add_opcodes(report);
     case REPORT_BYS:

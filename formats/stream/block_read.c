@@ -166,7 +166,7 @@ uint32_t block_read_field(struct cursor payload, uint32_t field)
     return 0;
 }
 
-/* The id is in a note. A later format version may have other notes before it. */
+/* The id is in a note. A later pyreel may write other notes before it. */
 static uint32_t recording_id_of_notes(struct cursor payload)
 {
     while (cursor_left(&payload) > 0 && !payload.bad) {
@@ -204,7 +204,7 @@ static const char *(*const codecs[])(struct block_reader *, struct cursor stored
     [CODEC_PREDICTED] = take_predicted,
 };
 
-/* Whether the file's format version has this codec for this kind of block. */
+/* Whether the file's level has this codec for this kind of block. */
 static bool is_coded_well(const struct block_reader *reader, const unsigned char *header)
 {
     const unsigned char codec = header[STREAM_CODEC_AT];
@@ -212,7 +212,7 @@ static bool is_coded_well(const struct block_reader *reader, const unsigned char
         return false;
     if (codec >= CODEC_GROUPED && header[4] != BLOCK_EVENTS)
         return false;
-    return reader->version == 0 || reader->version >= STREAM_VERSION_OF(codec);
+    return reader->level == 0 || reader->level >= STREAM_LEVEL_OF(codec);
 }
 
 /* The damage of a block in which the file ends. */
@@ -327,7 +327,7 @@ static enum block_found find_block(struct block_reader *reader, struct block *bl
 static void begin_recording(struct block_reader *reader, const struct block *first)
 {
     if (first->kind == BLOCK_HEADER)
-        reader->version = block_read_field(first->payload, HEADER_VERSION);
+        reader->level = block_read_field(first->payload, HEADER_LEVEL);
     reader->recording_id = block_read_recording_id(first->kind, first->payload);
     reader->next = first->sequence;
 }

@@ -21,7 +21,7 @@ struct block_reader {
     unsigned char *window; /* bytes read and not yet used: window[start .. end) */
     size_t start, end, room;
     bool at_end;               /* the file has no more bytes */
-    uint32_t version;          /* format version from the header; 0: unknown */
+    uint32_t level;            /* level from the header; 0: unknown */
     uint32_t recording_id;     /* of all blocks of the recording; 0: the recording has no id */
     bool skims;                /* set by the caller: EVENTS blocks are checked and not decoded, and have no payload */
     uint32_t headers;          /* CRC-32 of the headers of all good blocks before the latest one, ... */

@@ -6,14 +6,18 @@
 #include "formats/stream/stream_fields.h"
 #include "formats/stream/stream_sums.h"
 
+#include <ctype.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define INTERVAL_LEAST_NS         1000 /* a recorder with a shorter interval does not exist */
 #define SAMPLES_LIMIT             100000000 /* samples of a block per second of its time: far more than any recorder reaches */
 #define PROCESS_TICKS_LIMIT       (1u << 20) /* ticks of a block in which each process has its own */
 #define UNDEFINED_PROCESSES_LIMIT (1u << 16) /* as that of threads: the definition of a process may be lost */
 #define PREFETCH_LEAST            (64 << 10) /* bytes of a file for which a thread pays that reads ahead */
+#define PLAIN_VERSION_MOST        32         /* bytes of the version of a pyreel that a message names */
 
 void stream_reader_stop(struct stream_reader *reader)
 {
@@ -311,21 +315,46 @@ bool stream_read_events(struct stream_reader *reader, struct cursor payload, con
     return true;
 }
 
+/* Whether a text is short and plain, as the version of a program is: a file of an enemy may have any text. */
+static bool is_plain_version(struct text text)
+{
+    size_t plain = 0;
+    while (plain < text.size && (isalnum((unsigned char)text.bytes[plain]) || strchr(".+~-", text.bytes[plain])))
+        plain++;
+    return text.size > 0 && text.size <= PLAIN_VERSION_MOST && plain == text.size;
+}
+
+/* Says that a later pyreel recorded this: the version or the level (`what`) of the stream is one that we do not know.
+ */
+static bool refuse_later(const struct recording *recording, const char *what, uint32_t number, struct fault *why)
+{
+    char recorded[PLAIN_VERSION_MOST + 32] = "";
+    const struct text version = recording->pyreel_version;
+    if (is_plain_version(version))
+        snprintf(recorded, sizeof(recorded), " (pyreel %.*s recorded it)", (int)version.size, version.bytes);
+    return fault(why,
+                 "it has stream %s %" PRIu32 ", and this program reads stream version %d, with levels 1 to %d: "
+                 "install a newer pyreel%s",
+                 what, number, STREAM_VERSION, STREAM_LEVELS, recorded);
+}
+
 bool stream_read_header(struct stream_reader *reader, struct cursor payload, const struct sink *to, struct fault *why)
 {
     struct event event = { .kind = EVENT_RECORDING };
     struct recording *recording = &event.recording;
     const bool whole = stream_fields_take_recording(payload, recording);
     if (recording->format_version > STREAM_VERSION)
-        return fault(why, "it has format version %" PRIu32 " and this program reads up to %d: use a newer pyreel",
-                     recording->format_version, STREAM_VERSION);
-    const bool sane = recording->format_version > 0 && recording->time_unit_ns > 0 &&
+        return refuse_later(recording, "version", recording->format_version, why);
+    if (recording->format_level > STREAM_LEVELS)
+        return refuse_later(recording, "level", recording->format_level, why);
+    const bool sane = recording->format_level > 0 && recording->time_unit_ns > 0 &&
                       recording->time_unit_ns <= recording->interval_ns &&
                       recording->interval_ns >= INTERVAL_LEAST_NS && recording->interval_ns <= INT64_MAX / 2;
     if (!whole || !sane)
         return fault(why, "its header is damaged");
-    recording->weighted = recording->weighted && recording->format_version >= STREAM_VERSION_WEIGHTED;
-    recording->process_ticks = recording->process_ticks && recording->format_version >= STREAM_VERSION_PROCESS_TICKS;
+    recording->format_version = STREAM_VERSION;
+    recording->weighted = recording->weighted && recording->format_level >= STREAM_LEVEL_WEIGHTED;
+    recording->process_ticks = recording->process_ticks && recording->format_level >= STREAM_LEVEL_PROCESS_TICKS;
     reader->weighted = recording->weighted;
     reader->process_ticks = recording->process_ticks;
     reader->is_later_part = recording->part > 1;

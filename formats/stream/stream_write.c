@@ -545,19 +545,20 @@ static void put_measure(struct stream_writer *writer, const struct measure *meas
 
 /* ---- the two ends ---- */
 
-/* The lowest format version that has what the recording may have. */
-static uint32_t version_of(const struct stream_writer *writer, const struct recording *recording)
+/* The lowest level that has what the recording may have. */
+static uint32_t level_of(const struct stream_writer *writer, const struct recording *recording)
 {
-    const uint32_t of_codec = STREAM_VERSION_OF(writer->blocks.codec);
+    const uint32_t of_codec = STREAM_LEVEL_OF(writer->blocks.codec);
     if (recording->process_ticks)
-        return STREAM_VERSION_PROCESS_TICKS;
-    return recording->weighted && of_codec < STREAM_VERSION_WEIGHTED ? STREAM_VERSION_WEIGHTED : of_codec;
+        return STREAM_LEVEL_PROCESS_TICKS;
+    return recording->weighted && of_codec < STREAM_LEVEL_WEIGHTED ? STREAM_LEVEL_WEIGHTED : of_codec;
 }
 
 static bool write_header(struct stream_writer *writer, const struct recording *recording, struct fault *why)
 {
     struct recording complete = *recording;
-    complete.format_version = version_of(writer, recording);
+    complete.format_version = 0; /* version 1 is a missing field, as in recordings that are older than the field */
+    complete.format_level = level_of(writer, recording);
     if (complete.time_unit_ns == 0)
         complete.time_unit_ns = 1;
     writer->unit_ns = complete.time_unit_ns;

@@ -213,9 +213,20 @@ struct text procfs_executable(pid_t pid)
     return read_link(pid, "exe");
 }
 
+/* After a chroot() the kernel tells the folder from the recorder's root folder on, and the program's files are named
+ * from the program's own root folder on. */
 struct text procfs_folder(pid_t pid)
 {
-    return read_link(pid, "cwd");
+    const struct text folder = read_link(pid, "cwd"), root = read_link(pid, "root");
+    const bool below = root.size > 1 && text_begins(folder, root) &&
+                       (folder.size == root.size || folder.bytes[root.size] == '/');
+    struct text own = below ? (struct text){ folder.bytes + root.size, folder.size - root.size } : folder;
+    if (below && own.size == 0)
+        own = (struct text){ "/", 1 };
+    own = text_copy(own);
+    text_free(folder);
+    text_free(root);
+    return own;
 }
 
 struct text procfs_thread_name(pid_t pid, pid_t tid)

@@ -264,14 +264,15 @@ size_t code_identity_pieces(const struct codes *codes, const struct code *code, 
     return IDENTITY_PIECES;
 }
 
+/* Confirms at least one code object, and no more than have room in one read. */
 static bool confirm_few(struct codes *codes, struct code *const *which, size_t count)
 {
     enum { FEW = REMOTE_PIECES / IDENTITY_PIECES };
     static unsigned char identities[FEW][CODE_IDENTITY];
     struct piece pieces[REMOTE_PIECES];
-    size_t used = 0;
     memset(identities, 0, count * CODE_IDENTITY);
-    for (size_t i = 0; i < count; i++)
+    size_t used = code_identity_pieces(codes, which[0], identities[0], pieces);
+    for (size_t i = 1; i < count; i++)
         used += code_identity_pieces(codes, which[i], identities[i], pieces + used);
     /* If some memory is gone, the unread identities stay zero, so they differ. */
     remote_read_pieces(codes->remote, pieces, used, NULL);

@@ -70,9 +70,16 @@ struct watched *sampler_watch(struct sampler *sampler, pid_t pid, struct command
     return watched;
 }
 
+/* How long ago a process was attached that has had a tick; 0: it had none. */
+static uint64_t life_ns(const struct sampler *sampler, const struct watched *watched)
+{
+    return watched->attached && watched->ticked ? clock_now_ns() - sampler->options.start_ns - watched->attached_ns : 0;
+}
+
 void sampler_detach(struct sampler *sampler, struct watched *watched, enum fate fate)
 {
     emit_missed_so_far(sampler, watched);
+    sampler->lived_ns += life_ns(sampler, watched);
     watched_detach(watched, fate);
 }
 
@@ -109,12 +116,21 @@ static void free_without_waiting(struct sampler *sampler, struct watched *watche
     sampler->ending[sampler->ending_count++] = watched;
 }
 
+/* Later streams do not have a process that has ended: its children are those of its nearest ancestor there. */
+static void leave_children(const struct sampler *sampler, const struct watched *parent)
+{
+    for (size_t i = 0; i < sampler->count && parent->number; i++)
+        if (sampler->watched[i]->forebear == parent->number)
+            sampler->watched[i]->forebear = parent->forebear;
+}
+
 void sampler_forget(struct sampler *sampler, struct watched *watched)
 {
     sampler_detach(sampler, watched, FATE_EXITED);
     const struct watched_counters counters = watched_counters(watched); /* those of the posts end with the posts */
     watched_counters_add(&sampler->forgotten, &counters);
     sampler->forgotten_left_out += budget_left_out(&watched->budget);
+    leave_children(sampler, watched);
     size_t i = 0;
     while (sampler->watched[i] != watched)
         i++;
@@ -288,9 +304,11 @@ enum sampler_state sampler_tick(struct sampler *sampler, struct watched *watched
         sampler->measure_due_ns = now_ns;
     emit_missed(sampler, missed);
     const uint64_t time_ns = time_at(sampler, watched->moment_ns);
-    if (watched_same_program(watched, time_ns) &&
-        (!watched_emit(watched, time_ns, why) || !emitter_tick(emitter, time_ns, why)))
-        return SAMPLER_STUCK;
+    if (watched_same_program(watched, time_ns)) {
+        if (!watched_emit(watched, time_ns, why) || !emitter_tick(emitter, time_ns, why))
+            return SAMPLER_STUCK;
+        watched->ticked = true;
+    }
     return watched->lost ? SAMPLER_LOST : SAMPLER_GOING;
 }
 
@@ -505,9 +523,7 @@ static struct watched **parents_first(const struct sampler *sampler)
 static void restart(struct watched *watched, struct intern_pairs *numbers)
 {
     const uint32_t before = watched->number;
-    watched->forebear = intern_pairs_find(numbers, watched->forebear, 0);
-    watched->parent = watched->execed ? watched->forebear : intern_pairs_find(numbers, watched->parent, 0);
-    watched->execed = false; /* the program before the execve is not in the new stream */
+    watched_descends(watched, intern_pairs_find(numbers, watched->forebear, 0));
     watched->number = watched->first = 0;
     watched_restart(watched);
     const uint32_t now = watched->number ? watched->number : watched->parent;
@@ -534,6 +550,14 @@ uint64_t sampler_taken_ns(const struct sampler *sampler)
     for (size_t i = 0; i < sampler->count; i++)
         taken_ns += watched_taken_ns(sampler->watched[i]);
     return taken_ns;
+}
+
+uint64_t sampler_lives_ns(const struct sampler *sampler)
+{
+    uint64_t sum_ns = sampler->lived_ns;
+    for (size_t i = 0; i < sampler->count; i++)
+        sum_ns += life_ns(sampler, sampler->watched[i]);
+    return sum_ns;
 }
 
 uint64_t sampler_left_out(const struct sampler *sampler)

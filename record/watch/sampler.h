@@ -52,6 +52,7 @@ struct sampler {
     uint64_t rest_due_ns;              /* when processes that rest are asked next (monotonic); 0: none rests */
     uint64_t measure_due_ns;           /* when sampler_measure() is due (monotonic); 0: no tick was made yet */
     uint64_t measures;                 /* number of calls of sampler_measure() */
+    uint64_t lived_ns;                 /* see sampler_lives_ns(), of the detached processes */
     uint64_t missed, missed_ns;        /* number of missed ticks, and the total length of their intervals */
     uint64_t paused_ns;                /* total length of the pauses */
     uint32_t continued;                /* signals_continued() at the last pause */
@@ -138,6 +139,10 @@ void sampler_restart(struct sampler *sampler);
 
 /* The time that looks have taken from all processes so far. */
 uint64_t sampler_taken_ns(const struct sampler *sampler);
+
+/* The sum of the lives of all processes that had ticks, from attaching on: the time in which ticks of several processes
+ * were due. Readers of the recording find the same time. */
+uint64_t sampler_lives_ns(const struct sampler *sampler);
 
 /* The number of ticks that the budgets of all processes have left out so far. */
 uint64_t sampler_left_out(const struct sampler *sampler);

@@ -78,6 +78,11 @@ void watched_seek(struct watched *w)
     cpu_process_open(&w->search.clock, w->pid);
 }
 
+void watched_descends(struct watched *w, uint32_t ancestor)
+{
+    w->parent = w->forebear = ancestor;
+}
+
 void watched_forked(struct watched *w, const struct watched *parent)
 {
     if (parent->attached)
@@ -489,13 +494,11 @@ void watched_attach(struct watched *w)
     w->lost = w->prepared = w->idle_looked = w->slept = false;
     w->list = 0;
     w->rest = (struct rest){ 0 };
-    if (w->number) { /* the program is another one after an execve */
-        w->forebear = w->execed ? w->forebear : w->parent;
-        w->execed = true;
+    if (w->number) /* the program is another one after an execve */
         w->parent = w->number;
-    }
     asyncio_open(&w->asyncio, &w->thread_list, &w->codes);
-    w->checked_ns = clock_now_ns() - options->start_ns;
+    w->checked_ns = w->attached_ns = clock_now_ns() - options->start_ns;
+    w->ticked = false;
     w->serial = 0;
     emit_process(w, w->checked_ns);
 }

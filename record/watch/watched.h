@@ -125,17 +125,18 @@ struct watched {
         struct runtime likely;    /* see struct runtime_hints */
     } search;
 
-    pid_t parent_pid;  /* the process that started it; 0: not known */
-    uint32_t parent;   /* number of the nearest recorded ancestor; after an execve, that of its program now; 0: none */
-    bool execed;       /* it ran another recorded program before, whose number is `parent`, ... */
-    uint32_t forebear; /* ... and this is the number of the nearest other ancestor; 0: none */
-    int wait_status;   /* after its end: its status, if somebody told; -1: not known */
-    bool refused;      /* it cannot be read: it is not searched again */
-    bool ended;        /* it has ended */
-    bool attached;     /* the process is a CPython; its target, code objects, threads and tasks are open */
-    uint32_t number;   /* number of the process, as emitted; 0: it was not attached yet */
-    uint32_t first;    /* number of its first program in this stream: smaller than those of its children; 0: none */
-    uint32_t serial;   /* serial of the process; 0: none yet */
+    pid_t parent_pid; /* the process that started it; 0: not known */
+    uint32_t parent; /* number of the nearest recorded ancestor; after an execve, that of its program before; 0: none */
+    uint32_t forebear;    /* number of the nearest ancestor that may be in the next stream, too; 0: none */
+    int wait_status;      /* after its end: its status, if somebody told; -1: not known */
+    bool refused;         /* it cannot be read: it is not searched again */
+    bool ended;           /* it has ended */
+    bool attached;        /* the process is a CPython; its target, code objects, threads and tasks are open */
+    bool ticked;          /* there was a tick since it was attached, ... */
+    uint64_t attached_ns; /* ... which was at this time since the start of the recording */
+    uint32_t number;      /* number of the process, as emitted; 0: it was not attached yet */
+    uint32_t first;       /* number of its first program in this stream: smaller than those of its children; 0: none */
+    uint32_t serial;      /* serial of the process; 0: none yet */
     struct budget budget; /* the moments of its ticks */
     struct rest rest;
     uint64_t missed; /* ticks missed since its last tick */
@@ -193,6 +194,9 @@ bool watched_ended(struct watched *watched);
 
 /* Starts the search for a Python in the process. Call this again when the process is known to have called execve. */
 void watched_seek(struct watched *watched);
+
+/* Notes the number of the nearest recorded ancestor; 0: none. Call this before the process is attached. */
+void watched_descends(struct watched *watched, uint32_t ancestor);
 
 /* Tells the search which watched process called fork to make this one, so both likely have the same CPython. Call this
  * after watched_seek(). */

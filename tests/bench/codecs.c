@@ -53,12 +53,12 @@ static double spent_ns(void)
     return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
 }
 
-/* Raises the format version in a HEADER payload, whose first field pyreel writes first: each codec is then allowed. */
-static void raise_version(struct bytes *header)
+/* Raises the level in a HEADER payload, whose first field pyreel writes first: each codec is then allowed. */
+static void raise_level(struct bytes *header)
 {
-    if (header->size < 3 || header->at[0] != HEADER_VERSION || header->at[1] != 1)
-        die("header", "the format version is not the first field");
-    header->at[2] = STREAM_VERSION;
+    if (header->size < 3 || header->at[0] != HEADER_LEVEL || header->at[1] != 1)
+        die("header", "the level is not the first field");
+    header->at[2] = STREAM_LEVELS;
 }
 
 static struct recording_blocks load(const char *path)
@@ -77,7 +77,7 @@ static struct recording_blocks load(const char *path)
         *row = (struct payload){ .kind = block.kind };
         put_bytes(&row->bytes, block.payload.at, cursor_left(&block.payload));
         if (block.kind == BLOCK_HEADER)
-            raise_version(&row->bytes);
+            raise_level(&row->bytes);
     }
     if (reader.damage.bytes > 0 || loaded.count == 0)
         die(path, "the recording is damaged");

@@ -244,7 +244,7 @@ static bool tell_threads(struct making *making)
 
 static bool begin(struct making *making)
 {
-    const struct recording recording = { .format_version = 1,
+    const struct recording recording = { .format_level = 1,
                                          .pyreel_version = TEXT(PYREEL_VERSION),
                                          .command = TEXT("make-recording"),
                                          .machine = TEXT("x86_64"),

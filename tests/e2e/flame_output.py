@@ -114,6 +114,10 @@ def difference_problems(data):
     if len({(row["function"], row["by"]) for row in rows}) != len(rows):
         yield "a function is judged twice"
     for row in rows:
+        if row["low"] is None or row["high"] is None:  # nothing or next to nothing before: no bounds
+            if row["low"] is not row["high"] or row["verdict"] == "shrank":
+                yield f"judged without bounds: {row}"
+            continue
         verdict = "grew" if row["low"] > 0 else "shrank" if row["high"] < 0 else "same"
         if row["verdict"] != verdict or not row["low"] <= row["after"] - row["before"] <= row["high"] + 1e-6:
             yield f"judged wrongly: {row}"

@@ -18,6 +18,11 @@ from recording import convert
 RECORDING = "recording.pyreel"
 
 
+def recordings(folder):
+    """The names of the files in it that are recorded: RECORDING, or the parts of one recording."""
+    return sorted(path.name for path in folder.glob("recording*.pyreel"))
+
+
 def told(value):
     """JSON with a line for each small thing."""
     return json.dumps(value, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
@@ -106,7 +111,7 @@ def outcome(folder):
     for name, (options, text_of, suffix) in OUTPUTS.items():
         with tempfile.TemporaryDirectory() as out:
             output = pathlib.Path(out) / "output"
-            ended = convert(name, RECORDING, *options, "-o", output, cwd=folder)
+            ended = convert(name, *recordings(folder), *options, "-o", output, cwd=folder)
             assert ended.code >= 0, f"pyreel-{name} crashed on {folder.name}"
             codes[name] = {"exit code": ended.code, "messages": ended.messages.splitlines()}
             if output.exists():

@@ -64,7 +64,7 @@ class LiveView:
             self.take()
 
     def see(self, pattern):
-        """Waits until this is on the screen; returns the match."""
+        """Waits until this is on the screen; returns the match. The rest of the screen may come later."""
         self.wait_for(lambda: re.search(pattern, str(self)), pattern)
         return re.search(pattern, str(self))
 

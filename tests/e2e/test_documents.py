@@ -12,17 +12,26 @@ import sys
 
 import pytest
 
-from environment import BUILD, PROJECT, PYREEL, built_programs, need_command
+from environment import BUILD, PROJECT, PYREEL, TOOLS, built_programs, need_command, python_of
 
-sys.path.insert(0, os.path.join(PROJECT, "completions"))
+sys.path[:0] = [os.path.join(PROJECT, "completions"), TOOLS]
+import document  # noqa: E402
 import make  # noqa: E402  it reads --help
 
 PROGRAMS = {"pyreel": PYREEL, **built_programs()}
 TOPICS = sorted(glob.glob(os.path.join(PROJECT, "pyreel", "topics", "*.txt")))
 PAGES = {**{f"{name}.1": os.path.join(PROJECT, "man", f"{name}.1") for name in PROGRAMS},
          "pyreel.7": os.path.join(BUILD, "pyreel", "pyreel.7")}
-MARKDOWN = [path for folder in ("", "docs", "schemas", "tests/bench") for path in sorted(glob.glob(os.path.join(PROJECT, folder, "*.md")))
+MARKDOWN = [path for folder in ("", "docs", "docs/cookbook", "schemas", "tests/bench") for path in sorted(glob.glob(os.path.join(PROJECT, folder, "*.md")))
             if not path.endswith("CHANGELOG.md")]  # which tells of earlier versions
+
+
+SESSIONS = [path for path in MARKDOWN if list(document.commands_of(open(path, encoding="utf-8").read().split("\n")))]
+PATIENCE = 300  # seconds for all commands of a document, on a machine that does much else
+
+
+def relative(path):
+    return os.path.relpath(path, PROJECT)
 
 
 def read(*path):
@@ -145,10 +154,20 @@ def test_commands_of_topic(path):
     assert list(unknown_options(commands_in(text))) == []
 
 
-@pytest.mark.parametrize("path", MARKDOWN, ids=lambda path: os.path.relpath(path, PROJECT))
+@pytest.mark.parametrize("path", MARKDOWN, ids=relative)
 def test_commands_of_markdown(path):
     commands = list(commands_in(code_of_markdown(read(path))))
     assert list(unknown_options(commands)) == []
+
+
+@pytest.mark.parametrize("path", SESSIONS, ids=relative)
+def test_sessions_of_markdown(path):
+    """All commands of a document run, and what they print has the shape that the document shows: see run-document."""
+    text = read(path)
+    for version in sorted(set(re.findall(r"^[$>] .*\bpython(3\.\d+)", text, re.M))):
+        python_of(version)
+    problems, _, _ = document.check(text.split("\n"), PATIENCE)
+    assert problems == [], "\n".join(f"{relative(path)}:{problem}" for problem in problems)
 
 
 def test_readme_shows_each_program():
@@ -162,8 +181,15 @@ def test_links_of_markdown():
     for path in MARKDOWN:
         for target in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", read(path)):
             if not os.path.exists(os.path.join(os.path.dirname(path), target)):
-                dead.append(f"{os.path.relpath(path, PROJECT)}: {target}")
+                dead.append(f"{relative(path)}: {target}")
     assert dead == []
+
+
+def test_readme_names_each_document():
+    """So that a page is found; and formats.md each schema."""
+    pages = {relative(path) for path in MARKDOWN if relative(path).startswith("docs/")}
+    assert {page for page in pages if f"]({page})" not in read("README.md")} == set()
+    assert {name for name in os.listdir(os.path.join(PROJECT, "schemas")) if name != "meson.build" and name not in read("docs/formats.md")} == set()
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

@@ -241,7 +241,8 @@ def test_what_is_gone_and_what_is_new_is_found(sides, made):
     assert (difference["before_title"], difference["after_title"], difference["weight"], messages) == ("old", "new", "cpu", "")
     assert sum(difference["self"]) / difference["scale"] / 1e9 == pytest.approx(cpu_seconds(before), rel=1e-3)
     assert flame_output.sums(data) == {"cpu": pytest.approx(cpu_seconds(after) * 1e9)}
-    assert flame_output.verdicts(data, "total")["old"] == "shrank"
+    verdicts = flame_output.verdicts(data, "total")
+    assert verdicts["old"] == "shrank" and verdicts["new"] == "grew"
     groups = {group["thread"]: group["threads"] for group in data["groups"]}
     assert groups == {"MainThread": 1}
     names = [data["strings"][name] for name in data["functions"]["name"]]

@@ -3,6 +3,7 @@
 
 import contextlib
 import json
+import re
 import time
 
 import pytest
@@ -161,6 +162,18 @@ def test_a_box_has_its_text_and_a_narrow_one_an_ellipsis(small):
     texts = [box["text"] for box in small.boxes()]
     small.resize(1280, 800)
     assert any(text.endswith("…") for text in texts) and "main" in texts
+
+
+def test_a_narrow_module_has_its_file(opened):
+    def modules():
+        made = flame_data.Made()
+        for count, file in ((820, "start.py"), (120, "somewhere/quite/deep/shop/a.py"), (60, "mail/__init__.py")):
+            made.add(flame_data.MAIN, [made.frame("<module>", file, 1)], {"cpu": count * flame_data.MS}, 0)
+        return made
+    page = opened("modules", modules)
+    page.resize(1280, 800)
+    texts = [box["text"] for box in page.boxes() if box["name"] == "<module>"]
+    assert texts == ["<module>", "deep/shop/a.py", "mail"]
 
 
 def test_flame_has_its_root_at_the_bottom(small):
@@ -491,6 +504,14 @@ def test_a_box_of_a_whole_function_has_its_verdict(compared):
     assert compared.box("decode")["verdict"] == "shrank"
 
 
+def test_a_verdict_without_bounds_has_those_of_the_model(compared):
+    assert compared.box("_bootstrap")["verdict"] == "grew"
+    compared.mouse(*compared.at("_bootstrap"), "mouseMoved")
+    compared.page.wait_for("!document.getElementById('tip').hidden")
+    said = compared.text("#tip")
+    assert re.search("interval\\s+0\\b.* … \\+", said) and "grew" in said, said
+
+
 def test_a_lost_stack_has_its_width_before(compared):
     gone = next(box for box in compared.boxes() if box["verdict"] == "gone")
     whole = compared.box("made.py")
@@ -602,6 +623,9 @@ def test_a_real_recording(recorded, chromium, tmp_path):
             assert chromium.value("pyreelFlame.whole") / unit == pytest.approx(sum(thread[key] for thread in threads), abs=1e-5)
     chromium.click("#tab-sources")
     assert "def " in chromium.text("#view-sources .source") and len(chromium.rows("#view-sources .source tr.hot")) > 3
+    hottest = chromium.value("(({top, bottom}) => [top, bottom, innerHeight])(document.querySelector('.source .hottest').getBoundingClientRect())")
+    assert chromium.value("getComputedStyle(document.querySelector('.source thead th.number')).backgroundColor") != "rgba(0, 0, 0, 0)"
+    assert 0 < hottest[0] < hottest[1] < hottest[2]  # the file does not begin at its first line, but where the time is
     assert chromium.trouble() == ([], [])
 
 

@@ -2,11 +2,13 @@
 """What debian/ and packaging/ say agrees with the project, and the test of the package passes with the programs of this build.
 packaging/make-deb, make-tarball and cross-aarch64 do the rest: they take minutes, and need a network."""
 
+import glob
+import json
 import os
 import re
 import subprocess
 
-from environment import CONVERTERS, DIFF, DUMP, PROJECT, PYREEL, RECORD
+from environment import BUILD, CONVERTERS, DIFF, DUMP, PROJECT, PYREEL, RECORD, need_command
 
 
 def read(*path):
@@ -34,9 +36,28 @@ def test_roots_have_all_libraries():
     assert needed - words_of(r"build_packages=\((.*?)\)", script) - words_of(r"libraries=\((.*?)\)", script) == {"gcc", "libc6-dev"}
 
 
+def test_tests_that_are_not_emulated():
+    named = {line.split("#")[0].strip() for line in read("packaging", "aarch64-emulated").splitlines()} - {""}
+    with open(os.path.join(BUILD, "meson-info", "intro-tests.json"), encoding="utf-8") as file:
+        assert named - {test["name"] for test in json.load(file) if "pyreel:unit" in test["suite"]} == set()
+
+
+def shell_scripts():
+    for path in glob.iglob(os.path.join(PROJECT, "**"), recursive=True):
+        if os.path.isfile(path) and os.access(path, os.X_OK) and not os.path.relpath(path, PROJECT).startswith(("build", "quickstart-out")):
+            with open(path, "rb") as file:
+                if re.match(rb"#!.*\b(ba)?sh\n", file.read(100)):
+                    yield path
+
+
+def test_shell_scripts():
+    done = subprocess.run([need_command("shellcheck"), "-x", *shell_scripts()], cwd=PROJECT, capture_output=True, text=True)
+    assert done.stdout + done.stderr == ""
+
+
 def test_package_test_runs_each_program():
     script = read("debian", "tests", "record")
-    assert [path for path in (PYREEL, RECORD, DUMP, DIFF, *CONVERTERS.values()) if not re.search(rf"^(.*\| )?{os.path.basename(path)} ", script, re.M)] == []
+    assert [path for path in (PYREEL, RECORD, DUMP, DIFF, *CONVERTERS.values()) if not re.search(rf"^(.*\| |exits \d+ )?{os.path.basename(path)} ", script, re.M)] == []
 
 
 def test_package_test(tmp_path):

@@ -91,7 +91,7 @@ def test_each_weight_adds_up(told, weight):
     key = weight if weight == "samples" else f"{weight}_s"
     assert found["weight"]["name"] == weight
     assert found["sections"][0]["all"] == pytest.approx(found["totals"][key], abs=1e-6)
-    for by in ("line", "file", "module", "thread", "task"):
+    for by in ("line", "file", "module", "thread", "process", "task"):
         assert report("--weight", weight, "--by", by, told.path)["sections"][0]["all"] == found["sections"][0]["all"]
 
 
@@ -133,6 +133,16 @@ def test_several_recordings_are_one_report(told, hostile):
     assert found["recording"]["recordings"] == 2
     assert found["totals"]["samples"] == info(told.path)["samples"] + info(hostile)["samples"]
     assert len({group["process"] for group in found["groups"]}) == 2
+
+
+def test_each_process_has_a_row(told, hostile):
+    """With the CPU time that pyreel-info shows."""
+    (table,) = report("--by", "process", told.path, hostile)["sections"]
+    assert table["title"] == "Processes by CPU time"
+    spent = {row["name"].split()[1]: row["total"] for row in table["rows"]}
+    for path in (told.path, hostile):
+        threads = info(path)["threads"]
+        assert spent[str(threads[0]["pid"])] == pytest.approx(sum(row["cpu_s"] for row in threads), abs=1e-3)
 
 
 # ---- text ----

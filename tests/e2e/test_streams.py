@@ -3,8 +3,10 @@
 
 tests/streams/make.py tells how they are made. A key that is not expected is no difference: outputs may tell more.
 """
+import hashlib
 import json
 import pathlib
+import re
 
 import pytest
 
@@ -19,7 +21,7 @@ from recording import convert
 pytestmark = pytest.mark.sanitized("recordings of every kind, later versions and damaged ones among them")
 
 STREAMS = pathlib.Path(PROJECT) / "tests" / "streams"
-CASES = sorted(path.parent.name for path in STREAMS.glob(f"*/{golden.RECORDING}"))
+CASES = sorted({path.parent.name for path in STREAMS.glob("*/recording*.pyreel")})
 
 
 def differences(expected, found, where="it"):
@@ -41,9 +43,26 @@ def read(name, text):
 
 
 def test_there_are_recordings_of_all_versions():
-    assert len(CASES) >= 23
+    assert len(CASES) >= 42
     versions = {case.rpartition("-")[2] for case in CASES}
     assert {"3.11", "3.12", "3.13", "3.14", "3.15"} <= versions
+
+
+def test_no_recording_has_changed():
+    """Never changed, never removed: tests/streams/README.md."""
+    rows = [line.split() for line in (STREAMS / "SHA256SUMS").read_text().splitlines()]
+    assert {name: hashlib.sha256((STREAMS / name).read_bytes()).hexdigest() for _, name in rows} == {name: told for told, name in rows}
+    assert sorted(name for _, name in rows) == sorted(f"{case}/{name}" for case in CASES for name in golden.recordings(STREAMS / case))
+
+
+def test_each_recording_is_in_the_table():
+    named = set(re.findall(r"`([a-z][a-z0-9.-]+)`", (STREAMS / "README.md").read_text().partition("| kind |")[2]))
+    assert sorted(named) == CASES
+
+
+def test_there_are_recordings_of_all_levels():
+    told = [json.loads(path.read_text()) for path in STREAMS.glob("*/expected-info.json")]
+    assert {info["format_level"] for info in told} == {1, 2, 3, 4, 5} and {info["format_version"] for info in told} == {1}
 
 
 @pytest.mark.parametrize("case, codecs", [("grouped-3.14", [2, 2, 2]), ("predicted-3.14", [2, 3, 2])])
@@ -121,7 +140,8 @@ def test_how_exact_it_is_is_told(tmp_path):
 
 
 @pytest.mark.parametrize("case, code, words", [
-    ("later-version", 1, "it has format version 255 and this program reads up to 5: use a newer pyreel"),
+    ("later-version", 1, "it has stream version 2, and this program reads stream version 1, with levels 1 to 5: install a newer pyreel (pyreel 2.0.0 recorded it)"),
+    ("later-level", 1, "it has stream level 255, and this program reads stream version 1, with levels 1 to 5: install a newer pyreel"),
     ("later-record", 0, "is damaged (first problem: a block that breaks the rules of the format"),
     ("later-codec", 0, "is damaged (first problem: a block of an unknown coding"),
     ("grouped-damaged", 0, "is damaged (first problem: a block with a wrong checksum"),

@@ -4,6 +4,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -48,17 +49,13 @@ def rows(view):
 
 
 def test_finished_recording(view, path):
-    """The figures are those of pyreel-report."""
+    """Tables, choices and keys. A screen may come in several pieces, so each look waits."""
     shown = view(path, "--window", "60s")
     shown.see("complete: the target ended")
-    for row in info(path)["threads"]:
-        assert row["samples"] > 0
-    report = succeed(CONVERTERS["report"], "--json", path).text
-    assert '"parse"' in report
-    assert rows(shown)[0] == "parse"
+    shown.wait_for(lambda: rows(shown)[:1] == ["parse"], "parse first")
     shown.press("t")
-    shown.see("worker ")
-    assert re.search(r" 2 +\d+ worker", str(shown)) and re.search(r" 1 +\d+ MainThread", str(shown))
+    shown.see(r" 2 +\d+ worker")
+    shown.see(r" 1 +\d+ MainThread")
     shown.press("\x1b[B\r")  # the second row, and its functions
     shown.see("CPU time, sorted by self; viewed.py (worker|MainThread)")
     shown.press("\x1b")
@@ -67,10 +64,10 @@ def test_finished_recording(view, path):
     shown.see("sorted by name")
     shown.press("/PARS\r")
     shown.see(r"filter: PARS \(1 of \d+\)")
-    assert rows(shown) == ["parse"]
+    shown.wait_for(lambda: rows(shown) == ["parse"], "parse alone")
     shown.press("\r")
     shown.see("calls of parse")
-    assert re.search(r"caller +[\d.]+% .* work ", str(shown))
+    shown.see(r"caller +[\d.]+% .* work ")
     shown.press("h")
     shown.see("keys")
     shown.press("x")
@@ -172,6 +169,55 @@ def test_growing_file(view, start_recorder, spinning, tmp_path):
     shown.see("complete: stopped by a signal")
     shown.wait_for(lambda: shown.samples() == info(output)["samples"], "all samples")
     assert shown.quit() == 0
+
+
+@pytest.mark.parametrize("known", [False, True], ids=["from one part on", "all parts"])
+def test_parts_of_a_growing_recording(view, start_recorder, spinning, tmp_path, known):
+    """The view goes on into each next file, and its figures are those of all files together."""
+    recorder = start_recorder("--rotate", "500ms", "-o", tmp_path / "app", "-p", spinning.pid)
+    wait_until(lambda: len(parts_in(tmp_path)) >= 3, "three files")
+    begin = parts_in(tmp_path) if known else parts_in(tmp_path)[1:2]
+    shown = view(*reversed(begin))
+    shown.see(r"recording, part \d+, ")
+    shown.see(" spin ")
+    wait_until(lambda: len(parts_in(tmp_path)) >= 6, "more files")
+    shown.see(r"recording, part [5-9], ")
+    shown.see("% exact; costs")  # of the parts so far
+    recorder.signal(signal.SIGINT)
+    assert recorder.wait().code == 0
+    shown.see("complete: stopped by a signal")
+    joined = parts_in(tmp_path)[0 if known else 1:]
+    shown.wait_for(lambda: shown.samples() == info(*joined)["samples"], "all samples")
+    assert shown.quit() == 0
+
+
+def parts_in(folder):
+    """Files that have begun."""
+    return sorted(path for path in folder.glob("app-*.pyreel") if path.stat().st_size > 0)
+
+
+def test_last_part_that_is_there(view, start_recorder, spinning, tmp_path):
+    """A file that is not a part of the recording is not followed, and the view says that a part is missing."""
+    recorder = start_recorder("--rotate", "400ms", "-o", tmp_path / "app", "-p", spinning.pid)
+    wait_until(lambda: len(parts_in(tmp_path)) >= 4, "four files")
+    recorder.signal(signal.SIGINT)
+    assert recorder.wait().code == 0
+    part, after, *rest = parts_in(tmp_path)
+    after.write_bytes(b"something else" * 100)
+    for path in rest:
+        path.unlink()
+    shown = view(part)
+    shown.see("NOT COMPLETE: the next part is missing")
+    assert shown.samples() == info(part)["samples"] and shown.quit() == 0
+    ended = run(TOP, "--batch", 1, part, after)
+    assert ended.code == 1 and "are not parts of one recording" in ended.messages
+
+
+def test_large_file_that_is_no_recording(view, tmp_path):
+    """Nobody reads its bytes, and the view ends all the same."""
+    (tmp_path / "large.pyreel").write_bytes(b"no recording\n" * 100000)
+    shown = view(tmp_path / "large.pyreel")
+    assert shown.wait() == 1 and b"it is not a pyreel recording" in shown.raw
 
 
 def test_pipe(view, spinning):
@@ -300,6 +346,18 @@ def test_the_terminal_is_closed(view, spinning, tmp_path):
     assert whole(output)["samples"] > 0 and spinning.running
 
 
+def test_the_terminal_of_nohup_is_closed(view, python3, program, tmp_path):
+    """An ignored SIGHUP stays ignored, and the recording goes on to the end of its command."""
+    output = tmp_path / "out.pyreel"
+    shown = view("-c", 'trap "" HUP; exec "$@"', "sh", TOP, "-q", "-o", output, "--", python3, program("viewed"), 3, 4, program="/bin/sh")
+    shown.see("parse")
+    shown.signal(signal.SIGHUP)
+    shown.press("t")
+    shown.see("THREAD ")
+    assert shown.hang_up() == 4
+    assert whole(output)["duration_s"] > 2.5
+
+
 def test_failures_come_before_the_screen(view, tmp_path):
     """Messages of pyreel-record, its exit codes, and no full screen."""
     (tmp_path / "none.pyreel").write_text("nothing\n" * 20)
@@ -327,6 +385,22 @@ def test_terminals_that_cannot_be_drawn_on(view, python3, tmp_path, environment)
     shown = view("--", python3, "-c", f"open({str(trace)!r}, 'w')", environment=environment)
     assert shown.wait() == 2
     assert b"--batch" in shown.raw and not trace.exists()
+
+
+def test_descriptions_of_terminals_that_come_with_the_program(view, python3, tmp_path):
+    """As in the archive of static programs. The program that is recorded does not notice."""
+    programs, descriptions = tmp_path / "bin", tmp_path / "share" / "terminfo"
+    programs.mkdir()
+    shutil.copy(TOP, programs)
+    (programs / "pyreel-record").symlink_to(RECORD)
+    linux = subprocess.run(["infocmp", "linux"], capture_output=True, text=True, check=True, timeout=PATIENCE).stdout
+    described = subprocess.run(["tic", "-o", descriptions, "-"], input=linux.replace("linux|", "known-here|"), text=True, timeout=PATIENCE)
+    assert described.returncode == 0
+    code = "import os, sys, time; time.sleep(1); sys.exit('TERMINFO_DIRS' in os.environ)"
+    shown = view("--", python3, "-c", code, program=programs / "pyreel-top", environment={"TERM": "known-here"})
+    shown.see("complete: the target ended")
+    shown.press("q")
+    assert shown.wait() == 0
 
 
 def test_tables_as_text(python3, program, path):

@@ -138,7 +138,7 @@ struct bytes recording_of(const struct bytes *payload, unsigned char version, en
 
 void assert_read_since(unsigned char since, const struct bytes *payload, enum stream_codec codec, int level)
 {
-    for (unsigned char version = 1; version <= STREAM_VERSION; version++) {
+    for (unsigned char version = 1; version <= STREAM_LEVELS; version++) {
         struct bytes file = recording_of(payload, version, codec, level);
         assert_int_equal(file.at[EVENTS_BLOCK_AT + STREAM_CODEC_AT], codec);
         const int from = memory_file(file.at, file.size);

@@ -48,7 +48,7 @@ static int compare_rows(const void *a, const void *b)
 
 static void note_recording(struct lines *to, const struct recording *r)
 {
-    add_line(to, "recording v%" PRIu32 " by '%.*s' on '%.*s' '%.*s' '%.*s' '%.*s'", r->format_version,
+    add_line(to, "recording of level %" PRIu32 " by '%.*s' on '%.*s' '%.*s' '%.*s' '%.*s'", r->format_level,
              SHOWN(r->pyreel_version), SHOWN(r->host), SHOWN(r->kernel), SHOWN(r->machine), SHOWN(r->processor));
     add_line(to, "mode '%.*s' threads '%.*s' command '%.*s' start %" PRIu64 " %" PRIu64, SHOWN(r->mode),
              SHOWN(r->threads_option), SHOWN(r->command), r->start_unix_ns, r->start_monotonic_ns);

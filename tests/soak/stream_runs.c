@@ -198,8 +198,8 @@ static int make_file(void)
     const int fd = memory_file("", 0);
     const bool weighted = roll(2);
     process_ticks = roll(3) == 0;
-    const uint32_t version = weighted ? STREAM_VERSION_WEIGHTED : 1;
-    const struct recording recording = { .format_version = process_ticks ? STREAM_VERSION_PROCESS_TICKS : version,
+    const uint32_t level = weighted ? STREAM_LEVEL_WEIGHTED : 1;
+    const struct recording recording = { .format_level = process_ticks ? STREAM_LEVEL_PROCESS_TICKS : level,
                                          .weighted = weighted,
                                          .process_ticks = process_ticks,
                                          .interval_ns = MS,

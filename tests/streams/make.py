@@ -2,17 +2,18 @@
 # SPDX-License-Identifier: MIT
 """Makes the golden recordings of this folder, and writes down what the converters make of them.
 
-    PYREEL_BUILD=build tests/streams/make.py record [CASE...]    new recordings, of real programs (needs root)
+    PYREEL_BUILD=build tests/streams/make.py record CASE...      new recordings, of real programs (needs root)
     PYREEL_BUILD=build tests/streams/make.py expect [CASE...]    what the converters make of those that are there
 
-A recording that is here stays as it is: later versions of pyreel must read it as this one does. So `record` is for new
-cases, and `expect` for those and for outputs that show more than before; look at what it changes. A case is a folder: the
-recording, and what tests/e2e/golden.py makes of it, which tests/e2e/test_streams.py compares.
+A recording that is here stays as it is (README.md). So `record` makes new cases only, and `expect` is for those and for
+outputs that show more than before; look at what it changes. A case is a folder: the recording, and what tests/e2e/golden.py
+makes of it, which tests/e2e/test_streams.py compares.
 
 To name no machine, programs run where all folders have names of their own, and the header's words on the host are
 replaced. Blocks are recorded as they are and then compressed with zstd's own program, but in cases named plain;
 those named grouped or predicted are as the recorder wrote them, but for the header.
 """
+import hashlib
 import itertools
 import os
 import pathlib
@@ -49,14 +50,26 @@ RECORDED = {
     "summary-3.14": ("3.14", ["-r", "50", "--async", "running"], ["async_named.py"], 1.3),
     "tree-3.13": ("3.13", ["-f", "-r", "50"], ["relatives.py"], 20),
     "gil-thread-3.15": ("3.15", ["-r", "100", "-t", "gil"], ["doing.py", "two"], 1.2),
+    "names-3.11": ("3.11", ["-r", "50"], ["thread_names.py"], 1.2),
+    "main-thread-3.12": ("3.12", ["-r", "50", "-t", "main"], ["doing.py", "two"], 1.2),
+    "gil-mode-3.12": ("3.12", ["-r", "100", "-m", "gil"], ["doing.py", "two"], 1.2),
+    "exception-mode-3.14": ("3.14", ["-r", "100", "-m", "exception"], ["doing.py", "exceptions"], 1.2),
+    "blocking-3.12": ("3.12", ["-r", "50", "--blocking"], ["doing.py", "calls_c"], 1.2),
+    "async-all-3.15": ("3.15", ["-r", "7", "--async", "all"], ["async_shapes.py", "shapes"], 3),
+    "rotated-3.13": ("3.13", ["-r", "50", "--rotate", "1s"], ["doing.py", "two"], 2.6),
+    "flight-3.14": ("3.14", ["-r", "50", "--flight-recorder", "1s"], ["doing.py", "two"], 2.4),
+    "grouped-runs-3.12": ("3.12", ["-r", "200"], ["doing.py", "sleeps"], 2.4),
+    "grouped-tree-3.14": ("3.14", ["-f", "-r", "50"], ["relatives.py"], 20),
+    "free-threaded-3.14": (None, ["-r", "50"], ["free-threaded", "3.14"], 1.2),
 }
 
 PLACE = """set -e
 mount -t tmpfs none /opt
 mount -t tmpfs none /srv
-mkdir /opt/pyreel /opt/python /srv/app /srv/out
+mkdir /opt/pyreel /opt/python /opt/tests /srv/app /srv/out
 mount --bind "$RECORDER" /opt/pyreel
-mount --bind "$PYTHON" /opt/python
+mount --bind "$TESTS" /opt/tests
+[ -z "$PYTHON" ] || mount --bind "$PYTHON" /opt/python
 mount --bind "$PROGRAMS" /srv/app
 mount --bind "$OUT" /srv/out
 if [ -n "$ROOTED" ]; then
@@ -67,6 +80,15 @@ fi
 cd /srv/app
 PATH=/opt/pyreel:$PATH
 exec "$@"
+"""
+
+# Starts the program that stands behind the seconds, and attaches to it.
+ATTACH = """seconds=$1
+shift
+"$@" &
+sleep 0.5
+pyreel-record $OPTIONS -d "$seconds" -o /srv/out/recording.pyreel -p $!
+kill $!
 """
 
 
@@ -164,24 +186,32 @@ def as_written(case):
 
 
 def record(case):
+    """{file name: bytes}"""
     version, options, program, seconds = RECORDED[case]
-    python = environment.python_of(version)
-    folder, command = prefix_of(python)
+    python = environment.python_of(version) if version else None
+    folder, command = prefix_of(python) if python else ("", [])
+    places = {"RECORDER": os.path.dirname(environment.RECORD), "PYTHON": folder, "PROGRAMS": str(HERE.parent / "e2e" / "programs"),
+              "TESTS": os.path.join(environment.BUILD, "tests"), "ROOTED": "yes" if python and python.root else "",
+              "PYTHONDONTWRITEBYTECODE": "1"}
+    options = ["-q", "--compression", "zstd" if as_written(case) else "none", *options]
+    started = ["pyreel-record", *options, "-d", str(seconds), "--kill", "-o", "/srv/out/recording.pyreel", "--", *command,
+               f"/srv/app/{program[0]}", *program[1:]]
+    if not python:
+        places["OPTIONS"] = " ".join(options)
+        started = ["sh", "-c", ATTACH, "sh", str(seconds), f"/opt/tests/{program[0]}", *program[1:]]
     with tempfile.TemporaryDirectory() as out:
-        places = {"RECORDER": os.path.dirname(environment.RECORD), "PYTHON": folder, "OUT": out,
-                  "PROGRAMS": str(HERE.parent / "e2e" / "programs"), "ROOTED": "yes" if python.root else "",
-                  "PYTHONDONTWRITEBYTECODE": "1"}
-        compression = "zstd" if as_written(case) else "none"
-        subprocess.run(["unshare", "-m", "sh", "-c", PLACE, "sh", "pyreel-record", "-q", "--compression", compression, *options,
-                        "-d", str(seconds), "--kill", "-o", "/srv/out/recording.pyreel", "--", *command,
-                        f"/srv/app/{program[0]}", *program[1:]], env={**os.environ, **places},
+        subprocess.run(["unshare", "-m", "sh", "-c", PLACE, "sh", *started], env={**os.environ, **places, "OUT": out},
                        stdout=subprocess.DEVNULL, check=False)
-        data = (pathlib.Path(out) / "recording.pyreel").read_bytes()
-    neutral = {3: b"box", 4: b"6.1", 15: b"a processor", 16: number(4 << 30)}
+        return {path.name: neutral(path.read_bytes(), case) for path in sorted(pathlib.Path(out).iterdir())}
+
+
+def neutral(data, case):
+    """The recording as if of a machine that is nobody's; stored as the name of the case says."""
+    words = {3: b"box", 4: b"6.1", 15: b"a processor", 16: number(4 << 30)}
     if as_written(case):
-        return with_header(data, neutral)
+        return with_header(data, words)
     blocks = take_apart(data)
-    blocks[0] = (HEADER, with_fields(blocks[0][1], neutral))
+    blocks[0] = (HEADER, with_fields(blocks[0][1], words))
     codec = 0 if "plain" in case else 1
     return put_together(with_summary(blocks, codec), codec)
 
@@ -259,6 +289,13 @@ def later_additions():
 
 
 def later_version():
+    """The next version of the stream, by a pyreel that does not exist yet."""
+    blocks = plain()
+    blocks[0] = (HEADER, with_fields(blocks[0][1], {1: number(1), 2: b"2.0.0", 21: number(2)}))
+    return put_together(blocks)
+
+
+def later_level():
     blocks = plain()
     blocks[0] = (HEADER, with_fields(blocks[0][1], {1: number(255)}))
     return put_together(blocks)
@@ -332,30 +369,98 @@ def weighted():
     return put_together(blocks, codec=0)
 
 
+FAILED_ALL = number(0 << 3 | FAILED) + number(5)
+FAILED_FIRST = number(1 << 3 | FAILED) + number(1)
+
+
+def failed_samples():
+    """Of a recorder that could not read some threads, and could read none in some ticks."""
+    blocks = plain()
+    failures = itertools.cycle([b"", b"", FAILED_ALL, b"", b"", b"", FAILED_FIRST])
+    for i in events_of(blocks):
+        payload = blocks[i][1]
+        _, at = take_number(payload, 0)
+        out = payload[:at]
+        while at < len(payload):
+            end = end_of_record(payload, at)
+            out += payload[at:end]
+            is_bare = payload[at] & 7 == TICK and end < len(payload) and payload[end] & 7 == TICK
+            out += next(failures) if is_bare else b""
+            at = end
+        blocks[i] = (EVENTS, out)
+    blocks[-1] = (END, with_fields(blocks[-1][1], {4: number(41), 6: number(4)}))
+    return put_together(blocks)
+
+
+def golden_bytes(case, name=golden.RECORDING):
+    return (HERE / case / name).read_bytes()
+
+
+def two_in_one():
+    """Two recordings in one file."""
+    return golden_bytes("measures-3.15") + golden_bytes("summary-3.14")
+
+
+def out_of_order():
+    """The second and third block with samples came in the wrong order, and the third came twice."""
+    data = golden_bytes("grouped-runs-3.12")
+    starts = [place for place in range(len(data)) if data.startswith(SYNC, place)]
+    parts = [data[begin:end] for begin, end in zip(starts, [*starts[1:], len(data)])]
+    return data[:starts[0]] + b"".join(parts[place] for place in (0, 1, 3, 2, 3, *range(4, len(parts))))
+
+
+def tree_killed():
+    """A tree of processes whose recorder was killed in the middle of a block."""
+    data = golden_bytes("tree-3.13")
+    return data[:len(data) * 2 // 3]
+
+
+def rotated_gap():
+    """The second of the files is missing."""
+    names = golden.recordings(HERE / "rotated-3.13")
+    return {name: golden_bytes("rotated-3.13", name) for name in names if name != names[1]}
+
+
 def no_recording():
     return b"This is a text.\n"
 
 
 MADE = {made.__name__.replace("_", "-"): made for made in (
-    killed, cut, damaged, lost_block, no_room, grouped_damaged, later_additions, later_version, later_record, later_codec,
-    weighted, no_recording)}
+    killed, cut, damaged, lost_block, no_room, grouped_damaged, later_additions, later_version, later_level, later_record,
+    later_codec, weighted, failed_samples, two_in_one, out_of_order, tree_killed, rotated_gap, no_recording)}
+
+
+def make(case):
+    """Makes the files of a case, and writes down their checksums."""
+    folder, sums = HERE / case, HERE / "SHA256SUMS"
+    if folder.exists():
+        sys.exit(f"{case} is there and stays as it is: a new recording needs a new name")
+    made = record(case) if case in RECORDED else MADE[case]()
+    files = made if isinstance(made, dict) else {golden.RECORDING: made}
+    if not files:
+        sys.exit(f"{case}: nothing was recorded")
+    folder.mkdir()
+    rows = set(sums.read_text().splitlines())
+    for name, data in files.items():
+        (folder / name).write_bytes(data)
+        rows.add(f"{hashlib.sha256(data).hexdigest()}  {case}/{name}")
+    sums.write_text("".join(f"{row}\n" for row in sorted(rows, key=lambda row: row.split()[1])))
 
 
 def main(arguments):
-    if not arguments or arguments[0] not in ("record", "expect"):
+    if not arguments or arguments[0] not in ("record", "expect") or arguments == ["record"]:
         sys.exit(__doc__)
     for case in arguments[1:] or [*RECORDED, *MADE]:
         folder = HERE / case
         if arguments[0] == "record":
-            folder.mkdir(exist_ok=True)
-            data = record(case) if case in RECORDED else MADE[case]()
-            (folder / golden.RECORDING).write_bytes(data)
+            make(case)
         for old in folder.glob("expected*"):
             old.unlink()
         for name, text in golden.outcome(folder).items():
             (folder / name).write_text(text, encoding="utf-8")
-        size = sum(file.stat().st_size for file in folder.iterdir())
-        print(f"{case}: {(folder / golden.RECORDING).stat().st_size} bytes, {size} with what is expected")
+        sizes = [(folder / name).stat().st_size for name in golden.recordings(folder)]
+        whole = sum(file.stat().st_size for file in folder.iterdir())
+        print(f"{case}: {sum(sizes)} bytes, {whole} with what is expected")
 
 
 if __name__ == "__main__":

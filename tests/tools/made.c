@@ -15,7 +15,7 @@ bool made_begin(struct stream_writer *writer, const char *path, const char *mode
     const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     stream_writer_open(writer, fd, CODEC_ZSTD, 3);
     bool good = made_tell(writer,
-                          (struct event){ EVENT_RECORDING, .recording = { .format_version = 1,
+                          (struct event){ EVENT_RECORDING, .recording = { .format_level = 1,
                                                                           .pyreel_version = TEXT("0"),
                                                                           .command = TEXT("pyreel-record -p 4242"),
                                                                           .mode = { mode, strlen(mode) },

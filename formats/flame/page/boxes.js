@@ -92,14 +92,24 @@ function smallOnes(tree, parent, first, width) {
   return fitted(count(number, 'small box', 'small boxes'), width - 10);
 }
 
-// The words of a box: {text, place}. `place` is the file, where the box has room for the file.
+// All modules have one name, and their files tell them apart: as many last parts of the path as there is room for.
+function moduleOf(file, room) {
+  const parts = file.replace(/\/__init__\.py$/, '').split('/');
+  while (parts.length > 1 && widthOfText(parts.join('/')) > room)
+    parts.shift();
+  return fitted(parts.join('/'), room);
+}
+
+// The words of a box: {text, place}. `place` is the file, where the box has room for the file; of a module, the file goes first.
 function wordsOf(tree, node, width) {
   if (width < TEXT_LEAST)
     return { text: '', place: '', x: 0 };
   const key = tree.key[node], room = width - 10;
-  const text = fitted(tree.was && node > 0 ? comparedLabel(tree, node) : labelOf(key), room), used = widthOfText(text) + 8;
+  const label = tree.was && node > 0 ? comparedLabel(tree, node) : labelOf(key), text = fitted(label, room), used = widthOfText(text) + 8;
   const place = key >= 0 && room - used > 40 ? fitted(view.lines ? fileOf(functionOf(key)) : placeOf(functionOf(key)), room - used) : '';
-  return { text, place: place.endsWith('…') ? '' : place, x: used };
+  if (place && !place.endsWith('…'))
+    return { text, place, x: used };
+  return { text: label === '<module>' && fileOf(functionOf(key)) ? moduleOf(fileOf(functionOf(key)), room) : text, place: '', x: used };
 }
 
 function comparedLabel(tree, node) {

@@ -23,7 +23,13 @@ function rowOf(fn, by) {
   return everythingShown ? profile.difference.verdicts.get(fn + ' ' + by) : undefined;
 }
 
+// What had next to nothing before has a verdict without bounds: the bounds are then those of the model, as far as they do not
+// contradict the verdict.
 function judgedRow(row) {
+  if (row.low === null) {
+    const modelled = judge(row.before, row.after), low = row.verdict === 'grew' ? Math.max : Math.min;
+    return { ...modelled, low: low(0, modelled.low), high: Math.max(0, modelled.high), verdict: row.verdict };
+  }
   return { was: row.before, now: row.after, change: row.after - row.before, low: row.low, high: row.high, verdict: row.verdict };
 }
 

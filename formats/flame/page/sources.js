@@ -6,6 +6,7 @@ const AROUND = 8;
 const JUMPS = 3;
 
 const splitSources = new WeakMap();
+let fileShown = -1; // by the last showSources()
 
 // The lines of a source, visible, but with their tabs.
 function linesOfSource(source) {
@@ -87,13 +88,14 @@ function heat(cell, value, most) {
   return cell;
 }
 
-// What is beside and behind the lines of a file: {hot, callees, callers, begins, text, mostSelf, mostTotal}. `begins` has the
-// function that begins at a line.
+// What is beside and behind the lines of a file: {hot, hottest, callees, callers, begins, text, mostSelf, mostTotal}. `hottest` is
+// the line with most self; `begins` has the function that begins at a line.
 function factsOfFile(path) {
   const { functions } = profile, wanted = Uint8Array.from(functions.path, (other) => other === path), source = profile.sources.get(path);
   const hot = lineTotals(forward, wanted), { callees, callers } = lineCalls(forward, wanted);
   const most = (which) => [...hot.values()].reduce((top, sums) => Math.max(top, sums[which]), 0) || 1;
-  return { hot, callees, callers, begins: new Map([...callers.keys()].map((fn) => [functions.line[fn], fn])),
+  const [hottest] = [...hot.keys()].sort((a, b) => hot.get(b).self - hot.get(a).self || a - b);
+  return { hot, hottest, callees, callers, begins: new Map([...callers.keys()].map((fn) => [functions.line[fn], fn])),
     text: source && source.text !== undefined ? linesOfSource(source) : null, mostSelf: most('self'), mostTotal: most('total') };
 }
 
@@ -106,7 +108,8 @@ function sourceRow(facts, line) {
   const callers = facts.begins.has(line) ? facts.callers.get(facts.begins.get(line)) : null;
   const text = make('td', { class: 'text' }, make('code', {}, facts.text ? facts.text[line - 1] : ''),
     ...jumpsOf(callers, '←', 'Called by'), ...jumpsOf(facts.callees.get(line), '→', 'Calls'));
-  return make('tr', { 'data-line': line, class: total > 0 ? 'hot' : '' }, cell(self, facts.mostSelf), cell(total, facts.mostTotal),
+  const marks = (total > 0 ? 'hot' : '') + (line === facts.hottest ? ' hottest' : '');
+  return make('tr', { 'data-line': line, class: marks }, cell(self, facts.mostSelf), cell(total, facts.mostTotal),
     make('td', { class: 'number at' }, String(line)), text);
 }
 
@@ -130,4 +133,8 @@ function showSources() {
   const listed = make('ul', { class: 'files', 'aria-label': 'Files' }, ...files.slice(0, 2000).map((file) => fileEntry(file, whole, most)));
   byId('view-sources').replaceChildren(listed, view.file >= 0 ? fileTable(view.file) : make('p', { class: 'note' }, 'No file has time.'));
   listed.scrollTop = scrolled;
+  const hottest = byId('view-sources').querySelector('.source .hottest');
+  if (hottest && view.file !== fileShown)
+    hottest.scrollIntoView({ block: 'center' });
+  fileShown = view.file;
 }

@@ -154,7 +154,8 @@ static bool read_class(struct dict_reader *r, uint64_t object, char name[CLASS_M
 static void put_class(struct bytes *to, struct dict_reader *r, uint64_t object, const char *name)
 {
     uint64_t length;
-    char text[40] = "";
+    char text[40];
+    snprintf(text, sizeof(text), " at 0x%" PRIx64, object); /* tells whether two names are one object */
     for (size_t i = 0; i < countof(containers); i++)
         if (strcmp(name, containers[i].name) == 0 &&
             read_at(r, object + r->layout->object_type + 8 + containers[i].length, &length, sizeof(length)))

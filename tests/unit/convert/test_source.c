@@ -15,7 +15,7 @@
 #define RECORDING                                                                                                      \
     {                                                                                                                  \
         EVENT_RECORDING, .recording = {                                                                                \
-            .format_version = 1,                                                                                       \
+            .format_level = 1,                                                                                         \
             .mode = T("wall"),                                                                                         \
             .start_unix_ns = 1,                                                                                        \
             .interval_ns = 100 * MS,                                                                                   \

@@ -33,7 +33,7 @@ static void take_definitions(struct gecko *gecko, struct tables *tables)
 {
     take(gecko, tables,
          (struct event){ EVENT_RECORDING,
-                         .recording = { .format_version = 1, .interval_ns = 10 * MS, .time_unit_ns = 200000 } });
+                         .recording = { .format_level = 1, .interval_ns = 10 * MS, .time_unit_ns = 200000 } });
     take(gecko, tables, (struct event)STRING(1, "f"));
     for (uint32_t i = 1; i <= STACKS; i++) {
         take(gecko, tables, (struct event)FUNCTION(i, 1, 0, i));
@@ -45,7 +45,7 @@ static void take_definitions(struct gecko *gecko, struct tables *tables)
 static void end_side(struct gecko *gecko, const struct side *side, struct text name)
 {
     struct tables own = { 0 };
-    struct event recording = { EVENT_RECORDING, .recording = { .format_version = 1, .interval_ns = 10 * MS } };
+    struct event recording = { EVENT_RECORDING, .recording = { .format_level = 1, .interval_ns = 10 * MS } };
     struct event process = PROCESS(1, side->pid, "/");
     recording.recording.host = text_of(side->host);
     process.process.python_version = side->python_version;

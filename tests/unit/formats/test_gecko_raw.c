@@ -49,7 +49,7 @@ static void test_the_next_thread_has_numbers_of_its_own(void **state)
 /* Two threads and a further process. A function whose file ends in a number, one without a first line, one without a
  * file, one in a folder with a parenthesis. */
 static const struct event story[] = {
-    { EVENT_RECORDING, .recording = { .format_version = 1, .interval_ns = 10 * MS, .time_unit_ns = 200000 } },
+    { EVENT_RECORDING, .recording = { .format_level = 1, .interval_ns = 10 * MS, .time_unit_ns = 200000 } },
     PROCESS(1, 4242, "/home/u"),
     PROCESS(2, 4300, "/home/u"),
     THREAD(1, 1, 4242, "python3"),

@@ -11,7 +11,7 @@
 #define BEGINS(start, number)                                                                                          \
     {                                                                                                                  \
         EVENT_RECORDING, .recording = {                                                                                \
-            .format_version = 1,                                                                                       \
+            .format_level = 1,                                                                                         \
             .interval_ns = 100 * MS,                                                                                   \
             .time_unit_ns = MS,                                                                                        \
             .start_monotonic_ns = (uint64_t)1000 * MS + (start),                                                       \
@@ -73,7 +73,7 @@ static const struct event second[] = {
 };
 
 static const struct event whole[] = {
-    { EVENT_RECORDING, .recording = { .format_version = 1,
+    { EVENT_RECORDING, .recording = { .format_level = 1,
                                       .interval_ns = 100 * MS,
                                       .time_unit_ns = MS,
                                       .start_monotonic_ns = (uint64_t)1000 * MS } },
@@ -87,6 +87,8 @@ static const struct event whole[] = {
     TICK(100 * MS),
     SAME(200 * MS, 1, 2),
     TICK(200 * MS),
+    COUNTER("samples", 2), /* so far */
+    COUNTER("disturb_limit_ppm", 10000),
     STRING(2, "g"),
     FUNCTION(2, 2, 0, 1),
     FRAME(3, 2, 5),

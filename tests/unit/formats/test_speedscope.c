@@ -79,13 +79,13 @@ static const struct {
                         "," PROFILE("sampled", "worker (8)", "0",
                                     "350000") "\"samples\":[[],[3]],\"weights\":[250000,100000]}]}\n" },
     { { .kind = ENTRY_FUNCTION },
-      HEAD "0,\"shared\":{\"frames\":[{\"name\":\"<module>\",\"file\":\"a.py\",\"line\":1},"
-           "{\"name\":\"f\",\"file\":\"a.py\",\"line\":7},{\"name\":\"<GC>\"}]},\"profiles\":[" PROFILE(
-               "sampled",
-               "MainThread (7)", "0", "650000") "\"samples\":[[],[0,1],[],[0,1]],\"weights\":[50000,300000,200000,"
-                                                "100000]}," PROFILE("sampled", "worker (8)", "0",
-                                                                    "350000") "\"samples\":[[],[2]],\"weights\":["
-                                                                              "250000,100000]}]}\n" },
+      HEAD
+      "0,\"shared\":{\"frames\":[{\"name\":\"<module>\",\"file\":\"a.py\",\"line\":1},"
+      "{\"name\":\"f\",\"file\":\"a.py\",\"line\":7},{\"name\":\"<GC>\"}]},\"profiles\":[" PROFILE(
+          "sampled", "MainThread (7)", "0",
+          "650000") "\"samples\":[[],[0,1],[],[0,1]],\"weights\":[50000,300000,200000,"
+                    "100000]}," PROFILE("sampled", "worker (8)", "0", "350000") "\"samples\":[[],[2]],\"weights\":["
+                                                                                "250000,100000]}]}\n" },
 };
 
 static void test_each_thread_has_its_times(void **state)
@@ -128,7 +128,7 @@ static void test_what_is_left_out_is_a_gap(void **state)
 static size_t deep_story(struct event *events, const uint32_t *frames, uint32_t depth)
 {
     const struct event begin[] = {
-        { EVENT_RECORDING, .recording = { .format_version = 1, .interval_ns = 100 * MS, .time_unit_ns = 2 * MS } },
+        { EVENT_RECORDING, .recording = { .format_level = 1, .interval_ns = 100 * MS, .time_unit_ns = 2 * MS } },
         PROCESS(1, 7, "/"),
         THREAD(1, 1, 7, "python3"),
         STRING(1, "f"),

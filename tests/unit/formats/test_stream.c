@@ -15,7 +15,7 @@
 
 /* clang-format off */
 #define RECORDING \
-    { EVENT_RECORDING, .recording = { 1, T("0.1"), T("host"), T("6.1.0"), T("x86_64"), T("a processor"), T("wall"), \
+    { EVENT_RECORDING, .recording = { 1, 1, T("0.1"), T("host"), T("6.1.0"), T("x86_64"), T("a processor"), T("wall"), \
         T("all"), T("pyreel-record -- python3 gr\xC3\xBC\xC3\x9F.py"), 1700000000123456789, 987654321, 10 * MS, \
         200000, 1 << 30, 8, 4, 1, 0, 0, 0, 0, 0, false } }
 /* clang-format on */
@@ -108,7 +108,7 @@ static void everything_comes_back(void **state)
         struct journal told = { 0 };
         playback_read(&playback, stream.at, stream.size);
         struct event recording = everything[0];
-        recording.recording.format_version = STREAM_VERSION_OF(codec);
+        recording.recording.format_level = STREAM_LEVEL_OF(codec);
         journal_tell(&told, &recording, 1);
         journal_tell(&told, everything + 1, countof(everything) - 1);
         assert_same_lines(journal_text(&playback.journal), journal_text(&told));
@@ -188,7 +188,7 @@ static void a_pipe_is_as_good_as_a_file(void **state)
 /* ---- a long recording ---- */
 
 static const struct event long_beginning[] = {
-    { EVENT_RECORDING, .recording = { .format_version = 1, .interval_ns = MS, .time_unit_ns = MS / 50 } },
+    { EVENT_RECORDING, .recording = { .format_level = 1, .interval_ns = MS, .time_unit_ns = MS / 50 } },
     PROCESS(1, 4313, "/"),
     THREAD(1, 1, 4313, "python3"),
     STRING(1, "f"),
@@ -280,7 +280,7 @@ static void long_names_in_a_file_are_cut(void **state)
     memset(long_bytes, 'x', sizeof(long_bytes));
     const struct text name = { long_bytes, sizeof(long_bytes) };
     const struct event story[] = {
-        { EVENT_RECORDING, .recording = { .format_version = 1, .interval_ns = MS, .time_unit_ns = MS, .host = name } },
+        { EVENT_RECORDING, .recording = { .format_level = 1, .interval_ns = MS, .time_unit_ns = MS, .host = name } },
         { EVENT_PROCESS, .process = { .number = 1, .pid = 5, .command = name, .folder = TEXT("/home") } },
         { EVENT_TASK, .task = { .number = 1, .process = 1, .name = name } },
         { EVENT_THREAD, .thread = { .number = 1, .process = 1, .tid = 5, .name = name } },
@@ -486,7 +486,7 @@ static void a_sample_can_not_keep_what_was_not_there(void **state)
 /* ---- asyncio tasks: which one a thread runs, and entries that stand for one ---- */
 
 #define TASKS_BEGINNING                                                                                                \
-    { EVENT_RECORDING, .recording = { .format_version = 1, .interval_ns = MS, .time_unit_ns = MS / 50 } },             \
+    { EVENT_RECORDING, .recording = { .format_level = 1, .interval_ns = MS, .time_unit_ns = MS / 50 } },               \
         PROCESS(1, 4313, "/"), THREAD(1, 1, 4313, "python3"), THREAD(2, 1, 4314, "other"), STRING(1, "f"),             \
         FUNCTION(1, 1, 0, 1), FRAME(1, 1, 1), FRAME(2, 1, 2)
 
@@ -542,7 +542,7 @@ static const struct event entries[] = {
 
 /* Collections of the same and of other generations, with the stack and without; and what kind of build it is. */
 static const struct event collections[] = {
-    { EVENT_RECORDING, .recording = { .format_version = 1, .interval_ns = MS, .time_unit_ns = MS, .cores = 3 } },
+    { EVENT_RECORDING, .recording = { .format_level = 1, .interval_ns = MS, .time_unit_ns = MS, .cores = 3 } },
     { EVENT_PROCESS, .process = { .number = 1, .build = BUILD_KNOWN | BUILD_DEBUG, .build_id = T("00ff") } },
     { EVENT_PROCESS, .process = { .number = 2, .build_id = T("01") } },
     { EVENT_PROCESS, .process = { .number = 3, .build = BUILD_KNOWN } },
@@ -580,7 +580,7 @@ static bool count_damage(void *self, struct event *event, struct fault *why)
 /* Reads a MEASURE note with these fields, in the first tick of a block. Returns whether it was taken. */
 static bool takes_measure(const uint64_t *fields, size_t count)
 {
-    const struct recording recording = { .format_version = 1, .interval_ns = MS, .time_unit_ns = MS };
+    const struct recording recording = { .format_level = 1, .interval_ns = MS, .time_unit_ns = MS };
     struct bytes header = { 0 }, events = { 0 };
     struct stream_reader reader = { 0 };
     uint64_t measures = 0;
@@ -739,7 +739,7 @@ static void entries_of_tasks_come_back(void **state)
 static size_t stay(struct event *story, struct event thread, uint32_t task, unsigned ticks)
 {
     const struct event beginning[] = {
-        { EVENT_RECORDING, .recording = { .format_version = 1, .interval_ns = MS, .time_unit_ns = MS / 50 } },
+        { EVENT_RECORDING, .recording = { .format_level = 1, .interval_ns = MS, .time_unit_ns = MS / 50 } },
         PROCESS(1, 4313, "/"),
         TASK(1, 1, "Task-1"),
         thread,
@@ -795,7 +795,7 @@ static void a_task_that_stays_costs_little(void **state)
 
 /* A thread that runs for all of its time or none of it: told by the changes alone, exactly. */
 static const struct event at_work[] = {
-    { EVENT_RECORDING, .recording = { .format_version = 1, .interval_ns = MS, .time_unit_ns = MS / 50 } },
+    { EVENT_RECORDING, .recording = { .format_level = 1, .interval_ns = MS, .time_unit_ns = MS / 50 } },
     PROCESS(1, 4313, "/"),
     THREAD(1, 1, 4313, "python3"),
     THREAD(2, 1, 4314, "other"),
@@ -841,7 +841,7 @@ static size_t run_partly(struct event *story, uint32_t bits, uint64_t each_ns, s
 {
     static const uint32_t first[] = { 1 }; /* frames */
     const struct event beginning[] = {
-        { EVENT_RECORDING, .recording = { .format_version = 1, .interval_ns = MS, .time_unit_ns = MS / 50 } },
+        { EVENT_RECORDING, .recording = { .format_level = 1, .interval_ns = MS, .time_unit_ns = MS / 50 } },
         PROCESS(1, 4313, "/"),
         THREAD(1, 1, 4313, "python3"),
         STRING(1, "f"),

@@ -17,7 +17,7 @@
 
 /* What section 6 tells. */
 static const struct event story[] = {
-    { EVENT_RECORDING, .recording = { .format_version = 1,
+    { EVENT_RECORDING, .recording = { .format_level = 1,
                                       .pyreel_version = T("0.1"),
                                       .host = T("box"),
                                       .kernel = T("6.1"),
@@ -167,7 +167,7 @@ static void assert_same(struct bytes *ours, struct bytes *wanted)
 static struct bytes definitions(void)
 {
     static const struct event known[] = {
-        { EVENT_RECORDING, .recording = { .format_version = 1, .interval_ns = 10 * MS, .time_unit_ns = MS } },
+        { EVENT_RECORDING, .recording = { .format_level = 1, .interval_ns = 10 * MS, .time_unit_ns = MS } },
         PROCESS(1, 7, "/"),
         THREAD(1, 1, 7, "a"),
         STRING(1, "f"),
@@ -201,7 +201,7 @@ static void the_payload_keeps_the_rules(void **state)
     (void)state;
     struct bytes header = { 0 }, events = definitions(), payload = example(PAYLOAD, 0);
     struct playback playback = { 0 };
-    stream_fields_put_number(&header, HEADER_VERSION, 1);
+    stream_fields_put_number(&header, HEADER_LEVEL, 1);
     stream_fields_put_number(&header, 8, 10 * MS);
     stream_fields_put_number(&header, 9, MS);
     stream_fields_put_number(&header, HEADER_RECORDING_ID,

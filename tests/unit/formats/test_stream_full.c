@@ -20,7 +20,7 @@
 #define THREADS 8
 
 static const struct event beginning[] = {
-    { EVENT_RECORDING, .recording = { .format_version = 1, .interval_ns = MS, .time_unit_ns = MS / 50 } },
+    { EVENT_RECORDING, .recording = { .format_level = 1, .interval_ns = MS, .time_unit_ns = MS / 50 } },
     PROCESS(1, 42, "/"),
     STRING(1, "a function"),
     FUNCTION(1, 1, 0, 1),

@@ -33,51 +33,85 @@ static void unknown_header_fields_are_passed_over(void **state)
     bytes_free(&header);
 }
 
+static struct bytes stream_of_header(uint64_t level, uint64_t interval_ns, uint64_t unit_ns, uint64_t version,
+                                     struct text pyreel_version)
+{
+    struct bytes header = { 0 };
+    stream_fields_put_number(&header, 1, level);
+    put_text_of(&header, 2, pyreel_version);
+    stream_fields_put_number(&header, 8, interval_ns);
+    stream_fields_put_number(&header, 9, unit_ns);
+    stream_fields_put_number(&header, 21, version);
+    const struct bytes file = stream_of_payloads(&header, NULL, 0);
+    bytes_free(&header);
+    return file;
+}
+
 static void headers_that_make_no_sense_are_refused(void **state)
 {
     (void)state;
-    static const struct {
-        uint64_t version, interval_ns, unit_ns;
-        const char *reason;
-    } rows[] = {
-        { 6, 1000, 10, "it has format version 6 and this program reads up to 5: use a newer pyreel" },
-        { UINT32_MAX, 1000, 10, "it has format version 4294967295 and this program reads up to 5: use a newer pyreel" },
-        { 0, 1000, 10, "its header is damaged" },
-        { 1, 0, 10, "its header is damaged" },
-        { 1, 1000, 0, "its header is damaged" },
-        { 1, 1000, 1001, "its header is damaged" },
-        { 1, UINT64_MAX, 10, "its header is damaged" },
+    static const uint64_t rows[][3] = {
+        { 0, 1000, 10 }, { 1, 0, 10 }, { 1, 1000, 0 }, { 1, 1000, 1001 }, { 1, UINT64_MAX, 10 },
     };
     for (size_t i = 0; i < countof(rows); i++) {
-        struct bytes header = { 0 };
         struct playback playback = { 0 };
-        stream_fields_put_number(&header, 1, rows[i].version);
-        stream_fields_put_number(&header, 8, rows[i].interval_ns);
-        stream_fields_put_number(&header, 9, rows[i].unit_ns);
-        struct bytes file = stream_of_payloads(&header, NULL, 0);
+        struct bytes file = stream_of_header(rows[i][0], rows[i][1], rows[i][2], 0, TEXT("1.0.0"));
+        playback_read(&playback, file.at, file.size);
+        assert_false(playback.opened);
+        assert_string_equal(playback.why.text, "its header is damaged");
+        playback_free(&playback);
+        bytes_free(&file);
+    }
+}
+
+#define READS ", and this program reads stream version 1, with levels 1 to 5: install a newer pyreel"
+
+static void later_streams_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t version, level;
+        struct text pyreel_version;
+        const char *reason;
+    } rows[] = {
+        { 2, 1, T("2.0.1"), "it has stream version 2" READS " (pyreel 2.0.1 recorded it)" },
+        { 2, 6, T("2.0.1"), "it has stream version 2" READS " (pyreel 2.0.1 recorded it)" },
+        { 2, 0, T("3.0~rc1+b-2"), "it has stream version 2" READS " (pyreel 3.0~rc1+b-2 recorded it)" },
+        { 0, 6, T("2.0.1"), "it has stream level 6" READS " (pyreel 2.0.1 recorded it)" },
+        { 1, 6, T(""), "it has stream level 6" READS },
+        { 0, UINT32_MAX, T("2 or so"), "it has stream level 4294967295" READS },
+        { 2, 1, T("2.0\x1b[7m"), "it has stream version 2" READS },
+        { 2, 1, T("2.0.0-a-version-of-more-than-32-bytes"), "it has stream version 2" READS },
+        { (UINT64_C(1) << 32) + 1, 1, T(""), "it has stream version 4294967295" READS }, /* 33 bits */
+        { 1, (UINT64_C(1) << 32) + 1, T(""), "it has stream level 4294967295" READS },
+    };
+    for (size_t i = 0; i < countof(rows); i++) {
+        struct playback playback = { 0 };
+        struct bytes file = stream_of_header(rows[i].level, 1000, 10, rows[i].version, rows[i].pyreel_version);
         playback_read(&playback, file.at, file.size);
         assert_false(playback.opened);
         assert_string_equal(playback.why.text, rows[i].reason);
         playback_free(&playback);
         bytes_free(&file);
-        bytes_free(&header);
     }
 }
 
-static void a_version_above_32_bits_is_not_version_1(void **state)
+/* Recordings have no field of the version while there is one version only. */
+static void no_version_is_version_1(void **state)
 {
     (void)state;
-    struct bytes header = { 0 };
-    struct playback playback = { 0 };
-    stream_fields_put_number(&header, 1, ((uint64_t)1 << 32) + 1);
-    stream_fields_put_number(&header, 8, 1000);
-    stream_fields_put_number(&header, 9, 10);
-    struct bytes file = stream_of_payloads(&header, NULL, 0);
-    playback_read(&playback, file.at, file.size);
-    assert_false(playback.opened);
-    playback_free(&playback);
-    bytes_free(&file);
-    bytes_free(&header);
+    for (uint64_t version = 0; version <= 1; version++) {
+        for (uint64_t level = 1; level <= STREAM_LEVELS; level++) {
+            struct playback playback = { 0 };
+            struct bytes file = stream_of_header(level, 1000, 10, version, TEXT("1.0.0"));
+            playback_read(&playback, file.at, file.size);
+            assert_true(playback.opened);
+            assert_int_equal(playback.journal.tables.recording.format_version, 1);
+            assert_int_equal(playback.journal.tables.recording.format_level, level);
+            playback_free(&playback);
+            bytes_free(&file);
+        }
+    }
 }
 
 static void files_that_are_no_recordings_are_refused(void **state)
@@ -109,7 +143,8 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(unknown_header_fields_are_passed_over),
         cmocka_unit_test(headers_that_make_no_sense_are_refused),
-        cmocka_unit_test(a_version_above_32_bits_is_not_version_1),
+        cmocka_unit_test(later_streams_are_refused),
+        cmocka_unit_test(no_version_is_version_1),
         cmocka_unit_test(files_that_are_no_recordings_are_refused),
     };
     return run_all(tests);

@@ -11,7 +11,7 @@
 #define OF_PROCESSES                                                                                                   \
     {                                                                                                                  \
         EVENT_RECORDING, .recording = {                                                                                \
-            .format_version = 5,                                                                                       \
+            .format_level = 5,                                                                                         \
             .interval_ns = 10 * MS,                                                                                    \
             .time_unit_ns = MS / 4,                                                                                    \
             .weighted = 1,                                                                                             \
@@ -279,12 +279,12 @@ static const struct {
     { "the note ends the tick", { OF(1), TICK_AFTER(4), OF(1), SUFFIX(1) }, 13, "1000000 tick of 1\n", true },
 };
 
-static struct bytes stream_of_rule(size_t rule, uint32_t version)
+static struct bytes stream_of_rule(size_t rule, uint32_t level)
 {
     static const struct event beginning[] = { OF_PROCESSES, DEFINED };
     struct recording recording = beginning[0].recording;
     struct bytes header = { 0 }, payload = { 0 };
-    recording.format_version = version;
+    recording.format_level = level;
     stream_fields_put_recording(&header, &recording);
     put_number(&payload, 0);
     for (size_t i = 1; i < countof(beginning); i++) {
@@ -306,7 +306,7 @@ static void readers_keep_the_rules(void **state)
 {
     (void)state;
     for (size_t i = 0; i < countof(rules); i++) {
-        struct bytes stream = stream_of_rule(i, STREAM_VERSION_PROCESS_TICKS);
+        struct bytes stream = stream_of_rule(i, STREAM_LEVEL_PROCESS_TICKS);
         struct playback playback = { 0 };
         playback_read(&playback, stream.at, stream.size);
         char *ticks = journal_ticks(&playback.journal);
@@ -318,11 +318,11 @@ static void readers_keep_the_rules(void **state)
     }
 }
 
-/* In a recording of an earlier version, the note is one that readers skip, and TICK has a jitter. */
-static void earlier_versions_keep_their_meaning(void **state)
+/* In a recording of a lower level, the note is one that readers skip, and TICK has a jitter. */
+static void lower_levels_keep_their_meaning(void **state)
 {
     (void)state;
-    struct bytes stream = stream_of_rule(2, STREAM_VERSION_WEIGHTED);
+    struct bytes stream = stream_of_rule(2, STREAM_LEVEL_WEIGHTED);
     struct playback playback = { 0 };
     playback_read(&playback, stream.at, stream.size);
     assert_false(playback.journal.tables.recording.process_ticks);
@@ -337,7 +337,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(ticks_of_processes_come_back),   cmocka_unit_test(runs_are_of_the_own_process),
         cmocka_unit_test(rare_looks_do_not_close_blocks), cmocka_unit_test(a_tick_is_of_one_process),
-        cmocka_unit_test(readers_keep_the_rules),         cmocka_unit_test(earlier_versions_keep_their_meaning),
+        cmocka_unit_test(readers_keep_the_rules),         cmocka_unit_test(lower_levels_keep_their_meaning),
     };
     return run_all(tests);
 }

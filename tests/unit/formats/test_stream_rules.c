@@ -239,7 +239,7 @@ static const struct rule unweighted_rules[] = {
 static struct bytes definitions(void)
 {
     static const struct event events[] = {
-        { EVENT_RECORDING, .recording = { .format_version = 1, .interval_ns = 10 * MS, .time_unit_ns = MS } },
+        { EVENT_RECORDING, .recording = { .format_level = 1, .interval_ns = 10 * MS, .time_unit_ns = MS } },
         PROCESS(1, 7, "/"),
         THREAD(1, 1, 7, "a"),
         THREAD(2, 1, 8, "b"),
@@ -309,12 +309,12 @@ static void hold(const struct rule *rule, const struct bytes *header, struct cur
     bytes_free(&events);
 }
 
-/* In a recording of a format version, whose header says whether it is weighted. */
-static void hold_all(const struct rule *held, size_t count, uint64_t version, uint64_t weighted)
+/* In a recording of a level, whose header says whether it is weighted. */
+static void hold_all(const struct rule *held, size_t count, uint64_t level, uint64_t weighted)
 {
     struct bytes known = definitions(), header = { 0 };
     const struct cursor notes = payload_of(&known);
-    stream_fields_put_number(&header, HEADER_VERSION, version);
+    stream_fields_put_number(&header, HEADER_LEVEL, level);
     stream_fields_put_number(&header, 8, 10 * MS);
     stream_fields_put_number(&header, 9, MS);
     stream_fields_put_number(&header, 18, weighted);
@@ -329,16 +329,16 @@ static void each_rule_is_held(void **state)
 {
     (void)state;
     hold_all(rules, countof(rules), 1, 0);
-    hold_all(rules, countof(rules), STREAM_VERSION, 1);
+    hold_all(rules, countof(rules), STREAM_LEVELS, 1);
 }
 
 static void rules_of_weights_are_held(void **state)
 {
     (void)state;
-    hold_all(weighted_rules, countof(weighted_rules), STREAM_VERSION_WEIGHTED, 1);
-    hold_all(unweighted_rules, countof(unweighted_rules), STREAM_VERSION_WEIGHTED, 0);
-    for (uint64_t version = 1; version < STREAM_VERSION_WEIGHTED; version++)
-        hold_all(unweighted_rules, countof(unweighted_rules), version, 1);
+    hold_all(weighted_rules, countof(weighted_rules), STREAM_LEVEL_WEIGHTED, 1);
+    hold_all(unweighted_rules, countof(unweighted_rules), STREAM_LEVEL_WEIGHTED, 0);
+    for (uint64_t level = 1; level < STREAM_LEVEL_WEIGHTED; level++)
+        hold_all(unweighted_rules, countof(unweighted_rules), level, 1);
 }
 
 int main(void)

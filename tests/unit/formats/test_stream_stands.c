@@ -13,12 +13,7 @@
 
 #define WEIGHTED                                                                                                       \
     {                                                                                                                  \
-        EVENT_RECORDING, .recording = {                                                                                \
-            .format_version = 4,                                                                                       \
-            .interval_ns = MS,                                                                                         \
-            .time_unit_ns = MS / 50,                                                                                   \
-            .weighted = 1                                                                                              \
-        }                                                                                                              \
+        EVENT_RECORDING, .recording = {.format_level = 4, .interval_ns = MS, .time_unit_ns = MS / 50, .weighted = 1 }  \
     }
 #define DEFINED                                                                                                        \
     PROCESS(1, 4313, "/"), THREAD(1, 1, 4313, "python3"), THREAD(2, 1, 4314, "other"), STRING(1, "f"),                 \
@@ -100,12 +95,12 @@ static void every_codec_tells_weights(void **state)
     (void)state;
     static struct event story[2 * TICKS + 60];
     static uint32_t frames[TICKS][DEPTH];
-    static const uint32_t versions[] = { 1, 1, 2, 3 };
+    static const uint32_t levels[] = { 1, 1, 2, 3 };
     bool told_by[CODEC_PREDICTED + 1] = { false };
     for (enum stream_codec codec = CODEC_PLAIN; codec <= CODEC_PREDICTED; codec++) {
         for (unsigned weighted = 0; weighted <= 1; weighted++) {
             const size_t count = tell_seconds(story, frames, weighted);
-            story[0].recording.format_version = weighted ? 4 : versions[codec];
+            story[0].recording.format_level = weighted ? 4 : levels[codec];
             struct playback playback = { 0 };
             struct bytes stream = assert_story_comes_back(&playback, story, count, codec);
             told_by[codec_of_block(&stream, 2)] = weighted;
@@ -121,7 +116,7 @@ static void every_codec_tells_weights(void **state)
 static void an_unweighted_header_has_no_field_of_it(void **state)
 {
     (void)state;
-    struct recording recording = { .format_version = 1, .interval_ns = MS, .time_unit_ns = 1 };
+    struct recording recording = { .format_level = 1, .interval_ns = MS, .time_unit_ns = 1 };
     struct bytes without = { 0 }, with = { 0 };
     stream_fields_put_recording(&without, &recording);
     recording.weighted = 1;
@@ -134,7 +129,7 @@ static void an_unweighted_header_has_no_field_of_it(void **state)
 }
 
 static const struct event unweighted[] = {
-    { EVENT_RECORDING, .recording = { .format_version = 4, .interval_ns = MS, .time_unit_ns = 1 } },
+    { EVENT_RECORDING, .recording = { .format_level = 4, .interval_ns = MS, .time_unit_ns = 1 } },
     DEFINED,
     STANDS_SAMPLE(MS, 1, 0, MS, 1),
     STANDS_SAMPLE(MS, 2, 0, 2 * MS, 1),

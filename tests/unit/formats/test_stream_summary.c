@@ -24,7 +24,7 @@
 /* One of everything that the sums depend on, in more than one block: a block ends after a second. */
 static const struct event story[] = {
     { EVENT_RECORDING,
-      .recording = { .format_version = 1, .interval_ns = 100 * MS, .time_unit_ns = 2 * MS, .weighted = 1 } },
+      .recording = { .format_level = 1, .interval_ns = 100 * MS, .time_unit_ns = 2 * MS, .weighted = 1 } },
     PROCESS(1, 7, "/"),
     THREAD(1, 1, 7, "python3"),
     STRING(1, "<module>"),

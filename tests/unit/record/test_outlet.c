@@ -69,7 +69,7 @@ static bool tell_counters(void *self, struct fault *why)
 
 static void begin(struct telling *telling, const char *path, struct rotation rotation)
 {
-    static const struct recording recording = { .format_version = 1,
+    static const struct recording recording = { .format_level = 1,
                                                 .interval_ns = TICK_NS,
                                                 .time_unit_ns = MS,
                                                 .start_unix_ns = UINT64_C(1700000000000000000),

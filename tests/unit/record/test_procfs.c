@@ -4,6 +4,7 @@
 #include "formats/base/alloc.h"
 #include "tests/fakes/testing.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -59,6 +60,46 @@ static void says_of_us_what_we_are(void **state)
     uid_t user = (uid_t)-1;
     assert_true(procfs_user(getpid(), &user));
     assert_int_equal(user, geteuid());
+}
+
+/* Starts a child whose root folder is `root` and whose current folder is `folder` there; it waits to be killed. */
+static pid_t start_below(const char *root, const char *folder)
+{
+    int ready[2];
+    char byte = 0;
+    assert_int_equal(pipe(ready), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        if (chroot(root) != 0 || chdir(folder) != 0 || write(ready[1], &byte, 1) != 1)
+            _exit(1);
+        pause();
+        _exit(0);
+    }
+    close(ready[1]);
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    close(ready[0]);
+    return child;
+}
+
+static void a_folder_is_as_the_program_sees_it(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *root, *folder, *seen;
+    } rows[] = {
+        { "/usr", "/bin", "/bin" }, { "/usr", "/", "/" }, { "/", "/usr/bin", "/usr/bin" }, { "/usr", "/../bin", "/bin" }
+    };
+    if (geteuid() != 0)
+        skip();
+    for (size_t i = 0; i < countof(rows); i++) {
+        const pid_t child = start_below(rows[i].root, rows[i].folder);
+        const struct text folder = procfs_folder(child);
+        kill(child, SIGKILL);
+        waitpid(child, NULL, 0);
+        if (folder.size != strlen(rows[i].seen) || memcmp(folder.bytes, rows[i].seen, folder.size) != 0)
+            fail_msg("row %zu: %.*s", i, (int)folder.size, folder.bytes);
+        text_free(folder);
+    }
 }
 
 static void thread_names_are_clean(void **state)
@@ -144,6 +185,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(arguments_are_quoted_where_a_shell_would_need_it),
         cmocka_unit_test(says_of_us_what_we_are),
+        cmocka_unit_test(a_folder_is_as_the_program_sees_it),
         cmocka_unit_test(thread_names_are_clean),
         cmocka_unit_test(nobody_has_nothing),
         cmocka_unit_test(threads_are_found_by_their_own_number),

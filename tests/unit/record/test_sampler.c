@@ -540,7 +540,7 @@ static void run_another_program(struct scene *scene, struct watched *watched)
 static struct watched *watch_child(struct scene *scene, uint32_t parent, bool attached)
 {
     struct watched *child = sampler_watch(&scene->sampler, getpid(), NULL);
-    child->parent = parent;
+    watched_descends(child, parent);
     child->target = scene->p->target;
     child->target.interpreters = NULL;
     child->target.interpreters_count = child->target.interpreters_room = 0;
@@ -617,6 +617,56 @@ static void parents_that_became_another_program_stay_parents(void **state)
     end(&scene);
 }
 
+/* Later streams do not have a process that has ended: its children are those of its nearest ancestor. */
+static void children_of_an_ended_process_have_its_ancestor(void **state)
+{
+    (void)state;
+    struct scene scene;
+    begin(&scene, 0x030f02f0, THREADS_ALL);
+    struct watched *root = scene.watched, *parent = watch_child(&scene, root->number, true);
+    struct watched *child = watch_child(&scene, parent->number, true);
+    struct watched *late = watch_child(&scene, parent->number, false);
+    struct watched *later = watch_child(&scene, parent->number, false);
+    const uint32_t number = parent->number;
+    sampler_forget(&scene.sampler, parent);
+    sampler_attach(&scene.sampler, late);
+    assert_int_equal(told_parent(&scene, child), number);
+    assert_int_equal(told_parent(&scene, late), number); /* this stream has the process */
+    for (int i = 0; i < 2; i++) {
+        start_another_stream(&scene);
+        assert_int_equal(told_parent(&scene, child), root->number);
+        assert_int_equal(told_parent(&scene, late), root->number);
+    }
+    sampler_attach(&scene.sampler, later);
+    assert_int_equal(told_parent(&scene, later), root->number);
+    end(&scene);
+}
+
+/* The time in which ticks were due is the sum of the lives, as for readers. */
+static void lives_of_processes_add_up(void **state)
+{
+    (void)state;
+    struct scene scene;
+    begin(&scene, 0x030f02f0, THREADS_ALL);
+    scene.sampler.options.start_ns -= 1000 * MS;           /* the recording runs for a second */
+    assert_int_equal(sampler_lives_ns(&scene.sampler), 0); /* no tick yet */
+    struct watched *child = watch_child(&scene, scene.watched->number, true);
+    struct watched *idle = watch_child(&scene, scene.watched->number, true);
+    assert_int_equal(sampler_tick(&scene.sampler, scene.watched, clock_now_ns(), 0, NULL), SAMPLER_GOING);
+    assert_int_equal(sampler_tick(&scene.sampler, child, clock_now_ns(), 0, NULL), SAMPLER_GOING);
+    scene.watched->attached_ns = 0;
+    child->attached_ns = 600 * MS;
+    idle->attached_ns = 0;
+    const uint64_t both_ns = sampler_lives_ns(&scene.sampler);
+    assert_true(both_ns >= 1400 * MS);
+    sampler_forget(&scene.sampler, child);
+    const uint64_t detached_ns = scene.sampler.lived_ns;
+    assert_true(detached_ns >= 400 * MS && detached_ns < both_ns);
+    assert_true(sampler_lives_ns(&scene.sampler) >= both_ns);
+    assert_int_equal(scene.sampler.lived_ns, detached_ns);
+    end(&scene);
+}
+
 static void ticks_made_again_come_after_the_last_one(void **state)
 {
     (void)state;
@@ -645,6 +695,8 @@ int main(void)
         cmocka_unit_test(ticks_that_were_missed_at_last_are_told),
         cmocka_unit_test(a_pause_is_a_tick_without_samples),
         cmocka_unit_test(another_stream_gets_all_that_lives),
+        cmocka_unit_test(children_of_an_ended_process_have_its_ancestor),
+        cmocka_unit_test(lives_of_processes_add_up),
         cmocka_unit_test(parents_that_became_another_program_stay_parents),
         cmocka_unit_test(a_forked_process_has_no_thread_of_its_parent),
         cmocka_unit_test(ticks_made_again_come_after_the_last_one),
