@@ -99,34 +99,48 @@ static void put_time(struct bytes *to, uint64_t ns)
         put_format(to, "%" PRIu64 ":%02" PRIu64, seconds / 60, seconds % 60);
 }
 
+/* Appends which program it is, as much of it as the columns have room for: the name, the process, the version of
+ * Python. */
+static void put_program(struct drawn *drawn, struct bytes *to, const struct still *still, size_t columns)
+{
+    char version[32];
+    char *title = program_name_title(still->command);
+    put_printable(to, text_of(title), drawn->ascii);
+    free(title);
+    size_t fits = to->size;
+    put_format(to, ", process %" PRIu32, still->pid);
+    if (width_of(text_in(to)) > columns) {
+        to->size = fits;
+        return;
+    }
+    fits = to->size;
+    put_format(to, ", CPython %s%s", event_python_version_text(version, still->python_version),
+               still->free_threaded ? " free-threaded" : "");
+    if (width_of(text_in(to)) > columns)
+        to->size = fits;
+}
+
 /* The program at the left, the state of the recording at the right. */
 static void add_title(struct drawn *drawn, const struct view *view, const struct still *still,
                       const struct screen_state *state)
 {
     struct bytes left = { 0 }, right = { 0 };
-    char version[32];
-    char *title = program_name_title(still->command);
     put_format(&right, view->paused ? "PAUSED; " : "");
     put_printable(&right, text_of(state->state), drawn->ascii);
     put_format(&right, ", ");
     put_time(&right, still->end_ns);
-    if (!still->pid)
-        put_printable(&left, text_of(state->input), drawn->ascii);
-    else {
-        put_printable(&left, text_of(title), drawn->ascii);
-        put_format(&left, ", process %" PRIu32 ", CPython %s%s", still->pid,
-                   event_python_version_text(version, still->python_version),
-                   still->free_threaded ? " free-threaded" : "");
-    }
-    struct bytes *line = add_line(drawn, state->alert || view->paused ? STYLE_ALERT : STYLE_TITLE);
     const size_t wanted = width_of(text_in(&right)) + 2;
     const size_t room = drawn->columns > wanted ? drawn->columns - wanted : 0;
+    if (still->pid)
+        put_program(drawn, &left, still, room);
+    else
+        put_printable(&left, text_of(state->input), drawn->ascii);
+    struct bytes *line = add_line(drawn, state->alert || view->paused ? STYLE_ALERT : STYLE_TITLE);
     const size_t used = width_put_shortened(line, text_in(&left), room, drawn->ascii);
     width_put_blanks(line, room - used + 2);
     width_put_beginning(line, text_in(&right), drawn->columns);
     bytes_free(&left);
     bytes_free(&right);
-    free(title);
 }
 
 /* The sums of all owners. */
@@ -200,9 +214,10 @@ static const char *const sorts[VIEW_SORTS] = {
 static void put_whose(struct drawn *drawn, struct bytes *to, const struct view_whose *whose)
 {
     if (!whose->process) {
-        put_format(to, "all threads");
+        put_format(to, "; all threads");
         return;
     }
+    put_format(to, "; ");
     put_printable(to, whose->program, drawn->ascii);
     put_format(to, " ");
     put_printable(to,
@@ -222,13 +237,15 @@ static void add_choice(struct drawn *drawn, const struct view *view, const struc
     else
         put_format(&text, "last %u s", state->window_s);
     put_format(&text, ", by %s", view_measure_label(view_measure(view, still)));
-    put_format(&text, ", sorted by %s; ", sorts[view->sort]);
+    const bool functions = view->table == VIEW_FUNCTIONS || view->table == VIEW_CALLS;
+    if (functions || view->sort == VIEW_BY_NAME) /* self and total of a thread are equal */
+        put_format(&text, ", sorted by %s", sorts[view->sort]);
     if (view->lines && view->table == VIEW_FUNCTIONS)
-        put_format(&text, "by line; ");
+        put_format(&text, "; by line");
     if (view->table == VIEW_CALLS && view->function < still->functions_count) {
-        put_format(&text, "calls of ");
+        put_format(&text, "; calls of ");
         put_printable(&text, still->functions[view->function].name, drawn->ascii);
-    } else
+    } else if (functions || view->whose.process)
         put_whose(drawn, &text, &view->whose);
     if (view->filter_size || view->typing) {
         put_format(&text, "; filter: ");

@@ -203,6 +203,8 @@ static void test_threads(void **state)
     press(&scene, "p");
     assert_int_equal(scene.view.count, 1);
     assert_int_equal(row(&scene, "app.py")->threads, 3);
+    draw(&scene, 80, 24);
+    assert_shown(&scene, "last 10 s, by CPU time\n"); /* a process has no self to sort by */
     press(&scene, "a");
     draw(&scene, 80, 24);
     assert_shown(&scene, "--async");
@@ -495,6 +497,9 @@ static void test_head(void **state)
     look(&scene);
     draw(&scene, 80, 24);
     assert_shown(&scene, "app.py, process 4242, CPython 3.15.2");
+    draw(&scene, 44, 24); /* a title that has no room ends at a comma */
+    assert_shown(&scene, "app.py, process 4242  ");
+    draw(&scene, 80, 24);
     assert_shown(&scene, "GIL held 100 %"); /* two threads hold it here, but there is one lock */
     assert_shown(&scene, "10 Hz asked, 10 reached, 0.0 % missed; 90.0 % exact; costs 0.90 of 1 % CPU");
     ticks(&scene, 90); /* what sampling took is a share of the time until the recorder counted */
