@@ -289,7 +289,7 @@ static bool is_wide(const struct drawn *drawn)
 
 static bool shows_functions(const struct view *view)
 {
-    return view->table == VIEW_FUNCTIONS || view->table == VIEW_CALLS;
+    return view->table == VIEW_FUNCTIONS || view->table == VIEW_INSTRUCTIONS || view->table == VIEW_CALLS;
 }
 
 /* The columns that numbers take in front of a name. */
@@ -346,13 +346,20 @@ static void put_owner_row(struct drawn *drawn, struct bytes *to, const struct vi
     put_column(drawn, to, row->file, layout.place);
 }
 
+/* The title of the last column. */
+static const char *place_title(enum view_table table)
+{
+    if (table == VIEW_FUNCTIONS || table == VIEW_CALLS)
+        return "FILE";
+    return table == VIEW_PROCESSES || table == VIEW_INSTRUCTIONS ? "" : "PROGRAM";
+}
+
 static void add_titles(struct drawn *drawn, const struct view *view)
 {
-    static const char *const names[VIEW_TABLES] = { [VIEW_FUNCTIONS] = "FUNCTION",
-                                                    [VIEW_THREADS] = "THREAD",
-                                                    [VIEW_PROCESSES] = "PROCESS",
-                                                    [VIEW_TASKS] = "TASK",
-                                                    [VIEW_CALLS] = "FUNCTION" };
+    static const char *const names[VIEW_TABLES] = {
+        [VIEW_FUNCTIONS] = "FUNCTION", [VIEW_THREADS] = "THREAD",           [VIEW_PROCESSES] = "PROCESS",
+        [VIEW_TASKS] = "TASK",         [VIEW_INSTRUCTIONS] = "INSTRUCTION", [VIEW_CALLS] = "FUNCTION"
+    };
     const bool functions = shows_functions(view);
     struct bytes *line = add_line(drawn, STYLE_COLUMNS);
     const struct layout layout = layout_of(drawn, numbers_of(drawn, view));
@@ -366,13 +373,13 @@ static void add_titles(struct drawn *drawn, const struct view *view)
                                                : "   SELF s  TOTAL s");
     put_column(drawn, line, text_of(names[view->table]), layout.name);
     put_bytes(line, "  ", 2);
-    put_column(drawn, line, text_of(functions ? "FILE" : view->table == VIEW_PROCESSES ? "" : "PROGRAM"), layout.place);
+    put_column(drawn, line, text_of(place_title(view->table)), layout.place);
 }
 
 static enum screen_style style_of(const struct view *view, const struct view_row *row, enum window_sum sum)
 {
     const double self = percent(row->sums.self[sum], view->whole);
-    if (view->table != VIEW_FUNCTIONS)
+    if (view->table != VIEW_FUNCTIONS && view->table != VIEW_INSTRUCTIONS)
         return STYLE_PLAIN;
     return self >= HOT_PERCENT ? STYLE_HOT : self >= WARM_PERCENT ? STYLE_WARM : STYLE_PLAIN;
 }
@@ -414,6 +421,8 @@ static void add_reason(struct drawn *drawn, const struct view *view, const struc
         say(drawn, STYLE_ALERT, "No samples yet.");
     else if (view->table == VIEW_TASKS)
         say(drawn, STYLE_ALERT, "No asyncio tasks: record with --async running or --async all.");
+    else if (view->table == VIEW_INSTRUCTIONS && !still->instructions.count)
+        say(drawn, STYLE_ALERT, "No instructions: record with --opcodes.");
     else if (!view->all)
         say(drawn, STYLE_ALERT, "Nothing in the last seconds; w shows all the time.");
     else
@@ -432,13 +441,14 @@ static void add_foot(struct drawn *drawn, const struct view *view, const struct 
         put_printable(&drawn->scratch, state->said, drawn->ascii);
         add_text(drawn, STYLE_FOOT, text_in(&drawn->scratch));
     } else
-        say(drawn, STYLE_FOOT, "h help  q quit  f t p a table  Enter more  m measure  w window  s sort  / filter");
+        say(drawn, STYLE_FOOT, "h help  q quit  ftpao table  Enter more  m measure  w window  s sort  / filter");
 }
 
 static void draw_help(struct drawn *drawn, const struct screen_state *state, size_t lines)
 {
     const char *const help[] = {
-        "f t p a    functions, threads, processes, asyncio tasks (Tab: the next table)",
+        "f t p a o  functions, threads, processes, asyncio tasks, instructions",
+        "Tab        the next table",
         "Enter      of a thread, process or task: its functions; of a function:",
         "           who calls it, and whom it calls.  Backspace, Esc: back",
         "m          measure: CPU time, wall-clock time, the same without waits,",

@@ -509,6 +509,37 @@ static void test_head(void **state)
     end(&scene);
 }
 
+/* The instruction at which the innermost frame stands, where there is one. */
+static void test_instructions(void **state)
+{
+    (void)state;
+    struct scene scene;
+    begin(&scene);
+    ticks(&scene, 2);
+    look(&scene);
+    press(&scene, "o");
+    draw(&scene, 80, 24);
+    assert_shown(&scene, "No instructions: record with --opcodes.");
+    tell(&scene, (struct event)STRING(5, "LOAD_FAST"));
+    tell(&scene, (struct event){ EVENT_FRAME, .frame = { 4, 2, 12, 12, -1, -1, 5, 5 } });
+    for (unsigned i = 0; i < 3; i++) {
+        const uint64_t ns = scene.now_ns += 100 * MS;
+        tell(&scene, (struct event)STATUS_SAMPLE(ns, 1, 0, RESTS, 0, 4, 2));
+        tell(&scene, (struct event)STATUS_SAMPLE(ns, 2, 0, RESTS, 0, 1, 4));
+        tell(&scene, (struct event)TICK(ns));
+    }
+    look(&scene);
+    draw(&scene, 80, 24);
+    assert_int_equal(scene.view.count, 1);
+    assert_shown(&scene, "INSTRUCTION");
+    assert_int_equal(self_ms(&scene, "LOAD_FAST", WINDOW_WALL), 300); /* of thread 2 alone */
+    press_key(&scene, VIEW_KEY_ENTER);
+    assert_int_equal(scene.view.table, VIEW_INSTRUCTIONS); /* there is nothing to enter */
+    press(&scene, "f");
+    assert_true(scene.view.count > 1);
+    end(&scene);
+}
+
 static void test_keys(void **state)
 {
     (void)state;
@@ -539,7 +570,8 @@ int main(void)
         cmocka_unit_test(test_lines),          cmocka_unit_test(test_still),
         cmocka_unit_test(test_hostile_names),  cmocka_unit_test(test_sizes),
         cmocka_unit_test(test_thousands),      cmocka_unit_test(test_owners_are_bounded),
-        cmocka_unit_test(test_head),           cmocka_unit_test(test_keys),
+        cmocka_unit_test(test_head),           cmocka_unit_test(test_instructions),
+        cmocka_unit_test(test_keys),
     };
     return run_all(tests);
 }
