@@ -45,6 +45,12 @@ static uint32_t function_of(const struct tables *tables, uint32_t stack)
     return stack ? tables->frames[tables->stacks[stack].frame].function : MODEL_NO_FRAMES;
 }
 
+/* The string that names the instruction of the innermost frame; 0: not recorded. */
+static uint32_t instruction_of(const struct tables *tables, uint32_t stack)
+{
+    return stack ? tables->frames[tables->stacks[stack].frame].instruction : 0;
+}
+
 /* The number of the place that the innermost frame of a stack has. */
 static uint32_t place_of(struct model *model, uint32_t stack, uint32_t function)
 {
@@ -64,6 +70,9 @@ static void walk(struct model *model, const struct model_batch_row *row)
     struct window_sums whole = { 0 };
     uint32_t callee = 0;
     model->walk++;
+    const uint32_t instruction = instruction_of(tables, row->stack);
+    if (instruction)
+        add_to_row(model, &model->instructions, row_of(&model->instructions, row->owner, instruction), row->sums, true);
     for (uint32_t stack = row->stack, leaf = 1; stack || leaf; leaf = 0) {
         const uint32_t function = function_of(tables, stack);
         add_to_row(model, &model->functions, row_of(&model->functions, row->owner, function), row->sums, leaf);
@@ -151,6 +160,7 @@ bool model_take(void *self, struct event *event, struct fault *why)
     const struct sink placed = placed_sink(model);
     model->functions.window.seconds = model->lines.window.seconds = model->seconds;
     model->calls.window.seconds = model->by_owner.seconds = model->seconds;
+    model->instructions.window.seconds = model->seconds;
     if (!tables_take(&model->tables, event, why))
         return false;
     if (is_lost(model, event))
@@ -169,6 +179,7 @@ void model_settle(struct model *model)
     window_advance(&model->functions.window, second);
     window_advance(&model->lines.window, second);
     window_advance(&model->calls.window, second);
+    window_advance(&model->instructions.window, second);
     window_advance(&model->by_owner, second);
 }
 
@@ -194,6 +205,7 @@ void model_free(struct model *model)
     free_pairs(&model->functions);
     free_pairs(&model->lines);
     free_pairs(&model->calls);
+    free_pairs(&model->instructions);
     intern_pairs_free(&model->place_numbers);
     free(model->places);
     window_free(&model->by_owner);

@@ -28,7 +28,7 @@ struct model_pair {
     uint32_t a, b;
 };
 
-/* Rows that have two numbers: (owner, function), (owner, place), or (caller, callee). */
+/* Rows that have two numbers, such as (owner, function). */
 struct model_pairs {
     struct intern_pairs numbers; /* pair -> row + 1 */
     struct model_pair *pairs;    /* by row */
@@ -47,6 +47,7 @@ struct model {
     struct model_pairs functions;      /* (owner, function) */
     struct model_pairs lines;          /* (owner, place) */
     struct model_pairs calls;          /* (caller, callee), of all owners */
+    struct model_pairs instructions;   /* (owner, name of the instruction at which the thread stands: a string) */
     struct intern_pairs place_numbers; /* (function, line that ran) -> index in `places` + 1 */
     struct model_pair *places;         /* (function, line) */
     size_t places_room;

@@ -99,34 +99,48 @@ static void put_time(struct bytes *to, uint64_t ns)
         put_format(to, "%" PRIu64 ":%02" PRIu64, seconds / 60, seconds % 60);
 }
 
+/* Appends which program it is, as much of it as the columns have room for: the name, the process, the version of
+ * Python. */
+static void put_program(struct drawn *drawn, struct bytes *to, const struct still *still, size_t columns)
+{
+    char version[32];
+    char *title = program_name_title(still->command);
+    put_printable(to, text_of(title), drawn->ascii);
+    free(title);
+    size_t fits = to->size;
+    put_format(to, ", process %" PRIu32, still->pid);
+    if (width_of(text_in(to)) > columns) {
+        to->size = fits;
+        return;
+    }
+    fits = to->size;
+    put_format(to, ", CPython %s%s", event_python_version_text(version, still->python_version),
+               still->free_threaded ? " free-threaded" : "");
+    if (width_of(text_in(to)) > columns)
+        to->size = fits;
+}
+
 /* The program at the left, the state of the recording at the right. */
 static void add_title(struct drawn *drawn, const struct view *view, const struct still *still,
                       const struct screen_state *state)
 {
     struct bytes left = { 0 }, right = { 0 };
-    char version[32];
-    char *title = program_name_title(still->command);
     put_format(&right, view->paused ? "PAUSED; " : "");
     put_printable(&right, text_of(state->state), drawn->ascii);
     put_format(&right, ", ");
     put_time(&right, still->end_ns);
-    if (!still->pid)
-        put_printable(&left, text_of(state->input), drawn->ascii);
-    else {
-        put_printable(&left, text_of(title), drawn->ascii);
-        put_format(&left, ", process %" PRIu32 ", CPython %s%s", still->pid,
-                   event_python_version_text(version, still->python_version),
-                   still->free_threaded ? " free-threaded" : "");
-    }
-    struct bytes *line = add_line(drawn, state->alert || view->paused ? STYLE_ALERT : STYLE_TITLE);
     const size_t wanted = width_of(text_in(&right)) + 2;
     const size_t room = drawn->columns > wanted ? drawn->columns - wanted : 0;
+    if (still->pid)
+        put_program(drawn, &left, still, room);
+    else
+        put_printable(&left, text_of(state->input), drawn->ascii);
+    struct bytes *line = add_line(drawn, state->alert || view->paused ? STYLE_ALERT : STYLE_TITLE);
     const size_t used = width_put_shortened(line, text_in(&left), room, drawn->ascii);
     width_put_blanks(line, room - used + 2);
     width_put_beginning(line, text_in(&right), drawn->columns);
     bytes_free(&left);
     bytes_free(&right);
-    free(title);
 }
 
 /* The sums of all owners. */
@@ -200,9 +214,10 @@ static const char *const sorts[VIEW_SORTS] = {
 static void put_whose(struct drawn *drawn, struct bytes *to, const struct view_whose *whose)
 {
     if (!whose->process) {
-        put_format(to, "all threads");
+        put_format(to, "; all threads");
         return;
     }
+    put_format(to, "; ");
     put_printable(to, whose->program, drawn->ascii);
     put_format(to, " ");
     put_printable(to,
@@ -222,13 +237,15 @@ static void add_choice(struct drawn *drawn, const struct view *view, const struc
     else
         put_format(&text, "last %u s", state->window_s);
     put_format(&text, ", by %s", view_measure_label(view_measure(view, still)));
-    put_format(&text, ", sorted by %s; ", sorts[view->sort]);
+    const bool functions = view->table == VIEW_FUNCTIONS || view->table == VIEW_CALLS;
+    if (functions || view->sort == VIEW_BY_NAME) /* self and total of a thread are equal */
+        put_format(&text, ", sorted by %s", sorts[view->sort]);
     if (view->lines && view->table == VIEW_FUNCTIONS)
-        put_format(&text, "by line; ");
+        put_format(&text, "; by line");
     if (view->table == VIEW_CALLS && view->function < still->functions_count) {
-        put_format(&text, "calls of ");
+        put_format(&text, "; calls of ");
         put_printable(&text, still->functions[view->function].name, drawn->ascii);
-    } else
+    } else if (functions || view->whose.process)
         put_whose(drawn, &text, &view->whose);
     if (view->filter_size || view->typing) {
         put_format(&text, "; filter: ");
@@ -272,7 +289,7 @@ static bool is_wide(const struct drawn *drawn)
 
 static bool shows_functions(const struct view *view)
 {
-    return view->table == VIEW_FUNCTIONS || view->table == VIEW_CALLS;
+    return view->table == VIEW_FUNCTIONS || view->table == VIEW_INSTRUCTIONS || view->table == VIEW_CALLS;
 }
 
 /* The columns that numbers take in front of a name. */
@@ -329,13 +346,20 @@ static void put_owner_row(struct drawn *drawn, struct bytes *to, const struct vi
     put_column(drawn, to, row->file, layout.place);
 }
 
+/* The title of the last column. */
+static const char *place_title(enum view_table table)
+{
+    if (table == VIEW_FUNCTIONS || table == VIEW_CALLS)
+        return "FILE";
+    return table == VIEW_PROCESSES || table == VIEW_INSTRUCTIONS ? "" : "PROGRAM";
+}
+
 static void add_titles(struct drawn *drawn, const struct view *view)
 {
-    static const char *const names[VIEW_TABLES] = { [VIEW_FUNCTIONS] = "FUNCTION",
-                                                    [VIEW_THREADS] = "THREAD",
-                                                    [VIEW_PROCESSES] = "PROCESS",
-                                                    [VIEW_TASKS] = "TASK",
-                                                    [VIEW_CALLS] = "FUNCTION" };
+    static const char *const names[VIEW_TABLES] = {
+        [VIEW_FUNCTIONS] = "FUNCTION", [VIEW_THREADS] = "THREAD",           [VIEW_PROCESSES] = "PROCESS",
+        [VIEW_TASKS] = "TASK",         [VIEW_INSTRUCTIONS] = "INSTRUCTION", [VIEW_CALLS] = "FUNCTION"
+    };
     const bool functions = shows_functions(view);
     struct bytes *line = add_line(drawn, STYLE_COLUMNS);
     const struct layout layout = layout_of(drawn, numbers_of(drawn, view));
@@ -349,13 +373,13 @@ static void add_titles(struct drawn *drawn, const struct view *view)
                                                : "   SELF s  TOTAL s");
     put_column(drawn, line, text_of(names[view->table]), layout.name);
     put_bytes(line, "  ", 2);
-    put_column(drawn, line, text_of(functions ? "FILE" : view->table == VIEW_PROCESSES ? "" : "PROGRAM"), layout.place);
+    put_column(drawn, line, text_of(place_title(view->table)), layout.place);
 }
 
 static enum screen_style style_of(const struct view *view, const struct view_row *row, enum window_sum sum)
 {
     const double self = percent(row->sums.self[sum], view->whole);
-    if (view->table != VIEW_FUNCTIONS)
+    if (view->table != VIEW_FUNCTIONS && view->table != VIEW_INSTRUCTIONS)
         return STYLE_PLAIN;
     return self >= HOT_PERCENT ? STYLE_HOT : self >= WARM_PERCENT ? STYLE_WARM : STYLE_PLAIN;
 }
@@ -397,6 +421,8 @@ static void add_reason(struct drawn *drawn, const struct view *view, const struc
         say(drawn, STYLE_ALERT, "No samples yet.");
     else if (view->table == VIEW_TASKS)
         say(drawn, STYLE_ALERT, "No asyncio tasks: record with --async running or --async all.");
+    else if (view->table == VIEW_INSTRUCTIONS && !still->instructions.count)
+        say(drawn, STYLE_ALERT, "No instructions: record with --opcodes.");
     else if (!view->all)
         say(drawn, STYLE_ALERT, "Nothing in the last seconds; w shows all the time.");
     else
@@ -415,13 +441,14 @@ static void add_foot(struct drawn *drawn, const struct view *view, const struct 
         put_printable(&drawn->scratch, state->said, drawn->ascii);
         add_text(drawn, STYLE_FOOT, text_in(&drawn->scratch));
     } else
-        say(drawn, STYLE_FOOT, "h help  q quit  f t p a table  Enter more  m measure  w window  s sort  / filter");
+        say(drawn, STYLE_FOOT, "h help  q quit  ftpao table  Enter more  m measure  w window  s sort  / filter");
 }
 
 static void draw_help(struct drawn *drawn, const struct screen_state *state, size_t lines)
 {
     const char *const help[] = {
-        "f t p a    functions, threads, processes, asyncio tasks (Tab: the next table)",
+        "f t p a o  functions, threads, processes, asyncio tasks, instructions",
+        "Tab        the next table",
         "Enter      of a thread, process or task: its functions; of a function:",
         "           who calls it, and whom it calls.  Backspace, Esc: back",
         "m          measure: CPU time, wall-clock time, the same without waits,",

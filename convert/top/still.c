@@ -55,6 +55,19 @@ static void take_places(struct still *still, const struct model *model)
         memcpy(still->places, model->places, still->places_count * sizeof(*still->places));
 }
 
+static void take_instruction_names(struct still *still, const struct tables *tables)
+{
+    still->instruction_names_count = 0;
+    for (size_t i = 0; i < still->instructions.count; i++) {
+        const uint32_t string = still->instructions.rows[i].b;
+        still->instruction_names = alloc_grow(still->instruction_names, &still->instruction_names_room,
+                                              (size_t)string + 1, sizeof(*still->instruction_names));
+        still->instruction_names[string] = tables_string(tables, string);
+        if (still->instruction_names_count <= string)
+            still->instruction_names_count = (size_t)string + 1;
+    }
+}
+
 static void take_owners(struct still *still, const struct model *model)
 {
     const size_t count = model->owners.count;
@@ -119,6 +132,8 @@ void still_take(struct still *still, struct model *model)
     take_pairs(&still->by_function, &model->functions);
     take_pairs(&still->by_place, &model->lines);
     take_pairs(&still->calls, &model->calls);
+    take_pairs(&still->instructions, &model->instructions);
+    take_instruction_names(still, &model->tables);
     take_facts(still, model);
     take_times(still, model);
 }
@@ -132,6 +147,8 @@ void still_free(struct still *still)
     free(still->by_function.rows);
     free(still->by_place.rows);
     free(still->calls.rows);
+    free(still->instructions.rows);
+    free(still->instruction_names);
     paths_free(&still->paths);
     *still = (struct still){ 0 };
 }

@@ -22,7 +22,7 @@ struct still_sums {
 };
 
 struct still_pair {
-    uint32_t a, b; /* (owner, function), (owner, place), or (caller, callee) */
+    uint32_t a, b; /* (owner, function), (owner, place), (caller, callee), or (owner, instruction) */
     struct still_sums sums;
 };
 
@@ -41,9 +41,12 @@ struct still {
     size_t owners_count, owners_room, by_owner_room;
     struct model_pair *places; /* (function, line) */
     size_t places_count, places_room;
-    struct still_pairs by_function; /* (owner, function) */
-    struct still_pairs by_place;    /* (owner, place) */
-    struct still_pairs calls;       /* (caller, callee) */
+    struct still_pairs by_function;  /* (owner, function) */
+    struct still_pairs by_place;     /* (owner, place) */
+    struct still_pairs calls;        /* (caller, callee) */
+    struct still_pairs instructions; /* (owner, string) */
+    struct text *instruction_names;  /* by string; only those of instructions are filled in */
+    size_t instruction_names_count, instruction_names_room;
     struct paths paths;
 
     struct text command;     /* of the first process */

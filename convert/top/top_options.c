@@ -51,6 +51,7 @@ static const struct argument recorder_rows[] = {
     { OPTION_RECORDER, 0, "async", "running|all", 0, "show asyncio tasks (off)" },
     { OPTION_RECORDER, 0, "native", NULL, 0, "add a frame <native> where C code calls Python" },
     { OPTION_RECORDER, 0, "no-gc", NULL, 0, "add no frame <GC> during garbage collection" },
+    { OPTION_RECORDER, 0, "opcodes", NULL, 0, "record instructions, for their table" },
     { OPTION_RECORDER, 0, "blocking", NULL, 0, "stop the program's threads during each read" },
     { OPTION_RECORDER, 0, "disturb", "PERCENT", 0, "take at most PERCENT of a processor, 0 to 100 (1)" },
     { OPTION_RECORDER, 0, "no-priority", NULL, 0, "keep the priority that pyreel-top starts with" },

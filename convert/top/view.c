@@ -91,10 +91,17 @@ static uint32_t add_number(struct view *view, const struct still *still, uint32_
     return (uint32_t)view->count;
 }
 
-static void make_functions(struct view *view, const struct still *still, enum window_sum sum)
+static uint32_t add_instruction(struct view *view, const struct still *still, uint32_t number)
 {
-    const struct still_pairs *pairs = view->lines ? &still->by_place : &still->by_function;
-    const size_t numbers = view->lines ? still->places_count : still->functions_count;
+    add_row(view)->name = still->instruction_names[number];
+    return (uint32_t)view->count;
+}
+
+/* Makes a row for each second number of the pairs, which are below `numbers`; add() adds one. */
+static void make_rows(struct view *view, const struct still *still, enum window_sum sum,
+                      const struct still_pairs *pairs, size_t numbers,
+                      uint32_t (*add)(struct view *, const struct still *, uint32_t))
+{
     view->by_number = alloc_grow(view->by_number, &view->by_number_room, numbers + 1, sizeof(*view->by_number));
     memset(view->by_number, 0, view->by_number_room * sizeof(*view->by_number));
     for (size_t i = 0; i < pairs->count; i++) {
@@ -104,10 +111,18 @@ static void make_functions(struct view *view, const struct still *still, enum wi
             continue;
         uint32_t *index = &view->by_number[pair->b];
         if (!*index)
-            *index = add_number(view, still, pair->b);
+            *index = add(view, still, pair->b);
         window_add_sums(&view->rows[*index - 1].sums, sums);
         view->whole += sums->self[sum];
     }
+}
+
+static void make_functions(struct view *view, const struct still *still, enum window_sum sum)
+{
+    if (view->lines)
+        make_rows(view, still, sum, &still->by_place, still->places_count, add_number);
+    else
+        make_rows(view, still, sum, &still->by_function, still->functions_count, add_number);
 }
 
 /* Who calls the function, and whom it calls. */
@@ -283,6 +298,8 @@ void view_make(struct view *view, const struct still *still)
     view->time_ns = view->all ? still->end_ns : still->recent_ns;
     if (view->table == VIEW_FUNCTIONS)
         make_functions(view, still, sum);
+    else if (view->table == VIEW_INSTRUCTIONS)
+        make_rows(view, still, sum, &still->instructions, still->instruction_names_count, add_instruction);
     else if (view->table == VIEW_CALLS)
         make_calls(view, still, sum);
     else
@@ -309,7 +326,7 @@ static void go_to(struct view *view, enum view_table table)
 /* Shows the functions of a thread, a process or a task, or the calls of a function. */
 static void enter(struct view *view)
 {
-    if (view->selected >= view->count)
+    if (view->selected >= view->count || view->table == VIEW_INSTRUCTIONS)
         return;
     const struct view_row *row = &view->rows[view->selected];
     if (view->table == VIEW_FUNCTIONS || view->table == VIEW_CALLS) {
@@ -394,6 +411,9 @@ static enum view_wish take_letter(struct view *view, uint32_t key)
         break;
     case 'a':
         go_to(view, VIEW_TASKS);
+        break;
+    case 'o':
+        go_to(view, VIEW_INSTRUCTIONS);
         break;
     case 's':
         view->sort = (view->sort + 1) % VIEW_SORTS;

@@ -3,6 +3,7 @@
  * change the choice, and view_make() makes the rows of the table from a still picture. The view knows no terminal.
  *
  *     functions     self, total          of all, or of one thread, process or task
+ *     instructions  self                 the same, at which instruction threads stand (--opcodes)
  *     threads, processes, tasks          CPU, lock, waiting for the lock, each as a share of the time
  *     calls         who calls a function, and whom it calls */
 #ifndef PYREEL_CONVERT_TOP_VIEW_H
@@ -10,7 +11,15 @@
 
 #include "convert/top/still.h"
 
-enum view_table { VIEW_FUNCTIONS, VIEW_THREADS, VIEW_PROCESSES, VIEW_TASKS, VIEW_CALLS, VIEW_TABLES };
+enum view_table {
+    VIEW_FUNCTIONS,
+    VIEW_THREADS,
+    VIEW_PROCESSES,
+    VIEW_TASKS,
+    VIEW_INSTRUCTIONS,
+    VIEW_CALLS,
+    VIEW_TABLES
+};
 
 enum view_sort { VIEW_BY_SELF, VIEW_BY_TOTAL, VIEW_BY_NAME, VIEW_SORTS };
 
@@ -67,7 +76,7 @@ struct view {
     uint64_t whole;      /* the sum that 100 % is of, for functions and calls */
     uint64_t time_ns;    /* the time that 100 % is of, for threads, processes and tasks */
     size_t matching;     /* rows before the filter */
-    uint32_t *by_number; /* scratch, by function or place: index of its row + 1 */
+    uint32_t *by_number; /* scratch, by function, place or instruction: index of its row + 1 */
     size_t by_number_room;
 };
 

@@ -46,13 +46,13 @@ def compress():
     return f"{rounds} files"
 
 
-def run(work):
+def run_noted(work):
     said = work()
     account[work.__name__] = f"{said}, {time.thread_time():.2f} s of CPU time"
 
 
 def main():
-    threads = [threading.Thread(target=run, args=(work,), name=work.__name__) for work in (health, export, compress)]
+    threads = [threading.Thread(target=run_noted, args=(work,), name=work.__name__) for work in (health, export, compress)]
     for thread in threads:
         thread.start()
     time.sleep(SECONDS)

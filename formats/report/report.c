@@ -22,7 +22,7 @@ static const struct {
 };
 
 static const char *const bys[REPORT_BYS] = {
-    [BY_FUNCTION] = "function", [BY_LINE] = "line", [BY_FILE] = "file",     [BY_MODULE] = "module",
+    [BY_FUNCTION] = "function", [BY_LINE] = "line",       [BY_FILE] = "file", [BY_MODULE] = "module",
     [BY_THREAD] = "thread",     [BY_PROCESS] = "process", [BY_TASK] = "task", [BY_OPCODE] = "opcode",
 };
 

@@ -131,7 +131,8 @@ static struct text process_of(struct report *report, const struct aggregate_row 
 {
     const struct group *group = &report->found.rows[report->found.by_thread[row->thread] - 1];
     const struct process_row *process = &report->tables->processes[report->tables->threads[row->thread].thread.process];
-    return report_say(report, "pid %" PRIu32 " %.*s", process->process.pid, (int)group->process.size, group->process.bytes);
+    return report_say(report, "pid %" PRIu32 " %.*s", process->process.pid, (int)group->process.size,
+                      group->process.bytes);
 }
 
 /* The task that ran, or that has a stack of its own. */

@@ -4,11 +4,12 @@
 #include "formats/report/report_internal.h"
 
 #include "formats/base/alloc.h"
+#include "formats/frames/code_kind.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define CHAIN_MOST 5 /* calls in a row without a branch; of a longer chain, so many less are left out in the middle */
+#define CHAIN_MOST 5 /* calls in a row without a branch; of a longer chain, the middle is left out */
 #define CHAIN_ENDS 2 /* calls that stay at both ends */
 
 /* The tree while its rows are made. */
@@ -68,19 +69,40 @@ static size_t chain_length(const struct report_section *section, size_t first)
     return length;
 }
 
+/* Whether a call in the middle of a chain stays: a task, or a place where the user's code and other code call each
+ * other.
+ *
+ *     run (asyncio), <task>, answer (app.py), fetch (app.py), urlopen (urllib)     all but run and urlopen stay */
+static bool stays(const struct report_row *row)
+{
+    const char *own = code_kind_name(CODE_PROGRAM);
+    const bool task = row->kind == code_kind_name(CODE_ASYNCIO) && row->file.size == 0;
+    return task || (row->kind == own && (row[-1].kind != own || row[1].kind != own));
+}
+
+/* How many calls of a chain are left out from row `first` of the chain on. A single call needs no more room than the
+ * words that it is left out, so it stays. */
+static size_t count_left_out(const struct report_row *chain, size_t length, size_t first)
+{
+    size_t count = 0;
+    while (length > CHAIN_MOST && first >= CHAIN_ENDS && first + count < length - CHAIN_ENDS &&
+           !stays(&chain[first + count]))
+        count++;
+    return count > 1 ? count : 0;
+}
+
 /* Leaves out the middle of long chains. */
 static void shorten_chains(struct report_section *section)
 {
     size_t kept = 0, length;
     for (size_t i = 0; i < section->count; i += length) {
+        size_t left_out;
         length = chain_length(section, i);
-        for (size_t j = 0; j < length; j++) {
-            const bool middle = length > CHAIN_MOST && j >= CHAIN_ENDS && j < length - CHAIN_ENDS;
-            if (middle && j > CHAIN_ENDS)
-                continue;
+        for (size_t j = 0; j < length; j += left_out ? left_out : 1) {
             struct report_row row = section->rows[i + j];
-            if (middle)
-                row = (struct report_row){ .depth = row.depth, .skipped = (uint32_t)(length - 2 * (size_t)CHAIN_ENDS) };
+            left_out = count_left_out(&section->rows[i], length, j);
+            if (left_out)
+                row = (struct report_row){ .depth = row.depth, .skipped = (uint32_t)left_out };
             section->rows[kept++] = row;
         }
     }

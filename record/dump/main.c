@@ -21,7 +21,8 @@
 #define BECOME_PYTHON_NS 1000000000u /* how long the process may take to become a Python, ... */
 #define BECOME_CHILD_NS  200000000u  /* ... and all its descendants together */
 
-#define STUCK_PATIENCE 5 /* seconds for which a page of the process may not come */
+#define STUCK_PATIENCE      5  /* seconds for which a page of the process may not come */
+#define STUCK_PATIENCE_CORE 10 /* the same for a core file, which may lie on a slow disk */
 
 /* One run of the program. */
 struct session {
@@ -157,13 +158,17 @@ static int run(struct session *session)
     return session->failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-static void watch_for_dead_pages(void)
+static void watch_for_dead_pages(bool core)
 {
+    const char *of_process =
+        "pyreel-dump: the memory of the process does not answer: a page of it, or a source file, lies "
+        "on a file system whose server is dead, or plays dead\n";
+    const char *of_core = "pyreel-dump: the core file does not answer: it, a file that the process mapped, or a source "
+                          "file lies on a file system whose server is dead, or plays dead\n";
     stuck_watch(&(struct stuck_options){
-        .message = "pyreel-dump: the memory of the process does not answer: a page of it, or a source file, lies on a "
-                   "file system whose server is dead, or plays dead\n",
+        .message = core ? of_core : of_process,
         .exit_code = EXIT_FAILURE,
-        .patience = STUCK_PATIENCE,
+        .patience = core ? STUCK_PATIENCE_CORE : STUCK_PATIENCE,
         .all_paths = true,
         .is_asked_to_stop = NULL,
     });
@@ -176,7 +181,6 @@ int main(int argc, char **argv)
     int exit_code;
     if (!dump_options_read(&session.options, argc, argv, &exit_code))
         return exit_code;
-    if (!session.options.core)
-        watch_for_dead_pages();
+    watch_for_dead_pages(session.options.core != NULL);
     return run(&session);
 }

@@ -82,8 +82,13 @@ asyncio.run(serve(*map(float, sys.argv[1:])))
 '''
 TESTS = '''
 import time
+import pytest
 
-def test_words():
+@pytest.fixture
+def words():
+    time.sleep(0.2)
+
+def test_words(words):
     time.sleep(0.2)
 '''
 FILES = {"app.py": APP, "old/app.py": APP, "new/app.py": APP, "server.py": SERVER, "tests/test_app.py": TESTS}
@@ -126,7 +131,7 @@ def commands_of_markdown(path):
     return [command for block in document.blocks_of(lines) if block.language in ("", "sh") for command in split_commands(lines[block.begin:block.end])]
 
 
-PAGES = [path for path in MARKDOWN if os.path.dirname(relative(path)) in ("", "docs")]
+PAGES = [path for path in MARKDOWN if os.path.dirname(relative(path)) in ("", "docs", "docs/cookbook")]
 DOCUMENTS = {**{f"{name}.1": commands_of_man(name) for name in PROGRAMS},
              **{os.path.basename(path): found for path in TOPICS if (found := commands_of_topic(path))},
              **{relative(path): found for path in PAGES if (found := commands_of_markdown(path))}}

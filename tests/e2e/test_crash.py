@@ -120,7 +120,7 @@ btrfs quota enable "$0" && btrfs qgroup limit 64K 0/5 "$0" && sync || exit 99
 
 def test_a_full_quota(python3, program, tmp_path):
     """A file system with a quota that holds for root, too, and room beyond it. This one, once over its quota, refuses to
-    shorten a file, too: what was written of the last block stays, and all before it is good. tests/unit/formats/test_stream_full.c has
+    shorten a file, too: what was written of the last block stays, and all before it is good. tests/unit/formats/stream/test_stream_full.c has
     a quota that ends as a full disk does."""
     for command in ("unshare", "mkfs.btrfs", "btrfs"):
         environment.need_command(command)

@@ -186,9 +186,11 @@ def test_links_of_markdown():
 
 
 def test_readme_names_each_document():
-    """So that a page is found; and formats.md each schema."""
-    pages = {relative(path) for path in MARKDOWN if relative(path).startswith("docs/")}
-    assert {page for page in pages if f"]({page})" not in read("README.md")} == set()
+    """So that a page is found; the README of a folder names its pages, and formats.md each schema."""
+    for folder, index in (("docs", "README.md"), ("docs/cookbook", "docs/cookbook/README.md")):
+        pages = {path for path in map(relative, MARKDOWN) if os.path.dirname(path) == folder and path != index}
+        text = read(index)
+        assert {page for page in pages if f"]({os.path.relpath(page, os.path.dirname(index))})" not in text} == set()
     assert {name for name in os.listdir(os.path.join(PROJECT, "schemas")) if name != "meson.build" and name not in read("docs/formats.md")} == set()
 
 

@@ -4,6 +4,7 @@
 import os
 import signal
 import subprocess
+import sys
 import time
 
 from environment import DUMP, NOBODY, missing, need_command, need_root
@@ -129,6 +130,28 @@ def test_memory_that_does_not_answer_does_not_hold_a_dump(python3, program):
     finally:
         os.killpg(tree.pid, signal.SIGKILL)
         tree.communicate()
+
+
+# A file system without a server. Its end is that of the program that runs here.
+DEAD = """
+import ctypes, os, sys
+server = os.open("/dev/fuse", os.O_RDWR)
+os.set_inheritable(server, True)
+facts = f"fd={server},rootmode=40000,user_id=0,group_id=0"
+if ctypes.CDLL(None).mount(b"dead", sys.argv[1].encode(), b"fuse", 0, facts.encode()) != 0:
+    sys.exit(99)
+os.execv(sys.argv[2], sys.argv[2:])
+"""
+
+
+def test_core_file_that_does_not_answer_does_not_hold_a_dump(tmp_path):
+    need_pages_that_never_come()
+    if not os.path.exists("/dev/fuse"):
+        missing("this machine has no /dev/fuse")
+    ended = run("unshare", "-m", sys.executable, "-c", DEAD, tmp_path, DUMP, "--core", tmp_path / "core")
+    if ended.code == 99:
+        missing("no file system may be mounted here")
+    assert ended.code == 1 and "the core file does not answer" in ended.messages, ended
 
 
 def tasks_of(pid):

@@ -453,6 +453,15 @@ def test_tasks(view, program):
     shown.quit()
 
 
+def test_instructions(view, python3, program):
+    shown = view(*FULL, "--opcodes", "--", python3, program("viewed"), 3, 0)
+    shown.see("ready")
+    shown.press("o")
+    shown.see("INSTRUCTION")
+    shown.see(r"\d% +\d+\.\d+ +\d+\.\d+ +[A-Z][A-Z_]{3,} ")
+    assert shown.quit() == 0
+
+
 def test_growing_memory_is_bounded(view, spinning):
     """The view keeps seconds, not samples: what a minute adds at 5 kHz must not show."""
     shown = view(*FULL, "-r", "5k", "-p", spinning.pid, "--window", "2s")

@@ -49,7 +49,7 @@ class Block:
 
 def blocks_of(lines):
     """The blocks of code. What varies in a block stands in a comment somewhere above it: <!-- varies: surely, grew -->"""
-    begin, varies = None, []
+    begin, language, varies = None, None, []
     for number, line in enumerate(lines):
         fence = FENCE.match(line)
         if begin is not None and line == "```":

@@ -3,7 +3,7 @@
 
 #include "formats/base/alloc.h"
 #include "tests/fakes/testing.h"
-#include "tests/unit/record/linetable_cases.h"
+#include "tests/unit/record/python/linetable_cases.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Real location tables and what CPython itself makes of them, made by tests/unit/record/linetable_cases.py with the
- * Python that each name tells. */
-#ifndef PYREEL_TESTS_UNIT_RECORD_LINETABLE_CASES_H
-#define PYREEL_TESTS_UNIT_RECORD_LINETABLE_CASES_H
+/* Real location tables and what CPython itself makes of them, made by tests/unit/record/python/linetable_cases.py with
+ * the Python that each name tells. */
+#ifndef PYREEL_TESTS_UNIT_RECORD_PYTHON_LINETABLE_CASES_H
+#define PYREEL_TESTS_UNIT_RECORD_PYTHON_LINETABLE_CASES_H
 
 #include "record/python/linetable.h"
 

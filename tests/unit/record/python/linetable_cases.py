@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Prints cases for test_linetable.c: real location tables with what CPython itself makes of them.
 
-    python3.11 tests/unit/record/linetable_cases.py py311 >>tests/unit/record/linetable_cases.h
+    python3.11 tests/unit/record/python/linetable_cases.py py311 >>tests/unit/record/python/linetable_cases.h
 """
 import sys
 import textwrap

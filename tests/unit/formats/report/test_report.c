@@ -271,6 +271,57 @@ static void long_chains_lose_their_middle(void **state)
     close_world(&world);
 }
 
+static char letter_of(const struct report_row *row)
+{
+    if (row->skipped)
+        return '-';
+    if (!row->kind)
+        return '.';
+    return row->file.size == 0 ? 'T' : strcmp(row->kind, "program") == 0 ? 'U' : 'L';
+}
+
+/* A thread (.), calls of the libraries (L) and of the user's code (U), a task (T): which of them stay, and the gaps
+ * (-). */
+static void the_users_code_stays_in_a_long_chain(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *calls, *shown;
+    } rows[] = {
+        { "LLLLTUULLL", ".L-TUULLL" },  { "ULLLLLLL", ".U-LL" },      { "UUUUUUUU", ".U-UU" },
+        { "ULLLUUUULLL", ".U-U-ULLL" }, { "LLLULLLULL", ".L-U-ULL" }, { "LULL", ".LULL" },
+    };
+    for (size_t i = 0; i < countof(rows); i++) {
+        static const struct event begins[] = { ONE_THREAD_BEGINS, STRING(3, "/usr/lib/python3.15/json/decoder.py"),
+                                               STRING(4, "/home/u/a.py"), STRING(5, "<task ask>") };
+        struct world world = { 0 };
+        struct fault why = { 0 };
+        struct event events[countof(begins) + 32] = { 0 };
+        uint32_t frames[16], count = countof(begins);
+        const uint32_t calls = (uint32_t)strlen(rows[i].calls);
+        memcpy(events, begins, sizeof(begins));
+        for (uint32_t j = 0; j < calls; j++) {
+            const char call = rows[i].calls[j];
+            const uint32_t number = 2 + j, name = call == 'T' ? 5 : 1, file = call == 'L' ? 3 : 4;
+            events[count++] = (struct event)FUNCTION(number, name, call == 'T' ? 0 : file, j);
+            events[count++] = (struct event)FRAME(number, number, j);
+            frames[j] = number;
+        }
+        events[count++] = (struct event){ EVENT_SAMPLE,
+                                          .sample = { .thread = 1, .pushed = calls, .frames = frames, .time_ns = 1 } };
+        take(&world, events, count);
+        const struct report_style style = { .tree = true, .filter = &world.filter };
+        assert_true(report_begin(&world.report, &world.tables, &world.aggregate, &style, &why));
+        assert_true(report_make(&world.report, &why));
+        const struct report_section *section = &world.report.sections[0];
+        char shown[32] = { 0 };
+        for (size_t j = 0; j < section->count && j < sizeof(shown) - 1; j++)
+            shown[j] = letter_of(&section->rows[j]);
+        assert_string_equal(shown, rows[i].shown);
+        close_world(&world);
+    }
+}
+
 static void callers_and_callees_add_up(void **state)
 {
     (void)state;
@@ -536,6 +587,7 @@ int main(void)
         cmocka_unit_test(a_narrow_screen_without_utf8),
         cmocka_unit_test(the_tree),
         cmocka_unit_test(long_chains_lose_their_middle),
+        cmocka_unit_test(the_users_code_stays_in_a_long_chain),
         cmocka_unit_test(callers_and_callees_add_up),
         cmocka_unit_test(functions_are_found_by_name_line_or_expression),
         cmocka_unit_test(source_is_read_or_the_reason_is_said),

@@ -203,6 +203,8 @@ static void test_threads(void **state)
     press(&scene, "p");
     assert_int_equal(scene.view.count, 1);
     assert_int_equal(row(&scene, "app.py")->threads, 3);
+    draw(&scene, 80, 24);
+    assert_shown(&scene, "last 10 s, by CPU time\n"); /* a process has no self to sort by */
     press(&scene, "a");
     draw(&scene, 80, 24);
     assert_shown(&scene, "--async");
@@ -495,12 +497,46 @@ static void test_head(void **state)
     look(&scene);
     draw(&scene, 80, 24);
     assert_shown(&scene, "app.py, process 4242, CPython 3.15.2");
+    draw(&scene, 44, 24); /* a title that has no room ends at a comma */
+    assert_shown(&scene, "app.py, process 4242  ");
+    draw(&scene, 80, 24);
     assert_shown(&scene, "GIL held 100 %"); /* two threads hold it here, but there is one lock */
     assert_shown(&scene, "10 Hz asked, 10 reached, 0.0 % missed; 90.0 % exact; costs 0.90 of 1 % CPU");
     ticks(&scene, 90); /* what sampling took is a share of the time until the recorder counted */
     look(&scene);
     draw(&scene, 80, 24);
     assert_shown(&scene, "costs 0.90 of 1 % CPU");
+    end(&scene);
+}
+
+/* The instruction at which the innermost frame stands, where there is one. */
+static void test_instructions(void **state)
+{
+    (void)state;
+    struct scene scene;
+    begin(&scene);
+    ticks(&scene, 2);
+    look(&scene);
+    press(&scene, "o");
+    draw(&scene, 80, 24);
+    assert_shown(&scene, "No instructions: record with --opcodes.");
+    tell(&scene, (struct event)STRING(5, "LOAD_FAST"));
+    tell(&scene, (struct event){ EVENT_FRAME, .frame = { 4, 2, 12, 12, -1, -1, 5, 5 } });
+    for (unsigned i = 0; i < 3; i++) {
+        const uint64_t ns = scene.now_ns += 100 * MS;
+        tell(&scene, (struct event)STATUS_SAMPLE(ns, 1, 0, RESTS, 0, 4, 2));
+        tell(&scene, (struct event)STATUS_SAMPLE(ns, 2, 0, RESTS, 0, 1, 4));
+        tell(&scene, (struct event)TICK(ns));
+    }
+    look(&scene);
+    draw(&scene, 80, 24);
+    assert_int_equal(scene.view.count, 1);
+    assert_shown(&scene, "INSTRUCTION");
+    assert_int_equal(self_ms(&scene, "LOAD_FAST", WINDOW_WALL), 300); /* of thread 2 alone */
+    press_key(&scene, VIEW_KEY_ENTER);
+    assert_int_equal(scene.view.table, VIEW_INSTRUCTIONS); /* there is nothing to enter */
+    press(&scene, "f");
+    assert_true(scene.view.count > 1);
     end(&scene);
 }
 
@@ -534,7 +570,8 @@ int main(void)
         cmocka_unit_test(test_lines),          cmocka_unit_test(test_still),
         cmocka_unit_test(test_hostile_names),  cmocka_unit_test(test_sizes),
         cmocka_unit_test(test_thousands),      cmocka_unit_test(test_owners_are_bounded),
-        cmocka_unit_test(test_head),           cmocka_unit_test(test_keys),
+        cmocka_unit_test(test_head),           cmocka_unit_test(test_instructions),
+        cmocka_unit_test(test_keys),
     };
     return run_all(tests);
 }
