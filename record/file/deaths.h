@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Recorded processes that a signal killed: a flight recorder writes what it has, so that the last seconds before a
+/* Deaths of recorded processes, which a signal killed: a flight recorder writes what it has, so that the last seconds before a
  * worker's crash stay while the server lives on.
  *
  * SIGINT, SIGTERM and SIGHUP end a process that somebody asked to end, and are no such death. Neither is an exit
