@@ -55,7 +55,9 @@ static bool write_if_asked(struct session *session)
  * is appointed. False when the recording must stop. */
 static bool turn_outlet(struct session *session)
 {
-    if (!outlet_turn(&session->outlet, clock_now_ns(), &session->why))
+    /* Where no Python comes, no file must stay: so the first one goes on until there is something in it. */
+    const bool empty = session->sampler.emitter.ticks == 0 && !session->options.flight_ns;
+    if (!empty && !outlet_turn(&session->outlet, clock_now_ns(), &session->why))
         return !stop(session, END_ERROR);
     const bool good = write_if_asked(session);
     session_tell_notice(session);

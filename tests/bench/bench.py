@@ -5,6 +5,7 @@ A benchmark runs ours and the peer in turn, in one run, on the same running targ
 root folder needs /proc and /tmp there; the benchmark then runs itself again in a mount namespace of its own, which takes
 these mounts with it when it ends."""
 
+import bisect
 import contextlib
 import json
 import os
@@ -172,6 +173,30 @@ def tachyon_command(python, pid, rate, path, *options):
 def info(path):
     command = [environment.CONVERTERS["info"], "--json", path]
     return json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+
+
+# ---- the program's speed ----
+
+class Progress:
+    """What the program noted: at which time it had used how much processor time, and done how many rounds."""
+
+    def __init__(self, lines):
+        self.rows = [tuple(map(int, line.split())) for line in lines]
+
+    def speed(self, times):
+        """Rounds by the clock's and by the processor's nanosecond, from the first to the last note between two times."""
+        first = bisect.bisect_left(self.rows, (times[0],))
+        last = bisect.bisect_right(self.rows, (times[1],)) - 1
+        if last - first < 3:
+            return None
+        passed, used, done = (after - before for before, after in zip(self.rows[first], self.rows[last]))
+        return done / passed, done / used
+
+
+def window(seconds):
+    began = time.monotonic_ns()
+    time.sleep(seconds)
+    return began, time.monotonic_ns()
 
 
 # ---- processor time ----

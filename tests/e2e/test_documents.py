@@ -137,6 +137,12 @@ def test_man_page_is_clean(page):
         assert linted.stdout == ""
 
 
+def test_pages_have_no_control_characters():
+    """man(1) prints nothing of them, and no warning."""
+    paths = [*(path for path in PAGES.values()), *MARKDOWN, *TOPICS]
+    assert {relative(path): found for path in paths if (found := re.findall(r"[\x00-\x08\x0b-\x1f\x7f]", open(path, encoding="utf-8", newline="").read()))} == {}
+
+
 def test_man_page_is_installed():
     assert {name for name in PROGRAMS if f"'{name}.1'" not in read("man", "meson.build")} == set()
 

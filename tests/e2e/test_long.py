@@ -70,6 +70,13 @@ def test_files_are_one_recording(python, program, tmp_path):
     assert sums == counted(*paths)
 
 
+@pytest.mark.parametrize("options", [(), ("-f",)], ids=["", "with children"])
+def test_without_python_there_is_no_file(tmp_path, options):
+    ended = run_record("--rotate", "100ms", *options, "-o", tmp_path / "app", "--", "sleep", "1")
+    assert ended.code == 0 and "there is no recording" in ended.messages
+    assert parts(tmp_path / "app") == []
+
+
 @pytest.mark.pythons("newest")
 def test_every_output_takes_files_as_one(python, program, tmp_path):
     paths, _ = rotated(python, program, tmp_path / "app", name="spin", arguments=("1.2",))

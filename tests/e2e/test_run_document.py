@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from environment import BUILD, PROJECT, TOOLS
+from recording import process_state, wait_until
 
 sys.path.insert(0, TOOLS)
 import document  # noqa: E402
@@ -141,4 +142,4 @@ def test_what_runs_in_the_background_ends_with_the_session(tmp_path):
     path.write_text(console("$ sleep 61.25 & echo", "$ echo $! > pid; cp pid " + str(tmp_path)))
     assert run_document(path).returncode == 0
     pid = (tmp_path / "pid").read_text().strip()
-    assert not os.path.exists(f"/proc/{pid}") or " Z " in open(f"/proc/{pid}/stat").read()
+    wait_until(lambda: process_state(pid) in ("", "Z"), "the process has ended")

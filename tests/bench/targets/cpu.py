@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: MIT
 """Computes without a rest, and notes a thousand times a second how far it got. When it is asked to end, by SIGTERM, it
-prints these notes: on each line the monotonic time, the processor time used (both in nanoseconds), the rounds done."""
+prints these notes: on each line the monotonic time, the processor time used (both in nanoseconds), the rounds done.
+cpu.py [DEPTH [THREADS]]: below so many frames, beside so many threads that sleep 0.1 s between short bursts."""
 import array
 import os
 import signal
 import sys
+import threading
 import time
 
 NOTE_NS = 1_000_000
@@ -60,7 +62,25 @@ def tell(_number, _frame):
     sys.exit()
 
 
+def burst():
+    while True:
+        for number in range(20):
+            one_round(number)
+        time.sleep(0.1)
+
+
+def descend(left):
+    if left > 0:
+        descend(left - 1)
+    else:
+        main()
+
+
 signal.alarm(600)
 signal.signal(signal.SIGTERM, tell)
+depth, threads = (int(text) for text in (*sys.argv[1:3], 0, 0)[:2])
+for _ in range(threads):
+    threading.Thread(target=burst, daemon=True).start()
+sys.setrecursionlimit(1000 + depth)
 print("ready", os.getpid(), flush=True)
-main()
+descend(depth)
