@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Deaths of recorded processes, which a signal killed: a flight recorder writes what it has, so that the last seconds before a
- * worker's crash stay while the server lives on.
+/* Deaths of recorded processes, which a signal killed: a flight recorder writes what it has, so that the last seconds
+ * before a worker's crash stay while the server lives on.
  *
  * SIGINT, SIGTERM and SIGHUP end a process that somebody asked to end, and are no such death. Neither is an exit
  * status: many programs use it as a result. A death waits a little, so that one file has those that come together, and
