@@ -67,7 +67,9 @@ static const struct argument rows[] = {
     { OPTION_DURATION, 'd', "duration", "TIME", 0, "stop after TIME: 200ms, 30s, 1m30 (no limit)" },
     { OPTION_MAX_SIZE, 0, "max-size", "BYTES", 0, "stop before FILE exceeds BYTES: 20M (no limit)" },
     { OPTION_ROTATE, 0, "rotate", "SIZE|TIME", 0, "go on in another file: 100M, 1h (one file)" },
-    { OPTION_FLIGHT, 0, "flight-recorder", "TIME", 0, "keep the last 30s or 5m, to write on SIGUSR1" },
+    { OPTION_FLIGHT, 0, "flight-recorder", "TIME", 0,
+      "keep the last 30s or 5m, to write on SIGUSR1,\n"
+      "or, with -f, when a signal kills a process" },
     { OPTION_WHEN, 0, "when", "CONDITION", 0,
       "write it when cpu>90%, memory>2G, gilwait>50%,\n"
       "still>10s; may be given several times" },

@@ -285,7 +285,12 @@ static void end_process(struct session *session, struct watched *w, int wait_sta
     watched_ended(w); /* the command is reaped, which tells its status */
     if (w == session->program)
         session->program = NULL;
+    const bool is_recorded = w->attached;
+    const pid_t pid = w->pid;
+    const int status = watched_wait_status(w);
     sampler_forget(&session->sampler, w);
+    if (is_recorded)
+        outlet_process_ended(&session->outlet, clock_now_ns(), pid, status);
 }
 
 /* Takes what has happened to the processes of the tree. */

@@ -22,15 +22,23 @@ static void free_thread(struct cpu_thread *thread)
     *thread = (struct cpu_thread){ 0 };
 }
 
-/* Notes that a look was given and has this wall-clock time to spare. */
-static void note_given(struct cpu_thread *thread, const struct sample *sample, uint64_t spare_ns)
+/* Notes a look that was given with so much CPU time. The first look that had a processor takes the place of all others.
+ */
+static void note_given(struct cpu_thread *thread, const struct sample *sample, uint64_t cpu_ns)
 {
+    const bool ran = attribute_is(sample->status, ATTRIBUTE_CPU);
+    const uint64_t weight_ns = ran ? sample->wall_ns : sample->wall_ns - cpu_ns;
+    if (weight_ns == 0 || (thread->ran && !ran))
+        return;
     if (!thread->given)
         thread->given = alloc_zeroed(CPU_OWNER_LATEST, sizeof(*thread->given));
-    const struct cpu_given given = { sample->stack, sample->task, sample->status, spare_ns };
+    if (ran && !thread->ran)
+        thread->given_count = 0;
+    thread->ran = ran;
+    const struct cpu_given given = { sample->stack, sample->task, sample->status, weight_ns };
     struct cpu_given *last = &thread->given[(thread->given_count - 1) % CPU_OWNER_LATEST];
     if (thread->given_count && last->stack == given.stack && last->task == given.task && last->status == given.status)
-        last->spare_ns += spare_ns;
+        last->weight_ns += weight_ns;
     else
         thread->given[thread->given_count++ % CPU_OWNER_LATEST] = given;
 }
@@ -42,8 +50,7 @@ static bool give(struct cpu_thread *thread, struct event *look, uint64_t cpu_ns,
     struct sample *sample = &look->sample;
     sample->cpu_ns = cpu_ns;
     thread->counted_ns -= cpu_ns;
-    if (cpu_ns < sample->wall_ns)
-        note_given(thread, sample, sample->wall_ns - cpu_ns);
+    note_given(thread, sample, cpu_ns);
     return sink_take(output, look, why);
 }
 
@@ -148,17 +155,28 @@ static bool give_late(struct cpu_thread *thread, const struct cpu_given *to, uin
     return cpu_ns == 0 || sink_take(output, &event, why);
 }
 
+static uint64_t weight_of(const struct cpu_thread *thread, uint32_t kept)
+{
+    uint64_t weight_ns = 0;
+    for (uint32_t i = 1; i <= kept; i++)
+        weight_ns += thread->given[(thread->given_count - i) % CPU_OWNER_LATEST].weight_ns;
+    return weight_ns;
+}
+
 /* Gives what is left at a thread's end, to the latest look first. */
 static bool give_rest(struct cpu_thread *thread, const struct sink *output, struct fault *why)
 {
     const struct sample *latest = &thread->latest;
     const struct cpu_given last = { latest->stack, latest->task, latest->status, 0 };
     const uint32_t kept = thread->given_count < CPU_OWNER_LATEST ? thread->given_count : CPU_OWNER_LATEST;
+    uint64_t weight_ns = weight_of(thread, kept);
     bool good = true;
     for (uint32_t i = 1; i <= kept && good; i++) {
         const struct cpu_given *given = &thread->given[(thread->given_count - i) % CPU_OWNER_LATEST];
         const uint64_t left_ns = thread->counted_ns;
-        good = give_late(thread, given, left_ns < given->spare_ns ? left_ns : given->spare_ns, output, why);
+        const uint64_t most_ns = thread->ran ? share_of(left_ns, given->weight_ns, weight_ns) : given->weight_ns;
+        weight_ns -= given->weight_ns;
+        good = give_late(thread, given, left_ns < most_ns ? left_ns : most_ns, output, why);
     }
     return good && give_late(thread, &last, thread->counted_ns, output, why);
 }

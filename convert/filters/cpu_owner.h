@@ -14,9 +14,12 @@
  * function gets CPU time as often as it was seen on a processor, and a sleeping function gets none, unless a thread
  * is seen on a processor far too rarely: then the sleeping looks get what is more than a while's CPU time.
  *
- * What is left at a thread's end goes to the thread's latest looks, each up to its wall-clock time (EVENT_LATE_CPU).
- * Only CPU time that is more than the wall-clock time of these looks goes to the very latest look. The CPU time of a
- * thread without any look has no stack to go to: `unplaced_ns`. */
+ * What is left at a thread's end goes to the thread's latest looks (EVENT_LATE_CPU): to those that had a processor, in
+ * proportion to their wall-clock time, even if it is more than that. By chance, a thread is seen on a processor in
+ * fewer looks than its CPU time is worth; the functions in which it sleeps have no part in that. A thread that was
+ * never seen on a processor gives the rest to its latest looks, each up to its wall-clock time, and what is still left
+ * to the very latest. The CPU time of a thread without any look has no stack to go to: `unplaced_ns`.
+ */
 #ifndef PYREEL_CONVERT_FILTERS_CPU_OWNER_H
 #define PYREEL_CONVERT_FILTERS_CPU_OWNER_H
 
@@ -25,10 +28,10 @@
 #define CPU_OWNER_WAIT_NS 250000000u /* a look waits for so long; the count's lag is some milliseconds of this */
 #define CPU_OWNER_LATEST  64 /* looks that may get CPU time at the thread's end; equal ones in a row count as one */
 
-/* A look that was given to the output, and has less CPU time than wall-clock time. */
+/* A look that was given to the output, and may get CPU time at the thread's end. */
 struct cpu_given {
     uint32_t stack, task, status;
-    uint64_t spare_ns; /* wall-clock time without CPU time */
+    uint64_t weight_ns; /* its wall-clock time; of a look that had no processor: the part without CPU time */
 };
 
 struct cpu_thread {
@@ -38,6 +41,7 @@ struct cpu_thread {
     uint64_t counted_ns;  /* CPU time that no look has yet */
     struct sample latest; /* look that was given */
     bool has_latest;
+    bool ran;                /* a look that was given had a processor; then only such looks stand in the ring */
     struct cpu_given *given; /* the latest looks that were given, in a ring; NULL: none yet */
     uint32_t given_count;    /* all that ever stood in the ring */
 };

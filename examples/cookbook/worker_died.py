@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """A server with two workers that make pictures of documents. One document is damaged, and the library that decodes it has an
-error in its C code: the worker dies without a traceback.
+error in its C code: the worker dies without a traceback, and the server goes on.
 """
 import ctypes
 import os
@@ -49,6 +49,7 @@ def main():
     for number, pid in enumerate(workers):
         code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
         print(f"worker {number}: " + (f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"))
+    time.sleep(2)  # the server waits for more documents
 
 
 if __name__ == "__main__":

@@ -312,7 +312,7 @@ static void emit_all(struct flame *flame, const struct flame_facts *facts, struc
 {
     struct json_emitter *json = &flame->json;
     const struct flame_style *style = flame->style;
-    char *title = style->title ? NULL : flame_facts_title(flame->tables, flame->compare);
+    char *title = style->title ? NULL : flame_facts_title(flame->tables, flame->aggregate, flame->compare);
     emit_open(json, NULL, '{');
     emit_integer(json, "version", 1);
     emit_short_text(flame, "title", text_of(title ? title : style->title));

@@ -13,11 +13,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-char *flame_facts_title(const struct tables *tables, bool alone)
+/* Finds the first process that has samples, and returns the number of such processes. Without any, *first stays. */
+static size_t find_shown(const struct tables *tables, const struct aggregate *aggregate, const struct process **first)
+{
+    bool *shown = alloc_zeroed(tables->processes_count + 1, sizeof(*shown));
+    size_t count = 0;
+    for (size_t i = 0; i < aggregate->count; i++) {
+        const uint32_t number = tables->threads[aggregate->rows[i].thread].thread.process;
+        if (number < tables->processes_count)
+            shown[number] = true;
+    }
+    for (size_t i = 1; i < tables->processes_count; i++)
+        if (shown[i] && tables->processes[i].process.number && count++ == 0)
+            *first = &tables->processes[i].process;
+    free(shown);
+    return count;
+}
+
+char *flame_facts_title(const struct tables *tables, const struct aggregate *aggregate, bool alone)
 {
     const struct process *first = tables_first_process(tables);
+    const size_t shown = find_shown(tables, aggregate, &first);
     char *title = program_name_title(first->command.size ? first->command : first->executable), *all;
-    const size_t more = !alone && tables->processes_count > 2 ? tables->processes_count - 2 : 0;
+    const size_t more = !alone && shown > 1 ? shown - 1 : 0;
     if (more == 0 || asprintf(&all, "%s and %zu more", title, more) < 0)
         return title;
     free(title);

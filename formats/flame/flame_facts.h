@@ -7,6 +7,7 @@
 #define PYREEL_FORMATS_FLAME_FLAME_FACTS_H
 
 #include "formats/base/json.h"
+#include "formats/model/aggregate.h"
 #include "formats/model/source_kind.h"
 #include "formats/model/tables.h"
 
@@ -18,9 +19,9 @@ struct flame_facts {
     bool whole;                         /* no recording is damaged, cut off or left out, as far as is known */
 };
 
-/* The programs that were recorded: "app.py", "app.py and 2 more". `alone`: the first one only. The caller frees the
- * text. */
-char *flame_facts_title(const struct tables *tables, bool alone);
+/* The programs that the page shows, those of the processes that have samples: "app.py", "app.py and 2 more". `alone`:
+ * the first one only. The caller frees the text. */
+char *flame_facts_title(const struct tables *tables, const struct aggregate *aggregate, bool alone);
 
 /* Writes a fact, in an open array; nothing when there is no value. Long values are cut. */
 void flame_facts_emit_one(struct json_emitter *json, const char *name, struct text value);

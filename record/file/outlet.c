@@ -234,17 +234,28 @@ static void tell_written(struct outlet *outlet)
     file_numbers_tidy(&outlet->numbers);
 }
 
-/* Starts to write what is kept. */
+/* Adds the deaths that the incident has to its cause; no cause: the deaths are. The caller frees the text. */
+static char *with_deaths(const char *cause, const struct deaths *deaths)
+{
+    char told[DEATHS_TEXT_ROOM], *both;
+    deaths_text(told, deaths);
+    if (!cause || !told[0] || asprintf(&both, "%s; %s", cause, told) < 0)
+        return cause ? alloc_copy(cause, strlen(cause)) : alloc_copy(told, strlen(told));
+    return both;
+}
+
+/* Starts to write what is kept. `cause` NULL: because of deaths. */
 static void write_kept(struct outlet *outlet, const char *cause)
 {
     struct recording_file file;
     struct fault why = { 0 };
+    free(outlet->cause);
+    outlet->cause = with_deaths(cause, &outlet->deaths);
+    deaths_forget(&outlet->deaths); /* also when there is no file: the user is told, as for the other causes */
     if (!file_numbers_next(&outlet->numbers, &file, &why)) {
-        fault(&outlet->notice, "%s: %s", cause, why.text);
+        fault(&outlet->notice, "%s: %s", outlet->cause, why.text);
         return;
     }
-    free(outlet->cause);
-    outlet->cause = alloc_copy(cause, strlen(cause));
     flight_write(&outlet->flight, &file, outlet->codec, outlet->level);
 }
 
@@ -261,7 +272,23 @@ bool outlet_incident(struct outlet *outlet, uint64_t now_ns, const char *cause, 
     return true;
 }
 
-/* Writes an incident when a condition became true, or when one waits. */
+/* Writes an incident because processes were killed. */
+static bool write_deaths(struct outlet *outlet, uint64_t now_ns, struct fault *why)
+{
+    outlet->deaths.written_ns = now_ns;
+    if (!go_on_in_memory(outlet, now_ns, why))
+        return false;
+    write_kept(outlet, NULL);
+    return true;
+}
+
+void outlet_process_ended(struct outlet *outlet, uint64_t now_ns, pid_t pid, int wait_status)
+{
+    if (outlet->flight.span_ns)
+        deaths_note(&outlet->deaths, pid, wait_status, now_ns, outlet->flight.span_ns);
+}
+
+/* Writes an incident when a condition became true, a process was killed, or an incident waits. */
 static bool watch_incidents(struct outlet *outlet, uint64_t now_ns, struct fault *why)
 {
     const struct trigger *fired = outlet->triggers.fired;
@@ -274,6 +301,8 @@ static bool watch_incidents(struct outlet *outlet, uint64_t now_ns, struct fault
     }
     if (outlet->wants_incident && !outlet->flight.incident.file.path)
         return outlet_incident(outlet, now_ns, "asked for while another one was being written", why);
+    if (deaths_are_due(&outlet->deaths, now_ns) && !outlet->flight.incident.file.path)
+        return write_deaths(outlet, now_ns, why);
     return true;
 }
 

@@ -14,6 +14,7 @@
 
 #include "formats/model/counters.h"
 #include "formats/stream/stream_write.h"
+#include "record/file/deaths.h"
 #include "record/file/file_numbers.h"
 #include "record/file/flight.h"
 #include "record/file/recording_file.h"
@@ -43,6 +44,7 @@ struct outlet {
     struct rotation rotation;
     struct flight flight;     /* .span_ns 0: no flight recorder */
     struct triggers triggers; /* when the flight recorder writes what it has */
+    struct deaths deaths;     /* it writes then, too */
     enum stream_codec codec;
     int level;
     uint64_t size_limit; /* of a recording that is one file; 0: none */
@@ -83,13 +85,17 @@ bool outlet_begin(struct outlet *outlet, const struct recording *recording, stru
 struct sink outlet_sink(struct outlet *outlet);
 
 /* Call this after each tick, while no look is appointed: goes on in the next file or segment when that is due, and
- * writes an incident when a condition became true. Takes some nanoseconds when nothing is due, and a few milliseconds
- * else. False with the reason when the recording cannot go on. */
+ * writes an incident when a condition became true or a process was killed. Takes some nanoseconds when nothing is due,
+ * and a few milliseconds else. False with the reason when the recording cannot go on. */
 bool outlet_turn(struct outlet *outlet, uint64_t now_ns, struct fault *why);
 
 /* Makes a flight recorder write what it has into a file of its own. `cause` is for the user: "SIGUSR1". While an
  * earlier incident is being written, this one waits. False with the reason when the recording cannot go on. */
 bool outlet_incident(struct outlet *outlet, uint64_t now_ns, const char *cause, struct fault *why);
+
+/* Tells a flight recorder how a recorded process has ended, behind the process's last event. When the process was
+ * killed, outlet_turn() writes an incident soon. */
+void outlet_process_ended(struct outlet *outlet, uint64_t now_ns, pid_t pid, int wait_status);
 
 /* Ends the last stream; `end` has the time since the start of the source. False with the reason. */
 bool outlet_end(struct outlet *outlet, const struct end *end, struct fault *why);

@@ -522,8 +522,7 @@ void watched_restart(struct watched *w)
     watched_measure(w, meter_own_cpu_ns());
 }
 
-/* The status of the process at its end, as waitpid() gives it; -1: not known. */
-static int wait_status_of(const struct watched *w)
+int watched_wait_status(const struct watched *w)
 {
     return w->command && w->command->ended ? w->command->wait_status : w->wait_status;
 }
@@ -561,7 +560,7 @@ void watched_detach(struct watched *w, enum fate fate)
                                  .process_end = { .number = w->number,
                                                   .time_ns = time_ns,
                                                   .fate = fate,
-                                                  .wait_status = fate == FATE_EXITED ? wait_status_of(w) : -1 } });
+                                                  .wait_status = fate == FATE_EXITED ? watched_wait_status(w) : -1 } });
     w->counters = watched_counters(w);
     intern_pairs_free(&w->host_threads);
     asyncio_close(&w->asyncio);

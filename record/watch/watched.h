@@ -192,6 +192,9 @@ void watched_close(struct watched *watched);
 /* Whether the process has ended. A zombie has, too. */
 bool watched_ended(struct watched *watched);
 
+/* The status of a process that has ended, as waitpid() gives it; -1: not known. */
+int watched_wait_status(const struct watched *watched);
+
 /* Starts the search for a Python in the process. Call this again when the process is known to have called execve. */
 void watched_seek(struct watched *watched);
 

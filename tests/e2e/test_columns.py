@@ -169,8 +169,15 @@ def assert_wall(told, name, life, function=None):
     assert life - allowed - max(0, life - seen(told, name)) <= own <= life + allowed, (name, own, life)
 
 
+def chance(told):
+    """By how much the CPU time of a thread may be more than the wall time of the looks that saw the thread on a processor: their
+    number varies no more than a Poisson count. Three times as much is allowed."""
+    return 3 / math.sqrt(sum(row.values["samples"] for row in told.rows if row.values["cpu"]))
+
+
 def assert_no_row_has_more_cpu_than_wall(told):
-    over = [(row.functions[-1], row.values) for row in told.rows if row.values["cpu"] > row.values["wall"] + INTERVAL]
+    most = 1 + chance(told)
+    over = [(row.functions[-1], row.values) for row in told.rows if row.values["cpu"] > most * row.values["wall"] + INTERVAL]
     assert not over, over
 
 
@@ -270,7 +277,7 @@ def test_no_task_has_more_cpu_than_wall(async_tasks):
         tasks[row.labels.get("task")].update(row.values)
     assert {"even", "odd"} <= set(tasks), set(tasks)
     for name, values in tasks.items():
-        assert values["cpu"] <= values["wall"] + INTERVAL, (name, values)
+        assert values["cpu"] <= (1 + chance(async_tasks)) * values["wall"] + INTERVAL, (name, values)
 
 
 def test_tasks_that_do_the_same_work_have_their_cpu(async_tasks):

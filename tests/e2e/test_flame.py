@@ -185,6 +185,25 @@ def test_recordings_are_merged(recorded, made, tmp_path):
     assert three["title"].endswith("and 2 more") and dict(three["facts"])["Recordings"] == "3"
 
 
+FORK = """
+import os, time
+child = os.fork()
+end = time.process_time() + 0.3
+while time.process_time() < end:
+    pass
+if child:
+    os.waitpid(child, 0)
+"""
+
+
+@pytest.mark.pythons("newest")
+def test_the_title_counts_the_processes_that_are_shown(python, made, tmp_path):
+    path = tmp_path / "fork.pyreel"
+    assert run_record("-q", "-f", "-o", path, "--", *python.command, "-c", FORK).code == 0
+    parent, child = (made("--threads", process["pid"], paths=(path,))[0]["title"] for process in info(path)["processes"])
+    assert parent == child and made(paths=(path,))[0]["title"] == f"{parent} and 1 more"
+
+
 @pytest.mark.pythons("newest")
 def test_tasks_stand_below_the_thread_of_their_loop(python, program, start, tmp_path):
     path = tmp_path / "tasks.pyreel"

@@ -226,6 +226,50 @@ def test_a_crash_is_written(python, tmp_path):
     assert info(parts(tmp_path / "f")[0])["exit_code"] == 128 + signal.SIGABRT
 
 
+SERVER = """
+import os, signal, time
+
+def last_words():
+    give_up = time.time() + 0.5
+    while time.time() < give_up:
+        sum(range(100))
+
+def worker(death):
+    if os.fork() == 0:
+        last_words()
+        os.kill(os.getpid(), death) if death else os._exit(1)
+    os.wait()
+
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR2])
+for death in signal.SIGTERM, None, signal.SIGSEGV:
+    worker(death)
+signal.sigwait([signal.SIGUSR2])
+worker(signal.SIGKILL)
+"""
+
+
+@pytest.mark.pythons("newest")
+def test_the_death_of_a_worker_is_written_while_the_server_lives(python, start_recorder, tmp_path):
+    recorder = start_recorder("-f", "--flight-recorder", "10m", "-o", tmp_path / "f", *python.command, "-c", SERVER)
+    wait_until(lambda: parts(tmp_path / "f"), "a file")
+    first, = parts(tmp_path / "f")
+    wait_until(lambda: b'"complete": true' in run(CONVERTERS["info"], "--json", first).output, "the whole file")
+    of_server, *others = info(first)["processes"]
+    os.kill(of_server["pid"], signal.SIGUSR2)
+    ended = recorder.wait()
+    told = [line for line in ended.messages.splitlines() if "wrote the last" in line]
+    assert ended.code == 0 and len(told) == 2, ended
+    whole(first)
+    assert of_server["fate"] is None and [one["signal"] for one in others] == [signal.SIGTERM, None, signal.SIGSEGV]
+    assert f"process {others[-1]['pid']} was killed by SIGSEGV: wrote the last" in told[0], ended
+    stacks = convert("collapsed", first, "--strict", "--threads", str(others[-1]["pid"])).text
+    assert "last_words" in stacks
+    # A death soon after the first one does not have a file at once; the end of the recording writes it.
+    killed = info(parts(tmp_path / "f")[-1])["processes"][-1]
+    assert killed["signal"] == signal.SIGKILL
+    assert f"the target ended; process {killed['pid']} was killed by SIGKILL: wrote the last" in told[1], ended
+
+
 # ---- pauses ----
 
 @pytest.mark.pythons("newest")

@@ -201,7 +201,7 @@ class Neutral:
         output = re.sub(r"(?<=\d-\d\d[T ])\d\d:\d\d(:\d\d)?", lambda match: "12:00:00"[:len(match[0])], output)
         lines = [line.rstrip() for line in output.expandtabs().splitlines() if not re.match(r"bash: line \d+: +\d+ (Terminated|Killed) ", line)]
         lines = self._columns(lines)
-        return [re.sub(r"(\b(?:[Pp]id|[Pp]rocess|tid|Thread)\W{1,3}|(?<=-))(\d{2,})(?=\b(?!\.\d)(?:\.pyreel|\D|$))", self._context, line) for line in lines]
+        return [re.sub(r"(\b(?:[Pp]id|[Pp]rocess|tid|Thread)\W{1,3}|(?<=-))([1-9]\d+)(?=\b(?!\.\d)(?:\.pyreel|\D|$))", self._context, line) for line in lines]
 
     def _context(self, match):
         if not match[1] and not match.string[match.end():].startswith(".pyreel"):

@@ -143,6 +143,10 @@ static void cpu_time_goes_to_looks_on_a_processor(void **state)
             { EVENT_THREAD_END, 0, 0, 0 } } },
         /* more than may be kept, and the rest */
         { "look 60 late 40 late 600 end 0 ", 2, { { EVENT_SAMPLE, OFF, 100, 700 }, { EVENT_THREAD_END, 0, 0, 0 } } },
+        /* seen on a processor more rarely than its CPU time is worth: the look that slept gets nothing */
+        { "look 10 look 0 late 20 end 0 ",
+          3,
+          { { EVENT_SAMPLE, ON, 10, 0 }, { EVENT_SAMPLE, OFF, 100, 30 }, { EVENT_THREAD_END, 0, 0, 0 } } },
         /* a mode left out the looks that show the time; an end shows the rest */
         { "left out 0 look 10 left out 0 late 5 end 0 ",
           4,
@@ -160,32 +164,81 @@ static void cpu_time_goes_to_looks_on_a_processor(void **state)
     }
 }
 
-/* Looks at stacks 1, 2, 2, 3 that slept, 10 ns of wall-clock time each. The thread's end shows 25 ns of CPU time, or
- * more CPU time than all looks have wall-clock time. */
+/* Looks at stacks 1, 2, 2, 3, each 10 ns of wall-clock time. What is left at the thread's end goes to the looks that
+ * had a processor, in proportion, or else to the latest ones, up to their wall-clock time and then to the very latest.
+ */
 static void the_rest_goes_to_the_latest_looks(void **state)
 {
     (void)state;
     static const struct {
         const char *text;
+        uint32_t statuses[4];
         uint64_t cpu_ns;
-    } cases[] = { { "3:10 2:15 ", 25 }, { "3:10 2:20 1:10 3:5 ", 45 } };
+    } cases[] = {
+        { "3:10 2:15 ", { OFF, OFF, OFF, OFF }, 25 },
+        { "3:10 2:20 1:10 3:5 ", { OFF, OFF, OFF, OFF }, 45 },
+        { "2:10 1:5 ", { ON, ON, ON, OFF }, 45 }, /* 30 of it went to the looks themselves */
+        { "2:7 ", { OFF, ON, ON, OFF }, 27 },
+    };
     for (size_t i = 0; i < countof(cases); i++) {
         static const uint32_t stacks[] = { 1, 2, 2, 3 };
         struct cpu_owner owner = { 0 };
         struct told told = { 0 };
         const struct sink output = { .take = hear_late, .self = &told };
+        struct event left_out = { .kind = EVENT_LEFT_OUT, .left_out = { .thread = 1, .cpu_ns = cases[i].cpu_ns } };
+        const bool ran = cases[i].statuses[1] == ON;
+        if (ran)
+            assert_true(cpu_owner_take(&owner, &left_out, &output, NULL));
         for (size_t look = 0; look < countof(stacks); look++) {
-            struct event event = { .kind = EVENT_SAMPLE,
-                                   .sample = { .thread = 1, .status = OFF, .stack = stacks[look], .wall_ns = 10 } };
+            struct event event = {
+                .kind = EVENT_SAMPLE,
+                .sample = { .thread = 1, .status = cases[i].statuses[look], .stack = stacks[look], .wall_ns = 10 }
+            };
             event.sample.stands_ns = 10;
             assert_true(cpu_owner_take(&owner, &event, &output, NULL));
         }
-        struct event left_out = { .kind = EVENT_LEFT_OUT, .left_out = { .thread = 1, .cpu_ns = cases[i].cpu_ns } };
-        assert_true(cpu_owner_take(&owner, &left_out, &output, NULL));
+        if (!ran)
+            assert_true(cpu_owner_take(&owner, &left_out, &output, NULL));
         assert_true(cpu_owner_finish(&owner, &output, NULL));
         cpu_owner_free(&owner);
         assert_string_equal(told.text, cases[i].text);
     }
+}
+
+static bool add_cpu(void *self, struct event *event, struct fault *why)
+{
+    (void)why;
+    uint64_t *by_stack = self;
+    if (event->kind == EVENT_SAMPLE || event->kind == EVENT_LATE_CPU)
+        by_stack[event->sample.stack] += event->sample.cpu_ns;
+    return true;
+}
+
+/* Threads that sleep in stack 0 and work in stack 1 for 6 % of the time, which each look notices, but only some looks
+ * see. Each thread has about 12 looks that saw it work, by chance more or fewer. */
+static void sleep_gets_no_cpu_time_by_chance(void **state)
+{
+    (void)state;
+    struct cpu_owner owner = { 0 };
+    uint64_t by_stack[2] = { 0 }, dice = 1;
+    const struct sink output = { .take = add_cpu, .self = by_stack };
+    for (uint32_t thread = 1; thread <= 200; thread++)
+        for (unsigned tick = 0; tick < 200; tick++) {
+            dice = dice * 6364136223846793005u + 1442695040888963407u;
+            const bool works = (dice >> 33) % 100 < 6;
+            struct event event = { .kind = EVENT_SAMPLE,
+                                   .sample = { .thread = thread,
+                                               .status = works ? ON : OFF,
+                                               .stack = works,
+                                               .wall_ns = 1000,
+                                               .cpu_ns = 60,
+                                               .stands_ns = 1000 } };
+            assert_true(cpu_owner_take(&owner, &event, &output, NULL));
+        }
+    assert_true(cpu_owner_finish(&owner, &output, NULL));
+    cpu_owner_free(&owner);
+    assert_int_equal(by_stack[0] + by_stack[1], 200 * 200 * 60);
+    assert_in_range(by_stack[0], 0, 200 * 200 * 60 / 100);
 }
 
 static void cpu_time_without_a_look_is_counted(void **state)
@@ -286,6 +339,7 @@ int main(void)
         cmocka_unit_test(jitter_adds_no_time),
         cmocka_unit_test(cpu_time_goes_to_looks_on_a_processor),
         cmocka_unit_test(the_rest_goes_to_the_latest_looks),
+        cmocka_unit_test(sleep_gets_no_cpu_time_by_chance),
         cmocka_unit_test(late_cpu_time_is_of_no_lull),
         cmocka_unit_test(cpu_time_without_a_look_is_counted),
         cmocka_unit_test(looks_of_an_earlier_time_can_be_settled),
