@@ -93,7 +93,7 @@ def test_words(words):
     time.sleep(0.2)
 '''
 FILES = {"app.py": APP, "old/app.py": APP, "new/app.py": APP, "server.py": SERVER, "tests/test_app.py": TESTS}
-RECORDINGS = ["app", "app-4242", "app-0001", "mixed", "before", "after", "old", "new", "a1", "a2", "b1", "b2", "base", "tests", "load", "shard-3",
+RECORDINGS = ["app", "app-4242", "app-0001", "mixed", "before", "after", "old", "new", "a1", "a2", "b1", "b2", "base", "tests", "load", "load-0001", "shard-3",
               "shard-1/tests", "shard-2/tests"]
 
 
