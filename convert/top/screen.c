@@ -167,7 +167,7 @@ static void add_use(struct drawn *drawn, const struct view *view, const struct s
         if (still->gil_wait_known)
             put_format(&text, ", waited for %.0f %%", percent(whole.total[WINDOW_GIL_WAIT], view->time_ns));
     }
-    put_format(&text, "; %" PRIu64 " threads", threads);
+    put_format(&text, "; %" PRIu64 " thread%s", threads, threads == 1 ? "" : "s");
     if (still->processes > 1)
         put_format(&text, " in %zu processes, %zu live", still->processes, still->living);
     put_format(&text, "; %" PRIu64 " samples", still->samples);

@@ -58,6 +58,13 @@ static void open_gate(struct command *command)
     command->gate = -1;
 }
 
+/* Whether it names a file that a Python can run, and execve cannot: a first mistake is to forget the Python. */
+static bool is_script(const char *name)
+{
+    const size_t size = strlen(name);
+    return size > 3 && strcmp(name + size - 3, ".py") == 0 && access(name, R_OK) == 0;
+}
+
 int command_run(struct command *command, char **arguments, struct fault *why)
 {
     int cause = 0;
@@ -71,7 +78,11 @@ int command_run(struct command *command, char **arguments, struct fault *why)
     if (got != sizeof(cause))
         return 0; /* a successful exec closed the pipe */
     command_wait(command);
-    fault(why, "cannot run %s: %s", arguments[0], strerror(cause));
+    if (is_script(arguments[0]))
+        fault(why, "cannot run %s: %s; to run it with Python: pyreel-record -- python3 %s", arguments[0],
+              strerror(cause), arguments[0]);
+    else
+        fault(why, "cannot run %s: %s", arguments[0], strerror(cause));
     return cause == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
 }
 

@@ -117,6 +117,15 @@ def test_a_command_that_does_not_exist(tmp_path):
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.parametrize("name", ["app.py", "./app.py"])
+def test_a_python_file_without_python(tmp_path, name):
+    (tmp_path / "app.py").write_text("print(1)")
+    ended = run_record("--", name, cwd=tmp_path)
+    assert ended.code in (126, 127)
+    assert f"pyreel-record -- python3 {name}" in ended.messages
+    assert os.listdir(tmp_path) == ["app.py"]
+
+
 def test_a_command_that_cannot_be_executed(tmp_path):
     (tmp_path / "plain").write_text("not a program")
     ended = run_record("-o", "a.pyreel", "--", "./plain", cwd=tmp_path)
