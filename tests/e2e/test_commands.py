@@ -28,6 +28,7 @@ NOT_RUN = {
     r"\bsudo\b": "asks for the password of a user",
     r"\bssh host": "needs another machine",
     r"^\./quickstart|^meson|^packaging/|^tar ": "builds and installs; the test run itself began so, and test_installed.py and test_packaging.py",
+    r"^tests/tools/make-p": "fetches Pythons, as the test run did at its start, and other profilers",
     r"tests/bench/|tests/oracle/|build/tests/": "takes minutes; test_bench.py runs each benchmark for a moment",
     r"\bdifffolded\.pl": "a program of another project that Debian does not have",
     r"\bpy-spy\b|\baustin\b|\bsamply\b|\bHZ\b": "other profilers, which are compared by hand",

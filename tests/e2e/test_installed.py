@@ -39,7 +39,8 @@ def data(installed):
 
 def sources(pattern, *absent):
     """The names of files of the project, as seen from its root."""
-    paths = [os.path.relpath(path, PROJECT) for path in glob.glob(os.path.join(PROJECT, pattern)) if os.path.isfile(path)]
+    paths = [os.path.relpath(path, PROJECT) for path in glob.glob(os.path.join(PROJECT, pattern), recursive=True)
+             if os.path.isfile(path) and "__pycache__" not in path]
     return [path for path in paths if path not in absent]
 
 
@@ -55,7 +56,7 @@ def expected_files():
         yield os.path.join(shared, "bash-completion", "completions", name)
         yield os.path.join(shared, "zsh", "site-functions", f"_{name}")
         yield os.path.join(shared, "fish", "vendor_completions.d", f"{name}.fish")
-    for path in ["README.md", "CHANGELOG.md", "schemas", "ci", *sources("docs/*", "docs/HACKING.md"), *sources("examples/*")]:
+    for path in ["README.md", "CHANGELOG.md", "schemas", "ci", *sources("docs/**/*", "docs/HACKING.md"), *sources("examples/**/*")]:
         yield os.path.join(documents, path)
     for path in sources("schemas/*", "schemas/meson.build"):
         yield os.path.join(shared, "pyreel", path)
