@@ -11,7 +11,7 @@
 
 #include "convert/source.h"
 
-/* What the header of a file says of the recording of which the file is a part. */
+/* The header of a file that is a part of a recording: which recording, and which part. */
 struct part_header {
     struct text host; /* owned */
     uint64_t series, bytes;

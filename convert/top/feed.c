@@ -139,8 +139,8 @@ bool feed_await(struct feed *feed, struct fault *why)
     return start(feed, why);
 }
 
-/* Ends the thread, and closes the files. A thread that still has bytes to give is told that nobody reads. */
-static void end(struct feed *feed)
+/* A thread that still has bytes to give is told that nobody reads. */
+void feed_close(struct feed *feed)
 {
     if (feed->from >= 0)
         close(feed->from);
@@ -154,7 +154,7 @@ static void end(struct feed *feed)
 
 int feed_next(struct feed *feed, int file)
 {
-    end(feed);
+    feed_close(feed);
     feed->file = file;
     feed->stop = feed->at_end = feed->unwritten = false;
     return file >= 0 && start(feed, NULL) ? fcntl(feed->from, F_DUPFD_CLOEXEC, 0) : -1;
@@ -172,9 +172,4 @@ bool feed_is_written(const char *path)
 void feed_stop(struct feed *feed)
 {
     feed->abandon = true;
-}
-
-void feed_close(struct feed *feed)
-{
-    end(feed);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a file begins with, and what is refused for it. */
+/* The header of a stream: the bytes and fields that it has, and the headers that a reader refuses. */
 #include "formats/stream/stream_fields.h"
 #include "tests/fakes/story.h"
 #include "tests/fakes/testing.h"

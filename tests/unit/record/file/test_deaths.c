@@ -39,7 +39,7 @@ static void a_signal_that_asks_for_the_end_is_none(void **state)
             fail_msg("%#x", (unsigned)rows[i].wait_status);
 }
 
-/* They are due from this time on. */
+/* Checks that deaths are due from a moment on, and not before. */
 static void due_at(const struct deaths *deaths, uint64_t due_ns)
 {
     assert_true(deaths_are_due(deaths, due_ns));
