@@ -3,7 +3,6 @@ import collections
 import json
 import os
 import shutil
-import signal
 import subprocess
 import tempfile
 
@@ -14,15 +13,15 @@ import recording
 import stacks
 from environment import CACHE, CONVERTERS, DIFF, HERE, RECORD, TOP, as_root, pythons
 
-pytest_plugins = ["again"]
-
 KNOWN_SECONDS = 2.5
 Recorded = collections.namedtuple("Recorded", "python path program spent info threads")
 
 
+def pytest_addoption(parser):
+    parser.addoption("--short", action="store_true", help="only tests with the marker `short`, with the oldest and the newest Python")
+
+
 def pytest_configure(config):
-    # Whoever starts us in the background has it ignored, and the programs that we interrupt would inherit that.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
     absent = [program for program in (RECORD, DIFF, TOP, *CONVERTERS.values()) if not os.access(program, os.X_OK)]
     if absent:
         raise pytest.UsageError(f"not built: {absent[0]}; PYREEL_BUILD names the build folder")
@@ -56,13 +55,15 @@ def minor_of(python):
 
 
 def chosen_pythons():
-    """What the marker `pythons` can say: the Pythons for a test."""
+    """What the marker `pythons` can say: the Pythons for a test. Builds of PYREEL_PYTHONS are beside those of each version."""
     found = list(pythons()) + environment.missing_versions()
+    own = [python for python in found if getattr(python, "own", False)]
     of_version = {}
     for python in found:
-        of_version.setdefault(getattr(python, "version", python), python)
+        if python not in own:
+            of_version.setdefault(getattr(python, "version", python), python)
     versions = sorted(of_version, key=minor_of)
-    return {"each build": found, "each version": list(of_version.values()),
+    return {"each build": found, "each version": list(of_version.values()) + own,
             "oldest and newest": [of_version[versions[0]], of_version[versions[-1]]],
             "newest": [of_version[versions[-1]]]}
 
@@ -75,6 +76,9 @@ def pytest_collection_modifyitems(config, items):
         which = marker.args[0] if marker else "each version"
         if environment.SANITIZED:
             which = sanitized.kwargs.get("pythons", "newest") if sanitized else None
+        if config.option.short:
+            which = which if which == "newest" else "oldest and newest"
+            which = which if item.get_closest_marker("short") else None
         python = item.callspec.params.get("python") if hasattr(item, "callspec") else None
         since = minor_of(marker.kwargs.get("since", "3.0")) if marker else 0
         if which is None or python is not None and (python not in chosen[which] or minor_of(python) < since):

@@ -2,6 +2,7 @@
 """What the tests find on this machine: our programs, Pythons, viewers, and what we may do.
 
 PYREEL_BUILD names the build folder whose programs are tested; PYREEL_TEST_CACHE is where tests/tools keep what they make.
+PYREEL_PYTHONS, paths with a colon between, adds builds of one's own: free-threaded, debug, of a later version.
 What is missing is said by missing(): on a user's machine a skip with the reason, with CI=true a failure.
 """
 
@@ -59,6 +60,7 @@ class Python:
     full_version: str  # 3.13.18
     command: tuple  # what starts it
     root: str = ""  # of the folder it lives in, when that is not /
+    own: bool = False  # from PYREEL_PYTHONS
 
     @property
     def minor(self):
@@ -115,24 +117,39 @@ def debug_python():
     return None
 
 
+def builds_of_ones_own():
+    """Those that PYREEL_PYTHONS names; a path that is no Python is an error of whoever wrote it."""
+    paths, counts = [path for path in os.environ.get("PYREEL_PYTHONS", "").split(":") if path], {}
+    for path in paths:
+        full = version_of([path])
+        if not full:
+            raise pytest.UsageError(f"PYREEL_PYTHONS names {path}, which does not start as a Python 3")
+        flags = subprocess.run([path, "-c", "import sys, sysconfig; print('t' * bool(sysconfig.get_config_var('Py_GIL_DISABLED')) "
+                                "+ 'd' * hasattr(sys, 'gettotalrefcount'))"], capture_output=True, text=True).stdout.strip()
+        version = ".".join(full.split(".")[:2])
+        name = f"{version}{flags}-own"
+        counts[name] = counts.get(name, 0) + 1
+        yield Python(name if counts[name] == 1 else f"{name}{counts[name]}", version, full, (os.path.abspath(path),), own=True)
+
+
 @functools.lru_cache(maxsize=None)
 def pythons():
-    """One of this machine and one of the root folders per version, and the debug build."""
+    """One of this machine and one of the root folders per version, the debug build, and builds of one's own."""
     found = []
     for version in sorted(REQUIRED_VERSIONS + OPTIONAL_VERSIONS):
         found += [python for python in (own_python(version), rooted_python(version)) if python]
     debug = debug_python()
-    return found + [debug] if debug else found
+    return [*found, *([debug] if debug else []), *builds_of_ones_own()]
 
 
 def missing_versions():
-    return [version for version in REQUIRED_VERSIONS if not any(p.version == version for p in pythons())]
+    return [version for version in REQUIRED_VERSIONS if not any(p.version == version and not p.own for p in pythons())]
 
 
 def python_of(version):
     """Any Python of a version, rather one of this machine; skips when there is none."""
     for python in pythons():
-        if python.version == version:
+        if python.version == version and not python.own:
             return python
     return missing(f"no Python {version}: tests/tools/make-pythons makes one in {CACHE}")
 
@@ -140,7 +157,7 @@ def python_of(version):
 def python_of_this_machine():
     """Any Python that we can start by its path alone."""
     for python in pythons():
-        if not python.root:
+        if not python.root and not python.own:
             return python
     return missing(f"no Python of {', '.join(REQUIRED_VERSIONS)} on this machine itself")
 

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The rules that a Firefox Profiler file obeys. The viewers take many broken files without a word: they draw a wrong tree,
-leave a track out, or stop when a person opens a certain tab. gecko_check.py says how to ask; test_gecko_check.py breaks
-each rule once.
+leave a track out, or stop when a person opens a certain tab. gecko_check.py says how to ask.
 
 Columns are looked at as a whole (the set of their types, their least and their greatest cell), so that a profile with
 millions of samples takes seconds.

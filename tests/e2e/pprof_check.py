@@ -10,8 +10,6 @@ needed: the few lines of protobuf are here.
     compare(profile, info, weights)   # where its sums are not those of the recording, a list of texts
     summary(profile)                  # what it says, as plain dicts and lists
 
-test_pprof_check.py breaks each rule once.
-
     python3 pprof_check.py FILE...    # prints the summary as JSON; exit 1 with the reasons on stderr
 """
 

@@ -7,7 +7,7 @@
 
 A recording that is here stays as it is (README.md). So `record` makes new cases only, and `expect` is for those and for
 outputs that show more than before; look at what it changes. A case is a folder: the recording, and what tests/e2e/golden.py
-makes of it, which tests/e2e/test_streams.py compares.
+makes of it, which tests/e2e/outputs/test_streams.py compares.
 
 To name no machine, programs run where all folders have names of their own, and the header's words on the host are
 replaced. Blocks are recorded as they are and then compressed with zstd's own program, but in cases named plain;

@@ -3,7 +3,7 @@
 lines that begin with "> " continue the command, and all other lines are its output.
 
 All commands of a document run in one bash, in a fresh folder. run-document compares what they print with what the document
-shows, and writes new outputs into the document; tests/e2e/test_documents.py runs all documents."""
+shows, and writes new outputs into the document; tests/e2e/docs/test_documents.py runs all documents."""
 
 import contextlib
 import dataclasses

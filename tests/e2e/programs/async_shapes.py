@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """asyncio tasks that wait for each other, and for other things, in all ways. What is to be seen of each is in
-tests/e2e/test_async.py."""
+tests/e2e/record/test_async.py."""
 import asyncio
 import os
 import signal

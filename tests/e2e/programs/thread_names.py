@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Threads with names of all kinds. What is to be seen of each is in tests/e2e/test_thread_names.py. A signal renames."""
+"""Threads with names of all kinds. What is to be seen of each is in tests/e2e/record/test_thread_names.py. A signal renames."""
 import _thread
 import ctypes
 import os

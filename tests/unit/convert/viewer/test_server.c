@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Connections that take too long. The server runs in a process of its own, with limits that are short. What the server
- * answers is for test_answer.c, and how browsers get along with the server is for tests/e2e/test_show.py. */
+ * answers is for test_answer.c, and how browsers get along with the server is for tests/e2e/outputs/test_show.py. */
 #include "convert/viewer/server.h"
 #include "formats/base/alloc.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which nodes the page gets, and how the data is packed. tests/e2e/test_flame.py reads whole files. */
+/* Which nodes the page gets, and how the data is packed. tests/e2e/outputs/test_flame.py reads whole files. */
 #include "formats/flame/packed.h"
 #include "formats/flame/page_nodes.h"
 #include "formats/flame/short_text.h"

@@ -146,7 +146,7 @@ static void a_file_of_somebody_else_in_a_shared_folder_is_not_used(void **state)
 {
     (void)state;
     if (geteuid() != 0)
-        skip(); /* nobody else can make files for us; tests/e2e/test_crash.py says so aloud */
+        skip(); /* nobody else can make files for us; tests/e2e/record/test_crash.py says so aloud */
     struct recording_file file;
     struct fault why = { 0 };
     put_file("theirs", "");

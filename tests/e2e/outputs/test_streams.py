@@ -11,10 +11,8 @@ import re
 import pytest
 
 import golden
-import grouped_stream
 import plain_stream
 import pprof_check
-import predicted_stream
 from environment import PROJECT
 from recording import convert
 
@@ -63,26 +61,6 @@ def test_each_recording_is_in_the_table():
 def test_there_are_recordings_of_all_levels():
     told = [json.loads(path.read_text()) for path in STREAMS.glob("*/expected-info.json")]
     assert {info["format_level"] for info in told} == {1, 2, 3, 4, 5} and {info["format_version"] for info in told} == {1}
-
-
-@pytest.mark.parametrize("case, codecs", [("grouped-3.14", [2, 2, 2]), ("predicted-3.14", [2, 3, 2])])
-def test_blocks_are_what_they_are_called(case, codecs):
-    recording = (STREAMS / case / golden.RECORDING).read_bytes()
-    assert [head[5] for head, _ in predicted_stream.blocks(recording) if head[4] == 2] == codecs
-
-
-@pytest.mark.parametrize("case, without", [("grouped-3.14", grouped_stream.without_grouped),
-                                           ("predicted-3.14", predicted_stream.without_predicted)])
-def test_a_recording_is_what_the_document_says(tmp_path, case, without):
-    """A program that knows the document alone decodes the blocks: the recording stays the same."""
-    recording, plain = STREAMS / case / golden.RECORDING, tmp_path / golden.RECORDING
-    plain.write_bytes(without(recording.read_bytes()))
-    assert plain.stat().st_size > 1.5 * recording.stat().st_size
-    for converter in ("collapsed", "gecko", "pprof"):
-        found = [tmp_path / f"{converter}-{name}" for name in ("encoded", "plain")]
-        for path, output in zip((recording, plain), found):
-            assert convert(converter, path, "-o", output).code == 0
-        assert found[0].read_bytes() == found[1].read_bytes()
 
 
 @pytest.mark.parametrize("case", CASES)

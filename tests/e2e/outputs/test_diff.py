@@ -11,7 +11,7 @@ import subprocess
 import pytest
 
 import made_stream
-from environment import DIFF, PROJECT, missing, python_of_this_machine
+from environment import DIFF, HERE, PROJECT, missing, python_of_this_machine
 from recording import ENVIRONMENT, info, read_terminal, run, run_record, succeed
 
 try:
@@ -19,7 +19,7 @@ try:
 except ImportError:
     jsonschema = None
 
-PROGRAM = pathlib.Path(__file__).parent / "programs" / "rounds.py"
+PROGRAM = pathlib.Path(HERE) / "programs" / "rounds.py"
 SCHEMA = pathlib.Path(PROJECT) / "schemas" / "diff.schema.json"
 SECOND = 10**9
 
