@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: MIT
+"""The options, fixtures and choice of Pythons of all tests that record real programs: those beside this file, and those of tests/oracle."""
+import collections
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+
+import pytest
+
+import environment
+import recording
+import stacks
+from environment import CACHE, CONVERTERS, DIFF, HERE, RECORD, TOP, as_root, pythons
+
+KNOWN_SECONDS = 2.5
+Recorded = collections.namedtuple("Recorded", "python path program spent info threads")
+
+
+def pytest_addoption(parser):
+    parser.addoption("--short", action="store_true", help="only tests with the marker `short`, with the oldest and the newest Python")
+
+
+def pytest_configure(config):
+    absent = [program for program in (RECORD, DIFF, TOP, *CONVERTERS.values()) if not os.access(program, os.X_OK)]
+    if absent:
+        raise pytest.UsageError(f"not built: {absent[0]}; PYREEL_BUILD names the build folder")
+
+
+def pytest_report_header(config):
+    lines = [f"programs: {environment.BUILD}"]
+    lines += [f"python:   {p.name}: {p.full_version}: {' '.join(p.command)}" for p in pythons()]
+    names = {python.name for python in pythons()}
+    if not any(python.version == "3.12" for python in pythons()):
+        lines.append("python:   no 3.12 here; its tests are left out")
+    if "3.11-debug" not in names:
+        lines.append("python:   no debug build of 3.11 here; its tests are left out")
+    for version in environment.missing_versions():
+        lines.append(f"python:   NO {version}: tests/tools/make-pythons makes one in {CACHE}")
+    lines += [f"pprof:    {name}: {environment.pprof_version(name) or 'NOT HERE'}" for name in environment.PPROFS]
+    return lines
+
+
+def pytest_generate_tests(metafunc):
+    """`python` is each Python found; a version that must be there and is not is a test that says so."""
+    itself = any("python" in mark.args[0] for mark in metafunc.definition.iter_markers("parametrize"))
+    if "python" in metafunc.fixturenames and not itself:
+        found = list(pythons()) + environment.missing_versions()
+        ids = [getattr(python, "name", python) for python in found]
+        metafunc.parametrize("python", found, ids=ids, indirect=True, scope="session")
+
+
+def minor_of(python):
+    """Of a Python, or of a version such as "3.13"."""
+    return int(getattr(python, "version", python).split(".")[1])
+
+
+def chosen_pythons():
+    """What the marker `pythons` can say: the Pythons for a test. Builds of PYREEL_PYTHONS are beside those of each version."""
+    found = list(pythons()) + environment.missing_versions()
+    own = [python for python in found if getattr(python, "own", False)]
+    of_version = {}
+    for python in found:
+        if python not in own:
+            of_version.setdefault(getattr(python, "version", python), python)
+    versions = sorted(of_version, key=minor_of)
+    return {"each build": found, "each version": list(of_version.values()) + own,
+            "oldest and newest": [of_version[versions[0]], of_version[versions[-1]]],
+            "newest": [of_version[versions[-1]]]}
+
+
+@pytest.hookimpl(trylast=True)  # when tests with the same Python stand together
+def pytest_collection_modifyitems(config, items):
+    chosen, left_out = chosen_pythons(), []
+    for item in items:
+        marker, sanitized = item.get_closest_marker("pythons"), item.get_closest_marker("sanitized")
+        which = marker.args[0] if marker else "each version"
+        if environment.SANITIZED:
+            which = sanitized.kwargs.get("pythons", "newest") if sanitized else None
+        if config.option.short:
+            which = which if which == "newest" else "oldest and newest"
+            which = which if item.get_closest_marker("short") else None
+        python = item.callspec.params.get("python") if hasattr(item, "callspec") else None
+        since = minor_of(marker.kwargs.get("since", "3.0")) if marker else 0
+        if which is None or python is not None and (python not in chosen[which] or minor_of(python) < since):
+            left_out.append(item)
+    config.hook.pytest_deselected(items=left_out)
+    gone = set(left_out)
+    items[:] = [item for item in items if item not in gone]
+
+
+@pytest.fixture(scope="session")
+def python(request):
+    if isinstance(request.param, str):
+        environment.missing(f"no Python {request.param}: tests/tools/make-pythons makes one in {CACHE}")
+    return request.param
+
+
+@pytest.fixture(scope="session")
+def programs():
+    """The folder with the programs to record. It has the same name in each root folder."""
+    folder = tempfile.mkdtemp(prefix="pyreel-e2e-", dir="/tmp")
+    roots = {python.root for python in pythons() if python.root}
+    shutil.copytree(os.path.join(HERE, "programs"), folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
+    os.chmod(folder, 0o755)
+    for root in roots:
+        subprocess.run([*as_root(), "cp", "-rT", folder, root + folder], check=True)
+    yield folder
+    shutil.rmtree(folder)
+    for root in roots:
+        subprocess.run([*as_root(), "rm", "-rf", "--one-file-system", root + folder], check=True)
+
+
+@pytest.fixture(scope="session")
+def program(programs):
+    """program("spin"): the file of a program to record."""
+    return lambda name: os.path.join(programs, f"{name}.py")
+
+
+@pytest.fixture(scope="session")
+def recorded(python, program, tmp_path_factory):
+    """programs/known.py, recorded once under each Python."""
+    path = tmp_path_factory.mktemp("truth") / "known.pyreel"
+    prefix = as_root() if python.root else ()
+    ended = recording.run_record(*recording.ALL_TICKS, "-o", path, "--", *python.command, program("known"), KNOWN_SECONDS,
+                                 prefix=prefix)
+    assert ended.code == 0, ended
+    threads = stacks.of_collapsed(recording.collapsed(path, "--full-paths"))
+    return Recorded(python, path, program("known"), json.loads(ended.text), recording.whole(path), threads)
+
+
+@pytest.fixture
+def start_recorder():
+    """Recorder(...), ended with the test."""
+    started = []
+
+    def start(*arguments, **more):
+        started.append(recording.Recorder(*arguments, **more))
+        return started[-1]
+
+    yield start
+    for recorder in reversed(started):
+        recorder.close()
+
+
+@pytest.fixture
+def start():
+    """Target(...), ended with the test."""
+    started = []
+
+    def start(*command, **more):
+        started.append(recording.Target(*command, **more))
+        return started[-1]
+
+    yield start
+    for target in reversed(started):
+        target.close()
+
+
+@pytest.fixture(scope="session")
+def python3():
+    """A Python of this machine, for tests that are not about versions."""
+    return environment.python_of_this_machine().command[0]
+
+
+@pytest.fixture
+def spinning(start, python3, program):
+    """A program that runs in a function spin."""
+    return start(python3, program("spin"))
