@@ -68,11 +68,14 @@ configured_mirror() {
         awk -F '|' '$1 == "Debian" && $2 == "Debian" && $3 == "main" && $4 ~ /^(https?|file):/ { print $4; exit }'
 }
 
+# Whoever starts tests in the background, or with nohup, ignores signals, and the programs that a test sends them would inherit that.
+with_signals() { env --default-signal "$@"; }
+
 # pytest_with BUILD [ARG...]: with the programs of that build. The system's Python is the one that apt gave pytest.
 pytest_with() {
     local build=$1 python=python3
     shift
     ! /usr/bin/python3 -c 'import pytest' 2>/dev/null || python=/usr/bin/python3
     PYREEL_BUILD=$build PYREEL_TEST_CACHE=$cache PYTHONDONTWRITEBYTECODE=1 \
-        "$python" -m pytest -p no:cacheprovider "$@"
+        with_signals "$python" -m pytest -p no:cacheprovider "$@"
 }
