@@ -19,7 +19,7 @@ except ImportError:
     yaml = None
 
 CI = pathlib.Path(PROJECT) / "ci"
-PATH = os.pathsep.join([f"{BUILD}/record", f"{BUILD}/convert", "/usr/bin", os.environ["PATH"]])
+PATH = os.pathsep.join([f"{BUILD}/record", f"{BUILD}/convert", os.environ["PATH"]])
 
 
 def read_yaml(path):

@@ -13,8 +13,16 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 
 import pytest
+
+# What comes first in the user's PATH, such as a version manager's python3 or another Go, is not what apt installed for the
+# tests: the folder of the Python that runs them comes first here, then the system's. A command that exists nowhere is "not
+# found" only where all folders can be looked into.
+os.environ["PATH"] = os.pathsep.join(dict.fromkeys(
+    folder for folder in [os.path.dirname(sys.executable), "/usr/sbin", "/usr/bin", "/sbin", "/bin", *os.environ.get("PATH", "").split(os.pathsep)]
+    if os.access(folder, os.X_OK)))
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROJECT = os.path.dirname(os.path.dirname(HERE))
