@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """A shop's HTTP server, and the load that stands for its customers.
 
-python3 production.py serve SECONDS          serves on a port of its own, and says which
-python3 production.py load SECONDS CLIENTS   asks, reads a little, asks again; says how slowly it was answered
+python3 production.py serve          serves on a port of its own until it gets SIGTERM, and says which
+python3 production.py load CLIENTS   asks, reads a little, asks again until the server has ended; says how slowly it was answered
 
 Most requests are /search, which looks at every article. The server counts the CPU time of searches itself.
 """
@@ -10,6 +10,7 @@ import http.client
 import http.server
 import json
 import random
+import signal
 import sys
 import threading
 import time
@@ -50,38 +51,41 @@ class Shop(http.server.BaseHTTPRequestHandler):
         pass
 
 
-def serve(seconds):
+def serve():
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Shop)
     server.daemon_threads = True
-    threading.Timer(seconds, server.shutdown).start()
+    signal.signal(signal.SIGTERM, lambda *_: threading.Thread(target=server.shutdown).start())
     with open(ADDRESS, "w") as file:
         file.write(f"{server.server_address[1]}")
     server.serve_forever()
     print(f"server: {time.process_time():.2f} s of CPU, {SPENT['search']:.2f} s of it in search()")
 
 
-def ask(port, end, slow):
+def ask(port, slow):
     chance, connection = random.Random(1), http.client.HTTPConnection("127.0.0.1", port)
-    while time.monotonic() < end:
+    while True:
         path = f"/search/{chance.randrange(1000)}" if chance.random() < 0.7 else f"/show/{chance.randrange(len(ARTICLES))}"
         begin = time.monotonic()
-        connection.request("GET", path)
-        connection.getresponse().read()
+        try:
+            connection.request("GET", path)
+            connection.getresponse().read()
+        except (ConnectionError, http.client.HTTPException):
+            return
         slow.append(time.monotonic() - begin)
         time.sleep(0.02)  # a customer reads
 
 
-def load(seconds, clients):
+def load(clients):
     with open(ADDRESS) as file:
         port = int(file.read())
-    slow, end = [], time.monotonic() + seconds
-    threads = [threading.Thread(target=ask, args=(port, end, slow)) for _ in range(clients)]
+    slow, begin = [], time.monotonic()
+    threads = [threading.Thread(target=ask, args=(port, slow)) for _ in range(clients)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
     slow.sort()
-    print(f"load: {len(slow) / seconds:.0f} requests a second, half of them within {slow[len(slow) // 2] * 1000:.1f} ms, "
+    print(f"load: {len(slow) / (time.monotonic() - begin):.0f} requests a second, half of them within {slow[len(slow) // 2] * 1000:.1f} ms, "
           f"99 of 100 within {slow[len(slow) * 99 // 100] * 1000:.1f} ms")
 
 

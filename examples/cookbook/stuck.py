@@ -9,7 +9,8 @@ import os
 import socket
 import sys
 import threading
-import time
+
+both_in = threading.Barrier(2)
 
 
 class Account:
@@ -22,7 +23,7 @@ class Account:
 
 def move(source, target, cents):
     with source.lock:
-        time.sleep(0.1)  # the other thread comes in between
+        both_in.wait()  # the other thread comes in between
         with target.lock:
             source.cents -= cents
             target.cents += cents

@@ -2,6 +2,7 @@
 """What the documents say of command lines: the man page has the options of --help and no others, and each command that stands
 anywhere has options that its program knows."""
 
+import functools
 import glob
 import os
 import re
@@ -39,6 +40,7 @@ def read(*path):
         return file.read()
 
 
+@functools.lru_cache(maxsize=None)
 def options_of(name):
     """The names of its options, short ones too."""
     return {option for row in make.Program(PROGRAMS[name]).options for option in row.names}
@@ -85,7 +87,7 @@ def examples_of_man(text):
 def unknown_options(commands):
     known = {name: options_of(name) for name in PROGRAMS}
     pyreel = make.Program(PYREEL)
-    known["pyreel"] |= {*pyreel.verbs, *pyreel.topics}
+    known["pyreel"] = known["pyreel"] | {*pyreel.verbs, *pyreel.topics}
     for program, options in commands:
         if program not in known:
             yield f"{program}: no such program"
@@ -115,55 +117,46 @@ def options_of_man(name):
     return found
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
-def test_man_page_and_help_have_the_same_options(name):
+@pytest.mark.short
+def test_man_page_and_help_have_the_same_options():
     """The same names and values. The man page may have the words of a choice in place of a name: samples|wall for WHAT."""
-    shown = options_of_man(name)
-    options = make.Program(PROGRAMS[name]).options
-    assert set(shown) == {spelling for option in options for spelling in option.names}
-    for option in options:
-        value = f"[={option.value}]" if option.joined else option.value
-        assert shown[f"--{option.name}"] in {value, "|".join(option.choice) or value}, option.name
+    for name, program in PROGRAMS.items():
+        shown, options = options_of_man(name), make.Program(program).options
+        assert set(shown) == {spelling for option in options for spelling in option.names}, name
+        for option in options:
+            value = f"[={option.value}]" if option.joined else option.value
+            assert shown[f"--{option.name}"] in {value, "|".join(option.choice) or value}, (name, option.name)
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_man_page_is_clean(page):
+def test_man_pages_are_clean():
     need_command("man")
-    path = PAGES[page]
-    shown = subprocess.run(["man", "--warnings", "-l", path], capture_output=True, text=True, env={**os.environ, "LC_ALL": "C.UTF-8", "MANWIDTH": "80"})
-    assert shown.returncode == 0 and shown.stderr == "" and page[:-2] in shown.stdout
-    if shutil.which("mandoc"):
-        linted = subprocess.run(["mandoc", "-Tlint", "-Wwarning", path], capture_output=True, text=True)
-        assert linted.stdout == ""
+    for page, path in PAGES.items():
+        shown = subprocess.run(["man", "--warnings", "-l", path], capture_output=True, text=True, env={**os.environ, "LC_ALL": "C.UTF-8", "MANWIDTH": "80"})
+        assert shown.returncode == 0 and shown.stderr == "" and page[:-2] in shown.stdout, page
+        if shutil.which("mandoc"):
+            linted = subprocess.run(["mandoc", "-Tlint", "-Wwarning", path], capture_output=True, text=True)
+            assert linted.stdout == "", page
 
 
+@pytest.mark.short
 def test_pages_have_no_control_characters():
     """man(1) prints nothing of them, and no warning."""
     paths = [*(path for path in PAGES.values()), *MARKDOWN, *TOPICS]
     assert {relative(path): found for path in paths if (found := re.findall(r"[\x00-\x08\x0b-\x1f\x7f]", open(path, encoding="utf-8", newline="").read()))} == {}
 
 
+@pytest.mark.short
 def test_man_page_is_installed():
     assert {name for name in PROGRAMS if f"'{name}.1'" not in read("man", "meson.build")} == set()
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
-def test_commands_of_man_page(name):
-    commands = list(commands_in(examples_of_man(plain_man(name))))
-    assert any(program == name for program, _ in commands), "no example"
-    assert list(unknown_options(commands)) == []
-
-
-@pytest.mark.parametrize("path", TOPICS, ids=os.path.basename)
-def test_commands_of_topic(path):
-    text = "\n".join(re.findall(r"^    (.*)", read(path), re.M))
-    assert list(unknown_options(commands_in(text))) == []
-
-
-@pytest.mark.parametrize("path", MARKDOWN, ids=relative)
-def test_commands_of_markdown(path):
-    commands = list(commands_in(code_of_markdown(read(path))))
-    assert list(unknown_options(commands)) == []
+@pytest.mark.short
+def test_commands_have_known_options():
+    texts = {f"{name}.1": examples_of_man(plain_man(name)) for name in PROGRAMS}
+    assert [name for name in PROGRAMS if not any(program == name for program, _ in commands_in(texts[f"{name}.1"]))] == [], "no example"
+    texts |= {relative(path): "\n".join(re.findall(r"^    (.*)", read(path), re.M)) for path in TOPICS}
+    texts |= {relative(path): code_of_markdown(read(path)) for path in MARKDOWN}
+    assert {name: unknown for name, text in texts.items() if (unknown := list(unknown_options(commands_in(text))))} == {}
 
 
 @pytest.mark.parametrize("path", SESSIONS, ids=relative)
@@ -176,11 +169,13 @@ def test_sessions_of_markdown(path):
     assert problems == [], "\n".join(f"{relative(path)}:{problem}" for problem in problems)
 
 
+@pytest.mark.short
 def test_readme_shows_each_program():
     shown = {program for program, _ in commands_in(code_of_markdown(read("README.md")))}
     assert set(PROGRAMS) - shown == set()
 
 
+@pytest.mark.short
 def test_links_of_markdown():
     """A link to a file of this repository leads somewhere."""
     dead = []
@@ -191,6 +186,7 @@ def test_links_of_markdown():
     assert dead == []
 
 
+@pytest.mark.short
 def test_readme_names_each_document():
     """So that a page is found; the README of a folder names its pages, and formats.md each schema."""
     for folder, index in (("docs", "README.md"), ("docs/cookbook", "docs/cookbook/README.md")):
@@ -200,7 +196,8 @@ def test_readme_names_each_document():
     assert {name for name in os.listdir(os.path.join(PROJECT, "schemas")) if name != "meson.build" and name not in read("docs/formats.md")} == set()
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
-def test_man_page_names_the_others(name):
-    section = read("man", f"{name}.1").partition(".SH SEE ALSO\n")[2]
-    assert set(re.findall(r"^\.BR (pyreel(?:-[a-z]+)?) \(1\)", section, re.M)) == set(PROGRAMS) - {name}
+@pytest.mark.short
+def test_man_page_names_the_others():
+    for name in PROGRAMS:
+        section = read("man", f"{name}.1").partition(".SH SEE ALSO\n")[2]
+        assert set(re.findall(r"^\.BR (pyreel(?:-[a-z]+)?) \(1\)", section, re.M)) == set(PROGRAMS) - {name}, name
