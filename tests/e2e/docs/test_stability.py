@@ -21,6 +21,7 @@ try:
 except ImportError:
     jsonschema = None
 
+pytestmark = pytest.mark.short
 STREAMS = os.path.join(PROJECT, "tests", "streams")
 VERSION = re.search(r"version: '(.*)',", open(os.path.join(PROJECT, "meson.build")).read())[1]
 # What a schema of the Firefox Profiler says, and what has its version, belongs to the viewer.

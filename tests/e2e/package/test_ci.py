@@ -8,7 +8,7 @@ import pathlib
 import re
 import shutil
 import signal
-import subprocess
+import sys
 import threading
 import zipfile
 
@@ -17,10 +17,10 @@ import pytest
 import made_stream
 from ci_runner import CI, GitHub, GitLab, Step, read_yaml
 from environment import CONVERTERS, PROJECT, need_command, need_root
-from recording import info, run, wait_until
+from recording import PATIENCE, info, run, wait_until
 
 STREAMS = pathlib.Path(PROJECT) / "tests" / "streams"
-PYTHON = "/usr/bin/python3"  # Debian's, which has Debian's pytest
+PYTHON = sys.executable  # it has pytest
 TESTS = """
 import time
 
@@ -28,22 +28,22 @@ import pytest
 
 
 def work(seconds):
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
+    until = time.thread_time() + seconds
+    while time.thread_time() < until:
         sum(range(1000))
 
 
 @pytest.fixture
 def prepared():
-    work(0.5)
+    work(0.3)
 
 
 def test_numbers(prepared):
-    work(0.8)
+    work(0.4)
 
 
 def test_that_may_fail():
-    work(0.4)
+    work(0.3)
     assert {passes}
 """
 # Says that it runs, and does nothing about signals: as a test run that hangs.
@@ -55,34 +55,39 @@ def suite(folder, passes):
     return f"{PYTHON} -m pytest -q -p no:cacheprovider test_app.py"
 
 
+def wait_for_block(step):
+    """Until what the test run does is in its recording."""
+    step.wait_for_output(b"ready")
+    folder = pathlib.Path(os.readlink(f"/proc/{step.process.pid}/cwd"))
+    wait_until(lambda: any(path.stat().st_size > 1000 for path in folder.glob("**/tests.pyreel")), "a block in the recording", PATIENCE)
+
+
 def stop_as_github(step):
     """SIGINT, then SIGTERM, then the whole tree is killed; between them the runner waits."""
-    step.wait_for_output(b"ready")
+    wait_for_block(step)
     step.signal(signal.SIGINT)
     step.wait_for_output(b"stopped by a signal")
     assert step.process.poll() is None  # it waits for the command
     step.signal(signal.SIGTERM)
-    step.process.wait(timeout=60)
+    step.process.wait(PATIENCE)
     step.kill_tree()
 
 
 def stop_as_gitlab(step):
-    step.wait_for_output(b"ready")
+    wait_for_block(step)
     os.killpg(step.process.pid, signal.SIGTERM)
     step.said += step.process.stdout.read()  # to the end: all processes that have it are gone
 
 
 def kill_at_once(step):
     """As when the machine has no memory left."""
-    step.wait_for_output(b"ready")
-    folder = pathlib.Path(os.readlink(f"/proc/{step.process.pid}/cwd"))
-    wait_until(lambda: any(path.stat().st_size > 1000 for path in folder.glob("**/tests.pyreel")), "a block in the recording")
+    wait_for_block(step)
     step.kill_tree()
 
 
 # ---- GitHub ----
 
-@pytest.mark.parametrize("passes", [True, False], ids=["passes", "fails"])
+@pytest.mark.parametrize("passes", [True, pytest.param(False, marks=pytest.mark.short)], ids=["passes", "fails"])
 def test_github_records_a_test_run(passes, tmp_path):
     runner = GitHub(tmp_path)
     assert runner.use("record", run=suite(runner.job, passes), options="--disturb 100") == (0 if passes else 1), runner.text
@@ -100,7 +105,7 @@ def test_github_records_a_test_run(passes, tmp_path):
 def test_github_stops_a_test_run(stop, code, tmp_path):
     runner = GitHub(tmp_path)
     (runner.job / "hangs.py").write_text(HANGS.replace("\\n", "\n"))
-    assert runner.use("record", while_it_runs=stop, run=f"{PYTHON} hangs.py", options="-q --disturb 100" if stop is kill_at_once else "") == code
+    assert runner.use("record", while_it_runs=stop, run=f"{PYTHON} hangs.py", options="--disturb 100") == code
     assert runner.use("keep") == 0
     (kept,) = (runner.artifacts / "pyreel-tests").iterdir()
     told = info(kept)
@@ -168,7 +173,7 @@ def test_shards_make_one_profile(rounds, tmp_path):
                          ids=["passes", "fails", "runs out of time", "is killed"])
 def test_gitlab_records_a_test_run(run_line, stop, code, tmp_path):
     (tmp_path / "hangs.py").write_text(HANGS.replace("\\n", "\n"))
-    line = f"{PYTHON} hangs.py" if stop else f"{PYTHON} -c 'sum(range(10**7))'; {run_line}"
+    line = f"{PYTHON} hangs.py" if stop else f"{PYTHON} -c 'sum(range(3 * 10**7))'; {run_line}"
     runner = GitLab(tmp_path, PYREEL_RUN=line, PYREEL_OPTIONS="--disturb 100", CI_NODE_INDEX="" if stop else "2")
     ended, kept = runner.run(".pyreel-record", while_it_runs=stop)
     assert ended == code if stop is None else ended != 0, runner.text
@@ -227,6 +232,7 @@ def script(folder, *arguments, prefix=(), **environment):
     return step.wait(), step.text
 
 
+@pytest.mark.short
 def test_too_few_samples_stop_the_comparison(tmp_path):
     (tmp_path / "pyreel").mkdir()
     shutil.copy(STREAMS / "grouped-3.14" / "recording.pyreel", tmp_path / "pyreel" / "tests.pyreel")
@@ -242,6 +248,7 @@ def test_a_machine_that_cannot_record_runs_the_tests(tmp_path):
     assert list((tmp_path / "pyreel").iterdir()) == []
 
 
+@pytest.mark.short
 def test_misuse_is_said(tmp_path):
     for arguments in ([], ["x"], ["record", "true"], ["summary", "x"], ["fetch"], ["compare", "x"], ["compare", "--min-kept"]):
         code, text = script(tmp_path, *arguments)
@@ -250,14 +257,10 @@ def test_misuse_is_said(tmp_path):
     assert script(tmp_path, "compare") == (1, "pyreel-ci: there is no recording in pyreel/\n")
 
 
-def test_the_script_is_clean():
-    checked = subprocess.run([need_command("shellcheck"), CI / "pyreel-ci"], capture_output=True, text=True)
-    assert checked.returncode == 0, checked.stdout
-
-
 KEYS = {"name", "if", "shell", "env", "run", "working-directory", "uses", "with"}
 
 
+@pytest.mark.short
 @pytest.mark.parametrize("path", sorted((CI / "github").glob("*/action.yml")), ids=lambda path: path.parent.name)
 def test_actions_have_what_github_asks_for(path):
     action = read_yaml(path)
@@ -274,6 +277,7 @@ def test_actions_have_what_github_asks_for(path):
             assert os.access(path.parent / found, os.X_OK)
 
 
+@pytest.mark.short
 def test_the_manifest_gives_the_sidecar_what_it_needs():
     pod = read_yaml(pathlib.Path(PROJECT) / "examples" / "kubernetes.yaml")
     assert (pod["apiVersion"], pod["kind"]) == ("v1", "Pod") and pod["spec"]["shareProcessNamespace"] is True

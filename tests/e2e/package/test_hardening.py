@@ -13,6 +13,7 @@ import elf_file
 from elf_file import ElfFile
 from environment import BUILD, PYREEL, built_programs, missing
 
+pytestmark = pytest.mark.short
 PROGRAMS = {"pyreel": PYREEL, **built_programs()}
 # By machine: the option, type of the property with the marks of the code, the bits (IBT and SHSTK; BTI), and the instruction
 # where jumps may arrive.
@@ -64,14 +65,23 @@ def test_calls_of_the_c_library_are_checked(program):
     assert [name for name in program.imports() if name.endswith("_chk")]
 
 
-def test_jumps_arrive_where_they_may(program, tmp_path):
+@pytest.fixture(scope="module")
+def branches():
     machine = os.uname().machine
-    if machine not in BRANCHES:
-        missing(f"a machine whose protection is known, not {machine}")
-    option, type_, bits, landing = BRANCHES[machine]
-    # One object without the mark takes the mark from the whole program, and the C library's own objects lack it on many machines.
-    empty = tmp_path / "empty"
-    (tmp_path / "empty.c").write_text("int main(void) { return 0; }\n")
-    subprocess.run([*compiler_of_build(), option, "-pie", "-fPIE", "-o", empty, tmp_path / "empty.c"], check=True, timeout=120)
-    assert program.code().count(landing) > ElfFile(empty).code().count(landing)
-    assert program.properties().get(type_, 0) & bits == ElfFile(empty).properties().get(type_, 0) & bits
+    return BRANCHES.get(machine) or missing(f"a machine whose protection is known, not {machine}")
+
+
+@pytest.fixture(scope="module")
+def empty(branches, tmp_path_factory):
+    """A program that does nothing. One object without the mark takes the mark from the whole program, and the C library's own
+    objects lack it on many machines."""
+    folder = tmp_path_factory.mktemp("empty")
+    (folder / "empty.c").write_text("int main(void) { return 0; }\n")
+    subprocess.run([*compiler_of_build(), branches[0], "-pie", "-fPIE", "-o", folder / "empty", folder / "empty.c"], check=True, timeout=120)
+    return ElfFile(folder / "empty")
+
+
+def test_jumps_arrive_where_they_may(program, branches, empty):
+    _, type_, bits, landing = branches
+    assert program.code().count(landing) > empty.code().count(landing)
+    assert program.properties().get(type_, 0) & bits == empty.properties().get(type_, 0) & bits

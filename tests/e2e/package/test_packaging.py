@@ -8,6 +8,8 @@ import os
 import re
 import subprocess
 
+import pytest
+
 from environment import BUILD, CONVERTERS, DIFF, DUMP, PROJECT, PYREEL, RECORD, need_command
 
 
@@ -20,22 +22,26 @@ def words_of(pattern, text):
     return set(re.search(pattern, text, re.S)[1].split())
 
 
+@pytest.mark.short
 def test_version_of_package():
     assert read("debian", "changelog").startswith(f"pyreel ({re.search('version: .(.*).,', read('meson.build'))[1]}) ")
 
 
+@pytest.mark.short
 def test_package_is_built_with_all_libraries():
     needed = words_of(r"\nbuild_packages=\((.*?)\)", read("quickstart"))
     named = set(re.findall(r"[a-z][\w.+-]+", re.search(r"Build-Depends:(.*?)\n\S", read("debian", "control"), re.S)[1]))
     assert needed - named <= {"gcc", "libc6-dev", "ninja-build", "python3"} - named  # which each build of a package has
 
 
+@pytest.mark.short
 def test_roots_have_all_libraries():
     needed = words_of(r"\nbuild_packages=\((.*?)\)", read("quickstart"))
     script = read("packaging", "common.sh")
     assert needed - words_of(r"build_packages=\((.*?)\)", script) - words_of(r"libraries=\((.*?)\)", script) == {"gcc", "libc6-dev"}
 
 
+@pytest.mark.short
 def test_tests_that_are_not_emulated():
     rows = [line.split("#")[0].split() for line in read("packaging", "aarch64-emulated").splitlines()]
     named = {row[0] for row in rows if row}
@@ -57,6 +63,7 @@ def test_shell_scripts():
     assert done.stdout + done.stderr == ""
 
 
+@pytest.mark.short
 def test_package_test_runs_each_program():
     script = read("debian", "tests", "record")
     assert [path for path in (PYREEL, RECORD, DUMP, DIFF, *CONVERTERS.values()) if not re.search(rf"^(.*\| |exits \d+ )?{os.path.basename(path)} ", script, re.M)] == []

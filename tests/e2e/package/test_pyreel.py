@@ -13,6 +13,7 @@ import pytest
 from environment import BUILD, PROJECT, PYREEL, built_programs, need_command
 from recording import PATIENCE, SANITIZER
 
+pytestmark = pytest.mark.short
 VERBS = {name.removeprefix("pyreel-"): path for name, path in built_programs().items()}
 TOPICS = [name.removesuffix(".txt") for name in sorted(os.listdir(os.path.join(PROJECT, "pyreel", "topics")))]
 SHELL = "#!/bin/sh\n"
@@ -150,16 +151,21 @@ def words_of(text):
     return re.sub(r"\s+", " ", text).strip()
 
 
-@pytest.mark.parametrize("topic", TOPICS)
-def test_topics(topic):
-    """The help lists the topic, prints its text, and pyreel(7) has the same words."""
+@pytest.fixture(scope="module")
+def page():
+    """pyreel(7), as a terminal shows it."""
     need_command("man")
+    return subprocess.run(["man", "--no-hyphenation", "--no-justification", "-l", os.path.join(BUILD, "pyreel", "pyreel.7")], capture_output=True,
+                          text=True, env={**os.environ, "LC_ALL": "C.UTF-8", "MANWIDTH": "200"}).stdout
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_topics(topic, page):
+    """The help lists the topic, prints its text, and pyreel(7) has the same words."""
     assert topic not in VERBS
     about = re.search(rf"^  {topic} +(.*)$", pyreel("--help").stdout.partition("\nTopics:\n")[2], re.M)[1]
     with open(os.path.join(PROJECT, "pyreel", "topics", f"{topic}.txt")) as file:
         assert file.read() == f"{topic} - {about}\n\n{pyreel('help', topic).stdout}"
-    page = subprocess.run(["man", "--no-hyphenation", "--no-justification", "-l", os.path.join(BUILD, "pyreel", "pyreel.7")], capture_output=True,
-                          text=True, env={**os.environ, "LC_ALL": "C.UTF-8", "MANWIDTH": "200"}).stdout
     section = re.search(rf"^{topic.upper().replace('-', ' ')}\n(.*?)^(?=\S)", page, re.M | re.S)[1]
     assert words_of(section) == words_of(f"{about[0].upper()}{about[1:]}. {pyreel('help', topic).stdout}")
 
