@@ -13,9 +13,16 @@ import flame_output
 import gecko_check
 import pprof_check
 import speedscope_check
+from environment import PROJECT
 from recording import convert
 
+STREAMS = pathlib.Path(PROJECT) / "tests" / "streams"
 RECORDING = "recording.pyreel"
+
+
+def frozen(case):
+    """The recording of a case of tests/streams. What an option does to a recording shows in one that is the same each time."""
+    return STREAMS / case / RECORDING
 
 
 def recordings(folder):

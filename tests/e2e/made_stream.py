@@ -56,8 +56,8 @@ class Samples:
         return number(TICK) + number(1 << 3 | SUFFIX) + number(0) + number(len(stack)) + frames
 
 
-def write(path, samples, *, pid, start_unix_ns):
-    """A recording of a process with one thread, which has these Samples."""
+def write(path, samples, *, pid, start_unix_ns, rest_units=1):
+    """A recording of a process with one thread, which has these Samples, and ends so long after the last one."""
     process = note(PROCESS, 1, pid, 0, 0x030D00F0, "/usr/bin/python3.13", "python3.13 app.py", "/srv")
     thread = note(THREAD, 1, 1, pid, 0, 1, 0, "python3.13")
     blocks = [(HEADER, fields({1: 1, 2: "0.1.0", 3: "host", 6: start_unix_ns, 8: INTERVAL_NS, 9: UNIT_NS, 10: "wall",
@@ -66,7 +66,7 @@ def write(path, samples, *, pid, start_unix_ns):
     for base, ticks in samples.blocks:
         blocks.append((EVENTS, number(base) + definitions + ticks))
         definitions = b""
-    blocks.append((END, fields({1: TARGET_ENDED, 2: samples.count + 1, 3: samples.count, 4: samples.count})))
+    blocks.append((END, fields({1: TARGET_ENDED, 2: samples.count + rest_units, 3: samples.count, 4: samples.count})))
     with open(path, "wb") as file:
         file.write(MAGIC)
         for sequence, (kind, payload) in enumerate(blocks):

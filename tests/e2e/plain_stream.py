@@ -65,19 +65,28 @@ def blocks(data):
         at += BLOCK_HEAD + size
 
 
-def started_later(data, later_ns=1):
-    """The bytes of a recording as if a recorder had started so much later by CLOCK_MONOTONIC: another recording."""
+def with_header_field(data, number_of_field, change):
+    """The bytes of a recording with another number in a field of its header: what `change` makes of the one there."""
     head, size = bytearray(data[8:8 + BLOCK_HEAD]), int.from_bytes(data[20:24], "little")
     assert (head[4], head[5]) == (HEADER, 0), "a plain HEADER block"
     fields, changed = Bytes(data[8 + BLOCK_HEAD:8 + BLOCK_HEAD + size]), b""
     while fields:
         field, content = fields.number(), fields.bytes()
-        if field == 7:
-            content = number(Bytes(content).number() + later_ns)
+        if field == number_of_field:
+            content = number(change(Bytes(content).number()))
         changed += number(field) + number(len(content)) + content
     head[12:16] = head[16:20] = len(changed).to_bytes(4, "little")
     head[20:24] = zlib.crc32(head[:20] + changed).to_bytes(4, "little")
     return data[:8] + head + changed + data[8 + BLOCK_HEAD + size:]
+
+
+def started_later(data, later_ns=1):
+    """As if a recorder had started so much later by CLOCK_MONOTONIC: another recording."""
+    return with_header_field(data, 7, lambda start_ns: start_ns + later_ns)
+
+
+def dated(data, start_unix_ns):
+    return with_header_field(data, 6, lambda _: start_unix_ns)
 
 
 def whole_size(data):

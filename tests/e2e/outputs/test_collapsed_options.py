@@ -6,42 +6,17 @@ import re
 
 import pytest
 
+import made_stream
 from environment import CONVERTERS
+from golden import STREAMS, frozen
 from plain_stream import started_later
-from recording import convert, info, run_record, succeed
+from recording import convert, info, succeed
 
-pytestmark = pytest.mark.pythons("oldest and newest")
+pytestmark = pytest.mark.short
 
-RUNS, COPIES = 2, 40
-CLEAR = 20  # samples of a stack that another run cannot miss
-ODD_WAY = re.compile(r"<(?:frozen |GC>|no Python)")  # start and end of Python: rare, and not the program's
-WORK = """
-import threading, time
-end = time.perf_counter() + 0.8
-def spin():
-    while time.perf_counter() < end:
-        pass
-def sleep():
-    while time.perf_counter() < end:
-        time.sleep(0.02)
-threads = [threading.Thread(target=target) for target in (spin, sleep)]
-for thread in threads:
-    thread.start()
-spin()
-for thread in threads:
-    thread.join()
-"""
-
-
-@pytest.fixture(scope="module")
-def runs(python, tmp_path_factory):
-    """Two runs of one program, whose threads have automatic names."""
-    folder = tmp_path_factory.mktemp("runs")
-    paths = [folder / f"{number}.pyreel" for number in range(RUNS)]
-    for path in paths:
-        assert run_record("-q", "--disturb", "5", "--compression", "none", "-o", path, "--", *python.command,
-                          "-c", WORK).code == 0
-    return paths
+COPIES = 40
+SPIN = STREAMS / "rotated-3.13" / "recording-0001.pyreel"  # two threads that run, and imports
+IDLE = frozen("plain-3.11")  # a thread that runs, and one that sleeps
 
 
 def lines_of(*arguments):
@@ -50,37 +25,36 @@ def lines_of(*arguments):
     return {stack: int(count) for stack, _, count in lines}
 
 
-def clear_ones(lines):
-    return {stack for stack, count in lines.items() if count >= CLEAR and not ODD_WAY.search(stack)}
+def test_two_runs_have_their_stacks_in_common(tmp_path):
+    """Numbers of processes and threads are no part of a line, unless they are asked for."""
+    samples, paths = made_stream.Samples([[("f", "f.py", line)] for line in (1, 2)]), [tmp_path / "one", tmp_path / "other"]
+    for pid, path in enumerate(paths, 1):
+        made_stream.write(path, samples, pid=pid, start_unix_ns=pid)
+    one, other = map(lines_of, paths)
+    assert one == other and len(one) == 2
+    one, other = (lines_of("--ids", path) for path in paths)
+    assert len(one) == len(other) == 2 and not set(one) & set(other)
 
 
-def test_two_runs_have_their_stacks_in_common(runs):
-    one, other = (lines_of(path) for path in runs)
-    assert len(clear_ones(one)) >= 2
-    assert clear_ones(one) <= set(other) and clear_ones(other) <= set(one)
-    one, other = (lines_of("--ids", path) for path in runs)
-    assert not set(one) & set(other)
-
-
-def test_equal_processes_are_merged(runs, tmp_path):
+def test_equal_processes_are_merged(tmp_path):
     """The lines of many recordings are those of one, with all samples."""
-    data = runs[0].read_bytes()
+    data = IDLE.read_bytes()
     copies = [tmp_path / f"copy-{number}.pyreel" for number in range(COPIES)]
     for number, path in enumerate(copies):
         path.write_bytes(started_later(data, number + 1))
     for roots in ("thread", "interpreter,thread,task", "none"):
-        one = lines_of("--roots", roots, runs[0])
+        one = lines_of("--roots", roots, IDLE)
         assert lines_of("--roots", roots, *copies) == {stack: COPIES * count for stack, count in one.items()}
     usual = lines_of(*copies)
-    assert len(usual) == len(lines_of(runs[0])) and all(re.match(r"[^;/]*python\S* -c;", stack) for stack in usual)
+    assert len(usual) == len(lines_of(IDLE)) and all(stack.startswith("small.py;") for stack in usual)
     apart = lines_of("--roots", "recording,thread", *copies)
-    assert len(apart) == COPIES * len(lines_of("--roots", "thread", runs[0]))
+    assert len(apart) == COPIES * len(lines_of("--roots", "thread", IDLE))
     assert {stack.split(";")[0] for stack in apart} == {path.stem for path in copies}
-    assert len(lines_of("--ids", *copies)) == COPIES * len(lines_of("--ids", runs[0]))
+    assert len(lines_of("--ids", *copies)) == COPIES * len(lines_of("--ids", IDLE))
 
 
-def test_filters_of_frames_keep_the_sums(runs):
-    path = runs[0]
+def test_filters_of_frames_keep_the_sums():
+    path = SPIN
     whole = lines_of(path)
     total = sum(whole.values())
     assert total == info(path)["samples"]
@@ -99,40 +73,37 @@ def test_filters_of_frames_keep_the_sums(runs):
     assert any("<stdlib>;spin (" in stack for stack in folded)
 
 
-def test_lines_can_be_sorted_by_number(runs):
-    text = succeed(CONVERTERS["collapsed"], "--sort", "count", runs[0]).text
+def test_lines_can_be_sorted_by_number():
+    text = succeed(CONVERTERS["collapsed"], "--sort", "count", SPIN).text
     numbers = [int(line.rpartition(" ")[2]) for line in text.splitlines()]
     assert numbers == sorted(numbers, reverse=True) and len(set(numbers)) > 1
-    usual = succeed(CONVERTERS["collapsed"], runs[0]).text
+    usual = succeed(CONVERTERS["collapsed"], SPIN).text
     assert sorted(text.splitlines()) == sorted(usual.splitlines()) and text != usual
-    assert succeed(CONVERTERS["collapsed"], "--sort", "stack", runs[0]).text == usual
+    assert succeed(CONVERTERS["collapsed"], "--sort", "stack", SPIN).text == usual
 
 
-@pytest.mark.pythons("newest")
-def test_threads_with_automatic_names_are_one(runs):
-    names = {stack.split(";")[0] for stack in lines_of(runs[0])}
-    assert names == {"MainThread", "Thread (spin)", "Thread (sleep)"}
-    assert len({stack.split(";")[0] for stack in lines_of("--ids", runs[0])}) == 3
+def test_threads_with_automatic_names_are_one():
+    assert {stack.split(";")[0] for stack in lines_of(SPIN)} == {"MainThread", "Thread (spin)"}
+    assert any(stack.startswith("Thread-1 (spin) (22124);") for stack in lines_of("--ids", SPIN))
 
 
-def test_columns_stand_behind_lines(runs):
-    columns = lines_of("--columns", runs[0])
+def test_columns_stand_behind_lines():
+    columns = lines_of("--columns", SPIN)
     merged = collections.Counter()
     for stack, count in columns.items():
         merged[re.sub(r":(\d+):\d+\)", r":\1)", stack)] += count
-    assert merged == lines_of("--lines", runs[0]) == lines_of(runs[0])
-    assert any(re.search(r"spin \(<string>:\d+:\d+\)", stack) for stack in columns)
+    assert merged == lines_of("--lines", SPIN) == lines_of(SPIN)
+    assert any(re.search(r"spin \(doing\.py:\d+:\d+\)", stack) for stack in columns)
 
 
-def test_threads_that_do_not_run_are_left_out(runs, tmp_path):
-    path = runs[0]
-    everything, awake = lines_of(path), lines_of("--no-idle", path)
-    asleep, asleep_still = (sum(count for stack, count in lines.items() if ";sleep (" in stack) for lines in (everything, awake))
-    assert asleep_still < asleep / 2
-    assert sum(lines_of("--mode", "gil", path).values()) <= sum(awake.values()) < sum(everything.values())
-    said = convert("collapsed", path, "--no-idle", "-v", "-o", tmp_path / "out").messages
+def test_threads_that_do_not_run_are_left_out(tmp_path):
+    everything, awake = lines_of(IDLE), lines_of("--no-idle", IDLE)
+    asleep = {stack: count for stack, count in everything.items() if ";idle (" in stack}
+    assert sum(asleep.values()) > 20 and {stack: count for stack, count in everything.items() if stack not in asleep} == awake
+    assert 0 < sum(lines_of("--mode", "gil", IDLE).values()) <= sum(awake.values())
+    said = convert("collapsed", IDLE, "--no-idle", "-v", "-o", tmp_path / "out").messages
     assert f": {sum(awake.values())} samples," in said
-    cpu_us = [sum(lines_of("--weight", "cpu", *options, path).values()) for options in ([], ["--no-idle"])]
+    cpu_us = [sum(lines_of("--weight", "cpu", *options, IDLE).values()) for options in ([], ["--no-idle"])]
     assert cpu_us[1] == pytest.approx(cpu_us[0], rel=0.01)
 
 
@@ -146,7 +117,7 @@ def test_threads_that_do_not_run_are_left_out(runs, tmp_path):
     *[(["--style", "tachyon", *more], "leave out --roots, --ids") for more in
       (["--ids"], ["--roots", "none"], ["--no-threads"], ["--functions"], ["--columns"], ["--full-paths"], ["--opcodes"],
        ["--sort", "stack"])]])
-def test_misuse_says_why(runs, tmp_path, options, words):
-    ended = convert("collapsed", runs[0], *options, "-o", tmp_path / "out")
+def test_misuse_says_why(tmp_path, options, words):
+    ended = convert("collapsed", SPIN, *options, "-o", tmp_path / "out")
     assert (ended.code, ended.output) == (2, b"") and words in ended.messages
     assert list(tmp_path.iterdir()) == []

@@ -12,17 +12,19 @@ import pytest
 import gecko_check
 import pprof_check
 from environment import CONVERTERS, NOBODY, RECORD, TOP, missing
+from golden import frozen
 from recording import convert, read_terminal, run, succeed
 
 PROGRAMS = {"record": RECORD, "top": TOP, **CONVERTERS}
+pytestmark = pytest.mark.short
 DEFAULT_SUFFIX = {"gecko": ".json.gz", "pprof": ".pb.gz", "speedscope": ".speedscope.json", "tachyon": ".bin"}
 
 
 @pytest.fixture(scope="module")
-def path(python3, program, tmp_path_factory):
+def path(tmp_path_factory):
     """A recording."""
     path = tmp_path_factory.mktemp("converters") / "a.pyreel"
-    run(RECORD, "-o", path, "--", python3, program("dies"), 0)
+    path.write_bytes(frozen("plain-3.11").read_bytes())
     return path
 
 
@@ -72,7 +74,6 @@ def test_version(name):
     assert words[0] == f"pyreel-{name}" and len(words) == 2 and words[1][0].isdigit()
 
 
-@pytest.mark.sanitized("the command line")
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_messages_about_options_begin_with_the_name_of_the_program(name):
     """Those of getopt as well as ours."""
@@ -81,7 +82,6 @@ def test_messages_about_options_begin_with_the_name_of_the_program(name):
         assert ended.code == 2 and ended.messages.startswith(f"pyreel-{name}: "), ended
 
 
-@pytest.mark.sanitized("the command line")
 @pytest.mark.parametrize("name", CONVERTERS)
 @pytest.mark.parametrize("arguments", [["--no-such-option", "x"], [], ["a", "-", "-o", "b"], ["-o"]], ids=str)
 def test_misuse(name, arguments, tmp_path):
@@ -108,7 +108,6 @@ def test_text_goes_to_standard_output(path, tmp_path, name):
     assert os.listdir(tmp_path) == []
 
 
-@pytest.mark.sanitized("what is given as a recording")
 @pytest.mark.parametrize("name", CONVERTERS)
 def test_a_pipe_gives_what_a_file_gives(path, tmp_path, name):
     convert(name, path, "-o", tmp_path / "out")
@@ -189,7 +188,6 @@ def test_a_terminal_is_no_recording(tmp_path, name):
     assert "standard input is a terminal" in said
 
 
-@pytest.mark.sanitized("what is given as a recording")
 @pytest.mark.parametrize("name", CONVERTERS)
 def test_what_is_no_recording_is_refused(tmp_path, name):
     (tmp_path / "text").write_text("this is not a recording\n" * 100)
@@ -210,7 +208,6 @@ def test_the_recording_is_never_overwritten(path, tmp_path, name):
     assert path.read_bytes() == before
 
 
-@pytest.mark.sanitized("what is given as a recording")
 @pytest.mark.parametrize("name", CONVERTERS)
 def test_a_full_disk_is_an_error(path, name):
     if not os.path.exists("/dev/full"):
@@ -243,7 +240,6 @@ def output_options(name, output, *more):
     return [CONVERTERS[name], *more, "-o", output]
 
 
-@pytest.mark.sanitized("what is in the place of the output")
 @pytest.mark.parametrize("name", CONVERTERS)
 def test_only_its_own_files_are_replaced(path, tmp_path, name):
     output = tmp_path / "out"

@@ -6,61 +6,46 @@ import concurrent.futures
 import itertools
 import json
 import os
-import pathlib
 import re
-import time
 
 import pytest
 
 import gecko_check
-import golden
+import made_stream
 import pprof_check
-from environment import CONVERTERS, PROJECT, need_go
-from plain_stream import started_later
-from recording import Recorder, convert, info, run, run_record, succeed
+from environment import CONVERTERS
+from golden import frozen
+from plain_stream import dated, started_later
+from recording import convert, info, run, succeed
 
-WORK = """
-import sys, threading, time
-def {name}(until):
-    while time.perf_counter() < until:
-        pass
-until = time.perf_counter() + {seconds}
-def wait():
-    time.sleep({seconds})
-thread = threading.Thread(target=wait)
-thread.start()
-{name}(until)
-thread.join()
-"""
-GAP = 0.5  # seconds between the starts of two shards
+pytestmark = pytest.mark.short
+
+GAP_NS = 500_000_000  # between the starts of two shards
 
 Shard = collections.namedtuple("Shard", "path function info")
 
 
 @pytest.fixture(scope="module")
-def shards(python3, tmp_path_factory):
-    """Two recordings with the same file name, made at the same time; the second, which is named first, with half the rate."""
+def shards(tmp_path_factory):
+    """Two recordings with the same file name, made at the same time; the second, which is named first, with a lower rate."""
     folder = tmp_path_factory.mktemp("merge")
-    started = []
-    for number, rate in ((1, 1000), (2, 500)):
-        (folder / f"shard-{number}").mkdir()
+    first = frozen("threads-3.11")
+    made = []
+    for number, function, data in ((1, "spin", first.read_bytes()),
+                                   (2, "work", dated(frozen("plain-3.11").read_bytes(), info(first)["start_unix_ns"] + GAP_NS))):
         path = folder / f"shard-{number}" / "run.pyreel"
-        code = WORK.format(name=f"work_{number}", seconds=1.2)
-        started.append((Recorder("-q", "-r", rate, "-o", path, "--", python3, "-c", code), path, f"work_{number}"))
-        time.sleep(GAP)
-    for recorder, path, _ in started:
-        ended = recorder.wait()
-        assert ended.code == 0, ended
-    return [Shard(path, function, info(path, "--verify")) for _, path, function in reversed(started)]
+        path.parent.mkdir()
+        path.write_bytes(data)
+        made.append(Shard(path, function, info(path, "--verify")))
+    return made[::-1]
 
 
 @pytest.fixture(scope="module")
-def twins(python3, tmp_path_factory):
+def twins(tmp_path_factory):
     """A recording, and another one with the same samples, numbers and date."""
     folder = tmp_path_factory.mktemp("twins")
     path, twin = folder / "run.pyreel", folder / "twin.pyreel"
-    code = WORK.format(name="work", seconds=0.4)
-    assert run_record("-q", "--compression", "none", "-o", path, "--", python3, "-c", code).code == 0
+    path.write_bytes(frozen("plain-3.11").read_bytes())
     twin.write_bytes(started_later(path.read_bytes()))
     return [Shard(file, "work", info(file)) for file in (path, twin)]
 
@@ -106,7 +91,6 @@ def samples_of(lines, words):
 
 # ---- several ----
 
-@pytest.mark.sanitized("several recordings at once")
 def test_collapsed_tells_recordings_apart(shards):
     lines = collapsed_of(shards)
     assert sum(lines.values()) == sum(shard.info["samples"] for shard in shards)
@@ -118,7 +102,6 @@ def test_collapsed_tells_recordings_apart(shards):
         assert samples_of(lines, f" ({name});") == shard.info["samples"]
 
 
-@pytest.mark.sanitized("several recordings at once")
 def test_time_is_that_of_each_recording(shards):
     lines = collapsed_of(shards, "--weight", "wall")
     for shard in shards:
@@ -126,7 +109,6 @@ def test_time_is_that_of_each_recording(shards):
         assert samples_of(lines, f"({shard.path.parent.name}/") / 1e6 == pytest.approx(wall_s, rel=0.01)
 
 
-@pytest.mark.sanitized("several recordings at once")
 def test_pprof_has_a_label_for_the_recording(shards, tmp_path):
     summary = pprof_check.summary(pprof_of(tmp_path, shards))
     totals = collections.Counter()
@@ -140,14 +122,6 @@ def test_pprof_has_a_label_for_the_recording(shards, tmp_path):
         assert totals[name, "wall"] / 1e9 == pytest.approx(wall_s, rel=0.01)
 
 
-@pytest.mark.sanitized("several recordings at once")
-def test_pprof_itself_groups_by_recording(shards, tmp_path):
-    pprof_of(tmp_path, shards)
-    said = succeed(*need_go(), "-tags", tmp_path / "merged.pb.gz").text
-    assert "recording:" in said
-    assert all(f"{shard.path.parent.name}/run.pyreel" in said for shard in shards)
-
-
 def test_gecko_puts_them_on_one_time_line(shards, tmp_path):
     profile = gecko_of(tmp_path, shards)
     starts = {shard.function: shard.info["start_unix_ns"] for shard in shards}
@@ -159,11 +133,11 @@ def test_gecko_puts_them_on_one_time_line(shards, tmp_path):
         assert sum(thread["samples"]["length"] for thread in threads) == shard.info["samples"]
         first = min(thread["samples"]["time"][0] for thread in threads)
         offset = (shard.info["start_unix_ns"] - begin) / 1e6
-        assert offset <= first < offset + GAP * 500
+        assert offset <= first < offset + 100  # two ticks of the slower one
         weights = sum(weight for thread in threads for weight in thread["samples"]["weight"])
         assert weights == pytest.approx(1000 * sum(thread["wall_s"] for thread in shard.info["threads"]), rel=0.001)
         assert {thread["samples"]["weightType"] for thread in threads} == {"tracing-ms"}
-    assert max(starts.values()) - begin > GAP * 0.9e9
+    assert max(starts.values()) - begin == GAP_NS
 
 
 def test_the_same_pid_twice_is_two_processes(twins, tmp_path):
@@ -209,7 +183,7 @@ def test_a_damaged_recording_does_not_spoil_the_others(shards, tmp_path, name):
 
 def test_damage_costs_the_same_on_the_way_through_the_merge():
     """A part that is the whole is what the recording is, whatever is wrong with it."""
-    data = (pathlib.Path(PROJECT) / "tests" / "streams" / "plain-3.11" / golden.RECORDING).read_bytes()
+    data = frozen("plain-3.11").read_bytes()
 
     def difference(place):
         flipped = bytearray(data)
@@ -339,10 +313,8 @@ def test_a_whole_of_undated_ones_says_what_is_cut(shards, tmp_path):
 
 
 def test_a_whole_lasts_as_long_as_the_longest(shards, tmp_path):
-    undated, short = tmp_path / "undated.bin", tmp_path / "short.pyreel"
+    undated, short = tmp_path / "undated.bin", frozen("gc-3.15")
     succeed(CONVERTERS["tachyon"], "-q", "-o", undated, shards[0].path)
-    golden_one = pathlib.Path(PROJECT) / "tests" / "streams" / "gc-3.15" / golden.RECORDING
-    short.write_bytes(golden_one.read_bytes())
     lasts = [info(path)["duration_s"] for path in (undated, short)]
     succeed(CONVERTERS["pprof"], "-q", "-o", tmp_path / "out.pb.gz", undated, short)
     profile, _ = pprof_check.examine(tmp_path / "out.pb.gz")
@@ -350,12 +322,11 @@ def test_a_whole_lasts_as_long_as_the_longest(shards, tmp_path):
 
 
 @pytest.mark.parametrize("others", [0, 1], ids=["alone", "with another"])
-def test_a_profile_lasts_on_after_the_last_tick(others, shards, python3, tmp_path):
+def test_a_profile_lasts_on_after_the_last_tick(others, shards, tmp_path):
     """Tachyon's files tell how long they last, and no reason of their end."""
     recording, undated = tmp_path / "slow.pyreel", tmp_path / "slow.bin"
-    command = python3, "-c", "import time; time.sleep(2.5)"
-    ended = run_record("-q", "-r", "0.5", "--no-jitter", "-o", recording, "--", *command)
-    assert ended.code == 0, ended
+    made_stream.write(recording, made_stream.Samples([[("f", "f.py", 1)]] * 2), pid=1, start_unix_ns=shards[0].info["start_unix_ns"],
+                      rest_units=2500)
     succeed(CONVERTERS["tachyon"], "-q", "-o", undated, recording)
     succeed(CONVERTERS["pprof"], "-q", "-o", tmp_path / "out.pb.gz", undated, *paths(shards)[:others])
     profile, _ = pprof_check.examine(tmp_path / "out.pb.gz")
@@ -396,7 +367,6 @@ def listed(*arguments):
     return ended.code, {line.split()[0]: line.split()[1:] for line in ended.text.splitlines()}
 
 
-@pytest.mark.sanitized("several recordings at once")
 def test_info_lists_several(shards):
     code, rows = listed(*paths(shards))
     assert code == 0 and list(rows) == ["file", *map(str, paths(shards)), "total"]
@@ -471,9 +441,8 @@ def test_no_recording_is_overwritten(shards, name):
     assert shards[1].path.read_bytes() == before
 
 
-def test_a_mode_that_one_does_not_have_is_a_failure(python3, shards, tmp_path):
-    path = tmp_path / "cpu.pyreel"
-    assert run_record("-q", "-m", "cpu", "-o", path, "--", python3, "-c", "for i in range(3000000): pass").code == 0
+def test_a_mode_that_one_does_not_have_is_a_failure(shards):
+    path = frozen("cpu-mode-3.13")
     ended = convert("collapsed", path, "--mode", "gil", *paths(shards))
     assert ended.code == 1
     assert f"cannot convert {path}: " in ended.messages and "-m gil" in ended.messages
