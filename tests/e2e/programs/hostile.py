@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Has names that mean something to a terminal, to Markdown or to HTML, and works under each for a moment."""
+"""Has names that mean something to a terminal, to Markdown or to HTML, and works under each in turn until it is ended."""
+import os
 import threading
 import time
 
@@ -16,7 +17,7 @@ NAMES = [
 
 
 def spin():
-    until = time.thread_time() + 0.01
+    until = time.thread_time() + 0.001
     while time.thread_time() < until:
         pass
 
@@ -32,7 +33,9 @@ def named(number, name):
 
 
 functions = [named(number, name) for number, name in enumerate(NAMES)]
-for name in NAMES:
-    thread = threading.Thread(target=lambda: [function() for function in functions], name=name)
-    thread.start()
-    thread.join()
+print("ready", os.getpid(), flush=True)
+while True:
+    for name in NAMES:
+        thread = threading.Thread(target=lambda: [function() for function in functions], name=name)
+        thread.start()
+        thread.join()
