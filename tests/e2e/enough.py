@@ -6,19 +6,20 @@ import json
 from recording import PATIENCE, Recorder, Target, convert, end, wait_until
 
 
-def count_samples(path):
-    """In the blocks that are written by now."""
+def has(path, least):
+    """Whether there is as much of everything in the blocks that are written by now."""
     ended = convert("info", path, "--json")
-    return json.loads(ended.text)["samples"] if ended.code == 0 else 0
+    return ended.code == 0 and all(json.loads(ended.text)[key] >= value for key, value in least.items())
 
 
-def record(path, *command, samples=500, options=(), prefix=()):
+def record(path, *command, options=(), prefix=(), samples=500, **least):
     """Attaches to the program, which says "ready PID" and then runs until it is killed. Returns the path."""
+    least["samples"] = samples
     target = Target(*prefix, *command)
     try:
         recorder = Recorder("-o", path, *options, "-p", target.pid, prefix=prefix)
         try:
-            wait_until(lambda: count_samples(path) >= samples, f"{samples} samples", PATIENCE)
+            wait_until(lambda: recorder.process.poll() is not None or has(path, least), least, PATIENCE)
             end(target.pid)
             ended = recorder.wait()
             assert ended.code == 0, ended

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: MIT
 """pyreel-info --summary and --min-kept: one line that says whether a recording is good, and a gate for scripts."""
 
-import pathlib
 import re
 
 import pytest
 
-from environment import CONVERTERS, PROJECT
-from recording import info, run, run_record
+from environment import CONVERTERS
+from golden import frozen
+from recording import info, run
 
-STREAMS = pathlib.Path(PROJECT) / "tests" / "streams"
-WHOLE, MISSED, CUT, EMPTY = (STREAMS / name / "recording.pyreel"
-                             for name in ("exceptions-3.13", "grouped-3.14", "cut", "lost-block"))
+pytestmark = pytest.mark.short
+
+WHOLE, MISSED, CUT, EMPTY = map(frozen, ("exceptions-3.13", "grouped-3.14", "cut", "lost-block"))
 LINE = re.compile(r"(?P<file>.*): (?P<command>.*), (?P<seconds>[\d.]+) s, (?P<samples>\d+) samples? of \d+ "
                   r"(threads?|processes)(, (?P<exact>[\d.]+) % exact)?(, (?P<kept>[\d.]+) % kept)?"
                   r"(, [\d.]+ of [\d.]+ Hz)?, (?P<complete>.*)")
@@ -23,9 +23,8 @@ def summary(*arguments, code=0):
     return ended
 
 
-def test_a_line_for_a_recording(program, tmp_path):
-    path = tmp_path / "a.pyreel"
-    assert run_record("-o", path, "--", "/usr/bin/python3", program("spin"), "0.5").code == 0
+def test_a_line_for_a_recording():
+    path = frozen("measures-3.15")
     told, (line,) = info(path), summary(path).text.splitlines()
     read = LINE.fullmatch(line)
     assert read["file"] == str(path) and int(read["samples"]) == told["samples"] and read["complete"] == "complete"
@@ -33,7 +32,6 @@ def test_a_line_for_a_recording(program, tmp_path):
     assert float(read["kept"]) <= told["kept_percent"] <= 100 and float(read["exact"]) <= told["exact_percent"]
 
 
-@pytest.mark.sanitized("recordings of any kind, in one line each")
 def test_a_line_for_each(tmp_path):
     gone = tmp_path / "gone.pyreel"
     lines = summary(WHOLE, CUT, gone, code=1).text.splitlines()

@@ -1,42 +1,40 @@
 # SPDX-License-Identifier: MIT
 """pyreel-info reads the sums at the end of a whole recording, and shows what reading all samples comes to."""
 import json
-import pathlib
 import zlib
 
 import pytest
 
+import enough
 import environment
-import golden
-from environment import CONVERTERS, PROJECT
+from environment import CONVERTERS
+from golden import frozen
 from plain_stream import Bytes, number
-from recording import ALL_TICKS, LIVE, attach, convert, info, run, run_record, succeed
+from recording import ALL_TICKS, convert, info, run, run_record, succeed
 
 MAGIC, HEAD = 8, 24
-EVENTS, END, SUMMARY = 2, 3, 4
+END, SUMMARY = 3, 4
 TOTALS = b"\x8f\x01"  # the tag of the note: kind 7, argument 17
 THREAD_TOTALS = 18 << 3 | 7
 
-# what is recorded: version of Python, options of the recorder, program and its arguments
-CASES = {
-    "threads": ("3.11", [*ALL_TICKS], ["doing", "two"]),
-    "few-ticks": ("3.13", [], ["doing", "two"]),
-    "waits-for-the-lock": ("3.15", [*ALL_TICKS, "-r", "200"], ["doing", "two"]),
-    "cpu-mode": ("3.13", [*ALL_TICKS, "-m", "cpu"], ["doing", "sleeps"]),
-    "exception-mode": ("3.13", [*ALL_TICKS, "-m", "exception"], ["doing", "exceptions"]),
-    "blocking": ("3.14", ["--blocking", "-r", "200"], ["doing", "two"]),
-    "live": ("3.11", [*LIVE], ["doing", "two"]),
-    "opcodes": ("3.15", [*ALL_TICKS, "--opcodes"], ["doing", "calls_c"]),
-    "weighted": ("3.14", ["--disturb", "0.1", "-r", "5k"], ["doing", "two"]),
-    "slow": ("3.11", [*ALL_TICKS, "-r", "2"], ["small"]),
-    "uncompressed": ("3.11", [*ALL_TICKS, "--compression", "none"], ["small"]),
+# What is recorded until it is enough: version of Python, options of the recorder, samples, program and its arguments
+RUNNING = {
+    "few-ticks": ("3.13", [], 100, ["doing", "two"]),
+    "waits-for-the-lock": ("3.15", [*ALL_TICKS, "-r", "200"], 100, ["doing", "two"]),
+    "cpu-mode": ("3.13", [*ALL_TICKS, "-m", "cpu"], 50, ["doing", "sleeps"]),
+    "exception-mode": ("3.13", [*ALL_TICKS, "-m", "exception"], 50, ["doing", "exceptions"]),
+    "blocking": ("3.14", ["--blocking", "-r", "200"], 50, ["doing", "two"]),
+    "opcodes": ("3.15", [*ALL_TICKS, "--opcodes"], 100, ["doing", "calls_c"]),
+    "weighted": ("3.14", ["--disturb", "0.1", "-r", "5k"], 10, ["doing", "two"]),
+    "uncompressed": ("3.11", [*ALL_TICKS, "--compression", "none"], 100, ["small"]),
+    "tasks-running": ("3.14", [*ALL_TICKS, "--async", "running"], 500, ["async_named"]),
+    "tasks-all": ("3.14", [*ALL_TICKS, "--async", "all"], 500, ["async_named"]),
 }
+# and to its end
 COMMANDS = {
     "short": ("3.11", [*ALL_TICKS], ["dies", "3"]),
     "killed": ("3.11", [*ALL_TICKS], ["dies", "-9"]),
     "many-threads": ("3.13", [*ALL_TICKS], ["churn", "1.2"]),
-    "tasks-running": ("3.14", [*ALL_TICKS, "--async", "running", "-d", "1.5", "--kill"], ["async_named"]),
-    "tasks-all": ("3.14", [*ALL_TICKS, "--async", "all", "-d", "1.5", "--kill"], ["async_named"]),
     "interpreters": ("3.14", [*ALL_TICKS], ["in_interpreters", "turns", "1.2"]),
     "forked": ("3.13", [*ALL_TICKS], ["forks"]),
     "limited": ("3.13", [*ALL_TICKS, "-r", "5k", "--compression", "none", "--opcodes", "--max-size", "30k", "--kill"], ["doing", "two"]),
@@ -71,13 +69,13 @@ def command_of(version, program, words):
     return prefix, [*python.command, program(words[0]), *words[1:]]
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_the_sums_of_a_running_program(case, start, program, tmp_path):
-    version, options, words = CASES[case]
+@pytest.mark.parametrize("case", RUNNING)
+def test_the_sums_of_a_running_program(case, program, tmp_path):
+    version, options, samples, words = RUNNING[case]
     prefix, command = command_of(version, program, words)
-    path = tmp_path / "recording.pyreel"
-    attach(start(*command), path, *options, seconds=2.3, prefix=prefix)
-    assert assert_same(path)["samples"] > 0
+    shown = assert_same(enough.record(tmp_path / "a.pyreel", *command, options=options, prefix=prefix, samples=samples))
+    assert shown["samples"] >= samples
+    assert len(shown["tasks"]) > 4 or not case.startswith("tasks")
 
 
 @pytest.mark.parametrize("case", COMMANDS)
@@ -86,25 +84,20 @@ def test_the_sums_of_a_command(case, program, tmp_path):
     prefix, command = command_of(version, program, words)
     path = tmp_path / "recording.pyreel"
     run_record(*options, "-o", path, "--", *command, prefix=prefix)
-    shown = assert_same(path)
-    assert shown["samples"] > 0
-    assert len(shown["tasks"]) > 4 or not case.startswith("tasks")
+    assert_same(path)
 
 
+@pytest.mark.short
 def test_the_sums_of_a_recording_that_is_kept():
     """Made by the first pyreel that wrote sums: later ones read the same, from the sums and from the samples."""
-    path = pathlib.Path(PROJECT) / "tests" / "streams" / "summary-3.14" / golden.RECORDING
-    assert len(assert_same(path)["tasks"]) > 4
+    assert len(assert_same(frozen("summary-3.14"))["tasks"]) > 4
 
 
 @pytest.fixture(scope="module")
 def plain(python3, program, tmp_path_factory):
     """A recording without compression, of more than one block of events."""
-    path = tmp_path_factory.mktemp("summary") / "plain.pyreel"
-    run_record(*ALL_TICKS, "-r", "100", "--compression", "none", "-d", "2.3", "--kill", "-o", path, "--", python3,
-               program("small"))
-    assert [kind for _, kind, _ in blocks(path.read_bytes())].count(EVENTS) > 1
-    return path
+    return enough.record(tmp_path_factory.mktemp("summary") / "plain.pyreel", python3, program("small"),
+                         options=["-r", "100", "--compression", "none"], blocks=3)
 
 
 def with_payload(data, at, size, payload):
@@ -143,6 +136,7 @@ def with_other_ticks(data):
     return with_payload(bytes(data), at, size, bytes(data[at + HEAD:at + HEAD + size]))
 
 
+@pytest.mark.short
 def test_a_summary_that_lies_is_noticed(plain, tmp_path):
     """And is believed without --verify: so the samples were not read."""
     path = tmp_path / "lies.pyreel"
@@ -156,6 +150,7 @@ def test_a_summary_that_lies_is_noticed(plain, tmp_path):
     assert "a summary that contradicts the samples" in ended.messages
 
 
+@pytest.mark.short
 def test_a_count_that_lies_is_not_shown_as_negative(plain, tmp_path):
     """JSON as most programs read it holds numbers below 2**63."""
     path = tmp_path / "lies.pyreel"
@@ -163,6 +158,7 @@ def test_a_count_that_lies_is_not_shown_as_negative(plain, tmp_path):
     assert {thread["left_out"] for thread in info(path)["threads"]} == {2**63 - 1}
 
 
+@pytest.mark.short
 def test_a_recording_with_damage_or_without_an_end_is_read(plain, tmp_path):
     data, path = plain.read_bytes(), tmp_path / "damaged.pyreel"
     places = blocks(data)
@@ -177,6 +173,7 @@ def test_a_recording_with_damage_or_without_an_end_is_read(plain, tmp_path):
         assert not shown["complete"] or shown["damage"]["bytes"] or shown["damage"]["blocks"]
 
 
+@pytest.mark.short
 def test_standard_input_may_be_a_file(plain):
     with open(plain, "rb") as file:
         ended = run("sh", "-c", f"{CONVERTERS['info']} --json - < {plain}")
