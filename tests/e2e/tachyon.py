@@ -31,6 +31,12 @@ def sampling(*arguments):
     return succeed(*command(), "-m", "profiling.sampling", *arguments)
 
 
+def attach(path, program, *options, samples=500):
+    """Has it record programs/mix.py until it has so many samples; returns the pid of that program."""
+    said = succeed(*command(), program("tachyon_attach"), path, program("mix"), samples, *options)
+    return int(said.text.split()[-1])
+
+
 def replay(path, *options):
     """Makes PATH.out of a file; returns it and how many samples it had."""
     out = f"{path}.out"
@@ -42,15 +48,24 @@ def dump(path, program):
     return json.loads(succeed(*command(), program("tachyon_dump"), path).text)
 
 
-def replayed(path):
-    """(tid, stack) → samples, as its own replay tells them. A stack's frames are file:function:line, root first."""
+def lines_of_replay(path):
+    """The collapsed stacks that its own replay writes."""
     out, _ = replay(path, "--collapsed")
-    counts = collections.Counter()
     with open(out, encoding="utf-8") as file:
-        for line in file:
-            thread, *stack = line.rpartition(" ")[0].split(";")
-            counts[int(thread.removeprefix("tid:")), tuple(stack)] += int(line.rpartition(" ")[2])
+        return file.read()
+
+
+def counts_of(lines):
+    """(tid, stack) → samples. A stack's frames are file:function:line, root first."""
+    counts = collections.Counter()
+    for line in lines.splitlines():
+        thread, *stack = line.rpartition(" ")[0].split(";")
+        counts[int(thread.removeprefix("tid:")), tuple(stack)] += int(line.rpartition(" ")[2])
     return counts
+
+
+def replayed(path):
+    return counts_of(lines_of_replay(path))
 
 
 def frame_as_theirs(frame):

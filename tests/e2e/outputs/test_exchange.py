@@ -15,9 +15,9 @@ import gecko_schema
 import stacks
 import tachyon
 from environment import CONVERTERS, PROJECT, pythons
+from golden import STREAMS, frozen
 from recording import collapsed, info, read_terminal, run, succeed
 
-STREAMS = os.path.join(PROJECT, "tests", "streams")
 SCHEMA = os.path.join(PROJECT, "schemas", "report-jsonl.schema.json")
 
 
@@ -126,8 +126,9 @@ def test_pstats_of_each_python_reads_it(recorded, folder):
         assert "(descend)" in ended.text and "was called by..." in ended.text
 
 
+@pytest.mark.short
 def test_weights_and_filters(folder):
-    path = os.path.join(STREAMS, "threads-3.11", "recording.pyreel")
+    path = frozen("threads-3.11")
     told = info(path)
     cpu = pstats_of(path, folder, "--pstats", "--weight", "cpu")
     assert sum(row[2] for row in cpu.values()) == pytest.approx(sum(thread["cpu_s"] for thread in told["threads"]), abs=1e-3)
@@ -150,7 +151,7 @@ def test_it_is_tachyons(recorded, folder):
 @pytest.mark.pythons("newest")
 def test_it_is_tachyons_of_its_own_recording(program, folder):
     binary = os.path.join(folder, "own.bin")
-    tachyon.sampling("run", "--binary", "-o", binary, "-a", program("mix"), 0.8)
+    tachyon.attach(binary, program, "-a")
     assert_same_pstats(binary, binary, folder)
 
 
@@ -165,8 +166,9 @@ def assert_same_pstats(path, binary, folder):
         assert row[2:4] == pytest.approx(theirs[key][2:4]), key
 
 
+@pytest.mark.short
 def test_a_binary_file_is_refused_on_a_terminal():
-    path = os.path.join(STREAMS, "threads-3.11", "recording.pyreel")
+    path = frozen("threads-3.11")
     reader, writer = pty.openpty()
     ended = run("bash", "-c", f"{CONVERTERS['report']} --pstats {path} >/dev/fd/{writer}", pass_fds=(writer,))
     os.close(writer)
@@ -178,7 +180,7 @@ def test_a_binary_file_is_refused_on_a_terminal():
                                        ["--jsonl", "--top", "3"], ["--jsonl", "--weight", "cpu"], ["--jsonl", "--by", "module"],
                                        ["--pstats=cprofile"]], ids=str)
 def test_misuse(arguments):
-    ended = run(CONVERTERS["report"], *arguments, os.path.join(STREAMS, "threads-3.11", "recording.pyreel"))
+    ended = run(CONVERTERS["report"], *arguments, frozen("threads-3.11"))
     assert (ended.code, ended.output) == (2, b"") and "Try 'pyreel-report --help'" in ended.messages
 
 
@@ -225,14 +227,15 @@ def test_lines_are_the_stacks(recorded):
     assert waits["idle"] > 0 and waits.keys() <= {"idle", "gil", None}
 
 
+@pytest.mark.short
 def test_lines_of_each_kind_keep_the_schema():
-    for name in sorted(os.listdir(STREAMS)):
-        path = os.path.join(STREAMS, name, "recording.pyreel")
-        if os.path.exists(path) and run(CONVERTERS["report"], "--jsonl", path).code == 0:
+    for path in STREAMS.glob("*/recording*.pyreel"):
+        if run(CONVERTERS["report"], "--jsonl", path).code == 0:
             assert lines_of(path)[-1]["samples"] == info(path)["samples"]
             assert len(lines_of(path, "--by", "function")) <= len(lines_of(path, "--full-paths"))
 
 
+@pytest.mark.short
 def test_lines_of_tasks(tmp_path):
     path = tmp_path / "tasks.pyreel"
     succeed(os.path.join(os.path.dirname(CONVERTERS["report"]), "..", "tests", "make-tasks"), path, "all")

@@ -9,27 +9,27 @@ import tempfile
 
 import pytest
 
+import enough
 import gecko_check
+import made_stream
 import pprof_check
 import tachyon
 from environment import CONVERTERS, as_root
+from golden import frozen
 from plain_stream import Recording
-from recording import attach, convert, info, run_record, succeed, wait_until
+from recording import convert, info, succeed, wait_until
 
-SECONDS = 0.8
 RECORDED = {  # how it records, and what pyreel-info says then
     "main-thread": ([], {"mode": "wall", "threads_option": "main"}),
-    "all-threads": (["-a"], {"mode": "wall", "threads_option": "all"}),
-    "fast": (["-a", "-r", "10khz"], {"mode": "wall", "rate_hz": 10000}),
+    "all-threads": (["-a", "-r", "10khz"], {"mode": "wall", "threads_option": "all", "rate_hz": 10000}),
     "cpu": (["-a", "--mode", "cpu"], {"mode": "cpu"}),
     "gil": (["-a", "--mode", "gil"], {"mode": "gil"}),
     "exception": (["-a", "--mode", "exception"], {"mode": "exception"}),
     "opcodes": (["-a", "--opcodes"], {"instructions": True}),
     "native": (["-a", "--native"], {"instructions": False}),
-    "no-gc": (["-a", "--no-gc"], {}),
-    "blocking": (["-a", "--blocking"], {}),
     "plain": (["-a", "--compression", "none"], {}),
 }
+HOW = [pytest.param(how, marks=pytest.mark.short) if how == "all-threads" else how for how in RECORDED]
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +48,7 @@ def theirs(folder, program):
     def make(how):
         if how not in made:
             made[how] = os.path.join(folder, f"{how}.bin")
-            tachyon.sampling("run", "--binary", "-o", made[how], *RECORDED[how][0], program("mix"), SECONDS)
+            tachyon.attach(made[how], program, *RECORDED[how][0])
         return made[how]
 
     return make
@@ -72,43 +72,26 @@ def difference(ours, theirs):
 
 # ---- theirs, by us ----
 
-@pytest.mark.parametrize("how", RECORDED)
-def test_what_it_records_is_converted_as_it_replays_it(theirs, how):
-    path = theirs(how)
-    shown, told = tachyon.converted(path), info(path, "--verify")
-    _, samples = tachyon.replay(path, "--collapsed")
-    own = tachyon.replayed(path)
-    assert tachyon.with_frames(shown) == own, difference(tachyon.with_frames(shown), own)
-    assert told["samples"] == sum(shown.values())
-    assert sum(own.values()) <= told["samples"] <= samples
-    assert told["samples"] > (5 if how == "exception" else 100)
-    assert told["format"] == "tachyon" and told["complete"] is True and told["python"].startswith("3.15.")
-    assert {key: told[key] for key in RECORDED[how][1]} == RECORDED[how][1]
-
-
 def in_their_style(path, *options):
     return succeed(CONVERTERS["collapsed"], "--style", "tachyon", *options, path).text
 
 
-def lines_of_replay(path):
-    out, _ = tachyon.replay(path, "--collapsed")
-    with open(out, encoding="utf-8") as file:
-        return file.read()
-
-
-@pytest.mark.sanitized("the style of Tachyon")
-@pytest.mark.parametrize("how", RECORDED)
-def test_in_its_style_we_write_its_lines(theirs, how):
+@pytest.mark.parametrize("how", HOW)
+def test_what_it_records_is_converted_as_it_replays_it(theirs, how):
     path = theirs(how)
-    assert in_their_style(path) == lines_of_replay(path) != ""
+    shown, told = tachyon.converted(path), info(path, "--verify")
+    lines = tachyon.lines_of_replay(path)
+    own = tachyon.counts_of(lines)
+    assert tachyon.with_frames(shown) == own, difference(tachyon.with_frames(shown), own)
+    assert in_their_style(path) == lines != ""
+    assert sum(own.values()) <= told["samples"] == sum(shown.values())
+    assert told["format"] == "tachyon" and told["complete"] is True and told["python"].startswith("3.15.")
+    assert {key: told[key] for key in RECORDED[how][1]} == RECORDED[how][1]
 
 
-def test_its_attach_is_converted_too(folder, program):
+def test_its_process_is_known(folder, program):
     path = os.path.join(folder, "attached.bin")
-    pid = int(succeed(*tachyon.command(), program("tachyon_attach"), path, program("mix")).text.split()[-1])
-    own = tachyon.replayed(path)
-    shown = tachyon.with_frames(tachyon.converted(path))
-    assert shown == own, difference(shown, own)
+    pid = tachyon.attach(path, program, samples=10)
     (process,) = info(path)["processes"]
     assert process["pid"] == pid
 
@@ -116,7 +99,6 @@ def test_its_attach_is_converted_too(folder, program):
 MAIN_THREAD = 32  # of a sample's status
 
 
-@pytest.mark.sanitized("files of Tachyon")
 @pytest.mark.parametrize("how", ["cpu", "opcodes", "native"])
 def test_nothing_that_it_holds_is_lost_on_the_way(theirs, ours, program, how):
     """Through our events and back: places, opcodes, statuses, interpreters, times."""
@@ -142,7 +124,7 @@ def recorded_by_gecko(path):
     return f"{path}.json.gz"
 
 
-@pytest.mark.parametrize("how", ["all-threads", "cpu", "opcodes"])
+@pytest.mark.parametrize("how", [HOW[1], "opcodes"])
 def test_its_files_make_good_profiles(theirs, how, tmp_path):
     path = theirs(how)
     samples = info(path)["samples"]
@@ -179,16 +161,15 @@ def test_its_statuses_can_be_asked_for(theirs):
 
 # ---- ours, by them ----
 
-def test_in_its_style_we_write_what_it_replays_of_ours(recorded, ours):
-    replayed = lines_of_replay(ours(recorded.path))
-    assert in_their_style(recorded.path) == in_their_style(ours(recorded.path)) == replayed != ""
-
-
+@pytest.mark.short
+@pytest.mark.pythons("oldest and newest")
 def test_it_replays_what_we_record(recorded, ours):
     made = ours(recorded.path)
-    own, shown = tachyon.replayed(made), tachyon.converted(recorded.path)
+    lines, shown = tachyon.lines_of_replay(made), tachyon.converted(recorded.path)
+    own = tachyon.counts_of(lines)
     assert own == shown, difference(shown, own)
     assert sum(own.values()) == recorded.info["samples"]
+    assert in_their_style(recorded.path) == in_their_style(made) == lines
 
 
 def count_frames(stacks):
@@ -198,12 +179,10 @@ def count_frames(stacks):
     return counts
 
 
-def test_it_finds_every_field_that_we_recorded(python, program, start, ours, tmp_path):
-    prefix = as_root() if python.root else ()
-    path = tmp_path / "a.pyreel"
-    target = start(*prefix, *python.command, program("mix"), 5)
-    attach(target, path, "--opcodes", "--native", "--compression", "none", seconds=1, prefix=prefix)
-    target.close()
+@pytest.mark.pythons("oldest and newest")
+def test_it_finds_every_field_that_we_recorded(python, program, ours, tmp_path):
+    path = enough.record(tmp_path / "a.pyreel", *python.command, program("mix"), 600, prefix=as_root() if python.root else (),
+                         options=["--opcodes", "--native", "--compression", "none"])
     dumped = tachyon.dump(ours(path), program)
     known = {frame[3] for key, _ in dumped["samples"] for frame in key[3] if frame[3]}
     told = count_frames((tuple((file, name, tuple(place) if place else None, opcode) for file, name, place, opcode
@@ -228,17 +207,17 @@ def test_it_finds_every_field_that_we_recorded(python, program, start, ours, tmp
     assert {(key[0], bool(key[2] & 32)) for key, _ in dumped["samples"]} == threads
 
 
+@pytest.mark.pythons("newest")
 @pytest.mark.parametrize("output", ["--flamegraph", "--heatmap", "--gecko", "--jsonl", "--pstats"])
-def test_all_that_it_makes_can_be_made_of_ours(python3, program, ours, tmp_path, output):
-    path = tmp_path / f"{output}.pyreel"
-    assert run_record("-o", path, "--", python3, program("mix"), SECONDS).code == 0
-    out, samples = tachyon.replay(ours(path), output)
-    assert samples == info(path)["samples"]
+def test_all_that_it_makes_can_be_made_of_ours(recorded, ours, output):
+    out, samples = tachyon.replay(ours(recorded.path), output)
+    assert samples == recorded.info["samples"]
     page = os.path.join(out, "index.html") if os.path.isdir(out) else out
     with open(page, "rb") as file:
         assert b"grind" in file.read() or output == "--heatmap"
 
 
+@pytest.mark.pythons("newest")
 def test_it_replays_a_part_of_what_we_record(recorded, ours):
     length, threads = recorded.info["duration_s"], recorded.info["threads"]
     parts = [["--from", length / 3, "--to", length / 3 * 2], ["--threads", max(threads, key=lambda t: t["samples"])["tid"]]]
@@ -251,30 +230,28 @@ def test_it_replays_a_part_of_what_we_record(recorded, ours):
         assert info(made)["duration_s"] == pytest.approx(wanted["duration_s"] + wanted["part"]["from_s"], abs=0.05)
 
 
-@pytest.mark.parametrize("mode", ["cpu", "gil", "exception"])
-def test_modes_go_along(python3, program, ours, tmp_path, mode):
-    path = tmp_path / "a.pyreel"
-    assert run_record("-o", path, "-m", mode, "--", python3, program("mix"), SECONDS).code == 0
-    made = ours(path)
+@pytest.mark.parametrize("mode, case", [("cpu", "cpu-mode-3.13"), ("gil", "gil-mode-3.12"), ("exception", "exception-mode-3.14")])
+def test_modes_go_along(ours, mode, case):
+    made = ours(frozen(case))
     assert info(made)["mode"] == mode
     own = tachyon.replayed(made)
-    assert own == tachyon.converted(path)
+    assert own == tachyon.converted(frozen(case))
     assert sum(own.values()) > 5
 
 
-def test_of_deep_stacks_both_ends_are_shown(python3, program, folder, tmp_path):
-    assert run_record("-o", tmp_path / "a.pyreel", "--", python3, program("deep"), "calls", 1000, 0.5).code == 0
+DEPTHS = (255, 256, 257, 1000)
+
+
+def test_of_deep_stacks_both_ends_are_shown(folder, tmp_path):
+    stacks = [[(f"f{line}", "f.py", line) for line in range(1, depth + 1)] for depth in DEPTHS]
+    made_stream.write(tmp_path / "a.pyreel", made_stream.Samples(stacks), pid=1, start_unix_ns=1)
     made = os.path.join(folder, "deep.bin")
     ended = convert("tachyon", tmp_path / "a.pyreel", "-o", made)
-    samples = info(tmp_path / "a.pyreel")["samples"]
     assert ended.code == 0
     assert "more than the 256 frames" in ended.messages
-    counts = tachyon.replayed(made)
-    assert sum(counts.values()) == samples
-    for (_, stack), count in counts.items():
-        assert len(stack) <= 256
-        if len(stack) == 256:
-            assert stack[127] == "<frames left out>" and "<module>" in "".join(stack[:10]), stack
+    frames = [f"f.py:f{line}:{line}" for line in range(1, 1001)]
+    wanted = [frames[:depth] if depth <= 256 else [*frames[:127], "<frames left out>", *frames[depth - 128:depth]] for depth in DEPTHS]
+    assert tachyon.replayed(made) == {(1, tuple(stack)): 1 for stack in wanted}
 
 
 # ---- what is not whole ----
@@ -293,8 +270,7 @@ def test_one_whose_recorder_was_killed_is_refused(program, start, folder, tmp_pa
         assert os.listdir(tmp_path) == []
 
 
-@pytest.mark.sanitized("damaged files of Tachyon")
-@pytest.mark.parametrize("name", CONVERTERS)
+@pytest.mark.parametrize("name", [pytest.param("collapsed", marks=pytest.mark.short), *(name for name in CONVERTERS if name != "collapsed")])
 def test_one_that_is_cut_off_or_changed_is_refused_or_converted(theirs, name, tmp_path):
     with open(theirs("plain"), "rb") as file:
         data = file.read()
