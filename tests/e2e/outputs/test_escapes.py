@@ -3,18 +3,18 @@
 lines, names of recordings and outputs, and what stands on the command line. No name forges a line either."""
 
 import gzip
-import os
 import re
-import subprocess
 
 import pytest
 
-from environment import BUILD, CONVERTERS, DIFF, RECORD
+import enough
+from environment import CONVERTERS, DIFF, DUMP, RECORD
 from recording import attach, run, run_record
+
+pytestmark = pytest.mark.short
 
 NAME = "a\x1b]0;owned\x07\x1b[31m\nFORGED\x9b1m\u202egnp\u2066\u200b\x7f\t\rb"
 RAW = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
-DUMP = os.path.join(BUILD, "record", "pyreel-dump")
 TEXTS = {"info": (), "info --json": (), "info --verify": (), "collapsed": (), "collapsed --full-paths": (), "collapsed --style tachyon": (),
          "report": (), "report --by file": (), "report --by thread": (), "report --json": (), "report --jsonl": (), "report --markdown": ()}
 
@@ -29,17 +29,17 @@ def assert_printable(ended, tabs=False):
 
 
 @pytest.fixture(scope="module")
-def forged(programs, tmp_path_factory):
+def forged(python3, program, tmp_path_factory):
     """A recording of a program with such names, in a file with such a name."""
-    path = tmp_path_factory.mktemp("forged") / f"{NAME}.pyreel"
-    ended = run_record("-o", path, "--", "python3", os.path.join(programs, "escapes.py"), NAME, 1)
-    assert ended.code == 0, ended
-    assert ended.output == b"ready\n"
+    return enough.record(tmp_path_factory.mktemp("forged") / f"{NAME}.pyreel", python3, program("escapes"), NAME, 600)
+
+
+def test_what_the_recorder_says(python3, program, tmp_path):
+    ended = run_record("-o", tmp_path / f"{NAME}.pyreel", "--", python3, program("escapes"), NAME, 0)
+    assert ended.code == 0 and "FORGED" in ended.messages, ended
     assert_printable(type(ended)(ended.command, ended.code, b"", ended.errors))
-    return path
 
 
-@pytest.mark.sanitized("names that are commands to a terminal")
 @pytest.mark.parametrize("command", TEXTS)
 def test_a_text_output_has_no_commands_to_a_terminal(forged, command):
     program, *options = command.split()
@@ -57,16 +57,16 @@ def test_two_recordings_with_such_names(forged):
         assert_printable(ended)
 
 
-@pytest.mark.parametrize("program", ["gecko", "pprof", "flame", "speedscope", "tachyon"])
-def test_what_is_told_of_a_written_file(forged, tmp_path, program):
-    ended = run(CONVERTERS[program], "-v", "-o", tmp_path / f"{NAME}.out", forged)
+@pytest.mark.parametrize("name", ["gecko", "pprof", "flame", "speedscope", "tachyon"])
+def test_what_is_told_of_a_written_file(forged, tmp_path, name):
+    ended = run(CONVERTERS[name], "-v", "-o", tmp_path / f"{NAME}.out", forged)
     assert ended.code == 0 and "FORGED" in ended.messages, ended
     assert_printable(ended)
 
 
-@pytest.mark.parametrize("program", ["gecko", "speedscope", "pprof"])
-def test_a_viewer_in_a_terminal_gets_no_commands(forged, tmp_path, program):
-    ended = run(CONVERTERS[program], "-o", tmp_path / "out.gz", forged)
+@pytest.mark.parametrize("name", ["gecko", "speedscope", "pprof"])
+def test_a_viewer_in_a_terminal_gets_no_commands(forged, tmp_path, name):
+    ended = run(CONVERTERS[name], "-o", tmp_path / "out.gz", forged)
     assert ended.code == 0, ended
     with open(tmp_path / "out.gz", "rb") as file:
         made = file.read()
@@ -106,15 +106,10 @@ def test_damage_is_told_without_commands(forged, tmp_path):
         assert_printable(ended)
 
 
-def test_a_dump_of_such_a_program(program, tmp_path):
-    target = subprocess.Popen(["python3", program("escapes"), NAME, "60"], stdout=subprocess.PIPE)
-    try:
-        assert target.stdout.readline() == b"ready\n"
-        for options in ((), ("--json",)):
-            ended = run(DUMP, *options, target.pid)
-            assert ended.code == 0 and "FORGED" in ended.text, ended
-            assert_printable(ended)
-        attach(target, tmp_path / f"{NAME}.pyreel")
-    finally:
-        target.kill()
-        target.communicate()
+def test_a_dump_of_such_a_program(start, python3, program, tmp_path):
+    target = start(python3, program("escapes"), NAME, 600)
+    for options in ((), ("--json",)):
+        ended = run(DUMP, *options, target.pid)
+        assert ended.code == 0 and "FORGED" in ended.text, ended
+        assert_printable(ended)
+    assert_printable(attach(target, tmp_path / f"{NAME}.pyreel"))

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Takes names that a terminal would take for commands, and that forge lines: for its threads, its functions and their
-file. Works for SECONDS, or until it is killed.
+file. Works for SECONDS.
 
     escapes.py NAME SECONDS
 """
 import ctypes
+import os
 import sys
 import threading
 import time
@@ -32,7 +33,7 @@ end = time.monotonic() + SECONDS
 threads = [threading.Thread(target=named(work), args=(end,), name=NAME), threading.Thread(target=of_the_kernel)]
 for thread in threads:
     thread.start()
-print("ready", flush=True)
+print("ready", os.getpid(), flush=True)
 named(work)(end)
 for thread in threads:
     thread.join()
