@@ -94,9 +94,12 @@ class LiveView:
         return os.waitstatus_to_exitcode(status)
 
     def hang_up(self):
-        """Closes the terminal, as the end of a connection does; returns the exit code."""
+        """Closes the terminal, as the end of a connection does."""
         os.close(self.terminal)
         self.terminal = None
+
+    def wait_without_terminal(self):
+        """The exit code."""
         ended = (0, 0)
 
         def has_ended():
@@ -104,7 +107,7 @@ class LiveView:
             ended = os.waitpid(self.pid, os.WNOHANG)
             return ended[0] != 0
 
-        wait_until(has_ended, "the end of the view")
+        wait_until(has_ended, "the end of the view", PATIENCE)
         self.pid = None
         return os.waitstatus_to_exitcode(ended[1])
 
