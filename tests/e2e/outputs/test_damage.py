@@ -17,14 +17,12 @@ from environment import CONVERTERS, SANITIZED
 from golden import frozen
 from recording import convert, info, succeed
 
-pytestmark = pytest.mark.short
-
 MAGIC = 8
 BLOCK = struct.Struct("<4sBBHIIII")  # sync, kind, codec, zero, sequence, stored size, plain size, checksum
 EVENTS = 2
 
 
-@pytest.fixture(scope="module", params=["plain-3.11", "measures-3.15", "grouped-3.14"])
+@pytest.fixture(scope="module", params=["plain-3.11", pytest.param("measures-3.15", marks=pytest.mark.short), "grouped-3.14"])
 def small(request):
     """The bytes of a small recording, of more than one block of events: plain, with zstd and sums, and as it is written most often."""
     data = frozen(request.param).read_bytes()
@@ -53,7 +51,7 @@ def for_each(work, items):
 def places(name, begin, end):
     """Bytes of a recording at which one converter is tried. All converters share a reader, which tests/tools/damage.c tries
     with sanitizers: so they need not be tried at each byte."""
-    return range(begin, end, (7 if name == "collapsed" else 47) * (3 if SANITIZED else 1))
+    return range(begin, end, (7 if name == "collapsed" else 47) * (11 if SANITIZED else 1))
 
 
 def shown_by_collapsed(output):
@@ -155,6 +153,7 @@ class Judge:
         return (None, f"{what}: shows what never was: {more}") if more else (0, counts)
 
 
+@pytest.mark.short
 @pytest.mark.parametrize("name", CONVERTERS)
 def test_an_empty_file(name):
     ended = convert(name, "-", "-o", "-", input=b"")

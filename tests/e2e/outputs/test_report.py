@@ -4,7 +4,6 @@
 import collections
 import fcntl
 import html
-import json
 import os
 import pty
 import re
@@ -16,7 +15,7 @@ import unicodedata
 import pytest
 
 import enough
-from environment import CONVERTERS, PROJECT
+from environment import CONVERTERS
 from golden import frozen
 from recording import ENVIRONMENT, convert, info, read_terminal, run, succeed
 from report_check import hottest, report
