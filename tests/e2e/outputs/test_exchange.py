@@ -51,7 +51,6 @@ def weighed(path, *options):
 
 # ---- pstats ----
 
-@pytest.mark.short
 @pytest.mark.pythons("newest")
 def test_functions_have_their_samples_and_times(recorded, folder):
     rows = pstats_of(recorded.path, folder)
@@ -74,7 +73,6 @@ def test_functions_have_their_samples_and_times(recorded, folder):
         sum(thread["wall_s"] for thread in recorded.info["threads"]), abs=1e-4)
 
 
-@pytest.mark.short
 @pytest.mark.pythons("newest")
 def test_functions_have_their_callers(recorded, folder):
     rows = pstats_of(recorded.path, folder)

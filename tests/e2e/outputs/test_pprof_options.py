@@ -64,7 +64,7 @@ def test_a_call_has_its_column_on_request(profile_of):
 # ---- modules ----
 
 @pytest.mark.short
-@pytest.mark.pythons("oldest and newest")
+@pytest.mark.pythons("newest")
 def test_names_have_the_modules_that_python_has(python, program, profile_of, tmp_path):
     """Python calls the script's module __main__, and the profile has the script's name instead."""
     path = enough.record(tmp_path / "a.pyreel", *python.command, program("in_modules"), prefix=as_root() if python.root else ())

@@ -160,7 +160,6 @@ def test_attach(view, spinning, tmp_path):
     assert spinning.running and whole(output)["samples"] > 0
 
 
-@pytest.mark.short
 def test_growing_file(view, start_recorder, spinning, tmp_path):
     """The view follows, stands still while it is paused, and says when the recording is complete."""
     output = tmp_path / "grows.pyreel"
