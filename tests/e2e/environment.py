@@ -207,9 +207,14 @@ PPROFS = ("machine", "newest")  # the machine's own Go has one, and tests/tools/
 FLAMEGRAPH = "/usr/share/perl5/Devel/NYTProf/flamegraph.pl"  # of Debian's libdevel-nytprof-perl
 
 
+@functools.lru_cache(maxsize=None)
+def machine_go():
+    """Debian's Go, whichever comes first on PATH; else that."""
+    return "/usr/bin/go" if os.access("/usr/bin/go", os.X_OK) else shutil.which("go")
+
+
 def need_go():
-    need_command("go")
-    return ["go", "tool", "pprof"]
+    return [machine_go() or missing("no command go"), "tool", "pprof"]
 
 
 @functools.lru_cache(maxsize=None)
@@ -218,9 +223,9 @@ def pprof_program(name):
     if name == "newest":
         path = os.path.join(CACHE, "pprof", "pprof")
         return path if os.access(path, os.X_OK) else None
-    if not shutil.which("go"):
+    if not machine_go():
         return None
-    return subprocess.run(["go", "tool", "-n", "pprof"], capture_output=True, text=True).stdout.strip() or None
+    return subprocess.run([machine_go(), "tool", "-n", "pprof"], capture_output=True, text=True).stdout.strip() or None
 
 
 def pprof_version(name):
@@ -229,7 +234,7 @@ def pprof_version(name):
     if program and name == "newest":
         with open(os.path.join(CACHE, "pprof", "version")) as file:
             return file.read().strip()
-    return program and subprocess.run(["go", "env", "GOVERSION"], capture_output=True, text=True).stdout.strip()
+    return program and subprocess.run([machine_go(), "env", "GOVERSION"], capture_output=True, text=True).stdout.strip()
 
 
 def need_pprof(name):

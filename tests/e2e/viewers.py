@@ -4,75 +4,92 @@
 import collections
 import contextlib
 import json
+import os
 import shutil
+import socket
+import subprocess
 import tempfile
-import time
 
 import gecko_check
 import stacks
 from environment import need_viewer
-from recording import run, succeed
+from recording import ENVIRONMENT, PATIENCE, succeed, wait_until
 
 
 # ---- Firefox Profiler ----
 
 class Profiler:
-    """profiler-cli, a daemon of its own, which has to be stopped whatever happened."""
+    """The daemon of profiler-cli with a profile, asked at its socket as the tool itself asks: the tool starts a Node for
+    each question, and gives the daemon half a second to begin."""
 
-    def __init__(self, folder):
-        self.cli = need_viewer("profiler-cli")
-        self.folder = folder
+    def __init__(self, profile, folder):
+        self.process = subprocess.Popen([need_viewer("profiler-cli"), "--daemon", profile, "--session", "test"],
+                                        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                        env={**ENVIRONMENT, "PROFILER_CLI_SESSION_DIR": folder, "PROFILER_CLI_NO_SYMBOLICATE": "1"})
+        self.socket = os.path.join(folder, "test.sock")
 
-    def run(self, *arguments):
-        return run("env", f"PROFILER_CLI_SESSION_DIR={self.folder}", self.cli, *arguments)
+    def send(self, message):
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.settimeout(PATIENCE)
+            connection.connect(self.socket)
+            connection.sendall(json.dumps(message).encode() + b"\n")
+            return json.loads(connection.makefile().readline())
 
-    def load(self, profile):
-        """It gives its daemon half a second to start. On a busy machine the daemon is ready later, with the profile."""
-        for _ in range(5):
-            ended = self.run("load", profile, "--session", "test")
-            if ended.code == 0 or "did not become ready" not in ended.messages or self.gets_ready():
-                break
-            self.stop()
-        assert ended.code == 0 or self.gets_ready(), ended
+    def wait(self):
+        """Until the profile is shown."""
+        def ready():
+            assert self.process.poll() is None, "the viewer has ended"
+            with contextlib.suppress(FileNotFoundError, ConnectionRefusedError):
+                answer = self.send({"type": "status"})
+                assert answer["type"] != "error", answer
+                return answer["type"] == "ready"
+        wait_until(ready, "the viewer loads the profile", PATIENCE)
 
-    def gets_ready(self):
-        give_up = time.monotonic() + 15
-        while time.monotonic() < give_up:
-            if self.run("status", "--session", "test").code == 0:
-                return True
-            time.sleep(0.5)
-        return False
+    def ask(self, command, subcommand, **options):
+        """What `profiler-cli COMMAND SUBCOMMAND --json` prints."""
+        answer = self.send({"type": "command", "command": {"command": command, "subcommand": subcommand, **options}})
+        assert answer["type"] == "success", answer
+        return answer["result"]
 
-    def say(self, *arguments):
-        ended = self.run(*arguments, "--session", "test")
-        assert ended.code == 0, ended
-        return ended.text
+    def threads(self):
+        return self.ask("thread", "list", threadListOptions={"limit": 0})["threads"]
 
-    def ask(self, *arguments):
-        return json.loads(self.say(*arguments, "--json"))
+    def handle(self, name):
+        (found,) = [thread["threadHandle"] for thread in self.threads() if thread["name"] == name]
+        return found
 
-    def stop(self):
-        self.run("stop", "--all")
+    def functions(self, thread):
+        return self.ask("thread", "functions", thread=thread, includeIdle=True, functionFilters={})["functions"]
+
+    def tree(self, thread):
+        """{(root, ..., leaf): samples} of a thread, without the leaves that say that it waits."""
+        options = {"maxNodes": 1_000_000}
+        return tree_stacks(self.ask("thread", "samples-top-down", thread=thread, includeIdle=True,
+                                    callTreeOptions=options)["regularCallTree"])
+
+    def markers(self, thread):
+        return self.ask("thread", "markers", thread=thread, markerFilters={"list": True}).get("flatMarkers", [])
+
+    def categories(self, thread):
+        """{category: samples}"""
+        answer = self.ask("thread", "samples", thread=thread, includeIdle=True)["categoryBreakdown"]
+        return {category["name"]: category["samples"] for category in answer["categories"]}
+
+    def close(self):
+        self.process.kill()
+        self.process.wait()
 
 
 @contextlib.contextmanager
 def opened(profile):
-    """The viewer with a profile loaded."""
+    """The viewer with a profile."""
     folder = tempfile.mkdtemp(prefix="pyreel-p-", dir="/tmp")  # it holds a socket, whose name must be short
     try:
-        viewer = Profiler(folder)
-        try:
-            viewer.load(profile)
+        with contextlib.closing(Profiler(profile, folder)) as viewer:
+            viewer.wait()
             yield viewer
-        finally:
-            viewer.stop()
     finally:
         shutil.rmtree(folder)
-
-
-def handle(profiler, name):
-    (found,) = [t["threadHandle"] for t in profiler.ask("thread", "list")["threads"] if t["name"] == name]
-    return found
 
 
 def tree_stacks(node, above=()):

@@ -1,75 +1,50 @@
 # SPDX-License-Identifier: MIT
-"""pyreel-gecko --diff: two runs of a program whose second run has a slower function, as the viewer shows them."""
+"""pyreel-gecko --diff: two runs of a program whose second run has a slower function, as the file and the viewer have them."""
 
 import collections
 import itertools
-import json
+import pathlib
 import re
 import shutil
 
 import pytest
 
 import gecko_check
+import made_stream
 from environment import PROJECT
-from recording import CONVERTERS, info, run, run_record, succeed
+from recording import CONVERTERS, info, run, succeed
 from viewers import opened
 
-# The program counts its own time: it works for a number of loops whose length it measures, and prints the times.
-PROGRAM = """
-import json, sys, threading, time
-spent = dict.fromkeys(("parsing", "sorting", "storing"), 0)
-def burn(until):
-    while time.perf_counter() < until:
-        pass
-def counted(name, seconds):
-    began = time.perf_counter()
-    burn(began + seconds)
-    spent[name] += time.perf_counter() - began
-def parsing(seconds):
-    counted("parsing", seconds)
-def sorting(seconds):
-    counted("sorting", seconds)
-def storing(seconds):
-    counted("storing", seconds)
-for turn in range(4):
-    parsing(0.05)
-    sorting(0.05 * int(sys.argv[1]))
-    storing(0.05)
-print(json.dumps(spent))
-"""
+pytestmark = pytest.mark.short
 
-pytestmark = pytest.mark.pythons("newest")
-
-# What the second version has more: a thread that only waits.
-WAITER = """# new
-import threading, time
-threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
-"""
-
-Side = collections.namedtuple("Side", "path spent")
+STREAMS = pathlib.Path(PROJECT) / "tests" / "streams"
+# Real ones: two threads, another rate and another Python each.
+REAL = [STREAMS / case / "recording.pyreel" for case in ("threads-3.11", "gil-thread-3.15")]
+MOST = {"parsing": 100, "sorting": 100, "storing": 100}  # ms of OLD
+MORE = {"parsing": 0, "sorting": 300, "storing": 0}
 
 
-def record(python3, folder, factor, head="", rate=1000):
-    """A run in a folder of its own. Its function sorting() takes `factor` times as long as in a run with 1."""
-    folder.mkdir()
-    (folder / "app.py").write_text(head + PROGRAM)
-    path = folder / f"{folder.name}.pyreel"
-    ended = run_record("-q", "-r", rate, "-o", path, "--", python3, "app.py", factor, cwd=folder)
-    assert ended.code == 0, ended
-    return Side(path, json.loads(ended.text))
+def make(path, factor, moved):
+    """A run of a program whose function sorting() takes `factor` times as long as in a run with 1."""
+    file, rows = f"/srv/{path.stem}/app.py", []
+    for _ in range(4):
+        for line, (name, ms) in enumerate(MOST.items()):
+            stack = [("<module>", file, 40 + moved), (name, file, 10 * line + 10 + moved), ("burn", file, 3 + moved)]
+            rows += [stack] * (ms // 4 * (factor if name == "sorting" else 1))
+    made_stream.write(path, made_stream.Samples(rows), pid=7, start_unix_ns=1_700_000_000_000_000_000)
+    return path
 
 
 @pytest.fixture(scope="module")
-def sides(python3, tmp_path_factory):
-    """NEW is another version of the program: its functions are on later lines of a file in another folder. It was recorded
-    with another rate."""
+def sides(tmp_path_factory):
+    """NEW is another version of the program: its functions are on later lines of a file in another folder."""
     folder = tmp_path_factory.mktemp("diff")
-    return record(python3, folder / "old", 1), record(python3, folder / "new", 4, head=WAITER, rate=700)
+    return make(folder / "old.pyreel", 1, 0), make(folder / "new.pyreel", 4, 5)
 
 
 def compare(tmp_path, *arguments):
     path = tmp_path / "diff.json"
-    ended = succeed(CONVERTERS["gecko"], "--diff", "-o", path, *arguments)
+    ended = succeed(CONVERTERS["gecko"], "--diff", "--force", "-o", path, *arguments)
     return gecko_check.load(path), ended.messages
 
 
@@ -97,21 +72,10 @@ def row(profile, label):
                 for entry in group["entries"] if entry["label"] == label)
 
 
-def chance_ms(*sides):
-    """The program says the truth, and looks see each function for as long as it lasts, but for a share of a look in each of
-    its calls, and for the ticks that the recorder missed."""
-    known = [info(side.path) for side in sides]
-    return 40 + sum(one["missed"] * 1000 / one["rate_hz"] for one in known)
-
-
-def test_the_slower_function_is_slower_by_what_the_program_says(sides, tmp_path):
-    old, new = sides
-    profile, messages = compare(tmp_path, "--scale", "time", old.path, new.path)
+def test_the_slower_function_is_slower_by_what_it_takes(sides, tmp_path):
+    profile, messages = compare(tmp_path, "--scale", "time", *sides)
     shown = differences(profile)
-    for name in old.spent:
-        expected = (new.spent[name] - old.spent[name]) * 1000
-        assert shown[name] == pytest.approx(expected, abs=chance_ms(old, new)), (name, shown)
-    assert shown["sorting"] > 300
+    assert {name: shown[name] for name in MORE} == pytest.approx(MORE)
     assert "compared by time: each second of old counts -1, each of new counts 1" in messages
     assert profile["meta"]["product"].startswith("new compared with old ")
     assert profile["meta"]["initialSelectedThreads"] == [0]
@@ -119,31 +83,28 @@ def test_the_slower_function_is_slower_by_what_the_program_says(sides, tmp_path)
                                                                        "NEW new: app.py"]
 
 
-def test_the_viewer_shows_the_same_tree(sides, tmp_path):
-    old, new = sides
-    profile, _ = compare(tmp_path, old.path, new.path)
+def test_the_viewer_shows_the_same_tree(tmp_path):
+    profile, _ = compare(tmp_path, *REAL)
     shown = differences(profile)
-    with opened(tmp_path / "diff.json") as profiler:
-        functions = profiler.ask("thread", "functions", "--thread", "t-0", "--include-idle", "--limit", "0")["functions"]
-    theirs = {function["name"].split("!")[-1]: function["totalSamples"] for function in functions}
-    for name in old.spent:
-        assert theirs[name] == pytest.approx(shown[name], abs=0.01), theirs
+    with opened(tmp_path / "diff.json") as viewer:
+        theirs = {function["name"]: function["totalSamples"] for function in viewer.functions("t-0")}
+    for name in ("spin", "two"):
+        assert theirs[name] == pytest.approx(shown[name], abs=0.01) and shown[name] < -100, theirs
 
 
-def test_each_difference_is_that_of_the_tracks(sides, tmp_path):
+@pytest.mark.parametrize("which", ["made", "real"])
+def test_each_difference_is_that_of_the_tracks(sides, tmp_path, which):
     """The tracks of the recordings keep their own times, and the comparison is what they differ by. A function that moved is
     one function."""
-    old, new = sides
-    profile, _ = compare(tmp_path, "--weight", "wall", "--scale", "time", old.path, new.path)
-    shown, before, after = differences(profile), seconds_of(profile, "BASE old"), seconds_of(profile, "NEW new")
-    assert set(old.spent) | {"burn", "counted"} <= set(before) & set(after)
+    profile, _ = compare(tmp_path, "--weight", "wall", "--scale", "time", *(sides if which == "made" else REAL))
+    shown, before, after = differences(profile), seconds_of(profile, "BASE "), seconds_of(profile, "NEW ")
+    assert ({*MOST, "burn"} if which == "made" else {"spin", "two"}) <= set(before) & set(after)
     for name in set(before) | set(after):
         assert shown[name] == pytest.approx((after[name] - before[name]) * 1000, abs=0.1), name
 
 
-def test_by_work_both_recordings_count_the_same(sides, tmp_path):
-    old, new = sides
-    profile, messages = compare(tmp_path, "--scale", "work", old.path, new.path)
+def test_by_work_both_recordings_count_the_same(tmp_path):
+    profile, messages = compare(tmp_path, "--scale", "work", *REAL)
     weights = profile["threads"][0]["samples"]["weight"]
     assert "compared by work: " in messages
     names = [profile["shared"]["stringArray"][name] for name in profile["shared"]["funcTable"]["name"]]
@@ -151,66 +112,64 @@ def test_by_work_both_recordings_count_the_same(sides, tmp_path):
     work = sum(weight for stack, weight in zip(profile["threads"][0]["samples"]["stack"], weights)
                if names[frames["func"][stacks["frame"][stack]]] not in ("[idle]", "[waiting for GIL]"))
     assert work == pytest.approx(0, abs=0.1)
-    assert differences(profile)["parsing"] < 0 < differences(profile)["sorting"]
     assert row(profile, "Scaled by") == "work"
-    everything, working = (float(number) for number in re.findall(r"([\d.]+) s\b", row(profile, "NEW")))
-    assert 0 < working <= 0.6 * everything  # the waiting thread is half of all, and no work
+    everything, working = (float(number) for number in re.findall(r"([\d.]+) s\b", row(profile, "BASE")))
+    assert 0 < working <= 0.6 * everything  # its threads are idle for the rest
 
 
-def test_a_part_is_no_whole_run(sides, tmp_path):
-    old, new = sides
-    profile, _ = compare(tmp_path, "--from", "100ms", "--to", "400ms", old.path, new.path)
+def test_a_function_is_slower_by_its_share_of_the_work(sides, tmp_path):
+    shown = differences(compare(tmp_path, "--scale", "work", *sides)[0])
+    assert {name: shown[name] for name in MOST} == pytest.approx({"parsing": -100, "sorting": 200, "storing": -100})
+
+
+def test_a_part_is_no_whole_run(tmp_path):
+    profile, _ = compare(tmp_path, "--from", "100ms", "--to", "400ms", *REAL)
     assert row(profile, "Scaled by") == "work"
-    assert all(100 <= time <= 401 + 1 for thread in profile["threads"] for time in thread["samples"]["time"])
+    assert all(100 <= time <= 400 + 20 for thread in profile["threads"] for time in thread["samples"]["time"])
 
 
-def test_cpu_is_compared(sides, tmp_path):
-    old, new = sides
-    profile, _ = compare(tmp_path, "--weight", "cpu", "--scale", "time", old.path, new.path)
+def test_cpu_is_compared(tmp_path):
+    profile, _ = compare(tmp_path, "--weight", "cpu", "--scale", "time", *REAL)
     total = sum(profile["threads"][0]["samples"]["weight"])
-    known = [sum(thread["cpu_s"] for thread in info(side.path)["threads"]) for side in sides]
+    known = [sum(thread["cpu_s"] for thread in info(path)["threads"]) for path in REAL]
     assert total == pytest.approx((known[1] - known[0]) * 1000, abs=2)
 
 
-def test_options_keep_the_comparison(sides, tmp_path):
+def test_options_keep_the_comparison(tmp_path):
     """The comparison has all samples, however many the tracks keep, and is the same in the compact form."""
-    old, new = sides
-    whole, _ = compare(tmp_path, old.path, new.path)
-    thin, _ = compare(tmp_path, "--max-samples", 100, "--compact", old.path, new.path)
+    whole, _ = compare(tmp_path, *REAL)
+    thin, _ = compare(tmp_path, "--max-samples", 100, "--compact", *REAL)
     assert sum(thread["samples"]["length"] for thread in thin["threads"][1:]) <= 100
     for column in ("weight", "stack"):
         assert thin["threads"][0]["samples"][column] == whole["threads"][0]["samples"][column]
     times = thin["threads"][0]["samples"].get("time") or list(itertools.accumulate(thin["threads"][0]["samples"]["timeDeltas"]))
     assert times == pytest.approx(whole["threads"][0]["samples"]["time"], abs=1e-4)
-    safe, _ = compare(tmp_path, "--sanitize", old.path, new.path)
+    safe, _ = compare(tmp_path, "--sanitize", *REAL)
     assert safe["meta"]["product"].startswith("recording 2 compared with recording 1 ")
 
 
 def test_base_is_the_first_argument(sides, tmp_path):
     old, new = sides
-    profile, _ = compare(tmp_path, "--scale", "time", new.path, old.path)
-    assert differences(profile)["sorting"] < -300
+    profile, _ = compare(tmp_path, "--scale", "time", new, old)
+    assert differences(profile)["sorting"] == pytest.approx(-300)
     assert profile["meta"]["product"].startswith("old compared with new ")
 
 
 @pytest.mark.parametrize("copied", [False, True])
-def test_a_recording_does_not_differ_from_itself(sides, tmp_path, copied):
-    old, _ = sides
-    other = shutil.copy(old.path, tmp_path / "copy.pyreel") if copied else old.path
+def test_a_recording_does_not_differ_from_itself(tmp_path, copied):
+    old = REAL[0]
+    other = shutil.copy(old, tmp_path / "copy.pyreel") if copied else old
     for options in ((), ("--scale", "work", "--weight", "cpu")):
-        profile, _ = compare(tmp_path, *options, old.path, other)
+        profile, _ = compare(tmp_path, *options, old, other)
         assert profile["threads"][0]["samples"]["length"] == 0
         assert row(profile, "Slower stacks") == "0.000 s more" and row(profile, "Faster stacks") == "0.000 s less"
-    with opened(tmp_path / "diff.json") as profiler:
-        assert profiler.ask("thread", "functions", "--thread", "t-0", "--include-idle", "--limit", "0")["functions"] == []
 
 
 def test_what_else_differs_is_said(sides, tmp_path):
-    """A recording of another Python on another host."""
-    old, _ = sides
-    _, messages = compare(tmp_path, "-q", old.path, f"{PROJECT}/tests/streams/threads-3.11/recording.pyreel")
+    _, messages = compare(tmp_path, "-q", REAL[0], sides[0])
     assert "warning: BASE and NEW ran on different hosts" in messages
-    assert ("warning: BASE ran with Python" in messages) == (info(old.path)["python"] != "3.11.2")
+    _, messages = compare(tmp_path, "-q", *REAL)
+    assert "warning: BASE ran with Python 3.11.2 and NEW with Python 3.15.2" in messages and "hosts" not in messages
 
 
 @pytest.mark.parametrize("arguments, message", [
@@ -221,7 +180,7 @@ def test_what_else_differs_is_said(sides, tmp_path):
     (["--diff", "OLD", "-"], "standard input (-) cannot be one of several recordings"),
 ])
 def test_misuse(sides, tmp_path, arguments, message):
-    names = {"OLD": sides[0].path, "NEW": sides[1].path}
+    names = {"OLD": sides[0], "NEW": sides[1]}
     ended = run(CONVERTERS["gecko"], "-o", tmp_path / "out.json", *(names.get(word, word) for word in arguments))
     assert ended.code == 2 and message in ended.messages, ended
     assert not (tmp_path / "out.json").exists()
@@ -230,9 +189,9 @@ def test_misuse(sides, tmp_path, arguments, message):
 def test_both_recordings_are_needed(sides, tmp_path):
     """A merge leaves out what it cannot read. A comparison cannot."""
     (tmp_path / "none.pyreel").write_bytes(b"no recording")
-    for paths in itertools.permutations([sides[0].path, tmp_path / "none.pyreel"]):
+    for paths in itertools.permutations([sides[0], tmp_path / "none.pyreel"]):
         ended = run(CONVERTERS["gecko"], "--diff", "-o", tmp_path / "out.json", *paths)
         assert ended.code == 1 and "cannot convert" in ended.messages and "none.pyreel" in ended.messages, ended
         assert not (tmp_path / "out.json").exists()
-    ended = run(CONVERTERS["gecko"], "--diff", "-o", tmp_path / "out.json", "--threads", "nobody", *(s.path for s in sides))
+    ended = run(CONVERTERS["gecko"], "--diff", "-o", tmp_path / "out.json", "--threads", "nobody", *sides)
     assert ended.code == 1, ended

@@ -3,6 +3,7 @@
 which MainThread works for nine and sleeps in the tenth, and worker waits for the lock, each fourth time with an
 exception. The CPU time of MainThread's first tick is not known yet; 7 ticks of worker are left out."""
 
+import collections
 import os
 import re
 
@@ -10,12 +11,15 @@ import pytest
 
 import gecko_check
 import pprof_check
-from environment import BUILD, need_go
+from environment import BUILD, PPROFS, need_pprof
 from recording import collapsed, convert, info, run, succeed
 
 WITH_MODE = ["pprof", "collapsed", "gecko", "tachyon"]
 WORK, WAIT = "MainThread (4242);<module> (a.py:3);work (a.py:6)", "MainThread (4242);<module> (a.py:3);wait (a.py:10)"
 WORKER = "worker (4243);wait (a.py:10)"
+
+
+pytestmark = pytest.mark.short
 
 
 def make(path, *mode):
@@ -83,19 +87,23 @@ def test_pprof_has_columns(path, tmp_path):
         assert convert("pprof", path, *options, "-o", tmp_path / "out").code == 0
         profile = pprof_check.load(tmp_path / "out")
         assert pprof_check.check(profile) == []
-        text = succeed(*need_go(), "-raw", tmp_path / "out").text
+        text = succeed(need_pprof("machine"), "-raw", tmp_path / "out").text
         shown = re.search(r"^Samples:\n(.*)$", text, re.MULTILINE)[1].split()
         names = ["samples/count", "wall/nanoseconds", "cpu/nanoseconds", "gil/nanoseconds", "gil_wait/nanoseconds"]
         assert shown == [name + ("[dflt]" if name.startswith(default + "/") else "") for name in names]
 
 
-def test_go_pprof_shows_each_column(path, tmp_path):
+@pytest.mark.parametrize("which", PPROFS)
+def test_pprof_shows_each_column(path, tmp_path, which):
+    """In numbers: one pprof writes 89ms, another one 89.0ms."""
     assert convert("pprof", path, "-o", tmp_path / "out").code == 0
-    for column, total in (("wall", "200ms"), ("cpu", "89ms"), ("gil", "90ms"), ("gil_wait", "100ms"), ("samples", "200")):
-        ended = succeed(*need_go(), "-top", f"-sample_index={column}", tmp_path / "out")
-        assert f"Showing nodes accounting for {total}, 100% of {total} total" in ended.text, ended
-    text = succeed(*need_go(), "-tags", "-sample_index=cpu", "-unit=ms", tmp_path / "out").text
-    assert re.search(r"^ *thread: Total 89\.0ms\n +89\.0ms \( *100%\): MainThread$", text, re.MULTILINE), text
+    for column, total in (("wall", 200), ("cpu", 89), ("gil", 90), ("gil_wait", 100), ("samples", 200)):
+        text = succeed(need_pprof(which), "-top", "-unit=ms", f"-sample_index={column}", tmp_path / "out").text
+        shown, whole = re.search(r"^Showing nodes accounting for ([\d.]+)(?:ms)?, 100% of ([\d.]+)(?:ms)? total$", text, re.MULTILINE).groups()
+        assert float(shown) == float(whole) == total, text
+    text = succeed(need_pprof(which), "-tags", "-sample_index=cpu", "-unit=ms", tmp_path / "out").text
+    whole, main = re.search(r"^ *thread: Total ([\d.]+)ms\b.*\n +([\d.]+)ms \( *100%\): MainThread$", text, re.MULTILINE).groups()
+    assert float(whole) == float(main) == 89
 
 
 def test_info_tells_what_threads_did(path):
@@ -147,6 +155,23 @@ def test_weights_that_were_not_recorded(tmp_path):
     assert lines(no_cpu, "--weight", "gil") == {WORK: 90_000}
 
 
+@pytest.mark.sanitized("samples that say what a thread did")
+def test_markers_of_a_profile_are_chosen(path, tmp_path):
+    """The worker waits for the lock for all of the 100 ms; each state of MainThread lasts 9 ms or less."""
+    for options, wanted in (((), {"Waits for GIL": [1, 100]}), (("--min-gil-wait", "200ms"), {}), (("--markers=none",), {})):
+        assert convert("gecko", path, "--force", *options, "-o", tmp_path / "out").code == 0
+        profile = gecko_check.load(tmp_path / "out")
+        found = collections.Counter()
+        for thread in profile["threads"]:
+            found.update(gecko_check.marker_times(profile, thread))
+        assert {name: row for name, row in found.items() if name != "Handles exception"} == wanted, options
+    assert convert("gecko", path, "--force", "--markers=all", "-o", tmp_path / "out").code == 0
+    profile = gecko_check.load(tmp_path / "out")
+    main, worker = (gecko_check.marker_times(profile, thread) for thread in profile["threads"])
+    assert main == {"Holds GIL": [10, 90], "On CPU": [10, 90], "Off CPU": [10, 10]}
+    assert worker == {"Waits for GIL": [1, 100], "Off CPU": [1, 100], "Handles exception": [1, 97]}
+
+
 def test_nothing_is_told_of_what_was_not_recorded(tmp_path):
     nothing, no_cpu = make(tmp_path / "old", "wall", "none"), make(tmp_path / "no-cpu", "wall", "no-cpu")
     known = ["cpu_s", "cpu_percent", "gil_percent", "gil_wait_percent", "exception_percent"]
@@ -156,14 +181,14 @@ def test_nothing_is_told_of_what_was_not_recorded(tmp_path):
     for path, unknown in (nothing, ["cpu", "gil", "gil_wait"]), (no_cpu, ["cpu"]):
         assert convert("pprof", path, "-o", tmp_path / "out").code == 0
         assert len(pprof_check.load(tmp_path / "out")["sample_type"]) == 5
-        said = succeed(*need_go(), "-comments", tmp_path / "out").text
+        said = succeed(need_pprof("machine"), "-comments", tmp_path / "out").text
         assert [name for name in ("cpu", "gil", "gil_wait") if f"value {name} is not known and 0: " in said] == unknown
 
 
 def test_pprof_shows_cpu_time_first_when_that_was_recorded(tmp_path):
     path = make(tmp_path / "cpu.pyreel", "cpu")
     assert convert("pprof", path, "-o", tmp_path / "out").code == 0
-    assert "cpu/nanoseconds[dflt]" in succeed(*need_go(), "-raw", tmp_path / "out").text
+    assert "cpu/nanoseconds[dflt]" in succeed(need_pprof("machine"), "-raw", tmp_path / "out").text
 
 
 @pytest.mark.parametrize("name", ["pprof", "collapsed", "gecko", "info"])

@@ -12,9 +12,9 @@ import pytest
 
 import gecko_check
 import pprof_check
-from environment import BUILD, need_go
+from environment import BUILD, need_pprof
 from recording import collapsed, convert, info, succeed
-from viewers import handle, opened, speedscope, tree_stacks
+from viewers import opened, speedscope
 
 LOOP = ("<module>", "run_forever")
 MARKED = {  # what MainThread does, by the functions' names
@@ -29,6 +29,9 @@ FIRST, SECOND, ORPHAN = (
 )
 LEAVES = {"LOAD_ATTR_SLOT": ("LOAD_ATTR", 60), "RESUME": ("RESUME", 20), "CALL_PY_EXACT_ARGS": ("CALL", 120)}
 MANY = 10_000
+
+
+pytestmark = pytest.mark.short
 
 
 def make(path, *arguments):
@@ -147,7 +150,7 @@ def test_speedscope_shows_tasks_and_instructions(running, tmp_path):
 
 def tags(path, *options):
     """{label: {value: samples}} as pprof tells them."""
-    text = succeed(*need_go(), "-tags", "-sample_index=samples", *options, path).text
+    text = succeed(need_pprof("machine"), "-tags", "-sample_index=samples", *options, path).text
     return {name: {tag: int(float(n)) for n, tag in re.findall(r"^ +([\d.]+) \([^)]*\): (.*)$", body, re.MULTILINE)}
             for name, body in re.findall(r"^ *(\w+): Total.*\n((?: +\d.*\n)*)", text, re.MULTILINE)}
 
@@ -168,9 +171,9 @@ def test_go_pprof_shows_tasks_as_tags(running, entries, tmp_path):
 def test_go_pprof_can_focus_on_a_task(running, tmp_path):
     out = write("pprof", running, tmp_path)
     for focus in ("-tagfocus=task=^fetch 1$", "-tagfocus=task_id=1"):
-        text = succeed(*need_go(), "-top", "-sample_index=samples", "-cum", focus, out).text
+        text = succeed(need_pprof("machine"), "-top", "-sample_index=samples", "-cum", focus, out).text
         assert re.search(r" 40 .* fetch$", text, re.MULTILINE) and " 40 20.00%" in text, text
-    text = succeed(*need_go(), "-traces", "-tagroot=task", "-sample_index=samples", out).text
+    text = succeed(need_pprof("machine"), "-traces", "-tagroot=task", "-sample_index=samples", out).text
     assert re.search(r"^ +run_forever\n +<module>\n +Task-3$", text, re.MULTILINE), text
 
 
@@ -212,11 +215,10 @@ def test_gecko_marks_which_task_ran(running, tmp_path):
     out, profile = checked(running, tmp_path)
     assert gecko_check.summary(profile)["extra"]["Asyncio tasks"] == 3
     with opened(out) as viewer:
-        told = viewer.say("thread", "markers", "--thread", handle(viewer, "app.py"))
-        assert re.search(r"\bfetch\b.*\b1\b", told), told
-        answer = viewer.ask("thread", "samples-top-down", "--include-idle", "--max-lines", "1000000",
-                            "--thread", handle(viewer, "app.py"))
-        assert tree_stacks(answer["regularCallTree"]) == MARKED
+        thread = viewer.handle("app.py")
+        assert [(marker["name"], marker["label"], marker["duration"]) for marker in viewer.markers(thread)] == [
+            ("fetch", "fetch 1", 40), ("parse", "Task-3", 40)]
+        assert viewer.tree(thread) == MARKED
 
 
 def test_gecko_shows_entries_as_threads(entries, tmp_path):
@@ -226,8 +228,7 @@ def test_gecko_shows_entries_as_threads(entries, tmp_path):
     assert len({thread["pid"] for thread in profile["threads"]}) == 1
     with opened(out) as viewer:
         for name, stack in (("fetch 1", FIRST), ("Task-2", SECOND)):
-            answer = viewer.ask("thread", "samples-top-down", "--include-idle", "--thread", handle(viewer, name))
-            assert tree_stacks(answer["regularCallTree"]) == {stack: 10}
+            assert viewer.tree(viewer.handle(name)) == {stack: 10}
 
 
 def test_gecko_shows_instructions(running, tmp_path):
@@ -244,8 +245,7 @@ def test_gecko_shows_instructions(running, tmp_path):
     (bases,) = [c["subcategories"] for c in profile["meta"]["categories"] if c["name"] == "Instructions"]
     assert sorted(bases) == sorted(["Other", *{base for base, _ in LEAVES.values()}])
     with opened(out) as viewer:
-        answer = viewer.ask("thread", "functions", "--include-idle", "--limit", "0", "--thread", handle(viewer, "app.py"))
-        functions = {f["name"]: [f["selfSamples"], f["totalSamples"]] for f in answer["functions"]}
+        functions = {f["name"]: [f["selfSamples"], f["totalSamples"]] for f in viewer.functions(viewer.handle("app.py"))}
         assert (functions["[RESUME]"], functions["parse"]) == ([20, 20], [0, 80])
 
 

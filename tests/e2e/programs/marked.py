@@ -6,7 +6,7 @@ fight: two threads that want the lock all the time, and one that sleeps and then
 collects: full collections of many objects; pair: of two processes at a time. handles: an exception that is handled for a while.
 blocks: a coroutine that sleeps for 0.2 s and works for 0.2 s, and leaves the loop alone between.
 chain, single, many: callbacks of a millisecond that call themselves; one task, or 50, with steps of a millisecond.
-lives: tasks that live for known times. tasks N: N tasks."""
+lives: tasks that live for known times."""
 import asyncio
 import gc
 import json
@@ -158,14 +158,6 @@ async def lives():
     for _ in range(2):
         await asyncio.gather(*(asyncio.create_task(live(spans, 0.2 + n / 10), name=f"client-{n}") for n in range(5)))
     return spans
-
-
-async def tasks():
-    count = int(sys.argv[2])
-    for at in range(0, count, 300):
-        names = range(at, min(at + 300, count))
-        await asyncio.gather(*(asyncio.create_task(asyncio.sleep(0.15), name=f"job-{n}") for n in names))
-    return []
 
 
 KIND = globals()[sys.argv[1]]

@@ -6,10 +6,9 @@ import json
 
 import pytest
 
+import environment
 import gecko_check
-from conftest import environment
-from recording import convert, run_record, succeed
-from viewers import handle, opened
+from recording import convert, run_record
 
 Marker = collections.namedtuple("Marker", "thread name type start end data pid")
 TEXTS = ("held", "function", "task", "label", "by", "coroutine")
@@ -100,20 +99,6 @@ def test_a_wait_for_the_lock_says_who_held_it(marked):
         assert abs(ours - theirs) <= blur(path, "asks"), (asked, told)
 
 
-def test_a_minimum_for_waits(marked, tmp_path):
-    _, path = marked("fight", convert_options=("--min-gil-wait", "12ms"))
-    found = markers(path, "Waits for GIL")
-    assert all(marker.end - marker.start >= 11.9 for marker in found), found
-    (row,) = [row["value"] for row in gecko_check.load(path)["meta"]["extra"][0]["entries"] if "waits for the GIL" in str(row["value"])]
-    assert row.endswith("ms") and int(row.split()[0]) > 10, row
-    bare = tmp_path / "bare.json"
-    succeed(*convert("gecko", tmp_path / "marked.pyreel", "--markers=none", "-o", bare).command)
-    assert not any(thread["markers"]["length"] for thread in gecko_check.load(bare)["threads"])
-    full = tmp_path / "full.json"
-    succeed(*convert("gecko", tmp_path / "marked.pyreel", "--markers=all", "-o", full).command)
-    assert {marker.name for marker in markers(full, "Holds GIL", "On CPU", "Off CPU")} == {"Holds GIL", "On CPU", "Off CPU"}
-
-
 def test_collections(marked):
     spans, path = marked("collects")
     found = [marker for marker in markers(path, "GC") if marker.data.get("generation") == 2 and marker.end - marker.start > 20
@@ -186,25 +171,3 @@ def test_tasks_are_lives(marked):
     (thread,) = gecko_check.load(path)["threads"]
     leaves = collections.Counter(stack[-1] for stack in gecko_check.stacks(gecko_check.load(path), thread, leaves=True).elements())
     assert leaves["[idle]"] > leaves["work"] > 0, leaves
-
-
-def test_the_viewer_lists_markers(marked):
-    _, path = marked("lives", options=("--async", "all"))
-    with opened(path) as viewer:
-        listed = viewer.say("thread", "markers", "--list", "--limit", "0", "--thread", handle(viewer, "marked.py"))
-    for n in range(5):
-        assert listed.count(f"client-{n}") == 2, listed
-
-
-@pytest.mark.sanitized("thousands of tasks")
-def test_thousands_of_tasks(marked, tmp_path):
-    _, path = marked("tasks", 3000, options=("--async", "all"))
-    found = markers(path, "job")
-    assert len({marker.data["label"] for marker in found}) >= 2990, len(found)  # a late look may miss some
-    assert len(gecko_check.load(path)["threads"]) == 1
-    tracks = tmp_path / "tracks.json"
-    succeed(*convert("gecko", tmp_path / "marked.pyreel", "--tasks=tracks", "-o", tracks).command)
-    shown = gecko_check.load(tracks)
-    assert 500 < len(shown["threads"]) <= 503
-    (others,) = [thread for thread in shown["threads"] if thread["name"] == "other tasks"]
-    assert others["unregisterTime"] is None or others["unregisterTime"] >= others["samples"]["time"][-1]

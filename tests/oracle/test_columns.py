@@ -16,10 +16,8 @@ import pytest
 import environment
 import gecko_check
 import pprof_check
-import tachyon
-from recording import CONVERTERS, Recorder, collapsed, convert, gecko, info, run_record, succeed, trace
+from recording import CONVERTERS, Recorder, collapsed, gecko, info, run_record, succeed, trace
 
-COLUMNS = ["samples/count", "wall/nanoseconds", "cpu/nanoseconds", "gil/nanoseconds", "gil_wait/nanoseconds"]
 INTERVAL = 0.001  # seconds, at the default rate
 MOMENT = 0.001  # pyreel-info prints seconds of CPU time with so many digits
 BURSTS = 450
@@ -308,41 +306,3 @@ def assert_sum_of_cpu(told, tmp_path, *options):
     assert cpu == pytest.approx(infos, abs=MOMENT * len(told.info["threads"])), (cpu, infos, told.truth)
     assert sum(weighed(told.path, "cpu", *options).values()) == pytest.approx(infos, abs=MOMENT + 1e-6 * len(rows))
     assert_between_accounts(told, cpu, 0.10)
-
-
-# ---- columns ----
-
-KINDS_OF_RECORDING = [(version, *options) for version in ("3.11", "3.15")
-                      for options in ((), ("-m", "cpu"), ("-m", "gil"), ("-m", "exception"))] + [("3.15", "--async", "all")]
-
-
-@pytest.mark.parametrize("version, options", [(version, options) for version, *options in KINDS_OF_RECORDING],
-                         ids=map(" ".join, KINDS_OF_RECORDING))
-def test_the_columns_are_always_the_same(program, tmp_path, version, options):
-    path = record_briefly(program, tmp_path, version, *options)
-    assert read_rows(path, tmp_path / "out")[1] == COLUMNS
-
-
-def record_briefly(program, tmp_path, version, *options):
-    python = environment.python_of(version)
-    kind = "tasks" if "--async" in options else "short_bursts"
-    path = tmp_path / "a.pyreel"
-    account_of(run_record(*options, "-o", path, "--", *command_of(python, program, kind, 0.5), prefix=prefix_of(python)))
-    return path
-
-
-def test_a_file_of_tachyon_has_the_same_columns(program, tmp_path):
-    path = tmp_path / "a.bin"
-    tachyon.sampling("run", "--binary", "-o", path, program("columns"), "steady", "0.5")
-    assert read_rows(path, tmp_path / "out")[1] == COLUMNS
-
-
-def test_what_3_11_cannot_say_is_refused_and_no_zero(program, tmp_path):
-    """CPython 3.11 does not say which thread waits for the lock."""
-    path = record_briefly(program, tmp_path, "3.11")
-    ended = convert("collapsed", path, "--weight", "gil_wait", "-o", tmp_path / "out")
-    assert (ended.code, ended.output) == (1, b""), ended
-    assert all(thread["gil_wait_percent"] is None for thread in info(path)["threads"])
-    succeed(CONVERTERS["pprof"], "-o", tmp_path / "out", path)
-    profile = pprof_check.load(tmp_path / "out")
-    assert any("gil_wait" in pprof_check.text_at(profile, comment) for comment in profile["comment"])
