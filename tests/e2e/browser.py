@@ -10,7 +10,9 @@ import os
 import pathlib
 import select
 import shutil
+import signal
 import subprocess
+import tempfile
 import threading
 import time
 
@@ -19,7 +21,7 @@ from recording import ENVIRONMENT, PATIENCE
 
 PAGES = pathlib.Path(__file__).parent / "pages"
 QUIET = ("--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
-         "--disable-component-update", "--disable-sync", "--disable-extensions", "--no-proxy-server",
+         "--disable-component-update", "--disable-sync", "--disable-extensions", "--disable-dev-shm-usage", "--no-proxy-server",
          # no name leads out of this machine
          "--host-resolver-rules=MAP * 127.0.0.1")
 
@@ -39,9 +41,9 @@ def out_of_the_way(fd):
 
 
 class Browser:
-    """One Chromium; its pages are Pages."""
+    """One Chromium, with a profile folder of its own until close(); its pages are Pages."""
 
-    def __init__(self, folder, *options):
+    def __init__(self, *options):
         commands, self.commands = map(out_of_the_way, os.pipe())
         self.answers, answers = map(out_of_the_way, os.pipe())
 
@@ -49,9 +51,10 @@ class Browser:
             os.dup2(commands, 3)
             os.dup2(answers, 4)
 
-        command = [need_chromium(), *QUIET, *options, f"--user-data-dir={folder}", "--remote-debugging-pipe"]
-        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                        stderr=subprocess.DEVNULL, preexec_fn=place, pass_fds=(3, 4), env=ENVIRONMENT)
+        self.folder = tempfile.mkdtemp(prefix="pyreel-browser-")
+        command = [need_chromium(), *QUIET, *options, f"--user-data-dir={self.folder}", "--remote-debugging-pipe"]
+        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                        preexec_fn=place, pass_fds=(3, 4), env=ENVIRONMENT, start_new_session=True)
         os.close(commands)
         os.close(answers)
         self.numbers, self.rest, self.events = itertools.count(1), b"", []
@@ -84,10 +87,14 @@ class Browser:
         return Page(self, self.ask("Target.attachToTarget", targetId=target, flatten=True)["sessionId"])
 
     def close(self):
-        self.process.kill()
+        """All its processes are of one session, and may still write to the folder until they are gone."""
+        os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
         os.close(self.commands)
+        while os.read(self.answers, 1 << 20):  # until the last one has closed it
+            pass
         os.close(self.answers)
+        shutil.rmtree(self.folder)
 
 
 class Page:

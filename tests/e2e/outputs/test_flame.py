@@ -4,6 +4,7 @@ for test_flame_page.py."""
 import collections
 import contextlib
 import os
+import pathlib
 import re
 import shutil
 import stat
@@ -15,22 +16,38 @@ import flame_output
 import known_program
 from browser import Browser
 from plain_stream import started_later
-from environment import CONVERTERS
+from environment import CONVERTERS, PROJECT, as_root
 from recording import attach, convert, info, run_record, succeed
 
-pytestmark = pytest.mark.pythons("oldest and newest")
+pytestmark = pytest.mark.pythons("newest")
+
+STREAMS = pathlib.Path(PROJECT) / "tests" / "streams"
+RARE = STREAMS / "summary-3.14" / "recording.pyreel"  # many stacks with a sample or two
+# Two programs that call the same function: what is gone, and what is new.
+SIDES = [STREAMS / case / "recording.pyreel" for case in ("gc-3.15", "native-3.12")]
+
+
+def prefix_of(python):
+    return as_root() if python.root else ()
+
 
 SUMS = {"wall": "wall_s", "cpu": "cpu_s", "samples": "samples"}
 
 
 @pytest.fixture
-def made(recorded, tmp_path):
-    """made(option...): the data of the recording, and what the program said."""
-    def make(*options, paths=(recorded.path,)):
+def page(tmp_path):
+    """page(option..., paths=...): the data of recordings, and what the program said."""
+    def make(*options, paths=()):
         out = tmp_path / f"{len(list(tmp_path.iterdir()))}.html"
         ended = succeed(CONVERTERS["flame"], *options, "-o", out, *paths)
         return flame_output.load(out), ended.messages
     return make
+
+
+@pytest.fixture
+def made(recorded, page):
+    """made(option...): the same, of programs/known.py."""
+    return lambda *options, paths=(recorded.path,): page(*options, paths=paths)
 
 
 def lines_of(path, *options):
@@ -43,6 +60,7 @@ def in_us(counts):
     return collections.Counter({stack: ns for stack, count in counts.items() if (ns := (count + 500) // 1000)})
 
 
+@pytest.mark.short
 def test_the_tree_is_that_of_collapsed_stacks(recorded, made):
     data, messages = made()
     assert messages == "" and data["pruned"] is None and data["title"] == "known.py"
@@ -51,6 +69,7 @@ def test_the_tree_is_that_of_collapsed_stacks(recorded, made):
         assert in_us(flame_output.stacks(data, weight, waits=False)) == lines_of(recorded.path, "--weight", weight), weight
 
 
+@pytest.mark.short
 def test_sums_are_those_of_info(recorded, made):
     data, _ = made()
     threads = recorded.info["threads"]
@@ -62,6 +81,7 @@ def test_sums_are_those_of_info(recorded, made):
     assert {group["pid"] for group in data["groups"]} == {recorded.info["processes"][0]["pid"]}
 
 
+@pytest.mark.short
 def test_a_wait_is_a_leaf(recorded, made):
     """As pyreel-gecko's: a thread that did not run is [idle], one that wants the lock is [waiting for GIL]."""
     data, _ = made()
@@ -72,29 +92,34 @@ def test_a_wait_is_a_leaf(recorded, made):
     assert flame_output.kinds(data)["[idle]"] == "idle"
 
 
-def test_the_unknown_says_why(recorded, made, tmp_path):
-    data, _ = made()
+@pytest.mark.short
+@pytest.mark.parametrize("case, knows", [("threads-3.11", False), ("measures-3.15", True)])
+def test_the_unknown_says_why(page, tmp_path, case, knows):
+    path = STREAMS / case / "recording.pyreel"
+    data, _ = page(paths=(path,))
     weights = {weight["name"]: weight for weight in data["weights"]}
-    knows = recorded.python.minor >= 15
     assert weights["gil_wait"]["known"] is knows and all(weights[name]["known"] for name in ("wall", "cpu", "gil", "samples"))
     assert knows or "CPython before 3.15" in weights["gil_wait"]["reason"]
-    ended = convert("flame", recorded.path, "--weight", "gil_wait", "-o", tmp_path / "wait.html")
+    ended = convert("flame", path, "--weight", "gil_wait", "-o", tmp_path / "wait.html")
     assert ended.code == (0 if knows else 1), ended
     assert knows or ("--weight gil_wait cannot be applied to" in ended.messages and not (tmp_path / "wait.html").exists())
 
 
+@pytest.mark.short
 def test_a_weight_and_a_title_can_be_chosen(made):
     data, _ = made("--weight", "wall", "--title", "nightly </script><b>&amp; \u202e")
     assert (data["first"], data["title"]) == ("wall", "nightly </script><b>&amp; \u202e")
     assert "first" not in made()[0]
 
 
+@pytest.mark.short
 def test_kinds_say_whose_code_it_is(made):
     kinds = flame_output.kinds(made()[0])
     assert {kinds[name] for name in ("plain", "Mill.grind", "inner")} == {"program"}
     assert (kinds["Thread.run"], kinds["_find_and_load"]) == ("library", "import")
 
 
+@pytest.mark.short
 def test_sources_are_those_that_were_recorded(recorded, made, tmp_path):
     assert made()[0]["sources"] == []
     data, messages = made("--sources")
@@ -117,13 +142,15 @@ def test_all_sources(recorded, made):
     assert found == (not recorded.python.root)  # the files of a Python in a root folder are elsewhere
 
 
-def test_rare_stacks_are_pruned_and_sums_stay(recorded, made):
-    whole, _ = made("--min-share", "0")
-    data, messages = made("--min-share", "3%", "-v")
+@pytest.mark.short
+def test_rare_stacks_are_pruned_and_sums_stay(page):
+    """Of a recording that stays the same: how many stacks are rare, chance says."""
+    whole, _ = page("--min-share", "0", paths=(RARE,))
+    data, messages = page("--min-share", "3%", "-v", paths=(RARE,))
     assert whole["pruned"] is None and data["pruned"]["share"] == 0.03
     gone = data["pruned"]["nodes"]
     rests = sum(frame == len(data["frames"]["line"]) - 1 for frame in data["nodes"]["frame"])
-    assert len(data["nodes"]["frame"]) + gone == len(whole["nodes"]["frame"]) + rests and gone > 100
+    assert len(data["nodes"]["frame"]) + gone == len(whole["nodes"]["frame"]) + rests and gone > 50
     assert flame_output.sums(data) == flame_output.sums(whole)
     assert [group["sums"] for group in data["groups"]] == [group["sums"] for group in whole["groups"]]
     kept = set(flame_output.stacks(data, "wall")) - set(flame_output.stacks(whole, "wall"))
@@ -131,6 +158,7 @@ def test_rare_stacks_are_pruned_and_sums_stay(recorded, made):
     assert f"{gone} others with less than 3 % of the whole are pruned" in messages
 
 
+@pytest.mark.short
 def test_filters_leave_out_what_they_leave_out_of_collapsed_stacks(recorded, made):
     for options in (["--hide", "^(inner|grind)"], ["--focus", "descend"], ["--fold", "import,stdlib"], ["--threads", "MainThread"],
                     ["--from", "25%", "--to", "75%"], ["--mode", "gil"], ["--no-gc", "--no-idle"]):
@@ -142,6 +170,7 @@ def test_filters_leave_out_what_they_leave_out_of_collapsed_stacks(recorded, mad
     assert ended.code == 1 and "no sample of" in ended.messages, ended
 
 
+@pytest.mark.short
 def test_numbers_and_threads(recorded, made):
     def with_ids(group):
         return (f"{group['thread']} ({group['tid']})",)
@@ -155,6 +184,7 @@ def test_numbers_and_threads(recorded, made):
     assert recorded.program in {data["strings"][file] for file in data["functions"]["file"]}
 
 
+@pytest.mark.short
 def test_facts_are_those_of_info(recorded, made):
     facts = dict(made()[0]["facts"])
     assert facts["Command"] == recorded.info["command"]
@@ -176,7 +206,7 @@ def test_a_recording_that_is_cut_off_says_so(recorded, tmp_path):
 def test_recordings_are_merged(recorded, made, tmp_path):
     copies = [tmp_path / f"copy-{number}.pyreel" for number in range(3)]
     whole = tmp_path / "plain.pyreel"
-    assert run_record("-q", "--compression", "none", "-o", whole, "--", *recorded.python.command, "-c", "sum(range(10**7))").code == 0
+    assert run_record("-q", "--compression", "none", "-o", whole, "--", *recorded.python.command, "-c", "sum(range(10**7))", prefix=prefix_of(recorded.python)).code == 0
     for number, path in enumerate(copies):
         path.write_bytes(started_later(whole.read_bytes(), number + 1))
     one, three = made(paths=(whole,))[0], made(paths=copies)[0]
@@ -196,18 +226,16 @@ if child:
 """
 
 
-@pytest.mark.pythons("newest")
-def test_the_title_counts_the_processes_that_are_shown(python, made, tmp_path):
+def test_the_title_counts_the_processes_that_are_shown(python, page, tmp_path):
     path = tmp_path / "fork.pyreel"
-    assert run_record("-q", "-f", "-o", path, "--", *python.command, "-c", FORK).code == 0
-    parent, child = (made("--threads", process["pid"], paths=(path,))[0]["title"] for process in info(path)["processes"])
-    assert parent == child and made(paths=(path,))[0]["title"] == f"{parent} and 1 more"
+    assert run_record("-q", "-f", "-o", path, "--", *python.command, "-c", FORK, prefix=prefix_of(python)).code == 0
+    parent, child = (page("--threads", process["pid"], paths=(path,))[0]["title"] for process in info(path)["processes"])
+    assert parent == child and page(paths=(path,))[0]["title"] == f"{parent} and 1 more"
 
 
-@pytest.mark.pythons("newest")
 def test_tasks_stand_below_the_thread_of_their_loop(python, program, start, tmp_path):
     path = tmp_path / "tasks.pyreel"
-    attach(start(*python.command, program("async_named")), path, "--async", "all")
+    attach(start(*prefix_of(python), *python.command, program("async_named")), path, "--async", "all", prefix=prefix_of(python))
     data = flame_output.load(made_of(path))
     tasks = {group["task"]: group["thread"] for group in data["groups"] if group["task"]}
     assert tasks and set(tasks.values()) == {"MainThread"}
@@ -221,47 +249,21 @@ def made_of(path):
 
 # ---- before and after ----
 
-SIDE = """
-import time
-def spin(seconds):
-    end = time.process_time() + seconds
-    while time.process_time() < end:
-        pass
-def both():
-    spin(0.01)
-def %s():
-    spin(0.01)
-for _ in range(40):
-    both()
-    %s()
-"""
-
-
-@pytest.fixture(scope="module")
-def sides(python, tmp_path_factory):
-    """A run with a function that has another name in the other run."""
-    folder = tmp_path_factory.mktemp("sides")
-    paths = []
-    for name in ("old", "new"):
-        paths.append(folder / f"{name}.pyreel")
-        (folder / f"{name}.py").write_text(SIDE % (name, name))
-        assert run_record("-q", "-o", paths[-1], "--", *python.command, "-c", SIDE % (name, name)).code == 0
-    return paths
-
-
 def cpu_seconds(path):
     return sum(thread["cpu_s"] for thread in info(path)["threads"])
 
 
-def test_what_is_gone_and_what_is_new_is_found(sides, made):
-    before, after = sides
-    data, messages = made("--before", before, "--after", after, paths=())
+@pytest.mark.short
+def test_what_is_gone_and_what_is_new_is_found(page):
+    before, after = SIDES
+    data, messages = page("--before", before, "--after", after)
     difference = data["difference"]
-    assert (difference["before_title"], difference["after_title"], difference["weight"], messages) == ("old", "new", "cpu", "")
+    assert (difference["before_title"], difference["after_title"]) == ("gc-3.15/recording.pyreel", "native-3.12/recording.pyreel")
+    assert (difference["weight"], messages) == ("cpu", "")
     assert sum(difference["self"]) / difference["scale"] / 1e9 == pytest.approx(cpu_seconds(before), rel=1e-3)
     assert flame_output.sums(data) == {"cpu": pytest.approx(cpu_seconds(after) * 1e9)}
     verdicts = flame_output.verdicts(data, "total")
-    assert verdicts["old"] == "shrank" and verdicts["new"] == "grew"
+    assert verdicts["collects"] == "shrank" and verdicts["calls_c"] == "grew" and verdicts["key"] == "grew"
     groups = {group["thread"]: group["threads"] for group in data["groups"]}
     assert groups == {"MainThread": 1}
     names = [data["strings"][name] for name in data["functions"]["name"]]
@@ -271,33 +273,36 @@ def test_what_is_gone_and_what_is_new_is_found(sides, made):
         of[functions[frame]] += collections.Counter(before=difference["self"][node], after=data["nodes"]["self"]["cpu"][node])
     below = {functions[data["nodes"]["frame"][parent]] for node, parent in enumerate(flame_output.parents(data))
              if parent >= 0 and functions[data["nodes"]["frame"][node]] == "spin"}
-    assert below >= {"both", "old", "new"} and of["new"]["before"] == of["old"]["after"] == 0
+    assert below >= {"collects", "key"} and of["calls_c"]["before"] == of["collects"]["after"] == 0
     assert {weight["reason"] for weight in data["weights"] if not weight["known"]} == \
         {"a comparison is of one weight: choose another one with --weight"}
 
 
-def test_a_recording_does_not_differ_from_itself(sides, made):
-    data, _ = made("--before", sides[0], "--after", sides[0], "--weight", "wall", paths=())
+@pytest.mark.short
+def test_a_recording_does_not_differ_from_itself(page):
+    data, _ = page("--before", SIDES[0], "--after", SIDES[0], "--weight", "wall")
     difference = data["difference"]
     assert (difference["scale"], difference["weight"]) == (1, "wall")
     assert difference["self"] == data["nodes"]["self"]["wall"]
     assert set(flame_output.verdicts(data, "self").values()) == {"same"}
 
 
-def test_several_runs_of_a_side_are_a_mean_run(sides, made):
-    data, _ = made("--before", sides[0], sides[0], "--after", sides[1], sides[1], paths=())
-    single, _ = made("--before", sides[0], "--after", sides[1], paths=())
+def test_several_runs_of_a_side_are_a_mean_run(page):
+    before, after = (STREAMS / case / "recording.pyreel" for case in ("threads-3.11", "gil-thread-3.15"))
+    data, _ = page("--before", before, before, "--after", after, after)
+    single, _ = page("--before", before, "--after", after)
     assert (data["difference"]["before_title"], data["difference"]["after_title"]) == ("2 runs", "2 runs")
     assert flame_output.sums(data) == flame_output.sums(single)
     assert data["groups"][0]["threads"] == 1
 
 
-def test_options_that_do_not_go_with_before(sides):
+def test_options_that_do_not_go_with_before():
     for options in (["--ids"], ["--sources"], ["--weight", "gil"]):
-        ended = convert("flame", sides[1], *options, "--before", sides[0], "--after")
+        ended = convert("flame", SIDES[1], *options, "--before", SIDES[0], "--after")
         assert ended.code == 2 and "--before" in ended.messages, ended
 
 
+@pytest.mark.short
 # ---- the file ----
 
 def test_the_file_is_the_same_again_and_small(recorded, tmp_path):
@@ -329,6 +334,7 @@ def test_the_browser_gets_the_file(recorded, tmp_path, monkeypatch):
     assert f"no browser could be started (BROWSER names a command); open {out} yourself" in ended.messages
 
 
+@pytest.mark.short
 def test_wrong_options_are_refused(recorded, tmp_path):
     for options, said in ((["--weight", "heat"], "invalid value 'heat' for --weight"),
                           (["--min-share", "few"], "invalid value 'few' for --min-share"),
@@ -365,28 +371,35 @@ ODD = {
 CALLS = """
 import time, sys
 def spin():
-    end = time.perf_counter() + 0.05
-    while time.perf_counter() < end:
+    end = time.thread_time() + 0.005
+    while time.thread_time() < end:
         pass
 odd = %r
-for name, text in odd.items():
-    code = spin.__code__.replace(co_name=text, co_filename="/" + text, **({"co_qualname": text} if sys.version_info >= (3, 11) else {}))
-    type(spin)(code, globals())()
+functions = [type(spin)(spin.__code__.replace(co_name=text, co_filename="/" + text, co_qualname=text), globals()) for text in odd.values()]
+for _ in range(20):
+    for function in functions:
+        function()
 """
 
 
-@pytest.mark.sanitized("texts of any kind", pythons="newest")
-def test_odd_names_are_whole_and_bounded(python, tmp_path):
-    path = tmp_path / "odd.pyreel"
-    assert run_record("-q", "-o", path, "--", *python.command, "-c", CALLS % ODD).code == 0
-    data = flame_output.load(made_of(path))
+@pytest.fixture(scope="module")
+def odd(python, tmp_path_factory):
+    """A page with functions that are called as ODD says."""
+    path = tmp_path_factory.mktemp("odd") / "odd.pyreel"
+    assert run_record("-q", "-o", path, "--", *python.command, "-c", CALLS % ODD, prefix=prefix_of(python)).code == 0
+    return made_of(path)
+
+
+@pytest.mark.sanitized("texts of any kind")
+def test_odd_names_are_whole_and_bounded(odd):
+    data = flame_output.load(odd)
     strings = set(data["strings"])
     for key in ("script", "image", "comment", "controls", "right to left", "quotes"):
         assert ODD[key] in strings, key
     assert max(len(text.encode()) for text in strings) <= 1024
     assert any(re.fullmatch(r"longx+\.\.\.#[0-9a-f]{16}", text) for text in strings)
     assert any(re.fullmatch("\U0001f40d{250}\\.\\.\\.#[0-9a-f]{16}", text) for text in strings)
-    page = made_of(path).read_bytes()
+    page = odd.read_bytes()
     assert b"got" not in page and b"onerror" not in page
 
 
@@ -396,8 +409,8 @@ SILENT = ("Runtime.exceptionThrown", "Runtime.consoleAPICalled", "Log.entryAdded
 
 
 @pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    with contextlib.closing(Browser(tmp_path_factory.mktemp("browser"))) as browser:
+def browser():
+    with contextlib.closing(Browser()) as browser:
         yield browser
 
 
@@ -417,20 +430,16 @@ def shown(browser, path):
     return title, names, elements
 
 
-@pytest.mark.pythons("newest")
-def test_a_browser_shows_what_was_recorded(recorded, sides, browser, tmp_path):
+def test_a_browser_shows_what_was_recorded(recorded, browser, tmp_path):
     succeed(CONVERTERS["flame"], "--sources", "-o", tmp_path / "one.html", recorded.path)
     title, names, _ = shown(browser, tmp_path / "one.html")
     assert "known.py" in title and {"MainThread", "plain", "Mill.grind", "inner"} <= set(names)
-    succeed(CONVERTERS["flame"], "-o", tmp_path / "two.html", "--before", sides[0], "--after", sides[1])
+    succeed(CONVERTERS["flame"], "-o", tmp_path / "two.html", "--before", SIDES[0], "--after", SIDES[1])
     _, names, _ = shown(browser, tmp_path / "two.html")
-    assert {"both", "old", "new"} <= set(names)
+    assert {"spin", "collects", "calls_c"} <= set(names)
 
 
-@pytest.mark.pythons("newest")
-def test_odd_names_are_text_in_a_browser(python, browser, tmp_path):
-    path = tmp_path / "odd.pyreel"
-    assert run_record("-q", "-o", path, "--", *python.command, "-c", CALLS % ODD).code == 0
-    title, names, elements = shown(browser, made_of(path))
+def test_odd_names_are_text_in_a_browser(odd, browser):
+    title, names, elements = shown(browser, odd)
     assert "got" not in title and elements == 1  # the program; the data is gone when it is read
     assert ODD["script"] in names and ODD["image"] in names

@@ -4,14 +4,13 @@
 import contextlib
 import json
 import re
-import time
 
 import pytest
 
 import flame_data
 from browser import Browser
 from environment import CONVERTERS
-from recording import succeed
+from recording import PATIENCE, succeed, wait_until
 
 MS = flame_data.MS
 TROUBLE = ("Runtime.exceptionThrown", "Runtime.consoleAPICalled", "Log.entryAdded")
@@ -104,8 +103,8 @@ class Shown:
 
 
 @pytest.fixture(scope="module")
-def chromium(tmp_path_factory):
-    with contextlib.closing(Browser(tmp_path_factory.mktemp("chromium"))) as browser:
+def chromium():
+    with contextlib.closing(Browser()) as browser:
         yield Shown(browser, browser.open("about:blank"))
 
 
@@ -145,6 +144,7 @@ def compared(opened):
     return opened("compared", lambda: flame_data.small(True))
 
 
+@pytest.mark.short
 # ---- the graph ----
 
 def test_boxes_are_as_wide_as_their_cpu_time(small):
@@ -184,6 +184,7 @@ def test_flame_has_its_root_at_the_bottom(small):
     assert small.box("made.py")["y"] < small.box("main")["y"]
 
 
+@pytest.mark.short
 def test_a_click_zooms_and_escape_goes_back(small):
     small.click_box("load")
     widths = {box["name"]: round(box["width"], 3) for box in small.boxes()}
@@ -222,6 +223,7 @@ def test_in_a_flame_arrow_up_goes_away_from_the_root(small):
     assert small.value("pyreelFlame.selected") == "MainThread"
 
 
+@pytest.mark.short
 def test_the_pointer_shows_a_tip(small):
     small.mouse(*small.at("decode"), "mouseMoved")
     small.page.wait_for("!document.getElementById('tip').hidden")
@@ -230,6 +232,7 @@ def test_the_pointer_shows_a_tip(small):
     assert "600\u202fms · 24.8%" in said and "250\u202fms · 10.3%" in said
 
 
+@pytest.mark.short
 def test_inverted_has_callees_first(small):
     small.keys("i")
     first = [box for box in small.boxes() if box["depth"] == 1]
@@ -241,12 +244,14 @@ def test_inverted_has_callees_first(small):
     assert small.box("main")["depth"] == 2
 
 
+@pytest.mark.short
 def test_lines_are_boxes(small):
     small.click("#lines")
     assert {"main:5", "main:6", "work:10", "work:11"} <= set(small.names())
     assert small.box("work:11")["total"] == 780 * MS
 
 
+@pytest.mark.short
 # ---- whose samples, and which weight ----
 
 def test_threads_are_chosen(small):
@@ -265,6 +270,7 @@ def test_threads_are_chosen(small):
     assert small.value("document.activeElement.id") == "groups"
 
 
+@pytest.mark.short
 def test_weights_are_switched_and_an_unknown_one_says_why(small):
     small.keys("w", "w")
     assert small.text("#weight").startswith("Samples")
@@ -275,6 +281,7 @@ def test_weights_are_switched_and_an_unknown_one_says_why(small):
     assert small.box("[idle]")["total"] == 2500 * MS and small.value("pyreelFlame.whole") == 5070 * MS
 
 
+@pytest.mark.short
 # ---- what is left out ----
 
 def test_the_legend_leaves_kinds_out(small):
@@ -302,6 +309,7 @@ def test_a_function_is_hidden_and_shown_again(small):
     assert "load" in small.names()
 
 
+@pytest.mark.short
 # ---- search ----
 
 def test_search_counts_each_stack_once(small):
@@ -335,6 +343,7 @@ def test_enter_goes_from_match_to_match(small):
     assert small.value("pyreelFlame.selected") == "loads"
 
 
+@pytest.mark.short
 # ---- the panel, functions, files ----
 
 def test_the_panel_has_lines_callers_and_callees(small):
@@ -348,6 +357,7 @@ def test_the_panel_has_lines_callers_and_callees(small):
     assert small.text("#panel h2") == "main"
 
 
+@pytest.mark.short
 def test_recursion_counts_once(small):
     small.keys("2")
     rows = {row[2]: row for row in small.rows("#view-table tbody tr")}
@@ -385,6 +395,7 @@ def test_functions_are_sorted(small):
     assert small.value("document.querySelector('[data-sort=name]').parentElement.ariaSort") == "ascending"
 
 
+@pytest.mark.short
 def test_a_file_has_time_beside_each_line(small):
     small.click("#tab-sources")
     assert [name.split("\n")[0] for name in small.texts("#view-sources .files button")] == [
@@ -411,6 +422,7 @@ def test_a_file_without_text_says_why(small):
     assert small.rows(".source tbody tr")[-1][:3] == ["250\u202fms", "600\u202fms", "345"]
 
 
+@pytest.mark.short
 # ---- the address, the theme, saving ----
 
 def test_a_link_leads_to_the_view(opened, small):
@@ -460,14 +472,12 @@ def saved(chromium, tmp_path):
         chromium.browser.ask("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path))
         chromium.click("#save")
         chromium.click(entry)
-        path, give_up = tmp_path / name, time.monotonic() + 60
-        while not path.exists():
-            assert time.monotonic() < give_up, "nothing was saved"
-            time.sleep(0.02)
-        return path
+        wait_until((tmp_path / name).exists, "the file is saved", PATIENCE)  # under this name when it is whole
+        return tmp_path / name
     return save
 
 
+@pytest.mark.short
 def test_svg_is_saved(small, saved):
     import xml.etree.ElementTree as tree
     names = {box["text"] for box in small.boxes() if box["text"]}
@@ -489,6 +499,7 @@ def test_print_has_the_whole_graph(small):
     assert small.value("document.getElementById('print').childElementCount") == 0
 
 
+@pytest.mark.short
 # ---- two sides ----
 
 def test_a_comparison_says_what_grew(compared):
@@ -528,6 +539,7 @@ def test_a_tip_of_a_comparison(compared):
     assert "1.32\u202fs" in said and "600\u202fms" in said and "−720\u202fms" in said and "−832\u202fms … −608\u202fms" in said and "shrank" in said
 
 
+@pytest.mark.short
 def test_functions_of_a_comparison(compared):
     compared.keys("2")
     rows = {row[2]: row for row in compared.rows("#view-table tbody tr")}
@@ -582,6 +594,7 @@ def test_hostile_names_stay_text(opened):
     assert not set("\u202e\u2066\x1b") & set(everything)
 
 
+@pytest.mark.short
 def test_hostile_names_are_saved_as_svg(opened, saved):
     import xml.etree.ElementTree as tree
     opened("hostile", hostile)
@@ -592,6 +605,7 @@ def test_hostile_names_are_saved_as_svg(opened, saved):
     assert "\\u{ffff}\\u{fdd0}" in titles and HOSTILE[0] in titles
 
 
+@pytest.mark.short
 def test_the_policy_stops_what_is_not_the_page(chromium, files):
     """The content policy holds: neither a script nor a style nor a request of a stranger works."""
     chromium.go(files("small", flame_data.small))
@@ -605,6 +619,7 @@ def test_the_policy_stops_what_is_not_the_page(chromium, files):
     assert said and asked == []
 
 
+@pytest.mark.short
 # ---- a real recording ----
 
 @pytest.mark.pythons("newest")
@@ -629,6 +644,7 @@ def test_a_real_recording(recorded, chromium, tmp_path):
     assert chromium.trouble() == ([], [])
 
 
+@pytest.mark.short
 # ---- damage and size ----
 
 def test_damaged_data_is_told(chromium, tmp_path):
@@ -649,9 +665,7 @@ def test_the_page_is_small():
 
 def test_a_hundred_thousand_stacks(opened):
     shown = opened("large", lambda: flame_data.large(100_000))
-    loaded_ms = shown.value("performance.now()")
     assert shown.value("pyreelFlame.rows") > 90_000
-    assert loaded_ms < 30_000  # 2 s on a machine without other work
     sums = {box["depth"]: 0 for box in shown.boxes()}
     for box in shown.boxes():
         sums[box["depth"]] += box["total"]
