@@ -17,8 +17,9 @@ import threading
 import time
 
 from environment import missing
-from recording import ENVIRONMENT, PATIENCE
+from recording import ENVIRONMENT
 
+PATIENCE = 300  # seconds: only a page that hangs takes so long; without a graphics card it draws slowly
 PAGES = pathlib.Path(__file__).parent / "pages"
 QUIET = ("--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
          "--disable-component-update", "--disable-sync", "--disable-extensions", "--disable-dev-shm-usage", "--no-proxy-server",

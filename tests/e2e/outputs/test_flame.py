@@ -302,9 +302,9 @@ def test_options_that_do_not_go_with_before():
         assert ended.code == 2 and "--before" in ended.messages, ended
 
 
-@pytest.mark.short
 # ---- the file ----
 
+@pytest.mark.short
 def test_the_file_is_the_same_again_and_small(recorded, tmp_path):
     for name in ("a", "b"):
         succeed(CONVERTERS["flame"], recorded.path, "-o", tmp_path / name)

@@ -144,9 +144,9 @@ def compared(opened):
     return opened("compared", lambda: flame_data.small(True))
 
 
-@pytest.mark.short
 # ---- the graph ----
 
+@pytest.mark.short
 def test_boxes_are_as_wide_as_their_cpu_time(small):
     boxes = {box["name"]: box for box in small.boxes()}
     assert boxes["made.py"]["total"] == 2420 * MS and boxes["main"]["total"] == 2120 * MS
@@ -251,9 +251,9 @@ def test_lines_are_boxes(small):
     assert small.box("work:11")["total"] == 780 * MS
 
 
-@pytest.mark.short
 # ---- whose samples, and which weight ----
 
+@pytest.mark.short
 def test_threads_are_chosen(small):
     small.click("#groups")
     assert [row.split()[0] for row in small.texts("#groups-list li")] == ["MainThread", "Worker", "Idler"]
@@ -281,9 +281,9 @@ def test_weights_are_switched_and_an_unknown_one_says_why(small):
     assert small.box("[idle]")["total"] == 2500 * MS and small.value("pyreelFlame.whole") == 5070 * MS
 
 
-@pytest.mark.short
 # ---- what is left out ----
 
+@pytest.mark.short
 def test_the_legend_leaves_kinds_out(small):
     small.click("#legend [data-kind=library]")
     assert "decode" not in small.names() and small.value("pyreelFlame.whole") == 2420 * MS
@@ -309,9 +309,9 @@ def test_a_function_is_hidden_and_shown_again(small):
     assert "load" in small.names()
 
 
-@pytest.mark.short
 # ---- search ----
 
+@pytest.mark.short
 def test_search_counts_each_stack_once(small):
     small.keys("/")
     small.write("fib")
@@ -343,9 +343,9 @@ def test_enter_goes_from_match_to_match(small):
     assert small.value("pyreelFlame.selected") == "loads"
 
 
-@pytest.mark.short
 # ---- the panel, functions, files ----
 
+@pytest.mark.short
 def test_the_panel_has_lines_callers_and_callees(small):
     small.click_box("work")
     panel = small.text("#panel")
@@ -422,9 +422,9 @@ def test_a_file_without_text_says_why(small):
     assert small.rows(".source tbody tr")[-1][:3] == ["250\u202fms", "600\u202fms", "345"]
 
 
-@pytest.mark.short
 # ---- the address, the theme, saving ----
 
+@pytest.mark.short
 def test_a_link_leads_to_the_view(opened, small):
     small.keys("w", "i", "l")
     small.click_box("work:11")
@@ -499,9 +499,9 @@ def test_print_has_the_whole_graph(small):
     assert small.value("document.getElementById('print').childElementCount") == 0
 
 
-@pytest.mark.short
 # ---- two sides ----
 
+@pytest.mark.short
 def test_a_comparison_says_what_grew(compared):
     verdicts = {(box["name"], box["depth"]): box["verdict"] for box in compared.boxes()}
     assert verdicts[("work", 3)] == "grew" and verdicts[("load", 3)] == "shrank"
@@ -619,9 +619,9 @@ def test_the_policy_stops_what_is_not_the_page(chromium, files):
     assert said and asked == []
 
 
-@pytest.mark.short
 # ---- a real recording ----
 
+@pytest.mark.short
 @pytest.mark.pythons("newest")
 def test_a_real_recording(recorded, chromium, tmp_path):
     """Sums are those of pyreel-info, whatever is shown; the program's own text stands in the page."""
@@ -644,9 +644,9 @@ def test_a_real_recording(recorded, chromium, tmp_path):
     assert chromium.trouble() == ([], [])
 
 
-@pytest.mark.short
 # ---- damage and size ----
 
+@pytest.mark.short
 def test_damaged_data_is_told(chromium, tmp_path):
     data = flame_data.small().data()
     data["nodes"]["frame"][3] = 10**6

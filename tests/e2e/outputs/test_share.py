@@ -96,6 +96,7 @@ def assert_refused(ended, store, state, *words):
 
 # ---- what works ----
 
+@pytest.mark.short
 def test_upload_and_delete(gecko, open_store, state):
     store = open_store()
     ended = gecko("--upload", "--server", store.url, RECORDING)
@@ -128,6 +129,7 @@ def test_upload_and_delete(gecko, open_store, state):
     assert again.code == 1 and "has no proof that you uploaded this profile" in again.messages, again
 
 
+@pytest.mark.short
 def test_what_is_shown_is_said_before_anything_is_sent(gecko, open_store, state):
     store = open_store(early=(503,))
     ended = gecko("--upload", "--server", store.url, RECORDING)
@@ -178,6 +180,7 @@ def test_several_recordings_need_no_name(gecko, open_store, large):
     assert len({thread["pid"] for thread in store.profile(LINK.fullmatch(ended.text)[1])["threads"]}) >= 2
 
 
+@pytest.mark.short
 def test_over_tls(gecko, open_store, state, tmp_path):
     need_command("openssl")
     certificate = stores.make_certificate(tmp_path)
@@ -280,6 +283,7 @@ def test_nobody_there(gecko, state):
     assert_refused(gecko("--upload", "--server", "http://store.invalid", RECORDING), None, state, "the name of the host is not known")
 
 
+@pytest.mark.short
 @pytest.mark.parametrize("status, words", [
     (400, "takes this for no profile"), (401, "refuses the proof"), (403, "does not let you"), (404, "nothing at this address"),
     (413, "too large for the store"), (429, "too many requests"), (500, "a problem of its own"), (503, "a problem of its own"),
@@ -292,6 +296,7 @@ def test_refusals(gecko, open_store, state, status, words):
         assert_refused(ended, store, state, words, f"(answer {status})")
 
 
+@pytest.mark.short
 def test_no_redirection_is_followed(gecko, open_store, state):
     trap = open_store()
     for answers in ({"early": (307, {"Location": f"{trap.url}/compressed-store"})},
@@ -307,6 +312,7 @@ def test_too_large_for_the_store(gecko, open_store, state, large):
     assert_refused(gecko("--upload", "--server", store.url, large), store, state, "too large for the store", "--from")
 
 
+@pytest.mark.short
 def test_too_large_while_sending(gecko, open_store, state, large):
     store = open_store()
     ended = gecko("--upload", "--server", store.url, "--max-upload", "150k", large)
@@ -331,7 +337,8 @@ def test_too_large_while_sending(gecko, open_store, state, large):
 ])
 def test_answers_of_no_store(gecko, open_store, state, answers, words, large):
     store = open_store(**answers)
-    ended = gecko("--upload", "--timeout", "1", "--server", store.url, large)
+    waits = ("--timeout", "1") if {"silent", "hangs"} & set(answers) else ()
+    ended = gecko("--upload", *waits, "--server", store.url, large)
     store.profiles.clear()
     assert_refused(ended, store, state, words)
     assert "\x1b" not in ended.messages and "xxx" not in ended.messages
@@ -342,6 +349,7 @@ def test_no_http_at_all(gecko, state):
         command = [CONVERTERS["gecko"], "--upload", "--server", f"http://127.0.0.1:{server.getsockname()[1]}", str(RECORDING)]
         process = subprocess.Popen(command, env=surroundings(state), stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE)
+        server.settimeout(PATIENCE)
         connection, _ = server.accept()
         connection.sendall(b"SSH-2.0-OpenSSH_9.2\r\n" * 10)
         connection.shutdown(socket.SHUT_WR)
@@ -350,6 +358,7 @@ def test_no_http_at_all(gecko, state):
     assert_refused(Ended(command, process.returncode, output, errors), None, state, "is --server a store of profiles?")
 
 
+@pytest.mark.short
 def test_an_upload_that_is_killed_has_no_end(open_store, state, large):
     store = open_store(hangs=True)
     command = [CONVERTERS["gecko"], "--upload", "--server", store.url, str(large)]
@@ -428,6 +437,7 @@ def test_misuse(gecko, arguments, words):
 
 # ---- links ----
 
+@pytest.mark.short
 def test_link_for(gecko):
     ended = gecko("--link-for", "https://ci.example/job 7/p.json.gz".replace(" ", "%20"), "--view", "flame")
     assert ended.code == 0 and ended.messages == "", ended
@@ -449,34 +459,34 @@ sys.path[1:1] = [sys.argv[1]]
 import tools.make, pack.mod, threading, json
 def generated(name):
     space = {}
-    exec(compile("def spin(until):\\n while time.monotonic() < until: sum(range(500))\\nimport time", name, "exec"), space)
+    exec(compile("def spin(until):\\n while time.thread_time() < until: sum(range(500))\\nimport time", name, "exec"), space)
     return space["spin"]
-def main(until):
-    for work in [tools.make.spin, pack.mod.spin, *map(generated, sys.argv[2:-1])]:
-        work(time.monotonic() + 0.15)
-    json.loads(json.dumps(list(range(300000))))
-thread = threading.Thread(target=main, args=(0,), name="worker-1")
+def main(rounds):
+    works = [tools.make.spin, pack.mod.spin, *map(generated, sys.argv[2:-1])]
+    for _ in range(rounds):
+        for work in works:
+            work(time.thread_time() + 0.01)
+        json.loads(json.dumps(list(range(30000))))
+thread = threading.Thread(target=main, args=(15,), name="worker-1")
 thread.start()
 thread.join()
 """,
-    "app/tools/make.py": "import time\ndef spin(until):\n while time.monotonic() < until: sum(range(500))\n",
-    "venv/lib/python3.99/site-packages/pack/mod.py": "import time\ndef spin(until):\n while time.monotonic() < until: sum(range(500))\n",
+    "app/tools/make.py": "import time\ndef spin(until):\n while time.thread_time() < until: sum(range(500))\n",
+    "venv/lib/python3.99/site-packages/pack/mod.py": "import time\ndef spin(until):\n while time.thread_time() < until: sum(range(500))\n",
 }
 
 
-@pytest.fixture(scope="module", params=["of the program", "of the shell", "above"])
-def private(request, tmp_path_factory):
+def record_private(folder, working_folder):
     """A recording with MARK as the user, a folder, an argument, a host, and in names of files that are none. The working folder
     is the program's, that of the packages, or one above all."""
     python = python_of_this_machine()
-    folder = tmp_path_factory.mktemp("private")
     home = folder / MARK
     for name, text in PRIVATE.items():
         path = home / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     made = [f"/home/{MARK}/gen.py", f"<template /home/{MARK}/page.html>", f"../{MARK}/up.py", f"/{MARK}.d/root.py"]
-    where = {"of the program": home / "app", "of the shell": home / "venv", "above": folder}[request.param]
+    where = {"of the program": home / "app", "of the shell": home / "venv", "above": folder}[working_folder]
     command = [RECORD, "-o", home / "out.pyreel", *recording.ALL_TICKS, "--", *python.command, home / "app" / "main.py",
                home / "venv/lib/python3.99/site-packages", *made, f"--token={MARK}"]
     if subprocess.run(["unshare", "--uts", "true"], capture_output=True).returncode == 0:  # a host of that name
@@ -484,6 +494,11 @@ def private(request, tmp_path_factory):
     subprocess.run(list(map(str, command)), check=True, cwd=where, timeout=PATIENCE, capture_output=True,
                    env={**ENVIRONMENT, "USER": MARK, "LOGNAME": MARK, "HOME": str(home)})
     return home / "out.pyreel"
+
+
+@pytest.fixture(scope="module")
+def private(tmp_path_factory):
+    return record_private(tmp_path_factory.mktemp("private"), "of the program")
 
 
 def strings_of(value):
@@ -498,7 +513,9 @@ def strings_of(value):
         yield value
 
 
-def test_sanitize(gecko, open_store, private, tmp_path):
+@pytest.mark.parametrize("working_folder", [pytest.param("of the program", marks=pytest.mark.short), "of the shell", "above"])
+def test_sanitize(gecko, open_store, private, tmp_path, working_folder):
+    private = private if working_folder == "of the program" else record_private(tmp_path, working_folder)
     whole, clean = tmp_path / "whole.json", tmp_path / "clean.json"
     assert gecko("-o", whole, private).code == 0
     marked = [text for text in strings_of(json.loads(whole.read_text())) if MARK in text]
@@ -551,6 +568,7 @@ def test_texts_of_files_are_said(gecko, open_store, private, tmp_path):
         assert ended.code == 0 and re.search(words, ended.messages), ended
 
 
+@pytest.mark.short
 def test_sanitized_origins_are_the_same(gecko, private, tmp_path):
     """What is the program's own, a package's or the standard library's stays so: the categories of all frames."""
     frames = []

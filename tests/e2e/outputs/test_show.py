@@ -105,9 +105,9 @@ def read_all(connection):
     return b"".join(pieces)
 
 
-@pytest.mark.short
 # ---- what is served ----
 
+@pytest.mark.short
 def test_the_profile_is_fetched_and_the_server_ends(show, tmp_path):
     showing = show("--serve")
     assert re.fullmatch(r"http://127\.0\.0\.1:\d+/[0-9a-f]{48}/profile\.json", showing.url)
@@ -202,9 +202,9 @@ def test_options_that_make_no_sense_are_refused(arguments, said, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.short
 # ---- who gets nothing ----
 
+@pytest.mark.short
 @pytest.mark.sanitized("requests of any program and of any page")
 def test_other_paths_methods_hosts_and_origins_are_refused(show):
     showing = show("--serve")
@@ -296,9 +296,9 @@ def test_other_users_are_refused(show, public):
     assert showing.ended()[0] == 0
 
 
-@pytest.mark.short
 # ---- how it ends ----
 
+@pytest.mark.short
 def test_a_cut_connection_is_no_fetch(show, large):
     showing = show("--serve", "-o", large.with_suffix(".json"), "--force", recording=large)
     for _ in range(3):
@@ -355,7 +355,7 @@ def browser_script(folder, body):
 
 
 @pytest.mark.short
-@pytest.mark.parametrize("command", ["own-browser", "own-browser %s", "not-there-1:not-there-2 x:own-browser --new %s:false"])
+@pytest.mark.parametrize("command", ["own-browser", "not-there-1:not-there-2 x:own-browser --new %s:false"])
 def test_open_starts_the_users_browser(show, command, tmp_path):
     environment = browser_script(tmp_path, f"for last; do :; done; echo \"$last\" >{tmp_path}/opened; cat >>{tmp_path}/opened\n"
                                  "echo noise; echo noise >&2")
@@ -367,7 +367,6 @@ def test_open_starts_the_users_browser(show, command, tmp_path):
     assert code == 0 and "noise" not in messages and "no browser" not in messages
 
 
-@pytest.mark.short
 @pytest.mark.parametrize("environment", [{"BROWSER": "not-there"}, {"BROWSER": "false"}, {"BROWSER": " : "},
                                          {"BROWSER": "", "DISPLAY": "", "WAYLAND_DISPLAY": "", "WSL_DISTRO_NAME": ""}])
 def test_without_a_browser_the_address_is_there(show, environment):

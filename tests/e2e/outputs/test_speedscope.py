@@ -10,16 +10,16 @@ import threading
 
 import pytest
 
+import made_stream
 import speedscope_check
 from browser import Browser
 from environment import BUILD, CACHE, PROJECT, need_viewer
-from recording import collapsed, convert, info, run_record, succeed
+from recording import convert, info, succeed
 from viewers import imported
-
-pytestmark = pytest.mark.pythons("oldest and newest")
 
 STREAMS = pathlib.Path(PROJECT) / "tests" / "streams"
 MODES = STREAMS / "exceptions-3.13" / "recording.pyreel"
+THREADS = STREAMS / "threads-3.11" / "recording.pyreel"
 TICK = 1e-6  # the profile's unit: each thread's time is rounded once
 
 
@@ -59,28 +59,43 @@ def assert_same_times(found, truth, pieces):
 
 # ---- what the file says ----
 
-def test_each_thread_has_its_life(recorded, tmp_path):
-    _, file = made(recorded.path, tmp_path)
-    lives = {f"{thread['name']} ({thread['tid']})": thread["wall_s"] for thread in recorded.info["threads"]}
-    assert {profile["name"] for profile in file["profiles"]} == set(lives)
+@pytest.mark.short
+@pytest.mark.parametrize("case", ["threads-3.11", "names-3.11", "measures-3.15", "opcodes-3.15"])
+def test_each_thread_has_its_life(case, tmp_path):
+    path = STREAMS / case / "recording.pyreel"
+    _, file = made(path, tmp_path)
+    known = info(path)
+    lives = {f"{thread['name']} ({thread['tid']})": thread["wall_s"] for thread in known["threads"]}
+    assert {profile["name"] for profile in file["profiles"]} in (set(lives), {name.rpartition(" (")[0] for name in lives})
+    shown = sorted(speedscope_check.shown_seconds(file, profile) for profile in file["profiles"])
+    assert shown == pytest.approx(sorted(lives.values()), abs=1e-4)
     for profile in file["profiles"]:
-        assert speedscope_check.shown_seconds(file, profile) == pytest.approx(lives[profile["name"]], abs=1e-4)
         assert (profile["startValue"], profile["unit"]) == (0, "microseconds")
-        assert profile["endValue"] <= (recorded.info["duration_s"] + 0.01) * 1e6
-    assert file["name"] == "known.py" and file["exporter"].startswith("pyreel ")
-    active = file["profiles"][file["activeProfileIndex"]]["name"]
-    assert active.startswith("MainThread "), "it works, and the others wait"
+        assert profile["endValue"] <= (known["duration_s"] + 1 / known["rate_hz"]) * 1e6
+    assert file["exporter"].startswith("pyreel ")
 
 
+@pytest.mark.short
+def test_what_works_is_shown_first(tmp_path):
+    path = tmp_path / "statuses.pyreel"
+    succeed(os.path.join(BUILD, "tests", "make-statuses"), path)  # "worker" waits for the lock all the time
+    _, file = made(path, tmp_path)
+    assert file["profiles"][file["activeProfileIndex"]]["name"].startswith("MainThread")
+    waits = {stack: round(seconds, 6) for profile in file["profiles"] for stack, seconds in speedscope_check.times(file, profile).items()}
+    assert waits == {("<module> (a.py:3)", "work (a.py:6)"): 0.09, ("<module> (a.py:3)", "wait (a.py:10)", "[idle]"): 0.01,
+                     ("wait (a.py:10)", "[waiting for GIL]"): 0.1}
+
+
+@pytest.mark.short
 @pytest.mark.parametrize("options", [[], ["--functions"], ["--full-paths"], ["--mode", "cpu"], ["--fold", "stdlib", "--no-gc"],
-                                     ["--hide", "^rounds"], ["--focus", "grind|napper"], ["--from", "20%", "--to", "60%"],
+                                     ["--hide", "^spin"], ["--focus", "two|run"], ["--from", "20%", "--to", "60%"],
                                      ["--threads", "MainThread"], ["--no-idle"]], ids=str)
-def test_each_stack_has_its_time(recorded, tmp_path, options):
-    _, file = made(recorded.path, tmp_path, *options)
+def test_each_stack_has_its_time(tmp_path, options):
+    _, file = made(THREADS, tmp_path, *options)
     pieces = sum(len(speedscope_check.pieces(profile)) for profile in file["profiles"])
-    truth = wall(recorded.path, *[option for option in options])
+    truth = wall(THREADS, *options)
     found = all_times(file)
-    starts = 0.2 * recorded.info["duration_s"] if "--from" in options else 0
+    starts = 0.2 * info(THREADS)["duration_s"] if "--from" in options else 0
     assert file["profiles"][0]["startValue"] / 1e6 == pytest.approx(starts, abs=0.02)
     if "--functions" in options:  # the line of the definition is not in collapsed stacks
         found = functions_of(found)
@@ -96,29 +111,7 @@ def functions_of(times):
     return found
 
 
-def test_moments_are_those_of_the_program(recorded, tmp_path):
-    """plain() comes first in each round of 0.1 s and works for 0.03 s: in the profile it begins once in each round."""
-    _, file = made(recorded.path, tmp_path, "--functions", "--threads", "MainThread", "--hide", "^<GC>|idle")
-    (profile,) = file["profiles"]
-    rounds = [begin for begin, _, stack in joined(file, profile, "plain")]
-    steps = [(after - before) / 1e6 for before, after in zip(rounds, rounds[1:])]
-    close = [step for step in steps if abs(step - 0.1) < 0.03]
-    assert len(close) > 0.7 * len(steps) > 3, steps
-
-
-def joined(file, profile, function):
-    """Pieces in which a function is on the stack, neighbours made one."""
-    found = []
-    for begin, end, stack in speedscope_check.pieces(profile):
-        if not any(file["shared"]["frames"][frame]["name"] == function for frame in stack):
-            continue
-        if found and found[-1][1] == begin:
-            found[-1][1] = end
-        else:
-            found.append([begin, end, stack])
-    return found
-
-
+@pytest.mark.short
 def test_a_mode_leaves_gaps(tmp_path):
     """Where the samples of a thread are left out, the profile shows nothing; times do not move."""
     _, whole = made(MODES, tmp_path)
@@ -138,10 +131,12 @@ def texts(file, stack):
     return [speedscope_check.frame_text(file["shared"]["frames"][frame]) for frame in stack]
 
 
-def test_deep_stacks_are_events(python3, program, tmp_path):
+@pytest.mark.short
+def test_deep_stacks_are_events(tmp_path):
     """The deeper the stacks and the smaller the changes, the more of the file is saved by saying only what changes."""
-    path = tmp_path / "deep.pyreel"
-    run_record("-o", path, "--", python3, program("busy_below"), 300, 0.5)
+    path, below = tmp_path / "deep.pyreel", [("down", "/srv/app.py", 3)] * 301
+    rows = [[*below, (f"leaf_{number % 7}", "/srv/app.py", 9)] for number in range(50)]
+    made_stream.write(path, made_stream.Samples(rows), pid=7, start_unix_ns=1_700_000_000_000_000_000)
     out, file = made(path, tmp_path)
     assert [profile["type"] for profile in file["profiles"]] == ["evented"]
     assert max(len(stack) for _, _, stack in speedscope_check.pieces(file["profiles"][0])) > 300
@@ -151,6 +146,7 @@ def test_deep_stacks_are_events(python3, program, tmp_path):
     assert sum(frame["self"] for frame in shown["frames"]) == pytest.approx(sum(times.values()) * 1e6, abs=0.5)
 
 
+@pytest.mark.short
 def test_tasks_have_profiles(tmp_path):
     path = tmp_path / "tasks.pyreel"
     succeed(os.path.join(BUILD, "tests", "make-tasks"), path, "all")
@@ -161,6 +157,7 @@ def test_tasks_have_profiles(tmp_path):
     _, file = made(path, tmp_path, "--opcodes")
 
 
+@pytest.mark.short
 def test_processes_are_named(tmp_path):
     one, two = STREAMS / "threads-3.11" / "recording.pyreel", STREAMS / "plain-3.11" / "recording.pyreel"
     out = tmp_path / "two.json.gz"
@@ -173,6 +170,7 @@ def test_processes_are_named(tmp_path):
     assert all(profile["name"].startswith(("doing.py ", "small.py ")) and ": " in profile["name"] for profile in file["profiles"])
 
 
+@pytest.mark.short
 def test_nothing_left(tmp_path):
     ended = convert("speedscope", MODES, "--focus", "no such function", cwd=tmp_path, *["-o", tmp_path / "out"])
     assert ended.code == 1 and "matches --focus no such function" in ended.messages
@@ -181,9 +179,10 @@ def test_nothing_left(tmp_path):
 
 # ---- speedscope ----
 
+@pytest.mark.short
 @pytest.mark.parametrize("options", [[], ["--functions"]], ids=str)
-def test_the_importer_finds_the_times(recorded, tmp_path, options):
-    out, file = made(recorded.path, tmp_path, *options)
+def test_the_importer_finds_the_times(tmp_path, options):
+    out, file = made(STREAMS / "names-3.11" / "recording.pyreel", tmp_path, *options)
     shown = imported(out)
     assert len(shown["profiles"]) == len(file["profiles"])
     for profile, theirs in zip(file["profiles"], shown["profiles"]):
@@ -240,7 +239,7 @@ def page(tmp_path):
     def show(file, view):
         site = Site(tmp_path)
         opened.append(site)
-        browser = Browser(tmp_path / "browser", "--use-angle=swiftshader", "--enable-unsafe-swiftshader")
+        browser = Browser("--use-angle=swiftshader", "--enable-unsafe-swiftshader")
         opened.append(browser)
         shown = browser.open("about:blank")
         for domain in ("Runtime", "Log", "Page"):
@@ -254,20 +253,18 @@ def page(tmp_path):
         thing.close()
 
 
-@pytest.mark.pythons("newest")
-@pytest.mark.parametrize("name", ["known.speedscope.json", "known.json.gz"])
-def test_the_page_shows_it(recorded, tmp_path, page, name):
-    assert convert("speedscope", recorded.path, "--functions", "-o", tmp_path / name).code == 0
-    shown, browser = page(name, "sandwich")
-    assert shown.value("document.title").startswith("known.py")
+def test_the_page_shows_it(tmp_path, page):
+    assert convert("speedscope", THREADS, "--functions", "-o", tmp_path / "threads.json.gz").code == 0
+    shown, browser = page("threads.json.gz", "sandwich")
+    assert shown.value("document.title").startswith("doing.py")
     text = shown.value("document.body.innerText")
-    assert "MainThread (" in text and "(1/3)" in text
+    assert "MainThread (" in text and "(1/2)" in text
     rows = text.split("Symbol Name")[1]
-    for function in ("plain", "Mill.grind", "inner", "numbers", "descend"):
+    for function in ("spin", "two", "[idle]", "<module>"):
         assert f"\t{function}\n" in rows + "\n", text
     shown.value("window.dispatchEvent(new KeyboardEvent('keypress', {key: 'n'}))")
-    shown.wait_for("document.body.innerText.includes('(2/3)')")
-    assert "nap_again" in shown.value("document.body.innerText") or "wait_for_end" in shown.value("document.body.innerText")
+    shown.wait_for("document.body.innerText.includes('(2/2)')")
+    assert "Thread.run" in shown.value("document.body.innerText")
     shown.value("window.dispatchEvent(new KeyboardEvent('keypress', {key: '1'}))")
     shown.wait_for("!document.body.innerText.includes('Symbol Name')")
     assert complaints(browser) == []

@@ -95,9 +95,8 @@ def test_ends_are_markers_of_their_process(profile_path):
 def test_the_viewer_shows_ends(profile_path):
     with opened(profile_path) as viewer:
         shown = []
-        for thread in viewer.ask("thread", "list", "--limit", "0")["threads"]:
-            asked = viewer.ask("thread", "markers", "--thread", thread["threadHandle"], "--list", "--limit", "0")
-            shown += [(marker["label"], marker["hasStack"]) for marker in asked.get("flatMarkers", [])
+        for thread in viewer.threads():
+            shown += [(marker["label"], marker["hasStack"]) for marker in viewer.markers(thread["threadHandle"])
                       if marker["name"] == "Process ends"]
     assert sorted(shown) == sorted((how, False) for _, _, how, _ in ends_in(gecko_check.load(profile_path)))
 
