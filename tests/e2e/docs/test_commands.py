@@ -22,7 +22,7 @@ from test_documents import MARKDOWN, PROGRAMS, TOPICS, document, macro_text, rea
 PATIENCE = 300  # seconds for one command
 
 NOT_RUN = {
-    r"--open|-http=": "opens a browser; test_firefox.py and test_flame_page.py",
+    r"--open|-http=": "opens a browser; test_show.py and test_flame_page.py",
     r"--upload|--delete": "sends to the network; test_share.py",
     r"^curl|curl --|^parca-push": "sends to a store of profiles; test_fleets.py",
     r"\bdocker|\bkubectl": "needs containers; test_permission.py has namespaces",

@@ -74,7 +74,7 @@ def open_store():
 def large(tmp_path_factory):
     """A recording whose profile has several hundred kilobytes."""
     path, choose = tmp_path_factory.mktemp("large") / "large.pyreel", random.Random(5)
-    samples = made_stream.Samples([[("main", "/srv/app/app.py", choose.randrange(1, 60000))] for _ in range(60000)])
+    samples = made_stream.Samples([[("main", "/srv/app/app.py", choose.randrange(1, 60000))] for _ in range(30000)])
     made_stream.write(path, samples, pid=7, start_unix_ns=1_700_000_000_000_000_000)
     return path
 
@@ -467,7 +467,7 @@ def main(rounds):
         for work in works:
             work(time.thread_time() + 0.01)
         json.loads(json.dumps(list(range(30000))))
-thread = threading.Thread(target=main, args=(15,), name="worker-1")
+thread = threading.Thread(target=main, args=(8,), name="worker-1")
 thread.start()
 thread.join()
 """,

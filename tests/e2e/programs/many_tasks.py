@@ -1,21 +1,30 @@
 # SPDX-License-Identifier: MIT
-"""Tasks that sleep: many_tasks.py TASKS. Each is named job-NUMBER; all of them wait when it is ready."""
+"""Tasks with known lives: many_tasks.py TASKS SECONDS. Begins so many tasks in that time; each is named job-NUMBER, works
+a little, and then sleeps for a tenth of the time. Prints JSON: of each job when it was made and when it ended, in seconds
+of the monotonic clock."""
 import asyncio
-import os
-import signal
+import json
 import sys
+import time
+
+lives = {}
 
 
-async def job():
-    await asyncio.sleep(600)
+async def job(number, made, seconds):
+    until = time.monotonic() + 0.0001
+    while time.monotonic() < until:
+        pass
+    await asyncio.sleep(seconds)
+    lives[f"job-{number}"] = [made, time.monotonic()]
 
 
-async def main():
-    jobs = [asyncio.create_task(job(), name=f"job-{number}") for number in range(int(sys.argv[1]))]
-    await asyncio.sleep(0)  # each runs up to its sleep
-    print("ready", os.getpid(), flush=True)
+async def begin_all(count, seconds):
+    began, jobs = time.monotonic(), []
+    for number in range(count):
+        jobs.append(asyncio.create_task(job(number, time.monotonic(), seconds / 10), name=f"job-{number}"))
+        await asyncio.sleep(max(0, began + seconds * (number + 1) / count - time.monotonic()))
     await asyncio.gather(*jobs)
 
 
-signal.alarm(600)
-asyncio.run(main())
+asyncio.run(begin_all(int(sys.argv[1]), float(sys.argv[2])))
+print(json.dumps(lives))
