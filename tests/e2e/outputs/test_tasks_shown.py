@@ -31,9 +31,6 @@ LEAVES = {"LOAD_ATTR_SLOT": ("LOAD_ATTR", 60), "RESUME": ("RESUME", 20), "CALL_P
 MANY = 10_000
 
 
-pytestmark = pytest.mark.short
-
-
 def make(path, *arguments):
     succeed(os.path.join(BUILD, "tests", "make-tasks"), path, *arguments)
     return path
@@ -72,6 +69,7 @@ def write(name, path, folder, *options):
 
 # ---- info ----
 
+@pytest.mark.short
 def test_info_tells_of_running_tasks(running):
     figures = info(running)
     told = [(t["number"], t["name"], t["pid"], t["tid"], t["thread"], t["samples"]) for t in figures["tasks"]]
@@ -86,6 +84,7 @@ def test_info_tells_of_running_tasks(running):
                          "    4242                   0  Task-2\n")
 
 
+@pytest.mark.short
 def test_info_tells_of_entries_as_tasks(entries):
     figures = info(entries)
     assert [(t["name"], t["tid"], t["samples"]) for t in figures["tasks"]] == [
@@ -103,17 +102,20 @@ def test_info_of_very_many_tasks_is_short(many):
 
 # ---- collapsed stacks ----
 
+@pytest.mark.short
 def test_stacks_keep_the_loop_below_a_running_task(running):
     main = {("MainThread (4242)", *stack): count for stack, count in MARKED.items()}
     assert lines(running) == {**main, ("worker (4243)", "<module>"): 100}
 
 
+@pytest.mark.short
 def test_entries_stand_behind_their_thread(entries):
     assert lines(entries) == {("MainThread (4242)", "task fetch 1", *FIRST): 10,
                               ("MainThread (4242)", "task Task-2", *SECOND): 10,
                               ("task Task-3", *ORPHAN): 10}
 
 
+@pytest.mark.short
 @pytest.mark.sanitized("very many tasks")
 def test_merged_threads_merge_tasks_without_a_name(entries, many):
     """What one wants of a flame graph: tasks that do alike are one box, and those that have a name keep it."""
@@ -122,12 +124,14 @@ def test_merged_threads_merge_tasks_without_a_name(entries, many):
     assert len(lines(many, "--no-threads")) == 3
 
 
+@pytest.mark.short
 def test_an_entry_is_chosen_by_a_name_that_it_has_later(tmp_path):
     renamed = make(tmp_path / "renamed.pyreel", "renamed")
     assert lines(renamed, "--threads", "late") == {("task Task-3", *ORPHAN): 10}
     assert lines(renamed, "--threads", "fetch 1") == {("MainThread (4242)", "task fetch 1", *FIRST): 10}
 
 
+@pytest.mark.short
 def test_instructions_are_frames_of_their_own(running):
     shown = lines(running, "--opcodes", "--no-threads")
     assert {stack[-1] for stack in shown} == {f"[{name}]" for name in LEAVES}
@@ -135,6 +139,7 @@ def test_instructions_are_frames_of_their_own(running):
         assert sum(count for stack, count in shown.items() if stack[-1] == f"[{name}]") == samples
 
 
+@pytest.mark.short
 def test_speedscope_shows_tasks_and_instructions(running, tmp_path):
     text = tmp_path / "a.txt"
     text.write_text(collapsed(running, "--opcodes"))
@@ -155,6 +160,7 @@ def tags(path, *options):
             for name, body in re.findall(r"^ *(\w+): Total.*\n((?: +\d.*\n)*)", text, re.MULTILINE)}
 
 
+@pytest.mark.short
 def test_go_pprof_shows_tasks_as_tags(running, entries, tmp_path):
     out = write("pprof", running, tmp_path)
     assert pprof_check.check(pprof_check.load(out)) == []
@@ -168,6 +174,7 @@ def test_go_pprof_shows_tasks_as_tags(running, entries, tmp_path):
     assert shown["thread"] == {"MainThread": 20, "unknown thread": 10}
 
 
+@pytest.mark.short
 def test_go_pprof_can_focus_on_a_task(running, tmp_path):
     out = write("pprof", running, tmp_path)
     for focus in ("-tagfocus=task=^fetch 1$", "-tagfocus=task_id=1"):
@@ -177,6 +184,7 @@ def test_go_pprof_can_focus_on_a_task(running, tmp_path):
     assert re.search(r"^ +run_forever\n +<module>\n +Task-3$", text, re.MULTILINE), text
 
 
+@pytest.mark.short
 def test_go_pprof_shows_instructions_as_tags(running, tmp_path):
     out = write("pprof", running, tmp_path, "--opcodes")
     assert pprof_check.check(pprof_check.load(out)) == []
@@ -202,6 +210,7 @@ def checked(path, folder, *options):
     return out, profile
 
 
+@pytest.mark.short
 def test_gecko_marks_which_task_ran(running, tmp_path):
     out, profile = checked(running, tmp_path)
     main = profile["threads"][0]
@@ -221,6 +230,7 @@ def test_gecko_marks_which_task_ran(running, tmp_path):
         assert viewer.tree(thread) == MARKED
 
 
+@pytest.mark.short
 def test_gecko_shows_entries_as_threads(entries, tmp_path):
     out, profile = checked(entries, tmp_path)
     assert [thread["name"] for thread in profile["threads"]] == ["app.py", "fetch 1", "Task-2", "Task-3"]
@@ -231,6 +241,7 @@ def test_gecko_shows_entries_as_threads(entries, tmp_path):
             assert viewer.tree(viewer.handle(name)) == {stack: 10}
 
 
+@pytest.mark.short
 def test_gecko_shows_instructions(running, tmp_path):
     out, profile = checked(running, tmp_path, "--opcodes=frames", "--markers=all")
     main, worker = profile["threads"]
@@ -260,6 +271,7 @@ def test_gecko_of_very_many_tasks(many, tmp_path):
 
 # ---- no instructions to show ----
 
+@pytest.mark.short
 @pytest.mark.parametrize("name", ["pprof", "collapsed", "gecko"])
 def test_a_recording_without_instructions_is_told(name, tmp_path):
     path = tmp_path / "a.pyreel"
