@@ -96,6 +96,19 @@ def test_viewers_have_every_sample(kind, tmp_path):
     assert whole in flames(path)
 
 
+@pytest.mark.short
+@pytest.mark.parametrize("mode", ["wall", "cpu", "gil"])
+def test_cpu_time_of_what_a_mode_leaves_out_stays(mode, tmp_path):
+    """It goes to a look that the mode keeps."""
+    for kind in ("threads-3.11", "exceptions-3.13", "opcodes-3.15"):
+        (path,) = paths_of(kind)
+        known = sum(thread["cpu_s"] for thread in info(path)["threads"])
+        profiled = profile_of(tmp_path, [path], "--force", "--mode", mode)
+        assert sum(sample.values[COLUMNS.index("cpu")] for sample in profiled.samples) / 1e9 == pytest.approx(known, abs=0.002), kind
+        lines = succeed(CONVERTERS["collapsed"], "--weight", "cpu", "--mode", mode, path).text.splitlines()
+        assert sum(int(line.rpartition(" ")[2]) for line in lines) / 1e6 == pytest.approx(known, abs=0.002), kind
+
+
 def flames(path):
     """What flamegraph.pl draws; it cuts a long name between any two bytes."""
     ended = succeed(need_flamegraph(), path)

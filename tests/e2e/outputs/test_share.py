@@ -317,7 +317,7 @@ def test_too_large_while_sending(gecko, open_store, state, large):
     store = open_store()
     ended = gecko("--upload", "--server", store.url, "--max-upload", "150k", large)
     assert_refused(ended, store, state, "the profile is larger than 0.143", "--from")
-    recording.wait_until(lambda: store.cut == 1, "the store sees that the body is cut")
+    recording.wait_until(lambda: store.cut == 1, "the store sees that the body is cut", PATIENCE)
 
 
 @pytest.mark.sanitized("what a server answers to an upload")
@@ -367,7 +367,7 @@ def test_an_upload_that_is_killed_has_no_end(open_store, state, large):
     process.kill()
     process.communicate()
     store.released.set()
-    recording.wait_until(lambda: store.cut == 1, "the store sees that the body is cut")
+    recording.wait_until(lambda: store.cut == 1, "the store sees that the body is cut", PATIENCE)
     assert uploads(state) == [] and store.profiles == {}
 
 
