@@ -14,8 +14,8 @@ import recording
 import stacks
 from environment import CACHE, CONVERTERS, DIFF, HERE, RECORD, TOP, as_root, pythons
 
-KNOWN_SECONDS = 2.5
-Recorded = collections.namedtuple("Recorded", "python path program spent info threads")
+KNOWN_SECONDS = 1.5  # of CPU time
+Recorded = collections.namedtuple("Recorded", "python path program said info threads")
 
 
 def pytest_addoption(parser):
