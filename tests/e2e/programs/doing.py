@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Threads of which is known what they do: each kind of work is a function of its own. Runs the one that is named."""
+"""Threads of which is known what they do: each kind of work is a function of its own. doing.py WORK [SECONDS]: does this
+until the program has used so much CPU time."""
 import gc
 import os
 import signal
@@ -9,9 +10,14 @@ import time
 
 
 def spin(seconds):
-    end = time.perf_counter() + seconds
-    while time.perf_counter() < end:
+    """Uses so much CPU time."""
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
         pass
+
+
+def goes_on():
+    return time.process_time() < AMOUNT
 
 
 # ---- exceptions: what begins with "with_" has one, what begins with "none_" does not ----
@@ -134,7 +140,7 @@ async def waiting():
 
 
 def exceptions():
-    while True:
+    while goes_on():
         try:
             raise ValueError
         except ValueError:
@@ -166,14 +172,16 @@ def exceptions():
 # ---- the processor and the lock ----
 
 def sleeps():
-    while True:
-        time.sleep(0.07)
-        spin(0.03)
+    while goes_on():
+        time.sleep(0.2)
+        spin(0.1)
 
 
 def two():
-    threading.Thread(target=spin, args=(600,), daemon=True).start()
-    spin(600)
+    other = threading.Thread(target=spin, args=(AMOUNT / 2,), daemon=True)
+    other.start()
+    spin(AMOUNT / 2)
+    other.join()
 
 
 # ---- C code ----
@@ -184,7 +192,7 @@ def key(number):
 
 
 def calls_c():
-    while True:
+    while goes_on():
         sorted(range(100), key=key)
 
 
@@ -196,11 +204,12 @@ class Ring:
 def collects():
     gc.disable()  # only when we say
     kept = [Ring() for _ in range(50000)]
-    while kept:
+    while kept and goes_on():
         gc.collect()
         spin(0.01)
 
 
 signal.alarm(600)
+AMOUNT = float(sys.argv[2]) if len(sys.argv) > 2 else 1000
 print("ready", os.getpid(), flush=True)
 globals()[sys.argv[1]]()
