@@ -2,13 +2,13 @@
 """Does something else first, and only then uses asyncio."""
 import time
 
-time.sleep(1.0)
+time.sleep(0.5)
 
 import asyncio  # pylint: disable=wrong-import-position
 
 
 async def late():
-    await asyncio.sleep(2.5)
+    await asyncio.sleep(1.5)
 
 
 async def main():

@@ -12,7 +12,12 @@ from asyncio import staggered
 LONG = 1000
 
 
+def ready():
+    print("ready", os.getpid(), flush=True)
+
+
 def spin():
+    ready()
     while True:
         pass
 
@@ -209,20 +214,18 @@ async def shapes():
     start(loop_of_thread, started)
     started.wait()
     start(loop_that_ends, kept).join()
-    await asyncio.sleep(0.3)
-    print("ready", os.getpid(), flush=True)
+    loop = asyncio.get_running_loop()
+    loop.call_later(0.3, loop.call_later, 0.2, ready)  # when all wait, this task too, and after all that is due earlier
     await asyncio.sleep(LONG)
 
 
 async def runs(what):
-    print("ready", os.getpid(), flush=True)
     await asyncio.create_task(what(), name="outer")
 
 
 async def many(count):
     tasks = [asyncio.create_task(leaf(), name=f"many-{number}") for number in range(count)]
-    await asyncio.sleep(0)
-    print("ready", os.getpid(), flush=True)
+    asyncio.get_running_loop().call_later(0.3, ready)  # when this task waits, too
     await asyncio.wait(tasks)
 
 

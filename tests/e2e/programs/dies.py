@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Works for a while, then ends as its argument says: with an exit code, or -N for signal N."""
+"""dies.py HOW [SECONDS]: works for a while, then ends as HOW says: with an exit code, or -N for signal N."""
 import os
 import sys
 import time
@@ -10,7 +10,7 @@ def work(until):
         pass
 
 
-work(time.perf_counter() + 0.3)
+work(time.perf_counter() + (float(sys.argv[2]) if len(sys.argv) > 2 else 0.3))
 how = int(sys.argv[1])
 if how < 0:
     os.kill(os.getpid(), -how)

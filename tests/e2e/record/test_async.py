@@ -9,32 +9,40 @@ import shlex
 import pytest
 
 import stacks
-from conftest import environment
+from environment import as_root, python_of
 from recording import attach, collapsed, run_record, whole
 from task_truth import MARK, judge
 
 LOOP = ["<module>", "run", "Runner.run", "BaseEventLoop.run_until_complete", "BaseEventLoop.run_forever",
         "BaseEventLoop._run_once", "Handle._run"]
-NAMED = 10_000 * environment.SOAK  # stacks with tasks in them, of each kind
+pytestmark = pytest.mark.pythons("each version", since="3.14")  # whose tasks can be read
 
 
-@pytest.fixture(params=["3.14", "3.15"])
-def tasks_python(request):
-    """A Python whose tasks can be read."""
-    return environment.python_of(request.param)
+def prefix_of(python):
+    return as_root() if python.root else ()
 
 
 @pytest.fixture
-def watch(tasks_python, program, start, tmp_path):
+def watch(python, program, start, tmp_path):
     """watch("all", "async_shapes", "shapes"): the recording of a program that runs."""
-    python = tasks_python
-    prefix = environment.as_root() if python.root else ()
-
-    def record(which, name, *arguments, options=(), seconds=1.0):
-        target = start(*python.command, program(name), *arguments)
+    def record(which, name, *arguments, options=(), seconds=0.5):
         path = tmp_path / f"{name}.pyreel"
-        attach(target, path, "--async", which, *options, seconds=seconds, prefix=prefix)
+        attach(start(*python.command, program(name), *arguments), path, "--async", which, *options, seconds=seconds,
+               prefix=prefix_of(python))
         return path
+
+    return record
+
+
+@pytest.fixture
+def run_tasks(python, program, tmp_path):
+    """run_tasks("all", "async_late"): the recording of a program to its end, and what it printed."""
+    def record(which, name, *arguments, options=()):
+        path = tmp_path / f"{name}.pyreel"
+        ended = run_record(*options, "--async", which, "-o", path, "--", *python.command, program(name), *arguments,
+                           prefix=prefix_of(python))
+        assert ended.code == 0, ended
+        return path, ended.text
 
     return record
 
@@ -78,6 +86,7 @@ SHAPES = {
 }
 
 
+@pytest.mark.short
 @pytest.mark.sanitized("tasks of each kind, and tasks that change while they are read")
 def test_every_task_is_shown_below_those_that_wait_for_it(watch):
     path = watch("all", "async_shapes", "shapes")
@@ -90,40 +99,31 @@ def test_every_task_is_shown_below_those_that_wait_for_it(watch):
     names = collections.Counter(name for name, _ in threads)
     assert max(names.values()) == 1, names
 
-
-def test_tasks_belong_to_the_thread_of_their_loop(watch):
-    tids = {name: tid for name, tid in seen(watch("all", "async_shapes", "shapes"))}
+    tids = {name: tid for name, tid in threads}  # tasks belong to the thread of their loop
     assert tids["orphan"] == 0
     assert 0 != tids["on-thread"] != tids["gathers"] == tids["bottom"] != 0
 
-
-def test_every_tick_has_every_task(watch):
-    told = whole(watch("all", "async_shapes", "shapes"))
+    told = whole(path)  # every tick has every task
     assert told["failed"] == 0
     assert {task["samples"] for task in told["tasks"]} == {told["ticks"]}
 
 
-def below_loop(stack):
-    """What stands below the frames of the event loop."""
-    assert stack[:len(LOOP)] == LOOP, stack
-    return stack[len(LOOP):]
-
-
-def most(path):
-    """The stack that was seen most in the only thread."""
+def below_loop(path):
+    """What stands below the frames of the event loop in the only stack of the only thread."""
     (counted,) = seen(path).values()
-    stack, count = counted.most_common(1)[0]
-    assert count >= 0.95 * sum(counted.values()), counted
-    return list(stack)
+    (stack,) = counted
+    assert list(stack[:len(LOOP)]) == LOOP, stack
+    return list(stack[len(LOOP):])
 
 
+@pytest.mark.short
 def test_a_running_task_is_shown_below_those_that_wait_for_it(watch):
-    assert below_loop(most(watch("running", "async_shapes", "runs_in_generator"))) == [
+    assert below_loop(watch("running", "async_shapes", "runs_in_generator")) == [
         "<task Task-1>", "main", "runs", "<task outer>", "runs_in_generator", "generates", "spin"]
 
 
 def test_an_eager_task_runs_on_top_of_the_one_that_started_it(watch):
-    assert below_loop(most(watch("running", "async_shapes", "eager_outer"))) == [
+    assert below_loop(watch("running", "async_shapes", "eager_outer")) == [
         "eager_outer", "create_eager_task_factory.<locals>.factory", "<task inner>", "eager_inner", "spin"]
 
 
@@ -136,67 +136,43 @@ def test_of_a_task_and_an_eager_one_on_top_of_it_each_has_its_own_frames(watch):
 
 
 def test_a_thread_that_runs_no_task_has_its_plain_stack(watch):
-    threads = seen(watch("running", "async_shapes", "shapes"))
-    marked = [stack for counted in threads.values() for stack in counted if any(MARK.fullmatch(frame) for frame in stack)]
-    # On a busy machine, the task that said that all is ready may still be about to wait.
-    assert all(below_loop(list(stack))[:3] == ["<task Task-1>", "main", "shapes"] for stack in marked), str(marked)
-    assert sum(counted[stack] for counted in threads.values() for stack in marked) <= 5
-    assert any("EpollSelector.select" in stack for counted in threads.values() for stack in counted)
+    found = [stack for counted in seen(watch("running", "async_shapes", "shapes")).values() for stack in counted]
+    assert not [stack for stack in found if any(MARK.fullmatch(frame) for frame in stack)]
+    assert any("EpollSelector.select" in stack for stack in found), found
 
 
+@pytest.mark.short
 @pytest.mark.sanitized("tasks of each kind, and tasks that change while they are read")
-@pytest.mark.soak
-@pytest.mark.parametrize("which", ["running", "all"])
-def test_no_task_is_shown_over_the_frames_of_another(watch, which):
-    marked = 0
-    for _ in range(8 * environment.SOAK):
-        path = watch(which, "async_named", options=("-r", "100k"), seconds=1)
-        told, (more, wrong) = whole(path), judge(path)
-        assert not wrong, wrong
-        assert told["failed"] < 0.25 * told["samples"], told  # by a slow build; tests/oracle/run-async has the limit
-        marked += more
-        if marked >= NAMED:
-            break
-    assert marked >= 1000  # a slow machine or build
-
-
-@pytest.mark.parametrize("which", ["running", "all"])
-def test_tasks_of_a_program_that_is_stopped_meanwhile(watch, which):
-    path = watch(which, "async_named", options=("--blocking",))
-    marked, wrong = judge(path)
-    assert marked > 0 and not wrong, wrong
-    found = whole(path)  # on a loaded machine a thread may be too late to be stopped
-    assert found["failed"] <= found["samples"] / 100, found["failed"]
+@pytest.mark.parametrize("which, options", [("running", ()), ("running", ("--blocking",)), ("all", ("--blocking",))], ids=str)
+def test_no_task_is_shown_over_the_frames_of_another(watch, which, options):
+    """Of looks that are one moment; tests/oracle/test_tasks.py has the others."""
+    path = watch(which, "async_named", options=options, seconds=1)
+    told, (marked, wrong) = whole(path), judge(path)
+    assert marked > 0
+    assert wrong.total() <= (told["figures"]["samples_live"] > 0), wrong
+    assert told["failed"] <= 0.02 * told["samples"], told["failures"]
 
 
 @pytest.mark.sanitized("tasks of each kind, and tasks that change while they are read")
 def test_ten_thousand_tasks(watch):
-    path = watch("all", "async_shapes", "many", 10_000, seconds=4)
-    threads = seen(path)
+    threads = seen(watch("all", "async_shapes", "many", 10_000, seconds=2))
     names = {name for name, _ in threads if name.startswith("many-")}
     assert len(names) == 10_000
     for name in ("many-0", "many-5000", "many-9999"):
         assert of_task(threads, name) == ["<task Task-1>", "main", "many", "wait", "_wait", f"<task {name}>", *LEAF]
 
 
-def test_asyncio_may_be_imported_long_after_the_start(tasks_python, program, tmp_path):
-    python = tasks_python
-    path = tmp_path / "late.pyreel"
-    prefix = environment.as_root() if python.root else ()
-    ended = run_record("--async", "all", "-o", path, "--", *python.command, program("async_late"), prefix=prefix)
-    assert ended.code == 0, ended
+def test_asyncio_may_be_imported_long_after_the_start(run_tasks):
+    path, _ = run_tasks("all", "async_late")
     (counted,) = [counted for (thread, _), counted in seen(path).items() if thread == "late"]
-    assert counted["<task late>", "late", "sleep"] >= 0.9 * sum(counted.values()), counted
+    assert counted["<task late>", "late", "sleep"] > 0, counted
 
 
 @pytest.fixture
-def lives(tasks_python, program, tmp_path):
+def lives(run_tasks):
     """programs/async_lives.py, recorded with --async all: (path, what it says of itself)."""
-    path = tmp_path / "lives.pyreel"
-    prefix = environment.as_root() if tasks_python.root else ()
-    ended = run_record("--async", "all", "-o", path, "--", *tasks_python.command, program("async_lives"), prefix=prefix)
-    assert ended.code == 0, ended
-    return path, json.loads(ended.text.splitlines()[-1])
+    path, text = run_tasks("all", "async_lives")
+    return path, json.loads(text.splitlines()[-1])
 
 
 def weighed(path, *options):
@@ -209,37 +185,33 @@ def weighed(path, *options):
     return sums
 
 
-def test_a_task_has_the_cpu_time_that_it_used_and_no_time_counts_twice(lives):
+@pytest.mark.short
+def test_tasks_have_the_lives_that_the_program_says(lives):
     path, said = lives
+    told = whole(path)
+
+    # A task has the CPU time that it used, and no time counts twice. A short task may sleep before it is asked.
     cpu = weighed(path, "--weight", "cpu")
-    for name, margin in (("busy", 0.25), ("often", 0.5)):  # on a busy machine, a short task sleeps before it is asked
-        assert cpu[name] == pytest.approx(1e6 * said[name], rel=margin), (name, cpu, said)
-    assert cpu["sleeper"] + cpu["waiter"] < 0.05e6  # as they begin
-    assert cpu[None] >= 0.7e6 * said["thread"], (cpu, said)  # of the executor, and of the loop itself
-    total = sum(cpu.values())
-    assert 0.9e6 * said["process"] <= total <= 1.1e6 * said["process"], (cpu, said)
+    assert 0.6e6 * said["busy"] < cpu["busy"] < 1.4e6 * said["busy"], (cpu, said)
+    assert 0.3e6 * said["often"] < cpu["often"] < 1.7e6 * said["often"], (cpu, said)
+    assert cpu["sleeper"] + cpu["waiter"] < 0.1e6, cpu  # as they begin
+    assert cpu[None] >= 0.5e6 * said["thread"], (cpu, said)  # of the executor, and of the loop itself
+    assert 0.7e6 * said["process"] <= sum(cpu.values()) <= 1.05e6 * said["process"], (cpu, said)
     gil = sum(weighed(path, "--weight", "gil").values())
-    assert gil <= 1.02e6 * whole(path)["duration_s"]  # one thread at a time
+    assert gil <= 1.02e6 * told["duration_s"]  # one thread at a time
 
-
-def test_tasks_that_wait_are_not_on_a_processor(lives):
-    path, _ = lives
+    # Tasks that wait are not on a processor.
     everything, running = weighed(path), weighed(path, "--no-idle")
-    assert everything["sleeper"] >= everything["busy"] > 100
-    assert running["sleeper"] + running["waiter"] <= 0.05 * everything["sleeper"]  # as they begin
-    assert running["busy"] > 0.3 * running.total()
-    assert weighed(path, "--mode", "gil")["often"] <= running["often"] < 0.8 * everything["often"]
+    assert everything["sleeper"] >= 0.9 * everything["busy"] > 0
+    assert running["sleeper"] + running["waiter"] <= 0.1 * everything["sleeper"]  # as they begin
+    assert 0 < weighed(path, "--mode", "gil")["often"] <= running["often"] < 0.9 * everything["often"]
+    assert running["busy"] > 0.1 * running.total()
 
-
-def test_it_is_said_who_awaits_a_task(lives):
-    awaited_by = {task["name"]: task["awaited_by"] for task in whole(lives[0])["tasks"]}
+    awaited_by = {task["name"]: task["awaited_by"] for task in told["tasks"]}
     awaited_by = {name: awaited_by[name] for name in ("Task-1", "sleeper", "busy", "waiter", "often")}
     assert awaited_by == {"Task-1": None, "sleeper": None, "busy": "waiter", "waiter": "Task-1", "often": "Task-1"}
 
-
-def test_threads_have_samples_while_they_run_no_task(lives):
-    told = whole(lives[0])
-    threads = {thread["name"]: thread for thread in told["threads"]}
+    threads = {thread["name"]: thread for thread in told["threads"]}  # have samples while they run no task
     assert {"MainThread", "asyncio_0"} <= set(threads)
     assert 0 < threads["MainThread"]["samples"] < told["ticks"]
 
@@ -247,12 +219,10 @@ def test_threads_have_samples_while_they_run_no_task(lives):
 # ---- several processes ----
 
 @pytest.mark.parametrize("way", ["fork", "spawn"])
-def test_each_process_of_a_tree_has_its_own_tasks(tasks_python, program, tmp_path, way):
+def test_each_process_of_a_tree_has_its_own_tasks(run_tasks, way):
     """A forked child has no task of its parent, although the fork was made by a task."""
-    path = tmp_path / "family.pyreel"
-    ended = run_record("-f", "--async", "all", "-o", path, "--", *tasks_python.command, program("async_family"), way)
-    assert ended.code == 0, ended
-    said = {line["pid"]: line["tasks"] for line in map(json.loads, ended.text.splitlines())}
+    path, text = run_tasks("all", "async_family", way, options=("-f",))
+    said = {line["pid"]: line["tasks"] for line in map(json.loads, text.splitlines())}
     found = {pid: {} for pid in said}
     for task in whole(path)["tasks"]:
         if re.match("child|parent", task["name"]):  # not those that asyncio makes at the end
@@ -268,28 +238,28 @@ def shown_tasks(path):
     return {(int(match[1]), match[2]) for match in found if match}
 
 
-def test_processes_of_an_older_python_are_left_out(tasks_python, program, tmp_path):
+@pytest.mark.pythons("newest")
+def test_processes_of_an_older_python_are_left_out(python, program, tmp_path):
     """Others of the tree are recorded; where there are none, this is a failure."""
-    sleep = [*environment.python_of("3.11").command, "-c", "import time; time.sleep(0.5)"]
+    older = [*python_of("3.11").command, str(program("dies")), "0", "3"]
     alone, both = tmp_path / "alone.pyreel", tmp_path / "both.pyreel"
-    ended = run_record("-f", "--async", "all", "-o", alone, "--", *sleep)
+    ended = run_record("-f", "--async", "all", "-o", alone, "--", *older)
     assert ended.code == 125 and not alone.exists()
     assert "it runs CPython 3.11" in ended.messages and "no Python could be read" in ended.messages
-    spin = [*tasks_python.command, str(program("spin")), "0.5"]
-    ended = run_record("-f", "--async", "all", "-o", both, "--", "sh", "-c", f"{shlex.join(sleep)} & {shlex.join(spin)}; wait")
+    newer = [*python.command, str(program("dies")), "0", "1"]
+    ended = run_record("-f", "--async", "all", "-o", both, "--", "sh", "-c", f"{shlex.join(older)} & {shlex.join(newer)}; wait")
     assert ended.code == 0 and "it runs CPython 3.11" in ended.messages, ended
     (process,) = whole(both)["processes"]
-    assert process["python"] == tasks_python.full_version
+    assert process["python"] == python.full_version
 
 
-@pytest.mark.parametrize("version", ["3.11", "3.13"])
-def test_a_python_whose_tasks_cannot_be_read_is_refused(version, program, start, tmp_path):
-    python = environment.python_of(version)
-    target = start(*python.command, program("spin"))
+def test_a_python_whose_tasks_cannot_be_read_is_refused(program, start, tmp_path):
+    older = python_of("3.13")
+    target = start(*older.command, program("spin"))
     path = tmp_path / "refused.pyreel"
-    ended = run_record("-p", target.pid, "--async", "all", "-o", path, prefix=environment.as_root() if python.root else ())
+    ended = run_record("-p", target.pid, "--async", "all", "-o", path, prefix=prefix_of(older))
     assert ended.code == 125, ended
-    assert f"--async needs CPython 3.14 or later, and it runs CPython {version}" in ended.messages
+    assert "--async needs CPython 3.14 or later, and it runs CPython 3.13" in ended.messages
     assert not path.exists() and target.running
 
 
