@@ -12,7 +12,6 @@ from recording import convert, run_record
 
 Marker = collections.namedtuple("Marker", "thread name type start end data pid")
 TEXTS = ("held", "function", "task", "label", "by", "coroutine")
-DEFAULT_RATE = ("--disturb", "1")
 CLEAR = 40  # ms: recordings whose looks are further apart are made again, because other work had the processors
 ATTEMPTS = 4
 
@@ -144,14 +143,6 @@ def test_a_blocked_loop(marked, which, version):
     (samples,) = [thread["samples"] for thread in gecko_check.load(path)["threads"] if "eventDelay" in thread["samples"]]
     delays = [(time - delay, time) for time, delay in zip(samples["time"], samples["eventDelay"]) if delay >= 50]
     assert [(pytest.approx(marker.start, abs=1), pytest.approx(marker.end, abs=1)) for marker in found] == delays
-
-
-@pytest.mark.parametrize("rate", [(), DEFAULT_RATE], ids=["each tick", "1 %"])
-@pytest.mark.parametrize("kind", ["chain", "single", "many"])
-def test_a_loop_that_is_only_busy_is_not_blocked(marked, kind, rate):
-    _, path = marked(kind, options=("--async", "running", *rate))
-    blocked = [marker for marker in markers(path, "Loop blocked") if marker.data["function"] in ("call_again", "steps")]
-    assert blocked == []
 
 
 def test_tasks_are_lives(marked):

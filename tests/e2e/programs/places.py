@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Spins in one function, called from many places: places.py SECONDS. Says in JSON, for each place, the chains of
+"""Spins in one function, called from many places: places.py ROUNDS. Says in JSON, for each place, the chains of
 callers that sys._getframe() showed there ([[name, first line], ...], root first), and the seconds that were spun."""
 import asyncio
 import contextlib
@@ -196,8 +196,7 @@ def once():
 
 
 loop = asyncio.new_event_loop()
-until = time.perf_counter() + float(sys.argv[1])
-while time.perf_counter() < until:
+for _ in range(int(sys.argv[1])):
     once()
 loop.close()
 print(json.dumps({"chains": chains, "spent": spent}), flush=True)

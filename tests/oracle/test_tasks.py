@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: MIT
+"""Tasks in looks that are not proved to be one moment, and what other work on the machine makes of a loop that is busy."""
+
+import pytest
+
+import environment
+import gecko_check
+from recording import attach, convert, run_record, whole
+from task_truth import judge
+
+NAMED = 10_000 * environment.SOAK  # stacks with tasks in them, of each kind
+
+
+def prefix_of(python):
+    return environment.as_root() if python.root else ()
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("which", ["running", "all"])
+@pytest.mark.pythons("each version", since="3.14")
+def test_no_task_is_shown_over_the_frames_of_another(python, program, start, tmp_path, which):
+    marked, path = 0, tmp_path / "named.pyreel"
+    for _ in range(8 * environment.SOAK):
+        target = start(*python.command, program("async_named"))
+        attach(target, path, "--force", "--async", which, "-r", "100k", seconds=1, prefix=prefix_of(python))
+        target.close()
+        told, (more, wrong) = whole(path), judge(path)
+        assert not wrong, wrong
+        assert told["failed"] < 0.25 * told["samples"], told  # by a slow build; tests/oracle/run-async has the limit
+        marked += more
+        if marked >= NAMED:
+            break
+    assert marked >= 1000  # a slow machine or build
+
+
+@pytest.mark.parametrize("rate", [(), ("--disturb", "1")], ids=["each tick", "1 %"])
+@pytest.mark.parametrize("kind", ["chain", "single", "many"])
+@pytest.mark.pythons("newest")
+def test_a_loop_that_is_only_busy_is_not_blocked(python, program, tmp_path, kind, rate):
+    """Where the program waits for a processor between two looks, one callback seems to last."""
+    path, out = tmp_path / "marked.pyreel", tmp_path / "marked.json"
+    ended = run_record("--async", "running", *rate, "-o", path, "--", *python.command, program("marked"), kind,
+                       prefix=prefix_of(python))
+    assert ended.code == 0, ended
+    assert convert("gecko", path, "-o", out).code == 0
+    profile = gecko_check.load(out)
+    strings = profile["shared"]["stringArray"]
+    blocked = [data for thread in profile["threads"] for data in thread["markers"]["data"]
+               if data["type"] == "Loop blocked" and strings[data["function"]] in ("call_again", "steps")]
+    assert blocked == []
