@@ -12,10 +12,9 @@ import stacks
 from environment import need_root
 from recording import ALL_TICKS, ENVIRONMENT, collapsed, end, wait_until, whole
 
-SECONDS = 2.5
+SECONDS = 2
 RATE = "2k"
-MARGIN = 0.06  # of a share: sampling error, and what three busy processes on two processors add
-COMMON = 0.02  # a stack of such a share is seen by both
+COMMON = 0.05  # a stack of such a share is seen by both
 
 
 def descendants(pid):
@@ -59,6 +58,7 @@ def impossible(threads, path):
     return reasons
 
 
+@pytest.mark.short
 @pytest.mark.sanitized("memory that is read anew for each sample")
 @pytest.mark.pythons("oldest and newest")
 def test_the_same_stacks_with_and_without(known, python, program, start_recorder, tmp_path):
@@ -75,17 +75,16 @@ def test_the_same_stacks_with_and_without(known, python, program, start_recorder
     assert told["cached"]["figures"]["cache_full"] > 0.3 * told["cached"]["samples"]
     blocked = told["anew"]["figures"].get("samples_blocked", 0)  # those are as the next one, in all three threads
     assert told["anew"]["figures"]["cache_full"] <= 3 * blocked
-    assert blocked or told["anew"]["figures"]["frames_cached"] == 0
+    assert blocked or told["anew"]["figures"]["frames_cached"] == 0 < told["cached"]["figures"]["frames_cached"]
 
     seen = {name: stacks.of_collapsed(collapsed(path, "--full-paths")) for name, path in paths.items()}
     for name, threads in seen.items():
-        assert told[name]["samples"] > 1000, "too few samples to tell"
-        assert told[name]["failed"] <= 0.005 * told[name]["samples"], told[name]["failures"]
-        assert impossible(threads, program("known")) == {}, name
+        assert told[name]["samples"] > 200, "too few samples to tell"
+        assert told[name]["failed"] <= 0.005 * told[name]["samples"] + 1, told[name]["failures"]
+        wrong = impossible(threads, program("known"))
+        assert wrong.total() <= (told[name]["figures"]["samples_live"] > 0), (name, wrong)
         assert stacks.names(threads) == {stacks.MAIN, "napper", "waiter"}
 
     one, other = shares(seen["cached"]), shares(seen["anew"])
-    for stack in one.keys() | other.keys():
-        assert abs(one.get(stack, 0) - other.get(stack, 0)) < MARGIN, stack
     assert {stack for stack, share in one.items() if share >= COMMON} <= other.keys()
     assert {stack for stack, share in other.items() if share >= COMMON} <= one.keys()

@@ -5,8 +5,6 @@ near shares are to the program's own account is for tests/oracle/test_accounts.p
 import collections
 import json
 import os
-import signal
-import time
 
 import pytest
 
@@ -143,26 +141,6 @@ def test_samples_stand_for_all_the_time(record, options):
     unseen_us = 2e6 * done.info["missed"] / done.info["rate_hz"] + done.waited * 1e6
     assert weight_us <= 1.05 * lives_us + ends_us
     assert weight_us >= 0.95 * lives_us - ends_us - unseen_us, (unseen_us, lives_us)
-
-
-@pytest.mark.short
-def test_time_in_which_the_recorder_stands_still_is_missed(start, start_recorder, python3, program, tmp_path):
-    """It is no time that the program kept us waiting, and nobody knows what the program did meanwhile."""
-    path = tmp_path / "a.pyreel"
-    target = start(python3, program("spin"))
-    recorder = start_recorder(*ALL_TICKS, "-p", target.pid, "-o", path)
-    recording.wait_until(path.exists, "the recording begins")
-    for _ in range(3):  # the first may come before the first look
-        time.sleep(0.2)
-        recorder.signal(signal.SIGSTOP)
-        recording.wait_until(lambda: recording.process_state(recorder.pid) == "T", "the recorder stands still")
-        time.sleep(0.4)
-        recorder.signal(signal.SIGCONT)
-    recorder.signal(signal.SIGINT)
-    assert recorder.wait().code == 0
-    figures = whole(path)
-    assert figures["missed"] >= 390, figures
-    assert figures["figures"].get("samples_blocked", 0) <= 0.1 * figures["missed"]
 
 
 # ---- many threads, deep stacks ----

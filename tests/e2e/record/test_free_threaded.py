@@ -29,7 +29,7 @@ def recorded(version, start, tmp_path):
     def record(*options):
         attach(target, tmp_path / "a.pyreel", *options, seconds=0.6)
         figures = whole(tmp_path / "a.pyreel")
-        assert figures["failed"] <= 0.01 * figures["ticks"] + 1, figures["failures"]
+        assert figures["failed"] <= 0.1 * figures["ticks"] + 1, figures["failures"]
         threads = stacks.of_collapsed(collapsed(tmp_path / "a.pyreel"))
         return figures, {name_tid[1]: stacks.functions(seen) for name_tid, seen in threads.items()}, target.pid
 
@@ -44,10 +44,12 @@ def test_each_thread_is_seen_where_it_is(recorded, version):
     waits = seen[max(seen.keys() - {pid})]
     assert set(waits) == {("wait",)}
     seen[pid].pop(("<module>",), None)  # between two calls of f
-    assert set(seen[pid]) == {("<module>", "f"), ("<module>", "f", "g")}
-    assert min(seen[pid].values()) > 0.2 * sum(seen[pid].values()), seen
+    assert set(seen[pid]) == {("<module>", "f"), ("<module>", "f", "g")}, seen
+    assert figures["figures"]["samples_live"] > figures["samples"] / 2 > 0  # without a lock there is no proof
+    assert figures["figures"]["samples_exact"] == figures["samples"] - figures["figures"]["samples_live"]  # all threads slept
 
 
+@pytest.mark.short
 def test_who_is_attached_stands_for_who_has_the_lock(recorded):
     figures, _, pid = recorded()
     held = {thread["tid"]: thread["gil_percent"] for thread in figures["threads"]}

@@ -15,6 +15,7 @@ ROLE = re.compile(r"(?:role|leaf)_(\d+) \(")
 INTERPRETER = re.compile(r"interpreter (\d+);")
 
 ELSEWHERE = 128  # bit of a status: schemas/stream.md
+OLDEST_AND_NEWEST = pytest.mark.pythons("oldest and newest")
 OWN_LOCKS = pytest.mark.pythons("each version", since="3.12")  # before, all interpreters have one lock
 # roles: number -> its interpreters; spent: interpreter -> seconds of wall and of CPU time, by the program's account
 Done = collections.namedtuple("Done", "path info lines roles cpu spent")
@@ -23,7 +24,7 @@ Done = collections.namedtuple("Done", "path info lines roles cpu spent")
 @pytest.fixture
 def inside(python, program, tmp_path):
     """inside("turns"): what was recorded of a program that works in interpreters in this way."""
-    def record(what, *options, seconds=1.0):
+    def record(what, *options, seconds=0.7):
         prefix = environment.as_root() if python.root else ()
         path = tmp_path / f"{what}.pyreel"
         ended = run_record(*options, "-o", path, "--", *python.command, program("in_interpreters"), what, seconds,
@@ -58,108 +59,103 @@ def assert_right(done):
     for number, interpreters in seen.items():
         wrong = set(interpreters) - done.roles[number]
         assert not wrong, f"role {number} in {wrong}, and it was in {done.roles[number]}"
-    assert done.info["failed"] <= 0.005 * done.info["samples"] + 3, done.info["failures"]
+    assert done.info["failed"] <= 0.02 * done.info["samples"] + 3, done.info["failures"]  # of looks that are not proved
     return {number: sum(interpreters.values()) for number, interpreters in seen.items()}
 
 
+@pytest.mark.short
 def test_each_does_its_own_work(inside):
     done = inside("few")
     samples = assert_right(done)
     # A leaf may be missing for as long as a code object that was freed is taken for the new one at its address.
     assert set(samples) <= set(done.roles) == set(range(1, 9)) and len(samples) >= 7, samples
-    assert min(samples.values()) > 20, samples
 
 
+@OLDEST_AND_NEWEST
 @pytest.mark.sanitized("lists of interpreters that change")
 def test_fifty_of_them(inside):
     done = inside("many", seconds=0.5)
     samples = assert_right(done)
-    assert len(samples) > 10, samples  # on a busy machine some are over before they are looked at
-    assert len({thread["interpreter"] for thread in done.info["threads"]}) > 40
+    assert samples  # on a busy machine many are over before they are looked at
+    assert len({thread["interpreter"] for thread in done.info["threads"]}) > 20
 
 
+@pytest.mark.short
 def test_a_thread_that_enters_them_by_turns(inside):
-    done = inside("turns")
+    """The stacks of the thread in the other interpreters say that they wait."""
+    done = inside("turns", "--compression", "none")
     samples = assert_right(done)
     assert set(samples) == {1, 2, 3, 4}
-    assert min(samples.values()) > 0.1 * sum(samples.values()), samples
     assert {thread["tid"] for thread in done.info["threads"]} == {done.info["processes"][0]["pid"]}
+
+    recording = plain_stream.Recording(done.path)
+    assert len(set(recording.tids.values())) == 1 < len(recording.tids), recording.tids
+    there = collections.Counter()  # the stacks of a look -> of them, the stacks that the thread is in -> looks
+    for look, count in recording.looks.items():
+        there[len(look), sum(1 for _, status in look if not status & ELSEWHERE)] += count
+    assert sum(count for (stacks, _), count in there.items() if stacks > 1) > 0, there
+    # A look at a program of several interpreters is live: the thread may go from one to another meanwhile.
+    assert sum(count for (stacks, here), count in there.items() if stacks > 0 and here != 1) <= 0.02 * there.total(), there
 
 
 @pytest.mark.sanitized("lists of interpreters that change")
 def test_they_are_made_and_destroyed(inside):
-    done = inside("come_and_go", seconds=2)
+    done = inside("come_and_go", seconds=1.5)
     samples = assert_right(done)
-    assert samples[1000] > 0.5 * done.info["ticks"], samples
+    assert samples[1000] > 0.1 * done.info["ticks"], samples
     assert len(samples) > 2
     interpreters = set().union(*done.roles.values())
     assert {thread["interpreter"] for thread in done.info["threads"]} <= interpreters | {0}
     (lasting,) = done.roles[1000]
     short = [thread for thread in done.info["threads"] if thread["interpreter"] not in (0, lasting)]
     assert all(thread["end_s"] for thread in short)
-    assert min(thread["end_s"] - thread["start_s"] for thread in short) < 0.5
+    assert min(thread["end_s"] - thread["start_s"] for thread in short) < 0.5 * done.info["duration_s"]
 
 
 def working(done):
     """The threads' states in which roles worked: those in interpreters, but for the ones that only made them."""
-    return [thread for thread in done.info["threads"]
-            if thread["interpreter"] > 0 and thread["samples"] > 0.4 * done.info["ticks"]]
+    return [thread for thread in done.info["threads"] if thread["interpreter"] > 0 and thread["cpu_s"] > 0.1 * done.cpu]
 
 
-def test_a_thread_is_in_one_interpreter_at_each_look(inside):
-    """The stacks of the thread in the other interpreters say that they wait."""
-    recording = plain_stream.Recording(inside("turns", "--compression", "none").path)
-    assert len(set(recording.tids.values())) == 1 < len(recording.tids), recording.tids
-    there = collections.Counter()  # the stacks of a look -> of them, the stacks that the thread is in -> looks
-    for look, count in recording.looks.items():
-        there[len(look), sum(1 for _, status in look if not status & ELSEWHERE)] += count
-    looks = sum(there.values())
-    assert sum(count for (stacks, _), count in there.items() if stacks > 1) > 100, there
-    # A look at a program of several interpreters is live: the thread may go from one to another meanwhile.
-    assert sum(count for (stacks, here), count in there.items() if stacks > 0 and here != 1) <= 0.005 * looks, there
-
-
+@pytest.mark.short
 @OWN_LOCKS
 @pytest.mark.sanitized("lists of interpreters that change")
-def test_with_locks_of_their_own_each_has_its_lock(inside):
+def test_with_locks_of_their_own_each_has_its_lock_and_its_time(inside, python):
+    """It keeps the lock while it waits for a processor."""
     done = inside("own_locks")
     assert_right(done)
-    assert len(working(done)) == 2
-    assert all(thread["gil_percent"] > 75 for thread in working(done)), working(done)
+    told = sum(thread["cpu_s"] for thread in done.info["threads"])
+    assert 0.4 * done.cpu < told < 1.05 * done.cpu + 0.05, done.info["threads"]
+    if python.minor > 12:  # where a thread that enters one has a state of its own in it
+        assert len(working(done)) == 2
+        assert all(thread["gil_percent"] > 60 for thread in working(done)), working(done)
 
 
+@OLDEST_AND_NEWEST
 def test_one_lock_is_had_by_one(inside):
     done = inside("one_lock")
     assert_right(done)
     assert len(working(done)) == 2
-    assert sum(thread["gil_percent"] for thread in working(done)) < 110, working(done)
-
-
-def shares(seconds):
-    return {interpreter: part / sum(seconds.values()) for interpreter, part in seconds.items()}
+    assert sum(thread["gil_percent"] * thread["wall_s"] / 100 for thread in working(done)) < 1.1 * done.info["duration_s"]
 
 
 @pytest.mark.parametrize("options", [(), ("--disturb", "0")], ids=["exact", "live"])
 def test_time_of_a_thread_is_where_the_thread_is(inside, options):
-    """In 3.11 a thread that enters another interpreter keeps the lock, and the lock's last holder does not change."""
-    done = inside("turns_with_one_lock", *options, seconds=2)
+    """In 3.11 a thread that enters another interpreter keeps the lock, and the lock's last holder does not change. The
+    program does not count the time in which it begins and ends, in its main interpreter."""
+    done = inside("turns_with_one_lock", *options, seconds=1)
     assert_right(done)
     assert len(done.spent) == 3, done.spent
-    for column, slack in (("wall_s", 0.1), ("cpu_s", 0.15)):
-        recorded = collections.Counter()
-        for thread in done.info["threads"]:
-            recorded[thread["interpreter"]] += thread[column]
-        own = {interpreter: spent[column == "cpu_s"] for interpreter, spent in done.spent.items()}
-        assert shares(recorded) == pytest.approx(shares(own), abs=slack), (column, recorded, own)
-
-
-@OWN_LOCKS
-def test_time_is_counted_in_the_interpreter_that_uses_it(inside, python):
-    done = inside("own_locks")
-    told = sum(thread["cpu_s"] for thread in done.info["threads"])
-    assert 0.5 * done.cpu < told < 1.1 * done.cpu + 0.1, done.info["threads"]
-    if python.minor > 12:  # where a thread that enters one has a state of its own in it
-        assert all(thread["cpu_percent"] > 75 for thread in working(done)), working(done)
+    wall, cpu = collections.Counter(), collections.Counter()
+    for thread in done.info["threads"]:
+        wall[thread["interpreter"]] += thread["wall_s"]
+        cpu[thread["interpreter"]] += thread["cpu_s"]
+    for interpreter, (wall_s, cpu_s) in done.spent.items():
+        assert cpu[interpreter] > 0.4 * cpu_s, (cpu, done.spent)
+        if interpreter > 0:
+            assert wall[interpreter] < 1.3 * wall_s + 0.1, (wall, done.spent)
+            assert cpu[interpreter] < 1.3 * cpu_s + 0.1, (cpu, done.spent)
+    assert cpu.total() < 1.05 * done.cpu + 0.05, (cpu, done.cpu)
 
 
 @pytest.mark.pythons("each version", since="3.14")  # which brought InterpreterPoolExecutor
@@ -170,8 +166,9 @@ def test_a_pool_of_them(inside):
     assert all(len(interpreters) == 1 and 0 not in interpreters for interpreters in seen.values()), seen
 
 
-@OWN_LOCKS
+@pytest.mark.pythons("oldest and newest", since="3.12")
 def test_all_that_have_a_lock_are_sampled(inside):
-    done = inside("own_locks", "-t", "gil")
-    samples = assert_right(done)
-    assert all(count > 0.4 * done.info["ticks"] for count in samples.values()), samples
+    """Two at a time, which one lock would not allow."""
+    done = inside("own_locks", "-t", "gil", "--compression", "none")
+    assert set(assert_right(done)) == {1, 2}
+    assert max(len(look) for look in plain_stream.Recording(done.path).looks) >= 2

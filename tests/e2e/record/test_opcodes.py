@@ -13,7 +13,7 @@ import gecko_check
 import pprof_check
 from environment import TOOLS, as_root
 from plain_stream import Recording
-from recording import ALL_TICKS, attach, collapsed, convert, info, succeed, whole
+from recording import ALL_TICKS, attach, collapsed, convert, succeed, whole
 
 # What each version makes of a line of programs/hot.py: function → instructions of which some must be seen, with base.
 MADE = {
@@ -30,7 +30,7 @@ def of_version(since, minor):
     return since[max(version for version in since if version <= minor)]
 
 
-def record_hot(python, program, start, path, *options, arguments=(), seconds=1.5):
+def record_hot(python, program, start, path, *options, arguments=(), seconds=1):
     """Records programs/hot.py once it is hot. Returns the recording, and what its Python says stands in its code."""
     prefix = as_root() if python.root else ()
     target = start(*prefix, *python.command, program("hot"), *arguments)
@@ -54,11 +54,12 @@ def place(frame):
     return frame.line, frame.end_line, frame.column, frame.end_column
 
 
+@pytest.mark.short
 def test_instructions_are_those_that_stand_in_the_code(python, program, start, tmp_path):
     path = tmp_path / "a.pyreel"
     recorded, said = record_hot(python, program, start, path, "--opcodes")
     frames = hot_frames(recorded, path, said)
-    assert sum(frames.values()) > 500
+    assert sum(frames.values()) > 100
     begun = {frame: samples for frame, samples in frames.items() if frame.column >= 0}  # the others are just about to
     # CPython 3.11 has an instruction that looks for its specialised form stand there for a moment.
     begun = {f: n for f, n in begun.items() if f.instruction != f"{f.base}_ADAPTIVE"}
@@ -71,8 +72,9 @@ def test_instructions_are_those_that_stand_in_the_code(python, program, start, t
         assert seen & {(function, *instruction) for instruction in instructions}, (function, sorted(seen))
     told = whole(path)
     assert told["instructions"] is True
+    assert "\nopcodes     recorded (the instruction of each frame)\n" in succeed(*convert("info", path).command).text
     figures = told["figures"]
-    assert figures["instructions"] >= told["samples"]
+    assert figures["instructions"] > 0  # a tick in which the program did not run has those of the tick before
     assert figures.get("instructions_unknown", 0) <= 0.01 * figures["instructions"]
 
 
@@ -94,7 +96,7 @@ def test_without_the_option_there_are_none(python, program, start, tmp_path):
 def test_monitored_instructions_keep_their_base(python, program, start, tmp_path):
     """What sys.monitoring puts in the place of others is named, and of the right base."""
     path = tmp_path / "a.pyreel"
-    recorded, said = record_hot(python, program, start, path, "--opcodes", arguments=["monitor"], seconds=2.5)
+    recorded, said = record_hot(python, program, start, path, "--opcodes", arguments=["monitor"], seconds=1.5)
     frames = hot_frames(recorded, path, said)
     bases = {(name, *row[:4], row[5]) for name, rows in said.items() for row in rows}
     named = {frame: samples for frame, samples in frames.items() if frame.instruction}
@@ -103,17 +105,12 @@ def test_monitored_instructions_keep_their_base(python, program, start, tmp_path
     assert ("INSTRUMENTED_CALL", "CALL") in instructions
     assert any(name == "INSTRUMENTED_LINE" and base != name for name, base in instructions)
     assert [frame for frame in named if not frame.instruction.startswith("INSTRUMENTED_")]
-    assert sum(named.values()) > 0.9 * sum(frames.values())
+    assert sum(named.values()) > 0.5 * sum(frames.values())
 
 
-def test_shown_by_info(spinning, tmp_path):
-    attach(spinning, tmp_path / "a.pyreel", "--opcodes")
-    assert info(tmp_path / "a.pyreel")["instructions"] is True
-    assert "\nopcodes     recorded (the instruction of each frame)\n" in succeed(*convert("info", tmp_path / "a.pyreel").command).text
-
-
+@pytest.mark.short
 @pytest.mark.sanitized("a recording with instructions, by each converter")
-@pytest.mark.pythons("oldest and newest")
+@pytest.mark.pythons("newest")
 def test_converters_show_the_leaf_s_instruction(python, program, start, tmp_path):
     """As many samples of each as the recording has, in every output; nothing of it without the option."""
     path = tmp_path / "a.pyreel"
@@ -122,7 +119,7 @@ def test_converters_show_the_leaf_s_instruction(python, program, start, tmp_path
     for stack, samples in recorded.stacks.items():
         if stack and stack[-1].instruction:
             truth[stack[-1].instruction, stack[-1].base] += samples
-    assert len(truth) > 5
+    assert truth
 
     shown = collections.Counter()
     for line in collapsed(path, "--opcodes").splitlines():
