@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Works in interpreters below the main one: in_interpreters.py WHAT SECONDS. Each piece of work has a number, and is in
-functions named after it (role_3, leaf_3), so that each stack tells whose it is. Says which interpreters did which, and
-the CPU time that was used."""
+"""Works in interpreters below the main one: in_interpreters.py WHAT SECONDS, of CPU time where nobody sleeps. Each piece of
+work has a number, and is in functions named after it (role_3, leaf_3), so that each stack tells whose it is. Says which
+interpreters did which, and the CPU time that was used."""
 import collections
 import os
 import sys
@@ -15,14 +15,15 @@ except ImportError:
 
 ROLE = """
 import time
+from time import {clock} as clock
 def leaf_{n}(until):
-    while time.perf_counter() < until:
+    while clock() < until:
         pass
 def role_{n}(until):
-    while time.perf_counter() < until:
-        leaf_{n}(min(until, time.perf_counter() + 0.001))
+    while clock() < until:
+        leaf_{n}(min(until, clock() + 0.001))
         {rest}
-role_{n}(time.perf_counter() + {seconds})
+role_{n}(clock() + {seconds})
 """
 
 
@@ -32,9 +33,9 @@ def create(shares_lock):
     return _interpreters.create("legacy" if shares_lock else "isolated")
 
 
-def run(interpreter, n, seconds, rest="pass"):
+def run(interpreter, n, seconds, rest="pass", clock="perf_counter"):
     os.write(1, f"role {n} {int(interpreter)}\n".encode())  # whole, whoever else says something
-    source = ROLE.format(n=n, seconds=seconds, rest=rest)
+    source = ROLE.format(n=n, seconds=seconds, rest=rest, clock=clock)
     text = f"exec(compile({source!r}, 'role_{n}.py', 'exec'))"
     if int(interpreter) == 0:
         exec(text, {})
@@ -45,10 +46,10 @@ def run(interpreter, n, seconds, rest="pass"):
         _interpreters.run_string(interpreter, text)
 
 
-def side_by_side(count, seconds, shares_lock, rest):
+def side_by_side(count, seconds, shares_lock, *how):
     """Each in a thread of its own, for all the time."""
     interpreters = [create(shares_lock) for _ in range(count)]
-    threads = [threading.Thread(target=run, args=(interpreter, n, seconds, rest))
+    threads = [threading.Thread(target=run, args=(interpreter, n, seconds, *how))
                for n, interpreter in enumerate(interpreters, 1)]
     for thread in threads:
         thread.start()
@@ -81,10 +82,10 @@ def by_turns_with_one_lock(seconds):
         return made
 
     interpreters = [0, measured(create, True), measured(create, True)]
-    until = time.perf_counter() + seconds
-    while time.perf_counter() < until:
+    until = time.thread_time() + seconds
+    while time.thread_time() < until:
         for n, interpreter in enumerate(interpreters, 1):
-            measured(run, interpreter, n, 0.2)
+            measured(run, interpreter, n, 0.05, "pass", "thread_time")
     for interpreter, (wall, cpu) in spent.items():
         print("spent", interpreter, wall, cpu, flush=True)
 
@@ -105,7 +106,7 @@ def come_and_go(seconds):
 def pool(seconds):
     from concurrent.futures import InterpreterPoolExecutor
     with InterpreterPoolExecutor(3) as executor:
-        for future in [executor.submit(exec, ROLE.format(n=n, seconds=seconds, rest="pass"), {}) for n in (1, 2, 3)]:
+        for future in [executor.submit(exec, ROLE.format(n=n, seconds=seconds, rest="pass", clock="thread_time"), {}) for n in (1, 2, 3)]:
             future.result()
 
 
@@ -113,8 +114,8 @@ def pool(seconds):
 WHAT = {
     "many": lambda seconds: side_by_side(50, seconds, False, "time.sleep(0.05)"),
     "few": lambda seconds: side_by_side(8, seconds, False, "time.sleep(0.01)"),
-    "own_locks": lambda seconds: side_by_side(2, seconds, False, "pass"),
-    "one_lock": lambda seconds: side_by_side(2, seconds, True, "time.sleep(0)"),
+    "own_locks": lambda seconds: side_by_side(2, seconds, False, "pass", "thread_time"),
+    "one_lock": lambda seconds: side_by_side(2, seconds, True, "time.sleep(0)", "thread_time"),
     "turns": by_turns,
     "turns_with_one_lock": by_turns_with_one_lock,
     "come_and_go": come_and_go,

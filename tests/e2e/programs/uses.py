@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Uses memory and CPU time, in two threads, and notes what it uses itself: of each moment the clock before, the CPU time
 of all threads, the resident memory, and the clock after, in nanoseconds of CLOCK_MONOTONIC and in bytes. If told to wait,
-begins late, so that a recorder can attach, and does not end by itself."""
+begins at SIGUSR1, and does not end by itself."""
 import json
 import os
+import signal
 import sys
 import threading
 import time
@@ -49,9 +50,10 @@ def uses():
 if "waits" in sys.argv:
     while time.process_time() < 0.15:
         note()
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})
     print("ready", os.getpid(), flush=True)
-    time.sleep(0.5)
+    signal.sigwait({signal.SIGUSR1})
 uses()
 print(json.dumps(moments), flush=True)
 if "waits" in sys.argv:
-    time.sleep(60)
+    signal.pause()

@@ -114,7 +114,8 @@ def test_they_are_made_and_destroyed(inside):
 
 def working(done):
     """The threads' states in which roles worked: those in interpreters, but for the ones that only made them."""
-    return [thread for thread in done.info["threads"] if thread["interpreter"] > 0 and thread["cpu_s"] > 0.1 * done.cpu]
+    inside = [thread for thread in done.info["threads"] if thread["interpreter"] > 0]
+    return sorted(inside, key=lambda thread: thread["samples"])[-2:]
 
 
 @pytest.mark.short
@@ -122,20 +123,19 @@ def working(done):
 @pytest.mark.sanitized("lists of interpreters that change")
 def test_with_locks_of_their_own_each_has_its_lock_and_its_time(inside, python):
     """It keeps the lock while it waits for a processor."""
-    done = inside("own_locks")
+    done = inside("own_locks", seconds=0.4)
     assert_right(done)
     told = sum(thread["cpu_s"] for thread in done.info["threads"])
-    assert 0.4 * done.cpu < told < 1.05 * done.cpu + 0.05, done.info["threads"]
+    assert 0.4 * done.cpu < told < 1.1 * done.cpu + 0.2, done.info["threads"]
     if python.minor > 12:  # where a thread that enters one has a state of its own in it
-        assert len(working(done)) == 2
-        assert all(thread["gil_percent"] > 60 for thread in working(done)), working(done)
+        assert all(thread["cpu_s"] > 0.2 * done.cpu and thread["gil_percent"] > 60 for thread in working(done)), working(done)
 
 
 @OLDEST_AND_NEWEST
 def test_one_lock_is_had_by_one(inside):
-    done = inside("one_lock")
+    done = inside("one_lock", seconds=0.3)
     assert_right(done)
-    assert len(working(done)) == 2
+    assert all(thread["gil_percent"] > 5 for thread in working(done)), working(done)
     assert sum(thread["gil_percent"] * thread["wall_s"] / 100 for thread in working(done)) < 1.1 * done.info["duration_s"]
 
 
@@ -155,12 +155,12 @@ def test_time_of_a_thread_is_where_the_thread_is(inside, options):
         if interpreter > 0:
             assert wall[interpreter] < 1.3 * wall_s + 0.1, (wall, done.spent)
             assert cpu[interpreter] < 1.3 * cpu_s + 0.1, (cpu, done.spent)
-    assert cpu.total() < 1.05 * done.cpu + 0.05, (cpu, done.cpu)
+    assert cpu.total() < 1.1 * done.cpu + 0.2, (cpu, done.cpu)  # it ends after it has said so
 
 
 @pytest.mark.pythons("each version", since="3.14")  # which brought InterpreterPoolExecutor
 def test_a_pool_of_them(inside):
-    done = inside("pool")
+    done = inside("pool", seconds=0.2)
     seen = seen_in(done)
     assert set(seen) == {1, 2, 3}
     assert all(len(interpreters) == 1 and 0 not in interpreters for interpreters in seen.values()), seen
@@ -169,6 +169,6 @@ def test_a_pool_of_them(inside):
 @pytest.mark.pythons("oldest and newest", since="3.12")
 def test_all_that_have_a_lock_are_sampled(inside):
     """Two at a time, which one lock would not allow."""
-    done = inside("own_locks", "-t", "gil", "--compression", "none")
+    done = inside("own_locks", "-t", "gil", "--compression", "none", seconds=0.3)
     assert set(assert_right(done)) == {1, 2}
     assert max(len(look) for look in plain_stream.Recording(done.path).looks) >= 2

@@ -3,16 +3,17 @@
 collection, and the build. What the program says of itself is the truth."""
 
 import bisect
+import collections
 import json
+import signal
 
 import pytest
 
 from environment import as_root
 from plain_stream import Bytes, Recording
-from recording import ALL_TICKS, attach, run_record, whole
+from recording import ALL_TICKS, run_record, succeed, wait_until, whole
 
 BIG = 200 << 20
-MOST_APART_NS = 400_000_000  # of two measures, on a machine that is busy with something else; they are due each 100 ms
 
 
 def start_ns(recorded):
@@ -26,28 +27,26 @@ def known(recorded, amount):
 
 
 def agree(recorded, moments):
-    """A measure lies between what the program said before and after. The recorder may lose the processor between a value
-    and its time, so a few measures may be off."""
+    """How many measures were checked: each lies between what the program said before the measure before it and after the
+    one after it. The recorder may lose the processor between an amount and its time."""
     begin_ns, unit_ns = start_ns(recorded), Bytes(recorded.header[9]).number()
     before, cpu, resident, after = zip(*moments)
-    checked = off = 0
-    for measure in recorded.measures:
-        now_ns = begin_ns + measure.time_ns
-        low, high = bisect.bisect_left(after, now_ns) - 1, bisect.bisect_right(before, now_ns)
+    times = [begin_ns + measure.time_ns for measure in recorded.measures]
+    checked = 0
+    for earlier_ns, measure, later_ns in zip(times, recorded.measures[1:], times[2:]):
+        low, high = bisect.bisect_left(after, earlier_ns) - 1, bisect.bisect_right(before, later_ns)
         if low < 0 or high >= len(moments) or measure.resident_bytes is None:
             continue  # the program had not begun, or had ended
         checked += 1
-        near = resident[max(low - 1, 0):high + 2]
-        fits = cpu[low] - 2 * unit_ns <= measure.cpu_ns <= cpu[high] + 2 * unit_ns
+        near = resident[low:high + 1]
+        assert cpu[low] - 2 * unit_ns <= measure.cpu_ns <= cpu[high] + 2 * unit_ns, (measure, moments[low], moments[high])
         if None not in near:
-            fits &= min(near) - (4 << 20) <= measure.resident_bytes <= max(near) + (4 << 20)
-        off += not fits
-    return checked, off
+            assert min(near) - (4 << 20) <= measure.resident_bytes <= max(near) + (4 << 20), (measure, near)
+    return checked
 
 
 def check(recorded, moments):
-    checked, off = agree(recorded, moments)
-    assert checked >= 5 and off <= max(1, checked // 5), (checked, off, recorded.measures, moments[::50])
+    assert agree(recorded, moments) >= 3, (recorded.measures, moments[::50])
     times = [measure.time_ns for measure in recorded.measures]
     assert times == sorted(times)
     assert min(known(recorded, "resident_bytes")) < BIG < max(known(recorded, "resident_bytes"))
@@ -55,6 +54,7 @@ def check(recorded, moments):
         assert amounts == sorted(amounts) and amounts[0] < amounts[-1], amounts
 
 
+@pytest.mark.short
 def test_measures_are_what_the_program_says_of_itself(python, program, tmp_path):
     path = tmp_path / "a.pyreel"
     prefix = as_root() if python.root else ()
@@ -63,8 +63,6 @@ def test_measures_are_what_the_program_says_of_itself(python, program, tmp_path)
     moments = json.loads(ended.output)
     recorded = Recording(path)
     check(recorded, moments)
-    apart = [b.time_ns - a.time_ns for a, b in zip(recorded.measures, recorded.measures[1:])]
-    assert sorted(apart)[len(apart) // 2] < MOST_APART_NS, apart
 
     told = whole(path)
     (process,) = told["processes"]
@@ -73,17 +71,21 @@ def test_measures_are_what_the_program_says_of_itself(python, program, tmp_path)
     cpu_ns = known(recorded, "cpu_ns")
     assert process["cpu_s"] == pytest.approx((cpu_ns[-1] - cpu_ns[0]) / 1e9)
     assert told["recorder_cpu_s"] == pytest.approx(known(recorded, "recorder_cpu_ns")[-1] / 1e9)
-    assert process["cpu_s"] >= 0.8 * (moments[-1][1] - moments[0][1]) / 1e9
+    assert process["cpu_s"] >= 0.5 * (moments[-1][1] - moments[0][1]) / 1e9
 
 
 @pytest.mark.pythons("oldest and newest")
-def test_measures_of_a_program_that_runs_already(python, program, start, tmp_path):
+def test_measures_of_a_program_that_runs_already(python, program, start, start_recorder, tmp_path):
     """The CPU time is that of the whole life of the process."""
     prefix = as_root() if python.root else ()
     path = tmp_path / "a.pyreel"
     target = start(*prefix, *python.command, program("uses"), "waits")
-    attach(target, path, "--compression", "none", seconds=3, prefix=prefix)
+    recorder = start_recorder("-p", target.pid, "-o", path, "--compression", "none", prefix=prefix)
+    wait_until(path.exists, "the recording begins")
+    succeed(*prefix, "kill", "-USR1", target.pid)
     moments = json.loads(target.read_line())
+    recorder.signal(signal.SIGINT)
+    assert recorder.wait().code == 0
     recorded = Recording(path)
     check(recorded, moments)
     assert known(recorded, "cpu_ns")[0] >= 100_000_000, "CPU time of before the recording counts"
@@ -110,16 +112,17 @@ def check_generations(python, path, *command, options=()):
                        prefix=prefix)
     assert ended.code == 0, ended
     said, recorded = json.loads(ended.output), Recording(path)
-    begin_ns = start_ns(recorded)
-    seen = {generation: 0 for generation in (0, 1, 2)}
+    begin_ns, seen = start_ns(recorded), collections.Counter()
     for generation, first_ns, last_ns in said:
-        within = [shown for time_ns, shown in recorded.collections
-                  if first_ns + 1_000_000 < begin_ns + time_ns < last_ns - 1_000_000]
-        assert not within or within[-1] == generation, (generation, within)
-        seen[generation] += bool(within)
-    assert all(seen.values()), (seen, said)
+        shown = collections.Counter(shown for time_ns, shown in recorded.collections if first_ns < begin_ns + time_ns < last_ns)
+        if shown.total() < 4:
+            continue  # a look that is made later than its time may be of the next collection
+        assert shown.most_common(1)[0][0] == generation, (generation, shown)
+        seen[generation] += 1
+    assert set(seen) == {0, 1, 2}, (seen, said)
 
 
+@pytest.mark.short
 def test_collections_have_their_generation(python, program, tmp_path):
     check_generations(python, tmp_path / "a.pyreel", program("generations"))
 

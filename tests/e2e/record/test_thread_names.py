@@ -21,6 +21,12 @@ def names_of(path):
     return [thread["name"] for thread in whole(path)["threads"]]
 
 
+def known_yet(path):
+    """The names in a recording that grows."""
+    return [thread["name"] for thread in info(path)["threads"]] if path.exists() and path.stat().st_size else []
+
+
+@pytest.mark.short
 @pytest.mark.pythons("each build")
 @pytest.mark.sanitized("names of threads")
 def test_threads_have_the_names_that_python_gives_them(python, program, start, start_recorder, tmp_path):
@@ -28,10 +34,9 @@ def test_threads_have_the_names_that_python_gives_them(python, program, start, s
     prefix = as_root() if python.root else ()
     target = start(*prefix, *python.command, program("thread_names"))
     recorder = start_recorder("-p", target.pid, "-o", path, prefix=prefix)
-    wait_until(path.exists, "it has begun")
-    time.sleep(0.5)
+    wait_until(lambda: any(map(BEFORE.fullmatch, known_yet(path))), "the name before is known")
     succeed(*prefix, "kill", "-USR1", target.pid)
-    time.sleep(3)  # names are looked up once a second
+    wait_until(lambda: AFTER in known_yet(path), "the name after is known")
     recorder.signal(signal.SIGINT)
     assert recorder.wait().code == 0
     names = names_of(path)
