@@ -24,14 +24,14 @@ def fill(count):
 
 
 def collects():
-    for _ in range(3):
+    for _ in range(2):
         for generation in (0, 1, 2, 0, 0, 1):
             kept.append(fill(MANY // 4 if generation < 2 else 0))
             gc.collect(generation)
         kept.clear()
     gc.set_threshold(MANY // 2, 1, 1)
     gc.enable()
-    for _ in range(8):
+    for _ in range(6):
         kept.append(fill(MANY // 2))
 
 

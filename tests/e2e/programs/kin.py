@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""kin.py CHILDREN SECONDS: works, and then forks children that work in the same function, each with a second thread
-that sleeps. Each process says its number when it is forked."""
+"""kin.py CHILDREN SECONDS: works for so much CPU time, and then forks children that work as long in the same function, each
+with a second thread that sleeps. Each process says its number when it is forked."""
 import os
 import sys
 import threading
@@ -9,19 +9,20 @@ import time
 children, seconds = int(sys.argv[1]), float(sys.argv[2])
 
 
-def work(until):
-    while time.monotonic() < until:
+def work():
+    until = time.thread_time() + seconds
+    while time.thread_time() < until:
         pass
 
 
 def grow_up():
     threading.Thread(target=time.sleep, args=(1000,), name="sleeper", daemon=True).start()
-    work(time.monotonic() + seconds)
+    work()
     os._exit(0)
 
 
 threading.Thread(target=time.sleep, args=(1000,), name="of the parent", daemon=True).start()
-work(time.monotonic() + seconds)
+work()
 for _ in range(children):
     child = os.fork()
     if child == 0:

@@ -143,7 +143,7 @@ def test_one_lock_is_had_by_one(inside):
 def test_time_of_a_thread_is_where_the_thread_is(inside, options):
     """In 3.11 a thread that enters another interpreter keeps the lock, and the lock's last holder does not change. The
     program does not count the time in which it begins and ends, in its main interpreter."""
-    done = inside("turns_with_one_lock", *options, seconds=1)
+    done = inside("turns_with_one_lock", *options, seconds=0.6)
     assert_right(done)
     assert len(done.spent) == 3, done.spent
     wall, cpu = collections.Counter(), collections.Counter()

@@ -12,7 +12,7 @@ CHILDREN = 4
 def test_a_forked_process_has_its_own_threads(python3, program, tmp_path):
     """Right after the fork, a process has the states of its parent's threads. They are no threads of the process."""
     path = tmp_path / "kin.pyreel"
-    ended = run_record("-f", "-o", path, "--", python3, program("kin"), CHILDREN, 0.5)
+    ended = run_record("-f", "-o", path, "--", python3, program("kin"), CHILDREN, 0.3)
     assert ended.code == 0, ended
     children = {int(line) for line in ended.output.split()}
     found = info(path)

@@ -13,6 +13,7 @@ SEVERAL = os.path.join(BUILD, "tests", "oracle", "several")
 TARGETS = os.path.join(PROJECT, "tests", "bench", "targets")
 
 
+@pytest.mark.short
 @pytest.mark.sanitized("definitions that two processes share")
 def test_processes_share_a_recording(start, python3, tmp_path):
     if not os.access(SEVERAL, os.X_OK):
@@ -25,7 +26,7 @@ def test_processes_share_a_recording(start, python3, tmp_path):
     assert told["complete"] and told["samples"] == counted["samples"]
     assert 0 < counted["exact"] <= counted["samples"]
     assert {thread["pid"] for thread in told["threads"]} == set(pids)
-    assert min(thread["samples"] for thread in told["threads"]) > 100
+    assert min(thread["samples"] for thread in told["threads"]) > 0
     for line in succeed(CONVERTERS["collapsed"], "--ids", path).text.splitlines():
         of_first = line.startswith(f"pid {pids[0]}:")
         assert f"{names[1 if of_first else 0]}.py" not in line.split(";", 1)[1]
