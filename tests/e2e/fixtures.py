@@ -14,7 +14,7 @@ import recording
 import stacks
 from environment import CACHE, CONVERTERS, DIFF, HERE, RECORD, TOP, as_root, pythons
 
-KNOWN_SECONDS = 1.5  # of CPU time
+KNOWN_SECONDS = 1.0  # of CPU time
 Recorded = collections.namedtuple("Recorded", "python path program said info threads")
 
 

@@ -2,6 +2,7 @@
 """What programs/known.py can be seen to do: read from its source, so that the tests need not repeat its lines."""
 
 import ast
+import collections
 import itertools
 import os
 import re
@@ -84,3 +85,14 @@ def impossible(stack, thread, path):
     if depth > DEPTH or (at_bottom and depth != DEPTH):
         return f"{depth} levels of descend"
     return None
+
+
+def all_impossible(threads, path):
+    """{why: samples} of the stacks of all threads."""
+    reasons = collections.Counter()
+    for (thread, _), seen in threads.items():
+        for stack, count in seen.items():
+            why = impossible(stack, thread, path)
+            if why:
+                reasons[f"{thread}: {why}: {stack}"] += count
+    return reasons

@@ -143,9 +143,10 @@ def test_a_thread_that_runs_no_task_has_its_plain_stack(watch):
 
 @pytest.mark.short
 @pytest.mark.sanitized("tasks of each kind, and tasks that change while they are read")
-@pytest.mark.parametrize("which, options", [("running", ()), ("running", ("--blocking",)), ("all", ("--blocking",))], ids=str)
+@pytest.mark.pythons("newest")  # tests/oracle/test_tasks.py has the others, of which a few stacks in a million are wrong
+@pytest.mark.parametrize("which, options", [("running", ()), ("running", ("--blocking",)), ("all", ()), ("all", ("--blocking",))],
+                         ids=str)
 def test_no_task_is_shown_over_the_frames_of_another(watch, which, options):
-    """Of looks that are one moment; tests/oracle/test_tasks.py has the others."""
     path = watch(which, "async_named", options=options, seconds=1)
     told, (marked, wrong) = whole(path), judge(path)
     assert marked > 0

@@ -45,7 +45,7 @@ def functions(seen):
 @pytest.mark.short
 @pytest.mark.sanitized("the exceptions of threads, coroutines and generators")
 def test_exception_mode_keeps_what_raises_or_handles(doing):
-    path = doing("exceptions", 1.5, "-m", "exception")
+    path = doing("exceptions", 0.8, "-m", "exception")
     told, seen = whole(path), functions(stacks_of(path, "exceptions"))
     assert told["mode"] == "exception"
     wanted = {"with_handler", "with_finally_on_the_way", "with_handler_in_generator", "with_handler_around_generator",
@@ -75,7 +75,7 @@ def test_a_mode_keeps_a_sleeping_thread_or_not(doing, mode):
 @pytest.mark.parametrize("options", [("-m", "gil"), ("-t", "gil")], ids=" ".join)
 def test_one_thread_at_a_time_has_the_lock(doing, options):
     """When it is given away, nobody has it until the other thread gets a processor."""
-    path = doing("two", 1, *options)
+    path = doing("two", 0.5, *options)
     told = whole(path)
     assert 0.1 * told["ticks"] < told["samples"] <= 1.02 * told["ticks"]
     assert len(told["threads"]) == 2
@@ -86,7 +86,7 @@ def test_one_thread_at_a_time_has_the_lock(doing, options):
 @pytest.mark.short
 @OLDEST_AND_NEWEST
 def test_only_the_main_thread_can_be_asked_for(doing):
-    told = whole(doing("two", 0.5, "-t", "main"))
+    told = whole(doing("two", 0.3, "-t", "main"))
     assert [thread["main"] for thread in told["threads"]] == [True]
     assert 0 < told["samples"] <= told["ticks"]
 
@@ -107,7 +107,7 @@ def test_what_a_mode_leaves_out_is_still_looked_at(python, program, start, tmp_p
 @pytest.mark.short
 @pytest.mark.sanitized("frames between C code; the state of the collector")
 def test_c_code_between_python_frames_is_marked(doing):
-    seen = stacks_of(doing("calls_c", 0.5, "--native"), "calls_c")
+    seen = stacks_of(doing("calls_c", 0.3, "--native"), "calls_c")
     below = {stack for stack in seen if "key" in stack}
     assert below
     for stack in below:
@@ -119,7 +119,7 @@ def test_c_code_between_python_frames_is_marked(doing):
 @pytest.mark.short
 @pytest.mark.sanitized("frames between C code; the state of the collector")
 def test_garbage_collection_is_marked_below_who_started_it(doing):
-    path = doing("collects", 0.5)
+    path = doing("collects", 0.3)
     seen = stacks_of(path, "collects")
     assert {stack for stack in seen if "<GC>" in stack} == {("<module>", "collects", "<GC>")}
     cpu_us = stacks_of(path, "collects", "--weight", "cpu")
@@ -127,7 +127,7 @@ def test_garbage_collection_is_marked_below_who_started_it(doing):
 
 
 @pytest.mark.short
-@OLDEST_AND_NEWEST
+@pytest.mark.pythons("newest")
 @pytest.mark.parametrize("what, options, mark", [("calls_c", (), "<native>"), ("collects", ("--no-gc",), "<GC>")])
 def test_a_mark_that_is_not_wanted_is_not_there(doing, what, options, mark):
     seen = functions(stacks_of(doing(what, 0.3, *options), what))

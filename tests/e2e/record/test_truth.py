@@ -27,6 +27,21 @@ def worked(recorded):
     return stacks.of_thread(stacks.of_collapsed(text), stacks.MAIN)
 
 
+@pytest.fixture(scope="module")
+def gecko_profile(recorded):
+    return gecko_check.load(gecko(recorded.path))
+
+
+@pytest.fixture(scope="module")
+def pprof_path(recorded):
+    return pprof(recorded.path)
+
+
+@pytest.fixture(scope="module")
+def pprof_summary(pprof_path):
+    return pprof_check.summary(pprof_check.load(pprof_path))
+
+
 def test_each_part_has_its_part_of_the_work(recorded, worked):
     """A thousand looks tell shares within some points. A recorder that is late gives the time until then to one part."""
     work_us = stacks.samples(worked, "rounds")
@@ -53,12 +68,7 @@ def test_time_goes_by_at_the_rate_that_was_asked_for(recorded):
 
 
 def test_no_stack_that_the_program_cannot_have_had(recorded):
-    reasons = collections.Counter()
-    for (thread, _), seen in recorded.threads.items():
-        for stack, count in seen.items():
-            why = known_program.impossible(stack, thread, recorded.program)
-            if why:
-                reasons[f"{thread}: {why}: {stack}"] += count
+    reasons = known_program.all_impossible(recorded.threads, recorded.program)
     # The oracle (tests/oracle) measures how rare they are in looks that are not proved to be one moment.
     assert reasons.total() <= (recorded.info["figures"]["samples_live"] > 0), "\n".join(
         f"{count} times {why}" for why, count in reasons.most_common(5))
@@ -128,16 +138,16 @@ def test_the_python_is_named(recorded):
 
 
 @pytest.mark.sanitized("the memory of each CPython; a recording, by each converter", pythons="each version")
-def test_all_outputs_show_the_same_stacks(recorded):
+def test_all_outputs_show_the_same_stacks(recorded, pprof_path):
     assert stacks.differences(stacks.of_gecko(gecko(recorded.path)), recorded.threads) == ""
-    assert stacks.differences(stacks.of_pprof(pprof(recorded.path)), recorded.threads) == ""
+    assert stacks.differences(stacks.of_pprof(pprof_path), recorded.threads) == ""
 
 
-def test_all_counts_are_the_number_of_samples(recorded):
+def test_all_counts_are_the_number_of_samples(recorded, gecko_profile, pprof_summary):
     samples = recorded.info["samples"]
     assert stacks.total(recorded.threads) == samples
-    assert gecko_check.summary(gecko_check.load(gecko(recorded.path)))["samples"] == samples
-    summary = pprof_check.summary(pprof_check.load(pprof(recorded.path)))
+    assert gecko_check.summary(gecko_profile)["samples"] == samples
+    summary = pprof_summary
     wall_s = sum(thread["wall_s"] for thread in recorded.info["threads"])
     assert summary["totals"][0] == samples
     assert abs(summary["totals"][1] / 1e9 - wall_s) < 1e-5
@@ -145,9 +155,8 @@ def test_all_counts_are_the_number_of_samples(recorded):
                                                                 for time in ("wall", "cpu", "gil", "gil_wait")]
 
 
-def test_all_tell_the_same_of_the_cpu_and_the_lock(recorded):
-    threads = recorded.info["threads"]
-    summary = pprof_check.summary(pprof_check.load(pprof(recorded.path)))
+def test_all_tell_the_same_of_the_cpu_and_the_lock(recorded, pprof_summary):
+    threads, summary = recorded.info["threads"], pprof_summary
     ns = {name: total for (name, _), total in zip(summary["sample_types"], summary["totals"])}
     states = ("gil", "gil_wait") if says_who_waits(recorded) else ("gil",)
     assert abs(ns["cpu"] / 1e9 - sum(thread["cpu_s"] for thread in threads)) < 1e-5
@@ -169,10 +178,10 @@ def test_who_waits_for_the_lock_is_known_where_python_says_it(recorded):
     assert shares and all((share is not None) == says_who_waits(recorded) for share in shares), shares
 
 
-def test_times_of_samples_follow_the_program(recorded):
+def test_times_of_samples_follow_the_program(recorded, gecko_profile):
     """Both clocks are the monotonic one, and the program says when it did what. A look has its time before it is made, and the
     program may go on until then."""
-    profile = gecko_check.load(gecko(recorded.path))
+    profile = gecko_profile
     start_ms = profile["meta"]["startTimeAsClockMonotonicNanosecondsSinceBoot"] / 1e6
     (main,) = [thread for thread in profile["threads"] if thread["isMainThread"]]
     labels = gecko_check.frame_labels(profile, lambda name, file, line: name)
@@ -191,17 +200,15 @@ def test_times_of_samples_follow_the_program(recorded):
         assert inside >= 0.8 * len(at) > 0, f"{part}: {inside} of {len(at)}"
 
 
-def test_definitions_begin_on_their_line(recorded):
-    defined = {name: line for name, file, line in pprof_check.summary(pprof_check.load(pprof(recorded.path)))["defined"]
-               if file == recorded.program}
+def test_definitions_begin_on_their_line(recorded, pprof_summary):
+    defined = {name: line for name, file, line in pprof_summary["defined"] if file == recorded.program}
     for function in ("plain", "Mill.grind", "middle", "numbers", "descend", "nap_again"):
         assert defined[function] == known_program.RANGES[function][0]
 
 
-def test_a_call_has_its_column(recorded):
+def test_a_call_has_its_column(gecko_profile):
     """A frame that calls is at the call: the viewer shows the column, counted from 1."""
-    profile = gecko_check.load(gecko(recorded.path))
-    shared = profile["shared"]
+    shared = gecko_profile["shared"]
     columns = collections.defaultdict(set)
     for function, line, column in zip(*(shared["frameTable"][key] for key in ("func", "line", "column"))):
         columns[shared["stringArray"][shared["funcTable"]["name"][function]], line].add(column)
