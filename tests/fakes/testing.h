@@ -11,6 +11,18 @@
 
 #include <cmocka.h>
 
+/* Each file of tests ends in `TEST_FILE(name) { ... return run_all(tests); }`. tests/unit/main.c finds the name in this
+ * section of the program. */
+struct test_file {
+    const char *name;
+    int (*run)(int argc, char **argv); /* the arguments behind the name, from 1 */
+};
+
+#define TEST_FILE(name)                                                                                                \
+    static int run_##name(int argc, char **argv);                                                                      \
+    static const struct test_file file_##name __attribute__((section("test_files"), used)) = { #name, run_##name };    \
+    static int run_##name(__attribute__((unused)) int argc, __attribute__((unused)) char **argv)
+
 #define run_all(tests) cmocka_run_group_tests(tests, NULL, NULL)
 
 /* How many rounds a test of random inputs makes: `rounds`, and PYREEL_SOAK times as many for tests/soak/run. The

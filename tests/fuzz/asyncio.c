@@ -100,7 +100,7 @@ static void tell_lies(struct fake_asyncio *a)
     fake_remote_hook(NULL, NULL);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+FUZZ_TARGET(asyncio)
 {
     if (size < 2 || size > 4096)
         return 0;

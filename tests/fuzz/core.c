@@ -18,7 +18,7 @@ static void read_at(struct core_file *core, uint64_t address)
     core_file_read(core, address - sizeof(bytes) / 2, bytes, sizeof(bytes));
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+FUZZ_TARGET(core)
 {
     struct core_file core;
     struct fault why = { 0 };

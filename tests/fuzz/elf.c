@@ -12,7 +12,7 @@
 
 #define CALLS_LIMIT 500000 /* a bucket of the hash table is followed for 65536 symbols at most */
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+FUZZ_TARGET(elf)
 {
     struct remote remote = { .pid = 1 };
     fake_remote_reset();

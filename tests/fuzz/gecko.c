@@ -56,7 +56,7 @@ static void convert(int argc, char **argv)
     close(fd);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+FUZZ_TARGET(gecko)
 {
     char *argv[4 + countof(asked) + INPUTS_MOST + 1] = { (char *)"pyreel-gecko", (char *)"-q", (char *)"-o",
                                                          (char *)"-" };

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+FUZZ_TARGET(group)
 {
     struct grouping grouping = { 0 };
     struct bytes grouped = { 0 }, back = { 0 };

@@ -24,7 +24,7 @@ static const struct {
     { 0x030f02f1, published_3_15t, countof(published_3_15t) },
 };
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+FUZZ_TARGET(layout)
 {
     if (size < 1)
         return 0;

@@ -9,7 +9,7 @@
 
 #define TABLE_LIMIT 65536
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+FUZZ_TARGET(linetable)
 {
     uint32_t first_line;
     uint16_t unit;

@@ -134,7 +134,7 @@ static void convert(int argc, char **argv)
     free(messages);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+FUZZ_TARGET(merge)
 {
     static const char *const asked[][2] = {
         { "--threads", "MainThread,7,worker" }, { "--from", "0.003" }, { "--to", "0.9" }, { "--mode", "cpu" }

@@ -42,7 +42,7 @@ static void lie(void *self, const struct piece *piece, size_t i)
         obey(liar, liar->commands + 4 * liar->next++);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+FUZZ_TARGET(names)
 {
     if (size < 2 || size > 4096)
         return 0;

@@ -214,7 +214,7 @@ static void convert(int argc, char **argv)
     close(fd);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+FUZZ_TARGET(outputs)
 {
     char *argv[4 + OPTIONS_MOST + INPUTS_MOST + 1] = { NULL, (char *)"-q", (char *)"-o", (char *)"-" };
     int argc = 4, fds[INPUTS_MOST];

@@ -120,7 +120,7 @@ static void read_parts(const struct source_parts *parts, size_t way)
     drop(other);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+FUZZ_TARGET(parts)
 {
     const uint8_t asked = size > 0 ? bytes[0] : 0;
     int fds[INPUTS_MOST];

@@ -18,7 +18,7 @@ static void check_comes_back(struct prediction *prediction, const struct bytes *
     bytes_free(&back);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+FUZZ_TARGET(predict)
 {
     static struct prediction prediction; /* as it is used again for each block */
     struct bytes payload = { 0 };

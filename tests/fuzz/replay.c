@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* replay_NAME [--variants N] FILE-OR-FOLDER...: runs a fuzz target over files, and over the files of folders. Then it
- * runs the target over N variants of each file, cut at a few places and with a few bytes changed: so the tests find
- * what is easy to find without a fuzzer. With PYREEL_SOAK=10, see tests/soak/run, there are ten times as many variants.
- */
+/* replay_PROGRAM TARGET VARIANTS FILE-OR-FOLDER...: runs a fuzz target over files, and over the files of folders. Then it
+ * runs the target over so many variants of each file, cut at a few places and with a few bytes changed: so the tests
+ * find what is easy to find without a fuzzer. With PYREEL_SOAK=10, see tests/soak/run, there are ten times as many. */
 #include "tests/fuzz/fuzz.h"
 
 #include "formats/base/alloc.h"
@@ -13,7 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static unsigned files, variants = 400;
+static const struct fuzz_target *target;
+static unsigned files, variants;
 
 static void run_variants(const unsigned char *bytes, size_t size)
 {
@@ -28,7 +28,7 @@ static void run_variants(const unsigned char *bytes, size_t size)
         /* A copy of just that size: whoever reads beyond it is seen by the sanitizer. */
         unsigned char *exact = (unsigned char *)alloc_resize(NULL, cut ? cut : 1, 1);
         memcpy(exact, changed, cut);
-        LLVMFuzzerTestOneInput(exact, cut);
+        target->run(exact, cut);
         free(exact);
         free(changed);
     }
@@ -49,7 +49,7 @@ static bool run_file(const char *path)
         size += got;
     } while (got > 0);
     fclose(file);
-    LLVMFuzzerTestOneInput(bytes, size);
+    target->run(bytes, size);
     run_variants(bytes, size);
     free(bytes);
     files++;
@@ -73,23 +73,27 @@ static bool run_path(const char *path)
     return good;
 }
 
+static const struct fuzz_target *find_target(const char *name)
+{
+    for (const struct fuzz_target *each = __start_fuzz_targets; each < __stop_fuzz_targets; each++)
+        if (strcmp(each->name, name) == 0)
+            return each;
+    return NULL;
+}
+
 int main(int argc, char **argv)
 {
-    int first = 1;
-    if (argc > 2 && strcmp(argv[1], "--variants") == 0) {
-        variants = (unsigned)atoi(argv[2]);
-        first = 3;
-    }
     const char *factor = getenv("PYREEL_SOAK");
-    variants *= factor && atoi(factor) > 0 ? (unsigned)atoi(factor) : 1;
-    LLVMFuzzerTestOneInput((const uint8_t *)"", 0);
-    for (int i = first; i < argc; i++)
-        if (!run_path(argv[i]))
-            return 1;
-    if (files == 0) {
-        fprintf(stderr, "usage: %s [--variants N] FILE-OR-FOLDER...: there was no file\n", argv[0]);
+    target = argc > 3 ? find_target(argv[1]) : NULL;
+    if (!target) {
+        fprintf(stderr, "usage: %s TARGET VARIANTS FILE-OR-FOLDER...\n", argv[0]);
         return 1;
     }
+    variants = (unsigned)atoi(argv[2]) * (factor && atoi(factor) > 0 ? (unsigned)atoi(factor) : 1);
+    target->run((const uint8_t *)"", 0);
+    for (int i = 3; i < argc; i++)
+        if (!run_path(argv[i]))
+            return 1;
     printf("%u files\n", files);
-    return 0;
+    return files > 0 ? 0 : 1;
 }

@@ -45,7 +45,7 @@ static bool lies_in(struct text bytes, struct text text)
     return !text.size || (text.bytes >= bytes.bytes && text.bytes + text.size <= bytes.bytes + bytes.size);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+FUZZ_TARGET(request)
 {
     const struct text all = { (const char *)bytes, size < 2 * REQUEST_MOST ? size : 2 * REQUEST_MOST };
     struct request request;

@@ -34,7 +34,7 @@ static void check_address(const char *text)
     address_free(&address);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+FUZZ_TARGET(store_answer)
 {
     char *text = alloc_copy(bytes, size);
     check_answer((struct text){ text, size });

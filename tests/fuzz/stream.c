@@ -121,7 +121,7 @@ static void drop(struct playing *playing)
     free(playing);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+FUZZ_TARGET(stream)
 {
     static const struct way ways[] = {
         { .in_runs = true },        { .in_runs = true, .ignores_status = true },

@@ -36,7 +36,7 @@ static void check_again(const struct stream_summary *summary, const struct table
     tables_free(&again);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+FUZZ_TARGET(summary)
 {
     struct tables tables = { 0 };
     struct stream_summary summary = { .unit_ns = 1000 };

@@ -87,7 +87,7 @@ static void play(int fd, struct fault *why)
     free(playing);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+FUZZ_TARGET(tachyon)
 {
     struct fault why = { 0 };
     if (tachyon_header_recognised(bytes, size)) {

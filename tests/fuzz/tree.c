@@ -26,7 +26,7 @@ static void judge_event(const char *text, size_t size)
         abort();
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+FUZZ_TARGET(tree)
 {
     if (size == 0)
         return 0;

@@ -107,7 +107,7 @@ static void enter(struct fake_python *p, const struct fake_frame *frames, size_t
     fake_poke(p, fake_leaf_at(p, 0), noted);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+FUZZ_TARGET(unwind)
 {
     if (size < 2 || size > 4096)
         return 0;

@@ -55,7 +55,7 @@ static void sides_of_command_lines(void **state)
     }
 }
 
-int main(void)
+TEST_FILE(sides)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(sides_of_command_lines) };
     return cmocka_run_group_tests(tests, NULL, NULL);

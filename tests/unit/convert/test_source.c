@@ -262,7 +262,7 @@ static void what_comes_in_pieces_is_the_same(void **state)
     }
 }
 
-int main(void)
+TEST_FILE(source)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(files_are_recognised_by_their_first_bytes),

@@ -288,7 +288,7 @@ static void rotations_are_sizes_or_times(void **state)
     }
 }
 
-int main(void)
+TEST_FILE(options)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(rates_are_read),

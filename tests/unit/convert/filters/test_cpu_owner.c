@@ -332,7 +332,7 @@ static void late_cpu_time_is_of_no_lull(void **state)
     cpu_owner_free(&owner);
 }
 
-int main(void)
+TEST_FILE(cpu_owner)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_look_stands_for_the_time_between_looks),

@@ -214,7 +214,7 @@ static void a_thread_in_two_interpreters_has_the_same_profile(void **state)
     }
 }
 
-int main(void)
+TEST_FILE(lulls)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lulls_give_the_same_profile),

@@ -539,7 +539,7 @@ static void shares_become_times(void **state)
     }
 }
 
-int main(void)
+TEST_FILE(merge)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_recordings_become_one),

@@ -250,7 +250,7 @@ static void a_recording_of_one_mode_is_not_one_of_another(void **state)
     }
 }
 
-int main(void)
+TEST_FILE(mode_filter)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_mode_keeps_its_samples),

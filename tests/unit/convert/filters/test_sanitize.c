@@ -165,7 +165,7 @@ static void recordings_get_numbers(void **state)
     tables_free(&tables);
 }
 
-int main(void)
+TEST_FILE(sanitize)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(files_lose_their_folders),

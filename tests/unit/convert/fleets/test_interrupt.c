@@ -31,7 +31,7 @@ static void a_signal_ends_the_recording_and_no_later_file(void **state)
     fclose(output);
 }
 
-int main(void)
+TEST_FILE(interrupt)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(a_signal_ends_the_recording_and_no_later_file) };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -100,7 +100,7 @@ static void stores_have_names(void **state)
     assert_string_equal(store_name(STORE_PYROSCOPE), "Pyroscope");
 }
 
-int main(void)
+TEST_FILE(stores)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_profile_above_a_limit_is_found),

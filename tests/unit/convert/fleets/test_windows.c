@@ -136,7 +136,7 @@ static void each_window_has_a_name_of_its_own(void **state)
     }
 }
 
-int main(void)
+TEST_FILE(windows)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(windows_are_aligned_to_the_clock),

@@ -68,7 +68,7 @@ static void test_only_what_helps_is_named(void **state)
                 "with --from and --to");
 }
 
-int main(void)
+TEST_FILE(gecko_told)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nothing_is_said_of_a_profile_that_fits),

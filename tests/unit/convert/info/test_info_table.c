@@ -34,7 +34,7 @@ static void rows_with_most_samples_are_chosen(void **state)
         assert_string_equal(chosen(room, rows[i].samples, 5, rows[i].most), rows[i].chosen);
 }
 
-int main(void)
+TEST_FILE(info_table)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(rows_with_most_samples_are_chosen) };
     return run_all(tests);

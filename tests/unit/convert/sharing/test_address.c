@@ -102,7 +102,7 @@ static void a_server_has_no_slash_at_its_end(void **state)
     assert_null(address.url);
 }
 
-int main(void)
+TEST_FILE(address)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(urls_are_taken_apart),

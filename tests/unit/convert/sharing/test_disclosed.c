@@ -67,7 +67,7 @@ static void what_is_absent_has_no_line(void **state)
     free(text);
 }
 
-int main(void)
+TEST_FILE(disclosed)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_kind_has_a_number_and_an_example),

@@ -133,7 +133,7 @@ static void a_link_in_the_place_of_the_folder_is_refused(void **state)
     assert_non_null(strstr(why.text, "cannot open the folder"));
 }
 
-int main(void)
+TEST_FILE(receipt)
 {
 #define TEST(test) cmocka_unit_test_setup_teardown(test, make_state_folder, remove_state_folder)
     const struct CMUnitTest tests[] = {

@@ -155,7 +155,7 @@ static void a_size_beyond_the_limit_is_no_upload(void **state)
     assert_non_null(strstr(why.text, "the profile is larger than"));
 }
 
-int main(void)
+TEST_FILE(store)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_whole_profile_arrives),

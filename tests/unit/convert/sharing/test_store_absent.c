@@ -22,7 +22,7 @@ static void each_request_says_what_is_missing(void **state)
         assert_non_null(strstr(why[i].text, "meson setup --reconfigure -Dupload=enabled"));
 }
 
-int main(void)
+TEST_FILE(store_absent)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_request_says_what_is_missing),

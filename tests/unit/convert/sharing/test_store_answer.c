@@ -77,7 +77,7 @@ static void sizes_are_bounded(void **state)
     assert_false(store_answer_is_proof((struct text){ text, STORE_ANSWER_MOST + 1 }));
 }
 
-int main(void)
+TEST_FILE(store_answer)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_token_is_in_the_middle_part),

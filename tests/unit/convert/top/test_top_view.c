@@ -560,7 +560,7 @@ static void test_keys(void **state)
     end(&scene);
 }
 
-int main(void)
+TEST_FILE(top_view)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_functions),      cmocka_unit_test(test_window_and_all),

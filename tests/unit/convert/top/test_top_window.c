@@ -85,7 +85,7 @@ static void test_memory(void **state)
     window_free(&window);
 }
 
-int main(void)
+TEST_FILE(top_window)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_seconds_leave),

@@ -236,7 +236,7 @@ static void a_large_request_is_refused(void **state)
     assert_refused(head, "HTTP/1.1 431 ");
 }
 
-int main(void)
+TEST_FILE(answer)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_viewer_gets_the_profile),

@@ -135,7 +135,7 @@ static void origins_are_written_as_browsers_do(void **state)
     assert_link(link_origin("https://host:80"), "https://host:80");
 }
 
-int main(void)
+TEST_FILE(links)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(links_name_the_profile_and_the_view),

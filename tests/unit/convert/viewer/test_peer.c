@@ -40,7 +40,7 @@ static void an_unknown_connection_may_be_ours(void **state)
     assert_true(peer_is_ours(1, 2));
 }
 
-int main(void)
+TEST_FILE(peer)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_row_of_the_other_end_says_whose_it_is),

@@ -182,7 +182,7 @@ static void many_headers_are_refused(void **state)
     assert_int_equal(parse_headers(REQUEST_HEADERS + 1), REQUEST_LARGE);
 }
 
-int main(void)
+TEST_FILE(request)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_request_says_what_is_needed),

@@ -200,7 +200,7 @@ static void who_talks_on_is_dropped(void **state)
     stop(&running, SERVER_INTERRUPTED);
 }
 
-int main(void)
+TEST_FILE(server)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_says_nothing_is_dropped),

@@ -178,7 +178,7 @@ static void imports_are_not_own_code(void **state)
     spot_free(&spot);
 }
 
-int main(void)
+TEST_FILE(spot)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(imports_are_below_frames_of_the_import_machinery),

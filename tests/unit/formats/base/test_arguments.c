@@ -96,7 +96,7 @@ static void amounts_of_memory_are_read(void **state)
     }
 }
 
-int main(void)
+TEST_FILE(arguments)
 {
     static const struct CMUnitTest tests[] = { cmocka_unit_test(times_are_read),
                                                cmocka_unit_test(amounts_of_memory_are_read) };

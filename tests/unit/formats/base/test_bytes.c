@@ -213,7 +213,7 @@ static void many_bytes_grow(void **state)
     assert_null(written.at);
 }
 
-int main(void)
+TEST_FILE(bytes)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_have_these_bytes),

@@ -125,7 +125,7 @@ static void a_terminal_takes_no_text_for_a_command(void **state)
                        "\"\\udb40\\udc20\xF0\x9F\x90\x8D\"]");
 }
 
-int main(void)
+TEST_FILE(json)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_number_is_told_again),          cmocka_unit_test(brackets_and_commas_are_where_they_belong),

@@ -240,7 +240,7 @@ static void the_mode_is_that_of_a_new_file(void **state)
     assert_int_equal(there.st_size, 0);
 }
 
-int main(void)
+TEST_FILE(output)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(everything_that_was_put_is_there, enter_folder, leave_folder),

@@ -97,7 +97,7 @@ static void a_folder_that_takes_no_file_is_told(void **state)
     spool_close(&spool);
 }
 
-int main(void)
+TEST_FILE(spool)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_thread_comes_back_in_one_piece),

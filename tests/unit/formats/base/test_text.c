@@ -35,7 +35,7 @@ static void a_text_comes_before_its_continuations(void **state)
     assert_int_equal(text_compare((struct text){ 0 }, (struct text){ 0 }), 0);
 }
 
-int main(void)
+TEST_FILE(text)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_list_has_the_words_between_commas),

@@ -162,7 +162,7 @@ static void a_fault_can_be_printed(void **state)
     assert_string_equal(small, "abcde"); /* no escape is cut in two */
 }
 
-int main(void)
+TEST_FILE(utf8)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(tells_utf8_from_other_bytes),  cmocka_unit_test(cleans_what_is_not),

@@ -230,7 +230,7 @@ static void test_the_filter_works_on_entries(void **state)
     close_world(&world);
 }
 
-int main(void)
+TEST_FILE(calls)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_functions_are_nodes_below_their_groups),

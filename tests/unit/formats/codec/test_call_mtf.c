@@ -136,7 +136,7 @@ static void repeated_frames_are_bounded(void **state)
     call_mtf_free(&callees);
 }
 
-int main(void)
+TEST_FILE(call_mtf)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_caller_goes_on_as_it_did),

@@ -242,7 +242,7 @@ static void no_block_is_grouped_in_a_recording_of_version_1(void **state)
     assert_read_since(2, &(struct bytes){ ticks, sizeof(ticks), sizeof(ticks) }, CODEC_GROUPED, 0);
 }
 
-int main(void)
+TEST_FILE(codec_group)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_grouped_comes_back),

@@ -324,7 +324,7 @@ static void no_block_is_predicted_in_a_recording_of_an_earlier_version(void **st
     bytes_free(&payload);
 }
 
-int main(void)
+TEST_FILE(codec_predict)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_predicted_comes_back),

@@ -91,7 +91,7 @@ static void what_is_likely_takes_no_room(void **state)
     bytes_free(&to);
 }
 
-int main(void)
+TEST_FILE(range_coder)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_told_comes_back),

@@ -421,7 +421,7 @@ static void weights_have_names(void **state)
     assert_false(collapsed_weight_named("exception", &weight));
 }
 
-int main(void)
+TEST_FILE(collapsed)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(stacks_become_lines), cmocka_unit_test(tachyon_sorts_whole_lines),

@@ -509,7 +509,7 @@ static void quantiles_are_those_of_tables(void **state)
         assert_true(fabs(student_upper(rows[i].probability, rows[i].freedom) / rows[i].t - 1) < 1e-3);
 }
 
-int main(void)
+TEST_FILE(compare)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(new_and_lost_functions_are_found),

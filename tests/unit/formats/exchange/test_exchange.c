@@ -171,7 +171,7 @@ static void test_tachyons_style(void **state)
                                       ")\1z\x0B__sampled__T0");
 }
 
-int main(void)
+TEST_FILE(exchange)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_numbers),

@@ -249,7 +249,7 @@ static void test_long_texts_are_cut_between_characters(void **state)
     bytes_free(&room);
 }
 
-int main(void)
+TEST_FILE(flame)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_all_nodes_of_a_small_tree_are_kept),

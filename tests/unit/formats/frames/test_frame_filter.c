@@ -195,7 +195,7 @@ static void what_is_no_filter_is_refused(void **state)
     frame_filter_free(&filter);
 }
 
-int main(void)
+TEST_FILE(frame_filter)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_empty_filter_shows_everything), cmocka_unit_test(frames_that_match_are_dropped),

@@ -35,7 +35,7 @@ static void numbers_at_the_end_go(void **state)
     }
 }
 
-int main(void)
+TEST_FILE(plain_name)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_at_the_end_go),

@@ -488,7 +488,7 @@ static void many_changes_are_many_markers(void **state)
     json_decref(profile);
 }
 
-int main(void)
+TEST_FILE(gecko)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_thread_has_its_samples),

@@ -151,7 +151,7 @@ static void weights_are_what_the_user_wants(void **state)
     json_decref(profile);
 }
 
-int main(void)
+TEST_FILE(gecko_cpu)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(cells_fit_between_samples),

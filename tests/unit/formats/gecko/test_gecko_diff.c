@@ -139,7 +139,7 @@ static void test_no_process_has_the_pid_of_the_comparison(void **state)
     json_decref(profile);
 }
 
-int main(void)
+TEST_FILE(gecko_diff)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_huge_times_stay_in_the_window),

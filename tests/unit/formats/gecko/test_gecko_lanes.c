@@ -105,7 +105,7 @@ static void pools_that_live_together_have_a_line_each(void **state)
         assert_int_equal(threads[i].lane, i);
 }
 
-int main(void)
+TEST_FILE(gecko_lanes)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads_that_follow_each_other_share_a_lane),

@@ -219,7 +219,7 @@ static void what_is_not_shown_has_no_row(void **state)
     json_decref(profile);
 }
 
-int main(void)
+TEST_FILE(gecko_origins)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_function_says_where_it_is_from), cmocka_unit_test(a_text_is_one_source),

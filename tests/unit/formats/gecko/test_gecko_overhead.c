@@ -51,7 +51,7 @@ static void unknown_costs_and_other_recorders_are_no_cost(void **state)
     gecko_overhead_free(&overhead);
 }
 
-int main(void)
+TEST_FILE(gecko_overhead)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_cost_of_a_tick_is_measured),

@@ -158,7 +158,7 @@ static void test_a_further_process_is_a_profile_within(void **state)
     json_decref(profile);
 }
 
-int main(void)
+TEST_FILE(gecko_raw)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_numbers_are_given_in_the_order_of_first_use),

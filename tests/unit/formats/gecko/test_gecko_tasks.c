@@ -337,7 +337,7 @@ static void very_many_tasks_share_a_line(void **state)
     json_decref(profile);
 }
 
-int main(void)
+TEST_FILE(gecko_tasks)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(tasks_are_lives),

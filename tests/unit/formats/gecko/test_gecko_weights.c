@@ -143,7 +143,7 @@ static void many_weights_are_all_there(void **state)
     json_decref(profile);
 }
 
-int main(void)
+TEST_FILE(gecko_weights)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(samples_weigh_what_they_stand_for),

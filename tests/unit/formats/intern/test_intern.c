@@ -211,7 +211,7 @@ static void the_bytes_are_copied(void **state)
     intern_free(&intern);
 }
 
-int main(void)
+TEST_FILE(intern)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(pairs_are_numbered_in_order_of_first_sight),

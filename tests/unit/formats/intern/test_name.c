@@ -61,7 +61,7 @@ static void no_character_is_cut_in_two(void **state)
     }
 }
 
-int main(void)
+TEST_FILE(name)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_name_within_the_limit_stays),

@@ -101,7 +101,7 @@ static void stacks_that_were_chosen_are_found_soon(void **state)
     forget(&found);
 }
 
-int main(void)
+TEST_FILE(stack_index)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(knows_what_was_added),

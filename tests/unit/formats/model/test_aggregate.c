@@ -343,7 +343,7 @@ static void frames_are_dropped_and_folded(void **state)
     outline_free(&outline);
 }
 
-int main(void)
+TEST_FILE(aggregate)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(counts_each_stack_of_each_thread),

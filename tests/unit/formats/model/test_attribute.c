@@ -66,7 +66,7 @@ static void states_add_up_to_time_and_amounts_to_themselves(void **state)
     assert_int_equal(attribute_sum_ns(&sample, ATTRIBUTE_CPU_TIME), 77);
 }
 
-int main(void)
+TEST_FILE(attribute)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_attribute_has_a_name_of_its_own),

@@ -120,7 +120,7 @@ static void nothing_is_compared_with_nothing(void **state)
     counters_free(&list);
 }
 
-int main(void)
+TEST_FILE(counters)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_later_value_holds),

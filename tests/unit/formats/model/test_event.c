@@ -89,7 +89,7 @@ static void a_long_fault_is_cut(void **state)
     assert_int_equal(strlen(why.text), sizeof(why.text) - 1);
 }
 
-int main(void)
+TEST_FILE(event)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(versions_read_as_python_says_them), cmocka_unit_test(every_failure_and_reason_has_words),

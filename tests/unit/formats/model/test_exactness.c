@@ -160,7 +160,7 @@ static void a_missed_tick_is_as_long_as_its_interval(void **state)
     assert_true(fabs(exactness_of(&tables).missed_percent - 7.3) < 1e-9);
 }
 
-int main(void)
+TEST_FILE(exactness)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_missed_tick_is_as_long_as_its_interval),

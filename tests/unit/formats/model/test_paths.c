@@ -156,7 +156,7 @@ static void programs_are_called_as_a_person_calls_them(void **state)
     }
 }
 
-int main(void)
+TEST_FILE(paths)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(files_are_called_as_a_person_calls_them),

@@ -494,7 +494,7 @@ static void rows_outlive_the_index_of_stacks(void **state)
     tables_free(&tables);
 }
 
-int main(void)
+TEST_FILE(tables)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(folds_stacks_into_a_tree),

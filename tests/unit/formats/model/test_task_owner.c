@@ -82,7 +82,7 @@ static void entries_have_the_thread_of_their_loop(void **state)
     tables_free(&tables);
 }
 
-int main(void)
+TEST_FILE(task_owner)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(marks_are_known_by_their_name),

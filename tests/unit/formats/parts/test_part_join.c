@@ -312,7 +312,7 @@ static void without_an_end_there_is_none(void **state)
     journal_free(&joined);
 }
 
-int main(void)
+TEST_FILE(part_join)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(parts_read_as_one_recording),

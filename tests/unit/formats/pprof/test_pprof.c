@@ -668,7 +668,7 @@ static void the_same_recording_gives_the_same_bytes(void **state)
     bytes_free(&second);
 }
 
-int main(void)
+TEST_FILE(pprof)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_stack_is_a_row),

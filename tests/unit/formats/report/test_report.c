@@ -578,7 +578,7 @@ static void the_head_says_of_how_many_samples_waits_are_not_known(void **state)
     }
 }
 
-int main(void)
+TEST_FILE(report)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_hottest_by_self_and_by_total),

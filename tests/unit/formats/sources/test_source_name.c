@@ -109,7 +109,7 @@ static void there_is_a_limit(void **state)
     assert_false(source_folders_add_map(&maps, "/a=/b"));
 }
 
-int main(void)
+TEST_FILE(source_name)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_library_has_public_tags),

@@ -153,7 +153,7 @@ static void a_file_has_a_limit(void **state)
     free(bytes);
 }
 
-int main(void)
+TEST_FILE(source_text)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(texts_become_utf_8),         cmocka_unit_test(a_file_must_fit_the_recording),

@@ -194,7 +194,7 @@ static void test_each_frame_begins_and_ends(void **state)
     free(text);
 }
 
-int main(void)
+TEST_FILE(speedscope)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_each_thread_has_its_times),

@@ -204,7 +204,7 @@ static void what_came_before_a_failure_is_given(void **state)
     bytes_free(&whole);
 }
 
-int main(void)
+TEST_FILE(block_prefetch)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_damaged_one_says_the_same),         cmocka_unit_test(large_blocks_come_as_well),

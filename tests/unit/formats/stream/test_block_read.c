@@ -229,7 +229,7 @@ static void the_lost_end_goes_up_to_the_end_of_the_file(void **state)
     }
 }
 
-int main(void)
+TEST_FILE(block_read)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(blocks_are_given_in_the_order_of_the_file),

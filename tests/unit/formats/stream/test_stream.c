@@ -908,7 +908,7 @@ static void cpu_time_of_lost_blocks_is_not_given_to_others(void **state)
     bytes_free(&bytes);
 }
 
-int main(void)
+TEST_FILE(stream)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(everything_comes_back),

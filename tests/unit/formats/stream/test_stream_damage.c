@@ -427,7 +427,7 @@ static void blocks_with_another_head_are_damage(void **state)
     }
 }
 
-int main(void)
+TEST_FILE(stream_damage)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_cut_recording_gives_what_came_before),

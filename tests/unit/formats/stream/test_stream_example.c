@@ -347,7 +347,7 @@ static void the_trace_is_what_a_reader_does(void **state)
     bytes_free(&documented);
 }
 
-int main(int argc, char **argv)
+TEST_FILE(stream_example)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_document_says_what_it_tells),       cmocka_unit_test(the_writer_writes_the_document),

@@ -292,7 +292,7 @@ static void a_block_names_no_more_frames_than_are_read(void **state)
     free(frames);
 }
 
-int main(void)
+TEST_FILE(stream_full)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_file_stays_below_its_limit),

@@ -138,7 +138,7 @@ static void files_that_are_no_recordings_are_refused(void **state)
     }
 }
 
-int main(void)
+TEST_FILE(stream_header)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(unknown_header_fields_are_passed_over),

@@ -332,7 +332,7 @@ static void lower_levels_keep_their_meaning(void **state)
     bytes_free(&stream);
 }
 
-int main(void)
+TEST_FILE(stream_processes)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(ticks_of_processes_come_back),   cmocka_unit_test(runs_are_of_the_own_process),

@@ -341,7 +341,7 @@ static void rules_of_weights_are_held(void **state)
         hold_all(unweighted_rules, countof(unweighted_rules), level, 1);
 }
 
-int main(void)
+TEST_FILE(stream_rules)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_block_has_no_more_ticks_than_seconds),

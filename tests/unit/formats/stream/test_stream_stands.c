@@ -159,7 +159,7 @@ static void what_cannot_be_told_is_refused(void **state)
     assert_refused(both, countof(both), "samples of one tick stand for different times");
 }
 
-int main(void)
+TEST_FILE(stream_stands)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(weights_come_back),

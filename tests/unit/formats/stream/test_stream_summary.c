@@ -512,7 +512,7 @@ static void sums_that_take_too_much_memory_are_given_up(void **state)
     free(frames);
 }
 
-int main(void)
+TEST_FILE(stream_summary)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_summary_has_what_the_samples_add_up_to),

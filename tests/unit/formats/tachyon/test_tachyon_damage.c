@@ -241,7 +241,7 @@ static void other_files_are_not_taken_for_one(void **state)
     assert_false(tachyon_header_recognised("", 0));
 }
 
-int main(void)
+TEST_FILE(tachyon_damage)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_file_they_are_made_from_is_good),

@@ -325,7 +325,7 @@ static void long_names_are_cut(void **state)
     bytes_free(&bytes);
 }
 
-int main(void)
+TEST_FILE(tachyon_read)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_record_is_read_in_both_byte_orders),

@@ -428,7 +428,7 @@ static void a_recording_without_samples_becomes_a_file(void **state)
     bytes_free(&bytes);
 }
 
-int main(void)
+TEST_FILE(tachyon_write)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_written_is_read_again),

@@ -73,7 +73,7 @@ static void no_byte_comes_through(void **state)
     }
 }
 
-int main(void)
+TEST_FILE(printable)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(plain_text_stays),

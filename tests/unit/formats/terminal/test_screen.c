@@ -87,7 +87,7 @@ static void the_locale_is_the_first_that_is_named(void **state)
     assert_true(screen_of(-1).ascii);
 }
 
-int main(void)
+TEST_FILE(screen)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(a_pipe_has_80_columns_and_no_colours, forget_environment),

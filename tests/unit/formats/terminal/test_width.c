@@ -92,7 +92,7 @@ static void blanks(void **state)
     bytes_free(&to);
 }
 
-int main(void)
+TEST_FILE(width)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(widths_are_those_of_terminals),

@@ -274,7 +274,7 @@ static void lose_the_process(struct fake_asyncio *a)
 }
 EACH_ASYNCIO(ASYNC_ALL, a_process_that_is_gone_is_told, lose_the_process);
 
-int main(void)
+TEST_FILE(asyncio_all)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_tasks_of_a_thread_are_found),

@@ -254,7 +254,7 @@ static void hide_a_thread(struct fake_asyncio *a)
 }
 EACH_ASYNCIO(ASYNC_ALL, what_can_not_be_read_takes_nothing_else_along, hide_a_thread);
 
-int main(void)
+TEST_FILE(asyncio_nonsense)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(damaged_objects_end_no_tick_and_are_not_believed_later),

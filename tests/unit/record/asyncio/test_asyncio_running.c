@@ -245,7 +245,7 @@ static void start_a_task(struct fake_asyncio *a)
 }
 EACH_ASYNCIO(ASYNC_RUNNING, a_task_that_wakes_is_whole_or_not_there, start_a_task);
 
-int main(void)
+TEST_FILE(asyncio_running)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_task_that_a_thread_runs_is_on_its_stack),

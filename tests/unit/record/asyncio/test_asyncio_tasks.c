@@ -178,7 +178,7 @@ static void forget(struct fake_asyncio *a)
 }
 EACH_ASYNCIO(ASYNC_ALL, tasks_that_are_over_are_forgotten_at_last, forget);
 
-int main(void)
+TEST_FILE(asyncio_tasks)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_task_has_the_name_it_was_given),

@@ -284,7 +284,7 @@ static void be_slow(struct fake_asyncio *a)
 }
 EACH_ASYNCIO(ASYNC_ALL, a_slow_round_is_made_again, be_slow);
 
-int main(void)
+TEST_FILE(asyncio_torn)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_task_that_awaits_something_else_is_not_mixed),

@@ -222,7 +222,7 @@ static void lead_nowhere(struct fake_asyncio *a)
 }
 EACH_ASYNCIO(ASYNC_ALL, what_leads_nowhere_fails, lead_nowhere);
 
-int main(void)
+TEST_FILE(await_chain)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(coroutines_are_shown_from_the_root_on),

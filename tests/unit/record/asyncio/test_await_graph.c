@@ -203,7 +203,7 @@ static void define(struct fake_asyncio *a)
 }
 EACH_ASYNCIO(ASYNC_ALL, each_task_is_defined_once, define);
 
-int main(void)
+TEST_FILE(await_graph)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_task_is_shown_below_the_one_that_waits_for_it),

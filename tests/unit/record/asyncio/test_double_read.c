@@ -216,7 +216,7 @@ static void a_process_that_is_gone_is_told(void **state)
     assert_int_equal(double_read_copy(&ranges, &remote, false), REMOTE_GONE);
 }
 
-int main(void)
+TEST_FILE(double_read)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(ranges_are_copied_as_they_were_added, begin, end),

@@ -159,7 +159,7 @@ static void test_files_that_are_no_core(void **state)
     }
 }
 
-int main(void)
+TEST_FILE(core_file)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bytes_of_the_core_and_of_files),

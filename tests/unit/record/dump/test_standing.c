@@ -158,7 +158,7 @@ static void when_a_process_began(void **state)
     place_free(&place);
 }
 
-int main(void)
+TEST_FILE(standing)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_place_stays_the_same),

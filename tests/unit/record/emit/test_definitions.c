@@ -232,7 +232,7 @@ static void a_refusal_is_passed_on(void **state)
     definitions_free(&met.definitions);
 }
 
-int main(void)
+TEST_FILE(definitions)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_thing_has_one_index),

@@ -324,7 +324,7 @@ static void what_was_left_out_adds_up(void **state)
     }
 }
 
-int main(void)
+TEST_FILE(budget)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(draws_cover_their_group_evenly),

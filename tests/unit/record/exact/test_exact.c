@@ -595,7 +595,7 @@ static void the_end_of_the_process_is_told(void **state)
     each_with_a_lock(lose_the_process);
 }
 
-int main(void)
+TEST_FILE(exact)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_look_is_where_the_holder_runs),

@@ -6,6 +6,7 @@
 #include "record/process/procfs.h"
 #include "tests/fakes/testing.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -376,7 +377,7 @@ static void test_a_process_that_another_traces(void **state)
         skip(); /* a security module lets parents only */
     }
     assert_false(freeze_open(&freeze, child, &why));
-    snprintf(wanted, sizeof(wanted), "process %d (test_freeze) already traces it", (int)tracer);
+    snprintf(wanted, sizeof(wanted), "process %d (%s) already traces it", (int)tracer, program_invocation_short_name);
     assert_non_null(strstr(why.text, wanted));
     end(tracer);
     why.text[0] = '\0';
@@ -399,7 +400,7 @@ static void test_no_process(void **state)
     freeze_close(&freeze);
 }
 
-int main(void)
+TEST_FILE(freeze)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_one_thread, end_children),

@@ -637,7 +637,7 @@ static void posts_that_are_not_used_end(void **state)
     assert_null(stand.ending);
 }
 
-int main(void)
+TEST_FILE(stand)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(work_is_done_where_it_was_asked_for),

@@ -82,7 +82,7 @@ static void later_deaths_wait_for_the_time_of_the_flight_recorder(void **state)
     assert_int_equal(deaths.pid, 4246);
 }
 
-int main(void)
+TEST_FILE(deaths)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_signal_that_asks_for_the_end_is_none),

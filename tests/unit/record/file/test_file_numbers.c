@@ -105,7 +105,7 @@ static void a_folder_that_is_gone_is_told(void **state)
     file_numbers_close(&numbers);
 }
 
-int main(void)
+TEST_FILE(file_numbers)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(numbers_go_on_behind_the_highest_one, enter_folder, leave_folder),

@@ -247,7 +247,7 @@ static void without_rotation_it_is_one_file(void **state)
     assert_int_equal(part_is("app.pyreel", 0, 0, 20, END_TARGET), 0);
 }
 
-int main(void)
+TEST_FILE(outlet)
 {
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, enter_folder, leave_folder)
     static const struct CMUnitTest tests[] = {

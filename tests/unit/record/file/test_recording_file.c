@@ -297,7 +297,7 @@ static void sizes_are_told_for_people(void **state)
     }
 }
 
-int main(void)
+TEST_FILE(recording_file)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(the_default_name_tells_program_and_process, enter_folder, leave_folder),

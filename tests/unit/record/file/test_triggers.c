@@ -142,7 +142,7 @@ static void waits_for_the_lock_are_a_share_of_samples(void **state)
     triggers_free(&triggers);
 }
 
-int main(void)
+TEST_FILE(triggers)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(conditions_are_read),

@@ -283,7 +283,7 @@ static void what_was_given_up_is_told(void **state)
     in_a_child(the_text);
 }
 
-int main(void)
+TEST_FILE(guard)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_the_recorder_never_does_is_refused),

@@ -149,7 +149,7 @@ static void a_thread_that_runs_does_not_wait(void **state)
     assert_false(stuck_waits_for_process("0", true));
 }
 
-int main(void)
+TEST_FILE(stuck)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(waits_for_the_output_do_not_count),

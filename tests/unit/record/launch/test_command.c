@@ -130,7 +130,7 @@ static void its_output_goes_where_it_is_told(void **state)
     }
 }
 
-int main(void)
+TEST_FILE(command)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(exit_codes_are_those_of_a_shell),  cmocka_unit_test(a_command_that_can_not_run_is_told),

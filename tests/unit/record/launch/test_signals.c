@@ -151,7 +151,7 @@ static void user_signals_are_counted_or_passed_on(void **state)
     assert_int_equal(exit_code_of(keep_user_signal), 28 + SIGUSR1);
 }
 
-int main(void)
+TEST_FILE(signals)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_signal_stops_us_cleanly_and_a_second_one_at_once),

@@ -154,7 +154,7 @@ static void lie(struct fake_python *p)
 }
 EACH_VERSION(memory_that_lies_is_read_safely, lie);
 
-int main(void)
+TEST_FILE(thread_names)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_are_found_wherever_a_thread_has_them),

@@ -449,7 +449,7 @@ static void both_files_tell_the_state(void **state)
     end_sleeper(&sleeper);
 }
 
-int main(void)
+TEST_FILE(cpu)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(used_time_is_the_time_that_passed_at_most),

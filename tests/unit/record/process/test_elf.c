@@ -214,7 +214,7 @@ static void memory_that_lies_is_read_without_harm(void **state)
     bytes_free(&file);
 }
 
-int main(void)
+TEST_FILE(elf)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(finds_what_an_image_in_memory_exports),

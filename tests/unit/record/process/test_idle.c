@@ -227,7 +227,7 @@ static void what_is_no_process_is_not(void **state)
     idle_close(&idle);
 }
 
-int main(void)
+TEST_FILE(idle)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_process_that_sleeps_is_still),           cmocka_unit_test(a_process_that_works_is_not),

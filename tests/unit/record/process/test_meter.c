@@ -81,7 +81,7 @@ static void our_own_time_grows(void **state)
     assert_true(meter_own_cpu_ns() > before_ns);
 }
 
-int main(void)
+TEST_FILE(meter)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(memory_and_time_are_those_of_the_process),

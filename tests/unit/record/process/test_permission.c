@@ -417,7 +417,7 @@ static void what_else_forbids_it_to_root_is_a_security_module(void **state)
                 "a security module (SELinux, AppArmor, Landlock)");
 }
 
-int main(void)
+TEST_FILE(permission)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(another_users_process_is_told_with_both_names),

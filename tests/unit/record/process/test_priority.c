@@ -218,7 +218,7 @@ static void each_has_a_name(void **state)
     assert_string_equal(priority_text(PRIORITY_REAL_TIME), "real-time");
 }
 
-int main(void)
+TEST_FILE(priority)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_said_is_had),

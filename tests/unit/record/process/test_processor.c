@@ -151,7 +151,7 @@ static void the_thread_has_a_note_of_it(void **state)
     }
 }
 
-int main(void)
+TEST_FILE(processor)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(proc_tells_where_a_thread_is),

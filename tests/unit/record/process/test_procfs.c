@@ -4,6 +4,7 @@
 #include "formats/base/alloc.h"
 #include "tests/fakes/testing.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,7 +56,7 @@ static void says_of_us_what_we_are(void **state)
     assert_memory_equal(text.bytes, folder, text.size);
     text_free(text);
     text = procfs_command(getpid());
-    assert_non_null(memmem(text.bytes, text.size, "test_procfs", 11));
+    assert_non_null(memmem(text.bytes, text.size, program_invocation_short_name, strlen(program_invocation_short_name)));
     text_free(text);
     uid_t user = (uid_t)-1;
     assert_true(procfs_user(getpid(), &user));
@@ -160,7 +161,7 @@ static void the_program_is_the_first_image(void **state)
     assert_true(procfs_images(getpid(), &images));
     assert_true(images.count > 2); /* with the C library and the loader */
     assert_true(images.rows[0].program);
-    assert_non_null(strstr(images.rows[0].path, "test_procfs"));
+    assert_non_null(strstr(images.rows[0].path, program_invocation_short_name));
     assert_memory_equal((const void *)(uintptr_t)images.rows[0].address, "\177ELF", 4);
     for (size_t i = 0; i < images.count; i++)
         programs += images.rows[i].program;
@@ -180,7 +181,7 @@ static void numbers_are_found_by_name(void **state)
     assert_true(procfs_number("/proc/self/status", "SigQ", 10, &number));
 }
 
-int main(void)
+TEST_FILE(procfs)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(arguments_are_quoted_where_a_shell_would_need_it),

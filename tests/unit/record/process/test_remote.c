@@ -245,7 +245,7 @@ static void reading_ends_at_a_moment(void **state)
     end_child(child);
 }
 
-int main(void)
+TEST_FILE(remote)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(pieces_are_read_with_one_call),

@@ -115,7 +115,7 @@ static void a_process_that_is_not_there_has_none(void **state)
     assert_true(asyncio_layout_find(&offsets, &searched, &remote)); /* that was not noted for this one */
 }
 
-int main(void)
+TEST_FILE(asyncio_layout)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(the_section_of_a_program_is_found, begin, end),

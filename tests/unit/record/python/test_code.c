@@ -410,7 +410,7 @@ static void inherit_codes(struct fake_python *p)
 }
 EACH_VERSION(a_forked_process_knows_the_codes_of_its_parent, inherit_codes);
 
-int main(void)
+TEST_FILE(code)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(bodies_are_in_memory_once),

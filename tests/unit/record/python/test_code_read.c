@@ -219,7 +219,7 @@ static void read_changing(struct fake_python *p)
 }
 EACH_VERSION(one_that_is_replaced_is_refused, read_changing);
 
-int main(void)
+TEST_FILE(code_read)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_takes_two_calls),

@@ -194,7 +194,7 @@ static void read_status(struct fake_python *p)
 }
 EACH_VERSION(a_sample_says_whether_there_is_an_exception, read_status);
 
-int main(void)
+TEST_FILE(exc_state)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_exception_that_is_raised_is_active),

@@ -274,7 +274,7 @@ static void a_name_has_something_in_front_of_it(void **state)
     }
 }
 
-int main(void)
+TEST_FILE(layout)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_version_has_its_offsets),

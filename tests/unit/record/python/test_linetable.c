@@ -200,7 +200,7 @@ static void a_large_table_is_followed_to_its_end(void **state)
     free(table);
 }
 
-int main(void)
+TEST_FILE(linetable)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(says_what_python_says),           cmocka_unit_test(a_cut_table_gives_no_wrong_place),

@@ -146,7 +146,7 @@ static void behind_a_hidden_instruction_is_anything(void **state)
         assert_int_equal(kinds[i] & KIND(ANYTHING), KIND(ANYTHING));
 }
 
-int main(void)
+TEST_FILE(opcode_effects)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_version_has_its_instructions),       cmocka_unit_test(no_other_instruction_has_effects),

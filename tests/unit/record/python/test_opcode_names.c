@@ -131,7 +131,7 @@ static void only_a_form_fits(void **state)
     assert_false(opcode_bases_fit(names, opcodes, 230, 230)); /* none */
 }
 
-int main(void)
+TEST_FILE(opcode_names)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_version_has_its_names),

@@ -201,7 +201,7 @@ static void closing_is_safe_at_any_time(void **state)
     fake_remote_reset();
 }
 
-int main(void)
+TEST_FILE(target)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_the_list_of_interpreters),         cmocka_unit_test(many_interpreters_are_read),

@@ -156,7 +156,7 @@ static void a_likely_runtime_takes_one_call(void **state)
     end_child();
 }
 
-int main(int argc, char **argv)
+TEST_FILE(target_exec)
 {
     static const struct CMUnitTest tests[] = { cmocka_unit_test(a_program_is_not_taken_for_the_one_before),
                                                cmocka_unit_test(files_are_remembered),

@@ -156,7 +156,7 @@ static void programs_are_remembered(void **state)
     assert_int_equal(programs.count, 1);
 }
 
-int main(void)
+TEST_FILE(hint)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(children_that_run_python_are_counted),

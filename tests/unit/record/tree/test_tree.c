@@ -911,7 +911,7 @@ static int run_inside(void)
         return not_permitted();
     const pid_t first = fork();
     if (first == 0) {
-        char *arguments[] = { (char *)"test_tree", (char *)"inside", NULL };
+        char *arguments[] = { (char *)"test_live", (char *)"tree", (char *)"inside", NULL };
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 || mount("proc", "/proc", "proc", 0, NULL) != 0)
             _exit(not_permitted());
@@ -944,7 +944,7 @@ static void the_connector_is_not_for_namespaces(void **state)
     assert_int_equal(connector_open(), -1);
 }
 
-int main(int argc, char **argv)
+TEST_FILE(tree)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_child_comes_and_ends),

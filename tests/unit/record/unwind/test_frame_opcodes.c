@@ -220,7 +220,7 @@ static void not_asked_for(struct fake_python *p)
 }
 EACH_VERSION(it_costs_one_call, not_asked_for);
 
-int main(void)
+TEST_FILE(frame_opcodes)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_instruction_that_changes_is_a_new_frame),

@@ -102,7 +102,7 @@ static void what_is_not_open_knows_what_it_is_told(void **state)
     halt_close(&halt);
 }
 
-int main(void)
+TEST_FILE(halt)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_stopped_process_is_a_halt),

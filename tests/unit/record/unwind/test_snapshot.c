@@ -692,7 +692,7 @@ static void all_copies_together_have_a_limit(void **state)
     snapshot_free(&other);
 }
 
-int main(void)
+TEST_FILE(snapshot)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_copies_together_have_a_limit),

@@ -152,7 +152,7 @@ static void what_did_not_change_is_not_told_again(void **state)
     stop(&l);
 }
 
-int main(void)
+TEST_FILE(synthetic_frames)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_told_is_the_stack),

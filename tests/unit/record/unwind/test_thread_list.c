@@ -553,7 +553,7 @@ static void collect_generations(struct fake_python *p)
 }
 EACH_VERSION(the_collected_generation_is_known, collect_generations);
 
-int main(void)
+TEST_FILE(thread_list)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_who_had_the_lock_is_read),

@@ -356,7 +356,7 @@ static void a_few_threads(void **state)
     }
 }
 
-int main(void)
+TEST_FILE(thread_list_rest)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(those_that_had_the_lock_are_read_at_once),

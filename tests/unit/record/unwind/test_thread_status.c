@@ -373,7 +373,7 @@ static void each_mode_has_a_name(void **state)
         assert_string_equal(mode_names[mode], names[mode]);
 }
 
-int main(void)
+TEST_FILE(thread_status)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_thread_has_the_lock),

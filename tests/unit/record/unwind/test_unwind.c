@@ -246,7 +246,7 @@ static void stacks_in_several_chunks_are_the_same_as_anew(void **state)
     fake_each_version(compare_chunks_with_off_stack);
 }
 
-int main(void)
+TEST_FILE(unwind)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(tells_how_a_stack_changes),

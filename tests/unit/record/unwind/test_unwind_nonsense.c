@@ -182,7 +182,7 @@ static void take_memory_away(struct fake_python *p)
 }
 EACH_VERSION(memory_that_goes_away_is_forgotten, take_memory_away);
 
-int main(void)
+TEST_FILE(unwind_nonsense)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(nonsense_is_read_without_harm),    cmocka_unit_test(a_generator_is_no_root),

@@ -214,7 +214,7 @@ static void a_function_that_is_no_more_does_not_stand_in_the_way(void **state)
     fake_each_version(replace_what_returned);
 }
 
-int main(void)
+TEST_FILE(unwind_torn)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_stack_that_is_shown_was_there),

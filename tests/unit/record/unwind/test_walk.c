@@ -304,7 +304,7 @@ static void hide_frames(struct fake_python *p)
 }
 EACH_VERSION(frames_that_never_begin_are_hidden, hide_frames);
 
-int main(void)
+TEST_FILE(walk)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_frame_that_returned_is_none),

@@ -262,7 +262,7 @@ static void overwrite(struct fake_python *p)
 }
 EACH_VERSION(a_generator_whose_memory_is_used_again_is_none, overwrite);
 
-int main(void)
+TEST_FILE(walk_off_stack)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(generators_and_entries_from_c_are_found),

@@ -330,7 +330,7 @@ static void lie(struct fake_python *p)
 }
 EACH_VERSION(rings_and_nonsense_fail, lie);
 
-int main(void)
+TEST_FILE(walk_still)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_callee_that_is_not_current_is_none),

@@ -686,7 +686,7 @@ static void ticks_made_again_come_after_the_last_one(void **state)
     fake_remote_reset();
 }
 
-int main(void)
+TEST_FILE(sampler)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads_come_and_go),

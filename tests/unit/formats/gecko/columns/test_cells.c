@@ -155,7 +155,7 @@ static void nothing_is_lost(void **state)
     }
 }
 
-int main(void)
+TEST_FILE(cells)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_surplus_goes_to_the_nearest_cells_before),

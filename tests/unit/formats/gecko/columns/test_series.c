@@ -140,7 +140,7 @@ static void the_order_of_amounts_does_not_matter(void **state)
     series_free(&backward);
 }
 
-int main(void)
+TEST_FILE(series)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(amounts_are_spread_over_their_time),

@@ -38,7 +38,7 @@ static void each_place_is_drawn_alike(void **state)
     }
 }
 
-int main(void)
+TEST_FILE(thinning)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_of_each_group_stays),

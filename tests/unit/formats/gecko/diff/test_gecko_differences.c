@@ -85,7 +85,7 @@ static void nothing_is_no_difference(void **state)
     differences_free(&differences);
 }
 
-int main(void)
+TEST_FILE(gecko_differences)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(slower_stacks_come_first_in_the_order_of_the_tree),

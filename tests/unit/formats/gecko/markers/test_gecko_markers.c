@@ -418,7 +418,7 @@ static void only_asyncio_has_loops(void **state)
     assert_found(&finding, "");
 }
 
-int main(void)
+TEST_FILE(gecko_markers)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_heaviest_are_kept),

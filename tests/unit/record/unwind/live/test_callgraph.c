@@ -128,7 +128,7 @@ static void memory_is_bounded(void **state)
     callgraph_free(&callgraph);
 }
 
-int main(void)
+TEST_FILE(callgraph)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_call_is_known_when_it_was_seen_a_few_times),

@@ -160,7 +160,7 @@ static void come_late(struct fake_python *p)
 }
 EACH_VERSION(a_call_that_comes_late_is_looked_at, come_late);
 
-int main(void)
+TEST_FILE(verify)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(calls_do_not_vouch_for_each_other),      cmocka_unit_test(copies_in_a_row_add_up),
