@@ -5,9 +5,12 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -32,6 +35,18 @@ static inline unsigned soak(unsigned rounds)
     const char *factor = getenv("PYREEL_SOAK");
     return factor && atoi(factor) > 0 ? rounds * (unsigned)atoi(factor) : rounds;
 }
+
+/* A wait ends when what is waited for is there; a test that hangs fails after so long. */
+#define PATIENCE_S 120
+
+static inline bool is_patient(time_t since)
+{
+    return time(NULL) < since + PATIENCE_S;
+}
+
+#define wait_until(condition)                                                                                          \
+    for (const time_t since = time(NULL); !(condition); usleep(1000))                                                  \
+    assert_true(is_patient(since))
 
 /* A text of any size against a literal. */
 #define assert_text(text, literal)                                                                                     \

@@ -48,16 +48,23 @@ static void *serve(void *self)
     return NULL;
 }
 
-static void start(struct server *server, const char *answer)
+/* Takes a port on which nobody listens yet. */
+static void take_port(struct server *server)
 {
     struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
     socklen_t size = sizeof(address);
-    *server = (struct server){ .listening = socket(AF_INET, SOCK_STREAM, 0), .answer = answer };
-    sem_init(&server->begun, 0, 0);
+    *server = (struct server){ .listening = socket(AF_INET, SOCK_STREAM, 0) };
     assert_int_equal(bind(server->listening, (struct sockaddr *)&address, size), 0);
-    assert_int_equal(listen(server->listening, 1), 0);
     assert_int_equal(getsockname(server->listening, (struct sockaddr *)&address, &size), 0);
     snprintf(server->url, sizeof(server->url), "http://127.0.0.1:%d", ntohs(address.sin_port));
+}
+
+static void start(struct server *server, const char *answer)
+{
+    take_port(server);
+    server->answer = answer;
+    sem_init(&server->begun, 0, 0);
+    assert_int_equal(listen(server->listening, 1), 0);
     assert_int_equal(pthread_create(&server->thread, NULL, serve, server), 0);
 }
 
@@ -124,15 +131,13 @@ static void the_reason_of_the_store_is_kept(void **state)
     struct fault why = { 0 };
     char bytes[4096] = { 0 };
     int body;
-    start(&server, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
-    close(server.listening); /* nobody listens any more */
-    pthread_cancel(server.thread);
-    pthread_join(server.thread, NULL);
+    take_port(&server);
     struct store_upload *upload = begin(&server, &body);
     while (write(body, bytes, sizeof(bytes)) > 0) /* until the pipe breaks */
         ;
     close(body);
     store_upload_cut(upload, &why);
+    close(server.listening);
     assert_non_null(strstr(why.text, "no connection"));
 }
 

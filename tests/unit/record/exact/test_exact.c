@@ -34,6 +34,7 @@ struct scene {
     int happens;                        /* in so many looks */
     uint64_t works;                     /* looks so far, as far as was noticed */
     uint32_t random;
+    bool again; /* other programs interrupted what is told: it is told again, from the beginning */
 };
 
 static uint32_t processor_after(int before)
@@ -136,29 +137,38 @@ static void assert_line(struct scene *s, size_t thread, const char *wanted)
             assert_string_equal(fake_walk_text(s->p, &s->thread_list.members[i].walk), wanted);
 }
 
+/* On a machine that takes processors away a look may be no moment, or have to be repeated, though nothing happened. */
+static bool is_as_told(struct scene *s, bool as_told)
+{
+    s->again = !as_told;
+    return as_told;
+}
+
 static void each_with_a_lock(void (*story)(struct scene *s))
 {
+    const time_t since = time(NULL);
     for (size_t v = 0; v < sizeof(fake_versions) / sizeof(fake_versions[0]); v++) {
         struct scene s;
         if (fake_versions[v] & FAKE_FREE_THREADED)
             continue;
-        struct fake_python *p = fake_python_start(fake_versions[v]);
-        begin(&s, p);
-        story(&s);
-        end(&s);
-        fake_python_end(p);
+        do {
+            assert_true(is_patient(since));
+            struct fake_python *p = fake_python_start(fake_versions[v]);
+            begin(&s, p);
+            story(&s);
+            end(&s);
+            fake_python_end(p);
+        } while (s.again);
     }
 }
 
-/* On a machine that takes processors away a look may have to be repeated, though nothing happened. */
 static void read_until_it_stays(struct scene *s)
 {
-    for (int i = 0; i < 50; i++) {
+    const time_t since = time(NULL);
+    do {
+        assert_true(is_patient(since));
         read_now(s);
-        if (s->exact.proven && s->exact.hops == 0)
-            return;
-    }
-    fail_msg("no look of fifty was one moment");
+    } while (!s->exact.proven || s->exact.hops > 0);
 }
 
 /* ---- one moment ---- */
@@ -217,9 +227,10 @@ static void lose_the_lock(struct scene *s)
     s->happens = 1;
     read_now(s);
     assert_int_equal(s->happens, 0);
+    if (!is_as_told(s, s->exact.proven))
+        return;
     assert_true(s->exact.hops >= 1); /* more where other programs interrupt a look */
     assert_int_equal(s->looks, s->exact.hops + 1);
-    assert_true(s->exact.proven);
     assert_int_equal(s->seen[0].processor, processor_after(-1));
     assert_int_equal(s->seen[s->looks - 1].processor, processor_after((int)processor_after(-1)));
     assert_line(s, 1, "f:27");
@@ -244,8 +255,9 @@ static void lose_the_holder(struct scene *s)
     s->happens = 1;
     read_now(s);
     assert_int_equal(s->happens, 0);
+    if (!is_as_told(s, s->exact.proven))
+        return;
     assert_true(s->exact.hops >= 1); /* more where other programs interrupt a look */
-    assert_true(s->exact.proven);
     assert_int_equal(s->seen[s->looks - 1].processor, processor_after((int)processor_after(-1)));
     assert_line(s, 0, "f:26");
 }
@@ -278,9 +290,9 @@ static void wake_in_a_look(struct scene *s)
     s->happens = 1;
     s->before = 2;
     read_now(s);
-    assert_int_equal(s->happens, 0);
+    if (!is_as_told(s, s->happens == 0 && s->exact.hops == 0))
+        return;
     assert_int_equal(s->looks, 1);
-    assert_int_equal(s->exact.hops, 0);
     assert_false(s->exact.proven);
 }
 
@@ -298,8 +310,9 @@ static void had_woken_elsewhere(struct scene *s)
     read_until_it_stays(s);
     wake_elsewhere(s);
     read_now(s);
+    if (!is_as_told(s, s->exact.proven))
+        return;
     assert_true(s->exact.hops >= 1); /* more where other programs interrupt a look */
-    assert_true(s->exact.proven);
     assert_line(s, 0, "f:26");
 }
 
@@ -312,33 +325,29 @@ static void one_that_had_woken_before_is_followed(void **state)
 
 /* ---- who ends ---- */
 
-/* The thread that had the lock in the last tick has ended, and its memory is gone. */
-static int hopped; /* so many versions of Python took more than one look; on a busy machine one may */
-
-static void end_holder(struct scene *s)
+/* The thread that had the lock in the last tick has ended, and its memory is gone. False when that was interrupted, or
+ * took more looks than `hops` and one. */
+static bool end_holder(struct scene *s, int hops)
 {
     fake_remote_hide(s->pointers[0] + NOTE, 4);
     const uint64_t calls = s->p->target.remote.calls;
     read_now(s);
     fake_remote_hide(0, 0);
-    assert_true(s->exact.proven);
     assert_in_range(s->p->target.remote.calls - calls, 1, 40); /* what can't be read is not tried again and again */
+    return is_as_told(s, s->exact.proven && (int)s->exact.hops <= hops);
 }
 
 static void hand_it_on_here(struct scene *s)
 {
     pass_the_lock(s);
-    end_holder(s);
-    hopped += s->exact.hops > 0;
-    assert_line(s, 1, "f:27");
+    if (end_holder(s, 0))
+        assert_line(s, 1, "f:27");
 }
 
 static void the_next_holder_may_run_where_one_ended(void **state)
 {
     (void)state;
-    hopped = 0;
     each_with_a_lock(hand_it_on_here);
-    assert_in_range(hopped, 0, 2);
 }
 
 static void hand_it_on_elsewhere(struct scene *s)
@@ -346,7 +355,8 @@ static void hand_it_on_elsewhere(struct scene *s)
     const uint32_t other = processor_after((int)processor_after(-1));
     run_on(s, 1, other);
     pass_the_lock(s);
-    end_holder(s);
+    if (!end_holder(s, LOOKS))
+        return;
     assert_int_equal(s->seen[s->looks - 1].processor, other);
     assert_line(s, 1, "f:27");
 }
@@ -361,17 +371,14 @@ static void or_elsewhere(void **state)
 static void leave_the_lock(struct scene *s)
 {
     set_lock(s, false);
-    end_holder(s);
-    hopped += s->exact.hops > 0;
-    assert_line(s, 1, "f:21");
+    if (end_holder(s, 0))
+        assert_line(s, 1, "f:21");
 }
 
 static void or_nobody_has_the_lock(void **state)
 {
     (void)state;
-    hopped = 0;
     each_with_a_lock(leave_the_lock);
-    assert_in_range(hopped, 0, 2);
 }
 
 /* Two threads on two processors hand the lock on faster than we can follow: another draw for each look. */
@@ -392,16 +399,15 @@ static void see_both(struct scene *s)
     int seen = 0, of_thread_1 = 0;
     run_on(s, 1, other);
     fake_remote_hook(hand_it_on_often, s);
-    for (int i = 0; i < 400; i++) {
+    for (const time_t since = time(NULL); seen < 400;) {
+        assert_true(is_patient(since));
         s->looks = 0;
         assert_int_equal(read_soon(s), THREAD_LIST_READ);
         seen += s->exact.proven;
         of_thread_1 += s->exact.proven && s->exact.holder.thread == s->p->threads[1].address;
     }
     fake_remote_hook(NULL, NULL);
-    if (seen < 300) /* a busy machine */
-        return;
-    if (of_thread_1 < seen * 0.11 || of_thread_1 > seen * 0.29)
+    if (of_thread_1 < seen * 0.08 || of_thread_1 > seen * 0.36) /* six times the deviation of such draws */
         fail_msg("thread 1 had the lock for a fifth of the time, and in %d of %d looks", of_thread_1, seen);
 }
 
@@ -425,7 +431,8 @@ static void never_stay(struct scene *s)
     s->happens = LOOKS;
     read_now(s);
     assert_false(s->exact.proven);
-    assert_int_equal(s->exact.hops, 6);
+    if (!is_as_told(s, s->exact.hops == 6))
+        return;
     assert_true(s->seen[s->looks - 2].still);
     assert_false(s->seen[s->looks - 1].still); /* and then it is read live, by nobody else */
     const int looks = s->looks;
@@ -445,7 +452,7 @@ static void after_some_the_tick_is_read_live(void **state)
 /* The post goes by at the next moment too, which it was told of, and nobody has appointed a look there yet. */
 static void come_late(struct scene *s)
 {
-    for (int i = 0; i < 5; i++) {
+    for (const time_t since = time(NULL); is_patient(since);) {
         const uint64_t now_ns = clock_now_ns(), next_ns = now_ns + 400000;
         s->looks = 0;
         exact_appoint(&s->exact, look, s, &(struct moments){ now_ns + 50000, { next_ns } });

@@ -21,9 +21,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define FREEZES  200
 #define THREADS  5
-#define CROWD    4
+#define CROWD    2
 #define CHILDREN 8
 
 struct shared {
@@ -31,6 +30,7 @@ struct shared {
 };
 
 static struct shared *shared;
+static unsigned freezes; /* in each test */
 static pid_t children[CHILDREN]; /* that a test started and has not ended; 0 where there is none */
 
 static void nap_us(long us)
@@ -175,15 +175,13 @@ static int end_children(void **state)
 static void wait_for_life(void)
 {
     const uint64_t counts = atomic_load(&shared->counts);
-    for (int i = 0; i < 200000 && atomic_load(&shared->counts) == counts; i++)
-        nap_us(100);
-    assert_true(atomic_load(&shared->counts) > counts);
+    wait_until(atomic_load(&shared->counts) > counts);
 }
 
 /* Freezes a child again and again, and sees that it stands still. */
 static void assert_freezes(struct freeze *freeze)
 {
-    for (int i = 0; i < FREEZES; i++) {
+    for (unsigned i = 0; i < freezes; i++) {
         assert_true(freeze_begin(freeze));
         const uint64_t counts = atomic_load(&shared->counts), births = atomic_load(&shared->births);
         nap_us(i % 10 ? 20 : 1000);
@@ -197,7 +195,7 @@ static void assert_freezes(struct freeze *freeze)
 
 static void assert_stands_still(void (*live)(void))
 {
-    struct freeze freeze = { .patience_ns = 5000000000u };
+    struct freeze freeze = { .patience_ns = PATIENCE_S * UINT64_C(1000000000) };
     struct fault why = { 0 };
     const pid_t child = start(live);
     wait_for_life();
@@ -258,7 +256,7 @@ static void test_no_main_thread(void **state)
 static void test_how_long_it_lasted_is_noted(void **state)
 {
     (void)state;
-    struct freeze freeze = { .patience_ns = 5000000000u };
+    struct freeze freeze = { .patience_ns = PATIENCE_S * UINT64_C(1000000000) };
     struct fault why = { 0 };
     const pid_t child = start(count_alone);
     wait_for_life();
@@ -277,20 +275,18 @@ static void test_how_long_it_lasted_is_noted(void **state)
 static void test_signals_arrive(void **state)
 {
     (void)state;
-    struct freeze freeze = { .patience_ns = 5000000000u };
+    struct freeze freeze = { .patience_ns = PATIENCE_S * UINT64_C(1000000000) };
     struct fault why = { 0 };
     const pid_t child = start(count_in_threads);
     wait_for_life();
     assert_true(freeze_open(&freeze, child, &why));
-    for (int i = 0; i < FREEZES; i++) {
+    for (unsigned i = 0; i < freezes; i++) {
         kill(child, SIGRTMIN);
         freeze_begin(&freeze);
         kill(child, SIGRTMIN);
         freeze_end(&freeze);
     }
-    for (int i = 0; i < 5000 && atomic_load(&shared->signals) < 2 * FREEZES; i++)
-        nap_us(1000);
-    assert_int_equal(atomic_load(&shared->signals), 2 * FREEZES);
+    wait_until(atomic_load(&shared->signals) == 2 * freezes);
     freeze_close(&freeze);
     end(child);
 }
@@ -298,7 +294,7 @@ static void test_signals_arrive(void **state)
 static void test_a_stopped_process_stays_stopped(void **state)
 {
     (void)state;
-    struct freeze freeze = { .patience_ns = 5000000000u };
+    struct freeze freeze = { .patience_ns = PATIENCE_S * UINT64_C(1000000000) };
     struct fault why = { 0 };
     int status;
     const pid_t child = start(count_in_threads);
@@ -308,7 +304,7 @@ static void test_a_stopped_process_stays_stopped(void **state)
     assert_true(freeze_open(&freeze, child, &why));
     const uint64_t counts = atomic_load(&shared->counts);
     assert_freezes(&freeze);
-    assert_int_equal(freeze.stopped_count, FREEZES);
+    assert_int_equal(freeze.stopped_count, freezes);
     assert_int_equal(counts, atomic_load(&shared->counts));
     kill(child, SIGCONT);
     wait_for_life();
@@ -320,7 +316,7 @@ static void test_a_stopped_process_stays_stopped(void **state)
 static void test_a_process_that_ends(void **state)
 {
     (void)state;
-    for (int i = 0; i < FREEZES; i++) {
+    for (unsigned i = 0; i < freezes; i++) {
         struct freeze freeze = { 0 };
         struct fault why = { 0 };
         siginfo_t info = { 0 };
@@ -381,7 +377,7 @@ static void test_a_process_that_another_traces(void **state)
     assert_non_null(strstr(why.text, wanted));
     end(tracer);
     why.text[0] = '\0';
-    freeze.patience_ns = 5000000000u;
+    freeze.patience_ns = PATIENCE_S * UINT64_C(1000000000);
     assert_true(freeze_open(&freeze, child, &why));
     assert_freezes(&freeze);
     freeze_close(&freeze);
@@ -415,6 +411,7 @@ TEST_FILE(freeze)
         cmocka_unit_test_teardown(test_a_process_that_another_traces, end_children),
         cmocka_unit_test_teardown(test_no_process, end_children),
     };
+    freezes = soak(50);
     shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     return shared == MAP_FAILED ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,7 +26,16 @@ struct found {
     uint64_t spent_ns; /* processor time in it */
     uint64_t spin_ns, sleep_us;
     int sleeps, times; /* it sleeps in so many of the times that it is done */
-    sem_t *wake;
+    struct stay before, after;
+    struct intruder *intruder; /* to be woken and awaited */
+};
+
+struct intruder {
+    sem_t wake;
+    uint32_t processor;
+    bool permitted;
+    atomic_bool ready, over;
+    atomic_uint wakes;
 };
 
 static uint64_t thread_ns(void)
@@ -44,12 +53,18 @@ static bool work(void *data, uint32_t processor, uint64_t now_ns)
     found->processor = sched_getcpu();
     found->thread = (pid_t)syscall(SYS_gettid);
     found->begin_ns = clock_now_ns();
-    if (found->wake)
-        sem_post(found->wake);
+    found->before = stand_stay_now();
+    if (found->intruder) {
+        const unsigned wakes = atomic_load(&found->intruder->wakes);
+        sem_post(&found->intruder->wake);
+        while (atomic_load(&found->intruder->wakes) == wakes)
+            continue;
+    }
     while (thread_ns() - spent_ns < found->spin_ns)
         continue;
     if (found->times++ < found->sleeps)
         usleep((useconds_t)found->sleep_us);
+    found->after = stand_stay_now();
     found->end_ns = clock_now_ns();
     found->spent_ns = thread_ns() - spent_ns;
     return true;
@@ -58,10 +73,10 @@ static bool work(void *data, uint32_t processor, uint64_t now_ns)
 #define AT(due, ...) ((const struct moments){ .due_ns = (due), .next_ns = { __VA_ARGS__ } })
 
 /* Work that is done as soon as can be. A post that does not get its processor, as other programs have it, is not waited
- * for and has done nothing: it is asked again. */
+ * for and has done nothing: it is asked again. So is all else here that other programs may prevent. */
 static bool stand_do(struct stand *stand, uint32_t processor, stand_work *does, void *data)
 {
-    for (int times = 0; times < 1000; times++) {
+    for (const time_t since = time(NULL); is_patient(since);) {
         if (!stand_appoint(stand, &processor, 1, &AT(clock_now_ns(), 0), NULL, does, data))
             return false;
         if (stand_meet(stand))
@@ -147,14 +162,16 @@ static void the_caller_s_waits_are_those_for_a_post(void **state)
     need_processors(2);
     struct stand stand;
     begin(&stand);
-    unsigned more = 0;
-    for (int round = 0; round < 40; round++) {
-        struct found found = { .spin_ns = round % 2 ? 0 : 200 * US };
-        const uint64_t before = stand_stay_now().waits, told = stand.waits;
+    unsigned waited = 0, told = 0;
+    while (waited < 40) {
+        struct found found = { .spin_ns = 200 * US }; /* longer than the caller spins */
+        const uint64_t before = stand_stay_now().waits, told_before = stand.waits;
         assert_true(stand_do(&stand, (uint32_t)sched_getcpu(), work, &found));
-        more += stand_stay_now().waits - before != stand.waits - told;
+        const uint64_t waits = stand_stay_now().waits - before;
+        waited += waits > 0;
+        told += waits > 0 && stand.waits - told_before == waits;
     }
-    assert_in_range(more, 0, 8); /* posts are made in the first rounds */
+    assert_in_range(told, 20, waited); /* to make a post may be to wait */
     stand_close(&stand);
 }
 
@@ -215,13 +232,15 @@ static void short_work_stays(void **state)
     struct stand stand;
     unsigned stayed = 0;
     begin(&stand);
-    for (int i = 0; i < 400; i++) {
+    for (const time_t since = time(NULL); stayed < 100;) { /* a busy machine takes it away from some */
         struct found found = { .spin_ns = 5 * US };
+        assert_true(is_patient(since));
         assert_true(stand_do(&stand, processor_after(-1), work, &found));
         assert_false(stand.waited);
+        if (stand.stayed)
+            assert_int_equal(found.before.preemptions, found.after.preemptions);
         stayed += stand.stayed;
     }
-    assert_in_range(stayed, 200, 400); /* a busy machine takes it away from some */
     stand_close(&stand);
 }
 
@@ -248,8 +267,9 @@ static void work_that_has_waited_is_done_again(void **state)
     struct stand stand;
     unsigned stayed = 0;
     begin(&stand);
-    for (int i = 0; i < 100; i++) {
+    for (const time_t since = time(NULL); stayed < 20;) {
         struct found found = { .sleep_us = 500, .sleeps = 1 };
+        assert_true(is_patient(since));
         const uint64_t before_ns = clock_now_ns();
         assert_true(stand_do(&stand, processor_after(-1), work, &found));
         assert_true(stand.waited);
@@ -257,16 +277,8 @@ static void work_that_has_waited_is_done_again(void **state)
         assert_in_range(stand.began_ns, before_ns, found.begin_ns - 500 * US); /* the first time */
         stayed += stand.stayed;
     }
-    assert_in_range(stayed, 50, 100);
     stand_close(&stand);
 }
-
-struct intruder {
-    sem_t wake;
-    uint32_t processor;
-    bool permitted;
-    atomic_bool ready, over;
-};
 
 /* Takes the processor from whoever has it, each time it is woken. */
 static void *intrude(void *data)
@@ -279,8 +291,10 @@ static void *intrude(void *data)
     intruder->permitted = sched_setaffinity(0, sizeof(one), &one) == 0 &&
                           sched_setscheduler(0, SCHED_FIFO, &first) == 0;
     atomic_store(&intruder->ready, true);
-    while (!atomic_load(&intruder->over))
+    while (!atomic_load(&intruder->over)) {
         sem_wait(&intruder->wake);
+        atomic_fetch_add(&intruder->wakes, 1);
+    }
     return NULL;
 }
 
@@ -296,9 +310,8 @@ static void work_that_another_interrupts_has_not_stayed(void **state)
     pthread_create(&thread, NULL, intrude, &intruder);
     while (!atomic_load(&intruder.ready))
         usleep(100);
-    usleep(1000); /* it waits */
     for (int i = 0; i < 20 && intruder.permitted; i++) {
-        struct found found = { .spin_ns = MS, .wake = &intruder.wake };
+        struct found found = { .intruder = &intruder };
         assert_true(stand_do(&stand, intruder.processor, work, &found));
         assert_false(stand.stayed);
         assert_false(stand.waited);
@@ -375,10 +388,12 @@ static void the_post_that_has_the_work_does_it(void **state)
     uint32_t processors[2];
     const size_t count = both_processors(processors);
     struct sought sought = { 0 };
-    unsigned met = 0, own[2] = { 0 };
+    unsigned met = 0, rounds = 0, own[2] = { 0 };
     begin(&stand);
-    for (unsigned i = 0; i < 400; i++) {
-        const unsigned before = sought.done;
+    /* A busy machine lets one come when the other has given up. */
+    for (const time_t since = time(NULL); own[0] < 80 || own[1] < 80; rounds++) {
+        const unsigned before = sought.done, i = rounds;
+        assert_true(is_patient(since));
         sought.processor = processors[i % 2];
         assert_true(
             stand_appoint(&stand, processors, count, &AT(clock_now_ns() + 200 * US, 0), is_sought, find, &sought));
@@ -388,9 +403,7 @@ static void the_post_that_has_the_work_does_it(void **state)
         own[i % 2] += done;
     }
     assert_int_equal(sought.wrong, 0);
-    assert_in_range(sought.asked, met, 800);
-    assert_in_range(met, 200, 400); /* a busy machine lets one come when the other has given up */
-    assert_true(own[0] >= 80 && own[1] >= 80);
+    assert_in_range(sought.asked, met, 2 * rounds);
     stand_close(&stand);
 }
 
@@ -402,9 +415,10 @@ static void to_ask_may_be_to_wait(void **state)
     struct stand stand;
     uint32_t processors[2];
     const size_t count = both_processors(processors);
-    unsigned met = 0;
+    unsigned met = 0, i = 0;
     begin(&stand);
-    for (unsigned i = 0; i < 40; i++) {
+    for (const time_t since = time(NULL); met < 20; i++) {
+        assert_true(is_patient(since));
         struct sought sought = { .processor = processors[i % 2], .sleeps = i % 4 < 2 ? 2 : 0 };
         const uint64_t before_ns = clock_now_ns();
         assert_true(stand_appoint(&stand, processors, count, &AT(before_ns, 0), is_sought, find, &sought));
@@ -414,7 +428,6 @@ static void to_ask_may_be_to_wait(void **state)
         if (sought.sleeps)
             assert_true(stand.waited && clock_now_ns() - stand.began_ns >= 2000 * US); /* it began before */
     }
-    assert_in_range(met, 10, 40);
     stand_close(&stand);
 }
 
@@ -426,13 +439,15 @@ static void work_of_nobody_is_not_done(void **state)
     uint32_t processors[2];
     const size_t count = both_processors(processors);
     struct sought sought = { .processor = UINT32_MAX };
+    unsigned rounds = 0;
     begin(&stand);
-    for (int i = 0; i < 50; i++) {
+    for (const time_t since = time(NULL); sought.asked < 50; rounds++) {
+        assert_true(is_patient(since));
         assert_true(stand_appoint(&stand, processors, count, &AT(clock_now_ns(), 0), is_sought, find, &sought));
         assert_false(stand_meet(&stand));
     }
     assert_int_equal(sought.done, 0);
-    assert_in_range(sought.asked, 50, 100);
+    assert_in_range(sought.asked, 50, 2 * rounds);
     unsigned after = 0;
     assert_true(stand_do(&stand, processors[1], count_up, &after)); /* and the posts are free again */
     stand_close(&stand);
@@ -447,11 +462,14 @@ static void who_comes_late_has_nothing_to_do(void **state)
     uint32_t processors[2];
     const size_t count = both_processors(processors);
     begin(&stand);
+    const time_t since = time(NULL);
     for (int i = 0; i < 100; i++) {
         unsigned done = 0;
-        assert_true(stand_appoint(&stand, processors, count, &AT(clock_now_ns(), clock_now_ns() + MS), is_anywhere,
-                                  count_up, &done));
-        assert_true(stand_meet(&stand));
+        do {
+            assert_true(is_patient(since));
+            assert_true(stand_appoint(&stand, processors, count, &AT(clock_now_ns(), clock_now_ns() + MS), is_anywhere,
+                                      count_up, &done));
+        } while (!stand_meet(&stand));
         const unsigned then = done;
         assert_in_range(then, 1, 4); /* more than once if it waited */
         usleep(i % 3 * 500);
@@ -468,20 +486,21 @@ static void what_work_takes_is_counted(void **state)
     struct stand stand;
     begin(&stand);
     uint64_t spent_ns = 0;
+    const uint64_t begin_ns = clock_now_ns();
     for (uint64_t i = 1; i <= 12; i++) {
         struct found found = { .spin_ns = i * 300 * US };
-        const uint64_t before_ns = stand_taken_ns(&stand), wall_ns = clock_now_ns();
+        const uint64_t before_ns = stand_taken_ns(&stand);
         assert_true(stand_do(&stand, processor_after(-1), work, &found));
         const uint64_t taken_ns = stand_taken_ns(&stand) - before_ns;
         spent_ns += found.spent_ns;
         assert_true(taken_ns + 2 * US >= found.spent_ns); /* the kernel's are whole microseconds */
-        assert_true(taken_ns <= clock_now_ns() - wall_ns + MS);
     }
     assert_true(stand_taken_ns(&stand) >= spent_ns);
-    struct found asleep = { .sleep_us = 50000 };
+    assert_true(stand_taken_ns(&stand) <= clock_now_ns() - begin_ns + 5 * MS);
+    struct found asleep = { .sleep_us = 200000, .sleeps = 1 };
     const uint64_t before_ns = stand_taken_ns(&stand);
     assert_true(stand_do(&stand, processor_after(-1), work, &asleep));
-    assert_true(stand_taken_ns(&stand) - before_ns < 10 * MS); /* others have the processor meanwhile */
+    assert_true(stand_taken_ns(&stand) - before_ns < 100 * MS); /* others have the processor meanwhile */
     stand_close(&stand);
 }
 
@@ -493,7 +512,7 @@ static void nothing_is_free(void **state)
     begin(&stand);
     for (uint64_t i = 0; i < 100; i++)
         assert_true(stand_do(&stand, processor_after(-1), work, &found));
-    assert_in_range(stand_taken_ns(&stand), 100 * 7 * US, 100 * MS); /* each wake counts */
+    assert_in_range(stand_taken_ns(&stand), 100 * 7 * US, 1000 * MS); /* each wake counts */
     stand_close(&stand);
 }
 
@@ -503,16 +522,17 @@ static void many_in_a_row(void **state)
 {
     (void)state;
     struct stand stand;
+    const unsigned works = soak(500);
     unsigned count = 0;
     begin(&stand);
     uint32_t p = processor_after(-1);
-    for (unsigned i = 0; i < 5000; i++) {
+    for (unsigned i = 0; i < works; i++) {
         assert_true(stand_do(&stand, p, count_up, &count));
         assert_int_equal(count, i + 1);
         p = i % 7 ? p : processor_after((int)p);
         p = p < CPU_SETSIZE ? p : processor_after(-1);
     }
-    assert_int_equal(stand.works, 5000);
+    assert_int_equal(stand.works, works);
     stand_close(&stand);
 }
 
@@ -545,10 +565,7 @@ static void the_end_is_not_waited_for(void **state)
     assert_true(stand_do(&stand, processor_after(-1), work, &found));
     assert_int_equal(stand.posts_count, 1);
     stand_end(&stand);
-    for (const uint64_t give_up_ns = clock_now_ns() + 60000 * MS; !stand_ended(&stand);) {
-        assert_true(clock_now_ns() < give_up_ns);
-        usleep(1000);
-    }
+    wait_until(stand_ended(&stand));
     assert_int_equal(stand.posts_count, 0);
     stand_close(&stand);
 }
@@ -560,23 +577,22 @@ static void work_begins_at_its_moment(void **state)
 {
     (void)state;
     struct stand stand;
-    unsigned met = 0, early = 0;
+    unsigned met = 0;
     const uint32_t first = processor_after(-1);
     begin(&stand);
-    const uint64_t start_ns = clock_now_ns() + 5 * MS;
-    for (uint64_t i = 0; i < 100; i++) {
-        const uint64_t moment_ns = start_ns + i * MS;
+    uint64_t moment_ns = clock_now_ns() + 5 * MS;
+    for (const time_t since = time(NULL); met < 50; moment_ns += MS) {
         struct found found = { 0 };
+        assert_true(is_patient(since));
+        if (moment_ns < clock_now_ns()) /* the machine kept us */
+            moment_ns = clock_now_ns() + MS;
         assert_true(
             stand_appoint(&stand, &first, 1, &AT(moment_ns, moment_ns + MS, moment_ns + 2 * MS), NULL, work, &found));
         if (!stand_meet(&stand))
             continue; /* the machine kept us: it was appointed too late */
         met++;
-        early += found.begin_ns < moment_ns;
-        assert_in_range(stand.began_ns, moment_ns - early, found.begin_ns);
+        assert_in_range(stand.began_ns, moment_ns, found.begin_ns);
     }
-    assert_int_equal(early, 0);
-    assert_in_range(met, 20, 100);
     assert_int_equal(stand.works, met);
     stand_close(&stand);
 }
@@ -589,11 +605,16 @@ static void what_is_called_off_is_not_done(void **state)
     unsigned count = 0;
     const uint32_t first = processor_after(-1);
     begin(&stand);
-    for (int i = 0; i < 50; i++) {
+    const time_t since = time(NULL);
+    for (int i = 0; i < 50;) {
         const unsigned before = count;
-        assert_true(stand_appoint(&stand, &first, 1, &AT(clock_now_ns() + 3 * MS, 0), NULL, count_up, &count));
+        const uint64_t moment_ns = clock_now_ns() + 3 * MS;
+        assert_true(is_patient(since));
+        assert_true(stand_appoint(&stand, &first, 1, &AT(moment_ns, 0), NULL, count_up, &count));
         stand_cancel(&stand);
-        usleep(i % 10 == 0 ? 5000 : 0);
+        if (clock_now_ns() >= moment_ns)
+            continue; /* called off too late */
+        usleep(i++ % 10 == 0 ? 5000 : 0);
         assert_int_equal(count, before);
         assert_true(stand_do(&stand, processor_after(-1), count_up, &count));
         assert_int_equal(count, before + 1);
@@ -611,27 +632,23 @@ static void posts_that_are_not_used_end(void **state)
     unsigned done = 0;
     const uint32_t first = processor_after(-1), second = processor_after((int)first);
     for (unsigned round = 1; round <= 3; round++) {
+        const uint64_t now_ns = clock_now_ns();
         assert_true(stand_do(&stand, first, count_up, &done));
         assert_true(stand_do(&stand, second, count_up, &done));
-        const uint64_t now_ns = clock_now_ns();
         stand_trim(&stand, now_ns);
         assert_int_equal(stand.posts_count, 2);
-        stand_appoint(&stand, &second, 1, &AT(now_ns + 2 * MS, now_ns + 4 * MS, now_ns + 6 * MS), NULL, count_up,
-                      &done);
+        const uint64_t later_ns = clock_now_ns() + 2 * MS;
+        stand_appoint(&stand, &second, 1, &AT(later_ns, later_ns + 2 * MS, later_ns + 4 * MS), NULL, count_up, &done);
         stand_cancel(&stand);
         const unsigned before = done;
-        stand_trim(&stand, now_ns + 3000 * (uint64_t)MS);
+        stand_trim(&stand, UINT64_MAX);
         assert_int_equal(stand.posts_count, 0);
         stand_cancel(&stand); /* there is nothing to call off */
-        for (int i = 0; i < 5000 && stand.ending; i++) {
-            usleep(MS / US);
-            stand_trim(&stand, now_ns);
-        }
-        assert_null(stand.ending);
+        wait_until((stand_trim(&stand, now_ns), !stand.ending));
         assert_int_equal(done, before);
     }
     assert_true(stand_do(&stand, first, count_up, &done));
-    stand_trim(&stand, clock_now_ns() + 3000 * (uint64_t)MS);
+    stand_trim(&stand, UINT64_MAX);
     stand_close(&stand); /* waits for the thread */
     assert_int_equal(stand.posts_count, 0);
     assert_null(stand.ending);

@@ -175,7 +175,7 @@ static void a_pipe_of_somebody_else_in_a_shared_folder_is_not_opened(void **stat
         assert_int_equal(mkfifo("theirs", 0666), 0);
         assert_int_equal(chown("theirs", 65534, 65534), 0);
         assert_int_equal(chmod(".", modes[i]), 0);
-        alarm(10);
+        alarm(PATIENCE_S);
         assert_false(recording_file_open(&file, "theirs", true, 42, TEXT("app"), &why));
         alarm(0);
         assert_non_null(strstr(why.text, "another user"));
@@ -192,7 +192,7 @@ static void a_pipe_of_our_own_waits_for_its_reader(void **state)
     char byte = 0;
     assert_int_equal(mkfifo("ours", 0600), 0);
     assert_int_equal(chmod(".", 01777), 0);
-    alarm(60);
+    alarm(PATIENCE_S);
     const pid_t reader = fork();
     if (reader == 0) {
         usleep(20000);

@@ -50,7 +50,7 @@ static void in_a_child(int (*question)(void))
     int status;
     const pid_t child = fork();
     if (child == 0) {
-        alarm(60);
+        alarm(PATIENCE_S);
         _exit(question());
     }
     assert_int_equal(waitpid(child, &status, 0), child);

@@ -74,7 +74,7 @@ static void a_command_waits_for_its_start(void **state)
     struct pollfd ready = { .fd = said[0], .events = POLLIN };
     assert_int_equal(poll(&ready, 1, 50), 0);
     assert_int_equal(command_run(&command, arguments, NULL), 0);
-    assert_int_equal(poll(&ready, 1, 10000), 1);
+    assert_int_equal(poll(&ready, 1, PATIENCE_S * 1000), 1);
     assert_int_equal(read(said[0], word, 5), 5);
     assert_string_equal(word, "went\n");
     command_wait(&command);

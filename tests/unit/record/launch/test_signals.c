@@ -2,6 +2,7 @@
 #include "record/launch/signals.h"
 
 #include "record/launch/command.h"
+#include "tests/fakes/fake_remote.h"
 #include "tests/fakes/testing.h"
 
 #include <signal.h>
@@ -37,11 +38,15 @@ static void stop_once(void)
     _exit(signals_stop() == SIGTERM ? 42 : 2);
 }
 
+#define MS UINT64_C(1000000)
+
 /* timeout(1) sends two in a row: they are one. */
 static void stop_by_timeout(void)
 {
     signals_handle();
+    fake_remote_time(1000 * MS, 0);
     raise(SIGTERM);
+    fake_remote_time(1099 * MS, 0);
     raise(SIGTERM);
     _exit(signals_stop() == SIGTERM ? 43 : 2);
 }
@@ -49,8 +54,9 @@ static void stop_by_timeout(void)
 static void stop_twice(void)
 {
     signals_handle();
+    fake_remote_time(1000 * MS, 0);
     raise(SIGINT);
-    usleep(200000);
+    fake_remote_time(1100 * MS, 0);
     raise(SIGTERM);
 }
 
@@ -59,8 +65,8 @@ static void hang_up_often(void)
 {
     signals_handle();
     for (int i = 0; i < 3; i++) {
+        fake_remote_time((1000 + 200 * (uint64_t)i) * MS, 0);
         raise(SIGHUP);
-        usleep(120000);
     }
     raise(SIGTERM);
     _exit(signals_stop() == SIGTERM ? 44 : 2);

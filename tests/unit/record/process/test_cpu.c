@@ -80,7 +80,7 @@ static void a_look_with_an_earlier_time_adds_no_time(void **state)
     for (int i = 0; i < 200; i++) {
         usleep(100);
         const struct cpu_look look = cpu_look(&busy.cpu, true, begin_ns + (i % 2 ? 0 : S));
-        assert_true(look.used_ns <= 2 * S);
+        assert_true(look.used_ns <= clock_now_ns() - begin_ns + 2 * S);
     }
     end(&busy);
 }
@@ -295,15 +295,14 @@ static void the_stop_of_a_thread_that_sleeps_is_no_time_of_the_thread(void **sta
     cpu_open(&cpu, child, child);
     cpu.stops = true;
     look_at_sleep(&cpu);
-    const uint64_t before_ns = cpu.ran_ns;
-    uint64_t used_ns = 0;
-    for (int i = 0; i < 50; i++) {
+    const time_t since = time(NULL);
+    for (int free = 0; free < 20;) { /* a stop that takes very long counts */
+        const uint64_t before_ns = cpu.ran_ns;
+        assert_true(is_patient(since));
         stop_and_release(child);
-        used_ns += look_at_sleep(&cpu).used_ns;
+        const uint64_t used_ns = look_at_sleep(&cpu).used_ns;
+        free += cpu.ran_ns > before_ns && used_ns == 0;
     }
-    const uint64_t stops_ns = cpu.ran_ns - before_ns;
-    assert_true(stops_ns > 0);
-    assert_true(used_ns <= stops_ns / 2); /* a stop that takes very long counts */
     cpu_close(&cpu);
     kill(child, SIGKILL);
     waitpid(child, NULL, 0);

@@ -7,16 +7,14 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-static void nap(long ms)
-{
-    const struct timespec time = { ms / 1000, ms % 1000 * 1000000 };
-    nanosleep(&time, NULL);
-}
+static _Atomic unsigned *wakes; /* of a child that wakes now and then */
 
 static void *sleep_on(void *unused)
 {
@@ -25,11 +23,18 @@ static void *sleep_on(void *unused)
     return unused;
 }
 
-static void *work_on(void *unused)
+static void tell_ready(int ready)
 {
+    if (write(ready, "r", 1) != 1)
+        _exit(1);
+}
+
+static void *work_on(void *ready)
+{
+    tell_ready(*(const int *)ready);
     for (volatile unsigned long count = 0;; count++) {
     }
-    return unused;
+    return NULL;
 }
 
 enum life { SLEEPS, WORKS, WAKES, GROWS /* makes a thread that sleeps, each time that it is woken */ };
@@ -39,33 +44,47 @@ static void wake(int signal)
     (void)signal;
 }
 
-static void start_thread(void *(*life)(void *))
+static void start_thread(void *(*life)(void *), void *data)
 {
     pthread_t thread;
-    pthread_create(&thread, NULL, life, NULL);
+    pthread_create(&thread, NULL, life, data);
 }
 
-/* A process whose main thread has this life, with `sleepers` and `workers` more threads. */
-static pid_t start_family(enum life life, int sleepers, int workers)
+static void live(enum life life)
 {
-    const pid_t child = fork();
-    if (child != 0) {
-        nap(100);
-        return child;
-    }
-    signal(SIGUSR1, wake);
-    for (int i = 0; i < sleepers; i++)
-        start_thread(sleep_on);
-    for (int i = 0; i < workers; i++)
-        start_thread(work_on);
-    for (volatile unsigned long count = 0;; count++) {
+    for (;;) {
         if (life == SLEEPS || life == GROWS)
             pause();
         else if (life == WAKES)
-            nap(1);
+            usleep(1000);
         if (life == GROWS)
-            start_thread(sleep_on);
+            start_thread(sleep_on, NULL);
+        atomic_fetch_add(wakes, 1);
     }
+}
+
+/* A process whose main thread has this life, with `sleepers` and `workers` more threads, which are all there. */
+static pid_t start_family(enum life life, int sleepers, int workers)
+{
+    int ready[2];
+    char byte;
+    assert_int_equal(pipe(ready), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        signal(SIGUSR1, wake);
+        for (int i = 0; i < sleepers; i++)
+            start_thread(sleep_on, NULL);
+        for (int i = 0; i < workers; i++)
+            start_thread(work_on, &ready[1]);
+        tell_ready(ready[1]);
+        live(life);
+    }
+    for (int i = 0; i < 1 + workers; i++)
+        assert_int_equal(read(ready[0], &byte, 1), 1);
+    close(ready[0]);
+    close(ready[1]);
+    return child;
 }
 
 static pid_t start_child(enum life life)
@@ -79,17 +98,20 @@ static void end_child(pid_t child)
     waitpid(child, NULL, 0);
 }
 
-/* Looks, as the sampler does: whether each after the first was known to be as the one before. */
-static unsigned still_looks(struct idle *idle, unsigned looks, long pause_ms)
+/* A look, as the sampler does it: whether the process was known to be as it was at the one before. */
+static bool look(struct idle *idle)
+{
+    const bool still = idle_still(idle);
+    if (!still)
+        idle_learn(idle);
+    return still;
+}
+
+static unsigned still_looks(struct idle *idle, unsigned looks)
 {
     unsigned still = 0;
-    for (unsigned i = 0; i < looks; i++) {
-        if (idle_still(idle))
-            still++;
-        else
-            idle_learn(idle);
-        nap(pause_ms);
-    }
+    for (unsigned i = 0; i < looks; i++, usleep(500))
+        still += look(idle);
     return still;
 }
 
@@ -100,20 +122,19 @@ static void a_process_that_sleeps_is_still(void **state)
     struct idle idle;
     idle_open(&idle, child);
     assert_false(idle_still(&idle)); /* nobody has looked yet */
-    assert_true(still_looks(&idle, 20, 1) >= 10);
-    assert_true(idle_still(&idle));
+    wait_until(look(&idle));         /* it is about to fall asleep */
+    assert_int_equal(still_looks(&idle, 20), 20);
     idle_forget(&idle);
     assert_false(idle_still(&idle));
-    assert_true(still_looks(&idle, 20, 1) >= 10);
+    assert_in_range(still_looks(&idle, 20), 10, 19);
     kill(child, SIGUSR1); /* it wakes and sleeps again */
-    nap(50);
+    wait_until(!idle_still(&idle));
     assert_false(idle_still(&idle));
-    assert_false(idle_still(&idle));
-    assert_true(still_looks(&idle, 20, 1) >= 10);
+    wait_until(look(&idle));
+    assert_int_equal(still_looks(&idle, 20), 20);
     end_child(child);
     assert_false(idle_still(&idle));
-    still_looks(&idle, 4, 0);
-    assert_false(idle_still(&idle));
+    assert_int_equal(still_looks(&idle, 4), 0);
     idle_close(&idle);
 }
 
@@ -123,7 +144,7 @@ static void a_process_that_works_is_not(void **state)
     const pid_t child = start_child(WORKS);
     struct idle idle;
     idle_open(&idle, child);
-    assert_int_equal(still_looks(&idle, 40, 1), 0);
+    assert_int_equal(still_looks(&idle, 40), 0);
     end_child(child);
     idle_close(&idle);
 }
@@ -135,28 +156,20 @@ static void a_process_that_wakes_now_and_then_is_not(void **state)
     const pid_t child = start_child(WAKES);
     struct idle idle;
     idle_open(&idle, child);
-    assert_int_equal(still_looks(&idle, 20, 100), 0);
+    for (int i = 0; i < 100; i++) {
+        const unsigned before = atomic_load(wakes);
+        assert_false(look(&idle));
+        wait_until(atomic_load(wakes) >= before + 2);
+    }
     end_child(child);
     idle_close(&idle);
-}
-
-/* Looks until the process is known to sleep. */
-static void look_until_still(struct idle *idle)
-{
-    for (int i = 0; i < 5000 && !idle_still(idle); i++) {
-        idle_learn(idle);
-        nap(1);
-    }
-    assert_true(idle_still(idle));
 }
 
 /* Wakes a thread, and waits until that was seen. */
 static void wake_thread(struct idle *idle, pid_t tid)
 {
     syscall(SYS_tgkill, idle->pid, tid, SIGUSR1);
-    for (int i = 0; i < 5000 && idle_still(idle); i++)
-        nap(1);
-    assert_false(idle_still(idle));
+    wait_until(!idle_still(idle));
 }
 
 static void threads_that_all_sleep_are_still(void **state)
@@ -168,11 +181,11 @@ static void threads_that_all_sleep_are_still(void **state)
     assert_int_equal(procfs_threads(child, tids, IDLE_THREADS + 1), IDLE_THREADS);
     idle_open(&idle, child);
     for (int i = 0; i < IDLE_THREADS; i++) {
-        look_until_still(&idle);
+        wait_until(look(&idle));
         wake_thread(&idle, tids[i]);
         assert_int_equal(idle.threads[0].tid, tids[i]); /* next time it is asked first */
     }
-    look_until_still(&idle);
+    wait_until(look(&idle));
     end_child(child);
     assert_false(idle_still(&idle));
     idle_close(&idle);
@@ -184,7 +197,7 @@ static void one_thread_that_works_is_enough(void **state)
     const pid_t child = start_family(SLEEPS, 2, 1);
     struct idle idle;
     idle_open(&idle, child);
-    assert_int_equal(still_looks(&idle, 40, 1), 0);
+    assert_int_equal(still_looks(&idle, 40), 0);
     end_child(child);
     idle_close(&idle);
 }
@@ -196,9 +209,10 @@ static void new_threads_are_known(void **state)
     struct idle idle;
     idle_open(&idle, child);
     for (size_t count = 1; count <= 3; count++) {
-        look_until_still(&idle);
+        wait_until(look(&idle));
         assert_int_equal(idle.count, count);
         wake_thread(&idle, child);
+        wait_until(procfs_count_threads(child) == count + 1);
     }
     end_child(child);
     idle_close(&idle);
@@ -210,7 +224,7 @@ static void very_many_threads_are_never_still(void **state)
     const pid_t child = start_family(SLEEPS, IDLE_THREADS, 0);
     struct idle idle;
     idle_open(&idle, child);
-    assert_int_equal(still_looks(&idle, 20, 1), 0);
+    assert_int_equal(still_looks(&idle, 20), 0);
     assert_int_equal(idle.count, 0);
     end_child(child);
     idle_close(&idle);
@@ -221,9 +235,9 @@ static void what_is_no_process_is_not(void **state)
     (void)state;
     struct idle idle;
     idle_open(&idle, 0x7FFFFFFF);
-    assert_int_equal(still_looks(&idle, 4, 0), 0);
+    assert_int_equal(still_looks(&idle, 4), 0);
     idle_close(&idle);
-    assert_int_equal(still_looks(&idle, 4, 0), 0);
+    assert_int_equal(still_looks(&idle, 4), 0);
     idle_close(&idle);
 }
 
@@ -235,5 +249,6 @@ TEST_FILE(idle)
         cmocka_unit_test(one_thread_that_works_is_enough),          cmocka_unit_test(new_threads_are_known),
         cmocka_unit_test(very_many_threads_are_never_still),        cmocka_unit_test(what_is_no_process_is_not),
     };
-    return run_all(tests);
+    wakes = mmap(NULL, sizeof(*wakes), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    return wakes == MAP_FAILED ? 1 : run_all(tests);
 }

@@ -91,12 +91,14 @@ static bool keep_a_capability(uid_t user)
            syscall(SYS_capset, &head, data) == 0 && prctl(PR_SET_DUMPABLE, 1) == 0;
 }
 
-#define UNREADABLE_CAT "/tmp/pyreel-test-unreadable"
+static char unreadable_cat[64];
 
 /* A program that everyone may execute and nobody but root may read. */
 static bool put_unreadable(void)
 {
-    return system("cp /bin/cat " UNREADABLE_CAT " && chmod 0711 " UNREADABLE_CAT) == 0;
+    char command[160];
+    snprintf(command, sizeof(command), "cp /bin/cat %s && chmod 0711 %s", unreadable_cat, unreadable_cat);
+    return system(command) == 0;
 }
 
 /* Becomes a program that may be executed and not read: it copies the byte that says that it is there, and waits. */
@@ -109,7 +111,7 @@ static void run_unreadable(int ready, int gate)
     dup2(ready, STDOUT_FILENO);
     close(gate);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    execl(UNREADABLE_CAT, UNREADABLE_CAT, NULL);
+    execl(unreadable_cat, unreadable_cat, NULL);
     _exit(BAD);
 }
 
@@ -318,9 +320,10 @@ static void a_program_that_may_not_be_read_is_told(void **state)
 {
     (void)state;
     const struct scene scene = { .user = NOBODY, .target = OURS_UNREADABLE, .no_yama = true, .refused = true };
+    snprintf(unreadable_cat, sizeof(unreadable_cat), "/tmp/pyreel-unreadable-%d", (int)getpid());
     assert_says(&scene, "is protected (not dumpable): you may execute its program, but not read the program's file");
     assert_never_says(&scene, "prctl");
-    unlink(UNREADABLE_CAT);
+    unlink(unreadable_cat);
 }
 
 static void a_process_that_changed_its_user_is_told(void **state)

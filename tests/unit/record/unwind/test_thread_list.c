@@ -425,7 +425,7 @@ static void enter_another(struct fake_python *p)
     fake_poke(p, first + fake_layout(p)->interpreter_threads_head, 0x10);
     thread_list_distrust(&s.thread_list);
     assert_int_equal(thread_list_read(&s.thread_list, clock_now_ns()), THREAD_LIST_TORN);
-    alarm(10);
+    alarm(PATIENCE_S);
     for (size_t i = 0; i < s.thread_list.members_count; i++) {
         thread_list_current(&s.thread_list, &s.thread_list.members[i]);
         assert_false(thread_list_placed(&s.thread_list, &s.thread_list.members[i]));

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #define LOOKS    20
-#define PATIENCE 100000 /* looks, 100 us apart or more */
+#define PATIENCE 1000000 /* looks, 100 us apart or more */
 #define FACTS    (STATUS_GIL | STATUS_GIL_WAIT | STATUS_EXCEPTION | STATUS_ELSEWHERE)
 #define WORKER   1 /* the second thread's place */
 
