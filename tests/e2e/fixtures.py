@@ -23,6 +23,7 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
+    environment.SHORT = config.option.short
     absent = [program for program in (RECORD, DIFF, TOP, *CONVERTERS.values()) if not os.access(program, os.X_OK)]
     if absent:
         raise pytest.UsageError(f"not built: {absent[0]}; PYREEL_BUILD names the build folder")
