@@ -17,7 +17,7 @@ import tachyon
 from environment import CONVERTERS, as_root
 from golden import frozen
 from plain_stream import Recording
-from recording import convert, info, succeed, wait_until
+from recording import PATIENCE, convert, info, succeed, wait_until
 
 RECORDED = {  # how it records, and what pyreel-info says then
     "main-thread": ([], {"mode": "wall", "threads_option": "main"}),
@@ -261,7 +261,7 @@ def test_one_whose_recorder_was_killed_is_refused(program, start, folder, tmp_pa
         path = os.path.join(folder, f"killed-{how_much}.bin")
         target = start(*tachyon.command(), program("tachyon_write"), path, how_much)
         os.kill(target.pid, signal.SIGKILL)
-        wait_until(lambda: not target.running, "its end")
+        wait_until(lambda: not target.running, "its end", PATIENCE)
         assert (os.path.getsize(path) > 0) == (how_much == "much")
         for name in CONVERTERS:
             ended = convert(name, path, "-o", tmp_path / "out")
