@@ -91,7 +91,7 @@ def test_no_stack_lacks_its_root(record):
 @pytest.mark.pythons("newest")
 def test_no_more_is_taken_than_allowed(record):
     """Of so many ticks each would be some 20 % of a processor. tests/oracle/test_accounts.py has the figure itself."""
-    figures = record("spin", 2, options=("-r", "10k")).info
+    figures = record("spin", 1, options=("-r", "10k")).info
     assert 0 < figures["disturb_percent"] <= 4  # a recorder that loses its processor in a look takes more
     assert figures["figures"]["ticks_left_out"] > figures["ticks"] > 0
     assert figures["exact_percent"] >= 80
@@ -100,7 +100,7 @@ def test_no_more_is_taken_than_allowed(record):
 @pytest.mark.short
 @pytest.mark.pythons("newest")
 def test_nothing_need_be_taken(record):
-    done = record("spin", 1, options=LIVE)
+    done = record("spin", 0.5, options=LIVE)
     assert done.info["figures"]["samples_exact"] == 0
     assert done.info["figures"]["samples_live"] == done.info["samples"] > 0
     assert done.info["exact_percent"] == done.info["disturb_percent"] == 0
