@@ -11,7 +11,7 @@ import pytest
 
 from environment import as_root
 from plain_stream import Bytes, Recording
-from recording import ALL_TICKS, run_record, succeed, wait_until, whole
+from recording import ALL_TICKS, attach, run_record, succeed, wait_until, whole
 
 BIG = 200 << 20
 
@@ -148,18 +148,17 @@ def build_id_in(path):
 
 
 @pytest.mark.pythons("each build")
-def test_the_build_is_said(python, tmp_path):
+def test_the_build_is_said(python, start, tmp_path):
     path = tmp_path / "a.pyreel"
-    prefix = as_root() if python.root else ()
-    ask = "import sys, sysconfig as s; print(sys.gettotalrefcount if hasattr(sys, 'gettotalrefcount') else '');" \
-          "print(bool(s.get_config_var('Py_GIL_DISABLED')), s.get_config_var('Py_ENABLE_SHARED'))"
-    ended = run_record("-q", "-o", path, "--", *python.command, "-c", ask, prefix=prefix)
-    assert ended.code == 0, ended
-    debug, others = ended.text.splitlines()
+    code = "import os, sys, sysconfig as s, time; print('ready', os.getpid());" \
+           "print(hasattr(sys, 'gettotalrefcount'), bool(s.get_config_var('Py_GIL_DISABLED')), s.get_config_var('Py_ENABLE_SHARED'), flush=True);" \
+           "time.sleep(600)"
+    target = start(*python.command, "-c", code)
+    debug, free_threaded, shared = target.read_line().split()
+    attach(target, path, prefix=as_root() if python.root else ())
     told = whole(path)
     (process,) = told["processes"]
-    assert process["debug"] is bool(debug)
-    assert str(process["free_threaded"]) == others.split()[0]
-    if others.split()[1] == "0":  # the program has the CPython, and no library
+    assert (str(process["debug"]), str(process["free_threaded"])) == (debug, free_threaded)
+    if shared == "0":  # the program has the CPython, and no library
         assert process["build_id"] == build_id_in(python.root + process["executable"].removeprefix(python.root))
     assert told["processors"] >= told["cores"] >= 1

@@ -72,4 +72,4 @@ def test_short_threads_have_names(python, program, tmp_path):
     assert run_record("-o", path, "--", *python.command, "-c", code, prefix=prefix).code == 0
     names = [name for name in names_of(path) if name != "MainThread"]
     named = [name for name in names if name.startswith("one of many short threads ")]
-    assert len(named) == len(set(named)) >= 0.5 * len(names) > 0, names  # the recorder may be late on a busy machine
+    assert len(named) == len(set(named)) >= 0.2 * len(names) > 0, names  # the recorder may be late on a busy machine
