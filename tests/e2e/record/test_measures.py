@@ -108,8 +108,8 @@ def test_measures_at_a_low_rate_come_as_often(python, program, tmp_path):
 def check_generations(python, path, *command, options=()):
     """The recording says of each collection that it has seen the generation that gc.callbacks say."""
     prefix = as_root() if python.root else ()
-    ended = run_record("-q", *ALL_TICKS, "-r", "4k", *options, "-o", path, "--compression", "none", "--", *python.command, *command,
-                       prefix=prefix)
+    ended = run_record("-q", *ALL_TICKS, "-r", "4k", *options, "-o", path, "--compression", "none",
+                       "--", *python.command, *command, prefix=prefix)
     assert ended.code == 0, ended
     said, recorded = json.loads(ended.output), Recording(path)
     begin_ns, seen = start_ns(recorded), collections.Counter()

@@ -3,7 +3,6 @@
 
 import re
 import signal
-import time
 
 import pytest
 
