@@ -177,6 +177,12 @@ def sleeps():
         spin(0.1)
 
 
+def sleeps_long():
+    while goes_on():
+        time.sleep(0.8)
+        spin(0.1)
+
+
 def two():
     other = threading.Thread(target=spin, args=(AMOUNT / 2,), daemon=True)
     other.start()
