@@ -203,7 +203,7 @@ static const struct judged_item *item_named(const struct world *world, const cha
 
 /* ---- the rates of both kinds of error ---- */
 
-#define TRIES 100
+#define TRIES soak(40)
 
 /* A program as most are: rounds of functions that last some milliseconds each. f1 has 15% of 6 seconds. */
 static const struct program rounds = {
@@ -263,7 +263,7 @@ static int count_alarms(const struct program *program, size_t runs)
 {
     int count = 0;
     uint64_t seed = 42;
-    for (int i = 0; i < TRIES; i++) {
+    for (unsigned i = 0; i < TRIES; i++) {
         struct world world;
         compare_sides(&world, program, runs, FUNCTIONS_MOST, 1, &seed);
         count += alarms(&world.judgement);
@@ -277,14 +277,14 @@ static void the_same_program_gives_no_alarm(void **state)
     (void)state;
     const struct program *programs[] = { &rounds, &quick, &phases, &slow_rounds, &random_visits, &on_a_moody_machine };
     for (size_t i = 0; i < countof(programs); i++)
-        assert_in_range(count_alarms(programs[i], 1), 0, 5);
+        assert_in_range(count_alarms(programs[i], 1), 0, TRIES / 20);
 }
 
 static void several_runs_of_the_same_program_give_no_alarm(void **state)
 {
     (void)state;
-    assert_in_range(count_alarms(&rounds, 3), 0, 5);
-    assert_in_range(count_alarms(&on_a_moody_machine, 3), 0, 5);
+    assert_in_range(count_alarms(&rounds, 3), 0, TRIES / 20);
+    assert_in_range(count_alarms(&on_a_moody_machine, 3), 0, TRIES / 20);
 }
 
 /* In how many of so many tries f1, made 20% slower, is found to have grown. Nothing else may be found more often than
@@ -311,17 +311,17 @@ static int count_found(const struct program *program, size_t runs, int tries)
 static void a_function_made_slower_is_found(void **state)
 {
     (void)state;
-    assert_in_range(count_found(&rounds, 1, 60), 33, 60);
-    assert_in_range(count_found(&quick, 1, 60), 33, 60);
-    assert_in_range(count_found(&phases, 1, 60), 33, 60);
+    assert_in_range(count_found(&rounds, 1, 30), 17, 30);
+    assert_in_range(count_found(&quick, 1, 30), 17, 30);
+    assert_in_range(count_found(&phases, 1, 30), 17, 30);
 }
 
 static void with_two_runs_a_side_it_is_found_nearly_always(void **state)
 {
     (void)state;
-    assert_in_range(count_found(&rounds, 2, 40), 38, 40);
-    assert_in_range(count_found(&slow_rounds, 2, 40), 36, 40);
-    assert_in_range(count_found(&on_a_moody_machine, 2, 40), 20, 40);
+    assert_in_range(count_found(&rounds, 2, 20), 19, 20);
+    assert_in_range(count_found(&slow_rounds, 2, 20), 18, 20);
+    assert_in_range(count_found(&on_a_moody_machine, 2, 20), 10, 20);
 }
 
 /* ---- what is true of each comparison ---- */

@@ -30,14 +30,16 @@ static void run_on(void *self, const struct piece *piece, size_t i)
         fake_program_step(&runner->program);
 }
 
+#define SAMPLES 400
+
 /* Of a thread that only makes plain calls, whatever is shown was there. Generators lie elsewhere and are copied later:
  * of the fastest programs a few samples in a thousand are of two moments. */
 static void run_all_the_time(struct fake_python *p, bool off_stack)
 {
     static const struct {
         unsigned moves, good, cut,
-            wrong; /* of 256 pieces; at least, and at most with off-stack frames, of 1000 samples */
-    } speeds[] = { { 2, 995, 0, 0 }, { 20, 995, 4, 3 }, { 100, 950, 3, 8 }, { 255, 900, 3, 13 } };
+            wrong; /* of 256 pieces; at least, and at most with off-stack frames, of SAMPLES samples */
+    } speeds[] = { { 2, 398, 0, 0 }, { 20, 398, 2, 2 }, { 100, 380, 2, 4 }, { 255, 360, 2, 6 } };
     /* This takes long: all four speeds are for tests/soak/run. */
     const bool all = soak(1) > 1;
     for (size_t s = all ? 0 : 1; s < countof(speeds); s += all ? 1 : 2) {
@@ -45,7 +47,7 @@ static void run_all_the_time(struct fake_python *p, bool off_stack)
         unsigned fits[3] = { 0 };
         char worst[3][300] = { "" };
         fake_remote_hook(run_on, &runner);
-        for (int i = 0; i < 1000; i++) {
+        for (int i = 0; i < SAMPLES; i++) {
             const uint64_t since = runner.program.steps;
             const char *seen = fake_bounded_sample(p);
             if (p->threads[0].state == UNWIND_FAILED)
@@ -60,8 +62,8 @@ static void run_all_the_time(struct fake_python *p, bool off_stack)
         /* One more piece to read is one more move: once in a while it is read CUT_ATTEMPTS times. */
         const unsigned cut = off_stack ? speeds[s].cut : fake_layout(p)->code_copies && speeds[s].moves == 255;
         if (fits[FIT_CUT] > cut || fits[FIT_NONE] > speeds[s].wrong * off_stack || fits[FIT_RIGHT] < speeds[s].good)
-            fail_msg("Python %x, speed %u: of 1000 samples %u are right, %u are cut off (%s), %u never were (%s)",
-                     fake_layout(p)->version, speeds[s].moves, fits[FIT_RIGHT], fits[FIT_CUT], worst[FIT_CUT],
+            fail_msg("Python %x, speed %u: of %d samples %u are right, %u are cut off (%s), %u never were (%s)",
+                     fake_layout(p)->version, speeds[s].moves, SAMPLES, fits[FIT_RIGHT], fits[FIT_CUT], worst[FIT_CUT],
                      fits[FIT_NONE], worst[FIT_NONE]);
     }
 }
