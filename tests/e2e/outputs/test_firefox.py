@@ -149,7 +149,6 @@ def test_short_lived_threads_share_lanes(python, program, tmp_path):
 
 
 @pytest.mark.pythons("newest")
-@pytest.mark.sanitized("very many tasks")
 def test_very_many_tasks_are_one_track(python, program, start, tmp_path):
     """Each is a marker; tasks of one kind have one name, so that the viewer packs them into the rows of that name."""
     recording, count = tmp_path / "tasks.pyreel", 1000

@@ -390,7 +390,6 @@ def odd(python, tmp_path_factory):
     return made_of(path)
 
 
-@pytest.mark.sanitized("texts of any kind")
 def test_odd_names_are_whole_and_bounded(odd):
     data = flame_output.load(odd)
     strings = set(data["strings"])

@@ -320,7 +320,6 @@ def test_too_large_while_sending(gecko, open_store, state, large):
     recording.wait_until(lambda: store.cut == 1, "the store sees that the body is cut", PATIENCE)
 
 
-@pytest.mark.sanitized("what a server answers to an upload")
 @pytest.mark.parametrize("answers, words", [
     ({"text": "not a token"}, "is not the token"),
     ({"text": ""}, "is not the token"),

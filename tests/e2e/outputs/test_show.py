@@ -205,7 +205,6 @@ def test_options_that_make_no_sense_are_refused(arguments, said, tmp_path):
 # ---- who gets nothing ----
 
 @pytest.mark.short
-@pytest.mark.sanitized("requests of any program and of any page")
 def test_other_paths_methods_hosts_and_origins_are_refused(show):
     showing = show("--serve")
     root = f"http://127.0.0.1:{showing.port}"
@@ -248,7 +247,6 @@ def test_other_paths_methods_hosts_and_origins_are_refused(show):
 
 
 @pytest.mark.short
-@pytest.mark.sanitized("requests of any program and of any page")
 def test_what_is_no_http_gets_an_answer_or_an_end(show):
     showing = show("--serve")
     for said in (b"\x16\x03\x01\x02\x00\x01\x00\r\n\r\n", b"GET\r\n\r\n", b"\0" * 9000, b"x" * 100_000):

@@ -45,7 +45,6 @@ def test_modes_keep_their_samples(path):
     assert lines(path, "--mode", "exception") == {WORKER: 25}
 
 
-@pytest.mark.sanitized("samples that say what a thread did")
 def test_weights_are_microseconds(path):
     assert lines(path, "--weight", "samples") == lines(path)
     assert lines(path, "--weight", "wall") == {WORK: 90_000, WAIT: 10_000, WORKER: 100_000}
@@ -72,7 +71,6 @@ def test_a_mode_is_no_loss(path, tmp_path):
         assert ended.messages.startswith(f"pyreel-{name}: wrote {tmp_path / name}: 90 samples, "), ended
 
 
-@pytest.mark.sanitized("samples that say what a thread did")
 def test_gecko_has_the_samples_of_the_mode(path, tmp_path):
     for mode, wanted in (("wall", 200), ("cpu", 90), ("exception", 25)):
         assert convert("gecko", path, "--mode", mode, "-o", tmp_path / "out").code == 0
@@ -155,7 +153,6 @@ def test_weights_that_were_not_recorded(tmp_path):
     assert lines(no_cpu, "--weight", "gil") == {WORK: 90_000}
 
 
-@pytest.mark.sanitized("samples that say what a thread did")
 def test_markers_of_a_profile_are_chosen(path, tmp_path):
     """The worker waits for the lock for all of the 100 ms; each state of MainThread lasts 9 ms or less."""
     for options, wanted in (((), {"Waits for GIL": [1, 100]}), (("--min-gil-wait", "200ms"), {}), (("--markers=none",), {})):

@@ -116,7 +116,6 @@ def test_entries_stand_behind_their_thread(entries):
 
 
 @pytest.mark.short
-@pytest.mark.sanitized("very many tasks")
 def test_merged_threads_merge_tasks_without_a_name(entries, many):
     """What one wants of a flame graph: tasks that do alike are one box, and those that have a name keep it."""
     assert lines(entries, "--no-threads") == {FIRST: 10, (*FIRST, "<task>", "fetch", "parse"): 10, ("<task>", "fetch"): 10}
@@ -194,7 +193,6 @@ def test_go_pprof_shows_instructions_as_tags(running, tmp_path):
     assert sum(shown["task"].values()) == 80
 
 
-@pytest.mark.sanitized("very many tasks")
 def test_pprof_of_very_many_tasks(many, tmp_path):
     profile = pprof_check.summary(pprof_check.load(write("pprof", many, tmp_path)))
     assert len(profile["samples"]) == MANY
@@ -260,7 +258,6 @@ def test_gecko_shows_instructions(running, tmp_path):
         assert (functions["[RESUME]"], functions["parse"]) == ([20, 20], [0, 80])
 
 
-@pytest.mark.sanitized("very many tasks")
 def test_gecko_of_very_many_tasks(many, tmp_path):
     """The viewer can't work with so many threads."""
     out, profile = checked(many, tmp_path)

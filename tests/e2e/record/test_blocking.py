@@ -162,7 +162,6 @@ def test_a_program_that_is_killed_is_told_to_its_parent(start, start_recorder, p
     assert recorder.wait().code == 0
 
 
-@pytest.mark.sanitized("threads that end, or cannot be stopped")
 @pytest.mark.parametrize("rate", ["1k", "20k"])
 def test_a_program_with_threads_that_becomes_another(python3, program, tmp_path, rate):
     """The kernel waits for the old threads to be reaped before the new program runs, and whoever traced them has to."""
@@ -179,7 +178,6 @@ def test_a_command_that_runs_on(python3, tmp_path):
     assert ended.code == 3, ended
 
 
-@pytest.mark.sanitized("threads that end, or cannot be stopped")
 def test_a_main_thread_that_ended_before_the_others(start, python3, tmp_path):
     code = ("import ctypes, os, platform, threading, time\n"
             "def spin():\n    print('ready', os.getpid(), flush=True)\n    while True: pass\n"
@@ -297,7 +295,6 @@ def test_a_program_that_another_traces(spinning, start_process, tmp_path):
     attach(spinning, tmp_path / "a.pyreel")  # without --blocking it works
 
 
-@pytest.mark.sanitized("threads that end, or cannot be stopped")
 def test_a_program_that_another_traces_later(spinning, start_recorder, start_process, tmp_path):
     recorder = start_recorder("-p", spinning.pid, "--blocking", "-o", tmp_path / "a.pyreel")
     wait_until(lambda: os.path.exists(tmp_path / "a.pyreel"), "the recording begins")

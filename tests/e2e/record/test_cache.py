@@ -18,7 +18,6 @@ def shares(threads):
 
 
 @pytest.mark.short
-@pytest.mark.sanitized("memory that is read anew for each sample")
 @pytest.mark.pythons("oldest and newest")
 def test_the_same_stacks_with_and_without(recorded, python, program, tmp_path):
     path = tmp_path / "anew.pyreel"

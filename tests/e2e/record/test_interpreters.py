@@ -72,7 +72,6 @@ def test_each_does_its_own_work(inside):
 
 
 @OLDEST_AND_NEWEST
-@pytest.mark.sanitized("lists of interpreters that change")
 def test_fifty_of_them(inside):
     done = inside("many", seconds=0.5)
     samples = assert_right(done)
@@ -120,7 +119,6 @@ def working(done):
 
 @pytest.mark.short
 @OWN_LOCKS
-@pytest.mark.sanitized("lists of interpreters that change")
 def test_with_locks_of_their_own_each_has_its_lock_and_its_time(inside, python):
     """It keeps the lock while it waits for a processor."""
     done = inside("own_locks", seconds=0.4)

@@ -109,7 +109,6 @@ def test_monitored_instructions_keep_their_base(python, program, start, tmp_path
 
 
 @pytest.mark.short
-@pytest.mark.sanitized("a recording with instructions, by each converter")
 @pytest.mark.pythons("newest")
 def test_converters_show_the_leaf_s_instruction(python, program, start, tmp_path):
     """As many samples of each as the recording has, in every output; nothing of it without the option."""

@@ -217,7 +217,6 @@ def test_a_call_has_its_column(gecko_profile):
         assert known_program.LINES[line].index(text) + 1 in columns[caller, line]
 
 
-@pytest.mark.sanitized("a recording that is folded")
 def test_lines_can_be_merged_and_threads_too(recorded):
     text = collapsed(recorded.path, "--functions", "--no-threads", "--full-paths")
     merged = collections.Counter()
