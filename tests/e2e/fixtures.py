@@ -4,6 +4,7 @@ import collections
 import json
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 
@@ -12,6 +13,7 @@ import pytest
 import environment
 import recording
 import stacks
+import terminals
 from environment import CACHE, CONVERTERS, DIFF, HERE, RECORD, TOP, as_root, pythons
 
 KNOWN_SECONDS = 1.0  # of CPU time
@@ -23,10 +25,21 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
+    heed_signals()
     environment.SHORT = config.option.short
     absent = [program for program in (RECORD, DIFF, TOP, *CONVERTERS.values()) if not os.access(program, os.X_OK)]
     if absent:
         raise pytest.UsageError(f"not built: {absent[0]}; PYREEL_BUILD names the build folder")
+
+
+def heed_signals():
+    """SIGTERM ends the tests as ^C does, with what they clean up. A signal that is ignored or blocked here, as with nohup or
+    in the background of a shell, is neither in the programs that the tests start."""
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    for number in signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU:
+        if signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, lambda *_: None)
 
 
 def pytest_report_header(config):
@@ -98,19 +111,24 @@ def python(request):
     return request.param
 
 
+# Waits for the end of whoever started it, however that comes, and removes what was made.
+REMOVER = 'cat; exec rm -rf --one-file-system -- "$@"'
+
+
 @pytest.fixture(scope="session")
 def programs():
     """The folder with the programs to record. It has the same name in each root folder."""
     folder = tempfile.mkdtemp(prefix="pyreel-e2e-", dir="/tmp")
-    roots = {python.root for python in pythons() if python.root}
+    copies = [python.root + folder for python in {python.root: python for python in pythons() if python.root}.values()]
+    remover = subprocess.Popen([*(as_root() or ()), "sh", "-c", REMOVER, "sh", folder, *copies], stdin=subprocess.PIPE,
+                               stdout=subprocess.DEVNULL, start_new_session=True)  # ^C is not for it
     shutil.copytree(os.path.join(HERE, "programs"), folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
     os.chmod(folder, 0o755)
-    for root in roots:
-        subprocess.run([*as_root(), "cp", "-rT", folder, root + folder], check=True)
+    for copy in copies:
+        subprocess.run([*as_root(), "cp", "-rT", folder, copy], check=True)
     yield folder
-    shutil.rmtree(folder)
-    for root in roots:
-        subprocess.run([*as_root(), "rm", "-rf", "--one-file-system", root + folder], check=True)
+    remover.stdin.close()
+    assert remover.wait() == 0
 
 
 @pytest.fixture(scope="session")
@@ -157,6 +175,20 @@ def start():
     yield start
     for target in reversed(started):
         target.close()
+
+
+@pytest.fixture
+def at_terminal():
+    """Terminal(...), closed with the test."""
+    opened = []
+
+    def start(*command):
+        opened.append(terminals.Terminal(*command))
+        return opened[-1]
+
+    yield start
+    for terminal in opened:
+        terminal.close()
 
 
 @pytest.fixture(scope="session")

@@ -15,7 +15,7 @@ import gecko_check
 import gecko_output
 from environment import CACHE, CONVERTERS, RECORD, as_root, missing
 
-PATIENCE = 60  # seconds: only a program that hangs takes so long
+PATIENCE = 180  # seconds: only a program that hangs takes so long, on a machine that has much else to do, too
 ALL_TICKS = ("--disturb", "100")  # so that none is left out
 LIVE = ("--disturb", "0")  # nor any looked at from the program's processor
 ENVIRONMENT = {**os.environ, "PYREEL_TEST_CACHE": CACHE, "LC_ALL": "C.UTF-8", "TZ": "UTC", "COLUMNS": "80", "PYTHONUNBUFFERED": "1"}
@@ -86,39 +86,145 @@ def waited(pid):
     return nanoseconds / 1e9
 
 
-def attach(target, output, *options, seconds=0.3, prefix=()):
-    """Records a running program for so long; it must work."""
+def so_far(path):
+    """What is in a recording that may not be complete yet; None while there is nothing to read. A recorder writes about once
+    a second."""
+    if not os.path.exists(path) or os.path.getsize(path) == 0:
+        return None
+    told = run(CONVERTERS["info"], "--json", path)
+    return json.loads(told.text) if told.code == 0 else None
+
+
+def attach(target, output, *options, seconds=None, samples=50, prefix=()):
+    """Records a running program; it must work. Ends by itself after so many seconds, however few samples there are then;
+    without `seconds`, it is ended when the file has so many samples."""
     pid = getattr(target, "pid", target)
-    ended = run_record("-p", pid, "-d", seconds, "-o", output, *options, prefix=prefix)
+    if seconds is not None:
+        ended = run_record("-p", pid, "-d", seconds, "-o", output, *options, prefix=prefix)
+    else:
+        recorder = Recorder("-p", pid, "-o", output, *options, prefix=prefix)
+        try:
+            recorder.wait_for_samples(output, samples)
+            recorder.signal(signal.SIGINT)
+            ended = recorder.wait()
+        finally:
+            recorder.close()
     assert ended.code == 0, ended
     return ended
 
 
-class Recorder:
-    """pyreel-record at work. It is ended with the test that started it, see the fixture start_recorder."""
+def record_told(path, *arguments, samples=50, prefix=(), **more):
+    """Records a program that works until its standard input ends, which is when the file has so many samples."""
+    recorder = Recorder("-o", path, *arguments, prefix=prefix, **more)
+    try:
+        recorder.wait_for_samples(path, samples)
+        return recorder.wait()
+    finally:
+        recorder.close()
 
-    def __init__(self, *arguments, prefix=(), **more):
-        self.command = [*map(str, prefix), RECORD, *map(str, with_plenty(arguments))]
-        self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+
+class Talk:
+    """A process of ours, and what it says. Its standard input is a pipe, which programs to record share: see tell()."""
+
+    def __init__(self, command, **more):
+        self.command, self.said, self.complained = list(map(str, command)), b"", b""
+        self.process = subprocess.Popen(self.command, bufsize=0, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, env=ENVIRONMENT, **more)
+        self.pid = self.process.pid
 
     @property
-    def pid(self):
-        return self.process.pid
+    def running(self):
+        return self.process.poll() is None
 
-    def wait_for_output(self, line=b"ready"):
-        """Waits until the command that is recorded has printed a line with these words; returns the line."""
-        for said in self.process.stdout:
-            if line in said:
-                return said.decode()
-        raise AssertionError(f"it ended early: {self.process.stderr.read().decode()}")
+    def read_line(self):
+        line = self._read_line(self.process.stdout)
+        self.said += line
+        return line.decode()
+
+    def read_message(self):
+        line = self._read_line(self.process.stderr)
+        self.complained += line
+        return line.decode()
+
+    def _read_line(self, file):
+        line, byte = b"", None
+        while byte not in (b"", b"\n"):
+            assert select.select([file], [], [], PATIENCE)[0], f"{self.command} says nothing: {self.said} {self.complained}"
+            byte = file.read(1)
+            line += byte
+        return line
+
+    def wait_for_output(self, words="ready"):
+        """Waits until the process, or the command that it records, has printed a line with these words; returns the line."""
+        return self._wait_for_line(self.read_line, words)
+
+    def wait_for_message(self, words):
+        """Waits for a line on standard error."""
+        return self._wait_for_line(self.read_message, words)
+
+    def _wait_for_line(self, read, words):
+        while line := read():
+            if words in line:
+                return line
+        end(self.process.pid)  # it may run on, and would hold its standard error open
+        raise AssertionError(f"{self.command} does not say {words}: {self.said.decode()} {self.complained.decode()}"
+                             f"{self.process.stderr.read().decode()}")
+
+    def tell(self, line=None):
+        """Gives the program a line, or the end, of standard input, which it waits for."""
+        if line is not None:
+            self.process.stdin.write(line)
+        elif self.process.stdin:
+            self.process.stdin.close()
+            self.process.stdin = None
 
     def signal(self, number):
-        self.process.send_signal(number)
+        send(self.pid, number)
 
     def wait(self):
+        """How it ended. Standard input has an end by then, too."""
         output, errors = self.process.communicate(timeout=PATIENCE)
-        return Ended(self.command, self.process.returncode, output, errors)
+        return Ended(self.command, self.process.returncode, self.said + output, self.complained + errors)
+
+    def exit_code(self):
+        """Its exit code, when it ends. What it says is left, and standard input stays open."""
+        return self.process.wait(timeout=PATIENCE)
+
+    def close(self):
+        for pid in [self.process.pid, *descendants(self.process.pid)] if self.running else ():
+            end(pid)
+        for file in (self.process.stdin, self.process.stdout, self.process.stderr):
+            if file:
+                file.close()
+        self.process.wait()
+
+
+class Recorder(Talk):
+    """pyreel-record at work. It is ended with the test that started it, see the fixture start_recorder."""
+
+    def __init__(self, *arguments, prefix=(), program=RECORD, **more):
+        super().__init__([*prefix, program, *with_plenty(arguments)], **more)
+
+    def wait_for(self, path, condition, what):
+        """Waits until what the file has so far meets a condition; returns it."""
+        def meets():
+            nonlocal size, found
+            over = not self.running  # before the look at the file: nothing comes behind it
+            if os.path.exists(path) and os.path.getsize(path) != size:
+                size, found = os.path.getsize(path), so_far(path)
+                if found and condition(found):
+                    return True
+            assert not over, f"it ended before {what}: {self.wait()}"
+        size, found = 0, None
+        wait_until(meets, what)
+        return found
+
+    def wait_for_samples(self, path, count=50):
+        return self.wait_for(path, lambda found: found["samples"] >= count, f"{count} samples")
+
+    def wait_for_functions(self, path, *names):
+        """Waits until each of these functions is in the file."""
+        return self.wait_for(path, lambda _: all(f";{name} (" in ";" + collapsed(path) for name in names), f"samples in {names}")
 
     def wait_and_watch(self):
         """How it ended, and for how long it had waited for a processor by then; what runs it is not sudo."""
@@ -126,63 +232,56 @@ class Recorder:
         while time.monotonic() < give_up:
             try:
                 output, errors = self.process.communicate(timeout=0.05)
-                return Ended(self.command, self.process.returncode, output, errors), seconds
+                return Ended(self.command, self.process.returncode, self.said + output, self.complained + errors), seconds
             except subprocess.TimeoutExpired:
                 seconds = max(seconds, waited(self.pid))
         raise AssertionError(f"it does not end: {self.command}")
 
-    def close(self):
-        if self.process.poll() is None:
-            self.process.kill()
-        self.process.communicate()
-
 
 # ---- programs to attach to ----
 
-class Target:
+class Target(Talk):
     """A program that runs, and has said "ready PID"; PID as it sees itself, and as we do where nothing lies between."""
 
     def __init__(self, *command, **more):
-        self.process = subprocess.Popen(list(map(str, command)), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                        stderr=subprocess.PIPE, env=ENVIRONMENT, **more)
-        self.pid = self.process.pid
+        super().__init__(command, **more)
         try:
-            self.pid = self._wait_until_ready()
+            self.pid = int(self.wait_for_output("ready").split()[1])
         except BaseException:  # nobody else knows of it yet
             self.close()
             raise
 
-    def _wait_until_ready(self):
-        for line in self.process.stdout:
-            if line.startswith(b"ready"):
-                return int(line.split()[1])
-        end(self.process.pid)  # it may run on, and would hold its standard error open
-        raise AssertionError(f"{self.process.args} did not start: {self.process.stderr.read().decode()}")
-
-    @property
-    def running(self):
-        return self.process.poll() is None
-
-    def read_line(self):
-        return self.process.stdout.readline().decode()
-
     def close(self):
-        end(self.process.pid)
         if self.pid != self.process.pid:
             end(self.pid)
-        self.process.stdout.close()
-        self.process.stderr.close()
-        self.process.wait()
+        super().close()
 
 
-def end(pid):
-    """Kills a process, also one of root's, and does not mind when it is gone."""
+def send(pid, number):
+    """Sends a signal, also to a process of root's, and does not mind when the process is gone."""
     try:
-        os.kill(pid, signal.SIGKILL)
+        os.kill(pid, number)
     except ProcessLookupError:
         pass
     except PermissionError:
-        subprocess.run([*(as_root() or ()), "kill", "-KILL", str(pid)], capture_output=True)
+        subprocess.run([*(as_root() or ()), "kill", f"-{int(number)}", str(pid)], capture_output=True)
+
+
+def end(pid):
+    send(pid, signal.SIGKILL)
+
+
+def descendants(pid):
+    found = []
+    for path in glob.glob(f"/proc/{pid}/task/*/children"):
+        try:
+            with open(path) as file:
+                children = [int(child) for child in file.read().split()]
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        for child in children:
+            found += [child, *descendants(child)]
+    return found
 
 
 def process_state(pid):
@@ -194,8 +293,8 @@ def process_state(pid):
         return ""
 
 
-def wait_until(condition, what, seconds=20):
-    give_up = time.monotonic() + seconds
+def wait_until(condition, what):
+    give_up = time.monotonic() + PATIENCE
     while not condition():
         assert time.monotonic() < give_up, f"waited in vain: {what}"
         time.sleep(0.01)

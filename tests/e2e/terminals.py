@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""A program at a terminal of its own, which can be closed; and how to keep the machine busy meanwhile."""
+"""A program at a terminal of its own, which can be closed."""
 
 import contextlib
 import os
 import pty
 import select
-import subprocess
-import sys
 
 from recording import ENVIRONMENT, PATIENCE, wait_until
 
@@ -47,8 +45,8 @@ class Terminal:
         self.terminal = None
 
     def wait(self):
-        """The exit code of the program."""
-        wait_until(lambda: os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT), "it ends", PATIENCE)
+        """The exit code of the program. What it says is left to read()."""
+        wait_until(lambda: os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT), "it ends")
         _, status = os.waitpid(self.pid, 0)
         self.pid = None
         return os.waitstatus_to_exitcode(status)
@@ -60,15 +58,3 @@ class Terminal:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self.pid, 9)
             os.waitpid(self.pid, 0)
-
-
-@contextlib.contextmanager
-def busy_machine():
-    """More programs that compute than there are processors."""
-    spinners = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2 * os.cpu_count())]
-    try:
-        yield
-    finally:
-        for spinner in spinners:
-            spinner.kill()
-            spinner.wait()
