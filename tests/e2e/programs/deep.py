@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: MIT
-"""A stack as deep as asked for, of one kind, that stays for so long: deep.py KIND DEPTH SECONDS."""
+"""A stack as deep as asked for, of one kind, that stays for so long: deep.py KIND DEPTH [SECONDS]. Says "ready" at its
+deepest."""
+import os
 import sys
 import time
 
-kind, depth, seconds = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
+kind, depth, seconds = sys.argv[1], int(sys.argv[2]), float((*sys.argv[3:], 600)[0])
 sys.setrecursionlimit(50000)
 
 
 def rest():
+    print("ready", os.getpid(), flush=True)
     time.sleep(seconds)
 
 
@@ -38,15 +41,17 @@ def generators(n):
 def both(n):
     """Generators, and on top of them, from time to time, plain calls that fill many chunks of the data stack."""
     if n == 0:
-        for plain in (0, 6000) * 10:
-            calls_and_back(plain)
-            yield
+        print("ready", os.getpid(), flush=True)
+        while True:
+            for plain in (0, 6000):
+                calls_and_back(plain)
+                yield
     else:
         yield from both(n - 1)
 
 
 def calls_and_back(n):
-    return time.sleep(seconds / 20) if n == 0 else calls_and_back(n - 1)
+    return time.sleep(0.1) if n == 0 else calls_and_back(n - 1)
 
 
 if kind in ("generators", "both"):

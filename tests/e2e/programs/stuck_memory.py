@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """A program whose memory does not answer: the name of a function lies in a page that never comes, as on a file system whose
-server is dead, or plays dead. Needs root; prints "ready" and its number, or "impossible"."""
+server is dead, or plays dead. Needs root; prints "ready" and its number, and "awaited" when somebody waits for the page; or "impossible"."""
 
 import ctypes
 import fcntl
@@ -9,6 +9,7 @@ import os
 import signal
 import struct
 import sys
+import threading
 import time
 
 SYS_USERFAULTFD = {"x86_64": 323, "aarch64": 282}[os.uname().machine]
@@ -26,7 +27,13 @@ def page_that_never_comes():
     fcntl.ioctl(server, UFFDIO_API, bytearray(struct.pack("QQQ", 0xAA, 0, 0)))
     at = libc.mmap(0, mmap.PAGESIZE, mmap.PROT_READ | mmap.PROT_WRITE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, -1, 0)
     fcntl.ioctl(server, UFFDIO_REGISTER, bytearray(struct.pack("QQQQ", at, mmap.PAGESIZE, MISSING, 0)))
+    threading.Thread(target=tell_when_awaited, args=(server,), daemon=True).start()
     return at
+
+
+def tell_when_awaited(server):
+    os.read(server, 4096)
+    print("awaited", flush=True)
 
 
 def spin(seconds):

@@ -5,10 +5,11 @@ import os
 import signal
 import subprocess
 import sys
-import time
+
+import pytest
 
 from environment import DUMP, NOBODY, missing, need_command, need_root
-from recording import info, run, run_record
+from recording import end, info, run, run_record, wait_until
 
 SYS_PTRACE, KILL, ALL_KEPT = 1 << 19, 1 << 5, 1 << 1 | 1 << 2 | 1 << 5 | 1 << 19 | 1 << 23
 
@@ -20,17 +21,18 @@ def status_of(pid):
 
 def guarded_status(pid):
     """The recorder's status, once it has given up what it does not need."""
-    until = time.monotonic() + 60
-    while time.monotonic() < until:
+    def has_given_up():
         status = status_of(pid)
-        if status["NoNewPrivs"] == "1" and status.get("Seccomp", "2") != "0":
-            return status
-        time.sleep(0.02)
-    raise AssertionError(f"the recorder gave nothing up: {status}")
+        return status["NoNewPrivs"] == "1" and status.get("Seccomp", "2") != "0"
+
+    wait_until(has_given_up, "the recorder gives something up")
+    return status_of(pid)
 
 
+@pytest.mark.short
 def test_the_recorder_gives_up_and_the_command_does_not(start_recorder, python3, program, tmp_path):
     recorder = start_recorder("-o", tmp_path / "a.pyreel", "--", python3, program("spin"))
+    recorder.wait_for_output()
     guarded = guarded_status(recorder.pid)
     with open(f"/proc/{recorder.pid}/task/{recorder.pid}/children") as file:
         (command,) = file.read().split()
@@ -48,11 +50,12 @@ def test_root_without_the_capability_to_trace_records(start_recorder, python3, p
     need_root()
     contained = [need_command("setpriv"), "--bounding-set=-sys_ptrace", "--inh-caps=-sys_ptrace"]
     path = tmp_path / "a.pyreel"
-    recorder = start_recorder("-v", "-f", "-o", path, "--", python3, program("spin"), "0.6", prefix=contained)
+    recorder = start_recorder("-v", "-f", "-o", path, "--", python3, program("spin"), "told", prefix=contained)
     assert not int(guarded_status(recorder.pid)["CapEff"], 16) & SYS_PTRACE
+    recorder.wait_for_samples(path)
     ended = recorder.wait()
     assert ended.code == 0 and "all capabilities are kept, because CAP_SYS_PTRACE is not among them" in ended.messages, ended
-    assert info(path, "--verify")["samples"] > 0
+    assert info(path, "--verify")["complete"]
 
 
 def test_an_attached_recorder_keeps_less(start, start_recorder, python3, program, tmp_path):
@@ -62,7 +65,7 @@ def test_an_attached_recorder_keeps_less(start, start_recorder, python3, program
 
 
 def test_verbose_says_what_was_given_up(python3, tmp_path):
-    ended = run_record("-v", "-o", tmp_path / "a.pyreel", "--", python3, "-c", "import time; time.sleep(0.2)")
+    ended = run_record("-v", "-o", tmp_path / "a.pyreel", "--", python3, "-c", "pass")
     (line,) = [line for line in ended.messages.splitlines() if "guard: " in line]
     assert "capabilities are kept (" in line and "no_new_privs is set" in line and "system calls are" in line
 
@@ -102,16 +105,15 @@ def test_memory_that_does_not_answer_does_not_hold_the_recorder(start_recorder, 
     """Only the end of the recorder wakes a thread of its that waits for a page; ^C alone does not."""
     need_pages_that_never_come()
     recorder = start_recorder("-o", tmp_path / "a.pyreel", "--", python3, program("stuck_memory"), "600")
-    said = recorder.process.stdout.readline().split()
-    if said[:1] != [b"ready"]:
+    said = recorder.read_line().split()
+    if said[:1] != ["ready"]:
         missing("this kernel has no userfaultfd")
     try:
-        while not any(state_of(task) == "D" for task in tasks_of(recorder.pid)):
-            time.sleep(0.05)
+        recorder.wait_for_output("awaited")
         recorder.signal(signal.SIGTERM)
-        recorder.process.wait(timeout=60)
+        recorder.exit_code()
     finally:
-        os.kill(int(said[1]), signal.SIGKILL)  # it holds the recorder's standard error open
+        end(int(said[1]))  # it holds the recorder's standard error open
     ended = recorder.wait()
     assert ended.code == 125 and "the memory of the program does not answer" in ended.messages, ended
 
@@ -152,12 +154,3 @@ def test_core_file_that_does_not_answer_does_not_hold_a_dump(tmp_path):
     if ended.code == 99:
         missing("no file system may be mounted here")
     assert ended.code == 1 and "the core file does not answer" in ended.messages, ended
-
-
-def tasks_of(pid):
-    return [f"/proc/{pid}/task/{tid}" for tid in os.listdir(f"/proc/{pid}/task")]
-
-
-def state_of(task):
-    with open(f"{task}/stat") as file:
-        return file.read().rpartition(")")[2].split()[0]

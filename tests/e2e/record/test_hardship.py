@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: MIT
 """What makes reading or writing hard: deep stacks, odd surroundings, things that end or change at the wrong moment."""
 
+import fcntl
 import os
 import signal
 import subprocess
-import time
+import sys
+import termios
 
 import pytest
 
 import stacks
-from environment import CONVERTERS, NOBODY, RECORD, as_root, missing
-from recording import ENVIRONMENT, LIVE, collapsed, convert, run, run_record, whole
+from environment import CONVERTERS, NOBODY, as_root, missing
+from recording import ENVIRONMENT, LIVE, PATIENCE, attach, collapsed, convert, process_state, record_told, run, run_record, wait_until, whole
 
 
 def depths(path, function):
@@ -24,45 +26,51 @@ def depths(path, function):
 
 # ---- deep stacks ----
 
+def record_deep(python, program, start, path, kind, depth, *options, samples=20):
+    prefix = as_root() if python.root else ()
+    target = start(*prefix, *python.command, program("deep"), kind, depth)
+    attach(target, path, *options, samples=samples, prefix=prefix)
+    return whole(path)
+
+
 @pytest.mark.sanitized("deep stacks in the data stack, on the C stack and in generators")
+@pytest.mark.short
 @pytest.mark.pythons("oldest and newest")
 @pytest.mark.parametrize("kind, depth", [("calls", 5000), ("through_c", 150), ("generators", 300)])
-def test_a_deep_stack_is_kept_to_its_root(python, program, tmp_path, kind, depth):
-    prefix = as_root() if python.root else ()
-    path = tmp_path / "d.pyreel"
-    run_record("-r", "200", "-o", path, "--", *python.command, program("deep"), kind, depth, "1", prefix=prefix)
-    figures = whole(path)
-    assert figures["failed"] <= 0.05 * figures["samples"], figures["failures"]
-    assert depths(path, kind).get(depth + 1, 0) > 0.5 * figures["samples"]
+def test_a_deep_stack_is_kept_to_its_root(python, program, start, tmp_path, kind, depth):
+    figures = record_deep(python, program, start, tmp_path / "d.pyreel", kind, depth, "-r", 200)
+    assert figures["failed"] == 0, figures["failures"]
+    assert set(depths(tmp_path / "d.pyreel", kind)) == {depth + 1}
 
 
 @pytest.mark.pythons("oldest and newest")
-def test_a_very_deep_stack_is_read_at_first_sight(python, program, tmp_path):
+def test_a_very_deep_stack_is_read_at_first_sight(python, program, start, tmp_path):
     """Though it takes hundreds of pieces of memory, and each call in it is new."""
-    prefix = as_root() if python.root else ()
     path = tmp_path / "d.pyreel"
-    command = (*python.command, program("deep"), "calls", 30000, "3")
-    run_record("-r", "50", "--max-depth", "50000", "-o", path, "--", *command, prefix=prefix)
-    assert depths(path, "calls").get(30001, 0) > 10, whole(path)["failures"]
+    figures = record_deep(python, program, start, path, "calls", 30000, "-r", 50, "--max-depth", 50000)
+    assert set(depths(path, "calls")) == {30001}, figures["failures"]
 
 
-def test_a_stack_that_is_deeper_than_can_be_read_is_said_to_be(python3, program, tmp_path):
-    path = tmp_path / "d.pyreel"
-    ended = run_record(*LIVE, "-r", "50", "-o", path, "--", python3, program("deep"), "wide_calls", "20000", "3")
+def record_too_deep(start, start_recorder, python3, program, path, kind, depth, rate):
+    target = start(python3, program("deep"), kind, depth)
+    recorder = start_recorder(*LIVE, "-r", rate, "-p", target.pid, "-o", path)
+    recorder.wait_for(path, lambda found: found["samples"] + found["failed"] > 50, "looks at the program")
+    recorder.signal(signal.SIGINT)
+    ended = recorder.wait()
     assert ended.code == 0, ended
-    figures = whole(path)
+    return whole(path)
+
+
+def test_a_stack_that_is_deeper_than_can_be_read_is_said_to_be(start, start_recorder, python3, program, tmp_path):
+    figures = record_too_deep(start, start_recorder, python3, program, tmp_path / "d.pyreel", "wide_calls", 20000, 50)
     assert figures["failures"]["stack too deep"] > 20, figures["failures"]
     assert figures["figures"]["reads"] < 1500 * figures["ticks"]
 
 
 @pytest.mark.sanitized("more frames than one call reads")
-def test_more_frames_than_one_call_can_read_are_failures_not_faults(python3, program, tmp_path):
-    path = tmp_path / "d.pyreel"
-    ended = run_record(*LIVE, "-r", "100", "-o", path, "--", python3, program("deep"), "both", "495", "2")
-    assert ended.code == 0, ended
-    figures = whole(path)
+def test_more_frames_than_one_call_can_read_are_failures_not_faults(start, start_recorder, python3, program, tmp_path):
+    figures = record_too_deep(start, start_recorder, python3, program, tmp_path / "d.pyreel", "both", 495, 100)
     assert figures["failures"].keys() <= {"stack too deep", "changed while read"}
-    assert figures["samples"] + figures["failed"] > 50
 
 
 # ---- files ----
@@ -78,18 +86,19 @@ def test_a_command_that_cannot_run_costs_nobody_a_file(tmp_path):
 
 @pytest.mark.sanitized("none: file numbers 0 to 2 are free")
 @pytest.mark.parametrize("closed", [0, 1, 2])
-def test_a_closed_standard_file_does_not_become_the_recording(python3, program, tmp_path, closed):
+def test_a_closed_standard_file_does_not_become_the_recording(start_recorder, spinning, tmp_path, closed):
     path = tmp_path / "c.pyreel"
-    command = f'"$@" {closed}>&-'
-    subprocess.run(["sh", "-c", command, "sh", RECORD, "-v", "-o", path, "--", python3, program("spin"), "0.3"],
-                   env=ENVIRONMENT, check=False, capture_output=True, timeout=60)
-    assert whole(path)["samples"] > 10
+    recorder = start_recorder("-v", "-p", spinning.pid, "-o", path, prefix=("sh", "-c", f'exec "$@" {closed}>&-', "sh"))
+    recorder.wait_for_samples(path)
+    recorder.signal(signal.SIGINT)
+    recorder.exit_code()
+    assert whole(path)["ended"] == "stopped by a signal"
 
 
 @pytest.fixture(scope="module")
 def recording_file(python3, program, tmp_path_factory):
     path = tmp_path_factory.mktemp("hardship") / "r.pyreel"
-    assert run_record("-o", path, "--", python3, program("spin"), "0.3").code == 0
+    assert record_told(path, python3, program("spin"), "told").code == 0
     return path
 
 
@@ -102,6 +111,11 @@ def test_a_link_stays_a_link(recording_file, tmp_path):
     assert "spin" in real.read_text()
 
 
+def unread(pipe):
+    """The bytes in a pipe that nobody has read."""
+    return int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)), sys.byteorder)
+
+
 def test_a_converter_that_is_interrupted_leaves_nothing(recording_file, tmp_path):
     fifo = tmp_path / "in"
     os.mkfifo(fifo)
@@ -109,9 +123,9 @@ def test_a_converter_that_is_interrupted_leaves_nothing(recording_file, tmp_path
     with open(fifo, "wb") as feed:
         feed.write(recording_file.read_bytes()[:200])
         feed.flush()
-        time.sleep(0.2)
+        wait_until(lambda: unread(feed) == 0, "the converter waits for more")
         converter.send_signal(signal.SIGINT)
-        assert converter.wait(timeout=60) == -signal.SIGINT
+        assert converter.wait(timeout=PATIENCE) == -signal.SIGINT
     assert os.listdir(tmp_path) == ["in"]
 
 
@@ -147,47 +161,31 @@ def test_a_pipe_of_ones_own_is_an_input_and_an_output(recording_file, tmp_path):
     with open(into, "wb") as feed:
         feed.write(recording_file.read_bytes())
     assert "spin" in out.read_text()
-    assert converter.wait(timeout=60) == 0
+    assert converter.wait(timeout=PATIENCE) == 0
 
 
 # ---- processes ----
 
-def test_a_zombie_is_a_program_that_ended(tmp_path, python3):
+PARENT = """
+import subprocess, sys, time
+child = subprocess.Popen([sys.executable, sys.argv[1], "told"], stdout=subprocess.PIPE)
+child.stdout.readline()
+print("ready", child.pid, flush=True)
+while True:
+    time.sleep(1)
+"""
+
+
+def test_a_zombie_is_a_program_that_ended(start, start_recorder, tmp_path, python3, program):
     """Attached to a child whose parent never asks for its end."""
-    parent = subprocess.Popen([python3, "-c", "import subprocess, sys, time\n"
-                               "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(1)'])\n"
-                               "print(child.pid, flush=True)\n"
-                               "time.sleep(30)"], stdout=subprocess.PIPE, env=ENVIRONMENT)
-    try:
-        child = int(parent.stdout.readline())
-        ended = run_record("-p", child, "-o", tmp_path / "z.pyreel")
-        assert ended.code == 0, ended
-        assert parent.poll() is None
-        assert whole(tmp_path / "z.pyreel")["ended"] == "the target ended"
-    finally:
-        parent.kill()
-        parent.wait()
-
-
-def test_a_program_that_forbids_to_be_read_is_not_one_that_ended(python3, tmp_path):
-    """Without privileges: a process that is not dumpable any more may not be read."""
-    if os.geteuid() == 0:
-        unprivileged = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
-    else:
-        unprivileged = []
-    folder = tmp_path
-    os.chmod(folder, 0o777)
-    code = ("import ctypes, time; time.sleep(0.5); ctypes.CDLL(None).prctl(4, 0, 0, 0, 0); time.sleep(0.7)")
-    readable = "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else python3
-    copy = folder / "pyreel-record"
-    copy.write_bytes(open(RECORD, "rb").read())
-    copy.chmod(0o755)
-    for above in folder.parents:
-        if above.stat().st_uid == os.geteuid() and above != above.parent and not above.stat().st_mode & 0o001:
-            above.chmod(above.stat().st_mode | 0o011)
-    ended = run(*unprivileged, copy, "-o", folder / "p.pyreel", "--", readable, "-c", code)
-    assert ended.code == 125, ended
-    assert "not permitted to read process" in ended.messages
+    family = start(python3, "-c", PARENT, program("spin"))
+    recorder = start_recorder("-p", family.pid, "-o", tmp_path / "z.pyreel")
+    recorder.wait_for_samples(tmp_path / "z.pyreel")
+    family.tell()  # the child, which has the same standard input
+    ended = recorder.wait()
+    assert ended.code == 0, ended
+    assert family.running and process_state(family.pid) == "Z"
+    assert whole(tmp_path / "z.pyreel")["ended"] == "the target ended"
 
 
 def test_a_short_duration_is_no_duration_at_all_or_refused():
