@@ -79,11 +79,12 @@ def faulthandler_of(target, prefix):
     succeed(*prefix, "kill", "-USR1", target.pid)
     text = ""
     while not re.search(r"in <module>\n", text):
-        text += target.process.stderr.readline().decode()
+        text += target.read_message()
     parts = re.split(r"^(?:Current thread|Thread) 0x([0-9a-f]+).*\n", text, flags=re.M)[1:]
     return {int(ident, 16): [place(*found) for found in reversed(FRAME.findall(stack))] for ident, stack in zip(parts[::2], parts[1::2])}
 
 
+@pytest.mark.short
 @pytest.mark.pythons("each build")
 @pytest.mark.sanitized("memory of the program")
 def test_as_faulthandler_says(python, stands):
@@ -110,6 +111,7 @@ def test_as_tachyon_says(python, program, start):
     assert ours == theirs
 
 
+@pytest.mark.short
 @pytest.mark.pythons("oldest and newest")
 def test_text(python, stands, program):
     text = succeed(*prefix_of(python), DUMP, stands.pid).text
@@ -122,6 +124,7 @@ def test_text(python, stands, program):
     assert r'"\x1b[31mred\x07\x0a"' in text and "\033" not in text
 
 
+@pytest.mark.pythons("newest")
 def test_colours_are_for_terminals(python, stands):
     terminal, inside = pty.openpty()
     command = [*prefix_of(python), DUMP, str(stands.pid)]
@@ -158,6 +161,7 @@ def without_addresses(values):
     return {name: re.sub(r" at 0x[0-9a-f]+>$", " at 0xN>", value) for name, value in values.items()}
 
 
+@pytest.mark.short
 @pytest.mark.pythons("each build")
 @pytest.mark.sanitized("values in the program")
 def test_locals(python, stands):
@@ -172,6 +176,7 @@ def test_locals(python, stands):
 
 # ---- asyncio ----
 
+@pytest.mark.short
 @pytest.mark.pythons("each version", since="3.14")
 @pytest.mark.parametrize("runs", [(), ("runs",)])
 def test_tasks(python, program, start, runs):
@@ -221,6 +226,7 @@ def test_zombie_and_gone(python3):
     assert ended.code == 1 and ended.messages == f"pyreel-dump: there is no process {child.pid}\n"
 
 
+@pytest.mark.short
 def test_no_python_and_misuse():
     with subprocess.Popen(["sleep", "100"]) as process:
         ended = run(DUMP, process.pid)
@@ -232,6 +238,7 @@ def test_no_python_and_misuse():
         assert run(DUMP, *arguments).code == 2
 
 
+@pytest.mark.short
 def test_tree(python3, program, tmp_path):
     """A shell with two Pythons, of which one has a child."""
     parent = f"import subprocess, sys; subprocess.run([sys.executable, {program('stands')!r}])"
@@ -294,7 +301,8 @@ def core_pattern():
         return file.read().strip()
 
 
-@pytest.mark.pythons("each version")
+@pytest.mark.short
+@pytest.mark.pythons("oldest and newest")
 @pytest.mark.sanitized("a core file")
 def test_core_of_a_crash(python, program, tmp_path):
     if core_pattern() != "core":
