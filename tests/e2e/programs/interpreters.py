@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Works in the main interpreter and, in a thread, in one below it."""
+"""Works in the main interpreter and, in a thread, in one below it, until standard input ends."""
+import select
 import threading
-import time
 
 try:
     from concurrent import interpreters
@@ -9,11 +9,11 @@ except ImportError:
     import _interpreters
 
 CODE = """
-import time
-def below(until):
-    while time.perf_counter() < until:
+import select
+def below():
+    while not select.select([0], [], [], 0)[0]:
         pass
-below(time.perf_counter() + 0.8)
+below()
 """
 
 
@@ -24,12 +24,12 @@ def run_below():
         _interpreters.exec(_interpreters.create("legacy"), CODE)
 
 
-def above(until):
-    while time.perf_counter() < until:
+def above():
+    while not select.select([0], [], [], 0)[0]:
         pass
 
 
 thread = threading.Thread(target=run_below)
 thread.start()
-above(time.perf_counter() + 0.8)
+above()
 thread.join()

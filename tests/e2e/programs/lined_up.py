@@ -8,8 +8,8 @@ import time
 
 threads = [threading.main_thread()]
 for _ in range(int(sys.argv[1])):
-    threads.append(threading.Thread(target=time.sleep, args=(60,), daemon=True))
+    threads.append(threading.Thread(target=time.sleep, args=(600,), daemon=True))
     threads[-1].start()
 print("ready", os.getpid(), flush=True)
 print(*(thread.native_id for thread in threads), flush=True)
-time.sleep(60)
+time.sleep(600)

@@ -2,25 +2,30 @@
 """What pyreel-record says, where its recordings go, and what it refuses."""
 
 import os
-import pty
 import re
 import subprocess
 
 import pytest
 
 from environment import RECORD, missing, old_python
-from recording import PATIENCE, convert, info, read_terminal, run_record, whole
+from recording import PATIENCE, attach, convert, info, run_record, whole
 
 
 # ---- where the recording goes ----
 
 @pytest.mark.sanitized("none: a pipe, and a terminal, is written to")
-def test_a_recording_can_go_into_a_pipe(python3, program, tmp_path):
-    ended = run_record("-o", "-", "--", python3, program("dies"), 0)
+@pytest.mark.short
+def test_a_recording_can_go_into_a_pipe(start_recorder, python3, program, tmp_path):
+    recorder = start_recorder("-o", "-", "--", python3, program("spin"), "told")
+    output = b""
+    while convert("collapsed", "-", input=output).text.count("spin (") == 0:
+        piece = recorder.process.stdout.read(65536)
+        assert piece, recorder.wait()
+        output += piece
+    ended = recorder.wait()
     assert ended.code == 0
-    told = convert("info", "-", "--verify", "--json", input=ended.output)
+    told = convert("info", "-", "--verify", "--json", input=output + ended.output)
     assert told.code == 0 and told.messages == "", told
-    assert "work" in convert("collapsed", "-", input=ended.output).text
 
 
 def test_what_the_command_prints_does_not_get_into_the_pipe(python3, tmp_path):
@@ -32,23 +37,26 @@ def test_what_the_command_prints_does_not_get_into_the_pipe(python3, tmp_path):
 def test_a_closed_pipe_is_an_error_with_a_message(python3, program):
     reader, writer = os.pipe()
     os.close(reader)
-    process = subprocess.run([RECORD, "-o", "-", "--", python3, program("dies"), "0"], stdout=writer,
+    process = subprocess.run([RECORD, "-o", "-", "--", python3, program("dies"), "0"], stdin=subprocess.DEVNULL, stdout=writer,
                              stderr=subprocess.PIPE, timeout=PATIENCE)
     os.close(writer)
     assert process.returncode == 125
     assert b"Broken pipe" in process.stderr
 
 
-@pytest.mark.parametrize("command, name", [(["{python}", "{dies}", "0"], "dies"), (["sh", "-c", "exec {python} {dies} 0"], "sh"),
-                                           (["{python}", "-m", "timeit", "-n1", "-r1", "1"], "timeit")])
-def test_the_default_name_tells_program_and_pid(python3, program, tmp_path, command, name):
-    command = [part.format(python=python3, dies=program("dies")) for part in command]
-    ended = run_record("--", *command, cwd=tmp_path)
+@pytest.mark.parametrize("command, name", [(["{python}", "{spin}", "told"], "spin"), (["sh", "-c", "exec {python} {spin} told"], "sh"),
+                                           (["{python}", "-m", "timeit", "-n1", "-r1", "input()"], "timeit")])
+def test_the_default_name_tells_program_and_pid(start_recorder, python3, program, tmp_path, command, name):
+    command = [part.format(python=python3, spin=program("spin")) for part in command]
+    recorder = start_recorder("-v", "--", *command, cwd=tmp_path)
+    recorder.wait_for_message("runs CPython")
+    recorder.tell(b"0\n")
+    ended = recorder.wait()
     (made,) = os.listdir(tmp_path)
     assert re.fullmatch(rf"{name}-\d+\.pyreel", made)
     assert made in ended.messages
-    processes = whole(tmp_path / made)["processes"]
-    assert all(f"-{process['pid']}." in made for process in processes)
+    (process,) = whole(tmp_path / made)["processes"]
+    assert f"-{process['pid']}." in made
 
 
 def test_the_default_name_when_attaching(spinning, tmp_path):
@@ -71,45 +79,45 @@ def test_quiet_is_silent(spinning, tmp_path):
     assert (ended.code, ended.output, ended.messages) == (0, b"", "")
 
 
+@pytest.mark.short
 def test_a_summary_and_no_progress_without_a_terminal(spinning, tmp_path):
-    ended = run_record("-p", spinning.pid, "-d", "0.6", "-o", tmp_path / "a.pyreel")
+    path = tmp_path / "a.pyreel"
+    ended = attach(spinning, path)
     line, *more = ended.messages.splitlines()
     assert "one proven moment" in more[0] and all(text.startswith("pyreel-record: ") for text in more)
-    figures = info(tmp_path / "a.pyreel")
-    assert f"{tmp_path}/a.pyreel: {figures['samples']} samples of 1 thread in 0.6 s" in line
+    figures = info(path)
+    assert f"{path}: {figures['samples']} samples of 1 thread in {figures['duration_s']:.1f} s" in line
     assert f"{figures['ticks']} ticks, {figures['missed']} missed, {figures['failed']} failed" in line
     assert "\r" not in ended.messages and "\x1b" not in ended.messages
 
 
+PROGRESS = rb"recording ([\d.]+) s, (\d+) samples, (\d+) ticks/s, (\d+) missed, (\d+) failed, ([\d.]+ \w+)"
+
+
 @pytest.mark.sanitized("none: a pipe, and a terminal, is written to")
-def test_progress_on_a_terminal(spinning, tmp_path):
-    pid, terminal = pty.fork()
-    if pid == 0:
-        os.execv(RECORD, [RECORD, "-p", str(spinning.pid), "-d", "0.8", "-o", str(tmp_path / "a.pyreel")])
-    said = read_terminal(terminal).decode()
-    os.waitpid(pid, 0)
-    os.close(terminal)
-    shown = re.findall(r"recording ([\d.]+) s, (\d+) samples, (\d+) ticks/s, (\d+) missed, (\d+) failed, ([\d.]+ \w+)", said)
-    assert len(shown) >= 3
-    assert [float(line[0]) for line in shown] == sorted(float(line[0]) for line in shown)
-    assert "\r\x1b[K" in said, "the progress line is not taken away"
+def test_progress_on_a_terminal(at_terminal, spinning, tmp_path):
+    terminal = at_terminal(RECORD, "-p", spinning.pid, "-o", tmp_path / "a.pyreel")
+    for _ in range(3):
+        terminal.read(b"\r")
+        terminal.read(b"\x1b[K")
+    terminal.press("\x03")
+    terminal.read(b"stopped by a signal")
+    shown = [float(line[0]) for line in re.findall(PROGRESS, terminal.said)]
+    assert len(shown) >= 3 and shown == sorted(shown)
+    assert b"\r\x1b[K" in terminal.said, "the progress line is not taken away"
+    assert terminal.wait() == 0
 
 
-def test_a_recording_is_refused_on_a_terminal(tmp_path):
-    pid, terminal = pty.fork()
-    if pid == 0:
-        os.chdir(tmp_path)
-        os.execv(RECORD, [RECORD, "-o", "-", "--", "touch", "ran"])
-    said = read_terminal(terminal).decode()
-    _, status = os.waitpid(pid, 0)
-    os.close(terminal)
-    assert os.waitstatus_to_exitcode(status) == 2
-    assert "standard output is a terminal" in said
+def test_a_recording_is_refused_on_a_terminal(at_terminal, tmp_path):
+    terminal = at_terminal("/bin/sh", "-c", 'cd "$1" && exec "$2" -o - -- touch ran', "sh", tmp_path, RECORD)
+    terminal.read(b"standard output is a terminal")
+    assert terminal.wait() == 2
     assert os.listdir(tmp_path) == []
 
 
 # ---- what cannot be done ----
 
+@pytest.mark.short
 def test_a_command_that_does_not_exist(tmp_path):
     ended = run_record("--", "no-such-command-here", cwd=tmp_path)
     assert ended.code == 127
@@ -126,6 +134,7 @@ def test_a_python_file_without_python(tmp_path, name):
     assert os.listdir(tmp_path) == ["app.py"]
 
 
+@pytest.mark.short
 def test_a_command_that_cannot_be_executed(tmp_path):
     (tmp_path / "plain").write_text("not a program")
     ended = run_record("-o", "a.pyreel", "--", "./plain", cwd=tmp_path)
@@ -134,6 +143,7 @@ def test_a_command_that_cannot_be_executed(tmp_path):
     assert os.listdir(tmp_path) == ["plain"]
 
 
+@pytest.mark.short
 def test_a_process_that_does_not_exist(tmp_path):
     gone = subprocess.Popen(["true"])
     gone.wait()
@@ -158,6 +168,7 @@ def test_a_process_that_is_no_python(tmp_path):
 
 
 @pytest.mark.sanitized("the command line")
+@pytest.mark.short
 @pytest.mark.parametrize("arguments", [[], ["-p", "1", "--", "true"], ["-p", "x", ], ["-p", "0"], ["-r", "fast", "--", "true"],
                                        ["-r", "0", "--", "true"], ["-d", "-1", "--", "true"], ["-t", "most", "--", "true"],
                                        ["--kill", "--", "true"], ["--level", "99", "--", "true"], ["--no-such-option"],
@@ -171,12 +182,14 @@ def test_misuse(arguments, tmp_path):
 
 
 @pytest.mark.sanitized("programs that are no CPython of ours")
-def test_an_old_python_is_named_and_runs_on(tmp_path):
+def test_an_old_python_is_named_and_runs_on(start_recorder, tmp_path):
     old = old_python() or missing("CPython 3.10 or older")
-    ended = run_record("-o", tmp_path / "a.pyreel", "--", *old.command, "-c", "import time; time.sleep(0.5); print('done')")
-    assert ended.code == 125
-    assert ended.text == "done\n"
-    assert old.version in ended.messages and "3.11" in ended.messages and "3.15" in ended.messages
+    recorder = start_recorder("-o", tmp_path / "a.pyreel", "--", *old.command, "-c", "input(); print('done')")
+    line = recorder.wait_for_message(old.version)
+    recorder.tell(b"\n")
+    ended = recorder.wait()
+    assert (ended.code, ended.text) == (125, "done\n")
+    assert "3.11" in line and "3.15" in line
     assert os.listdir(tmp_path) == []
 
 
