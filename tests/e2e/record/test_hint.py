@@ -5,11 +5,12 @@ import re
 
 import pytest
 
-from recording import attach, run_record
+from environment import as_root
+from recording import attach
 
-# Two children of fork and one that is started anew live as long as their parent. `ls` is no Python.
+# Two children of fork and one that is started anew live as long as their parent, which works. `ls` is no Python.
 FAMILY = """
-import os, subprocess, sys, time
+import os, select, subprocess, sys, time
 CHILD = "import os, time\\nparent = %d\\nwhile os.getppid() == parent: time.sleep(0.01)" % os.getpid()
 pids = []
 for _ in range(2):
@@ -19,9 +20,11 @@ for _ in range(2):
         os._exit(0)
 subprocess.run(["ls", "/"], stdout=subprocess.DEVNULL)
 pids.append(subprocess.Popen([sys.executable, "-c", CHILD]).pid)
-print("ready", os.getpid(), flush=True)
-time.sleep(float(sys.argv[1]))
+print("ready", *pids, flush=True)
+while not select.select([0], [], [], 0)[0]:
+    pass
 """
+OTHERS = "import os, subprocess\nprint('ready', os.getpid(), flush=True)\nsubprocess.run('cat')"  # until standard input ends
 HINT = r"(\d+) child process\w* that runs? Python w\w+ not recorded \(pids? ([^)]*)\); -f records \w+ too"
 
 
@@ -35,17 +38,26 @@ def named(ended):
 
 
 @pytest.mark.pythons("oldest and newest")
-def test_children_that_come_are_named(python, tmp_path):
-    ended = run_record("-o", tmp_path / "a.pyreel", "--", *python.command, "-c", FAMILY, "1.5")
-    assert len(named(ended)) == 3, ended
-    assert not re.search(HINT, run_record("-q", "-o", tmp_path / "b.pyreel", "--", *python.command, "-c", FAMILY, "0.3").messages)
+@pytest.mark.parametrize("quiet", [(), ("-q",)], ids=["", "quiet"])
+def test_children_that_come_are_named(python, start_recorder, tmp_path, quiet):
+    path = tmp_path / "a.pyreel"
+    recorder = start_recorder(*quiet, "-o", path, "--", *python.command, "-c", FAMILY, prefix=as_root() if python.root else ())
+    children = {int(pid) for pid in recorder.wait_for_output().split()[1:]}
+    before = recorder.wait_for_samples(path)["samples"]
+    recorder.wait_for_samples(path, before + 500)  # it looks at new children some times in that time
+    ended = recorder.wait()
+    if quiet:
+        assert ended.messages == ""
+    else:
+        assert named(ended) == children
 
 
 def test_children_that_are_there_are_named(start, python3, tmp_path):
-    target = start(python3, "-c", FAMILY, "60")
-    assert len(named(attach(target, tmp_path / "a.pyreel", seconds=1))) == 3
+    target = start(python3, "-c", FAMILY.replace("*pids", "os.getpid(), *pids"))
+    children = {int(pid) for pid in target.said.split()[2:]}
+    assert named(attach(target, tmp_path / "a.pyreel", samples=500)) == children
 
 
-def test_programs_that_run_no_python_are_not_named(python3, tmp_path):
-    ended = run_record("-o", tmp_path / "a.pyreel", "--", python3, "-c", "import subprocess; subprocess.run(['sleep', '0.3'])")
-    assert ended.code == 0 and not re.search(HINT, ended.messages), ended
+def test_programs_that_run_no_python_are_not_named(start, python3, tmp_path):
+    ended = attach(start(python3, "-c", OTHERS), tmp_path / "a.pyreel", samples=500)
+    assert not re.search(HINT, ended.messages), ended

@@ -21,10 +21,9 @@ def odd(python, program, start, tmp_path):
     def record(kind):
         target = start(*python.command, program("odd"), kind)
         path = tmp_path / "odd.pyreel"
-        attach(target, path, seconds=1, prefix=prefix)
-        figures = whole(path)
-        assert figures["samples"] > 20
-        assert figures["failed"] <= max(3, 0.05 * figures["samples"]), figures["failures"]
+        attach(target, path, prefix=prefix)
+        # What changes while it is read may fail, as with each program, and nothing else.
+        assert whole(path)["failures"].keys() <= {"changed while read"}
         return stacks.of_collapsed(collapsed(path, "--full-paths"))
 
     return record
@@ -39,6 +38,7 @@ def above_spin(threads):
     return stack[-2]
 
 
+@pytest.mark.short
 @pytest.mark.sanitized("a name of 70,000 characters")
 @pytest.mark.pythons("oldest and newest")
 def test_a_long_name_is_cut_and_the_frame_stays(odd):
@@ -60,6 +60,7 @@ def test_a_line_behind_a_large_table_is_known(odd):
     assert above_spin(odd("large_table")) == ("large", "/made/large.py", 12003)
 
 
+@pytest.mark.short
 @pytest.mark.sanitized("names of two and four bytes a character")
 @pytest.mark.pythons("oldest and newest")
 def test_names_in_other_scripts(odd):
@@ -71,7 +72,7 @@ def test_names_in_other_scripts(odd):
 def test_a_thread_name_may_have_any_characters(odd):
     threads = odd("named_thread")
     assert "a b) (1) R: x" in stacks.names(threads)  # a semicolon stands between frames
-    assert stacks.samples(stacks.of_thread(threads, "a b) (1) R: x"), "spin") > 10
+    assert stacks.samples(stacks.of_thread(threads, "a b) (1) R: x"), "spin") > 0
 
 
 @pytest.mark.pythons("oldest and newest")
