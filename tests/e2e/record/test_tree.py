@@ -3,15 +3,13 @@
 
 import json
 import os
-import subprocess
 import re
 import signal
 
 import pytest
 
-from recording import PATIENCE, Recorder, collapsed, end, info, process_state, run_record, succeed, wait_until
-
-BURN_SECONDS = 0.4
+from environment import as_root
+from recording import Recorder, collapsed, end, info, process_state, run_record, wait_until, whole
 
 
 def told(text):
@@ -19,91 +17,90 @@ def told(text):
     return {line["pid"]: line for line in map(json.loads, re.findall(r"^\{.*\}$", text, re.M))}
 
 
-def record_family(command, program, path, *arguments, options=(), code=5):
-    """`command`: a Python, or the command that starts one."""
-    command = (command,) if isinstance(command, str) else command
-    recorder = Recorder("-f", "-o", path, *options, "--", *command, program("family"), *arguments)
-    try:
-        ended, ended.waited = recorder.wait_and_watch()
-    finally:
-        recorder.close()
-    assert ended.code == code, str(ended)
-    return told(ended.text), info(path), ended
+def pids_in(path, function):
+    """The processes that were seen in a function."""
+    lines = collapsed(path, "--ids", "--functions", "--roots", "process").splitlines()
+    return {int(re.match(r"pid (\d+)", line)[1]) for line in lines if re.search(rf";{function}( |$|;)", line)}
 
 
-def seconds_in(path, function):
-    """Wall-clock time in a function, by pid."""
-    seconds = {}
-    for line in collapsed(path, "--ids", "--functions", "--roots", "process", "--weight", "wall").splitlines():
-        stack, _, microseconds = line.rpartition(" ")
-        pid = int(re.match(r"pid (\d+)", stack).group(1))
-        if re.search(rf";{function}( |$|;)", stack):
-            seconds[pid] = seconds.get(pid, 0) + int(microseconds) / 1e6
-    return seconds
+class Family:
+    """A recording of a family, whose members work until they are told to end."""
+
+    def __init__(self, command, program, path, *arguments, options=(), prefix=()):
+        self.path = path
+        self.recorder = Recorder("-f", "-o", path, *options, "--", *command, program("family"), *arguments, prefix=prefix)
+
+    def wait_for_burning(self, count):
+        self.recorder.wait_for(self.path, lambda _: len(pids_in(self.path, "burn")) >= count, f"{count} processes that burn")
+        return pids_in(self.path, "burn")
+
+    def end(self, code=5):
+        """What the processes say of themselves, and what the recording says."""
+        ended = self.recorder.wait()
+        assert ended.code == code, ended
+        return told(ended.text), whole(self.path)
 
 
-def assert_same_times(path, said, waited):
-    """The time of each process in burn(), within a fifth and what it takes to find a new process. A recorder that waits for
-    a processor finds the process so much later."""
-    found = seconds_in(path, "burn")
-    for pid, line in said.items():
-        seconds, slack = line["seconds"], 0.2 * line["seconds"] + 0.1
-        assert seconds - slack - waited <= found.get(pid, 0) <= seconds + slack, (pid, found, said, waited)
+@pytest.fixture
+def family(program, tmp_path):
+    """family(command, "forked", 2, "told"): a Family, ended with the test."""
+    made = []
+
+    def make(command, *arguments, **more):
+        made.append(Family(command, program, tmp_path / f"{len(made)}.pyreel", *arguments, **more))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.recorder.close()
 
 
 # ---- children ----
 
-@pytest.mark.parametrize("way", [("forked",), ("pooled", "spawn"), ("pooled", "forkserver"), ("in_turn",)], ids=" ".join)
-def test_children_are_recorded(python3, program, tmp_path, way):
-    path = tmp_path / "family.pyreel"
-    said, found, ended = record_family(python3, program, path, *way, 3, BURN_SECONDS)
-    assert len(said) == 3
+@pytest.mark.parametrize("way", [("pooled", "spawn"), ("pooled", "forkserver"), ("at_once",)], ids=" ".join)
+def test_children_are_recorded(family, python3, way):
+    count = 100 if way == ("at_once",) else 3
+    made = family([python3], *way, count, "told")
+    if way == ("at_once",):  # these rest
+        made.recorder.wait_for(made.path, lambda found: len(found["processes"]) > count, "all processes")
+    else:
+        made.wait_for_burning(count)
+    said, found = made.end()
+    assert len(said) == count
     processes = {process["pid"]: process for process in found["processes"]}
-    for pid, line in said.items():
-        assert processes[pid]["parent"] == line["parent"]
-    assert_same_times(path, said, ended.waited)
+    assert {pid: processes[pid]["parent"] for pid in said} == {pid: line["parent"] for pid, line in said.items()}
 
 
+@pytest.mark.short
 @pytest.mark.pythons("each version")
-def test_each_version_has_children(python, program, tmp_path):
+def test_each_version_has_children(python, family):
     """A forked child shares what is known of its parent."""
-    path = tmp_path / "family.pyreel"
-    said, found, ended = record_family(python.command, program, path, "forked", 2, BURN_SECONDS)
-    recorded = {process["pid"] for process in found["processes"]}
-    assert set(said) < recorded or ended.waited > BURN_SECONDS, (said, recorded)
-    assert len({process["python"] for process in found["processes"]}) == 1
-    assert_same_times(path, said, ended.waited)
+    made = family(python.command, "forked", 2, "told", prefix=as_root() if python.root else ())
+    children = made.wait_for_burning(2)
+    said, found = made.end()
+    assert set(said) == children
+    parent, *others = found["processes"]
+    assert {process["pid"] for process in others} == children and {process["parent"] for process in others} == {parent["pid"]}
+    assert {process["python"] for process in found["processes"]} == {python.full_version}
 
 
-def test_short_children_have_their_samples(python3, program, tmp_path):
-    """Children of 30 ms, one after the other: their time is that of their samples, within chance."""
-    path = tmp_path / "family.pyreel"
-    said, found, _ = record_family(python3, program, path, "in_turn", 25, 0.03)
-    recorded = {process["pid"] for process in found["processes"]} & set(said)
-    assert len(recorded) >= 20
-    seconds = sum(line["seconds"] for line in said.values())
-    assert sum(seconds_in(path, "burn").values()) == pytest.approx(seconds, rel=0.4)
+@pytest.mark.short
+@pytest.mark.pythons("oldest and newest")
+def test_children_that_are_started_anew_are_recorded(python, family):
+    """One after the other."""
+    made = family(python.command, "in_turn", 2, "told", prefix=as_root() if python.root else ())
+    for count in (1, 2):
+        children = made.wait_for_burning(count)
+        made.recorder.tell(b"\n")
+    said, found = made.end()
+    assert set(said) == children and len(children) == 2
+    assert {process["parent"] for process in found["processes"][1:]} == {found["processes"][0]["pid"]}
 
 
-def test_many_children_at_once(python3, program, tmp_path):
-    path = tmp_path / "family.pyreel"
-    said, found, _ = record_family(python3, program, path, "at_once", 200, 1.5)
-    assert len(said) == 200
-    assert len(set(said) & {process["pid"] for process in found["processes"]}) >= 195
-
-
-def test_samples_of_children_are_exact(python3, program, tmp_path):
-    """The recorder steps aside for one process, and still may use all processors for the next."""
-    path = tmp_path / "family.pyreel"
-    _, found, _ = record_family(python3, program, path, "forked", 2, 1, options=("--disturb", "1"))
-    assert found["exact_percent"] > 50  # a machine that is busy with something else has late samples
-
-
-def test_blocking_does_not_hold_children(python3, program, tmp_path):
+def test_blocking_does_not_hold_children(family, python3):
     """Threads that stop are no ends of processes, even if they stop late."""
-    path = tmp_path / "family.pyreel"
-    said, found, _ = record_family(python3, program, path, "in_turn", 10, 0.05, options=("--blocking",))
-    assert len(said) == 10 and found["complete"]
+    said, found = family([python3], "in_turn", 10, 0.05, options=("--blocking",)).end()
+    assert len(said) == 10
 
 
 # ---- how processes begin and end ----
@@ -113,12 +110,14 @@ def parent_of(pid):
         return int(file.read().rpartition(")")[2].split()[1])
 
 
-def test_a_child_outlives_its_parents(python3, program, tmp_path):
-    path = tmp_path / "family.pyreel"
-    for way in "orphaned", "left":
-        said, found, ended = record_family(python3, program, path, way, BURN_SECONDS, options=("--force",))
-        assert_same_times(path, said, ended.waited)
-        assert found["duration_s"] > BURN_SECONDS
+@pytest.mark.parametrize("way", ["orphaned", "left"])
+def test_a_child_outlives_its_parents(family, python3, way):
+    made = family([python3], way, "told")
+    (child,) = made.wait_for_burning(1)
+    wait_until(lambda: parent_of(child) == made.recorder.pid, "its parent ends")
+    said, found = made.end()
+    assert set(said) == {child}
+    assert child in {process["pid"] for process in found["processes"]}
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP], ids=lambda number: number.name)
@@ -134,7 +133,7 @@ def test_signals_end_the_recording_of_orphans(start_recorder, python3, program, 
         recorder.process.stdout.close()  # the orphan holds it open
         wait_until(lambda: path.stat().st_size > 0 and info(path)["processes"], "it is recorded")
         recorder.signal(number)
-        assert recorder.process.wait(timeout=PATIENCE) == 3
+        assert recorder.exit_code() == 3
         assert process_state(orphan) in ("R", "S")
     finally:
         end(orphan)
@@ -143,24 +142,36 @@ def test_signals_end_the_recording_of_orphans(start_recorder, python3, program, 
     assert [process["pid"] for process in found["processes"]] == [orphan]
 
 
-def test_the_ends_of_processes_are_known(python3, program, tmp_path):
-    path = tmp_path / "family.pyreel"
-    said, found, _ = record_family(python3, program, path, "ends", 0.1)
-    ends = sorted(((process["exit_code"], process["signal"]) for process in found["processes"] if process["pid"] in said), key=str)
+@pytest.mark.short
+def test_the_ends_of_processes_are_known(family, python3):
+    made = family([python3], "ends", "told")
+    children = made.wait_for_burning(2)
+    _, found = made.end()
+    ends = [(process["exit_code"], process["signal"]) for process in found["processes"] if process["pid"] in children]
     assert len(ends) == 2
     assert all(process["fate"] in ("exited", "killed") for process in found["processes"])
     known = [end for end in ends if end != (None, None)]  # kernels before 6.15 tell only who may listen to all processes
     assert all(end in [(3, None), (None, signal.SIGKILL)] for end in known)
     if os.geteuid() == 0:
-        assert len(known) == 2
+        assert len(set(known)) == 2
 
 
-def test_exec_into_other_programs(python3, program, tmp_path):
+@pytest.mark.short
+@pytest.mark.pythons("oldest and newest")
+def test_exec_into_other_programs(python, program, start_recorder, tmp_path):
     """A Python, a shell, and a Python again, all one process."""
     path = tmp_path / "exec.pyreel"
-    inner = f"import os; [i for i in range(2_000_000)]; os.execv('/bin/sh', ['sh', '-c', 'sleep 0.1; exec {python3} -c \"[i for i in range(2_000_000)]\"'])"
-    ended = run_record("-f", "-o", path, "--", python3, "-c", inner)
-    assert ended.code == 0, ended
+    executable = python.command[-1]
+    shell = ("/bin/sh", "-c", f"echo ready; read line; exec {executable} {program('dies')} 5 told")
+    recorder = start_recorder("-f", "-o", path, "--", *python.command, program("becomes"), "told", *shell,
+                              prefix=as_root() if python.root else ())
+    recorder.wait_for_functions(path, "before")
+    recorder.read_line()  # "ready" of the first
+    recorder.tell(b"\n")
+    recorder.wait_for_output()  # of the shell
+    recorder.tell(b"\n")
+    recorder.wait_for_functions(path, "work")
+    assert recorder.wait().code == 5
     first, second = info(path)["processes"]
     assert first["pid"] == second["pid"] and first["fate"] == "execed" and second["fate"] == "exited"
     assert first["end_s"] <= second["start_s"]
@@ -178,33 +189,14 @@ def test_a_tree_without_python_ends(tmp_path, command):
 
 def test_attaching_follows_what_is_there_and_what_comes(start, start_recorder, python3, program, tmp_path):
     path = tmp_path / "attached.pyreel"
-    family = subprocess.Popen([python3, program("family"), "served", "2", "3"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    try:
-        assert b"ready" in family.stdout.readline()
-        recorder = start_recorder("-f", "-v", "-p", family.pid, "-o", path)
-        line = b""
-        while b"runs CPython" not in line:
-            line = recorder.process.stderr.readline()
-        family.stdin.write(b"\n")
-        family.stdin.close()
-        ended = recorder.wait()
-        assert ended.code == 0, ended
-        said = told(family.stdout.read().decode())
-        assert family.wait(20) == 5
-    finally:
-        family.kill()
-    found = {process["pid"] for process in info(path)["processes"]}
-    assert family.pid in found and len(found) == 4
-    assert set(said) <= found
-
-
-# ---- without -f ----
-
-def test_children_that_were_not_recorded_are_told(python3, program, tmp_path):
-    path = tmp_path / "alone.pyreel"
-    ended = run_record("-o", path, "--", python3, program("family"), "forked", 2, 1)
-    assert ended.code == 5, ended
-    children = told(ended.text)
-    sentence = next(line for line in ended.messages.splitlines() if "not recorded" in line)
-    assert sentence.startswith("pyreel-record: 2 child processes that run Python were not recorded")
-    assert all(str(pid) in sentence for pid in children) and "-f" in sentence
+    family = start(python3, program("family"), "served", "2")
+    recorder = start_recorder("-f", "-p", family.pid, "-o", path)
+    recorder.wait_for(path, lambda _: len(pids_in(path, "burn")) == 2, "both children")
+    family.tell(b"\n")
+    recorder.wait_for(path, lambda _: len(pids_in(path, "burn")) == 3, "one more")
+    family.tell()
+    ended = recorder.wait()
+    assert ended.code == 0, ended
+    said = family.wait()
+    assert said.code == 5 and pids_in(path, "burn") == set(told(said.text))
+    assert {process["pid"] for process in whole(path)["processes"]} == {family.pid, *told(said.text)}

@@ -3,12 +3,10 @@
 
 import re
 import signal
-import socket
-import subprocess
 import urllib.request
 
-from environment import missing, need_command
-from recording import collapsed, info, run_record, wait_until
+from environment import missing, need_command, pythons
+from recording import PATIENCE, collapsed, info, run, wait_until
 
 APPLICATION = """
 def answer():
@@ -21,18 +19,20 @@ def app(environ, start_response):
 """
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
 def is_served(port):
     try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=5) as reply:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=PATIENCE) as reply:
             return reply.read() == b"ok"
     except OSError:
         return False
+
+
+def python_with(module):
+    """A Python of this machine that has a module."""
+    for python in pythons():
+        if not python.root and run(*python.command, "-c", f"import {module}").code == 0:
+            return python.command[0]
+    return missing(f"no Python has {module}")
 
 
 def processes_with(path, function):
@@ -42,40 +42,55 @@ def processes_with(path, function):
 
 
 def test_gunicorn(start_recorder, tmp_path):
-    need_command("gunicorn")
+    python = python_with("gunicorn")
     (tmp_path / "served.py").write_text(APPLICATION)
-    path, port = tmp_path / "server.pyreel", free_port()
-    recorder = start_recorder("-f", "-o", path, "--", "gunicorn", "-w", "2", "-b", f"127.0.0.1:{port}", "served:app", cwd=tmp_path)
-    wait_until(lambda: is_served(port), "gunicorn answers", 40)
-    for _ in range(150):
-        assert is_served(port)
+    path = tmp_path / "server.pyreel"
+    recorder = start_recorder("-f", "-o", path, "--", python, "-m", "gunicorn", "-w", "2", "-b", "127.0.0.1:0", "served:app", cwd=tmp_path)
+    port = re.search(r"http://127\.0\.0\.1:(\d+)", recorder.wait_for_message("Listening at"))[1]
+    wait_until(lambda: is_served(port), "gunicorn answers")
+    recorder.wait_for(path, lambda found: len(found["processes"]) == 3, "both workers")
+    wait_until(lambda: all(is_served(port) for _ in range(50)) and processes_with(path, "answer"), "samples in answer()")
     recorder.signal(signal.SIGTERM)
     ended = recorder.wait()
     assert b"Traceback" not in ended.errors, ended
     found = info(path)
     master, *workers = found["processes"]
     assert len(workers) == 2 and {worker["parent"] for worker in workers} == {master["pid"]}
-    assert processes_with(path, "answer") and processes_with(path, "answer") <= {worker["pid"] for worker in workers}
+    assert processes_with(path, "answer") <= {worker["pid"] for worker in workers}
 
 
-def test_parallel_tests(python3, tmp_path):
-    if subprocess.run([python3, "-c", "import xdist"], capture_output=True).returncode != 0:
-        missing(f"{python3} has no pytest-xdist")
-    (tmp_path / "test_sums.py").write_text("import pytest\n\n@pytest.mark.parametrize('n', range(8))\n"
-                                           "def test_sum(n):\n    assert sum(i * i for i in range(1_500_000)) > n\n")
-    path = tmp_path / "tests.pyreel"
-    ended = run_record("-f", "-o", path, "--", python3, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "2", "test_sums.py", cwd=tmp_path)
-    assert ended.code == 0 and "8 passed" in ended.text, ended
-    assert len(processes_with(path, "test_sum")) == 2
-    assert info(path)["exit_code"] == 0
+# Works until a file is there.
+STEP = """
+import os
+
+def step():
+    while not os.path.exists("enough"):
+        sum(range(1000))
+"""
 
 
-def test_make(python3, tmp_path):
-    need_command("make")
-    (tmp_path / "step.py").write_text("def step():\n    return sum(i * i for i in range(2_000_000))\n\nstep()\n")
-    (tmp_path / "Makefile").write_text(f"all: a b c\na b c:\n\t@sleep 0.05; {python3} step.py\n.PHONY: all a b c\n")
-    path = tmp_path / "make.pyreel"
-    ended = run_record("-f", "-o", path, "--", "make", "-j", "3", cwd=tmp_path)
+def record_steps(start_recorder, folder, count, *command):
+    """Records a program that has so many steps at once, each in a process of its own."""
+    path = folder / "steps.pyreel"
+    recorder = start_recorder("-f", "-o", path, "--", *command, cwd=folder)
+    recorder.wait_for(path, lambda _: len(processes_with(path, "step")) == count, f"{count} processes")
+    (folder / "enough").touch()
+    ended = recorder.wait()
     assert ended.code == 0, ended
-    assert len(processes_with(path, "step")) == 3
-    assert len(info(path)["processes"]) == 3
+    return ended, info(path)
+
+
+def test_parallel_tests(start_recorder, tmp_path):
+    python = python_with("xdist")
+    (tmp_path / "test_sums.py").write_text(f"import pytest\n{STEP}\n@pytest.mark.parametrize('n', range(8))\ndef test_sum(n):\n    step()\n")
+    ended, found = record_steps(start_recorder, tmp_path, 2, python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "2", "test_sums.py")
+    assert "8 passed" in ended.text, ended
+    assert found["exit_code"] == 0
+
+
+def test_make(start_recorder, python3, tmp_path):
+    need_command("make")
+    (tmp_path / "step.py").write_text(f"{STEP}\nstep()\n")
+    (tmp_path / "Makefile").write_text(f"all: a b c\na b c:\n\t@sleep 0.05; {python3} step.py\n.PHONY: all a b c\n")
+    _, found = record_steps(start_recorder, tmp_path, 3, "make", "-j", "3")
+    assert len(found["processes"]) == 3
