@@ -3,13 +3,14 @@
 
 import os
 import shutil
+import signal
 import stat
 import subprocess
 
 import pytest
 
-from environment import NOBODY, RECORD, missing, need_command, need_root
-from recording import info, run
+from environment import NOBODY, RECORD, missing, need_command, need_root, pythons
+from recording import Recorder, Target, info, run, send, whole
 
 
 @pytest.fixture(scope="session")
@@ -21,6 +22,22 @@ def public(programs):
     shutil.copy(RECORD, folder)
     os.chmod(os.path.join(folder, "pyreel-record"), 0o755)
     return folder
+
+
+@pytest.fixture(scope="session")
+def python3():
+    """A Python of this machine that each user may start."""
+    for python in pythons():
+        if not python.root and run(*as_nobody(), *python.command, "-c", "", cwd="/").code == 0:
+            return python.command[0]
+    return missing("no Python on this machine that each user may start")
+
+
+@pytest.fixture
+def record(start_recorder, public):
+    """record(prefix, ...): the recorder of that folder at work."""
+    program = os.path.join(public, "pyreel-record")
+    return lambda prefix, *arguments: start_recorder(*arguments, prefix=prefix, program=program)
 
 
 def as_nobody():
@@ -37,6 +54,7 @@ def try_to_record(prefix, pid, public):
     return line
 
 
+@pytest.mark.short
 def test_a_process_of_another_user(start, python3, program, public):
     target = start(*need_root(), python3, program("spin"))
     line = try_to_record(as_nobody(), target.pid, public)
@@ -45,14 +63,18 @@ def test_a_process_of_another_user(start, python3, program, public):
     assert target.running
 
 
-def test_a_process_of_ones_own(start, python3, program, public):
-    target = start(*as_nobody(), python3, program("spin"))
+@pytest.mark.short
+def test_a_process_of_ones_own(start, record, python3, program, public):
+    target = start(*as_nobody(), python3, program("spin"), "told")
     path = os.path.join(public, "own.pyreel")
-    ended = run(*as_nobody(), os.path.join(public, "pyreel-record"), "-p", target.pid, "-d", "0.3", "-o", path)
+    recorder = record(as_nobody(), "-p", target.pid, "-o", path)
     if open_scope() == 0:
-        assert ended.code == 0, ended
-        assert info(path, "--verify")["samples"] > 0
+        recorder.wait_for_samples(path)
+        target.tell()
+        assert recorder.wait().code == 0
+        assert whole(path)["ended"] == "the target ended"
     else:
+        ended = recorder.wait()
         assert ended.code == 125
         assert "kernel.yama.ptrace_scope" in ended.messages
 
@@ -65,11 +87,31 @@ def open_scope():
         return 0
 
 
-def test_a_command_of_ones_own(python3, program, public):
+def test_a_command_of_ones_own(record, python3, program, public):
     path = os.path.join(public, "command.pyreel")
-    ended = run(*as_nobody(), os.path.join(public, "pyreel-record"), "-o", path, "--", python3, program("dies"), "6")
-    assert ended.code == 6, ended
-    assert info(path, "--verify")["samples"] > 0
+    recorder = record(as_nobody(), "-o", path, "--", python3, program("dies"), "6", "told")
+    recorder.wait_for_samples(path)
+    assert recorder.wait().code == 6
+    assert whole(path)["ended"] == "the target ended"
+
+
+FORBIDS = """
+import ctypes, sys
+print("ready", flush=True)
+sys.stdin.readline()
+ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)  # PR_SET_DUMPABLE
+sys.stdin.read()
+"""
+
+
+def test_a_program_that_forbids_to_be_read_is_not_one_that_ended(record, python3, public):
+    path = os.path.join(public, "forbids.pyreel")
+    recorder = record(as_nobody(), "-o", path, "--", python3, "-c", FORBIDS)
+    recorder.wait_for_samples(path)
+    recorder.tell(b"\n")
+    recorder.wait_for_message("not permitted to read process")
+    assert recorder.running
+    assert recorder.wait().code == 125
 
 
 def test_a_read_only_file_of_ones_own_needs_force(python3, public):
@@ -106,7 +148,7 @@ def test_root_that_may_trace_and_not_open(start, python3, program, public):
 
 def test_a_protected_process_of_ones_own(start, python3, public):
     code = ("import ctypes, os, time; assert ctypes.CDLL(None).prctl(4, 0, 0, 0, 0) == 0; "
-            "print('ready', os.getpid(), flush=True); time.sleep(60)")
+            "print('ready', os.getpid(), flush=True); time.sleep(600)")
     target = start(*as_nobody(), python3, "-c", code)
     line = try_to_record(as_nobody(), target.pid, public)
     assert "protected (not dumpable): it called prctl(PR_SET_DUMPABLE, 0)" in line and "as root" in line
@@ -141,14 +183,18 @@ def test_a_recorder_in_a_user_namespace_of_its_own(start, python3, program, publ
     assert "security module" not in line and "CAP_SYS_PTRACE" not in line
 
 
-def test_a_command_in_a_user_namespace_is_recorded(python3, program, public):
+def record_a_command_in(record, prefix, path, python3, program):
+    recorder = record(prefix, "-o", path, "--", python3, program("spin"), "told")
+    recorder.wait_for_samples(path)
+    assert recorder.wait().code == 0
+    assert whole(path)["ended"] == "the target ended"
+
+
+def test_a_command_in_a_user_namespace_is_recorded(record, python3, program, public):
     prefix = [*as_nobody(), need_command("unshare"), "-U", "--map-root-user"]
     if run(*prefix, "true").code != 0:
         missing("may not make a user namespace without privileges")
-    path = os.path.join(public, "inside.pyreel")
-    ended = run(*prefix, os.path.join(public, "pyreel-record"), "-o", path, "--", python3, program("spin"), "0.5")
-    assert ended.code == 0, ended
-    assert info(path, "--verify")["samples"] > 0
+    record_a_command_in(record, prefix, os.path.join(public, "inside.pyreel"), python3, program)
 
 
 def test_a_process_that_proc_hides(start, python3, program, public):
@@ -177,12 +223,8 @@ def test_the_proc_of_another_namespace(public, command):
     assert "shows the processes of another PID namespace" in line and "--mount-proc" in line
 
 
-def test_a_command_in_a_pid_namespace_is_recorded(python3, program, public):
-    path = os.path.join(public, "pids.pyreel")
-    ended = run(*unshared("-p", "--fork", "--mount-proc"), os.path.join(public, "pyreel-record"), "-o", path, "--",
-                python3, program("spin"), "0.5")
-    assert ended.code == 0, ended
-    assert info(path, "--verify")["samples"] > 0
+def test_a_command_in_a_pid_namespace_is_recorded(record, python3, program, public):
+    record_a_command_in(record, unshared("-p", "--fork", "--mount-proc"), os.path.join(public, "pids.pyreel"), python3, program)
 
 
 def test_another_python_is_named(public):
@@ -190,7 +232,7 @@ def test_another_python_is_named(public):
     for name, said in ("pypy3", "it runs PyPy"), ("sleeper", "its memory may be read, and none of the"):
         path = os.path.join(public, name)
         shutil.copy(shutil.which("sleep"), path)
-        other = subprocess.Popen([path, "60"])
+        other = subprocess.Popen([path, "600"])
         try:
             line = refusal([], public, "-p", other.pid)
         finally:
@@ -209,8 +251,6 @@ def test_a_thread_of_the_kernel(public):
     if name != "kthreadd":
         missing("no thread of the kernel is visible here")
     assert "it is a thread of the kernel" in refusal(prefix, public, "-p", kthreadd)
-
-
 
 
 @pytest.mark.parametrize("command", [["true"], ["sh", "-c", "exit 0"]], ids=" ".join)
@@ -247,30 +287,28 @@ def holding(capabilities, user=0):
     return [need_command("setpriv"), f"--bounding-set=-all{chosen}", "--inh-caps=-all", *become]
 
 
-class Pod:
+def child_of(pid):
+    with open(f"/proc/{pid}/task/{pid}/children") as file:
+        (child,) = map(int, file.read().split())
+    return child
+
+
+class Pod(Target):
     """A Python in a process namespace of its own, and in its own root folder where its Python lives in one."""
 
     def __init__(self, python, program, user):
         if os.geteuid() != 0:
             missing("needs root itself: sudo would stand between")
         root, executable = python.root or "/", python.command[-1]
-        self.process = subprocess.Popen(
-            [*unshared("-p", "--fork", "--kill-child", "--mount-proc"), *holding(CONTAINED), "chroot", f"--userspec={user}:{user}",
-             root, executable, program("spin")], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
-        assert self.process.stdout.readline().startswith(b"ready")
-        with open(f"/proc/{self.process.pid}/task/{self.process.pid}/children") as file:
-            (self.pid,) = file.read().split()
+        super().__init__(*unshared("-p", "--fork", "--kill-child", "--mount-proc"), *holding(CONTAINED), "chroot",
+                         f"--userspec={user}:{user}", root, executable, program("spin"))
+        self.pid = child_of(self.process.pid)
 
     def record(self, rights, public, path):
-        """What a recorder says that sees the same processes, has its own mounts, and has these rights."""
+        """A recorder that sees the same processes, has its own mounts, and has these rights."""
         own_proc = 'mount -t proc proc /proc && exec "$@"'
-        return run(need_command("nsenter"), f"--pid=/proc/{self.pid}/ns/pid", need_command("unshare"), "-m", "sh", "-c", own_proc, "sh",
-                   *rights, os.path.join(public, "pyreel-record"), "-p", 1, "-d", 0.5, "-o", path)
-
-    def close(self):
-        self.process.kill()
-        self.process.stdout.close()
-        self.process.wait()
+        prefix = [need_command("nsenter"), f"--pid=/proc/{self.pid}/ns/pid", need_command("unshare"), "-m", "sh", "-c", own_proc, "sh", *rights]
+        return Recorder("-p", 1, "-o", path, prefix=prefix, program=os.path.join(public, "pyreel-record"))
 
 
 @pytest.fixture
@@ -291,13 +329,19 @@ def pod(python, program):
     (NOBODY, [], NOBODY), (NOBODY, ["sys_ptrace", "dac_read_search"], 0), (0, CONTAINED, 0)],
     ids=["the same user", "root with two capabilities", "root as the program"])
 def test_a_sidecar_records(user, capabilities, recorder, pod, public, tmp_path):
-    path = os.path.join(public, f"{tmp_path.name}.pyreel")
-    ended = pod(user).record(holding(capabilities, recorder), public, path)
-    if open_scope() > 0 and "sys_ptrace" not in capabilities:
-        assert ended.code == 125 and ("kernel.yama.ptrace_scope" in ended.messages or "CAP_SYS_PTRACE" in ended.messages)
-        return
-    assert ended.code == 0, ended
-    assert info(path, "--verify")["samples"] > 0
+    path, target = os.path.join(public, f"{tmp_path.name}.pyreel"), pod(user)
+    sidecar = target.record(holding(capabilities, recorder), public, path)
+    try:
+        if open_scope() > 0 and "sys_ptrace" not in capabilities:
+            ended = sidecar.wait()
+            assert ended.code == 125 and ("kernel.yama.ptrace_scope" in ended.messages or "CAP_SYS_PTRACE" in ended.messages)
+            return
+        sidecar.wait_for_samples(path)
+        send(child_of(sidecar.pid), signal.SIGINT)  # nsenter stands between
+        assert sidecar.wait().code == 0
+    finally:
+        sidecar.close()
+    assert whole(path)["complete"]
 
 
 @pytest.mark.pythons("newest")
@@ -306,5 +350,5 @@ def test_a_sidecar_records(user, capabilities, recorder, pod, public, tmp_path):
     (["sys_ptrace"], 0, "lacks CAP_DAC_READ_SEARCH")], ids=["Docker's root", "another user", "root that may not open"])
 def test_a_sidecar_is_told_what_it_lacks(capabilities, recorder, said, pod, public, tmp_path):
     path = os.path.join(public, f"{tmp_path.name}.pyreel")
-    ended = pod(NOBODY).record(holding(capabilities, recorder), public, path)
+    ended = pod(NOBODY).record(holding(capabilities, recorder), public, path).wait()
     assert ended.code == 125 and said in ended.messages and not os.path.exists(path), ended
