@@ -293,8 +293,8 @@ def process_state(pid):
         return ""
 
 
-def wait_until(condition, what):
-    give_up = time.monotonic() + PATIENCE
+def wait_until(condition, what, seconds=PATIENCE):
+    give_up = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < give_up, f"waited in vain: {what}"
         time.sleep(0.01)
