@@ -130,6 +130,7 @@ class Talk:
         self.command, self.said, self.complained = list(map(str, command)), b"", b""
         self.process = subprocess.Popen(self.command, bufsize=0, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, env=ENVIRONMENT, **more)
+        self.ahead = {self.process.stdout: bytearray(), self.process.stderr: bytearray()}  # what was read and is no line yet
         self.pid = self.process.pid
 
     @property
@@ -147,12 +148,17 @@ class Talk:
         return line.decode()
 
     def _read_line(self, file):
-        line, byte = b"", None
-        while byte not in (b"", b"\n"):
+        """The next line, or what there is before the end. What comes behind the line is kept."""
+        ahead = self.ahead[file]
+        while b"\n" not in ahead:
             assert select.select([file], [], [], PATIENCE)[0], f"{self.command} says nothing: {self.said} {self.complained}"
-            byte = file.read(1)
-            line += byte
-        return line
+            piece = file.read(65536)
+            if not piece:
+                break
+            ahead += piece
+        line, newline, rest = ahead.partition(b"\n")
+        self.ahead[file] = rest
+        return bytes(line + newline)
 
     def wait_for_output(self, words="ready"):
         """Waits until the process, or the command that it records, has printed a line with these words; returns the line."""
@@ -183,8 +189,11 @@ class Talk:
 
     def wait(self):
         """How it ended. Standard input has an end by then, too."""
-        output, errors = self.process.communicate(timeout=PATIENCE)
-        return Ended(self.command, self.process.returncode, self.said + output, self.complained + errors)
+        return self._ended(*self.process.communicate(timeout=PATIENCE))
+
+    def _ended(self, output, errors):
+        said, complained = self.ahead.values()
+        return Ended(self.command, self.process.returncode, self.said + said + output, self.complained + complained + errors)
 
     def exit_code(self):
         """Its exit code, when it ends. What it says is left, and standard input stays open."""
@@ -231,8 +240,7 @@ class Recorder(Talk):
         seconds, give_up = 0, time.monotonic() + PATIENCE
         while time.monotonic() < give_up:
             try:
-                output, errors = self.process.communicate(timeout=0.05)
-                return Ended(self.command, self.process.returncode, self.said + output, self.complained + errors), seconds
+                return self._ended(*self.process.communicate(timeout=0.05)), seconds
             except subprocess.TimeoutExpired:
                 seconds = max(seconds, waited(self.pid))
         raise AssertionError(f"it does not end: {self.command}")
