@@ -147,11 +147,14 @@ bool facts_parse(const char *text, size_t size, struct facts *facts)
     return true;
 }
 
-/* The kernel tells the status of a zombie of another user as 0. */
-static bool is_ours(int file)
+/* The kernel tells the status of a zombie of another user as 0. Files of a zombie belong to root, its folder to the user.
+ */
+static bool is_ours(pid_t pid)
 {
+    char path[64];
     struct stat owner;
-    return geteuid() == 0 || (fstat(file, &owner) == 0 && owner.st_uid == geteuid());
+    snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+    return geteuid() == 0 || (stat(path, &owner) == 0 && owner.st_uid == geteuid());
 }
 
 bool facts_read(pid_t pid, struct facts *facts)
@@ -163,7 +166,7 @@ bool facts_read(pid_t pid, struct facts *facts)
         return false;
     const ssize_t size = read(file, text, sizeof(text));
     const bool good = size > 0 && facts_parse(text, (size_t)size, facts);
-    if (good && facts->wait_status >= 0 && !is_ours(file))
+    if (good && facts->wait_status >= 0 && !is_ours(pid))
         facts->wait_status = -1;
     close(file);
     return good;
