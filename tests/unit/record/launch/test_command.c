@@ -137,5 +137,6 @@ TEST_FILE(command)
         cmocka_unit_test(a_command_waits_for_its_start),    cmocka_unit_test(a_cancelled_command_never_runs),
         cmocka_unit_test(its_output_goes_where_it_is_told),
     };
+    setenv("PATH", "/usr/bin:/bin", 1); /* a folder that we may not search would be another reason */
     return run_all(tests);
 }
