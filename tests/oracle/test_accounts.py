@@ -11,6 +11,7 @@ import signal
 
 import pytest
 
+import known_program
 import recording
 import stacks
 from environment import as_root, missing, need_command
@@ -94,6 +95,16 @@ def assert_shares(done, margin=0.05, count=stacks.samples):
         noise = 4 * math.sqrt(share * (1 - share) / samples)
         assert abs(seen - share) <= margin + noise, (
             f"{function}: {seen:.3f} for {share:.3f} in {samples} samples, {done.info['figures']}")
+
+
+@pytest.mark.pythons("each build")
+def test_each_part_has_its_part_of_the_work(recorded):
+    """A thousand looks tell shares within some points."""
+    worked = stacks.of_thread(stacks.of_collapsed(collapsed(recorded.path, "--full-paths", "--weight", "cpu")), stacks.MAIN)
+    work_us = stacks.samples(worked, "rounds")
+    for part, share in known_program.SHARES.items():
+        seen = stacks.samples(worked, "rounds", part) / work_us
+        assert 0.5 * share < seen < 1.8 * share, f"{part}: {seen:.3f} for {share:.3f}"
 
 
 @OLDEST_AND_NEWEST

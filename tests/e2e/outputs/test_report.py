@@ -146,7 +146,7 @@ def test_the_first_screen_says_where_the_time_goes(told):
     first = [line for line in lines if re.match(r" +\d", line)][0]
     assert re.match(r" +\d+\.\d{3} +\d+\.\d +\d+\.\d{3} +\d+\.\d  large +told\.py:\d+$", first), first
     assert lines.index(first) < 15
-    assert re.fullmatch(r"waiter waited 100 % of \d+\.\d s", lines[-1])
+    assert re.fullmatch(r"waiter waited \d+ % of \d+\.\d s", lines[-1])
     assert lines[0].startswith("program ") and any(line.startswith("times      CPU time") for line in lines)
 
 
