@@ -10,9 +10,11 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -50,8 +52,10 @@ static struct running start(struct server_limits limits)
     assert_true(server_open(&running.server, &why));
     running.server.limits = limits;
     running.process = fork();
-    if (running.process == 0)
+    if (running.process == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
         run(&running.server, profile_fd);
+    }
     close(profile_fd);
     return running;
 }
@@ -219,5 +223,6 @@ TEST_FILE(server)
         cmocka_unit_test(who_has_everything_and_stays_has_fetched_the_profile),
         cmocka_unit_test(who_talks_on_is_dropped),
     };
+    alarm(2 * PATIENCE_S); /* a connection that stays */
     return run_all(tests);
 }
