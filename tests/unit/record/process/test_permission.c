@@ -323,7 +323,13 @@ static void a_program_that_may_not_be_read_is_told(void **state)
     snprintf(unreadable_cat, sizeof(unreadable_cat), "/tmp/pyreel-unreadable-%d", (int)getpid());
     assert_says(&scene, "is protected (not dumpable): you may execute its program, but not read the program's file");
     assert_never_says(&scene, "prctl");
+}
+
+static int remove_unreadable(void **state)
+{
+    (void)state;
     unlink(unreadable_cat);
+    return 0;
 }
 
 static void a_process_that_changed_its_user_is_told(void **state)
@@ -427,7 +433,7 @@ TEST_FILE(permission)
         cmocka_unit_test(a_user_without_a_name_is_told_by_number),
         cmocka_unit_test(a_zombie_belongs_to_its_user),
         cmocka_unit_test(a_process_of_ours_may_be_protected),
-        cmocka_unit_test(a_program_that_may_not_be_read_is_told),
+        cmocka_unit_test_teardown(a_program_that_may_not_be_read_is_told, remove_unreadable),
         cmocka_unit_test(a_process_that_changed_its_user_is_told),
         cmocka_unit_test(a_process_with_capabilities_is_told),
         cmocka_unit_test(scope_1_lets_a_parent_read),
