@@ -258,7 +258,8 @@ def test_a_command_that_is_stopped_before_it_runs_python_leaves_no_file(start_re
     recorder.wait_for_output()
     recorder.signal(signal.SIGTERM)
     ended = recorder.wait()
-    assert ended.code == 143 and "there is no recording; stopped by a signal" in ended.messages, ended
+    assert ended.code == 143, ended
+    assert re.search("there is no recording; (stopped by a signal|the target ended)\n", ended.messages), ended  # as it noticed first
     assert os.listdir(tmp_path) == []
 
 
