@@ -325,7 +325,7 @@ def test_the_death_of_a_worker_is_written_while_the_server_lives(python, fly):
 # ---- pauses ----
 
 @pytest.mark.short
-@pytest.mark.pythons("oldest and newest")
+@pytest.mark.pythons("newest")
 def test_a_pause_is_no_time_of_any_sample(python, start, program, start_recorder, tmp_path):
     prefix = environment.as_root() if python.root else ()
     target = start(*prefix, *python.command, program("spin"))

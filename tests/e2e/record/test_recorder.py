@@ -171,7 +171,6 @@ def test_of_a_program_that_forks_the_parent_is_recorded(python3, program, tmp_pa
 
 
 @pytest.mark.sanitized("programs that end or change while they are read")
-@pytest.mark.short
 def test_a_python_that_becomes_another_is_recorded_as_two(start_recorder, python3, program, tmp_path):
     path = tmp_path / "a.pyreel"
     ours = next(p for p in pythons() if p.command == (python3,))
@@ -338,11 +337,10 @@ def test_sub_interpreters_are_recorded(python, program, start_recorder, tmp_path
 @pytest.mark.short
 def test_no_more_samples_are_taken_than_were_asked_for(spinning, tmp_path):
     """Fewer, where the machine has no time for them: they are missed."""
-    for rate, hz in (("100", 100), ("0.2k", 200)):
-        attach(spinning, tmp_path / "a.pyreel", "-r", rate)
-        figures = whole(tmp_path / "a.pyreel")
-        assert figures["rate_hz"] == hz
-        assert figures["ticks"] <= hz * figures["duration_s"] + 2
+    attach(spinning, tmp_path / "a.pyreel", "-r", "0.1k")
+    figures = whole(tmp_path / "a.pyreel")
+    assert figures["rate_hz"] == 100
+    assert figures["ticks"] <= 100 * figures["duration_s"] + 2
 
 
 # ---- stopping ----
