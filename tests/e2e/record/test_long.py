@@ -32,12 +32,15 @@ def counted(*paths):
 
 @pytest.fixture
 def rotate(python, program, start_recorder, tmp_path):
-    """rotate(4): the recorder at work, when there are so many files of a program that runs until it is told to end."""
+    """rotate(4): the recorder at work, when it has made so many files since the program is ready, which runs until it is told
+    to end."""
     def begin(count, *options, every="250ms", name="spin", arguments=("told",)):
         prefix = environment.as_root() if python.root else ()
         recorder = start_recorder("--rotate", every, "-o", tmp_path / "app", *options, "--", *python.command, program(name),
                                   *arguments, prefix=prefix)
-        wait_until(lambda: (tmp_path / f"app-{count:04}.pyreel").exists(), f"{count} files")
+        recorder.wait_for_output()
+        last = int(max(["0000", *(path[-11:-7] for path in parts(tmp_path / "app"))])) + count
+        wait_until(lambda: (tmp_path / f"app-{last:04}.pyreel").exists(), f"{count} files")
         return recorder
 
     return begin
