@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a fuzz target is: it takes any bytes, ends soon, and leaves nothing behind; what it finds out is told by a crash,
- * a sanitizer or abort(). */
+/* A fuzz target takes any bytes, ends soon, and leaves nothing behind. A crash, a sanitizer or abort() tells what the
+ * target has found. */
 #ifndef PYREEL_TESTS_FUZZ_FUZZ_H
 #define PYREEL_TESTS_FUZZ_FUZZ_H
 

@@ -12,7 +12,7 @@ import pytest
 import gecko_check
 import stacks
 from environment import CONVERTERS, RECORD, need_command, need_root, pythons
-from recording import (attach, collapsed, convert, end, gecko, info, pprof, process_state, record_told, run,
+from recording import (attach, collapsed, convert, descendants, end, gecko, info, pprof, process_state, record_told, run,
                        run_record, succeed, wait_until, whole)
 
 
@@ -112,8 +112,8 @@ def test_a_program_in_another_pid_namespace_is_told_in_our_pids(start, python3, 
     outer = start(*need_root(), unshare, "--pid", "--fork", "--mount-proc", "--kill-child", python3, program("small"))
     assert outer.pid == 1, "it is the first of its namespace"
     outer.pid = outer.process.pid
-    wait_until(lambda: children(outer.pid), "the namespace has its first process")
-    pid = children(outer.pid)[-1]
+    wait_until(lambda: descendants(outer.pid), "the namespace has its first process")
+    pid = descendants(outer.pid)[-1]
     wait_until(lambda: len(os.listdir(f"/proc/{pid}/task")) == 2, "both threads run")
     attach(pid, tmp_path / "a.pyreel", prefix=need_root())
     figures = whole(tmp_path / "a.pyreel")
@@ -124,12 +124,6 @@ def test_a_program_in_another_pid_namespace_is_told_in_our_pids(start, python3, 
     threads = stacks.of_collapsed(collapsed(tmp_path / "a.pyreel"))
     assert set(threads) == {(stacks.MAIN if tid == pid else name, tid) for tid, name in names.items()}
     assert stacks.samples(stacks.of_thread(threads, stacks.MAIN), "work") > 0
-
-
-def children(pid):
-    """Those of a process and, when it is sudo, of its children."""
-    found = [int(child) for child in open(f"/proc/{pid}/task/{pid}/children").read().split()]
-    return found + [grandchild for child in found for grandchild in children(child)]
 
 
 # ---- running a command ----

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which nodes the page gets, and how the data is packed. tests/e2e/outputs/test_flame.py reads whole files. */
+/* The page gets the right nodes, and their data is packed as the page expects. tests/e2e/outputs/test_flame.py reads
+ * whole files. */
 #include "formats/flame/packed.h"
 #include "formats/flame/page_nodes.h"
 #include "formats/flame/short_text.h"
