@@ -68,6 +68,14 @@ static const struct wording {
     { "stream_bytes", "  bytes after compression", .for_each = "samples", .unit = "per sample" },
 };
 
+static const struct wording *wording_of(const char *name)
+{
+    for (size_t i = 0; i < countof(wordings); i++)
+        if (strcmp(wordings[i].name, name) == 0)
+            return &wordings[i];
+    return NULL;
+}
+
 static bool is_name(struct text name)
 {
     for (size_t i = 0; i < name.size; i++) {
@@ -86,6 +94,24 @@ static struct counter *find(const struct counters *list, const char *name, size_
     return NULL;
 }
 
+/* The place of a counter in a list: that of its wording. One without a wording follows all others. */
+static size_t rank_of(const char *name)
+{
+    const struct wording *wording = wording_of(name);
+    return wording ? (size_t)(wording - wordings) : countof(wordings);
+}
+
+/* Adds a counter behind those that are shown before it. */
+static void insert(struct counters *list, struct counter counter)
+{
+    const size_t rank = rank_of(counter.name.bytes);
+    list->rows = alloc_grow(list->rows, &list->room, list->count + 1, sizeof(*list->rows));
+    size_t at = list->count++;
+    for (; at > 0 && rank_of(list->rows[at - 1].name.bytes) > rank; at--)
+        list->rows[at] = list->rows[at - 1];
+    list->rows[at] = counter;
+}
+
 bool counters_set(struct counters *list, struct text name, uint64_t value, struct fault *why)
 {
     if (!is_name(name))
@@ -97,8 +123,7 @@ bool counters_set(struct counters *list, struct text name, uint64_t value, struc
     }
     if (list->count == COUNTERS_LIMIT)
         return fault(why, "more than %d counters", COUNTERS_LIMIT);
-    list->rows = alloc_grow(list->rows, &list->room, list->count + 1, sizeof(*list->rows));
-    list->rows[list->count++] = (struct counter){ text_copy(name), value };
+    insert(list, (struct counter){ text_copy(name), value });
     return true;
 }
 
@@ -116,14 +141,6 @@ uint64_t counters_get(const struct counters *list, const char *name)
 {
     const struct counter *counter = counters_find(list, name);
     return counter ? counter->value : 0;
-}
-
-static const struct wording *wording_of(const char *name)
-{
-    for (size_t i = 0; i < countof(wordings); i++)
-        if (strcmp(wordings[i].name, name) == 0)
-            return &wordings[i];
-    return NULL;
 }
 
 /* Writes "98.0 %" or "2.13 per sample"; nothing when the wording compares with no counter. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Counters of the recorder's own work: a list of names and values. The recorder emits the list at the end of a
- * recording; pyreel-record --stats and pyreel-info show it, both with the wordings of counters.c.
+ * recording; pyreel-record --stats and pyreel-info show it, both with the wordings of counters.c and in their order.
  *
  *     cache_full   9800        "as they were last time            9800   98.0 %"
  *

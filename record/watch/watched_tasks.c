@@ -129,12 +129,21 @@ static void begin_task(struct watched *w, const struct known_task *task, uint64_
                                              .task = task->number } });
 }
 
+/* Whether the thread of the task is not shown in this tick: right after a fork, the state of the parent's thread stands
+ * there, and the parent's tasks with it. */
+static bool is_of_hidden_thread(const struct watched *w, const struct known_task *task)
+{
+    return task->owner && w->thread_list.members[task->owner - 1].hidden == w->thread_list.tick;
+}
+
 static bool emit_task(struct watched *w, uint32_t row, uint64_t time_ns, struct fault *why)
 {
     struct known_task *task = &w->asyncio.tasks.rows[row];
     struct task_entry *entry = task->entry;
     if (!entry || task->listed == 0)
         return true; /* the task never had a sure look, or has ended in this tick */
+    if (is_of_hidden_thread(w, task))
+        return true;
     if (entry->settled != w->asyncio.tasks.tick)
         return !entry->thread || emitter_failed(w->emitter, entry->thread, entry->cause, time_ns, why);
     if (entry->thread && (entry->number != task->number || entry->owner != task->owner)) {

@@ -95,16 +95,19 @@ def so_far(path):
     return json.loads(told.text) if told.code == 0 else None
 
 
-def attach(target, output, *options, seconds=None, samples=50, prefix=()):
+def attach(target, output, *options, seconds=None, samples=50, until=None, prefix=()):
     """Records a running program; it must work. Ends by itself after so many seconds, however few samples there are then;
-    without `seconds`, it is ended when the file has so many samples."""
+    without `seconds`, it is ended when the file has so many samples, or when `until` holds of what info says of it."""
     pid = getattr(target, "pid", target)
     if seconds is not None:
         ended = run_record("-p", pid, "-d", seconds, "-o", output, *options, prefix=prefix)
     else:
         recorder = Recorder("-p", pid, "-o", output, *options, prefix=prefix)
         try:
-            recorder.wait_for_samples(output, samples)
+            if until:
+                recorder.wait_for(output, until, "what the test waits for")
+            else:
+                recorder.wait_for_samples(output, samples)
             recorder.signal(signal.SIGINT)
             ended = recorder.wait()
         finally:

@@ -167,7 +167,7 @@ def test_version_is_the_same_everywhere():
 def test_a_recording_says_who_made_it(spinning, tmp_path):
     """Field 21 of HEADER is not written: recordings of version 1 are as they were before the field."""
     path = tmp_path / "a.pyreel"
-    attach(spinning, path, "--compression", "none", seconds=0.3)
+    attach(spinning, path, "--compression", "none")
     told = printed(CONVERTERS["info"], "--json", path)
     assert (told["format_version"], told["pyreel_version"]) == (1, VERSION) and told["format_level"] in (1, 4)
     header = plain_stream.Recording(path).header

@@ -153,7 +153,7 @@ def test_very_many_tasks_are_one_track(python, program, start, tmp_path):
     """Each is a marker; tasks of one kind have one name, so that the viewer packs them into the rows of that name."""
     recording, count = tmp_path / "tasks.pyreel", 1000
     target = start(*prefix_of(python), *python.command, program("waiting_tasks"), count)
-    attach(target, recording, "--async", "all", "-r", "20", seconds=1, prefix=prefix_of(python))
+    attach(target, recording, "--async", "all", "-r", "20", samples=2 * count, prefix=prefix_of(python))
     path, profile = profile_of(tmp_path, recording)
     with opened(path) as viewer:
         assert_shown(viewer, profile)

@@ -172,7 +172,7 @@ def test_a_deeper_one_has_its_ends(record):
 def test_a_crowd_of_threads(start, python, program, tmp_path):
     target = start(*python.command, program("crowd"), 256)
     path = tmp_path / "a.pyreel"
-    attach(target, path, seconds=1, prefix=as_root() if python.root else ())
+    attach(target, path, samples=2560, prefix=as_root() if python.root else ())
     figures = whole(path)
     assert figures["failed"] <= 0.001 * figures["samples"] + 1, figures["failures"]
     assert len(figures["threads"]) == 256
@@ -196,7 +196,7 @@ def on(processor):
 def test_out_of_our_reach_it_is_read_live(start, python, program, tmp_path, processors):
     target = start(*on(processors[0]), *python.command, program("spin"))
     path = tmp_path / "a.pyreel"
-    attach(target, path, seconds=1, prefix=[*(as_root() if python.root else ()), *on(processors[1])])
+    attach(target, path, prefix=[*(as_root() if python.root else ()), *on(processors[1])])
     figures = whole(path)
     assert figures["figures"]["samples_live"] == figures["samples"] > 0
     assert figures["exact_percent"] == 0
@@ -208,11 +208,10 @@ def test_out_of_our_reach_it_is_read_live(start, python, program, tmp_path, proc
 def test_on_the_only_processor_it_is_exact(start, python, program, tmp_path, processors):
     target = start(*on(processors[0]), *python.command, program("spin"))
     path = tmp_path / "a.pyreel"
-    attach(target, path, seconds=2, prefix=[*(as_root() if python.root else ()), *on(processors[0])])
+    attach(target, path, samples=200, prefix=[*(as_root() if python.root else ()), *on(processors[0])])
     figures = whole(path)
-    assert figures["exact_percent"] >= 95  # neither runs while the other one does
-    assert figures["samples"] > 5
-    assert figures["failed"] == 0, figures["failures"]
+    assert figures["exact_percent"] >= 80  # neither runs while the other one does; a third may interrupt a look
+    assert figures["failed"] <= 0.02 * figures["samples"] + 1, figures["failures"]
 
 
 # ---- without one lock for all ----

@@ -27,7 +27,7 @@ def recorded(version, start, tmp_path):
     target = start(program, version)
 
     def record(*options):
-        attach(target, tmp_path / "a.pyreel", *options, seconds=0.6)
+        attach(target, tmp_path / "a.pyreel", *options)
         figures = whole(tmp_path / "a.pyreel")
         assert figures["failed"] <= 0.1 * figures["ticks"] + 1, figures["failures"]
         threads = stacks.of_collapsed(collapsed(tmp_path / "a.pyreel"))

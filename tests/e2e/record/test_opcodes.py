@@ -30,12 +30,12 @@ def of_version(since, minor):
     return since[max(version for version in since if version <= minor)]
 
 
-def record_hot(python, program, start, path, *options, arguments=(), seconds=1):
+def record_hot(python, program, start, path, *options, arguments=()):
     """Records programs/hot.py once it is hot. Returns the recording, and what its Python says stands in its code."""
     prefix = as_root() if python.root else ()
     target = start(*prefix, *python.command, program("hot"), *arguments)
     said = json.loads(target.read_line())
-    attach(target, path, "--compression", "none", *ALL_TICKS, *options, seconds=seconds, prefix=prefix)
+    attach(target, path, "--compression", "none", *ALL_TICKS, *options, samples=600, prefix=prefix)
     target.close()
     return Recording(path), {name: {tuple(row) for row in rows} for name, rows in said.items()}
 
@@ -81,7 +81,7 @@ def test_instructions_are_those_that_stand_in_the_code(python, program, start, t
 @pytest.mark.pythons("oldest and newest")
 def test_without_the_option_there_are_none(python, program, start, tmp_path):
     path = tmp_path / "a.pyreel"
-    recorded, said = record_hot(python, program, start, path, seconds=0.5)
+    recorded, said = record_hot(python, program, start, path)
     assert hot_frames(recorded, path, said)
     assert {(frame.instruction, frame.base) for frame in recorded.frames} == {("", "")}
     assert "BINARY_OP_ADD_INT" not in recorded.strings.values()
@@ -96,7 +96,7 @@ def test_without_the_option_there_are_none(python, program, start, tmp_path):
 def test_monitored_instructions_keep_their_base(python, program, start, tmp_path):
     """What sys.monitoring puts in the place of others is named, and of the right base."""
     path = tmp_path / "a.pyreel"
-    recorded, said = record_hot(python, program, start, path, "--opcodes", arguments=["monitor"], seconds=1.5)
+    recorded, said = record_hot(python, program, start, path, "--opcodes", arguments=["monitor"])
     frames = hot_frames(recorded, path, said)
     bases = {(name, *row[:4], row[5]) for name, rows in said.items() for row in rows}
     named = {frame: samples for frame, samples in frames.items() if frame.instruction}
@@ -113,7 +113,7 @@ def test_monitored_instructions_keep_their_base(python, program, start, tmp_path
 def test_converters_show_the_leaf_s_instruction(python, program, start, tmp_path):
     """As many samples of each as the recording has, in every output; nothing of it without the option."""
     path = tmp_path / "a.pyreel"
-    recorded, _ = record_hot(python, program, start, path, "--opcodes", seconds=0.7)
+    recorded, _ = record_hot(python, program, start, path, "--opcodes")
     truth = collections.Counter()
     for stack, samples in recorded.stacks.items():
         if stack and stack[-1].instruction:

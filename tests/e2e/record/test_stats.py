@@ -73,7 +73,7 @@ def test_the_figures_add_up_under_each_python(recorded):
 
 
 def test_a_stack_that_is_taken_is_a_sample(spinning, tmp_path):
-    attach(spinning, tmp_path / "a.pyreel", seconds=0.5)
+    attach(spinning, tmp_path / "a.pyreel")
     told = whole(tmp_path / "a.pyreel")
     check(told)
     assert 0 <= stacks_of(told["figures"]) - told["samples"] <= thrown_away(told["figures"])
@@ -83,7 +83,7 @@ def test_a_stack_that_is_taken_is_a_sample(spinning, tmp_path):
 
 @pytest.mark.short
 def test_without_the_cache_each_stack_is_found_anew(spinning, tmp_path):
-    attach(spinning, tmp_path / "a.pyreel", "--no-cache", seconds=0.5)
+    attach(spinning, tmp_path / "a.pyreel", "--no-cache")
     told = whole(tmp_path / "a.pyreel")
     check(told)
     figures = told["figures"]
@@ -94,7 +94,7 @@ def test_without_the_cache_each_stack_is_found_anew(spinning, tmp_path):
 
 def test_a_sleeping_program_is_hardly_read(start, python3, tmp_path):
     target = start(python3, "-c", "import os, time; print('ready', os.getpid(), flush=True); time.sleep(60)")
-    attach(target, tmp_path / "a.pyreel", seconds=1)
+    attach(target, tmp_path / "a.pyreel")
     told = whole(tmp_path / "a.pyreel")
     check(told)
     assert told["figures"]["idle_ticks"] > 0.5 * told["ticks"] > 0
@@ -129,7 +129,7 @@ for i in itertools.count():
 def test_only_what_is_in_samples_is_in_the_file(start, python3, tmp_path):
     """Stacks that moved while they were copied are thrown away, and so is what only they had."""
     target = start(python3, "-c", MUCH_CODE)
-    attach(target, tmp_path / "a.pyreel", "-r", "5khz", seconds=1)
+    attach(target, tmp_path / "a.pyreel", "-r", "5khz")
     told = whole(tmp_path / "a.pyreel")
     seen = {frame.split(" (")[0] for line in collapsed(tmp_path / "a.pyreel").splitlines() for frame in line.rsplit(" ", 1)[0].split(";")[1:]}
     named = {name for name in seen if re.fullmatch(r"[fg]\d+", name)}
@@ -142,7 +142,7 @@ def test_only_what_is_in_samples_is_in_the_file(start, python3, tmp_path):
 
 @pytest.mark.short
 def test_info_shows_what_was_printed(spinning, tmp_path):
-    ended = attach(spinning, tmp_path / "a.pyreel", "--stats", seconds=0.5)
+    ended = attach(spinning, tmp_path / "a.pyreel", "--stats")
     told = whole(tmp_path / "a.pyreel")
     lines = printed(ended.messages)
     section = shown(tmp_path / "a.pyreel")

@@ -113,11 +113,28 @@ static void nothing_is_compared_with_nothing(void **state)
 {
     (void)state;
     struct counters list = { 0 };
-    set(&list, "reads", 7);
     set(&list, "cache_full", 0);
-    assert_line(&list, 0, "7", "");
-    assert_line(&list, 1, "0", "");
+    set(&list, "reads", 7);
+    assert_line(&list, 0, "0", "");
+    assert_line(&list, 1, "7", "");
     counters_free(&list);
+}
+
+/* A recording has a few counters early, and all of them at its end. */
+static void the_order_is_that_of_the_wordings(void **state)
+{
+    (void)state;
+    static const char *const orders[][5] = { { "samples", "samples_live", "reads", "later_2", "later_1" },
+                                             { "later_2", "reads", "samples", "later_1", "samples_live" },
+                                             { "reads", "later_2", "samples_live", "later_1", "samples" } };
+    for (size_t i = 0; i < countof(orders); i++) {
+        struct counters list = { 0 };
+        for (size_t j = 0; j < countof(orders[i]); j++)
+            set(&list, orders[i][j], j);
+        for (size_t j = 0; j < countof(orders[0]); j++)
+            assert_string_equal(list.rows[j].name.bytes, orders[0][j]);
+        counters_free(&list);
+    }
 }
 
 TEST_FILE(counters)
@@ -128,6 +145,7 @@ TEST_FILE(counters)
         cmocka_unit_test(there_are_not_too_many),
         cmocka_unit_test(lines_have_words_and_are_compared),
         cmocka_unit_test(nothing_is_compared_with_nothing),
+        cmocka_unit_test(the_order_is_that_of_the_wordings),
     };
     return run_all(tests);
 }
