@@ -82,11 +82,14 @@ configured_mirror() {
 # Whoever starts tests in the background, or with nohup, ignores signals, and the programs that a test sends them would inherit that.
 with_signals() { env --default-signal "$@"; }
 
-# pytest_with BUILD [ARG...]: with the programs of that build. The system's Python is the one that apt gave pytest.
-pytest_with() {
-    local build=$1 python=python3
+# pytest_with BUILD [ARG...]: with the programs of that build. The system's Python is the one that apt gave pytest. What the
+# tests and their programs, as browsers, leave in the temporary folder goes with it.
+pytest_with() (
+    build=$1 python=python3
     shift
     ! /usr/bin/python3 -c 'import pytest' 2>/dev/null || python=/usr/bin/python3
-    PYREEL_BUILD=$build PYREEL_TEST_CACHE=$cache PYTHONDONTWRITEBYTECODE=1 \
-        with_signals "$python" -m pytest -p no:cacheprovider "$@"
-}
+    TMPDIR=$(mktemp -d "${TMPDIR:-/tmp}/pyreel-tests-XXXXXX") || exit
+    trap 'rm -rf --one-file-system -- "$TMPDIR"' EXIT
+    export TMPDIR PYREEL_BUILD=$build PYREEL_TEST_CACHE=$cache PYTHONDONTWRITEBYTECODE=1
+    with_signals "$python" -m pytest -p no:cacheprovider --basetemp="$TMPDIR/t" "$@"
+)
