@@ -79,9 +79,6 @@ configured_mirror() {
         awk -F '|' '$1 == "Debian" && $2 == "Debian" && $3 == "main" && $4 ~ /^(https?|file):/ { print $4; exit }'
 }
 
-# Whoever starts tests in the background, or with nohup, ignores signals, and the programs that a test sends them would inherit that.
-with_signals() { env --default-signal "$@"; }
-
 # pytest_with BUILD [ARG...]: with the programs of that build. The system's Python is the one that apt gave pytest. What the
 # tests and their programs, as browsers, leave in the temporary folder goes with it.
 pytest_with() (
@@ -91,5 +88,5 @@ pytest_with() (
     TMPDIR=$(mktemp -d "${TMPDIR:-/tmp}/pyreel-tests-XXXXXX") || exit
     trap 'rm -rf --one-file-system -- "$TMPDIR"' EXIT
     export TMPDIR PYREEL_BUILD=$build PYREEL_TEST_CACHE=$cache PYTHONDONTWRITEBYTECODE=1
-    with_signals "$python" -m pytest -p no:cacheprovider --basetemp="$TMPDIR/t" "$@"
+    "$python" -m pytest -p no:cacheprovider --basetemp="$TMPDIR/t" "$@"
 )
