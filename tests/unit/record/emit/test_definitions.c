@@ -98,6 +98,19 @@ static void a_thing_has_one_index(void **state)
     definitions_free(d);
 }
 
+static void frames_that_differ_in_one_word_are_two(void **state)
+{
+    (void)state;
+    struct definitions d = { 0 };
+    static const struct frame frames[] = { { 0, 1, 5, 6, 7, 8, 0, 0 }, { 0, 2, 5, 6, 7, 8, 0, 0 },
+                                           { 0, 1, 4, 6, 7, 8, 0, 0 }, { 0, 1, 5, 9, 7, 8, 0, 0 },
+                                           { 0, 1, 5, 6, 3, 8, 0, 0 }, { 0, 1, 5, 6, 7, 9, 0, 0 },
+                                           { 0, 1, 5, 6, 7, 8, 1, 0 }, { 0, 1, 5, 6, 7, 8, 0, 1 } };
+    for (uint32_t i = 0; i < 8; i++)
+        assert_int_equal(definitions_frame(&d, &frames[i]), i + 1);
+    definitions_free(&d);
+}
+
 static void frames_of_one_line_have_one_line_number(void **state)
 {
     (void)state;
@@ -236,6 +249,7 @@ TEST_FILE(definitions)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_thing_has_one_index),
+        cmocka_unit_test(frames_that_differ_in_one_word_are_two),
         cmocka_unit_test(frames_of_one_line_have_one_line_number),
         cmocka_unit_test(each_is_emitted_before_the_sample_that_needs_it_first),
         cmocka_unit_test(an_instruction_is_emitted_with_its_frame),
