@@ -31,7 +31,6 @@ COLUMNS = [name for name, _ in pprof_check.COLUMNS]
 KINDS = ["plain-3.11", "threads-3.11", "names-3.11", "native-3.12", "blocking-3.12", "gil-mode-3.12", "cpu-mode-3.13",
          "exceptions-3.13", "exception-mode-3.14", "interpreters-3.14", "free-threaded-3.14", "summary-3.14", "async-all-3.15",
          "gc-3.15", "measures-3.15", "opcodes-3.15", "tree-3.13", "weighted", "cut", "failed-samples"]
-SHORT = ["plain-3.11", "interpreters-3.14", "async-all-3.15", "opcodes-3.15"]
 ONE_BY_ONE = ["tree-3.13", "async-all-3.15"]  # whose threads pyreel-info does not tell by their numbers alone
 CONVERTED = {  # options of pyreel-pprof
     "opcodes-3.15": ("--opcodes", "--columns"),
@@ -68,7 +67,7 @@ def paths_of(*kinds):
 
 # ---- each kind ----
 
-@pytest.mark.parametrize("kind", [pytest.param(kind, marks=[pytest.mark.short] * (kind in SHORT)) for kind in KINDS])
+@pytest.mark.parametrize("kind", KINDS)
 def test_viewers_have_every_sample(kind, tmp_path):
     """A sum of the recording is that of the profile, and pprof reads all that the profile has. flamegraph.pl and speedscope
     say nothing of a line that they ignore, except in their sums."""
@@ -334,12 +333,12 @@ class Server:
 def served(program, path):
     server = Server(program, path)
     try:
-        wait_until(server.answers, "the web server of pprof", PATIENCE)
+        wait_until(server.answers, "the web server of pprof")
         while server.process.poll() is not None:
             said = server.stop()
             assert "address already in use" in said, said
             server = Server(program, path)
-            wait_until(server.answers, "the web server of pprof", PATIENCE)
+            wait_until(server.answers, "the web server of pprof")
         yield server
     finally:
         said = server.stop()

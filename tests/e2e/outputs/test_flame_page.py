@@ -10,7 +10,7 @@ import pytest
 import flame_data
 from browser import Browser
 from environment import CONVERTERS
-from recording import PATIENCE, succeed, wait_until
+from recording import succeed, wait_until
 
 MS = flame_data.MS
 TROUBLE = ("Runtime.exceptionThrown", "Runtime.consoleAPICalled", "Log.entryAdded")
@@ -146,7 +146,6 @@ def compared(opened):
 
 # ---- the graph ----
 
-@pytest.mark.short
 def test_boxes_are_as_wide_as_their_cpu_time(small):
     boxes = {box["name"]: box for box in small.boxes()}
     assert boxes["made.py"]["total"] == 2420 * MS and boxes["main"]["total"] == 2120 * MS
@@ -184,7 +183,6 @@ def test_flame_has_its_root_at_the_bottom(small):
     assert small.box("made.py")["y"] < small.box("main")["y"]
 
 
-@pytest.mark.short
 def test_a_click_zooms_and_escape_goes_back(small):
     small.click_box("load")
     widths = {box["name"]: round(box["width"], 3) for box in small.boxes()}
@@ -223,7 +221,6 @@ def test_in_a_flame_arrow_up_goes_away_from_the_root(small):
     assert small.value("pyreelFlame.selected") == "MainThread"
 
 
-@pytest.mark.short
 def test_the_pointer_shows_a_tip(small):
     small.mouse(*small.at("decode"), "mouseMoved")
     small.page.wait_for("!document.getElementById('tip').hidden")
@@ -232,7 +229,6 @@ def test_the_pointer_shows_a_tip(small):
     assert "600\u202fms · 24.8%" in said and "250\u202fms · 10.3%" in said
 
 
-@pytest.mark.short
 def test_inverted_has_callees_first(small):
     small.keys("i")
     first = [box for box in small.boxes() if box["depth"] == 1]
@@ -244,7 +240,6 @@ def test_inverted_has_callees_first(small):
     assert small.box("main")["depth"] == 2
 
 
-@pytest.mark.short
 def test_lines_are_boxes(small):
     small.click("#lines")
     assert {"main:5", "main:6", "work:10", "work:11"} <= set(small.names())
@@ -253,7 +248,6 @@ def test_lines_are_boxes(small):
 
 # ---- whose samples, and which weight ----
 
-@pytest.mark.short
 def test_threads_are_chosen(small):
     small.click("#groups")
     assert [row.split()[0] for row in small.texts("#groups-list li")] == ["MainThread", "Worker", "Idler"]
@@ -270,7 +264,6 @@ def test_threads_are_chosen(small):
     assert small.value("document.activeElement.id") == "groups"
 
 
-@pytest.mark.short
 def test_weights_are_switched_and_an_unknown_one_says_why(small):
     small.keys("w", "w")
     assert small.text("#weight").startswith("Samples")
@@ -283,7 +276,6 @@ def test_weights_are_switched_and_an_unknown_one_says_why(small):
 
 # ---- what is left out ----
 
-@pytest.mark.short
 def test_the_legend_leaves_kinds_out(small):
     small.click("#legend [data-kind=library]")
     assert "decode" not in small.names() and small.value("pyreelFlame.whole") == 2420 * MS
@@ -311,7 +303,6 @@ def test_a_function_is_hidden_and_shown_again(small):
 
 # ---- search ----
 
-@pytest.mark.short
 def test_search_counts_each_stack_once(small):
     small.keys("/")
     small.write("fib")
@@ -345,7 +336,6 @@ def test_enter_goes_from_match_to_match(small):
 
 # ---- the panel, functions, files ----
 
-@pytest.mark.short
 def test_the_panel_has_lines_callers_and_callees(small):
     small.click_box("work")
     panel = small.text("#panel")
@@ -357,7 +347,6 @@ def test_the_panel_has_lines_callers_and_callees(small):
     assert small.text("#panel h2") == "main"
 
 
-@pytest.mark.short
 def test_recursion_counts_once(small):
     small.keys("2")
     rows = {row[2]: row for row in small.rows("#view-table tbody tr")}
@@ -395,7 +384,6 @@ def test_functions_are_sorted(small):
     assert small.value("document.querySelector('[data-sort=name]').parentElement.ariaSort") == "ascending"
 
 
-@pytest.mark.short
 def test_a_file_has_time_beside_each_line(small):
     small.click("#tab-sources")
     assert [name.split("\n")[0] for name in small.texts("#view-sources .files button")] == [
@@ -424,7 +412,6 @@ def test_a_file_without_text_says_why(small):
 
 # ---- the address, the theme, saving ----
 
-@pytest.mark.short
 def test_a_link_leads_to_the_view(opened, small):
     small.keys("w", "i", "l")
     small.click_box("work:11")
@@ -472,12 +459,11 @@ def saved(chromium, tmp_path):
         chromium.browser.ask("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path))
         chromium.click("#save")
         chromium.click(entry)
-        wait_until((tmp_path / name).exists, "the file is saved", PATIENCE)  # under this name when it is whole
+        wait_until((tmp_path / name).exists, "the file is saved")  # under this name when it is whole
         return tmp_path / name
     return save
 
 
-@pytest.mark.short
 def test_svg_is_saved(small, saved):
     import xml.etree.ElementTree as tree
     names = {box["text"] for box in small.boxes() if box["text"]}
@@ -501,7 +487,6 @@ def test_print_has_the_whole_graph(small):
 
 # ---- two sides ----
 
-@pytest.mark.short
 def test_a_comparison_says_what_grew(compared):
     verdicts = {(box["name"], box["depth"]): box["verdict"] for box in compared.boxes()}
     assert verdicts[("work", 3)] == "grew" and verdicts[("load", 3)] == "shrank"
@@ -539,7 +524,6 @@ def test_a_tip_of_a_comparison(compared):
     assert "1.32\u202fs" in said and "600\u202fms" in said and "−720\u202fms" in said and "−832\u202fms … −608\u202fms" in said and "shrank" in said
 
 
-@pytest.mark.short
 def test_functions_of_a_comparison(compared):
     compared.keys("2")
     rows = {row[2]: row for row in compared.rows("#view-table tbody tr")}
@@ -594,7 +578,6 @@ def test_hostile_names_stay_text(opened):
     assert not set("\u202e\u2066\x1b") & set(everything)
 
 
-@pytest.mark.short
 def test_hostile_names_are_saved_as_svg(opened, saved):
     import xml.etree.ElementTree as tree
     opened("hostile", hostile)
@@ -605,7 +588,6 @@ def test_hostile_names_are_saved_as_svg(opened, saved):
     assert "\\u{ffff}\\u{fdd0}" in titles and HOSTILE[0] in titles
 
 
-@pytest.mark.short
 def test_the_policy_stops_what_is_not_the_page(chromium, files):
     """The content policy holds: neither a script nor a style nor a request of a stranger works."""
     chromium.go(files("small", flame_data.small))
@@ -621,7 +603,6 @@ def test_the_policy_stops_what_is_not_the_page(chromium, files):
 
 # ---- a real recording ----
 
-@pytest.mark.short
 @pytest.mark.pythons("newest")
 def test_a_real_recording(recorded, chromium, tmp_path):
     """Sums are those of pyreel-info, whatever is shown; the program's own text stands in the page."""
@@ -646,7 +627,6 @@ def test_a_real_recording(recorded, chromium, tmp_path):
 
 # ---- damage and size ----
 
-@pytest.mark.short
 def test_damaged_data_is_told(chromium, tmp_path):
     data = flame_data.small().data()
     data["nodes"]["frame"][3] = 10**6

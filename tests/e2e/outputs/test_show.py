@@ -358,7 +358,7 @@ def test_open_starts_the_users_browser(show, command, tmp_path):
     environment = browser_script(tmp_path, f"for last; do :; done; echo \"$last\" >{tmp_path}/opened; cat >>{tmp_path}/opened\n"
                                  "echo noise; echo noise >&2")
     showing = show("--open", "--view", "flame", environment={**environment, "BROWSER": command})
-    wait_until(lambda: (tmp_path / "opened").exists() and (tmp_path / "opened").read_text().endswith("\n"), "the browser", PATIENCE)
+    wait_until(lambda: (tmp_path / "opened").exists() and (tmp_path / "opened").read_text().endswith("\n"), "the browser")
     assert (tmp_path / "opened").read_text() == showing.link + "\n"
     assert curl("-o", "/dev/null", showing.url).code == 0
     code, messages = showing.ended()
@@ -414,7 +414,6 @@ def hand_over(page):
     page.value("document.getElementById('open').click()", click=True)
 
 
-@pytest.mark.short
 def test_the_viewer_fetches_the_profile(show, browser, sites):
     viewer = sites[0]
     showing = show("--serve", "--view", "my-code", "--profiler-url", f"http://viewer.example:{viewer.port}/")
@@ -423,7 +422,6 @@ def test_the_viewer_fetches_the_profile(show, browser, sites):
     assert showing.ended()[0] == 0
 
 
-@pytest.mark.short
 def test_our_page_hands_over_the_profile(show, browser, sites):
     viewer = sites[0]
     showing = show("--serve", "--view", "my-code", "--profiler-url", f"http://viewer.example:{viewer.port}")

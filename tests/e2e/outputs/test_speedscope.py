@@ -179,7 +179,6 @@ def test_nothing_left(tmp_path):
 
 # ---- speedscope ----
 
-@pytest.mark.short
 @pytest.mark.parametrize("options", [[], ["--functions"]], ids=str)
 def test_the_importer_finds_the_times(tmp_path, options):
     out, file = made(STREAMS / "names-3.11" / "recording.pyreel", tmp_path, *options)

@@ -12,7 +12,7 @@ from environment import need_pprof
 from recording import collapsed, pprof, succeed
 from viewers import speedscope
 
-pytestmark = [pytest.mark.short, pytest.mark.pythons("newest")]
+pytestmark = pytest.mark.pythons("newest")
 
 FUNCTIONS = ["plain", "Mill.grind", "outer", "middle", "inner", "drain", "numbers", "descend", "rounds", "nap_again"]
 
@@ -29,6 +29,7 @@ def top(text):
     return {name: [int(flat), int(cum)] for flat, cum, name in row.findall(text)}
 
 
+@pytest.mark.short
 def test_pprof_top_has_the_counts(recorded):
     text = say("-top", "-sample_index=samples", "-nodefraction=0", "-nodecount=100000", pprof(recorded.path))
     assert f"Showing nodes accounting for {recorded.info['samples']}, 100% of {recorded.info['samples']} total" in text
@@ -36,6 +37,7 @@ def test_pprof_top_has_the_counts(recorded):
     assert {function: shown[function] for function in FUNCTIONS} == {function: truth[function] for function in FUNCTIONS}
 
 
+@pytest.mark.short
 def test_pprof_list_shows_the_source(recorded):
     text = say("-list=^plain$", "-sample_index=samples", pprof(recorded.path))
     (name, file), = re.findall(r"^ROUTINE =+ (\S+) in (.*)$", text, re.MULTILINE)
