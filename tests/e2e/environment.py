@@ -18,8 +18,8 @@ import sys
 import pytest
 
 # What comes first in the user's PATH, such as a version manager's python3 or another Go, is not what apt installed for the
-# tests: the folder of the Python that runs them comes first here, then the system's. A command that exists nowhere is "not
-# found" only where all folders can be looked into.
+# tests: the folder of the Python that runs them comes first here, then the system's. exec says EACCES in place of ENOENT if a
+# folder in PATH may not be searched.
 os.environ["PATH"] = os.pathsep.join(dict.fromkeys(
     folder for folder in [os.path.dirname(sys.executable), "/usr/sbin", "/usr/bin", "/sbin", "/bin", *os.environ.get("PATH", "").split(os.pathsep)]
     if os.access(folder, os.X_OK)))
@@ -70,6 +70,11 @@ class Python:
     command: tuple  # what starts it
     root: str = ""  # of the folder it lives in, when that is not /
     own: bool = False  # from PYREEL_PYTHONS
+
+    @property
+    def prefix(self):
+        """What its recorder, and its command where that is not recorded, need in front of them."""
+        return as_root() if self.root else ()
 
     @property
     def minor(self):

@@ -35,7 +35,7 @@ NOT_RUN = {
     r"\bpy-spy\b|\baustin\b|\bsamply\b|\bHZ\b": "other profilers, which are compared by hand",
 }
 # By what the machine did meanwhile. The message tells this from another failure.
-MAY_EXIT = {r"--min-kept": (3, "--min-kept asks for"), r"--fail-over": (1, "Grew by more than")}
+MAY_EXIT = {r"--min-kept": (3, "--min-kept asks for"), r"--fail-over": (1, "Grew by more than"), r"pyreel.record .*-- ": (1, "no Python was seen")}
 
 # What is in a document for a program that runs for hours, and here for one that runs for a second; recordings of which none is a copy.
 SHORTER = [

@@ -9,7 +9,7 @@ import pytest
 
 import gecko_check
 import stacks
-from environment import BUILD, CONVERTERS, PROJECT, as_root
+from environment import BUILD, CONVERTERS, PROJECT
 from recording import attach, collapsed, gecko, info, run_record, succeed
 from viewers import opened
 
@@ -59,7 +59,6 @@ def test_each_call_tree_is_the_recording(case, tmp_path):
     assert counters == [counter["name"] for counter in profile["counters"]]
 
 
-@pytest.mark.short
 def test_what_a_thread_did_has_its_category(tmp_path):
     """A recording that is known to the last tick: see test_statuses.py."""
     recording = tmp_path / "statuses.pyreel"
@@ -116,11 +115,6 @@ def test_recordings_of_two_processes(tmp_path):
 
 # ---- programs that run now ----
 
-def prefix_of(python):
-    return as_root() if python.root else ()
-
-
-@pytest.mark.short
 @pytest.mark.pythons("newest")
 def test_a_recording_of_now(recorded):
     """The whole way: a program, the recorder, the converter, the viewer."""
@@ -138,7 +132,7 @@ def test_a_recording_of_now(recorded):
 def test_short_lived_threads_share_lanes(python, program, tmp_path):
     """programs/brief.py: 188 threads, of which three live at a time. Few threads have a line each."""
     recording = tmp_path / "brief.pyreel"
-    assert run_record("-o", recording, "--", *python.command, program("brief"), 189, 3, prefix=prefix_of(python)).code == 0
+    assert run_record("-o", recording, "--", *python.command, program("brief"), 189, 3, prefix=python.prefix).code == 0
     path = gecko(recording)
     known = stacks.merged(stacks.of_collapsed(collapsed(recording)))
     with opened(path) as viewer:
@@ -152,8 +146,8 @@ def test_short_lived_threads_share_lanes(python, program, tmp_path):
 def test_very_many_tasks_are_one_track(python, program, start, tmp_path):
     """Each is a marker; tasks of one kind have one name, so that the viewer packs them into the rows of that name."""
     recording, count = tmp_path / "tasks.pyreel", 1000
-    target = start(*prefix_of(python), *python.command, program("waiting_tasks"), count)
-    attach(target, recording, "--async", "all", "-r", "20", samples=2 * count, prefix=prefix_of(python))
+    target = start(*python.prefix, *python.command, program("waiting_tasks"), count)
+    attach(target, recording, "--async", "all", "-r", "20", samples=2 * count, prefix=python.prefix)
     path, profile = profile_of(tmp_path, recording)
     with opened(path) as viewer:
         assert_shown(viewer, profile)

@@ -16,8 +16,8 @@ import flame_output
 import known_program
 from browser import Browser
 from plain_stream import started_later
-from environment import CONVERTERS, PROJECT, as_root
-from recording import attach, convert, info, run_record, succeed
+from environment import CONVERTERS, PROJECT
+from recording import Recorder, attach, collapsed, convert, info, record_told, succeed
 
 pytestmark = pytest.mark.pythons("newest")
 
@@ -25,10 +25,6 @@ STREAMS = pathlib.Path(PROJECT) / "tests" / "streams"
 RARE = STREAMS / "summary-3.14" / "recording.pyreel"  # many stacks with a sample or two
 # Two programs that call the same function: what is gone, and what is new.
 SIDES = [STREAMS / case / "recording.pyreel" for case in ("gc-3.15", "native-3.12")]
-
-
-def prefix_of(python):
-    return as_root() if python.root else ()
 
 
 SUMS = {"wall": "wall_s", "cpu": "cpu_s", "samples": "samples"}
@@ -203,10 +199,10 @@ def test_a_recording_that_is_cut_off_says_so(recorded, tmp_path):
     assert "warning" in ended.messages and "Incomplete" in facts
 
 
-def test_recordings_are_merged(recorded, made, tmp_path):
+def test_recordings_are_merged(recorded, made, program, tmp_path):
     copies = [tmp_path / f"copy-{number}.pyreel" for number in range(3)]
     whole = tmp_path / "plain.pyreel"
-    assert run_record("-q", "--compression", "none", "-o", whole, "--", *recorded.python.command, "-c", "sum(range(10**7))", prefix=prefix_of(recorded.python)).code == 0
+    assert record_told(whole, "--compression", "none", "--", *recorded.python.command, program("spin"), "told", prefix=recorded.python.prefix).code == 0
     for number, path in enumerate(copies):
         path.write_bytes(started_later(whole.read_bytes(), number + 1))
     one, three = made(paths=(whole,))[0], made(paths=copies)[0]
@@ -215,27 +211,18 @@ def test_recordings_are_merged(recorded, made, tmp_path):
     assert three["title"].endswith("and 2 more") and dict(three["facts"])["Recordings"] == "3"
 
 
-FORK = """
-import os, time
-child = os.fork()
-end = time.process_time() + 0.3
-while time.process_time() < end:
-    pass
-if child:
-    os.waitpid(child, 0)
-"""
-
-
-def test_the_title_counts_the_processes_that_are_shown(python, page, tmp_path):
+def test_the_title_counts_the_processes_that_are_shown(python, program, page, start_recorder, tmp_path):
     path = tmp_path / "fork.pyreel"
-    assert run_record("-q", "-f", "-o", path, "--", *python.command, "-c", FORK, prefix=prefix_of(python)).code == 0
+    recorder = start_recorder("-f", "-o", path, "--", *python.command, program("forks"), "told", prefix=python.prefix)
+    recorder.wait_for_functions(path, "of_parent", "of_child")
+    assert recorder.wait().code == 0
     parent, child = (page("--threads", process["pid"], paths=(path,))[0]["title"] for process in info(path)["processes"])
     assert parent == child and page(paths=(path,))[0]["title"] == f"{parent} and 1 more"
 
 
 def test_tasks_stand_below_the_thread_of_their_loop(python, program, start, tmp_path):
     path = tmp_path / "tasks.pyreel"
-    attach(start(*prefix_of(python), *python.command, program("async_named")), path, "--async", "all", prefix=prefix_of(python))
+    attach(start(*python.prefix, *python.command, program("async_named")), path, "--async", "all", prefix=python.prefix)
     data = flame_output.load(made_of(path))
     tasks = {group["task"]: group["thread"] for group in data["groups"] if group["task"]}
     assert tasks and set(tasks.values()) == {"MainThread"}
@@ -323,7 +310,7 @@ def test_only_its_own_files_are_replaced(recorded, tmp_path):
     assert convert("flame", recorded.path, "-o", out).code == 0
 
 
-def test_the_browser_gets_the_file(recorded, tmp_path, monkeypatch):
+def test_the_browser_gets_the_file(recorded, tmp_path):
     out, told, browser = tmp_path / "x.html", tmp_path / "told", tmp_path / "browser"
     browser.write_text(f'#!/bin/sh\nprintf "%s" "$*" >{told}.new && mv {told}.new {told}\n')
     browser.chmod(browser.stat().st_mode | stat.S_IXUSR)
@@ -335,7 +322,7 @@ def test_the_browser_gets_the_file(recorded, tmp_path, monkeypatch):
 
 
 @pytest.mark.short
-def test_wrong_options_are_refused(recorded, tmp_path):
+def test_wrong_options_are_refused(recorded):
     for options, said in ((["--weight", "heat"], "invalid value 'heat' for --weight"),
                           (["--min-share", "few"], "invalid value 'few' for --min-share"),
                           (["--min-share", "101"], "invalid value '101' for --min-share"),
@@ -369,24 +356,33 @@ ODD = {
     "quotes": "\"'\\\u2028\u2029",
 }
 CALLS = """
-import time, sys
+import select, time
 def spin():
     end = time.thread_time() + 0.005
     while time.thread_time() < end:
         pass
+def call(function):
+    function()
 odd = %r
 functions = [type(spin)(spin.__code__.replace(co_name=text, co_filename="/" + text, co_qualname=text), globals()) for text in odd.values()]
-for _ in range(20):
+while not select.select([0], [], [], 0)[0]:
     for function in functions:
-        function()
+        call(function)
 """
+
+
+def called(path):
+    """The functions that were seen below `call`, as collapsed stacks name them."""
+    return {line.rpartition(":")[0] for line in collapsed(path).splitlines() if re.search(r";call \(<string>:\d+\);", line)}
 
 
 @pytest.fixture(scope="module")
 def odd(python, tmp_path_factory):
     """A page with functions that are called as ODD says."""
     path = tmp_path_factory.mktemp("odd") / "odd.pyreel"
-    assert run_record("-q", "-o", path, "--", *python.command, "-c", CALLS % ODD, prefix=prefix_of(python)).code == 0
+    with contextlib.closing(Recorder("-o", path, "--", *python.command, "-c", CALLS % ODD, prefix=python.prefix)) as recorder:
+        recorder.wait_for(path, lambda _: len(called(path)) == len(ODD), "samples in each function")
+        assert recorder.wait().code == 0
     return made_of(path)
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import enough
 import pprof_check
-from environment import BUILD, CONVERTERS, as_root, python_of
+from environment import BUILD, CONVERTERS, python_of
 from golden import frozen
 from plain_stream import Recording
 from recording import convert, info, succeed
@@ -67,7 +67,7 @@ def test_a_call_has_its_column_on_request(profile_of):
 @pytest.mark.pythons("newest")
 def test_names_have_the_modules_that_python_has(python, program, profile_of, tmp_path):
     """Python calls the script's module __main__, and the profile has the script's name instead."""
-    path = enough.record(tmp_path / "a.pyreel", *python.command, program("in_modules"), prefix=as_root() if python.root else ())
+    path = enough.record(tmp_path / "a.pyreel", *python.command, program("in_modules"), prefix=python.prefix)
     plain, qualified = profile_of(path), profile_of(path, "--qualify")
     names = {name for name, _, _ in pprof_check.summary(qualified)["defined"]}
     assert "in_modules.<module>" in names
@@ -132,7 +132,7 @@ def test_the_status_of_samples_adds_up_to_the_columns(stream, profile_of):
 def test_two_threads_wait_for_each_other(program, profile_of, tmp_path):
     """CPython 3.15 says who waits."""
     python = python_of("3.15")
-    path = enough.record(tmp_path / "a.pyreel", *python.command, program("doing"), "two", prefix=as_root() if python.root else ())
+    path = enough.record(tmp_path / "a.pyreel", *python.command, program("doing"), "two", prefix=python.prefix)
     profile = profile_of(path, "--labels", "thread,status")
     wall = wall_by_status(profile)
     assert wall["gil"] == totals(profile)[3] > 0 and wall["waiting"] == totals(profile)[4] > 0

@@ -10,7 +10,7 @@ import environment
 from environment import CONVERTERS
 from golden import frozen
 from plain_stream import Bytes, number
-from recording import ALL_TICKS, convert, info, run, run_record, succeed
+from recording import ALL_TICKS, convert, info, record_told, run, succeed
 
 MAGIC, HEAD = 8, 24
 END, SUMMARY = 3, 4
@@ -28,16 +28,16 @@ RUNNING = {
     "weighted": ("3.14", ["--disturb", "0.1", "-r", "5k"], 10, ["doing", "two"]),
     "uncompressed": ("3.11", [*ALL_TICKS, "--compression", "none"], 100, ["small"]),
     "tasks-running": ("3.14", [*ALL_TICKS, "--async", "running"], 500, ["async_named"]),
+    "interpreters": ("3.14", [*ALL_TICKS], 500, ["in_interpreters", "turns", "600"]),
     "tasks-all": ("3.14", [*ALL_TICKS, "--async", "all"], 500, ["async_named"]),
 }
-# and to its end
+# And to its end, which is the end of standard input or what the options say, and the exit code then.
 COMMANDS = {
-    "short": ("3.11", [*ALL_TICKS], ["dies", "3"]),
-    "killed": ("3.11", [*ALL_TICKS], ["dies", "-9"]),
-    "many-threads": ("3.13", [*ALL_TICKS], ["churn", "1.2"]),
-    "interpreters": ("3.14", [*ALL_TICKS], ["in_interpreters", "turns", "1.2"]),
-    "forked": ("3.13", [*ALL_TICKS], ["forks"]),
-    "limited": ("3.13", [*ALL_TICKS, "-r", "5k", "--compression", "none", "--opcodes", "--max-size", "30k", "--kill"], ["doing", "two"]),
+    "exits": ("3.11", [], 10, ["dies", "3", "told"], 3),
+    "killed": ("3.11", [], 10, ["dies", "-9", "told"], 137),
+    "many-threads": ("3.13", [], 500, ["churn", "told"], 0),
+    "forked": ("3.13", [], 500, ["forks", "told"], 0),
+    "limited": ("3.13", ["-r", "5k", "--compression", "none", "--opcodes", "--max-size", "30k", "--kill"], 1, ["doing", "two"], 143),
 }
 
 
@@ -63,27 +63,23 @@ def assert_same(path):
     return shown
 
 
-def command_of(version, program, words):
-    python = environment.python_of(version)
-    prefix = environment.as_root() if python.root else ()
-    return prefix, [*python.command, program(words[0]), *words[1:]]
-
-
 @pytest.mark.parametrize("case", RUNNING)
 def test_the_sums_of_a_running_program(case, program, tmp_path):
     version, options, samples, words = RUNNING[case]
-    prefix, command = command_of(version, program, words)
-    shown = assert_same(enough.record(tmp_path / "a.pyreel", *command, options=options, prefix=prefix, samples=samples))
+    python = environment.python_of(version)
+    shown = assert_same(enough.record(tmp_path / "a.pyreel", *python.command, program(words[0]), *words[1:], options=options,
+                                      prefix=python.prefix, samples=samples))
     assert shown["samples"] >= samples
     assert len(shown["tasks"]) > 4 or not case.startswith("tasks")
 
 
 @pytest.mark.parametrize("case", COMMANDS)
 def test_the_sums_of_a_command(case, program, tmp_path):
-    version, options, words = COMMANDS[case]
-    prefix, command = command_of(version, program, words)
+    version, options, samples, words, code = COMMANDS[case]
+    python = environment.python_of(version)
     path = tmp_path / "recording.pyreel"
-    run_record(*options, "-o", path, "--", *command, prefix=prefix)
+    ended = record_told(path, *options, "--", *python.command, program(words[0]), *words[1:], samples=samples, prefix=python.prefix)
+    assert ended.code == code, ended
     assert_same(path)
 
 

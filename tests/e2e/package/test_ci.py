@@ -17,37 +17,43 @@ import pytest
 import made_stream
 from ci_runner import CI, GitHub, GitLab, Step, read_yaml
 from environment import CONVERTERS, PROJECT, need_command, need_root
-from recording import PATIENCE, info, run, wait_until
+from recording import PATIENCE, collapsed, info, run, so_far, wait_until
 
 STREAMS = pathlib.Path(PROJECT) / "tests" / "streams"
 PYTHON = sys.executable  # it has pytest
+# Each works until there is a file of its name: then it has been recorded.
 TESTS = """
-import time
+import os
 
 import pytest
 
 
-def work(seconds):
-    until = time.thread_time() + seconds
-    while time.thread_time() < until:
+def work(name):
+    while not os.path.exists(name):
         sum(range(1000))
 
 
 @pytest.fixture
 def prepared():
-    work(0.3)
+    work("prepared")
 
 
 def test_numbers(prepared):
-    work(0.4)
+    work("test_numbers")
 
 
 def test_that_may_fail():
-    work(0.3)
+    work("test_that_may_fail")
     assert {passes}
 """
-# Says that it runs, and does nothing about signals: as a test run that hangs.
-HANGS = "import signal, sys\\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\\nprint('ready', flush=True)\\nwhile True: sum(range(1000))"
+# Says that it runs, works until there is a file `recorded`, and does nothing about signals: as a test run that hangs.
+WORKS = """
+import os, signal
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+print("ready", flush=True)
+while not os.path.exists("recorded"):
+    sum(range(1000))
+"""
 
 
 def suite(folder, passes):
@@ -55,16 +61,34 @@ def suite(folder, passes):
     return f"{PYTHON} -m pytest -q -p no:cacheprovider test_app.py"
 
 
-def wait_for_block(step):
-    """Until what the test run does is in its recording."""
+def folder_of(step):
+    return pathlib.Path(os.readlink(f"/proc/{step.process.pid}/cwd"))
+
+
+def wait_for_function(step, name):
+    """Until a function of the test run is in its recording."""
+    wait_until(lambda: any(so_far(path) and f";{name} (" in collapsed(path) for path in folder_of(step).glob("**/tests*.pyreel")), f"{name} in the recording")
+
+
+def let_each_test_end(step):
+    for name in ("prepared", "test_numbers", "test_that_may_fail"):
+        wait_for_function(step, name)
+        (folder_of(step) / name).touch()
+
+
+def wait_for_work(step):
     step.wait_for_output(b"ready")
-    folder = pathlib.Path(os.readlink(f"/proc/{step.process.pid}/cwd"))
-    wait_until(lambda: any(path.stat().st_size > 1000 for path in folder.glob("**/tests.pyreel")), "a block in the recording", PATIENCE)
+    wait_for_function(step, "<module>")
+
+
+def let_it_end(step):
+    wait_for_work(step)
+    (folder_of(step) / "recorded").touch()
 
 
 def stop_as_github(step):
     """SIGINT, then SIGTERM, then the whole tree is killed; between them the runner waits."""
-    wait_for_block(step)
+    wait_for_work(step)
     step.signal(signal.SIGINT)
     step.wait_for_output(b"stopped by a signal")
     assert step.process.poll() is None  # it waits for the command
@@ -74,14 +98,14 @@ def stop_as_github(step):
 
 
 def stop_as_gitlab(step):
-    wait_for_block(step)
+    wait_for_work(step)
     os.killpg(step.process.pid, signal.SIGTERM)
     step.said += step.process.stdout.read()  # to the end: all processes that have it are gone
 
 
 def kill_at_once(step):
     """As when the machine has no memory left."""
-    wait_for_block(step)
+    wait_for_work(step)
     step.kill_tree()
 
 
@@ -90,7 +114,7 @@ def kill_at_once(step):
 @pytest.mark.parametrize("passes", [True, pytest.param(False, marks=pytest.mark.short)], ids=["passes", "fails"])
 def test_github_records_a_test_run(passes, tmp_path):
     runner = GitHub(tmp_path)
-    assert runner.use("record", run=suite(runner.job, passes), options="--disturb 100") == (0 if passes else 1), runner.text
+    assert runner.use("record", while_it_runs=let_each_test_end, run=suite(runner.job, passes), options="--disturb 100") == (0 if passes else 1), runner.text
     assert ("2 passed" if passes else "1 failed, 1 passed") in runner.text
     assert runner.use("keep") == 0
     (kept,) = (runner.artifacts / "pyreel-tests").iterdir()
@@ -104,13 +128,13 @@ def test_github_records_a_test_run(passes, tmp_path):
 @pytest.mark.parametrize("stop, code", [(stop_as_github, 128 + signal.SIGTERM), (kill_at_once, -signal.SIGKILL)])
 def test_github_stops_a_test_run(stop, code, tmp_path):
     runner = GitHub(tmp_path)
-    (runner.job / "hangs.py").write_text(HANGS.replace("\\n", "\n"))
-    assert runner.use("record", while_it_runs=stop, run=f"{PYTHON} hangs.py", options="--disturb 100") == code
+    (runner.job / "works.py").write_text(WORKS)
+    assert runner.use("record", while_it_runs=stop, run=f"{PYTHON} works.py", options="--disturb 100") == code
     assert runner.use("keep") == 0
     (kept,) = (runner.artifacts / "pyreel-tests").iterdir()
     told = info(kept)
     assert told["samples"] > 0 and told["complete"] == (stop is stop_as_github)
-    assert "hangs.py" in runner.summary.read_text()
+    assert "works.py" in runner.summary.read_text()
 
 
 def test_a_job_without_python_has_no_recording(tmp_path):
@@ -169,16 +193,16 @@ def test_shards_make_one_profile(rounds, tmp_path):
 
 # ---- GitLab ----
 
-@pytest.mark.parametrize("run_line, stop, code", [("exit 0", None, 0), ("exit 4", None, 4), ("", stop_as_gitlab, None), ("", kill_at_once, None)],
+@pytest.mark.parametrize("more, what_happens, code", [("exit 0", let_it_end, 0), ("exit 4", let_it_end, 4), ("", stop_as_gitlab, None), ("", kill_at_once, None)],
                          ids=["passes", "fails", "runs out of time", "is killed"])
-def test_gitlab_records_a_test_run(run_line, stop, code, tmp_path):
-    (tmp_path / "hangs.py").write_text(HANGS.replace("\\n", "\n"))
-    line = f"{PYTHON} hangs.py" if stop else f"{PYTHON} -c 'sum(range(3 * 10**7))'; {run_line}"
-    runner = GitLab(tmp_path, PYREEL_RUN=line, PYREEL_OPTIONS="--disturb 100", CI_NODE_INDEX="" if stop else "2")
-    ended, kept = runner.run(".pyreel-record", while_it_runs=stop)
-    assert ended == code if stop is None else ended != 0, runner.text
-    assert [path.name for path in kept] == ["tests.pyreel" if stop else "tests-2.pyreel"]
-    assert info(kept[0])["complete"] == (stop is not kill_at_once)
+def test_gitlab_records_a_test_run(more, what_happens, code, tmp_path):
+    (tmp_path / "works.py").write_text(WORKS)
+    stops = code is None
+    runner = GitLab(tmp_path, PYREEL_RUN=f"{PYTHON} works.py; {more}", PYREEL_OPTIONS="--disturb 100", CI_NODE_INDEX="" if stops else "2")
+    ended, kept = runner.run(".pyreel-record", while_it_runs=what_happens)
+    assert ended != 0 if stops else ended == code, runner.text
+    assert [path.name for path in kept] == ["tests.pyreel" if stops else "tests-2.pyreel"]
+    assert info(kept[0])["complete"] == (what_happens is not kill_at_once)
     assert "## Profile of the tests" in runner.text
 
 

@@ -11,6 +11,7 @@ import subprocess
 import pytest
 
 from environment import BUILD, PROJECT, built_programs, need_command
+from recording import record_told, succeed
 
 PROGRAMS = list(built_programs())
 
@@ -89,14 +90,12 @@ def test_the_script_for_ci_runs_from_there(data):
     assert told.stdout.startswith("usage: pyreel-ci ")
 
 
-@pytest.mark.pythons("newest")
-def test_installed_programs_record_and_show(installed, python, tmp_path):
+def test_installed_programs_record_and_show(installed, python3, program, tmp_path):
     folder = os.path.join(installed, option_of_build("bindir"))
-    recording = str(tmp_path / "a.pyreel")
-    record = [os.path.join(folder, "pyreel-record"), "-q", "-o", recording, "--", *python.command, "-c", "sum(range(9_000_000))"]
-    subprocess.run(record, check=True, timeout=120)
-    told = subprocess.run([os.path.join(folder, "pyreel-info"), "--json", recording], check=True, capture_output=True, timeout=120)
-    assert json.loads(told.stdout)["complete"]
+    path = tmp_path / "a.pyreel"
+    ended = record_told(path, "--", python3, program("spin"), "told", program=os.path.join(folder, "pyreel-record"))
+    assert ended.code == 0, ended
+    assert json.loads(succeed(os.path.join(folder, "pyreel-info"), "--json", path).text)["complete"]
 
 
 def test_man_finds_the_pages(installed):
