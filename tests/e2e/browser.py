@@ -45,6 +45,7 @@ class Browser:
     """One Chromium, with a profile folder of its own until close(); its pages are Pages."""
 
     def __init__(self, *options):
+        program = need_chromium()
         commands, self.commands = map(out_of_the_way, os.pipe())
         self.answers, answers = map(out_of_the_way, os.pipe())
 
@@ -53,7 +54,7 @@ class Browser:
             os.dup2(answers, 4)
 
         self.folder = tempfile.mkdtemp(prefix="pyreel-browser-")
-        command = [need_chromium(), *QUIET, *options, f"--user-data-dir={self.folder}", "--remote-debugging-pipe"]
+        command = [program, *QUIET, *options, f"--user-data-dir={self.folder}", "--remote-debugging-pipe"]
         self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                                         preexec_fn=place, pass_fds=(3, 4), env=ENVIRONMENT, start_new_session=True)
         os.close(commands)

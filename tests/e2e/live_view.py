@@ -38,7 +38,7 @@ class LiveView:
         self.pid, self.terminal = pty.fork()
         if self.pid == 0:
             fcntl.ioctl(0, termios.TIOCSWINSZ, size_of(columns, lines))
-            changed = {**{name: value for name, value in ENVIRONMENT.items() if name not in ("COLUMNS", "LINES", "NO_COLOR")}, **environment}
+            changed = {**{name: value for name, value in ENVIRONMENT.items() if name not in ("COLUMNS", "LINES")}, **environment}
             os.closerange(3, 256)  # terminals of other views
             os.execvpe(str(command[0]), list(map(str, command)), changed)
 
@@ -107,7 +107,7 @@ class LiveView:
             ended = os.waitpid(self.pid, os.WNOHANG)
             return ended[0] != 0
 
-        wait_until(has_ended, "the end of the view", PATIENCE)
+        wait_until(has_ended, "the end of the view")
         self.pid = None
         return os.waitstatus_to_exitcode(ended[1])
 

@@ -27,11 +27,6 @@ def samples_of(profile):
             for sample in profile["sample"]]
 
 
-def column_of(profile, name):
-    names = [pprof_check.type_of(profile, kind)[0] for kind in profile["sample_type"]]
-    return names.index(name)
-
-
 def counted(samples):
     """{(frames, labels): the sums of the columns}, without those that are all zero, as pprof merges samples."""
     sums = {}

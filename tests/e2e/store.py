@@ -15,7 +15,6 @@ import socket
 import ssl
 import subprocess
 import threading
-import time
 
 ACCEPT = "application/vnd.firefox-profiler+json;version=1.0"
 

@@ -43,7 +43,7 @@ class Profiler:
                 answer = self.send({"type": "status"})
                 assert answer["type"] != "error", answer
                 return answer["type"] == "ready"
-        wait_until(ready, "the viewer loads the profile", PATIENCE)
+        wait_until(ready, "the viewer loads the profile")
 
     def ask(self, command, subcommand, **options):
         """What `profiler-cli COMMAND SUBCOMMAND --json` prints."""

@@ -111,7 +111,8 @@ class Session:
     def __init__(self):
         if not os.path.exists(environment.RECORD):
             sys.exit(f"run-document: no {environment.RECORD}: build pyreel, or name the build folder with PYREEL_BUILD")
-        self.top = tempfile.mkdtemp(prefix="pyreel-document-")
+        self.made = tempfile.TemporaryDirectory(prefix="pyreel-document-")  # also removed when what follows fails
+        self.top = self.made.name
         self.folder, self.bin, self.results = (os.path.join(self.top, name) for name in ("home", "bin", "results"))
         for path in (self.folder, self.bin, self.results):
             os.mkdir(path)
@@ -125,7 +126,7 @@ class Session:
         return self
 
     def __exit__(self, *_):
-        shutil.rmtree(self.top)
+        self.made.cleanup()
 
     def _add_pythons(self):
         """python3 is the Python that runs us. python3.14 and others may be anywhere, also in a root folder."""

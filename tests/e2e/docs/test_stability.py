@@ -13,7 +13,7 @@ import pytest
 import environment
 import golden
 import plain_stream
-from environment import BUILD, CONVERTERS, DIFF, PROJECT, built_programs
+from environment import CONVERTERS, DIFF, PROJECT, built_programs
 from recording import attach, convert
 
 try:

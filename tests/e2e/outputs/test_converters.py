@@ -200,7 +200,7 @@ def test_what_is_no_recording_is_refused(tmp_path, name):
 
 
 @pytest.mark.parametrize("name", CONVERTERS)
-def test_the_recording_is_never_overwritten(path, tmp_path, name):
+def test_the_recording_is_never_overwritten(path, name):
     before = path.read_bytes()
     ended = convert(name, path, "-o", path)
     assert ended.code == 1

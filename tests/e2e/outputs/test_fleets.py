@@ -168,7 +168,7 @@ class Pipe:
         return totals(windows_in(self.folder).values())[SAMPLES] if self.files() else 0
 
     def wait_for_windows(self, count):
-        wait_until(lambda: len(self.files()) >= count and self.samples() > 0, f"{count} windows", PATIENCE)
+        wait_until(lambda: len(self.files()) >= count and self.samples() > 0, f"{count} windows")
 
     def end(self):
         """The exit code and the messages of pyreel-pprof."""
@@ -224,7 +224,7 @@ def test_a_signal_to_the_converter_alone_writes_what_there_is(pipe, signals):
     pipe.wait_for_windows(1)
     for number in signals:
         pipe.pprof.send_signal(number)
-        wait_until(lambda: has_taken(pipe.pprof.pid, number), "the signal is taken", PATIENCE)
+        wait_until(lambda: has_taken(pipe.pprof.pid, number), "the signal is taken")
     code, said = pipe.end()
     assert code == 0 and "is not complete" in said
     last = list(windows_in(pipe.folder).values())[-1]

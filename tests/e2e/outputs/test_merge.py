@@ -450,7 +450,7 @@ def test_a_mode_that_one_does_not_have_is_a_failure(shards):
 
 # ---- a part ----
 
-def test_the_parts_add_up(shards, tmp_path):
+def test_the_parts_add_up(shards):
     shard = shards[1]
     whole = collapsed_of([shard])
     parts = collections.Counter()
@@ -509,7 +509,7 @@ def test_info_of_a_part(shards):
     assert not re.search(r"^part", convert("info", shard.path).text, re.MULTILINE)
 
 
-def test_times_with_units_and_percentages(shards, tmp_path):
+def test_times_with_units_and_percentages(shards):
     shard = shards[1]
     length = shard.info["duration_s"]
     for given, meant in ((["--from", "400ms", "--to", "0m0.8"], ["--from", 0.4, "--to", 0.8]),

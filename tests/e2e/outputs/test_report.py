@@ -40,7 +40,7 @@ def on_terminal(*arguments, columns=80, **environment):
     """What pyreel-report prints on a terminal of so many columns."""
     outer, inner = pty.openpty()
     fcntl.ioctl(inner, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    values = {key: value for key, value in ENVIRONMENT.items() if key not in ("COLUMNS", "NO_COLOR")}
+    values = {key: value for key, value in ENVIRONMENT.items() if key != "COLUMNS"}
     child = subprocess.Popen([REPORT, *map(str, arguments)], stdin=subprocess.DEVNULL, stdout=inner, stderr=inner,
                              env={**values, "TERM": "xterm-256color", **environment})
     os.close(inner)
@@ -255,7 +255,7 @@ def test_without_the_text_there_are_the_lines_and_the_reason(told, tmp_path):
 
 # ---- what can be wrong ----
 
-def test_a_name_that_several_functions_have_is_asked_back(told, tmp_path):
+def test_a_name_that_several_functions_have_is_asked_back(told):
     ended = convert("report", told, "--callers", "a")
     assert ended.code == 1 and re.search(r"--callers a names \d+ functions; .*: .* \(.*:\d+\)", ended.messages)
     ended = convert("report", told, "--callees", "no_such_function")

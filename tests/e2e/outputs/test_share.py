@@ -130,7 +130,7 @@ def test_upload_and_delete(gecko, open_store, state):
 
 
 @pytest.mark.short
-def test_what_is_shown_is_said_before_anything_is_sent(gecko, open_store, state):
+def test_what_is_shown_is_said_before_anything_is_sent(gecko, open_store):
     store = open_store(early=(503,))
     ended = gecko("--upload", "--server", store.url, RECORDING)
     lines = ended.messages.splitlines()
@@ -210,7 +210,7 @@ def test_two_uploads_at_once(gecko, open_store, state):
     assert store.profiles == {} and uploads(state) == []
 
 
-def test_stores_do_not_mix(gecko, open_store, state):
+def test_stores_do_not_mix(gecko, open_store):
     one, other = open_store(), open_store()
     link = gecko("--upload", "--server", one.url, RECORDING).text.strip()
     ended = gecko("--delete", link, "--server", other.url)
@@ -317,7 +317,7 @@ def test_too_large_while_sending(gecko, open_store, state, large):
     store = open_store()
     ended = gecko("--upload", "--server", store.url, "--max-upload", "150k", large)
     assert_refused(ended, store, state, "the profile is larger than 0.143", "--from")
-    recording.wait_until(lambda: store.cut == 1, "the store sees that the body is cut", PATIENCE)
+    recording.wait_until(lambda: store.cut == 1, "the store sees that the body is cut")
 
 
 @pytest.mark.parametrize("answers, words", [
@@ -366,7 +366,7 @@ def test_an_upload_that_is_killed_has_no_end(open_store, state, large):
     process.kill()
     process.communicate()
     store.released.set()
-    recording.wait_until(lambda: store.cut == 1, "the store sees that the body is cut", PATIENCE)
+    recording.wait_until(lambda: store.cut == 1, "the store sees that the body is cut")
     assert uploads(state) == [] and store.profiles == {}
 
 
@@ -386,7 +386,7 @@ def test_progress_on_a_terminal(open_store, state):
     assert b"\r\x1b[K" in said and b"without an answer" in said
 
 
-def test_a_damaged_recording(gecko, open_store, state):
+def test_a_damaged_recording(gecko, open_store):
     store = open_store()
     ended = gecko("--upload", "--strict", "--server", store.url, DAMAGED)
     assert ended.code == 1 and "so --strict uploads nothing" in ended.messages, ended
