@@ -3,7 +3,6 @@
 
 import functools
 import http.server
-import json
 import os
 import pathlib
 import threading
@@ -131,7 +130,6 @@ def texts(file, stack):
     return [speedscope_check.frame_text(file["shared"]["frames"][frame]) for frame in stack]
 
 
-@pytest.mark.short
 def test_deep_stacks_are_events(tmp_path):
     """The deeper the stacks and the smaller the changes, the more of the file is saved by saying only what changes."""
     path, below = tmp_path / "deep.pyreel", [("down", "/srv/app.py", 3)] * 301
