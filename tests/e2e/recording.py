@@ -17,8 +17,9 @@ from environment import CACHE, CONVERTERS, RECORD, as_root, missing
 
 PATIENCE = 180  # seconds: only a program that hangs takes so long, on a machine that has much else to do, too
 ALL_TICKS = ("--disturb", "100")  # so that none is left out
-LIVE = ("--disturb", "0")  # nor any looked at from the program's processor
+LIVE = ("--disturb", "0")  # all samples are read live
 ENVIRONMENT = {**os.environ, "PYREEL_TEST_CACHE": CACHE, "LC_ALL": "C.UTF-8", "TZ": "UTC", "COLUMNS": "80", "PYTHONUNBUFFERED": "1"}
+ENVIRONMENT.pop("NO_COLOR", None)  # the user's
 SANITIZER = re.compile(rb"Sanitizer|runtime error:")
 
 
@@ -44,11 +45,14 @@ class Ended:
 
 def run(*command, input=None, **more):
     """Runs a command to its end. Standard input is empty unless given."""
-    how = {"input": input} if input is not None else {"stdin": subprocess.DEVNULL}
-    done = subprocess.run(list(map(str, command)), capture_output=True, timeout=PATIENCE, env=ENVIRONMENT, **how, **more)
-    if command[0] == CONVERTERS["gecko"] and done.returncode == 0:
+    talk = Talk(command, stdin=subprocess.DEVNULL if input is None else subprocess.PIPE, **more)
+    try:
+        ended = talk.wait(input)
+    finally:
+        talk.close()
+    if command[0] == CONVERTERS["gecko"] and ended.code == 0:
         gecko_output.hold(command, more.get("cwd"))
-    return Ended(command, done.returncode, done.stdout, done.stderr)
+    return ended
 
 
 def succeed(*command, **more):
@@ -95,6 +99,11 @@ def so_far(path):
     return json.loads(told.text) if told.code == 0 else None
 
 
+def wait_for_samples(path):
+    """Waits until a recording has samples. Its recorder may run anywhere: Recorder.wait_for_samples() knows when it ends."""
+    wait_until(lambda: (so_far(path) or {"samples": 0})["samples"] > 0, f"samples in {path}")
+
+
 def attach(target, output, *options, seconds=None, samples=50, until=None, prefix=()):
     """Records a running program; it must work. Ends by itself after so many seconds, however few samples there are then;
     without `seconds`, it is ended when the file has so many samples, or when `until` holds of what info says of it."""
@@ -129,10 +138,10 @@ def record_told(path, *arguments, samples=50, prefix=(), **more):
 class Talk:
     """A process of ours, and what it says. Its standard input is a pipe, which programs to record share: see tell()."""
 
-    def __init__(self, command, **more):
+    def __init__(self, command, stdin=subprocess.PIPE, **more):
         self.command, self.said, self.complained = list(map(str, command)), b"", b""
-        self.process = subprocess.Popen(self.command, bufsize=0, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        stderr=subprocess.PIPE, env=ENVIRONMENT, **more)
+        self.process = subprocess.Popen(self.command, bufsize=0, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                        env=ENVIRONMENT, **more)
         self.ahead = {self.process.stdout: bytearray(), self.process.stderr: bytearray()}  # what was read and is no line yet
         self.pid = self.process.pid
 
@@ -190,9 +199,9 @@ class Talk:
     def signal(self, number):
         send(self.pid, number)
 
-    def wait(self):
+    def wait(self, input=None):
         """How it ended. Standard input has an end by then, too."""
-        return self._ended(*self.process.communicate(timeout=PATIENCE))
+        return self._ended(*self.process.communicate(input, timeout=PATIENCE))
 
     def _ended(self, output, errors):
         said, complained = self.ahead.values()
@@ -233,6 +242,11 @@ class Recorder(Talk):
 
     def wait_for_samples(self, path, count=50):
         return self.wait_for(path, lambda found: found["samples"] >= count, f"{count} samples")
+
+    def wait_for_later_samples(self, path):
+        """Waits for samples of what happens from now on: they are in the second block that comes."""
+        for _ in range(2):
+            self.wait_for_samples(path, so_far(path)["samples"] + 1)
 
     def wait_for_functions(self, path, *names):
         """Waits until each of these functions is in the file."""
@@ -304,6 +318,11 @@ def process_state(pid):
         return ""
 
 
+def parent_of(pid):
+    with open(f"/proc/{pid}/stat") as file:
+        return int(file.read().rpartition(")")[2].split()[1])
+
+
 def wait_until(condition, what, seconds=PATIENCE):
     give_up = time.monotonic() + seconds
     while not condition():
@@ -333,6 +352,12 @@ def info(path, *options):
 def collapsed(path, *options):
     """With the numbers of processes, threads and tasks, which tests tell apart."""
     return succeed(CONVERTERS["collapsed"], "--ids", *options, path).text
+
+
+def pids_in(path, function):
+    """The processes that were seen in a function."""
+    lines = collapsed(path, "--functions", "--roots", "process").splitlines()
+    return {int(re.match(r"pid (\d+)", line)[1]) for line in lines if re.search(rf";{function}( |$|;)", line)}
 
 
 def gecko(path):
