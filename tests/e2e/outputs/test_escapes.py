@@ -7,9 +7,8 @@ import re
 
 import pytest
 
-import enough
 from environment import CONVERTERS, DIFF, DUMP, RECORD
-from recording import attach, run, run_record
+from recording import attach, record_told, run
 
 pytestmark = pytest.mark.short
 
@@ -31,11 +30,13 @@ def assert_printable(ended, tabs=False):
 @pytest.fixture(scope="module")
 def forged(python3, program, tmp_path_factory):
     """A recording of a program with such names, in a file with such a name."""
-    return enough.record(tmp_path_factory.mktemp("forged") / f"{NAME}.pyreel", python3, program("escapes"), NAME, 600)
+    path = tmp_path_factory.mktemp("forged") / f"{NAME}.pyreel"
+    assert record_told(path, "--", python3, program("escapes"), NAME, samples=500).code == 0
+    return path
 
 
 def test_what_the_recorder_says(python3, program, tmp_path):
-    ended = run_record("-o", tmp_path / f"{NAME}.pyreel", "--", python3, program("escapes"), NAME, 0)
+    ended = record_told(tmp_path / f"{NAME}.pyreel", "--", python3, program("escapes"), NAME)
     assert ended.code == 0 and "FORGED" in ended.messages, ended
     assert_printable(type(ended)(ended.command, ended.code, b"", ended.errors))
 
@@ -107,7 +108,7 @@ def test_damage_is_told_without_commands(forged, tmp_path):
 
 
 def test_a_dump_of_such_a_program(start, python3, program, tmp_path):
-    target = start(python3, program("escapes"), NAME, 600)
+    target = start(python3, program("escapes"), NAME)
     for options in ((), ("--json",)):
         ended = run(DUMP, *options, target.pid)
         assert ended.code == 0 and "FORGED" in ended.text, ended

@@ -6,12 +6,11 @@ import re
 import shutil
 import signal
 import subprocess
-import sys
 
 import pytest
 
 from environment import BUILD, PROJECT, PYREEL, built_programs, need_command
-from recording import PATIENCE, SANITIZER
+from recording import PATIENCE, SANITIZER, record_told
 
 pytestmark = pytest.mark.short
 VERBS = {name.removeprefix("pyreel-"): path for name, path in built_programs().items()}
@@ -75,10 +74,10 @@ def test_the_program_takes_the_place_of_pyreel(installed, tmp_path):
     assert pyreel("record", program=installed).returncode == -signal.SIGUSR1
 
 
-def test_a_recording_keeps_the_exit_code(tmp_path):
-    ended = pyreel("record", "-q", "-o", tmp_path / "a.pyreel", "--", sys.executable, "-c", "raise SystemExit(3)")
-    assert ended.returncode == 3
-    assert pyreel("info", "--verify", tmp_path / "a.pyreel").returncode == 0
+def test_a_recording_keeps_the_exit_code(python3, program, tmp_path):
+    path = tmp_path / "a.pyreel"
+    assert record_told(path, "-q", "--", python3, program("dies"), 3, "told", prefix=(PYREEL,), program="record").code == 3
+    assert pyreel("info", "--verify", path).returncode == 0
 
 
 def test_programs_of_others(installed, tmp_path):

@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: MIT
 """Takes names that a terminal would take for commands, and that forge lines: for its threads, its functions and their
-file. Works for SECONDS.
+file. Works until standard input ends.
 
-    escapes.py NAME SECONDS
+    escapes.py NAME
 """
 import ctypes
 import os
+import select
 import sys
 import threading
-import time
 import types
 
-NAME, SECONDS = sys.argv[1], float(sys.argv[2])
+NAME = sys.argv[1]
 
 
-def work(end):
-    while time.monotonic() < end:
+def work():
+    while not select.select([0], [], [], 0)[0]:
         sum(range(500))
 
 
@@ -26,14 +26,13 @@ def named(function):
 
 def of_the_kernel():
     ctypes.CDLL(None).prctl(15, NAME[:15].encode()[:15])  # PR_SET_NAME
-    named(work)(end)
+    named(work)()
 
 
-end = time.monotonic() + SECONDS
-threads = [threading.Thread(target=named(work), args=(end,), name=NAME), threading.Thread(target=of_the_kernel)]
+threads = [threading.Thread(target=named(work), name=NAME), threading.Thread(target=of_the_kernel)]
 for thread in threads:
     thread.start()
 print("ready", os.getpid(), flush=True)
-named(work)(end)
+named(work)()
 for thread in threads:
     thread.join()

@@ -3,13 +3,12 @@
 
 import os
 import signal
-import subprocess
 import sys
 
 import pytest
 
 from environment import DUMP, NOBODY, missing, need_command, need_root
-from recording import end, info, run, run_record, wait_until
+from recording import Talk, end, info, run, run_record, wait_until
 
 SYS_PTRACE, KILL, ALL_KEPT = 1 << 19, 1 << 5, 1 << 1 | 1 << 2 | 1 << 5 | 1 << 19 | 1 << 23
 
@@ -79,6 +78,7 @@ def test_a_command_that_became_another_user_gets_signals(start_recorder, python3
     recorder = start_recorder("-o", path, "--", *nobody, "/usr/bin/python3", program("spin"))
     recorder.wait_for_output()
     guarded_status(recorder.pid)
+    recorder.wait_for_samples(path)
     recorder.signal(signal.SIGTERM)
     assert recorder.wait().code == 128 + signal.SIGTERM
     assert info(path, "--verify")["complete"]
@@ -122,16 +122,15 @@ def test_memory_that_does_not_answer_does_not_hold_a_dump(python3, program):
     """What was dumped before is printed."""
     need_pages_that_never_come()
     parent = f"import subprocess, sys; subprocess.run([sys.executable, {program('stuck_memory')!r}, '600'])"
-    tree = subprocess.Popen([python3, "-c", parent], stdout=subprocess.PIPE, start_new_session=True)
+    tree = Talk([python3, "-c", parent])
     try:
-        if not tree.stdout.readline().startswith(b"ready"):
+        if not tree.read_line().startswith("ready"):
             missing("this kernel has no userfaultfd")
         ended = run(DUMP, "-f", tree.pid)
         assert ended.code == 1 and "the memory of the process does not answer" in ended.messages, ended
         assert f"Process {tree.pid}" in ended.text and "in Popen.wait" in ended.text
     finally:
-        os.killpg(tree.pid, signal.SIGKILL)
-        tree.communicate()
+        tree.close()
 
 
 # A file system without a server. Its end is that of the program that runs here.

@@ -10,7 +10,7 @@ import subprocess
 import pytest
 
 from environment import NOBODY, RECORD, missing, need_command, need_root, pythons
-from recording import Recorder, Target, info, run, send, whole
+from recording import Recorder, Target, descendants, info, run, send, whole
 
 
 @pytest.fixture(scope="session")
@@ -270,7 +270,8 @@ def test_programs_that_end_while_they_are_read(public, python3):
         code = f"import time; time.sleep({milliseconds / 1000})"
         ended = run(*as_nobody(), os.path.join(public, "pyreel-record"), "-r", "20k", "-o", path, "--", python3, "-c", code)
         assert ended.code == 0, ended
-        assert info(path, "--verify")["ended"] == "the target ended"
+        if "no Python was seen" not in ended.messages:
+            assert info(path, "--verify")["ended"] == "the target ended"
 
 
 # ---- containers: what a sidecar may do that shares the process namespace of the program ----
@@ -302,7 +303,8 @@ class Pod(Target):
         root, executable = python.root or "/", python.command[-1]
         super().__init__(*unshared("-p", "--fork", "--kill-child", "--mount-proc"), *holding(CONTAINED), "chroot",
                          f"--userspec={user}:{user}", root, executable, program("spin"))
-        self.pid = child_of(self.process.pid)
+        inside = descendants(self.process.pid)  # it says that it is number 1
+        self.pid = inside[0] if inside else self.process.pid
 
     def record(self, rights, public, path):
         """A recorder that sees the same processes, has its own mounts, and has these rights."""

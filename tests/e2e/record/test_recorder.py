@@ -13,7 +13,7 @@ import gecko_check
 import stacks
 from environment import CONVERTERS, RECORD, need_command, need_root, pythons
 from recording import (attach, collapsed, convert, descendants, end, gecko, info, pprof, process_state, record_told, run,
-                       run_record, succeed, wait_until, whole)
+                       run_record, succeed, wait_for_samples, wait_until, whole)
 
 
 def functions_of(path):
@@ -369,7 +369,7 @@ def test_a_key_on_the_terminal_reaches_the_command_once(at_terminal, python3, tm
     """^C goes to the whole foreground group; were it passed on too, the command would see two."""
     terminal = at_terminal(RECORD, "-o", tmp_path / "a.pyreel", "--", python3, "-c", SAYS_HOW_MANY)
     terminal.read_ready()
-    wait_until((tmp_path / "a.pyreel").exists, "the recording begins")
+    wait_for_samples(tmp_path / "a.pyreel")
     terminal.press("\x03")
     terminal.read(b"signals 1")
     assert terminal.wait() == 0

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from environment import CONVERTERS, RECORD
-from recording import attach, convert, end, process_state, trace, wait_until, whole
+from recording import attach, convert, end, parent_of, process_state, trace, wait_for_samples, wait_until, whole
 
 ENDED = ("stopped by a signal", "the target ended")  # as the recorder noticed first
 BASH = ("/bin/bash", "--noprofile", "--norc", "-i")
@@ -31,11 +31,6 @@ os.rename(sys.argv[1] + ".new", sys.argv[1])
 OWN_GROUP = "import os, runpy, sys\nos.%s\nsys.argv = ['']\nrunpy.run_path(%r)"
 
 
-def parent(pid):
-    with open(f"/proc/{pid}/stat") as file:
-        return int(file.read().rpartition(")")[2].split()[1])
-
-
 def has_ended(pid):
     return process_state(pid) in ("", "Z", "X")
 
@@ -49,8 +44,8 @@ def test_a_terminal_that_is_closed_under_a_shell(at_terminal, python3, program, 
     shell = at_terminal(*BASH)
     shell.press(f"{RECORD} {' '.join(options)} -o {path} -- {python3} {program('spin')}\n")
     command = shell.read_ready()
-    recorder = parent(command)
-    wait_until(path.exists, "the recording begins")
+    recorder = parent_of(command)
+    wait_for_samples(path)
     shell.hang_up()
     wait_until(lambda: has_ended(command), "the command ends")
     wait_until(lambda: has_ended(recorder), "the recorder ends")
@@ -62,6 +57,7 @@ def test_a_terminal_that_is_closed_under_the_recorder_alone(at_terminal, python3
     """As with `ssh -t host pyreel-record ...`: only the leader of the session gets the hangup."""
     terminal = at_terminal(RECORD, "-o", tmp_path / "a.pyreel", "--", python3, program("spin"))
     command = terminal.read_ready()
+    wait_for_samples(tmp_path / "a.pyreel")
     terminal.hang_up()
     assert terminal.wait() == 128 + signal.SIGHUP
     assert has_ended(command)
@@ -76,6 +72,8 @@ def test_a_command_gets_the_hangup_that_it_would_get_alone(at_terminal, python3,
         told.unlink(missing_ok=True)
         terminal = at_terminal(*prefix, python3, "-c", NOTES_SIGNALS, told, *map(int, wanted))
         terminal.read_ready()
+        if prefix:
+            wait_for_samples(tmp_path / "a.pyreel")
         terminal.hang_up()
         assert terminal.wait() == 0
         got = list(map(int, told.read_text().split()))
@@ -101,6 +99,7 @@ def test_a_key_reaches_a_command_in_a_process_group_of_its_own(at_terminal, pyth
     terminal = at_terminal(RECORD, "-o", tmp_path / "a.pyreel", "--", python3, "-c", code)
     command = terminal.read_ready()
     assert os.getpgid(command) == command
+    wait_for_samples(tmp_path / "a.pyreel")
     terminal.press("\x03")
     assert terminal.wait() == 130
     assert whole(tmp_path / "a.pyreel")["ended"] in ENDED
@@ -145,6 +144,7 @@ def test_other_signals_end_an_attached_recording_with_a_whole_file(spinning, sta
 def test_a_signal_that_means_nothing_to_the_recorder_is_for_the_command(start_recorder, python3, tmp_path, number):
     recorder = start_recorder("-o", tmp_path / "a.pyreel", "--", python3, "-c", NOTES_SIGNALS, tmp_path / "told", int(number))
     recorder.wait_for_output()
+    recorder.wait_for_samples(tmp_path / "a.pyreel")
     recorder.signal(number)
     assert recorder.wait().code == 0
     assert (tmp_path / "told").read_text() == str(int(number))
@@ -254,8 +254,8 @@ def test_suspended_and_in_the_foreground_again(at_terminal, python3, program, tm
     shell = at_terminal(*BASH)
     shell.press(f"{RECORD} -o {path} -- {python3} {program('spin')}\n")
     command = shell.read_ready()
-    recorder = parent(command)
-    wait_until(path.exists, "the recording begins")
+    recorder = parent_of(command)
+    wait_for_samples(path)
     shell.press("\x1a")
     shell.read(b"Stopped")
     wait_until(lambda: process_state(command) == process_state(recorder) == "T", "both stop")
