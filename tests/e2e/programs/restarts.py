@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Becomes itself anew some times, in the midst of threads that work; then exits with code 5."""
+"""restarts.py COUNT [told]: becomes itself anew so many times, in the midst of threads that work; with `told`, when a line
+of standard input comes. The last one works until the end of standard input, and exits with code 5."""
 import os
 import sys
 import threading
@@ -13,8 +14,11 @@ def work():
 
 left = int(sys.argv[1])
 if left == 0:
+    sys.stdin.read()
     sys.exit(5)
 for _ in range(2):
     threading.Thread(target=work, daemon=True).start()
+if "told" in sys.argv:
+    os.read(0, 1)
 time.sleep(0.02)
 os.execv(sys.executable, [sys.executable, __file__, str(left - 1)])
