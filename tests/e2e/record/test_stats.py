@@ -4,12 +4,11 @@
 import os
 import re
 import signal
-import time
 
 import pytest
 
 from environment import pythons
-from recording import attach, collapsed, convert, info, run_record, succeed, wait_until, whole
+from recording import attach, collapsed, convert, info, run_record, succeed, whole
 
 LINE = re.compile(r"  (\S.*?|  +\S.*?) +(\d+)(?: +([\d.]+) (%|per sample|per call))?")
 OF_THE_STREAM = ["blocks written", "  bytes before compression", "  bytes after compression"]  # which no recording can know
@@ -40,16 +39,17 @@ def stacks_of(figures):
     return figures["cache_full"] + figures["cache_partial"] + figures["cache_missed"]
 
 
-def thrown_away(figures):
-    """Stacks of looks that turned out not to be one moment, of one thread; and of a look that came after the end."""
-    return figures.get("looks_again", 0) + 1
+def thrown_away(told):
+    """At most so many stacks are of looks that turned out not to be one moment, and of a look that came after the end. A look
+    whose thread has ended looks twice."""
+    return 2 * (told["figures"].get("looks_again", 0) + 1) * len(told["threads"])
 
 
 def check(told):
     """What must hold of any recording's figures."""
     figures = told["figures"]
     assert figures["samples"] == told["samples"]
-    assert figures["samples"] <= stacks_of(figures) <= 1.02 * figures["samples"] + 10
+    assert figures["samples"] <= stacks_of(figures) <= figures["samples"] + thrown_away(told)
     assert figures["cache_unmoved"] <= figures["cache_full"]
     assert stacks_of(figures) - figures["cache_unmoved"] <= figures["batched_tried"]
     assert figures["batched_right"] <= figures["batched_tried"]
@@ -76,7 +76,6 @@ def test_a_stack_that_is_taken_is_a_sample(spinning, tmp_path):
     attach(spinning, tmp_path / "a.pyreel")
     told = whole(tmp_path / "a.pyreel")
     check(told)
-    assert 0 <= stacks_of(told["figures"]) - told["samples"] <= thrown_away(told["figures"])
     assert told["samples"] > 20
     assert told["figures"]["cache_missed"] < 0.5 * told["samples"]
 
@@ -87,7 +86,7 @@ def test_without_the_cache_each_stack_is_found_anew(spinning, tmp_path):
     told = whole(tmp_path / "a.pyreel")
     check(told)
     figures = told["figures"]
-    assert 0 <= figures["cache_missed"] - told["samples"] <= thrown_away(figures)
+    assert 0 <= figures["cache_missed"] - told["samples"] <= thrown_away(told)
     assert told["samples"] > 20
     assert [figures[name] for name in ("cache_full", "cache_unmoved", "cache_partial", "idle_ticks", "frames_cached")] == [0] * 5
 
@@ -102,17 +101,18 @@ def test_a_sleeping_program_is_hardly_read(start, python3, tmp_path):
     assert told["figures"]["reads"] < told["samples"]
 
 
-def test_figures_of_all_processes_are_added(python3, program, tmp_path):
-    """Each program that a process becomes is read by its own unwinder."""
-    other = next((p.command[0] for p in reversed(pythons()) if not p.root), python3)
-    run_record("-o", tmp_path / "one.pyreel", "--", python3, program("dies"), 0, 0.1)
-    run_record("-o", tmp_path / "two.pyreel", "--", python3, program("becomes"), other, program("dies"), 0)
-    one, two = whole(tmp_path / "one.pyreel"), whole(tmp_path / "two.pyreel")
-    assert len(two["processes"]) == 2
-    check(one)
-    check(two)
-    for name in ("reads", "code_reads"):
-        assert two["figures"][name] > one["figures"][name], "that of the first program is lost"
+def test_figures_of_all_processes_are_added(start_recorder, python3, program, tmp_path):
+    """Each program that a process becomes is read by its own unwinder; check() misses the stacks of one that is not added."""
+    other = next((p.command[0] for p in reversed(pythons()) if not p.root and not p.own), python3)
+    path = tmp_path / "a.pyreel"
+    recorder = start_recorder("-o", path, "--", python3, program("becomes"), "told", other, program("dies"), 0, "told")
+    recorder.wait_for_functions(path, "before")
+    recorder.tell(b"\n")
+    recorder.wait_for_functions(path, "work")
+    assert recorder.wait().code == 0
+    told = whole(path)
+    assert len(told["processes"]) == 2
+    check(told)
 
 
 MUCH_CODE = """
@@ -128,14 +128,18 @@ for i in itertools.count():
 
 def test_only_what_is_in_samples_is_in_the_file(start, python3, tmp_path):
     """Stacks that moved while they were copied are thrown away, and so is what only they had."""
-    target = start(python3, "-c", MUCH_CODE)
-    attach(target, tmp_path / "a.pyreel", "-r", "5khz")
-    told = whole(tmp_path / "a.pyreel")
-    seen = {frame.split(" (")[0] for line in collapsed(tmp_path / "a.pyreel").splitlines() for frame in line.rsplit(" ", 1)[0].split(";")[1:]}
-    named = {name for name in seen if re.fullmatch(r"[fg]\d+", name)}
-    assert len(named) > 3
-    assert told["figures"]["code_reads"] > len(named)
-    assert told["functions"] == len(seen)
+    path = tmp_path / "a.pyreel"
+
+    def seen():
+        return {frame.split(" (")[0] for line in collapsed(path).splitlines() for frame in line.rsplit(" ", 1)[0].split(";")[1:]}
+
+    def named():
+        return {name for name in seen() if re.fullmatch(r"[fg]\d+", name)}
+
+    attach(start(python3, "-c", MUCH_CODE), path, "-r", "5khz", until=lambda _: len(named()) > 3)
+    told = whole(path)
+    assert told["figures"]["code_reads"] > len(named())
+    assert told["functions"] == len(seen())
 
 
 # ---- where it is shown ----
@@ -170,15 +174,14 @@ def test_nothing_is_printed_unless_asked_for(spinning, tmp_path):
     ended = attach(spinning, tmp_path / "a.pyreel")
     assert printed(ended.messages) == []
     assert whole(tmp_path / "a.pyreel")["figures"]["samples"] > 0
-    assert attach(spinning, tmp_path / "a.pyreel", "--quiet", "--stats").messages == ""
+    assert attach(spinning, tmp_path / "b.pyreel", "--quiet", "--stats").messages == ""
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_recording_that_was_stopped_has_figures(spinning, start_recorder, tmp_path, number):
     path = tmp_path / "a.pyreel"
     recorder = start_recorder("--stats", "-p", spinning.pid, "-o", path)
-    wait_until(lambda: os.path.exists(path), "the recording begins")
-    time.sleep(0.3)
+    recorder.wait_for_samples(path)
     recorder.signal(number)
     ended = recorder.wait()
     assert ended.code == 0, ended
@@ -186,19 +189,18 @@ def test_a_recording_that_was_stopped_has_figures(spinning, start_recorder, tmp_
     assert printed(ended.messages)[: len(shown(path))] == shown(path) != []
 
 
-def test_a_recording_into_a_pipe_has_figures(python3, program, tmp_path):
-    ended = run_record("--stats", "-o", "-", "--", python3, program("dies"), 0)
-    (tmp_path / "a.pyreel").write_bytes(ended.output)
-    check(whole(tmp_path / "a.pyreel"))
-    assert parsed(printed(ended.messages))[0] == ("samples", info(tmp_path / "a.pyreel")["samples"])
+def test_a_recording_into_a_pipe_has_figures(start_recorder, python3, program, tmp_path):
+    path = tmp_path / "a.pyreel"
+    recorder = start_recorder("--stats", "-o", "-", "--", python3, program("dies"), 0, "told",
+                              prefix=("sh", "-c", '"$@" | cat > "$0"', path))
+    recorder.wait_for_samples(path)
+    ended = recorder.wait()
+    check(whole(path))
+    assert parsed(printed(ended.messages))[0] == ("samples", info(path)["samples"])
 
 
-def test_a_recording_without_figures_shows_none(spinning, start_recorder, tmp_path):
-    (tmp_path / "never.pyreel").write_bytes(run_record("-o", "-", "--", "true").output)
-    recorder = start_recorder("-p", spinning.pid, "-o", tmp_path / "killed.pyreel")
-    time.sleep(1.5)
-    recorder.signal(signal.SIGKILL)
-    recorder.wait()
-    for name in ("never", "killed"):
-        assert "figures" not in info(tmp_path / f"{name}.pyreel")
-        assert shown(tmp_path / f"{name}.pyreel") == []
+def test_a_recording_without_figures_shows_none(tmp_path):
+    path = tmp_path / "a.pyreel"
+    path.write_bytes(run_record("-o", "-", "--", "true").output)
+    assert "figures" not in info(path)
+    assert shown(path) == []
