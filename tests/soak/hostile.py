@@ -223,6 +223,7 @@ def honest_root(until):
 def main():
     with open(honest, "a") as file:
         file.write(f"{os.getpid()} {threading.get_native_id()}\n")
+    os.write(1, b"ready\n")
     parts = {"lies": liar, "names": namer, "threads": churner, "forks": forker, "memory": eater}
     for part, body in parts.items():
         if does(part):

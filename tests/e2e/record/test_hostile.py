@@ -3,13 +3,13 @@
 
 import os
 import random
-import subprocess
+import signal
 import sys
 
 import pytest
 
 from environment import BUILD, PROJECT, SOAK, missing
-from recording import ENVIRONMENT
+from recording import Talk
 
 ROUNDS = 2 * SOAK
 
@@ -23,5 +23,14 @@ def test_a_hostile_program(python):
     seed = random.randrange(1 << 40)
     command = [sys.executable, os.path.join(PROJECT, "tests", "soak", "hostile"), "--build", BUILD, "--python", python.version,
                "--seed", str(seed), "--rounds", str(ROUNDS), "--round", "2", "--seconds", "7200"]
-    ended = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300 * ROUNDS, env=ENVIRONMENT)
-    assert ended.returncode == 0, ended.stdout + ended.stderr
+    hostile = Talk(command, start_new_session=True)  # ^C is not for it
+    try:
+        while hostile.read_line():  # one for each round
+            pass
+        ended = hostile.wait()
+    finally:
+        if hostile.running:
+            hostile.signal(signal.SIGTERM)  # it ends what it has started
+            hostile.exit_code()
+        hostile.close()
+    assert ended.code == 0, ended
