@@ -13,7 +13,7 @@ import pytest
 
 import tachyon
 from environment import DUMP, PROJECT, as_root, missing, need_command, need_root, pythons
-from recording import ENVIRONMENT, PATIENCE, process_state, read_terminal, run, succeed, wait_until
+from recording import ENVIRONMENT, PATIENCE, Talk, process_state, read_terminal, run, succeed, wait_until
 
 try:
     import jsonschema
@@ -228,10 +228,12 @@ def test_zombie_and_gone(python3):
 
 @pytest.mark.short
 def test_no_python_and_misuse():
-    with subprocess.Popen(["sleep", "100"]) as process:
+    process = Talk(["sleep", "100"])
+    try:
         ended = run(DUMP, process.pid)
         found = hold(run(DUMP, "--json", process.pid).text)
-        process.kill()
+    finally:
+        process.close()
     assert ended.code == 1 and f"no CPython interpreter was found in process {process.pid}" in ended.messages
     assert found["processes"] == [] and found["not_dumped"][0]["command"] == "sleep 100"
     for arguments in ([], ["x"], ["0"], ["1", "2"], ["--core", "a", "1"], ["--exe", "a", "1"], ["--core", "a", "-f"], ["--odd"]):
@@ -239,19 +241,19 @@ def test_no_python_and_misuse():
 
 
 @pytest.mark.short
-def test_tree(python3, program, tmp_path):
+def test_tree(python3, program):
     """A shell with two Pythons, of which one has a child."""
     parent = f"import subprocess, sys; subprocess.run([sys.executable, {program('stands')!r}])"
     script = f"{python3} {program('stands')} & exec 3<&0; {python3} -c \"{parent}\" & wait"
-    with subprocess.Popen(["sh", "-c", script], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True) as shell:
-        try:
-            ready = sorted(int(shell.stdout.readline().split()[1]) for _ in range(2))
-            found = dumps("-f", shell.pid)
-            assert len(found) == 3 and set(ready) < {process["pid"] for process in found}
-            assert sorted(process["parent_pid"] == shell.pid for process in found) == [False, True, True]
-            assert run(DUMP, shell.pid).code == 1
-        finally:
-            os.killpg(shell.pid, signal.SIGKILL)
+    shell = Talk(["sh", "-c", script])
+    try:
+        ready = {int(shell.read_line().split()[1]) for _ in range(2)}
+        found = dumps("-f", shell.pid)
+        assert len(found) == 3 and ready < {process["pid"] for process in found}
+        assert sorted(process["parent_pid"] == shell.pid for process in found) == [False, True, True]
+        assert run(DUMP, shell.pid).code == 1
+    finally:
+        shell.close()
 
 
 # ---- source files ----
@@ -273,7 +275,7 @@ def test_files_that_are_not_read(python3, start, tmp_path):
     assert [shown[str(path)] for path in (fifo, secret, later)] == [None, None, None]
 
 
-def test_files_are_read_with_the_rights_of_the_program(program, start, tmp_path):
+def test_files_are_read_with_the_rights_of_the_program(start):
     """Root dumps a process of nobody, which names a file that only root may read."""
     rooted = [python for python in pythons() if python.root]
     if need_root() or not rooted:

@@ -4,7 +4,6 @@
 import fcntl
 import os
 import signal
-import subprocess
 import sys
 import termios
 
@@ -12,7 +11,7 @@ import pytest
 
 import stacks
 from environment import CONVERTERS, NOBODY, as_root, missing
-from recording import ENVIRONMENT, LIVE, PATIENCE, attach, collapsed, convert, process_state, record_told, run, run_record, wait_until, whole
+from recording import LIVE, Talk, attach, collapsed, convert, process_state, record_told, run, run_record, succeed, wait_until, whole
 
 
 def depths(path, function):
@@ -118,13 +117,15 @@ def unread(pipe):
 def test_a_converter_that_is_interrupted_leaves_nothing(recording_file, tmp_path):
     fifo = tmp_path / "in"
     os.mkfifo(fifo)
-    converter = subprocess.Popen([CONVERTERS["pprof"], "-o", tmp_path / "out.pb.gz", fifo], env=ENVIRONMENT)
-    with open(fifo, "wb") as feed:
-        feed.write(recording_file.read_bytes()[:200])
-        feed.flush()
-        wait_until(lambda: unread(feed) == 0, "the converter waits for more")
-        converter.send_signal(signal.SIGINT)
-        assert converter.wait(timeout=PATIENCE) == -signal.SIGINT
+    converter = Talk([CONVERTERS["pprof"], "-o", tmp_path / "out.pb.gz", fifo])
+    try:
+        with open(fifo, "r+b", buffering=0) as feed:  # for reading, too, so this waits for nobody
+            feed.write(recording_file.read_bytes()[:200])
+            wait_until(lambda: unread(feed) == 0, "the converter waits for more")
+            converter.signal(signal.SIGINT)
+            assert converter.exit_code() == -signal.SIGINT
+    finally:
+        converter.close()
     assert os.listdir(tmp_path) == ["in"]
 
 
@@ -156,11 +157,8 @@ def test_a_pipe_of_ones_own_is_an_input_and_an_output(recording_file, tmp_path):
     into, out = tmp_path / "in", tmp_path / "out"
     os.mkfifo(into)
     os.mkfifo(out)
-    converter = subprocess.Popen([CONVERTERS["collapsed"], "-o", out, into], env=ENVIRONMENT)
-    with open(into, "wb") as feed:
-        feed.write(recording_file.read_bytes())
-    assert "spin" in out.read_text()
-    assert converter.wait(timeout=PATIENCE) == 0
+    script = '"$0" -o "$1" "$2" & cat "$3" > "$2"; cat "$1"; wait $!'
+    assert "spin" in succeed("sh", "-c", script, CONVERTERS["collapsed"], out, into, recording_file).text
 
 
 # ---- processes ----

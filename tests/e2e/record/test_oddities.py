@@ -6,8 +6,8 @@ import re
 import pytest
 
 import stacks
-from conftest import environment
-from recording import attach, collapsed, run_record, whole
+from environment import as_root
+from recording import attach, collapsed, record_told, whole
 
 CUT = re.compile(r"\.\.\.#[0-9a-f]{16}")  # the mark of a name that was cut
 KEPT = 1000  # bytes of such a name
@@ -16,7 +16,7 @@ KEPT = 1000  # bytes of such a name
 @pytest.fixture
 def odd(python, program, start, tmp_path):
     """odd("long_name"): the stacks of a program of this kind, by thread."""
-    prefix = environment.as_root() if python.root else ()
+    prefix = as_root() if python.root else ()
 
     def record(kind):
         target = start(*python.command, program("odd"), kind)
@@ -81,6 +81,5 @@ def test_a_library_of_python_that_is_loaded_again_is_no_other_python(odd):
 
 
 def test_processes_of_a_pool_find_what_is_sent_to_them(python3, program, tmp_path):
-    ended = run_record("-q", "-o", tmp_path / "p.pyreel", "--", python3, program("pool"))
+    ended = record_told(tmp_path / "p.pyreel", "-q", "--", python3, program("pool"))
     assert ended.code == 7, ended
-    assert whole(tmp_path / "p.pyreel")["samples"] > 0

@@ -15,7 +15,7 @@ from recording import PATIENCE, attach, convert, info, run_record, whole
 
 @pytest.mark.sanitized("none: a pipe, and a terminal, is written to")
 @pytest.mark.short
-def test_a_recording_can_go_into_a_pipe(start_recorder, python3, program, tmp_path):
+def test_a_recording_can_go_into_a_pipe(start_recorder, python3, program):
     recorder = start_recorder("-o", "-", "--", python3, program("spin"), "told")
     output = b""
     while convert("collapsed", "-", input=output).text.count("spin (") == 0:
@@ -28,7 +28,7 @@ def test_a_recording_can_go_into_a_pipe(start_recorder, python3, program, tmp_pa
     assert told.code == 0 and told.messages == "", told
 
 
-def test_what_the_command_prints_does_not_get_into_the_pipe(python3, tmp_path):
+def test_what_the_command_prints_does_not_get_into_the_pipe(python3):
     ended = run_record("-q", "-o", "-", "--", python3, "-c", "print('printed')")
     assert ended.messages == "printed\n"
     assert convert("info", "-", "--verify", input=ended.output).code == 0
@@ -64,7 +64,7 @@ def test_the_default_name_when_attaching(spinning, tmp_path):
     assert os.listdir(tmp_path) == [f"spin-{spinning.pid}.pyreel"]
 
 
-def test_a_file_that_cannot_be_written_is_said_before_anything_runs(python3, tmp_path):
+def test_a_file_that_cannot_be_written_is_said_before_anything_runs(tmp_path):
     made = tmp_path / "made"
     ended = run_record("-o", tmp_path / "no" / "such" / "folder.pyreel", "--", "touch", made)
     assert ended.code == 125

@@ -9,18 +9,12 @@ import signal
 import pytest
 
 from environment import as_root
-from recording import Recorder, collapsed, end, info, process_state, run_record, wait_until, whole
+from recording import Recorder, end, info, parent_of, pids_in, process_state, run_record, so_far, wait_until, whole
 
 
 def told(text):
     """What the processes printed of themselves, by pid."""
     return {line["pid"]: line for line in map(json.loads, re.findall(r"^\{.*\}$", text, re.M))}
-
-
-def pids_in(path, function):
-    """The processes that were seen in a function."""
-    lines = collapsed(path, "--ids", "--functions", "--roots", "process").splitlines()
-    return {int(re.match(r"pid (\d+)", line)[1]) for line in lines if re.search(rf";{function}( |$|;)", line)}
 
 
 class Family:
@@ -99,16 +93,14 @@ def test_children_that_are_started_anew_are_recorded(python, family):
 
 def test_blocking_does_not_hold_children(family, python3):
     """Threads that stop are no ends of processes, even if they stop late."""
-    said, found = family([python3], "in_turn", 10, 0.05, options=("--blocking",)).end()
+    made = family([python3], "in_turn", 10, "told", options=("--blocking",))
+    made.wait_for_burning(1)
+    made.recorder.tell(b"\n" * 10)  # the others end at once
+    said, _ = made.end()
     assert len(said) == 10
 
 
 # ---- how processes begin and end ----
-
-def parent_of(pid):
-    with open(f"/proc/{pid}/stat") as file:
-        return int(file.read().rpartition(")")[2].split()[1])
-
 
 @pytest.mark.parametrize("way", ["orphaned", "left"])
 def test_a_child_outlives_its_parents(family, python3, way):
@@ -131,7 +123,7 @@ def test_signals_end_the_recording_of_orphans(start_recorder, python3, program, 
         for ignored in signal.SIGUSR1, signal.SIGUSR2:
             recorder.signal(ignored)
         recorder.process.stdout.close()  # the orphan holds it open
-        wait_until(lambda: path.stat().st_size > 0 and info(path)["processes"], "it is recorded")
+        wait_until(lambda: (so_far(path) or {"processes": []})["processes"], "it is recorded")
         recorder.signal(number)
         assert recorder.exit_code() == 3
         assert process_state(orphan) in ("R", "S")

@@ -6,7 +6,7 @@ import signal
 import urllib.request
 
 from environment import missing, need_command, pythons
-from recording import PATIENCE, collapsed, info, run, wait_until
+from recording import PATIENCE, info, pids_in, run, wait_until
 
 APPLICATION = """
 def answer():
@@ -35,12 +35,6 @@ def python_with(module):
     return missing(f"no Python has {module}")
 
 
-def processes_with(path, function):
-    """The pids of the processes in which the function was seen."""
-    lines = collapsed(path, "--ids", "--functions", "--roots", "process").splitlines()
-    return {int(re.match(r"pid (\d+)", line).group(1)) for line in lines if re.search(rf";{function}( |$|;)", line)}
-
-
 def test_gunicorn(start_recorder, tmp_path):
     python = python_with("gunicorn")
     (tmp_path / "served.py").write_text(APPLICATION)
@@ -49,14 +43,14 @@ def test_gunicorn(start_recorder, tmp_path):
     port = re.search(r"http://127\.0\.0\.1:(\d+)", recorder.wait_for_message("Listening at"))[1]
     wait_until(lambda: is_served(port), "gunicorn answers")
     recorder.wait_for(path, lambda found: len(found["processes"]) == 3, "both workers")
-    wait_until(lambda: all(is_served(port) for _ in range(50)) and processes_with(path, "answer"), "samples in answer()")
+    wait_until(lambda: all(is_served(port) for _ in range(50)) and pids_in(path, "answer"), "samples in answer()")
     recorder.signal(signal.SIGTERM)
     ended = recorder.wait()
     assert b"Traceback" not in ended.errors, ended
     found = info(path)
     master, *workers = found["processes"]
     assert len(workers) == 2 and {worker["parent"] for worker in workers} == {master["pid"]}
-    assert processes_with(path, "answer") <= {worker["pid"] for worker in workers}
+    assert pids_in(path, "answer") <= {worker["pid"] for worker in workers}
 
 
 # Works until a file is there.
@@ -73,7 +67,7 @@ def record_steps(start_recorder, folder, count, *command):
     """Records a program that has so many steps at once, each in a process of its own."""
     path = folder / "steps.pyreel"
     recorder = start_recorder("-f", "-o", path, "--", *command, cwd=folder)
-    recorder.wait_for(path, lambda _: len(processes_with(path, "step")) == count, f"{count} processes")
+    recorder.wait_for(path, lambda _: len(pids_in(path, "step")) == count, f"{count} processes")
     (folder / "enough").touch()
     ended = recorder.wait()
     assert ended.code == 0, ended
