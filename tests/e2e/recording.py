@@ -42,6 +42,8 @@ class Ended:
         return (f"{' '.join(map(str, self.command))}\nexit code {self.code}\n"
                 f"{self.output[:2000].decode(errors='replace')}\n{self.errors[-4000:].decode(errors='replace')}")
 
+    __repr__ = __str__  # pytest shows it so
+
 
 def run(*command, input=None, **more):
     """Runs a command to its end. Standard input is empty unless given."""

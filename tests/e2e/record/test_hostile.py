@@ -33,4 +33,4 @@ def test_a_hostile_program(python):
             hostile.signal(signal.SIGTERM)  # it ends what it has started
             hostile.exit_code()
         hostile.close()
-    assert ended.code == 0, ended
+    assert ended.code == 0, str(ended)

@@ -290,7 +290,8 @@ end.set()
 def test_info_shows_the_threads_with_most_samples_or_all(start_recorder, python3, tmp_path):
     path = tmp_path / "a.pyreel"
     recorder = start_recorder("-o", path, "--", python3, "-c", FIFTY_THREADS)
-    recorder.wait_for(path, lambda found: len(found["threads"]) == 51, "all threads")
+    names = {stacks.MAIN, *(f"waiter-{i}" for i in range(50))}
+    recorder.wait_for(path, lambda found: {thread["name"] for thread in found["threads"]} == names, "all threads and their names")
     assert recorder.wait().code == 0
     rows = [(thread["samples"], str(thread["tid"])) for thread in info(path)["threads"]]
     assert len(rows) == 51
