@@ -11,13 +11,14 @@ import tempfile
 import pytest
 
 import environment
+import known_program
 import recording
 import stacks
 import terminals
 from environment import CACHE, CONVERTERS, DIFF, HERE, RECORD, TOP, as_root, pythons
 
-KNOWN_SECONDS = 1.0  # of CPU time
 Recorded = collections.namedtuple("Recorded", "python path program said info threads")
+Done = collections.namedtuple("Done", "path said text info messages waited")
 
 
 def pytest_addoption(parser):
@@ -33,8 +34,8 @@ def pytest_configure(config):
 
 
 def heed_signals():
-    """SIGTERM ends the tests as ^C does, with what they clean up. A signal that is ignored or blocked here, as with nohup or
-    in the background of a shell, is neither in the programs that the tests start."""
+    """SIGTERM ends the tests as ^C does, with what they clean up. The programs that the tests start do not inherit
+    signals that are ignored or blocked here, as with nohup or in the background of a shell."""
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     for number in signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU:
@@ -137,16 +138,26 @@ def program(programs):
     return lambda name: os.path.join(programs, f"{name}.py")
 
 
+def record_known(python, program, path, *options):
+    """programs/known.py, recorded until all of it was seen."""
+    def stacks_so_far():
+        return stacks.of_collapsed(recording.collapsed(path, "--full-paths"))
+
+    recorder = recording.Recorder("-o", path, *options, "--", *python.command, program, prefix=python.prefix)
+    try:
+        recorder.wait_for(path, lambda found: found["samples"] >= 1500 and known_program.all_seen(stacks_so_far(), program),
+                          "all of the program")
+        ended = recorder.wait()
+    finally:
+        recorder.close()
+    assert ended.code == 0, ended
+    return Recorded(python, path, program, json.loads(ended.text), recording.whole(path), stacks_so_far())
+
+
 @pytest.fixture(scope="session")
 def recorded(python, program, tmp_path_factory):
-    """programs/known.py, recorded once under each Python."""
-    path = tmp_path_factory.mktemp("truth") / "known.pyreel"
-    prefix = as_root() if python.root else ()
-    ended = recording.run_record(*recording.ALL_TICKS, "-o", path, "--", *python.command, program("known"), KNOWN_SECONDS,
-                                 prefix=prefix)
-    assert ended.code == 0, ended
-    threads = stacks.of_collapsed(recording.collapsed(path, "--full-paths"))
-    return Recorded(python, path, program("known"), json.loads(ended.text), recording.whole(path), threads)
+    """The same for all tests, under each Python."""
+    return record_known(python, program("known"), tmp_path_factory.mktemp("truth") / "known.pyreel", *recording.ALL_TICKS)
 
 
 @pytest.fixture
@@ -161,6 +172,33 @@ def start_recorder():
     yield start
     for recorder in reversed(started):
         recorder.close()
+
+
+@pytest.fixture
+def record_until(start_recorder):
+    """record_until(path, condition, "--", "python3", ...): records a program that works until its standard input ends, which is
+    when what info says of the recording meets the condition. The program must end well."""
+    def record(path, condition, *arguments, **more):
+        recorder = start_recorder("-o", path, *arguments, **more)
+        recorder.wait_for(path, condition, "what the test waits for")
+        return done_of(recorder, path)
+
+    return record
+
+
+def done_of(recorder, path):
+    ended, seconds = recorder.wait_and_watch()
+    assert ended.code == 0, ended
+    said = json.loads(ended.text) if ended.text.startswith("{") else None
+    return Done(path, said, ended.text, recording.whole(path), ended.messages, seconds)
+
+
+@pytest.fixture
+def by_default():
+    """Recordings are made with the default options."""
+    plenty, recording.PLENTY = recording.PLENTY, ()
+    yield
+    recording.PLENTY = plenty
 
 
 @pytest.fixture

@@ -12,11 +12,21 @@ from environment import HERE
 SOURCE = os.path.join(HERE, "programs", "known.py")
 SHARES = {"plain": 0.30, "Mill.grind": 0.25, "outer": 0.20, "drain": 0.15, "descend": 0.10}
 DEPTH = 20
+ROUND = 0.1  # seconds of the main thread's CPU time
+LOOPS = ("plain", "Mill.grind", "inner", "numbers", "descend")
 THREADS = {"napper": "nap_again", "waiter": "wait_for_end"}
+WAITS = (("nap_again", "# the nap"), ("wait_for_end", "done.wait()"))
 THREAD_START = {"Thread._bootstrap", "Thread._bootstrap_inner", "Thread.run"}
 
 with open(SOURCE) as _file:
     LINES = [""] + _file.read().splitlines()  # by number
+
+
+def all_seen(threads, path):
+    """Whether these stacks have each part of the work on the line of its loop, and each waiting thread where it waits."""
+    frames = {frame for seen in threads.values() for stack in seen for frame in stack}
+    loops = {(function, path, loop_of(function)) for function in LOOPS}
+    return loops | {(function, path, line_of(text)) for function, text in WAITS} <= frames
 
 
 def _calls():

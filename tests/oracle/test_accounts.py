@@ -11,26 +11,16 @@ import signal
 
 import pytest
 
+import gecko_check
 import known_program
-import recording
+import plain_stream
 import stacks
-from environment import as_root, missing, need_command
-from recording import ALL_TICKS, LIVE, attach, collapsed, whole
+from environment import missing, need_command
+from fixtures import done_of
+from recording import ALL_TICKS, LIVE, attach, collapsed, gecko, whole
 
 OLDEST_AND_NEWEST = pytest.mark.pythons("oldest and newest")
-Done = collections.namedtuple("Done", "path said info messages waited")
-
-
-@pytest.fixture(autouse=True)
-def by_default():
-    """Here recordings are made with the default options."""
-    plenty, recording.PLENTY = recording.PLENTY, ()
-    yield
-    recording.PLENTY = plenty
-
-
-def prefix_of(python):
-    return as_root() if python.root else ()
+pytestmark = pytest.mark.usefixtures("by_default")
 
 
 @pytest.fixture
@@ -39,11 +29,8 @@ def record(python, program, tmp_path, start_recorder):
     def record(name, *arguments, options=()):
         path = tmp_path / "a.pyreel"
         recorder = start_recorder("--force", *options, "-o", path, "--", *python.command, program(name), *arguments,
-                                  prefix=prefix_of(python))
-        ended, seconds = recorder.wait_and_watch()
-        assert ended.code == 0, ended
-        said = json.loads(ended.text) if ended.text.startswith("{") else None
-        return Done(path, said, whole(path), ended.messages, seconds)
+                                  prefix=python.prefix)
+        return done_of(recorder, path)
 
     return record
 
@@ -107,6 +94,96 @@ def test_each_part_has_its_part_of_the_work(recorded):
         assert 0.5 * share < seen < 1.8 * share, f"{part}: {seen:.3f} for {share:.3f}"
 
 
+@pytest.mark.pythons("each build")
+def test_work_is_on_its_lines_and_waits_are_where_they_are(recorded):
+    worked = stacks.of_thread(stacks.of_collapsed(collapsed(recorded.path, "--full-paths", "--weight", "cpu")), stacks.MAIN)
+    for function in "plain", "Mill.grind", "inner":
+        lines = collections.Counter()
+        for stack, cpu_us in worked.items():
+            if stack[-1][0] == function:
+                lines[stack[-1][2]] += cpu_us
+        loop = known_program.loop_of(function)
+        assert lines[loop] + lines[loop + 1] >= 0.9 * sum(lines.values()) > 0, lines
+        assert lines[loop] > lines[loop + 1], lines  # the loop calls the clock, its body is `pass`
+    deep = sum(us for stack, us in worked.items() if sum(frame[0] == "descend" for frame in stack) == known_program.DEPTH)
+    assert deep >= 0.8 * stacks.samples(worked, "descend") > 0
+    assert stacks.samples(worked, "numbers") > 0.2 * stacks.samples(worked, "drain") > 0
+    for function, mark in known_program.WAITS:
+        (thread,) = [name for name, runs in known_program.THREADS.items() if runs == function]
+        seen = stacks.of_thread(recorded.threads, thread)
+        place = function, recorded.program, known_program.line_of(mark)
+        assert sum(n for stack, n in seen.items() if place in stack) > 0.5 * sum(seen.values())
+
+
+@pytest.mark.pythons("each build")
+def test_samples_are_of_their_time(recorded):
+    assert recorded.info["exact_percent"] >= 80
+    assert recorded.info["failed"] <= 0.005 * recorded.info["samples"] + 1, recorded.info["failures"]
+    profile = gecko_check.load(gecko(recorded.path))
+    start_ms = profile["meta"]["startTimeAsClockMonotonicNanosecondsSinceBoot"] / 1e6
+    (main,) = [thread for thread in profile["threads"] if thread["isMainThread"]]
+    labels = gecko_check.frame_labels(profile, lambda name, file, line: name)
+    table = profile["shared"]["stackTable"]
+
+    def functions(stack):
+        while stack is not None:
+            yield labels[table["frame"][stack]]
+            stack = table["prefix"][stack]
+
+    seen = [(start_ms + time, set(functions(stack))) for time, stack in zip(main["samples"]["time"], main["samples"]["stack"])]
+    for i, part in enumerate(known_program.SHARES):
+        spans = [(times[i] * 1e3, times[i + 1] * 1e3) for times in recorded.said["times"]]
+        at = [time for time, names in seen if part in names]
+        inside = sum(any(begin - 1.5 <= time <= end + 1.5 for begin, end in spans) for time in at)
+        assert inside >= 0.8 * len(at) > 0, f"{part}: {inside} of {len(at)}"
+
+
+# ---- interpreters ----
+
+def test_a_thread_is_in_one_interpreter_of_those_that_it_enters(python, program, record_until, tmp_path):
+    """A look at a program of several interpreters is live: the thread may go from one to another meanwhile."""
+    path, elsewhere = tmp_path / "turns.pyreel", 128  # bit of a status: schemas/stream.md
+    record_until(path, lambda found: found["duration_s"] > 2, *ALL_TICKS, "--compression", "none", "--", *python.command,
+                 program("in_interpreters"), "turns", prefix=python.prefix)
+    there = collections.Counter()  # the stacks of a look -> of them, the stacks that the thread is in -> looks
+    for look, count in plain_stream.Recording(path).looks.items():
+        there[len(look), sum(not status & elsewhere for _, status in look)] += count
+    assert sum(count for (stacks, here), count in there.items() if stacks > 0 and here != 1) <= 0.02 * there.total(), there
+
+
+@pytest.mark.parametrize("options", [ALL_TICKS, LIVE], ids=["exact", "live"])
+def test_time_of_a_thread_is_where_the_thread_is(python, program, record_until, tmp_path, options):
+    """In 3.11 a thread that enters another interpreter keeps the lock, and the lock's last holder does not change. The
+    program does not count the time in which it begins and ends, in its main interpreter."""
+    done = record_until(tmp_path / "turns.pyreel", lambda found: found["duration_s"] > 2, *options, "--", *python.command,
+                        program("in_interpreters"), "turns_with_one_lock", prefix=python.prefix)
+    spent = {int(interpreter): (float(wall), float(cpu_s)) for interpreter, wall, cpu_s
+             in re.findall(r"^spent (\d+) (\S+) (\S+)$", done.text, re.MULTILINE)}
+    assert len(spent) == 3, spent
+    wall, cpu = collections.Counter(), collections.Counter()
+    for thread in done.info["threads"]:
+        wall[thread["interpreter"]] += thread["wall_s"]
+        cpu[thread["interpreter"]] += thread["cpu_s"]
+    for interpreter, (wall_s, cpu_s) in spent.items():
+        assert cpu[interpreter] > 0.4 * cpu_s, (cpu, spent)
+        if interpreter > 0:
+            assert wall[interpreter] < 1.3 * wall_s + 0.1, (wall, spent)
+            assert cpu[interpreter] < 1.3 * cpu_s + 0.1, (cpu, spent)
+
+
+@pytest.mark.pythons("each version", since="3.13")  # where a thread that enters one has a state of its own in it
+def test_each_interpreter_with_a_lock_has_it_all_the_time(python, program, record_until, tmp_path):
+    """It keeps the lock while it waits for a processor."""
+    done = record_until(tmp_path / "own.pyreel", lambda found: found["duration_s"] > 2, *ALL_TICKS, "--", *python.command,
+                        program("in_interpreters"), "own_locks", prefix=python.prefix)
+    inside = [thread for thread in done.info["threads"] if thread["interpreter"] > 0]
+    working = sorted(inside, key=lambda thread: thread["samples"])[-2:]
+    cpu = float(re.search(r"^cpu (\S+)$", done.text, re.MULTILINE)[1])
+    assert all(thread["cpu_s"] > 0.2 * cpu and thread["gil_percent"] > 60 for thread in working), working
+
+
+# ---- shares of programs that keep account ----
+
 @OLDEST_AND_NEWEST
 @pytest.mark.parametrize("kind, rate", [("frame_spin_1", 1000), ("frame_sleep_10", 100)])
 def test_programs_that_keep_time(record, kind, rate):
@@ -154,8 +231,8 @@ def test_each_place_is_seen_for_its_time(record):
 
 @OLDEST_AND_NEWEST
 def test_coroutines_that_work_in_short_functions(python, program, start, tmp_path):
-    target = start(*prefix_of(python), *python.command, program("served"))
-    attach(target, tmp_path / "a.pyreel", *ALL_TICKS, "-r", "10000", seconds=3, prefix=prefix_of(python))
+    target = start(*python.prefix, *python.command, program("served"))
+    attach(target, tmp_path / "a.pyreel", *ALL_TICKS, "-r", "10000", seconds=3, prefix=python.prefix)
     os.kill(target.pid, signal.SIGTERM)
     spent = json.loads(target.read_line())
     seen = stacks.of_thread(stacks.of_collapsed(collapsed(tmp_path / "a.pyreel")), stacks.MAIN)
@@ -184,9 +261,9 @@ def leaves(path):
 @pytest.mark.parametrize("rate", [1000, 10000])
 def test_functions_of_a_tenth_of_a_microsecond(python, rate, program, start, tmp_path):
     """Compared with what is recorded of a target that stands still."""
-    target = start(*prefix_of(python), *python.command, program("calculator"))
-    attach(target, tmp_path / "true.pyreel", *ALL_TICKS, "-r", "4000", "--blocking", seconds=1.5, prefix=prefix_of(python))
-    attach(target, tmp_path / "seen.pyreel", *ALL_TICKS, "-r", rate, seconds=3, prefix=prefix_of(python))
+    target = start(*python.prefix, *python.command, program("calculator"))
+    attach(target, tmp_path / "true.pyreel", *ALL_TICKS, "-r", "4000", "--blocking", seconds=1.5, prefix=python.prefix)
+    attach(target, tmp_path / "seen.pyreel", *ALL_TICKS, "-r", rate, seconds=3, prefix=python.prefix)
     true, seen = leaves(tmp_path / "true.pyreel"), leaves(tmp_path / "seen.pyreel")
     for function in SMALL:
         assert true[function] > 0.01, f"{function}: only {true[function]:.4f}"
@@ -223,9 +300,7 @@ def test_ticks_are_kept_in_deep_stacks(record, depth, most):
 def test_time_is_kept_in_a_crowd_of_threads(start, start_recorder, python, program, tmp_path):
     target = start(*python.command, program("crowd"), 256)
     path = tmp_path / "a.pyreel"
-    ended, seconds = start_recorder("-p", target.pid, "-d", 2, "-o", path, prefix=prefix_of(python)).wait_and_watch()
-    assert ended.code == 0, ended
-    done = Done(path, None, whole(path), ended.messages, seconds)
+    done = done_of(start_recorder("-p", target.pid, "-d", 2, "-o", path, prefix=python.prefix), path)
     # Those that had the lock lately are read at one moment; others may move until they are read.
     assert done.info["exact_percent"] >= 80 * (1 - busy_part(done))
     assert time_missed(done) <= 0.04, (done.messages, done.waited)
@@ -245,6 +320,14 @@ def test_time_without_a_processor_is_missed(start, start_recorder, python3, prog
     figures = whole(path)
     assert figures["missed"] + figures["figures"].get("samples_blocked", 0) > 100
     assert figures["figures"].get("samples_blocked", 0) <= 5 + 0.005 * figures["ticks"], figures["missed"]
+
+
+@OLDEST_AND_NEWEST
+def test_on_the_only_processor_nearly_all_is_exact(start, python, program, tmp_path):
+    """Neither runs while the other one does; a third may interrupt a look."""
+    on = [need_command("taskset"), "-c", str(min(os.sched_getaffinity(0)))]
+    attach(start(*on, *python.command, program("spin")), tmp_path / "a.pyreel", samples=200, prefix=[*python.prefix, *on])
+    assert whole(tmp_path / "a.pyreel")["exact_percent"] >= 80
 
 
 @OLDEST_AND_NEWEST

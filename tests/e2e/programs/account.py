@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""Keeps account of what it does: account.py KIND SECONDS. Says in JSON how long it was in each of its functions.
+"""Keeps account of what it does: account.py KIND [SECONDS]. Says in JSON how long it was in each of its functions.
 
 frame_spin MS, frame_sleep MS: works for 30 % of frames of so many milliseconds, and then waits for the next.
 new_code: a function that is made, called once and forgotten, in turn with one that stays.
-generators: steps of generators in turn with a plain loop.
+generators: steps of generators in turn with a plain loop; without SECONDS until standard input ends.
 short: calls, steps and coroutines of some microseconds, each in turn.
 fork: a process with 256 MiB forks, and does something else for a while."""
 import json
 import os
+import select
 import sys
 import time
 from time import perf_counter
@@ -86,7 +87,7 @@ def short_steps(n):
 def generators(seconds):
     spent = {"short_steps": 0, "old": 0}
     end = perf_counter() + seconds
-    while perf_counter() < end:
+    while perf_counter() < end and (sys.argv[2:] or not select.select([0], [], [], 0)[0]):
         begin = perf_counter()
         short_steps(1000)
         middle = perf_counter()
@@ -181,7 +182,7 @@ def fork(seconds):
     return spent
 
 
-kind, seconds = sys.argv[1], float(sys.argv[2])
+kind, seconds = sys.argv[1], float((*sys.argv[2:], 600)[0])
 KINDS = {"new_code": new_code, "generators": generators, "short": short, "fork": fork}
 if kind.startswith("frame_"):
     name, ms = kind.rsplit("_", 1)

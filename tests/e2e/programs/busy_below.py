@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Works at the end of a deep stack: busy_below.py DEPTH SECONDS."""
+"""Works at the end of a deep stack: busy_below.py DEPTH [SECONDS]: so long, or until standard input ends."""
+import select
 import sys
 import time
 
@@ -11,8 +12,8 @@ def leaf():
 
 
 def rest():
-    until = time.perf_counter() + float(sys.argv[2])
-    while time.perf_counter() < until:
+    until = time.perf_counter() + float((*sys.argv[2:], 600)[0])
+    while time.perf_counter() < until and (sys.argv[2:] or not select.select([0], [], [], 0)[0]):
         leaf()
 
 

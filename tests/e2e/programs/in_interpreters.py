@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Works in interpreters below the main one: in_interpreters.py WHAT SECONDS, of CPU time where nobody sleeps. Each piece of
+"""Works in interpreters below the main one, until standard input ends: in_interpreters.py WHAT. Each piece of
 work has a number, and is in functions named after it (role_3, leaf_3), so that each stack tells whose it is. Says which
 interpreters did which, and the CPU time that was used."""
 import collections
 import os
+import select
 import sys
 import threading
 import time
@@ -13,18 +14,25 @@ try:
 except ImportError:
     import _xxsubinterpreters as _interpreters
 
+ALWAYS = 1000  # seconds
+
 ROLE = """
+import select
 import time
 from time import {clock} as clock
 def leaf_{n}(until):
     while clock() < until:
         pass
 def role_{n}(until):
-    while clock() < until:
+    while clock() < until and not select.select([0], [], [], 0)[0]:
         leaf_{n}(min(until, clock() + 0.001))
         {rest}
 role_{n}(clock() + {seconds})
 """
+
+
+def goes_on():
+    return not select.select([0], [], [], 0)[0]
 
 
 def create(shares_lock):
@@ -46,10 +54,10 @@ def run(interpreter, n, seconds, rest="pass", clock="perf_counter"):
         _interpreters.run_string(interpreter, text)
 
 
-def side_by_side(count, seconds, shares_lock, *how):
+def side_by_side(count, shares_lock, *how):
     """Each in a thread of its own, for all the time."""
     interpreters = [create(shares_lock) for _ in range(count)]
-    threads = [threading.Thread(target=run, args=(interpreter, n, seconds, *how))
+    threads = [threading.Thread(target=run, args=(interpreter, n, ALWAYS, *how))
                for n, interpreter in enumerate(interpreters, 1)]
     for thread in threads:
         thread.start()
@@ -59,16 +67,15 @@ def side_by_side(count, seconds, shares_lock, *how):
         _interpreters.destroy(interpreter)
 
 
-def by_turns(seconds):
+def by_turns():
     """One thread, which enters one after the other, again and again."""
     interpreters = [create(n % 2) for n in range(4)]
-    until = time.perf_counter() + seconds
-    while time.perf_counter() < until:
+    while goes_on():
         for n, interpreter in enumerate(interpreters, 1):
             run(interpreter, n, 0.02)
 
 
-def by_turns_with_one_lock(seconds):
+def by_turns_with_one_lock():
     """One thread, which works in the main interpreter and in two that share its lock. Says how many seconds of wall and
     of CPU time the thread spent in each; the time to make an interpreter is its own."""
     spent = collections.defaultdict(lambda: [0, 0])
@@ -82,20 +89,19 @@ def by_turns_with_one_lock(seconds):
         return made
 
     interpreters = [0, measured(create, True), measured(create, True)]
-    until = time.thread_time() + seconds
-    while time.thread_time() < until:
+    while goes_on():
         for n, interpreter in enumerate(interpreters, 1):
             measured(run, interpreter, n, 0.05, "pass", "thread_time")
     for interpreter, (wall, cpu) in spent.items():
         print("spent", interpreter, wall, cpu, flush=True)
 
 
-def come_and_go(seconds):
+def come_and_go():
     """Made, used for a moment and destroyed, as fast as it goes; one is there for all the time."""
-    lasting = threading.Thread(target=run, args=(create(False), 1000, seconds, "time.sleep(0.001)"))
+    lasting = threading.Thread(target=run, args=(create(False), 1000, ALWAYS, "time.sleep(0.001)"))
     lasting.start()
-    until, n = time.perf_counter() + seconds, 0
-    while time.perf_counter() < until:
+    n = 0
+    while goes_on():
         n += 1
         interpreter = create(n % 2)
         run(interpreter, 1 + n % 7, 0.01)
@@ -103,19 +109,19 @@ def come_and_go(seconds):
     lasting.join()
 
 
-def pool(seconds):
+def pool():
     from concurrent.futures import InterpreterPoolExecutor
     with InterpreterPoolExecutor(3) as executor:
-        for future in [executor.submit(exec, ROLE.format(n=n, seconds=seconds, rest="pass", clock="thread_time"), {}) for n in (1, 2, 3)]:
+        for future in [executor.submit(exec, ROLE.format(n=n, seconds=ALWAYS, rest="pass", clock="thread_time"), {}) for n in (1, 2, 3)]:
             future.result()
 
 
 # A lock that several interpreters share is not given away for the asking: who sleeps gives it away.
 WHAT = {
-    "many": lambda seconds: side_by_side(50, seconds, False, "time.sleep(0.05)"),
-    "few": lambda seconds: side_by_side(8, seconds, False, "time.sleep(0.01)"),
-    "own_locks": lambda seconds: side_by_side(2, seconds, False, "pass", "thread_time"),
-    "one_lock": lambda seconds: side_by_side(2, seconds, True, "time.sleep(0)", "thread_time"),
+    "many": lambda: side_by_side(50, False, "time.sleep(0.05)"),
+    "few": lambda: side_by_side(8, False, "time.sleep(0.01)"),
+    "own_locks": lambda: side_by_side(2, False),
+    "one_lock": lambda: side_by_side(2, True, "time.sleep(0)"),
     "turns": by_turns,
     "turns_with_one_lock": by_turns_with_one_lock,
     "come_and_go": come_and_go,
@@ -123,5 +129,5 @@ WHAT = {
 }
 
 print("ready", os.getpid(), flush=True)
-WHAT[sys.argv[1]](float(sys.argv[2]))
+WHAT[sys.argv[1]]()
 print("cpu", time.process_time(), flush=True)

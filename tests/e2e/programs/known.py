@@ -2,9 +2,10 @@
 """A program whose profile is known. The tests read its lines, so what they say about themselves is part of it:
 "# -> f" names what a line may call, "*" being code of other files. Each part of a round uses a stated CPU time, however
 long it lasts. It prints the CPU time of the process, and for each round when its parts began and the last one ended, by its
-own clock, which on Linux is the monotonic one.
+own clock, which on Linux is the monotonic one. known.py [SECONDS]: for so much CPU time, or until standard input ends.
 """
 import json  # -> *
+import select  # -> *
 import sys  # -> *
 import threading  # -> *
 import time  # -> *
@@ -62,8 +63,8 @@ def descend(depth, until):
 def rounds(seconds):
     mill = Mill()
     start = clock()
-    for number in range(round(seconds / ROUND)):
-        due = start + number * ROUND
+    while len(said["times"]) < seconds / ROUND if seconds else not select.select([0], [], [], 0)[0]:
+        due = start + len(said["times"]) * ROUND
         times = [now()]
         plain(due + 0.030)  # -> plain
         times.append(now())
@@ -106,7 +107,7 @@ def main():
     waiter = threading.Thread(target=wait_for_end, name="waiter")  # -> *
     napper.start()  # -> *
     waiter.start()  # -> *
-    rounds(float(sys.argv[1]))  # -> rounds
+    rounds(float((*sys.argv[1:], 0)[0]))  # -> rounds
     done.set()  # -> *
     napper.join()  # -> *
     waiter.join()  # -> *

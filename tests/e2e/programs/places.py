@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""Spins in one function, called from many places: places.py ROUNDS. Says in JSON, for each place, the chains of
-callers that sys._getframe() showed there ([[name, first line], ...], root first), and the seconds that were spun."""
+"""Spins in one function, called from many places: places.py [ROUNDS]. Says in JSON, for each place, the chains of
+callers that sys._getframe() showed there ([[name, first line], ...], root first), and the seconds that were spun. Without
+ROUNDS it says so after the first one, and goes on until standard input ends."""
 import asyncio
 import contextlib
 import functools
 import gc
 import json
-import os
 import re
+import select
 import sys
 import time
 
@@ -196,7 +197,9 @@ def once():
 
 
 loop = asyncio.new_event_loop()
-for _ in range(int(sys.argv[1])):
+for _ in range(int((*sys.argv[1:], 1)[0])):
+    once()
+print(json.dumps({"chains": chains, "spent": spent}), flush=True)
+while not sys.argv[1:] and not select.select([0], [], [], 0)[0]:
     once()
 loop.close()
-print(json.dumps({"chains": chains, "spent": spent}), flush=True)

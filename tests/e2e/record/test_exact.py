@@ -9,45 +9,32 @@ import os
 import pytest
 
 import pprof_check
-import recording
 import stacks
-from environment import SANITIZED, as_root, missing, need_command
-from recording import ALL_TICKS, LIVE, attach, collapsed, gecko, pprof, whole
+from environment import SANITIZED, missing, need_command
+from recording import ALL_TICKS, LIVE, attach, collapsed, gecko, pprof, succeed, whole
 
-Done = collections.namedtuple("Done", "path said info messages waited")
+pytestmark = pytest.mark.usefixtures("by_default")
+CHANGED = {"changed while read"}  # what may fail in looks that are not proved
 
 
-@pytest.fixture(scope="module", autouse=True)
-def by_default():
-    """Here recordings are made with the default options."""
-    plenty, recording.PLENTY = recording.PLENTY, ()
-    yield
-    recording.PLENTY = plenty
+def has(samples):
+    return lambda found: found["samples"] >= samples
 
 
 @pytest.fixture
-def record(python, program, tmp_path, start_recorder):
-    """record("account", "fork", 2, options=[...]): a program that says something in JSON, recorded to its end."""
-    def record(name, *arguments, options=()):
-        path = tmp_path / "a.pyreel"
-        recorder = start_recorder("--force", *options, "-o", path, "--", *python.command, program(name), *arguments,
-                                  prefix=as_root() if python.root else ())
-        return done_of(recorder, path)
+def record(python, program, tmp_path, record_until):
+    """record(has(50), "spin", "told", options=[...]): what was recorded until the condition holds."""
+    def record(condition, name, *arguments, options=()):
+        return record_until(tmp_path / "a.pyreel", condition, *options, "--", *python.command, program(name), *arguments,
+                            prefix=python.prefix)
 
     return record
 
 
-def done_of(recorder, path):
-    ended, seconds = recorder.wait_and_watch()
-    assert ended.code == 0, ended
-    said = json.loads(ended.text) if ended.text.startswith("{") else None
-    return Done(path, said, whole(path), ended.messages, seconds)
-
-
 # ---- stacks are those that the program sees ----
 
-def chains_of_pprof(path):
-    """{((name, first line), ...): samples}, root first."""
+def chains_of_spin(path):
+    """{((name, first line), ...): samples} of the stacks that end in spin(), root first."""
     profile, problems = pprof_check.examine(pprof(path))
     assert problems == []
     functions = [(pprof_check.text_at(profile, f["name"]), f["start_line"]) for f in profile["function"]]
@@ -55,29 +42,36 @@ def chains_of_pprof(path):
     for sample in profile["sample"]:
         lines = [profile["location"][number - 1]["line"][0] for number in reversed(sample["location_id"])]
         seen[tuple(functions[line["function_id"] - 1] for line in lines)] += sample["value"][0]
-    return seen
+    return {chain: n for chain, n in seen.items() if chain[-1][0] == "spin"}
 
 
 @pytest.mark.short
 @pytest.mark.sanitized("stacks of 60 kinds of code")
-def test_stacks_are_those_that_the_program_had(record):
-    done = record("places", 60, options=("-r", "4k", *ALL_TICKS))
-    known = {tuple(map(tuple, chain)) for chains in done.said["chains"].values() for chain in chains}
-    seen = {chain: n for chain, n in chains_of_pprof(done.path).items() if chain[-1][0] == "spin"}
+def test_stacks_are_those_that_the_program_had(record, python, program, tmp_path):
+    said = json.loads(succeed(*python.prefix, *python.command, program("places")).text)
+    known = {tuple(map(tuple, chain)) for chains in said["chains"].values() for chain in chains}
+
+    def each_is_seen(found):
+        return known <= chains_of_spin(tmp_path / "a.pyreel").keys()
+
+    done = record(each_is_seen, "places", options=("-r", "4k", *ALL_TICKS))
+    seen = chains_of_spin(done.path)
     wrong = {chain: n for chain, n in seen.items() if chain not in known}
     figures = done.info["figures"]
     assert sum(wrong.values()) <= (figures["samples_live"] > 0), f"of {sum(seen.values())}: {next(iter(wrong))}"
-    assert known <= seen.keys()
-    assert done.info["failed"] <= 0.005 * done.info["samples"], done.info["failures"]
-    assert figures["samples_exact"] >= 0.8 * done.info["samples"] > 0
+    assert done.info["failures"].keys() <= CHANGED
+    assert figures["samples_exact"] > 0
     assert done.info["exact_percent"] == pytest.approx(100 * figures["samples_exact"] / done.info["samples"], abs=0.1)
     assert "of the samples are exact (one proven moment)" in done.messages
 
 
 @pytest.mark.pythons("oldest and newest")
-def test_no_stack_lacks_its_root(record):
+def test_no_stack_lacks_its_root(record, tmp_path):
     """As that of a generator that is just about to yield, and has no caller any more."""
-    done = record("account", "generators", 1.5, options=("-r", "2k", *ALL_TICKS))
+    def a_generator(found):
+        return found["samples"] >= 1500 and ";count (" in collapsed(tmp_path / "a.pyreel")
+
+    done = record(a_generator, "account", "generators", options=("-r", "2k", *ALL_TICKS))
     seen = stacks.merged(stacks.of_collapsed(collapsed(done.path)))
     ours = {stack: n for stack, n in seen.items() if any("account.py" in frame[1] for frame in stack if len(frame) == 3)}
     wrong = {stack: n for stack, n in ours.items() if stack[0][0] != "<module>"}
@@ -90,17 +84,18 @@ def test_no_stack_lacks_its_root(record):
 @pytest.mark.short
 @pytest.mark.pythons("newest")
 def test_no_more_is_taken_than_allowed(record):
-    """Of so many ticks each would be some 20 % of a processor. tests/oracle/test_accounts.py has the figure itself."""
-    figures = record("spin", 1, options=("-r", "10k")).info
-    assert 0 < figures["disturb_percent"] <= 4  # a recorder that loses its processor in a look takes more
-    assert figures["figures"]["ticks_left_out"] > figures["ticks"] > 0
-    assert figures["exact_percent"] >= 80
+    """Of so many ticks each would be some 20 % of a processor. tests/oracle/test_accounts.py has how much is taken, which is
+    more where the recorder loses its processor in a look."""
+    figures = record(has(500), "spin", "told", options=("-r", "10k")).info
+    assert figures["disturb_percent"] > 0
+    assert figures["figures"]["ticks_left_out"] > 0
+    assert figures["figures"]["samples_exact"] > 0
 
 
 @pytest.mark.short
 @pytest.mark.pythons("newest")
 def test_nothing_need_be_taken(record):
-    done = record("spin", 0.5, options=LIVE)
+    done = record(has(50), "spin", "told", options=LIVE)
     assert done.info["figures"]["samples_exact"] == 0
     assert done.info["figures"]["samples_live"] == done.info["samples"] > 0
     assert done.info["exact_percent"] == done.info["disturb_percent"] == 0
@@ -114,7 +109,7 @@ def test_nothing_need_be_taken(record):
 @pytest.mark.pythons("newest")
 def test_outputs_tell_the_same_time(record):
     """What samples stand for, in each output, of a recording whose samples stand for other than an interval."""
-    done = record("spin", 1)
+    done = record(has(200), "spin", "told")
     wall_us = stacks.total(stacks.of_collapsed(collapsed(done.path, "--weight", "wall")))
     values = pprof_check.summary(pprof_check.load(pprof(done.path)))["totals"]
     assert values[0] == done.info["samples"]
@@ -131,7 +126,7 @@ def test_outputs_tell_the_same_time(record):
 @pytest.mark.parametrize("options", [(), ("--disturb", "0.2"), LIVE], ids=" ".join)
 def test_samples_stand_for_all_the_time(record, options):
     """But for what the recorder has missed, or waited for a processor, by the kernel's count."""
-    done = record("spin", 2, options=options)
+    done = record(has(200), "spin", "told", options=options)
     (thread,) = done.info["threads"]
     weight_us = sum(int(line.rpartition(" ")[2]) for line in collapsed(done.path, "--weight", "wall").splitlines())
     assert thread["samples"] == done.info["samples"]
@@ -145,9 +140,9 @@ def test_samples_stand_for_all_the_time(record, options):
 # ---- many threads, deep stacks ----
 
 @pytest.mark.pythons("oldest and newest")
-def test_a_deep_stack_that_works(record):
-    done = record("busy_below", 19000, 2, options=("-r", 100))
-    assert done.info["failed"] <= 1, done.info["failures"]
+def test_a_deep_stack_that_works(record, tmp_path):
+    done = record(lambda found: ";rest (" in collapsed(tmp_path / "a.pyreel"), "busy_below", 19000, options=("-r", 100))
+    assert done.info["failures"].keys() <= CHANGED
     seen = stacks.functions(stacks.merged(stacks.of_collapsed(collapsed(done.path))))
     below = {stack: n for stack, n in seen.items() if "rest" in stack}
     assert below and all(stack.count("calls") == 19001 for stack in below)
@@ -155,11 +150,13 @@ def test_a_deep_stack_that_works(record):
 
 @pytest.mark.sanitized("a stack of 60,000 frames")
 @pytest.mark.pythons("newest")
-def test_a_deeper_one_has_its_ends(record):
-    done = record("busy_below", 60000, 3, options=("-r", 100))
+def test_a_deeper_one_has_its_ends(record, tmp_path):
+    def is_deep(found):
+        return found["samples"] >= 20 and (SANITIZED or ";rest (" in collapsed(tmp_path / "a.pyreel"))
+
+    done = record(is_deep, "busy_below", 60000, options=("-r", 100))
     seen = stacks.functions(stacks.merged(stacks.of_collapsed(collapsed(done.path))))
     below = {stack: n for stack, n in seen.items() if "rest" in stack}
-    assert below or SANITIZED, (done.info["samples"], done.info["failures"])
     for stack in below:
         assert stack[0] == "<module>" and stack[1] == "calls"
         assert "<truncated>" in stack
@@ -172,9 +169,9 @@ def test_a_deeper_one_has_its_ends(record):
 def test_a_crowd_of_threads(start, python, program, tmp_path):
     target = start(*python.command, program("crowd"), 256)
     path = tmp_path / "a.pyreel"
-    attach(target, path, samples=2560, prefix=as_root() if python.root else ())
+    attach(target, path, samples=2560, prefix=python.prefix)
     figures = whole(path)
-    assert figures["failed"] <= 0.001 * figures["samples"] + 1, figures["failures"]
+    assert figures["failures"].keys() <= CHANGED
     assert len(figures["threads"]) == 256
     assert figures["figures"]["samples_exact"] > 0
 
@@ -196,30 +193,32 @@ def on(processor):
 def test_out_of_our_reach_it_is_read_live(start, python, program, tmp_path, processors):
     target = start(*on(processors[0]), *python.command, program("spin"))
     path = tmp_path / "a.pyreel"
-    attach(target, path, prefix=[*(as_root() if python.root else ()), *on(processors[1])])
+    attach(target, path, prefix=[*python.prefix, *on(processors[1])])
     figures = whole(path)
     assert figures["figures"]["samples_live"] == figures["samples"] > 0
     assert figures["exact_percent"] == 0
-    assert figures["failed"] <= 0.02 * figures["samples"] + 1, figures["failures"]
+    assert figures["failures"].keys() <= CHANGED
     assert figures["disturb_percent"] == 0
 
 
 @pytest.mark.pythons("oldest and newest")
-def test_on_the_only_processor_it_is_exact(start, python, program, tmp_path, processors):
+def test_on_the_only_processor_it_can_be_exact(start, python, program, tmp_path, processors):
     target = start(*on(processors[0]), *python.command, program("spin"))
     path = tmp_path / "a.pyreel"
-    attach(target, path, samples=200, prefix=[*(as_root() if python.root else ()), *on(processors[0])])
+    attach(target, path, samples=200, prefix=[*python.prefix, *on(processors[0])])
     figures = whole(path)
-    assert figures["exact_percent"] >= 80  # neither runs while the other one does; a third may interrupt a look
-    assert figures["failed"] <= 0.02 * figures["samples"] + 1, figures["failures"]
+    assert figures["figures"]["samples_exact"] > 0  # neither runs while the other one does
+    assert figures["failures"].keys() <= CHANGED
 
 
 # ---- without one lock for all ----
 
 @pytest.mark.pythons("each version", since="3.12")  # before, all interpreters have one lock
 def test_interpreters_with_locks_of_their_own_are_read_live(record):
-    figures = record("in_interpreters", "own_locks", 0.4).info
-    assert figures["failed"] <= 0.02 * figures["samples"] + 3, figures["failures"]
-    together = [thread["samples"] for thread in figures["threads"] if thread["interpreter"] > 0]
-    assert len(together) >= 2
+    def below(found):
+        return [thread["samples"] for thread in found["threads"] if thread["interpreter"] > 0 and thread["samples"] > 0]
+
+    figures = record(lambda found: len(below(found)) >= 2, "in_interpreters", "own_locks").info
+    assert figures["failures"].keys() <= CHANGED
+    together = below(figures)
     assert figures["figures"]["samples_live"] >= sum(together)  # before and after there is but one
