@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Threads of which is known what they do: each kind of work is a function of its own. doing.py WORK [SECONDS]: does this
-until the program has used so much CPU time."""
+"""Threads of which is known what they do: each kind of work is a function of its own. doing.py WORK: does this
+until standard input ends."""
 import gc
 import os
+import select
 import signal
 import sys
 import threading
@@ -17,7 +18,7 @@ def spin(seconds):
 
 
 def goes_on():
-    return time.process_time() < AMOUNT
+    return not select.select([0], [], [], 0)[0]
 
 
 # ---- exceptions: what begins with "with_" has one, what begins with "none_" does not ----
@@ -177,16 +178,16 @@ def sleeps():
         spin(0.1)
 
 
-def sleeps_long():
+def beside():
     while goes_on():
-        time.sleep(0.8)
-        spin(0.1)
+        spin(0.01)
 
 
 def two():
-    other = threading.Thread(target=spin, args=(AMOUNT / 2,), daemon=True)
+    other = threading.Thread(target=beside, daemon=True)
     other.start()
-    spin(AMOUNT / 2)
+    while goes_on():
+        spin(0.01)
     other.join()
 
 
@@ -216,6 +217,5 @@ def collects():
 
 
 signal.alarm(600)
-AMOUNT = float(sys.argv[2]) if len(sys.argv) > 2 else 1000
 print("ready", os.getpid(), flush=True)
 globals()[sys.argv[1]]()
