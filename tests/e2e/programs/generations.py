@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Collects garbage of each generation, and notes what gc.callbacks say: of each collection the generation and the clock,
-in nanoseconds of CLOCK_MONOTONIC. The last collections begin by themselves. With the argument "task" in a task."""
+in nanoseconds of CLOCK_MONOTONIC. The last collections begin by themselves. Goes on until standard
+input ends, and with the argument "task" in a task."""
 import asyncio
 import gc
 import json
+import select
 import sys
 import time
 
@@ -24,6 +26,11 @@ def fill(count):
 
 
 def collects():
+    while not select.select([0], [], [], 0)[0]:
+        collects_each()
+
+
+def collects_each():
     for _ in range(2):
         for generation in (0, 1, 2, 0, 0, 1):
             kept.append(fill(MANY // 4 if generation < 2 else 0))
@@ -33,6 +40,8 @@ def collects():
     gc.enable()
     for _ in range(6):
         kept.append(fill(MANY // 2))
+    gc.disable()
+    kept.clear()
 
 
 async def collects_in_a_task():
