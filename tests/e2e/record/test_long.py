@@ -71,7 +71,7 @@ def test_files_are_one_recording(rotated):
     for at, one in enumerate(alone):
         assert one["complete"] and len(one["processes"]) == 1, one
         assert one["ended"] == ("it goes on in the next file" if at < len(paths) - 1 else "the target ended")
-        convert("collapsed", paths[at], "--strict")
+        assert convert("collapsed", paths[at], "--strict").code == 0
     all_of_it, messages = joined(paths)
     assert messages == "" and all_of_it["complete"] and all_of_it["ended"] == "the target ended"
     assert all(one["files"] == 1 for one in alone) and all_of_it["files"] == len(paths)

@@ -11,7 +11,7 @@ import pytest
 
 import gecko_check
 import pprof_check
-from environment import TOOLS, as_root
+from environment import TOOLS
 from plain_stream import Recording
 from recording import ALL_TICKS, attach, collapsed, convert, succeed, whole
 
@@ -32,10 +32,13 @@ def of_version(since, minor):
 
 def record_hot(python, program, start, path, *options, arguments=()):
     """Records programs/hot.py once it is hot. Returns the recording, and what its Python says stands in its code."""
-    prefix = as_root() if python.root else ()
-    target = start(*prefix, *python.command, program("hot"), *arguments)
+    def all_is_seen(found):
+        shown = collapsed(path)
+        return found["samples"] >= 600 and all(f";{function} (" in shown for function in [*MADE, "lookups", "leaf"])
+
+    target = start(*python.prefix, *python.command, program("hot"), *arguments)
     said = json.loads(target.read_line())
-    attach(target, path, "--compression", "none", *ALL_TICKS, *options, samples=600, prefix=prefix)
+    attach(target, path, "--compression", "none", *ALL_TICKS, *options, until=all_is_seen, prefix=python.prefix)
     target.close()
     return Recording(path), {name: {tuple(row) for row in rows} for name, rows in said.items()}
 
