@@ -26,3 +26,13 @@ def judge(path):
                 elif named and named[1] != number:
                     wrong[stack] += count
     return marked, wrong
+
+
+def weighed(path, *options):
+    """{name of a task, or None for all threads: sum}"""
+    sums = collections.Counter()
+    for line in collapsed(path, *options).splitlines():
+        stack, _, number = line.rpartition(" ")
+        task = re.search(r";task ([^;]*)", stack)
+        sums[task and task[1]] += int(number)
+    return sums

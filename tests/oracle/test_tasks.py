@@ -6,23 +6,18 @@ import pytest
 import environment
 import gecko_check
 from recording import attach, convert, run_record, whole
-from task_truth import judge
+from task_truth import judge, weighed
 
 NAMED = 10_000 * environment.SOAK  # stacks with tasks in them, of each kind
 
 
-def prefix_of(python):
-    return environment.as_root() if python.root else ()
-
-
-@pytest.mark.soak
 @pytest.mark.parametrize("which", ["running", "all"])
 @pytest.mark.pythons("each version", since="3.14")
 def test_no_task_is_shown_over_the_frames_of_another(python, program, start, tmp_path, which):
     marked, path = 0, tmp_path / "named.pyreel"
     for _ in range(8 * environment.SOAK):
         target = start(*python.command, program("async_named"))
-        attach(target, path, "--force", "--async", which, "-r", "100k", seconds=1, prefix=prefix_of(python))
+        attach(target, path, "--force", "--async", which, "-r", "100k", seconds=1, prefix=python.prefix)
         target.close()
         told, (more, wrong) = whole(path), judge(path)
         assert not wrong, wrong
@@ -40,7 +35,7 @@ def test_a_loop_that_is_only_busy_is_not_blocked(python, program, tmp_path, kind
     """Where the program waits for a processor between two looks, one callback seems to last."""
     path, out = tmp_path / "marked.pyreel", tmp_path / "marked.json"
     ended = run_record("--async", "running", *rate, "-o", path, "--", *python.command, program("marked"), kind,
-                       prefix=prefix_of(python))
+                       prefix=python.prefix)
     assert ended.code == 0, ended
     assert convert("gecko", path, "-o", out).code == 0
     profile = gecko_check.load(out)
@@ -48,3 +43,24 @@ def test_a_loop_that_is_only_busy_is_not_blocked(python, program, tmp_path, kind
     blocked = [data for thread in profile["threads"] for data in thread["markers"]["data"]
                if data["type"] == "Loop blocked" and strings[data["function"]] in ("call_again", "steps")]
     assert blocked == []
+
+
+@pytest.mark.pythons("each version", since="3.14")
+def test_tasks_have_the_time_that_they_used(python, program, record_until, tmp_path):
+    """A recorder that is late gives all CPU time until then to the task that runs."""
+    path = tmp_path / "lives.pyreel"
+    done = record_until(path, lambda found: found["duration_s"] > 3, "--async", "all", "--", *python.command,
+                        program("async_lives"), prefix=python.prefix)
+    said, cpu = done.said, weighed(path, "--weight", "cpu")
+    assert 0.6e6 * said["busy"] < cpu["busy"] < 1.4e6 * said["busy"], (cpu, said)
+    assert 0.3e6 * said["often"] < cpu["often"] < 1.7e6 * said["often"], (cpu, said)  # may sleep before it is asked
+    assert cpu["sleeper"] + cpu["waiter"] < 0.1e6, cpu  # as they begin
+    assert cpu[None] >= 0.5e6 * said["thread"], (cpu, said)  # of the executor, and of the loop itself
+    assert sum(cpu.values()) >= 0.7e6 * said["process"], (cpu, said)
+
+    # Tasks that wait are not on a processor.
+    everything, running = weighed(path), weighed(path, "--no-idle")
+    assert everything["sleeper"] >= 0.9 * everything["busy"] > 0
+    assert running["sleeper"] + running["waiter"] <= 0.1 * everything["sleeper"]  # as they begin
+    assert running["often"] < 0.9 * everything["often"]
+    assert running["busy"] > 0.1 * running.total()

@@ -1,20 +1,22 @@
 # SPDX-License-Identifier: MIT
-"""Does something else first, and only then uses asyncio."""
-import time
+"""Does something else until it has a line of standard input, and only then uses asyncio, until standard input ends."""
+import os
+import select
 
-time.sleep(0.5)
+while not select.select([0], [], [], 0)[0]:
+    pass
+os.read(0, 1)
 
 import asyncio  # pylint: disable=wrong-import-position
 
 
 async def late():
-    await asyncio.sleep(1.5)
+    while not select.select([0], [], [], 0)[0]:
+        await asyncio.sleep(0.1)
 
 
 async def main():
-    task = asyncio.create_task(late(), name="late")
-    while not task.done():
-        await asyncio.sleep(0.1)
+    await asyncio.create_task(late(), name="late")
 
 
 asyncio.run(main())

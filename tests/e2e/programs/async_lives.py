@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: MIT
-"""Tasks with known lives: who awaits whom, and how much CPU time each uses. At its end the program prints the time of
-each, of its main thread, and of the whole process."""
+"""Tasks with known lives, until standard input ends: who awaits whom, and how much CPU time each uses. At its end the
+program prints the time of each, of its main thread, and of the whole process."""
 import asyncio
 import json
+import select
 import threading
 import time
 
 spent = {}
+
+
+def goes_on():
+    return not select.select([0], [], [], 0)[0]
 
 
 def burn(seconds):
@@ -15,8 +20,8 @@ def burn(seconds):
         pass
 
 
-async def works(name, times, seconds, pause):
-    for _ in range(times):
+async def works(name, seconds, pause):
+    while goes_on():
         begun = time.thread_time()
         burn(seconds)
         spent[name] = spent.get(name, 0) + time.thread_time() - begun
@@ -31,18 +36,19 @@ async def sleeps():
     await asyncio.sleep(1000)
 
 
-def helps(seconds):
-    burn(seconds)
+def helps():
+    while goes_on():
+        burn(0.002)
+        time.sleep(0.005)
     spent["thread"] = time.thread_time()
 
 
 async def main():
     sleeper = asyncio.create_task(sleeps(), name="sleeper")
-    busy = asyncio.create_task(works("busy", 40, 0.02, 0), name="busy")
+    busy = asyncio.create_task(works("busy", 0.02, 0), name="busy")
     waiter = asyncio.create_task(waits(busy), name="waiter")
-    often = asyncio.create_task(works("often", 400, 0.001, 0.002), name="often")
-    await asyncio.gather(waiter, often)
-    await asyncio.to_thread(helps, 0.3)
+    often = asyncio.create_task(works("often", 0.001, 0.002), name="often")
+    await asyncio.gather(waiter, often, asyncio.to_thread(helps))
     sleeper.cancel()
 
 

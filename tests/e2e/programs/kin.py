@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: MIT
-"""kin.py CHILDREN SECONDS: works for so much CPU time, and then forks children that work as long in the same function, each
-with a second thread that sleeps. Each process says its number when it is forked."""
+"""kin.py CHILDREN: works until it has a line of standard input, and then forks children that work in the same function until
+standard input ends, each with a second thread that sleeps. Each process says its number when it is forked."""
 import os
+import select
 import sys
 import threading
 import time
 
-children, seconds = int(sys.argv[1]), float(sys.argv[2])
+children = int(sys.argv[1])
 
 
 def work():
-    until = time.thread_time() + seconds
-    while time.thread_time() < until:
+    while not select.select([0], [], [], 0)[0]:
         pass
 
 
@@ -22,7 +22,9 @@ def grow_up():
 
 
 threading.Thread(target=time.sleep, args=(1000,), name="of the parent", daemon=True).start()
+print("ready", os.getpid(), flush=True)
 work()
+os.read(0, 1)
 for _ in range(children):
     child = os.fork()
     if child == 0:

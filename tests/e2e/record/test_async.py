@@ -9,17 +9,13 @@ import shlex
 import pytest
 
 import stacks
-from environment import as_root, python_of
+from environment import python_of
 from recording import attach, collapsed, run_record, whole
-from task_truth import MARK, judge
+from task_truth import MARK, judge, weighed
 
 LOOP = ["<module>", "run", "Runner.run", "BaseEventLoop.run_until_complete", "BaseEventLoop.run_forever",
         "BaseEventLoop._run_once", "Handle._run"]
 pytestmark = pytest.mark.pythons("each version", since="3.14")  # whose tasks can be read
-
-
-def prefix_of(python):
-    return as_root() if python.root else ()
 
 
 @pytest.fixture
@@ -27,22 +23,9 @@ def watch(python, program, start, tmp_path):
     """watch("all", "async_shapes", "shapes"): the recording of a program that runs."""
     def record(which, name, *arguments, options=(), **more):
         path = tmp_path / f"{name}.pyreel"
-        attach(start(*python.command, program(name), *arguments), path, "--async", which, *options, prefix=prefix_of(python),
+        attach(start(*python.command, program(name), *arguments), path, "--async", which, *options, prefix=python.prefix,
                **more)
         return path
-
-    return record
-
-
-@pytest.fixture
-def run_tasks(python, program, tmp_path):
-    """run_tasks("all", "async_late"): the recording of a program to its end, and what it printed."""
-    def record(which, name, *arguments, options=()):
-        path = tmp_path / f"{name}.pyreel"
-        ended = run_record(*options, "--async", which, "-o", path, "--", *python.command, program(name), *arguments,
-                           prefix=prefix_of(python))
-        assert ended.code == 0, ended
-        return path, ended.text
 
     return record
 
@@ -151,7 +134,7 @@ def test_no_task_is_shown_over_the_frames_of_another(watch, which, options):
     told, (marked, wrong) = whole(path), judge(path)
     assert marked > 0
     assert wrong.total() <= (told["figures"]["samples_live"] > 0), wrong
-    assert told["failed"] <= 0.02 * told["samples"], told["failures"]
+    assert told["failures"].keys() <= {"changed while read"}
 
 
 @pytest.mark.sanitized("tasks of each kind, and tasks that change while they are read")
@@ -163,72 +146,65 @@ def test_ten_thousand_tasks(watch):
         assert of_task(threads, name) == ["<task Task-1>", "main", "many", "wait", "_wait", f"<task {name}>", *LEAF]
 
 
-def test_asyncio_may_be_imported_long_after_the_start(run_tasks):
-    path, _ = run_tasks("all", "async_late")
+def test_asyncio_may_be_imported_long_after_the_start(python, program, start_recorder, tmp_path):
+    path = tmp_path / "a.pyreel"
+    recorder = start_recorder("--async", "all", "-o", path, "--", *python.command, program("async_late"), prefix=python.prefix)
+    recorder.wait_for_samples(path)
+    recorder.tell(b"\n")
+    recorder.wait_for_functions(path, "late", "sleep")
+    assert recorder.wait().code == 0
     (counted,) = [counted for (thread, _), counted in seen(path).items() if thread == "late"]
-    assert counted["<task late>", "late", "sleep"] > 0, counted
+    assert any(stack[-3:] == ("<task late>", "late", "sleep") for stack in counted), counted
 
 
-@pytest.fixture
-def lives(run_tasks):
-    """programs/async_lives.py, recorded with --async all: (path, what it says of itself)."""
-    path, text = run_tasks("all", "async_lives")
-    return path, json.loads(text.splitlines()[-1])
-
-
-def weighed(path, *options):
-    """{name of a task, or None for all threads: sum}"""
-    sums = collections.Counter()
-    for line in collapsed(path, *options).splitlines():
-        stack, _, number = line.rpartition(" ")
-        task = re.search(r";task ([^;]*)", stack)
-        sums[task and task[1]] += int(number)
-    return sums
+AWAITED_BY = {"Task-1": None, "sleeper": None, "busy": "waiter", "waiter": "Task-1", "often": "Task-1"}
 
 
 @pytest.mark.short
-def test_tasks_have_the_lives_that_the_program_says(lives):
-    path, said = lives
-    told = whole(path)
+def test_tasks_have_the_lives_that_the_program_says(python, program, record_until, tmp_path):
+    """How much of the time each has is for tests/oracle/test_tasks.py."""
+    path = tmp_path / "lives.pyreel"
 
-    # A task has the CPU time that it used, and no time counts twice. A short task may sleep before it is asked.
-    cpu = weighed(path, "--weight", "cpu")
-    assert 0.6e6 * said["busy"] < cpu["busy"] < 1.4e6 * said["busy"], (cpu, said)
-    assert 0.3e6 * said["often"] < cpu["often"] < 1.7e6 * said["often"], (cpu, said)
-    assert cpu["sleeper"] + cpu["waiter"] < 0.1e6, cpu  # as they begin
-    assert cpu[None] >= 0.5e6 * said["thread"], (cpu, said)  # of the executor, and of the loop itself
-    assert 0.7e6 * said["process"] <= sum(cpu.values()) <= 1.05e6 * said["process"], (cpu, said)
-    gil = sum(weighed(path, "--weight", "gil").values())
-    assert gil <= 1.02e6 * told["duration_s"]  # one thread at a time
+    def all_is_seen(found):
+        threads = {thread["name"] for thread in found["threads"] if thread["samples"] > 0}
+        return ({task["name"] for task in found["tasks"]} >= AWAITED_BY.keys() and threads >= {"MainThread", "asyncio_0"}
+                and {"busy", "often"} <= weighed(path, "--mode", "gil").keys())
 
-    # Tasks that wait are not on a processor.
-    everything, running = weighed(path), weighed(path, "--no-idle")
-    assert everything["sleeper"] >= 0.9 * everything["busy"] > 0
-    assert running["sleeper"] + running["waiter"] <= 0.1 * everything["sleeper"]  # as they begin
-    assert 0 < weighed(path, "--mode", "gil")["often"] <= running["often"] < 0.9 * everything["often"]
-    assert running["busy"] > 0.1 * running.total()
-
-    awaited_by = {task["name"]: task["awaited_by"] for task in told["tasks"]}
-    awaited_by = {name: awaited_by[name] for name in ("Task-1", "sleeper", "busy", "waiter", "often")}
-    assert awaited_by == {"Task-1": None, "sleeper": None, "busy": "waiter", "waiter": "Task-1", "often": "Task-1"}
-
+    done = record_until(path, all_is_seen, "--async", "all", "--", *python.command, program("async_lives"), prefix=python.prefix)
+    told = done.info
+    # No time counts twice. The program ends after it has said so.
+    assert sum(weighed(path, "--weight", "cpu").values()) <= 1e6 * (1.02 * done.said["process"] + 0.1)
+    assert sum(weighed(path, "--weight", "gil").values()) <= 1.02e6 * told["duration_s"]  # one thread at a time
+    everything, running, locked = weighed(path), weighed(path, "--no-idle"), weighed(path, "--mode", "gil")
+    assert locked.keys() <= running.keys() <= everything.keys()
+    assert all(locked[task] <= running[task] <= everything[task] for task in running)
+    assert running["sleeper"] < everything["sleeper"]
+    assert {task["name"]: task["awaited_by"] for task in told["tasks"] if task["name"] in AWAITED_BY} == AWAITED_BY
     threads = {thread["name"]: thread for thread in told["threads"]}  # have samples while they run no task
-    assert {"MainThread", "asyncio_0"} <= set(threads)
     assert 0 < threads["MainThread"]["samples"] < told["ticks"]
 
 
 # ---- several processes ----
 
+FAMILY = {"parent", "parent-own"} | {f"child-{number}{end}" for number in (0, 1) for end in ("", "-a", "-b")}
+
+
 @pytest.mark.parametrize("way", ["fork", "spawn"])
-def test_each_process_of_a_tree_has_its_own_tasks(run_tasks, way):
+def test_each_process_of_a_tree_has_its_own_tasks(python, program, start_recorder, tmp_path, way):
     """A forked child has no task of its parent, although the fork was made by a task. Until CPython has cleared the list, the
     task is in the child, and the child on its stack."""
-    path, text = run_tasks("all", "async_family", way, options=("-f",))
-    said = {line["pid"]: line["tasks"] for line in map(json.loads, text.splitlines())}
+    path = tmp_path / "family.pyreel"
+    recorder = start_recorder("-f", "--async", "all", "-o", path, "--", *python.command, program("async_family"), way,
+                              prefix=python.prefix)
+    # A forked child may seem to have a task of its parent, for a moment.
+    recorder.wait_for(path, lambda _: {name for _, name in shown_tasks(path)} >= FAMILY, "all tasks")
+    ended = recorder.wait()
+    assert ended.code == 0, ended
+    said = {line["pid"]: line["tasks"] for line in map(json.loads, ended.text.splitlines())}
     found, forked = {pid: {} for pid in said}, set()
     for task in whole(path)["tasks"]:
         if task["name"] == "parent" and "parent" not in said[task["pid"]] and way == "fork":
-            assert task["samples"] <= 50 and task["tid"] in (None, task["pid"])
+            assert task["tid"] in (None, task["pid"])
             forked.add((task["pid"], task["name"]))
         elif re.match("child|parent", task["name"]):  # not those that asyncio makes at the end
             found[task["pid"]][task["name"]] = task["awaited_by"]
@@ -244,16 +220,21 @@ def shown_tasks(path):
 
 
 @pytest.mark.pythons("newest")
-def test_processes_of_an_older_python_are_left_out(python, program, tmp_path):
+def test_processes_of_an_older_python_are_left_out(python, program, start_recorder, tmp_path):
     """Others of the tree are recorded; where there are none, this is a failure."""
-    older = [*python_of("3.11").command, str(program("dies")), "0", "3"]
+    older, newer = ([*which.command, str(program("dies")), "0", "told"] for which in (python_of("3.11"), python))
     alone, both = tmp_path / "alone.pyreel", tmp_path / "both.pyreel"
-    ended = run_record("-f", "--async", "all", "-o", alone, "--", *older)
+    recorder = start_recorder("-f", "--async", "all", "-o", alone, "--", *older)
+    recorder.wait_for_message("it runs CPython 3.11")
+    ended = recorder.wait()
     assert ended.code == 125 and not alone.exists()
-    assert "it runs CPython 3.11" in ended.messages and "no Python could be read" in ended.messages
-    newer = [*python.command, str(program("dies")), "0", "1"]
-    ended = run_record("-f", "--async", "all", "-o", both, "--", "sh", "-c", f"{shlex.join(older)} & {shlex.join(newer)}; wait")
-    assert ended.code == 0 and "it runs CPython 3.11" in ended.messages, ended
+    assert "no Python could be read" in ended.messages
+    recorder = start_recorder("-f", "--async", "all", "-o", both, "--",
+                              "sh", "-c", f"exec 3<&0; {shlex.join(older)} <&3 & {shlex.join(newer)}; wait")
+    recorder.wait_for_message("it runs CPython 3.11")
+    recorder.wait_for_samples(both)
+    ended = recorder.wait()
+    assert ended.code == 0, ended
     (process,) = whole(both)["processes"]
     assert process["python"] == python.full_version
 
@@ -262,7 +243,7 @@ def test_a_python_whose_tasks_cannot_be_read_is_refused(program, start, tmp_path
     older = python_of("3.13")
     target = start(*older.command, program("spin"))
     path = tmp_path / "refused.pyreel"
-    ended = run_record("-p", target.pid, "--async", "all", "-o", path, prefix=prefix_of(older))
+    ended = run_record("-p", target.pid, "--async", "all", "-o", path, prefix=older.prefix)
     assert ended.code == 125, ended
     assert "--async needs CPython 3.14 or later, and it runs CPython 3.13" in ended.messages
     assert not path.exists() and target.running
