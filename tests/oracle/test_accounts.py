@@ -143,7 +143,7 @@ def test_samples_are_of_their_time(recorded):
 def test_a_thread_is_in_one_interpreter_of_those_that_it_enters(python, program, record_until, tmp_path):
     """A look at a program of several interpreters is live: the thread may go from one to another meanwhile."""
     path, elsewhere = tmp_path / "turns.pyreel", 128  # bit of a status: schemas/stream.md
-    record_until(path, lambda found: found["duration_s"] > 2, *ALL_TICKS, "--compression", "none", "--", *python.command,
+    record_until(path, lambda found: found["samples"] >= 2000, *ALL_TICKS, "--compression", "none", "--", *python.command,
                  program("in_interpreters"), "turns", prefix=python.prefix)
     there = collections.Counter()  # the stacks of a look -> of them, the stacks that the thread is in -> looks
     for look, count in plain_stream.Recording(path).looks.items():
@@ -155,7 +155,7 @@ def test_a_thread_is_in_one_interpreter_of_those_that_it_enters(python, program,
 def test_time_of_a_thread_is_where_the_thread_is(python, program, record_until, tmp_path, options):
     """In 3.11 a thread that enters another interpreter keeps the lock, and the lock's last holder does not change. The
     program does not count the time in which it begins and ends, in its main interpreter."""
-    done = record_until(tmp_path / "turns.pyreel", lambda found: found["duration_s"] > 2, *options, "--", *python.command,
+    done = record_until(tmp_path / "turns.pyreel", lambda found: found["samples"] >= 2000, *options, "--", *python.command,
                         program("in_interpreters"), "turns_with_one_lock", prefix=python.prefix)
     spent = {int(interpreter): (float(wall), float(cpu_s)) for interpreter, wall, cpu_s
              in re.findall(r"^spent (\d+) (\S+) (\S+)$", done.text, re.MULTILINE)}
@@ -174,7 +174,7 @@ def test_time_of_a_thread_is_where_the_thread_is(python, program, record_until, 
 @pytest.mark.pythons("each version", since="3.13")  # where a thread that enters one has a state of its own in it
 def test_each_interpreter_with_a_lock_has_it_all_the_time(python, program, record_until, tmp_path):
     """It keeps the lock while it waits for a processor."""
-    done = record_until(tmp_path / "own.pyreel", lambda found: found["duration_s"] > 2, *ALL_TICKS, "--", *python.command,
+    done = record_until(tmp_path / "own.pyreel", lambda found: found["samples"] >= 2000, *ALL_TICKS, "--", *python.command,
                         program("in_interpreters"), "own_locks", prefix=python.prefix)
     inside = [thread for thread in done.info["threads"] if thread["interpreter"] > 0]
     working = sorted(inside, key=lambda thread: thread["samples"])[-2:]
