@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Uses memory and CPU time, in two threads, and notes what it uses itself: of each moment the clock before, the CPU time
-of all threads, the resident memory, and the clock after, in nanoseconds of CLOCK_MONOTONIC and in bytes. It uses much memory
-from a line of standard input to the next one, and ends with standard input."""
+of all threads, the resident memory, and the clock after, in nanoseconds of CLOCK_MONOTONIC and in bytes. If told to wait,
+begins at SIGUSR1, and does not end by itself."""
 import json
 import os
-import select
+import signal
+import sys
 import threading
 import time
 
@@ -26,26 +27,33 @@ def note():
     moments.append((before, cpu, resident_bytes(), time.monotonic_ns()))
 
 
-def note_until_told():
-    while not select.select([0], [], [], 0)[0]:
-        until = time.thread_time() + 0.001
-        while time.thread_time() < until:
-            pass
+def note_for(seconds, rests):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
         note()
-        time.sleep(0.001)
+        if rests:
+            time.sleep(0.01)
 
 
-while time.process_time() < 0.15:
-    note()
-print("ready", os.getpid(), flush=True)
-note_until_told()
-os.read(0, 1)
-block = bytearray(BIG)
-block[::PAGE] = b"x" * len(block[::PAGE])  # each page is touched
-note_until_told()
-os.read(0, 1)
-del block
-other = threading.Thread(target=note_until_told)
-other.start()
-other.join()
+def uses():
+    note_for(0.4, rests=False)
+    block = bytearray(BIG)
+    block[::PAGE] = b"x" * len(block[::PAGE])  # each page is touched
+    note_for(0.5, rests=True)
+    del block
+    other = threading.Thread(target=note_for, args=(0.3, False))
+    other.start()
+    other.join()
+    note_for(0.3, rests=True)
+
+
+if "waits" in sys.argv:
+    while time.process_time() < 0.15:
+        note()
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})
+    print("ready", os.getpid(), flush=True)
+    signal.sigwait({signal.SIGUSR1})
+uses()
 print(json.dumps(moments), flush=True)
+if "waits" in sys.argv:
+    signal.pause()

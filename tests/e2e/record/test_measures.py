@@ -5,11 +5,13 @@ collection, and the build. What the program says of itself is the truth."""
 import bisect
 import collections
 import json
+import signal
 
 import pytest
 
+from environment import as_root
 from plain_stream import Bytes, Recording
-from recording import ALL_TICKS, attach, collapsed, so_far, whole
+from recording import ALL_TICKS, attach, collapsed, run_record, succeed, wait_until, whole
 
 BIG = 200 << 20
 
@@ -52,34 +54,13 @@ def check(recorded, moments):
         assert amounts == sorted(amounts) and amounts[0] < amounts[-1], amounts
 
 
-def direct(recorder, path, program):
-    """Has the program, which has its words from the recorder or by itself, use memory and free it, and waits for measures."""
-    for last in False, False, True:
-        measured = (so_far(path) or {"processes": []})["processes"]
-        least = sum(process["measures"] for process in measured) + 8
-        recorder.wait_for(path, lambda found: sum(process["measures"] for process in found["processes"]) >= least, "measures")
-        program.tell(None if last else b"\n")
-
-
-@pytest.fixture
-def measured(python, program, start_recorder, tmp_path):
-    """measured(): the recording of a program that the recorder starts, and what it said of itself."""
-    def record(*options):
-        path = tmp_path / "a.pyreel"
-        recorder = start_recorder("-q", *options, "-o", path, "--compression", "none", "--", *python.command, program("uses"),
-                                  prefix=python.prefix)
-        recorder.wait_for_output()
-        direct(recorder, path, recorder)
-        ended = recorder.wait()
-        assert ended.code == 0, ended
-        return path, json.loads(ended.text.splitlines()[-1])
-
-    return record
-
-
 @pytest.mark.short
-def test_measures_are_what_the_program_says_of_itself(measured):
-    path, moments = measured()
+def test_measures_are_what_the_program_says_of_itself(python, program, tmp_path):
+    path = tmp_path / "a.pyreel"
+    prefix = as_root() if python.root else ()
+    ended = run_record("-q", "-o", path, "--compression", "none", "--", *python.command, program("uses"), prefix=prefix)
+    assert ended.code == 0, ended
+    moments = json.loads(ended.output)
     recorded = Recording(path)
     check(recorded, moments)
 
@@ -90,16 +71,20 @@ def test_measures_are_what_the_program_says_of_itself(measured):
     cpu_ns = known(recorded, "cpu_ns")
     assert process["cpu_s"] == pytest.approx((cpu_ns[-1] - cpu_ns[0]) / 1e9)
     assert told["recorder_cpu_s"] == pytest.approx(known(recorded, "recorder_cpu_ns")[-1] / 1e9)
+    assert process["cpu_s"] >= 0.5 * (moments[-1][1] - moments[0][1]) / 1e9
 
 
 @pytest.mark.pythons("oldest and newest")
 def test_measures_of_a_program_that_runs_already(python, program, start, start_recorder, tmp_path):
     """The CPU time is that of the whole life of the process."""
+    prefix = as_root() if python.root else ()
     path = tmp_path / "a.pyreel"
-    target = start(*python.prefix, *python.command, program("uses"))
-    recorder = start_recorder("-p", target.pid, "-o", path, "--compression", "none", prefix=python.prefix)
-    direct(recorder, path, target)
+    target = start(*prefix, *python.command, program("uses"), "waits")
+    recorder = start_recorder("-p", target.pid, "-o", path, "--compression", "none", prefix=prefix)
+    wait_until(path.exists, "the recording begins")
+    succeed(*prefix, "kill", "-USR1", target.pid)
     moments = json.loads(target.read_line())
+    recorder.signal(signal.SIGINT)
     assert recorder.wait().code == 0
     recorded = Recording(path)
     check(recorded, moments)
@@ -109,10 +94,13 @@ def test_measures_of_a_program_that_runs_already(python, program, start, start_r
 
 
 @pytest.mark.pythons("newest")
-def test_measures_at_a_low_rate_come_as_often(measured):
-    path, moments = measured("-r", "1")
-    recorded = Recording(path)
-    check(recorded, moments)
+def test_measures_at_a_low_rate_come_as_often(python, program, tmp_path):
+    path = tmp_path / "a.pyreel"
+    prefix = as_root() if python.root else ()
+    ended = run_record("-q", "-r", "1", "-o", path, "--compression", "none", "--", *python.command, program("uses"),
+                       prefix=prefix)
+    assert ended.code == 0, ended
+    check(Recording(path), json.loads(ended.output))
 
 
 # ---- garbage collections ----
@@ -168,7 +156,7 @@ def test_the_build_is_said(python, start, tmp_path):
            "time.sleep(600)"
     target = start(*python.command, "-c", code)
     debug, free_threaded, shared = target.read_line().split()
-    attach(target, path, prefix=python.prefix)
+    attach(target, path, prefix=as_root() if python.root else ())
     told = whole(path)
     (process,) = told["processes"]
     assert (str(process["debug"]), str(process["free_threaded"])) == (debug, free_threaded)
