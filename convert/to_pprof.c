@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* pyreel-pprof: converts a recording for `go tool pprof`. */
 #include "convert/convert.h"
-#include "convert/fleets/check.h"
 #include "convert/fleets/interrupt.h"
 #include "convert/fleets/windows.h"
 
@@ -9,6 +8,7 @@
 #include "formats/pprof/pprof.h"
 #include "formats/pprof/pprof_label_names.h"
 #include "formats/pprof/pprof_limits.h"
+#include "formats/pprof/pprof_remedies.h"
 #include "formats/pprof/pprof_status.h"
 
 #include <errno.h>
@@ -26,7 +26,6 @@ enum own_option {
     OPTION_MAX_DEPTH,
     OPTION_NO_COMMENTS,
     OPTION_EVERY,
-    OPTION_CHECK,
 };
 
 static const struct argument options[] = {
@@ -43,9 +42,6 @@ static const struct argument options[] = {
       "write a file for each SECONDS of the clock, 1\n"
       "or more; -o names them by their time:\n"
       "app-%Y%m%dT%H%M%S.pb.gz" },
-    { OPTION_CHECK, 0, "check", "STORE", 0,
-      "say what pyroscope|parca would refuse or cut, and\n"
-      "exit 1 if it would refuse the profile" },
     { 0 },
 };
 
@@ -53,7 +49,6 @@ static const struct argument options[] = {
 struct wanted {
     struct pprof_style style;
     uint64_t every_ns; /* the length of a window; 0: one file */
-    enum store store;  /* whose limits are checked; STORE_NONE: nobody's */
 };
 
 /* Reads a number of `least` or more. */
@@ -86,8 +81,6 @@ static bool apply(struct settings *settings, int number, const char *value)
         return style->no_comments = true;
     case OPTION_EVERY:
         return arguments_parse_time(value, &wanted->every_ns) && wanted->every_ns >= WINDOW_LEAST_NS;
-    case OPTION_CHECK:
-        return (wanted->store = store_named(value)) != STORE_NONE;
     }
     return false;
 }
@@ -114,8 +107,6 @@ struct to_pprof {
     struct aggregate aggregate; /* of the whole recording, or ... */
     struct windows windows;     /* ... of the windows */
     uint64_t unplaced_ns;       /* CPU time without a sample, as far as a file says it */
-    struct pprof_style style;   /* of the file that was written last, ... */
-    struct checked latest;      /* ... and what else is to be known of that file */
 };
 
 static void *start(struct conversion *conversion)
@@ -132,13 +123,18 @@ static void *start(struct conversion *conversion)
 }
 
 /* Warns of a profile that readers can hardly read, and names the options that help. */
-static void warn_of_many_samples(const struct to_pprof *to)
+static void warn_of_many_samples(const struct tables *tables, const struct aggregate *aggregate,
+                                 const struct pprof_style *style, size_t samples)
 {
+    struct pprof_remedy found[PPROF_REMEDIES];
+    const size_t count = pprof_remedies_find(found, tables, aggregate, style, samples);
     fprintf(stderr,
             "pyreel-pprof: warning: the profile has %zu samples (distinct stacks with their labels), and go tool pprof "
-            "will need much time and memory. ",
-            to->latest.written.samples);
-    check_print_remedies(&to->latest);
+            "will need much time and memory. Fewer with",
+            samples);
+    for (size_t i = 0; i < count; i++)
+        fprintf(stderr, " %s (%zu),", found[i].options, found[i].samples);
+    fprintf(stderr, " --from and --to, --every for one recording\n");
 }
 
 /* Writes the profile of an aggregate. */
@@ -147,28 +143,17 @@ static void write_profile(struct to_pprof *to, struct aggregate *aggregate, cons
     struct conversion *conversion = to->conversion;
     const struct settings *settings = &conversion->settings;
     const bool of_cpu = settings->mode == KEPT_CPU || mode_filter_named(conversion->tables.recording.mode) == KEPT_CPU;
-    struct pprof_style *style = &to->style;
-    *style = to->wanted->style;
-    style->detail = settings->detail;
-    style->cpu_first = of_cpu;
-    style->opcodes = settings->opcodes;
-    style->unplaced_cpu_ns = conversion->cpu_owner.unplaced_ns - to->unplaced_ns;
-    style->part = *part;
-    to->unplaced_ns += style->unplaced_cpu_ns;
+    struct pprof_style style = to->wanted->style;
+    style.detail = settings->detail;
+    style.cpu_first = of_cpu;
+    style.opcodes = settings->opcodes;
+    style.unplaced_cpu_ns = conversion->cpu_owner.unplaced_ns - to->unplaced_ns;
+    style.part = *part;
+    to->unplaced_ns += style.unplaced_cpu_ns;
     aggregate_sort(aggregate);
-    to->latest = (struct checked){ .tables = &conversion->tables, .aggregate = aggregate, .style = style };
-    to->latest.written = pprof_write(&conversion->output, &conversion->tables, aggregate, style);
-    if (to->latest.written.samples > MANY_SAMPLES && !settings->quiet)
-        warn_of_many_samples(to);
-}
-
-static void closed(void *self, const char *path, uint64_t bytes)
-{
-    struct to_pprof *to = self;
-    to->latest.path = path;
-    to->latest.file_bytes = bytes;
-    if (to->wanted->store && !check_profile(to->wanted->store, &to->latest, to->conversion->settings.quiet))
-        to->conversion->refusal = EXIT_FAILURE;
+    const size_t samples = pprof_write(&conversion->output, &conversion->tables, aggregate, &style);
+    if (samples > MANY_SAMPLES && !settings->quiet)
+        warn_of_many_samples(&conversion->tables, aggregate, &style, samples);
 }
 
 static bool write_window(struct to_pprof *to, struct window *window, bool goes_on, struct fault *why)
@@ -281,7 +266,6 @@ static const struct converter to_pprof = {
     .places_cpu = true,
     .start = start,
     .take = take,
-    .closed = closed,
     .finish = finish,
     .drop = drop,
 };

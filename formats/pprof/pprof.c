@@ -35,7 +35,7 @@ struct pprof {
     struct packet packet;
     uint8_t *packed;
     size_t packed_room;
-    struct pprof_written written;
+    size_t samples; /* that were written */
 };
 
 static void write_message(struct pprof *pprof, const Perftools__Profiles__Profile *profile)
@@ -44,7 +44,6 @@ static void write_message(struct pprof *pprof, const Perftools__Profiles__Profil
     pprof->packed = alloc_grow(pprof->packed, &pprof->packed_room, size, 1);
     perftools__profiles__profile__pack(profile, pprof->packed);
     output_bytes(pprof->to, pprof->packed, size);
-    pprof->written.bytes += size;
 }
 
 static Perftools__Profiles__ValueType value_type(struct pprof *pprof, enum pprof_column column)
@@ -100,29 +99,14 @@ static void fill_values(int64_t *values, const struct aggregate_row *row)
         values[i] = (int64_t)row->sums[pprof_columns[i].sum];
 }
 
-static size_t longer(size_t size, size_t other)
-{
-    return size > other ? size : other;
-}
-
-/* The size of a text of the profile, in bytes. */
-static size_t text_size(const struct pprof *pprof, int64_t text)
-{
-    return pprof->rows.refers.strings.texts[text + 1].size;
-}
-
 static void label_sample(struct pprof *pprof, Perftools__Profiles__Sample *sample, uint32_t said)
 {
     struct packet *packet = &pprof->packet;
     Perftools__Profiles__Label *made = packet->labels[packet->count];
     sample->label = packet->label_lists[packet->count];
     sample->n_label = pprof_labels_make(&pprof->rows.labels, said, &pprof->rows.refers, made);
-    for (size_t i = 0; i < sample->n_label; i++) {
+    for (size_t i = 0; i < sample->n_label; i++)
         sample->label[i] = &made[i];
-        pprof->written.numbers += made[i].str == 0;
-        pprof->written.longest_label = longer(pprof->written.longest_label, text_size(pprof, made[i].str));
-    }
-    pprof->written.labels += sample->n_label;
 }
 
 static void add_sample(struct pprof *pprof, const struct aggregate_row *row)
@@ -146,10 +130,7 @@ static void add_sample(struct pprof *pprof, const struct aggregate_row *row)
     fill_values(sample->value, row);
     label_sample(pprof, sample, row->thread);
     packet->list[packet->count++] = sample;
-    pprof->written.samples++;
-    pprof->written.deepest = longer(pprof->written.deepest, depth);
-    if (depth > PPROF_DEEP)
-        pprof->written.deep_samples += row->sums[SUM_SAMPLES];
+    pprof->samples++;
 }
 
 static void write_samples(struct pprof *pprof)
@@ -182,9 +163,6 @@ static void write_rest(struct pprof *pprof)
     rest.comment = comments;
     rest.n_comment = pprof_comments_make(&pprof->rows.refers, pprof->aggregate, pprof->style, comments);
 
-    for (uint32_t i = 0; i < pprof->rows.refers.strings.count; i++)
-        pprof->written.longest_text = longer(pprof->written.longest_text, text_size(pprof, i));
-
     pprof_tables_make_lists(&pprof->rows.refers, &rest);
     write_message(pprof, &rest);
     pprof_tables_free_lists(&rest);
@@ -198,8 +176,8 @@ static void drop(struct pprof *pprof)
     free(pprof);
 }
 
-struct pprof_written pprof_write(struct output *to, const struct tables *tables, const struct aggregate *aggregate,
-                                 const struct pprof_style *style)
+size_t pprof_write(struct output *to, const struct tables *tables, const struct aggregate *aggregate,
+                   const struct pprof_style *style)
 {
     struct pprof *pprof = alloc_zeroed(1, sizeof(*pprof));
     pprof->to = to;
@@ -210,9 +188,9 @@ struct pprof_written pprof_write(struct output *to, const struct tables *tables,
     write_columns(pprof);
     write_samples(pprof);
     write_rest(pprof);
-    const struct pprof_written written = pprof->written;
+    const size_t samples = pprof->samples;
     drop(pprof);
-    return written;
+    return samples;
 }
 
 size_t pprof_count(const struct tables *tables, const struct aggregate *aggregate, const struct pprof_style *style)

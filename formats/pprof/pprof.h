@@ -54,24 +54,10 @@ static inline uint64_t pprof_part_end_ns(const struct pprof_part *part, const st
     return part->to_ns && part->to_ns < end_ns ? part->to_ns : end_ns;
 }
 
-#define PPROF_DEEP 1000 /* Pyroscope cuts deeper stacks */
-
-/* The size of a profile that was written: what readers have limits for. */
-struct pprof_written {
-    size_t samples;        /* distinct stacks with their labels */
-    uint64_t bytes;        /* of the whole message, before gzip */
-    size_t deepest;        /* locations of the deepest stack */
-    uint64_t deep_samples; /* of the recording, whose stacks have more than PPROF_DEEP locations */
-    size_t longest_text;   /* bytes of the longest text, ... */
-    size_t longest_label;  /* ... and of the longest value of a label */
-    size_t labels;         /* labels of all samples together, ... */
-    size_t numbers;        /* ... and how many of these labels have a number instead of a text */
-};
-
-/* Writes the profile, and returns its size. The aggregate must be sorted. The label `status` needs an aggregate whose
- * group_of is pprof_status_of (formats/pprof/pprof_status.h). Write errors are kept in `to`. */
-struct pprof_written pprof_write(struct output *to, const struct tables *tables, const struct aggregate *aggregate,
-                                 const struct pprof_style *style);
+/* Writes the profile, and returns its number of samples. The aggregate must be sorted. The label `status` needs an
+ * aggregate whose group_of is pprof_status_of (formats/pprof/pprof_status.h). Write errors are kept in `to`. */
+size_t pprof_write(struct output *to, const struct tables *tables, const struct aggregate *aggregate,
+                   const struct pprof_style *style);
 
 /* The number of samples that the profile would have. Takes as long as pprof_write() without the writing. */
 size_t pprof_count(const struct tables *tables, const struct aggregate *aggregate, const struct pprof_style *style);

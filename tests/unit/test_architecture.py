@@ -78,7 +78,7 @@ ROOMS = {
         *RECORDING,
     ),
     "convert/filters": ("formats/sources", *MODEL),
-    "convert/fleets": ("convert/filters", "formats/pprof", *MODEL),
+    "convert/fleets": ("convert/filters", *MODEL),
     "convert/diff": ("convert", "convert/filters", "formats/calls", "formats/compare", "formats/frames", "formats/terminal", *MODEL),
     "convert/viewer": ("formats/gecko", *MODEL),
     "convert/sharing": ("convert/viewer", *MODEL),

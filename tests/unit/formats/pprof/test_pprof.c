@@ -175,8 +175,7 @@ static void aggregate_story(struct tables *tables, struct aggregate *aggregate, 
     aggregate_sort(aggregate);
 }
 
-static struct bytes write_story(const struct event *told, size_t count, const struct pprof_style *style,
-                                struct pprof_written *written)
+static struct bytes write_story(const struct event *told, size_t count, const struct pprof_style *style)
 {
     char path[] = "/tmp/pyreel-pprof.XXXXXX";
     const int fd = mkstemp(path);
@@ -185,7 +184,7 @@ static struct bytes write_story(const struct event *told, size_t count, const st
     struct aggregate aggregate = { .group_of = style->labels & 1u << LABEL_STATUS ? pprof_status_of : NULL };
     aggregate_story(&tables, &aggregate, told, count);
     assert_true(output_open(&output, path, false, NULL));
-    *written = pprof_write(&output, &tables, &aggregate, style);
+    assert_int_equal(pprof_write(&output, &tables, &aggregate, style), pprof_count(&tables, &aggregate, style));
     assert_true(output_close(&output, NULL, NULL));
     tables_free(&tables);
     aggregate_free(&aggregate);
@@ -200,8 +199,7 @@ static struct bytes write_story(const struct event *told, size_t count, const st
 static struct bytes write_profile(enum frame_detail detail)
 {
     const struct pprof_style style = { .detail = detail };
-    struct pprof_written written;
-    return write_story(story, countof(story), &style, &written);
+    return write_story(story, countof(story), &style);
 }
 
 static const char *string(const Perftools__Profiles__Profile *profile, int64_t i)
@@ -258,17 +256,15 @@ static Perftools__Profiles__Profile *unpack(const struct bytes *bytes)
     return profile;
 }
 
-/* Writes a profile of `told`, whose rows must be these. Returns the size of the profile. */
-static struct pprof_written assert_story_rows(const struct event *told, size_t told_count,
-                                              const struct pprof_style *style, const char *const *rows, size_t count)
+/* Writes a profile of `told`, whose rows must be these. */
+static void assert_story_rows(const struct event *told, size_t told_count, const struct pprof_style *style,
+                              const char *const *rows, size_t count)
 {
-    struct pprof_written written;
-    struct bytes bytes = write_story(told, told_count, style, &written);
+    struct bytes bytes = write_story(told, told_count, style);
     Perftools__Profiles__Profile *profile = unpack(&bytes);
     assert_rows(profile, rows, count);
     perftools__profiles__profile__free_unpacked(profile, NULL);
     bytes_free(&bytes);
-    return written;
 }
 
 static void each_stack_is_a_row(void **state)
@@ -364,8 +360,7 @@ static void what_threads_did_has_columns(void **state)
                                         "worker 2 2500000 0 1500000 1000000: f:8" };
     for (int cpu_first = 0; cpu_first < 2; cpu_first++) {
         const struct pprof_style style = { .cpu_first = cpu_first };
-        struct pprof_written written;
-        struct bytes bytes = write_story(status_story, countof(status_story), &style, &written);
+        struct bytes bytes = write_story(status_story, countof(status_story), &style);
         Perftools__Profiles__Profile *profile = unpack(&bytes);
         assert_rows(profile, rows, countof(rows));
         assert_types(profile, "samples/count wall/nanoseconds cpu/nanoseconds gil/nanoseconds gil_wait/nanoseconds ");
@@ -386,8 +381,7 @@ static void a_sample_has_the_time_that_it_stands_for(void **state)
     (void)state;
     static const char *const rows[] = { "MainThread 5 6100029 0 6100009 20: f:8" };
     const struct pprof_style style = { 0 };
-    struct pprof_written written;
-    struct bytes bytes = write_story(weighed_story, countof(weighed_story), &style, &written);
+    struct bytes bytes = write_story(weighed_story, countof(weighed_story), &style);
     Perftools__Profiles__Profile *profile = unpack(&bytes);
     assert_rows(profile, rows, countof(rows));
     assert_int_equal(profile->period, MS);
@@ -402,8 +396,7 @@ static void what_is_not_known_is_named(void **state)
 {
     (void)state;
     const struct pprof_style style = { .cpu_first = true };
-    struct pprof_written written;
-    struct bytes bytes = write_story(story, countof(story), &style, &written);
+    struct bytes bytes = write_story(story, countof(story), &style);
     Perftools__Profiles__Profile *profile = unpack(&bytes);
     assert_types(profile, "samples/count wall/nanoseconds cpu/nanoseconds gil/nanoseconds gil_wait/nanoseconds ");
     assert_string_equal(string(profile, profile->default_sample_type), "wall");
@@ -420,8 +413,7 @@ static void no_comment_holds_a_text_of_the_recording(void **state)
     (void)state;
     for (int no_comments = 0; no_comments < 2; no_comments++) {
         const struct pprof_style style = { .no_comments = no_comments };
-        struct pprof_written written;
-        struct bytes bytes = write_story(secret_story, countof(secret_story), &style, &written);
+        struct bytes bytes = write_story(secret_story, countof(secret_story), &style);
         Perftools__Profiles__Profile *profile = unpack(&bytes);
         bool secret = false;
         for (size_t i = 0; i < profile->n_comment; i++)
@@ -453,8 +445,7 @@ static void put_labels(char *room, size_t size, const Perftools__Profiles__Profi
 
 static void assert_labels(const struct pprof_style *style, const char *const *wanted, size_t count)
 {
-    struct pprof_written written;
-    struct bytes bytes = write_story(task_story, countof(task_story), style, &written);
+    struct bytes bytes = write_story(task_story, countof(task_story), style);
     Perftools__Profiles__Profile *profile = unpack(&bytes);
     assert_int_equal(profile->n_sample, count);
     for (size_t i = 0; i < count; i++) {
@@ -573,11 +564,9 @@ static void the_middle_of_deep_stacks_is_cut(void **state)
                                            "MainThread 1 1000000 0 0 0: f:4 f:3 f:2 f:1" };
     for (uint64_t most = 3; most < 5; most++) {
         const struct pprof_style style = { .max_depth = most };
-        struct pprof_written written;
-        struct bytes bytes = write_story(deep_story, countof(deep_story), &style, &written);
+        struct bytes bytes = write_story(deep_story, countof(deep_story), &style);
         Perftools__Profiles__Profile *profile = unpack(&bytes);
         assert_rows(profile, most == 3 ? at_three : at_four, most == 3 ? countof(at_three) : countof(at_four));
-        assert_int_equal(written.deepest, most);
         perftools__profiles__profile__free_unpacked(profile, NULL);
         bytes_free(&bytes);
     }
@@ -591,8 +580,7 @@ static void rare_samples_are_the_rest_of_their_threads(void **state)
                                         "MainThread 1 1000000 0 0 0: <rest>:0", "worker 2 2000000 0 0 0: <rest>:0" };
     static const char *const labels[] = { MAIN "task=fetch task_id=1 3", MAIN "2", LOST "1" };
     const struct pprof_style style = { .min_count = 2 };
-    const struct pprof_written written = assert_story_rows(story, countof(story), &style, rows, countof(rows));
-    assert_int_equal(written.samples, countof(rows));
+    assert_story_rows(story, countof(story), &style, rows, countof(rows));
     assert_labels(&style, labels, countof(labels));
 }
 
@@ -644,20 +632,6 @@ static void options_that_help_are_named_with_what_they_leave(void **state)
     }
 }
 
-static void the_size_of_the_profile_is_returned(void **state)
-{
-    (void)state;
-    const struct pprof_style style = { 0 };
-    struct pprof_written written;
-    struct bytes bytes = write_story(story, countof(story), &style, &written);
-    assert_int_equal(written.samples, 4);
-    assert_int_equal(written.bytes, bytes.size);
-    assert_int_equal(written.deepest, 3); /* <module>, f, f */
-    assert_int_equal(written.labels, 16); /* thread, and three numbers */
-    assert_int_equal(written.numbers, 12);
-    bytes_free(&bytes);
-}
-
 static void the_same_recording_gives_the_same_bytes(void **state)
 {
     (void)state;
@@ -688,7 +662,6 @@ TEST_FILE(pprof)
         cmocka_unit_test(rare_samples_are_the_rest_of_their_threads),
         cmocka_unit_test(samples_are_counted_without_writing),
         cmocka_unit_test(options_that_help_are_named_with_what_they_leave),
-        cmocka_unit_test(the_size_of_the_profile_is_returned),
         cmocka_unit_test(the_same_recording_gives_the_same_bytes),
     };
     return run_all(tests);
