@@ -18,7 +18,6 @@ enum own_option {
     OPTION_IDS,
     OPTION_NO_THREADS,
     OPTION_SORT,
-    OPTION_STYLE,
     OPTION_FULL_PATHS,
 };
 
@@ -30,28 +29,13 @@ static const struct argument options[] = {
     { OPTION_IDS, 0, "ids", NULL, 0, "put numbers into root frames: MainThread (4313)" },
     { OPTION_NO_THREADS, 0, "no-threads", NULL, 0, "merge all threads and asyncio tasks" },
     { OPTION_SORT, 0, "sort", "ORDER", 0, "sort lines by stack|count (stack)" },
-    { OPTION_STYLE, 0, "style", "STYLE", 0, "write lines as pyreel|tachyon does (pyreel)" },
     { OPTION_FULL_PATHS, 0, "full-paths", NULL, 0, "print file names unshortened" },
     { 0 },
 };
 
-/* The values of this program's own options. */
-struct wanted {
-    struct collapsed_style style;
-    bool sorts; /* --sort was given */
-};
-
-/* Sets *flag to whether `value` is `yes`. False when `value` is neither `yes` nor `no`. */
-static bool choose(const char *value, const char *no, const char *yes, bool *flag)
-{
-    *flag = strcmp(value, yes) == 0;
-    return *flag || strcmp(value, no) == 0;
-}
-
 static bool apply(struct settings *settings, int number, const char *value)
 {
-    struct wanted *wanted = settings->wanted;
-    struct collapsed_style *style = &wanted->style;
+    struct collapsed_style *style = settings->wanted;
     switch ((enum own_option)number) {
     case OPTION_WEIGHT:
         return collapsed_weight_named(value, &style->weight);
@@ -62,31 +46,17 @@ static bool apply(struct settings *settings, int number, const char *value)
     case OPTION_NO_THREADS:
         return style->no_threads = true;
     case OPTION_SORT:
-        wanted->sorts = true;
-        return choose(value, "stack", "count", &style->by_count);
-    case OPTION_STYLE:
-        return choose(value, "pyreel", "tachyon", &style->tachyon);
+        style->by_count = strcmp(value, "count") == 0;
+        return style->by_count || strcmp(value, "stack") == 0;
     case OPTION_FULL_PATHS:
         return style->full_paths = true;
     }
     return false;
 }
 
-static const char *problem(const struct settings *settings)
-{
-    const struct wanted *wanted = settings->wanted;
-    const struct collapsed_style *style = &wanted->style;
-    const bool shaped = style->roots != ROOTS_USUAL || style->ids || style->no_threads || style->full_paths ||
-                        wanted->sorts || settings->opcodes || settings->detail != DETAIL_LINES;
-    if (style->tachyon && shaped)
-        return "--style tachyon has lines of a fixed form and order; leave out --roots, --ids, --no-threads, "
-               "--functions, --columns, --opcodes, --full-paths and --sort";
-    return NULL;
-}
-
 static const struct collapsed_style *style_of(const struct settings *settings)
 {
-    return &((const struct wanted *)settings->wanted)->style;
+    return settings->wanted;
 }
 
 struct to_collapsed {
@@ -161,8 +131,6 @@ static bool finish(void *self, struct fault *why)
     style.detail = conversion->settings.detail;
     style.opcodes = conversion->settings.opcodes;
     style.filter = conversion->settings.frames.filter;
-    /* Tachyon's own recordings have samples without frames, and pyreel-tachyon gives such samples a frame. */
-    style.no_frameless = style.tachyon && conversion->tables.recording.no_end_reason;
     aggregate_sort(&to->aggregate);
     if (!collapsed_write(&conversion->output, &conversion->tables, &to->aggregate, &style))
         return convert_nothing_left(conversion, why);
@@ -200,9 +168,8 @@ static const struct converter to_collapsed = {
              TAKES_FRAMES | TAKES_FOCUS,
     .several = SEVERAL_MERGED,
     .options = options,
-    .wanted_size = sizeof(struct wanted),
+    .wanted_size = sizeof(struct collapsed_style),
     .apply = apply,
-    .problem = problem,
     .runs = true,
     .places_cpu = true,
     .needs_status = needs_status,

@@ -47,10 +47,9 @@ const struct argument report_options[] = {
     { OPTION_JSONL, 0, "jsonl", NULL, 0,
       "print a line of JSON for each stack\n"
       "(schemas/report-jsonl.schema.json)" },
-    { OPTION_PSTATS, 0, "pstats", "[=tachyon]", 0,
+    { OPTION_PSTATS, 0, "pstats", NULL, 0,
       "write a file for Python's pstats, snakeviz and\n"
-      "gprof2dot; =tachyon: the file that python3.15 -m\n"
-      "profiling.sampling writes" },
+      "gprof2dot" },
     { 0 },
 };
 
@@ -125,8 +124,7 @@ bool report_options_apply(struct settings *settings, int number, const char *val
     case OPTION_JSONL:
         return wanted->jsonl = true;
     case OPTION_PSTATS:
-        wanted->pstats_tachyon = value != NULL;
-        return wanted->pstats = !value || strcmp(value, "tachyon") == 0;
+        return wanted->pstats = true;
     }
     return false;
 }

@@ -13,8 +13,7 @@ struct report_wanted {
     struct source_folders maps;
     bool least_given; /* --min */
     bool by_given;    /* --by */
-    bool json, markdown, jsonl;
-    bool pstats, pstats_tachyon;
+    bool json, markdown, jsonl, pstats;
 };
 
 /* The table of the options. It ends in a row of zeros. */

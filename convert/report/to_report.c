@@ -21,7 +21,6 @@
 struct to_report {
     struct conversion *conversion;
     struct aggregate aggregate;
-    uint64_t stands_ns;     /* times that all samples stand for, whether or not their threads lived so long */
 };
 
 static bool only_counts(const struct settings *settings)
@@ -42,10 +41,9 @@ static bool take(void *self, struct event *event, struct fault *why)
 {
     (void)why;
     struct to_report *to = self;
-    if (event->kind == EVENT_SAMPLE) {
+    if (event->kind == EVENT_SAMPLE)
         aggregate_sample(&to->aggregate, &event->sample);
-        to->stands_ns += event->sample.stands_ns * (1 + event->sample.more);
-    } else if (event->kind == EVENT_LATE_CPU)
+    else if (event->kind == EVENT_LATE_CPU)
         aggregate_late_cpu(&to->aggregate, &event->sample);
     return true;
 }
@@ -107,13 +105,8 @@ static bool write_pstats(const struct to_report *to, struct fault *why)
     const struct settings *settings = &conversion->settings;
     const struct report_wanted *wanted = settings->wanted;
     const enum aggregate_sum weight = wanted->style.weighted ? wanted->style.weight : SUM_WALL_NS;
-    const uint64_t samples = to->aggregate.samples;
-    const uint64_t interval_ns = samples ? to->stands_ns / samples : 0;
-    const struct pstats_style style = { .weight = weight,
-                                        .tachyon = wanted->pstats_tachyon,
-                                        .interval_us = interval_ns < 1000 ? 1 : (interval_ns + 500) / 1000,
-                                        .filter = &settings->frames.filter };
-    if (samples && !aggregate_knows(&to->aggregate, weight))
+    const struct pstats_style style = { .weight = weight, .filter = &settings->frames.filter };
+    if (to->aggregate.samples && !aggregate_knows(&to->aggregate, weight))
         return fault(why, "--weight %s cannot be applied to %s: %s", report_weight_name(weight), settings->input,
                      aggregate_reason(weight));
     return pstats_write(&conversion->output, &conversion->tables, &to->aggregate, &style) ||

@@ -53,7 +53,6 @@ struct collapsed {
     struct bytes name;    /* scratch: a name without numbers */
     uint32_t *labels;     /* by frame of the tables: its label, a number in `frames` */
     uint32_t *opcodes;    /* by frame of the tables: the label of its instruction; 0: none or not wanted */
-    uint32_t *ends;       /* in the style of Tachyon, by label: the label of the same frame at the end of a line */
     uint32_t hidden;      /* the label of HIDDEN_FRAMES */
     bool *left_out;       /* by stack: it is left out; NULL: none is */
     struct outline outline;
@@ -136,31 +135,6 @@ static uint32_t bare_label(struct collapsed *collapsed, struct text name)
     return finish_label(collapsed);
 }
 
-static struct text base_name(struct text path)
-{
-    const char *slash = path.size ? memrchr(path.bytes, '/', path.size) : NULL;
-    const size_t folders = slash ? (size_t)(slash + 1 - path.bytes) : 0;
-    return (struct text){ path.bytes + folders, path.size - folders };
-}
-
-/* Tachyon's name of an unknown file is ~, and its number of an unknown line 0. */
-static uint32_t tachyon_frame_label(struct collapsed *collapsed, const struct frame *frame)
-{
-    const struct tables *tables = collapsed->tables;
-    const bool has_file = tables->functions[frame->function].file != 0;
-    struct bytes *to = &collapsed->frame;
-    if (has_file || frame->line) {
-        put_name(to, has_file ? base_name(tables_function_file(tables, frame->function)) : TEXT("~"));
-        put_string(to, ":");
-    }
-    put_name(to, tables_function_name(tables, frame->function));
-    if (has_file || frame->line) {
-        put_string(to, ":");
-        put_decimal(to, frame->line);
-    }
-    return finish_label(collapsed);
-}
-
 static uint32_t python_frame_label(struct collapsed *collapsed, const struct frame *frame)
 {
     const struct tables *tables = collapsed->tables;
@@ -198,7 +172,6 @@ static uint32_t opcode_label(struct collapsed *collapsed, const struct frame *fr
 static void label_frames(struct collapsed *collapsed)
 {
     const struct tables *tables = collapsed->tables;
-    const bool tachyon = collapsed->style->tachyon;
     collapsed->labels = alloc_zeroed(tables->frames_count + 1, sizeof(*collapsed->labels));
     collapsed->opcodes = alloc_zeroed(tables->frames_count + 1, sizeof(*collapsed->opcodes));
     put_string(&collapsed->frame, NO_PYTHON_FRAMES);
@@ -207,42 +180,17 @@ static void label_frames(struct collapsed *collapsed)
         const struct frame *frame = &tables->frames[i];
         if (!frame->number)
             continue;
-        collapsed->labels[i] = tachyon ? tachyon_frame_label(collapsed, frame) : python_frame_label(collapsed, frame);
+        collapsed->labels[i] = python_frame_label(collapsed, frame);
         collapsed->opcodes[i] = opcode_label(collapsed, frame);
     }
 }
 
 static void filter_frames(struct collapsed *collapsed)
 {
-    const struct tables *tables = collapsed->tables;
-    const struct collapsed_style *style = collapsed->style;
-    collapsed->left_out = frame_filter_apply(&style->filter, tables, &collapsed->frames, collapsed->labels);
-    if (style->no_frameless) {
-        if (!collapsed->left_out)
-            collapsed->left_out = alloc_zeroed(tables->stacks_count + 1, sizeof(*collapsed->left_out));
-        collapsed->left_out[0] = true;
-    }
+    collapsed->left_out = frame_filter_apply(&collapsed->style->filter, collapsed->tables, &collapsed->frames,
+                                             collapsed->labels);
     put_string(&collapsed->frame, HIDDEN_FRAMES);
     collapsed->hidden = finish_label(collapsed);
-}
-
-/* Tachyon sorts whole lines, and `;` has its place among the characters: `f:12;g` < `f:1;g`, while `f:1` < `f:12`. So
- * the `;` belongs to the frames here, and a frame at the end of a line has a label of its own, without the `;`. */
-static void label_ends(struct collapsed *collapsed)
-{
-    const struct tables *tables = collapsed->tables;
-    collapsed->ends = alloc_zeroed(2 * (size_t)collapsed->frames.count + 1, sizeof(*collapsed->ends));
-    for (size_t i = 0; i < (tables->frames_count ? tables->frames_count : 1); i++) {
-        if (collapsed->labels[i] == OUTLINE_DROPPED || collapsed->labels[i] == 0) /* 0: the definition was lost */
-            continue;
-        const uint32_t end = collapsed->labels[i] & ~OUTLINE_FOLDS, folds = collapsed->labels[i] & OUTLINE_FOLDS;
-        const struct text text = collapsed->frames.texts[end];
-        put_bytes(&collapsed->frame, text.bytes, text.size);
-        put_string(&collapsed->frame, ";");
-        const uint32_t label = finish_label(collapsed);
-        collapsed->ends[label] = end;
-        collapsed->labels[i] = label | folds;
-    }
 }
 
 /* ---- root frames ---- */
@@ -332,15 +280,6 @@ static uint32_t thread_label(struct collapsed *collapsed, uint32_t number)
     return finish_label(collapsed);
 }
 
-/* As label_ends() needs it, with `;`. */
-static uint32_t tachyon_thread_label(struct collapsed *collapsed, const struct thread *thread)
-{
-    put_string(&collapsed->frame, "tid:");
-    put_decimal(&collapsed->frame, thread->tid);
-    put_string(&collapsed->frame, ";");
-    return finish_label(collapsed);
-}
-
 static uint32_t task_label(struct collapsed *collapsed, uint32_t task)
 {
     const struct text name = tables_task(collapsed->tables, task)->task.name;
@@ -381,8 +320,6 @@ static uint32_t thread_root(struct collapsed *collapsed, uint32_t number)
     const struct process_row *process = &collapsed->tables->processes[thread->process];
     struct outline *outline = &collapsed->outline;
     uint32_t root = 0;
-    if (collapsed->style->tachyon)
-        return outline_child(outline, root, tachyon_thread_label(collapsed, thread));
     if (has_root(collapsed, thread, ROOT_RECORDING))
         root = outline_child(outline, root, recording_label(collapsed, process));
     if (has_root(collapsed, thread, ROOT_PROCESS))
@@ -440,8 +377,6 @@ static uint32_t node_of_line(struct collapsed *collapsed, uint32_t root, uint32_
     const uint32_t node = outline_node(outline, collapsed->tables, collapsed->labels, root, stack);
     if (node == root)
         return outline_child(outline, root, collapsed->hidden);
-    if (collapsed->style->tachyon)
-        return outline_child(outline, outline->nodes[node].caller, collapsed->ends[outline->nodes[node].frame]);
     const uint32_t opcode = opcode_of(collapsed, stack);
     return opcode ? outline_child(outline, node, opcode) : node;
 }
@@ -532,9 +467,8 @@ static void order_nodes(struct collapsed *collapsed, const struct shown *frames)
 struct walk {
     const struct collapsed *collapsed;
     const struct shown *frames;
-    const char *separator; /* before each frame; also before the first, where it is not written */
-    uint32_t node;         /* 0: before the first node, or behind the last one */
-    struct bytes line;
+    uint32_t node;     /* 0: before the first node, or behind the last one */
+    struct bytes line; /* a `;` before each frame; that before the first is not written */
 };
 
 static struct text frame_of(const struct walk *walk, uint32_t node)
@@ -545,7 +479,7 @@ static struct text frame_of(const struct walk *walk, uint32_t node)
 static void walk_down(struct walk *walk, uint32_t node)
 {
     const struct text frame = frame_of(walk, node);
-    put_string(&walk->line, walk->separator);
+    put_string(&walk->line, ";");
     put_bytes(&walk->line, frame.bytes, frame.size);
     walk->node = node;
 }
@@ -553,7 +487,7 @@ static void walk_down(struct walk *walk, uint32_t node)
 /* Leaves the present node. */
 static void walk_up(struct walk *walk)
 {
-    walk->line.size -= strlen(walk->separator) + frame_of(walk, walk->node).size;
+    walk->line.size -= 1 + frame_of(walk, walk->node).size;
     walk->node = walk->collapsed->outline.nodes[walk->node].caller;
 }
 
@@ -573,8 +507,7 @@ static bool walk_on(struct walk *walk)
 
 static void write_line(struct output *to, const struct walk *walk, uint64_t number)
 {
-    const size_t skipped = strlen(walk->separator);
-    output_bytes(to, walk->line.at + skipped, walk->line.size - skipped);
+    output_bytes(to, walk->line.at + 1, walk->line.size - 1);
     output_bytes(to, " ", 1);
     output_number(to, number);
     output_bytes(to, "\n", 1);
@@ -644,12 +577,11 @@ static void write_by_count(struct output *to, struct walk *walk)
 
 static void write_lines(struct output *to, struct collapsed *collapsed)
 {
-    const struct collapsed_style *style = collapsed->style;
     struct shown *frames = list_frames(&collapsed->frames);
     list_nodes(collapsed, frames);
     order_nodes(collapsed, frames);
-    struct walk walk = { .collapsed = collapsed, .frames = frames, .separator = style->tachyon ? "" : ";" };
-    if (style->by_count || style->tachyon)
+    struct walk walk = { .collapsed = collapsed, .frames = frames };
+    if (collapsed->style->by_count)
         write_by_count(to, &walk);
     else
         write_by_stack(to, &walk);
@@ -667,7 +599,6 @@ static void drop(struct collapsed *collapsed)
     outline_free(&collapsed->outline);
     free(collapsed->labels);
     free(collapsed->opcodes);
-    free(collapsed->ends);
     free(collapsed->left_out);
     free(collapsed->nodes);
 }
@@ -680,8 +611,6 @@ bool collapsed_write(struct output *to, const struct tables *tables, const struc
     task_owner_find(&collapsed.owners, tables);
     label_frames(&collapsed);
     filter_frames(&collapsed);
-    if (style->tachyon)
-        label_ends(&collapsed);
     const bool any = count_samples(&collapsed, aggregate) > 0 || aggregate->count == 0;
     if (any)
         write_lines(to, &collapsed);

@@ -33,11 +33,7 @@
  * `;` would end a frame and becomes `:`. A control character would end the line and becomes a blank. An empty name is
  * <unknown>. Stacks that look the same are one line. Lines are sorted frame by frame as bytes, and a stack comes before
  * its continuations: the order depends on nothing but the lines. Lines can also be sorted by their numbers, the largest
- * first.
- *
- * In the style of Tachyon, lines are those of `python3.15 -m profiling.sampling replay --collapsed`, in the same order:
- *
- *     tid:4313;app.py:<module>:30;app.py:main:17;app.py:work:9 310 */
+ * first. */
 #ifndef PYREEL_FORMATS_COLLAPSED_COLLAPSED_H
 #define PYREEL_FORMATS_COLLAPSED_COLLAPSED_H
 
@@ -82,14 +78,12 @@ bool collapsed_roots_named(const char *list, unsigned *roots);
 struct collapsed_style {
     enum collapsed_weight weight;
     enum frame_detail detail;
-    unsigned roots;    /* bits of enum collapsed_root, or ROOTS_USUAL */
-    bool no_threads;   /* without the thread and the task, so that threads are merged */
-    bool ids;          /* root frames and task frames with numbers */
-    bool full_paths;   /* files as recorded */
-    bool opcodes;      /* with the instruction of the leaf */
-    bool by_count;     /* lines with large numbers first */
-    bool tachyon;      /* lines as Tachyon writes them, sorted by count; the options above but `weight` mean nothing */
-    bool no_frameless; /* leave out samples without Python frames, as Tachyon does */
+    unsigned roots;  /* bits of enum collapsed_root, or ROOTS_USUAL */
+    bool no_threads; /* without the thread and the task, so that threads are merged */
+    bool ids;        /* root frames and task frames with numbers */
+    bool full_paths; /* files as recorded */
+    bool opcodes;    /* with the instruction of the leaf */
+    bool by_count;   /* lines with large numbers first */
     struct frame_filter filter;
 };
 

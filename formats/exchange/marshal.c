@@ -75,8 +75,3 @@ void marshal_float(struct output *to, double value)
     output_bytes(to, "g", 1);
     put_low(to, bits, 8);
 }
-
-void marshal_true(struct output *to)
-{
-    output_bytes(to, "T", 1);
-}

@@ -23,6 +23,5 @@ void marshal_begin_tuple(struct output *to, uint8_t size);
 void marshal_text(struct output *to, struct text text);
 void marshal_number(struct output *to, uint64_t value);
 void marshal_float(struct output *to, double value);
-void marshal_true(struct output *to);
 
 #endif

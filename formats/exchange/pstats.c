@@ -30,7 +30,6 @@ struct pstats_call {
 };
 
 struct pstats {
-    const struct pstats_style *style;
     enum aggregate_sum weight;
     struct entries entries;
     struct groups groups;
@@ -100,13 +99,13 @@ static uint32_t call_of_node(struct pstats *pstats, uint32_t node)
 
 /* ---- sums ---- */
 
-/* Adds a node. `every`: the node counts also below another node of the same function or call. */
-static void enter(const struct pstats *pstats, struct pstats_sums *sums, uint32_t node, bool every)
+/* Adds a node. Below another node of the same function or call it counts only as a leaf. */
+static void enter(const struct pstats *pstats, struct pstats_sums *sums, uint32_t node)
 {
     const struct call_node *from = &pstats->tree.nodes[node];
     sums->leaf += from->self[SUM_SAMPLES];
     sums->self_ns += from->self[pstats->weight];
-    if (sums->above++ && !every)
+    if (sums->above++)
         return;
     sums->samples += from->total[SUM_SAMPLES];
     sums->all_ns += from->total[pstats->weight];
@@ -121,8 +120,8 @@ static void sum_up(struct pstats *pstats)
         const uint32_t row = row_of_node(pstats, node), call = call_of_node(pstats, node);
         const struct call_node *at = &tree->nodes[node];
         if (down) {
-            enter(pstats, &pstats->rows[row].sums, node, false);
-            enter(pstats, &pstats->calls[call].sums, node, pstats->style->tachyon);
+            enter(pstats, &pstats->rows[row].sums, node);
+            enter(pstats, &pstats->calls[call].sums, node);
         }
         if (down && at->child) {
             node = at->child;
@@ -153,10 +152,6 @@ static void write_calls(struct output *to, const struct pstats *pstats, uint32_t
     for (; call; call = pstats->calls[call].before) {
         const struct pstats_sums *sums = &pstats->calls[call].sums;
         write_key(to, &pstats->rows[pstats->calls[call].caller]);
-        if (pstats->style->tachyon) {
-            marshal_number(to, sums->samples);
-            continue;
-        }
         marshal_begin_tuple(to, 4);
         marshal_number(to, sums->samples);
         marshal_number(to, sums->leaf);
@@ -169,14 +164,12 @@ static void write_calls(struct output *to, const struct pstats *pstats, uint32_t
 static void write_row(struct output *to, const struct pstats *pstats, const struct pstats_row *row)
 {
     const struct pstats_sums *sums = &row->sums;
-    const double interval_s = (double)pstats->style->interval_us / 1e6;
-    const bool tachyon = pstats->style->tachyon;
     write_key(to, row);
     marshal_begin_tuple(to, 5);
     marshal_number(to, sums->leaf);
     marshal_number(to, sums->samples);
-    marshal_float(to, tachyon ? (double)sums->leaf * interval_s : (double)sums->self_ns / 1e9);
-    marshal_float(to, tachyon ? (double)sums->samples * interval_s : (double)sums->all_ns / 1e9);
+    marshal_float(to, (double)sums->self_ns / 1e9);
+    marshal_float(to, (double)sums->all_ns / 1e9);
     write_calls(to, pstats, row->calls);
 }
 
@@ -186,11 +179,6 @@ static void write_rows(struct output *to, const struct pstats *pstats)
     for (uint32_t i = 1; i <= pstats->keys.count; i++)
         if (pstats->rows[i].sums.samples || pstats->rows[i].sums.all_ns)
             write_row(to, pstats, &pstats->rows[i]);
-    if (pstats->style->tachyon) {
-        marshal_begin_tuple(to, 1);
-        marshal_text(to, TEXT("__sampled__"));
-        marshal_true(to);
-    }
     marshal_end_dict(to);
 }
 
@@ -206,29 +194,12 @@ static void pstats_free(struct pstats *pstats)
     free(pstats->calls);
 }
 
-/* Tachyon counts no samples of threads without Python frames, which only its own recordings have: pyreel-tachyon gives
- * such a thread a frame. */
-static void leave_out_frameless(struct entries *entries)
-{
-    const struct tables *tables = entries->tables;
-    if (!tables->recording.no_end_reason)
-        return;
-    if (!entries->left_out)
-        entries->left_out = alloc_zeroed(tables->stacks_count + 1, sizeof(*entries->left_out));
-    entries->left_out[0] = true;
-}
-
 bool pstats_write(struct output *to, const struct tables *tables, const struct aggregate *aggregate,
                   const struct pstats_style *style)
 {
-    const struct entries_style shown = { .kind = style->tachyon ? ENTRY_LINE : ENTRY_FUNCTION,
-                                         .full_paths = true,
-                                         .ids = style->tachyon,
-                                         .filter = style->filter };
-    struct pstats pstats = { .style = style, .weight = style->weight == SUM_SAMPLES ? SUM_WALL_NS : style->weight };
+    const struct entries_style shown = { .kind = ENTRY_FUNCTION, .full_paths = true, .filter = style->filter };
+    struct pstats pstats = { .weight = style->weight == SUM_SAMPLES ? SUM_WALL_NS : style->weight };
     entries_find(&pstats.entries, tables, &shown);
-    if (style->tachyon)
-        leave_out_frameless(&pstats.entries);
     groups_find(&pstats.groups, tables, aggregate, &(struct groups_style){ .one = true });
     const bool focused = style->filter && style->filter->focus.count;
     const bool left = call_tree_make(&pstats.tree, &pstats.entries, &pstats.groups, aggregate) || !focused;
@@ -243,10 +214,8 @@ bool pstats_write(struct output *to, const struct tables *tables, const struct a
     return left;
 }
 
-/* A dictionary whose first key is a tuple of three texts or numbers, or of one. A file without functions ends at once.
- */
+/* A dictionary whose first key is a tuple of three texts or numbers. A file without functions ends at once. */
 bool pstats_recognises(struct text head)
 {
-    return text_begins(head, TEXT("{)\x03")) || text_begins(head, TEXT("{)\x01z\x0B__sampled__")) ||
-           text_equal(head, TEXT("{0"));
+    return text_begins(head, TEXT("{)\x03")) || text_equal(head, TEXT("{0"));
 }

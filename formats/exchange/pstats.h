@@ -9,15 +9,7 @@
  * pstats knows functions by counted calls. Samples take their place: where pstats prints `ncalls` as 310/12, the
  * function was in 310 samples, and was the leaf in 12. A sample counts once for a function and once for a call, however
  * often the function is in the stack. A function without a file has the file ~ and the line 0, as C functions have in
- * cProfile's files.
- *
- * In the style of Tachyon the file is that of `python3.15 -m profiling.sampling replay --pstats`:
- *
- *                  here                                             in Tachyon's style
- *     the line     of the function's definition                     that ran: a row for each line of a function
- *     seconds      that the samples stand for                       the number of samples times the interval
- *     callers      numbers and seconds                              numbers only; each call in a stack counts
- *     the mark     none: pstats before Python 3.15 refuses it       ("__sampled__",): True */
+ * cProfile's files. */
 #ifndef PYREEL_FORMATS_EXCHANGE_PSTATS_H
 #define PYREEL_FORMATS_EXCHANGE_PSTATS_H
 
@@ -27,8 +19,6 @@
 
 struct pstats_style {
     enum aggregate_sum weight; /* the sum whose seconds are written; SUM_SAMPLES: the wall-clock time */
-    bool tachyon;
-    uint64_t interval_us; /* in Tachyon's style: the mean time that a sample stands for */
     const struct frame_filter *filter;
 };
 

@@ -48,24 +48,14 @@ def dump(path, program):
     return json.loads(succeed(*command(), program("tachyon_dump"), path).text)
 
 
-def lines_of_replay(path):
-    """The collapsed stacks that its own replay writes."""
-    out, _ = replay(path, "--collapsed")
-    with open(out, encoding="utf-8") as file:
-        return file.read()
-
-
-def counts_of(lines):
-    """(tid, stack) → samples. A stack's frames are file:function:line, root first."""
-    counts = collections.Counter()
-    for line in lines.splitlines():
-        thread, *stack = line.rpartition(" ")[0].split(";")
-        counts[int(thread.removeprefix("tid:")), tuple(stack)] += int(line.rpartition(" ")[2])
-    return counts
-
-
 def replayed(path):
-    return counts_of(lines_of_replay(path))
+    """(tid, stack) → samples, as its own replay tells it. A stack's frames are file:function:line, root first."""
+    counts = collections.Counter()
+    with open(replay(path, "--collapsed")[0], encoding="utf-8") as file:
+        for line in file.read().splitlines():
+            thread, *stack = line.rpartition(" ")[0].split(";")
+            counts[int(thread.removeprefix("tid:")), tuple(stack)] += int(line.rpartition(" ")[2])
+    return counts
 
 
 def frame_as_theirs(frame):

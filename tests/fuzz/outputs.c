@@ -150,12 +150,12 @@ struct program {
 };
 
 static const struct program programs[] = {
-    { "pyreel-report", report_main, NULL, { "--by=line",    "--by=file",        "--by=module",  "--by=thread",
-                                            "--by=task",    "--by=opcode",      "--sort=total", "--top=3",
-                                            "--callers=a",  "--callees=.",      "--tree",       "--min=0",
-                                            "--annotate=.", "--weight=wall",    "--weight=gil", "--ids",
-                                            "--full-paths", "--json",           "--markdown",   "--jsonl",
-                                            "--pstats",     "--pstats=tachyon", "--fold=stdlib" } },
+    { "pyreel-report", report_main, NULL, { "--by=line",    "--by=file",     "--by=module",  "--by=thread",
+                                            "--by=task",    "--by=opcode",   "--sort=total", "--top=3",
+                                            "--callers=a",  "--callees=.",   "--tree",       "--min=0",
+                                            "--annotate=.", "--weight=wall", "--weight=gil", "--ids",
+                                            "--full-paths", "--json",        "--markdown",   "--jsonl",
+                                            "--pstats",     "--fold=stdlib" } },
     { "pyreel-flame",
       flame_main,
       check_page,

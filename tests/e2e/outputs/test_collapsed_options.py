@@ -112,11 +112,7 @@ def test_threads_that_do_not_run_are_left_out(tmp_path):
     (["--focus", "[a"], "--focus '[a' is no regular expression: "),
     (["--fold", "imports"], "'imports'"),
     (["--roots", "thread,none"], "'thread,none'"),
-    (["--sort", "name"], "'name'"),
-    (["--style", "austin"], "'austin'"),
-    *[(["--style", "tachyon", *more], "leave out --roots, --ids") for more in
-      (["--ids"], ["--roots", "none"], ["--no-threads"], ["--functions"], ["--columns"], ["--full-paths"], ["--opcodes"],
-       ["--sort", "stack"])]])
+    (["--sort", "name"], "'name'")])
 def test_misuse_says_why(tmp_path, options, words):
     ended = convert("collapsed", SPIN, *options, "-o", tmp_path / "out")
     assert (ended.code, ended.output) == (2, b"") and words in ended.messages

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.short
 
 NAME = "a\x1b]0;owned\x07\x1b[31m\nFORGED\x9b1m\u202egnp\u2066\u200b\x7f\t\rb"
 RAW = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
-TEXTS = {"info": (), "info --json": (), "info --verify": (), "collapsed": (), "collapsed --full-paths": (), "collapsed --style tachyon": (),
+TEXTS = {"info": (), "info --json": (), "info --verify": (), "collapsed": (), "collapsed --full-paths": (),
          "report": (), "report --by file": (), "report --by thread": (), "report --json": (), "report --jsonl": (), "report --markdown": ()}
 
 

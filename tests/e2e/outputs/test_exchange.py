@@ -34,9 +34,9 @@ def report(*arguments):
     return succeed(CONVERTERS["report"], *arguments)
 
 
-def pstats_of(path, folder, how="--pstats", *options):
+def pstats_of(path, folder, *options):
     out = os.path.join(folder, "out.pstats")
-    assert report(how, "--force", "-o", out, *options, path).messages == ""
+    assert report("--pstats", "--force", "-o", out, *options, path).messages == ""
     with open(out, "rb") as file:
         return marshal.load(file)
 
@@ -137,40 +137,13 @@ def test_pstats_of_each_python_reads_it(recorded, folder):
 def test_weights_and_filters(folder):
     path = frozen("threads-3.11")
     told = info(path)
-    cpu = pstats_of(path, folder, "--pstats", "--weight", "cpu")
+    cpu = pstats_of(path, folder, "--weight", "cpu")
     assert sum(row[2] for row in cpu.values()) == pytest.approx(sum(thread["cpu_s"] for thread in told["threads"]), abs=1e-3)
-    focused = pstats_of(path, folder, "--pstats", "--focus", "^spin ", "--hide", "^spin ")
+    focused = pstats_of(path, folder, "--focus", "^spin ", "--hide", "^spin ")
     assert all(key[2] != "spin" for key in focused) and sum(row[0] for row in focused.values()) > 10
-    main = pstats_of(path, folder, "--pstats", "--threads", "MainThread")
+    main = pstats_of(path, folder, "--threads", "MainThread")
     (thread,) = [thread for thread in told["threads"] if thread["name"] == "MainThread"]
     assert sum(row[0] for row in main.values()) == thread["samples"]
-
-
-@pytest.mark.pythons("newest")
-def test_it_is_tachyons(recorded, folder):
-    """Converted to Tachyon's format and replayed, the recording gives the same file."""
-    binary = os.path.join(folder, f"{recorded.python.name}.bin")
-    succeed(CONVERTERS["tachyon"], "-o", binary, recorded.path)
-    assert_same_pstats(recorded.path, binary, folder)
-    assert_same_pstats(binary, binary, folder)
-
-
-@pytest.mark.pythons("newest")
-def test_it_is_tachyons_of_its_own_recording(program, folder):
-    binary = os.path.join(folder, "own.bin")
-    tachyon.attach(binary, program, "-a")
-    assert_same_pstats(binary, binary, folder)
-
-
-def assert_same_pstats(path, binary, folder):
-    out, _ = tachyon.replay(binary, "--pstats")
-    with open(out, "rb") as file:
-        theirs = marshal.load(file)
-    ours = pstats_of(path, folder, "--pstats=tachyon")
-    assert ours.pop(("__sampled__",)) is theirs.pop(("__sampled__",)) is True
-    assert {key: row[:2] + (row[4],) for key, row in ours.items()} == {key: row[:2] + (row[4],) for key, row in theirs.items()}
-    for key, row in ours.items():
-        assert row[2:4] == pytest.approx(theirs[key][2:4]), key
 
 
 @pytest.mark.short
@@ -184,8 +157,8 @@ def test_a_binary_file_is_refused_on_a_terminal():
 
 
 @pytest.mark.parametrize("arguments", [["--pstats", "--tree"], ["--pstats", "--jsonl"], ["--pstats", "--by", "line"],
-                                       ["--jsonl", "--top", "3"], ["--jsonl", "--weight", "cpu"], ["--jsonl", "--by", "module"],
-                                       ["--pstats=cprofile"]], ids=str)
+                                       ["--jsonl", "--top", "3"], ["--jsonl", "--weight", "cpu"], ["--jsonl", "--by", "module"]],
+                         ids=str)
 def test_misuse(arguments):
     ended = run(CONVERTERS["report"], *arguments, frozen("threads-3.11"))
     assert (ended.code, ended.output) == (2, b"") and "Try 'pyreel-report --help'" in ended.messages

@@ -266,14 +266,6 @@ static const struct {
       "Thread (work);step 7 (a.py:1);Task 7 () 1\n"
       "ThreadPoolExecutor;step 7 (a.py:1) 1\n"
       "ThreadPoolExecutor;step 7 (a.py:12) 2\n" },
-    /* `;` sorts behind digits in whole lines. */
-    { pool,
-      countof(pool),
-      { .tachyon = true },
-      "tid:4243;a.py:step 7:12 1\n"
-      "tid:4244;a.py:step 7:12 1\n"
-      "tid:4245;a.py:step 7:1 1\n"
-      "tid:4246;a.py:step 7:1;Task 7 1\n" },
     { at_work,
       countof(at_work),
       { .ids = true },
@@ -345,33 +337,6 @@ static void stacks_become_lines(void **state)
         assert_same_lines(collapse(cases[i].story, cases[i].count, &cases[i].style), strdup(cases[i].text));
 }
 
-/* Tachyon compares whole lines: `step:1;x` comes behind `step:12` and in front of nothing that `step:1` does. */
-static void tachyon_sorts_whole_lines(void **state)
-{
-    (void)state;
-    const struct event story[] = {
-        PROCESS(1, 4242, "/home/u"),
-        THREAD(1, 1, 4242, "python3"),
-        STRING(1, "f"),
-        STRING(2, "/home/u/a.py"),
-        FUNCTION(1, 1, 2, 1),
-        FRAME(1, 1, 1),
-        FRAME(2, 1, 12),
-        SAMPLE(1, 1, 0, 1),
-        SAMPLE(2, 1, 0, 1, 1),
-        SAMPLE(3, 1, 0, 2),
-        SAMPLE(4, 1, 0, 2, 1),
-        SAMPLE(5, 1, 0, 2, 2),
-        SAME(6, 1, 2),
-    };
-    const struct collapsed_style style = { .tachyon = true };
-    assert_same_lines(collapse(story, countof(story), &style), strdup("tid:4242;a.py:f:12;a.py:f:12 2\n"
-                                                                      "tid:4242;a.py:f:1 1\n"
-                                                                      "tid:4242;a.py:f:12 1\n"
-                                                                      "tid:4242;a.py:f:12;a.py:f:1 1\n"
-                                                                      "tid:4242;a.py:f:1;a.py:f:1 1\n"));
-}
-
 static void frames_are_filtered(void **state)
 {
     (void)state;
@@ -424,8 +389,9 @@ static void weights_have_names(void **state)
 TEST_FILE(collapsed)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(stacks_become_lines), cmocka_unit_test(tachyon_sorts_whole_lines),
-        cmocka_unit_test(frames_are_filtered), cmocka_unit_test(roots_have_names),
+        cmocka_unit_test(stacks_become_lines),
+        cmocka_unit_test(frames_are_filtered),
+        cmocka_unit_test(roots_have_names),
         cmocka_unit_test(weights_have_names),
     };
     return run_all(tests);
