@@ -131,7 +131,7 @@ bool diff_json(struct output *to, const struct difference *difference, struct fa
     emit_value(&json, "min_share", json_real(style->least_share));
     emit_value(&json, "busy", number_json(judgement->busy));
     emit_value(&json, "fail_over", style->fails ? json_real(style->fail_over) : json_null());
-    emit_value(&json, "failed", json_boolean(difference->failed));
+    emit_flag(&json, "failed", difference->failed);
     emit_value(&json, "before", side_json(difference, COMPARE_BEFORE));
     emit_value(&json, "after", side_json(difference, COMPARE_AFTER));
     emit_value(&json, "whole", judged_json(difference, &judgement->whole));

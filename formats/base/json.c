@@ -142,9 +142,22 @@ int json_dump_printable(const char *bytes, size_t size, void *output)
     return 0;
 }
 
+void emit_flag(struct json_emitter *json, const char *key, bool flag)
+{
+    emit_literal(json, key, flag ? "true" : "false");
+}
+
 void emit_text(struct json_emitter *json, const char *key, struct text text)
 {
     emit_value(json, key, json_stringn(text.size ? text.bytes : "", text.size));
+}
+
+void emit_text_or_null(struct json_emitter *json, const char *key, struct text text)
+{
+    if (text.size)
+        emit_text(json, key, text);
+    else
+        emit_literal(json, key, "null");
 }
 
 /* A value that could not be made is written as "null", so that the JSON stays well formed until the caller looks at

@@ -45,8 +45,13 @@ void emit_decimal(struct json_emitter *json, const char *key, uint64_t value, un
 /* Writes JSON text as it is: "null", "true", "{}". */
 void emit_literal(struct json_emitter *json, const char *key, const char *literal);
 
+/* Writes true or false. */
+void emit_flag(struct json_emitter *json, const char *key, bool flag);
+
 /* Writes a text of UTF-8. Any other text turns the emitter bad. */
 void emit_text(struct json_emitter *json, const char *key, struct text text);
+/* The same; null when the text is empty, which means that it is not known, or that there is none. */
+void emit_text_or_null(struct json_emitter *json, const char *key, struct text text);
 
 /* Writes a value of jansson's and releases it. NULL turns the emitter bad: jansson returns NULL for a text that is not
  * UTF-8. */

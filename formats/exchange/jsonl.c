@@ -41,15 +41,6 @@ static void end_line(struct jsonl *jsonl)
     jsonl->json.comma = false;
 }
 
-/* Writes a text; null when it is empty, which means that it is not known, or that there is none. */
-static void emit_or_null(struct jsonl *jsonl, const char *key, struct text text)
-{
-    if (text.size)
-        emit_text(&jsonl->json, key, text);
-    else
-        emit_literal(&jsonl->json, key, "null");
-}
-
 /* Writes sums; null where no sample says anything of a sum. Each sample is counted and stands for a time. */
 static void emit_sums(struct jsonl *jsonl, const uint64_t *values)
 {
@@ -75,8 +66,8 @@ static void write_recording(struct jsonl *jsonl)
     emit_integer(&jsonl->json, "version", 1);
     emit_text(&jsonl->json, "exporter", TEXT("pyreel " PYREEL_VERSION));
     emit_text(&jsonl->json, "program", text_of(title));
-    emit_or_null(jsonl, "python", process->python_version ? text_of(version) : (struct text){ 0 });
-    emit_or_null(jsonl, "start", text_of(date));
+    emit_text_or_null(&jsonl->json, "python", process->python_version ? text_of(version) : (struct text){ 0 });
+    emit_text_or_null(&jsonl->json, "start", text_of(date));
     emit_integer(&jsonl->json, "duration_ns", (int64_t)tables_duration_ns(tables));
     emit_integer(&jsonl->json, "interval_ns", (int64_t)tables->recording.interval_ns);
     emit_integer(&jsonl->json, "missing", (int64_t)tables->missing);
@@ -87,15 +78,15 @@ static void write_recording(struct jsonl *jsonl)
 /* Writes whose stack it is. */
 static void emit_owner(struct jsonl *jsonl, const struct group *group, const struct thread *thread)
 {
-    emit_or_null(jsonl, "process", group->process);
+    emit_text_or_null(&jsonl->json, "process", group->process);
     emit_integer(&jsonl->json, "pid", group->pid);
     emit_integer(&jsonl->json, "interpreter", (int64_t)thread->interpreter);
-    emit_or_null(jsonl, "thread", group->thread);
+    emit_text_or_null(&jsonl->json, "thread", group->thread);
     if (group->tid)
         emit_integer(&jsonl->json, "tid", group->tid);
     else
         emit_literal(&jsonl->json, "tid", "null");
-    emit_or_null(jsonl, "task", group->task);
+    emit_text_or_null(&jsonl->json, "task", group->task);
 }
 
 static void emit_frame(struct jsonl *jsonl, uint32_t entry)

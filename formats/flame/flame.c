@@ -244,7 +244,7 @@ static void emit_weights(struct flame *flame)
         emit_text(json, "name", text_of(weights[i].name));
         emit_text(json, "label", text_of(weights[i].label));
         emit_text(json, "unit", text_of(weights[i].unit));
-        emit_literal(json, "known", flame->known[sum] ? "true" : "false");
+        emit_flag(json, "known", flame->known[sum]);
         if (!flame->known[sum]) {
             emit_text(json, "reason", flame->compare ? TEXT(ONE_WEIGHT) : text_of(aggregate_reason(sum)));
         } else if (known < samples) {

@@ -144,7 +144,7 @@ static json_t *configuration(const struct tables *tables)
 static void emit_processed_only(struct gecko *gecko, const struct process *process)
 {
     struct json_emitter *json = &gecko->json;
-    emit_literal(json, "debug", process->build & BUILD_DEBUG ? "true" : "false");
+    emit_flag(json, "debug", process->build & BUILD_DEBUG);
     emit_integer(json, "preprocessedProfileVersion", gecko->style.compact ? 66 : 64);
     for (size_t i = 0; i < countof(fixed); i++)
         emit_literal(json, fixed[i].key, fixed[i].json);

@@ -141,11 +141,11 @@ void gecko_threads_emit_identity(struct gecko *gecko, const struct gecko_line *l
     emit_life(json, "registerTime", life.from_ns, "unregisterTime", life.until_ns);
     if (raw)
         return;
-    emit_literal(json, "isMainThread", line->main ? "true" : "false");
+    emit_flag(json, "isMainThread", line->main);
     emit_life(json, "processStartupTime", row->process.start_ns, "processShutdownTime",
               row->fate == FATE_LEFT ? 0 : row->end_ns);
     emit_literal(json, "pausedRanges", "[]");
-    emit_literal(json, "showMarkersInTimeline", gecko_markers_overview(gecko, line) ? "true" : "false");
+    emit_flag(json, "showMarkersInTimeline", gecko_markers_overview(gecko, line));
 }
 
 /* ---- samples ---- */

@@ -36,19 +36,6 @@ static void emit_known(struct json_emitter *json, const char *key, double value)
         emit_decimal(json, key, value < 1e12 ? (uint64_t)(value * 10000 + 0.5) : 0, 4);
 }
 
-static void emit_text_or_null(struct json_emitter *json, const char *key, struct text text)
-{
-    if (text.size)
-        emit_text(json, key, text);
-    else
-        emit_literal(json, key, "null");
-}
-
-static void emit_flag(struct json_emitter *json, const char *key, bool flag)
-{
-    emit_literal(json, key, flag ? "true" : "false");
-}
-
 /* All sums by the names of the weights; null where a sum is not known. */
 static void emit_sums(struct json_emitter *json, const struct report *report, const uint64_t *sums)
 {

@@ -16,27 +16,13 @@ struct writer {
     struct source_lines *lines;
 };
 
-/* ---- values that may be unknown ---- */
-
-static void put_text_or_null(struct json_emitter *json, const char *key, struct text text)
-{
-    if (text.size > 0)
-        emit_text(json, key, text);
-    else
-        emit_literal(json, key, "null");
-}
-
+/* Writes a number; null when it is not known. */
 static void put_number_or_null(struct json_emitter *json, const char *key, int64_t number, bool known)
 {
     if (known)
         emit_integer(json, key, number);
     else
         emit_literal(json, key, "null");
-}
-
-static void put_bool(struct json_emitter *json, const char *key, bool is)
-{
-    emit_literal(json, key, is ? "true" : "false");
 }
 
 /* ---- stacks ---- */
@@ -61,13 +47,13 @@ static void put_frame(const struct writer *w, const struct frame *frame, const s
     const struct function *function = &w->tables->functions[frame->function];
     emit_open(json, NULL, '{');
     emit_text(json, "function", tables_function_name(w->tables, frame->function));
-    put_text_or_null(json, "file", tables_function_file(w->tables, frame->function));
+    emit_text_or_null(json, "file", tables_function_file(w->tables, frame->function));
     put_number_or_null(json, "line", frame->line, frame->line);
     put_number_or_null(json, "end_line", frame->end_line, frame->end_line);
     put_number_or_null(json, "column", frame->column, frame->column >= 0);
     put_number_or_null(json, "end_column", frame->end_column, frame->end_column >= 0);
     put_number_or_null(json, "first_line", function->first_line, function->first_line);
-    put_text_or_null(json, "source", source_lines_find(w->lines, frame));
+    emit_text_or_null(json, "source", source_lines_find(w->lines, frame));
     put_locals(w, locals);
     emit_close(json, '}');
 }
@@ -85,7 +71,7 @@ static void put_frames(const struct writer *w, const struct dumped_row *row)
     emit_close(w->json, ']');
     free(frames);
     const char *failure = row->failure ? dump_words_failure(w->dumped, row) : "";
-    put_text_or_null(w->json, "failure", text_of(failure));
+    emit_text_or_null(w->json, "failure", text_of(failure));
 }
 
 static void put_states(const struct writer *w, const struct dumped_row *row)
@@ -108,8 +94,8 @@ static void put_thread(const struct writer *w, const struct dumped_row *row)
     emit_integer(json, "tid", thread->tid);
     put_number_or_null(json, "ident", (int64_t)row->ident, row->ident);
     emit_text(json, "name", tables_thread_name(w->tables, row->thread));
-    put_text_or_null(json, "kernel_name", thread->main ? thread->name : (struct text){ 0 });
-    put_bool(json, "main", thread->main);
+    emit_text_or_null(json, "kernel_name", thread->main ? thread->name : (struct text){ 0 });
+    emit_flag(json, "main", thread->main);
     emit_integer(json, "interpreter", (int64_t)thread->interpreter);
     put_states(w, row);
     put_number_or_null(json, "task", row->task, row->task);
@@ -146,14 +132,14 @@ static void put_head(const struct writer *w)
     char version[32], date[32];
     emit_integer(json, "pid", w->dumped->pid);
     put_number_or_null(json, "parent_pid", w->dumped->standing.parent, w->dumped->standing.parent);
-    put_text_or_null(json, "command", process->command);
-    put_text_or_null(json, "executable", process->executable);
+    emit_text_or_null(json, "command", process->command);
+    emit_text_or_null(json, "executable", process->executable);
     emit_text(json, "python", text_of(event_python_version_text(version, process->python_version)));
-    put_bool(json, "free_threaded", process->build & BUILD_FREE_THREADED);
+    emit_flag(json, "free_threaded", process->build & BUILD_FREE_THREADED);
     emit_text(json, "date", text_of(event_date_text(date, w->dumped->unix_ns)));
     emit_text(json, "moment", text_of(moments[w->dumped->moment]));
-    put_text_or_null(json, "state", text_of(standing ? standing : ""));
-    put_bool(json, "core", w->dumped->core);
+    emit_text_or_null(json, "state", text_of(standing ? standing : ""));
+    emit_flag(json, "core", w->dumped->core);
     put_number_or_null(json, "signal", w->dumped->signal, w->dumped->signal);
     put_number_or_null(json, "signal_tid", w->dumped->signal_tid, w->dumped->signal);
 }

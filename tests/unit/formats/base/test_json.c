@@ -69,11 +69,17 @@ static void brackets_and_commas_are_where_they_belong(void **state)
     emit_close(json, '}');
     emit_text(json, "name", TEXT("a \"b\" \\ \n\x01 \xC3\xBC"));
     emit_text(json, "none", (struct text){ 0 });
+    emit_text_or_null(json, "unknown", (struct text){ 0 });
+    emit_text_or_null(json, "known", TEXT("a"));
+    emit_flag(json, "yes", true);
+    emit_flag(json, "no", false);
     emit_value(json, "value", json_pack("[i,{s:b}]", 1, "x", 1));
     emit_close(json, '}');
     assert_false(json->bad);
-    assert_page(&page, "{\"samples\":{\"stack\":[7,-7,null],\"empty\":[]},\"nothing\":{},"
-                       "\"name\":\"a \\\"b\\\" \\\\ \\n\\u0001 \xC3\xBC\",\"none\":\"\",\"value\":[1,{\"x\":true}]}");
+    assert_page(&page,
+                "{\"samples\":{\"stack\":[7,-7,null],\"empty\":[]},\"nothing\":{},"
+                "\"name\":\"a \\\"b\\\" \\\\ \\n\\u0001 \xC3\xBC\",\"none\":\"\",\"unknown\":null,\"known\":\"a\","
+                "\"yes\":true,\"no\":false,\"value\":[1,{\"x\":true}]}");
 }
 
 static void numbers_are_written_exactly(void **state)
