@@ -37,20 +37,6 @@ static const char *view_problem(const struct settings *settings)
     return first_of(conflicts, countof(conflicts));
 }
 
-/* Why the raw format cannot show the results of the options; NULL: the raw format can. */
-static const char *raw_problem(const struct settings *settings)
-{
-    const struct gecko_style *style = &gecko_options_wanted(settings)->style;
-    const struct conflict conflicts[] = {
-        { style->compact, "--raw-gecko and --compact are two formats; choose one of them" },
-        { style->compare, "samples have no weights in the format of --raw-gecko; leave out --diff" },
-        { style->embed_sources, "the format of --raw-gecko has no source files; leave out --embed-sources" },
-        { style->weight || style->max_samples,
-          "samples have no weights in the format of --raw-gecko; leave out --weight and --max-samples" },
-    };
-    return style->raw ? first_of(conflicts, countof(conflicts)) : NULL;
-}
-
 static const char *diff_problem(const struct settings *settings)
 {
     const struct gecko_style *style = &gecko_options_wanted(settings)->style;
@@ -91,8 +77,8 @@ static const char *address_problem(const struct settings *settings)
 
 const char *gecko_conflicts_problem(const struct settings *settings)
 {
-    const char *(*const problems[])(const struct settings *) = { view_problem, raw_problem, diff_problem,
-                                                                 sharing_problem, address_problem };
+    const char *(*const problems[])(const struct settings *) = { view_problem, diff_problem, sharing_problem,
+                                                                 address_problem };
     for (size_t i = 0; i < countof(problems); i++) {
         const char *problem = problems[i](settings);
         if (problem)

@@ -20,7 +20,6 @@ enum own_option {
     OPTION_SOURCE_REPO,
     OPTION_FULL_PATHS,
     OPTION_COMPACT,
-    OPTION_RAW_GECKO,
     OPTION_MAX_SAMPLES,
     OPTION_WEIGHT,
     OPTION_DIFF,
@@ -59,9 +58,6 @@ const struct argument gecko_options[] = {
     { OPTION_COMPACT, 0, "compact", NULL, 0,
       "write a file that is a quarter smaller, for\n"
       "viewers since July 2026" },
-    { OPTION_RAW_GECKO, 0, "raw-gecko", NULL, 0,
-      "write the format of Firefox's own profiler, for\n"
-      "tools that read no other" },
     { OPTION_FULL_PATHS, 0, "full-paths", NULL, 0, "name files of the standard library by their paths" },
     { OPTION_WEIGHT, 0, "weight", "WHAT", 0,
       "what trees add up: samples|wall|cpu (samples;\n"
@@ -103,7 +99,6 @@ static bool *flag_of(struct gecko_wanted *wanted, enum own_option option)
         { OPTION_SERVE, &wanted->serve },
         { OPTION_EMBED_SOURCES, &wanted->style.embed_sources },
         { OPTION_COMPACT, &wanted->style.compact },
-        { OPTION_RAW_GECKO, &wanted->style.raw },
         { OPTION_FULL_PATHS, &wanted->style.full_paths },
         { OPTION_DIFF, &wanted->style.compare },
         { OPTION_SANITIZE, &wanted->sanitize },

@@ -41,18 +41,9 @@ static void tell_of_comparison(const struct to_gecko *to)
         fprintf(stderr, "%s: warning: BASE and NEW ran on different hosts\n", name);
 }
 
-/* Tells that samples count alike which stand for different times. */
-static void tell_of_weights(const struct to_gecko *to)
-{
-    if (gecko_loses_weights(to->gecko) && !to->conversion->settings.quiet)
-        fprintf(stderr, "pyreel-gecko: the samples stand for different times, and the format of --raw-gecko cannot say "
-                        "so: each sample counts as one\n");
-}
-
 void gecko_told_content(const struct to_gecko *to)
 {
     tell_of_thinning(to);
-    tell_of_weights(to);
     if (to->wanted->style.compare)
         tell_of_comparison(to);
     embedding_warn(stderr, to->conversion->converter->name, gecko_embedded(to->gecko));
@@ -68,10 +59,10 @@ static void put_remedies(FILE *to, const struct gecko_style *style, const struct
         const char *options;
     } remedies[] = {
         { style->markers == GECKO_MARKERS_ALL, "--markers few" },
-        { !style->raw, "--max-samples" },
+        { true, "--max-samples" },
         { true, "--from and --to" },
         { size->several_threads, "--threads" },
-        { !style->raw && !style->compact, "--compact" },
+        { !style->compact, "--compact" },
         { size->off_cpu >= size->samples / OFF_CPU_PART && size->off_cpu > 0, "--mode cpu" },
     };
     size_t left = 0;

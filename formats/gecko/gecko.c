@@ -4,7 +4,6 @@
 #include "formats/base/alloc.h"
 #include "formats/gecko/gecko_cpu.h"
 #include "formats/gecko/gecko_internal.h"
-#include "formats/gecko/raw/gecko_raw.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -212,7 +211,7 @@ static void choose_samples(struct gecko *gecko)
         gecko->every += 1 + gecko->every / 16;
 }
 
-static void emit_processed(struct gecko *gecko)
+static void emit_profile(struct gecko *gecko)
 {
     struct json_emitter *json = &gecko->json;
     emit_open(json, NULL, '{');
@@ -241,10 +240,7 @@ bool gecko_finish(struct gecko *gecko, struct fault *why)
     gecko_sources_find(gecko);
     gecko_leaves_settle(gecko);
     gecko_embedding_start(gecko);
-    if (gecko->style.raw)
-        gecko_raw_emit(gecko);
-    else
-        emit_processed(gecko);
+    emit_profile(gecko);
     output_bytes(json->to, "\n", 1);
     if (gecko->spool.failure.text[0])
         return fault(why, "%s", gecko->spool.failure.text);
@@ -264,11 +260,6 @@ struct gecko_compared gecko_compared(const struct gecko *gecko)
                                     .hosts_differ = *base->host &&*new->host &&strcmp(base->host, new->host) != 0,
                                     .pythons_differ = base->python_version &&new->python_version &&
                                                       base->python_version != new->python_version };
-}
-
-bool gecko_loses_weights(const struct gecko *gecko)
-{
-    return gecko->style.raw && gecko_weights_are_times(gecko);
 }
 
 const struct embedded_files *gecko_embedded(const struct gecko *gecko)
@@ -304,6 +295,5 @@ void gecko_drop(struct gecko *gecko)
     gecko_overhead_free(&gecko->overhead);
     gecko_extra_free(&gecko->extra);
     diff_free(&gecko->diff);
-    raw_tables_free(&gecko->raw);
     free(gecko);
 }

@@ -14,8 +14,6 @@
  * thread whose loop runs the task, and the entry's samples are on that line while the task runs. On request, entries
  * have lines of their own, behind the lines of their process's threads.
  *
- * On request the profile is in the raw format instead (raw/gecko_raw.h).
- *
  * The parts, one file each: gecko.c takes the samples and writes the parts in order; gecko_status.c: the status of
  * threads; gecko_weights.c: the times that samples stand for; gecko_tasks.c: the tasks that threads run; markers/:
  * which markers there are; gecko_markers.c and gecko_marker_kinds.c: how the profile has them; gecko_state_markers.c:
@@ -77,7 +75,6 @@ struct gecko_style {
     enum gecko_opcodes_shown opcodes;
     enum gecko_markers markers;
     bool compact;     /* version 66: times and callers as differences, which newer viewers read and Perfetto does not */
-    bool raw;         /* the raw format of Firefox's own profiler, for readers that know no other */
     bool task_tracks; /* entries of tasks have lines of their own */
     uint64_t gil_wait_ns;            /* shorter waits for the lock have no marker; 0: the default */
     bool embed_sources;              /* put the text of source files into the profile */
@@ -141,10 +138,6 @@ uint64_t gecko_kept_samples(const struct gecko *gecko);
 
 /* After gecko_finish() of a comparison. */
 struct gecko_compared gecko_compared(const struct gecko *gecko);
-
-/* Whether the samples stand for different times and the profile cannot say so, because the raw format has no weights.
- * Call it after gecko_finish(). */
-bool gecko_loses_weights(const struct gecko *gecko);
 
 /* The number of samples of threads that are known not to run: --mode cpu leaves them out. */
 uint64_t gecko_samples_off_cpu(const struct gecko *gecko);

@@ -3,7 +3,6 @@
 
 #include "formats/base/alloc.h"
 #include "formats/gecko/gecko_internal.h"
-#include "formats/gecko/raw/gecko_raw.h"
 #include "formats/model/attribute.h"
 
 #include <inttypes.h>
@@ -346,19 +345,6 @@ static void emit_samples(struct gecko *gecko, const struct counter_kind *counter
     emit_close(json, '}');
 }
 
-static void emit_rows(struct gecko *gecko, const struct counter_kind *counter, const struct series *series)
-{
-    struct point point;
-    gecko_raw_open_table(gecko, "samples", "{\"time\":0,\"count\":1}");
-    for (struct points points = { .counter = counter, .series = series }; next_point(&points, &point);) {
-        emit_open(&gecko->json, NULL, '[');
-        emit_time(gecko, point.time_ns);
-        emit_thousandths(&gecko->json, point.thousandths);
-        emit_close(&gecko->json, ']');
-    }
-    gecko_raw_close_table(gecko);
-}
-
 static void emit_counter(struct gecko *gecko, uint32_t process, size_t line, const struct counter_kind *counter,
                          const struct series *series, int weight)
 {
@@ -367,14 +353,10 @@ static void emit_counter(struct gecko *gecko, uint32_t process, size_t line, con
     emit_text(json, "name", text_of(counter->name));
     emit_text(json, "category", text_of(counter->category));
     emit_text(json, "description", text_of(counter->description));
-    if (gecko->style.raw) {
-        emit_rows(gecko, counter, series);
-    } else {
-        emit_text(json, "pid", text_of(gecko->lines.processes[process].pid));
-        emit_integer(json, "mainThreadIndex", (int64_t)line);
-        emit_samples(gecko, counter, series);
-        emit_value(json, "display", display_of(counter, weight));
-    }
+    emit_text(json, "pid", text_of(gecko->lines.processes[process].pid));
+    emit_integer(json, "mainThreadIndex", (int64_t)line);
+    emit_samples(gecko, counter, series);
+    emit_value(json, "display", display_of(counter, weight));
     emit_close(json, '}');
 }
 
@@ -416,22 +398,12 @@ static void emit_process(struct gecko *gecko, uint32_t process, size_t line, str
     series_settle(&curves->resident);
     if (lock && has_sum(&curves->held))
         emit_counter(gecko, process, line, &counter_held, &curves->held, 5);
-    if (lock && has_sum(&curves->waiting) && !gecko->style.raw) /* which would draw the differences of a level */
+    if (lock && has_sum(&curves->waiting))
         emit_counter(gecko, process, line, &counter_waiting, &curves->waiting, 6);
     if (has_sum(cpu))
         emit_counter(gecko, process, line, &counter_cpu, cpu, 7);
     if (curves->resident.count)
         emit_counter(gecko, process, line, &counter_resident, &curves->resident, 8);
-}
-
-void gecko_counters_emit_process(struct gecko *gecko, uint32_t process)
-{
-    const struct gecko_counters *counters = &gecko->counters;
-    struct gecko_curves *curves = process < counters->processes_room ? counters->processes[process] : NULL;
-    emit_open(&gecko->json, "counters", '[');
-    if (curves)
-        emit_process(gecko, process, 0, curves);
-    emit_close(&gecko->json, ']');
 }
 
 void gecko_counters_emit(struct gecko *gecko)

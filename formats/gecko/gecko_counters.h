@@ -49,9 +49,6 @@ void gecko_counters_take_placed(struct gecko *gecko, const struct sample *sample
 /* Writes the list of counters. Call it when the lines are made. */
 void gecko_counters_emit(struct gecko *gecko);
 
-/* Writes the list of the counters of one process in the raw format. */
-void gecko_counters_emit_process(struct gecko *gecko, uint32_t process);
-
 void gecko_counters_free(struct gecko_counters *counters);
 
 #endif

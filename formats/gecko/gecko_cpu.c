@@ -2,6 +2,7 @@
 #include "formats/gecko/gecko_cpu.h"
 
 #include "formats/base/alloc.h"
+#include "formats/gecko/columns/cells.h"
 #include "formats/model/attribute.h"
 
 #include <stdlib.h>
@@ -183,14 +184,6 @@ void gecko_cpu_begin_line(struct gecko_cpu_writer *writer)
     writer->begun = false;
 }
 
-void gecko_cpu_emit_cell(struct gecko *gecko, const struct cell *cell)
-{
-    if (cell->kind == CELL_BLANK)
-        emit_literal(&gecko->json, NULL, "null");
-    else
-        emit_integer(&gecko->json, NULL, (int64_t)(cell->cpu * gecko->unit_ns));
-}
-
 /* The room of a thread's first cell. The viewer has no time for the first cell of a line. Behind another thread, the
  * cell has the time since that thread's last sample; the thread did not live all of this time. */
 static uint64_t first_room(const struct gecko *gecko, const struct gecko_cpu_writer *writer, uint64_t time)
@@ -219,51 +212,27 @@ static void find_ends(struct gecko *gecko, const struct thinning *thinning, stru
     }
 }
 
-/* Of samples that do not stay, the next sample that stays has the CPU time, as the viewer draws it: since the sample
- * before. The last one also has the CPU time behind it. */
-void gecko_cpu_give_cells(struct gecko *gecko, uint32_t number, struct gecko_cpu_writer *writer,
-                          void (*give)(void *self, const struct cell *cell), void *self)
-{
-    const struct gecko_thread *thread = gecko_thread(gecko, number);
-    const struct thinning thinning = gecko_thinning(gecko, number);
-    struct cells *cells = &writer->cells;
-    uint64_t first, last, cpu = 0;
-    bool begun = false;
-    enum cell_kind kind = CELL_BLANK;
-    find_ends(gecko, &thinning, &writer->samples, &first, &last);
-    const uint64_t room = first_room(gecko, writer, first);
-    struct placements p = placements_of(gecko, number, writer);
-    cells->give = give;
-    cells->self = self;
-    cells_begin(cells, thread->cpu_sum.units + thread->late_sum.units, room + last - first);
-    while (next(&p)) {
-        cpu += p.cpu;
-        kind = p.kind < kind ? p.kind : kind;
-        if (!thinning_keeps(&thinning, p.number - 1))
-            continue;
-        cells_add(cells, cpu, begun ? p.sample.time - writer->time : room, kind);
-        writer->time = p.sample.time;
-        writer->begun = begun = true;
-        cpu = 0;
-        kind = CELL_BLANK;
-    }
-    cells_end(cells, cpu);
-}
+/* Equal cells that are not written yet. */
+struct cell_run {
+    struct gecko *gecko;
+    struct cell cell;
+    uint64_t count;
+};
 
-static void emit_run(struct gecko_cell_run *run)
+static void emit_run(struct cell_run *run)
 {
     if (run->cell.kind != CELL_BLANK)
         emit_again(&run->gecko->json, run->cell.cpu * run->gecko->unit_ns, run->count);
     else
         for (uint64_t i = 0; i < run->count; i++)
-            gecko_cpu_emit_cell(run->gecko, &run->cell);
+            emit_literal(&run->gecko->json, NULL, "null");
     run->count = 0;
 }
 
 /* Takes a cell. Most cells are as the one before. */
 static void take_cell(void *self, const struct cell *cell)
 {
-    struct gecko_cell_run *run = self;
+    struct cell_run *run = self;
     const bool same = cell->cpu == run->cell.cpu && (cell->kind == CELL_BLANK) == (run->cell.kind == CELL_BLANK);
     if (!same) {
         emit_run(run);
@@ -272,11 +241,34 @@ static void take_cell(void *self, const struct cell *cell)
     run->count++;
 }
 
+/* Of samples that do not stay, the next sample that stays has the CPU time, as the viewer draws it: since the sample
+ * before. The last one also has the CPU time behind it. */
 void gecko_cpu_emit_cells(struct gecko *gecko, uint32_t number, struct gecko_cpu_writer *writer)
 {
-    writer->run.gecko = gecko;
-    gecko_cpu_give_cells(gecko, number, writer, take_cell, &writer->run);
-    emit_run(&writer->run);
+    const struct gecko_thread *thread = gecko_thread(gecko, number);
+    const struct thinning thinning = gecko_thinning(gecko, number);
+    struct cell_run run = { .gecko = gecko };
+    struct cells cells = { .give = take_cell, .self = &run };
+    uint64_t first, last, cpu = 0;
+    bool begun = false;
+    enum cell_kind kind = CELL_BLANK;
+    find_ends(gecko, &thinning, &writer->samples, &first, &last);
+    const uint64_t room = first_room(gecko, writer, first);
+    struct placements p = placements_of(gecko, number, writer);
+    cells_begin(&cells, thread->cpu_sum.units + thread->late_sum.units, room + last - first);
+    while (next(&p)) {
+        cpu += p.cpu;
+        kind = p.kind < kind ? p.kind : kind;
+        if (!thinning_keeps(&thinning, p.number - 1))
+            continue;
+        cells_add(&cells, cpu, begun ? p.sample.time - writer->time : room, kind);
+        writer->time = p.sample.time;
+        writer->begun = begun = true;
+        cpu = 0;
+        kind = CELL_BLANK;
+    }
+    cells_end(&cells, cpu);
+    emit_run(&run);
 }
 
 void gecko_cpu_emit_weights(struct gecko *gecko, uint32_t number, struct gecko_cpu_writer *writer)

@@ -6,7 +6,6 @@
 #ifndef PYREEL_FORMATS_GECKO_GECKO_CPU_H
 #define PYREEL_FORMATS_GECKO_GECKO_CPU_H
 
-#include "formats/gecko/columns/cells.h"
 #include "formats/gecko/gecko_internal.h"
 
 /* CPU time that was placed behind the thread's last sample: it goes to the last sample with this stack. */
@@ -16,13 +15,6 @@ struct gecko_late {
     uint64_t sample; /* number of that sample, from 0; found at the end */
 };
 
-/* Equal cells that are not written yet. */
-struct gecko_cell_run {
-    struct gecko *gecko;
-    struct cell cell;
-    uint64_t count;
-};
-
 /* Writes the columns of one line, thread after thread. `= {0}` is ready for the first line. */
 struct gecko_cpu_writer {
     struct spool_reader samples, placed;
@@ -30,8 +22,6 @@ struct gecko_cpu_writer {
     size_t late_room;
     uint64_t time; /* time of the latest sample of the line */
     bool begun;    /* the line has a sample */
-    struct cells cells;
-    struct gecko_cell_run run;
 };
 
 /* Takes a placement: EVENT_SAMPLE, the sample with its CPU time; EVENT_LATE_CPU; EVENT_THREAD_END. */
@@ -43,11 +33,6 @@ void gecko_cpu_begin_line(struct gecko_cpu_writer *writer);
 /* Writes the cells of threadCPUDelta for the samples of a thread: nanoseconds, null where the CPU time is unknown. Only
  * when gecko_knows_cpu(). */
 void gecko_cpu_emit_cells(struct gecko *gecko, uint32_t thread, struct gecko_cpu_writer *writer);
-
-/* Gives the cells instead: one for each sample of the thread, in their order. Writes one. */
-void gecko_cpu_give_cells(struct gecko *gecko, uint32_t thread, struct gecko_cpu_writer *writer,
-                          void (*give)(void *self, const struct cell *cell), void *self);
-void gecko_cpu_emit_cell(struct gecko *gecko, const struct cell *cell);
 
 /* Writes the CPU time of a thread's samples, in milliseconds, as weights. */
 void gecko_cpu_emit_weights(struct gecko *gecko, uint32_t thread, struct gecko_cpu_writer *writer);

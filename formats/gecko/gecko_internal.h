@@ -11,7 +11,6 @@
 #include "formats/gecko/gecko_lines.h"
 #include "formats/gecko/gecko_overhead.h"
 #include "formats/gecko/markers/markers.h"
-#include "formats/gecko/raw/raw_tables.h"
 #include "formats/gecko/tables/gecko_leaves.h"
 #include "formats/gecko/tables/gecko_rows.h"
 #include "formats/gecko/tables/gecko_sources.h"
@@ -123,8 +122,7 @@ struct gecko {
     struct embedding embedding;
     struct intern strings; /* further strings, behind the strings of the tables */
     struct gecko_lines lines;
-    uint64_t every;        /* one of so many consecutive samples of a thread stays */
-    struct raw_tables raw; /* of the thread that is written in the raw format */
+    uint64_t every; /* one of so many consecutive samples of a thread stays */
 };
 
 /* A time in units, rounded. */
@@ -268,8 +266,6 @@ void gecko_markers_settle(struct gecko *gecko);
 
 /* Writes the markers of a line's threads. */
 void gecko_markers_emit(struct gecko *gecko, const struct gecko_line *line);
-/* Writes them as rows of the raw format. */
-void gecko_markers_emit_rows(struct gecko *gecko, const struct gecko_line *line);
 /* The schemas of all markers, for the viewer; [] when there are none. */
 json_t *gecko_markers_schemas(const struct gecko *gecko);
 /* Whether some of the line's markers are shown above its graph. */
@@ -278,16 +274,6 @@ bool gecko_markers_overview(const struct gecko *gecko, const struct gecko_line *
  * writes the delays of a thread's samples, as cells of the open column. */
 bool gecko_markers_have_delays(const struct gecko *gecko, const struct gecko_line *line);
 void gecko_markers_emit_delays(struct gecko *gecko, uint32_t thread, struct spool_reader *reader);
-/* The delays of a thread's samples, one after the other. */
-struct gecko_delays {
-    const struct gecko *gecko;
-    const struct marker *blocked, *from, *end; /* the blocked loop that ends next; NULL: none */
-    uint64_t last;                             /* time of the thread's last sample */
-};
-
-struct gecko_delays gecko_delays_of(const struct gecko *gecko, uint32_t thread);
-/* The delay of the next sample, which is at `time`; both in units. */
-uint64_t gecko_delays_next(struct gecko_delays *delays, uint64_t time);
 
 /* The set of states of a status. */
 uint32_t gecko_state_markers_of(uint32_t status);
@@ -297,36 +283,12 @@ void gecko_totals_take(struct gecko *gecko, const struct sample *sample);
 const char *gecko_totals_get(const struct gecko *gecko, size_t total, uint64_t *ns);
 /* The index of a text in the profile's strings; adds the text if absent. */
 size_t gecko_tables_string(struct gecko *gecko, struct text text);
-/* The text of a string of the profile. The bytes of further strings move when a string is added. */
-struct text gecko_tables_text(const struct gecko *gecko, size_t string);
-
-/* What a row of frames shows. */
-struct gecko_frame_cells {
-    size_t function;   /* row */
-    size_t name, file; /* strings of the profile */
-    bool has_file;
-    uint32_t first_line;   /* of the function; 0: unknown, as in the next two */
-    uint32_t line, column; /* from 1 */
-    int64_t category, subcategory;
-};
-
-struct gecko_frame_cells gecko_tables_frame_cells(const struct gecko *gecko, size_t row);
-/* The row of frames of a row of stacks, and the row of its caller; -1: the row is a root. */
-size_t gecko_tables_frame(const struct gecko *gecko, size_t row);
-int64_t gecko_tables_caller(const struct gecko *gecko, size_t row);
-
-/* Writes a string, by its number in the tables that the reader has: those of the profile, or of the thread. */
-void gecko_emit_string(struct gecko *gecko, const char *key, size_t string);
 
 /* Writes the list of threads with their samples. */
 void gecko_threads_emit(struct gecko *gecko);
-/* Writes the members that say which thread a line is. `tids` counts the numbers of the process's threads, or of all. */
-void gecko_threads_emit_identity(struct gecko *gecko, const struct gecko_line *line, struct gecko_again *tids);
 /* Write the tables that all threads share, and the description of the recording. */
 void gecko_tables_emit(struct gecko *gecko);
 void gecko_meta_emit(struct gecko *gecko);
-/* Writes the description of a further process in the raw format. */
-void gecko_meta_emit_process(struct gecko *gecko, uint32_t process);
 /* The end of the window with which the viewer opens: the last samples need their full widths. */
 uint64_t gecko_meta_end_ns(const struct gecko *gecko);
 

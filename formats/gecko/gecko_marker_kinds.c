@@ -191,13 +191,13 @@ int64_t gecko_marker_kinds_category(const struct marker *marker)
 static void emit_string(struct gecko *gecko, const char *key, struct text text)
 {
     if (text.size)
-        gecko_emit_string(gecko, key, gecko_tables_string(gecko, text));
+        emit_integer(&gecko->json, key, (int64_t)gecko_tables_string(gecko, text));
 }
 
 static void emit_function(struct gecko *gecko, const char *key, uint32_t number)
 {
     if (number)
-        gecko_emit_string(gecko, key, gecko_sources_function_name(gecko, number));
+        emit_integer(&gecko->json, key, (int64_t)gecko_sources_function_name(gecko, number));
     else
         emit_string(gecko, key, TEXT(NO_PYTHON_FRAMES));
 }
@@ -228,7 +228,7 @@ static void emit_holder(struct gecko *gecko, const struct marker *marker)
         append(&text, TEXT(" in "));
         append(&text, tables_function_name(gecko->tables, marker->function));
     }
-    gecko_emit_string(gecko, "held", string_of(gecko, &text));
+    emit_integer(&gecko->json, "held", (int64_t)string_of(gecko, &text));
 }
 
 static void emit_why(struct gecko *gecko, const struct marker *marker)

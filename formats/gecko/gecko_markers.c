@@ -5,7 +5,6 @@
 #include "formats/gecko/gecko_cpu.h"
 #include "formats/gecko/gecko_extra.h"
 #include "formats/gecko/gecko_marker_kinds.h"
-#include "formats/gecko/raw/gecko_raw.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -48,28 +47,9 @@ static size_t leaf_name(const struct gecko *gecko, uint32_t code)
     return function ? gecko_sources_function_name(gecko, function) : 0;
 }
 
-/* Writes the stack of a marker in the raw format: a profile of one sample. */
-static void emit_raw_cause(struct gecko *gecko, uint64_t start, uint32_t code)
-{
-    struct json_emitter *json = &gecko->json;
-    emit_open(json, "stack", '{');
-    emit_literal(json, "name", "\"SyncProfile\"");
-    gecko_raw_open_table(gecko, "samples", "{\"stack\":0,\"time\":1}");
-    emit_open(json, NULL, '[');
-    emit_integer(json, NULL, raw_tables_stack(gecko, code));
-    emit_decimal(json, NULL, start, gecko->digits);
-    emit_close(json, ']');
-    gecko_raw_close_table(gecko);
-    emit_close(json, '}');
-}
-
 void gecko_markers_emit_cause(struct gecko *gecko, uint64_t start, uint32_t code)
 {
     struct json_emitter *json = &gecko->json;
-    if (gecko->style.raw) {
-        emit_raw_cause(gecko, start, code);
-        return;
-    }
     emit_open(json, "cause", '{');
     emit_decimal(json, "time", start, gecko->digits);
     emit_integer(json, "stack", gecko_leaves_row(gecko, code));
@@ -78,7 +58,7 @@ void gecko_markers_emit_cause(struct gecko *gecko, uint64_t start, uint32_t code
 
 void gecko_markers_emit_beginning(struct gecko *gecko, const struct gecko_marker *marker)
 {
-    gecko_emit_string(gecko, "function", leaf_name(gecko, marker->stack));
+    emit_integer(&gecko->json, "function", (int64_t)leaf_name(gecko, marker->stack));
     gecko_markers_emit_cause(gecko, marker->start, gecko_leaves_bare(marker->stack));
 }
 
@@ -128,7 +108,7 @@ static void emit_name(struct gecko *gecko, const struct row *row)
 {
     const size_t name = row->stored ? gecko_marker_kinds_name(gecko, row->stored)
                                     : gecko_tables_string(gecko, row->kind->name(&row->made));
-    gecko_emit_string(gecko, NULL, name);
+    emit_integer(&gecko->json, NULL, (int64_t)name);
 }
 
 static void emit_start(struct gecko *gecko, const struct row *row)
@@ -240,12 +220,6 @@ static int64_t emit_cells(struct gecko_marker_reader *reader, const struct gecko
     return count;
 }
 
-static void free_reader(struct gecko_marker_reader *reader)
-{
-    spool_reader_free(&reader->changes);
-    spool_reader_free(&reader->samples);
-}
-
 void gecko_markers_emit(struct gecko *gecko, const struct gecko_line *line)
 {
     struct gecko_marker_reader reader = { .gecko = gecko };
@@ -258,42 +232,8 @@ void gecko_markers_emit(struct gecko *gecko, const struct gecko_line *line)
     }
     emit_integer(&gecko->json, "length", count);
     emit_close(&gecko->json, '}');
-    free_reader(&reader);
-}
-
-/* Writes a marker as a row of the raw format. */
-static void emit_row(struct gecko *gecko, const struct row *row)
-{
-    emit_open(&gecko->json, NULL, '[');
-    emit_name(gecko, row);
-    emit_start(gecko, row);
-    emit_end(gecko, row);
-    emit_phase(gecko, row);
-    emit_category(gecko, row);
-    emit_data(gecko, row);
-    emit_close(&gecko->json, ']');
-}
-
-void gecko_markers_emit_rows(struct gecko *gecko, const struct gecko_line *line)
-{
-    static const struct column rows = { NULL, emit_row, true };
-    struct gecko_marker_reader reader = { .gecko = gecko };
-    gecko_raw_open_table(gecko, "markers",
-                         "{\"name\":0,\"startTime\":1,\"endTime\":2,\"phase\":3,\"category\":4,\"data\":5}");
-    emit_cells(&reader, line, &rows);
-    gecko_raw_close_table(gecko);
-    free_reader(&reader);
-}
-
-/* Turns a schema into one of the raw format: the fields are its data, and the description is one more of them. */
-static void make_raw(json_t *schema)
-{
-    json_t *fields = json_object_get(schema, "fields");
-    json_array_append_new(
-        fields, json_pack("{s:s, s:O}", "label", "Description", "value", json_object_get(schema, "description")));
-    json_object_set(schema, "data", fields);
-    json_object_del(schema, "fields");
-    json_object_del(schema, "description");
+    spool_reader_free(&reader.changes);
+    spool_reader_free(&reader.samples);
 }
 
 json_t *gecko_markers_schemas(const struct gecko *gecko)
@@ -302,8 +242,6 @@ json_t *gecko_markers_schemas(const struct gecko *gecko)
     gecko_marker_kinds_add_schemas(gecko, schemas);
     for (size_t i = 0; i < countof(kinds) && gecko->style.markers == GECKO_MARKERS_ALL; i++)
         kinds[i]->add_schemas(gecko, schemas);
-    for (size_t i = 0; i < json_array_size(schemas) && gecko->style.raw; i++)
-        make_raw(json_array_get(schemas, i));
     return schemas;
 }
 
@@ -344,37 +282,27 @@ static const struct marker *next_blocked(const struct marker **from, const struc
     return *from < end ? (*from)++ : NULL;
 }
 
-struct gecko_delays gecko_delays_of(const struct gecko *gecko, uint32_t thread)
+/* The viewer derives a bar of jank from each fall of the delay: the bar ends at the sample before the fall, and is as
+ * long as the delay of that sample. So the sample with which a marker ends has its length, and all others have 0. */
+void gecko_markers_emit_delays(struct gecko *gecko, uint32_t thread, struct spool_reader *reader)
 {
     size_t count;
     const struct marker *from = marker_store_of(&gecko->markers.store, thread, &count), *const end = from + count;
-    struct gecko_delays delays = { .gecko = gecko, .end = end, .last = gecko_samples(gecko, thread)->last.time };
-    delays.blocked = next_blocked(&from, end);
-    delays.from = from;
-    return delays;
-}
-
-/* The viewer derives a bar of jank from each fall of the delay: the bar ends at the sample before the fall, and is as
- * long as the delay of that sample. So the sample with which a marker ends has its length, and all others have 0. */
-uint64_t gecko_delays_next(struct gecko_delays *delays, uint64_t time)
-{
-    const struct marker *blocked = delays->blocked;
-    if (!blocked || (time < in_units(delays->gecko, blocked->end_ns) && time != delays->last))
-        return 0;
-    const uint64_t start = in_units(delays->gecko, blocked->start_ns);
-    delays->blocked = next_blocked(&delays->from, delays->end);
-    return time > start ? time - start : 0;
-}
-
-void gecko_markers_emit_delays(struct gecko *gecko, uint32_t thread, struct spool_reader *reader)
-{
-    struct gecko_delays delays = gecko_delays_of(gecko, thread);
+    const struct marker *blocked = next_blocked(&from, end);
     const struct thinning thinning = gecko_thinning(gecko, thread);
+    const uint64_t last = gecko_samples(gecko, thread)->last.time;
     struct spool_sample sample;
     uint64_t number = 0;
-    for (spool_rewind(reader, &gecko->spool, gecko_samples(gecko, thread)); spool_next(reader, &sample); number++)
+    for (spool_rewind(reader, &gecko->spool, gecko_samples(gecko, thread)); spool_next(reader, &sample); number++) {
+        uint64_t delay = 0;
+        if (blocked && (sample.time >= in_units(gecko, blocked->end_ns) || sample.time == last)) {
+            const uint64_t start = in_units(gecko, blocked->start_ns);
+            delay = sample.time > start ? sample.time - start : 0;
+            blocked = next_blocked(&from, end);
+        }
         if (thinning_keeps(&thinning, number))
-            emit_decimal(&gecko->json, NULL, gecko_delays_next(&delays, sample.time), gecko->digits);
+            emit_decimal(&gecko->json, NULL, delay, gecko->digits);
+    }
 }
 
 /* ---- the budget ---- */

@@ -3,7 +3,6 @@
 
 #include "formats/base/alloc.h"
 #include "formats/gecko/gecko_extra.h"
-#include "formats/gecko/raw/gecko_raw.h"
 #include "formats/model/exactness.h"
 
 #include <stdio.h>
@@ -92,11 +91,9 @@ static void emit_platform(struct gecko *gecko)
 }
 
 /* The constant members of meta. Most of them hide parts of the viewer that are for Firefox and for native code. */
-struct fixed {
+static const struct {
     const char *key, *json;
-};
-
-static const struct fixed fixed[] = {
+} fixed[] = {
     { "version", "24" }, /* the version of another format; the viewer requires it */
     { "processType", "0" },
     { "stackwalk", "0" },
@@ -105,15 +102,6 @@ static const struct fixed fixed[] = {
     { "sourceCodeIsNotOnSearchfox", "true" },
     { "usesOnlyOneStackType", "true" },
     { "keepProfileThreadOrder", "true" },
-};
-
-static const struct fixed raw_fixed[] = {
-    { "version", GECKO_RAW_VERSION },
-    { "processType", "0" },
-    { "stackwalk", "0" },
-    { "gcpoison", "0" },
-    { "asyncstack", "0" },
-    { "presymbolicated", "true" },
 };
 
 /* Adds "1000 Hz asked" if the value is known. */
@@ -140,8 +128,8 @@ static json_t *configuration(const struct tables *tables)
     return json_pack("{s:o, s:[s%], s:i}", "features", features, "threads", threads.bytes, threads.size, "capacity", 0);
 }
 
-/* Writes what only the processed format has. */
-static void emit_processed_only(struct gecko *gecko, const struct process *process)
+/* Writes what the viewer needs to read the format, and what it shows at first. */
+static void emit_for_viewer(struct gecko *gecko, const struct process *process)
 {
     struct json_emitter *json = &gecko->json;
     emit_flag(json, "debug", process->build & BUILD_DEBUG);
@@ -151,23 +139,6 @@ static void emit_processed_only(struct gecko *gecko, const struct process *proce
     emit_value(json, "initialVisibleThreads", gecko_lines_visible(gecko));
     emit_value(json, "initialSelectedThreads", gecko_lines_selected(gecko));
     emit_value(json, "extra", gecko_extra_values(gecko));
-}
-
-static void emit_shutdown(struct gecko *gecko, uint32_t process)
-{
-    const uint64_t end_ns = gecko_lines_process(gecko, process)->end_ns;
-    if (end_ns)
-        gecko_emit_ms(&gecko->json, "shutdownTime", end_ns);
-    else
-        emit_literal(&gecko->json, "shutdownTime", "null");
-}
-
-static void emit_raw_only(struct gecko *gecko, const struct process *process)
-{
-    emit_literal(&gecko->json, "debug", process->build & BUILD_DEBUG ? "1" : "0");
-    for (size_t i = 0; i < countof(raw_fixed); i++)
-        emit_literal(&gecko->json, raw_fixed[i].key, raw_fixed[i].json);
-    emit_shutdown(gecko, gecko->lines.rows[0].process);
 }
 
 void gecko_meta_emit(struct gecko *gecko)
@@ -183,26 +154,11 @@ void gecko_meta_emit(struct gecko *gecko)
     emit_value(json, "importedFrom", json_pack("s+%", "pyreel ", version.size ? version.bytes : "", version.size));
     if (process->build_id.size)
         emit_text(json, "appBuildID", process->build_id);
-    if (gecko->style.raw)
-        emit_raw_only(gecko, process);
-    else
-        emit_processed_only(gecko, process);
+    emit_for_viewer(gecko, process);
     emit_value(json, "markerSchema", gecko_markers_schemas(gecko));
     if (gecko->cpu_known)
         emit_literal(json, "sampleUnits", "{\"time\":\"ms\",\"eventDelay\":\"ms\",\"threadCPUDelta\":\"ns\"}");
     emit_value(json, "categories", gecko_categories_list(gecko));
     emit_value(json, "configuration", configuration(gecko->tables));
-    emit_close(json, '}');
-}
-
-void gecko_meta_emit_process(struct gecko *gecko, uint32_t process)
-{
-    struct json_emitter *json = &gecko->json;
-    emit_open(json, "meta", '{');
-    emit_literal(json, "version", GECKO_RAW_VERSION);
-    gecko_emit_ms(json, "startTime", gecko->tables->recording.start_unix_ns);
-    emit_shutdown(gecko, process);
-    emit_value(json, "categories", gecko_categories_list(gecko));
-    emit_literal(json, "markerSchema", "[]"); /* those of the first process hold for all */
     emit_close(json, '}');
 }

@@ -182,7 +182,7 @@ static void emit_data(struct gecko *gecko, const struct gecko_marker *marker)
 {
     const struct text task = tables_task(gecko->tables, marker->subject)->task.name;
     gecko_markers_emit_type(gecko, "Runs task", colors[marker->subject % countof(colors)]);
-    gecko_emit_string(gecko, "task", gecko_tables_string(gecko, task));
+    emit_integer(&gecko->json, "task", (int64_t)gecko_tables_string(gecko, task));
     emit_integer(&gecko->json, "number", marker->subject);
     gecko_markers_emit_beginning(gecko, marker);
 }

@@ -3,7 +3,6 @@
 #include "formats/gecko/gecko_internal.h"
 
 #include "formats/base/alloc.h"
-#include "formats/gecko/raw/gecko_raw.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -116,31 +115,19 @@ static struct life life_of_line(const struct gecko *gecko, const struct gecko_li
     return life;
 }
 
-/* Writes the pid. The raw format has numbers, but a pid that was used again is a text. */
-static void emit_pid(struct gecko *gecko, const char *pid)
-{
-    if (gecko->style.raw && !strchr(pid, '.'))
-        emit_literal(&gecko->json, "pid", pid);
-    else
-        emit_text(&gecko->json, "pid", text_of(pid));
-}
-
-void gecko_threads_emit_identity(struct gecko *gecko, const struct gecko_line *line, struct gecko_again *tids)
+/* Writes the members that say which thread a line is. `tids` counts the numbers of all threads. */
+static void emit_identity(struct gecko *gecko, const struct gecko_line *line, struct gecko_again *tids)
 {
     struct json_emitter *json = &gecko->json;
     const struct gecko_process *process = &gecko->lines.processes[line->process];
     const struct process_row *row = gecko_lines_process(gecko, line->process);
     const struct life life = life_of_line(gecko, line, row->end_ns);
-    const bool raw = gecko->style.raw;
-    const char *name = raw && line->main ? GECKO_RAW_MAIN : line->name;
-    emit_text(json, "name", text_of(name));
+    emit_text(json, "name", text_of(line->name));
     emit_literal(json, "processType", "\"default\"");
     emit_text(json, "processName", text_of(process->title));
-    emit_pid(gecko, process->pid);
+    emit_text(json, "pid", text_of(process->pid));
     emit_tid(gecko, line, tids);
     emit_life(json, "registerTime", life.from_ns, "unregisterTime", life.until_ns);
-    if (raw)
-        return;
     emit_flag(json, "isMainThread", line->main);
     emit_life(json, "processStartupTime", row->process.start_ns, "processShutdownTime",
               row->fate == FATE_LEFT ? 0 : row->end_ns);
@@ -273,7 +260,7 @@ static void emit_samples(struct gecko *gecko, const struct gecko_line *line, str
 static void emit_line(struct gecko *gecko, const struct gecko_line *line, struct gecko_again *tids,
                       struct gecko_cpu_writer *writer)
 {
-    gecko_threads_emit_identity(gecko, line, tids);
+    emit_identity(gecko, line, tids);
     emit_samples(gecko, line, writer);
     gecko_markers_emit(gecko, line);
 }

@@ -5,7 +5,6 @@ pyreel-gecko."""
 import os
 
 import gecko_check
-import gecko_raw
 import gecko_schema
 
 
@@ -32,10 +31,6 @@ def hold(command, cwd=None):
     path = output_of(arguments, lambda word: os.path.isfile(os.path.join(folder, word)))
     if path is None or not os.path.isfile(os.path.join(folder, path)):
         return False
-    if "--raw-gecko" in arguments:
-        found = gecko_raw.problems(gecko_raw.load(os.path.join(folder, path)))
-        assert found == [], (command, found[:20])
-        return True
     profile = gecko_check.load(os.path.join(folder, path))
     found = gecko_check.problems(profile, all_markers="--markers=all" in arguments) or gecko_schema.problems(profile)
     assert found == [], (command, found[:20])

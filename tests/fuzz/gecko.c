@@ -16,7 +16,7 @@ int gecko_main(int argc, char **argv);
 static const char *const asked[] = {
     "--markers=all", "--opcodes",        "--opcodes=frames", "--compact",   "--weight=cpu", "--weight=wall",
     "--sanitize",    "--max-samples=50", "--tasks=tracks",   "--mode=cpu",  "--from=0.003", "--threads=MainThread,7",
-    "--full-paths",  "--markers=none",   "--min-gil-wait=0", "--raw-gecko", "--diff",       "--scale=work",
+    "--full-paths",  "--markers=none",   "--min-gil-wait=0", "--diff",      "--scale=work",
 };
 
 /* Runs the program, whose messages are kept from the terminal, and whose output is the file `fd`. */

@@ -178,8 +178,8 @@ static void emit_data(struct gecko *gecko, const struct gecko_marker *marker)
 {
     const struct frame *frame = &gecko->tables->frames[marker->subject];
     gecko_markers_emit_type(gecko, "Opcode", frame->base && frame->base != frame->instruction ? "teal" : "ink");
-    gecko_emit_string(gecko, "opcode", frame->instruction);
-    gecko_emit_string(gecko, "base", frame->base ? frame->base : frame->instruction);
+    emit_integer(&gecko->json, "opcode", frame->instruction);
+    emit_integer(&gecko->json, "base", frame->base ? frame->base : frame->instruction);
     gecko_markers_emit_beginning(gecko, marker);
 }
 

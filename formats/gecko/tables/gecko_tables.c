@@ -320,58 +320,6 @@ static void emit_table(struct gecko *gecko, const struct table *table)
     emit_close(&gecko->json, '}');
 }
 
-size_t gecko_tables_frame(const struct gecko *gecko, size_t row)
-{
-    return (size_t)stack_frame(gecko, row);
-}
-
-int64_t gecko_tables_caller(const struct gecko *gecko, size_t row)
-{
-    const int64_t caller = stack_prefix(gecko, row);
-    return caller == NOTHING ? -1 : caller;
-}
-
-static uint32_t or_zero(int64_t cell)
-{
-    return cell == NOTHING ? 0 : (uint32_t)cell;
-}
-
-struct gecko_frame_cells gecko_tables_frame_cells(const struct gecko *gecko, size_t row)
-{
-    const size_t function = (size_t)frame_function(gecko, row);
-    const struct gecko_source *source = source_of(gecko, function);
-    return (struct gecko_frame_cells){ .function = function,
-                                       .name = (size_t)function_name(gecko, function),
-                                       .has_file = source != NULL,
-                                       .file = source ? source->name : 0,
-                                       .first_line = or_zero(function_line(gecko, function)),
-                                       .line = or_zero(frame_line(gecko, row)),
-                                       .column = or_zero(frame_column(gecko, row)),
-                                       .category = frame_category(gecko, row),
-                                       .subcategory = frame_subcategory(gecko, row) };
-}
-
-struct text gecko_tables_text(const struct gecko *gecko, size_t string)
-{
-    const size_t own = string_rows(gecko);
-    if (string == 0)
-        return TEXT(NO_PYTHON_FRAMES);
-    return string < own ? tables_string(gecko->tables, (uint32_t)string) : gecko->strings.texts[string - own + 1];
-}
-
-void gecko_emit_string(struct gecko *gecko, const char *key, size_t string)
-{
-    emit_integer(&gecko->json, key, gecko->style.raw ? raw_tables_string(gecko, string) : (int64_t)string);
-}
-
-/* Writes the further strings, by number. */
-static void emit_own_strings(struct gecko *gecko)
-{
-    const struct intern *strings = &gecko->strings;
-    for (uint32_t i = 1; i <= strings->count; i++)
-        emit_text(&gecko->json, NULL, strings->texts[i]);
-}
-
 static void emit_strings(struct gecko *gecko)
 {
     struct json_emitter *json = &gecko->json;
@@ -379,7 +327,8 @@ static void emit_strings(struct gecko *gecko)
     emit_text(json, NULL, TEXT(NO_PYTHON_FRAMES));
     for (uint32_t i = 1; i < string_rows(gecko); i++)
         emit_text(json, NULL, tables_string(gecko->tables, i));
-    emit_own_strings(gecko);
+    for (uint32_t i = 1; i <= gecko->strings.count; i++)
+        emit_text(json, NULL, gecko->strings.texts[i]);
     emit_close(json, ']');
 }
 

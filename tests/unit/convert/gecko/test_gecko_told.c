@@ -52,7 +52,7 @@ static void test_a_profile_is_large_for_the_store(void **state)
                 "--to, --threads, --compact, or --mode cpu");
 }
 
-/* An option that is in use, is refused beside one in use, or leaves out next to nothing, helps nobody. */
+/* An option that is in use, or leaves out next to nothing, helps nobody. */
 static void test_only_what_helps_is_named(void **state)
 {
     struct gecko_size busy = size_of(500 * MB, 0), alone = busy;
@@ -63,9 +63,9 @@ static void test_only_what_helps_is_named(void **state)
     assert_told((struct gecko_style){ .markers = GECKO_MARKERS_ALL, .compact = true }, busy,
                 "the profile has 500 MB of JSON, and the viewer takes long to read more than 400 MB; make it smaller "
                 "with --markers few, --max-samples, --from and --to, or --threads");
-    assert_told((struct gecko_style){ .raw = true }, alone,
+    assert_told((struct gecko_style){ .compact = true }, alone,
                 "the profile has 500 MB of JSON, and the viewer takes long to read more than 400 MB; make it smaller "
-                "with --from and --to");
+                "with --max-samples, or --from and --to");
 }
 
 TEST_FILE(gecko_told)
