@@ -37,19 +37,6 @@ static const char *view_problem(const struct settings *settings)
     return first_of(conflicts, countof(conflicts));
 }
 
-static const char *diff_problem(const struct settings *settings)
-{
-    const struct gecko_style *style = &gecko_options_wanted(settings)->style;
-    const struct conflict conflicts[] = {
-        { style->compare && settings->inputs_count != 2,
-          "--diff compares two recordings; name BASE and NEW, in this order" },
-        { style->compare && style->weight == GECKO_WEIGHT_SAMPLES,
-          "--diff compares times; use --weight wall or --weight cpu" },
-        { style->scale != GECKO_SCALE_USUAL && !style->compare, "--scale says how --diff compares; name --diff" },
-    };
-    return first_of(conflicts, countof(conflicts));
-}
-
 static const char *sharing_problem(const struct settings *settings)
 {
     const struct gecko_wanted *wanted = gecko_options_wanted(settings);
@@ -77,8 +64,7 @@ static const char *address_problem(const struct settings *settings)
 
 const char *gecko_conflicts_problem(const struct settings *settings)
 {
-    const char *(*const problems[])(const struct settings *) = { view_problem, diff_problem, sharing_problem,
-                                                                 address_problem };
+    const char *(*const problems[])(const struct settings *) = { view_problem, sharing_problem, address_problem };
     for (size_t i = 0; i < countof(problems); i++) {
         const char *problem = problems[i](settings);
         if (problem)

@@ -22,8 +22,6 @@ enum own_option {
     OPTION_COMPACT,
     OPTION_MAX_SAMPLES,
     OPTION_WEIGHT,
-    OPTION_DIFF,
-    OPTION_SCALE,
     OPTION_SANITIZE,
     OPTION_UPLOAD,
     OPTION_DELETE,
@@ -62,12 +60,6 @@ const struct argument gecko_options[] = {
     { OPTION_WEIGHT, 0, "weight", "WHAT", 0,
       "what trees add up: samples|wall|cpu (samples;\n"
       "wall where samples stand for different times)" },
-    { OPTION_DIFF, 0, "diff", NULL, 0,
-      "compare two recordings, BASE and NEW: where NEW\n"
-      "is slower (above 0) or faster (below 0)" },
-    { OPTION_SCALE, 0, "scale", "WHAT", 0,
-      "what --diff makes equal: a second of time, or\n"
-      "all work: time|work (time for whole runs)" },
     { OPTION_MAX_SAMPLES, 0, "max-samples", "N", 0,
       "keep at most N samples, 500k or 2M, drawn at\n"
       "random in equal parts of the time; each stands\n"
@@ -100,7 +92,6 @@ static bool *flag_of(struct gecko_wanted *wanted, enum own_option option)
         { OPTION_EMBED_SOURCES, &wanted->style.embed_sources },
         { OPTION_COMPACT, &wanted->style.compact },
         { OPTION_FULL_PATHS, &wanted->style.full_paths },
-        { OPTION_DIFF, &wanted->style.compare },
         { OPTION_SANITIZE, &wanted->sanitize },
         { OPTION_UPLOAD, &wanted->share.upload },
     };
@@ -123,8 +114,6 @@ static int word_value(enum own_option option, const char *word)
         { OPTION_MARKERS, "none", GECKO_MARKERS_NONE },
         { OPTION_TASKS, "lives", false },
         { OPTION_TASKS, "tracks", true },
-        { OPTION_SCALE, "time", GECKO_SCALE_TIME },
-        { OPTION_SCALE, "work", GECKO_SCALE_WORK },
     };
     for (size_t i = 0; i < countof(words); i++)
         if (words[i].option == option && strcmp(words[i].word, word) == 0)
@@ -201,9 +190,6 @@ bool gecko_options_apply(struct settings *settings, int number, const char *valu
         return word >= 0;
     case OPTION_TASKS:
         style->task_tracks = word > 0;
-        return word >= 0;
-    case OPTION_SCALE:
-        style->scale = (enum gecko_scale)word;
         return word >= 0;
     case OPTION_MIN_GIL_WAIT:
         return apply_gil_wait(style, value);

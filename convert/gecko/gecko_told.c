@@ -2,7 +2,6 @@
 #include "convert/gecko/gecko_told.h"
 
 #include "formats/base/alloc.h"
-#include "formats/base/utf8.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -23,29 +22,9 @@ static void tell_of_thinning(const struct to_gecko *to)
                 gecko_kept_samples(to->gecko), to->conversion->tables.samples, every);
 }
 
-/* Says how the recordings were compared, and warns of what else may make a difference. */
-static void tell_of_comparison(const struct to_gecko *to)
-{
-    const struct gecko_compared compared = gecko_compared(to->gecko);
-    const char *name = to->conversion->converter->name;
-    char base[32], new[32];
-    if (!to->conversion->settings.quiet)
-        fprintf(stderr, "%s: compared by %s: each second of %s counts %.4g, each of %s counts 1\n", name,
-                compared.by_work ? "work" : "time", utf8_shown(compared.base), -compared.factor,
-                utf8_shown(compared.new));
-    if (compared.pythons_differ)
-        fprintf(stderr, "%s: warning: BASE ran with Python %s and NEW with Python %s\n", name,
-                event_python_version_text(base, compared.base_python),
-                event_python_version_text(new, compared.new_python));
-    if (compared.hosts_differ)
-        fprintf(stderr, "%s: warning: BASE and NEW ran on different hosts\n", name);
-}
-
 void gecko_told_content(const struct to_gecko *to)
 {
     tell_of_thinning(to);
-    if (to->wanted->style.compare)
-        tell_of_comparison(to);
     embedding_warn(stderr, to->conversion->converter->name, gecko_embedded(to->gecko));
 }
 

@@ -12,12 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static bool compares(const struct settings *settings)
-{
-    const struct gecko_wanted *wanted = gecko_options_wanted(settings);
-    return wanted->style.compare;
-}
-
 static bool without_input(const struct settings *settings)
 {
     const struct gecko_wanted *wanted = gecko_options_wanted(settings);
@@ -44,9 +38,6 @@ static void *start(struct conversion *conversion)
     const struct settings *settings = &conversion->settings;
     const bool by_state = settings->mode == KEPT_CPU || settings->mode == KEPT_EXCEPTION;
     struct gecko_style style = to->wanted->style;
-    const struct selection *selection = &settings->selection;
-    if (style.scale == GECKO_SCALE_USUAL && (selection->from_ns || selection->to_ns))
-        style.scale = GECKO_SCALE_WORK; /* no whole runs */
     style.leaves_out = by_state || settings->selection.threads;
     to->gecko = gecko_start(&conversion->tables, &conversion->output, style);
     return to;
@@ -150,7 +141,6 @@ static const struct converter to_gecko = {
     .apply = gecko_options_apply,
     .problem = gecko_conflicts_problem,
     .without_input = without_input,
-    .compares = compares,
     .before = before,
     .splits = gecko_options_streams,
     .keeps = keeps,

@@ -6,7 +6,6 @@
 #include "formats/gecko/gecko_internal.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* The units of a sample's time: a millisecond and its decimal parts. */
 static const uint64_t units_ns[] = { 1000000, 100000, 10000, 1000, 100, 10, 1 };
@@ -176,10 +175,7 @@ uint32_t gecko_host(const struct gecko *gecko)
 
 void gecko_take_recording(struct gecko *gecko, const struct tables *recording, struct text name)
 {
-    if (gecko->style.compare)
-        diff_take_recording(gecko, recording, name);
-    else
-        gecko_extra_add(&gecko->extra, recording, name);
+    gecko_extra_add(&gecko->extra, recording, name);
 }
 
 struct thinning gecko_thinning(const struct gecko *gecko, uint32_t thread)
@@ -231,8 +227,6 @@ bool gecko_finish(struct gecko *gecko, struct fault *why)
 {
     struct json_emitter *json = &gecko->json;
     gecko->end_ns = gecko_meta_end_ns(gecko);
-    if (gecko->style.compare && !diff_settle(gecko, why))
-        return false;
     gecko_lines_make(gecko);
     gecko_markers_settle(gecko);
     gecko_rows_make(gecko);
@@ -245,21 +239,6 @@ bool gecko_finish(struct gecko *gecko, struct fault *why)
     if (gecko->spool.failure.text[0])
         return fault(why, "%s", gecko->spool.failure.text);
     return !json->bad || fault(why, "the recording holds a text that is not UTF-8");
-}
-
-struct gecko_compared gecko_compared(const struct gecko *gecko)
-{
-    const struct diff *diff = &gecko->diff;
-    const struct diff_side *base = &diff->sides[SIDE_BASE], *new = &diff->sides[SIDE_NEW];
-    return (struct gecko_compared){ .base = base->name,
-                                    .new = new->name,
-                                    .factor = diff->factor,
-                                    .by_work = diff->by_work,
-                                    .base_python = base->python_version,
-                                    .new_python = new->python_version,
-                                    .hosts_differ = *base->host &&*new->host &&strcmp(base->host, new->host) != 0,
-                                    .pythons_differ = base->python_version &&new->python_version &&
-                                                      base->python_version != new->python_version };
 }
 
 const struct embedded_files *gecko_embedded(const struct gecko *gecko)
@@ -294,6 +273,5 @@ void gecko_drop(struct gecko *gecko)
     gecko_lines_free(&gecko->lines);
     gecko_overhead_free(&gecko->overhead);
     gecko_extra_free(&gecko->extra);
-    diff_free(&gecko->diff);
     free(gecko);
 }

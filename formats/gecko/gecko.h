@@ -48,22 +48,6 @@ enum gecko_weight {
 /* The weight with this name; GECKO_WEIGHT_USUAL: there is none. */
 enum gecko_weight gecko_weight_named(const char *name);
 
-/* How the recordings of a comparison are made comparable (diff/diff.h). */
-enum gecko_scale {
-    GECKO_SCALE_USUAL, /* by time when both are whole runs, else by work */
-    GECKO_SCALE_TIME,
-    GECKO_SCALE_WORK,
-};
-
-/* What a comparison did. The texts belong to the profile. */
-struct gecko_compared {
-    const char *base, *new; /* the names of the recordings */
-    double factor;          /* how much a second of BASE counts; one of NEW counts 1 */
-    bool by_work;
-    bool hosts_differ, pythons_differ; /* as far as both are known */
-    uint32_t base_python, new_python;  /* PY_VERSION_HEX */
-};
-
 /* Which markers a profile has. */
 enum gecko_markers {
     GECKO_MARKERS_FEW, /* what one looks for: waits for the lock, collections, exceptions, gaps, blocked loops, tasks */
@@ -82,8 +66,6 @@ struct gecko_style {
     struct source_folders path_maps; /* where files are on this machine */
     struct source_folders repositories; /* files with a public name */
     enum gecko_weight weight;
-    bool compare; /* of two recordings, BASE and NEW, the first line is a comparison */
-    enum gecko_scale scale;
     uint64_t max_samples; /* the most samples of the profile, more or less; 0: all (columns/thinning.h) */
     bool leaves_out; /* the user left out threads, or samples by their state: the profile does not have all looks at
                       * the locks, so it has no counters of the locks */
@@ -135,9 +117,6 @@ unsigned gecko_own_code_category(void);
  * are. */
 uint64_t gecko_kept_one_of(const struct gecko *gecko);
 uint64_t gecko_kept_samples(const struct gecko *gecko);
-
-/* After gecko_finish() of a comparison. */
-struct gecko_compared gecko_compared(const struct gecko *gecko);
 
 /* The number of samples of threads that are known not to run: --mode cpu leaves them out. */
 uint64_t gecko_samples_off_cpu(const struct gecko *gecko);

@@ -279,13 +279,6 @@ void gecko_cpu_emit_weights(struct gecko *gecko, uint32_t number, struct gecko_c
             emit_decimal(&gecko->json, NULL, p.cpu * thinning_factor(&thinning, p.number - 1), gecko->digits);
 }
 
-void gecko_cpu_each(struct gecko *gecko, uint32_t number, struct gecko_cpu_writer *writer,
-                    void (*give)(void *self, uint32_t code, uint64_t ns), void *self)
-{
-    for (struct placements p = placements_of(gecko, number, writer); next(&p);)
-        give(self, p.sample.stack, p.cpu * gecko->unit_ns);
-}
-
 void gecko_cpu_writer_free(struct gecko_cpu_writer *writer)
 {
     spool_reader_free(&writer->samples);

@@ -40,10 +40,6 @@ void gecko_cpu_emit_weights(struct gecko *gecko, uint32_t thread, struct gecko_c
 /* The CPU time that was placed on the samples of a thread: its own, and those of the tasks that its loop ran. */
 uint64_t gecko_cpu_of(const struct gecko *gecko, uint32_t thread);
 
-/* Gives each sample of a thread to `give`: its code (gecko_leaves.h) and the CPU time that is placed on it. */
-void gecko_cpu_each(struct gecko *gecko, uint32_t thread, struct gecko_cpu_writer *writer,
-                    void (*give)(void *self, uint32_t code, uint64_t ns), void *self);
-
 /* Frees the writer's memory. */
 void gecko_cpu_writer_free(struct gecko_cpu_writer *writer);
 

@@ -204,8 +204,6 @@ json_t *gecko_extra_values(const struct gecko *gecko)
         add_count(rows, "Recordings without a section here", gecko->extra.left_out);
     if (!gecko->extra.sections)
         add_origin(rows, tables);
-    if (gecko->style.compare)
-        json_array_append_new(all, diff_section(gecko));
     json_array_append_new(all, section(TEXT("Sampling"), rows));
     json_t *processes = processes_section(gecko);
     if (processes)

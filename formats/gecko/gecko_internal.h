@@ -4,7 +4,6 @@
 #define PYREEL_FORMATS_GECKO_GECKO_INTERNAL_H
 
 #include "formats/gecko/columns/thinning.h"
-#include "formats/gecko/diff/diff.h"
 #include "formats/gecko/gecko.h"
 #include "formats/gecko/gecko_counters.h"
 #include "formats/gecko/gecko_extra.h"
@@ -113,7 +112,6 @@ struct gecko {
     struct gecko_extra extra;
     struct gecko_leaves leaves;
     struct gecko_categories categories;
-    struct diff diff; /* used when comparing */
 
     /* Made at the end. */
     uint64_t end_ns; /* of the window with which the viewer opens */
@@ -179,10 +177,6 @@ void gecko_weights_emit_counts(struct gecko *gecko, uint32_t thread);
 /* Writes the weights of a thread's samples: the times that they stand for. For other weights than
  * GECKO_WEIGHT_CPU. */
 void gecko_weights_emit_cells(struct gecko *gecko, uint32_t thread, struct spool_reader *reader);
-
-/* Gives each sample of a thread to `give`: its code (gecko_leaves.h) and the wall-clock time for which it stands. */
-void gecko_weights_each(struct gecko *gecko, uint32_t thread, struct spool_reader *samples,
-                        struct spool_reader *weights, void (*give)(void *self, uint32_t code, uint64_t ns), void *self);
 
 /* The thread or entry on whose line a sample of `thread` is drawn; 0: it is not drawn. `status`: that of the sample. */
 uint32_t gecko_tasks_host(struct gecko *gecko, uint32_t thread, uint32_t status);

@@ -31,18 +31,15 @@ const struct process_row *gecko_lines_process(const struct gecko *gecko, uint32_
     return process ? &gecko->tables->processes[process] : &none;
 }
 
-/* The title of a process. Without a command line it is the name of the executable. What tells the processes of two
+/* The title of a process. Without a command line it is the name of the executable. What tells the processes of several
  * recordings apart comes first, because the viewer cuts long titles. */
 static char *title_of(const struct gecko *gecko, uint32_t number)
 {
     const struct process_row *row = gecko_lines_process(gecko, number);
     const struct process *process = &row->process;
     char *title = program_name_title(process->command.size ? process->command : process->executable), *full;
-    const char *side = !gecko->style.compare || number == 0              ? ""
-                       : diff_side_of(&gecko->diff, number) == SIDE_BASE ? "BASE "
-                                                                         : "NEW ";
     if (row->recording.size == 0 ||
-        asprintf(&full, "%s%.*s: %s", side, (int)row->recording.size, row->recording.bytes, title) < 0)
+        asprintf(&full, "%.*s: %s", (int)row->recording.size, row->recording.bytes, title) < 0)
         return title;
     free(title);
     return full;
@@ -261,12 +258,8 @@ static void make_rows(struct gecko *gecko, const struct entry *entries, const st
 {
     struct gecko_lines *lines = &gecko->lines;
     size_t *line_of = alloc_zeroed(count + 1, sizeof(*line_of)); /* by the first entry of a lane */
-    lines->rows = alloc_zeroed(count + 2, sizeof(*lines->rows));
+    lines->rows = alloc_zeroed(count + 1, sizeof(*lines->rows));
     lines->threads = alloc_zeroed(count + 1, sizeof(*lines->threads));
-    if (gecko->style.compare)
-        lines->rows[lines->count++] = (struct gecko_line){
-            .compares = true, .name = alloc_copy(gecko->diff.title, strlen(gecko->diff.title))
-        };
     for (size_t i = 0; i < count; i++) {
         if (lanes[i].lane == i) {
             line_of[i] = lines->count;
@@ -349,7 +342,7 @@ size_t gecko_line_of(const struct gecko *gecko, uint32_t thread)
 /* ---- which lines are seen first ---- */
 
 struct ranked {
-    unsigned behind; /* rank of the kind: the comparison, then threads, then tasks, then shared lines */
+    unsigned behind; /* rank of the kind: threads, then tasks, then shared lines */
     uint64_t cpu_ns, samples;
     size_t index;
 };
@@ -374,9 +367,7 @@ static struct ranked rank_line(const struct gecko *gecko, size_t index)
         ranked.samples += gecko_samples(gecko, line->threads[i])->count;
         ranked.cpu_ns += gecko_cpu_of(gecko, line->threads[i]);
     }
-    ranked.behind = line->compares
-                        ? 0
-                        : 1 + (line->task || ranked.samples == 0) + gecko_tasks_shared(gecko, gecko_line_first(line));
+    ranked.behind = (line->task || ranked.samples == 0) + gecko_tasks_shared(gecko, gecko_line_first(line));
     return ranked;
 }
 

@@ -31,7 +31,6 @@ struct gecko_line {
     size_t count;            /* 0: the line exists because a profile needs one */
     uint32_t process;
     bool main, task;
-    bool compares; /* the comparison (diff/diff.h), which has no thread */
     char *name;
 };
 

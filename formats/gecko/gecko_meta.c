@@ -9,11 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The programs of the profile: "app.py", "app.py and 2 more". A comparison says what was compared. */
+/* The programs of the profile: "app.py", "app.py and 2 more". */
 static char *programs(const struct gecko *gecko)
 {
-    if (gecko->style.compare)
-        return alloc_copy(gecko->diff.title, strlen(gecko->diff.title));
     const struct gecko_lines *lines = &gecko->lines;
     const char *title = lines->processes[lines->processes_count > 1].title;
     const size_t more = lines->processes_count > 2 ? lines->processes_count - 2 : 0;

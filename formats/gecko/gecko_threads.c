@@ -7,7 +7,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* ---- identity ---- */
 
@@ -257,14 +256,6 @@ static void emit_samples(struct gecko *gecko, const struct gecko_line *line, str
     emit_close(json, '}');
 }
 
-static void emit_line(struct gecko *gecko, const struct gecko_line *line, struct gecko_again *tids,
-                      struct gecko_cpu_writer *writer)
-{
-    emit_identity(gecko, line, tids);
-    emit_samples(gecko, line, writer);
-    gecko_markers_emit(gecko, line);
-}
-
 void gecko_threads_emit(struct gecko *gecko)
 {
     struct json_emitter *json = &gecko->json;
@@ -274,10 +265,9 @@ void gecko_threads_emit(struct gecko *gecko)
     for (size_t i = 0; i < gecko->lines.count; i++) {
         const struct gecko_line *line = &gecko->lines.rows[i];
         emit_open(json, NULL, '{');
-        if (line->compares)
-            diff_emit_line(gecko, line);
-        else
-            emit_line(gecko, line, &tids, &writer);
+        emit_identity(gecko, line, &tids);
+        emit_samples(gecko, line, &writer);
+        gecko_markers_emit(gecko, line);
         emit_close(json, '}');
     }
     emit_close(json, ']');

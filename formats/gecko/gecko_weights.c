@@ -87,20 +87,3 @@ void gecko_weights_emit_cells(struct gecko *gecko, uint32_t number, struct spool
     for (spool_rewind(reader, &gecko->spool, &thread->weights); spool_next(reader, &row);)
         emit_weight(gecko, &weighing, usual * usual_ns + row.time);
 }
-
-void gecko_weights_each(struct gecko *gecko, uint32_t number, struct spool_reader *samples,
-                        struct spool_reader *weights, void (*give)(void *self, uint32_t code, uint64_t ns), void *self)
-{
-    const struct gecko_thread *thread = gecko_thread(gecko, number);
-    const uint64_t usual = thread->weights.count ? thread->weights_from : thread->samples.count;
-    const uint64_t usual_ns = number ? tables_interval_ns(gecko->tables, number) : 0;
-    struct spool_sample sample, row;
-    uint64_t before_ns = 0;
-    spool_rewind(samples, &gecko->spool, &thread->samples);
-    spool_rewind(weights, &gecko->spool, &thread->weights);
-    for (uint64_t i = 0; spool_next(samples, &sample); i++) {
-        const bool own = i >= usual && spool_next(weights, &row);
-        give(self, sample.stack, own ? row.time - before_ns : usual_ns);
-        before_ns = own ? row.time : before_ns;
-    }
-}

@@ -333,11 +333,6 @@ class Rules:
     def is_thinned(self):
         return any(row["label"] == "Left out by --max-samples" for group in self.meta["extra"] for row in group["entries"])
 
-    def is_comparison(self):
-        """Whether the first thread is the comparison of two recordings: one sample for each stack, its weight the difference,
-        above 0 and then below 0."""
-        return any(group["label"] == "Comparison" for group in self.meta["extra"])
-
     def check_used(self):
         """Each row of stacks and of frames is there for a sample or a marker, or for a sample that --max-samples left
         out."""
@@ -420,10 +415,6 @@ class Rules:
         kind = "samples" if weight is None or counts else "tracing-ms"
         self.expect(samples.get("weightType") == kind, f"{where}: weightType is {samples.get('weightType')!r}")
         self.expect(not counts or all(is_integer(cell) and cell > 0 for cell in weight), f"{where}: a count is not above 0")
-        if where == "thread 0" and self.is_comparison():
-            slower = list(itertools.takewhile(lambda cell: cell > 0, weight))
-            self.expect(all(cell < 0 for cell in weight[len(slower):]), f"{where}: the differences are not in order")
-            return
         self.expect(are_numbers(weight or []) and min(weight or [0]) >= 0, f"{where}: a weight is below 0")
 
     def check_life(self, where, thread):

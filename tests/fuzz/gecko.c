@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The bytes of several recordings → the main of pyreel-gecko → a profile, which has to be JSON. The first three bytes
+/* The bytes of several recordings → the main of pyreel-gecko → a profile, which has to be JSON. The first two bytes
  * say which options are given, a bit for each row of `asked`. Then come the recordings (inputs.h). */
 int gecko_main(int argc, char **argv);
 
@@ -14,9 +14,9 @@ int gecko_main(int argc, char **argv);
 #include <jansson.h>
 
 static const char *const asked[] = {
-    "--markers=all", "--opcodes",        "--opcodes=frames", "--compact",   "--weight=cpu", "--weight=wall",
-    "--sanitize",    "--max-samples=50", "--tasks=tracks",   "--mode=cpu",  "--from=0.003", "--threads=MainThread,7",
-    "--full-paths",  "--markers=none",   "--min-gil-wait=0", "--diff",      "--scale=work",
+    "--markers=all", "--opcodes",        "--opcodes=frames", "--compact",  "--weight=cpu", "--weight=wall",
+    "--sanitize",    "--max-samples=50", "--tasks=tracks",   "--mode=cpu", "--from=0.003", "--threads=MainThread,7",
+    "--full-paths",  "--markers=none",   "--min-gil-wait=0",
 };
 
 /* Runs the program, whose messages are kept from the terminal, and whose output is the file `fd`. */
@@ -61,7 +61,7 @@ FUZZ_TARGET(gecko)
     char *argv[4 + countof(asked) + INPUTS_MOST + 1] = { (char *)"pyreel-gecko", (char *)"-q", (char *)"-o",
                                                          (char *)"-" };
     int argc = 4, fds[INPUTS_MOST];
-    const size_t count = size > 3 ? put_inputs(bytes + 3, size - 3, fds) : 0;
+    const size_t count = size > 2 ? put_inputs(bytes + 2, size - 2, fds) : 0;
     for (size_t i = 0; i < countof(asked) && count > 0; i++)
         if (bytes[i / 8] >> i % 8 & 1)
             argv[argc++] = (char *)asked[i];
