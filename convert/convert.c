@@ -64,9 +64,11 @@ static bool keeps(const struct conversion *conversion)
     return conversion->converter->keeps && conversion->converter->keeps(&conversion->settings);
 }
 
+/* Whether recordings are compared: they are read in the order of the user, each begins at time 0, the same one may be
+ * there twice, and none may be left out. */
 static bool compares(const struct run *run)
 {
-    return run->conversion.converter->compares && run->conversion.converter->compares(&run->conversion.settings);
+    return run->conversion.converter->several == SEVERAL_COMPARED || run->conversion.settings.before > 0;
 }
 
 /* The number of samples read from the recording, with the samples that the output does not get. */

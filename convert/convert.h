@@ -131,10 +131,6 @@ struct converter {
     /* Whether the options ask for something that takes no recording; then none may be missing. NULL: no. */
     bool (*without_input)(const struct settings *settings);
 
-    /* Whether recordings are compared: they are read in the order of the user, each begins at time 0, the same one may
-     * be there twice, and none may be left out. NULL: no. */
-    bool (*compares)(const struct settings *settings);
-
     /* Does what the options ask for before a recording is opened, and checks what an output needs. Returns the exit
      * code, or -1 to go on with the conversion. NULL: there is nothing to do. */
     int (*before)(const struct settings *settings);

@@ -297,7 +297,6 @@ static const struct converter to_flame = {
     .wanted_size = sizeof(struct wanted),
     .apply = apply,
     .problem = problem,
-    .compares = compares,
     .runs = true,
     .places_cpu = true,
     .start = start,

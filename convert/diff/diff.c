@@ -275,12 +275,6 @@ static bool needs_status(const struct settings *settings)
     return !only_counts(settings);
 }
 
-static bool compares(const struct settings *settings)
-{
-    (void)settings;
-    return true;
-}
-
 static bool recognises(struct text head)
 {
     return text_begins(head, TEXT("before  ")) || text_begins(head, TEXT("- **before** ")) ||
@@ -301,7 +295,6 @@ static const struct converter to_diff = {
     .wanted_size = sizeof(struct wanted),
     .apply = apply,
     .problem = problem,
-    .compares = compares,
     .places_cpu = true,
     .needs_status = needs_status,
     .only_counts = only_counts,
