@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The facts of the finished profile that links carry. `lines` has room for GECKO_SELECTED_MOST. */
+/* The facts of the finished profile that links carry. `lines` has room for SPOT_THREADS. */
 static struct link_profile link_profile_of(const struct to_gecko *to, uint32_t *lines)
 {
     const char *missing = spot_missing(&to->spot);
@@ -49,7 +49,7 @@ bool gecko_delivery_stream(struct to_gecko *to, struct fault *why)
         share_cut(share, &conversion->output);
         return false;
     }
-    uint32_t lines[GECKO_SELECTED_MOST];
+    uint32_t lines[SPOT_THREADS];
     const struct link_profile profile = link_profile_of(to, lines);
     return share_end(share, &conversion->output, &profile, why);
 }
@@ -57,7 +57,7 @@ bool gecko_delivery_stream(struct to_gecko *to, struct fault *why)
 /* Shows the profile, the file `fd`. */
 static bool show(const struct to_gecko *to, int fd, struct fault *why)
 {
-    uint32_t lines[GECKO_SELECTED_MOST];
+    uint32_t lines[SPOT_THREADS];
     const struct shown shown = {
         .program = to->conversion->converter->name,
         .viewer = to->wanted->viewer ? to->wanted->viewer : LINK_VIEWER,
@@ -73,7 +73,7 @@ static bool show(const struct to_gecko *to, int fd, struct fault *why)
 /* Sends the profile, the file at `path`. */
 static bool send_file(const struct to_gecko *to, const char *path, struct fault *why)
 {
-    uint32_t lines[GECKO_SELECTED_MOST];
+    uint32_t lines[SPOT_THREADS];
     const struct link_profile profile = link_profile_of(to, lines);
     const struct share_wishes wishes = gecko_options_wishes(&to->conversion->settings);
     const struct embedded_files *embedded = gecko_embedded(to->gecko);

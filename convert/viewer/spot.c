@@ -137,7 +137,7 @@ struct link_profile spot_profile(const struct spot *spot, const struct gecko *ge
                                     .own_code = gecko_own_code_category(),
                                     .lacking = spot_missing(spot) != NULL };
     if (profile.threads_count == 0)
-        profile.threads_count = gecko_selected_threads(gecko, lines);
+        lines[profile.threads_count++] = (uint32_t)gecko_selected_line(gecko);
     if (is_short(spot, tables) && spot->from_ns >= from_ns) {
         profile.from_ns = spot->from_ns - from_ns;
         profile.to_ns = spot->to_ns - from_ns;

@@ -101,11 +101,9 @@ bool gecko_finish(struct gecko *gecko, struct fault *why);
  * after gecko_finish(). */
 size_t gecko_line_of(const struct gecko *gecko, uint32_t thread);
 
-#define GECKO_SELECTED_MOST 64
-
-/* Fills `threads`, which has room for GECKO_SELECTED_MOST, with the indexes of the profile's threads that are selected
- * at first, in increasing order. Returns their number. Call it after gecko_finish(). */
-size_t gecko_selected_threads(const struct gecko *gecko, uint32_t *threads);
+/* The index of the thread of the profile that is selected at first: the one that worked most. Call it when the lines
+ * are made. */
+size_t gecko_selected_line(const struct gecko *gecko);
 
 /* What became of the source files. Call it after gecko_finish(). */
 const struct embedded_files *gecko_embedded(const struct gecko *gecko);

@@ -393,29 +393,10 @@ json_t *gecko_lines_visible(const struct gecko *gecko)
 }
 
 /* Only one line is selected: the viewer would merge the samples of several. */
-json_t *gecko_lines_selected(const struct gecko *gecko)
+size_t gecko_selected_line(const struct gecko *gecko)
 {
     struct ranked *ranked = rank_lines(gecko);
-    json_t *selected = json_pack("[I]", (json_int_t)ranked[0].index);
+    const size_t selected = ranked[0].index;
     free(ranked);
     return selected;
-}
-
-static int by_number(const void *left, const void *right)
-{
-    const uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-    return (a > b) - (a < b);
-}
-
-size_t gecko_selected_threads(const struct gecko *gecko, uint32_t *threads)
-{
-    json_t *selected = gecko_lines_selected(gecko);
-    size_t count = json_array_size(selected);
-    if (count > GECKO_SELECTED_MOST)
-        count = GECKO_SELECTED_MOST;
-    for (size_t i = 0; i < count; i++)
-        threads[i] = (uint32_t)json_integer_value(json_array_get(selected, i));
-    qsort(threads, count, sizeof(*threads), by_number);
-    json_decref(selected);
-    return count;
 }

@@ -69,9 +69,7 @@ const struct thread *gecko_lines_thread(const struct gecko *gecko, uint32_t thre
 /* The row of a process; an empty one for number 0. */
 const struct process_row *gecko_lines_process(const struct gecko *gecko, uint32_t process);
 
-/* The indexes of the lines that are visible at first, and of the line that is selected: those whose threads worked
- * most. */
+/* The indexes of the lines that are visible at first: those whose threads worked most. */
 json_t *gecko_lines_visible(const struct gecko *gecko);
-json_t *gecko_lines_selected(const struct gecko *gecko);
 
 #endif

@@ -135,7 +135,7 @@ static void emit_for_viewer(struct gecko *gecko, const struct process *process)
     for (size_t i = 0; i < countof(fixed); i++)
         emit_literal(json, fixed[i].key, fixed[i].json);
     emit_value(json, "initialVisibleThreads", gecko_lines_visible(gecko));
-    emit_value(json, "initialSelectedThreads", gecko_lines_selected(gecko));
+    emit_value(json, "initialSelectedThreads", json_pack("[I]", (json_int_t)gecko_selected_line(gecko)));
     emit_value(json, "extra", gecko_extra_values(gecko));
 }
 
