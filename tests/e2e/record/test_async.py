@@ -194,7 +194,7 @@ def test_each_process_of_a_tree_has_its_own_tasks(python, program, start_recorde
     """A forked child has no task of its parent, although the fork was made by a task. Until CPython has cleared the list, the
     task is in the child, and the child on its stack."""
     path = tmp_path / "family.pyreel"
-    recorder = start_recorder("-f", "--async", "all", "-o", path, "--", *python.command, program("async_family"), way,
+    recorder = start_recorder("-f", "-r", "10k", "--async", "all", "-o", path, "--", *python.command, program("async_family"), way,
                               prefix=python.prefix)
     # A forked child may seem to have a task of its parent, for a moment.
     recorder.wait_for(path, lambda _: {name for _, name in shown_tasks(path)} >= FAMILY, "all tasks")
