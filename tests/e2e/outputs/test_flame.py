@@ -206,8 +206,10 @@ def test_recordings_are_merged(recorded, made, program, tmp_path):
     for number, path in enumerate(copies):
         path.write_bytes(started_later(whole.read_bytes(), number + 1))
     one, three = made(paths=(whole,))[0], made(paths=copies)[0]
-    assert flame_output.sums(three) == {name: pytest.approx(3 * value, abs=0 if name == "samples" else 3e6)
-                                        for name, value in flame_output.sums(one).items()}  # each begins at a whole unit of time
+    of_one, of_three = flame_output.sums(one), flame_output.sums(three)
+    assert of_three.pop("samples") == 3 * of_one.pop("samples")
+    # Each begins at a whole unit of time. Beside missed ticks, the time of the lock is a little less in the sum.
+    assert of_three == {name: pytest.approx(3 * value, abs=3e6, rel=0.01) for name, value in of_one.items()}
     assert three["title"].endswith("and 2 more") and dict(three["facts"])["Recordings"] == "3"
 
 
