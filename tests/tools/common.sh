@@ -85,8 +85,8 @@ pytest_with() (
     build=$1 python=python3
     shift
     ! /usr/bin/python3 -c 'import pytest' 2>/dev/null || python=/usr/bin/python3
-    TMPDIR=$(mktemp -d "${TMPDIR:-/tmp}/pyreel-tests-XXXXXX") || exit
-    trap 'rm -rf --one-file-system -- "$TMPDIR"' EXIT
-    export TMPDIR PYREEL_BUILD=$build PYREEL_TEST_CACHE=$cache PYTHONDONTWRITEBYTECODE=1
-    "$python" -m pytest -p no:cacheprovider --basetemp="$TMPDIR/t" "$@"
+    folder=$(mktemp -d "${TMPDIR:-/tmp}/pyreel-tests-XXXXXX") || exit
+    trap 'rm -rf --one-file-system -- "$folder"' EXIT
+    env TMPDIR="$folder" PYREEL_BUILD="$build" PYREEL_TEST_CACHE="$cache" PYTHONDONTWRITEBYTECODE=1 \
+        "$python" -m pytest -p no:cacheprovider --basetemp="$folder/t" "$@"
 )

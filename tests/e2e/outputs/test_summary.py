@@ -31,13 +31,12 @@ RUNNING = {
     "interpreters": ("3.14", [*ALL_TICKS], 500, ["in_interpreters", "turns", "600"]),
     "tasks-all": ("3.14", [*ALL_TICKS, "--async", "all"], 500, ["async_named"]),
 }
-# And to its end, which is the end of standard input or what the options say, and the exit code then.
+# And to its end, which is the end of standard input, and the exit code then.
 COMMANDS = {
     "exits": ("3.11", [], 10, ["dies", "3", "told"], 3),
     "killed": ("3.11", [], 10, ["dies", "-9", "told"], 137),
     "many-threads": ("3.13", [], 500, ["churn", "told"], 0),
     "forked": ("3.13", [], 500, ["forks", "told"], 0),
-    "limited": ("3.13", ["-r", "5k", "--compression", "none", "--opcodes", "--max-size", "30k", "--kill"], 1, ["doing", "two"], 143),
 }
 
 
@@ -80,6 +79,14 @@ def test_the_sums_of_a_command(case, program, tmp_path):
     path = tmp_path / "recording.pyreel"
     ended = record_told(path, *options, "--", *python.command, program(words[0]), *words[1:], samples=samples, prefix=python.prefix)
     assert ended.code == code, ended
+    assert_same(path)
+
+
+def test_the_sums_of_a_recording_that_its_limit_ends(program, start_recorder, tmp_path):
+    python, path = environment.python_of("3.13"), tmp_path / "recording.pyreel"
+    recorder = start_recorder("-r", "5k", "--compression", "none", "--opcodes", "--max-size", "30k", "--kill", "-o", path, "--",
+                              *python.command, program("doing"), "two", prefix=python.prefix)
+    assert recorder.exit_code() == 143
     assert_same(path)
 
 
