@@ -208,7 +208,7 @@ def test_recordings_are_merged(recorded, made, program, tmp_path):
     one, three = made(paths=(whole,))[0], made(paths=copies)[0]
     of_one, of_three = flame_output.sums(one), flame_output.sums(three)
     assert of_three.pop("samples") == 3 * of_one.pop("samples")
-    # Each begins at a whole unit of time. Beside missed ticks, the time of the lock is a little less in the sum.
+    # Each begins at a whole unit of time: a span with the lock is a unit longer or shorter.
     assert of_three == {name: pytest.approx(3 * value, abs=3e6, rel=0.01) for name, value in of_one.items()}
     assert three["title"].endswith("and 2 more") and dict(three["facts"])["Recordings"] == "3"
 
