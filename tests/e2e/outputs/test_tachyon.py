@@ -46,8 +46,9 @@ def theirs(folder, program):
 
     def make(how):
         if how not in made:
-            made[how] = os.path.join(folder, f"{how}.bin")
-            tachyon.attach(made[how], program, *RECORDED[how][0])
+            path = os.path.join(folder, f"{how}.bin")
+            tachyon.attach(path, program, *RECORDED[how][0])
+            made[how] = path
         return made[how]
 
     return make
