@@ -424,7 +424,7 @@ def test_descriptions_of_terminals_that_come_with_the_program(view, python3, tmp
 
 @pytest.mark.short
 def test_tables_as_text(python3, program, path):
-    with contextlib.closing(Talk([TOP, "--batch", "1", "-r", "500", "--", python3, program("viewed"), "3"])) as top:
+    with contextlib.closing(Talk([TOP, "--batch", "1000", "-r", "500", "--", python3, program("viewed"), "3"])) as top:
         pid = int(top.wait_for_message("ready").split()[1])
         top.wait_for_output(" parse ")
         os.kill(pid, signal.SIGUSR1)
