@@ -294,14 +294,15 @@ void gecko_markers_emit_delays(struct gecko *gecko, uint32_t thread, struct spoo
     struct spool_sample sample;
     uint64_t number = 0;
     for (spool_rewind(reader, &gecko->spool, gecko_samples(gecko, thread)); spool_next(reader, &sample); number++) {
+        if (!thinning_keeps(&thinning, number))
+            continue;
         uint64_t delay = 0;
         if (blocked && (sample.time >= in_units(gecko, blocked->end_ns) || sample.time == last)) {
             const uint64_t start = in_units(gecko, blocked->start_ns);
             delay = sample.time > start ? sample.time - start : 0;
             blocked = next_blocked(&from, end);
         }
-        if (thinning_keeps(&thinning, number))
-            emit_decimal(&gecko->json, NULL, delay, gecko->digits);
+        emit_decimal(&gecko->json, NULL, delay, gecko->digits);
     }
 }
 

@@ -142,8 +142,10 @@ static bool emit_task(struct watched *w, uint32_t row, uint64_t time_ns, struct 
     struct task_entry *entry = task->entry;
     if (!entry || task->listed == 0)
         return true; /* the task never had a sure look, or has ended in this tick */
-    if (is_of_hidden_thread(w, task))
+    if (is_of_hidden_thread(w, task)) {
+        entry->settled = 0; /* the next look compares with no stack of this tick */
         return true;
+    }
     if (entry->settled != w->asyncio.tasks.tick)
         return !entry->thread || emitter_failed(w->emitter, entry->thread, entry->cause, time_ns, why);
     if (entry->thread && (entry->number != task->number || entry->owner != task->owner)) {

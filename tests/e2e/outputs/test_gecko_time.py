@@ -171,3 +171,12 @@ def test_fewer_samples_stand_for_all(tmp_path):
         for name, (_, total) in wanted.items():
             # a draw of N groups moves a sum by about the square root of N groups
             assert times.get(name, (0, 0))[1] == pytest.approx(total, abs=6 * (5 * total) ** 0.5 + 10), name
+
+
+@pytest.mark.parametrize("most", [33, 22, 10])
+def test_a_blocked_loop_is_on_a_sample_that_stays(tmp_path, most):
+    """The sample with which the marker ends may not stay; the next one has the delay then."""
+    succeed(CONVERTERS["gecko"], "-o", tmp_path / "out.json", "--max-samples", most, path_of("summary-3.14"))
+    (thread,) = gecko_check.load(tmp_path / "out.json")["threads"]
+    assert thread["samples"]["length"] <= most
+    assert len([delay for delay in thread["samples"]["eventDelay"] if delay]) == 1
