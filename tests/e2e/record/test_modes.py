@@ -133,7 +133,8 @@ def test_c_code_between_python_frames_is_marked(doing):
 @pytest.mark.short
 @pytest.mark.sanitized("frames between C code; the state of the collector")
 def test_garbage_collection_is_marked_below_who_started_it(doing):
-    seen = stacks_of(doing("collects", in_functions("<GC>")), "collects")
+    path = doing("collects", lambda path, found: "<GC>" in functions(stacks_of(path, "collects")))
+    seen = stacks_of(path, "collects")
     assert {stack for stack in seen if "<GC>" in stack} == {("<module>", "collects", "<GC>")}
 
 
