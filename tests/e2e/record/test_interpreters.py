@@ -64,7 +64,9 @@ def assert_right(done):
     for number, interpreters in seen.items():
         wrong = set(interpreters) - done.roles[number]
         assert not wrong, f"role {number} in {wrong}, and it was in {done.roles[number]}"
-    assert done.info["failures"].keys() <= {"changed while read", "memory unreadable"}  # it may be freed meanwhile
+    # An interpreter may begin, or end and be freed, in a look.
+    assert done.info["failures"].keys() <= {"changed while read", "memory unreadable", "list of threads unreadable"}
+    assert done.info["failed"] < done.info["samples"]
     return {number: sum(interpreters.values()) for number, interpreters in seen.items()}
 
 
