@@ -179,8 +179,7 @@ struct converter {
      * recordings. */
     void (*take_recording)(void *self, struct tables *recording, struct text name);
 
-    /* The output was written to `path`, a file of so many bytes. Called before `drop`, for each file. NULL: nothing is
-     * to do. */
+    /* The output was written to `path`, a file of so many bytes. Called before `drop`. NULL: nothing is to do. */
     void (*closed)(void *self, const char *path, uint64_t bytes);
 
     /* Writes the rest of the output. False with the reason on failure. */

@@ -136,11 +136,6 @@ struct to_flame {
     struct compare compare;     /* with --before */
 };
 
-static bool compares(const struct settings *settings)
-{
-    return settings->before > 0;
-}
-
 static void *start(struct conversion *conversion)
 {
     struct to_flame *to = alloc_zeroed(1, sizeof(*to));
@@ -157,7 +152,7 @@ static bool take(void *self, struct event *event, struct fault *why)
 {
     (void)why;
     struct to_flame *to = self;
-    if (compares(&to->conversion->settings))
+    if (to->conversion->settings.before > 0)
         compare_take(&to->compare, event);
     else if (event->kind == EVENT_SAMPLE)
         aggregate_sample(&to->aggregate, &event->sample);
@@ -169,7 +164,7 @@ static bool take(void *self, struct event *event, struct fault *why)
 static void take_recording(void *self, struct tables *recording, struct text name)
 {
     struct to_flame *to = self;
-    if (compares(&to->conversion->settings))
+    if (to->conversion->settings.before > 0)
         compare_take_recording(&to->compare, recording, name);
 }
 
@@ -177,7 +172,7 @@ static void take_recording(void *self, struct tables *recording, struct text nam
  * if all recordings know it. */
 static bool choose_weight(const struct to_flame *to, struct flame_style *style, struct fault *why)
 {
-    const bool compared = compares(&to->conversion->settings);
+    const bool compared = to->conversion->settings.before > 0;
     enum aggregate_sum sum;
     if (!style->weight && compared)
         style->weight = compare_knows(&to->compare, SUM_CPU_NS) ? "cpu" : "wall";
@@ -203,7 +198,7 @@ static bool write_page(struct to_flame *to, const struct flame_style *style, str
 {
     struct conversion *conversion = to->conversion;
     const char *filters = conversion->settings.filters;
-    const bool compared = compares(&conversion->settings);
+    const bool compared = conversion->settings.before > 0;
     struct text clean = filters ? utf8_clean(text_of(filters)) : (struct text){ 0 };
     const struct flame_facts facts = { .report = conversion->inputs->count > 1 ? NULL : &conversion->report,
                                        .recordings = conversion->inputs->count,
@@ -227,7 +222,7 @@ static bool finish(void *self, struct fault *why)
     style.filter = &conversion->settings.frames.filter;
     style.opcodes = conversion->settings.opcodes;
     aggregate_sort(&to->aggregate);
-    if (compares(&conversion->settings) && !compare_end(&to->compare, why))
+    if (conversion->settings.before > 0 && !compare_end(&to->compare, why))
         return false;
     if (!choose_weight(to, &style, why) || !write_page(to, &style, &made, why))
         return false;

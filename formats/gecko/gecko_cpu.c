@@ -241,8 +241,8 @@ static void take_cell(void *self, const struct cell *cell)
     run->count++;
 }
 
-/* Of samples that do not stay, the next sample that stays has the CPU time, as the viewer draws it: since the sample
- * before. The last one also has the CPU time behind it. */
+/* A sample that does not stay gives its CPU time to the next sample that stays, for the viewer draws the CPU time since
+ * the sample before. The last sample that stays also has the CPU time behind it. */
 void gecko_cpu_emit_cells(struct gecko *gecko, uint32_t number, struct gecko_cpu_writer *writer)
 {
     const struct gecko_thread *thread = gecko_thread(gecko, number);

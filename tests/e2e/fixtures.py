@@ -194,6 +194,21 @@ def done_of(recorder, path):
 
 
 @pytest.fixture
+def record_becoming(start_recorder, python3, program):
+    """record_becoming(path, OTHER, code): programs/becomes.py until it was seen, and then, in the same process and under another
+    Python, programs/dies.py, which ends with the code. Returns what info says of both."""
+    def record(path, other, code):
+        recorder = start_recorder("-o", path, "--", python3, program("becomes"), "told", other, program("dies"), code, "told")
+        recorder.wait_for_functions(path, "before")
+        recorder.tell(b"\n")
+        recorder.wait_for_functions(path, "work")
+        assert recorder.wait().code == code
+        return recording.whole(path)
+
+    return record
+
+
+@pytest.fixture
 def by_default():
     """Recordings are made with the default options."""
     plenty, recording.PLENTY = recording.PLENTY, ()

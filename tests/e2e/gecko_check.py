@@ -180,6 +180,14 @@ def frame_labels(profile, label):
     return labels
 
 
+def frames_of(profile, labels, stack):
+    """The labels of the frames of a stack, from the leaf on."""
+    table = profile["shared"]["stackTable"]
+    while stack is not None:
+        yield labels[table["frame"][stack]]
+        stack = table["prefix"][stack]
+
+
 def stacks(profile, thread, label=lambda name, file, line: name, leaves=False):
     """The samples of a thread per stack, {(root, ..., leaf): samples}. `label` makes a frame of name, file and line."""
     labels = frame_labels(profile, label)
@@ -187,13 +195,9 @@ def stacks(profile, thread, label=lambda name, file, line: name, leaves=False):
     table = profile["shared"]["stackTable"]
     folded = collections.Counter()
     for stack, weight in stack_weights(thread).items():
-        frames = []
         if stack is not None and not leaves and waits[table["frame"][stack]]:
             stack = table["prefix"][stack]
-        while stack is not None:
-            frames.append(labels[table["frame"][stack]])
-            stack = table["prefix"][stack]
-        folded[tuple(reversed(frames))] += weight
+        folded[tuple(frames_of(profile, labels, stack))[::-1]] += weight
     return folded
 
 

@@ -123,14 +123,8 @@ def test_samples_are_of_their_time(recorded):
     start_ms = profile["meta"]["startTimeAsClockMonotonicNanosecondsSinceBoot"] / 1e6
     (main,) = [thread for thread in profile["threads"] if thread["isMainThread"]]
     labels = gecko_check.frame_labels(profile, lambda name, file, line: name)
-    table = profile["shared"]["stackTable"]
-
-    def functions(stack):
-        while stack is not None:
-            yield labels[table["frame"][stack]]
-            stack = table["prefix"][stack]
-
-    seen = [(start_ms + time, set(functions(stack))) for time, stack in zip(main["samples"]["time"], main["samples"]["stack"])]
+    seen = [(start_ms + time, set(gecko_check.frames_of(profile, labels, stack)))
+            for time, stack in zip(main["samples"]["time"], main["samples"]["stack"])]
     for i, part in enumerate(known_program.SHARES):
         spans = [(times[i] * 1e3, times[i + 1] * 1e3) for times in recorded.said["times"]]
         at = [time for time, names in seen if part in names]

@@ -52,10 +52,6 @@ def command_of(python, program, kind, amount):
     return (*python.command, program("columns"), kind, amount)
 
 
-def prefix_of(python):
-    return environment.as_root() if python.root else ()
-
-
 def account_of(ended):
     assert ended.code == 0, ended
     return json.loads(ended.text.splitlines()[-1])
@@ -67,7 +63,7 @@ def tell(program, tmp_path_factory):
     def tell(kind, amount, *options, python=None):
         python = python or newest()
         path = tmp_path_factory.mktemp("columns") / f"{kind}.pyreel"
-        ended = run_record(*options, "-o", path, "--", *command_of(python, program, kind, amount), prefix=prefix_of(python))
+        ended = run_record(*options, "-o", path, "--", *command_of(python, program, kind, amount), prefix=python.prefix)
         rows, _ = read_rows(path, f"{path}.pb.gz")
         return Told(path, account_of(ended), info(path), rows)
 

@@ -24,10 +24,6 @@ FRAME = re.compile(r'^ +File "(.*?)", line (\d+),? in (.*)$', re.M)
 STANDS = {"MainThread", "wartet é", "\033[31mred\a\n", "locals", "a name of more than fifteen bytes"}
 
 
-def prefix_of(python):
-    return as_root() if python.root else ()
-
-
 def hold(text):
     """The dump in a JSON text, which must obey the schema."""
     found = json.loads(text)
@@ -62,8 +58,8 @@ def by_name(process):
 @pytest.fixture
 def stands(python, program, start):
     """A program whose threads have come to their places."""
-    target = start(*prefix_of(python), *python.command, program("stands"))
-    wait_until(lambda: settled(target.pid, prefix_of(python)), "all threads wait")
+    target = start(*python.prefix, *python.command, program("stands"))
+    wait_until(lambda: settled(target.pid, python.prefix), "all threads wait")
     return target
 
 
@@ -88,11 +84,11 @@ def faulthandler_of(target, prefix):
 @pytest.mark.pythons("each build")
 @pytest.mark.sanitized("memory of the program")
 def test_as_faulthandler_says(python, stands):
-    process = dump(stands.pid, prefix=prefix_of(python))
+    process = dump(stands.pid, prefix=python.prefix)
     assert process["moment"] == "proved" and process["python"] == python.full_version
     assert set(by_name(process)) == STANDS
     ours = {thread["ident"]: places(thread) for thread in process["threads"]}
-    assert ours == faulthandler_of(stands, prefix_of(python))
+    assert ours == faulthandler_of(stands, python.prefix)
     states = {name: thread["states"] for name, thread in by_name(process).items()}
     assert {name for name, words in states.items() if "in an exception" in words} == {"\033[31mred\a\n"}
     assert all("idle" in words for words in states.values())
@@ -114,7 +110,7 @@ def test_as_tachyon_says(python, program, start):
 @pytest.mark.short
 @pytest.mark.pythons("oldest and newest")
 def test_text(python, stands, program):
-    text = succeed(*prefix_of(python), DUMP, stands.pid).text
+    text = succeed(*python.prefix, DUMP, stands.pid).text
     path = program("stands")
     with open(path) as file:
         line = file.read().partition("return below")[0].count("\n") + 1
@@ -127,7 +123,7 @@ def test_text(python, stands, program):
 @pytest.mark.pythons("newest")
 def test_colours_are_for_terminals(python, stands):
     terminal, inside = pty.openpty()
-    command = [*prefix_of(python), DUMP, str(stands.pid)]
+    command = [*python.prefix, DUMP, str(stands.pid)]
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=inside, env={**ENVIRONMENT, "TERM": "xterm"}) as process:
         os.close(inside)
         said = read_terminal(terminal)
@@ -139,7 +135,7 @@ def test_colours_are_for_terminals(python, stands):
 def test_a_closed_pipe_is_no_news(python, stands):
     out, into = os.pipe()
     os.close(out)
-    ended = subprocess.run([*prefix_of(python), DUMP, str(stands.pid)], stdin=subprocess.DEVNULL, stdout=into, stderr=subprocess.PIPE, timeout=PATIENCE)
+    ended = subprocess.run([*python.prefix, DUMP, str(stands.pid)], stdin=subprocess.DEVNULL, stdout=into, stderr=subprocess.PIPE, timeout=PATIENCE)
     os.close(into)
     assert ended.stderr == b"" and ended.returncode != 0
 
@@ -165,7 +161,7 @@ def without_addresses(values):
 @pytest.mark.pythons("each build")
 @pytest.mark.sanitized("values in the program")
 def test_locals(python, stands):
-    process = dump("--locals", stands.pid, prefix=prefix_of(python))
+    process = dump("--locals", stands.pid, prefix=python.prefix)
     assert process["moment"] == "stopped"
     assert without_addresses(locals_of(process, "locals", "has_locals")) == LOCALS
     assert without_addresses(locals_of(process, "locals", "has_locals.<locals>.inner")) == INNER
@@ -180,7 +176,7 @@ def test_locals(python, stands):
 @pytest.mark.pythons("each version", since="3.14")
 @pytest.mark.parametrize("runs", [(), ("runs",)])
 def test_tasks(python, program, start, runs):
-    prefix = prefix_of(python)
+    prefix = python.prefix
     target = start(*prefix, *python.command, program("awaits"), *runs)
     process = dump("--async", target.pid, prefix=prefix)
     names = {task["id"]: task["name"] for task in process["tasks"]}
@@ -196,7 +192,7 @@ def test_tasks(python, program, start, runs):
 
 @pytest.mark.pythons("oldest and newest")
 def test_tasks_of_old_pythons_are_refused(python, stands):
-    ended = run(*prefix_of(python), DUMP, "--async", stands.pid)
+    ended = run(*python.prefix, DUMP, "--async", stands.pid)
     assert ended.code == (0 if python.minor >= 14 else 1)
     assert python.minor >= 14 or "3.14" in ended.messages
 
@@ -309,7 +305,7 @@ def core_pattern():
 def test_core_of_a_crash(python, program, tmp_path):
     if core_pattern() != "core":
         missing("the kernel gives core files to a program: kernel.core_pattern")
-    prefix, folder = prefix_of(python), f"/tmp/{tmp_path.name}-{os.getpid()}"
+    prefix, folder = python.prefix, f"/tmp/{tmp_path.name}-{os.getpid()}"
     succeed(*prefix, "mkdir", python.root + folder)
     try:
         run(*prefix, *python.command, program("crashes"), folder)
@@ -340,7 +336,7 @@ def test_core_of_a_crash(python, program, tmp_path):
 @pytest.mark.pythons("oldest and newest")
 def test_core_of_gcore(python, stands, tmp_path):
     need_command("gcore")
-    prefix = prefix_of(python)
+    prefix = python.prefix
     live = dump(stands.pid, prefix=prefix)
     said = succeed(*prefix, "gcore", "-o", tmp_path / "core", stands.pid).messages
     exe = ("--exe", python.root + python.command[-1]) if python.root else ()

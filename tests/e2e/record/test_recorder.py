@@ -165,16 +165,11 @@ def test_of_a_program_that_forks_the_parent_is_recorded(python3, program, tmp_pa
 
 
 @pytest.mark.sanitized("programs that end or change while they are read")
-def test_a_python_that_becomes_another_is_recorded_as_two(start_recorder, python3, program, tmp_path):
-    path = tmp_path / "a.pyreel"
+def test_a_python_that_becomes_another_is_recorded_as_two(record_becoming, python3, program, tmp_path):
     ours = next(p for p in pythons() if p.command == (python3,))
     other = next((p.command[0] for p in reversed(pythons()) if not p.root and not p.own and p.version != ours.version), python3)
-    recorder = start_recorder("-o", path, "--", python3, program("becomes"), "told", other, program("dies"), 7, "told")
-    recorder.wait_for_functions(path, "before")
-    recorder.tell(b"\n")
-    recorder.wait_for_functions(path, "work")
-    assert recorder.wait().code == 7
-    figures = whole(path)
+    path = tmp_path / "a.pyreel"
+    figures = record_becoming(path, other, 7)
     first, second = figures["processes"]
     assert first["pid"] == second["pid"]
     assert first["end_s"] <= second["start_s"]

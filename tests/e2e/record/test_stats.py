@@ -101,16 +101,10 @@ def test_a_sleeping_program_is_hardly_read(start, python3, tmp_path):
     assert told["figures"]["reads"] < told["samples"]
 
 
-def test_figures_of_all_processes_are_added(start_recorder, python3, program, tmp_path):
+def test_figures_of_all_processes_are_added(record_becoming, python3, tmp_path):
     """Each program that a process becomes is read by its own unwinder; check() misses the stacks of one that is not added."""
     other = next((p.command[0] for p in reversed(pythons()) if not p.root and not p.own), python3)
-    path = tmp_path / "a.pyreel"
-    recorder = start_recorder("-o", path, "--", python3, program("becomes"), "told", other, program("dies"), 0, "told")
-    recorder.wait_for_functions(path, "before")
-    recorder.tell(b"\n")
-    recorder.wait_for_functions(path, "work")
-    assert recorder.wait().code == 0
-    told = whole(path)
+    told = record_becoming(tmp_path / "a.pyreel", other, 0)
     assert len(told["processes"]) == 2
     check(told)
 

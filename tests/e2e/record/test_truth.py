@@ -177,18 +177,11 @@ def test_times_of_samples_follow_the_program(recorded, gecko_profile):
     program may go on until then, but the look is made before the next one begins. One at a thread that has not run since the
     last one is as that."""
     labels = gecko_check.frame_labels(gecko_profile, lambda name, file, line: name)
-    table = gecko_profile["shared"]["stackTable"]
-
-    def functions(stack):
-        while stack is not None:
-            yield labels[table["frame"][stack]]
-            stack = table["prefix"][stack]
-
     looks, outside = looks_ms(gecko_profile), []
     for i, part in enumerate(known_program.SHARES):
         spans = [(times[i] * 1e3, times[i + 1] * 1e3) for times in recorded.said["times"]]
         for (last, _), (time, stack), (following, _) in zip(looks, looks[1:], looks[2:]):
-            if part in functions(stack) and not any(begin <= following and last <= end for begin, end in spans):
+            if part in gecko_check.frames_of(gecko_profile, labels, stack) and not any(begin <= following and last <= end for begin, end in spans):
                 outside.append((part, last, time, following))
     # Those that the program kept waiting are as the next one.
     assert len(outside) <= recorded.info["figures"].get("samples_blocked", 0), outside
