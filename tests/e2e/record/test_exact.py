@@ -11,10 +11,9 @@ import pytest
 import pprof_check
 import stacks
 from environment import SANITIZED, missing, need_command
-from recording import ALL_TICKS, LIVE, attach, collapsed, gecko, pprof, succeed, whole
+from recording import ALL_TICKS, CHANGES, LIVE, attach, collapsed, gecko, pprof, succeed, whole
 
 pytestmark = pytest.mark.usefixtures("by_default")
-CHANGED = {"changed while read"}  # what may fail in looks that are not proved
 
 
 def has(samples):
@@ -59,7 +58,7 @@ def test_stacks_are_those_that_the_program_had(record, python, program, tmp_path
     wrong = {chain: n for chain, n in seen.items() if chain not in known}
     figures = done.info["figures"]
     assert sum(wrong.values()) <= (figures["samples_live"] > 0), f"of {sum(seen.values())}: {next(iter(wrong))}"
-    assert done.info["failures"].keys() <= CHANGED
+    assert done.info["failures"].keys() <= CHANGES
     assert figures["samples_exact"] > 0
     assert done.info["exact_percent"] == pytest.approx(100 * figures["samples_exact"] / done.info["samples"], abs=0.1)
     assert "of the samples are exact (one proven moment)" in done.messages
@@ -142,7 +141,7 @@ def test_samples_stand_for_all_the_time(record, options):
 @pytest.mark.pythons("oldest and newest")
 def test_a_deep_stack_that_works(record, tmp_path):
     done = record(lambda found: ";rest (" in collapsed(tmp_path / "a.pyreel"), "busy_below", 19000, options=("-r", 100))
-    assert done.info["failures"].keys() <= CHANGED
+    assert done.info["failures"].keys() <= CHANGES
     seen = stacks.functions(stacks.merged(stacks.of_collapsed(collapsed(done.path))))
     below = {stack: n for stack, n in seen.items() if "rest" in stack}
     assert below and all(stack.count("calls") == 19001 for stack in below)
@@ -171,7 +170,7 @@ def test_a_crowd_of_threads(start, python, program, tmp_path):
     path = tmp_path / "a.pyreel"
     attach(target, path, samples=2560, prefix=python.prefix)
     figures = whole(path)
-    assert figures["failures"].keys() <= CHANGED
+    assert figures["failures"].keys() <= CHANGES
     assert len(figures["threads"]) == 256
     assert figures["figures"]["samples_exact"] > 0
 
@@ -197,7 +196,7 @@ def test_out_of_our_reach_it_is_read_live(start, python, program, tmp_path, proc
     figures = whole(path)
     assert figures["figures"]["samples_live"] == figures["samples"] > 0
     assert figures["exact_percent"] == 0
-    assert figures["failures"].keys() <= CHANGED
+    assert figures["failures"].keys() <= CHANGES
     assert figures["disturb_percent"] == 0
 
 
@@ -208,7 +207,7 @@ def test_on_the_only_processor_it_can_be_exact(start, python, program, tmp_path,
     attach(target, path, samples=200, prefix=[*python.prefix, *on(processors[0])])
     figures = whole(path)
     assert figures["figures"]["samples_exact"] > 0  # neither runs while the other one does
-    assert figures["failures"].keys() <= CHANGED
+    assert figures["failures"].keys() <= CHANGES
 
 
 # ---- without one lock for all ----
@@ -219,6 +218,6 @@ def test_interpreters_with_locks_of_their_own_are_read_live(record):
         return [thread["samples"] for thread in found["threads"] if thread["interpreter"] > 0 and thread["samples"] > 0]
 
     figures = record(lambda found: len(below(found)) >= 2, "in_interpreters", "own_locks").info
-    assert figures["failures"].keys() <= CHANGED
+    assert figures["failures"].keys() <= CHANGES
     together = below(figures)
     assert figures["figures"]["samples_live"] >= sum(together)  # before and after there is but one

@@ -9,7 +9,7 @@ import pytest
 import environment
 import stacks
 from environment import BUILD
-from recording import attach, collapsed, whole
+from recording import CHANGES, attach, collapsed, whole
 
 VERSIONS = {"3.13": "3.13.18", "3.14": "3.14.10", "3.15": "3.15.2"}
 
@@ -32,7 +32,7 @@ def recorded(version, start, tmp_path):
 
         attach(target, tmp_path / "a.pyreel", *options, until=enough)
         figures = whole(tmp_path / "a.pyreel")
-        assert figures["failures"].keys() <= {"changed while read"}
+        assert figures["failures"].keys() <= CHANGES
         threads = stacks.of_collapsed(collapsed(tmp_path / "a.pyreel"))
         return figures, {name_tid[1]: stacks.functions(seen) for name_tid, seen in threads.items()}, target.pid
 

@@ -8,7 +8,7 @@ import re
 import pytest
 
 import plain_stream
-from recording import collapsed
+from recording import CHANGES, collapsed
 
 ROLE = re.compile(r"(?:role|leaf)_(\d+) \(")
 INTERPRETER = re.compile(r"interpreter (\d+);")
@@ -64,8 +64,7 @@ def assert_right(done):
     for number, interpreters in seen.items():
         wrong = set(interpreters) - done.roles[number]
         assert not wrong, f"role {number} in {wrong}, and it was in {done.roles[number]}"
-    # An interpreter may begin, or end and be freed, in a look.
-    assert done.info["failures"].keys() <= {"changed while read", "memory unreadable", "list of threads unreadable"}
+    assert done.info["failures"].keys() <= CHANGES
     assert done.info["failed"] < done.info["samples"]
     return {number: sum(interpreters.values()) for number, interpreters in seen.items()}
 
@@ -117,8 +116,13 @@ def working(done):
     return sorted(inside, key=lambda thread: thread["samples"])[-2:]
 
 
+def cpu_of(found):
+    return sum(thread["cpu_s"] for thread in found["threads"])
+
+
 def assert_no_time_counts_twice(done):
-    assert sum(thread["cpu_s"] for thread in done.info["threads"]) < 1.1 * done.cpu + 0.2  # it ends after it has said so
+    """Of programs that were recorded for a second of CPU time: they say theirs a little before they end."""
+    assert cpu_of(done.info) < 1.5 * done.cpu + 0.2
 
 
 def locked_s(done):
@@ -130,7 +134,11 @@ def locked_s(done):
 def test_with_locks_of_their_own_each_has_its_lock_and_its_time(inside, python):
     """In 3.12 a thread that enters one has no state of its own in it."""
     count = 2 if python.minor > 12 else 1
-    done = inside("own_locks", lambda path, found: len(interpreters(found, "cpu_s", "gil_percent")) >= count)
+
+    def each_has_worked(path, found):
+        return cpu_of(found) >= 1 and len(interpreters(found, "cpu_s", "gil_percent")) >= count
+
+    done = inside("own_locks", each_has_worked)
     assert_right(done)
     assert_no_time_counts_twice(done)
 
@@ -145,7 +153,10 @@ def test_one_lock_is_had_by_one(inside):
 @pytest.mark.parametrize("options", [(), ("--disturb", "0")], ids=["exact", "live"])
 def test_time_of_a_thread_is_where_the_thread_is(inside, options):
     """It is in one place at a time. How much is where is for tests/oracle/test_accounts.py."""
-    done = inside("turns_with_one_lock", lambda path, found: len(interpreters(found, "cpu_s", "wall_s")) == 2, *options)
+    def each_has_worked(path, found):
+        return cpu_of(found) >= 1 and len(interpreters(found, "cpu_s", "wall_s")) == 2
+
+    done = inside("turns_with_one_lock", each_has_worked, *options)
     assert_right(done)
     assert_no_time_counts_twice(done)
     assert sum(thread["wall_s"] for thread in done.info["threads"]) <= 1.05 * done.info["duration_s"]

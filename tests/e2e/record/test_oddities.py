@@ -7,7 +7,7 @@ import pytest
 
 import stacks
 from environment import as_root
-from recording import attach, collapsed, record_told, whole
+from recording import CHANGES, attach, collapsed, record_told, whole
 
 CUT = re.compile(r"\.\.\.#[0-9a-f]{16}")  # the mark of a name that was cut
 KEPT = 1000  # bytes of such a name
@@ -22,8 +22,7 @@ def odd(python, program, start, tmp_path):
         target = start(*python.command, program("odd"), kind)
         path = tmp_path / "odd.pyreel"
         attach(target, path, prefix=prefix)
-        # What changes while it is read may fail, as with each program, and nothing else.
-        assert whole(path)["failures"].keys() <= {"changed while read"}
+        assert whole(path)["failures"].keys() <= CHANGES
         return stacks.of_collapsed(collapsed(path, "--full-paths"))
 
     return record
