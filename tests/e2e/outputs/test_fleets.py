@@ -25,6 +25,7 @@ from recording import ENVIRONMENT, PATIENCE, info, run, succeed, wait_until, who
 SECOND = 1_000_000_000
 LONG = frozen("predicted-3.14")  # two seconds
 NAME = "app-%Y%m%dT%H%M%S.pb.gz"
+FILES = "app-*.pb.gz"  # not one that is being written
 SAMPLES, WALL, CPU, GIL, GIL_WAIT = range(5)
 
 
@@ -36,7 +37,7 @@ def profile(path):
 
 def windows_in(folder):
     """The profiles of all windows in a folder, by the time in their names, in seconds since 1970."""
-    return {calendar.timegm(time.strptime(path.name, NAME)): profile(path) for path in sorted(folder.glob("app-*"))}
+    return {calendar.timegm(time.strptime(path.name, NAME)): profile(path) for path in sorted(folder.glob(FILES))}
 
 
 def totals(profiles):
@@ -103,7 +104,7 @@ def windows_in_of(recording, folder, *options):
 def test_each_file_is_reported(tmp_path):
     ended = split(LONG, tmp_path, 1, "-v")
     written = [line.split()[2].rstrip(":") for line in ended.messages.splitlines() if "wrote" in line]
-    assert written == sorted(map(str, tmp_path.glob("app-*"))) and len(written) > 1
+    assert written == sorted(map(str, tmp_path.glob(FILES))) and len(written) > 1
     counts = [int(line.split()[3]) for line in ended.messages.splitlines() if "wrote" in line]
     assert sum(counts) == info(LONG)["samples"]
 
@@ -162,7 +163,7 @@ class Pipe:
         self.tee.stdout.close()
 
     def files(self):
-        return sorted(self.folder.glob("app-*"))
+        return sorted(self.folder.glob(FILES))
 
     def samples(self):
         return totals(windows_in(self.folder).values())[SAMPLES] if self.files() else 0
