@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What docs/stability.md promises of options and JSON, and the version of the release."""
+"""What docs/formats.md promises of options and JSON, and the version of the release."""
 
 import collections
 import glob
@@ -50,8 +50,8 @@ def objects(value, name=None):
 
 
 def rows_of(heading):
-    """The rows of the first table below the sentence, in docs/stability.md."""
-    table = read("docs", "stability.md").split(heading)[1].split("\n\n")[1].splitlines()
+    """The rows of the first table below the sentence, in docs/formats.md."""
+    table = read("docs", "formats.md").split(heading)[1].split("\n\n")[1].splitlines()
     return [[cell.strip() for cell in row.strip("|").split("|")] for row in table[2:]]
 
 
@@ -141,7 +141,7 @@ def test_info_of_another_format_keeps_the_schema(tmp_path):
 
 def test_labels_are_those_of_the_page():
     """pyreel-pprof names all labels when it is asked for one that does not exist."""
-    row = next(row for row in read("docs", "stability.md").splitlines() if row.startswith("| pprof |"))
+    row = next(row for row in read("docs", "formats.md").splitlines() if row.startswith("| pprof |"))
     types, labels = row.split("the names of the labels:")
     assert re.findall(r"`(\w+)`", types) == ["samples", "wall", "cpu", "gil", "gil_wait"]
     refused = convert("pprof", "-", "--labels", "nothing").messages
