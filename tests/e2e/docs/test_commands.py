@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Each command in the documents does what it is there for, and exits with 0: the EXAMPLES of man pages, the topics of pyreel, and
-the blocks of code of README.md and docs/ that show no output. Blocks that show the output are sessions, see test_documents.py.
+the blocks of code of README.md and docs/ that show no output, and the table of commands in README.md. Blocks that show the output
+are sessions, see test_documents.py.
 
 A command runs in a folder that has what the command names: recordings, a program app.py, its tests, a core file. In place of
 process 4242 stands a program that runs until the command has ended. Programs of commands end when they have computed so much,
@@ -136,8 +137,11 @@ def commands_of_topic(path):
 
 
 def commands_of_markdown(path):
+    """Those of blocks, and those of pyreel in tables whose first column is `command`."""
     lines = read(path).split("\n")
-    return [command for block in document.blocks_of(lines) if block.language in ("", "sh") for command in split_commands(lines[block.begin:block.end])]
+    blocks = [lines[block.begin:block.end] for block in document.blocks_of(lines) if block.language in ("", "sh")]
+    tables = re.findall(r"^\| command \|.*\n((?:\|.*\n)+)", read(path), re.M)
+    return [command for block in blocks for command in split_commands(block)] + re.findall(r"^\| `(pyreel-[^`]+)`", "".join(tables), re.M)
 
 
 PAGES = [path for path in MARKDOWN if os.path.dirname(relative(path)) in ("", "docs", "docs/cookbook")]

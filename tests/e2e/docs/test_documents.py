@@ -177,13 +177,19 @@ def test_readme_shows_each_program():
 
 @pytest.mark.short
 def test_links_of_markdown():
-    """A link to a file of this repository leads somewhere."""
+    """A link to a file of this repository, or to a heading in it, leads somewhere."""
     dead = []
     for path in MARKDOWN:
-        for target in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", read(path)):
-            if not os.path.exists(os.path.join(os.path.dirname(path), target)):
-                dead.append(f"{relative(path)}: {target}")
+        for target, heading in re.findall(r"\]\(([^)#:\s]*)(?:#([^)]*))?\)", read(path)):
+            file = os.path.join(os.path.dirname(path), target) if target else path
+            if not os.path.exists(file) or heading and heading not in headings_of(file):
+                dead.append(f"{relative(path)}: {target}#{heading}")
     assert dead == []
+
+
+def headings_of(path):
+    """As links name them."""
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in re.findall(r"^#+ (.*)", read(path), re.M)}
 
 
 @pytest.mark.short
