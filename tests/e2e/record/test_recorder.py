@@ -330,7 +330,7 @@ def test_no_more_samples_are_taken_than_were_asked_for(spinning, tmp_path):
     attach(spinning, tmp_path / "a.pyreel", "-r", "0.1k")
     figures = whole(tmp_path / "a.pyreel")
     assert figures["rate_hz"] == 100
-    assert figures["ticks"] <= 100 * figures["duration_s"] + 2
+    assert figures["ticks"] <= 100 * figures["duration_s"] + 8 + 1  # the moments of 8 ticks are drawn together
 
 
 # ---- stopping ----
