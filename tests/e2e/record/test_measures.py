@@ -108,7 +108,8 @@ def test_measures_at_a_low_rate_come_as_often(python, program, tmp_path):
 def check_generations(python, record_until, path, *command, options=()):
     """The recording says of each collection that it has seen the generation that gc.callbacks say."""
     def collects_much(_):
-        return sum(int(line.rpartition(" ")[2]) for line in collapsed(path).splitlines() if ";<GC>" in line) > 500
+        lines = collapsed(path).splitlines()
+        return sum(int(line.rpartition(" ")[2]) for line in lines if ";collects_each (" in line and ";<GC>" in line) > 500
 
     done = record_until(path, collects_much, "-q", *ALL_TICKS, "-r", "4k", *options, "--compression", "none",
                         "--", *python.command, *command, prefix=python.prefix)
