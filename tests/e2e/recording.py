@@ -108,6 +108,11 @@ def wait_for_samples(path):
     wait_until(lambda: (so_far(path) or {"samples": 0})["samples"] > 0, f"samples in {path}")
 
 
+def is_past_imports(path):
+    """Whether a recording has samples in which Python neither begins nor imports."""
+    return any("<frozen importlib" not in line and "<no Python frames>" not in line for line in collapsed(path).splitlines())
+
+
 def attach(target, output, *options, seconds=None, samples=50, until=None, prefix=()):
     """Records a running program; it must work. Ends by itself after so many seconds, however few samples there are then;
     without `seconds`, it is ended when the file has so many samples, or when `until` holds of what info says of it."""
@@ -129,11 +134,14 @@ def attach(target, output, *options, seconds=None, samples=50, until=None, prefi
     return ended
 
 
-def record_told(path, *arguments, samples=50, prefix=(), **more):
-    """Records a program that works until its standard input ends, which is when the file has so many samples."""
+def record_told(path, *arguments, samples=50, function=None, prefix=(), **more):
+    """Records a program that works until its standard input ends, which is when the file has so many samples, and the function if
+    one is given."""
     recorder = Recorder("-o", path, *arguments, prefix=prefix, **more)
     try:
         recorder.wait_for_samples(path, samples)
+        if function:
+            recorder.wait_for_functions(path, function)
         return recorder.wait()
     finally:
         recorder.close()
@@ -245,7 +253,10 @@ class Recorder(Talk):
         return found
 
     def wait_for_samples(self, path, count=50):
-        return self.wait_for(path, lambda found: found["samples"] >= count, f"{count} samples")
+        """Of a program that the recorder starts, some of them are of its own code: on a busy machine, all else may be of the
+        time in which Python begins."""
+        return self.wait_for(path, lambda found: found["samples"] >= count and ("-p" in self.command or is_past_imports(path)),
+                             f"{count} samples")
 
     def wait_for_later_samples(self, path):
         """Waits for samples of what happens from now on: they are in the second block that comes."""

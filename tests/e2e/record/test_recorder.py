@@ -133,7 +133,8 @@ def test_a_program_in_another_pid_namespace_is_told_in_our_pids(start, python3, 
 @pytest.mark.parametrize("how, code", [(3, 3), (-signal.SIGKILL, 137)])
 def test_exits_as_the_command_did(python, program, tmp_path, how, code):
     path = tmp_path / "a.pyreel"
-    ended = record_told(path, "--", *python.command, program("dies"), how, "told", prefix=need_root() if python.root else ())
+    ended = record_told(path, "--", *python.command, program("dies"), how, "told", function="work",
+                        prefix=need_root() if python.root else ())
     assert ended.code == code, ended
     figures = whole(path)
     assert (figures["ended"], figures["exit_code"], figures["attached"]) == ("the target ended", code, False)
@@ -155,7 +156,7 @@ def test_the_command_reads_our_standard_input(python3, tmp_path):
 
 
 def test_of_a_program_that_forks_the_parent_is_recorded(python3, program, tmp_path):
-    ended = record_told(tmp_path / "a.pyreel", "--", python3, program("forks"), "told")
+    ended = record_told(tmp_path / "a.pyreel", "--", python3, program("forks"), "told", function="of_parent")
     parent, child = map(int, ended.text.split())
     figures = whole(tmp_path / "a.pyreel")
     assert [process["pid"] for process in figures["processes"]] == [parent]
@@ -341,7 +342,7 @@ def test_no_more_samples_are_taken_than_were_asked_for(spinning, tmp_path):
 def test_a_signal_is_passed_on_to_the_command_and_its_end_awaited(python, start_recorder, program, tmp_path, number):
     path = tmp_path / "a.pyreel"
     recorder = start_recorder("-o", path, "--", *python.command, program("spin"), prefix=need_root() if python.root else ())
-    recorder.wait_for_samples(path)
+    recorder.wait_for_functions(path, "spin")
     recorder.signal(number)
     ended = recorder.wait()
     assert ended.code == 128 + number, ended
@@ -379,7 +380,7 @@ def test_a_second_signal_ends_at_once(start_recorder, python3, program, tmp_path
     recorder = start_recorder("-o", path, "--", python3, program("spin"), "-i")
     pid = int(recorder.wait_for_output().split()[1])
     try:
-        recorder.wait_for_samples(path)
+        recorder.wait_for_functions(path, "spin")
         recorder.signal(signal.SIGINT)
         recorder.wait_for(path, lambda found: found["complete"], "the end of the file")
         assert recorder.running, "it did not wait for the command, which ignores the signal"
