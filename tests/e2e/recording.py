@@ -110,7 +110,8 @@ def wait_for_samples(path):
 
 def is_past_imports(path):
     """Whether a recording has samples in which Python neither begins nor imports."""
-    return any("<frozen importlib" not in line and "<no Python frames>" not in line for line in collapsed(path).splitlines())
+    return any("<frozen importlib" not in line and not re.search(r";<no Python frames> \d+$", line)
+               for line in collapsed(path).splitlines())
 
 
 def attach(target, output, *options, seconds=None, samples=50, until=None, prefix=()):
