@@ -2,6 +2,7 @@
 #include "convert/filters/merge.h"
 
 #include "formats/base/alloc.h"
+#include "formats/model/known.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,10 +13,6 @@ static bool emit(struct merge *merge, struct event *event, struct fault *why)
 }
 
 /* ---- definitions ---- */
-
-/* Number of fields that identify a function, a frame. Two definitions are the same when these fields are equal. */
-#define FUNCTION_KEY 3
-#define FRAME_KEY    7
 
 static bool emit_string(struct merge *merge, uint32_t string, uint32_t *number, struct fault *why)
 {
@@ -34,11 +31,11 @@ static bool emit_function(struct merge *merge, uint32_t function, uint32_t *numb
     if (*number)
         return true;
     if (!emit_string(merge, emitted->name, &emitted->name, why) ||
-        !emit_string(merge, emitted->file, &emitted->file, why))
+        !emit_string(merge, emitted->file, &emitted->file, why) ||
+        !emit_string(merge, emitted->module, &emitted->module, why))
         return false;
-    const uint32_t key[FUNCTION_KEY] = { emitted->name, emitted->file, emitted->first_line };
     bool added;
-    *number = emitted->number = intern_number(&merge->functions, key, sizeof(key), &added);
+    *number = emitted->number = known_function(&merge->functions, emitted, &added);
     if (merge->compares)
         alike_note(&merge->alike, merge->from, &merge->from->functions[function], *number);
     return !added || emit(merge, &event, why);
@@ -57,15 +54,8 @@ static bool emit_frame(struct merge *merge, uint32_t frame, uint32_t *number, st
         !emit_string(merge, emitted->instruction, &emitted->instruction, why) ||
         !emit_string(merge, emitted->base, &emitted->base, why))
         return false;
-    const uint32_t key[FRAME_KEY] = { emitted->function,
-                                      emitted->line,
-                                      emitted->end_line,
-                                      (uint32_t)emitted->column,
-                                      (uint32_t)emitted->end_column,
-                                      emitted->instruction,
-                                      emitted->base };
     bool added;
-    *number = emitted->number = intern_number(&merge->frames, key, sizeof(key), &added);
+    *number = emitted->number = known_frame(&merge->frames, emitted, &added);
     merge->frame_numbers[frame] = *number;
     return !added || emit(merge, &event, why);
 }

@@ -3,8 +3,8 @@
 
 #include "formats/base/alloc.h"
 #include "formats/frames/plain_name.h"
+#include "formats/frames/task_frame.h"
 #include "formats/model/program_name.h"
-#include "formats/model/task_frame.h"
 
 #include <stdlib.h>
 #include <string.h>

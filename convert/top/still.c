@@ -2,7 +2,7 @@
 #include "convert/top/still.h"
 
 #include "formats/base/alloc.h"
-#include "formats/model/task_frame.h"
+#include "formats/frames/task_frame.h"
 
 #include <stdlib.h>
 #include <string.h>

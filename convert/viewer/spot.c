@@ -23,7 +23,7 @@ static bool is_frame_inside(enum view view, const struct tables *tables, uint32_
     case VIEW_MY_CODE:
         return is_own_code(file);
     case VIEW_GC:
-        return text_equal(tables_function_name(tables, function), TEXT("<GC>"));
+        return tables_kind(tables, frame) == KIND_GC;
     default:
         return text_begins(file, TEXT("<frozen importlib."));
     }

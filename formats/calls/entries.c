@@ -3,7 +3,7 @@
 
 #include "formats/base/alloc.h"
 #include "formats/base/output.h"
-#include "formats/model/task_frame.h"
+#include "formats/frames/task_frame.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +27,7 @@ static struct text key_text(const struct entries *entries)
 
 /* ---- codes ---- */
 
-/* The number of the code that has the name, the file and the line of `code`. */
+/* The number of the code that has the name, the file and the line of `code`; without a file, the kind. */
 static uint32_t code_number(struct entries *entries, const struct code *code)
 {
     struct bytes *key = &entries->key;
@@ -36,6 +36,7 @@ static uint32_t code_number(struct entries *entries, const struct code *code)
     put_text(key, code->name);
     put_text(key, code->file);
     put_number(key, code->line);
+    put_number(key, code->file.size ? 0 : code->kind);
     const uint32_t number = intern_number(&entries->codes_by_key, (const char *)key->at, key->size, &added);
     if (!added)
         return number;
@@ -69,7 +70,8 @@ static uint32_t code_of_function(struct entries *entries, uint32_t function)
     const struct text name = tables_function_name(tables, function), path = tables_function_file(tables, function);
     struct code code = { .path = path, .kind = code_kind_of(tables, function) };
     if (path.size == 0) {
-        code.name = or_unknown(entries->style.ids ? name : task_frame_merged(name));
+        const bool merged = tables->functions[function].kind == KIND_TASK && !entries->style.ids;
+        code.name = or_unknown(merged ? task_frame_merged(name) : name);
         return code_number(entries, &code);
     }
     switch (entries->style.kind) {

@@ -3,9 +3,9 @@
 
 #include "formats/base/alloc.h"
 #include "formats/frames/plain_name.h"
+#include "formats/frames/task_frame.h"
 #include "formats/frames/waiting.h"
 #include "formats/model/program_name.h"
-#include "formats/model/task_frame.h"
 #include "formats/model/task_owner.h"
 
 #include <stdlib.h>

@@ -5,11 +5,11 @@
 #include "formats/base/bytes.h"
 #include "formats/base/utf8.h"
 #include "formats/frames/plain_name.h"
+#include "formats/frames/task_frame.h"
 #include "formats/intern/intern.h"
 #include "formats/model/outline.h"
 #include "formats/model/paths.h"
 #include "formats/model/program_name.h"
-#include "formats/model/task_frame.h"
 #include "formats/model/task_owner.h"
 
 #include <stdlib.h>
@@ -126,10 +126,10 @@ static bool ends_in_count(const struct bytes *frame)
 }
 
 /* A frame without a file. */
-static uint32_t bare_label(struct collapsed *collapsed, struct text name)
+static uint32_t bare_label(struct collapsed *collapsed, struct text name, enum frame_kind kind)
 {
-    const bool apart = collapsed->style->ids && !collapsed->style->no_threads;
-    put_name(&collapsed->frame, apart ? name : task_frame_merged(name));
+    const bool merged = kind == KIND_TASK && !(collapsed->style->ids && !collapsed->style->no_threads);
+    put_name(&collapsed->frame, merged ? task_frame_merged(name) : name);
     if (ends_in_count(&collapsed->frame))
         put_string(&collapsed->frame, " ()");
     return finish_label(collapsed);
@@ -142,7 +142,7 @@ static uint32_t python_frame_label(struct collapsed *collapsed, const struct fra
     struct bytes *to = &collapsed->frame;
     const struct text name = tables_function_name(tables, frame->function);
     if (tables->functions[frame->function].file == 0)
-        return bare_label(collapsed, name);
+        return bare_label(collapsed, name, tables->functions[frame->function].kind);
     const struct text file = tables_function_file(tables, frame->function);
     put_name(to, name);
     put_string(to, " (");

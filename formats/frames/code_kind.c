@@ -2,7 +2,6 @@
 #include "formats/frames/code_kind.h"
 
 #include "formats/model/paths.h"
-#include "formats/model/task_frame.h"
 
 static const struct {
     const char *label, *name;
@@ -55,12 +54,12 @@ enum code_kind code_kind_of_file(struct text file)
 
 enum code_kind code_kind_of(const struct tables *tables, uint32_t function)
 {
-    const struct text name = tables_function_name(tables, function);
-    if (text_equal(name, TEXT("<native>")))
-        return CODE_NATIVE;
-    if (text_equal(name, TEXT("<GC>")))
-        return CODE_GC;
-    if (tables->functions[function].file)
-        return code_kind_of_file(tables_function_file(tables, function));
-    return task_frame_is_name(name) ? CODE_ASYNCIO : CODE_OTHER;
+    static const enum code_kind kinds_of_code[FRAME_KINDS] = {
+        [KIND_NATIVE] = CODE_NATIVE, [KIND_KERNEL] = CODE_NATIVE, [KIND_GC] = CODE_GC,
+        [KIND_TASK] = CODE_ASYNCIO,  [KIND_HOLE] = CODE_OTHER,
+    };
+    const struct function *row = &tables->functions[function];
+    if (row->kind == KIND_PYTHON)
+        return row->file ? code_kind_of_file(tables_function_file(tables, function)) : CODE_OTHER;
+    return kinds_of_code[row->kind];
 }

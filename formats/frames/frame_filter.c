@@ -132,14 +132,11 @@ static void drop_frames(const struct tables *tables, const bool *matches, uint32
             labels[i] = OUTLINE_DROPPED;
 }
 
-/* A synthetic frame has a name and no file. */
-static void drop_synthetic(const struct tables *tables, struct text name, uint32_t *labels)
+static void drop_kind(const struct tables *tables, enum frame_kind kind, uint32_t *labels)
 {
-    for (size_t i = 1; i < tables->frames_count; i++) {
-        const uint32_t function = tables->frames[i].function;
-        if (tables->functions[function].file == 0 && text_equal(tables_function_name(tables, function), name))
+    for (size_t i = 1; i < tables->frames_count; i++)
+        if (tables_kind(tables, (uint32_t)i) == kind)
             labels[i] = OUTLINE_DROPPED;
-    }
 }
 
 /* A stack comes after its caller, so one pass suffices. Stack 0 has no frames. */
@@ -170,9 +167,9 @@ bool *frame_filter_apply(const struct frame_filter *filter, const struct tables 
         free(matches);
     }
     if (filter->no_gc)
-        drop_synthetic(tables, TEXT("<GC>"), labels);
+        drop_kind(tables, KIND_GC, labels);
     if (filter->no_native)
-        drop_synthetic(tables, TEXT("<native>"), labels);
+        drop_kind(tables, KIND_NATIVE, labels);
     if (folds_any(filter))
         fold_frames(filter, tables, texts, labels);
     return left_out;

@@ -4,8 +4,8 @@
 #include "formats/base/alloc.h"
 #include "formats/base/bytes.h"
 #include "formats/frames/plain_name.h"
+#include "formats/frames/task_frame.h"
 #include "formats/gecko/gecko_internal.h"
-#include "formats/model/task_frame.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -159,14 +159,28 @@ struct task_waiter {
     uint64_t time_ns;
 };
 
-struct function {
-    uint32_t number;
-    uint32_t name;       /* string: qualified name */
-    uint32_t file;       /* string; 0: none */
-    uint32_t first_line; /* line of the definition; 0: unknown */
+/* What a function is. Only the kind says it, never the name: a program may have a function that is called "<GC>". */
+enum frame_kind {
+    KIND_PYTHON, /* a function of Python */
+    KIND_NATIVE, /* C code that Python called: <native>, or a function of a module */
+    KIND_KERNEL, /* the system, on behalf of the code above it */
+    KIND_GC,     /* a garbage collection: <GC> */
+    KIND_TASK,   /* stands above the frames of an asyncio task: <task NAME> */
+    KIND_HOLE,   /* stands for frames that are not told: <truncated>, <more functions> */
+    FRAME_KINDS
 };
 
-/* A position in a function. Lines count from 1 (0: unknown). Columns are UTF-8 bytes from 0 (-1: unknown). */
+struct function {
+    uint32_t number;
+    uint32_t name;       /* string: qualified name, or the text of a frame that is no function */
+    uint32_t file;       /* string: the Python source; 0: none */
+    uint32_t first_line; /* line of the definition; 0: unknown */
+    enum frame_kind kind;
+    uint32_t module; /* string: the program or library that has the code; 0: none, as for each Python function */
+};
+
+/* A position in a function. Lines count from 1 (0: unknown). Columns are UTF-8 bytes from 0 (-1: unknown). known.h
+ * takes two functions or frames for the same when all members are equal but the number, which is the first one. */
 struct frame {
     uint32_t number;
     uint32_t function;
@@ -175,6 +189,7 @@ struct frame {
     uint32_t instruction; /* string: name of the instruction at this position, e.g. LOAD_ATTR_SLOT; 0: not recorded */
     uint32_t base; /* string: the instruction of which `instruction` is a specialised form; the same string if it is not
                     * specialised */
+    uint64_t address; /* in the module, as its file counts addresses; 0: none, as for each Python function */
 };
 
 /* The status of a thread. The bits 0 to 4 have Tachyon's numbers. Tachyon's bit 5 (main thread) is no status. */

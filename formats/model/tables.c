@@ -217,7 +217,8 @@ static bool take_string(struct tables *tables, const struct string *given, struc
 
 static bool take_function(struct tables *tables, const struct function *given, struct fault *why)
 {
-    const bool whole = known_string(tables, given->name) && (!given->file || known_string(tables, given->file));
+    const bool whole = known_string(tables, given->name) && (!given->file || known_string(tables, given->file)) &&
+                       (!given->module || known_string(tables, given->module));
     if (!whole && !is_loss(tables, "function", given->number, why))
         return false;
     if (!next_number(tables, "function", given->number, &tables->functions_count, why))

@@ -144,6 +144,12 @@ static inline struct text tables_function_file(const struct tables *tables, uint
     return tables_string(tables, tables->functions[function].file);
 }
 
+/* What a frame is. Frame 0, of a stack without frames, is a hole. */
+static inline enum frame_kind tables_kind(const struct tables *tables, uint32_t frame)
+{
+    return frame ? tables->functions[tables->frames[frame].function].kind : KIND_HOLE;
+}
+
 /* The row of a task; an empty row for number 0 and for a task whose definition was lost. */
 const struct task_row *tables_task(const struct tables *tables, uint32_t task);
 

@@ -2,6 +2,7 @@
 #include "formats/parts/part_join.h"
 
 #include "formats/base/alloc.h"
+#include "formats/model/known.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -129,9 +130,9 @@ static bool take_function(struct part_join *join, struct event *event, struct fa
     const uint32_t number = function->number;
     function->name = number_of(join, PART_STRING, function->name);
     function->file = number_of(join, PART_STRING, function->file);
-    const uint32_t key[] = { function->name, function->file, function->first_line };
+    function->module = number_of(join, PART_STRING, function->module);
     bool added;
-    function->number = intern_number(&join->functions, key, sizeof(key), &added);
+    function->number = known_function(&join->functions, function, &added);
     return define(join, PART_FUNCTION, number, function->number, why) && (!added || emit(join, event, why));
 }
 
@@ -142,12 +143,8 @@ static bool take_frame(struct part_join *join, struct event *event, struct fault
     frame->function = number_of(join, PART_FUNCTION, frame->function);
     frame->instruction = number_of(join, PART_STRING, frame->instruction);
     frame->base = number_of(join, PART_STRING, frame->base);
-    const uint32_t key[] = {
-        frame->function,    frame->line, frame->end_line, (uint32_t)frame->column, (uint32_t)frame->end_column,
-        frame->instruction, frame->base
-    };
     bool added;
-    frame->number = intern_number(&join->frames, key, sizeof(key), &added);
+    frame->number = known_frame(&join->frames, frame, &added);
     return define(join, PART_FRAME, number, frame->number, why) && (!added || emit(join, event, why));
 }
 

@@ -3,7 +3,7 @@
 #include "formats/report/report_internal.h"
 
 #include "formats/base/alloc.h"
-#include "formats/model/task_frame.h"
+#include "formats/frames/task_frame.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

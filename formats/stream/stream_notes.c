@@ -49,6 +49,10 @@ static void put_function(struct writing *w, const struct event *event)
     put_number(w->to, function->name);
     put_number(w->to, function->file);
     put_number(w->to, function->first_line);
+    if (function->kind == KIND_PYTHON)
+        return;
+    put_number(w->to, function->kind);
+    put_number(w->to, function->module);
 }
 
 static void take_function(struct reading *r, struct event *event)
@@ -58,6 +62,11 @@ static void take_function(struct reading *r, struct event *event)
     function->name = take_number32(&r->from);
     function->file = take_number32(&r->from);
     function->first_line = take_number32(&r->from);
+    if (r->from.bad || cursor_left(&r->from) == 0)
+        return; /* a Python function */
+    const uint32_t kind = take_number32(&r->from);
+    function->kind = kind < FRAME_KINDS ? (enum frame_kind)kind : KIND_HOLE; /* a later pyreel knows what it is */
+    function->module = take_number32(&r->from);
 }
 
 static void put_column(struct writing *w, int32_t column)
@@ -83,10 +92,12 @@ static void put_frame(struct writing *w, const struct event *event)
     put_signed(w->to, (int64_t)frame->end_line - (int64_t)frame->line);
     put_column(w, frame->column);
     put_column(w, frame->end_column);
-    if (frame->instruction == 0)
+    if (frame->instruction == 0 && frame->address == 0)
         return;
     put_number(w->to, frame->instruction);
     put_number(w->to, frame->base);
+    if (frame->address)
+        put_number(w->to, frame->address);
 }
 
 static void take_frame(struct reading *r, struct event *event)
@@ -102,6 +113,8 @@ static void take_frame(struct reading *r, struct event *event)
         return; /* the instruction was not recorded */
     frame->instruction = take_number32(&r->from);
     frame->base = take_number32(&r->from);
+    if (!r->from.bad && cursor_left(&r->from) > 0)
+        frame->address = take_number(&r->from);
 }
 
 static void put_process(struct writing *w, const struct event *event)

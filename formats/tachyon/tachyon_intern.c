@@ -91,9 +91,10 @@ static void put_frame(struct tachyon_intern *names, const struct tables *tables,
     const struct frame *frame = is_synthetic ? &nowhere : &tables->frames[number];
     const struct text name = is_synthetic ? synthetics[UINT32_MAX - number]
                                           : tables_function_name(tables, frame->function);
-    const struct text file = is_synthetic ? (struct text){ 0 } : tables_function_file(tables, frame->function);
+    const bool is_python = !is_synthetic && tables_kind(tables, number) == KIND_PYTHON;
+    const struct text file = is_python ? tables_function_file(tables, frame->function) : TEXT(TACHYON_NO_FILE);
     const uint8_t opcode = opcode_of(names, tables, frame->instruction, known);
-    put_number(&names->frames, string_index(names, file.size ? file : TEXT(TACHYON_NO_FILE)));
+    put_number(&names->frames, string_index(names, file));
     put_number(&names->frames, string_index(names, name));
     put_position(&names->frames, frame);
     put_bytes(&names->frames, &opcode, 1);

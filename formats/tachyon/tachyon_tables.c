@@ -18,6 +18,16 @@
 
 enum file_kind { A_FILE, NO_FILE, LAUNCHER_FILE };
 
+/* The format has no kinds. A name in no file is that of a frame which is no function. */
+static const struct {
+    struct text begins;
+    enum frame_kind kind;
+} kinds[] = {
+    { { "<GC>", 4 }, KIND_GC },
+    { { "<native>", 8 }, KIND_NATIVE },
+    { { "<task ", 6 }, KIND_TASK },
+};
+
 /* The state while the tables are read. */
 struct reading {
     struct tachyon_tables *tables;
@@ -51,7 +61,15 @@ static bool ends_in(const char *bytes, size_t size, const char *end)
     return size >= end_size && memcmp(bytes + size - end_size, end, end_size) == 0;
 }
 
-static enum file_kind kind_of(const char *bytes, size_t size)
+static enum frame_kind frame_kind_of(struct text name)
+{
+    for (size_t i = 0; i < countof(kinds); i++)
+        if (text_begins(name, kinds[i].begins))
+            return kinds[i].kind;
+    return KIND_HOLE;
+}
+
+static enum file_kind file_kind_of(const char *bytes, size_t size)
 {
     if (size == strlen(TACHYON_NO_FILE) && memcmp(bytes, TACHYON_NO_FILE, size) == 0)
         return NO_FILE;
@@ -66,7 +84,8 @@ static bool read_string(struct reading *t)
         return damaged(t, "names");
     const struct cursor part = take_part(&t->feed.from, size);
     const char *bytes = (const char *)part.at;
-    t->tables->file_kinds[t->tables->strings] = kind_of(bytes, (size_t)size);
+    t->tables->file_kinds[t->tables->strings] = (unsigned char)file_kind_of(bytes, (size_t)size);
+    t->tables->frame_kinds[t->tables->strings] = (unsigned char)frame_kind_of((struct text){ bytes, (size_t)size });
     if (utf8_valid(bytes, (size_t)size))
         return give_string(t, bytes, (size_t)size);
     const struct text clean = utf8_clean((struct text){ bytes, (size_t)size });
@@ -94,6 +113,8 @@ static bool give_function(struct reading *t, uint32_t name, uint32_t file, uint3
     bool added;
     *number = intern_pairs_number(&t->tables->functions, name, file, &added);
     struct event event = { .kind = EVENT_FUNCTION, .function = { .number = *number, .name = name, .file = file } };
+    if (!file)
+        event.function.kind = (enum frame_kind)t->tables->frame_kinds[name - 1];
     return !added || sink_take(t->to, &event, t->why);
 }
 
@@ -173,6 +194,7 @@ bool tachyon_tables_read(struct tachyon_tables *tables, int fd, const struct tac
         header->frames > FRAMES_LIMIT || header->frames > size - header->frames_at)
         return fault(why, "it is damaged: its footer states more names or frames than fit in the file");
     tables->file_kinds = alloc_zeroed(header->strings + 1, 1);
+    tables->frame_kinds = alloc_zeroed(header->strings + 1, 1);
     tables->hidden = alloc_zeroed(header->frames + 1, sizeof(*tables->hidden));
     struct reading reading = { .tables = tables, .strings = header->strings, .to = to, .why = why };
     if (header->python[0] == PYTHON_MAJOR)
@@ -190,6 +212,7 @@ bool tachyon_tables_read(struct tachyon_tables *tables, int fd, const struct tac
 void tachyon_tables_free(struct tachyon_tables *tables)
 {
     free(tables->file_kinds);
+    free(tables->frame_kinds);
     free(tables->hidden);
     intern_pairs_free(&tables->functions);
     *tables = (struct tachyon_tables){ 0 };

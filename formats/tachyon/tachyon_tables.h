@@ -14,6 +14,7 @@
 struct tachyon_tables {
     uint32_t strings;              /* emitted so far */
     unsigned char *file_kinds;     /* by string of the file: its kind as the name of a file */
+    unsigned char *frame_kinds;    /* by string of the file: the enum frame_kind that it has as a name in no file */
     struct intern_pairs functions; /* (name, file) -> number */
     uint32_t frames;               /* emitted so far */
     bool *hidden;                  /* by number of the frame */

@@ -245,7 +245,7 @@ static uint32_t label_of(struct asyncio *a, struct known_task *task)
         size = snprintf(text, room, "<task %.*s (%u parents)>", (int)task->name.size, task->name.bytes, task->parents);
     else
         size = snprintf(text, room, "<task %.*s>", (int)task->name.size, task->name.bytes);
-    task->label = definitions_named_frame(a->codes->definitions, (struct text){ text, (size_t)size });
+    task->label = definitions_named_frame(a->codes->definitions, KIND_TASK, (struct text){ text, (size_t)size });
     task->label_parents = task->parents;
     free(text);
     return task->label;

@@ -64,8 +64,7 @@ const struct process *dumped_process(const struct dumped *dumped)
 /* Whether a frame is the label of a task: <task NAME>. */
 static bool is_label(const struct tables *tables, uint32_t frame)
 {
-    const uint32_t function = tables->frames[frame].function;
-    return tables->functions[function].file == 0 && text_begins(tables_function_name(tables, function), TEXT("<task "));
+    return tables_kind(tables, frame) == KIND_TASK;
 }
 
 uint32_t *dumped_frames(const struct dumped *dumped, const struct dumped_row *row, size_t *count)

@@ -2,6 +2,7 @@
 #include "record/emit/definitions.h"
 
 #include "formats/base/alloc.h"
+#include "formats/model/known.h"
 
 #include <stdlib.h>
 
@@ -32,32 +33,35 @@ uint32_t definitions_string(struct definitions *d, struct text text)
     return definitions_full(d) ? intern_find(&d->strings.ids, text.bytes, text.size) : add_string(d, text);
 }
 
-static uint32_t add_function(struct definitions *d, struct text name, uint32_t file, uint32_t first_line)
+/* The index of the function whose strings are indexes. */
+static uint32_t add_function(struct definitions *d, const struct function *function)
 {
-    const uint32_t key[] = { add_string(d, name), file, first_line };
     bool added;
-    const uint32_t index = intern_number(&d->functions.ids, key, sizeof(key), &added);
+    const uint32_t index = known_function(&d->functions.ids, function, &added);
     if (!added)
         return index;
-    d->bytes += sizeof(*d->functions.rows) + sizeof(key) + OVERHEAD;
+    d->bytes += sizeof(*d->functions.rows) + sizeof(*function) + OVERHEAD;
     d->functions.rows = alloc_grow(d->functions.rows, &d->functions.room, (size_t)index + 1,
                                    sizeof(*d->functions.rows));
-    d->functions.rows[index] = (struct defined_function){ .name = key[0], .file = file, .first_line = first_line };
+    d->functions.rows[index] = (struct defined_function){ .function = *function };
     return index;
 }
 
-/* The function beyond the limit: a known one, or the one that stands for all others. */
-static uint32_t find_function(struct definitions *d, struct text name, uint32_t file, uint32_t first_line)
+static uint32_t add_synthetic(struct definitions *d, enum frame_kind kind, struct text name)
 {
-    const uint32_t key[] = { definitions_string(d, name), file, first_line };
-    const uint32_t known = key[0] ? intern_find(&d->functions.ids, key, sizeof(key)) : 0;
-    d->left_out += known == 0;
-    return known ? known : add_function(d, MORE_FUNCTIONS, 0, 0);
+    return add_function(d, &(struct function){ .name = add_string(d, name), .kind = kind });
 }
 
-uint32_t definitions_function(struct definitions *d, struct text name, uint32_t file, uint32_t first_line)
+uint32_t definitions_function(struct definitions *d, struct text name, const struct function *function)
 {
-    return definitions_full(d) ? find_function(d, name, file, first_line) : add_function(d, name, file, first_line);
+    const bool full = definitions_full(d);
+    struct function whole = *function;
+    whole.name = definitions_string(d, name);
+    if (!full)
+        return add_function(d, &whole);
+    const uint32_t known = whole.name ? known_function_find(&d->functions.ids, &whole) : 0;
+    d->left_out += known == 0;
+    return known ? known : add_synthetic(d, KIND_HOLE, MORE_FUNCTIONS);
 }
 
 static void note_line(struct definitions *d, uint32_t frame, uint32_t function, uint32_t line)
@@ -67,25 +71,13 @@ static void note_line(struct definitions *d, uint32_t frame, uint32_t function, 
     d->lines[frame] = intern_pairs_number(&d->line_ids, function, line, &added);
 }
 
-/* What makes a frame a frame of its own. */
-struct frame_key {
-    uint32_t words[7];
-};
-
-static struct frame_key key_of(const struct frame *frame)
-{
-    return (struct frame_key){ { frame->function, frame->line, frame->end_line, (uint32_t)frame->column,
-                                 (uint32_t)frame->end_column, frame->instruction, frame->base } };
-}
-
 static uint32_t add_frame(struct definitions *d, const struct frame *frame)
 {
-    const struct frame_key key = key_of(frame);
     bool added;
-    const uint32_t index = intern_number(&d->frames.ids, &key, sizeof(key), &added);
+    const uint32_t index = known_frame(&d->frames.ids, frame, &added);
     if (!added)
         return index;
-    d->bytes += sizeof(*d->frames.rows) + sizeof(key) + sizeof(struct pair_slot) + OVERHEAD;
+    d->bytes += sizeof(*d->frames.rows) + sizeof(*frame) + sizeof(struct pair_slot) + OVERHEAD;
     d->frames.rows = alloc_grow(d->frames.rows, &d->frames.room, (size_t)index + 1, sizeof(*d->frames.rows));
     d->frames.rows[index] = (struct defined_frame){ .frame = *frame };
     note_line(d, index, frame->function, frame->line);
@@ -101,20 +93,19 @@ uint32_t definitions_frame(struct definitions *d, const struct frame *frame)
 {
     if (!definitions_full(d))
         return add_frame(d, frame);
-    const struct frame_key key = key_of(frame);
-    const uint32_t known = intern_find(&d->frames.ids, &key, sizeof(key));
+    const uint32_t known = known_frame_find(&d->frames.ids, frame);
     d->left_out += known == 0;
     return known ? known : add_frame_without_line(d, frame->function);
 }
 
-uint32_t definitions_named_frame(struct definitions *d, struct text name)
+uint32_t definitions_named_frame(struct definitions *d, enum frame_kind kind, struct text name)
 {
-    return add_frame_without_line(d, definitions_function(d, name, 0, 0));
+    return add_frame_without_line(d, definitions_function(d, name, &(struct function){ .kind = kind }));
 }
 
-uint32_t definitions_synthetic_frame(struct definitions *d, struct text name)
+uint32_t definitions_synthetic_frame(struct definitions *d, enum frame_kind kind, struct text name)
 {
-    return add_frame_without_line(d, add_function(d, name, 0, 0));
+    return add_frame_without_line(d, add_synthetic(d, kind, name));
 }
 
 /* ---- numbers ---- */
@@ -140,8 +131,9 @@ static bool emit_function(struct definitions *d, uint32_t *function, struct faul
     *function = row->number;
     if (row->number)
         return true;
-    struct event event = { .kind = EVENT_FUNCTION, .function = { 0, row->name, row->file, row->first_line } };
-    if (!emit_string(d, &event.function.name, why) || !emit_string(d, &event.function.file, why))
+    struct event event = { .kind = EVENT_FUNCTION, .function = row->function };
+    if (!emit_string(d, &event.function.name, why) || !emit_string(d, &event.function.file, why) ||
+        !emit_string(d, &event.function.module, why))
         return false;
     *function = event.function.number = row->number = ++d->last_function;
     return sink_take(&d->to, &event, why);

@@ -28,8 +28,7 @@ struct defined_string {
 };
 
 struct defined_function {
-    uint32_t name, file; /* indexes of strings; file 0: none */
-    uint32_t first_line;
+    struct function function; /* name, file and module are indexes; the number is not set */
     uint32_t number;
 };
 
@@ -71,17 +70,18 @@ struct definitions {
 
 /* Each function returns the index of a definition, and adds the definition if it is new. Texts are copied. Beyond
  * DEFINITIONS_LIMIT nothing is added: a new string is index 0, a new function is `<more functions>`, and a new frame is
- * the frame of its function without a line. */
+ * the frame of its function without a line. Of `function`, the file and the module are indexes of strings, and the
+ * number and the name are not used. */
 uint32_t definitions_string(struct definitions *definitions, struct text text);
-uint32_t definitions_function(struct definitions *definitions, struct text name, uint32_t file, uint32_t first_line);
+uint32_t definitions_function(struct definitions *definitions, struct text name, const struct function *function);
 uint32_t definitions_frame(struct definitions *definitions, const struct frame *frame);
 
-/* The index of a synthetic frame, which has a name only: <GC>. There are few, so they are added beyond the limit, too.
+/* The index of a frame that has a kind and a name only: <GC>. There are few, so they are added beyond the limit, too.
  */
-uint32_t definitions_synthetic_frame(struct definitions *definitions, struct text name);
+uint32_t definitions_synthetic_frame(struct definitions *definitions, enum frame_kind kind, struct text name);
 
 /* The same for names of which the program may make any number, within the limit: <task NAME>. */
-uint32_t definitions_named_frame(struct definitions *definitions, struct text name);
+uint32_t definitions_named_frame(struct definitions *definitions, enum frame_kind kind, struct text name);
 
 /* Whether the limit is reached. */
 static inline bool definitions_full(const struct definitions *definitions)
@@ -98,12 +98,12 @@ static inline uint32_t definitions_line(const struct definitions *definitions, u
 /* The name and the file of a function, by its index. The file is empty when there is none. */
 static inline struct text definitions_function_name(const struct definitions *definitions, uint32_t function)
 {
-    return definitions->strings.rows[definitions->functions.rows[function].name].text;
+    return definitions->strings.rows[definitions->functions.rows[function].function.name].text;
 }
 
 static inline struct text definitions_function_file(const struct definitions *definitions, uint32_t function)
 {
-    const uint32_t file = definitions->functions.rows[function].file;
+    const uint32_t file = definitions->functions.rows[function].function.file;
     return file ? definitions->strings.rows[file].text : (struct text){ 0 };
 }
 

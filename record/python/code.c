@@ -309,7 +309,8 @@ struct code *codes_gone(struct codes *codes)
     codes->gone_count++;
     if (gone->function == 0) {
         gone->number = ++codes->last_number;
-        gone->function = definitions_function(codes->definitions, TEXT("<code that was gone>"), 0, 0);
+        gone->function = definitions_function(codes->definitions, TEXT("<code that was gone>"),
+                                              &(struct function){ .kind = KIND_HOLE });
     }
     return gone;
 }

@@ -276,7 +276,9 @@ static bool complete(struct code_batch *b, struct reading *r)
     const struct text name = unicode_name(&r->name_is, r->name.bytes + r->name_is.offset, r->name_end);
     const struct text file = unicode_name(&r->file_is, r->file.bytes + r->file_is.offset, r->file_end);
     struct definitions *definitions = b->codes->definitions;
-    code->function = definitions_function(definitions, name, definitions_string(definitions, file), r->first_line);
+    code->function = definitions_function(
+        definitions, name,
+        &(struct function){ .file = definitions_string(definitions, file), .first_line = r->first_line });
     text_free(name);
     text_free(file);
     const unsigned char *line_table = r->line_table.bytes + b->codes->layout->bytes_data;

@@ -16,26 +16,26 @@ static void push(struct expanded *expanded, uint32_t frame)
     expanded->frames[expanded->pushed++] = frame;
 }
 
-static uint32_t frame_of(struct synthetic_frames *wanted, uint32_t *frame, struct text name)
+static uint32_t frame_of(struct synthetic_frames *wanted, uint32_t *frame, enum frame_kind kind, struct text name)
 {
     if (*frame == 0)
-        *frame = definitions_synthetic_frame(wanted->definitions, name);
+        *frame = definitions_synthetic_frame(wanted->definitions, kind, name);
     return *frame;
 }
 
 uint32_t synthetic_frames_gc_frame(struct synthetic_frames *wanted)
 {
-    return frame_of(wanted, &wanted->gc_frame, TEXT("<GC>"));
+    return frame_of(wanted, &wanted->gc_frame, KIND_GC, TEXT("<GC>"));
 }
 
 uint32_t synthetic_frames_native_frame(struct synthetic_frames *wanted)
 {
-    return frame_of(wanted, &wanted->native_frame, TEXT("<native>"));
+    return frame_of(wanted, &wanted->native_frame, KIND_NATIVE, TEXT("<native>"));
 }
 
 uint32_t synthetic_frames_truncated_frame(struct synthetic_frames *wanted)
 {
-    return frame_of(wanted, &wanted->truncated_frame, TEXT("<truncated>"));
+    return frame_of(wanted, &wanted->truncated_frame, KIND_HOLE, TEXT("<truncated>"));
 }
 
 static void note_frames_until(struct expansion *expansion, uint32_t link, uint32_t frames)

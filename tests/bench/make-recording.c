@@ -160,18 +160,18 @@ static bool tell_frames(struct making *making)
         if (++making->frames % LINES_EACH == 1)
             good = tell_function(making, &file);
         const uint32_t line = making->functions % 10 * 20 + 2 + making->frames % LINES_EACH;
-        const struct frame frame = { making->frames, making->functions, line, line, 4, 20, 0, 0 };
+        const struct frame frame = { making->frames, making->functions, line, line, 4, 20, 0, 0, 0 };
         good = good && tell(making, (struct event){ EVENT_FRAME, .frame = frame });
     }
     return good;
 }
 
 /* A frame of a function of its own. `file` empty: none. */
-static bool tell_extra(struct making *making, struct text name, struct text file, uint32_t line)
+static bool tell_extra(struct making *making, enum frame_kind kind, struct text name, struct text file, uint32_t line)
 {
     const uint32_t name_string = ++making->strings, file_string = file.size ? ++making->strings : 0;
-    const struct function function = { ++making->functions, name_string, file_string, line };
-    const struct frame frame = { ++making->frames, function.number, line, line, -1, -1, 0, 0 };
+    const struct function function = { ++making->functions, name_string, file_string, line, kind, 0 };
+    const struct frame frame = { ++making->frames, function.number, line, line, -1, -1, 0, 0, 0 };
     return tell(making, (struct event){ EVENT_STRING, .string = { name_string, name } }) &&
            (file_string == 0 || tell(making, (struct event){ EVENT_STRING, .string = { file_string, file } })) &&
            tell(making, (struct event){ EVENT_FUNCTION, .function = function }) &&
@@ -190,7 +190,8 @@ static bool tell_extras(struct making *making)
     };
     bool good = true;
     for (uint32_t i = 1; i < MADE_EXTRAS && making->program.mix->states && good; i++)
-        good = tell_extra(making, extras[i].name, extras[i].file, extras[i].file.size ? 100 * i : 0);
+        good = tell_extra(making, i == MADE_GC ? KIND_GC : KIND_PYTHON, extras[i].name, extras[i].file,
+                          extras[i].file.size ? 100 * i : 0);
     return good;
 }
 
@@ -204,7 +205,7 @@ static bool tell_tasks(struct making *making, uint64_t time_ns)
         const int frame_size = snprintf(frame, sizeof(frame), "<task %s>", name);
         const struct task task = { making->tasks, 1, { name, (size_t)size }, time_ns };
         good = tell(making, (struct event){ EVENT_TASK, .task = task }) &&
-               tell_extra(making, (struct text){ frame, (size_t)frame_size }, (struct text){ 0 }, 0);
+               tell_extra(making, KIND_TASK, (struct text){ frame, (size_t)frame_size }, (struct text){ 0 }, 0);
     }
     return good;
 }
@@ -298,7 +299,7 @@ static bool tell_interval(struct making *making, uint64_t begin_ns, uint64_t *le
     for (uint32_t i = 0; i < processes; i++)
         moments[i] = made_roll(&making->program, TREE_UNITS);
     for (uint32_t moment = 0; moment < TREE_UNITS && good; moment++)
-        for (uint32_t i = 0; i<processes && * left> 0 && good; i++)
+        for (uint32_t i = 0; i < processes && *left > 0 && good; i++)
             if (moments[i] == moment)
                 good = tell_tick_of(making, i + 1, begin_ns + moment * (making->interval_ns / TREE_UNITS), left);
     free(moments);

@@ -210,6 +210,8 @@ static void note_event(struct journal *journal, const struct event *event)
     case EVENT_FUNCTION:
         add_line(notes, "function %" PRIu32 " %" PRIu32 " %" PRIu32 " line %" PRIu32, event->function.number,
                  event->function.name, event->function.file, event->function.first_line);
+        if (event->function.kind)
+            add_line(notes, "kind %u module %" PRIu32, event->function.kind, event->function.module);
         break;
     case EVENT_FRAME:
         note_frame(notes, &event->frame);

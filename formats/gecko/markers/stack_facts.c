@@ -2,7 +2,6 @@
 #include "formats/gecko/markers/stack_facts.h"
 
 #include "formats/base/alloc.h"
-#include "formats/model/task_frame.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -38,11 +37,10 @@ static bool ends(struct text text, struct text end, char separator)
 
 static enum role role_of(const struct tables *tables, uint32_t function)
 {
+    const enum frame_kind kind = tables->functions[function].kind;
+    if (kind != KIND_PYTHON)
+        return kind == KIND_GC ? ROLE_GC : kind == KIND_TASK ? ROLE_TASK : ROLE_SYNTHETIC;
     const struct text name = tables_function_name(tables, function), file = tables_function_file(tables, function);
-    if (file.size == 0 && text_equal(name, TEXT("<GC>")))
-        return ROLE_GC;
-    if (file.size == 0)
-        return task_frame_is_name(name) ? ROLE_TASK : ROLE_SYNTHETIC;
     for (size_t i = 0; i < countof(known); i++)
         if (ends(name, known[i].name, '.') && ends(file, known[i].file, '/'))
             return known[i].role;

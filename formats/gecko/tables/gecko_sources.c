@@ -151,14 +151,14 @@ static bool is_common(struct text name)
     for (size_t i = 1; i + 1 < name.size; i++)
         if (name.bytes[i] < 'a' || name.bytes[i] > 'z')
             return false;
-    return !text_equal(name, TEXT("<native>"));
+    return true;
 }
 
 static size_t name_of(struct gecko *gecko, const struct function *function)
 {
     const struct text name = tables_string(gecko->tables, function->name);
     const struct text file = tables_string(gecko->tables, function->file);
-    if (!is_common(name) || file.size == 0)
+    if (function->kind != KIND_PYTHON || !is_common(name) || file.size == 0)
         return 0;
     struct bytes full = { 0 };
     const struct text in = text_equal(name, TEXT("<module>")) ? TEXT(" ") : TEXT(" in ");

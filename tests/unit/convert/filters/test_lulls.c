@@ -33,7 +33,7 @@ static const struct event beginning[] = {
     FUNCTION(1, 1, 2, 1),
     FUNCTION(2, 3, 4, 1),
     FUNCTION(3, 5, 6, 1),
-    FUNCTION(4, 7, 0, 0),
+    SYNTHETIC(4, 7, KIND_GC),
     FRAME(1, 1, 2),
     FRAME(2, 2, 2),
     FRAME(3, 3, 2),

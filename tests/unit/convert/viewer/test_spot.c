@@ -13,9 +13,10 @@
 static struct text strings[] = {
     { "", 0 }, { "main", 4 }, { "app.py", 6 }, { "_load", 5 }, { "<frozen importlib._bootstrap>", 29 }, { "<GC>", 4 }
 };
-static struct function functions[] = {
-    { 0 }, { .number = 1, .name = 1, .file = 2 }, { .number = 2, .name = 3, .file = 4 }, { .number = 3, .name = 5 }
-};
+static struct function functions[] = { { 0 },
+                                       { .number = 1, .name = 1, .file = 2 },
+                                       { .number = 2, .name = 3, .file = 4 },
+                                       { .number = 3, .name = 5, .kind = KIND_GC } };
 static struct frame frames[] = {
     { 0 }, { .number = 1, .function = 1 }, { .number = 2, .function = 2 }, { .number = 3, .function = 3 }
 };

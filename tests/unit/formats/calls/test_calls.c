@@ -27,7 +27,7 @@ static const struct event story[] = {
     FUNCTION(1, 2, 1, 1),
     FUNCTION(2, 3, 1, 10),
     FUNCTION(3, 5, 4, 30),
-    FUNCTION(4, 6, 0, 0),
+    SYNTHETIC(4, 6, KIND_GC),
     FRAME(1, 1, 3),  /* main:3 */
     FRAME(2, 2, 11), /* walk:11 */
     FRAME(3, 2, 12), /* walk:12 */

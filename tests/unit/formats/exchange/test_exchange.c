@@ -110,7 +110,7 @@ static const struct event story[] = {
     STRING(3, "f"),
     STRING(4, "<GC>"),
     FUNCTION(2, 3, 2, 7),
-    FUNCTION(3, 4, 0, 0),
+    SYNTHETIC(3, 4, KIND_GC),
     FRAME(2, 2, 8),
     FRAME(3, 3, 0),
     SAMPLE(100 * MS, 1, 0, 1, 2, 2),

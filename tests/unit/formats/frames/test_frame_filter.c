@@ -27,8 +27,8 @@ static const struct event story[] = {
     FUNCTION(4, 9, 4, 1),
     FUNCTION(5, 9, 5, 1),
     FUNCTION(6, 9, 6, 1),
-    FUNCTION(7, 7, 0, 0),
-    FUNCTION(8, 8, 0, 0),
+    SYNTHETIC(7, 7, KIND_GC),
+    SYNTHETIC(8, 8, KIND_NATIVE),
     FUNCTION(9, 7, 1, 0), /* has a file, so it is no synthetic frame */
     FRAME(1, 1, 3),
     FRAME(2, 2, 3),

@@ -14,32 +14,41 @@
 
 static const struct origin_case {
     const char *function, *file, *wanted; /* wanted: name, category/subcategory, resource, file in the viewer */
+    enum frame_kind kind;
 } cases[] = {
-    { "main", "/srv/app/app.py", "main, Your code/Other, app.py, /srv/app/app.py" },
-    { "<module>", "/srv/app/app.py", "<module> app, Your code/Other, app.py, /srv/app/app.py" },
-    { "<lambda>", "/srv/app/app.py", "<lambda> in app, Your code/Other, app.py, /srv/app/app.py" },
-    { "f.<locals>.<lambda>", "/srv/app/app.py", "f.<locals>.<lambda>, Your code/Other, app.py, /srv/app/app.py" },
+    { "main", "/srv/app/app.py", "main, Your code/Other, app.py, /srv/app/app.py", KIND_PYTHON },
+    { "<module>", "/srv/app/app.py", "<module> app, Your code/Other, app.py, /srv/app/app.py", KIND_PYTHON },
+    { "<lambda>", "/srv/app/app.py", "<lambda> in app, Your code/Other, app.py, /srv/app/app.py", KIND_PYTHON },
+    { "f.<locals>.<lambda>", "/srv/app/app.py", "f.<locals>.<lambda>, Your code/Other, app.py, /srv/app/app.py",
+      KIND_PYTHON },
     { "get", "/v/lib/python3.15/site-packages/requests/api.py",
-      "get, Packages/requests, requests, /v/lib/python3.15/site-packages/requests/api.py" },
-    { "six", "/usr/lib/python3/dist-packages/six.py", "six, Packages/six, six, /usr/lib/python3/dist-packages/six.py" },
+      "get, Packages/requests, requests, /v/lib/python3.15/site-packages/requests/api.py", KIND_PYTHON },
+    { "six", "/usr/lib/python3/dist-packages/six.py", "six, Packages/six, six, /usr/lib/python3/dist-packages/six.py",
+      KIND_PYTHON },
     { "loads", "/usr/lib/python3.15/json/__init__.py",
-      "loads, Standard library/json, json, git:github.com/python/cpython:Lib/json/__init__.py:v3.15.2" },
+      "loads, Standard library/json, json, git:github.com/python/cpython:Lib/json/__init__.py:v3.15.2", KIND_PYTHON },
     { "<module>", "<frozen os>",
-      "<module> os, Standard library/os, os, git:github.com/python/cpython:Lib/os.py:v3.15.2" },
+      "<module> os, Standard library/os, os, git:github.com/python/cpython:Lib/os.py:v3.15.2", KIND_PYTHON },
     { "_run_once", "/usr/lib/python3.15/asyncio/base_events.py",
-      "_run_once, Asyncio/Other, asyncio, git:github.com/python/cpython:Lib/asyncio/base_events.py:v3.15.2" },
+      "_run_once, Asyncio/Other, asyncio, git:github.com/python/cpython:Lib/asyncio/base_events.py:v3.15.2",
+      KIND_PYTHON },
     { "_find_and_load", "<frozen importlib._bootstrap>",
-      "_find_and_load, Imports/Other, importlib, git:github.com/python/cpython:Lib/importlib/_bootstrap.py:v3.15.2" },
+      "_find_and_load, Imports/Other, importlib, git:github.com/python/cpython:Lib/importlib/_bootstrap.py:v3.15.2",
+      KIND_PYTHON },
     { "find_module", "/usr/lib/python3.15/importlib/_bootstrap.py",
-      "find_module, Imports/Other, importlib, git:github.com/python/cpython:Lib/importlib/_bootstrap.py:v3.15.2" },
+      "find_module, Imports/Other, importlib, git:github.com/python/cpython:Lib/importlib/_bootstrap.py:v3.15.2",
+      KIND_PYTHON },
     { "version", "/usr/lib/python3.15/importlib/metadata/__init__.py",
       "version, Standard library/importlib, importlib, "
-      "git:github.com/python/cpython:Lib/importlib/metadata/__init__.py:v3.15.2" },
-    { "__init__", "<string>", "__init__, Your code/Other, app.py, <string>" },
-    { "<GC>", "", "<GC>, Garbage collection/Other, none, none" },
-    { "<native>", "", "<native>, C code/Other, none, none" },
-    { "<task fetch>", "", "<task fetch>, Asyncio/Other, none, none" },
-    { "<truncated>", "", "<truncated>, Other/Other, none, none" },
+      "git:github.com/python/cpython:Lib/importlib/metadata/__init__.py:v3.15.2",
+      KIND_PYTHON },
+    { "__init__", "<string>", "__init__, Your code/Other, app.py, <string>", KIND_PYTHON },
+    { "<GC>", "", "<GC>, Garbage collection/Other, none, none", KIND_GC },
+    { "<GC>", "/srv/app/app.py", "<GC>, Your code/Other, app.py, /srv/app/app.py", KIND_PYTHON },
+    { "<native>", "", "<native>, Other/Other, none, none", KIND_PYTHON },
+    { "<native>", "", "<native>, C code/Other, none, none", KIND_NATIVE },
+    { "<task fetch>", "", "<task fetch>, Asyncio/Other, none, none", KIND_TASK },
+    { "<truncated>", "", "<truncated>, Other/Other, none, none", KIND_HOLE },
 };
 
 struct profile {
@@ -78,12 +87,13 @@ static json_t *end(struct profile *profile)
 }
 
 /* Tells a function with one frame, with the numbers `i`, and a sample of the frame. */
-static void tell(struct profile *profile, uint32_t i, const char *function, const char *file, uint32_t instruction)
+static void tell(struct profile *profile, uint32_t i, const struct origin_case *it, uint32_t instruction)
 {
-    take(profile, (struct event){ EVENT_STRING, .string = { 2 * i - 1, text_of(function) } });
-    take(profile, (struct event){ EVENT_STRING, .string = { 2 * i, text_of(file) } });
-    take(profile, (struct event)FUNCTION(i, 2 * i - 1, *file ? 2 * i : 0, 1));
-    take(profile, (struct event){ EVENT_FRAME, .frame = { i, i, 1, 1, -1, -1, instruction, instruction } });
+    take(profile, (struct event){ EVENT_STRING, .string = { 2 * i - 1, text_of(it->function) } });
+    take(profile, (struct event){ EVENT_STRING, .string = { 2 * i, text_of(it->file) } });
+    take(profile,
+         (struct event){ EVENT_FUNCTION, .function = { i, 2 * i - 1, *it->file ? 2 * i : 0, 1, it->kind, 0 } });
+    take(profile, (struct event){ EVENT_FRAME, .frame = { i, i, 1, 1, -1, -1, instruction, instruction, 0 } });
     take(profile, (struct event)SAMPLE(i * 10 * MS, 1, 0, i));
     take(profile, (struct event)TICK(i * 10 * MS));
 }
@@ -110,7 +120,7 @@ static void each_function_says_where_it_is_from(void **state)
     struct profile writing;
     begin(&writing, (struct gecko_style){ 0 });
     for (uint32_t i = 0; i < countof(cases); i++)
-        tell(&writing, i + 1, cases[i].function, cases[i].file, 0);
+        tell(&writing, i + 1, &cases[i], 0);
     json_t *profile = end(&writing);
     for (uint32_t i = 0; i < countof(cases); i++) {
         char text[512];
@@ -126,8 +136,8 @@ static void a_text_is_one_source(void **state)
     (void)state;
     struct profile writing;
     begin(&writing, (struct gecko_style){ 0 });
-    tell(&writing, 1, "fspath", "<frozen os>", 0);
-    tell(&writing, 2, "walk", "/usr/lib/python3.15/os.py", 0);
+    tell(&writing, 1, &(struct origin_case){ "fspath", "<frozen os>", "", KIND_PYTHON }, 0);
+    tell(&writing, 2, &(struct origin_case){ "walk", "/usr/lib/python3.15/os.py", "", KIND_PYTHON }, 0);
     json_t *profile = end(&writing);
     const json_t *sources = json_object_get(json_object_get(profile, "shared"), "sources");
     assert_int_equal(json_integer_value(json_object_get(sources, "length")), 1);
@@ -139,7 +149,7 @@ static void full_paths_are_as_recorded(void **state)
     (void)state;
     struct profile writing;
     begin(&writing, (struct gecko_style){ .full_paths = true });
-    tell(&writing, 1, "walk", "/usr/lib/python3.15/os.py", 0);
+    tell(&writing, 1, &(struct origin_case){ "walk", "/usr/lib/python3.15/os.py", "", KIND_PYTHON }, 0);
     json_t *profile = end(&writing);
     char text[512];
     describe(text, sizeof(text), profile, 0);
@@ -156,7 +166,7 @@ static void too_many_packages_are_other(void **state)
     for (uint32_t i = 1; i <= 300; i++) {
         char file[64];
         snprintf(file, sizeof(file), "/v/site-packages/p%u.py", i);
-        tell(&writing, i, "f", file, 0);
+        tell(&writing, i, &(struct origin_case){ "f", file, "", KIND_PYTHON }, 0);
     }
     json_t *profile = end(&writing);
     char text[512];
@@ -172,8 +182,9 @@ static void instructions_are_subcategories(void **state)
     (void)state;
     struct profile writing;
     begin(&writing, (struct gecko_style){ .opcodes = GECKO_OPCODES_SUBCATEGORIES });
-    tell(&writing, 1, "f", "/srv/app/app.py", 0);
-    tell(&writing, 2, "LOAD_ATTR", "/v/site-packages/six.py", 3); /* string 3 is this name */
+    tell(&writing, 1, &(struct origin_case){ "f", "/srv/app/app.py", "", KIND_PYTHON }, 0);
+    tell(&writing, 2, &(struct origin_case){ "LOAD_ATTR", "/v/site-packages/six.py", "", KIND_PYTHON },
+         3); /* string 3 is this name */
     json_t *profile = end(&writing);
     char text[512];
     describe(text, sizeof(text), profile, 0);
@@ -188,7 +199,7 @@ static void the_users_code_is_known(void **state)
     (void)state;
     struct profile writing;
     begin(&writing, (struct gecko_style){ 0 });
-    tell(&writing, 1, "f", "/srv/app/app.py", 0);
+    tell(&writing, 1, &(struct origin_case){ "f", "/srv/app/app.py", "", KIND_PYTHON }, 0);
     json_t *profile = end(&writing);
     assert_int_equal(number(cell(profile, "frameTable", "category", 0)), gecko_own_code_category());
     json_decref(profile);
@@ -206,7 +217,7 @@ static void what_is_not_shown_has_no_row(void **state)
     take(&writing, (struct event)FRAME(1, 1, 1));
     struct event left_out = SAMPLE(10 * MS, 1, 0, 1);
     assert_true(tables_take(&writing.tables, &left_out, NULL));
-    tell(&writing, 2, "f", "/srv/app/app.py", 0);
+    tell(&writing, 2, &(struct origin_case){ "f", "/srv/app/app.py", "", KIND_PYTHON }, 0);
     json_t *profile = end(&writing);
     const char *const tables[] = { "stackTable", "frameTable", "funcTable", "sources", "resourceTable" };
     for (size_t i = 0; i < countof(tables); i++) {

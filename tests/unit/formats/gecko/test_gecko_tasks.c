@@ -15,13 +15,13 @@
 
 /* clang-format off */
 #define CODE(number, function, line, instruction, base) \
-    { EVENT_FRAME, .frame = { number, function, line, line, -1, -1, instruction, base } }
+    { EVENT_FRAME, .frame = { number, function, line, line, -1, -1, instruction, base, 0 } }
 #define BEGINNING \
     { EVENT_RECORDING, .recording = { .format_level = 1, .interval_ns = 10 * MS, .time_unit_ns = 200000 } }, \
     PROCESS(1, 4242, "/home/u"), THREAD(1, 1, 4242, "python3"), \
     STRING(1, "f"), STRING(2, "/home/u/a.py"), STRING(3, "<task fetch>"), STRING(4, "LOAD_ATTR_SLOT"), \
     STRING(5, "LOAD_ATTR"), STRING(6, "RESUME"), STRING(7, "g"), \
-    FUNCTION(1, 1, 2, 1), FUNCTION(2, 3, 0, 0), FUNCTION(3, 7, 2, 9), \
+    FUNCTION(1, 1, 2, 1), SYNTHETIC(2, 3, KIND_TASK), FUNCTION(3, 7, 2, 9), \
     CODE(1, 1, 3, 4, 5), CODE(2, 2, 0, 0, 0), CODE(3, 1, 3, 6, 6), CODE(4, 3, 10, 4, 5), \
     TASK(1, 1, "fetch"), TASK(2, 1, "Task-2")
 /* clang-format on */

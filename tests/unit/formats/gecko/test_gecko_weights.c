@@ -17,7 +17,7 @@
     { EVENT_RECORDING,                                                                                                 \
       .recording = { .format_level = 4, .interval_ns = INTERVAL, .time_unit_ns = 200000, .weighted = 1 } },            \
         PROCESS(1, 4242, "/home/u"), THREAD(1, 1, 4242, "python3"), THREAD(2, 1, 4243, "late"), STRING(1, "f"),        \
-        STRING(2, "RESUME"), FUNCTION(1, 1, 0, 1), { EVENT_FRAME, .frame = { 1, 1, 1, 1, -1, -1, 2, 2 } },             \
+        STRING(2, "RESUME"), FUNCTION(1, 1, 0, 1), { EVENT_FRAME, .frame = { 1, 1, 1, 1, -1, -1, 2, 2, 0 } },          \
         FRAME(2, 1, 2)
 #define BUSY (STATUS_RECORDED | STATUS_CPU_UNKNOWN | STATUS_GIL)
 

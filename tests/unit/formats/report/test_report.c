@@ -33,7 +33,7 @@ static const struct event story[] = {
     FUNCTION(1, 2, 1, 1),
     FUNCTION(2, 3, 1, 10),
     FUNCTION(3, 5, 4, 30),
-    FUNCTION(4, 6, 0, 0),
+    SYNTHETIC(4, 6, KIND_GC),
     FUNCTION(5, 7, 1, 50),
     FUNCTION(6, 2, 4, 90),
     FRAME(1, 1, 3),  /* main:3 */
@@ -255,7 +255,7 @@ static void long_chains_lose_their_middle(void **state)
     memcpy(events, begins, sizeof(begins));
     for (uint32_t i = 2; i <= 10; i++) {
         events[count++] = (struct event){ EVENT_FUNCTION, .function = { i, 1, 2, i } };
-        events[count++] = (struct event){ EVENT_FRAME, .frame = { i, i, i, i, -1, -1, 0, 0 } };
+        events[count++] = (struct event){ EVENT_FRAME, .frame = { i, i, i, i, -1, -1, 0, 0, 0 } };
     }
     events[count++] = (struct event){
         EVENT_SAMPLE, .sample = { .thread = 1, .pushed = countof(frames), .frames = frames, .time_ns = 1 }
@@ -303,7 +303,10 @@ static void the_users_code_stays_in_a_long_chain(void **state)
         for (uint32_t j = 0; j < calls; j++) {
             const char call = rows[i].calls[j];
             const uint32_t number = 2 + j, name = call == 'T' ? 5 : 1, file = call == 'L' ? 3 : 4;
-            events[count++] = (struct event)FUNCTION(number, name, call == 'T' ? 0 : file, j);
+            if (call == 'T')
+                events[count++] = (struct event)SYNTHETIC(number, name, KIND_TASK);
+            else
+                events[count++] = (struct event)FUNCTION(number, name, file, j);
             events[count++] = (struct event)FRAME(number, number, j);
             frames[j] = number;
         }

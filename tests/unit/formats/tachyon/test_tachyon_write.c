@@ -35,10 +35,10 @@ static const struct event beginning[] = {
     FUNCTION(1, 1, 3, 1),
     FUNCTION(2, 2, 3, 7),
     FUNCTION(3, 4, 3, 9),
-    FUNCTION(4, 5, 0, 0),
+    SYNTHETIC(4, 5, KIND_GC),
     FRAME(1, 1, 3),
     FRAME(2, 3, 9),
-    { EVENT_FRAME, .frame = { 3, 2, 8, 9, 4, 2, 0, 0 } },
+    { EVENT_FRAME, .frame = { 3, 2, 8, 9, 4, 2, 0, 0, 0 } },
     FRAME(4, 2, 0),
     FRAME(5, 4, 0),
 };

@@ -2,6 +2,8 @@
 /* Strings, functions and frames have one index, and are emitted when a sample needs them. */
 #include "record/emit/definitions.h"
 
+#include "formats/base/alloc.h"
+
 #include "tests/fakes/testing.h"
 
 #include <inttypes.h>
@@ -55,6 +57,11 @@ static struct frame frame_of(uint32_t function, uint32_t line)
     return (struct frame){ .function = function, .line = line, .end_line = line, .column = 4, .end_column = 5 };
 }
 
+static uint32_t of(struct definitions *d, struct text name, uint32_t file, uint32_t first_line)
+{
+    return definitions_function(d, name, &(struct function){ .file = file, .first_line = first_line });
+}
+
 /* Three frames that samples may have, after a function that no sample has. Nothing of this was emitted. */
 static void begin(struct met *met, struct heard *heard)
 {
@@ -62,8 +69,8 @@ static void begin(struct met *met, struct heard *heard)
     *heard = (struct heard){ 0 };
     *met = (struct met){ .definitions.to = { hear, heard } };
     const uint32_t file = definitions_string(d, TEXT("a.py"));
-    const uint32_t never = definitions_function(d, TEXT("never"), file, 1);
-    const uint32_t f = definitions_function(d, TEXT("f"), file, 5), g = definitions_function(d, TEXT("g"), 0, 9);
+    const uint32_t never = of(d, TEXT("never"), file, 1);
+    const uint32_t f = of(d, TEXT("f"), file, 5), g = of(d, TEXT("g"), 0, 9);
     definitions_frame(d, &(struct frame){ .function = never, .line = 2 });
     const struct frame frames[] = { frame_of(f, 6), frame_of(f, 7), frame_of(g, 9) };
     met->f_6 = definitions_frame(d, &frames[0]);
@@ -85,16 +92,16 @@ static void a_thing_has_one_index(void **state)
     struct met met;
     begin(&met, &heard);
     struct definitions *d = &met.definitions;
-    const uint32_t file = definitions_string(d, TEXT("a.py")), f = definitions_function(d, TEXT("f"), file, 5);
+    const uint32_t file = definitions_string(d, TEXT("a.py")), f = of(d, TEXT("f"), file, 5);
     const struct frame again = frame_of(f, 6), other = frame_of(f, 8);
     assert_int_equal(definitions_frame(d, &again), met.f_6);
     assert_int_not_equal(definitions_frame(d, &other), met.f_6);
-    assert_int_not_equal(definitions_function(d, TEXT("f"), file, 6), f);
+    assert_int_not_equal(of(d, TEXT("f"), file, 6), f);
     assert_text(definitions_function_name(d, f), "f");
     assert_text(definitions_function_file(d, f), "a.py");
-    assert_text(definitions_function_file(d, definitions_function(d, TEXT("g"), 0, 9)), "");
-    const uint32_t gc = definitions_synthetic_frame(d, TEXT("<GC>"));
-    assert_int_equal(definitions_synthetic_frame(d, TEXT("<GC>")), gc);
+    assert_text(definitions_function_file(d, of(d, TEXT("g"), 0, 9)), "");
+    const uint32_t gc = definitions_synthetic_frame(d, KIND_GC, TEXT("<GC>"));
+    assert_int_equal(definitions_synthetic_frame(d, KIND_GC, TEXT("<GC>")), gc);
     definitions_free(d);
 }
 
@@ -102,12 +109,26 @@ static void frames_that_differ_in_one_word_are_two(void **state)
 {
     (void)state;
     struct definitions d = { 0 };
-    static const struct frame frames[] = { { 0, 1, 5, 6, 7, 8, 0, 0 }, { 0, 2, 5, 6, 7, 8, 0, 0 },
-                                           { 0, 1, 4, 6, 7, 8, 0, 0 }, { 0, 1, 5, 9, 7, 8, 0, 0 },
-                                           { 0, 1, 5, 6, 3, 8, 0, 0 }, { 0, 1, 5, 6, 7, 9, 0, 0 },
-                                           { 0, 1, 5, 6, 7, 8, 1, 0 }, { 0, 1, 5, 6, 7, 8, 0, 1 } };
-    for (uint32_t i = 0; i < 8; i++)
+    static const struct frame frames[] = {
+        { 0, 1, 5, 6, 7, 8, 0, 0, 0 }, { 0, 2, 5, 6, 7, 8, 0, 0, 0 }, { 0, 1, 4, 6, 7, 8, 0, 0, 0 },
+        { 0, 1, 5, 9, 7, 8, 0, 0, 0 }, { 0, 1, 5, 6, 3, 8, 0, 0, 0 }, { 0, 1, 5, 6, 7, 9, 0, 0, 0 },
+        { 0, 1, 5, 6, 7, 8, 1, 0, 0 }, { 0, 1, 5, 6, 7, 8, 0, 1, 0 }, { 0, 1, 5, 6, 7, 8, 0, 0, 1 },
+    };
+    for (uint32_t i = 0; i < countof(frames); i++)
         assert_int_equal(definitions_frame(&d, &frames[i]), i + 1);
+    definitions_free(&d);
+}
+
+static void functions_that_differ_in_one_word_are_two(void **state)
+{
+    (void)state;
+    struct definitions d = { 0 };
+    static const struct function functions[] = {
+        { 0, 0, 1, 5, KIND_NATIVE, 7 }, { 0, 0, 2, 5, KIND_NATIVE, 7 }, { 0, 0, 1, 6, KIND_NATIVE, 7 },
+        { 0, 0, 1, 5, KIND_GC, 7 },     { 0, 0, 1, 5, KIND_NATIVE, 8 },
+    };
+    for (uint32_t i = 0; i < countof(functions); i++)
+        assert_int_equal(definitions_function(&d, TEXT("<GC>"), &functions[i]), i + 1);
     definitions_free(&d);
 }
 
@@ -181,7 +202,7 @@ static uint32_t fill(struct definitions *d)
     memset(name, 'x', sizeof(name));
     for (; !definitions_full(d); count++) {
         memcpy(name, &count, sizeof(count));
-        definitions_function(d, (struct text){ name, sizeof(name) }, 0, 1);
+        of(d, (struct text){ name, sizeof(name) }, 0, 1);
     }
     return count;
 }
@@ -196,15 +217,16 @@ static void beyond_the_limit_all_new_functions_are_one(void **state)
     const uint32_t count = fill(d);
     assert_in_range(count, DEFINITIONS_LIMIT / 1500, DEFINITIONS_LIMIT / 1000);
     assert_int_equal(d->left_out, 0);
-    const uint32_t more = definitions_function(d, TEXT("new"), 0, 7);
+    const uint32_t more = of(d, TEXT("new"), 0, 7);
     const size_t bytes = d->bytes;
     assert_text(definitions_function_name(d, more), "<more functions>");
     for (uint32_t line = 1; line < 1000; line++) {
         char name[32];
         const int size = snprintf(name, sizeof(name), "<task %" PRIu32 ">", line);
-        assert_int_equal(definitions_function(d, (struct text){ name, (size_t)size }, 0, line), more);
+        assert_int_equal(of(d, (struct text){ name, (size_t)size }, 0, line), more);
         const struct frame frame = frame_of(more, line);
-        assert_int_equal(definitions_frame(d, &frame), definitions_named_frame(d, (struct text){ name, (size_t)size }));
+        assert_int_equal(definitions_frame(d, &frame),
+                         definitions_named_frame(d, KIND_TASK, (struct text){ name, (size_t)size }));
     }
     assert_int_equal(d->left_out, 1 + 3 * 999);
     assert_in_range(d->bytes, bytes, bytes + 1000);
@@ -221,13 +243,13 @@ static void what_is_known_beyond_the_limit_stays_what_it_is(void **state)
     const struct frame known = d->frames.rows[met.f_6].frame;
     fill(d);
     assert_int_equal(definitions_frame(d, &known), met.f_6);
-    assert_int_equal(definitions_function(d, TEXT("g"), 0, 9), d->frames.rows[met.g_9].frame.function);
+    assert_int_equal(of(d, TEXT("g"), 0, 9), d->frames.rows[met.g_9].frame.function);
     assert_int_equal(d->left_out, 0);
     const struct frame elsewhere = frame_of(known.function, 99);
     const struct frame *alone = &d->frames.rows[definitions_frame(d, &elsewhere)].frame;
     assert_int_equal(alone->function, known.function);
     assert_int_equal(alone->line, 0);
-    const uint32_t gc = definitions_synthetic_frame(d, TEXT("<GC>"));
+    const uint32_t gc = definitions_synthetic_frame(d, KIND_GC, TEXT("<GC>"));
     assert_text(definitions_function_name(d, d->frames.rows[gc].frame.function), "<GC>");
     definitions_free(d);
 }
@@ -250,6 +272,7 @@ TEST_FILE(definitions)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_thing_has_one_index),
         cmocka_unit_test(frames_that_differ_in_one_word_are_two),
+        cmocka_unit_test(functions_that_differ_in_one_word_are_two),
         cmocka_unit_test(frames_of_one_line_have_one_line_number),
         cmocka_unit_test(each_is_emitted_before_the_sample_that_needs_it_first),
         cmocka_unit_test(an_instruction_is_emitted_with_its_frame),

@@ -31,7 +31,7 @@ static void define_once(struct fake_python *p)
     assert_int_equal(p->definitions.frames.rows[begin].frame.column, -1);
     assert_text(definitions_function_name(&p->definitions, frame->function), "C.f");
     assert_text(definitions_function_file(&p->definitions, frame->function), "a.py");
-    assert_int_equal(p->definitions.functions.rows[frame->function].first_line, 20);
+    assert_int_equal(p->definitions.functions.rows[frame->function].function.first_line, 20);
 
     const struct code *twin = codes_read(&p->codes, again, 0); /* the same function, made a second time */
     assert_int_not_equal(twin->number, code->number);

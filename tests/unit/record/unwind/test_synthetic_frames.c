@@ -76,7 +76,7 @@ static void start(struct listener *l, bool native, uint32_t depth)
     l->walk.links = l->links;
     /* Frames of functions; synthetic frames have other indexes. */
     for (int i = 0; i < 3; i++)
-        definitions_synthetic_frame(&l->definitions, i == 0 ? TEXT("f") : TEXT("g"));
+        definitions_synthetic_frame(&l->definitions, KIND_PYTHON, i == 0 ? TEXT("f") : TEXT("g"));
 }
 
 static void stop(struct listener *l)

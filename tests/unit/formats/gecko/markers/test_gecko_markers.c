@@ -131,7 +131,7 @@ static void a_kind_may_have_bytes_of_its_own(void **state)
     STRING(6, "BaseEventLoop._run_once"), STRING(7, "/usr/lib/python3.15/asyncio/base_events.py"), \
     STRING(8, "Handle._run"), STRING(9, "/usr/lib/python3.15/asyncio/events.py"), STRING(10, "EpollSelector.select"), \
     STRING(11, "/usr/lib/python3.15/selectors.py"), \
-    FUNCTION(1, 1, 2, 1), FUNCTION(2, 3, 2, 5), FUNCTION(3, 4, 2, 9), FUNCTION(4, 5, 0, 0), FUNCTION(5, 6, 7, 1), \
+    FUNCTION(1, 1, 2, 1), FUNCTION(2, 3, 2, 5), FUNCTION(3, 4, 2, 9), SYNTHETIC(4, 5, KIND_GC), FUNCTION(5, 6, 7, 1), \
     FUNCTION(6, 8, 9, 1), FUNCTION(7, 10, 11, 1), \
     FRAME(1, 1, 3), FRAME(2, 2, 6), FRAME(3, 3, 10), FRAME(4, 4, 0), FRAME(5, 5, 2), FRAME(6, 6, 2), FRAME(7, 7, 2)
 /* clang-format on */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "formats/model/task_frame.h"
+#include "formats/frames/task_frame.h"
 
 #include <string.h>
 
@@ -20,11 +20,6 @@ static bool take_digits(struct text *from)
     while (from->size > 0 && from->bytes[0] >= '0' && from->bytes[0] <= '9')
         *from = (struct text){ from->bytes + 1, from->size - 1 };
     return from->size < before;
-}
-
-bool task_frame_is_name(struct text name)
-{
-    return takes(&name, BEGINS) && name.size > 0 && name.bytes[name.size - 1] == '>';
 }
 
 bool task_frame_is_automatic(struct text name)

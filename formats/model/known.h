@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* Which functions and frames are the same: those of which all is equal but the number. Strings are numbers, so both
+ * have to come from one set of strings.
+ *
+ *     known_function(&functions, &f, &added)    the number of f among those that were asked for; added: f is new */
+#ifndef PYREEL_FORMATS_MODEL_KNOWN_H
+#define PYREEL_FORMATS_MODEL_KNOWN_H
+
+#include "formats/intern/intern.h"
+#include "formats/model/event.h"
+
+/* The key is the bytes behind the number, so nothing may lie between the members. */
+_Static_assert(sizeof(struct function) == 6 * sizeof(uint32_t), "a function has padding");
+_Static_assert(sizeof(struct frame) == 8 * sizeof(uint32_t) + sizeof(uint64_t), "a frame has padding");
+
+static inline uint32_t known_function(struct intern *functions, const struct function *function, bool *added)
+{
+    return intern_number(functions, &function->name, sizeof(*function) - offsetof(struct function, name), added);
+}
+
+static inline uint32_t known_frame(struct intern *frames, const struct frame *frame, bool *added)
+{
+    return intern_number(frames, &frame->function, sizeof(*frame) - offsetof(struct frame, function), added);
+}
+
+/* The same for a function or a frame that is not added: 0 when it is not known. */
+static inline uint32_t known_function_find(const struct intern *functions, const struct function *function)
+{
+    return intern_find(functions, &function->name, sizeof(*function) - offsetof(struct function, name));
+}
+
+static inline uint32_t known_frame_find(const struct intern *frames, const struct frame *frame)
+{
+    return intern_find(frames, &frame->function, sizeof(*frame) - offsetof(struct frame, function));
+}
+
+#endif

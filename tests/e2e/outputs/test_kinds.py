@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: MIT
+"""What a frame is, is said by its kind and not by its name: functions that are called as frames which are no functions are
+functions, in each output."""
+import json
+import pathlib
+import runpy
+
+import pytest
+
+import flame_output
+import gecko_check
+import pprof_check
+from recording import collapsed, convert, gecko, pprof, record_told
+
+pytestmark = [pytest.mark.short, pytest.mark.pythons("newest")]
+
+NAMES = runpy.run_path(pathlib.Path(__file__).parents[1] / "programs" / "named.py")["NAMES"]
+
+
+@pytest.fixture(scope="module")
+def path(python, program, tmp_path_factory):
+    recording = tmp_path_factory.mktemp("named") / "named.pyreel"
+    record_told(recording, "--native", "--", *python.command, program("named"), prefix=python.prefix)
+    return recording
+
+
+def assert_functions(lines):
+    """Lines of collapsed stacks: each name has its file, in the order of the calls."""
+    frames = next(line for line in lines if "spin (" in line).rpartition(" ")[0].split(";")
+    shown = [frame.rpartition(" (")[0] for frame in frames if "named.py:" in frame]
+    assert [name for name in shown if name in NAMES] == NAMES, frames
+
+
+def test_collapsed_and_its_filters(path):
+    assert_functions(collapsed(path).splitlines())
+    assert_functions(collapsed(path, "--no-gc", "--no-native").splitlines())
+
+
+def test_report(path):
+    rows = json.loads(convert("report", path, "--json", "--sort", "total", "--top", "100").text)["sections"][0]["rows"]
+    kinds = {row["name"]: row["kind"] for row in rows if row.get("file", "").endswith("named.py")}
+    assert {name: kinds.get(name) for name in NAMES} == dict.fromkeys(NAMES, "program")
+
+
+def test_flame_graph(path, tmp_path):
+    convert("flame", path, "-o", tmp_path / "named.html")
+    data = flame_output.load(tmp_path / "named.html")
+    texts, functions = data["strings"], data["functions"]
+    kinds = {texts[name]: data["kinds"][kind]["name"] for name, file, kind in
+             zip(functions["name"], functions["file"], functions["kind"]) if texts[file].endswith("named.py")}
+    assert {name: kinds.get(name) for name in NAMES} == dict.fromkeys(NAMES, "program")
+
+
+def test_firefox(path):
+    profile = gecko_check.load(gecko(path))
+    shared, categories = profile["shared"], [category["name"] for category in profile["meta"]["categories"]]
+    labels = gecko_check.frame_labels(profile, lambda name, file, line: (name, file or ""))
+    shown = {name: categories[category] for (name, file), category in zip(labels, shared["frameTable"]["category"])
+             if file.endswith("named.py")}
+    assert {name: shown.get(name) for name in NAMES} == dict.fromkeys(NAMES, "Your code")
+    markers = {shared["stringArray"][name] for thread in profile["threads"] for name in thread["markers"]["name"]}
+    assert "GC" not in markers or ("<GC>", "") in labels  # a collection of an import
+
+
+def test_pprof(path):
+    profile, problems = pprof_check.examine(pprof(path))
+    assert problems == []
+    assert set(NAMES) <= {pprof_check.text_at(profile, function["name"]) for function in profile["function"]
+                          if pprof_check.text_at(profile, function["filename"]).endswith("named.py")}
+
+
+def test_speedscope(path):
+    frames = json.loads(convert("speedscope", path, "-o", "-").text)["shared"]["frames"]
+    assert set(NAMES) <= {frame["name"] for frame in frames if frame.get("file", "").endswith("named.py")}
+
+
+def test_tachyon(path, tmp_path):
+    convert("tachyon", path, "-o", tmp_path / "named.bin")
+    assert_functions(collapsed(tmp_path / "named.bin", "--no-gc", "--no-native").splitlines())
