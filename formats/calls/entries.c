@@ -46,11 +46,6 @@ static uint32_t code_number(struct entries *entries, const struct code *code)
     return number;
 }
 
-static struct text shown_file(const struct entries *entries, struct text path)
-{
-    return entries->style.full_paths ? path : paths_shorten(&entries->paths, path);
-}
-
 static struct text module_name(struct entries *entries, struct text path)
 {
     entries->key.size = 0;
@@ -63,14 +58,16 @@ static struct text or_unknown(struct text name)
     return name.size ? name : TEXT("<unknown>");
 }
 
-/* The code of a function of the tables. A function without a file, such as <GC>, is its own file and module. */
+/* The code of a function of the tables. What has no place, such as <GC>, is its own file and module. */
 static uint32_t code_of_function(struct entries *entries, uint32_t function)
 {
     const struct tables *tables = entries->tables;
+    const struct function *row = &tables->functions[function];
     const struct text name = tables_function_name(tables, function), path = tables_function_file(tables, function);
+    const struct text place = paths_place(&entries->paths, tables, function, entries->style.full_paths);
     struct code code = { .path = path, .kind = code_kind_of(tables, function) };
-    if (path.size == 0) {
-        const bool merged = tables->functions[function].kind == KIND_TASK && !entries->style.ids;
+    if (place.size == 0) {
+        const bool merged = row->kind == KIND_TASK && !entries->style.ids;
         code.name = or_unknown(merged ? task_frame_merged(name) : name);
         return code_number(entries, &code);
     }
@@ -78,14 +75,14 @@ static uint32_t code_of_function(struct entries *entries, uint32_t function)
     case ENTRY_FUNCTION:
     case ENTRY_LINE:
         code.name = or_unknown(name);
-        code.file = shown_file(entries, path);
-        code.line = tables->functions[function].first_line;
+        code.file = place;
+        code.line = row->first_line;
         break;
     case ENTRY_FILE:
-        code.name = shown_file(entries, path);
+        code.name = place;
         break;
     case ENTRY_MODULE:
-        code.name = or_unknown(module_name(entries, path));
+        code.name = row->module ? place : or_unknown(module_name(entries, path));
         break;
     }
     return code_number(entries, &code);
@@ -156,8 +153,7 @@ static void find_frames(struct entries *entries)
             continue;
         if (!codes[frame->function])
             codes[frame->function] = code_of_function(entries, frame->function);
-        const bool has_file = tables->functions[frame->function].file != 0;
-        entries->labels[i] = entry_number(entries, codes[frame->function], lines && has_file ? frame->line : 0);
+        entries->labels[i] = entry_number(entries, codes[frame->function], lines ? frame->line : 0);
         entries->opcodes[i] = opcode_entry(entries, frame);
     }
     free(codes);

@@ -33,8 +33,8 @@ struct entries_style {
 /* A function, a file or a module. Texts are borrowed from the tables, or belong to the entries. */
 struct code {
     struct text name; /* the qualified name of a function; the name of a file or a module; never empty */
-    struct text file; /* as shown; empty: none */
-    struct text path; /* as recorded, of the first frame; empty: none */
+    struct text file; /* where the code is, as shown (paths_place()); empty: nobody knows */
+    struct text path; /* the Python file as recorded, of the first frame; empty: none */
     uint32_t line;    /* of the definition; 0: none, or not known */
     enum code_kind kind;
 };

@@ -125,7 +125,7 @@ static bool ends_in_count(const struct bytes *frame)
     return at > 0 && at < frame->size && frame->at[at - 1] == ' ';
 }
 
-/* A frame without a file. */
+/* A frame of which nobody knows where its code is. */
 static uint32_t bare_label(struct collapsed *collapsed, struct text name, enum frame_kind kind)
 {
     const bool merged = kind == KIND_TASK && !(collapsed->style->ids && !collapsed->style->no_threads);
@@ -135,18 +135,18 @@ static uint32_t bare_label(struct collapsed *collapsed, struct text name, enum f
     return finish_label(collapsed);
 }
 
-static uint32_t python_frame_label(struct collapsed *collapsed, const struct frame *frame)
+static uint32_t frame_label(struct collapsed *collapsed, const struct frame *frame)
 {
     const struct tables *tables = collapsed->tables;
     const enum frame_detail detail = collapsed->style->detail;
     struct bytes *to = &collapsed->frame;
     const struct text name = tables_function_name(tables, frame->function);
-    if (tables->functions[frame->function].file == 0)
-        return bare_label(collapsed, name, tables->functions[frame->function].kind);
-    const struct text file = tables_function_file(tables, frame->function);
+    const struct function *function = &tables->functions[frame->function];
+    if (function->file == 0 && function->module == 0)
+        return bare_label(collapsed, name, function->kind);
     put_name(to, name);
     put_string(to, " (");
-    put_name(to, collapsed->style->full_paths ? file : paths_shorten(&collapsed->paths, file));
+    put_name(to, paths_place(&collapsed->paths, tables, frame->function, collapsed->style->full_paths));
     if (frame->line && detail != DETAIL_FUNCTIONS) {
         put_string(to, ":");
         put_decimal(to, frame->line);
@@ -180,7 +180,7 @@ static void label_frames(struct collapsed *collapsed)
         const struct frame *frame = &tables->frames[i];
         if (!frame->number)
             continue;
-        collapsed->labels[i] = python_frame_label(collapsed, frame);
+        collapsed->labels[i] = frame_label(collapsed, frame);
         collapsed->opcodes[i] = opcode_label(collapsed, frame);
     }
 }

@@ -112,6 +112,17 @@ static struct text below(struct text file, struct text folder)
     return inside ? behind(file, folder.size + 1) : (struct text){ 0 };
 }
 
+struct text paths_place(const struct paths *paths, const struct tables *tables, uint32_t function, bool full)
+{
+    const struct text file = tables_function_file(tables, function);
+    const struct text module = tables_string(tables, tables->functions[function].module);
+    if (!module.size)
+        return full ? file : paths_shorten(paths, file);
+    const char *slash = full ? NULL : memrchr(module.bytes, '/', module.size);
+    const size_t folder = slash ? (size_t)(slash + 1 - module.bytes) : 0;
+    return (struct text){ module.bytes + folder, module.size - folder };
+}
+
 struct text paths_shorten(const struct paths *paths, struct text file)
 {
     struct text rest;

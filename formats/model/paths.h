@@ -34,6 +34,10 @@ enum origin paths_origin(struct text file, struct text *rest);
 /* The part of `file` that is enough for people. It points into `file`. */
 struct text paths_shorten(const struct paths *paths, struct text file);
 
+/* Where people find the code of a function: the short name of its Python file, or the file name of the program or
+ * library that has it; with `full`, both as recorded. Empty: nobody knows, or the frame is no function, as <GC>. */
+struct text paths_place(const struct paths *paths, const struct tables *tables, uint32_t function, bool full);
+
 /* Appends the name of the module whose code is in `file`; nothing when `file` is empty. The folder in which Python
  * finds the module is the packages' or the library's folder, or else the deepest of the working folders and the folders
  * of programs, because the folder of a program comes first in sys.path. A part of a path that cannot be a package's

@@ -89,8 +89,8 @@ static void put_frame(const struct writer *w, const struct frame *frame)
     const struct text file = tables_function_file(w->tables, frame->function);
     char number[16] = "?";
     put_indent(w, 2);
-    if (file.size == 0) {
-        put_text_safely(w, name); /* a synthetic frame */
+    if (w->tables->functions[frame->function].kind != KIND_PYTHON) {
+        put_text_safely(w, name);
         output_string(w->to, "\n");
         return;
     }
