@@ -29,7 +29,7 @@
 struct run {
     struct conversion conversion;
     void *self;         /* state of the output */
-    struct sink output; /* the output, or the mode filter in front; .take NULL: the output takes no events */
+    struct sink output; /* the sums and the output, or the mode filter in front */
     struct mode_filter mode_filter;
     struct inputs inputs;
     const struct input *input; /* the recording that is being read, ... */
@@ -74,7 +74,7 @@ static bool compares(const struct run *run)
 /* The number of samples read from the recording, with the samples that the output does not get. */
 static uint64_t samples_read(const struct run *run)
 {
-    return tables_of(run)->samples + (run->merging ? 0 : run->mode_filter.dropped);
+    return tables_of(run)->defined;
 }
 
 static void show_progress(struct run *run)
@@ -107,11 +107,6 @@ static bool needs_status(const struct run *run)
            converter->needs_status(&run->conversion.settings);
 }
 
-static struct sink converter_sink(const struct run *run)
-{
-    return (struct sink){ .take = run->conversion.converter->take, .self = run->self };
-}
-
 /* Where the events of the CPU owner go. */
 static struct sink placed_sink(const struct run *run)
 {
@@ -136,35 +131,43 @@ static bool take_owned(void *self, struct event *event, struct fault *why)
     return cpu_owner_take(&run->conversion.cpu_owner, event, &output, why);
 }
 
-/* The output without the mode filter. Who needs no status needs no CPU time. */
-static struct sink unfiltered_output(struct run *run)
+/* Counts an event that the output gets. Who needs no status needs no CPU time. */
+static bool take_counted(void *self, struct event *event, struct fault *why)
 {
-    if (run->conversion.converter->places_cpu && needs_status(run))
-        return (struct sink){ .take = take_owned, .self = run };
-    return converter_sink(run);
+    struct run *run = self;
+    const struct converter *converter = run->conversion.converter;
+    tables_count(&run->conversion.tables, event);
+    if (converter->places_cpu && needs_status(run))
+        return take_owned(run, event, why);
+    return !converter->take || converter->take(run->self, event, why);
+}
+
+static struct sink counted_output(struct run *run)
+{
+    return (struct sink){ .take = take_counted, .self = run };
 }
 
 /* Gives an event to the output if the mode keeps it. */
 static bool take_kept(void *self, struct event *event, struct fault *why)
 {
     struct run *run = self;
-    const struct sink output = unfiltered_output(run);
-    return mode_filter_take(&run->mode_filter, &run->conversion.tables, event, &output, why);
+    const struct sink output = counted_output(run);
+    return mode_filter_take(&run->mode_filter, event, &output, why);
 }
 
-/* Gives an event to the output, after the tables of the output have accepted it. */
+/* Gives an event that the tables of the output have accepted to the passes, and so to the output. */
 static bool give(struct run *run, struct event *event, struct fault *why)
 {
     const bool lost = (event->kind == EVENT_SAMPLE && event->sample.stack == STACK_LOST) ||
                       (event->kind == EVENT_MEASURE && event->measure.process == 0);
-    return lost || !run->output.take || sink_take(&run->output, event, why);
+    return lost || sink_take(&run->output, event, why);
 }
 
 /* Takes an event that the merge has made from an event of a recording. */
 static bool take_merged(void *self, struct event *event, struct fault *why)
 {
     struct run *run = self;
-    return tables_take(&run->conversion.tables, event, why) && give(run, event, why);
+    return tables_define(&run->conversion.tables, event, why) && give(run, event, why);
 }
 
 /* Prepares for a recording whose EVENT_RECORDING has been read. */
@@ -200,7 +203,7 @@ static bool take_event(void *self, struct event *event, struct fault *why)
     struct run *run = self;
     struct tables *tables = run->merging ? &run->own : &run->conversion.tables;
     tables->forgiving = source_is_damaged(&run->source);
-    if (!tables_take(tables, event, why)) {
+    if (!(run->merging ? tables_take : tables_define)(tables, event, why)) {
         run->refused = true;
         return false;
     }
@@ -314,8 +317,8 @@ static void warn_of_unknown(const struct run *run)
     if (run->mode_filter.unknown > 0)
         fprintf(stderr,
                 "%s: warning: %" PRIu64 " of %" PRIu64 " samples lack the status that %s needs and are left out\n",
-                run->conversion.converter->name, run->mode_filter.unknown,
-                run->conversion.tables.samples + run->mode_filter.dropped, mode_filter_name(&run->mode_filter));
+                run->conversion.converter->name, run->mode_filter.unknown, run->mode_filter.samples,
+                mode_filter_name(&run->mode_filter));
 }
 
 /* Warns that numbers of samples stand for different times. */
@@ -470,7 +473,7 @@ static bool read_input(struct run *run, const char *output, struct fault *why)
     if (!run->self) {
         run->self = run->conversion.converter->start(conversion);
         run->output = mode_filter_selects(&run->mode_filter) ? (struct sink){ .take = take_kept, .self = run }
-                                                             : unfiltered_output(run);
+                                                             : counted_output(run);
     }
     const size_t read_before = run->read;
     const bool good = read_recording(run, fd, why);
@@ -502,12 +505,12 @@ static bool read_all(struct run *run, const char *output, struct fault *why)
         conversion->settings.input = "the recordings";
     if (run->read == 0)
         return fault(why, "none of the recordings could be read; the warnings above say why");
-    const struct sink sink = unfiltered_output(run);
+    const struct sink sink = counted_output(run);
     struct fault cause = { 0 };
     if (run->merging && !merge_finish(&run->merge, why))
         return false;
     conversion->tables.cut = run->merge.cut;
-    if (!mode_filter_finish(&run->mode_filter, &conversion->tables, &sink, &cause))
+    if (!mode_filter_finish(&run->mode_filter, &sink, &cause))
         return fault(why, "cannot convert %s: %s", conversion->settings.input, cause.text);
     if (run->samples > 0 && conversion->tables.samples == 0 && !convert_nothing_left(conversion, why))
         return false;

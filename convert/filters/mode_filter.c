@@ -62,7 +62,7 @@ static bool emit_all(struct mode_filter *filter, const struct sink *output, stru
     return true;
 }
 
-static void leave_out(struct mode_filter *filter, struct tables *tables, const struct sample *sample)
+static void leave_out(struct mode_filter *filter, const struct sample *sample)
 {
     filter->left_out = alloc_grow(filter->left_out, &filter->room, (size_t)sample->thread + 1,
                                   sizeof(*filter->left_out));
@@ -72,16 +72,6 @@ static void leave_out(struct mode_filter *filter, struct tables *tables, const s
     left_out->ticks += count;
     left_out->time_ns = sample->time_ns;
     left_out->cpu_ns += sample->cpu_ns;
-
-    struct thread_row *row = &tables->threads[sample->thread];
-    row->samples -= count;
-    row->wall_ns -= sample->wall_ns;
-    row->left_out += count;
-    if (sample->task)
-        tables->tasks[sample->task].samples -= count;
-    tables->samples -= count;
-    tables->left_out += count;
-    filter->dropped += count;
 }
 
 const char *mode_filter_name(const struct mode_filter *filter)
@@ -104,18 +94,18 @@ static bool keeps(struct mode_filter *filter, const struct sample *sample)
     const enum attribute state = by_mode ? modes[filter->mode].state : ATTRIBUTES;
     const bool known = (!by_mode || attribute_known(status, state)) &&
                        (!filter->no_idle || ran(status) || attribute_known(status, ATTRIBUTE_CPU));
+    filter->samples += 1 + sample->more;
     filter->unknown += known ? 0 : 1 + sample->more;
     return (!by_mode || attribute_is(status, state)) && (!filter->no_idle || ran(status));
 }
 
-bool mode_filter_take(struct mode_filter *filter, struct tables *tables, struct event *event, const struct sink *output,
-                      struct fault *why)
+bool mode_filter_take(struct mode_filter *filter, struct event *event, const struct sink *output, struct fault *why)
 {
     if (!mode_filter_selects(filter))
         return sink_take(output, event, why);
     uint32_t thread = 0;
     if (event->kind == EVENT_SAMPLE && !keeps(filter, &event->sample)) {
-        leave_out(filter, tables, &event->sample);
+        leave_out(filter, &event->sample);
         return true;
     }
     if (event->kind == EVENT_SAMPLE)
@@ -128,10 +118,9 @@ bool mode_filter_take(struct mode_filter *filter, struct tables *tables, struct 
     return emitted && sink_take(output, event, why);
 }
 
-bool mode_filter_finish(struct mode_filter *filter, const struct tables *tables, const struct sink *output,
-                        struct fault *why)
+bool mode_filter_finish(struct mode_filter *filter, const struct sink *output, struct fault *why)
 {
-    const bool all_unknown = filter->unknown > 0 && filter->unknown == tables->samples + filter->dropped;
+    const bool all_unknown = filter->unknown > 0 && filter->unknown == filter->samples;
     if (all_unknown && filter->mode <= KEPT_WALL)
         return fault(why, "its samples do not say whether their thread ran, so --no-idle cannot be applied");
     if (all_unknown) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Selects the samples that the output gets: --mode and --no-idle. The tables get every sample, and the output gets the
- * samples that the mode keeps. For the other samples the output gets EVENT_LEFT_OUT, as if the recorder had left them
- * out. This event comes before the thread's next sample, before the thread's end, or at the end of the recording.
+/* Selects the samples that the output gets: --mode and --no-idle. For samples that the mode does
+ * not keep, the output gets EVENT_LEFT_OUT, as if the recorder had left them out. This event comes before the thread's
+ * next sample, before the thread's end, or at the end of the recording.
  *
  *     sample 1 (CPU), sample 2, sample 3, sample 4 (CPU)     -> --mode cpu ->     sample 1, left out 2, sample 4
  */
@@ -9,7 +9,6 @@
 #define PYREEL_CONVERT_FILTERS_MODE_FILTER_H
 
 #include "formats/model/sink.h"
-#include "formats/model/tables.h"
 
 enum kept_mode { KEPT_AS_RECORDED, KEPT_WALL, KEPT_CPU, KEPT_GIL, KEPT_EXCEPTION };
 
@@ -22,8 +21,8 @@ struct mode_filter {
     bool no_idle;              /* keep samples of threads that were on a processor or held the interpreter's lock */
     struct left_out *left_out; /* by thread: samples that were left out since the last EVENT_LEFT_OUT */
     size_t room;
-    uint64_t dropped; /* number of samples that were left out */
-    uint64_t unknown; /* number of samples without the status that the mode needs */
+    uint64_t samples; /* number of samples that came */
+    uint64_t unknown; /* of them: without the status that the mode needs */
 };
 
 /* Whether the filter may leave out samples by their status. */
@@ -39,16 +38,12 @@ const char *mode_filter_name(const struct mode_filter *filter);
  * another mode. */
 bool mode_filter_fits(const struct mode_filter *filter, const struct recording *recording, struct fault *why);
 
-/* Gives an event to the output, or leaves it out. The tables have accepted the event. When the filter leaves out a
- * sample, it also changes the tables' counts: the sample counts as left out. False with the reason when the output
- * refused. */
-bool mode_filter_take(struct mode_filter *filter, struct tables *tables, struct event *event, const struct sink *output,
-                      struct fault *why);
+/* Gives an event to the output, or leaves it out. False with the reason when the output refused. */
+bool mode_filter_take(struct mode_filter *filter, struct event *event, const struct sink *output, struct fault *why);
 
 /* Emits the EVENT_LEFT_OUT events that are still due at the end. False with the reason when no sample has the status
  * that the mode needs, or the output refused. */
-bool mode_filter_finish(struct mode_filter *filter, const struct tables *tables, const struct sink *output,
-                        struct fault *why);
+bool mode_filter_finish(struct mode_filter *filter, const struct sink *output, struct fault *why);
 
 /* Frees the memory. */
 void mode_filter_free(struct mode_filter *filter);

@@ -306,8 +306,9 @@ static void note_rate(struct process_ticks *own, const struct sample *sample)
     own->rates_mhz += (1 + sample->more) * (UINT64_C(1000000000000) / sample->stands_ns);
 }
 
-static void count_sample(struct tables *tables, struct thread_row *row, const struct sample *sample)
+static void count_sample(struct tables *tables, const struct sample *sample)
 {
+    struct thread_row *row = &tables->threads[sample->thread];
     const uint64_t count = 1 + sample->more;
     row->samples += count;
     row->cpu_ns += sample->cpu_ns;
@@ -375,20 +376,19 @@ static bool take_sample(struct tables *tables, struct sample *sample, struct fau
         tables->lost_samples += 1 + sample->more;
         return true;
     }
-    count_sample(tables, row, sample);
+    tables->defined += 1 + sample->more;
     return true;
 }
 
-static bool take_left_out(struct tables *tables, const struct left_out *given, struct fault *why)
+static void count_left_out(struct tables *tables, const struct left_out *given)
 {
     struct thread_row *row = find_thread(tables, given->thread);
     if (!row)
-        return is_loss(tables, "a change of thread", given->thread, why);
+        return; /* its definition is lost */
     row->left_out += given->ticks;
     row->cpu_ns += given->cpu_ns;
     row->cpu_known |= given->cpu_ns > 0;
     tables->left_out += given->ticks;
-    return true;
 }
 
 /* Takes an amount that grows. A smaller one becomes the latest one: the CPU time of a process may be read in another
@@ -456,7 +456,7 @@ static void count_missed(struct tables *tables, uint64_t missed, uint32_t proces
     own->missed_ns += missed_ns;
 }
 
-bool tables_take(struct tables *tables, struct event *event, struct fault *why)
+bool tables_define(struct tables *tables, struct event *event, struct fault *why)
 {
     switch (event->kind) {
     case EVENT_RECORDING:
@@ -485,7 +485,8 @@ bool tables_take(struct tables *tables, struct event *event, struct fault *why)
     case EVENT_SAMPLE:
         return take_sample(tables, &event->sample, why);
     case EVENT_LEFT_OUT:
-        return take_left_out(tables, &event->left_out, why);
+        return find_thread(tables, event->left_out.thread) ||
+               is_loss(tables, "a change of thread", event->left_out.thread, why);
     case EVENT_MEASURE:
         return take_measure(tables, &event->measure, why);
     case EVENT_FAILED:
@@ -510,6 +511,22 @@ bool tables_take(struct tables *tables, struct event *event, struct fault *why)
         return true;
     }
     return fault(why, "an event of unknown kind %d", (int)event->kind);
+}
+
+void tables_count(struct tables *tables, const struct event *event)
+{
+    if (event->kind == EVENT_SAMPLE && event->sample.stack != STACK_LOST)
+        count_sample(tables, &event->sample);
+    else if (event->kind == EVENT_LEFT_OUT)
+        count_left_out(tables, &event->left_out);
+}
+
+bool tables_take(struct tables *tables, struct event *event, struct fault *why)
+{
+    if (!tables_define(tables, event, why))
+        return false;
+    tables_count(tables, event);
+    return true;
 }
 
 void tables_end_taking(struct tables *tables)

@@ -105,6 +105,7 @@ struct tables {
     bool has_recording;
     struct end end; /* .reason is 0 until EVENT_END */
     uint64_t samples, lost_samples, left_out, ticks, missed, failed;
+    uint64_t defined;       /* samples that were taken, counted or not; without lost samples */
     uint64_t missed_ns;     /* the intervals of the missed ticks. An interval is as long as the latest sample before the
                              * tick stood for */
     uint64_t stands_ns;     /* how long the latest sample stands for; 0: no sample yet */
@@ -126,6 +127,13 @@ struct tables {
  * sample.wall_ns. Returns false with the reason when the event breaks a rule. After definitions were lost, an event
  * that refers to a lost definition counts as lost, too: its row stays empty. */
 bool tables_take(struct tables *tables, struct event *event, struct fault *why);
+
+/* The two halves of tables_take(), for passes that leave samples out or change them in between. tables_define() does
+ * all but the sums over samples. tables_count() adds an event that tables_define() took, EVENT_SAMPLE or
+ * EVENT_LEFT_OUT, to the sums: those of threads, tasks and processes, `samples` and `left_out`. Other events have no
+ * such sums. */
+bool tables_define(struct tables *tables, struct event *event, struct fault *why);
+void tables_count(struct tables *tables, const struct event *event);
 
 /* Frees the index by which tables_take() finds stacks, before an output makes large tables of its own. No event may be
  * taken afterwards; all rows stay. */

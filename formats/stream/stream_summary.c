@@ -163,7 +163,7 @@ static bool take_totals(struct taking *t, struct cursor fields)
     struct tables *tables = t->tables;
     const uint64_t rules = take_number(&fields);
     t->summary->headers = take_number32(&fields);
-    tables->samples = take_number(&fields);
+    tables->samples = tables->defined = take_number(&fields);
     tables->ticks = take_number(&fields);
     tables->missed = take_number(&fields);
     tables->missed_ns = take_number(&fields);
