@@ -64,71 +64,70 @@ static uint32_t place_of(struct model *model, uint32_t stack, uint32_t function)
     return number - 1;
 }
 
-static void walk(struct model *model, const struct model_batch_row *row)
+/* The sums of a row of the batch, as the windows have them. */
+static void sums_of(const struct aggregate_row *row, uint64_t sums[WINDOW_SUMS])
+{
+    sums[WINDOW_CPU] = row->sums[SUM_CPU_NS];
+    sums[WINDOW_WALL] = row->sums[SUM_WALL_NS];
+    sums[WINDOW_BUSY] = waiting_of_group(row->group) == WAITS_NOT ? row->sums[SUM_WALL_NS] : 0;
+    sums[WINDOW_GIL] = row->sums[SUM_GIL_NS];
+    sums[WINDOW_GIL_WAIT] = row->sums[SUM_GIL_WAIT_NS];
+}
+
+static void walk(struct model *model, const struct aggregate_row *row)
 {
     const struct tables *tables = &model->tables;
-    struct window_sums whole = { 0 };
+    const uint32_t owner = row->thread;
+    struct window_sums whole;
+    const uint64_t *sums = whole.self;
     uint32_t callee = 0;
     model->walk++;
+    sums_of(row, whole.self);
+    sums_of(row, whole.total);
     const uint32_t instruction = instruction_of(tables, row->stack);
     if (instruction)
-        add_to_row(model, &model->instructions, row_of(&model->instructions, row->owner, instruction), row->sums, true);
+        add_to_row(model, &model->instructions, row_of(&model->instructions, owner, instruction), sums, true);
     for (uint32_t stack = row->stack, leaf = 1; stack || leaf; leaf = 0) {
         const uint32_t function = function_of(tables, stack);
-        add_to_row(model, &model->functions, row_of(&model->functions, row->owner, function), row->sums, leaf);
+        add_to_row(model, &model->functions, row_of(&model->functions, owner, function), sums, leaf);
         const uint32_t place = place_of(model, stack, function);
-        add_to_row(model, &model->lines, row_of(&model->lines, row->owner, place), row->sums, leaf);
+        add_to_row(model, &model->lines, row_of(&model->lines, owner, place), sums, leaf);
         if (!leaf)
-            add_to_row(model, &model->calls, row_of(&model->calls, function, callee), row->sums, false);
+            add_to_row(model, &model->calls, row_of(&model->calls, function, callee), sums, false);
         callee = function;
         stack = stack ? tables->stacks[stack].caller : 0;
     }
-    for (size_t i = 0; i < WINDOW_SUMS; i++)
-        whole.self[i] = whole.total[i] = row->sums[i];
-    window_add(&model->by_owner, row->owner, model->batch_second, &whole);
+    window_add(&model->by_owner, owner, model->batch_second, &whole);
 }
 
 static void flush(struct model *model)
 {
-    for (size_t i = 0; i < model->batch_count; i++)
-        walk(model, &model->batch[i]);
-    model->batch_count = 0;
-    intern_pairs_free(&model->batch_index);
-}
-
-static struct model_batch_row *batch_row(struct model *model, uint32_t owner, uint32_t stack, uint64_t second)
-{
-    bool added;
-    if (second != model->batch_second || model->batch_count >= BATCH_MOST)
-        flush(model);
-    model->batch_second = second;
-    const uint32_t number = intern_pairs_number(&model->batch_index, owner, stack, &added);
-    if (added) {
-        model->batch = alloc_grow(model->batch, &model->batch_room, number, sizeof(*model->batch));
-        model->batch[number - 1] = (struct model_batch_row){ .owner = owner, .stack = stack };
-        model->batch_count = number;
-    }
-    return &model->batch[number - 1];
+    aggregate_end_adding(&model->batch);
+    for (size_t i = 0; i < model->batch.count; i++)
+        walk(model, &model->batch.rows[i]);
+    model->samples += model->batch.samples;
+    for (size_t i = 0; i < SUMS; i++)
+        model->known[i] += model->batch.known[i];
+    aggregate_free(&model->batch);
 }
 
 /* ---- events ---- */
 
-/* `counted`: false for EVENT_LATE_CPU, whose sample was counted before. */
-static void add_sample(struct model *model, const struct sample *sample, bool counted)
+/* Adds a sample to the batch of its second. */
+static void add_sample(struct model *model, const struct event *event)
 {
-    const uint32_t owner = owners_find(&model->owners, &model->tables, sample->thread, sample->task);
-    struct model_batch_row *row = batch_row(model, owner, sample->stack, sample->time_ns / SECOND_NS);
-    row->sums[WINDOW_CPU] += sample->cpu_ns;
-    if (!counted)
-        return;
-    const uint64_t count = 1 + sample->more;
-    row->sums[WINDOW_WALL] += sample->wall_ns;
-    row->sums[WINDOW_BUSY] += waiting_of(sample->status) == WAITS_NOT ? sample->wall_ns : 0;
-    row->sums[WINDOW_GIL] += attribute_sum_ns(sample, ATTRIBUTE_GIL);
-    row->sums[WINDOW_GIL_WAIT] += attribute_sum_ns(sample, ATTRIBUTE_GIL_WAIT);
-    model->gil_wait_known |= attribute_known(sample->status, ATTRIBUTE_GIL_WAIT);
-    model->cpu_samples += attribute_known(sample->status, ATTRIBUTE_CPU_TIME) ? count : 0;
-    model->samples += count;
+    struct sample sample = event->sample;
+    const uint64_t second = sample.time_ns / SECOND_NS;
+    if (second != model->batch_second || model->batch.count >= BATCH_MOST)
+        flush(model);
+    model->batch_second = second;
+    model->batch.group_of = waiting_group;
+    sample.thread = groups_of(&model->owners, &model->tables, sample.thread, sample.task);
+    sample.task = 0;
+    if (event->kind == EVENT_LATE_CPU)
+        aggregate_late_cpu(&model->batch, &sample);
+    else
+        aggregate_sample(&model->batch, &sample);
 }
 
 /* Takes what the CPU owner gives. */
@@ -136,7 +135,7 @@ static bool take_placed(void *self, struct event *event, struct fault *why)
 {
     (void)why;
     if (event->kind == EVENT_SAMPLE || event->kind == EVENT_LATE_CPU)
-        add_sample(self, &event->sample, event->kind == EVENT_SAMPLE);
+        add_sample(self, event);
     return true;
 }
 
@@ -161,12 +160,15 @@ bool model_take(void *self, struct event *event, struct fault *why)
     model->functions.window.seconds = model->lines.window.seconds = model->seconds;
     model->calls.window.seconds = model->by_owner.seconds = model->seconds;
     model->instructions.window.seconds = model->seconds;
+    model->owners.style = (struct groups_style){
+        .ids = model->ids, .processes = true, .tasks = true, .most = MODEL_OWNERS_MOST
+    };
     if (!tables_take(&model->tables, event, why))
         return false;
     if (is_lost(model, event))
         return true;
     if (event->kind == EVENT_THREAD_NAME)
-        owners_renamed(&model->owners);
+        groups_renamed(&model->owners);
     if (event->kind == EVENT_COUNTER)
         model->counted_ns = tables_end_ns(&model->tables);
     return cpu_owner_take(&model->cpu_owner, event, &placed, why);
@@ -201,7 +203,7 @@ void model_free(struct model *model)
 {
     tables_free(&model->tables);
     cpu_owner_free(&model->cpu_owner);
-    owners_free(&model->owners);
+    groups_free(&model->owners);
     free_pairs(&model->functions);
     free_pairs(&model->lines);
     free_pairs(&model->calls);
@@ -209,7 +211,6 @@ void model_free(struct model *model)
     intern_pairs_free(&model->place_numbers);
     free(model->places);
     window_free(&model->by_owner);
-    intern_pairs_free(&model->batch_index);
-    free(model->batch);
+    aggregate_free(&model->batch);
     *model = (struct model){ 0 };
 }

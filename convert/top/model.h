@@ -6,23 +6,21 @@
  *     source -> tables -> CPU owner -> model_take -> (owner, stack) of this second -> window of functions, calls,
  * owners
  *
+ * An owner is a group of one process: a thread by its name, and the task that the thread ran, where tasks are recorded.
+ * A hostile program may have names without end: MODEL_OWNERS_MOST bounds the owners.
+ *
  * The figures are those of pyreel-report: a sample counts once in the total of a function, and CPU time belongs to the
  * looks that the CPU owner gives it to. */
 #ifndef PYREEL_CONVERT_TOP_MODEL_H
 #define PYREEL_CONVERT_TOP_MODEL_H
 
 #include "convert/filters/cpu_owner.h"
-#include "convert/top/owners.h"
 #include "convert/top/window.h"
-#include "formats/intern/id_index.h"
+#include "formats/calls/groups.h"
+
+#define MODEL_OWNERS_MOST 20000
 
 #define MODEL_NO_FRAMES 0 /* the function of a stack without Python frames; others are those of the tables */
-
-/* Samples of one owner and one stack in the second that is being added up. */
-struct model_batch_row {
-    uint32_t owner, stack;
-    uint64_t sums[WINDOW_SUMS];
-};
 
 struct model_pair {
     uint32_t a, b;
@@ -38,12 +36,13 @@ struct model_pairs {
     struct window window;
 };
 
-/* `= {0}` with `seconds` and `owners.ids` set is empty. */
+/* `= {0}` with `seconds` and `ids` set is empty. */
 struct model {
     unsigned seconds;
+    bool ids; /* each thread is an owner */
     struct tables tables;
     struct cpu_owner cpu_owner;
-    struct owners owners;
+    struct groups owners;              /* numbers of owners are indexes in its rows */
     struct model_pairs functions;      /* (owner, function) */
     struct model_pairs lines;          /* (owner, place) */
     struct model_pairs calls;          /* (caller, callee), of all owners */
@@ -52,15 +51,11 @@ struct model {
     struct model_pair *places;         /* (function, line) */
     size_t places_room;
     struct window by_owner;
-    struct intern_pairs batch_index; /* (owner, stack) -> row of the batch + 1 */
-    struct model_batch_row *batch;
-    size_t batch_count, batch_room;
+    struct aggregate batch; /* of one second; threads are owners here */
     uint64_t batch_second;
-    uint64_t walk; /* number of the walk that is being made */
-    uint64_t samples;
-    uint64_t counted_ns;  /* the time at which the recorder counted (EVENT_COUNTER) */
-    uint64_t cpu_samples; /* samples of which CPU time is known */
-    bool gil_wait_known;
+    uint64_t walk;                 /* number of the walk that is being made */
+    uint64_t samples, known[SUMS]; /* as in an aggregate, of all batches that were added up */
+    uint64_t counted_ns;           /* the time at which the recorder counted (EVENT_COUNTER) */
 };
 
 /* Takes an event: as a sink whose state is the model. */

@@ -147,7 +147,7 @@ static void add_title(struct drawn *drawn, const struct view *view, const struct
 static struct window_sums whole_of(const struct view *view, const struct still *still)
 {
     struct window_sums whole = { 0 };
-    for (size_t i = 1; i < still->owners_count; i++)
+    for (size_t i = 0; i < still->owners_count; i++)
         window_add_sums(&whole, view->all ? &still->by_owner[i].all : &still->by_owner[i].recent);
     return whole;
 }
@@ -157,8 +157,8 @@ static void add_use(struct drawn *drawn, const struct view *view, const struct s
     const struct window_sums whole = whole_of(view, still);
     struct bytes text = { 0 };
     uint64_t threads = 0;
-    for (size_t i = 1; i < still->owners_count; i++)
-        threads += still->owners[i].threads;
+    for (size_t i = 0; i < still->owners_count; i++)
+        threads += still->owners[i].task.size ? 0 : still->owners[i].threads;
     put_format(&text, still->cpu_known ? "CPU %.0f %%" : "CPU not known",
                percent(whole.total[WINDOW_CPU], view->time_ns));
     if (still->one_lock) {
@@ -337,7 +337,7 @@ static void put_owner_row(struct drawn *drawn, struct bytes *to, const struct vi
         put_percent(to, percent(sums[WINDOW_GIL_WAIT], view->time_ns));
     else
         put_format(to, "%6s ", "?");
-    put_format(to, "%7" PRIu32, row->threads);
+    put_format(to, "%7zu", row->threads);
     if (is_wide(drawn))
         put_format(to, " %8" PRIu32, row->pid);
     put_bytes(to, " ", 1);

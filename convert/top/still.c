@@ -73,7 +73,7 @@ static void take_owners(struct still *still, const struct model *model)
     const size_t count = model->owners.count;
     still->owners = alloc_grow(still->owners, &still->owners_room, count, sizeof(*still->owners));
     still->by_owner = alloc_grow(still->by_owner, &still->by_owner_room, count, sizeof(*still->by_owner));
-    for (size_t i = 1; i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         still->owners[i] = model->owners.rows[i];
         still->by_owner[i] = sums_of(&model->by_owner, i);
     }
@@ -109,8 +109,8 @@ static void take_facts(struct still *still, const struct model *model)
     still->counted_ns = model->counted_ns;
     still->taken_ns = counters_get(&tables->counters, "taken_ns");
     still->one_lock = has_one_lock(tables);
-    still->cpu_known = model->cpu_samples * 100 >= model->samples * CPU_KNOWN_PERCENT && model->cpu_samples > 0;
-    still->gil_wait_known = model->gil_wait_known;
+    still->cpu_known = model->known[SUM_CPU_NS] * 100 >= model->samples * CPU_KNOWN_PERCENT && model->known[SUM_CPU_NS];
+    still->gil_wait_known = model->known[SUM_GIL_WAIT_NS] > 0;
     still->reason = tables->end.reason;
     still->wait_status = tables->end.wait_status;
 }

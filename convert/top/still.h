@@ -36,7 +36,7 @@ struct still_pairs {
 struct still {
     struct still_function *functions; /* by number; row 0: no Python frames */
     size_t functions_count, functions_room;
-    struct owner *owners; /* by number; row 0 is unused */
+    struct group *owners; /* by number */
     struct still_sums *by_owner;
     size_t owners_count, owners_room, by_owner_room;
     struct model_pair *places; /* (function, line) */

@@ -128,7 +128,7 @@ static bool start(struct top *top, struct fault *why)
 {
     int fd;
     top->reading.model.seconds = top->options.window_s;
-    top->reading.model.owners.ids = top->options.ids;
+    top->reading.model.ids = top->options.ids;
     const bool good = top->options.input ? open_input(top, &fd, why) : start_recorder(top, &fd, why);
     return good && reading_start(&top->reading, fd, top->feed.path ? &top->feed : NULL, why);
 }

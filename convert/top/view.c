@@ -50,9 +50,9 @@ static bool is_same(bool wanted, struct text name, struct text other)
     return !wanted || text_equal(name, other);
 }
 
-static bool is_whose(const struct view_whose *whose, const struct owner *owner)
+static bool is_whose(const struct view_whose *whose, const struct group *owner)
 {
-    return (whose->process == 0 || whose->process == owner->process) &&
+    return (whose->process == 0 || whose->process == owner->number) &&
            is_same(whose->of_thread, whose->thread, owner->thread) && is_same(whose->of_task, whose->task, owner->task);
 }
 
@@ -144,9 +144,9 @@ static void make_calls(struct view *view, const struct still *still, enum window
 }
 
 /* Whether two owners are one row. */
-static bool is_one_row(enum view_table table, const struct owner *a, const struct owner *b)
+static bool is_one_row(enum view_table table, const struct group *a, const struct group *b)
 {
-    if (a->process != b->process)
+    if (a->number != b->number)
         return false;
     if (table == VIEW_PROCESSES)
         return true;
@@ -158,9 +158,9 @@ static bool is_one_row(enum view_table table, const struct owner *a, const struc
 /* By process, thread or task, so that owners of one row follow each other. */
 static int compare_owners(const void *left, const void *right, void *view)
 {
-    const struct owner *a = *(const struct owner *const *)left, *b = *(const struct owner *const *)right;
+    const struct group *a = *(const struct group *const *)left, *b = *(const struct group *const *)right;
     const enum view_table table = ((const struct view *)view)->table;
-    int order = (a->process > b->process) - (a->process < b->process);
+    int order = (a->number > b->number) - (a->number < b->number);
     if (!order && table == VIEW_TASKS)
         order = text_compare(a->task, b->task);
     if (!order && table == VIEW_THREADS)
@@ -168,30 +168,30 @@ static int compare_owners(const void *left, const void *right, void *view)
     return order ? order : (a > b) - (a < b);
 }
 
-static struct text name_of(enum view_table table, const struct owner *owner)
+static struct text name_of(enum view_table table, const struct group *owner)
 {
     if (table == VIEW_PROCESSES)
-        return owner->program;
+        return owner->process;
     if (table == VIEW_TASKS)
         return owner->task;
     return owner->thread.size ? owner->thread : TEXT("<unknown>");
 }
 
-static struct view_whose whose_of(enum view_table table, const struct owner *owner)
+static struct view_whose whose_of(enum view_table table, const struct group *owner)
 {
-    return (struct view_whose){ .process = owner->process,
-                                .program = owner->program,
+    return (struct view_whose){ .process = owner->number,
+                                .program = owner->process,
                                 .of_thread = table == VIEW_THREADS,
                                 .thread = owner->thread,
                                 .of_task = table == VIEW_TASKS,
                                 .task = owner->task };
 }
 
-static void add_owner(struct view *view, const struct owner *owner)
+static void add_owner(struct view *view, const struct group *owner)
 {
     const bool process = view->table == VIEW_PROCESSES;
     *add_row(view) = (struct view_row){ .name = name_of(view->table, owner),
-                                        .file = process ? (struct text){ "", 0 } : owner->program,
+                                        .file = process ? (struct text){ "", 0 } : owner->process,
                                         .pid = owner->pid,
                                         .whose = whose_of(view->table, owner) };
 }
@@ -208,20 +208,21 @@ static void drop_empty_rows(struct view *view)
 
 static void make_owners(struct view *view, const struct still *still)
 {
-    const struct owner **owners = alloc_zeroed(still->owners_count + 1, sizeof(const struct owner *));
-    const struct owner *before = NULL;
+    const struct group **owners = alloc_zeroed(still->owners_count + 1, sizeof(const struct group *));
+    const struct group *before = NULL;
     size_t count = 0;
-    for (size_t i = 1; i < still->owners_count; i++)
+    for (size_t i = 0; i < still->owners_count; i++)
         if (is_whose(&view->whose, &still->owners[i]) && (view->table != VIEW_TASKS || still->owners[i].task.size))
             owners[count++] = &still->owners[i];
-    qsort_r(owners, count, sizeof(const struct owner *), compare_owners, view);
+    qsort_r(owners, count, sizeof(const struct group *), compare_owners, view);
     for (size_t i = 0; i < count; i++) {
         if (!before || !is_one_row(view->table, before, owners[i]))
             add_owner(view, owners[i]);
         before = owners[i];
         struct view_row *row = &view->rows[view->count - 1];
         window_add_sums(&row->sums, sums_of(view, &still->by_owner[before - still->owners]));
-        row->threads += view->table == VIEW_TASKS ? before->runs : before->threads;
+        if (view->table == VIEW_TASKS || !before->task.size)
+            row->threads += before->threads;
     }
     free(owners);
     drop_empty_rows(view);

@@ -44,7 +44,7 @@ struct view_row {
     uint32_t line;           /* 0: none */
     uint32_t pid;            /* of threads, processes and tasks */
     uint32_t number;         /* of the function */
-    uint32_t threads;        /* how many threads have had samples */
+    size_t threads;          /* how many threads have had samples; of a task, how many runs of it */
     struct view_whose whose; /* of threads, processes and tasks: whose functions Enter shows */
     bool caller, callee;     /* in calls */
     struct window_sums sums;

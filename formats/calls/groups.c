@@ -6,136 +6,174 @@
 #include "formats/frames/task_frame.h"
 #include "formats/frames/waiting.h"
 #include "formats/model/program_name.h"
-#include "formats/model/task_owner.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-/* What the search for groups works with. */
-struct search {
-    struct groups *groups;
-    const struct tables *tables;
-    const struct groups_style *style;
-    struct task_owners owners;
-    struct bytes scratch;
-};
-
-static struct text keep_scratch(struct search *search)
+static struct text keep_scratch(struct groups *groups)
 {
-    return intern_text(&search->groups->texts, (struct text){ (const char *)search->scratch.at, search->scratch.size });
+    return intern_text(&groups->texts, (struct text){ (const char *)groups->scratch.at, groups->scratch.size });
 }
 
-static struct text process_name(struct search *search, const struct process_row *row)
+static struct text process_name(struct groups *groups, const struct process_row *row)
 {
     char *title = program_name_title(row->process.command);
     const struct text name = text_of(title);
-    search->scratch.size = 0;
-    put_bytes(&search->scratch, name.bytes, name.size);
+    groups->scratch.size = 0;
+    put_bytes(&groups->scratch, name.bytes, name.size);
     free(title);
-    if (row->recording.size && !search->style->runs) {
-        put_bytes(&search->scratch, " (", 2);
-        put_bytes(&search->scratch, row->recording.bytes, row->recording.size);
-        put_bytes(&search->scratch, ")", 1);
+    if (row->recording.size && !groups->style.runs) {
+        put_bytes(&groups->scratch, " (", 2);
+        put_bytes(&groups->scratch, row->recording.bytes, row->recording.size);
+        put_bytes(&groups->scratch, ")", 1);
     }
-    return keep_scratch(search);
+    return keep_scratch(groups);
+}
+
+static struct text plain_name(struct groups *groups, struct text name)
+{
+    if (groups->style.ids)
+        return intern_text(&groups->texts, name);
+    groups->scratch.size = 0;
+    put_plain_name(&groups->scratch, name);
+    return keep_scratch(groups);
 }
 
 /* The owner of an orphaned task is not known. */
-static struct text thread_name(struct search *search, uint32_t number)
+static struct text thread_name(struct groups *groups, const struct tables *tables, uint32_t number)
 {
-    const struct thread *thread = &search->tables->threads[number].thread;
+    const struct thread *thread = &tables->threads[number].thread;
     if (!thread->tid && thread->task)
         return (struct text){ "", 0 };
-    const struct text name = task_owner_name(&search->owners, search->tables, number);
-    if (search->style->ids)
-        return intern_text(&search->groups->texts, name);
-    search->scratch.size = 0;
-    put_plain_name(&search->scratch, name);
-    return keep_scratch(search);
+    task_owner_find(&groups->owners, tables);
+    return plain_name(groups, task_owner_name(&groups->owners, tables, number));
 }
 
-/* The name of the task of an entry. A task with an automatic name is "task" without ids. */
-static struct text task_name(struct search *search, const struct thread *thread)
+/* A task with an automatic name is "task" without ids. */
+static struct text task_name(struct groups *groups, const struct tables *tables, uint32_t task)
 {
-    if (!thread->task)
+    if (!task)
         return (struct text){ "", 0 };
-    const struct text name = tables_task(search->tables, thread->task)->task.name;
-    return name.size && (search->style->ids || !task_frame_is_automatic(name))
-               ? intern_text(&search->groups->texts, name)
-               : TEXT("task");
+    const struct text name = tables_task(tables, task)->task.name;
+    if (name.size == 0 || (!groups->style.ids && task_frame_is_automatic(name)))
+        return TEXT("task");
+    return groups->style.tasks ? plain_name(groups, name) : intern_text(&groups->texts, name);
 }
 
-static struct group describe(struct search *search, uint32_t number)
+static struct group group_describe(struct groups *groups, const struct tables *tables, uint32_t number, uint32_t task)
 {
-    const struct thread *thread = &search->tables->threads[number].thread;
-    const struct process_row *process = &search->tables->processes[thread->process];
-    struct group group = { .process = process_name(search, process), .pid = process->process.pid, .tid = thread->tid };
-    if (search->style->one)
-        return (struct group){ .process = search->groups->processes ? (struct text){ "", 0 } : group.process,
+    const struct thread *thread = &tables->threads[number].thread;
+    const struct process_row *process = &tables->processes[thread->process];
+    struct group group = { .process = process_name(groups, process),
+                           .number = thread->process,
+                           .pid = process->process.pid,
+                           .tid = thread->tid };
+    if (groups->style.one)
+        return (struct group){ .process = groups->processes ? (struct text){ "", 0 } : group.process,
                                .pid = group.pid };
-    group.thread = thread_name(search, number);
-    group.task = task_name(search, thread);
+    group.thread = thread_name(groups, tables, number);
+    group.task = task_name(groups, tables, thread->task ? thread->task : task);
     return group;
 }
 
-/* The number of a group: groups that look the same are one, unless each thread is one. */
-static uint32_t number_of(struct search *search, const struct group *group, uint32_t thread, bool *added)
+/* The index of a group: groups that look the same are one, unless each thread is one. */
+static uint32_t group_index(struct groups *groups, const struct group *group, uint32_t thread)
 {
-    struct bytes *key = &search->scratch;
-    key->size = 0;
-    if (search->style->one)
-        put_number(key, 0);
-    else if (search->style->ids)
-        put_number(key, thread);
-    else {
-        put_text(key, group->process);
-        put_text(key, group->thread);
-        put_text(key, group->task);
-    }
-    return intern_number(&search->groups->keys, (const char *)key->at, key->size, added);
-}
-
-/* Adds a thread that has samples. Returns the number of its group: index + 1. */
-static uint32_t add_thread(struct search *search, uint32_t thread)
-{
-    struct groups *groups = search->groups;
-    const struct group group = describe(search, thread);
+    struct bytes *key = &groups->scratch;
     bool added;
-    const uint32_t number = number_of(search, &group, thread, &added);
+    key->size = 0;
+    put_number(key, groups->style.ids && !groups->style.one ? thread : 0);
+    put_number(key, groups->style.processes ? group->number : 0);
+    put_text(key, group->process);
+    put_text(key, group->thread);
+    put_text(key, group->task);
+    const uint32_t number = intern_number(&groups->keys, (const char *)key->at, key->size, &added);
     if (added) {
         groups->rows = alloc_grow(groups->rows, &groups->room, number, sizeof(*groups->rows));
-        groups->rows[number - 1] = group;
+        groups->rows[number - 1] = *group;
         groups->count = number;
     }
-    groups->rows[number - 1].threads++;
-    groups->rows[number - 1].main |= search->tables->threads[thread].thread.main;
-    return number;
+    return number - 1;
+}
+
+static bool groups_are_full(const struct groups *groups)
+{
+    return groups->style.most && groups->count >= groups->style.most;
+}
+
+/* Adds a thread that has samples. Returns the index of its group. */
+static uint32_t group_add_thread(struct groups *groups, const struct tables *tables, uint32_t thread)
+{
+    const struct group others = { .process = TEXT("<others>"), .thread = TEXT("<others>") };
+    const bool full = groups_are_full(groups);
+    const struct group group = full ? others : group_describe(groups, tables, thread, 0);
+    const uint32_t index = group_index(groups, &group, full ? 0 : thread);
+    groups->rows[index].threads++;
+    groups->rows[index].main |= tables->threads[thread].thread.main;
+    return index;
+}
+
+/* Adds a task that a thread ran. Where there is no room for its group, its samples stay those of the thread. */
+static uint32_t group_add_run(struct groups *groups, const struct tables *tables, uint32_t thread, uint32_t task)
+{
+    if (groups_are_full(groups))
+        return groups->by_thread[thread] - 1;
+    const struct group group = group_describe(groups, tables, thread, task);
+    const uint32_t index = group_index(groups, &group, thread);
+    groups->rows[index].threads++;
+    return index;
+}
+
+uint32_t groups_of(struct groups *groups, const struct tables *tables, uint32_t thread, uint32_t task)
+{
+    bool added;
+    groups->by_thread = alloc_grow(groups->by_thread, &groups->by_thread_room, (size_t)thread + 1,
+                                   sizeof(*groups->by_thread));
+    if (!groups->by_thread[thread])
+        groups->by_thread[thread] = group_add_thread(groups, tables, thread) + 1;
+    if (!task || tables->threads[thread].thread.task)
+        return groups->by_thread[thread] - 1;
+    const uint32_t run = intern_pairs_number(&groups->runs, thread, task, &added);
+    groups->by_run = alloc_grow(groups->by_run, &groups->by_run_room, run, sizeof(*groups->by_run));
+    if (!groups->by_run[run - 1])
+        groups->by_run[run - 1] = group_add_run(groups, tables, thread, task) + 1;
+    return groups->by_run[run - 1] - 1;
 }
 
 void groups_find(struct groups *groups, const struct tables *tables, const struct aggregate *aggregate,
                  const struct groups_style *style)
 {
-    *groups = (struct groups){ .processes = tables_count_processes(tables) > 1 };
-    groups->by_thread = alloc_zeroed(tables->threads_count + 1, sizeof(*groups->by_thread));
-    struct search search = { .groups = groups, .tables = tables, .style = style };
-    task_owner_find(&search.owners, tables);
+    *groups = (struct groups){ .style = *style, .processes = tables_count_processes(tables) > 1 };
+    groups->by_thread = alloc_grow(NULL, &groups->by_thread_room, tables->threads_count + 1,
+                                   sizeof(*groups->by_thread));
     for (size_t i = 0; i < aggregate->count; i++) {
         const struct aggregate_row *row = &aggregate->rows[i];
-        uint32_t *number = &groups->by_thread[row->thread];
-        if (!*number)
-            *number = add_thread(&search, row->thread);
-        struct group *group = &groups->rows[*number - 1];
+        const uint32_t index = groups_of(groups, tables, row->thread, 0);
+        struct group *group = &groups->rows[index];
         aggregate_add_sums(group->sums, row->sums);
         group->waits_ns += waiting_of_group(row->group) != WAITS_NOT ? row->sums[SUM_WALL_NS] : 0;
     }
-    task_owner_free(&search.owners);
-    bytes_free(&search.scratch);
+}
+
+void groups_renamed(struct groups *groups)
+{
+    if (groups->by_thread_room)
+        memset(groups->by_thread, 0, groups->by_thread_room * sizeof(*groups->by_thread));
+    if (groups->by_run_room)
+        memset(groups->by_run, 0, groups->by_run_room * sizeof(*groups->by_run));
+    for (size_t i = 0; i < groups->count; i++)
+        groups->rows[i].threads = 0;
 }
 
 void groups_free(struct groups *groups)
 {
     free(groups->rows);
     free(groups->by_thread);
+    free(groups->by_run);
+    intern_pairs_free(&groups->runs);
+    task_owner_free(&groups->owners);
     intern_free(&groups->keys);
     intern_free(&groups->texts);
+    bytes_free(&groups->scratch);
     *groups = (struct groups){ 0 };
 }

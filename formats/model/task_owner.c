@@ -2,7 +2,6 @@
 #include "formats/model/task_owner.h"
 
 #include "formats/base/alloc.h"
-#include "formats/intern/intern.h"
 
 #include <stdlib.h>
 
@@ -12,37 +11,49 @@ struct identity {
     uint32_t process, tid;
 };
 
-static uint32_t number_of(struct intern *identities, const struct thread *thread)
+static struct identity identity_of(const struct thread *thread)
 {
-    const struct identity identity = { thread->interpreter, thread->process, thread->tid };
-    bool added;
-    return intern_number(identities, &identity, sizeof(identity), &added);
+    return (struct identity){ thread->interpreter, thread->process, thread->tid };
 }
 
-/* The owner is the latest thread before the entry that has the entry's identity, else a thread behind the entry. */
+/* Where the latest thread with the identity of this thread is noted. */
+static uint32_t *latest_of(struct task_owners *owners, const struct thread *thread)
+{
+    const struct identity identity = identity_of(thread);
+    bool added;
+    const uint32_t number = intern_number(&owners->identities, &identity, sizeof(identity), &added);
+    owners->latest = alloc_grow(owners->latest, &owners->latest_room, (size_t)number + 1, sizeof(*owners->latest));
+    return &owners->latest[number];
+}
+
 void task_owner_find(struct task_owners *owners, const struct tables *tables)
 {
-    const size_t count = tables->threads_count;
-    struct intern identities = { 0 };
-    uint32_t *latest = alloc_zeroed(count + 1, sizeof(*latest)); /* latest thread, by number of an identity */
-    owners->threads = alloc_zeroed(count + 1, sizeof(*owners->threads));
-    for (uint32_t i = 1; i < count; i++) {
-        const struct thread *thread = &tables->threads[i].thread;
-        const uint32_t identity = thread->number ? number_of(&identities, thread) : 0;
-        if (identity && !thread->task)
-            latest[identity] = i;
-        owners->threads[i] = latest[identity];
+    owners->threads = alloc_grow(owners->threads, &owners->room, tables->threads_count, sizeof(*owners->threads));
+    for (; owners->count < tables->threads_count; owners->count++) {
+        const struct thread *thread = &tables->threads[owners->count].thread;
+        if (!thread->number)
+            continue;
+        uint32_t *latest = latest_of(owners, thread);
+        if (!thread->task)
+            *latest = (uint32_t)owners->count;
+        owners->threads[owners->count] = *latest;
     }
-    for (uint32_t i = 1; i < count; i++)
-        if (!owners->threads[i] && tables->threads[i].thread.number)
-            owners->threads[i] = latest[number_of(&identities, &tables->threads[i].thread)];
-    intern_free(&identities);
-    free(latest);
+}
+
+/* The owner is the latest thread in front of the entry that has the entry's identity, else a thread behind the entry.
+ */
+uint32_t task_owner_of(const struct task_owners *owners, const struct tables *tables, uint32_t thread)
+{
+    const struct identity identity = identity_of(&tables->threads[thread].thread);
+    if (owners->threads[thread])
+        return owners->threads[thread];
+    const uint32_t number = intern_find(&owners->identities, &identity, sizeof(identity));
+    return number && tables->threads[thread].thread.number ? owners->latest[number] : 0;
 }
 
 struct text task_owner_name(const struct task_owners *owners, const struct tables *tables, uint32_t thread)
 {
-    const uint32_t owner = owners->threads[thread];
+    const uint32_t owner = task_owner_of(owners, tables, thread);
     if (owner)
         return tables_thread_name(tables, owner);
     if (tables->threads[thread].thread.tid == 0)
@@ -56,5 +67,7 @@ struct text task_owner_name(const struct task_owners *owners, const struct table
 void task_owner_free(struct task_owners *owners)
 {
     free(owners->threads);
+    free(owners->latest);
+    intern_free(&owners->identities);
     *owners = (struct task_owners){ 0 };
 }

@@ -216,7 +216,7 @@ static void test_threads_apart(void **state)
     (void)state;
     struct scene scene;
     begin(&scene);
-    scene.model.owners.ids = true;
+    scene.model.ids = true;
     ticks(&scene, 20);
     look(&scene);
     press(&scene, "t");
@@ -464,7 +464,7 @@ static void test_owners_are_bounded(void **state)
     struct scene scene;
     begin(&scene);
     char name[32];
-    for (uint32_t i = 0; i < OWNERS_MOST + 100; i++) {
+    for (uint32_t i = 0; i < MODEL_OWNERS_MOST + 100; i++) {
         const int size = snprintf(name, sizeof(name), "t%ux", i);
         tell(&scene,
              (struct event){
@@ -474,7 +474,7 @@ static void test_owners_are_bounded(void **state)
         tell(&scene, (struct event)TICK((i + 1) * (uint64_t)MS));
     }
     look(&scene);
-    assert_true(scene.still.owners_count <= OWNERS_MOST + 2);
+    assert_true(scene.still.owners_count <= MODEL_OWNERS_MOST + 2);
     press(&scene, "tw");
     assert_non_null(row(&scene, "<others>"));
     assert_int_equal(row(&scene, "<others>")->threads, 100);

@@ -66,7 +66,7 @@ static void entries_have_the_thread_of_their_loop(void **state)
     }
     task_owner_find(&owners, &tables);
     for (size_t i = 1; i < countof(wanted); i++)
-        assert_int_equal(owners.threads[i], wanted[i]);
+        assert_int_equal(task_owner_of(&owners, &tables, i), wanted[i]);
     assert_text(task_owner_name(&owners, &tables, 1), "MainThread");
     assert_text(task_owner_name(&owners, &tables, 2), "loop");
     assert_text(task_owner_name(&owners, &tables, 4), "MainThread");
