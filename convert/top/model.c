@@ -24,8 +24,11 @@ static uint32_t row_of(struct model_pairs *pairs, uint32_t a, uint32_t b)
 }
 
 /* Adds the sums of a stack to a row: to its total, once in each walk, and for the leaf to its self. */
-static void add_to_row(struct model *model, struct model_pairs *pairs, uint32_t row, const uint64_t *sums, bool leaf)
+static void add_to_row(struct model *model, enum model_kind kind, uint32_t a, uint32_t b, const uint64_t *sums,
+                       bool leaf)
 {
+    struct model_pairs *pairs = &model->pairs[kind];
+    const uint32_t row = row_of(pairs, a, b);
     struct window_sums given = { 0 };
     const bool first = pairs->seen[row] != model->walk;
     if (!first && !leaf)
@@ -40,28 +43,9 @@ static void add_to_row(struct model *model, struct model_pairs *pairs, uint32_t 
 
 /* ---- walking stacks ---- */
 
-static uint32_t function_of(const struct tables *tables, uint32_t stack)
+static uint32_t frame_of(const struct tables *tables, uint32_t stack)
 {
-    return stack ? tables->frames[tables->stacks[stack].frame].function : MODEL_NO_FRAMES;
-}
-
-/* The string that names the instruction of the innermost frame; 0: not recorded. */
-static uint32_t instruction_of(const struct tables *tables, uint32_t stack)
-{
-    return stack ? tables->frames[tables->stacks[stack].frame].instruction : 0;
-}
-
-/* The number of the place that the innermost frame of a stack has. */
-static uint32_t place_of(struct model *model, uint32_t stack, uint32_t function)
-{
-    bool added;
-    const uint32_t line = stack ? model->tables.frames[model->tables.stacks[stack].frame].line : 0;
-    const uint32_t number = intern_pairs_number(&model->place_numbers, function, line, &added);
-    if (added) {
-        model->places = alloc_grow(model->places, &model->places_room, number, sizeof(*model->places));
-        model->places[number - 1] = (struct model_pair){ function, line };
-    }
-    return number - 1;
+    return stack ? tables->stacks[stack].frame : 0;
 }
 
 /* The sums of a row of the batch, as the windows have them. */
@@ -77,6 +61,7 @@ static void sums_of(const struct aggregate_row *row, uint64_t sums[WINDOW_SUMS])
 static void walk(struct model *model, const struct aggregate_row *row)
 {
     const struct tables *tables = &model->tables;
+    const struct entries *entries = &model->entries;
     const uint32_t owner = row->thread;
     struct window_sums whole;
     const uint64_t *sums = whole.self;
@@ -84,17 +69,16 @@ static void walk(struct model *model, const struct aggregate_row *row)
     model->walk++;
     sums_of(row, whole.self);
     sums_of(row, whole.total);
-    const uint32_t instruction = instruction_of(tables, row->stack);
+    const uint32_t instruction = entries->opcodes[frame_of(tables, row->stack)];
     if (instruction)
-        add_to_row(model, &model->instructions, row_of(&model->instructions, owner, instruction), sums, true);
+        add_to_row(model, MODEL_INSTRUCTIONS, owner, instruction, sums, true);
     for (uint32_t stack = row->stack, leaf = 1; stack || leaf; leaf = 0) {
-        const uint32_t function = function_of(tables, stack);
-        add_to_row(model, &model->functions, row_of(&model->functions, owner, function), sums, leaf);
-        const uint32_t place = place_of(model, stack, function);
-        add_to_row(model, &model->lines, row_of(&model->lines, owner, place), sums, leaf);
+        const uint32_t entry = entries->labels[frame_of(tables, stack)], code = entries->rows[entry].code;
+        add_to_row(model, MODEL_FUNCTIONS, owner, code, sums, leaf);
+        add_to_row(model, MODEL_LINES, owner, entry, sums, leaf);
         if (!leaf)
-            add_to_row(model, &model->calls, row_of(&model->calls, function, callee), sums, false);
-        callee = function;
+            add_to_row(model, MODEL_CALLS, code, callee, sums, false);
+        callee = code;
         stack = stack ? tables->stacks[stack].caller : 0;
     }
     window_add(&model->by_owner, owner, model->batch_second, &whole);
@@ -103,6 +87,7 @@ static void walk(struct model *model, const struct aggregate_row *row)
 static void flush(struct model *model)
 {
     aggregate_end_adding(&model->batch);
+    entries_grow(&model->entries);
     for (size_t i = 0; i < model->batch.count; i++)
         walk(model, &model->batch.rows[i]);
     model->samples += model->batch.samples;
@@ -157,9 +142,13 @@ bool model_take(void *self, struct event *event, struct fault *why)
 {
     struct model *model = self;
     const struct sink placed = placed_sink(model);
-    model->functions.window.seconds = model->lines.window.seconds = model->seconds;
-    model->calls.window.seconds = model->by_owner.seconds = model->seconds;
-    model->instructions.window.seconds = model->seconds;
+    for (size_t i = 0; i < MODEL_KINDS; i++)
+        model->pairs[i].window.seconds = model->seconds;
+    model->by_owner.seconds = model->seconds;
+    model->entries.tables = &model->tables;
+    model->entries.style = (struct entries_style){
+        .kind = ENTRY_LINE, .full_paths = true, .ids = true, .opcodes = true
+    };
     model->owners.style = (struct groups_style){
         .ids = model->ids, .processes = true, .tasks = true, .most = MODEL_OWNERS_MOST
     };
@@ -178,10 +167,8 @@ void model_settle(struct model *model)
 {
     const uint64_t second = tables_end_ns(&model->tables) / SECOND_NS;
     flush(model);
-    window_advance(&model->functions.window, second);
-    window_advance(&model->lines.window, second);
-    window_advance(&model->calls.window, second);
-    window_advance(&model->instructions.window, second);
+    for (size_t i = 0; i < MODEL_KINDS; i++)
+        window_advance(&model->pairs[i].window, second);
     window_advance(&model->by_owner, second);
 }
 
@@ -204,12 +191,9 @@ void model_free(struct model *model)
     tables_free(&model->tables);
     cpu_owner_free(&model->cpu_owner);
     groups_free(&model->owners);
-    free_pairs(&model->functions);
-    free_pairs(&model->lines);
-    free_pairs(&model->calls);
-    free_pairs(&model->instructions);
-    intern_pairs_free(&model->place_numbers);
-    free(model->places);
+    for (size_t i = 0; i < MODEL_KINDS; i++)
+        free_pairs(&model->pairs[i]);
+    entries_free(&model->entries);
     window_free(&model->by_owner);
     aggregate_free(&model->batch);
     *model = (struct model){ 0 };

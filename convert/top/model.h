@@ -16,11 +16,10 @@
 
 #include "convert/filters/cpu_owner.h"
 #include "convert/top/window.h"
+#include "formats/calls/entries.h"
 #include "formats/calls/groups.h"
 
 #define MODEL_OWNERS_MOST 20000
-
-#define MODEL_NO_FRAMES 0 /* the function of a stack without Python frames; others are those of the tables */
 
 struct model_pair {
     uint32_t a, b;
@@ -36,20 +35,23 @@ struct model_pairs {
     struct window window;
 };
 
+enum model_kind {
+    MODEL_FUNCTIONS,    /* (owner, code of an entry) */
+    MODEL_LINES,        /* (owner, entry) */
+    MODEL_INSTRUCTIONS, /* (owner, entry of the instruction at which the thread stands) */
+    MODEL_CALLS,        /* (code of the caller, code of the callee), of all owners */
+    MODEL_KINDS
+};
+
 /* `= {0}` with `seconds` and `ids` set is empty. */
 struct model {
     unsigned seconds;
     bool ids; /* each thread is an owner */
     struct tables tables;
     struct cpu_owner cpu_owner;
-    struct groups owners;              /* numbers of owners are indexes in its rows */
-    struct model_pairs functions;      /* (owner, function) */
-    struct model_pairs lines;          /* (owner, place) */
-    struct model_pairs calls;          /* (caller, callee), of all owners */
-    struct model_pairs instructions;   /* (owner, name of the instruction at which the thread stands: a string) */
-    struct intern_pairs place_numbers; /* (function, line that ran) -> index in `places` + 1 */
-    struct model_pair *places;         /* (function, line) */
-    size_t places_room;
+    struct groups owners;   /* numbers of owners are indexes in its rows */
+    struct entries entries; /* lines of functions */
+    struct model_pairs pairs[MODEL_KINDS];
     struct window by_owner;
     struct aggregate batch; /* of one second; threads are owners here */
     uint64_t batch_second;

@@ -242,9 +242,9 @@ static void add_choice(struct drawn *drawn, const struct view *view, const struc
         put_format(&text, ", sorted by %s", sorts[view->sort]);
     if (view->lines && view->table == VIEW_FUNCTIONS)
         put_format(&text, "; by line");
-    if (view->table == VIEW_CALLS && view->function < still->functions_count) {
+    if (view->table == VIEW_CALLS && view->function < still->codes_count) {
         put_format(&text, "; calls of ");
-        put_printable(&text, still->functions[view->function].name, drawn->ascii);
+        put_printable(&text, still->codes[view->function].name, drawn->ascii);
     } else if (functions || view->whose.process)
         put_whose(drawn, &text, &view->whose);
     if (view->filter_size || view->typing) {
@@ -421,7 +421,7 @@ static void add_reason(struct drawn *drawn, const struct view *view, const struc
         say(drawn, STYLE_ALERT, "No samples yet.");
     else if (view->table == VIEW_TASKS)
         say(drawn, STYLE_ALERT, "No asyncio tasks: record with --async running or --async all.");
-    else if (view->table == VIEW_INSTRUCTIONS && !still->instructions.count)
+    else if (view->table == VIEW_INSTRUCTIONS && !still->pairs[MODEL_INSTRUCTIONS].count)
         say(drawn, STYLE_ALERT, "No instructions: record with --opcodes.");
     else if (!view->all)
         say(drawn, STYLE_ALERT, "Nothing in the last seconds; w shows all the time.");

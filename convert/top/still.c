@@ -2,7 +2,6 @@
 #include "convert/top/still.h"
 
 #include "formats/base/alloc.h"
-#include "formats/frames/task_frame.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,27 +9,24 @@
 #define SECOND_NS         1000000000u
 #define CPU_KNOWN_PERCENT 95 /* of the samples, so that CPU time is shown first; as in pyreel-report */
 
-static struct still_function describe(const struct still *still, const struct tables *tables, uint32_t function)
+/* A copy of the array `from`, in the room of the copy before. */
+static void *copy(void *to, size_t *room, const void *from, size_t count, size_t size)
 {
-    const struct text name = tables_function_name(tables, function), path = tables_function_file(tables, function);
-    return (struct still_function){ .name = name.size ? name : TEXT("<unknown>"),
-                                    .file = paths_shorten(&still->paths, path),
-                                    .line = path.size ? tables->functions[function].first_line : 0 };
+    to = alloc_grow(to, room, count, size);
+    if (count)
+        memcpy(to, from, count * size);
+    return to;
 }
 
-/* Describes the functions that are new. */
-static void take_functions(struct still *still, const struct tables *tables)
+static void take_entries(struct still *still, const struct model *model)
 {
-    const size_t folders = still->paths.count;
-    paths_find(&still->paths, tables);
-    if (still->paths.count != folders)
-        still->functions_count = 0; /* a new folder makes other paths short, too */
-    still->functions = alloc_grow(still->functions, &still->functions_room, tables->functions_count + 1,
-                                  sizeof(*still->functions));
-    still->functions[0] = (struct still_function){ .name = TEXT(NO_PYTHON_FRAMES) };
-    for (size_t i = still->functions_count ? still->functions_count : 1; i < tables->functions_count; i++)
-        still->functions[i] = describe(still, tables, (uint32_t)i);
-    still->functions_count = tables->functions_count ? tables->functions_count : 1;
+    const struct entries *entries = &model->entries;
+    still->codes_count = entries->codes_count;
+    still->codes = copy(still->codes, &still->codes_room, entries->codes, still->codes_count, sizeof(*still->codes));
+    still->entries_count = entries->count;
+    still->entries = copy(still->entries, &still->entries_room, entries->rows, still->entries_count,
+                          sizeof(*still->entries));
+    paths_find(&still->paths, &model->tables);
 }
 
 static struct still_sums sums_of(const struct window *window, size_t row)
@@ -47,37 +43,13 @@ static void take_pairs(struct still_pairs *still, const struct model_pairs *pair
         still->rows[i] = (struct still_pair){ pairs->pairs[i].a, pairs->pairs[i].b, sums_of(&pairs->window, i) };
 }
 
-static void take_places(struct still *still, const struct model *model)
-{
-    still->places_count = model->place_numbers.count;
-    still->places = alloc_grow(still->places, &still->places_room, still->places_count, sizeof(*still->places));
-    if (still->places_count)
-        memcpy(still->places, model->places, still->places_count * sizeof(*still->places));
-}
-
-static void take_instruction_names(struct still *still, const struct tables *tables)
-{
-    still->instruction_names_count = 0;
-    for (size_t i = 0; i < still->instructions.count; i++) {
-        const uint32_t string = still->instructions.rows[i].b;
-        still->instruction_names = alloc_grow(still->instruction_names, &still->instruction_names_room,
-                                              (size_t)string + 1, sizeof(*still->instruction_names));
-        still->instruction_names[string] = tables_string(tables, string);
-        if (still->instruction_names_count <= string)
-            still->instruction_names_count = (size_t)string + 1;
-    }
-}
-
 static void take_owners(struct still *still, const struct model *model)
 {
-    const size_t count = model->owners.count;
-    still->owners = alloc_grow(still->owners, &still->owners_room, count, sizeof(*still->owners));
+    const size_t count = still->owners_count = model->owners.count;
+    still->owners = copy(still->owners, &still->owners_room, model->owners.rows, count, sizeof(*still->owners));
     still->by_owner = alloc_grow(still->by_owner, &still->by_owner_room, count, sizeof(*still->by_owner));
-    for (size_t i = 0; i < count; i++) {
-        still->owners[i] = model->owners.rows[i];
+    for (size_t i = 0; i < count; i++)
         still->by_owner[i] = sums_of(&model->by_owner, i);
-    }
-    still->owners_count = count;
 }
 
 /* Whether there is one lock: one process, one interpreter, no free-threaded build. */
@@ -126,29 +98,22 @@ static void take_times(struct still *still, const struct model *model)
 void still_take(struct still *still, struct model *model)
 {
     model_settle(model);
-    take_functions(still, &model->tables);
+    take_entries(still, model);
     take_owners(still, model);
-    take_places(still, model);
-    take_pairs(&still->by_function, &model->functions);
-    take_pairs(&still->by_place, &model->lines);
-    take_pairs(&still->calls, &model->calls);
-    take_pairs(&still->instructions, &model->instructions);
-    take_instruction_names(still, &model->tables);
+    for (size_t i = 0; i < MODEL_KINDS; i++)
+        take_pairs(&still->pairs[i], &model->pairs[i]);
     take_facts(still, model);
     take_times(still, model);
 }
 
 void still_free(struct still *still)
 {
-    free(still->functions);
+    free(still->codes);
+    free(still->entries);
     free(still->owners);
     free(still->by_owner);
-    free(still->places);
-    free(still->by_function.rows);
-    free(still->by_place.rows);
-    free(still->calls.rows);
-    free(still->instructions.rows);
-    free(still->instruction_names);
+    for (size_t i = 0; i < MODEL_KINDS; i++)
+        free(still->pairs[i].rows);
     paths_free(&still->paths);
     *still = (struct still){ 0 };
 }

@@ -9,20 +9,13 @@
 #include "formats/model/exactness.h"
 #include "formats/model/paths.h"
 
-/* A function as the view shows it. */
-struct still_function {
-    struct text name; /* never empty */
-    struct text file; /* as shown; empty: none */
-    uint32_t line;    /* of the definition; 0: none, or not known */
-};
-
 /* The sums of a row in the window, and of all the time. */
 struct still_sums {
     struct window_sums all, recent;
 };
 
 struct still_pair {
-    uint32_t a, b; /* (owner, function), (owner, place), (caller, callee), or (owner, instruction) */
+    uint32_t a, b; /* as in the model's pairs of this kind */
     struct still_sums sums;
 };
 
@@ -34,19 +27,14 @@ struct still_pairs {
 
 /* `= {0}` is empty. */
 struct still {
-    struct still_function *functions; /* by number; row 0: no Python frames */
-    size_t functions_count, functions_room;
+    struct code *codes; /* by number, as in the model's entries */
+    size_t codes_count, codes_room;
+    struct entry *entries;
+    size_t entries_count, entries_room;
     struct group *owners; /* by number */
     struct still_sums *by_owner;
     size_t owners_count, owners_room, by_owner_room;
-    struct model_pair *places; /* (function, line) */
-    size_t places_count, places_room;
-    struct still_pairs by_function;  /* (owner, function) */
-    struct still_pairs by_place;     /* (owner, place) */
-    struct still_pairs calls;        /* (caller, callee) */
-    struct still_pairs instructions; /* (owner, string) */
-    struct text *instruction_names;  /* by string; only those of instructions are filled in */
-    size_t instruction_names_count, instruction_names_room;
+    struct still_pairs pairs[MODEL_KINDS];
     struct paths paths;
 
     struct text command;     /* of the first process */

@@ -71,41 +71,40 @@ static bool is_zero(const struct window_sums *sums)
     return true;
 }
 
-static struct view_row *add_function(struct view *view, const struct still *still, uint32_t number)
+/* Adds the row of a function. Returns its index + 1. */
+static uint32_t add_function(struct view *view, const struct still *still, uint32_t number)
 {
-    const struct still_function *function = &still->functions[number];
-    struct view_row *row = add_row(view);
-    *row = (struct view_row){
-        .name = function->name, .file = function->file, .line = function->line, .number = number
-    };
-    return row;
-}
-
-/* Adds the row of a function, or of a place. Returns its index + 1. */
-static uint32_t add_number(struct view *view, const struct still *still, uint32_t number)
-{
-    if (view->lines && still->functions[still->places[number].a].file.size)
-        add_function(view, still, still->places[number].a)->line = still->places[number].b;
-    else
-        add_function(view, still, view->lines ? still->places[number].a : number);
+    const struct code *code = &still->codes[number];
+    const struct text file = paths_shorten(&still->paths, code->path);
+    *add_row(view) = (struct view_row){ .name = code->name, .file = file, .line = code->line, .number = number };
     return (uint32_t)view->count;
 }
 
+static uint32_t add_line(struct view *view, const struct still *still, uint32_t number)
+{
+    add_function(view, still, still->entries[number].code);
+    if (view->rows[view->count - 1].file.size)
+        view->rows[view->count - 1].line = still->entries[number].line;
+    return (uint32_t)view->count;
+}
+
+/* Without the brackets that tell an instruction from a function in a stack. */
 static uint32_t add_instruction(struct view *view, const struct still *still, uint32_t number)
 {
-    add_row(view)->name = still->instruction_names[number];
+    const struct text name = still->codes[still->entries[number].code].name;
+    add_row(view)->name = (struct text){ name.bytes + 1, name.size - 2 };
     return (uint32_t)view->count;
 }
 
-/* Makes a row for each second number of the pairs, which are below `numbers`; add() adds one. */
-static void make_rows(struct view *view, const struct still *still, enum window_sum sum,
-                      const struct still_pairs *pairs, size_t numbers,
+/* Makes a row for each second number of the pairs; add() adds one. */
+static void make_rows(struct view *view, const struct still *still, enum window_sum sum, enum model_kind kind,
                       uint32_t (*add)(struct view *, const struct still *, uint32_t))
 {
+    const size_t numbers = kind == MODEL_FUNCTIONS ? still->codes_count : still->entries_count;
     view->by_number = alloc_grow(view->by_number, &view->by_number_room, numbers + 1, sizeof(*view->by_number));
     memset(view->by_number, 0, view->by_number_room * sizeof(*view->by_number));
-    for (size_t i = 0; i < pairs->count; i++) {
-        const struct still_pair *pair = &pairs->rows[i];
+    for (size_t i = 0; i < still->pairs[kind].count; i++) {
+        const struct still_pair *pair = &still->pairs[kind].rows[i];
         const struct window_sums *sums = sums_of(view, &pair->sums);
         if (is_zero(sums) || !is_whose(&view->whose, &still->owners[pair->a]))
             continue;
@@ -117,26 +116,19 @@ static void make_rows(struct view *view, const struct still *still, enum window_
     }
 }
 
-static void make_functions(struct view *view, const struct still *still, enum window_sum sum)
-{
-    if (view->lines)
-        make_rows(view, still, sum, &still->by_place, still->places_count, add_number);
-    else
-        make_rows(view, still, sum, &still->by_function, still->functions_count, add_number);
-}
-
 /* Who calls the function, and whom it calls. */
 static void make_calls(struct view *view, const struct still *still, enum window_sum sum)
 {
-    for (size_t i = 0; i < still->by_function.count; i++)
-        view->whole += sums_of(view, &still->by_function.rows[i].sums)->self[sum];
-    for (size_t i = 0; i < still->calls.count; i++) {
-        const struct still_pair *call = &still->calls.rows[i];
+    for (size_t i = 0; i < still->pairs[MODEL_FUNCTIONS].count; i++)
+        view->whole += sums_of(view, &still->pairs[MODEL_FUNCTIONS].rows[i].sums)->self[sum];
+    for (size_t i = 0; i < still->pairs[MODEL_CALLS].count; i++) {
+        const struct still_pair *call = &still->pairs[MODEL_CALLS].rows[i];
         const struct window_sums *sums = sums_of(view, &call->sums);
         const bool caller = call->b == view->function, callee = call->a == view->function;
         if (is_zero(sums) || (!caller && !callee))
             continue;
-        struct view_row *row = add_function(view, still, caller ? call->a : call->b);
+        add_function(view, still, caller ? call->a : call->b);
+        struct view_row *row = &view->rows[view->count - 1];
         row->caller = caller;
         row->callee = callee;
         row->sums = *sums;
@@ -297,10 +289,12 @@ void view_make(struct view *view, const struct still *still)
     view->count = 0;
     view->whole = 0;
     view->time_ns = view->all ? still->end_ns : still->recent_ns;
-    if (view->table == VIEW_FUNCTIONS)
-        make_functions(view, still, sum);
+    if (view->table == VIEW_FUNCTIONS && view->lines)
+        make_rows(view, still, sum, MODEL_LINES, add_line);
+    else if (view->table == VIEW_FUNCTIONS)
+        make_rows(view, still, sum, MODEL_FUNCTIONS, add_function);
     else if (view->table == VIEW_INSTRUCTIONS)
-        make_rows(view, still, sum, &still->instructions, still->instruction_names_count, add_instruction);
+        make_rows(view, still, sum, MODEL_INSTRUCTIONS, add_instruction);
     else if (view->table == VIEW_CALLS)
         make_calls(view, still, sum);
     else

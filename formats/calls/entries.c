@@ -142,21 +142,33 @@ static uint32_t opcode_entry(struct entries *entries, const struct frame *frame)
     return label_entry(entries, intern_text(&entries->names, key_text(entries)), CODE_OTHER);
 }
 
-static void find_frames(struct entries *entries)
+static uint32_t code_of_frame(struct entries *entries, const struct frame *frame)
+{
+    entries->by_function = alloc_grow(entries->by_function, &entries->by_function_room, (size_t)frame->function + 1,
+                                      sizeof(*entries->by_function));
+    if (!entries->by_function[frame->function])
+        entries->by_function[frame->function] = code_of_function(entries, frame->function);
+    return entries->by_function[frame->function];
+}
+
+void entries_grow(struct entries *entries)
 {
     const struct tables *tables = entries->tables;
     const bool lines = entries->style.kind == ENTRY_LINE;
-    uint32_t *codes = alloc_zeroed(tables->functions_count + 1, sizeof(*codes));
-    for (size_t i = 1; i < tables->frames_count; i++) {
-        const struct frame *frame = &tables->frames[i];
+    entries->labels = alloc_grow(entries->labels, &entries->labels_room, tables->frames_count + 1,
+                                 sizeof(*entries->labels));
+    entries->opcodes = alloc_grow(entries->opcodes, &entries->opcodes_room, tables->frames_count + 1,
+                                  sizeof(*entries->opcodes));
+    if (!entries->labels[0])
+        entries->labels[0] = label_entry(entries, TEXT(NO_PYTHON_FRAMES), CODE_OTHER);
+    for (; entries->frames_count < tables->frames_count; entries->frames_count++) {
+        const struct frame *frame = &tables->frames[entries->frames_count];
         if (!frame->number)
             continue;
-        if (!codes[frame->function])
-            codes[frame->function] = code_of_function(entries, frame->function);
-        entries->labels[i] = entry_number(entries, codes[frame->function], lines ? frame->line : 0);
-        entries->opcodes[i] = opcode_entry(entries, frame);
+        const uint32_t code = code_of_frame(entries, frame);
+        entries->labels[entries->frames_count] = entry_number(entries, code, lines ? frame->line : 0);
+        entries->opcodes[entries->frames_count] = opcode_entry(entries, frame);
     }
-    free(codes);
 }
 
 /* The filter adds the texts of folded frames: <stdlib>. */
@@ -190,10 +202,7 @@ void entries_find(struct entries *entries, const struct tables *tables, const st
 {
     *entries = (struct entries){ .tables = tables, .style = *style };
     paths_find(&entries->paths, tables);
-    entries->labels = alloc_zeroed(tables->frames_count + 1, sizeof(*entries->labels));
-    entries->opcodes = alloc_zeroed(tables->frames_count + 1, sizeof(*entries->opcodes));
-    entries->labels[0] = label_entry(entries, TEXT(NO_PYTHON_FRAMES), CODE_OTHER);
-    find_frames(entries);
+    entries_grow(entries);
     filter_frames(entries);
     entries->hidden = label_entry(entries, TEXT(HIDDEN_FRAMES), CODE_OTHER);
     if (!style->waits)
@@ -226,6 +235,7 @@ void entries_free(struct entries *entries)
     free(entries->rows);
     free(entries->labels);
     free(entries->opcodes);
+    free(entries->by_function);
     free(entries->left_out);
     intern_free(&entries->codes_by_key);
     intern_free(&entries->texts);

@@ -50,10 +50,14 @@ struct entries {
     struct entries_style style;
     struct code *codes; /* by number; row 0 is unused */
     size_t codes_count, codes_room;
-    struct entry *rows;       /* by number; row 0 is unused */
-    size_t count, room;       /* row 0 counts */
-    uint32_t *labels;         /* by frame of the tables, for the outline: an entry, with the marks of model/outline.h */
-    uint32_t *opcodes;        /* by frame of the tables: the entry of its instruction; 0: none, or not wanted */
+    struct entry *rows; /* by number; row 0 is unused */
+    size_t count, room; /* row 0 counts */
+    uint32_t *labels;   /* by frame of the tables, for the outline: an entry, with the marks of model/outline.h */
+    uint32_t *opcodes;  /* by frame of the tables: the entry of its instruction; 0: none, or not wanted */
+    size_t labels_room, opcodes_room;
+    size_t frames_count;   /* frames that have their entries, from 0 on */
+    uint32_t *by_function; /* by function of the tables: its code; 0: not found yet */
+    size_t by_function_room;
     uint32_t waits[WAITINGS]; /* the entries of waits; 0: not wanted */
     uint32_t hidden;          /* the entry of a stack of which nothing is shown */
     bool *left_out;           /* by stack: --focus leaves the stack out; NULL: none is left out */
@@ -67,6 +71,10 @@ struct entries {
 
 /* Finds the entries of all frames. The tables, which are complete, and the filter must outlive the entries. */
 void entries_find(struct entries *entries, const struct tables *tables, const struct entries_style *style);
+
+/* Finds the entries of the frames that are new since the last call, of tables that grow. `entries` is `= {0}` with
+ * `tables` and `style` set; the style has full paths, no filter and no waits. */
+void entries_grow(struct entries *entries);
 
 /* The code of an entry. */
 static inline const struct code *entries_code(const struct entries *entries, uint32_t entry)
