@@ -38,7 +38,7 @@ static bool apply(struct settings *settings, int number, const char *value)
     struct collapsed_style *style = settings->wanted;
     switch ((enum own_option)number) {
     case OPTION_WEIGHT:
-        return collapsed_weight_named(value, &style->weight);
+        return aggregate_sum_named(value, &style->weight);
     case OPTION_ROOTS:
         return collapsed_roots_named(value, &style->roots);
     case OPTION_IDS:
@@ -67,12 +67,12 @@ struct to_collapsed {
 /* Wall-clock time needs the status, too: a thread that is in another interpreter has its time there. */
 static bool needs_status(const struct settings *settings)
 {
-    return style_of(settings)->weight != WEIGHT_SAMPLES;
+    return style_of(settings)->weight != SUM_SAMPLES;
 }
 
 static bool only_counts(const struct settings *settings)
 {
-    return style_of(settings)->weight == WEIGHT_SAMPLES;
+    return style_of(settings)->weight == SUM_SAMPLES;
 }
 
 static void *start(struct conversion *conversion)
@@ -86,10 +86,7 @@ static bool take(void *self, struct event *event, struct fault *why)
 {
     (void)why;
     struct to_collapsed *to = self;
-    if (event->kind == EVENT_SAMPLE)
-        aggregate_sample(&to->aggregate, &event->sample);
-    else if (event->kind == EVENT_LATE_CPU)
-        aggregate_late_cpu(&to->aggregate, &event->sample);
+    aggregate_take(&to->aggregate, event);
     return true;
 }
 
@@ -98,16 +95,15 @@ static bool check_weight(const struct to_collapsed *to, struct fault *why)
 {
     const struct settings *settings = &to->conversion->settings;
     const struct aggregate *aggregate = &to->aggregate;
-    const enum collapsed_weight weight = style_of(settings)->weight;
-    const enum aggregate_sum sum = collapsed_weight_sum(weight);
+    const enum aggregate_sum sum = style_of(settings)->weight;
     const uint64_t unknown = aggregate->samples - aggregate_known(aggregate, sum);
     if (unknown == 0)
         return true;
     if (!aggregate_knows(aggregate, sum))
-        return fault(why, "--weight %s cannot be applied to %s: %s", collapsed_weight_name(weight), settings->input,
+        return fault(why, "--weight %s cannot be applied to %s: %s", aggregate_name(sum), settings->input,
                      aggregate_reason(sum));
     fprintf(stderr, "pyreel-collapsed: warning: %s is not known of %" PRIu64 " of %" PRIu64 " samples: %s\n",
-            collapsed_weight_name(weight), unknown, aggregate->samples, aggregate_reason(sum));
+            aggregate_name(sum), unknown, aggregate->samples, aggregate_reason(sum));
     return true;
 }
 
@@ -118,7 +114,7 @@ static void warn_of_no_line(const struct to_collapsed *to)
     const struct output *output = &conversion->output;
     if (to->aggregate.count > 0 && output->written + output->used == 0)
         fprintf(stderr, "pyreel-collapsed: warning: %s is 0 in all samples of %s, so no line is written\n",
-                collapsed_weight_name(style_of(&conversion->settings)->weight), utf8_shown(conversion->settings.input));
+                aggregate_name(style_of(&conversion->settings)->weight), utf8_shown(conversion->settings.input));
 }
 
 static bool finish(void *self, struct fault *why)

@@ -84,7 +84,7 @@ static bool apply(struct settings *settings, int number, const char *value)
     switch ((enum own_option)number) {
     case OPTION_WEIGHT:
         style->weight = value;
-        return flame_weight_named(value, &sum);
+        return aggregate_sum_named(value, &sum);
     case OPTION_TITLE:
         style->title = value;
         return utf8_valid(value, strlen(value));
@@ -154,10 +154,8 @@ static bool take(void *self, struct event *event, struct fault *why)
     struct to_flame *to = self;
     if (to->conversion->settings.before > 0)
         compare_take(&to->compare, event);
-    else if (event->kind == EVENT_SAMPLE)
-        aggregate_sample(&to->aggregate, &event->sample);
-    else if (event->kind == EVENT_LATE_CPU)
-        aggregate_late_cpu(&to->aggregate, &event->sample);
+    else
+        aggregate_take(&to->aggregate, event);
     return true;
 }
 
@@ -176,7 +174,7 @@ static bool choose_weight(const struct to_flame *to, struct flame_style *style, 
     enum aggregate_sum sum;
     if (!style->weight && compared)
         style->weight = compare_knows(&to->compare, SUM_CPU_NS) ? "cpu" : "wall";
-    if (!style->weight || !flame_weight_named(style->weight, &sum))
+    if (!style->weight || !aggregate_sum_named(style->weight, &sum))
         return true;
     if (compared ? compare_knows(&to->compare, sum) : aggregate_knows(&to->aggregate, sum) || !to->aggregate.samples)
         return true;

@@ -215,10 +215,7 @@ static bool take(void *self, struct event *event, struct fault *why)
     struct to_pprof *to = self;
     if (to->wanted->every_ns)
         return take_for_window(to, event, why);
-    if (event->kind == EVENT_SAMPLE)
-        aggregate_sample(&to->aggregate, &event->sample);
-    else if (event->kind == EVENT_LATE_CPU)
-        aggregate_late_cpu(&to->aggregate, &event->sample);
+    aggregate_take(&to->aggregate, event);
     return true;
 }
 

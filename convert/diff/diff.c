@@ -85,10 +85,7 @@ static bool choose(const char *const *words, size_t count, const char *value, in
 
 static bool read_weight(struct wanted *wanted, const char *value)
 {
-    static const char *const words[] = { [SUM_SAMPLES] = "samples", [SUM_WALL_NS] = "wall", [SUM_CPU_NS] = "cpu" };
-    int chosen = 0;
-    wanted->weighted = choose(words, countof(words), value, &chosen);
-    wanted->style.weight = (enum aggregate_sum)chosen;
+    wanted->weighted = aggregate_sum_named(value, &wanted->style.weight) && wanted->style.weight <= SUM_CPU_NS;
     return wanted->weighted;
 }
 

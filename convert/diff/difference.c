@@ -8,13 +8,7 @@
 
 /* ---- names ---- */
 
-static const char *const weight_names[] = { [SUM_SAMPLES] = "samples", [SUM_WALL_NS] = "wall", [SUM_CPU_NS] = "cpu" };
 static const char *const by_names[] = { "function", "line", "file", "module", "thread" };
-
-const char *difference_weight_name(enum aggregate_sum weight)
-{
-    return weight_names[weight];
-}
 
 const char *difference_by_name(enum diff_by by)
 {

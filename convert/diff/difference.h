@@ -72,9 +72,6 @@ struct difference {
 bool difference_make(struct difference *difference, const struct compare *compare, const struct diff_style *style,
                      struct fault *why);
 
-/* The name of a weight, as --weight takes it. */
-const char *difference_weight_name(enum aggregate_sum weight);
-
 /* The name of a kind of items, as --by takes it. */
 const char *difference_by_name(enum diff_by by);
 

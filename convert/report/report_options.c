@@ -86,7 +86,7 @@ bool report_options_apply(struct settings *settings, int number, const char *val
     struct report_style *style = &wanted->style;
     switch ((enum own_option)number) {
     case OPTION_WEIGHT:
-        return style->weighted = report_weight_named(value, &style->weight);
+        return style->weighted = aggregate_sum_named(value, &style->weight);
     case OPTION_BY:
         wanted->by_given = true;
         if (!report_by_named(value, &style->by))

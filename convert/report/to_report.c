@@ -41,10 +41,7 @@ static bool take(void *self, struct event *event, struct fault *why)
 {
     (void)why;
     struct to_report *to = self;
-    if (event->kind == EVENT_SAMPLE)
-        aggregate_sample(&to->aggregate, &event->sample);
-    else if (event->kind == EVENT_LATE_CPU)
-        aggregate_late_cpu(&to->aggregate, &event->sample);
+    aggregate_take(&to->aggregate, event);
     return true;
 }
 
@@ -53,7 +50,7 @@ static void warn_of_unknown(const struct to_report *to, const struct report *rep
     const uint64_t unknown = to->aggregate.samples - aggregate_known(&to->aggregate, report->weight);
     if (unknown && report->style.weighted)
         fprintf(stderr, "pyreel-report: warning: %s is not known of %" PRIu64 " of %" PRIu64 " samples: %s\n",
-                report_weight_name(report->weight), unknown, to->aggregate.samples, aggregate_reason(report->weight));
+                aggregate_name(report->weight), unknown, to->aggregate.samples, aggregate_reason(report->weight));
 }
 
 static bool write(const struct to_report *to, const struct report *report, const struct report_origin *origin,
@@ -107,7 +104,7 @@ static bool write_pstats(const struct to_report *to, struct fault *why)
     const enum aggregate_sum weight = wanted->style.weighted ? wanted->style.weight : SUM_WALL_NS;
     const struct pstats_style style = { .weight = weight, .filter = &settings->frames.filter };
     if (to->aggregate.samples && !aggregate_knows(&to->aggregate, weight))
-        return fault(why, "--weight %s cannot be applied to %s: %s", report_weight_name(weight), settings->input,
+        return fault(why, "--weight %s cannot be applied to %s: %s", aggregate_name(weight), settings->input,
                      aggregate_reason(weight));
     return pstats_write(&conversion->output, &conversion->tables, &to->aggregate, &style) ||
            convert_nothing_left(conversion, why);

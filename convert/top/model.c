@@ -101,18 +101,16 @@ static void flush(struct model *model)
 /* Adds a sample to the batch of its second. */
 static void add_sample(struct model *model, const struct event *event)
 {
-    struct sample sample = event->sample;
-    const uint64_t second = sample.time_ns / SECOND_NS;
+    struct event owned = *event;
+    struct sample *sample = &owned.sample;
+    const uint64_t second = sample->time_ns / SECOND_NS;
     if (second != model->batch_second || model->batch.count >= BATCH_MOST)
         flush(model);
     model->batch_second = second;
     model->batch.group_of = waiting_group;
-    sample.thread = groups_of(&model->owners, &model->tables, sample.thread, sample.task);
-    sample.task = 0;
-    if (event->kind == EVENT_LATE_CPU)
-        aggregate_late_cpu(&model->batch, &sample);
-    else
-        aggregate_sample(&model->batch, &sample);
+    sample->thread = groups_of(&model->owners, &model->tables, sample->thread, sample->task);
+    sample->task = 0;
+    aggregate_take(&model->batch, &owned);
 }
 
 /* Takes what the CPU owner gives. */

@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SECOND_NS         1000000000u
-#define CPU_KNOWN_PERCENT 95 /* of the samples, so that CPU time is shown first; as in pyreel-report */
+#define SECOND_NS 1000000000u
 
 /* A copy of the array `from`, in the room of the copy before. */
 static void *copy(void *to, size_t *room, const void *from, size_t count, size_t size)
@@ -81,7 +80,7 @@ static void take_facts(struct still *still, const struct model *model)
     still->counted_ns = model->counted_ns;
     still->taken_ns = counters_get(&tables->counters, "taken_ns");
     still->one_lock = has_one_lock(tables);
-    still->cpu_known = model->known[SUM_CPU_NS] * 100 >= model->samples * CPU_KNOWN_PERCENT && model->known[SUM_CPU_NS];
+    still->cpu_known = aggregate_cpu_first(model->known[SUM_CPU_NS], model->samples);
     still->gil_wait_known = model->known[SUM_GIL_WAIT_NS] > 0;
     still->reason = tables->end.reason;
     still->wait_status = tables->end.wait_status;

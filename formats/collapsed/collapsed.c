@@ -24,17 +24,6 @@ struct line_node {
 
 static const struct {
     const char *name;
-    enum aggregate_sum sum;
-} weights[] = {
-    [WEIGHT_SAMPLES] = { "samples", SUM_SAMPLES },
-    [WEIGHT_WALL] = { "wall", SUM_WALL_NS },
-    [WEIGHT_CPU] = { "cpu", SUM_CPU_NS },
-    [WEIGHT_GIL] = { "gil", SUM_GIL_NS },
-    [WEIGHT_GIL_WAIT] = { "gil_wait", SUM_GIL_WAIT_NS },
-};
-
-static const struct {
-    const char *name;
     unsigned root;
 } root_names[] = {
     { "recording", ROOT_RECORDING }, { "process", ROOT_PROCESS }, { "interpreter", ROOT_INTERPRETER },
@@ -335,31 +324,10 @@ static uint32_t thread_root(struct collapsed *collapsed, uint32_t number)
 
 /* ---- numbers ---- */
 
-bool collapsed_weight_named(const char *name, enum collapsed_weight *weight)
-{
-    for (size_t i = 0; i < countof(weights); i++) {
-        if (strcmp(weights[i].name, name) == 0) {
-            *weight = (enum collapsed_weight)i;
-            return true;
-        }
-    }
-    return false;
-}
-
-const char *collapsed_weight_name(enum collapsed_weight weight)
-{
-    return weights[weight].name;
-}
-
-enum aggregate_sum collapsed_weight_sum(enum collapsed_weight weight)
-{
-    return weights[weight].sum;
-}
-
 /* The number on the line. Only the total is rounded. */
 static uint64_t round_off(const struct collapsed *collapsed, uint64_t sum)
 {
-    return collapsed->style->weight == WEIGHT_SAMPLES ? sum : (sum + 500) / 1000;
+    return collapsed->style->weight == SUM_SAMPLES ? sum : (sum + 500) / 1000;
 }
 
 /* The instruction of a stack's leaf; 0: none is shown. A leaf that is dropped or folded has none. */
@@ -401,7 +369,7 @@ static size_t count_samples(struct collapsed *collapsed, const struct aggregate 
     collapsed->nodes = alloc_zeroed((size_t)collapsed->outline.count + 1, sizeof(*collapsed->nodes));
     for (size_t i = 0; i < aggregate->count; i++)
         if (nodes[i])
-            collapsed->nodes[nodes[i]].sum += aggregate->rows[i].sums[collapsed_weight_sum(collapsed->style->weight)];
+            collapsed->nodes[nodes[i]].sum += aggregate->rows[i].sums[collapsed->style->weight];
     for (size_t i = 0; i <= collapsed->outline.count; i++)
         collapsed->nodes[i].sum = round_off(collapsed, collapsed->nodes[i].sum);
     free(roots);

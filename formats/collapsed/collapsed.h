@@ -42,24 +42,6 @@
 #include "formats/model/aggregate.h"
 #include "formats/model/outline.h"
 
-/* The unit of the number on a line: samples, or microseconds. A stack whose number is 0 gets no line. */
-enum collapsed_weight {
-    WEIGHT_SAMPLES,
-    WEIGHT_WALL,     /* the time that the stack's samples stand for */
-    WEIGHT_CPU,      /* the CPU time */
-    WEIGHT_GIL,      /* the time of samples whose thread held the interpreter's lock */
-    WEIGHT_GIL_WAIT, /* the time of samples whose thread waited for the interpreter's lock */
-};
-
-/* Finds a weight by its name: samples, wall, cpu, gil, gil_wait. False for any other name. */
-bool collapsed_weight_named(const char *name, enum collapsed_weight *weight);
-
-/* The name of a weight, as --weight takes it. */
-const char *collapsed_weight_name(enum collapsed_weight weight);
-
-/* The aggregate's sum from which a weight is computed. */
-enum aggregate_sum collapsed_weight_sum(enum collapsed_weight weight);
-
 /* Root frames. */
 enum collapsed_root {
     ROOT_RECORDING = 1 << 0,
@@ -76,7 +58,8 @@ enum collapsed_root {
 bool collapsed_roots_named(const char *list, unsigned *roots);
 
 struct collapsed_style {
-    enum collapsed_weight weight;
+    enum aggregate_sum
+        weight; /* the number on a line: samples, or microseconds. A stack whose number is 0 gets no line */
     enum frame_detail detail;
     unsigned roots;  /* bits of enum collapsed_root, or ROOTS_USUAL */
     bool no_threads; /* without the thread and the task, so that threads are merged */

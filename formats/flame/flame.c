@@ -19,12 +19,11 @@
 
 /* In the order of the page's menu. */
 static const struct {
-    const char *name, *label, *unit;
     enum aggregate_sum sum;
+    const char *label;
 } weights[] = {
-    { "wall", "Wall-clock time", "ns", SUM_WALL_NS }, { "cpu", "CPU time", "ns", SUM_CPU_NS },
-    { "gil", "GIL held", "ns", SUM_GIL_NS },          { "gil_wait", "Waiting for GIL", "ns", SUM_GIL_WAIT_NS },
-    { "samples", "Samples", "samples", SUM_SAMPLES },
+    { SUM_WALL_NS, "Wall-clock time" },     { SUM_CPU_NS, "CPU time" }, { SUM_GIL_NS, "GIL held" },
+    { SUM_GIL_WAIT_NS, "Waiting for GIL" }, { SUM_SAMPLES, "Samples" },
 };
 
 struct flame {
@@ -51,17 +50,6 @@ struct flame {
     uint32_t *function_codes; /* by index: the code */
     struct bytes scratch;
 };
-
-bool flame_weight_named(const char *name, enum aggregate_sum *sum)
-{
-    for (size_t i = 0; i < countof(weights); i++) {
-        if (strcmp(weights[i].name, name) == 0) {
-            *sum = weights[i].sum;
-            return true;
-        }
-    }
-    return false;
-}
 
 /* ---- texts ---- */
 
@@ -188,7 +176,8 @@ static void emit_groups(struct flame *flame)
         emit_open(json, "sums", '{');
         for (size_t w = 0; w < countof(weights); w++)
             if (flame->known[weights[w].sum])
-                emit_sum(json, weights[w].name, nodes[i] ? flame->tree.nodes[nodes[i]].total[weights[w].sum] : 0);
+                emit_sum(json, aggregate_name(weights[w].sum),
+                         nodes[i] ? flame->tree.nodes[nodes[i]].total[weights[w].sum] : 0);
         emit_close(json, '}');
         emit_close(json, '}');
     }
@@ -221,7 +210,7 @@ static void emit_nodes(struct flame *flame)
     for (size_t w = 0; w < countof(weights); w++) {
         if (!flame->known[weights[w].sum])
             continue;
-        emit_open(json, weights[w].name, '[');
+        emit_open(json, aggregate_name(weights[w].sum), '[');
         for (size_t i = 0; i < nodes->count; i++)
             emit_sum(json, NULL, page_nodes_self(nodes, &flame->tree, i, weights[w].sum));
         emit_close(json, ']');
@@ -241,9 +230,9 @@ static void emit_weights(struct flame *flame)
         const enum aggregate_sum sum = weights[i].sum;
         const uint64_t samples = flame->aggregate->samples, known = aggregate_known(flame->aggregate, sum);
         emit_open(json, NULL, '{');
-        emit_text(json, "name", text_of(weights[i].name));
+        emit_text(json, "name", text_of(aggregate_name(sum)));
         emit_text(json, "label", text_of(weights[i].label));
-        emit_text(json, "unit", text_of(weights[i].unit));
+        emit_text(json, "unit", sum == SUM_SAMPLES ? TEXT("samples") : TEXT("ns"));
         emit_flag(json, "known", flame->known[sum]);
         if (!flame->known[sum]) {
             emit_text(json, "reason", flame->compare ? TEXT(ONE_WEIGHT) : text_of(aggregate_reason(sum)));
@@ -365,7 +354,7 @@ static void find_sums(struct flame *flame)
             flame->known[sum] = aggregate_knows(flame->aggregate, (enum aggregate_sum)sum) || nothing;
         return;
     }
-    flame_weight_named(flame->style->weight, &weight);
+    aggregate_sum_named(flame->style->weight, &weight);
     flame_difference_find(&flame->difference, flame->compare, &flame->tree, weight);
     flame->difference.weight_name = flame->style->weight;
     flame->known[weight] = true;

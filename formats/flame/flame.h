@@ -42,9 +42,6 @@ struct flame_made {
     struct embedded_files files;
 };
 
-/* Finds a weight by its name: wall, cpu, gil, gil_wait, samples. False for any other name. */
-bool flame_weight_named(const char *name, enum aggregate_sum *sum);
-
 /* What the page shows. The aggregate is sorted, and its rows have the groups of waiting_group() (frames/waiting.h). */
 struct flame_samples {
     const struct aggregate *aggregate;

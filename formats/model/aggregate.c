@@ -4,6 +4,7 @@
 #include "formats/base/alloc.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define ROOM_LEAST 64 /* rows */
 
@@ -109,14 +110,21 @@ static struct aggregate_row *waiting_row(struct aggregate *aggregate, const stru
     return &aggregate->waiting[*latest];
 }
 
-/* The attributes that sums are of. */
+/* What sums are called, the attributes that they are of, and why an attribute is not known. */
 static const struct {
-    enum aggregate_sum sum;
-    enum attribute attribute;
-} summed[] = {
-    { SUM_CPU_NS, ATTRIBUTE_CPU_TIME },
-    { SUM_GIL_NS, ATTRIBUTE_GIL },
-    { SUM_GIL_WAIT_NS, ATTRIBUTE_GIL_WAIT },
+    const char *name, *label;
+    enum attribute attribute; /* from SUM_CPU_NS on */
+    const char *reason;
+} sum_rows[SUMS] = {
+    [SUM_SAMPLES] = { "samples", "samples", ATTRIBUTES, NULL },
+    [SUM_WALL_NS] = { "wall", "wall-clock time", ATTRIBUTES, NULL },
+    [SUM_CPU_NS] = { "cpu", "CPU time", ATTRIBUTE_CPU_TIME,
+                     "--async all, sampling many threads, and Tachyon in mode wall record no CPU time; "
+                     "pyreel-record -m cpu does" },
+    [SUM_GIL_NS] = { "gil", "time with the interpreter's lock", ATTRIBUTE_GIL,
+                     "--async all does not record who holds the interpreter's lock" },
+    [SUM_GIL_WAIT_NS] = { "gil_wait", "time of waiting for the interpreter's lock", ATTRIBUTE_GIL_WAIT,
+                          "CPython before 3.15, and --async all, do not say who waits for the interpreter's lock" },
 };
 
 void aggregate_sample(struct aggregate *aggregate, const struct sample *sample)
@@ -129,9 +137,9 @@ void aggregate_sample(struct aggregate *aggregate, const struct sample *sample)
     if (!(sample->status & STATUS_RECORDED) && sample->cpu_ns == 0)
         return;
     aggregate->in_full = true;
-    for (size_t i = 0; i < countof(summed); i++) {
-        row->sums[summed[i].sum] += attribute_sum_ns(sample, summed[i].attribute);
-        aggregate->known[summed[i].sum] += attribute_known(sample->status, summed[i].attribute) ? count : 0;
+    for (size_t i = SUM_CPU_NS; i < SUMS; i++) {
+        row->sums[i] += attribute_sum_ns(sample, sum_rows[i].attribute);
+        aggregate->known[i] += attribute_known(sample->status, sum_rows[i].attribute) ? count : 0;
     }
 }
 
@@ -146,15 +154,29 @@ uint64_t aggregate_known(const struct aggregate *aggregate, enum aggregate_sum s
     return sum == SUM_SAMPLES || sum == SUM_WALL_NS ? aggregate->samples : aggregate->known[sum];
 }
 
+const char *aggregate_name(enum aggregate_sum sum)
+{
+    return sum_rows[sum].name;
+}
+
+const char *aggregate_label(enum aggregate_sum sum)
+{
+    return sum_rows[sum].label;
+}
+
 const char *aggregate_reason(enum aggregate_sum sum)
 {
-    static const char *const reasons[SUMS] = {
-        [SUM_CPU_NS] = "--async all, sampling many threads, and Tachyon in mode wall record no CPU time; "
-                       "pyreel-record -m cpu does",
-        [SUM_GIL_NS] = "--async all does not record who holds the interpreter's lock",
-        [SUM_GIL_WAIT_NS] = "CPython before 3.15, and --async all, do not say who waits for the interpreter's lock",
-    };
-    return reasons[sum];
+    return sum_rows[sum].reason;
+}
+
+bool aggregate_sum_named(const char *name, enum aggregate_sum *sum)
+{
+    for (size_t i = 0; i < SUMS; i++)
+        if (strcmp(sum_rows[i].name, name) == 0) {
+            *sum = (enum aggregate_sum)i;
+            return true;
+        }
+    return false;
 }
 
 bool aggregate_knows(const struct aggregate *aggregate, enum aggregate_sum sum)

@@ -64,13 +64,36 @@ void aggregate_sample(struct aggregate *aggregate, const struct sample *sample);
 /* Adds the CPU time of EVENT_LATE_CPU, and no sample. */
 void aggregate_late_cpu(struct aggregate *aggregate, const struct sample *sample);
 
+/* Adds what an event has: a sample, or late CPU time; nothing of other events. */
+static inline void aggregate_take(struct aggregate *aggregate, const struct event *event)
+{
+    if (event->kind == EVENT_SAMPLE)
+        aggregate_sample(aggregate, &event->sample);
+    else if (event->kind == EVENT_LATE_CPU)
+        aggregate_late_cpu(aggregate, &event->sample);
+}
+
 /* Adds the sums of `given` to the row of the same thread, task, stack and group, without the batch. Rows stand in the
  * order of first sight. */
 void aggregate_add(struct aggregate *aggregate, const struct aggregate_row *given);
 
+/* The name of a sum in options and outputs ("gil_wait"), and for people. */
+const char *aggregate_name(enum aggregate_sum sum);
+const char *aggregate_label(enum aggregate_sum sum);
+
+/* Finds a sum by its name. False for any other name. */
+bool aggregate_sum_named(const char *name, enum aggregate_sum *sum);
+
 /* The number of samples of which the sum is known. Below: why the sum is not known of others, for people. */
 uint64_t aggregate_known(const struct aggregate *aggregate, enum aggregate_sum sum);
 const char *aggregate_reason(enum aggregate_sum sum);
+
+/* Whether CPU time is known of so many of the samples that outputs show it first, unless the user asks for another sum.
+ */
+static inline bool aggregate_cpu_first(uint64_t known, uint64_t samples)
+{
+    return known && 100 * (double)known >= 95 * (double)samples;
+}
 
 /* Whether the sum is known for at least some samples. */
 bool aggregate_knows(const struct aggregate *aggregate, enum aggregate_sum sum);

@@ -2,7 +2,6 @@
 #include "formats/pprof/pprof.h"
 
 #include "formats/base/alloc.h"
-#include "formats/pprof/pprof_columns.h"
 #include "formats/pprof/pprof_comments.h"
 #include "formats/pprof/pprof_limits.h"
 #include "formats/pprof/pprof_rows.h"
@@ -17,7 +16,7 @@
 struct packet {
     Perftools__Profiles__Sample samples[PACKET_SAMPLES];
     Perftools__Profiles__Sample *list[PACKET_SAMPLES];
-    int64_t values[PACKET_SAMPLES][PPROF_COLUMNS];
+    int64_t values[PACKET_SAMPLES][SUMS];
     Perftools__Profiles__Label labels[PACKET_SAMPLES][PPROF_LABELS];
     Perftools__Profiles__Label *label_lists[PACKET_SAMPLES][PPROF_LABELS];
     size_t count;
@@ -46,9 +45,9 @@ static void write_message(struct pprof *pprof, const Perftools__Profiles__Profil
     output_bytes(pprof->to, pprof->packed, size);
 }
 
-static Perftools__Profiles__ValueType value_type(struct pprof *pprof, enum pprof_column column)
+static Perftools__Profiles__ValueType value_type(struct pprof *pprof, enum aggregate_sum sum)
 {
-    const char *type = pprof_columns[column].type, *unit = pprof_columns[column].unit;
+    const char *type = aggregate_name(sum), *unit = sum == SUM_SAMPLES ? "count" : "nanoseconds";
     Perftools__Profiles__ValueType value = PERFTOOLS__PROFILES__VALUE_TYPE__INIT;
     value.type = pprof_tables_string(&pprof->rows.refers, text_of(type));
     value.unit = pprof_tables_string(&pprof->rows.refers, text_of(unit));
@@ -57,9 +56,9 @@ static Perftools__Profiles__ValueType value_type(struct pprof *pprof, enum pprof
 
 static void write_columns(struct pprof *pprof)
 {
-    Perftools__Profiles__ValueType types[PPROF_COLUMNS], *list[PPROF_COLUMNS];
+    Perftools__Profiles__ValueType types[SUMS], *list[SUMS];
     Perftools__Profiles__Profile head = PERFTOOLS__PROFILES__PROFILE__INIT;
-    for (size_t i = 0; i < PPROF_COLUMNS; i++) {
+    for (size_t i = 0; i < SUMS; i++) {
         types[i] = value_type(pprof, i);
         list[head.n_sample_type++] = &types[i];
     }
@@ -95,8 +94,8 @@ static uint64_t *take_locations(struct pprof *pprof, size_t depth)
 
 static void fill_values(int64_t *values, const struct aggregate_row *row)
 {
-    for (size_t i = 0; i < PPROF_COLUMNS; i++)
-        values[i] = (int64_t)row->sums[pprof_columns[i].sum];
+    for (size_t i = 0; i < SUMS; i++)
+        values[i] = (int64_t)row->sums[i];
 }
 
 static void label_sample(struct pprof *pprof, Perftools__Profiles__Sample *sample, uint32_t said)
@@ -126,7 +125,7 @@ static void add_sample(struct pprof *pprof, const struct aggregate_row *row)
     sample->n_location_id = depth;
     sample->location_id = locations;
     sample->value = packet->values[packet->count];
-    sample->n_value = PPROF_COLUMNS;
+    sample->n_value = SUMS;
     fill_values(sample->value, row);
     label_sample(pprof, sample, row->thread);
     packet->list[packet->count++] = sample;
@@ -150,7 +149,7 @@ static void write_rest(struct pprof *pprof)
     const struct tables *tables = pprof->tables;
     int64_t comments[PPROF_COMMENTS];
     Perftools__Profiles__Profile rest = PERFTOOLS__PROFILES__PROFILE__INIT;
-    Perftools__Profiles__ValueType wall = value_type(pprof, COLUMN_WALL);
+    Perftools__Profiles__ValueType wall = value_type(pprof, SUM_WALL_NS);
     const bool cpu_first = pprof->style->cpu_first && aggregate_knows(pprof->aggregate, SUM_CPU_NS);
 
     const uint64_t from_ns = pprof_part_begin_ns(&pprof->style->part, tables);
@@ -159,7 +158,7 @@ static void write_rest(struct pprof *pprof)
     rest.duration_nanos = (int64_t)(end_ns > from_ns ? end_ns - from_ns : 0);
     rest.period_type = &wall;
     rest.period = (int64_t)tables->recording.interval_ns;
-    rest.default_sample_type = cpu_first ? value_type(pprof, COLUMN_CPU).type : wall.type;
+    rest.default_sample_type = cpu_first ? value_type(pprof, SUM_CPU_NS).type : wall.type;
     rest.comment = comments;
     rest.n_comment = pprof_comments_make(&pprof->rows.refers, pprof->aggregate, pprof->style, comments);
 

@@ -70,15 +70,14 @@ static void comment_exactness(struct making *making)
 static void comment_unknown(struct making *making)
 {
     const struct aggregate *aggregate = making->aggregate;
-    for (size_t i = 0; i < PPROF_COLUMNS; i++) {
-        const enum aggregate_sum sum = pprof_columns[i].sum;
+    for (enum aggregate_sum sum = 0; sum < SUMS; sum++) {
         const uint64_t unknown = aggregate->samples - aggregate_known(aggregate, sum);
         if (unknown == 0)
             continue;
         if (unknown == aggregate->samples)
-            comment(making, "value %s is not known and 0: %s", pprof_columns[i].type, aggregate_reason(sum));
+            comment(making, "value %s is not known and 0: %s", aggregate_name(sum), aggregate_reason(sum));
         else
-            comment(making, "value %s is not known of %" PRIu64 " samples: %s", pprof_columns[i].type, unknown,
+            comment(making, "value %s is not known of %" PRIu64 " samples: %s", aggregate_name(sum), unknown,
                     aggregate_reason(sum));
     }
 }

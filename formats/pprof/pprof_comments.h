@@ -6,12 +6,12 @@
 #ifndef PYREEL_FORMATS_PPROF_PPROF_COMMENTS_H
 #define PYREEL_FORMATS_PPROF_PPROF_COMMENTS_H
 
+#include "formats/model/aggregate.h"
 #include "formats/pprof/pprof.h"
-#include "formats/pprof/pprof_columns.h"
 #include "formats/pprof/pprof_tables.h"
 
 #define PPROF_COMMENTED_PROCESSES 8
-#define PPROF_COMMENTS            (PPROF_COMMENTED_PROCESSES + 8 + PPROF_COLUMNS) /* at most */
+#define PPROF_COMMENTS            (PPROF_COMMENTED_PROCESSES + 8 + SUMS) /* at most */
 
 /* Makes the comments in `made`, which has room for PPROF_COMMENTS indexes of texts. Returns how many there are. */
 size_t pprof_comments_make(struct pprof_tables *refers, const struct aggregate *aggregate,

@@ -9,18 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CPU_KNOWN_PERCENT 95 /* of the samples, so that CPU time is the weight unless the user asks for another one */
-
-static const struct {
-    const char *name, *label;
-} weights[SUMS] = {
-    [SUM_SAMPLES] = { "samples", "samples" },
-    [SUM_WALL_NS] = { "wall", "wall-clock time" },
-    [SUM_CPU_NS] = { "cpu", "CPU time" },
-    [SUM_GIL_NS] = { "gil", "time with the interpreter's lock" },
-    [SUM_GIL_WAIT_NS] = { "gil_wait", "time of waiting for the interpreter's lock" },
-};
-
 static const char *const bys[REPORT_BYS] = {
     [BY_FUNCTION] = "function", [BY_LINE] = "line",       [BY_FILE] = "file", [BY_MODULE] = "module",
     [BY_THREAD] = "thread",     [BY_PROCESS] = "process", [BY_TASK] = "task", [BY_OPCODE] = "opcode",
@@ -28,24 +16,9 @@ static const char *const bys[REPORT_BYS] = {
 
 /* ---- names ---- */
 
-const char *report_weight_name(enum aggregate_sum weight)
-{
-    return weights[weight].name;
-}
-
 const char *report_weight_label(const struct report *report)
 {
-    return report->without_waits ? "wall-clock time without waits" : weights[report->weight].label;
-}
-
-bool report_weight_named(const char *name, enum aggregate_sum *weight)
-{
-    for (size_t i = 0; i < SUMS; i++)
-        if (strcmp(weights[i].name, name) == 0) {
-            *weight = (enum aggregate_sum)i;
-            return true;
-        }
-    return false;
+    return report->without_waits ? "wall-clock time without waits" : aggregate_label(report->weight);
 }
 
 bool report_by_named(const char *name, enum report_by *by)
@@ -228,10 +201,8 @@ void section_calls_free(struct section_calls *calls)
 static void choose_weight(struct report *report)
 {
     const struct aggregate *all = report->all;
-    const uint64_t known = aggregate_known(all, SUM_CPU_NS);
-    report->weight = SUM_WALL_NS;
-    if (known && 100 * (double)known >= CPU_KNOWN_PERCENT * (double)all->samples)
-        report->weight = SUM_CPU_NS;
+    const bool cpu_first = aggregate_cpu_first(aggregate_known(all, SUM_CPU_NS), all->samples);
+    report->weight = cpu_first ? SUM_CPU_NS : SUM_WALL_NS;
     for (size_t i = 0; i < all->count && report->weight == SUM_WALL_NS; i++)
         report->without_waits |= waiting_of_group(all->rows[i].group) != WAITS_NOT;
 }
@@ -240,7 +211,7 @@ static bool check_weight(const struct report *report, struct fault *why)
 {
     const enum aggregate_sum weight = report->weight;
     return report->all->samples == 0 || aggregate_knows(report->all, weight) ||
-           fault(why, "--weight %s cannot be applied: %s", report_weight_name(weight), aggregate_reason(weight));
+           fault(why, "--weight %s cannot be applied: %s", aggregate_name(weight), aggregate_reason(weight));
 }
 
 static void leave_out_waits(struct report *report)

@@ -112,11 +112,8 @@ struct report {
     size_t busy_count;
 };
 
-/* The name of a weight as --weight takes it, and for people. */
-const char *report_weight_name(enum aggregate_sum weight);
+/* What the weight is called for people. */
 const char *report_weight_label(const struct report *report);
-/* Finds a weight by its name. False for any other name. */
-bool report_weight_named(const char *name, enum aggregate_sum *weight);
 
 /* Finds what --by means. False for any other name. */
 bool report_by_named(const char *name, enum report_by *by);

@@ -39,17 +39,14 @@ static void emit_known(struct json_emitter *json, const char *key, double value)
 /* All sums by the names of the weights; null where a sum is not known. */
 static void emit_sums(struct json_emitter *json, const struct report *report, const uint64_t *sums)
 {
-    static const char *const keys[SUMS] = {
-        [SUM_SAMPLES] = "samples", [SUM_WALL_NS] = "wall_s",         [SUM_CPU_NS] = "cpu_s",
-        [SUM_GIL_NS] = "gil_s",    [SUM_GIL_WAIT_NS] = "gil_wait_s",
-    };
-    for (size_t i = 0; i < SUMS; i++) {
-        if (i == SUM_SAMPLES)
-            emit_integer(json, keys[i], (int64_t)sums[i]);
-        else if (aggregate_knows(report->all, (enum aggregate_sum)i))
-            emit_seconds(json, keys[i], sums[i]);
+    char key[32];
+    emit_integer(json, aggregate_name(SUM_SAMPLES), (int64_t)sums[SUM_SAMPLES]);
+    for (enum aggregate_sum sum = SUM_WALL_NS; sum < SUMS; sum++) {
+        snprintf(key, sizeof(key), "%s_s", aggregate_name(sum));
+        if (aggregate_knows(report->all, sum))
+            emit_seconds(json, key, sums[sum]);
         else
-            emit_literal(json, keys[i], "null");
+            emit_literal(json, key, "null");
     }
 }
 
@@ -84,7 +81,7 @@ static void emit_recording(struct json_emitter *json, const struct report *repor
 static void emit_weight(struct json_emitter *json, const struct report *report)
 {
     emit_open(json, "weight", '{');
-    emit_text(json, "name", text_of(report_weight_name(report->weight)));
+    emit_text(json, "name", text_of(aggregate_name(report->weight)));
     emit_text(json, "unit", text_of(report->weight == SUM_SAMPLES ? "samples" : "s"));
     emit_flag(json, "without_waits", report->without_waits);
     emit_integer(json, "known_samples", (int64_t)aggregate_known(report->all, report->weight));

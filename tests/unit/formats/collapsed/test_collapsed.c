@@ -275,24 +275,24 @@ static const struct {
     /* Rounded once: three intervals are 7.5 us. What rounds to nothing has no line. */
     { at_work,
       countof(at_work),
-      { .ids = true, .weight = WEIGHT_WALL },
+      { .ids = true, .weight = SUM_WALL_NS },
       "MainThread (4242);f (a.py:3) 8\n"
       "MainThread (4242);f (a.py:3);f (a.py:4) 3\n"
       "worker (4243);f (a.py:4) 3\n" },
     { at_work,
       countof(at_work),
-      { .ids = true, .weight = WEIGHT_CPU },
+      { .ids = true, .weight = SUM_CPU_NS },
       "MainThread (4242);f (a.py:3) 3\n"
       "MainThread (4242);f (a.py:3);f (a.py:4) 3\n" },
-    { at_work, countof(at_work), { .weight = WEIGHT_GIL, .no_threads = true }, "f (a.py:3) 8\n" },
+    { at_work, countof(at_work), { .weight = SUM_GIL_NS, .no_threads = true }, "f (a.py:3) 8\n" },
     { at_work,
       countof(at_work),
-      { .ids = true, .weight = WEIGHT_GIL_WAIT, .detail = DETAIL_FUNCTIONS },
+      { .ids = true, .weight = SUM_GIL_WAIT_NS, .detail = DETAIL_FUNCTIONS },
       "MainThread (4242);f (a.py);f (a.py) 3\n" },
     { weighed, countof(weighed), { .ids = true }, "MainThread (4242);f 7\n" },
-    { weighed, countof(weighed), { .ids = true, .weight = WEIGHT_WALL }, "MainThread (4242);f 15\n" },
-    { weighed, countof(weighed), { .ids = true, .weight = WEIGHT_GIL }, "MainThread (4242);f 10\n" },
-    { weighed, countof(weighed), { .ids = true, .weight = WEIGHT_GIL_WAIT }, "MainThread (4242);f 5\n" },
+    { weighed, countof(weighed), { .ids = true, .weight = SUM_WALL_NS }, "MainThread (4242);f 15\n" },
+    { weighed, countof(weighed), { .ids = true, .weight = SUM_GIL_NS }, "MainThread (4242);f 10\n" },
+    { weighed, countof(weighed), { .ids = true, .weight = SUM_GIL_WAIT_NS }, "MainThread (4242);f 5\n" },
 };
 
 static void take_story(struct tables *tables, struct aggregate *aggregate, const struct event *story, size_t count)
@@ -373,26 +373,12 @@ static void roots_have_names(void **state)
         assert_false(collapsed_roots_named(wrong[i], &roots));
 }
 
-static void weights_have_names(void **state)
-{
-    (void)state;
-    static const char *const names[] = { "samples", "wall", "cpu", "gil", "gil_wait" };
-    enum collapsed_weight weight = WEIGHT_SAMPLES;
-    for (size_t i = 0; i < countof(names); i++) {
-        assert_true(collapsed_weight_named(names[i], &weight));
-        assert_int_equal(weight, i);
-    }
-    assert_false(collapsed_weight_named("", &weight));
-    assert_false(collapsed_weight_named("exception", &weight));
-}
-
 TEST_FILE(collapsed)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(stacks_become_lines),
         cmocka_unit_test(frames_are_filtered),
         cmocka_unit_test(roots_have_names),
-        cmocka_unit_test(weights_have_names),
     };
     return run_all(tests);
 }

@@ -343,9 +343,23 @@ static void frames_are_dropped_and_folded(void **state)
     outline_free(&outline);
 }
 
+static void sums_have_names(void **state)
+{
+    (void)state;
+    static const char *const names[] = { "samples", "wall", "cpu", "gil", "gil_wait" };
+    enum aggregate_sum sum = SUM_SAMPLES;
+    for (size_t i = 0; i < countof(names); i++) {
+        assert_true(aggregate_sum_named(names[i], &sum));
+        assert_int_equal(sum, i);
+    }
+    assert_false(aggregate_sum_named("", &sum));
+    assert_false(aggregate_sum_named("exception", &sum));
+}
+
 TEST_FILE(aggregate)
 {
     static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sums_have_names),
         cmocka_unit_test(counts_each_stack_of_each_thread),
         cmocka_unit_test(tells_tasks_apart),
         cmocka_unit_test(tells_groups_of_statuses_apart),
