@@ -65,17 +65,6 @@ static bool apply_sources(struct flame_style *style, const char *value)
     return !value || strcmp(value, "all") == 0;
 }
 
-/* Parses "0.5" or "0.5%". False when the text is no number from 0 to 100. */
-static bool apply_min_share(struct flame_style *style, const char *value)
-{
-    char *end;
-    const size_t digits = strspn(value, "0123456789.");
-    const double percent = strtod(value, &end);
-    style->least_given = true;
-    style->least_share = percent / 100;
-    return digits > 0 && end == value + digits && (!*end || strcmp(end, "%") == 0) && percent <= 100;
-}
-
 static bool apply(struct settings *settings, int number, const char *value)
 {
     struct wanted *wanted = settings->wanted;
@@ -93,7 +82,7 @@ static bool apply(struct settings *settings, int number, const char *value)
     case OPTION_PATH_MAP:
         return source_folders_add_map(&wanted->path_maps, value);
     case OPTION_MIN_SHARE:
-        return apply_min_share(style, value);
+        return style->least_given = arguments_parse_share(value, 1, &style->least_share);
     case OPTION_IDS:
         return style->ids = true;
     case OPTION_NO_THREADS:

@@ -56,15 +56,6 @@ struct wanted {
 
 /* ---- options ---- */
 
-/* Reads "5%" or "5" as 0.05. */
-static bool read_percent(const char *text, double *share)
-{
-    char *end;
-    const size_t digits = strspn(text, "0123456789.");
-    *share = strtod(text, &end) / 100;
-    return digits > 0 && end == text + digits && (!*end || strcmp(end, "%") == 0) && *share <= 1e6;
-}
-
 static bool read_count(const char *text, size_t *count)
 {
     char *end;
@@ -130,12 +121,12 @@ static bool apply(struct settings *settings, int number, const char *value)
     case OPTION_SCALE:
         return read_scale(wanted, value);
     case OPTION_MIN:
-        style->least_given = read_percent(value, &style->least_share) && style->least_share <= 1;
+        style->least_given = arguments_parse_share(value, 1, &style->least_share);
         return style->least_given;
     case OPTION_CONFIDENCE:
-        return read_percent(value, &style->confidence) && style->confidence >= 0.5 && style->confidence <= 0.9999;
+        return arguments_parse_share(value, 0.9999, &style->confidence) && style->confidence >= 0.5;
     case OPTION_FAIL_OVER:
-        wanted->fails = read_percent(value, &wanted->fail_over);
+        wanted->fails = arguments_parse_share(value, 1e6, &wanted->fail_over);
         return wanted->fails;
     case OPTION_TOP:
         style->top_given = read_count(value, &style->top);

@@ -60,7 +60,7 @@ static void put_sentence(const struct writing *writing, void (*put)(struct bytes
 static void put_side(const struct writing *writing, const char *label, enum compare_side side)
 {
     struct bytes line = { 0 };
-    diff_put(&line, "%-7s ", label);
+    put_format(&line, "%-7s ", label);
     diff_put_side(&line, writing->difference, side);
     put_wrapped(writing, &line);
     bytes_free(&line);

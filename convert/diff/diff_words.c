@@ -6,22 +6,11 @@
 #include "formats/terminal/width.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #define OPEN_HIGH   9.995 /* a growth above this is as good as any */
 #define PATH_FRAMES 8     /* the last frames of a call path that are shown */
-
-void diff_put(struct bytes *to, const char *format, ...)
-{
-    char room[512];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(room, sizeof(room), format, arguments);
-    va_end(arguments);
-    put_bytes(to, room, strlen(room));
-}
 
 /* ---- numbers ---- */
 
@@ -99,7 +88,7 @@ static void put_row_name(struct bytes *to, const struct diff_row *row, bool asci
     put_bytes(to, " (", 2);
     put_printable(to, row->file, ascii);
     if (row->line)
-        diff_put(to, ":%u", row->line);
+        put_format(to, ":%u", row->line);
     put_bytes(to, ")", 1);
 }
 
@@ -113,7 +102,7 @@ static void put_path(struct bytes *to, const struct difference *difference, cons
     for (; tree->nodes[node].entry && count < PATH_FRAMES; node = tree->nodes[node].parent)
         nodes[count++] = node;
     if (tree->nodes[node].entry)
-        diff_put(to, "... > ");
+        put_format(to, "... > ");
     for (size_t i = count; i-- > 0;) {
         put_printable(to, entries_code(&difference->entries, tree->nodes[nodes[i]].entry)->name, ascii);
         put_bytes(to, " > ", i ? 3 : 0);
@@ -168,7 +157,7 @@ static void put_names(struct bytes *to, const struct difference *difference, enu
         put_printable(to, compare->runs[i].name, false);
     }
     if (count > NAMES_MOST)
-        diff_put(to, " and %zu more", count - NAMES_MOST);
+        put_format(to, " and %zu more", count - NAMES_MOST);
 }
 
 static const struct compare_run *first_run(const struct difference *difference, enum compare_side side)
@@ -190,22 +179,24 @@ void diff_put_side(struct bytes *to, const struct difference *difference, enum c
         snprintf(amount, sizeof(amount), "%.0f", whole);
     else
         snprintf(amount, sizeof(amount), "%.3f s of", whole / 1e9);
-    diff_put(to, ": %s %s in %.3f s", amount, weight_words(difference), difference_duration_ns(difference, side) / 1e9);
+    put_format(to, ": %s %s in %.3f s", amount, weight_words(difference),
+               difference_duration_ns(difference, side) / 1e9);
     if (version)
-        diff_put(to, ", Python %s", event_python_version_text(python, version));
+        put_format(to, ", Python %s", event_python_version_text(python, version));
 }
 
 void diff_put_how(struct bytes *to, const struct difference *difference)
 {
     const double more = (difference->items.judgement.scale - 1) * 100;
     if (by_time(difference))
-        diff_put(to,
-                 "Compared by time: %s of a run from its start to its end. A change is what goes beyond the change of "
-                 "all others, in the median %+.1f%%.",
-                 weight_words(difference), more);
+        put_format(
+            to,
+            "Compared by time: %s of a run from its start to its end. A change is what goes beyond the change of "
+            "all others, in the median %+.1f%%.",
+            weight_words(difference), more);
     else
-        diff_put(to,
-                 "Compared by work: the recordings are parts of runs, so a change is how much more than all others.");
+        put_format(to,
+                   "Compared by work: the recordings are parts of runs, so a change is how much more than all others.");
 }
 
 static const char *plural(size_t count)
@@ -218,10 +209,10 @@ void diff_put_counts(struct bytes *to, const struct difference *difference, cons
 {
     const size_t grew = table->verdicts[VERDICT_GREW], shrank = table->verdicts[VERDICT_SHRANK];
     if (grew + shrank == 0)
-        diff_put(to, "No %s surely changed.", rows_are);
+        put_format(to, "No %s surely changed.", rows_are);
     else
-        diff_put(to, "%zu %s%s surely grew, %zu surely shrank.", grew, rows_are, plural(grew), shrank);
-    diff_put(
+        put_format(to, "%zu %s%s surely grew, %zu surely shrank.", grew, rows_are, plural(grew), shrank);
+    put_format(
         to, " %zu differ%s no more than two runs of one program might (~); %zu below %.4g%% of the time %s not judged.",
         table->verdicts[VERDICT_SAME], table->verdicts[VERDICT_SAME] == 1 ? "s" : "", table->small,
         difference->style.least_share * 100, table->small == 1 ? "is" : "are");
@@ -229,7 +220,7 @@ void diff_put_counts(struct bytes *to, const struct difference *difference, cons
 
 void diff_put_sureness(struct bytes *to, const struct difference *difference)
 {
-    diff_put(
+    put_format(
         to,
         "\"surely\" is the range in which the true change lies: all %zu ranges hold at once with %.4g%% confidence.",
         difference->items.judgement.tests, difference->style.confidence * 100);
@@ -239,16 +230,16 @@ void diff_put_weakness(struct bytes *to, const struct difference *difference)
 {
     const struct judgement *judgement = &difference->items.judgement;
     if (judgement->busy > 0.1)
-        diff_put(to,
-                 "The machine did something else in %.0f%% of the time in which the program could run, so only large "
-                 "differences stand out.",
-                 judgement->busy * 100);
+        put_format(to,
+                   "The machine did something else in %.0f%% of the time in which the program could run, so only large "
+                   "differences stand out.",
+                   judgement->busy * 100);
     if (difference->compare->read > COMPARE_SIDES)
         return;
     if (judgement->busy > 0.1)
         put_bytes(to, " ", 1);
-    diff_put(to, "With several runs of each side, recorded in turn, smaller differences can be told from noise: "
-                 "--before A1 A2 --after B1 B2.");
+    put_format(to, "With several runs of each side, recorded in turn, smaller differences can be told from noise: "
+                   "--before A1 A2 --after B1 B2.");
 }
 
 #define FAILURES_MOST 5 /* rows that a message names */
@@ -260,8 +251,8 @@ static void put_failed_row(struct bytes *to, const struct difference *difference
     const struct judged *judged = diff_judged(row, total);
     char growth[DIFF_NUMBER], interval[DIFF_NUMBER];
     diff_put_name(to, difference, row, 0, false);
-    diff_put(to, " %s %s (surely %s)", total ? "total" : "self", diff_growth_text(growth, judged),
-             diff_interval_text(interval, judged));
+    put_format(to, " %s %s (surely %s)", total ? "total" : "self", diff_growth_text(growth, judged),
+               diff_interval_text(interval, judged));
 }
 
 void diff_put_failure(struct bytes *to, const struct difference *difference)
@@ -271,12 +262,13 @@ void diff_put_failure(struct bytes *to, const struct difference *difference)
     char growth[DIFF_NUMBER], interval[DIFF_NUMBER];
     size_t count = 0;
     if (!difference->failed) {
-        diff_put(to, "Nothing surely grew by more than %.4g%%.", style->fail_over * 100);
+        put_format(to, "Nothing surely grew by more than %.4g%%.", style->fail_over * 100);
         return;
     }
-    diff_put(to, "Grew by more than %.4g%%: ", style->fail_over * 100);
+    put_format(to, "Grew by more than %.4g%%: ", style->fail_over * 100);
     if (difference->whole_fails)
-        diff_put(to, "the whole %s (surely %s)", diff_growth_text(growth, whole), diff_interval_text(interval, whole));
+        put_format(to, "the whole %s (surely %s)", diff_growth_text(growth, whole),
+                   diff_interval_text(interval, whole));
     count += difference->whole_fails;
     for (size_t i = 0; i < difference->items.count; i++) {
         if (!difference->items.rows[i].fails || ++count > FAILURES_MOST)
@@ -285,6 +277,6 @@ void diff_put_failure(struct bytes *to, const struct difference *difference)
         put_failed_row(to, difference, &difference->items.rows[i]);
     }
     if (count > FAILURES_MOST)
-        diff_put(to, " and %zu more", count - FAILURES_MOST);
+        put_format(to, " and %zu more", count - FAILURES_MOST);
     put_bytes(to, ".", 1);
 }

@@ -45,9 +45,6 @@ void diff_put_counts(struct bytes *to, const struct difference *difference, cons
 /* Appends what grew by more than --fail-over and by how much, or that nothing did. */
 void diff_put_failure(struct bytes *to, const struct difference *difference);
 
-/* Appends formatted text, as printf() does. */
-void diff_put(struct bytes *to, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
 /* The self or the total of a row. */
 static inline const struct judged *diff_judged(const struct diff_row *row, bool total)
 {

@@ -17,7 +17,7 @@ const char *difference_by_name(enum diff_by by)
 
 static struct text keep(struct difference *difference, const struct bytes *bytes)
 {
-    return intern_text(&difference->texts, (struct text){ (const char *)bytes->at, bytes->size });
+    return intern_text(&difference->texts, bytes_text(bytes));
 }
 
 /* ---- amounts ---- */

@@ -61,22 +61,11 @@ bool selection_has_thread(const struct selection *selection, const struct tables
 
 /* ---- times ---- */
 
-/* Parses a percentage: "25%" → 0.25. False when the text is no percentage from 0 to 100. */
-static bool parse_share(const char *text, double *share)
-{
-    char *end;
-    const size_t digits = strspn(text, "0123456789.");
-    *share = strtod(text, &end) / 100;
-    return digits > 0 && end == text + digits && strcmp(end, "%") == 0 && *share <= 1;
-}
-
 bool selection_parse_time(const char *text, uint64_t *time_ns, double *share)
 {
     *time_ns = 0;
-    if (parse_share(text, share))
-        return true;
     *share = 0;
-    return arguments_parse_time(text, time_ns);
+    return strchr(text, '%') ? arguments_parse_share(text, 1, share) : arguments_parse_time(text, time_ns);
 }
 
 bool selection_needs_length(const struct selection *selection)

@@ -40,19 +40,10 @@ static const struct argument options[] = {
 struct info_wanted {
     bool json;
     bool summary;
-    bool all;             /* tables have all rows */
-    bool has_least;       /* --min-kept was given ... */
-    double least_percent; /* ... with this share of the samples that were due */
+    bool all;           /* tables have all rows */
+    bool has_least;     /* --min-kept was given ... */
+    double least_share; /* ... with this share of the samples that were due */
 };
-
-/* Reads a share: "95%", "99.5". */
-static bool read_percent(const char *text, double *percent)
-{
-    char *end;
-    const size_t digits = strspn(text, "0123456789.");
-    *percent = strtod(text, &end);
-    return digits > 0 && end == text + digits && (!*end || strcmp(end, "%") == 0) && *percent <= 100;
-}
 
 static bool apply(struct settings *settings, int number, const char *value)
 {
@@ -63,7 +54,7 @@ static bool apply(struct settings *settings, int number, const char *value)
     case OPTION_SUMMARY:
         return wanted->summary = true;
     case OPTION_MIN_KEPT:
-        return wanted->has_least = read_percent(value, &wanted->least_percent);
+        return wanted->has_least = arguments_parse_share(value, 1, &wanted->least_share);
     case OPTION_ALL:
         return wanted->all = true;
     case OPTION_VERIFY:
@@ -452,7 +443,7 @@ static bool finish(void *self, struct fault *why)
     const struct info *info = self;
     struct output *to = &info->conversion->output;
     const struct info_wanted *wanted = info->conversion->settings.wanted;
-    const bool enough = !wanted->has_least || info_summary_keeps(info->conversion, wanted->least_percent);
+    const bool enough = !wanted->has_least || info_summary_keeps(info->conversion, wanted->least_share);
     if (info->conversion->list) {
         ((struct info_several *)info->conversion->list)->too_few |= !enough;
         return info_several_add(info->conversion->list, info->conversion, wanted->json ? info_json(info) : NULL, why);

@@ -10,26 +10,15 @@
 #include "formats/terminal/width.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #define COMMAND_COLUMNS 60 /* the line is for people */
 
-__attribute__((format(printf, 2, 3))) static void put(struct bytes *to, const char *format, ...)
-{
-    char room[160]; /* every format below has short values */
-    va_list values;
-    va_start(values, format);
-    vsnprintf(room, sizeof(room), format, values);
-    va_end(values);
-    put_bytes(to, room, strlen(room));
-}
-
 static void put_path(struct bytes *to, const char *path)
 {
     put_printable(to, text_of(path), false);
-    put(to, ": ");
+    put_format(to, ": ");
 }
 
 /* The command; of a recording without one, the format of the file. */
@@ -38,7 +27,7 @@ static void put_program(struct bytes *to, const struct conversion *conversion)
     const struct text command = tables_first_process(&conversion->tables)->command;
     struct bytes shown = { 0 };
     put_printable(&shown, command.size > 0 ? command : text_of(conversion->report.format), false);
-    width_put_shortened(to, (struct text){ (const char *)shown.at, shown.size }, COMMAND_COLUMNS, true);
+    width_put_shortened(to, bytes_text(&shown), COMMAND_COLUMNS, true);
     bytes_free(&shown);
 }
 
@@ -48,45 +37,37 @@ static const char *plural(uint64_t count)
     return count == 1 ? "" : "s";
 }
 
-static uint64_t count_processes(const struct tables *tables)
-{
-    uint64_t count = 0;
-    for (size_t i = 1; i < tables->processes_count; i++)
-        count += tables->processes[i].process.number != 0;
-    return count;
-}
-
 /* The number of samples, and whose they are: of processes where there are several, else of threads. */
 static void put_samples(struct bytes *to, const struct tables *tables)
 {
-    const uint64_t processes = count_processes(tables), threads = info_threads_count(tables);
-    put(to, ", %" PRIu64 " sample%s of ", tables->samples, plural(tables->samples));
+    const uint64_t processes = tables_count_processes(tables), threads = info_threads_count(tables);
+    put_format(to, ", %" PRIu64 " sample%s of ", tables->samples, plural(tables->samples));
     if (processes > 1)
-        put(to, "%" PRIu64 " processes", processes);
+        put_format(to, "%" PRIu64 " processes", processes);
     else
-        put(to, "%" PRIu64 " thread%s", threads, plural(threads));
+        put_format(to, "%" PRIu64 " thread%s", threads, plural(threads));
 }
 
 static void put_quality(struct bytes *to, const struct exactness *exactness)
 {
     if (exactness->exact_percent >= 0)
-        put(to, ", %.1f %% exact", exactness_tenths(exactness->exact_percent));
+        put_format(to, ", %.1f %% exact", exactness_tenths(exactness->exact_percent));
     if (exactness->kept_percent >= 0)
-        put(to, ", %.1f %% kept", exactness_tenths(exactness->kept_percent));
+        put_format(to, ", %.1f %% kept", exactness_tenths(exactness->kept_percent));
     if (exactness->asked_hz >= 0 && exactness->reached_hz >= 0)
-        put(to, exactness->reached_hz < 100 ? ", %.3g of %g Hz" : ", %.0f of %g Hz", exactness->reached_hz,
-            exactness->asked_hz);
+        put_format(to, exactness->reached_hz < 100 ? ", %.3g of %g Hz" : ", %.0f of %g Hz", exactness->reached_hz,
+                   exactness->asked_hz);
 }
 
 static void put_completeness(struct bytes *to, const struct conversion *conversion)
 {
     const struct source_report *report = &conversion->report;
     const struct tables *tables = &conversion->tables;
-    put(to, report->complete ? ", complete" : ", not complete: %s", report->ending);
+    put_format(to, report->complete ? ", complete" : ", not complete: %s", report->ending);
     if (!loss_is_damage(report, tables))
         return;
-    put(to, ", damaged: %s%" PRIu64 " sample%s lost", tables->missing_estimated ? "about " : "", tables->missing,
-        plural(tables->missing));
+    put_format(to, ", damaged: %s%" PRIu64 " sample%s lost", tables->missing_estimated ? "about " : "", tables->missing,
+               plural(tables->missing));
 }
 
 void info_summary_put(struct bytes *to, const struct conversion *conversion)
@@ -95,18 +76,18 @@ void info_summary_put(struct bytes *to, const struct conversion *conversion)
     const struct exactness exactness = exactness_of(tables);
     put_path(to, conversion->settings.input);
     put_program(to, conversion);
-    put(to, ", %.3f s", info_seconds(tables_duration_ns(tables)));
+    put_format(to, ", %.3f s", info_seconds(tables_duration_ns(tables)));
     put_samples(to, tables);
     put_quality(to, &exactness);
     put_completeness(to, conversion);
-    put(to, "\n");
+    put_format(to, "\n");
 }
 
 void info_summary_put_failed(struct bytes *to, const char *path, struct text reason)
 {
     put_path(to, path);
     put_printable(to, reason, false);
-    put(to, "\n");
+    put_format(to, "\n");
 }
 
 /* Says what was not kept. */
@@ -120,20 +101,20 @@ static void say_what_went(const struct tables *tables, const struct exactness *e
         fprintf(stderr, "; %" PRIu64 " sample%s lost", tables->missing, tables->missing == 1 ? " is" : "s are");
 }
 
-bool info_summary_keeps(const struct conversion *conversion, double least_percent)
+bool info_summary_keeps(const struct conversion *conversion, double least_share)
 {
     const struct tables *tables = &conversion->tables;
     const struct exactness exactness = exactness_of(tables);
     const char *name = conversion->converter->name, *path = utf8_shown(conversion->settings.input);
-    if (exactness.kept_percent >= least_percent)
+    if (exactness.kept_percent / 100 >= least_share)
         return true;
     if (exactness.kept_percent < 0) {
         fprintf(stderr, "%s: %s has no sample, and --min-kept asks for %g %% of the samples that were due\n", name,
-                path, least_percent);
+                path, least_share * 100);
         return false;
     }
     fprintf(stderr, "%s: %s has %.1f %% of the samples that were due, and --min-kept asks for %g %%", name, path,
-            exactness_tenths(exactness.kept_percent), least_percent);
+            exactness_tenths(exactness.kept_percent), least_share * 100);
     say_what_went(tables, &exactness);
     fprintf(stderr, "\n");
     return false;

@@ -17,8 +17,8 @@ void info_summary_put(struct bytes *to, const struct conversion *conversion);
 /* Appends the line of a recording that cannot be shown. */
 void info_summary_put_failed(struct bytes *to, const char *path, struct text reason);
 
-/* Whether the recording has so many percent of the samples that were due. False with a message on standard error; so
+/* Whether the recording has this share of the samples that were due. False with a message on standard error; so
  * also for a recording in which nothing was due: such a recording says nothing about its program. */
-bool info_summary_keeps(const struct conversion *conversion, double least_percent);
+bool info_summary_keeps(const struct conversion *conversion, double least_share);
 
 #endif

@@ -66,7 +66,7 @@ uint64_t info_threads_count(const struct tables *tables)
 {
     uint64_t threads = 0;
     for (size_t i = 1; i < tables->threads_count; i++)
-        threads += tables->threads[i].thread.number && !tables->threads[i].thread.task;
+        threads += is_thread(tables, i);
     return threads;
 }
 

@@ -64,16 +64,6 @@ static bool parse_count(const char *value, size_t *count)
     return *end == '\0';
 }
 
-/* Parses a share in percent: 1%, 0.5. */
-static bool parse_share(const char *value, double *share)
-{
-    char *end;
-    if (!(*value >= '0' && *value <= '9'))
-        return false;
-    *share = strtod(value, &end) / 100;
-    return (*end == '\0' || strcmp(end, "%") == 0) && *share <= 1;
-}
-
 static bool parse_sort(const char *value, enum report_sort *sort)
 {
     *sort = strcmp(value, "total") == 0 ? SORT_TOTAL : SORT_SELF;
@@ -107,7 +97,7 @@ bool report_options_apply(struct settings *settings, int number, const char *val
         return style->tree = true;
     case OPTION_MIN:
         wanted->least_given = true;
-        return parse_share(value, &style->tree_least);
+        return arguments_parse_share(value, 1, &style->tree_least);
     case OPTION_ANNOTATE:
         style->annotate = value;
         return *value != '\0';

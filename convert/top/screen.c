@@ -7,7 +7,6 @@
 #include "formats/terminal/width.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +15,6 @@
 #define HOT_PERCENT  10 /* of self */
 #define WARM_PERCENT 2
 #define FOOT_SHORT   "h help  q quit  | "
-#define FACT_MOST    400 /* bytes of a line of the head */
 
 /* ---- lines ---- */
 
@@ -29,26 +27,16 @@ static struct bytes *add_line(struct drawn *drawn, enum screen_style style)
     return &line->text;
 }
 
-static struct text text_in(const struct bytes *bytes)
-{
-    return (struct text){ (const char *)bytes->at, bytes->size };
-}
-
 /* Adds a line of text that is printable; the end of what is too long is cut. */
 static void add_text(struct drawn *drawn, enum screen_style style, struct text text)
 {
     width_put_beginning(add_line(drawn, style), text, drawn->columns);
 }
 
-__attribute__((format(printf, 3, 4))) static void say(struct drawn *drawn, enum screen_style style, const char *format,
-                                                      ...)
+/* Adds a line of our own words. */
+static void say(struct drawn *drawn, enum screen_style style, const char *words)
 {
-    char room[FACT_MOST];
-    va_list values;
-    va_start(values, format);
-    vsnprintf(room, sizeof(room), format, values);
-    va_end(values);
-    add_text(drawn, style, text_of(room));
+    add_text(drawn, style, text_of(words));
 }
 
 /* Appends a name in so many columns, filled with blanks. */
@@ -56,31 +44,17 @@ static void put_column(struct drawn *drawn, struct bytes *to, struct text name, 
 {
     drawn->scratch.size = 0;
     put_printable(&drawn->scratch, name, drawn->ascii);
-    const size_t used = width_put_shortened(to, text_in(&drawn->scratch), columns, drawn->ascii);
-    width_put_blanks(to, columns - used);
+    width_put_cell(to, bytes_text(&drawn->scratch), columns, drawn->ascii);
 }
 
 /* Appends a place in source, the same way. */
 static void put_place(struct drawn *drawn, struct bytes *to, struct text file, uint32_t line, size_t columns)
 {
-    char number[16] = "";
     drawn->scratch.size = 0;
     put_printable(&drawn->scratch, file, drawn->ascii);
     if (line && file.size)
-        snprintf(number, sizeof(number), ":%" PRIu32, line);
-    put_bytes(&drawn->scratch, number, strlen(number));
-    const size_t used = width_put_path(to, text_in(&drawn->scratch), columns, drawn->ascii);
-    width_put_blanks(to, columns - used);
-}
-
-__attribute__((format(printf, 2, 3))) static void put_format(struct bytes *to, const char *format, ...)
-{
-    char room[FACT_MOST];
-    va_list values;
-    va_start(values, format);
-    const int size = vsnprintf(room, sizeof(room), format, values);
-    va_end(values);
-    put_bytes(to, room, size < (int)sizeof(room) ? (size_t)size : sizeof(room) - 1);
+        put_format(&drawn->scratch, ":%" PRIu32, line);
+    width_put_path_cell(to, bytes_text(&drawn->scratch), columns, drawn->ascii);
 }
 
 static double percent(uint64_t part, uint64_t whole)
@@ -109,14 +83,14 @@ static void put_program(struct drawn *drawn, struct bytes *to, const struct stil
     free(title);
     size_t fits = to->size;
     put_format(to, ", process %" PRIu32, still->pid);
-    if (width_of(text_in(to)) > columns) {
+    if (width_of(bytes_text(to)) > columns) {
         to->size = fits;
         return;
     }
     fits = to->size;
     put_format(to, ", CPython %s%s", event_python_version_text(version, still->python_version),
                still->free_threaded ? " free-threaded" : "");
-    if (width_of(text_in(to)) > columns)
+    if (width_of(bytes_text(to)) > columns)
         to->size = fits;
 }
 
@@ -129,16 +103,16 @@ static void add_title(struct drawn *drawn, const struct view *view, const struct
     put_printable(&right, text_of(state->state), drawn->ascii);
     put_format(&right, ", ");
     put_time(&right, still->end_ns);
-    const size_t wanted = width_of(text_in(&right)) + 2;
+    const size_t wanted = width_of(bytes_text(&right)) + 2;
     const size_t room = drawn->columns > wanted ? drawn->columns - wanted : 0;
     if (still->pid)
         put_program(drawn, &left, still, room);
     else
         put_printable(&left, text_of(state->input), drawn->ascii);
     struct bytes *line = add_line(drawn, state->alert || view->paused ? STYLE_ALERT : STYLE_TITLE);
-    const size_t used = width_put_shortened(line, text_in(&left), room, drawn->ascii);
-    width_put_blanks(line, room - used + 2);
-    width_put_beginning(line, text_in(&right), drawn->columns);
+    width_put_cell(line, bytes_text(&left), room, drawn->ascii);
+    width_put_blanks(line, 2);
+    width_put_beginning(line, bytes_text(&right), drawn->columns);
     bytes_free(&left);
     bytes_free(&right);
 }
@@ -173,7 +147,7 @@ static void add_use(struct drawn *drawn, const struct view *view, const struct s
     put_format(&text, "; %" PRIu64 " samples", still->samples);
     if (still->failed || still->lost)
         put_format(&text, ", %" PRIu64 " failed, %" PRIu64 " lost", still->failed, still->lost);
-    add_text(drawn, STYLE_PLAIN, text_in(&text));
+    add_text(drawn, STYLE_PLAIN, bytes_text(&text));
     bytes_free(&text);
 }
 
@@ -203,7 +177,7 @@ static void add_exactness(struct drawn *drawn, const struct still *still)
         put_budget(&text, exactness->budget_percent);
     if (!text.size)
         put_format(&text, "no figures of the recording yet");
-    add_text(drawn, STYLE_PLAIN, text_in(&text));
+    add_text(drawn, STYLE_PLAIN, bytes_text(&text));
     bytes_free(&text);
 }
 
@@ -252,7 +226,7 @@ static void add_choice(struct drawn *drawn, const struct view *view, const struc
         put_printable(&text, (struct text){ view->filter, view->filter_size }, drawn->ascii);
         put_format(&text, view->typing ? "_" : " (%zu of %zu)", view->count, view->matching);
     }
-    add_text(drawn, STYLE_PLAIN, text_in(&text));
+    add_text(drawn, STYLE_PLAIN, bytes_text(&text));
     bytes_free(&text);
 }
 
@@ -439,7 +413,7 @@ static void add_foot(struct drawn *drawn, const struct view *view, const struct 
     else if (state->said.size) {
         put_bytes(&drawn->scratch, FOOT_SHORT, strlen(FOOT_SHORT));
         put_printable(&drawn->scratch, state->said, drawn->ascii);
-        add_text(drawn, STYLE_FOOT, text_in(&drawn->scratch));
+        add_text(drawn, STYLE_FOOT, bytes_text(&drawn->scratch));
     } else
         say(drawn, STYLE_FOOT, "h help  q quit  ftpao table  Enter more  m measure  w window  s sort  / filter");
 }
@@ -466,14 +440,16 @@ static void draw_help(struct drawn *drawn, const struct screen_state *state, siz
     };
     say(drawn, STYLE_TITLE, "pyreel-top: keys (any key goes back)");
     for (size_t i = 0; i < countof(help) && drawn->count < lines; i++)
-        say(drawn, STYLE_PLAIN, "%s", help[i]);
+        say(drawn, STYLE_PLAIN, help[i]);
 }
 
 /* Says that the screen is too small, in what room there is. */
 static void draw_too_small(struct drawn *drawn, size_t lines)
 {
+    drawn->scratch.size = 0;
+    put_format(&drawn->scratch, "too small: %d x %d needed", SCREEN_COLUMNS_FEWEST, SCREEN_LINES_FEWEST);
     if (lines > 0)
-        say(drawn, STYLE_ALERT, "too small: %d x %d needed", SCREEN_COLUMNS_FEWEST, SCREEN_LINES_FEWEST);
+        add_text(drawn, STYLE_ALERT, bytes_text(&drawn->scratch));
 }
 
 void screen_draw(struct drawn *drawn, struct view *view, const struct still *still, const struct screen_state *state,

@@ -51,15 +51,6 @@ static void take_owners(struct still *still, const struct model *model)
         still->by_owner[i] = sums_of(&model->by_owner, i);
 }
 
-/* Whether there is one lock: one process, one interpreter, no free-threaded build. */
-static bool has_one_lock(const struct tables *tables)
-{
-    for (size_t i = 1; i < tables->threads_count; i++)
-        if (tables->threads[i].thread.interpreter)
-            return false;
-    return tables_count_processes(tables) == 1 && !(tables_first_process(tables)->build & BUILD_FREE_THREADED);
-}
-
 static void take_facts(struct still *still, const struct model *model)
 {
     const struct tables *tables = &model->tables;
@@ -79,7 +70,7 @@ static void take_facts(struct still *still, const struct model *model)
     still->lost = tables->lost_samples;
     still->counted_ns = model->counted_ns;
     still->taken_ns = counters_get(&tables->counters, "taken_ns");
-    still->one_lock = has_one_lock(tables);
+    still->one_lock = tables_have_one_lock(tables);
     still->cpu_known = aggregate_cpu_first(model->known[SUM_CPU_NS], model->samples);
     still->gil_wait_known = model->known[SUM_GIL_WAIT_NS] > 0;
     still->reason = tables->end.reason;

@@ -4,7 +4,6 @@
 #include "formats/base/alloc.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,18 +58,6 @@ static const char script[] =
 static void put_string(struct bytes *to, const char *string)
 {
     put_bytes(to, string, strlen(string));
-}
-
-static void put_format(struct bytes *to, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static void put_format(struct bytes *to, const char *format, ...)
-{
-    char line[512];
-    va_list values;
-    va_start(values, format);
-    const int size = vsnprintf(line, sizeof(line), format, values);
-    va_end(values);
-    put_bytes(to, line, size < 0 ? 0 : (size_t)size < sizeof(line) ? (size_t)size : sizeof(line) - 1);
 }
 
 /* Appends a string as the value of an HTML attribute. */

@@ -222,3 +222,12 @@ bool arguments_parse_memory(const char *text, uint64_t *bytes)
     *bytes = number >= 1 && number <= MEMORY_MOST ? (uint64_t)number : 0;
     return *bytes > 0;
 }
+
+/* ---- shares ---- */
+
+bool arguments_parse_share(const char *text, double most, double *share)
+{
+    const bool number = take_decimal(&text, share);
+    *share /= 100;
+    return number && (!*text || strcmp(text, "%") == 0) && *share <= most;
+}

@@ -57,4 +57,7 @@ bool arguments_parse_time(const char *text, uint64_t *time_ns);
  * powers of 1024. False when the text is no amount from 1 to 2^60 bytes. */
 bool arguments_parse_memory(const char *text, uint64_t *bytes);
 
+/* Parses a share in percent: "5%", "0.5" → 0.05, 0.005. False when the text is no share from 0 to `most`. */
+bool arguments_parse_share(const char *text, double most, double *share);
+
 #endif

@@ -4,6 +4,8 @@
 #include "formats/base/alloc.h"
 #include "formats/base/utf8.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,6 +22,20 @@ void put_bytes(struct bytes *to, const void *bytes, size_t size)
         return;
     memcpy(bytes_reserve(to, size), bytes, size);
     to->size += size;
+}
+
+void put_format(struct bytes *to, const char *format, ...)
+{
+    va_list values, again;
+    va_start(values, format);
+    va_copy(again, values);
+    const int size = vsnprintf(NULL, 0, format, values);
+    va_end(values);
+    if (size > 0) {
+        vsnprintf((char *)bytes_reserve(to, (size_t)size + 1), (size_t)size + 1, format, again);
+        to->size += (size_t)size;
+    }
+    va_end(again);
 }
 
 void put_u32(struct bytes *to, uint32_t value)

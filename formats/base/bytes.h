@@ -24,6 +24,15 @@ unsigned char *bytes_reserve(struct bytes *to, size_t size);
 /* Appends `size` bytes. */
 void put_bytes(struct bytes *to, const void *bytes, size_t size);
 
+/* Appends what printf() would print. */
+__attribute__((format(printf, 2, 3))) void put_format(struct bytes *to, const char *format, ...);
+
+/* The bytes as a text; valid until the next byte is appended. */
+static inline struct text bytes_text(const struct bytes *bytes)
+{
+    return (struct text){ (const char *)bytes->at, bytes->size };
+}
+
 /* Appends four bytes, little-endian. */
 void put_u32(struct bytes *to, uint32_t value);
 

@@ -12,7 +12,7 @@
 
 static struct text keep_scratch(struct groups *groups)
 {
-    return intern_text(&groups->texts, (struct text){ (const char *)groups->scratch.at, groups->scratch.size });
+    return intern_text(&groups->texts, bytes_text(&groups->scratch));
 }
 
 static struct text process_name(struct groups *groups, const struct process_row *row)

@@ -103,7 +103,7 @@ static void emit_origin(struct json_emitter *json, const struct tables *tables, 
                                   recording->pyreel_version };
     for (size_t i = 0; i < countof(parts); i++)
         put_bytes(&origin, parts[i].bytes, parts[i].size);
-    flame_facts_emit_one(json, "Recorded", (struct text){ (const char *)origin.at, origin.size });
+    flame_facts_emit_one(json, "Recorded", bytes_text(&origin));
     bytes_free(&origin);
 }
 

@@ -63,7 +63,7 @@ static void emit_source(struct json_emitter *json, struct search *search, const 
     emit_open(json, NULL, '{');
     emit_integer(json, "path", intern_number(strings, code->path.bytes, code->path.size, &added) - 1);
     if (outcome == SOURCE_READ)
-        emit_text(json, "text", (struct text){ (const char *)text.at, text.size });
+        emit_text(json, "text", bytes_text(&text));
     else
         emit_text(json, "reason", text_of(embedding_reason(outcome)));
     emit_close(json, '}');

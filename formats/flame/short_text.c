@@ -14,5 +14,5 @@ struct text short_text(struct text text, struct bytes *room)
     room->size = 0;
     put_bytes(room, text.bytes, size);
     put_bytes(room, mark.bytes, mark.size);
-    return (struct text){ (const char *)room->at, room->size };
+    return bytes_text(room);
 }

@@ -605,6 +605,14 @@ size_t tables_count_processes(const struct tables *tables)
     return count;
 }
 
+bool tables_have_one_lock(const struct tables *tables)
+{
+    for (size_t i = 1; i < tables->threads_count; i++)
+        if (tables->threads[i].thread.interpreter)
+            return false;
+    return tables_count_processes(tables) == 1 && !(tables_first_process(tables)->build & BUILD_FREE_THREADED);
+}
+
 const struct process *tables_first_process(const struct tables *tables)
 {
     static const struct process none;

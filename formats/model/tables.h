@@ -206,6 +206,9 @@ uint64_t tables_life_ns(const struct tables *tables, uint32_t process);
 /* How many processes the recording has. */
 size_t tables_count_processes(const struct tables *tables);
 
+/* Whether there is one interpreter's lock: one process, one interpreter, no free-threaded build. */
+bool tables_have_one_lock(const struct tables *tables);
+
 /* The program that was recorded: the first process; an empty process when there is none. */
 const struct process *tables_first_process(const struct tables *tables);
 

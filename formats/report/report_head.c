@@ -96,20 +96,11 @@ void report_sum_up(const struct report *report, uint64_t sums[SUMS])
             sums[sum] += report->found.rows[i].sums[sum];
 }
 
-/* Whether there is one lock: one process, one interpreter, no free-threaded build. */
-static bool has_one_lock(const struct tables *tables)
-{
-    for (size_t i = 1; i < tables->threads_count; i++)
-        if (tables->threads[i].thread.interpreter)
-            return false;
-    return tables_count_processes(tables) == 1 && !(tables_first_process(tables)->build & BUILD_FREE_THREADED);
-}
-
 /* How long the lock was held and waited for. */
 static struct text lock_of(struct report *report, const uint64_t *sums)
 {
     const double duration_ns = (double)tables_duration_ns(report->tables);
-    if (!has_one_lock(report->tables) || duration_ns <= 0 || !aggregate_knows(report->all, SUM_GIL_NS))
+    if (!tables_have_one_lock(report->tables) || duration_ns <= 0 || !aggregate_knows(report->all, SUM_GIL_NS))
         return (struct text){ "", 0 };
     double held = 100 * (double)sums[SUM_GIL_NS] / duration_ns;
     if (held > HELD_MOST)

@@ -78,7 +78,7 @@ static void put_words(struct writing *writing, struct text text)
 {
     struct bytes printable = { 0 };
     put_printable(&printable, text, false);
-    put_entities(&writing->line, (struct text){ (const char *)printable.at, printable.size }, is_marked);
+    put_entities(&writing->line, bytes_text(&printable), is_marked);
     bytes_free(&printable);
 }
 
@@ -134,7 +134,7 @@ static void put_place(struct writing *writing, const struct report_row *row)
         put_bytes(&place, line, strlen(line));
     }
     if (row->file.size)
-        report_put_code(&writing->line, (struct text){ (const char *)place.at, place.size });
+        report_put_code(&writing->line, bytes_text(&place));
     bytes_free(&place);
 }
 
@@ -217,7 +217,7 @@ static void write_quiet(struct writing *writing)
             continue;
         report_put_quiet(&words, report, &report->groups[i], false);
         put_string(writing, "- ");
-        put_words(writing, (struct text){ (const char *)words.at, words.size });
+        put_words(writing, bytes_text(&words));
         end_line(writing);
         bytes_free(&words);
         shown++;

@@ -241,7 +241,7 @@ static void add_section(struct report *report, const struct section_calls *calls
     section->whole = report_sum(report, calls->tree.nodes[0].total);
     section->columns = COLUMN_SELF | COLUMN_TOTAL;
     if (outcome == SOURCE_READ) {
-        add_with_text(report, section, subject, &lines, (struct text){ (const char *)text.at, text.size });
+        add_with_text(report, section, subject, &lines, bytes_text(&text));
     } else {
         section->note = report_say(report, "No source: %s.", reason_of(outcome));
         add_without_text(section, subject, &lines);

@@ -57,24 +57,24 @@ static struct text printable(struct writing *writing, struct text text)
 {
     writing->text.size = 0;
     put_printable(&writing->text, text, writing->screen.ascii);
-    return (struct text){ (const char *)writing->text.at, writing->text.size };
+    return bytes_text(&writing->text);
 }
 
 /* Puts a printable text at the left or at the right of a column. */
 static void put_cell(struct writing *writing, struct text text, size_t columns, bool right)
 {
     const size_t width = width_of(text);
-    if (right && width < columns)
-        width_put_blanks(&writing->line, columns - width);
-    const size_t used = width_put_shortened(&writing->line, text, columns, writing->screen.ascii);
-    if (!right && used < columns)
-        width_put_blanks(&writing->line, columns - used);
+    if (!right || width >= columns) {
+        width_put_cell(&writing->line, text, columns, writing->screen.ascii);
+        return;
+    }
+    width_put_blanks(&writing->line, columns - width);
+    put_bytes(&writing->line, text.bytes, text.size);
 }
 
 static void put_place(struct writing *writing, struct text place, size_t columns)
 {
-    const size_t used = width_put_path(&writing->line, place, columns, writing->screen.ascii);
-    width_put_blanks(&writing->line, columns - used);
+    width_put_path_cell(&writing->line, place, columns, writing->screen.ascii);
 }
 
 /* The columns of the screen that are left, or a few. */
@@ -233,7 +233,7 @@ static struct text place_of(struct writing *writing, const struct report_row *ro
     if (row->line && row->file.size) {
         snprintf(line, sizeof(line), ":%u", row->line);
         put_bytes(&writing->text, line, strlen(line));
-        place = (struct text){ (const char *)writing->text.at, writing->text.size };
+        place = bytes_text(&writing->text);
     }
     return place;
 }
@@ -285,8 +285,7 @@ static void put_numbers(struct writing *writing, const struct report_section *se
         width_put_blanks(&writing->line, GAP);
         writing->text.size = 0;
         layout->numbers[i].put(&writing->text, writing, section, row);
-        put_cell(writing, (struct text){ (const char *)writing->text.at, writing->text.size },
-                 layout->numbers[i].columns, true);
+        put_cell(writing, bytes_text(&writing->text), layout->numbers[i].columns, true);
     }
     width_put_blanks(&writing->line, GAP);
 }
@@ -432,7 +431,7 @@ static struct text source_line(struct writing *writing, struct text line)
             width_put_blanks(to, TAB - to->size % TAB);
         line = (struct text){ line.bytes + part.size + (tab != NULL), line.size - part.size - (tab != NULL) };
     }
-    return (struct text){ (const char *)to->at, to->size };
+    return bytes_text(to);
 }
 
 static void put_self_or_blank(struct bytes *to, const struct writing *writing, const struct report_section *section,
@@ -535,7 +534,7 @@ static void write_quiet(struct writing *writing)
             continue;
         writing->text.size = 0;
         report_put_quiet(&writing->text, report, &report->groups[i], writing->screen.ascii);
-        write_wrapped(writing, (struct text){ (const char *)writing->text.at, writing->text.size }, 0);
+        write_wrapped(writing, bytes_text(&writing->text), 0);
         shown++;
     }
     if (count > shown) {

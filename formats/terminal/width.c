@@ -166,3 +166,13 @@ void width_put_blanks(struct bytes *to, size_t count)
         put_bytes(to, blanks, part);
     }
 }
+
+void width_put_cell(struct bytes *to, struct text text, size_t columns, bool ascii)
+{
+    width_put_blanks(to, columns - width_put_shortened(to, text, columns, ascii));
+}
+
+void width_put_path_cell(struct bytes *to, struct text path, size_t columns, bool ascii)
+{
+    width_put_blanks(to, columns - width_put_path(to, path, columns, ascii));
+}

@@ -22,6 +22,10 @@ size_t width_put_shortened(struct bytes *to, struct text text, size_t columns, b
  *     width_put_path(to, TEXT("mesonbuild/compilers/compilers.py:17"), 24, true)     meson.../compilers.py:17 */
 size_t width_put_path(struct bytes *to, struct text path, size_t columns, bool ascii);
 
+/* The same, filled with blanks to all of the columns. */
+void width_put_cell(struct bytes *to, struct text text, size_t columns, bool ascii);
+void width_put_path_cell(struct bytes *to, struct text path, size_t columns, bool ascii);
+
 /* Appends the beginning of a text, at most so many columns of it. */
 void width_put_beginning(struct bytes *to, struct text text, size_t columns);
 

@@ -96,9 +96,22 @@ static void amounts_of_memory_are_read(void **state)
     }
 }
 
+static void shares(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = { "", "%", ".", "-1", "1e1", "0x1", "5%%", "5 %", "101%", "1.2.3" };
+    double share;
+    assert_true(arguments_parse_share("5%", 1, &share) && share == 0.05);
+    assert_true(arguments_parse_share("0.5", 1, &share) && share == 0.005);
+    assert_true(arguments_parse_share("100%", 1, &share) && share == 1);
+    assert_true(arguments_parse_share("250", 1e6, &share) && share == 2.5);
+    for (size_t i = 0; i < countof(wrong); i++)
+        assert_false(arguments_parse_share(wrong[i], 1, &share));
+}
+
 TEST_FILE(arguments)
 {
-    static const struct CMUnitTest tests[] = { cmocka_unit_test(times_are_read),
+    static const struct CMUnitTest tests[] = { cmocka_unit_test(times_are_read), cmocka_unit_test(shares),
                                                cmocka_unit_test(amounts_of_memory_are_read) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -109,17 +109,6 @@ static json_t *profile_of(const struct event *events, size_t count, struct gecko
 
 /* ---- what is in it ---- */
 
-__attribute__((format(printf, 2, 3))) static void put_format(struct bytes *to, const char *format, ...)
-{
-    char *line = NULL;
-    va_list values;
-    va_start(values, format);
-    assert_true(vasprintf(&line, format, values) >= 0);
-    va_end(values);
-    put_bytes(to, line, strlen(line));
-    free(line);
-}
-
 /* " f{Your code/Other} [LOAD_ATTR_SLOT]{Instructions/LOAD_ATTR}", root first. */
 static void put_stack(struct bytes *to, const json_t *profile, const json_t *stack)
 {
