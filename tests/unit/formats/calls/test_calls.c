@@ -106,6 +106,42 @@ static void assert_tree(const struct world *world, const char *wanted)
     free(made);
 }
 
+/* Two collections and a function that is called as they are; C code of two libraries that is called alike. */
+static void test_what_a_frame_is_tells_its_entry_apart(void **state)
+{
+    (void)state;
+    static const struct event events[] = {
+        STRING(1, "<GC>"),
+        STRING(2, "/lib/a.so"),
+        STRING(3, "/lib/b.so"),
+        SYNTHETIC(1, 1, KIND_GC),
+        FUNCTION(2, 1, 0, 0),
+        { EVENT_FUNCTION, .function = { 3, 1, 0, 0, KIND_NATIVE, 2 } },
+        { EVENT_FUNCTION, .function = { 4, 1, 0, 0, KIND_NATIVE, 3 } },
+        FRAME(1, 1, 0),
+        FRAME(2, 2, 0),
+        { EVENT_FRAME, .frame = { 3, 3, 0, 0, -1, -1, 0, 0, 0x10 } },
+        { EVENT_FRAME, .frame = { 4, 3, 0, 0, -1, -1, 0, 0, 0x20 } },
+        { EVENT_FRAME, .frame = { 5, 4, 0, 0, -1, -1, 0, 0, 0x10 } },
+    };
+    static const enum code_kind kinds[] = { CODE_GC, CODE_OTHER, CODE_NATIVE, CODE_NATIVE, CODE_NATIVE };
+    struct tables tables = { 0 };
+    struct entries entries;
+    for (size_t i = 0; i < countof(events); i++) {
+        struct event event = events[i];
+        assert_true(tables_take(&tables, &event, NULL));
+    }
+    entries_find(&entries, &tables, &(struct entries_style){ .kind = ENTRY_FUNCTION });
+    for (size_t i = 0; i < countof(kinds); i++)
+        assert_int_equal(entries_code(&entries, entries.labels[i + 1])->kind, kinds[i]);
+    assert_int_not_equal(entries.labels[1], entries.labels[2]);
+    assert_int_equal(entries.labels[3], entries.labels[4]);
+    assert_int_not_equal(entries.labels[3], entries.labels[5]);
+    assert_text(entries_code(&entries, entries.labels[5])->file, "b.so");
+    entries_free(&entries);
+    tables_free(&tables);
+}
+
 static void test_functions_are_nodes_below_their_groups(void **state)
 {
     struct world world = { 0 };
@@ -233,6 +269,7 @@ static void test_the_filter_works_on_entries(void **state)
 TEST_FILE(calls)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_what_a_frame_is_tells_its_entry_apart),
         cmocka_unit_test(test_functions_are_nodes_below_their_groups),
         cmocka_unit_test(test_lines_and_files_are_entries),
         cmocka_unit_test(test_a_module_is_an_entry),

@@ -156,12 +156,46 @@ static const struct event weighed[] = {
                                 .more = 4 } },
 };
 
+/* Python calls C code, which calls the kernel; a function of Python is called as a collection is. */
+static const struct event modules[] = {
+    PROCESS(1, 4242, "/home/u"),
+    THREAD(1, 1, 4242, "python3"),
+    STRING(1, "main"),
+    STRING(2, "/home/u/a.py"),
+    STRING(3, "PyDict_Copy"),
+    STRING(4, "/usr/lib/libpython3.15.so.1.0"),
+    STRING(5, "do_mmap"),
+    STRING(6, "[kernel]"),
+    STRING(7, "<GC>"),
+    STRING(8, ""),
+    FUNCTION(1, 1, 2, 1),
+    { EVENT_FUNCTION, .function = { 2, 3, 0, 0, KIND_NATIVE, 4 } },
+    { EVENT_FUNCTION, .function = { 3, 5, 0, 0, KIND_KERNEL, 6 } },
+    FUNCTION(4, 7, 8, 9),
+    FRAME(1, 1, 3),
+    { EVENT_FRAME, .frame = { 2, 2, 0, 0, -1, -1, 0, 0, 0x1234 } },
+    { EVENT_FRAME, .frame = { 3, 3, 0, 0, -1, -1, 0, 0, 0xFFFFFFFF81000000 } },
+    FRAME(4, 4, 10),
+    SAMPLE(1, 1, 0, 1, 2, 3),
+    SAMPLE(2, 1, 1, 4),
+};
+
 static const struct {
     const struct event *story;
     size_t count;
     struct collapsed_style style;
     const char *text;
 } cases[] = {
+    { modules,
+      countof(modules),
+      { .filter = { .no_gc = true } },
+      "MainThread;main (a.py:3);<GC> (<unknown>:10) 1\n"
+      "MainThread;main (a.py:3);PyDict_Copy (libpython3.15.so.1.0);do_mmap ([kernel]) 1\n" },
+    { modules,
+      countof(modules),
+      { .full_paths = true, .filter = { .no_native = true } },
+      "MainThread;main (/home/u/a.py:3);<GC> (<unknown>:10) 1\n"
+      "MainThread;main (/home/u/a.py:3);do_mmap ([kernel]) 1\n" },
     { tasks,
       countof(tasks),
       { .ids = true },
