@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "convert/loss.h"
 
-/* Estimates the number of ticks in a gap of `intervals` intervals. In a weighted recording, a tick may stand for
- * several intervals, so the estimate uses the mean rate of the readable part. */
+/* Estimates the number of ticks in a gap of `intervals` intervals. A tick may stand for several
+ * intervals, so the estimate uses the mean rate of the readable part. */
 static double ticks_in(const struct tables *tables, uint64_t intervals)
 {
     const double gap_ns = (double)intervals * (double)tables->recording.interval_ns;
     const double good_ns = (double)tables->last_ns - gap_ns;
-    if (!tables->recording.weighted || good_ns <= 0)
+    if (good_ns <= 0)
         return (double)intervals;
     return gap_ns / good_ns * (double)tables->ticks;
 }

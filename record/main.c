@@ -122,7 +122,6 @@ static void prepare_outlet(struct session *session)
         .flight = { .span_ns = options->flight_ns },
         .triggers = options->triggers,
         .codec = options->codec,
-        .level = options->level,
         .size_limit = options->size_limit,
     };
 }

@@ -16,7 +16,6 @@
 #include <string.h>
 #include <strings.h>
 
-#define LEVEL_LIMIT     19
 #define DEPTH_LEAST     100
 #define SIZE_LEAST      16e3 /* smallest --max-size: room for the description, the end and some samples */
 #define SIZE_MOST       1e18
@@ -52,7 +51,6 @@ enum option_number {
     OPTION_NO_CACHE,
     OPTION_STATS,
     OPTION_COMPRESSION,
-    OPTION_LEVEL,
     OPTION_QUIET,
     OPTION_VERBOSE,
     OPTION_HELP,
@@ -91,7 +89,6 @@ static const struct argument rows[] = {
     { OPTION_NO_CACHE, 0, "no-cache", NULL, 0, "read each stack in full (for comparison)" },
     { OPTION_STATS, 0, "stats", NULL, 0, "print the recorder's counters at the end" },
     { OPTION_COMPRESSION, 0, "compression", "zstd|none", 0, "compress the recording or not (zstd)" },
-    { OPTION_LEVEL, 0, "level", "N", 0, "zstd compression level, 1 to 19 (automatic)" },
     { OPTION_QUIET, 'q', "quiet", NULL, 0, "print errors only" },
     { OPTION_VERBOSE, 'v', "verbose", NULL, 0, "print what pyreel-record does" },
     { OPTION_HELP, 'h', "help", NULL, 0, "print this help and exit" },
@@ -230,11 +227,7 @@ static bool apply(struct options *options, enum option_number number, const char
         return good;
     case OPTION_COMPRESSION:
         good = one_of(value, codec_names, countof(codec_names), &which);
-        options->codec = which == 1 ? CODEC_PREDICTED : CODEC_PLAIN;
-        return good;
-    case OPTION_LEVEL:
-        good = parse_whole(value, 1, LEVEL_LIMIT, &whole);
-        options->level = (int)whole;
+        options->codec = which == 1 ? CODEC_GROUPED : CODEC_PLAIN;
         return good;
     case OPTION_DEPTH:
         good = parse_whole(value, DEPTH_LEAST, DEPTH_LIMIT, &whole);
@@ -349,7 +342,7 @@ bool options_read(struct options *options, int argc, char **argv, int *exit_code
                                  .disturb = 0.01,
                                  .jitter = true,
                                  .priority = true,
-                                 .codec = CODEC_PREDICTED };
+                                 .codec = CODEC_GROUPED };
     int wrong;
     for (const struct argument *row; (row = arguments_next(&arguments, argc, argv, &wrong));) {
         *exit_code = 0;

@@ -40,7 +40,6 @@ struct options {
     bool jitter;    /* draw the moments of ticks at random */
     bool priority;  /* raise the priority of the recorder */
     enum stream_codec codec;
-    int level; /* compression level; 0: chosen by load */
     bool quiet, verbose;
 };
 

@@ -39,7 +39,6 @@ void recording_info_describe(struct recording *recording, const struct options *
         .interval_ns = options->interval_ns,
         .time_unit_ns = time_unit_ns(options->interval_ns),
         .attached = options->pid != 0,
-        .weighted = options->disturb > 0 || options->blocking || options->subprocesses,
         .process_ticks = options->subprocesses,
     };
     host_describe(recording);

@@ -191,7 +191,6 @@ static json_t *info_json(const struct info *info)
         { "format", json_string(report->format) },
         { "version", json_integer(INFO_JSON_VERSION) },
         { "format_version", json_integer(recording->format_version) },
-        { "format_level", recording->format_level ? json_integer(recording->format_level) : json_null() },
         { "pyreel_version", info_json_text(recording->pyreel_version) },
         { "part", part_json(&info->conversion->settings.selection) },
         { "files", json_integer(report->parts ? report->parts : 1) },
@@ -288,8 +287,7 @@ static void print_program(struct output *to, const struct info *info)
     printable_write(to, recording->machine);
     output_string(to, ", pyreel ");
     printable_write(to, recording->pyreel_version);
-    output_format(to, ", stream version %" PRIu32 ", level %" PRIu32 "\n", recording->format_version,
-                  recording->format_level);
+    output_format(to, ", stream version %" PRIu32 "\n", recording->format_version);
 }
 
 static void print_moment(struct output *to, const char *word, uint64_t time_ns, double share)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The columns of a grouped payload (schemas/stream.md, "Grouped payloads"). Part of formats/codec/codec_group.h: only
- * codec_columns.c, codec_records.h and codec_ungroup.c include this header. */
+ * codec_columns.c, codec_group.c and codec_ungroup.c include this header. */
 #ifndef PYREEL_FORMATS_CODEC_CODEC_COLUMNS_H
 #define PYREEL_FORMATS_CODEC_CODEC_COLUMNS_H
 

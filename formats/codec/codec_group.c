@@ -2,13 +2,17 @@
 #include "formats/codec/codec_group.h"
 
 #include "formats/base/alloc.h"
-#include "formats/codec/codec_records.h"
+#include "formats/codec/codec_columns.h"
 
-/* A walk through the records of a payload. Each number goes into its column. */
+/* A walk over the records of a payload (schemas/stream.md, "Records"). Each number goes into its column. Each record
+ * takes at least a byte of the payload, so a walk ends. */
 struct walk {
-    struct records records;
+    bool bad;
+    struct cursor payload; /* the rest of it; in a note, the rest of the note */
     struct grouping *grouping;
-    size_t most; /* limit of a column in bytes; a larger column is an error */
+    size_t most;                                  /* limit of a column in bytes; a larger column is an error */
+    uint64_t last[GROUP_NOTES][GROUP_FIELDS];     /* fields of the last note of each kind */
+    uint64_t last_of[GROUP_NOTES][GROUP_THREADS]; /* fields coded as DIFFERENCE_OF */
 };
 
 void codec_group_free(struct grouping *grouping)
@@ -18,9 +22,17 @@ void codec_group_free(struct grouping *grouping)
     call_mtf_free(&grouping->call_mtf);
 }
 
+/* Takes a number from the payload. Bad if the number is coded in more bytes than necessary: ungrouping would give fewer
+ * bytes. */
 static uint64_t take(struct walk *w)
 {
-    return records_take(&w->records, false);
+    /* Most numbers take one byte. */
+    if (w->payload.at < w->payload.end && *w->payload.at < 0x80)
+        return *w->payload.at++;
+    const unsigned char *before = w->payload.at;
+    const uint64_t value = take_number(&w->payload);
+    w->bad |= w->payload.bad || (size_t)(w->payload.at - before) != number_size(value);
+    return value;
 }
 
 static void put(struct walk *w, enum column column, uint64_t value)
@@ -30,7 +42,7 @@ static void put(struct walk *w, enum column column, uint64_t value)
         to->at[to->size++] = (unsigned char)value;
     else
         put_number(to, value);
-    w->records.bad |= to->size > w->most;
+    w->bad |= to->size > w->most;
 }
 
 /* Moves a number to a column unchanged. */
@@ -46,7 +58,7 @@ static uint64_t move_lack(struct walk *w, enum column column, uint64_t most)
 {
     const uint64_t value = take(w);
     if (value > most) {
-        w->records.bad = true;
+        w->bad = true;
         return most;
     }
     put(w, column, most - value);
@@ -58,29 +70,28 @@ static uint64_t move_lack(struct walk *w, enum column column, uint64_t most)
 static uint64_t move_frame(struct walk *w)
 {
     const uint64_t frame = take(w);
-    w->records.bad |= frame > UINT32_MAX;
-    put(w, COLUMN_FRAME, frame && !w->records.bad ? call_mtf_encode(&w->grouping->call_mtf, (uint32_t)frame) : 0);
+    w->bad |= frame > UINT32_MAX;
+    put(w, COLUMN_FRAME, frame && !w->bad ? call_mtf_encode(&w->grouping->call_mtf, (uint32_t)frame) : 0);
     return frame;
 }
 
 static void move_frames(struct walk *w)
 {
     const uint64_t count = move(w, COLUMN_COUNT);
-    for (uint64_t i = 0; i < count && !w->records.bad;) {
+    for (uint64_t i = 0; i < count && !w->bad;) {
         if (move_frame(w) != 0) {
             i++;
             continue;
         }
         const uint64_t distance = move(w, COLUMN_DISTANCE);
         const uint64_t length = move_lack(w, COLUMN_LEFT, count - i);
-        w->records.bad |= !call_mtf_repeat(&w->grouping->call_mtf, distance, length);
+        w->bad |= !call_mtf_repeat(&w->grouping->call_mtf, distance, length);
         i += length;
     }
 }
 
-static void move_stack(struct records *records, uint64_t tag)
+static void move_stack(struct walk *w, uint64_t tag)
 {
-    struct walk *const w = (struct walk *)records;
     struct call_mtf *const call_mtf = &w->grouping->call_mtf;
     if ((tag & 7) == RECORD_SUFFIX)
         call_mtf_keep(call_mtf, tag >> 3, move(w, COLUMN_KEEP));
@@ -89,59 +100,74 @@ static void move_stack(struct records *records, uint64_t tag)
     move_frames(w);
 }
 
-static uint64_t put_cause(struct records *records, uint64_t cause)
+/* Moves the fields of a note that have columns. */
+static void move_fields(struct walk *w, uint64_t note)
 {
-    put((struct walk *)records, COLUMN_CAUSE, cause);
-    return cause;
-}
-
-static uint64_t put_field(struct records *records, uint64_t note, unsigned field, uint64_t coded)
-{
-    put((struct walk *)records, note_columns[note].field[field].column, coded);
-    return coded;
-}
-
-static void move_behind(struct records *records, uint64_t note)
-{
-    (void)note;
-    struct walk *const w = (struct walk *)records;
-    const uint64_t behind = cursor_left(&records->payload);
-    put(w, COLUMN_BEHIND, behind);
-    const struct cursor part = take_part(&records->payload, behind);
-    put_bytes(&w->grouping->columns[COLUMN_BYTES], part.at, cursor_left(&part));
-}
-
-/* Puts a record's tag. The kind goes to the column SHAPE; the argument goes to the column of its kind, but the argument
- * of a note stays a part of the shape. */
-static uint64_t put_tag(struct records *records, uint64_t tag)
-{
-    struct walk *const w = (struct walk *)records;
-    const unsigned kind = tag & 7;
-    if (kind == RECORD_NOTE) {
-        put(w, COLUMN_SHAPE, tag);
-    } else {
-        put(w, COLUMN_SHAPE, kind);
-        put(w, argument_columns[kind], tag >> 3);
+    const struct note_columns *const columns = &note_columns[note];
+    uint64_t first = 0;
+    for (unsigned i = 0; i < columns->fields && !w->bad; i++) {
+        const bool of = columns->field[i].coding == DIFFERENCE_OF;
+        uint64_t *const last = of ? &w->last_of[note][first % GROUP_THREADS] : &w->last[note][i];
+        const uint64_t value = take(w);
+        put(w, columns->field[i].column,
+            columns->field[i].coding == AS_IT_IS ? value : signed_to_number((int64_t)(value - *last)));
+        *last = value;
+        if (i == 0)
+            first = value;
     }
-    return tag;
 }
 
-static const struct record_codec group_codec = {
-    .tag = put_tag, .stack = move_stack, .cause = put_cause, .field = put_field, .behind = move_behind
-};
+/* Moves a note behind its tag: its size, the fields that have columns, and the bytes behind them. */
+static void move_note(struct walk *w, uint64_t note)
+{
+    const unsigned char *const end = w->payload.end;
+    const uint64_t size = take(w);
+    w->bad |= size > cursor_left(&w->payload);
+    if (w->bad)
+        return;
+    w->payload.end = w->payload.at + size;
+    if (note < GROUP_NOTES)
+        move_fields(w, note);
+    const uint64_t behind = cursor_left(&w->payload);
+    put(w, COLUMN_BEHIND, behind);
+    const struct cursor part = take_part(&w->payload, behind);
+    put_bytes(&w->grouping->columns[COLUMN_BYTES], part.at, cursor_left(&part));
+    w->payload.end = end;
+}
+
+/* The kind of a record goes to the column SHAPE; the argument goes to the column of its kind, but the argument of a note
+ * stays a part of the shape. */
+static void move_record(struct walk *w)
+{
+    const uint64_t tag = take(w);
+    const unsigned kind = tag & 7;
+    w->bad |= kind == 0;
+    if (w->bad)
+        return;
+    put(w, COLUMN_SHAPE, kind == RECORD_NOTE ? tag : kind);
+    if (kind == RECORD_NOTE) {
+        move_note(w, tag >> 3);
+        return;
+    }
+    put(w, argument_columns[kind], tag >> 3);
+    if (kind == RECORD_SUFFIX || kind == RECORD_POP_PUSH)
+        move_stack(w, tag);
+    else if (kind == RECORD_FAILED)
+        move(w, COLUMN_CAUSE);
+}
 
 bool codec_group_payload(struct grouping *grouping, const struct bytes *payload, struct bytes *to)
 {
-    struct walk w = { .records = { .payload = cursor_of(payload->at, payload->size) },
+    struct walk w = { .payload = cursor_of(payload->at, payload->size),
                       .grouping = grouping,
                       .most = GROUP_MOST(payload->size) };
     for (size_t i = 0; i < GROUP_COLUMNS; i++)
         grouping->columns[i].size = 0;
     call_mtf_begin(&grouping->call_mtf);
     const uint64_t base = take(&w);
-    while (!w.records.bad && cursor_left(&w.records.payload) > 0)
-        records_code(&w.records, &group_codec, false);
-    if (w.records.bad)
+    while (!w.bad && cursor_left(&w.payload) > 0)
+        move_record(&w);
+    if (w.bad)
         return false;
 
     const size_t before = to->size;

@@ -6,8 +6,7 @@
 
 #include <stdint.h>
 
-#define STREAM_VERSION        1 /* the only version that this reader knows, ... */
-#define STREAM_LEVELS         5 /* ... and its highest level. Both stay as they are: version 1 is frozen */
+#define STREAM_VERSION        1
 #define STREAM_MAGIC          "\x89pyreel\n"
 #define STREAM_MAGIC_SIZE     8
 #define STREAM_SYNC           "\xF5prB"
@@ -23,16 +22,7 @@
 
 enum stream_block { BLOCK_HEADER = 1, BLOCK_EVENTS, BLOCK_END, BLOCK_SUMMARY };
 
-enum stream_codec { CODEC_PLAIN, CODEC_ZSTD, CODEC_GROUPED, CODEC_PREDICTED };
-
-/* The lowest level that has this codec. */
-#define STREAM_LEVEL_OF(codec) ((codec) == CODEC_PREDICTED ? 3u : (codec) == CODEC_GROUPED ? 2u : 1u)
-
-/* The lowest level at which a sample may stand for a time other than the interval. */
-#define STREAM_LEVEL_WEIGHTED 4u
-
-/* The lowest level at which each process may have its own ticks. */
-#define STREAM_LEVEL_PROCESS_TICKS 5u
+enum stream_codec { CODEC_PLAIN, CODEC_GROUPED };
 
 enum stream_record {
     RECORD_TICK = 1,
@@ -74,8 +64,8 @@ enum stream_note {
     NOTE_SERIAL = 28,   /* 26 and 27 are not used yet */
 };
 
-/* Fields of HEADER and END blocks that readers and writers of blocks need: the level, the recording id, and the size of
+/* Fields of HEADER and END blocks that readers and writers of blocks need: the version, the recording id, and the size of
  * the SUMMARY block in front of END. */
-enum { HEADER_LEVEL = 1, HEADER_RECORDING_ID = 17, END_RECORDING_ID = 8, END_SUMMARY_SIZE = 9 };
+enum { HEADER_VERSION = 1, HEADER_RECORDING_ID = 17, END_RECORDING_ID = 8, END_SUMMARY_SIZE = 9 };
 
 #endif

@@ -43,9 +43,7 @@ enum event_kind {
 };
 
 struct recording {
-    uint32_t
-        format_version;    /* of the format that the file has; readers always set it, writers of the stream ignore it */
-    uint32_t format_level; /* of a stream: what a reader must know; 0: the format has no levels */
+    uint32_t format_version; /* of the format of the file; readers always set it, writers of the stream ignore it */
     struct text pyreel_version;
     struct text host;
     struct text kernel;
@@ -62,7 +60,6 @@ struct recording {
     uint32_t processors;    /* logical ones; 0: not known, as below */
     uint32_t cores;         /* physical ones */
     uint32_t attached;      /* 1: to a running process, 0: it started one */
-    uint32_t weighted;      /* 1: a sample may stand for a time other than the interval */
     uint32_t process_ticks; /* 1: each process has its own ticks, so a tick samples the threads of one process */
     uint32_t part;          /* a recording may be several files: the number of this file, from 1; 0: the only file */
     uint64_t series;        /* the same in all parts of a recording, and in no other recording; 0: the only file */

@@ -37,7 +37,6 @@ void block_reader_close(struct block_reader *reader)
     free(reader->plain);
     bytes_free(&reader->joined);
     codec_group_free(&reader->grouping);
-    codec_predict_free(&reader->prediction);
     ZSTD_freeDCtx(reader->zstd);
     *reader = (struct block_reader){ .fd = -1 };
 }
@@ -121,13 +120,6 @@ static const char *take_plain(struct block_reader *reader, struct cursor stored,
     return cursor_left(&stored) == size ? NULL : "a block of an unknown coding";
 }
 
-static const char *take_zstd(struct block_reader *reader, struct cursor stored, size_t size, struct cursor *payload)
-{
-    const char *wrong = decompress(reader, stored, size);
-    *payload = cursor_of(reader->plain, size);
-    return wrong;
-}
-
 /* Decompresses and ungroups a payload. Only the header of the zstd frame has the size of the grouped payload. */
 static const char *take_grouped(struct block_reader *reader, struct cursor stored, size_t size, struct cursor *payload)
 {
@@ -141,16 +133,6 @@ static const char *take_grouped(struct block_reader *reader, struct cursor store
     reader->joined.size = 0;
     if (!codec_ungroup_payload(&reader->grouping, reader->plain, (size_t)grouped, size, &reader->joined))
         return "a block whose columns do not fit together";
-    *payload = cursor_of(reader->joined.at, size);
-    return NULL;
-}
-
-static const char *take_predicted(struct block_reader *reader, struct cursor stored, size_t size,
-                                  struct cursor *payload)
-{
-    reader->joined.size = 0;
-    if (!codec_predict_undo(&reader->prediction, stored, size, &reader->joined))
-        return "a block whose prediction does not decode";
     *payload = cursor_of(reader->joined.at, size);
     return NULL;
 }
@@ -199,20 +181,14 @@ uint32_t block_read_recording_id(enum stream_block kind, struct cursor payload)
 static const char *(*const codecs[])(struct block_reader *, struct cursor stored, size_t size,
                                      struct cursor *payload) = {
     [CODEC_PLAIN] = take_plain,
-    [CODEC_ZSTD] = take_zstd,
     [CODEC_GROUPED] = take_grouped,
-    [CODEC_PREDICTED] = take_predicted,
 };
 
-/* Whether the file's level has this codec for this kind of block. */
-static bool is_coded_well(const struct block_reader *reader, const unsigned char *header)
+/* Whether this kind of block may have this codec. */
+static bool is_coded_well(const unsigned char *header)
 {
     const unsigned char codec = header[STREAM_CODEC_AT];
-    if (codec >= countof(codecs) || header[6] || header[7])
-        return false;
-    if (codec >= CODEC_GROUPED && header[4] != BLOCK_EVENTS)
-        return false;
-    return reader->level == 0 || reader->level >= STREAM_LEVEL_OF(codec);
+    return (codec == CODEC_PLAIN || (codec == CODEC_GROUPED && header[4] == BLOCK_EVENTS)) && !header[6] && !header[7];
 }
 
 /* The damage of a block in which the file ends. */
@@ -235,7 +211,7 @@ static const char *parse_block(struct block_reader *reader, struct block *block,
     const uint32_t checksum = take_u32(&fields);
     if (stored_size > STREAM_BLOCK_LIMIT || plain_size > STREAM_BLOCK_LIMIT)
         return "a block of impossible size";
-    if (!is_coded_well(reader, header))
+    if (!is_coded_well(header))
         return "a block of an unknown coding";
     const size_t size = STREAM_BLOCK_HEADER + stored_size;
     if (!fill(reader, size, why))
@@ -326,8 +302,6 @@ static enum block_found find_block(struct block_reader *reader, struct block *bl
 /* Learns from the first good block of the file which recording is read. */
 static void begin_recording(struct block_reader *reader, const struct block *first)
 {
-    if (first->kind == BLOCK_HEADER)
-        reader->level = block_read_field(first->payload, HEADER_LEVEL);
     reader->recording_id = block_read_recording_id(first->kind, first->payload);
     reader->next = first->sequence;
 }

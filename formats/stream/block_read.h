@@ -12,7 +12,6 @@
 
 #include "formats/base/fault.h"
 #include "formats/codec/codec_group.h"
-#include "formats/codec/codec_predict.h"
 #include "formats/codec/stream_format.h"
 #include "formats/model/source_kind.h"
 
@@ -21,7 +20,6 @@ struct block_reader {
     unsigned char *window; /* bytes read and not yet used: window[start .. end) */
     size_t start, end, room;
     bool at_end;               /* the file has no more bytes */
-    uint32_t level;            /* level from the header; 0: unknown */
     uint32_t recording_id;     /* of all blocks of the recording; 0: the recording has no id */
     bool skims;                /* set by the caller: EVENTS blocks are checked and not decoded, and have no payload */
     uint32_t headers;          /* CRC-32 of the headers of all good blocks before the latest one, ... */
@@ -33,8 +31,7 @@ struct block_reader {
     size_t plain_room;
     struct ZSTD_DCtx_s *zstd;
     struct grouping grouping;
-    struct prediction prediction;
-    struct bytes joined; /* a payload after ungrouping or after prediction was undone */
+    struct bytes joined; /* a payload after ungrouping */
     uint64_t wasted;     /* bytes of bad blocks whose checksum was computed */
     struct damage damage;
 };

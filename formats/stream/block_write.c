@@ -10,20 +10,11 @@
 #include <zlib.h>
 #include <zstd.h>
 
-#define PREDICT_PAUSE 16 /* prediction is tried at least once in this many blocks, even if it does not pay */
-/* smallest grouped block, and smallest saving in the first block, for which prediction is worth its time, in * bytes.
- */
-#define PREDICT_LEAST 1024
-
 #define END_ROOM 128 /* bytes below the limit that are reserved for END, which is always smaller */
 
-void block_writer_open(struct block_writer *writer, int fd, enum stream_codec codec, int level)
+void block_writer_open(struct block_writer *writer, int fd, enum stream_codec codec)
 {
-    *writer = (struct block_writer){ .fd = fd, .codec = codec, .level = level };
-    if (level && codec == CODEC_PREDICTED)
-        writer->codec = CODEC_GROUPED; /* a fixed level belongs to the codec below */
-    if (codec != CODEC_PLAIN)
-        writer->zstd = ZSTD_createCCtx();
+    *writer = (struct block_writer){ .fd = fd, .zstd = codec == CODEC_GROUPED ? ZSTD_createCCtx() : NULL };
 }
 
 void block_writer_close(struct block_writer *writer)
@@ -31,8 +22,6 @@ void block_writer_close(struct block_writer *writer)
     bytes_free(&writer->stored);
     bytes_free(&writer->grouped);
     codec_group_free(&writer->grouping);
-    bytes_free(&writer->predicted);
-    codec_predict_free(&writer->prediction);
     ZSTD_freeCCtx(writer->zstd);
     *writer = (struct block_writer){ .fd = -1 };
 }
@@ -92,73 +81,29 @@ static int level_by_size(size_t size)
     return 3;
 }
 
-/* Compresses the bytes and appends them to writer->stored. False when the result is not smaller than `most`. */
-static bool store_compressed(struct block_writer *writer, const struct bytes *bytes, size_t most)
+/* Appends the grouped payload, compressed, to writer->stored. False when the payload cannot be grouped, or the result is
+ * not smaller than the payload. */
+static bool store_grouped(struct block_writer *writer, const struct bytes *payload)
 {
-    struct bytes *stored = &writer->stored;
-    const size_t room = ZSTD_compressBound(bytes->size);
+    struct bytes *stored = &writer->stored, *grouped = &writer->grouped;
+    grouped->size = 0;
+    if (!codec_group_payload(&writer->grouping, payload, grouped))
+        return false;
+    const size_t room = ZSTD_compressBound(grouped->size);
     stored->at = alloc_grow(stored->at, &stored->room, stored->size + room, 1);
-    const size_t size = ZSTD_compressCCtx(writer->zstd, stored->at + stored->size, room, bytes->at, bytes->size,
-                                          writer->level ? writer->level : level_by_size(bytes->size));
-    if (ZSTD_isError(size) || size >= most)
+    const size_t size = ZSTD_compressCCtx(writer->zstd, stored->at + stored->size, room, grouped->at, grouped->size,
+                                          level_by_size(grouped->size));
+    if (ZSTD_isError(size) || size >= payload->size)
         return false;
     stored->size += size;
     return true;
 }
 
-/* Whether to try prediction. When it did not pay several times, it is tried less and less often. */
-static bool is_time_to_predict(struct block_writer *writer)
-{
-    if (writer->pause == 0)
-        return true;
-    writer->pause--;
-    return false;
-}
-
-/* Whether prediction pays. A predicted block takes much longer to read than a grouped one, so it must be smaller by a
- * third. The first EVENTS block has most of the definitions and comes only once, so there PREDICT_LEAST bytes are
- * enough. */
-static bool pays(const struct block_writer *writer, size_t predicted, size_t grouped)
-{
-    const size_t saved = predicted < grouped ? grouped - predicted : 0;
-    return saved >= grouped / 3 || (writer->sequence == 1 && saved >= PREDICT_LEAST);
-}
-
-static void remember_whether_it_paid(struct block_writer *writer, bool paid)
-{
-    writer->unpaid = paid ? 0 : writer->unpaid + (writer->unpaid < PREDICT_PAUSE);
-    writer->pause = writer->unpaid > 1 ? writer->unpaid - 1 : 0;
-}
-
-/* Replaces the grouped payload at the end of writer->stored by the predicted one, if the codec allows that and it pays.
- */
-static bool store_predicted(struct block_writer *writer, const struct bytes *payload, size_t before)
-{
-    const size_t grouped = writer->stored.size - before;
-    writer->predicted.size = 0;
-    if (writer->codec != CODEC_PREDICTED || grouped < PREDICT_LEAST || !is_time_to_predict(writer) ||
-        !codec_predict_payload(&writer->prediction, payload, &writer->predicted))
-        return false;
-    const bool paid = pays(writer, writer->predicted.size, grouped);
-    remember_whether_it_paid(writer, paid);
-    if (!paid)
-        return false;
-    writer->stored.size = before;
-    put_bytes(&writer->stored, writer->predicted.at, writer->predicted.size);
-    return true;
-}
-
-/* Appends the payload to writer->stored, in the form that pays. Returns the codec. */
+/* Appends the payload to writer->stored. Returns the codec. */
 static enum stream_codec store_payload(struct block_writer *writer, enum stream_block kind, const struct bytes *payload)
 {
-    const size_t before = writer->stored.size;
-    writer->grouped.size = 0;
-    if (writer->zstd && kind == BLOCK_EVENTS && writer->codec >= CODEC_GROUPED &&
-        codec_group_payload(&writer->grouping, payload, &writer->grouped) &&
-        store_compressed(writer, &writer->grouped, payload->size))
-        return store_predicted(writer, payload, before) ? CODEC_PREDICTED : CODEC_GROUPED;
-    if (writer->zstd && store_compressed(writer, payload, payload->size))
-        return CODEC_ZSTD;
+    if (writer->zstd && kind == BLOCK_EVENTS && store_grouped(writer, payload))
+        return CODEC_GROUPED;
     put_bytes(&writer->stored, payload->at, payload->size);
     return CODEC_PLAIN;
 }

@@ -6,21 +6,13 @@
 
 #include "formats/base/fault.h"
 #include "formats/codec/codec_group.h"
-#include "formats/codec/codec_predict.h"
 #include "formats/codec/stream_format.h"
 
 struct block_writer {
     int fd;
-    enum stream_codec
-        codec; /* the highest codec for EVENTS blocks, used where it saves bytes; other blocks are at most compressed */
-    int level; /* zstd's level, or 0: chosen by the size of the block. With a fixed level, no block is predicted */
-    struct ZSTD_CCtx_s *zstd; /* NULL: payloads are not compressed */
+    struct ZSTD_CCtx_s *zstd; /* NULL: all blocks are plain */
     struct grouping grouping;
     struct bytes grouped; /* a grouped payload */
-    struct prediction prediction;
-    struct bytes predicted; /* a predicted payload */
-    unsigned unpaid;        /* consecutive blocks for which prediction did not pay */
-    unsigned pause;         /* blocks for which prediction is not tried */
     uint32_t sequence;      /* sequence of the next block */
     uint32_t headers;       /* CRC-32 of the headers of all blocks so far */
     uint64_t written;       /* bytes written so far */
@@ -34,9 +26,9 @@ struct block_writer {
     bool torn;   /* ... unless a part of the failed block stays in the file */
 };
 
-/* The caller keeps `fd` and closes it. At level 0, compressing a block takes so little time that sampling does not
- * suffer. */
-void block_writer_open(struct block_writer *writer, int fd, enum stream_codec codec, int level);
+/* The caller keeps `fd` and closes it. With CODEC_GROUPED, an EVENTS block is grouped where that saves bytes. That takes so
+ * little time that sampling does not suffer. */
+void block_writer_open(struct block_writer *writer, int fd, enum stream_codec codec);
 
 /* The bytes that may still be written before END; UINT64_MAX without a limit. */
 uint64_t block_write_room(const struct block_writer *writer);

@@ -18,7 +18,7 @@ struct field {
     }
 
 static const struct field recording_fields[] = {
-    FIELD(1, NUMBER_FIELD, struct recording, format_level),
+    FIELD(1, NUMBER_FIELD, struct recording, format_version),
     FIELD(2, TEXT_FIELD, struct recording, pyreel_version),
     FIELD(3, TEXT_FIELD, struct recording, host),
     FIELD(4, TEXT_FIELD, struct recording, kernel),
@@ -34,10 +34,8 @@ static const struct field recording_fields[] = {
     FIELD(14, NUMBER_FIELD, struct recording, processors),
     FIELD(15, TEXT_FIELD, struct recording, processor),
     FIELD(16, NUMBER_FIELD, struct recording, memory_bytes),
-    FIELD(18, OPTIONAL_NUMBER_FIELD, struct recording, weighted),
     FIELD(19, OPTIONAL_NUMBER_FIELD, struct recording, cores),
     FIELD(20, OPTIONAL_NUMBER_FIELD, struct recording, process_ticks),
-    FIELD(21, OPTIONAL_NUMBER_FIELD, struct recording, format_version),
     FIELD(24, OPTIONAL_NUMBER_FIELD, struct recording, series),
     FIELD(25, OPTIONAL_NUMBER_FIELD, struct recording, part),
 };

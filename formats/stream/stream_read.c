@@ -234,7 +234,7 @@ static bool give_note(struct decoding *d, uint64_t note)
     for (size_t i = 0; i < HELD; i++)
         if (note == stream_held[i].note)
             return read_held(d, i, fields);
-    if (note == NOTE_STANDS && d->reader->weighted)
+    if (note == NOTE_STANDS)
         return read_stands(d, fields);
     if (note == NOTE_TICK_PROCESS && d->reader->process_ticks)
         return read_tick_process(d, fields);
@@ -324,18 +324,16 @@ static bool is_plain_version(struct text text)
     return text.size > 0 && text.size <= PLAIN_VERSION_MOST && plain == text.size;
 }
 
-/* Says that a later pyreel recorded this: the version or the level (`what`) of the stream is one that we do not know.
- */
-static bool refuse_later(const struct recording *recording, const char *what, uint32_t number, struct fault *why)
+/* Says that a later pyreel recorded this. */
+static bool refuse_later(const struct recording *recording, struct fault *why)
 {
     char recorded[PLAIN_VERSION_MOST + 32] = "";
     const struct text version = recording->pyreel_version;
     if (is_plain_version(version))
         snprintf(recorded, sizeof(recorded), " (pyreel %.*s recorded it)", (int)version.size, version.bytes);
     return fault(why,
-                 "it has stream %s %" PRIu32 ", and this program reads stream version %d, with levels 1 to %d: "
-                 "install a newer pyreel%s",
-                 what, number, STREAM_VERSION, STREAM_LEVELS, recorded);
+                 "it has stream version %" PRIu32 ", and this program reads stream version %d: install a newer pyreel%s",
+                 recording->format_version, STREAM_VERSION, recorded);
 }
 
 bool stream_read_header(struct stream_reader *reader, struct cursor payload, const struct sink *to, struct fault *why)
@@ -344,18 +342,12 @@ bool stream_read_header(struct stream_reader *reader, struct cursor payload, con
     struct recording *recording = &event.recording;
     const bool whole = stream_fields_take_recording(payload, recording);
     if (recording->format_version > STREAM_VERSION)
-        return refuse_later(recording, "version", recording->format_version, why);
-    if (recording->format_level > STREAM_LEVELS)
-        return refuse_later(recording, "level", recording->format_level, why);
-    const bool sane = recording->format_level > 0 && recording->time_unit_ns > 0 &&
+        return refuse_later(recording, why);
+    const bool sane = recording->format_version > 0 && recording->time_unit_ns > 0 &&
                       recording->time_unit_ns <= recording->interval_ns &&
                       recording->interval_ns >= INTERVAL_LEAST_NS && recording->interval_ns <= INT64_MAX / 2;
     if (!whole || !sane)
         return fault(why, "its header is damaged");
-    recording->format_version = STREAM_VERSION;
-    recording->weighted = recording->weighted && recording->format_level >= STREAM_LEVEL_WEIGHTED;
-    recording->process_ticks = recording->process_ticks && recording->format_level >= STREAM_LEVEL_PROCESS_TICKS;
-    reader->weighted = recording->weighted;
     reader->process_ticks = recording->process_ticks;
     reader->is_later_part = recording->part > 1;
     reader->interval_ns = recording->interval_ns;

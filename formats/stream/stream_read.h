@@ -64,7 +64,6 @@ struct stream_reader {
     bool goes_ahead;     /* set by the caller: a thread prefetches blocks; not for a pipe */
     struct block_prefetch *ahead;
     uint64_t interval_ns, unit_ns;
-    bool weighted;       /* samples may stand for a time other than the interval */
     bool process_ticks;  /* each process has its own ticks */
     bool is_later_part;  /* looks in the first tick of a process may follow looks in the part before */
     uint64_t most_units; /* the latest possible time */

@@ -24,10 +24,10 @@
 /* The bytes of a record, at most: a record must leave the block below its limit, however deep the stack is. */
 #define RECORD_ROOM(frames) ((size_t)80 + (size_t)(frames)*5)
 
-void stream_writer_open(struct stream_writer *writer, int fd, enum stream_codec codec, int level)
+void stream_writer_open(struct stream_writer *writer, int fd, enum stream_codec codec)
 {
     *writer = (struct stream_writer){ .block = 1, .tick = 1 };
-    block_writer_open(&writer->blocks, fd, codec, level);
+    block_writer_open(&writer->blocks, fd, codec);
 }
 
 void stream_writer_sum_up(struct stream_writer *writer)
@@ -391,8 +391,6 @@ static bool follow_stands(struct stream_writer *writer, const struct sample *sam
     writer->tick_sampled = true;
     if (stands_ns == clock_now(writer)->stands_ns)
         return true;
-    if (!writer->weighted)
-        return fault(why, "a sample stands for more or less than an interval in a recording that is not weighted");
     if (!first)
         return fault(why, "samples of one tick stand for different times");
     assert(stands_ns <= STREAM_STANDS_MOST);
@@ -545,26 +543,15 @@ static void put_measure(struct stream_writer *writer, const struct measure *meas
 
 /* ---- the two ends ---- */
 
-/* The lowest level that has what the recording may have. */
-static uint32_t level_of(const struct stream_writer *writer, const struct recording *recording)
-{
-    const uint32_t of_codec = STREAM_LEVEL_OF(writer->blocks.codec);
-    if (recording->process_ticks)
-        return STREAM_LEVEL_PROCESS_TICKS;
-    return recording->weighted && of_codec < STREAM_LEVEL_WEIGHTED ? STREAM_LEVEL_WEIGHTED : of_codec;
-}
-
 static bool write_header(struct stream_writer *writer, const struct recording *recording, struct fault *why)
 {
     struct recording complete = *recording;
-    complete.format_version = 0; /* version 1 is a missing field, as in recordings that are older than the field */
-    complete.format_level = level_of(writer, recording);
+    complete.format_version = STREAM_VERSION;
     if (complete.time_unit_ns == 0)
         complete.time_unit_ns = 1;
     writer->unit_ns = complete.time_unit_ns;
     writer->interval_ns = complete.interval_ns ? complete.interval_ns : 1;
     writer->shortest_ns = UINT64_MAX;
-    writer->weighted = complete.weighted;
     writer->process_ticks = complete.process_ticks;
 
     struct bytes fields = { 0 };

@@ -55,7 +55,6 @@ struct stream_writer {
 
     uint64_t interval_ns, unit_ns;
     uint32_t recording_id; /* in the header and in each block */
-    bool weighted;         /* samples may stand for a time other than the interval; in the header, too */
     bool process_ticks;    /* each process has its own ticks; in the header, too */
     uint64_t block;        /* number of the open block, from 1 */
     uint64_t block_units;  /* base of the open block */
@@ -98,9 +97,8 @@ struct stream_writer {
     struct totals now, kept; /* for END: the totals of all events, and of those that are in the file when it is full */
 };
 
-/* Starts a stream on `fd`, which stays the caller's. `level` is zstd's, or 0: chosen by the block's size. The first
- * event must be EVENT_RECORDING. */
-void stream_writer_open(struct stream_writer *writer, int fd, enum stream_codec codec, int level);
+/* Starts a stream on `fd`, which stays the caller's. The first event must be EVENT_RECORDING. */
+void stream_writer_open(struct stream_writer *writer, int fd, enum stream_codec codec);
 
 /* Makes the writer sum up what it writes, and write the sums in front of the end, if the recording is whole: see
  * formats/stream/stream_sums.h. Call it before the first event. */

@@ -139,7 +139,7 @@ static void *write_incident(void *self)
     const struct sched_param usual = { 0 };
     pthread_setschedparam(pthread_self(), SCHED_OTHER, &usual);
     setpriority(PRIO_PROCESS, (id_t)gettid(), NICE);
-    stream_writer_open(&copying.writer, incident->file.fd, incident->codec, incident->level);
+    stream_writer_open(&copying.writer, incident->file.fd, incident->codec);
     stream_writer_sum_up(&copying.writer);
     copying.join.to = (struct sink){ .take = take_joined, .self = &copying };
     incident->good = copy(&copying, &incident->why);
@@ -164,10 +164,10 @@ static bool start_writer(struct flight *flight)
     return refused == 0;
 }
 
-void flight_write(struct flight *flight, const struct recording_file *file, enum stream_codec codec, int level)
+void flight_write(struct flight *flight, const struct recording_file *file, enum stream_codec codec)
 {
     struct incident *incident = &flight->incident;
-    *incident = (struct incident){ .file = *file, .codec = codec, .level = level };
+    *incident = (struct incident){ .file = *file, .codec = codec };
     for (size_t i = 0; i < flight->count; i++) {
         const int fd = fcntl(flight->segments[i].fd, F_DUPFD_CLOEXEC, 0); /* the segment may be forgotten meanwhile */
         if (fd >= 0)

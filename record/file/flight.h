@@ -34,7 +34,6 @@ struct incident {
     size_t count;
     struct recording_file file;
     enum stream_codec codec;
-    int level;
     bool good;
     struct fault why;
     uint64_t bytes, samples, length_ns;
@@ -59,7 +58,7 @@ int flight_open_segment(struct flight *flight, struct fault *why);
 void flight_keep(struct flight *flight, int fd, uint64_t bytes, uint64_t end_ns);
 
 /* Starts to write all segments into the file, which the flight recorder owns from now on. */
-void flight_write(struct flight *flight, const struct recording_file *file, enum stream_codec codec, int level);
+void flight_write(struct flight *flight, const struct recording_file *file, enum stream_codec codec);
 
 /* Whether the incident that was being written is complete; then flight->incident has the result, and the caller frees
  * its path by recording_file_close(). Waits for that if `wait` is set. False when nothing was being written. */

@@ -49,7 +49,7 @@ struct sink outlet_sink(struct outlet *outlet)
 
 static void open_writer(struct outlet *outlet, int fd)
 {
-    stream_writer_open(outlet->writer, fd, outlet->codec, outlet->level);
+    stream_writer_open(outlet->writer, fd, outlet->codec);
     stream_writer_sum_up(outlet->writer);
     if (!outlet_in_parts(outlet))
         stream_writer_limit(outlet->writer, outlet->size_limit);
@@ -256,7 +256,7 @@ static void write_kept(struct outlet *outlet, const char *cause)
         fault(&outlet->notice, "%s: %s", outlet->cause, why.text);
         return;
     }
-    flight_write(&outlet->flight, &file, outlet->codec, outlet->level);
+    flight_write(&outlet->flight, &file, outlet->codec);
 }
 
 bool outlet_incident(struct outlet *outlet, uint64_t now_ns, const char *cause, struct fault *why)

@@ -46,7 +46,6 @@ struct outlet {
     struct triggers triggers; /* when the flight recorder writes what it has */
     struct deaths deaths;     /* it writes then, too */
     enum stream_codec codec;
-    int level;
     uint64_t size_limit; /* of a recording that is one file; 0: none */
 
     struct file_numbers numbers;

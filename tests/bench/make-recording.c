@@ -245,8 +245,7 @@ static bool tell_threads(struct making *making)
 
 static bool begin(struct making *making)
 {
-    const struct recording recording = { .format_level = 1,
-                                         .pyreel_version = TEXT(PYREEL_VERSION),
+    const struct recording recording = { .pyreel_version = TEXT(PYREEL_VERSION),
                                          .command = TEXT("make-recording"),
                                          .machine = TEXT("x86_64"),
                                          .mode = TEXT("wall"),
@@ -254,7 +253,6 @@ static bool begin(struct making *making)
                                          .processors = 1,
                                          .start_unix_ns = 1700000000000000000,
                                          .interval_ns = making->interval_ns,
-                                         .weighted = making->program.mix->each > 0,
                                          .process_ticks = making->program.mix->each > 0,
                                          .time_unit_ns = making->interval_ns /
                                                          (making->program.mix->each ? TREE_UNITS : UNITS) };
@@ -337,7 +335,7 @@ int main(int argc, char **argv)
     making.interval_ns = 1000000000 / numbers[OPTION_RATE];
     made_open(&making.program, options.mix, (uint32_t)numbers[OPTION_STACKS], (uint32_t)numbers[OPTION_DEPTH],
               (uint32_t)numbers[OPTION_THREADS], numbers[OPTION_SEED]);
-    stream_writer_open(&making.writer, fd, CODEC_PREDICTED, 0); /* as the recorder */
+    stream_writer_open(&making.writer, fd, CODEC_GROUPED); /* as the recorder */
     stream_writer_sum_up(&making.writer);
     const bool good = make(&making, numbers);
     if (!good)

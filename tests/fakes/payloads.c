@@ -123,38 +123,3 @@ const struct strange_payload strange_payloads[] = {
     { "a number of more than 64 bits", 12, { 0, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 2 } },
 };
 const size_t strange_payloads_count = countof(strange_payloads);
-
-struct bytes recording_of(const struct bytes *payload, unsigned char version, enum stream_codec codec, int level)
-{
-    const int fd = memory_file("", 0);
-    const unsigned char header[] = { 1, 1, version };
-    struct block_writer writer;
-    block_writer_open(&writer, fd, codec, level);
-    assert_true(block_write(&writer, BLOCK_HEADER, &(struct bytes){ (unsigned char *)header, 3, 3 }, NULL));
-    assert_true(block_write(&writer, BLOCK_EVENTS, payload, NULL));
-    block_writer_close(&writer);
-    return file_bytes(fd);
-}
-
-void assert_read_since(unsigned char since, const struct bytes *payload, enum stream_codec codec, int level)
-{
-    for (unsigned char version = 1; version <= STREAM_LEVELS; version++) {
-        struct bytes file = recording_of(payload, version, codec, level);
-        assert_int_equal(file.at[EVENTS_BLOCK_AT + STREAM_CODEC_AT], codec);
-        const int from = memory_file(file.at, file.size);
-        struct block_reader reader;
-        struct block block;
-        block_reader_open(&reader, from);
-        assert_true(block_read_magic(&reader, NULL));
-        assert_int_equal(block_read(&reader, &block, NULL), BLOCK_FOUND);
-        assert_int_equal(block_read(&reader, &block, NULL), version < since ? BLOCK_NO_MORE : BLOCK_FOUND);
-        assert_int_equal(reader.damage.bytes, version < since ? file.size - EVENTS_BLOCK_AT : 0);
-        if (version >= since) {
-            assert_int_equal(cursor_left(&block.payload), payload->size);
-            assert_memory_equal(block.payload.at, payload->at, payload->size);
-        }
-        block_reader_close(&reader);
-        close(from);
-        bytes_free(&file);
-    }
-}

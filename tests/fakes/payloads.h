@@ -24,12 +24,4 @@ extern const struct strange_payload {
 } strange_payloads[];
 extern const size_t strange_payloads_count;
 
-/* A recording of this version of the format, with one EVENTS block that is at EVENTS_BLOCK_AT. */
-#define EVENTS_BLOCK_AT (STREAM_MAGIC_SIZE + STREAM_BLOCK_HEADER + 3)
-struct bytes recording_of(const struct bytes *payload, unsigned char version, enum stream_codec codec, int level);
-
-/* In recordings of versions before `since` a reader passes over blocks of a codec; in later ones it finds the payload.
- */
-void assert_read_since(unsigned char since, const struct bytes *payload, enum stream_codec codec, int level);
-
 #endif

@@ -48,14 +48,12 @@ static int compare_rows(const void *a, const void *b)
 
 static void note_recording(struct lines *to, const struct recording *r)
 {
-    add_line(to, "recording of level %" PRIu32 " by '%.*s' on '%.*s' '%.*s' '%.*s' '%.*s'", r->format_level,
-             SHOWN(r->pyreel_version), SHOWN(r->host), SHOWN(r->kernel), SHOWN(r->machine), SHOWN(r->processor));
+    add_line(to, "recording by '%.*s' on '%.*s' '%.*s' '%.*s' '%.*s'", SHOWN(r->pyreel_version),
+             SHOWN(r->host), SHOWN(r->kernel), SHOWN(r->machine), SHOWN(r->processor));
     add_line(to, "mode '%.*s' threads '%.*s' command '%.*s' start %" PRIu64 " %" PRIu64, SHOWN(r->mode),
              SHOWN(r->threads_option), SHOWN(r->command), r->start_unix_ns, r->start_monotonic_ns);
     add_line(to, "interval %" PRIu64 " unit %" PRIu64 " memory %" PRIu64 " processors %" PRIu32 " attached %" PRIu32,
              r->interval_ns, r->time_unit_ns, r->memory_bytes, r->processors, r->attached);
-    if (r->weighted)
-        add_line(to, "weighted %" PRIu32, r->weighted);
     if (r->process_ticks)
         add_line(to, "ticks of processes");
     if (r->cores)
@@ -343,7 +341,7 @@ struct bytes stream_of(const struct event *story, size_t count, enum stream_code
 {
     const int fd = memory_file("", 0);
     struct stream_writer writer;
-    stream_writer_open(&writer, fd, codec, codec == CODEC_PREDICTED ? 0 : 3);
+    stream_writer_open(&writer, fd, codec);
     for (size_t i = 0; i < count; i++) {
         struct fault why = { 0 };
         if (!stream_write(&writer, &story[i], &why))
@@ -357,7 +355,7 @@ struct bytes stream_of_payloads(const struct bytes *header, const void *events, 
 {
     const int fd = memory_file("", 0);
     struct block_writer writer;
-    block_writer_open(&writer, fd, CODEC_PLAIN, 0);
+    block_writer_open(&writer, fd, CODEC_PLAIN);
     assert_true(block_write(&writer, BLOCK_HEADER, header, NULL));
     if (size > 0)
         assert_true(block_write(&writer, BLOCK_EVENTS, &(struct bytes){ (unsigned char *)events, size, size }, NULL));

@@ -54,7 +54,7 @@
 #define COUNTER(name, value) { EVENT_COUNTER, .counter = { T(name), value } }
 /* How a story may begin: a tick each 100 ms, and thread 1 of a program that knows frame 1 and the file `a.py`. */
 #define ONE_THREAD_BEGINS \
-    { EVENT_RECORDING, .recording = { .format_level = 1, .interval_ns = 100 * MS, .time_unit_ns = 2 * MS } }, \
+    { EVENT_RECORDING, .recording = { .interval_ns = 100 * MS, .time_unit_ns = 2 * MS } }, \
     PROCESS(1, 7, "/"), THREAD(1, 1, 7, "python3"), STRING(1, "<module>"), STRING(2, "a.py"), FUNCTION(1, 1, 2, 1), \
     FRAME(1, 1, 3)
 /* clang-format on */

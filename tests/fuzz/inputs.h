@@ -53,7 +53,7 @@ static inline size_t put_parts(const uint8_t *bytes, size_t size, int *fds, cons
 /* The same for recordings that have nothing to do with each other. */
 static inline size_t put_inputs(const uint8_t *bytes, size_t size, int *fds)
 {
-    const struct recording one_file = { .format_level = 1 };
+    const struct recording one_file = { .format_version = STREAM_VERSION };
     return put_parts(bytes, size, fds, &one_file, 0);
 }
 

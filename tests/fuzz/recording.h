@@ -13,7 +13,7 @@ static inline bool write_made_up(int fd, const struct recording *recording, cons
     struct bytes header = { 0 };
     struct block_writer writer;
     stream_fields_put_recording(&header, recording);
-    block_writer_open(&writer, fd, CODEC_PLAIN, 0);
+    block_writer_open(&writer, fd, CODEC_PLAIN);
     const bool good = block_write(&writer, BLOCK_HEADER, &header, NULL) &&
                       block_write(&writer, BLOCK_EVENTS, &events, NULL);
     block_writer_close(&writer);

@@ -55,7 +55,7 @@ static int open_input(const uint8_t *bytes, size_t size)
         require(write(fd, bytes, size) == (ssize_t)size);
     } else {
         const struct recording recording = {
-            .format_level = STREAM_LEVELS, .interval_ns = 1000000, .time_unit_ns = 1000, .weighted = 1
+            .format_version = STREAM_VERSION, .interval_ns = 1000000, .time_unit_ns = 1000
         };
         require(write_made_up(fd, &recording, bytes, size));
     }

@@ -105,7 +105,7 @@ static bool record(pid_t pid, long count, long steps, int fd, struct fault *why)
     if (target_open(&target, pid, why) != TARGET_READY)
         return fault(why, "process %d can't be read", (int)pid);
     clock_be_punctual();
-    stream_writer_open(&writer, fd, CODEC_ZSTD, 1);
+    stream_writer_open(&writer, fd, CODEC_GROUPED);
     bool good = begin(&writer, &sampler, why);
     struct watched *watched = sampler_watch(&sampler, pid, NULL);
     watched->target = target;

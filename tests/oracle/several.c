@@ -32,7 +32,6 @@ static bool begin(struct stream_writer *writer, struct sampler *sampler, struct 
                                                 .interval_ns = INTERVAL_NS,
                                                 .time_unit_ns = 1000,
                                                 .attached = 1,
-                                                .weighted = 1,
                                                 .process_ticks = 1 } };
     return stream_write(writer, &event, why);
 }
@@ -68,7 +67,7 @@ static bool record(int fd, uint64_t seconds, char **pids, struct fault *why)
 {
     struct stream_writer writer;
     struct sampler sampler;
-    stream_writer_open(&writer, fd, CODEC_ZSTD, 1);
+    stream_writer_open(&writer, fd, CODEC_GROUPED);
     bool good = begin(&writer, &sampler, why);
     for (; good && *pids; pids++)
         good = attach(&sampler, (pid_t)atoi(*pids), why);

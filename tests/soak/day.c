@@ -56,7 +56,7 @@ static void begin_stream(struct day *day)
         .kind = EVENT_RECORDING,
         .recording = { .interval_ns = TICK_NS, .time_unit_ns = TICK_NS / 40, .mode = TEXT("wall") },
     };
-    stream_writer_open(&day->writer, day->fd, CODEC_GROUPED, 1);
+    stream_writer_open(&day->writer, day->fd, CODEC_GROUPED);
     stream_writer_sum_up(&day->writer);
     assert_true(stream_write(&day->writer, &event, NULL));
 }

@@ -196,17 +196,14 @@ static struct bytes payload(bool first)
 static int make_file(void)
 {
     const int fd = memory_file("", 0);
-    const bool weighted = roll(2);
     process_ticks = roll(3) == 0;
-    const uint32_t level = weighted ? STREAM_LEVEL_WEIGHTED : 1;
-    const struct recording recording = { .format_level = process_ticks ? STREAM_LEVEL_PROCESS_TICKS : level,
-                                         .weighted = weighted,
+    const struct recording recording = { .format_version = STREAM_VERSION,
                                          .process_ticks = process_ticks,
                                          .interval_ns = MS,
                                          .time_unit_ns = MS / (roll(2) ? 10 : 7) };
     struct bytes header = { 0 };
     struct block_writer writer;
-    block_writer_open(&writer, fd, CODEC_PLAIN, 0);
+    block_writer_open(&writer, fd, CODEC_PLAIN);
     stream_fields_put_recording(&header, &recording);
     assert_true(block_write(&writer, BLOCK_HEADER, &header, NULL));
     bytes_free(&header);

@@ -10,14 +10,12 @@ outputs that show more than before; look at what it changes. A case is a folder:
 makes of it, which tests/e2e/outputs/test_streams.py compares.
 
 To name no machine, programs run where all folders have names of their own, and the header's words on the host are
-replaced. Blocks are recorded as they are and then compressed with zstd's own program, but in cases named plain;
-those named grouped or predicted are as the recorder wrote them, but for the header.
+replaced. All else is as the recorder wrote it: cases named plain with --compression none.
 """
 import hashlib
 import itertools
 import os
 import pathlib
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -31,7 +29,7 @@ import golden  # noqa: E402
 from plain_stream import number  # noqa: E402
 
 MAGIC, SYNC = b"\x89pyreel\n", b"\xf5prB"
-HEADER, EVENTS, END, SUMMARY = 1, 2, 3, 4
+HEADER, EVENTS, END = 1, 2, 3
 TICK, REPEAT, SUFFIX, POP_PUSH, ABSENT, FAILED, NOTE = range(1, 8)
 
 # Python, options of the recorder, program and its arguments, seconds
@@ -45,9 +43,9 @@ RECORDED = {
     "gc-3.15": ("3.15", ["-r", "100"], ["doing.py", "collects"], 1.2),
     "opcodes-3.15": ("3.15", ["-r", "50", "--opcodes"], ["doing.py", "sleeps"], 1.2),
     "grouped-3.14": ("3.14", ["-r", "200"], ["doing.py", "two"], 2.4),
-    "predicted-3.14": ("3.14", ["-r", "550"], ["calculator.py"], 2.1),
+    "calculator-3.14": ("3.14", ["-r", "550"], ["calculator.py"], 2.1),
     "measures-3.15": ("3.15", ["-r", "50"], ["generations.py"], 1.6),
-    "summary-3.14": ("3.14", ["-r", "50", "--async", "running"], ["async_named.py"], 1.3),
+    "async-running-3.14": ("3.14", ["-r", "50", "--async", "running"], ["async_named.py"], 1.3),
     "tree-3.13": ("3.13", ["-f", "-r", "50"], ["relatives.py"], 20),
     "gil-thread-3.15": ("3.15", ["-r", "100", "-t", "gil"], ["doing.py", "two"], 1.2),
     "names-3.11": ("3.11", ["-r", "50"], ["thread_names.py"], 1.2),
@@ -104,22 +102,10 @@ def take_number(data, at):
             return value, at
 
 
-def compress(payload):
-    done = subprocess.run(["zstd", "-q", "-3", "--no-check"], input=payload, stdout=subprocess.PIPE, check=True)
-    return done.stdout
-
-
-def decompress(stored):
-    return subprocess.run(["zstd", "-q", "-d"], input=stored, stdout=subprocess.PIPE, check=True).stdout
-
-
 def block(kind, sequence, payload, codec=0):
-    stored = compress(payload) if codec == 1 else payload
-    if codec == 1 and len(stored) >= len(payload):
-        return block(kind, sequence, payload)
     head = SYNC + bytes([kind, codec, 0, 0]) + b"".join(
-        size.to_bytes(4, "little") for size in (sequence, len(stored), len(payload)))
-    return head + zlib.crc32(head + stored).to_bytes(4, "little") + stored
+        size.to_bytes(4, "little") for size in (sequence, len(payload), len(payload)))
+    return head + zlib.crc32(head + payload).to_bytes(4, "little") + payload
 
 
 def take_apart(data):
@@ -134,14 +120,13 @@ def take_apart(data):
 
 def with_header(data, fields):
     """A recording as it is, but for fields of its header."""
-    size = int.from_bytes(data[len(MAGIC) + 12:len(MAGIC) + 16], "little")
-    head, rest = data[len(MAGIC) + 24:len(MAGIC) + 24 + size], data[len(MAGIC) + 24 + size:]
-    payload = decompress(head) if data[len(MAGIC) + 5] == 1 else head
-    return MAGIC + block(HEADER, 0, with_fields(payload, fields), 1) + rest
+    rest = len(MAGIC) + 24 + int.from_bytes(data[len(MAGIC) + 12:len(MAGIC) + 16], "little")
+    (_, header), = take_apart(data[:rest])
+    return put_together([(HEADER, with_fields(header, fields))]) + data[rest:]
 
 
-def put_together(blocks, codec=1):
-    return MAGIC + b"".join(block(kind, sequence, payload, codec) for sequence, (kind, payload) in enumerate(blocks))
+def put_together(blocks):
+    return MAGIC + b"".join(block(kind, sequence, payload) for sequence, (kind, payload) in enumerate(blocks))
 
 
 def with_fields(payload, fields):
@@ -156,20 +141,6 @@ def with_fields(payload, fields):
     return out + b"".join(number(field) + number(len(value)) + value for field, value in left.items())
 
 
-def with_summary(blocks, codec):
-    """SUMMARY and END speak of the blocks as they are written here."""
-    heads = b"".join(block(kind, sequence, payload, codec)[:24] for sequence, (kind, payload) in enumerate(blocks[:-2]))
-    payload = blocks[-2][1]
-    at = payload.index(number(17 << 3 | NOTE))
-    size, fields = take_number(payload, at + 2)
-    _, place = take_number(payload, fields)  # behind the rules
-    _, rest = take_number(payload, place)
-    totals = payload[fields:place] + number(zlib.crc32(heads)) + payload[rest:fields + size]
-    summary = payload[:at] + note(17, totals) + payload[fields + size:]
-    stored = block(SUMMARY, len(blocks) - 2, summary, codec)
-    return [*blocks[:-2], (SUMMARY, summary), (END, with_fields(blocks[-1][1], {9: number(len(stored))}))]
-
-
 # ---- real recordings ----
 
 def prefix_of(python):
@@ -181,10 +152,6 @@ def prefix_of(python):
     return str(pathlib.Path(python.command[0]).parent.parent), [f"/opt/python/bin/python{python.version}"]
 
 
-def as_written(case):
-    return "grouped" in case or "predicted" in case
-
-
 def record(case):
     """{file name: bytes}"""
     version, options, program, seconds = RECORDED[case]
@@ -193,7 +160,7 @@ def record(case):
     places = {"RECORDER": os.path.dirname(environment.RECORD), "PYTHON": folder, "PROGRAMS": str(HERE.parent / "e2e" / "programs"),
               "TESTS": os.path.join(environment.BUILD, "tests"), "ROOTED": "yes" if python and python.root else "",
               "PYTHONDONTWRITEBYTECODE": "1"}
-    options = ["-q", "--compression", "zstd" if as_written(case) else "none", *options]
+    options = ["-q", "--compression", "none" if "plain" in case else "zstd", *options]
     started = ["pyreel-record", *options, "-d", str(seconds), "--kill", "-o", "/srv/out/recording.pyreel", "--", *command,
                f"/srv/app/{program[0]}", *program[1:]]
     if not python:
@@ -202,18 +169,12 @@ def record(case):
     with tempfile.TemporaryDirectory() as out:
         subprocess.run(["unshare", "-m", "sh", "-c", PLACE, "sh", *started], env={**os.environ, **places, "OUT": out},
                        stdout=subprocess.DEVNULL, check=False)
-        return {path.name: neutral(path.read_bytes(), case) for path in sorted(pathlib.Path(out).iterdir())}
+        return {path.name: neutral(path.read_bytes()) for path in sorted(pathlib.Path(out).iterdir())}
 
 
-def neutral(data, case):
-    """The recording as if of a machine that is nobody's; stored as the name of the case says."""
-    words = {3: b"box", 4: b"6.1", 15: b"a processor", 16: number(4 << 30)}
-    if as_written(case):
-        return with_header(data, words)
-    blocks = take_apart(data)
-    blocks[0] = (HEADER, with_fields(blocks[0][1], words))
-    codec = 0 if "plain" in case else 1
-    return put_together(with_summary(blocks, codec), codec)
+def neutral(data):
+    """The recording as if of a machine that is nobody's."""
+    return with_header(data, {3: b"box", 4: b"6.1", 15: b"a processor", 16: number(4 << 30)})
 
 
 # ---- recordings made from others ----
@@ -240,7 +201,7 @@ def killed():
 
 def cut():
     blocks = plain()
-    return put_together(blocks)[:len(put_together(blocks[:events_of(blocks)[1]])) + 40]
+    return put_together(blocks)[:len(put_together(blocks[:events_of(blocks)[1]])) + 50]
 
 
 def damaged():
@@ -291,13 +252,7 @@ def later_additions():
 def later_version():
     """The next version of the stream, by a pyreel that does not exist yet."""
     blocks = plain()
-    blocks[0] = (HEADER, with_fields(blocks[0][1], {1: number(1), 2: b"2.0.0", 21: number(2)}))
-    return put_together(blocks)
-
-
-def later_level():
-    blocks = plain()
-    blocks[0] = (HEADER, with_fields(blocks[0][1], {1: number(255)}))
+    blocks[0] = (HEADER, with_fields(blocks[0][1], {1: number(2), 2: b"2.0.0"}))
     return put_together(blocks)
 
 
@@ -357,7 +312,6 @@ def with_stands(payload, times):
 def weighted():
     """Of a recorder that left ticks out. An interval is 50 ms."""
     blocks = plain()
-    blocks[0] = (HEADER, with_fields(blocks[0][1], {1: number(4), 18: number(1)}))
     times = itertools.cycle([None, 80000000, None, 50000000, 120500000])
     for i in events_of(blocks):
         blocks[i] = (EVENTS, with_stands(blocks[i][1], times))
@@ -366,7 +320,7 @@ def weighted():
                b"taken_ns": 11300000, b"disturb_limit_ppm": 10000, b"codes_gone": 3}
     told = b"".join(note(10, number(len(name)) + name + number(value)) for name, value in figures.items())
     blocks[last] = (EVENTS, blocks[last][1] + told)
-    return put_together(blocks, codec=0)
+    return put_together(blocks)
 
 
 FAILED_ALL = number(0 << 3 | FAILED) + number(5)
@@ -398,7 +352,7 @@ def golden_bytes(case, name=golden.RECORDING):
 
 def two_in_one():
     """Two recordings in one file."""
-    return golden_bytes("measures-3.15") + golden_bytes("summary-3.14")
+    return golden_bytes("measures-3.15") + golden_bytes("async-running-3.14")
 
 
 def out_of_order():
@@ -412,7 +366,8 @@ def out_of_order():
 def tree_killed():
     """A tree of processes whose recorder was killed in the middle of a block."""
     data = golden_bytes("tree-3.13")
-    return data[:len(data) * 2 // 3]
+    starts = [place for place in range(len(data)) if data.startswith(SYNC, place)]
+    return data[:starts[12] + 44]
 
 
 def rotated_gap():
@@ -426,8 +381,8 @@ def no_recording():
 
 
 MADE = {made.__name__.replace("_", "-"): made for made in (
-    killed, cut, damaged, lost_block, no_room, grouped_damaged, later_additions, later_version, later_level, later_record,
-    later_codec, weighted, failed_samples, two_in_one, out_of_order, tree_killed, rotated_gap, no_recording)}
+    killed, cut, damaged, lost_block, no_room, grouped_damaged, later_additions, later_version, later_record, later_codec,
+    weighted, failed_samples, two_in_one, out_of_order, tree_killed, rotated_gap, no_recording)}
 
 
 def make(case):
@@ -464,6 +419,6 @@ def main(arguments):
 
 
 if __name__ == "__main__":
-    if not shutil.which("zstd") or os.geteuid() != 0:
-        sys.exit("needs root, and the program zstd")
+    if os.geteuid() != 0:
+        sys.exit("needs root")
     main(sys.argv[1:])

@@ -167,7 +167,6 @@ static void tell_beginning(struct making *making, uint32_t kind)
                                                                  .start_unix_ns = 1700000000000000000 + kind,
                                                                  .interval_ns = 10 * MS,
                                                                  .time_unit_ns = 100000,
-                                                                 .weighted = 1,
                                                                  .process_ticks = making->process > 0 } });
     for (uint32_t i = 1; i <= PROCESSES; i++)
         tell(making, (struct event){ EVENT_PROCESS, .process = { .number = i,
@@ -187,7 +186,7 @@ struct bytes made_recording(uint32_t kind)
     struct making making = { .random = { kind + 1 }, .first_thread = 1, .process = kind == 2 };
     struct bytes file = { 0 };
     const int fd = memfd_create("made", MFD_CLOEXEC);
-    stream_writer_open(&making.writer, fd, kind ? CODEC_PLAIN : CODEC_ZSTD, 3);
+    stream_writer_open(&making.writer, fd, kind ? CODEC_PLAIN : CODEC_GROUPED);
     tell_beginning(&making, kind);
     for (uint32_t i = 0; i < (kind ? 1500 : 4000); i++)
         tell_tick(&making);

@@ -13,10 +13,9 @@ bool made_begin(struct stream_writer *writer, const char *path, const char *mode
                 size_t count)
 {
     const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    stream_writer_open(writer, fd, CODEC_ZSTD, 3);
+    stream_writer_open(writer, fd, CODEC_GROUPED);
     bool good = made_tell(writer,
-                          (struct event){ EVENT_RECORDING, .recording = { .format_level = 1,
-                                                                          .pyreel_version = TEXT("0"),
+                          (struct event){ EVENT_RECORDING, .recording = { .pyreel_version = TEXT("0"),
                                                                           .command = TEXT("pyreel-record -p 4242"),
                                                                           .mode = { mode, strlen(mode) },
                                                                           .start_unix_ns = 1700000000000000000,

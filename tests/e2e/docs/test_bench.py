@@ -12,7 +12,6 @@ from recording import CONVERTERS, succeed
 
 BENCH = os.path.join(PROJECT, "tests", "bench")
 BENCH_UNWIND = os.path.join(BUILD, "tests", "bench", "bench-unwind")
-CODECS = os.path.join(BUILD, "tests", "bench", "codecs")
 MAKE_RECORDING = os.path.join(BUILD, "tests", "bench", "make-recording")
 
 
@@ -37,13 +36,6 @@ def test_reading_is_measured():
     ended = succeed(os.path.join(BENCH, "replay-speed"), "--ours-only", "--samples", "20k", "--like", "mixed", "--rounds", 1, "--json")
     cells = json.loads(ended.text)["cells"]
     assert {cell["to"] for cell in cells} == {"collapsed", "gecko", "gecko.gz", "pprof"}
-
-
-def test_codecs_are_compared():
-    recording = os.path.join(PROJECT, "tests", "streams", "predicted-3.14", "recording.pyreel")
-    rows = [line.split() for line in succeed(CODECS, "--rounds", 1, recording).text.splitlines()]
-    sizes = {row[0]: int(row[1]) for row in rows if row[0] in ("none", "zstd", "grouped", "predicted")}
-    assert sizes["predicted"] < sizes["grouped"] < sizes["zstd"] < sizes["none"]
 
 
 @pytest.mark.parametrize("like", ["mixed", "threads", "calls", "states"])

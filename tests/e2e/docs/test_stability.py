@@ -131,12 +131,12 @@ def test_reports_and_comparisons_keep_the_schema(case):
 
 
 def test_info_of_another_format_keeps_the_schema(tmp_path):
-    """The version is that of the other format, which has no levels."""
+    """The version is that of the other format."""
     path = tmp_path / "tachyon.bin"
     assert convert("tachyon", os.path.join(STREAMS, "plain-3.11", golden.RECORDING), "-o", path).code == 0
     told = printed(CONVERTERS["info"], "--json", path)
     assert wrong_in("info", told) == []
-    assert told["format"] == "tachyon" and told["format_version"] >= 1 and told["format_level"] is None
+    assert told["format"] == "tachyon" and told["format_version"] >= 1
 
 
 def test_labels_are_those_of_the_page():
@@ -165,12 +165,11 @@ def test_version_is_the_same_everywhere():
 
 
 def test_a_recording_says_who_made_it(spinning, tmp_path):
-    """Field 21 of HEADER is not written: recordings of version 1 are as they were before the field."""
     path = tmp_path / "a.pyreel"
     attach(spinning, path, "--compression", "none")
     told = printed(CONVERTERS["info"], "--json", path)
-    assert (told["format_version"], told["pyreel_version"]) == (1, VERSION) and told["format_level"] in (1, 4)
+    assert (told["format_version"], told["pyreel_version"]) == (1, VERSION)
     header = plain_stream.Recording(path).header
-    assert {1, 2, 8, 17} <= header.keys() and 21 not in header
+    assert {1, 2, 8, 17} <= header.keys()
     text = subprocess.run([CONVERTERS["info"], str(path)], stdout=subprocess.PIPE, text=True, check=True).stdout
-    assert f"pyreel {VERSION}, stream version 1, level {told['format_level']}\n" in text
+    assert f"pyreel {VERSION}, stream version 1\n" in text

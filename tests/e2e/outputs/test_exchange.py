@@ -55,7 +55,7 @@ def weighed(path, *options):
 @pytest.fixture(params=["a program", "a function that calls itself"])
 def path(request, tmp_path):
     if request.param == "a program":
-        return frozen("predicted-3.14")
+        return frozen("calculator-3.14")
     frames = {name: (name, "/srv/app.py", line) for line, name in enumerate("fgh", 1)}
     stacks = [[frames[name] for name in names] for names in ["f"] * 3 + ["fg"] * 5 + ["fgg"] * 7 + ["fggh"] * 11 + ["fh"] * 13 + ["fghg"] * 17]
     made_stream.write(tmp_path / "made.pyreel", made_stream.Samples(stacks), pid=1, start_unix_ns=1)

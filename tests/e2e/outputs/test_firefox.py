@@ -15,7 +15,7 @@ from viewers import opened
 
 STREAMS = pathlib.Path(PROJECT) / "tests" / "streams"
 CASES = ["plain-3.11", "threads-3.11", "names-3.11", "native-3.12", "cpu-mode-3.13", "exceptions-3.13", "interpreters-3.14",
-         "free-threaded-3.14", "summary-3.14", "gc-3.15", "gil-thread-3.15", "measures-3.15", "opcodes-3.15", "damaged"]
+         "free-threaded-3.14", "async-running-3.14", "gc-3.15", "gil-thread-3.15", "measures-3.15", "opcodes-3.15", "damaged"]
 
 
 def recording_of(case):

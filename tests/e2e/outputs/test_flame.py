@@ -22,7 +22,7 @@ from recording import Recorder, attach, collapsed, convert, info, record_told, s
 pytestmark = pytest.mark.pythons("newest")
 
 STREAMS = pathlib.Path(PROJECT) / "tests" / "streams"
-RARE = STREAMS / "summary-3.14" / "recording.pyreel"  # many stacks with a sample or two
+RARE = STREAMS / "async-running-3.14" / "recording.pyreel"  # many stacks with a sample or two
 # Two programs that call the same function: what is gone, and what is new.
 SIDES = [STREAMS / case / "recording.pyreel" for case in ("gc-3.15", "native-3.12")]
 

@@ -23,7 +23,7 @@ from golden import frozen
 from recording import ENVIRONMENT, PATIENCE, info, run, succeed, wait_until, whole
 
 SECOND = 1_000_000_000
-LONG = frozen("predicted-3.14")  # two seconds
+LONG = frozen("calculator-3.14")  # two seconds
 NAME = "app-%Y%m%dT%H%M%S.pb.gz"
 FILES = "app-*.pb.gz"  # not one that is being written
 SAMPLES, WALL, CPU, GIL, GIL_WAIT = range(5)
@@ -62,7 +62,7 @@ def split(recording, folder, every, *options):
 
 @pytest.mark.short
 @pytest.mark.parametrize("stream", ["plain-3.11", "threads-3.11", "gil-thread-3.15", "cpu-mode-3.13", "grouped-3.14",
-                                    "predicted-3.14", "weighted", "interpreters-3.14"])
+                                    "calculator-3.14", "weighted", "interpreters-3.14"])
 @pytest.mark.parametrize("every", [1, 1.5])
 def test_the_windows_add_up_to_the_recording(stream, every, tmp_path):
     recording = frozen(stream)

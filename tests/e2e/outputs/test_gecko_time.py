@@ -17,7 +17,7 @@ pytestmark = pytest.mark.short
 
 STREAMS = pathlib.Path(PROJECT) / "tests" / "streams"
 UNIT_MS = 0.1  # of times in a file, at most
-CASES = ["plain-3.11", "threads-3.11", "gil-thread-3.15", "measures-3.15", "cpu-mode-3.13", "summary-3.14"]
+CASES = ["plain-3.11", "threads-3.11", "gil-thread-3.15", "measures-3.15", "cpu-mode-3.13", "async-running-3.14"]
 FIGHT, TREE = "gil-thread-3.15", "tree-3.13"
 
 
@@ -176,7 +176,7 @@ def test_fewer_samples_stand_for_all(tmp_path):
 @pytest.mark.parametrize("most", [33, 22, 10])
 def test_a_blocked_loop_is_on_a_sample_that_stays(tmp_path, most):
     """The sample with which the marker ends may not stay; the next one has the delay then."""
-    succeed(CONVERTERS["gecko"], "-o", tmp_path / "out.json", "--max-samples", most, path_of("summary-3.14"))
+    succeed(CONVERTERS["gecko"], "-o", tmp_path / "out.json", "--max-samples", most, path_of("async-running-3.14"))
     (thread,) = gecko_check.load(tmp_path / "out.json")["threads"]
     assert thread["samples"]["length"] <= most
     assert len([delay for delay in thread["samples"]["eventDelay"] if delay]) == 1

@@ -118,7 +118,7 @@ def wall_by_status(profile):
 
 
 @pytest.mark.short
-@pytest.mark.parametrize("stream", ["predicted-3.14", "threads-3.11", "interpreters-3.14"])
+@pytest.mark.parametrize("stream", ["calculator-3.14", "threads-3.11", "interpreters-3.14"])
 def test_the_status_of_samples_adds_up_to_the_columns(stream, profile_of):
     path = frozen(stream)
     usual, by_status = profile_of(path), profile_of(path, "--labels", "thread,thread_id,pid,interpreter,status")
@@ -161,7 +161,7 @@ def totals_of_threads(profile):
 
 
 @pytest.mark.short
-@pytest.mark.parametrize("stream", ["predicted-3.14", "interpreters-3.14", "threads-3.11"])
+@pytest.mark.parametrize("stream", ["calculator-3.14", "interpreters-3.14", "threads-3.11"])
 @pytest.mark.parametrize("most", [2, 5, 10**18])
 def test_rare_stacks_are_the_rest_of_their_thread(stream, most, profile_of):
     path = frozen(stream)

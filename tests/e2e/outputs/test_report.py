@@ -58,7 +58,7 @@ def width(line):
 
 # ---- numbers ----
 
-@pytest.mark.parametrize("case", ["threads-3.11", "predicted-3.14", "exceptions-3.13", "measures-3.15"])
+@pytest.mark.parametrize("case", ["threads-3.11", "calculator-3.14", "exceptions-3.13", "measures-3.15"])
 def test_sums_are_those_of_pyreel_info(case):
     figures, found = info(frozen(case)), report(frozen(case))
     assert found["totals"]["samples"] == figures["samples"]

@@ -93,7 +93,7 @@ def test_the_sums_of_a_recording_that_its_limit_ends(program, start_recorder, tm
 @pytest.mark.short
 def test_the_sums_of_a_recording_that_is_kept():
     """Made by the first pyreel that wrote sums: later ones read the same, from the sums and from the samples."""
-    assert len(assert_same(frozen("summary-3.14"))["tasks"]) > 4
+    assert len(assert_same(frozen("async-running-3.14"))["tasks"]) > 4
 
 
 @pytest.fixture(scope="module")

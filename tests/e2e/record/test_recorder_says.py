@@ -172,7 +172,7 @@ def test_a_process_that_is_no_python(tmp_path):
 @pytest.mark.short
 @pytest.mark.parametrize("arguments", [[], ["-p", "1", "--", "true"], ["-p", "x", ], ["-p", "0"], ["-r", "fast", "--", "true"],
                                        ["-r", "0", "--", "true"], ["-d", "-1", "--", "true"], ["-t", "most", "--", "true"],
-                                       ["--kill", "--", "true"], ["--level", "99", "--", "true"], ["--no-such-option"],
+                                       ["--kill", "--", "true"], ["--no-such-option"],
                                        ["-m", "sideways", "--", "true"], ["--compression", "zip", "--", "true"]])
 def test_misuse(arguments, tmp_path):
     ended = run_record(*arguments, cwd=tmp_path)

@@ -15,7 +15,6 @@
 #define RECORDING                                                                                                      \
     {                                                                                                                  \
         EVENT_RECORDING, .recording = {                                                                                \
-            .format_level = 1,                                                                                         \
             .mode = T("wall"),                                                                                         \
             .start_unix_ns = 1,                                                                                        \
             .interval_ns = 100 * MS,                                                                                   \
@@ -137,7 +136,7 @@ static void a_file_of_no_kind_is_refused(void **state)
 static void a_whole_stream_is_complete(void **state)
 {
     (void)state;
-    struct bytes bytes = stream_of(story, countof(story), CODEC_ZSTD);
+    struct bytes bytes = stream_of(story, countof(story), CODEC_GROUPED);
     struct reading reading = read_bytes(bytes.at, bytes.size, 0);
     const struct source_report *report = &reading.report;
     assert_int_equal(reading.state, SOURCE_ENDED);
@@ -157,8 +156,8 @@ static void a_whole_stream_is_complete(void **state)
 static void a_stream_that_ends_too_early_says_how(void **state)
 {
     (void)state;
-    struct bytes whole = stream_of(story, countof(story), CODEC_ZSTD);
-    struct bytes killed = stream_of(story, countof(story) - 1, CODEC_ZSTD);
+    struct bytes whole = stream_of(story, countof(story), CODEC_GROUPED);
+    struct bytes killed = stream_of(story, countof(story) - 1, CODEC_GROUPED);
     struct reading cut = read_bytes(whole.at, whole.size - 1, 0), endless = read_bytes(killed.at, killed.size, 0);
     assert_false(cut.report.complete || cut.report.ended);
     assert_true(cut.report.damage.cut);
@@ -193,7 +192,7 @@ static void a_recording_that_was_cut_says_so(void **state)
 static void events_that_are_refused_are_damage_of_a_stream(void **state)
 {
     (void)state;
-    struct bytes bytes = stream_of(story, countof(story), CODEC_ZSTD);
+    struct bytes bytes = stream_of(story, countof(story), CODEC_GROUPED);
     struct reading reading = read_bytes(bytes.at, bytes.size, 1);
     assert_int_equal(reading.state, SOURCE_ENDED);
     assert_int_equal(reading.report.damage.blocks, 1);
@@ -243,7 +242,7 @@ static void a_tachyon_file_with_anything_wrong_is_refused(void **state)
 static void what_comes_in_pieces_is_the_same(void **state)
 {
     (void)state;
-    struct bytes files[] = { stream_of(story, countof(story), CODEC_ZSTD), tachyon_bytes() };
+    struct bytes files[] = { stream_of(story, countof(story), CODEC_GROUPED), tachyon_bytes() };
     for (size_t i = 0; i < countof(files); i++) {
         int ends[2];
         assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends), 0);

@@ -126,8 +126,8 @@ static const struct {
     struct options options;
     const char *command; /* its first word */
 } lines[] = {
-    { { "python3", "a.py" }, -1, { .interval_ns = 1000000, .codec = CODEC_PREDICTED }, "python3" },
-    { { "-p", "12" }, -1, { .pid = 12, .interval_ns = 1000000, .codec = CODEC_PREDICTED }, NULL },
+    { { "python3", "a.py" }, -1, { .interval_ns = 1000000, .codec = CODEC_GROUPED }, "python3" },
+    { { "-p", "12" }, -1, { .pid = 12, .interval_ns = 1000000, .codec = CODEC_GROUPED }, NULL },
     { { "--pid=12", "-r10k", "-d", "1.5", "-tmain", "-o-", "-q", "-v" },
       -1,
       { .output = "-",
@@ -135,17 +135,17 @@ static const struct {
         .interval_ns = 100000,
         .duration_ns = 1500000000,
         .which = THREADS_MAIN,
-        .codec = CODEC_PREDICTED,
+        .codec = CODEC_GROUPED,
         .quiet = true,
         .verbose = true },
       NULL },
-    { { "--compression", "none", "--level", "19", "--kill", "-d", "2", "--", "-x" },
+    { { "--compression", "none", "--kill", "-d", "2", "--", "-x" },
       -1,
-      { .interval_ns = 1000000, .duration_ns = 2000000000, .kill = true, .codec = CODEC_PLAIN, .level = 19 },
+      { .interval_ns = 1000000, .duration_ns = 2000000000, .kill = true, .codec = CODEC_PLAIN },
       "-x" },
     /* options behind the command are its own */
-    { { "python3", "-p", "-r", "0" }, -1, { .interval_ns = 1000000, .codec = CODEC_PREDICTED }, "python3" },
-    { { "--mode", "wall", "-t", "all", "x" }, -1, { .interval_ns = 1000000, .codec = CODEC_PREDICTED }, "x" },
+    { { "python3", "-p", "-r", "0" }, -1, { .interval_ns = 1000000, .codec = CODEC_GROUPED }, "python3" },
+    { { "--mode", "wall", "-t", "all", "x" }, -1, { .interval_ns = 1000000, .codec = CODEC_GROUPED }, "x" },
     { { "-tgil", "--no-cache", "--opcodes", "--stats", "x" },
       -1,
       { .interval_ns = 1000000,
@@ -153,22 +153,22 @@ static const struct {
         .anew = true,
         .opcodes = true,
         .stats = true,
-        .codec = CODEC_PREDICTED },
+        .codec = CODEC_GROUPED },
       "x" },
-    { { "--blocking", "x" }, -1, { .interval_ns = 1000000, .blocking = true, .codec = CODEC_PREDICTED }, "x" },
+    { { "--blocking", "x" }, -1, { .interval_ns = 1000000, .blocking = true, .codec = CODEC_GROUPED }, "x" },
     { { "--max-size", "20M", "--kill", "--force", "x" },
       -1,
-      { .interval_ns = 1000000, .size_limit = 20000000, .force = true, .kill = true, .codec = CODEC_PREDICTED },
+      { .interval_ns = 1000000, .size_limit = 20000000, .force = true, .kill = true, .codec = CODEC_GROUPED },
       "x" },
     { { "--max-size", "20M", "--kill", "-p", "3" }, 2, { 0 }, NULL },
     { { "--max-size", "1k", "x" }, 2, { 0 }, NULL },
     { { "--async", "running", "-m", "gil", "x" },
       -1,
-      { .interval_ns = 1000000, .async = ASYNC_RUNNING, .mode = MODE_GIL, .codec = CODEC_PREDICTED },
+      { .interval_ns = 1000000, .async = ASYNC_RUNNING, .mode = MODE_GIL, .codec = CODEC_GROUPED },
       "x" },
     { { "--async", "all", "-t", "main", "x" },
       -1,
-      { .interval_ns = 1000000, .async = ASYNC_ALL, .which = THREADS_MAIN, .codec = CODEC_PREDICTED },
+      { .interval_ns = 1000000, .async = ASYNC_ALL, .which = THREADS_MAIN, .codec = CODEC_GROUPED },
       "x" },
     { { "--async", "none", "x" }, 2, { 0 }, NULL },
     { { "--async", "running", "--opcodes", "x" }, 2, { 0 }, NULL },
@@ -189,11 +189,9 @@ static const struct {
     { { "-d", "1d", "x" }, 2, { 0 }, NULL },
     { { "-d", "nan", "x" }, 2, { 0 }, NULL },
     { { "-t", "some", "x" }, 2, { 0 }, NULL },
-    { { "-m", "cpu", "x" }, -1, { .interval_ns = 1000000, .mode = MODE_CPU, .codec = CODEC_PREDICTED }, "x" },
+    { { "-m", "cpu", "x" }, -1, { .interval_ns = 1000000, .mode = MODE_CPU, .codec = CODEC_GROUPED }, "x" },
     { { "-m", "all", "x" }, 2, { 0 }, NULL },
     { { "--compression", "gzip", "x" }, 2, { 0 }, NULL },
-    { { "--level", "0", "x" }, 2, { 0 }, NULL },
-    { { "--level", "20", "x" }, 2, { 0 }, NULL },
     { { "--kill", "x" }, 2, { 0 }, NULL },
     { { "--kill", "-d", "1", "-p", "3" }, 2, { 0 }, NULL },
     { { "--frobnicate", "x" }, 2, { 0 }, NULL },
@@ -209,8 +207,8 @@ static void assert_same_options(size_t i, const struct options *read)
                       read->anew == wanted->anew && read->blocking == wanted->blocking &&
                       read->stats == wanted->stats && read->kill == wanted->kill && read->force == wanted->force &&
                       read->size_limit == wanted->size_limit && read->codec == wanted->codec &&
-                      read->level == wanted->level && read->quiet == wanted->quiet &&
-                      read->verbose == wanted->verbose && !read->output == !wanted->output &&
+                      read->quiet == wanted->quiet && read->verbose == wanted->verbose &&
+                      !read->output == !wanted->output &&
                       !read->command == !lines[i].command;
     if (!same)
         fail_msg("line %zu means something else", i);

@@ -16,7 +16,7 @@
 #define ROLLS   20 /* recordings */
 
 static const struct event beginning[] = {
-    { EVENT_RECORDING, .recording = { .format_level = 1, .interval_ns = 10 * MS, .time_unit_ns = MS / 5 } },
+    { EVENT_RECORDING, .recording = { .interval_ns = 10 * MS, .time_unit_ns = MS / 5 } },
     PROCESS(1, 4242, "/srv"),
     THREAD(1, 1, 4242, "python3"),
     THREAD(2, 1, 4243, "second"),

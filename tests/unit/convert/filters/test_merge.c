@@ -43,7 +43,7 @@ static void read_story(struct merge *merge, const struct event *story, size_t co
 }
 
 static const struct event one[] = {
-    { EVENT_RECORDING, .recording = { .format_level = 1, .mode = T("wall"), .interval_ns = MS, .time_unit_ns = 1 } },
+    { EVENT_RECORDING, .recording = { .mode = T("wall"), .interval_ns = MS, .time_unit_ns = 1 } },
     PROCESS(1, 42, "/w"),
     THREAD(1, 1, 42, "python3"),
     STRING(1, "unused"),
@@ -61,8 +61,7 @@ static const struct event one[] = {
 };
 
 static const struct event other[] = {
-    { EVENT_RECORDING, .recording = { .format_level = 1,
-                                      .mode = T("wall"),
+    { EVENT_RECORDING, .recording = { .mode = T("wall"),
                                       .start_unix_ns = 1, /* it would say what ended it */
                                       .interval_ns = 2 * MS,
                                       .time_unit_ns = 1 } },
@@ -94,7 +93,7 @@ static void two_recordings_become_one(void **state)
     assert_true(merge_finish(&merge, NULL));
     assert_same_lines(
         journal_text(&journal),
-        strdup("recording of level 1 by '' on '' '' '' ''\n"
+        strdup("recording by '' on '' '' '' ''\n"
                "mode 'wall' threads '' command '' start 0 0\n"
                "interval 1000000 unit 1 memory 0 processors 0 attached 0\n"
                "process 1 pid 42 at 0 version 30f02f0 '/usr/bin/python3.15' 'python3 app.py' '/w'\n"
@@ -132,7 +131,7 @@ static void two_recordings_become_one(void **state)
 /* Process 2 has no samples, and is the parent of process 3. Processes 4 and 5 have no wanted samples either. */
 static const struct event tree[] = {
     { EVENT_RECORDING,
-      .recording = { .format_level = 5, .interval_ns = MS, .time_unit_ns = 1, .weighted = 1, .process_ticks = 1 } },
+      .recording = { .interval_ns = MS, .time_unit_ns = 1, .process_ticks = 1 } },
     PROCESS(1, 41, "/w"),
     { EVENT_PROCESS, .process = { .number = 2, .pid = 42, .parent = 1, .parent_pid = 41 } },
     { EVENT_PROCESS, .process = { .number = 3, .pid = 43, .parent = 2, .parent_pid = 42 } },
@@ -195,7 +194,7 @@ static void assert_compared(const struct function *base, const struct function *
     for (size_t i = 0; i < countof(sides); i++) {
         const struct function *functions = sides[i];
         struct event story[] = {
-            { EVENT_RECORDING, .recording = { .format_level = 1, .interval_ns = MS, .time_unit_ns = 1 } },
+            { EVENT_RECORDING, .recording = { .interval_ns = MS, .time_unit_ns = 1 } },
             PROCESS(1, 42, "/old"),
             THREAD(1, 1, 42, "python3"),
             STRING(1, "sort"),
@@ -260,7 +259,7 @@ static void scripts_of_other_folders_are_alike(void **state)
     struct merge merge = { .to = journal_sink(&journal), .selection = &all, .compares = true };
     for (size_t i = 0; i < 2; i++) {
         const struct event story[] = {
-            { EVENT_RECORDING, .recording = { .format_level = 1, .interval_ns = MS, .time_unit_ns = 1 } },
+            { EVENT_RECORDING, .recording = { .interval_ns = MS, .time_unit_ns = 1 } },
             PROCESS(1, 42, "/w"),
             THREAD(1, 1, 42, "python3"),
             STRING(1, "start"),
@@ -290,7 +289,7 @@ static void times_that_samples_stand_for_are_kept(void **state)
     (void)state;
     static const struct event weighed[] = {
         { EVENT_RECORDING,
-          .recording = { .format_level = 4, .interval_ns = 5 * MS, .time_unit_ns = 1, .weighted = 1 } },
+          .recording = { .interval_ns = 5 * MS, .time_unit_ns = 1 } },
         PROCESS(1, 42, "/w"),
         THREAD(1, 1, 42, "python3"),
         { EVENT_SAMPLE, .sample = { .thread = 1, .time_ns = MS, .stands_ns = 7 } },
@@ -314,7 +313,7 @@ static void measures_are_merged_and_selected(void **state)
 {
     (void)state;
     static const struct event measured[] = {
-        { EVENT_RECORDING, .recording = { .format_level = 1, .interval_ns = MS, .time_unit_ns = 1 } },
+        { EVENT_RECORDING, .recording = { .interval_ns = MS, .time_unit_ns = 1 } },
         PROCESS(1, 42, "/w"),
         PROCESS(2, 43, "/w"),
         THREAD(1, 2, 43, "python3"),
@@ -360,7 +359,7 @@ static void a_recording_without_an_end_leaves_none(void **state)
 static struct event *make_story(size_t *count, uint32_t (*frames)[DEPTH])
 {
     static const struct event beginning[] = {
-        { EVENT_RECORDING, .recording = { .format_level = 1, .interval_ns = MS, .time_unit_ns = 1 } },
+        { EVENT_RECORDING, .recording = { .interval_ns = MS, .time_unit_ns = 1 } },
         PROCESS(1, 42, "/w"),
         THREAD(1, 1, 100, "one"),
         THREAD(2, 1, 101, "two"),

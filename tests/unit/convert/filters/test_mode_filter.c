@@ -12,7 +12,7 @@
 #define REC STATUS_RECORDED
 
 static const struct event story[] = {
-    { EVENT_RECORDING, .recording = { .format_level = 1, .mode = T("wall"), .interval_ns = MS, .time_unit_ns = 1000 } },
+    { EVENT_RECORDING, .recording = { .mode = T("wall"), .interval_ns = MS, .time_unit_ns = 1000 } },
     PROCESS(1, 4242, "/home/u"),
     THREAD(1, 1, 4242, "python3"),
     THREAD(2, 1, 4243, "worker"),

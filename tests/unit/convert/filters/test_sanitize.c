@@ -54,8 +54,7 @@ static void tell(struct journal *journal, struct event event)
 static void tell_story(struct journal *journal)
 {
     const struct event story[] = {
-        { EVENT_RECORDING, .recording = { .format_level = 1,
-                                          .interval_ns = MS,
+        { EVENT_RECORDING, .recording = { .interval_ns = MS,
                                           .host = T("annbox"),
                                           .kernel = T("6.1-ann"),
                                           .machine = T("x86_64"),
@@ -127,7 +126,7 @@ static void a_command_line_becomes_a_title(void **state)
         struct journal journal = { 0 };
         struct event process = PROCESS(1, 7, "/srv");
         process.process.command = text_of(cases[i].command);
-        tell(&journal, (struct event){ EVENT_RECORDING, .recording = { .format_level = 1, .interval_ns = MS } });
+        tell(&journal, (struct event){ EVENT_RECORDING, .recording = { .interval_ns = MS } });
         tell(&journal, process);
         sanitize_tables(&journal.tables, &repositories, &(struct intern){ 0 });
         assert_is(journal.tables.processes[1].process.command, cases[i].wanted);
@@ -139,7 +138,7 @@ static void recordings_get_numbers(void **state)
 {
     (void)state;
     static const struct event story[] = {
-        { EVENT_RECORDING, .recording = { .format_level = 1, .interval_ns = MS } },
+        { EVENT_RECORDING, .recording = { .interval_ns = MS } },
         PROCESS(1, 7, "/srv"),
         { EVENT_ORIGIN, .origin = { 1, T("ann.pyreel"), MS } },
         PROCESS(2, 8, "/srv"),

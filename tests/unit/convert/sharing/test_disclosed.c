@@ -10,7 +10,7 @@
 
 /* clang-format off */
 static const struct event story[] = {
-    { EVENT_RECORDING, .recording = { .format_level = 1, .interval_ns = 100 * MS, .host = T("build\x1b[7m"),
+    { EVENT_RECORDING, .recording = { .interval_ns = 100 * MS, .host = T("build\x1b[7m"),
                                       .command = T("pyreel-record -p 7") } },
     PROCESS(1, 7, "/srv"), PROCESS(2, 8, "/srv"), THREAD(1, 1, 7, "python3"), THREAD(2, 1, 9, "worker-1"),
     TASK(1, 1, "fetch"), TASK_ENTRY(3, 1, 7, 1, "fetch"), STRING(1, "f"), STRING(2, "/usr/lib/python3.12/os.py"),

@@ -15,7 +15,7 @@
 
 /* clang-format off */
 static const struct event beginning[] = {
-    { EVENT_RECORDING, .recording = { .format_level = 1, .interval_ns = 100 * MS, .time_unit_ns = MS } },
+    { EVENT_RECORDING, .recording = { .interval_ns = 100 * MS, .time_unit_ns = MS } },
     PROCESS(1, 4242, "/srv"),
     THREAD(1, 1, 4242, "python3"),
     THREAD(2, 1, 4243, "worker-1"),

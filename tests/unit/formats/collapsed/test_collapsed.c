@@ -121,7 +121,7 @@ static const struct event pool[] = {
 #define REC STATUS_RECORDED
 
 static const struct event at_work[] = {
-    { EVENT_RECORDING, .recording = { .format_level = 1, .interval_ns = 2500, .time_unit_ns = 100 } },
+    { EVENT_RECORDING, .recording = { .interval_ns = 2500, .time_unit_ns = 100 } },
     PROCESS(1, 4242, "/home/u"),
     THREAD(1, 1, 4242, "python3"),
     THREAD(2, 1, 4243, "worker"),
@@ -139,7 +139,7 @@ static const struct event at_work[] = {
 
 /* Ticks were left out: samples stand for other than an interval. */
 static const struct event weighed[] = {
-    { EVENT_RECORDING, .recording = { .format_level = 4, .interval_ns = 2500, .time_unit_ns = 100, .weighted = 1 } },
+    { EVENT_RECORDING, .recording = { .interval_ns = 2500, .time_unit_ns = 100 } },
     PROCESS(1, 4242, "/home/u"),
     THREAD(1, 1, 4242, "python3"),
     STRING(1, "f"),

@@ -69,7 +69,7 @@ static void take(struct world *world, struct event event)
 
 static void define(struct world *world, size_t functions)
 {
-    take(world, (struct event){ EVENT_RECORDING, .recording = { .format_level = 1, .interval_ns = MS } });
+    take(world, (struct event){ EVENT_RECORDING, .recording = { .interval_ns = MS } });
     take(world, (struct event)STRING(1, "app.py"));
     for (uint32_t i = 1; i <= functions + 1; i++) {
         char name[8];

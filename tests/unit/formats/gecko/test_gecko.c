@@ -14,7 +14,7 @@
 /* A process that ends and another; a thread that is renamed; a sample without frames. */
 static const struct event story[] = {
     { EVENT_RECORDING,
-      .recording = { .format_level = 1, .interval_ns = 10 * MS, .time_unit_ns = 200000, .start_unix_ns = 1500 * MS } },
+      .recording = { .interval_ns = 10 * MS, .time_unit_ns = 200000, .start_unix_ns = 1500 * MS } },
     PROCESS(1, 4242, "/home/u"),
     THREAD(1, 1, 4242, "python3"),
     THREAD(2, 1, 4243, "worker"),
@@ -45,7 +45,7 @@ static const struct event story[] = {
 #define BUSY    (RUNS | STATUS_GIL)
 #define NO_TIME (STATUS_RECORDED | STATUS_CPU_UNKNOWN)
 static const struct event status_story[] = {
-    { EVENT_RECORDING, .recording = { .format_level = 1, .interval_ns = 10 * MS, .time_unit_ns = 200000 } },
+    { EVENT_RECORDING, .recording = { .interval_ns = 10 * MS, .time_unit_ns = 200000 } },
     PROCESS(1, 4242, "/home/u"),
     THREAD(1, 1, 4242, "python3"),
     THREAD(2, 1, 4243, "idle"),
@@ -100,7 +100,7 @@ static const struct event status_story[] = {
 
 /* Only the lock was asked for. */
 static const struct event gil_story[] = {
-    { EVENT_RECORDING, .recording = { .format_level = 1, .interval_ns = 10 * MS, .time_unit_ns = 200000 } },
+    { EVENT_RECORDING, .recording = { .interval_ns = 10 * MS, .time_unit_ns = 200000 } },
     PROCESS(1, 4242, "/home/u"),
     THREAD(1, 1, 4242, "python3"),
     STRING(1, "<module>"),
@@ -120,7 +120,7 @@ static const struct event gil_story[] = {
 
 /* The recorder paused from 20 to 500 ms: the look behind the pause is fresh. */
 static const struct event paused_story[] = {
-    { EVENT_RECORDING, .recording = { .format_level = 1, .interval_ns = 10 * MS, .time_unit_ns = 200000 } },
+    { EVENT_RECORDING, .recording = { .interval_ns = 10 * MS, .time_unit_ns = 200000 } },
     PROCESS(1, 4242, "/home/u"),
     THREAD(1, 1, 4242, "python3"),
     STRING(1, "<module>"),

@@ -70,7 +70,7 @@ static void begin(struct profile *profile, struct gecko_style style)
     close(mkstemp(profile->path));
     assert_true(output_open(&profile->output, profile->path, false, NULL));
     profile->gecko = gecko_start(&profile->tables, &profile->output, style);
-    take(profile, (struct event){ EVENT_RECORDING, .recording = { .format_level = 1, .interval_ns = 10 * MS } });
+    take(profile, (struct event){ EVENT_RECORDING, .recording = { .interval_ns = 10 * MS } });
     take(profile, (struct event)PROCESS(1, 4242, "/srv/app"));
     take(profile, (struct event)THREAD(1, 1, 4242, "python3"));
 }

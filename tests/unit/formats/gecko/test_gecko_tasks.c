@@ -17,7 +17,7 @@
 #define CODE(number, function, line, instruction, base) \
     { EVENT_FRAME, .frame = { number, function, line, line, -1, -1, instruction, base, 0 } }
 #define BEGINNING \
-    { EVENT_RECORDING, .recording = { .format_level = 1, .interval_ns = 10 * MS, .time_unit_ns = 200000 } }, \
+    { EVENT_RECORDING, .recording = { .interval_ns = 10 * MS, .time_unit_ns = 200000 } }, \
     PROCESS(1, 4242, "/home/u"), THREAD(1, 1, 4242, "python3"), \
     STRING(1, "f"), STRING(2, "/home/u/a.py"), STRING(3, "<task fetch>"), STRING(4, "LOAD_ATTR_SLOT"), \
     STRING(5, "LOAD_ATTR"), STRING(6, "RESUME"), STRING(7, "g"), \

@@ -11,7 +11,6 @@
 #define BEGINS(start, number)                                                                                          \
     {                                                                                                                  \
         EVENT_RECORDING, .recording = {                                                                                \
-            .format_level = 1,                                                                                         \
             .interval_ns = 100 * MS,                                                                                   \
             .time_unit_ns = MS,                                                                                        \
             .start_monotonic_ns = (uint64_t)1000 * MS + (start),                                                       \
@@ -73,8 +72,7 @@ static const struct event second[] = {
 };
 
 static const struct event whole[] = {
-    { EVENT_RECORDING, .recording = { .format_level = 1,
-                                      .interval_ns = 100 * MS,
+    { EVENT_RECORDING, .recording = { .interval_ns = 100 * MS,
                                       .time_unit_ns = MS,
                                       .start_monotonic_ns = (uint64_t)1000 * MS } },
     PROCESS(1, 7, "/"),

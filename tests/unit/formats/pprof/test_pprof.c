@@ -17,7 +17,7 @@
 
 static const struct event story[] = {
     { EVENT_RECORDING,
-      .recording = { .format_level = 1, .interval_ns = MS, .time_unit_ns = 1000, .start_unix_ns = 1234 } },
+      .recording = { .interval_ns = MS, .time_unit_ns = 1000, .start_unix_ns = 1234 } },
     PROCESS(1, 4242, "/home/u"),
     THREAD(1, 1, 4242, "python3"),
     THREAD(2, 1, 4243, "worker"),
@@ -41,7 +41,7 @@ static const struct event story[] = {
 #define REC STATUS_RECORDED
 static const struct event status_story[] = {
     { EVENT_RECORDING,
-      .recording = { .format_level = 1, .interval_ns = MS, .time_unit_ns = 1000, .start_unix_ns = 1234 } },
+      .recording = { .interval_ns = MS, .time_unit_ns = 1000, .start_unix_ns = 1234 } },
     PROCESS(1, 4242, "/home/u"),
     THREAD(1, 1, 4242, "python3"),
     THREAD(2, 1, 4243, "worker"),
@@ -60,7 +60,7 @@ static const struct event status_story[] = {
 
 /* Samples that do not stand for an interval. */
 static const struct event weighed_story[] = {
-    { EVENT_RECORDING, .recording = { .format_level = 4, .interval_ns = MS, .time_unit_ns = 1000, .weighted = 1 } },
+    { EVENT_RECORDING, .recording = { .interval_ns = MS, .time_unit_ns = 1000 } },
     PROCESS(1, 4242, "/home/u"),
     THREAD(1, 1, 4242, "python3"),
     STRING(1, "f"),
@@ -82,7 +82,7 @@ static const struct event weighed_story[] = {
 /* A thread that runs two tasks, and one at two instructions; an entry of a task, and one of an orphan without a name.
  */
 static const struct event task_story[] = {
-    { EVENT_RECORDING, .recording = { .format_level = 1, .interval_ns = MS, .time_unit_ns = 1000 } },
+    { EVENT_RECORDING, .recording = { .interval_ns = MS, .time_unit_ns = 1000 } },
     PROCESS(1, 4242, "/home/u"),
     THREAD(1, 1, 4242, "python3"),
     TASK(1, 1, "fetch"),
@@ -108,7 +108,7 @@ static const struct event task_story[] = {
 
 /* One function on lines 1 to 5, in stacks of three and more frames. */
 static const struct event deep_story[] = {
-    { EVENT_RECORDING, .recording = { .format_level = 1, .interval_ns = MS, .time_unit_ns = 1000 } },
+    { EVENT_RECORDING, .recording = { .interval_ns = MS, .time_unit_ns = 1000 } },
     PROCESS(1, 4242, "/home/u"),
     THREAD(1, 1, 4242, "python3"),
     STRING(1, "f"),
@@ -128,7 +128,7 @@ static const struct event deep_story[] = {
 
 /* One function on lines 1 to 3, in two threads. */
 static const struct event two_threads[] = {
-    { EVENT_RECORDING, .recording = { .format_level = 1, .interval_ns = MS, .time_unit_ns = 1000 } },
+    { EVENT_RECORDING, .recording = { .interval_ns = MS, .time_unit_ns = 1000 } },
     PROCESS(1, 4242, "/home/u"),
     THREAD(1, 1, 4242, "python3"),
     THREAD(2, 1, 4243, "worker"),
@@ -147,8 +147,7 @@ static const struct event two_threads[] = {
 
 /* Texts of a recording that may hold a secret. */
 static const struct event secret_story[] = {
-    { EVENT_RECORDING, .recording = { .format_level = 1,
-                                      .pyreel_version = T("0.0-secret"),
+    { EVENT_RECORDING, .recording = { .pyreel_version = T("0.0-secret"),
                                       .host = T("secret"),
                                       .mode = T("secret"),
                                       .threads_option = T("secret"),

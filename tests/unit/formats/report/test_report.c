@@ -19,7 +19,7 @@
 
 /* main calls walk, which calls itself and decode; other.main is another function of that name. Thread 2 waits. */
 static const struct event story[] = {
-    { EVENT_RECORDING, .recording = { .format_level = 1, .interval_ns = 100 * MS, .time_unit_ns = 2 * MS } },
+    { EVENT_RECORDING, .recording = { .interval_ns = 100 * MS, .time_unit_ns = 2 * MS } },
     PROCESS(1, 4242, "/home/u"),
     THREAD(1, 1, 4242, "python3"),
     THREAD(2, 1, 4243, "waiter"),

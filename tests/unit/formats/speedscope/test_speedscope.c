@@ -128,7 +128,7 @@ static void test_what_is_left_out_is_a_gap(void **state)
 static size_t deep_story(struct event *events, const uint32_t *frames, uint32_t depth)
 {
     const struct event begin[] = {
-        { EVENT_RECORDING, .recording = { .format_level = 1, .interval_ns = 100 * MS, .time_unit_ns = 2 * MS } },
+        { EVENT_RECORDING, .recording = { .interval_ns = 100 * MS, .time_unit_ns = 2 * MS } },
         PROCESS(1, 7, "/"),
         THREAD(1, 1, 7, "python3"),
         STRING(1, "f"),

@@ -39,7 +39,7 @@ static struct bytes record_texts(enum stream_codec codec, uint32_t every, size_t
     const int fd = memory_file("", 0);
     struct stream_writer writer;
     struct fault why = { 0 };
-    stream_writer_open(&writer, fd, codec, 3);
+    stream_writer_open(&writer, fd, codec);
     for (size_t i = 0; i < countof(begin); i++)
         assert_true(stream_write(&writer, &begin[i], &why));
     for (uint32_t second = 0; second < SECONDS; second++)
@@ -52,7 +52,7 @@ static struct bytes record_texts(enum stream_codec codec, uint32_t every, size_t
 /* `large`: some blocks are so large that only a few of them wait, or one; one second in seven has such a one. */
 static struct bytes record(bool large)
 {
-    return large ? record_texts(CODEC_ZSTD, 7, 1000, 10000) : record_texts(CODEC_ZSTD, 1, 1, 0);
+    return large ? record_texts(CODEC_GROUPED, 7, 1000, 10000) : record_texts(CODEC_GROUPED, 1, 1, 0);
 }
 
 static void assert_same(const void *bytes, size_t size)

@@ -26,7 +26,7 @@ struct making {
 static void begin_file(struct making *making)
 {
     making->fd = memory_file("", 0);
-    block_writer_open(&making->writer, making->fd, CODEC_ZSTD, 1);
+    block_writer_open(&making->writer, making->fd, CODEC_GROUPED);
     assert_true(block_write(&making->writer, BLOCK_HEADER, &(struct bytes){ (unsigned char *)"", 1, 0 }, NULL));
 }
 

@@ -15,9 +15,9 @@
 
 /* clang-format off */
 #define RECORDING \
-    { EVENT_RECORDING, .recording = { 1, 1, T("0.1"), T("host"), T("6.1.0"), T("x86_64"), T("a processor"), T("wall"), \
+    { EVENT_RECORDING, .recording = { 1, T("0.1"), T("host"), T("6.1.0"), T("x86_64"), T("a processor"), T("wall"), \
         T("all"), T("pyreel-record -- python3 gr\xC3\xBC\xC3\x9F.py"), 1700000000123456789, 987654321, 10 * MS, \
-        200000, 1 << 30, 8, 4, 1, 0, 0, 0, 0, 0, false } }
+        200000, 1 << 30, 8, 4, 1, 0, 0, 0, 0, false } }
 /* clang-format on */
 
 /* Everything that can be said, with a time unit of 0.2 ms and an interval of 10 ms. */
@@ -107,10 +107,7 @@ static void everything_comes_back(void **state)
         struct playback playback = { 0 };
         struct journal told = { 0 };
         playback_read(&playback, stream.at, stream.size);
-        struct event recording = everything[0];
-        recording.recording.format_level = STREAM_LEVEL_OF(codec);
-        journal_tell(&told, &recording, 1);
-        journal_tell(&told, everything + 1, countof(everything) - 1);
+        journal_tell(&told, everything, countof(everything));
         assert_same_lines(journal_text(&playback.journal), journal_text(&told));
         assert_true(playback_whole(&playback));
         journal_free(&told);
@@ -125,7 +122,7 @@ static struct bytes rewrite(const struct bytes *stream, enum stream_codec codec)
     const int from = memory_file(stream->at, stream->size), to = memory_file("", 0);
     struct stream_writer writer;
     struct stream_reader reader;
-    stream_writer_open(&writer, to, codec, 3);
+    stream_writer_open(&writer, to, codec);
     const struct sink sink = stream_writer_sink(&writer);
     assert_true(stream_reader_open(&reader, from, (struct text){ 0 }, &sink, NULL));
     while (stream_read_block(&reader, &sink, NULL) == SOURCE_MORE)
@@ -153,13 +150,13 @@ static void decoding_and_encoding_gives_the_same_bytes(void **state)
 static void a_pipe_is_as_good_as_a_file(void **state)
 {
     (void)state;
-    struct bytes wanted = stream_of(everything, countof(everything), CODEC_ZSTD);
+    struct bytes wanted = stream_of(everything, countof(everything), CODEC_GROUPED);
     int ends[2];
     assert_int_equal(pipe(ends), 0);
     const pid_t child = fork();
     if (child == 0) {
         struct stream_writer writer;
-        stream_writer_open(&writer, ends[1], CODEC_ZSTD, 3);
+        stream_writer_open(&writer, ends[1], CODEC_GROUPED);
         for (size_t i = 0; i < countof(everything); i++)
             if (!stream_write(&writer, &everything[i], NULL))
                 _exit(1);
@@ -188,7 +185,7 @@ static void a_pipe_is_as_good_as_a_file(void **state)
 /* ---- a long recording ---- */
 
 static const struct event long_beginning[] = {
-    { EVENT_RECORDING, .recording = { .format_level = 1, .interval_ns = MS, .time_unit_ns = MS / 50 } },
+    { EVENT_RECORDING, .recording = { .interval_ns = MS, .time_unit_ns = MS / 50 } },
     PROCESS(1, 4313, "/"),
     THREAD(1, 1, 4313, "python3"),
     STRING(1, "f"),
@@ -213,7 +210,7 @@ static void say(struct long_run *run, struct event event)
 static void begin_long_run(struct long_run *run, enum stream_codec codec)
 {
     *run = (struct long_run){ .fd = memory_file("", 0) };
-    stream_writer_open(&run->writer, run->fd, codec, 3);
+    stream_writer_open(&run->writer, run->fd, codec);
     for (size_t i = 0; i < countof(long_beginning); i++)
         say(run, long_beginning[i]);
 }
@@ -246,7 +243,7 @@ static void no_more_than_a_second_is_in_memory_only(void **state)
     static const uint32_t periods[] = { 1, 1000000, 333 };
     for (size_t p = 0; p < countof(periods); p++) {
         struct long_run run;
-        begin_long_run(&run, CODEC_ZSTD);
+        begin_long_run(&run, CODEC_GROUPED);
         uint32_t depth = 0;
         for (uint64_t tick = 1; tick <= 3500; tick++) {
             const uint64_t ns = tick * MS;
@@ -280,7 +277,7 @@ static void long_names_in_a_file_are_cut(void **state)
     memset(long_bytes, 'x', sizeof(long_bytes));
     const struct text name = { long_bytes, sizeof(long_bytes) };
     const struct event story[] = {
-        { EVENT_RECORDING, .recording = { .format_level = 1, .interval_ns = MS, .time_unit_ns = MS, .host = name } },
+        { EVENT_RECORDING, .recording = { .interval_ns = MS, .time_unit_ns = MS, .host = name } },
         { EVENT_PROCESS, .process = { .number = 1, .pid = 5, .command = name, .folder = TEXT("/home") } },
         { EVENT_TASK, .task = { .number = 1, .process = 1, .name = name } },
         { EVENT_THREAD, .thread = { .number = 1, .process = 1, .tid = 5, .name = name } },
@@ -289,7 +286,7 @@ static void long_names_in_a_file_are_cut(void **state)
         { EVENT_STRING, .string = { 1, name } },
         { EVENT_END, .end = { .reason = END_TARGET, .time_ns = MS, .wait_status = -1 } },
     };
-    struct bytes stream = stream_of(story, countof(story), CODEC_ZSTD);
+    struct bytes stream = stream_of(story, countof(story), CODEC_GROUPED);
     struct playback playback = { 0 };
     playback_read(&playback, stream.at, stream.size);
     assert_true(playback_whole(&playback));
@@ -312,7 +309,7 @@ static void threads_that_come_and_go_take_no_memory(void **state)
 {
     (void)state;
     struct long_run run;
-    begin_long_run(&run, CODEC_ZSTD);
+    begin_long_run(&run, CODEC_GROUPED);
     uint32_t first = 2, last = 1;
     for (uint64_t tick = 1; tick <= 20000; tick++) {
         const uint64_t ns = tick * MS;
@@ -423,7 +420,7 @@ static void many_deep_threads_come_back(void **state)
     (void)state;
     static uint32_t frames[2000];
     struct long_run run;
-    begin_long_run(&run, CODEC_ZSTD);
+    begin_long_run(&run, CODEC_GROUPED);
     for (uint32_t i = 0; i < countof(frames); i++)
         frames[i] = 1 + i * i % 3;
     for (uint32_t tick = 1; tick <= 40; tick++) {
@@ -465,7 +462,7 @@ static void a_full_disk_is_told(void **state)
     struct fault why = { 0 };
     FILE *full = fopen("/dev/full", "we");
     assert_non_null(full);
-    stream_writer_open(&writer, fileno(full), CODEC_ZSTD, 3);
+    stream_writer_open(&writer, fileno(full), CODEC_GROUPED);
     assert_false(stream_write(&writer, &everything[0], &why));
     assert_string_equal(why.text, "cannot write the recording: No space left on device");
     stream_writer_close(&writer);
@@ -486,7 +483,7 @@ static void a_sample_can_not_keep_what_was_not_there(void **state)
 /* ---- asyncio tasks: which one a thread runs, and entries that stand for one ---- */
 
 #define TASKS_BEGINNING                                                                                                \
-    { EVENT_RECORDING, .recording = { .format_level = 1, .interval_ns = MS, .time_unit_ns = MS / 50 } },               \
+    { EVENT_RECORDING, .recording = { .interval_ns = MS, .time_unit_ns = MS / 50 } },               \
         PROCESS(1, 4313, "/"), THREAD(1, 1, 4313, "python3"), THREAD(2, 1, 4314, "other"), STRING(1, "f"),             \
         FUNCTION(1, 1, 0, 1), FRAME(1, 1, 1), FRAME(2, 1, 2)
 
@@ -542,7 +539,7 @@ static const struct event entries[] = {
 
 /* Collections of the same and of other generations, with the stack and without; and what kind of build it is. */
 static const struct event collections[] = {
-    { EVENT_RECORDING, .recording = { .format_level = 1, .interval_ns = MS, .time_unit_ns = MS, .cores = 3 } },
+    { EVENT_RECORDING, .recording = { .interval_ns = MS, .time_unit_ns = MS, .cores = 3 } },
     { EVENT_PROCESS, .process = { .number = 1, .build = BUILD_KNOWN | BUILD_DEBUG, .build_id = T("00ff") } },
     { EVENT_PROCESS, .process = { .number = 2, .build_id = T("01") } },
     { EVENT_PROCESS, .process = { .number = 3, .build = BUILD_KNOWN } },
@@ -580,7 +577,7 @@ static bool count_damage(void *self, struct event *event, struct fault *why)
 /* Reads a MEASURE note with these fields, in the first tick of a block. Returns whether it was taken. */
 static bool takes_measure(const uint64_t *fields, size_t count)
 {
-    const struct recording recording = { .format_level = 1, .interval_ns = MS, .time_unit_ns = MS };
+    const struct recording recording = { .format_version = STREAM_VERSION, .interval_ns = MS, .time_unit_ns = MS };
     struct bytes header = { 0 }, events = { 0 };
     struct stream_reader reader = { 0 };
     uint64_t measures = 0;
@@ -739,7 +736,7 @@ static void entries_of_tasks_come_back(void **state)
 static size_t stay(struct event *story, struct event thread, uint32_t task, unsigned ticks)
 {
     const struct event beginning[] = {
-        { EVENT_RECORDING, .recording = { .format_level = 1, .interval_ns = MS, .time_unit_ns = MS / 50 } },
+        { EVENT_RECORDING, .recording = { .interval_ns = MS, .time_unit_ns = MS / 50 } },
         PROCESS(1, 4313, "/"),
         TASK(1, 1, "Task-1"),
         thread,
@@ -795,7 +792,7 @@ static void a_task_that_stays_costs_little(void **state)
 
 /* A thread that runs for all of its time or none of it: told by the changes alone, exactly. */
 static const struct event at_work[] = {
-    { EVENT_RECORDING, .recording = { .format_level = 1, .interval_ns = MS, .time_unit_ns = MS / 50 } },
+    { EVENT_RECORDING, .recording = { .interval_ns = MS, .time_unit_ns = MS / 50 } },
     PROCESS(1, 4313, "/"),
     THREAD(1, 1, 4313, "python3"),
     THREAD(2, 1, 4314, "other"),
@@ -841,7 +838,7 @@ static size_t run_partly(struct event *story, uint32_t bits, uint64_t each_ns, s
 {
     static const uint32_t first[] = { 1 }; /* frames */
     const struct event beginning[] = {
-        { EVENT_RECORDING, .recording = { .format_level = 1, .interval_ns = MS, .time_unit_ns = MS / 50 } },
+        { EVENT_RECORDING, .recording = { .interval_ns = MS, .time_unit_ns = MS / 50 } },
         PROCESS(1, 4313, "/"),
         THREAD(1, 1, 4313, "python3"),
         STRING(1, "f"),

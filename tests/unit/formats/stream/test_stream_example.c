@@ -2,7 +2,6 @@
 /* The worked examples of schemas/stream.md, read from the document itself. In their fenced code blocks each line is
  * bytes in hexadecimal, two or more blanks, and words; a line without words, or without bytes, is fine. */
 #include "formats/codec/codec_group.h"
-#include "formats/codec/codec_predict.h"
 #include "formats/codec/codec_ungroup.h"
 #include "formats/stream/stream_fields.h"
 #include "tests/fakes/story.h"
@@ -17,8 +16,7 @@
 
 /* What section 6 tells. */
 static const struct event story[] = {
-    { EVENT_RECORDING, .recording = { .format_level = 1,
-                                      .pyreel_version = T("0.1"),
+    { EVENT_RECORDING, .recording = { .pyreel_version = T("0.1"),
                                       .host = T("box"),
                                       .kernel = T("6.1"),
                                       .machine = T("x86_64"),
@@ -151,9 +149,8 @@ static void the_writer_writes_the_document(void **state)
 
 /* ---- codecs ---- */
 
-#define PAYLOAD   "### The payload of both examples"
-#define GROUPED   "### A worked example: grouped"
-#define PREDICTED "### A worked example: predicted"
+#define PAYLOAD "### A worked example"
+#define GROUPED "### The example, grouped"
 
 static void assert_same(struct bytes *ours, struct bytes *wanted)
 {
@@ -167,7 +164,7 @@ static void assert_same(struct bytes *ours, struct bytes *wanted)
 static struct bytes definitions(void)
 {
     static const struct event known[] = {
-        { EVENT_RECORDING, .recording = { .format_level = 1, .interval_ns = 10 * MS, .time_unit_ns = MS } },
+        { EVENT_RECORDING, .recording = { .interval_ns = 10 * MS, .time_unit_ns = MS } },
         PROCESS(1, 7, "/"),
         THREAD(1, 1, 7, "a"),
         STRING(1, "f"),
@@ -194,14 +191,14 @@ static struct bytes definitions(void)
     return payload;
 }
 
-/* The payload of both examples is one that a recording may have: its records, behind the definitions of what they name,
+/* The payload of the example is one that a recording may have: its records, behind the definitions of what they name,
  * give the samples that the document tells of. */
 static void the_payload_keeps_the_rules(void **state)
 {
     (void)state;
     struct bytes header = { 0 }, events = definitions(), payload = example(PAYLOAD, 0);
     struct playback playback = { 0 };
-    stream_fields_put_number(&header, HEADER_LEVEL, 1);
+    stream_fields_put_number(&header, HEADER_VERSION, STREAM_VERSION);
     stream_fields_put_number(&header, 8, 10 * MS);
     stream_fields_put_number(&header, 9, MS);
     stream_fields_put_number(&header, HEADER_RECORDING_ID,
@@ -243,116 +240,11 @@ static void the_grouped_example_is_what_it_says(void **state)
     codec_group_free(&grouping);
 }
 
-static void the_predicted_example_is_what_it_says(void **state)
-{
-    (void)state;
-    struct prediction prediction = { 0 };
-    struct bytes payload = example(PAYLOAD, 0), documented = example(PREDICTED, 0), written = { 0 }, read = { 0 };
-    const struct cursor from = cursor_of(documented.at, documented.size);
-    assert_true(codec_predict_undo(&prediction, from, payload.size, &read));
-    assert_true(codec_predict_payload(&prediction, &payload, &written));
-    assert_same(&written, &documented);
-    assert_same(&read, &payload);
-    codec_predict_free(&prediction);
-}
-
-/* ---- the trace of the predicted example ---- */
-
-/* A context in parentheses, as the document writes it: its numbers, of which there are at most `room`. */
-static size_t take_numbers(const char **at, uint32_t *numbers, size_t room)
-{
-    size_t count = 0;
-    char *end;
-    for (*at += 1; **at != ')'; *at = end) {
-        assert_in_range(count, 0, room - 1);
-        numbers[count++] = (uint32_t)strtoul(*at, &end, 0);
-        if (end == *at)
-            fail_msg("no number: %.60s", *at);
-    }
-    *at += 1;
-    return count;
-}
-
-static uint32_t context_of(const uint32_t *numbers, size_t count)
-{
-    uint32_t context = 0;
-    for (size_t i = 0; i < count; i++)
-        context = predictor_context(context, numbers[i]);
-    return context;
-}
-
-/* A byte of a note: topic, kind of note, and the bytes before it as one number. */
-static uint64_t read_byte(struct predictor *predictor, const uint32_t *of)
-{
-    uint32_t told = 1, contexts[PREDICTOR_CONTEXTS];
-    while (told < 0x100) {
-        for (uint32_t k = 1; k <= PREDICTOR_CONTEXTS; k++)
-            contexts[k - 1] = context_of(
-                (const uint32_t[]){ of[0], of[1], k, of[2] & UINT32_MAX >> (32 - 8 * k), told }, 5);
-        told = told << 1 | predictor_bit(predictor, contexts, PREDICTOR_CONTEXTS, false);
-    }
-    return told & 0xFF;
-}
-
-/* A line of the trace: what is read, which value it has, the range and the code behind it, in which contexts. */
-static void follow_line(struct predictor *predictor, const char *line)
-{
-    char word[8];
-    int used;
-    uint64_t read = 0, value;
-    uint32_t range, code, numbers[8], contexts[PREDICTOR_CONTEXTS];
-    size_t count = 0;
-    if (sscanf(line, "%7s %" SCNu64 " %8x %8x%n", word, &value, &range, &code, &used) != 4)
-        fail_msg("no line of a trace: %.100s", line);
-    const char *at = line + used;
-    for (at += strspn(at, " "); *at == '('; at += strspn(at, " ")) {
-        assert_in_range(count, 0, PREDICTOR_CONTEXTS - 1);
-        contexts[count++] = context_of(numbers, take_numbers(&at, numbers, countof(numbers)));
-    }
-    if (strcmp(word, "number") == 0)
-        read = predictor_number(predictor, contexts[0], 0);
-    else if (strcmp(word, "bit") == 0)
-        read = predictor_bit(predictor, contexts, count, false);
-    else if (strcmp(word, "byte") == 0)
-        read = read_byte(predictor, numbers);
-    else if (strcmp(word, "start") != 0)
-        fail_msg("an unknown word: %s", word);
-    if (read != value || predictor->coder.range != range || predictor->coder.code != code)
-        fail_msg("%" PRIu64 " %08X %08X is read, not %.100s", read, predictor->coder.range, predictor->coder.code,
-                 line);
-}
-
-/* The trace reads what the decoder reads, and learns it in the same contexts: in the end the places are the same. */
-static void the_trace_is_what_a_reader_does(void **state)
-{
-    (void)state;
-    struct prediction prediction = { 0 };
-    struct predictor *predictor = alloc_zeroed(1, sizeof(*predictor));
-    struct bytes payload = example(PAYLOAD, 0), documented = example(PREDICTED, 0), read = { 0 };
-    const struct cursor from = cursor_of(documented.at, documented.size);
-    char *text;
-    unsigned lines = 0;
-    predictor_prepare(predictor);
-    predictor_read(predictor, from);
-    for (const char *line = find_fence(&text, PREDICTED, 1); line; line = next_line(line), lines++)
-        follow_line(predictor, line);
-    assert_true(lines > 0 && range_coder_read_all(&predictor->coder));
-    assert_true(codec_predict_undo(&prediction, from, payload.size, &read));
-    assert_memory_equal(predictor->slots, prediction.predictor->slots, sizeof(predictor->slots));
-    codec_predict_free(&prediction);
-    free(text);
-    free(predictor);
-    bytes_free(&read);
-    bytes_free(&payload);
-    bytes_free(&documented);
-}
-
 TEST_FILE(stream_example)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_document_says_what_it_tells),       cmocka_unit_test(the_writer_writes_the_document),
         cmocka_unit_test(the_payload_keeps_the_rules),           cmocka_unit_test(the_grouped_example_is_what_it_says),
-        cmocka_unit_test(the_predicted_example_is_what_it_says), cmocka_unit_test(the_trace_is_what_a_reader_does),
     };
     if (argc == 2 && strcmp(argv[1], "--print") == 0) { /* for whoever changes the format, and then the document */
         struct bytes written = stream_of(story, countof(story), CODEC_PLAIN);

@@ -20,7 +20,7 @@
 #define THREADS 8
 
 static const struct event beginning[] = {
-    { EVENT_RECORDING, .recording = { .format_level = 1, .interval_ns = MS, .time_unit_ns = MS / 50 } },
+    { EVENT_RECORDING, .recording = { .interval_ns = MS, .time_unit_ns = MS / 50 } },
     PROCESS(1, 42, "/"),
     STRING(1, "a function"),
     FUNCTION(1, 1, 0, 1),
@@ -36,7 +36,7 @@ struct making {
 static void begin(struct making *making, int fd, uint64_t limit)
 {
     *making = (struct making){ 0 };
-    stream_writer_open(&making->writer, fd, CODEC_PLAIN, 1);
+    stream_writer_open(&making->writer, fd, CODEC_PLAIN);
     stream_writer_limit(&making->writer, limit);
     for (size_t i = 0; i < countof(beginning); i++)
         assert_true(stream_write(&making->writer, &beginning[i], &making->why));

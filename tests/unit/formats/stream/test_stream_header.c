@@ -33,15 +33,13 @@ static void unknown_header_fields_are_passed_over(void **state)
     bytes_free(&header);
 }
 
-static struct bytes stream_of_header(uint64_t level, uint64_t interval_ns, uint64_t unit_ns, uint64_t version,
-                                     struct text pyreel_version)
+static struct bytes stream_of_header(uint64_t version, uint64_t interval_ns, uint64_t unit_ns, struct text pyreel_version)
 {
     struct bytes header = { 0 };
-    stream_fields_put_number(&header, 1, level);
+    stream_fields_put_number(&header, HEADER_VERSION, version);
     put_text_of(&header, 2, pyreel_version);
     stream_fields_put_number(&header, 8, interval_ns);
     stream_fields_put_number(&header, 9, unit_ns);
-    stream_fields_put_number(&header, 21, version);
     const struct bytes file = stream_of_payloads(&header, NULL, 0);
     bytes_free(&header);
     return file;
@@ -55,7 +53,7 @@ static void headers_that_make_no_sense_are_refused(void **state)
     };
     for (size_t i = 0; i < countof(rows); i++) {
         struct playback playback = { 0 };
-        struct bytes file = stream_of_header(rows[i][0], rows[i][1], rows[i][2], 0, TEXT("1.0.0"));
+        struct bytes file = stream_of_header(rows[i][0], rows[i][1], rows[i][2], TEXT("1.0.0"));
         playback_read(&playback, file.at, file.size);
         assert_false(playback.opened);
         assert_string_equal(playback.why.text, "its header is damaged");
@@ -64,53 +62,32 @@ static void headers_that_make_no_sense_are_refused(void **state)
     }
 }
 
-#define READS ", and this program reads stream version 1, with levels 1 to 5: install a newer pyreel"
+#define READS ", and this program reads stream version 1: install a newer pyreel"
 
 static void later_streams_are_refused(void **state)
 {
     (void)state;
     static const struct {
-        uint64_t version, level;
+        uint64_t version;
         struct text pyreel_version;
         const char *reason;
     } rows[] = {
-        { 2, 1, T("2.0.1"), "it has stream version 2" READS " (pyreel 2.0.1 recorded it)" },
-        { 2, 6, T("2.0.1"), "it has stream version 2" READS " (pyreel 2.0.1 recorded it)" },
-        { 2, 0, T("3.0~rc1+b-2"), "it has stream version 2" READS " (pyreel 3.0~rc1+b-2 recorded it)" },
-        { 0, 6, T("2.0.1"), "it has stream level 6" READS " (pyreel 2.0.1 recorded it)" },
-        { 1, 6, T(""), "it has stream level 6" READS },
-        { 0, UINT32_MAX, T("2 or so"), "it has stream level 4294967295" READS },
-        { 2, 1, T("2.0\x1b[7m"), "it has stream version 2" READS },
-        { 2, 1, T("2.0.0-a-version-of-more-than-32-bytes"), "it has stream version 2" READS },
-        { (UINT64_C(1) << 32) + 1, 1, T(""), "it has stream version 4294967295" READS }, /* 33 bits */
-        { 1, (UINT64_C(1) << 32) + 1, T(""), "it has stream level 4294967295" READS },
+        { 2, T("2.0.1"), "it has stream version 2" READS " (pyreel 2.0.1 recorded it)" },
+        { 2, T("3.0~rc1+b-2"), "it has stream version 2" READS " (pyreel 3.0~rc1+b-2 recorded it)" },
+        { 2, T(""), "it has stream version 2" READS },
+        { UINT32_MAX, T("2 or so"), "it has stream version 4294967295" READS },
+        { 2, T("2.0\x1b[7m"), "it has stream version 2" READS },
+        { 2, T("2.0.0-a-version-of-more-than-32-bytes"), "it has stream version 2" READS },
+        { (UINT64_C(1) << 32) + 1, T(""), "it has stream version 4294967295" READS }, /* 33 bits */
     };
     for (size_t i = 0; i < countof(rows); i++) {
         struct playback playback = { 0 };
-        struct bytes file = stream_of_header(rows[i].level, 1000, 10, rows[i].version, rows[i].pyreel_version);
+        struct bytes file = stream_of_header(rows[i].version, 1000, 10, rows[i].pyreel_version);
         playback_read(&playback, file.at, file.size);
         assert_false(playback.opened);
         assert_string_equal(playback.why.text, rows[i].reason);
         playback_free(&playback);
         bytes_free(&file);
-    }
-}
-
-/* Recordings have no field of the version while there is one version only. */
-static void no_version_is_version_1(void **state)
-{
-    (void)state;
-    for (uint64_t version = 0; version <= 1; version++) {
-        for (uint64_t level = 1; level <= STREAM_LEVELS; level++) {
-            struct playback playback = { 0 };
-            struct bytes file = stream_of_header(level, 1000, 10, version, TEXT("1.0.0"));
-            playback_read(&playback, file.at, file.size);
-            assert_true(playback.opened);
-            assert_int_equal(playback.journal.tables.recording.format_version, 1);
-            assert_int_equal(playback.journal.tables.recording.format_level, level);
-            playback_free(&playback);
-            bytes_free(&file);
-        }
     }
 }
 
@@ -144,7 +121,6 @@ TEST_FILE(stream_header)
         cmocka_unit_test(unknown_header_fields_are_passed_over),
         cmocka_unit_test(headers_that_make_no_sense_are_refused),
         cmocka_unit_test(later_streams_are_refused),
-        cmocka_unit_test(no_version_is_version_1),
         cmocka_unit_test(files_that_are_no_recordings_are_refused),
     };
     return run_all(tests);

@@ -11,10 +11,8 @@
 #define OF_PROCESSES                                                                                                   \
     {                                                                                                                  \
         EVENT_RECORDING, .recording = {                                                                                \
-            .format_level = 5,                                                                                         \
             .interval_ns = 10 * MS,                                                                                    \
             .time_unit_ns = MS / 4,                                                                                    \
-            .weighted = 1,                                                                                             \
             .process_ticks = 1                                                                                         \
         }                                                                                                              \
     }
@@ -90,7 +88,7 @@ static const struct event alternating[] = {
 static void ticks_of_processes_come_back(void **state)
 {
     (void)state;
-    for (enum stream_codec codec = CODEC_PLAIN; codec <= CODEC_PREDICTED; codec++) {
+    for (enum stream_codec codec = CODEC_PLAIN; codec <= CODEC_GROUPED; codec++) {
         struct playback playback = { 0 };
         struct bytes stream = assert_story_comes_back(&playback, alternating, countof(alternating), codec);
         const struct process_row *rows = playback.journal.tables.processes;
@@ -208,7 +206,7 @@ static void refuse(const struct event *wrong, size_t count, const char *why_not)
     const int fd = memory_file("", 0);
     struct stream_writer writer;
     struct fault why = { 0 };
-    stream_writer_open(&writer, fd, CODEC_PLAIN, 0);
+    stream_writer_open(&writer, fd, CODEC_PLAIN);
     for (size_t i = 0; i < countof(beginning); i++)
         assert_true(stream_write(&writer, &beginning[i], &why));
     for (size_t i = 0; i + 1 < count; i++)
@@ -279,12 +277,12 @@ static const struct {
     { "the note ends the tick", { OF(1), TICK_AFTER(4), OF(1), SUFFIX(1) }, 13, "1000000 tick of 1\n", true },
 };
 
-static struct bytes stream_of_rule(size_t rule, uint32_t level)
+static struct bytes stream_of_rule(size_t rule)
 {
     static const struct event beginning[] = { OF_PROCESSES, DEFINED };
     struct recording recording = beginning[0].recording;
     struct bytes header = { 0 }, payload = { 0 };
-    recording.format_level = level;
+    recording.format_version = STREAM_VERSION;
     stream_fields_put_recording(&header, &recording);
     put_number(&payload, 0);
     for (size_t i = 1; i < countof(beginning); i++) {
@@ -306,7 +304,7 @@ static void readers_keep_the_rules(void **state)
 {
     (void)state;
     for (size_t i = 0; i < countof(rules); i++) {
-        struct bytes stream = stream_of_rule(i, STREAM_LEVEL_PROCESS_TICKS);
+        struct bytes stream = stream_of_rule(i);
         struct playback playback = { 0 };
         playback_read(&playback, stream.at, stream.size);
         char *ticks = journal_ticks(&playback.journal);
@@ -318,26 +316,12 @@ static void readers_keep_the_rules(void **state)
     }
 }
 
-/* In a recording of a lower level, the note is one that readers skip, and TICK has a jitter. */
-static void lower_levels_keep_their_meaning(void **state)
-{
-    (void)state;
-    struct bytes stream = stream_of_rule(2, STREAM_LEVEL_WEIGHTED);
-    struct playback playback = { 0 };
-    playback_read(&playback, stream.at, stream.size);
-    assert_false(playback.journal.tables.recording.process_ticks);
-    assert_int_equal(playback.journal.tables.ticks, 4);
-    assert_int_equal(playback.journal.tables.samples, 2 * 4 - 1); /* thread 3 from the second tick on */
-    playback_free(&playback);
-    bytes_free(&stream);
-}
-
 TEST_FILE(stream_processes)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(ticks_of_processes_come_back),   cmocka_unit_test(runs_are_of_the_own_process),
         cmocka_unit_test(rare_looks_do_not_close_blocks), cmocka_unit_test(a_tick_is_of_one_process),
-        cmocka_unit_test(readers_keep_the_rules),         cmocka_unit_test(lower_levels_keep_their_meaning),
+        cmocka_unit_test(readers_keep_the_rules),
     };
     return run_all(tests);
 }

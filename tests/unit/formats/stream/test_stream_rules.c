@@ -181,9 +181,8 @@ static const struct rule rules[] = {
       true },
 };
 
-/* Where samples may stand for other than an interval. */
 #define STANDS(size) 0x87, 1, size
-static const struct rule weighted_rules[] = {
+static const struct rule stands_rules[] = {
     { "STANDS holds from its tick on, and what comes behind its fields is ignored",
       { TICK_ON_TIME, SUFFIX(1), 0, 1, 1, TICK_ON_TIME, STANDS(2), 7, 0xFF, REPEAT(1), TICK_ON_TIME, STANDS(1), 9,
         SUFFIX(1), 1, 0 },
@@ -226,20 +225,10 @@ static const struct rule weighted_rules[] = {
     { "STANDS without its time", { TICK_ON_TIME, STANDS(0), TICK_ON_TIME }, 5, "", true },
 };
 
-/* Where they may not, it is a kind of note that nobody knows, whatever it holds. */
-static const struct rule unweighted_rules[] = {
-    { "STANDS for nothing, outside a tick", { STANDS(1), 0, TICK_ON_TIME }, 5, "10000000 tick\n", false },
-    { "STANDS twice, behind a sample",
-      { TICK_ON_TIME, SUFFIX(1), 0, 1, 1, STANDS(1), 7, STANDS(1), 7, TICK_ON_TIME },
-      14,
-      "10000000 thread 1; f (:1)\n10000000 tick\n20000000 thread 1; f (:1)\n20000000 tick\n",
-      false },
-};
-
 static struct bytes definitions(void)
 {
     static const struct event events[] = {
-        { EVENT_RECORDING, .recording = { .format_level = 1, .interval_ns = 10 * MS, .time_unit_ns = MS } },
+        { EVENT_RECORDING, .recording = { .interval_ns = 10 * MS, .time_unit_ns = MS } },
         PROCESS(1, 7, "/"),
         THREAD(1, 1, 7, "a"),
         THREAD(2, 1, 8, "b"),
@@ -309,15 +298,13 @@ static void hold(const struct rule *rule, const struct bytes *header, struct cur
     bytes_free(&events);
 }
 
-/* In a recording of a level, whose header says whether it is weighted. */
-static void hold_all(const struct rule *held, size_t count, uint64_t level, uint64_t weighted)
+static void hold_all(const struct rule *held, size_t count)
 {
     struct bytes known = definitions(), header = { 0 };
     const struct cursor notes = payload_of(&known);
-    stream_fields_put_number(&header, HEADER_LEVEL, level);
+    stream_fields_put_number(&header, HEADER_VERSION, STREAM_VERSION);
     stream_fields_put_number(&header, 8, 10 * MS);
     stream_fields_put_number(&header, 9, MS);
-    stream_fields_put_number(&header, 18, weighted);
     stream_fields_put_number(&header, HEADER_RECORDING_ID, block_read_recording_id(BLOCK_EVENTS, notes));
     for (size_t i = 0; i < count; i++)
         hold(&held[i], &header, notes);
@@ -328,17 +315,8 @@ static void hold_all(const struct rule *held, size_t count, uint64_t level, uint
 static void each_rule_is_held(void **state)
 {
     (void)state;
-    hold_all(rules, countof(rules), 1, 0);
-    hold_all(rules, countof(rules), STREAM_LEVELS, 1);
-}
-
-static void rules_of_weights_are_held(void **state)
-{
-    (void)state;
-    hold_all(weighted_rules, countof(weighted_rules), STREAM_LEVEL_WEIGHTED, 1);
-    hold_all(unweighted_rules, countof(unweighted_rules), STREAM_LEVEL_WEIGHTED, 0);
-    for (uint64_t level = 1; level < STREAM_LEVEL_WEIGHTED; level++)
-        hold_all(unweighted_rules, countof(unweighted_rules), level, 1);
+    hold_all(rules, countof(rules));
+    hold_all(stands_rules, countof(stands_rules));
 }
 
 TEST_FILE(stream_rules)
@@ -346,7 +324,6 @@ TEST_FILE(stream_rules)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_block_has_no_more_ticks_than_seconds),
         cmocka_unit_test(each_rule_is_held),
-        cmocka_unit_test(rules_of_weights_are_held),
     };
     return run_all(tests);
 }

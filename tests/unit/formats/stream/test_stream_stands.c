@@ -13,7 +13,7 @@
 
 #define WEIGHTED                                                                                                       \
     {                                                                                                                  \
-        EVENT_RECORDING, .recording = {.format_level = 4, .interval_ns = MS, .time_unit_ns = MS / 50, .weighted = 1 }  \
+        EVENT_RECORDING, .recording = {.interval_ns = MS, .time_unit_ns = MS / 50 }  \
     }
 #define DEFINED                                                                                                        \
     PROCESS(1, 4313, "/"), THREAD(1, 1, 4313, "python3"), THREAD(2, 1, 4314, "other"), STRING(1, "f"),                 \
@@ -55,13 +55,12 @@ static void weights_come_back(void **state)
 
 /* Some seconds of a program that goes through a tree of calls as dice fall. `frames` has room for those of each tick.
  */
-static size_t tell_seconds(struct event *story, uint32_t (*frames)[DEPTH], bool weighted)
+static size_t tell_seconds(struct event *story, uint32_t (*frames)[DEPTH])
 {
     static const struct event beginning[] = { WEIGHTED, DEFINED };
     size_t count = countof(beginning);
     uint64_t dice = 1;
     memcpy(story, beginning, sizeof(beginning));
-    story[0].recording.weighted = weighted;
     for (uint32_t number = 3; number <= 2 * DEPTH; number++)
         story[count++] = (struct event)FRAME(number, 1, number);
     for (uint32_t tick = 1; tick <= TICKS; tick++) {
@@ -71,7 +70,7 @@ static size_t tell_seconds(struct event *story, uint32_t (*frames)[DEPTH], bool 
                                        .pushed = DEPTH,
                                        .frames = frames[tick - 1],
                                        .time_ns = tick * (uint64_t)MS,
-                                       .stands_ns = weighted ? MS * (1 + (uint64_t)tick / 7 % 3) : MS };
+                                       .stands_ns = MS * (1 + (uint64_t)tick / 7 % 3) };
         story[count++] = (struct event){ EVENT_SAMPLE, .sample = sample };
         story[count++] = (struct event)TICK(tick * (uint64_t)MS);
     }
@@ -89,51 +88,22 @@ static enum stream_codec codec_of_block(const struct bytes *stream, unsigned blo
     return stream->at[at + STREAM_CODEC_AT];
 }
 
-/* Blocks of all codecs, each of which begins with the interval, tell it, and the version says so. */
+/* Blocks of both codecs, each of which begins with the interval, tell it. */
 static void every_codec_tells_weights(void **state)
 {
     (void)state;
     static struct event story[2 * TICKS + 60];
     static uint32_t frames[TICKS][DEPTH];
-    static const uint32_t levels[] = { 1, 1, 2, 3 };
-    bool told_by[CODEC_PREDICTED + 1] = { false };
-    for (enum stream_codec codec = CODEC_PLAIN; codec <= CODEC_PREDICTED; codec++) {
-        for (unsigned weighted = 0; weighted <= 1; weighted++) {
-            const size_t count = tell_seconds(story, frames, weighted);
-            story[0].recording.format_level = weighted ? 4 : levels[codec];
-            struct playback playback = { 0 };
-            struct bytes stream = assert_story_comes_back(&playback, story, count, codec);
-            told_by[codec_of_block(&stream, 2)] = weighted;
-            playback_free(&playback);
-            bytes_free(&stream);
-        }
+    for (enum stream_codec codec = CODEC_PLAIN; codec <= CODEC_GROUPED; codec++) {
+        const size_t count = tell_seconds(story, frames);
+        struct playback playback = { 0 };
+        struct bytes stream = assert_story_comes_back(&playback, story, count, codec);
+        assert_int_equal(codec_of_block(&stream, 2), codec);
+        playback_free(&playback);
+        bytes_free(&stream);
     }
-    for (enum stream_codec codec = CODEC_PLAIN; codec <= CODEC_PREDICTED; codec++)
-        assert_true(told_by[codec]);
 }
 
-/* A header that says nothing of weights is what it was before there were any. */
-static void an_unweighted_header_has_no_field_of_it(void **state)
-{
-    (void)state;
-    struct recording recording = { .format_level = 1, .interval_ns = MS, .time_unit_ns = 1 };
-    struct bytes without = { 0 }, with = { 0 };
-    stream_fields_put_recording(&without, &recording);
-    recording.weighted = 1;
-    stream_fields_put_recording(&with, &recording);
-    assert_int_equal(with.size, without.size + 3);
-    assert_memory_equal(with.at, without.at, without.size);
-    assert_memory_equal(with.at + without.size, "\x12\x01\x01", 3);
-    bytes_free(&without);
-    bytes_free(&with);
-}
-
-static const struct event unweighted[] = {
-    { EVENT_RECORDING, .recording = { .format_level = 4, .interval_ns = MS, .time_unit_ns = 1 } },
-    DEFINED,
-    STANDS_SAMPLE(MS, 1, 0, MS, 1),
-    STANDS_SAMPLE(MS, 2, 0, 2 * MS, 1),
-};
 static const struct event both[] = { WEIGHTED, DEFINED, STANDS_SAMPLE(MS, 1, 0, 3 * MS, 1), SAMPLE(MS, 2, 0, 1) };
 
 /* The last event of a story is. */
@@ -142,7 +112,7 @@ static void assert_refused(const struct event *story, size_t count, const char *
     const int fd = memory_file("", 0);
     struct stream_writer writer;
     struct fault why = { 0 };
-    stream_writer_open(&writer, fd, CODEC_PLAIN, 0);
+    stream_writer_open(&writer, fd, CODEC_PLAIN);
     for (size_t i = 0; i + 1 < count; i++)
         assert_true(stream_write(&writer, &story[i], &why));
     assert_false(stream_write(&writer, &story[count - 1], &why));
@@ -154,8 +124,6 @@ static void assert_refused(const struct event *story, size_t count, const char *
 static void what_cannot_be_told_is_refused(void **state)
 {
     (void)state;
-    assert_refused(unweighted, countof(unweighted),
-                   "a sample stands for more or less than an interval in a recording that is not weighted");
     assert_refused(both, countof(both), "samples of one tick stand for different times");
 }
 
@@ -164,7 +132,6 @@ TEST_FILE(stream_stands)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(weights_come_back),
         cmocka_unit_test(every_codec_tells_weights),
-        cmocka_unit_test(an_unweighted_header_has_no_field_of_it),
         cmocka_unit_test(what_cannot_be_told_is_refused),
     };
     return run_all(tests);

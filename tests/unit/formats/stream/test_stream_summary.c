@@ -24,7 +24,7 @@
 /* One of everything that the sums depend on, in more than one block: a block ends after a second. */
 static const struct event story[] = {
     { EVENT_RECORDING,
-      .recording = { .format_level = 1, .interval_ns = 100 * MS, .time_unit_ns = 2 * MS, .weighted = 1 } },
+      .recording = { .interval_ns = 100 * MS, .time_unit_ns = 2 * MS } },
     PROCESS(1, 7, "/"),
     THREAD(1, 1, 7, "python3"),
     STRING(1, "<module>"),
@@ -78,7 +78,7 @@ static void write_summed(int fd, const struct event *events, size_t count, enum 
 {
     struct stream_writer writer;
     struct fault why = { 0 };
-    stream_writer_open(&writer, fd, codec, codec == CODEC_PREDICTED ? 0 : 3);
+    stream_writer_open(&writer, fd, codec);
     stream_writer_sum_up(&writer);
     for (size_t i = 0; i < count; i++)
         if (!stream_write(&writer, &events[i], &why))
@@ -152,7 +152,7 @@ static void assert_same_sums(const struct reading *a, const struct reading *b)
 static void the_summary_has_what_the_samples_add_up_to(void **state)
 {
     (void)state;
-    for (enum stream_codec codec = CODEC_PLAIN; codec <= CODEC_PREDICTED; codec++) {
+    for (enum stream_codec codec = CODEC_PLAIN; codec <= CODEC_GROUPED; codec++) {
         struct bytes file = summed(codec);
         struct reading skimmed, whole;
         assert_true(open_reading(&skimmed, memory_file(file.at, file.size)));
@@ -198,7 +198,7 @@ static void the_summary_has_what_the_samples_add_up_to(void **state)
 static void a_reader_that_knows_no_summary_reads_the_same(void **state)
 {
     (void)state;
-    struct bytes with = summed(CODEC_ZSTD), without = stream_of(story, countof(story), CODEC_ZSTD);
+    struct bytes with = summed(CODEC_GROUPED), without = stream_of(story, countof(story), CODEC_GROUPED);
     struct playback a = { 0 }, b = { 0 };
     playback_read(&a, with.at, with.size);
     playback_read(&b, without.at, without.size);
@@ -232,7 +232,7 @@ static bool can_be_skimmed(const struct bytes *file, size_t size)
 static void damage_and_cuts_are_read_as_ever(void **state)
 {
     (void)state;
-    struct bytes file = summed(CODEC_ZSTD);
+    struct bytes file = summed(CODEC_GROUPED);
     assert_true(can_be_skimmed(&file, file.size));
     for (size_t size = 0; size < file.size; size++)
         assert_false(can_be_skimmed(&file, size));
@@ -249,13 +249,13 @@ static void damage_and_cuts_are_read_as_ever(void **state)
 static void a_file_without_a_summary_and_a_pipe_are_read_as_ever(void **state)
 {
     (void)state;
-    struct bytes file = stream_of(story, countof(story), CODEC_ZSTD);
+    struct bytes file = stream_of(story, countof(story), CODEC_GROUPED);
     assert_false(can_be_skimmed(&file, file.size));
     bytes_free(&file);
 
     struct reading reading;
     int ends[2];
-    file = summed(CODEC_ZSTD);
+    file = summed(CODEC_GROUPED);
     assert_int_equal(pipe(ends), 0);
     assert_int_equal(write(ends[1], file.at, file.size), file.size);
     close(ends[1]);
@@ -397,7 +397,7 @@ static struct bytes with_word_replaced(const struct bytes *file, const char *wor
     block_reader_open(&reader, -1);
     block_reader_begin(&reader, (struct text){ (const char *)file->at, file->size });
     reader.at_end = true;
-    block_writer_open(&writer, fd, CODEC_PLAIN, 0);
+    block_writer_open(&writer, fd, CODEC_PLAIN);
     assert_true(block_read_magic(&reader, NULL));
     while (block_read(&reader, &block, NULL) == BLOCK_FOUND) {
         struct bytes payload = { 0 };
@@ -452,7 +452,7 @@ static void a_limit_that_has_no_room_leaves_the_summary_out(void **state)
     for (int fits = 0; fits < 2; fits++) {
         const int fd = memory_file("", 0);
         struct stream_writer writer;
-        stream_writer_open(&writer, fd, CODEC_PLAIN, 1);
+        stream_writer_open(&writer, fd, CODEC_PLAIN);
         stream_writer_sum_up(&writer);
         for (size_t i = 0; i < countof(story); i++) {
             if (story[i].kind == EVENT_END) /* the limit of a recorder leaves room for the events in front of END */
@@ -506,7 +506,7 @@ static void sums_that_take_too_much_memory_are_given_up(void **state)
     };
     for (last = 1; last <= 2; last++) { /* a stack that is there, and one stack too many */
         const int fd = memory_file("", 0);
-        write_summed(fd, events, countof(events), CODEC_ZSTD);
+        write_summed(fd, events, countof(events), CODEC_GROUPED);
         assert_true(has_summary(file_bytes(fd)) == (last == 1));
     }
     free(frames);

@@ -18,8 +18,7 @@
 #define START   1234567 /* ns, on the monotonic clock */
 
 static const struct event beginning[] = {
-    { EVENT_RECORDING, .recording = { .format_level = 1,
-                                      .interval_ns = MS,
+    { EVENT_RECORDING, .recording = { .interval_ns = MS,
                                       .time_unit_ns = 1000,
                                       .start_monotonic_ns = START,
                                       .mode = T("gil") } },

@@ -69,8 +69,7 @@ static bool tell_counters(void *self, struct fault *why)
 
 static void begin(struct telling *telling, const char *path, struct rotation rotation)
 {
-    static const struct recording recording = { .format_level = 1,
-                                                .interval_ns = TICK_NS,
+    static const struct recording recording = { .interval_ns = TICK_NS,
                                                 .time_unit_ns = MS,
                                                 .start_unix_ns = UINT64_C(1700000000000000000),
                                                 .start_monotonic_ns = START_NS };

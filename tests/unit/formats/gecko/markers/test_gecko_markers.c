@@ -125,7 +125,7 @@ static void a_kind_may_have_bytes_of_its_own(void **state)
 
 /* clang-format off */
 #define BEGINNING \
-    { EVENT_RECORDING, .recording = { .format_level = 1, .interval_ns = 10 * MS, .time_unit_ns = 1000 } }, \
+    { EVENT_RECORDING, .recording = { .interval_ns = 10 * MS, .time_unit_ns = 1000 } }, \
     PROCESS(1, 4242, "/home/u"), THREAD(1, 1, 4242, "python3"), THREAD(2, 1, 4243, "b"), THREAD(3, 1, 4244, "c"), \
     STRING(1, "<module>"), STRING(2, "/a.py"), STRING(3, "f"), STRING(4, "g"), STRING(5, "<GC>"), \
     STRING(6, "BaseEventLoop._run_once"), STRING(7, "/usr/lib/python3.15/asyncio/base_events.py"), \
