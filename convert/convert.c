@@ -399,28 +399,6 @@ static bool leave_out(struct run *run, struct fault *why)
     return true;
 }
 
-/* Whether the sums of the recording are all that the output shows. */
-static bool shows_sums(const struct run *run)
-{
-    return run->conversion.converter->sums && !run->merging;
-}
-
-/* Reads the sums that the recording has, if they suffice. */
-static bool read_sums(struct run *run)
-{
-    return shows_sums(run) && !run->conversion.settings.strict && source_sums(&run->source, &run->conversion.tables);
-}
-
-/* Counts sums that contradict the samples as damage. Only a whole recording can be checked. */
-static void check_sums(struct run *run)
-{
-    const struct source_report report = source_report(&run->source);
-    const struct tables *tables = &run->conversion.tables;
-    if (shows_sums(run) && run->conversion.settings.strict && report.complete && !source_is_damaged(&run->source) &&
-        !source_agrees(&run->source, tables))
-        source_forgive(&run->source, "a summary that contradicts the samples");
-}
-
 /* Ends one of the recordings that are merged, or a part of a recording. */
 static void end_recording(struct run *run)
 {
@@ -443,8 +421,7 @@ static bool read_recording(struct run *run, int fd, struct fault *why)
     if (!inputs_open_source(run->input, &run->source, fd, &options, &sink, why))
         return leave_out(run, why);
     run->read++;
-    const bool good = read_sums(run) || convert_events(run, why);
-    check_sums(run);
+    const bool good = convert_events(run, why);
     run->conversion.report = source_report(&run->source);
     count_loss(run);
     if (!good)

@@ -147,8 +147,6 @@ struct converter {
     bool runs;  /* the output sums up: `take` accepts a run of equal samples as one event (sample.more), and samples
                  * of different threads in any order */
     bool lulls; /* `take` and `take_placed` accept the samples of a lull as one event (sample.looks) */
-    bool sums;  /* the output shows sums of the tables and nothing else: samples need not be read where the file has the
-                 * sums of all its samples */
     bool places_cpu; /* the output shows which stack used which CPU time: the CPU owner works for the output. The
                       * output then accepts EVENT_LATE_CPU */
 

@@ -204,23 +204,14 @@ static void look_at_events(struct look *look, struct source *source, const struc
     }
 }
 
-/* Finds the length in the sums of a whole recording. False: the events have to be read. */
-static bool look_at_sums(struct look *look, struct source *source)
-{
-    if (look->selection->threads || !selection_needs_length(look->selection) || !source_sums(source, &look->tables))
-        return false;
-    note_time(look->input, tables_end_ns(&look->tables));
-    return true;
-}
-
 static void look_at_file(struct look *look, int fd)
 {
     struct source source;
-    const struct source_options options = { .without_status = true, .without_stands = true };
+    const struct source_options options = { .runs = true, .without_status = true, .without_stands = true };
     const struct sink sink = { .take = take, .self = look };
     struct input *input = look->input;
     input->known = inputs_open_source(input, &source, fd, &options, &sink, NULL);
-    if (input->known && !look_at_sums(look, &source))
+    if (input->known)
         look_at_events(look, &source, &sink);
     if (input->known)
         input->identity = identity_of(&look->tables);

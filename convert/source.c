@@ -281,16 +281,6 @@ enum source_state source_read(struct source *source, const struct sink *to, stru
     return read_parts(source, why);
 }
 
-bool source_sums(struct source *source, struct tables *tables)
-{
-    return !source->joined && source->kind->sums && source->kind->sums(source->reader, tables);
-}
-
-bool source_agrees(const struct source *source, const struct tables *tables)
-{
-    return source->joined || !source->kind->agrees || source->kind->agrees(source->reader, tables);
-}
-
 bool source_forgive(struct source *source, const char *what)
 {
     if (!source->reader || !source->kind->forgive)

@@ -52,13 +52,6 @@ bool source_open_parts(struct source *source, int fd, const struct source_parts 
 /* Gives the next events to the sink. SOURCE_STOPPED with the reason if the file cannot be read or the sink refused. */
 enum source_state source_read(struct source *source, const struct sink *to, struct fault *why);
 
-/* Fills `tables`, which have the recording only, with the sums over all events, without reading the samples. False when
- * the file does not have the sums, or something is wrong with the file: source_read() then reads on as ever. */
-bool source_sums(struct source *source, struct tables *tables);
-
-/* Whether the sums that the file has, if any, are those in `tables`, which have taken all events of the file. */
-bool source_agrees(const struct source *source, const struct tables *tables);
-
 /* Call this when the sink refused an event that contradicts earlier events. True: the source counts the event as
  * damage, and source_read() goes on after it. False: files of this kind cannot be damaged, so the caller gives up. */
 bool source_forgive(struct source *source, const char *what);

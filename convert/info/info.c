@@ -33,7 +33,7 @@ static const struct argument options[] = {
       "exit 3 if a recording has fewer of the samples\n"
       "that were due: 95%" },
     { OPTION_ALL, 0, "all", NULL, 0, "print all threads, tasks and processes" },
-    { OPTION_VERIFY, 0, "verify", NULL, 0, "exit 1 unless every block and the sums are right" },
+    { OPTION_VERIFY, 0, "verify", NULL, 0, "exit 1 unless every block is right" },
     { 0 },
 };
 
@@ -543,7 +543,6 @@ int main(int argc, char **argv)
         .apply = apply,
         .problem = problem,
         .runs = true,
-        .sums = true,
         .start = start,
         .finish = finish,
         .drop = free,

@@ -135,8 +135,8 @@ static void move_note(struct walk *w, uint64_t note)
     w->payload.end = end;
 }
 
-/* The kind of a record goes to the column SHAPE; the argument goes to the column of its kind, but the argument of a note
- * stays a part of the shape. */
+/* The kind of a record goes to the column SHAPE; the argument goes to the column of its kind, but the argument of a
+ * note stays a part of the shape. */
 static void move_record(struct walk *w)
 {
     const uint64_t tag = take(w);

@@ -16,11 +16,9 @@
 #define STREAM_CHECKSUM_AT    20
 #define STREAM_BLOCK_LIMIT    (64 << 20) /* bytes of a block's payload, both stored and plain */
 #define STREAM_FRAMES_LIMIT   (64 << 20) /* frames that the records of a block may name, with repetitions */
-#define STREAM_SUMMARY_LIMIT  (16 << 20) /* bytes of the payload of a SUMMARY block, ... */
-#define STREAM_SUMMARY_ROWS   (1u << 17) /* ... and the processes, threads and tasks in the block */
 #define STREAM_STANDS_MOST    ((UINT64_C(1) << 42) - 1) /* longest time in nanoseconds that a sample may stand for */
 
-enum stream_block { BLOCK_HEADER = 1, BLOCK_EVENTS, BLOCK_END, BLOCK_SUMMARY };
+enum stream_block { BLOCK_HEADER = 1, BLOCK_EVENTS, BLOCK_END };
 
 enum stream_codec { CODEC_PLAIN, CODEC_GROUPED };
 
@@ -52,20 +50,14 @@ enum stream_note {
     NOTE_THREAD_TASK,
     NOTE_RECORDING_ID,
     NOTE_STANDS,
-    NOTE_TOTALS, /* in SUMMARY, as the next two */
-    NOTE_THREAD_TOTALS,
-    NOTE_TASK_TOTALS,
-    NOTE_MEASURE,
-    NOTE_PROCESS_TOTALS, /* in SUMMARY */
-    NOTE_THREAD_COLLECTION,
+    NOTE_MEASURE = 20,
+    NOTE_THREAD_COLLECTION = 22,
     NOTE_TASK_WAITER,
     NOTE_TICK_PROCESS,
-    NOTE_PROCESS_TICKS, /* in SUMMARY */
-    NOTE_SERIAL = 28,   /* 26 and 27 are not used yet */
+    NOTE_SERIAL = 28,
 };
 
-/* Fields of HEADER and END blocks that readers and writers of blocks need: the version, the recording id, and the size of
- * the SUMMARY block in front of END. */
-enum { HEADER_VERSION = 1, HEADER_RECORDING_ID = 17, END_RECORDING_ID = 8, END_SUMMARY_SIZE = 9 };
+/* Fields of HEADER and END blocks that readers and writers of blocks need: the version and the recording id. */
+enum { HEADER_VERSION = 1, HEADER_RECORDING_ID = 17, END_RECORDING_ID = 8 };
 
 #endif

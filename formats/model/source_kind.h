@@ -67,14 +67,6 @@ struct source_kind {
     void (*forgive)(void *reader, const char *what);
     /* The damage found so far. NULL: as for `forgive`. */
     const struct damage *(*damage)(const void *reader);
-    /* Fills `tables`, which have the recording only, with the sums over the whole recording, as if all its events had
-     * been taken by tables that sum up states; stacks, functions and frames stay empty. Call it behind `open`, in place
-     * of `read`. False when the file does not have the sums, or not all of the file is good: `read` reads on as ever.
-     * NULL: files of this kind have no sums. */
-    bool (*sums)(void *reader, struct tables *tables);
-    /* Whether the sums of the file are those in `tables`, which have taken all events of a whole recording. True when
-     * the file has no sums. NULL: as for `sums`. */
-    bool (*agrees)(const void *reader, const struct tables *tables);
     /* Fills in the report but for `format` and `damage`. */
     void (*report)(const void *reader, struct source_report *report);
     /* Frees what the reader holds, also after an `open` that failed. */

@@ -560,18 +560,7 @@ bool tables_have_instructions(const struct tables *tables)
     for (size_t i = 1; i < tables->frames_count; i++)
         if (tables->frames[i].instruction)
             return true;
-    return tables->summed.instructions;
-}
-
-void tables_forget_stack(struct tables *tables, uint32_t thread)
-{
-    struct thread_row *row = find_thread(tables, thread);
-    if (!row)
-        return;
-    free(row->stacks);
-    row->stacks = NULL;
-    row->stacks_room = 0;
-    row->depth = 0;
+    return false;
 }
 
 uint64_t tables_interval_ns(const struct tables *tables, uint32_t thread)

@@ -117,10 +117,6 @@ struct tables {
     struct counters counters;
     bool sums_states;  /* set by the owner: the tables sum up the states of threads, which takes time */
     bool states_known; /* a sample had a status; only in tables that sum up states */
-    struct tables_summed {
-        uint64_t stacks, functions;
-        bool instructions;
-    } summed; /* from a summary, in tables that have no stacks, functions and frames */
 };
 
 /* Takes an event: checks its references, adds its contents, and fills sample.stack, sample.stands_ns and
@@ -168,16 +164,13 @@ struct text tables_thread_name(const struct tables *tables, uint32_t thread);
 /* The numbers of distinct stacks and of functions. */
 static inline uint64_t tables_stacks(const struct tables *tables)
 {
-    return tables->stacks_count ? tables->stacks_count - 1 : tables->summed.stacks;
+    return tables->stacks_count ? tables->stacks_count - 1 : 0;
 }
 
 static inline uint64_t tables_functions(const struct tables *tables)
 {
-    return tables->functions_count ? tables->functions_count - 1 : tables->summed.functions;
+    return tables->functions_count ? tables->functions_count - 1 : 0;
 }
-
-/* Frees the stack of a thread that has no more samples, or whose next sample keeps no frame. */
-void tables_forget_stack(struct tables *tables, uint32_t thread);
 
 /* Whether some frames have an instruction. */
 bool tables_have_instructions(const struct tables *tables);

@@ -22,9 +22,7 @@
  *
  *     ticks           1      2      3      4
  *     interpreter 0   1 ms   0      0      1 ms
- *     interpreter 1   0      1 ms   1 ms   0            the sum is the thread's life
- *
- * Recordings have sums by these rules. A change here adds one to SUMMARY_RULES (formats/stream/stream_summary.h). */
+ *     interpreter 1   0      1 ms   1 ms   0            the sum is the thread's life */
 #ifndef PYREEL_FORMATS_MODEL_WALL_H
 #define PYREEL_FORMATS_MODEL_WALL_H
 

@@ -170,8 +170,6 @@ uint32_t block_read_recording_id(enum stream_block kind, struct cursor payload)
     case BLOCK_EVENTS:
         take_number(&payload); /* the base */
         return recording_id_of_notes(payload);
-    case BLOCK_SUMMARY:
-        return recording_id_of_notes(payload);
     case BLOCK_END:
         return block_read_field(payload, END_RECORDING_ID);
     }
@@ -227,16 +225,11 @@ static const char *parse_block(struct block_reader *reader, struct block *block,
         return "a block with a wrong checksum";
     reader->wasted += plain_size;
     struct cursor payload = { 0 };
-    const bool skims = reader->skims && header[4] == BLOCK_EVENTS;
-    const char *wrong = skims ? NULL
-                              : codecs[header[STREAM_CODEC_AT]](reader, cursor_of(stored, stored_size), plain_size,
-                                                                &payload);
+    const char *wrong = codecs[header[STREAM_CODEC_AT]](reader, cursor_of(stored, stored_size), plain_size, &payload);
     if (wrong)
         return wrong;
     reader->wasted -= size + plain_size;
     reader->good_plain += plain_size;
-    reader->headers = reader->headers_now;
-    reader->headers_now = (uint32_t)crc32(reader->headers, header, STREAM_BLOCK_HEADER);
     *block = (struct block){ header[4], sequence, payload, bytes_used(reader), size, false };
     reader->start += size;
     return NULL;
@@ -309,8 +302,7 @@ static void begin_recording(struct block_reader *reader, const struct block *fir
 /* Whether the block belongs to this recording. A block of an unknown kind counts as one of this recording. */
 static bool is_ours(const struct block_reader *reader, const struct block *block)
 {
-    const bool has_id = block->kind == BLOCK_END || block->kind == BLOCK_SUMMARY ||
-                        (block->kind == BLOCK_EVENTS && !reader->skims);
+    const bool has_id = block->kind == BLOCK_END || block->kind == BLOCK_EVENTS;
     return !has_id || block_read_recording_id(block->kind, block->payload) == reader->recording_id;
 }
 

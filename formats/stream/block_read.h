@@ -21,9 +21,6 @@ struct block_reader {
     size_t start, end, room;
     bool at_end;               /* the file has no more bytes */
     uint32_t recording_id;     /* of all blocks of the recording; 0: the recording has no id */
-    bool skims;                /* set by the caller: EVENTS blocks are checked and not decoded, and have no payload */
-    uint32_t headers;          /* CRC-32 of the headers of all good blocks before the latest one, ... */
-    uint32_t headers_now;      /* ... and with it */
     uint64_t next;             /* sequence of the next block, if no block is lost */
     uint64_t bytes_read;       /* bytes read from the file */
     uint64_t good, good_plain; /* good blocks, and the plain bytes of their payloads */
@@ -71,7 +68,7 @@ bool block_read_magic(struct block_reader *reader, struct fault *why);
 /* The number in a field of a HEADER or an END block; 0 when the field is absent or above 32 bits. */
 uint32_t block_read_field(struct cursor payload, uint32_t field);
 
-/* The recording id in the payload of a HEADER, an EVENTS, an END or a SUMMARY block; 0: none. */
+/* The recording id in the payload of a HEADER, an EVENTS or an END block; 0: none. */
 uint32_t block_read_recording_id(enum stream_block kind, struct cursor payload);
 
 enum block_found { BLOCK_FOUND, BLOCK_NO_MORE, BLOCK_UNREADABLE };

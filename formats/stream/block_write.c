@@ -81,8 +81,8 @@ static int level_by_size(size_t size)
     return 3;
 }
 
-/* Appends the grouped payload, compressed, to writer->stored. False when the payload cannot be grouped, or the result is
- * not smaller than the payload. */
+/* Appends the grouped payload, compressed, to writer->stored. False when the payload cannot be grouped, or the result
+ * is not smaller than the payload. */
 static bool store_grouped(struct block_writer *writer, const struct bytes *payload)
 {
     struct bytes *stored = &writer->stored, *grouped = &writer->grouped;
@@ -118,7 +118,7 @@ static void patch_u32(struct bytes *bytes, size_t at, uint32_t value)
 static void make_block(struct block_writer *writer, enum stream_block kind, const struct bytes *payload)
 {
     struct bytes *stored = &writer->stored;
-    stored->size = writer->held;
+    stored->size = 0;
     if (writer->sequence == 0)
         put_bytes(stored, STREAM_MAGIC, STREAM_MAGIC_SIZE);
     const size_t header = stored->size;
@@ -136,23 +136,6 @@ static void make_block(struct block_writer *writer, enum stream_block kind, cons
     patch_u32(stored, header + STREAM_CHECKSUM_AT, checksum);
 }
 
-/* Counts the block that was made last. */
-static void count_block(struct block_writer *writer, const struct bytes *payload)
-{
-    const size_t magic = writer->sequence == 0 ? STREAM_MAGIC_SIZE : 0;
-    writer->headers = (uint32_t)crc32(writer->headers, writer->stored.at + writer->held + magic, STREAM_BLOCK_HEADER);
-    writer->sequence++;
-    writer->plain += payload->size;
-}
-
-/* The held block is not in the file, and the caller can do without the block. */
-static void drop_held(struct block_writer *writer)
-{
-    writer->sequence--;
-    writer->plain -= writer->held_plain;
-    writer->broken = writer->torn;
-}
-
 bool block_write(struct block_writer *writer, enum stream_block kind, const struct bytes *payload, struct fault *why)
 {
     if (writer->torn || (writer->broken && kind != BLOCK_END))
@@ -168,22 +151,9 @@ bool block_write(struct block_writer *writer, enum stream_block kind, const stru
         writer->full = true;
         return true;
     }
-    const bool good = write_all(writer, &writer->stored, why);
-    if (good)
-        count_block(writer, payload);
-    else if (writer->held)
-        drop_held(writer);
-    writer->held = 0;
-    return good;
-}
-
-size_t block_hold(struct block_writer *writer, enum stream_block kind, const struct bytes *payload)
-{
-    make_block(writer, kind, payload);
-    if (writer->stored.size > block_write_room(writer))
-        return 0;
-    count_block(writer, payload);
-    writer->held = writer->stored.size;
-    writer->held_plain = payload->size;
-    return writer->held;
+    if (!write_all(writer, &writer->stored, why))
+        return false;
+    writer->sequence++;
+    writer->plain += payload->size;
+    return true;
 }

@@ -13,21 +13,18 @@ struct block_writer {
     struct ZSTD_CCtx_s *zstd; /* NULL: all blocks are plain */
     struct grouping grouping;
     struct bytes grouped; /* a grouped payload */
-    uint32_t sequence;      /* sequence of the next block */
-    uint32_t headers;       /* CRC-32 of the headers of all blocks so far */
-    uint64_t written;       /* bytes written so far */
-    uint64_t plain;         /* plain bytes of the written payloads */
-    struct bytes stored;    /* the block that is being written, ... */
-    size_t held;            /* ... behind a held block of this size (0: none), ... */
-    size_t held_plain;      /* ... whose payload has this size */
-    uint64_t limit;         /* size limit of the file in bytes; 0: none */
+    uint32_t sequence;    /* sequence of the next block */
+    uint64_t written;     /* bytes written so far */
+    uint64_t plain;       /* plain bytes of the written payloads */
+    struct bytes stored;  /* the block that is being written */
+    uint64_t limit;       /* size limit of the file in bytes; 0: none */
     bool full; /* a block did not fit below the limit: only END is written from now on; the limit leaves room for it */
     bool broken; /* a write failed: only END may still be written ... */
     bool torn;   /* ... unless a part of the failed block stays in the file */
 };
 
-/* The caller keeps `fd` and closes it. With CODEC_GROUPED, an EVENTS block is grouped where that saves bytes. That takes so
- * little time that sampling does not suffer. */
+/* The caller keeps `fd` and closes it. With CODEC_GROUPED, an EVENTS block is grouped where that saves bytes. That
+ * takes so little time that sampling does not suffer. */
 void block_writer_open(struct block_writer *writer, int fd, enum stream_codec codec);
 
 /* The bytes that may still be written before END; UINT64_MAX without a limit. */
@@ -37,11 +34,6 @@ uint64_t block_write_room(const struct block_writer *writer);
  * written: a regular file then ends with the last whole block. A block that does not fit below the limit is dropped,
  * see `full`. */
 bool block_write(struct block_writer *writer, enum stream_block kind, const struct bytes *payload, struct fault *why);
-
-/* Makes a block that is not written yet: the next block_write() writes this block and its own with one write(). When
- * that write fails, both are gone, and the caller may write its own block again. Returns the size of the held block in
- * the file; 0 when the block does not fit below the limit, and nothing is held. */
-size_t block_hold(struct block_writer *writer, enum stream_block kind, const struct bytes *payload);
 
 /* Frees the writer's memory. Does not close the file. */
 void block_writer_close(struct block_writer *writer);

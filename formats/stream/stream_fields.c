@@ -12,10 +12,7 @@ struct field {
     size_t offset, size;                                            /* of the struct member that holds the field */
 };
 
-#define FIELD(number, holds, type, member)                                                                             \
-    {                                                                                                                  \
-        number, holds, offsetof(type, member), sizeof(((type *)0)->member)                                             \
-    }
+#define FIELD(number, holds, type, member) { number, holds, offsetof(type, member), sizeof(((type *)0)->member) }
 
 static const struct field recording_fields[] = {
     FIELD(1, NUMBER_FIELD, struct recording, format_version),

@@ -4,7 +4,6 @@
 #include "formats/base/alloc.h"
 #include "formats/stream/stream_decode.h"
 #include "formats/stream/stream_fields.h"
-#include "formats/stream/stream_sums.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -40,7 +39,6 @@ void stream_reader_close(struct stream_reader *reader)
     free(reader->clocks);
     free(reader->looks);
     free(reader->frames);
-    bytes_free(&reader->summary);
     *reader = (struct stream_reader){ 0 };
 }
 
@@ -331,9 +329,9 @@ static bool refuse_later(const struct recording *recording, struct fault *why)
     const struct text version = recording->pyreel_version;
     if (is_plain_version(version))
         snprintf(recorded, sizeof(recorded), " (pyreel %.*s recorded it)", (int)version.size, version.bytes);
-    return fault(why,
-                 "it has stream version %" PRIu32 ", and this program reads stream version %d: install a newer pyreel%s",
-                 recording->format_version, STREAM_VERSION, recorded);
+    return fault(
+        why, "it has stream version %" PRIu32 ", and this program reads stream version %d: install a newer pyreel%s",
+        recording->format_version, STREAM_VERSION, recorded);
 }
 
 bool stream_read_header(struct stream_reader *reader, struct cursor payload, const struct sink *to, struct fault *why)
@@ -400,14 +398,6 @@ static enum block_found next_block(struct stream_reader *reader, struct block *b
     return block_read(&reader->blocks, block, why);
 }
 
-/* Keeps the payload of a SUMMARY block, for stream_sums_agree(). */
-static void keep_summary(struct stream_reader *reader, struct cursor payload)
-{
-    reader->summary.size = 0;
-    if (cursor_left(&payload) <= STREAM_SUMMARY_LIMIT)
-        put_bytes(&reader->summary, payload.at, cursor_left(&payload));
-}
-
 enum source_state stream_read_block(struct stream_reader *reader, const struct sink *to, struct fault *why)
 {
     struct block block;
@@ -426,8 +416,6 @@ enum source_state stream_read_block(struct stream_reader *reader, const struct s
         going = stream_read_events(reader, block.payload, to, why);
     else if (block.kind == BLOCK_END)
         going = stream_read_end(reader, block.payload, to, why);
-    else if (block.kind == BLOCK_SUMMARY)
-        keep_summary(reader, block.payload);
     return going ? SOURCE_MORE : SOURCE_STOPPED;
 }
 
@@ -493,16 +481,6 @@ static void kind_report(const void *self, struct source_report *report)
     report->lost_ticks = reader->lost_ticks;
 }
 
-static bool kind_sums(void *self, struct tables *tables)
-{
-    return stream_sums_read(self, tables);
-}
-
-static bool kind_agrees(const void *self, const struct tables *tables)
-{
-    return stream_sums_agree(self, tables);
-}
-
 static void kind_close(void *self)
 {
     stream_reader_close(self);
@@ -516,8 +494,6 @@ const struct source_kind stream_read_kind = {
     .read = kind_read,
     .forgive = kind_forgive,
     .damage = kind_damage,
-    .sums = kind_sums,
-    .agrees = kind_agrees,
     .report = kind_report,
     .close = kind_close,
 };

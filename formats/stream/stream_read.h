@@ -87,7 +87,6 @@ struct stream_reader {
     uint64_t lost_ticks; /* ticks in the lost parts, as far as a later block shows */
     uint32_t *frames;
     size_t frames_room;
-    struct bytes summary;  /* payload of the SUMMARY block that was read last */
     struct stream_cut cut; /* names of the event that is being given */
 };
 

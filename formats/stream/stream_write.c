@@ -5,7 +5,6 @@
 #include "formats/stream/stream_due.h"
 #include "formats/stream/stream_fields.h"
 #include "formats/stream/stream_records.h"
-#include "formats/stream/stream_summary.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -22,17 +21,12 @@
 #define CPU_SLACK_NS 1000000 /* allowed error of the CPU time, in addition to an interval */
 
 /* The bytes of a record, at most: a record must leave the block below its limit, however deep the stack is. */
-#define RECORD_ROOM(frames) ((size_t)80 + (size_t)(frames)*5)
+#define RECORD_ROOM(frames) ((size_t)80 + (size_t)(frames) * 5)
 
 void stream_writer_open(struct stream_writer *writer, int fd, enum stream_codec codec)
 {
     *writer = (struct stream_writer){ .block = 1, .tick = 1 };
     block_writer_open(&writer->blocks, fd, codec);
-}
-
-void stream_writer_sum_up(struct stream_writer *writer)
-{
-    writer->sums_up = true;
 }
 
 void stream_writer_limit(struct stream_writer *writer, uint64_t bytes)
@@ -60,7 +54,6 @@ void stream_writer_close(struct stream_writer *writer)
     free(writer->clock_of);
     bytes_free(&writer->open);
     bytes_free(&writer->note);
-    stream_sums_drop(&writer->sums);
     block_writer_close(&writer->blocks);
     *writer = (struct stream_writer){ 0 };
 }
@@ -264,10 +257,8 @@ static bool close_block(struct stream_writer *writer, struct fault *why)
     forget_clocks(writer);
     release_rows(writer);
     const bool good = block_write(&writer->blocks, BLOCK_EVENTS, &writer->open, why);
-    if (good && !writer->blocks.full) {
+    if (good && !writer->blocks.full)
         writer->kept = writer->now;
-        stream_sums_add(&writer->sums, &writer->open);
-    }
     writer->open.size = 0;
     writer->named = 0;
     writer->shortest_ns = UINT64_MAX;
@@ -559,34 +550,15 @@ static bool write_header(struct stream_writer *writer, const struct recording *r
     writer->recording_id = (uint32_t)crc32_z(0, fields.at, fields.size) | 1;
     stream_fields_put_number(&fields, HEADER_RECORDING_ID, writer->recording_id);
     const bool good = block_write(&writer->blocks, BLOCK_HEADER, &fields, why);
-    if (good && writer->sums_up)
-        stream_sums_begin(&writer->sums, &fields);
     bytes_free(&fields);
     return good;
 }
 
-/* Makes the SUMMARY block, which is written together with END. Returns the size of the block in the file; 0: there is
- * none, because the sums are not kept, or do not fit. */
-static size_t hold_summary(struct stream_writer *writer)
-{
-    if (!writer->sums.kept)
-        return 0;
-    const struct stream_summary summary = { writer->unit_ns, writer->recording_id, writer->blocks.headers };
-    struct bytes payload = { 0 };
-    stream_summary_put(&payload, &summary, &writer->sums.tables);
-    const size_t size = payload.size <= STREAM_SUMMARY_LIMIT ? block_hold(&writer->blocks, BLOCK_SUMMARY, &payload) : 0;
-    bytes_free(&payload);
-    return size;
-}
-
-/* Writes the END block behind a SUMMARY block of this size; 0: there is none. */
-static bool put_end(struct stream_writer *writer, const struct end *end, size_t summary_size, struct fault *why)
+static bool put_end(struct stream_writer *writer, const struct end *end, struct fault *why)
 {
     struct bytes fields = { 0 };
     stream_fields_put_end(&fields, end, writer->unit_ns);
     stream_fields_put_number(&fields, END_RECORDING_ID, writer->recording_id);
-    if (summary_size)
-        stream_fields_put_number(&fields, END_SUMMARY_SIZE, summary_size);
     const bool good = block_write(&writer->blocks, BLOCK_END, &fields, why);
     bytes_free(&fields);
     return good;
@@ -603,10 +575,7 @@ static bool write_end(struct stream_writer *writer, const struct end *end, struc
     complete.samples = totals->samples;
     complete.missed = totals->missed;
     complete.failed = totals->failed;
-    const size_t summary_size = all_written ? hold_summary(writer) : 0;
-    if (summary_size && put_end(writer, &complete, summary_size, NULL))
-        return true;
-    return put_end(writer, &complete, 0, why) && all_written; /* there may be room for END alone */
+    return put_end(writer, &complete, why) && all_written;
 }
 
 bool stream_write(struct stream_writer *writer, const struct event *event, struct fault *why)

@@ -13,7 +13,6 @@
 #include "formats/stream/stream_held.h"
 #include "formats/stream/stream_notes.h"
 #include "formats/stream/stream_status.h"
-#include "formats/stream/stream_sums.h"
 
 /* The ticks of one process in a block; the first row is about the ticks of all processes, where processes have no ticks
  * of their own. */
@@ -92,17 +91,11 @@ struct stream_writer {
     struct stream_clock_of *clock_of; /* by number of the process */
     size_t clock_of_room;
 
-    bool sums_up;            /* set by the caller, see stream_writer_sum_up() */
-    struct stream_sums sums; /* of the blocks in the file */
     struct totals now, kept; /* for END: the totals of all events, and of those that are in the file when it is full */
 };
 
 /* Starts a stream on `fd`, which stays the caller's. The first event must be EVENT_RECORDING. */
 void stream_writer_open(struct stream_writer *writer, int fd, enum stream_codec codec);
-
-/* Makes the writer sum up what it writes, and write the sums in front of the end, if the recording is whole: see
- * formats/stream/stream_sums.h. Call it before the first event. */
-void stream_writer_sum_up(struct stream_writer *writer);
 
 /* Limits the file to this size. Near the limit blocks get smaller, so that little is lost. */
 void stream_writer_limit(struct stream_writer *writer, uint64_t bytes);

@@ -140,7 +140,6 @@ static void *write_incident(void *self)
     pthread_setschedparam(pthread_self(), SCHED_OTHER, &usual);
     setpriority(PRIO_PROCESS, (id_t)gettid(), NICE);
     stream_writer_open(&copying.writer, incident->file.fd, incident->codec);
-    stream_writer_sum_up(&copying.writer);
     copying.join.to = (struct sink){ .take = take_joined, .self = &copying };
     incident->good = copy(&copying, &incident->why);
     incident->bytes = copying.writer.blocks.written;

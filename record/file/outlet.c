@@ -50,7 +50,6 @@ struct sink outlet_sink(struct outlet *outlet)
 static void open_writer(struct outlet *outlet, int fd)
 {
     stream_writer_open(outlet->writer, fd, outlet->codec);
-    stream_writer_sum_up(outlet->writer);
     if (!outlet_in_parts(outlet))
         stream_writer_limit(outlet->writer, outlet->size_limit);
 }

@@ -336,7 +336,6 @@ int main(int argc, char **argv)
     made_open(&making.program, options.mix, (uint32_t)numbers[OPTION_STACKS], (uint32_t)numbers[OPTION_DEPTH],
               (uint32_t)numbers[OPTION_THREADS], numbers[OPTION_SEED]);
     stream_writer_open(&making.writer, fd, CODEC_GROUPED); /* as the recorder */
-    stream_writer_sum_up(&making.writer);
     const bool good = make(&making, numbers);
     if (!good)
         fprintf(stderr, "make-recording: %s\n", making.why.text);

@@ -48,8 +48,8 @@ static int compare_rows(const void *a, const void *b)
 
 static void note_recording(struct lines *to, const struct recording *r)
 {
-    add_line(to, "recording by '%.*s' on '%.*s' '%.*s' '%.*s' '%.*s'", SHOWN(r->pyreel_version),
-             SHOWN(r->host), SHOWN(r->kernel), SHOWN(r->machine), SHOWN(r->processor));
+    add_line(to, "recording by '%.*s' on '%.*s' '%.*s' '%.*s' '%.*s'", SHOWN(r->pyreel_version), SHOWN(r->host),
+             SHOWN(r->kernel), SHOWN(r->machine), SHOWN(r->processor));
     add_line(to, "mode '%.*s' threads '%.*s' command '%.*s' start %" PRIu64 " %" PRIu64, SHOWN(r->mode),
              SHOWN(r->threads_option), SHOWN(r->command), r->start_unix_ns, r->start_monotonic_ns);
     add_line(to, "interval %" PRIu64 " unit %" PRIu64 " memory %" PRIu64 " processors %" PRIu32 " attached %" PRIu32,

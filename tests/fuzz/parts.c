@@ -125,9 +125,9 @@ FUZZ_TARGET(parts)
     const uint8_t asked = size > 0 ? bytes[0] : 0;
     int fds[INPUTS_MOST];
     char names[INPUTS_MOST][32], *paths[INPUTS_MOST];
-    const struct recording made_up = {
-        .format_version = STREAM_VERSION, .series = 1, .process_ticks = (asked & ASK_PROCESS_TICKS) != 0
-    };
+    const struct recording made_up = { .format_version = STREAM_VERSION,
+                                       .series = 1,
+                                       .process_ticks = (asked & ASK_PROCESS_TICKS) != 0 };
     const size_t files = size > 1 ? put_parts(bytes + 1, size - 1, fds, &made_up, (asked & ASK_GAP) != 0) : 0;
     for (size_t i = 0; i < files; i++) {
         snprintf(names[i], sizeof(names[i]), "/proc/self/fd/%d", fds[i]);

@@ -54,9 +54,9 @@ static int open_input(const uint8_t *bytes, size_t size)
     if (block_read_recognised(bytes, size)) {
         require(write(fd, bytes, size) == (ssize_t)size);
     } else {
-        const struct recording recording = {
-            .format_version = STREAM_VERSION, .interval_ns = 1000000, .time_unit_ns = 1000
-        };
+        const struct recording recording = { .format_version = STREAM_VERSION,
+                                             .interval_ns = 1000000,
+                                             .time_unit_ns = 1000 };
         require(write_made_up(fd, &recording, bytes, size));
     }
     return fd;

@@ -57,7 +57,6 @@ static void begin_stream(struct day *day)
         .recording = { .interval_ns = TICK_NS, .time_unit_ns = TICK_NS / 40, .mode = TEXT("wall") },
     };
     stream_writer_open(&day->writer, day->fd, CODEC_GROUPED);
-    stream_writer_sum_up(&day->writer);
     assert_true(stream_write(&day->writer, &event, NULL));
 }
 

@@ -199,8 +199,6 @@ static void note_event(struct told *told, const struct event *event)
         break;
     case EVENT_END:
         block->timeless = true;
-        if (told->reader.summary.size > 0)
-            block[-1].timeless = true;
         break;
     default:
         break;

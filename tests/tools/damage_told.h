@@ -32,7 +32,7 @@ struct told_name {
 
 /* What a block holds. */
 struct told_block {
-    bool timeless; /* the end block, and the summary in front of it: they say nothing of the time before */
+    bool timeless; /* the end block: it says nothing of the time before */
     uint64_t ticks, missed, failed;
     uint64_t first_ns, last_ns; /* of its ticks */
 };

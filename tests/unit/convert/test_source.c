@@ -13,14 +13,8 @@
 #include <unistd.h>
 
 #define RECORDING                                                                                                      \
-    {                                                                                                                  \
-        EVENT_RECORDING, .recording = {                                                                                \
-            .mode = T("wall"),                                                                                         \
-            .start_unix_ns = 1,                                                                                        \
-            .interval_ns = 100 * MS,                                                                                   \
-            .time_unit_ns = 1                                                                                          \
-        }                                                                                                              \
-    }
+    { EVENT_RECORDING,                                                                                                 \
+      .recording = { .mode = T("wall"), .start_unix_ns = 1, .interval_ns = 100 * MS, .time_unit_ns = 1 } }
 
 /* The first two ticks are a block, which is then older than a second; the third one is in the next block. */
 static const struct event story[] = {

@@ -208,8 +208,7 @@ static void assert_same_options(size_t i, const struct options *read)
                       read->stats == wanted->stats && read->kill == wanted->kill && read->force == wanted->force &&
                       read->size_limit == wanted->size_limit && read->codec == wanted->codec &&
                       read->quiet == wanted->quiet && read->verbose == wanted->verbose &&
-                      !read->output == !wanted->output &&
-                      !read->command == !lines[i].command;
+                      !read->output == !wanted->output && !read->command == !lines[i].command;
     if (!same)
         fail_msg("line %zu means something else", i);
     if (wanted->output)

@@ -123,15 +123,11 @@ static void two_recordings_become_one(void **state)
     journal_free(&journal);
 }
 
-#define TICK_OF(number, ns)                                                                                            \
-    {                                                                                                                  \
-        EVENT_TICK, .tick_ns = ns, .tick_process = number                                                              \
-    }
+#define TICK_OF(number, ns) { EVENT_TICK, .tick_ns = ns, .tick_process = number }
 
 /* Process 2 has no samples, and is the parent of process 3. Processes 4 and 5 have no wanted samples either. */
 static const struct event tree[] = {
-    { EVENT_RECORDING,
-      .recording = { .interval_ns = MS, .time_unit_ns = 1, .process_ticks = 1 } },
+    { EVENT_RECORDING, .recording = { .interval_ns = MS, .time_unit_ns = 1, .process_ticks = 1 } },
     PROCESS(1, 41, "/w"),
     { EVENT_PROCESS, .process = { .number = 2, .pid = 42, .parent = 1, .parent_pid = 41 } },
     { EVENT_PROCESS, .process = { .number = 3, .pid = 43, .parent = 2, .parent_pid = 42 } },
@@ -288,8 +284,7 @@ static void times_that_samples_stand_for_are_kept(void **state)
 {
     (void)state;
     static const struct event weighed[] = {
-        { EVENT_RECORDING,
-          .recording = { .interval_ns = 5 * MS, .time_unit_ns = 1 } },
+        { EVENT_RECORDING, .recording = { .interval_ns = 5 * MS, .time_unit_ns = 1 } },
         PROCESS(1, 42, "/w"),
         THREAD(1, 1, 42, "python3"),
         { EVENT_SAMPLE, .sample = { .thread = 1, .time_ns = MS, .stands_ns = 7 } },

@@ -138,12 +138,9 @@ static void recordings_get_numbers(void **state)
 {
     (void)state;
     static const struct event story[] = {
-        { EVENT_RECORDING, .recording = { .interval_ns = MS } },
-        PROCESS(1, 7, "/srv"),
-        { EVENT_ORIGIN, .origin = { 1, T("ann.pyreel"), MS } },
-        PROCESS(2, 8, "/srv"),
-        { EVENT_ORIGIN, .origin = { 2, T("bob.pyreel"), MS } },
-        PROCESS(3, 9, "/srv"),
+        { EVENT_RECORDING, .recording = { .interval_ns = MS } }, PROCESS(1, 7, "/srv"),
+        { EVENT_ORIGIN, .origin = { 1, T("ann.pyreel"), MS } },  PROCESS(2, 8, "/srv"),
+        { EVENT_ORIGIN, .origin = { 2, T("bob.pyreel"), MS } },  PROCESS(3, 9, "/srv"),
         { EVENT_ORIGIN, .origin = { 3, T("ann.pyreel"), MS } },
     };
     struct tables tables = { 0 };

@@ -13,8 +13,7 @@
 
 /* A process that ends and another; a thread that is renamed; a sample without frames. */
 static const struct event story[] = {
-    { EVENT_RECORDING,
-      .recording = { .interval_ns = 10 * MS, .time_unit_ns = 200000, .start_unix_ns = 1500 * MS } },
+    { EVENT_RECORDING, .recording = { .interval_ns = 10 * MS, .time_unit_ns = 200000, .start_unix_ns = 1500 * MS } },
     PROCESS(1, 4242, "/home/u"),
     THREAD(1, 1, 4242, "python3"),
     THREAD(2, 1, 4243, "worker"),

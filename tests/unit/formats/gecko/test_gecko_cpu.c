@@ -23,9 +23,9 @@
         EVENT_SAMPLE, .sample = {.thread = thread_number, .status = state, .cpu_ns = cpu }                             \
     }
 #define BEGINNING                                                                                                      \
-    { EVENT_RECORDING, .recording = { .interval_ns = 10 * MS, .time_unit_ns = 200000 } },           \
-        PROCESS(1, 4242, "/home/u"), THREAD(1, 1, 4242, "python3"), THREAD(2, 1, 4243, "other"), STRING(1, "f"),       \
-        STRING(2, "g"), FUNCTION(1, 1, 0, 1), FUNCTION(2, 2, 0, 9), FRAME(1, 1, 2), FRAME(2, 2, 10)
+    { EVENT_RECORDING, .recording = { .interval_ns = 10 * MS, .time_unit_ns = 200000 } }, PROCESS(1, 4242, "/home/u"), \
+        THREAD(1, 1, 4242, "python3"), THREAD(2, 1, 4243, "other"), STRING(1, "f"), STRING(2, "g"),                    \
+        FUNCTION(1, 1, 0, 1), FUNCTION(2, 2, 0, 9), FRAME(1, 1, 2), FRAME(2, 2, 10)
 
 /* f runs, g sleeps, f runs, g runs at last. Stack 1 is f, stack 2 is g. */
 static const struct event looks[] = {

@@ -16,8 +16,7 @@
 #include <zlib.h>
 
 static const struct event story[] = {
-    { EVENT_RECORDING,
-      .recording = { .interval_ns = MS, .time_unit_ns = 1000, .start_unix_ns = 1234 } },
+    { EVENT_RECORDING, .recording = { .interval_ns = MS, .time_unit_ns = 1000, .start_unix_ns = 1234 } },
     PROCESS(1, 4242, "/home/u"),
     THREAD(1, 1, 4242, "python3"),
     THREAD(2, 1, 4243, "worker"),
@@ -40,8 +39,7 @@ static const struct event story[] = {
 /* The same program, and what its threads did. Of the last sample the CPU time is not known. */
 #define REC STATUS_RECORDED
 static const struct event status_story[] = {
-    { EVENT_RECORDING,
-      .recording = { .interval_ns = MS, .time_unit_ns = 1000, .start_unix_ns = 1234 } },
+    { EVENT_RECORDING, .recording = { .interval_ns = MS, .time_unit_ns = 1000, .start_unix_ns = 1234 } },
     PROCESS(1, 4242, "/home/u"),
     THREAD(1, 1, 4242, "python3"),
     THREAD(2, 1, 4243, "worker"),

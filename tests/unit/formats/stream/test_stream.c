@@ -483,9 +483,9 @@ static void a_sample_can_not_keep_what_was_not_there(void **state)
 /* ---- asyncio tasks: which one a thread runs, and entries that stand for one ---- */
 
 #define TASKS_BEGINNING                                                                                                \
-    { EVENT_RECORDING, .recording = { .interval_ns = MS, .time_unit_ns = MS / 50 } },               \
-        PROCESS(1, 4313, "/"), THREAD(1, 1, 4313, "python3"), THREAD(2, 1, 4314, "other"), STRING(1, "f"),             \
-        FUNCTION(1, 1, 0, 1), FRAME(1, 1, 1), FRAME(2, 1, 2)
+    { EVENT_RECORDING, .recording = { .interval_ns = MS, .time_unit_ns = MS / 50 } }, PROCESS(1, 4313, "/"),           \
+        THREAD(1, 1, 4313, "python3"), THREAD(2, 1, 4314, "other"), STRING(1, "f"), FUNCTION(1, 1, 0, 1),              \
+        FRAME(1, 1, 1), FRAME(2, 1, 2)
 
 /* Two threads' loops change from task to task, together with their stacks and without; another one has none. */
 static const struct event running[] = {

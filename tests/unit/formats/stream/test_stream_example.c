@@ -243,8 +243,10 @@ static void the_grouped_example_is_what_it_says(void **state)
 TEST_FILE(stream_example)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_document_says_what_it_tells),       cmocka_unit_test(the_writer_writes_the_document),
-        cmocka_unit_test(the_payload_keeps_the_rules),           cmocka_unit_test(the_grouped_example_is_what_it_says),
+        cmocka_unit_test(the_document_says_what_it_tells),
+        cmocka_unit_test(the_writer_writes_the_document),
+        cmocka_unit_test(the_payload_keeps_the_rules),
+        cmocka_unit_test(the_grouped_example_is_what_it_says),
     };
     if (argc == 2 && strcmp(argv[1], "--print") == 0) { /* for whoever changes the format, and then the document */
         struct bytes written = stream_of(story, countof(story), CODEC_PLAIN);

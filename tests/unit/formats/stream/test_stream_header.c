@@ -33,7 +33,8 @@ static void unknown_header_fields_are_passed_over(void **state)
     bytes_free(&header);
 }
 
-static struct bytes stream_of_header(uint64_t version, uint64_t interval_ns, uint64_t unit_ns, struct text pyreel_version)
+static struct bytes stream_of_header(uint64_t version, uint64_t interval_ns, uint64_t unit_ns,
+                                     struct text pyreel_version)
 {
     struct bytes header = { 0 };
     stream_fields_put_number(&header, HEADER_VERSION, version);

@@ -9,13 +9,7 @@
 #include <unistd.h>
 
 #define OF_PROCESSES                                                                                                   \
-    {                                                                                                                  \
-        EVENT_RECORDING, .recording = {                                                                                \
-            .interval_ns = 10 * MS,                                                                                    \
-            .time_unit_ns = MS / 4,                                                                                    \
-            .process_ticks = 1                                                                                         \
-        }                                                                                                              \
-    }
+    { EVENT_RECORDING, .recording = { .interval_ns = 10 * MS, .time_unit_ns = MS / 4, .process_ticks = 1 } }
 #define CHILD(number, pid, parent, parent_pid)                                                                         \
     {                                                                                                                  \
         EVENT_PROCESS, .process = {                                                                                    \
@@ -32,10 +26,7 @@
             parent                                                                                                     \
         }                                                                                                              \
     }
-#define TICK_OF(process, ns)                                                                                           \
-    {                                                                                                                  \
-        EVENT_TICK, .tick_ns = ns, .tick_process = process                                                             \
-    }
+#define TICK_OF(process, ns) { EVENT_TICK, .tick_ns = ns, .tick_process = process }
 #define ENDS(process, ns, fate, status)                                                                                \
     {                                                                                                                  \
         EVENT_PROCESS_END, .process_end = { process, ns, fate, status }                                                \

@@ -18,10 +18,8 @@
 #define START   1234567 /* ns, on the monotonic clock */
 
 static const struct event beginning[] = {
-    { EVENT_RECORDING, .recording = { .interval_ns = MS,
-                                      .time_unit_ns = 1000,
-                                      .start_monotonic_ns = START,
-                                      .mode = T("gil") } },
+    { EVENT_RECORDING,
+      .recording = { .interval_ns = MS, .time_unit_ns = 1000, .start_monotonic_ns = START, .mode = T("gil") } },
     PROCESS(1, 4313, "/"),
     THREAD(1, 1, 4313, "python3"),
     THREAD(2, 1, 4314, "other"),
