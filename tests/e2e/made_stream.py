@@ -31,7 +31,8 @@ def fields(values):
 
 
 class Samples:
-    """One tick for each of these stacks, for any number of recordings. A stack has (function, file, line), root first."""
+    """One tick for each of these stacks, for any number of recordings. A stack has (function, file, line), root first, and for
+    code that is not Python's (name, module, address, kind)."""
 
     def __init__(self, stacks):
         self.numbers, self.counts, self.notes = {}, {}, []
@@ -46,10 +47,11 @@ class Samples:
             self.notes.append(note(kind, self.counts[kind], *what))
         return self.numbers[kind, *what]
 
-    def frame(self, function, file, line):
-        names = [self.number_of(STRING, said) for said in (function, file)]
-        # no end line and no columns are known
-        return self.number_of(FRAME, self.number_of(FUNCTION, *names, 1), line, 0, 0, 0)
+    def frame(self, name, place, position, kind=0):
+        names = [self.number_of(STRING, said) for said in (name, place)]
+        if not kind:  # no end line and no columns are known
+            return self.number_of(FRAME, self.number_of(FUNCTION, *names, 1), position, 0, 0, 0)
+        return self.number_of(FRAME, self.number_of(FUNCTION, names[0], 0, 0, kind, names[1]), 0, 0, 0, 0, 0, 0, position)
 
     def tick(self, stack):
         frames = b"".join(number(self.frame(*frame)) for frame in stack)

@@ -9,8 +9,10 @@ import pytest
 
 import flame_output
 import gecko_check
+import made_stream
 import pprof_check
-from recording import collapsed, convert, gecko, pprof, record_told
+from environment import DIFF, TOP
+from recording import collapsed, convert, gecko, pprof, record_told, succeed
 
 pytestmark = [pytest.mark.short, pytest.mark.pythons("newest")]
 
@@ -77,3 +79,73 @@ def test_speedscope(path):
 def test_tachyon(path, tmp_path):
     convert("tachyon", path, "-o", tmp_path / "named.bin")
     assert_functions(collapsed(tmp_path / "named.bin", "--no-gc", "--no-native").splitlines())
+
+
+# ---- code of programs, of libraries and of the kernel ----
+
+NATIVE, KERNEL = 1, 2
+LIBRARY = ("PyDict_Copy", "/usr/lib/libpython3.13.so.1.0", 0x12345, NATIVE)
+STACKS = [[("main", "/srv/app.py", 3)],
+          [("main", "/srv/app.py", 3), LIBRARY, ("do_mmap", "[kernel]", 0xffffffff81000000, KERNEL)],
+          [("main", "/srv/app.py", 3), LIBRARY, ("work", "/srv/app.py", 9)]]
+SHOWN = ["PyDict_Copy", "do_mmap"]
+
+
+@pytest.fixture(scope="module")
+def modules(tmp_path_factory):
+    """No pyreel records such a thing yet."""
+    path = tmp_path_factory.mktemp("modules") / "modules.pyreel"
+    made_stream.write(path, made_stream.Samples(STACKS * 10), pid=4242, start_unix_ns=1_780_000_000_000_000_000)
+    return path
+
+
+def test_modules_in_collapsed(modules):
+    assert collapsed(modules, "--no-threads").splitlines() == [
+        "main (app.py:3) 10", "main (app.py:3);PyDict_Copy (libpython3.13.so.1.0);do_mmap ([kernel]) 10",
+        "main (app.py:3);PyDict_Copy (libpython3.13.so.1.0);work (app.py:9) 10"]
+    assert collapsed(modules, "--no-threads", "--no-native").splitlines() == [
+        "main (app.py:3) 10", "main (app.py:3);do_mmap ([kernel]) 10", "main (app.py:3);work (app.py:9) 10"]
+
+
+@pytest.mark.parametrize("by, shown", [("function", SHOWN), ("file", ["libpython3.13.so.1.0", "[kernel]"]),
+                                       ("module", ["libpython3.13.so.1.0", "[kernel]"])])
+def test_modules_in_reports(modules, by, shown):
+    rows = json.loads(convert("report", modules, "--json", "--by", by, "--weight", "wall").text)["sections"][0]["rows"]
+    assert {row["name"]: row["kind"] for row in rows if row["name"] in shown} == dict.fromkeys(shown, "native")
+
+
+def test_modules_in_the_flame_graph(modules, tmp_path):
+    convert("flame", modules, "-o", tmp_path / "modules.html")
+    data = flame_output.load(tmp_path / "modules.html")
+    assert set(SHOWN) <= {data["strings"][name] for name in data["functions"]["name"]}
+
+
+def test_modules_in_firefox(modules):
+    profile = gecko_check.load(gecko(modules))
+    assert set(SHOWN) <= set(gecko_check.frame_labels(profile, lambda name, file, line: name))
+
+
+def test_modules_in_pprof(modules):
+    profile, problems = pprof_check.examine(pprof(modules))
+    assert problems == [] and set(SHOWN) <= {pprof_check.text_at(profile, function["name"]) for function in profile["function"]}
+
+
+def test_modules_in_speedscope(modules):
+    frames = json.loads(convert("speedscope", modules, "-o", "-").text)["shared"]["frames"]
+    assert set(SHOWN) <= {frame["name"] for frame in frames}
+
+
+def test_modules_in_tachyon(modules, tmp_path):
+    convert("tachyon", modules, "-o", tmp_path / "modules.bin")
+    assert all(f";{name}" in collapsed(tmp_path / "modules.bin") for name in SHOWN)
+
+
+def test_modules_in_top(modules):
+    shown = succeed(TOP, "--batch", 1, modules).text
+    assert all(name in shown for name in SHOWN), shown
+
+
+def test_modules_in_comparisons(modules, tmp_path):
+    made_stream.write(tmp_path / "more.pyreel", made_stream.Samples((STACKS + STACKS[1:2] * 5) * 10), pid=4242,
+                      start_unix_ns=1_780_000_000_000_000_000)
+    assert "do_mmap" in succeed(DIFF, modules, tmp_path / "more.pyreel").text
