@@ -5,6 +5,7 @@
 #include "convert/sharing/store.h"
 #include "convert/sharing/store_answer.h"
 #include "formats/base/alloc.h"
+#include "formats/base/startup.h"
 #include "formats/base/utf8.h"
 
 #include <errno.h>
@@ -118,6 +119,13 @@ static int print_link_for(const struct share_wishes *wishes)
     return good ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
+/* Whether this program can talk to a store. */
+static bool can_share(struct fault *why)
+{
+    return LOADS_LIBRARIES ||
+           fault(why, "static programs cannot share profiles; use the package, or build pyreel without -Dstatic=true");
+}
+
 /* ---- deletion ---- */
 
 /* Deletes a profile that we own, and forgets the proof. */
@@ -140,7 +148,7 @@ static bool delete_link(const struct share_wishes *wishes, struct fault *why)
 {
     struct address server = { 0 };
     struct receipt receipt = { 0 };
-    char *token = store_exists(why) ? token_of(wishes->delete_link, why) : NULL;
+    char *token = can_share(why) ? token_of(wishes->delete_link, why) : NULL;
     const bool good = token && (!wishes->server || find_server(wishes, &server, why)) &&
                       receipt_find(&receipt, token, server.url, why) && delete_with(wishes, &receipt, why);
     if (good && !wishes->quiet)
@@ -157,7 +165,7 @@ static bool delete_link(const struct share_wishes *wishes, struct fault *why)
 static bool can_upload(struct fault *why)
 {
     struct receipt_file file = { 0 };
-    const bool good = store_exists(why) && receipt_begin(&file, why);
+    const bool good = can_share(why) && receipt_begin(&file, why);
     receipt_abandon(&file);
     return good;
 }

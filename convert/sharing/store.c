@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "convert/sharing/store.h"
 
-#include "convert/sharing/libcurl.h"
 #include "convert/sharing/store_answer.h"
 #include "formats/base/alloc.h"
 #include "formats/base/monotonic.h"
 #include "formats/base/utf8.h"
 
+#include <curl/curl.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -23,7 +23,6 @@
 /* A request and its answer. */
 struct request {
     const struct store *store;
-    const struct libcurl *lib;
     CURL *curl;
     struct curl_slist *headers;
     const char *doing; /* for messages: "upload to" */
@@ -48,11 +47,6 @@ struct store_upload {
     bool progress_shown;
     int64_t progress_due_ns;
 };
-
-bool store_exists(struct fault *why)
-{
-    return libcurl_load(why) != NULL;
-}
 
 /* ---- failures ---- */
 
@@ -129,7 +123,7 @@ static void put_clean(char *room, size_t size, const char *text)
 static bool fail_by_code(const struct request *request, CURLcode code, struct fault *why)
 {
     char said[200];
-    put_clean(said, sizeof(said), *request->said ? request->said : request->lib->easy_strerror(code));
+    put_clean(said, sizeof(said), *request->said ? request->said : curl_easy_strerror(code));
     const struct cause *cause = NULL;
     for (size_t i = 0; i < countof(causes) && !cause; i++)
         if (causes[i].code == code)
@@ -148,7 +142,7 @@ static bool fail_by_status(const struct request *request, long status, struct fa
     for (size_t i = 0; i < countof(refusals); i++)
         if (status >= refusals[i].from && status <= refusals[i].to)
             words = refusals[i].words;
-    if (request->lib->easy_get(request->curl, CURLINFO_REDIRECT_URL, &to) == CURLE_OK && to)
+    if (curl_easy_getinfo(request->curl, CURLINFO_REDIRECT_URL, &to) == CURLE_OK && to)
         put_clean(address, sizeof(address), to);
     return fault(why, "cannot %s %s: %s (answer %ld%s%s)", request->doing, request->store->server, words, status,
                  *address ? ", " : "", address);
@@ -193,16 +187,16 @@ static int look_after(void *self, curl_off_t to_receive, curl_off_t received, cu
 
 static void add_header(struct request *request, const char *header)
 {
-    request->headers = request->lib->slist_append(request->headers, header);
+    request->headers = curl_slist_append(request->headers, header);
 }
 
 static void choose_authorities(const struct request *request)
 {
     const char *file = getenv(authorities_variable()), *folder = getenv("SSL_CERT_DIR");
     if (file && *file)
-        request->lib->easy_set(request->curl, CURLOPT_CAINFO, file);
+        curl_easy_setopt(request->curl, CURLOPT_CAINFO, file);
     if (folder && *folder)
-        request->lib->easy_set(request->curl, CURLOPT_CAPATH, folder);
+        curl_easy_setopt(request->curl, CURLOPT_CAPATH, folder);
 }
 
 /* Prepares a request to `path`, which it frees. */
@@ -211,36 +205,30 @@ static bool request_open(struct request *request, const struct store *store, con
 {
     *request = (struct request){ .store = store, .doing = doing, .url = url, .moved_ns = monotonic_ns() };
     signal(SIGPIPE, SIG_IGN); /* a broken pipe or connection is an error that we report */
-    request->lib = libcurl_load(why);
-    if (!request->lib)
-        return false;
-    const struct libcurl *lib = request->lib;
-    CURL *curl = request->curl = lib->easy_init();
+    CURL *curl = request->curl = curl_easy_init();
     if (!curl)
         return fault(why, "cannot %s %s: libcurl cannot start", doing, store->server);
     const uint64_t patience_ms = store->patience_ns / 1000000;
     add_header(request, "Accept: application/vnd.firefox-profiler+json;version=1.0");
-    lib->easy_set(curl, CURLOPT_URL, url);
-    lib->easy_set(curl, CURLOPT_USERAGENT, "pyreel/" PYREEL_VERSION);
-    lib->easy_set(curl, CURLOPT_NOSIGNAL, 1L);
-    lib->easy_set(curl, CURLOPT_ERRORBUFFER, request->said);
-    lib->easy_set(curl, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1); /* which has chunks */
-    lib->easy_set(curl, CURLOPT_CONNECTTIMEOUT_MS, (long)(patience_ms ? patience_ms : 1));
-    lib->easy_set(curl, CURLOPT_WRITEFUNCTION, take_answer);
-    lib->easy_set(curl, CURLOPT_WRITEDATA, request);
-    lib->easy_set(curl, CURLOPT_NOPROGRESS, 0L);
-    lib->easy_set(curl, CURLOPT_XFERINFOFUNCTION, look_after);
-    lib->easy_set(curl, CURLOPT_XFERINFODATA, request);
+    curl_easy_setopt(curl, CURLOPT_URL, url);
+    curl_easy_setopt(curl, CURLOPT_USERAGENT, "pyreel/" PYREEL_VERSION);
+    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, request->said);
+    curl_easy_setopt(curl, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1); /* which has chunks */
+    curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, (long)(patience_ms ? patience_ms : 1));
+    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_answer);
+    curl_easy_setopt(curl, CURLOPT_WRITEDATA, request);
+    curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
+    curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, look_after);
+    curl_easy_setopt(curl, CURLOPT_XFERINFODATA, request);
     choose_authorities(request);
     return true;
 }
 
 static void request_close(struct request *request)
 {
-    if (request->lib)
-        request->lib->slist_free_all(request->headers);
-    if (request->curl)
-        request->lib->easy_cleanup(request->curl);
+    curl_slist_free_all(request->headers);
+    curl_easy_cleanup(request->curl);
     bytes_free(&request->answer);
     free(request->url);
 }
@@ -249,10 +237,10 @@ static void request_close(struct request *request)
  * without a reason when the body was cut. */
 static bool request_make(struct request *request, long *status, struct fault *why)
 {
-    request->lib->easy_set(request->curl, CURLOPT_HTTPHEADER, request->headers);
-    const CURLcode code = request->lib->easy_perform(request->curl);
+    curl_easy_setopt(request->curl, CURLOPT_HTTPHEADER, request->headers);
+    const CURLcode code = curl_easy_perform(request->curl);
     *status = 0;
-    request->lib->easy_get(request->curl, CURLINFO_RESPONSE_CODE, status);
+    curl_easy_getinfo(request->curl, CURLINFO_RESPONSE_CODE, status);
     /* A store that refuses a body may close the connection before it has read all. Its answer says more. */
     if (code != CURLE_OK && *status >= 300 && !request->own.text[0])
         return true;
@@ -368,14 +356,13 @@ static bool open_pipe(struct store_upload *upload, int *body, struct fault *why)
 
 static bool start_sending(struct store_upload *upload, struct fault *why)
 {
-    const struct libcurl *lib = upload->request.lib;
     CURL *curl = upload->request.curl;
     add_header(&upload->request, "Content-Type: application/octet-stream");
-    lib->easy_set(curl, CURLOPT_POST, 1L); /* without a size: in chunks */
-    lib->easy_set(curl, CURLOPT_READFUNCTION, give_body);
-    lib->easy_set(curl, CURLOPT_READDATA, upload);
-    lib->easy_set(curl, CURLOPT_XFERINFOFUNCTION, look_after_upload);
-    lib->easy_set(curl, CURLOPT_XFERINFODATA, upload);
+    curl_easy_setopt(curl, CURLOPT_POST, 1L); /* without a size: in chunks */
+    curl_easy_setopt(curl, CURLOPT_READFUNCTION, give_body);
+    curl_easy_setopt(curl, CURLOPT_READDATA, upload);
+    curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, look_after_upload);
+    curl_easy_setopt(curl, CURLOPT_XFERINFODATA, upload);
     const int error = pthread_create(&upload->thread, NULL, send_profile, upload);
     return error == 0 || fault(why, "cannot start a thread: %s", strerror(error));
 }
@@ -444,7 +431,7 @@ enum store_deleted store_delete(const struct store *store, const char *token, co
     if (request_open(&request, store, "delete the profile from", url_of(store, "/profile/", token), why) &&
         asprintf(&header, "Authorization: Bearer %s", proof) >= 0) {
         add_header(&request, header);
-        request.lib->easy_set(request.curl, CURLOPT_CUSTOMREQUEST, "DELETE");
+        curl_easy_setopt(request.curl, CURLOPT_CUSTOMREQUEST, "DELETE");
         if (!request_make(&request, &status, why))
             result = STORE_FAILED;
         else if (status >= 200 && status <= 299)

@@ -9,7 +9,7 @@
  * a size in front, so a body that is cut has no end, and the store refuses it. Nothing is sent anywhere else: no
  * redirection is followed. The store is not trusted.
  *
- * A build without libcurl has store_absent.c in the place of store.c. */
+ * Static programs have store_absent.c in the place of store.c. */
 #ifndef PYREEL_CONVERT_SHARING_STORE_H
 #define PYREEL_CONVERT_SHARING_STORE_H
 
@@ -26,9 +26,6 @@ struct store {
 };
 
 struct store_upload;
-
-/* Whether this build can talk to a store. False with a reason that says how to get a build that can. */
-bool store_exists(struct fault *why);
 
 /* Begins an upload. The caller writes the profile to *body and closes *body; then the caller ends or cuts the upload.
  * When the upload fails, *body breaks (EPIPE). NULL with the reason on failure. */

@@ -18,7 +18,7 @@ import gecko_check
 import made_stream
 import recording
 import store as stores
-from environment import CONVERTERS, PROJECT, RECORD, missing, need_command, python_of_this_machine
+from environment import CONVERTERS, PROJECT, RECORD, need_command, python_of_this_machine
 from recording import ENVIRONMENT, PATIENCE, Ended
 
 RECORDING = pathlib.Path(PROJECT) / "tests" / "streams" / "threads-3.11" / "recording.pyreel"
@@ -26,16 +26,6 @@ DAMAGED = pathlib.Path(PROJECT) / "tests" / "streams" / "damaged" / "recording.p
 LATER = pathlib.Path(PROJECT) / "tests" / "streams" / "gc-3.15" / "recording.pyreel"  # began after DAMAGED
 LINK = re.compile(r"https://profiler\.firefox\.com/public/([a-z2-7]{39})/[^\n]*\n")
 OF_NETWORK = re.compile(r"(http|https|all|no)_proxy|CURL_CA_BUNDLE|SSL_CERT_(FILE|DIR)", re.I)  # variables of this machine
-
-
-def can_upload():
-    return b"built without libcurl" not in recording.run(CONVERTERS["gecko"], "--delete", "x").errors
-
-
-@pytest.fixture(autouse=True)
-def needs_libcurl(request):
-    if not can_upload() and "python" not in request.fixturenames:
-        missing("a build with libcurl (meson setup -Dupload=enabled)")
 
 
 def surroundings(state, **variables):
