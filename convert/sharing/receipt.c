@@ -136,20 +136,6 @@ static uint32_t server_number(const char *server)
     return number;
 }
 
-static bool write_whole(int fd, const char *bytes, size_t size)
-{
-    while (size > 0) {
-        const ssize_t done = write(fd, bytes, size);
-        if (done < 0 && errno == EINTR)
-            continue;
-        if (done < 0)
-            return false;
-        bytes += done;
-        size -= (size_t)done;
-    }
-    return fsync(fd) == 0;
-}
-
 /* Gives the file its name. A file of that name is of an earlier profile with the same token: a store says who is who.
  */
 static bool name_file(struct receipt_file *file, const char *path)
@@ -171,12 +157,11 @@ bool receipt_end(struct receipt_file *file, const struct receipt *receipt, struc
 {
     json_t *value = json_pack("{s:s, s:s, s:s, s:s}", "server", receipt->server, "token", receipt->token, "proof",
                               receipt->proof, "link", receipt->link);
-    char *text = value ? json_dumps(value, JSON_INDENT(2)) : NULL;
     char *path = print("%s/%s-%08" PRIx32 ".json", file->folder, receipt->token, server_number(receipt->server));
-    const bool good = (text && write_whole(file->fd, text, strlen(text)) && name_file(file, path)) ||
+    const bool good = (json_dumpfd(value, file->fd, JSON_INDENT(2)) == 0 && fsync(file->fd) == 0 &&
+                       name_file(file, path)) ||
                       fault(why, "cannot write %s: %s", path, strerror(errno));
     free(path);
-    free(text);
     json_decref(value);
     receipt_abandon(file);
     return good;

@@ -6,8 +6,8 @@
 #ifndef PYREEL_CONVERT_SHARING_SHARE_H
 #define PYREEL_CONVERT_SHARING_SHARE_H
 
-#include "convert/sharing/address.h"
 #include "convert/sharing/disclosed.h"
+#include "convert/viewer/address.h"
 #include "convert/viewer/links.h"
 #include "formats/base/output.h"
 

@@ -181,8 +181,11 @@ static const struct place *place_at(struct text below)
 /* Allows the viewer's pages to read the answer. */
 static void put_allowed_origin(struct bytes *to, const struct site *site, const struct request *request)
 {
-    if (text_equal(request->origin, text_of(site->origin)))
-        put_format(to, "Access-Control-Allow-Origin: %s\r\n", site->origin);
+    if (!text_equal(request->origin, text_of(site->origin)))
+        return;
+    put_string(to, "Access-Control-Allow-Origin: ");
+    put_string(to, site->origin);
+    put_string(to, "\r\n");
 }
 
 /* Answers to the question whether a page of another origin may ask. */

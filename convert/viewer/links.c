@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "convert/viewer/links.h"
 
-#include "formats/base/alloc.h"
+#include "convert/viewer/address.h"
 #include "formats/base/bytes.h"
 
 #include <ctype.h>
@@ -37,64 +37,27 @@ enum view link_view_named(const char *name)
     return VIEW_NONE;
 }
 
-/* The length of "http://" or "https://" at the start of an address; 0: the address has another scheme. */
-static size_t scheme_size(const char *url)
-{
-    if (strncasecmp(url, "https://", 8) == 0)
-        return 8;
-    return strncasecmp(url, "http://", 7) == 0 ? 7 : 0;
-}
-
-#define PLACE_MOST 255 /* bytes of a host and a port */
-
-/* Whether a host and perhaps a port stand here: profiler.example.org, 127.0.0.1:4242, [::1]:4242. */
-static bool is_place(const char *place, size_t size)
-{
-    if (size > PLACE_MOST)
-        return false;
-    const char *const end = place + size;
-    const char *at = place;
-    if (size && *at == '[') {
-        at += strspn(at + 1, "0123456789abcdefABCDEF:.") + 1;
-        if (at >= end || *at++ != ']')
-            return false;
-    } else {
-        while (at < end && (isalnum((unsigned char)*at) || *at == '-' || *at == '.' || *at == '_'))
-            at++;
-    }
-    if (at == place)
-        return false;
-    if (at < end && *at == ':') {
-        const size_t digits = strspn(at + 1, "0123456789");
-        return digits >= 1 && digits <= 5 && at + 1 + digits == end;
-    }
-    return at == end;
-}
-
 bool link_viewer_fits(const char *viewer)
 {
-    const size_t scheme = scheme_size(viewer);
-    const char *place = viewer + scheme;
-    const size_t size = strcspn(place, "/");
-    if (!scheme || !is_place(place, size))
-        return false;
-    for (const char *at = place + size; *at; at++)
-        if (!isgraph((unsigned char)*at) || strchr("?#\"'<>\\^`{|}", *at))
-            return false;
-    return true;
+    struct address address;
+    const bool fits = address_parse_server(&address, viewer, "the viewer", NULL);
+    address_free(&address);
+    return fits;
 }
 
 char *link_origin(const char *viewer)
 {
-    const size_t scheme = scheme_size(viewer);
-    const size_t size = scheme + strcspn(viewer + scheme, "/");
-    const char *const usual_port = scheme == 8 ? ":443" : ":80";
-    char *origin = alloc_copy(viewer, size);
-    for (char *at = origin; *at; at++)
+    struct address address;
+    if (!address_parse_server(&address, viewer, "the viewer", NULL))
+        return NULL;
+    char *const end = address.url + address.origin_size;
+    const char *const usual_port = address.encrypted ? ":443" : ":80";
+    *end = '\0';
+    for (char *at = address.url; *at; at++)
         *at = (char)tolower((unsigned char)*at);
-    if (size > strlen(usual_port) && strcmp(origin + size - strlen(usual_port), usual_port) == 0)
-        origin[size - strlen(usual_port)] = '\0';
-    return origin;
+    if (strcmp(end - strlen(usual_port), usual_port) == 0)
+        end[-(ptrdiff_t)strlen(usual_port)] = '\0';
+    return address.url;
 }
 
 static void put_string(struct bytes *to, const char *string)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What a server answers to an upload, and what a user gives as its address. What is accepted can stand in a request. */
 #include "convert/sharing/store_answer.h"
-#include "convert/sharing/address.h"
+#include "convert/viewer/address.h"
 
 #include "formats/base/alloc.h"
 #include "tests/fuzz/fuzz.h"

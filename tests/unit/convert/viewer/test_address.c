@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "convert/sharing/address.h"
+#include "convert/viewer/address.h"
 #include "formats/base/alloc.h"
 
 #include "tests/fakes/testing.h"

@@ -4,8 +4,8 @@
  *
  *     https://store.example:8443/profiles?x=1
  *     \______________ origin ___/\___ rest __/ */
-#ifndef PYREEL_CONVERT_SHARING_ADDRESS_H
-#define PYREEL_CONVERT_SHARING_ADDRESS_H
+#ifndef PYREEL_CONVERT_VIEWER_ADDRESS_H
+#define PYREEL_CONVERT_VIEWER_ADDRESS_H
 
 #include "formats/base/fault.h"
 
