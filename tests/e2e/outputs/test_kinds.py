@@ -22,7 +22,7 @@ NAMES = runpy.run_path(pathlib.Path(__file__).parents[1] / "programs" / "named.p
 @pytest.fixture(scope="module")
 def path(python, program, tmp_path_factory):
     recording = tmp_path_factory.mktemp("named") / "named.pyreel"
-    record_told(recording, "--native", "--", *python.command, program("named"), prefix=python.prefix)
+    record_told(recording, "--native", "--", *python.command, program("named"), function="spin", prefix=python.prefix)
     return recording
 
 
