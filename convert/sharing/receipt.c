@@ -16,8 +16,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define FILE_MOST ((size_t)64 << 10) /* bytes of a file: an answer and an address, twice over */
-
 __attribute__((format(printf, 1, 2))) static char *print(const char *format, ...)
 {
     char *string;
@@ -178,12 +176,10 @@ static char *member(const json_t *value, const char *key)
 /* Reads a file of the folder. False when it is none of ours. */
 static bool read_receipt(struct receipt *receipt, int folder, const char *name)
 {
-    char bytes[FILE_MOST];
     const int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    const ssize_t size = fd < 0 ? -1 : read(fd, bytes, sizeof(bytes));
+    json_t *value = json_loadfd(fd, JSON_REJECT_DUPLICATES, NULL);
     if (fd >= 0)
         close(fd);
-    json_t *value = size > 0 ? json_loadb(bytes, (size_t)size, JSON_REJECT_DUPLICATES, NULL) : NULL;
     *receipt = (struct receipt){ .server = member(value, "server"),
                                  .token = member(value, "token"),
                                  .proof = member(value, "proof"),
