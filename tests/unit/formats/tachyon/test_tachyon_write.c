@@ -364,7 +364,7 @@ static void instructions_are_told_as_3_15_numbers_them(void **state)
             STRING(1, "f"),
             { EVENT_STRING, .string = { 2, { rows[i].name ? rows[i].name : "x", size } } },
             FUNCTION(1, 1, 0, 0),
-            { EVENT_FRAME, .frame = { 1, 1, 3, 3, -1, -1, rows[i].name ? 2 : 0, rows[i].name ? 2 : 0 } },
+            { EVENT_FRAME, .frame = { 1, 1, 3, 3, -1, -1, rows[i].name ? 2 : 0, rows[i].name ? 2 : 0, 0 } },
             SAMPLE(MS, 1, 0, 1),
             TICK(MS),
         };
