@@ -9,8 +9,8 @@
 /* Whether asyncio gave a task this name, because the program gave none: Task-17. */
 bool task_frame_is_automatic(struct text name);
 
-/* The name of a task frame under which equal tasks are merged: <task> for a task with an automatic name (Task-17), else the name
- * itself. */
+/* The name of a task frame under which equal tasks are merged: <task> for a task with an automatic name (Task-17), else
+ * the name itself. */
 struct text task_frame_merged(struct text name);
 
 #endif
