@@ -30,11 +30,13 @@ def of_version(since, minor):
     return since[max(version for version in since if version <= minor)]
 
 
-def record_hot(python, program, start, path, *options, arguments=()):
-    """Records programs/hot.py once it is hot. Returns the recording, and what its Python says stands in its code."""
+def record_hot(python, program, start, path, *options, arguments=(), instructions=()):
+    """Records programs/hot.py once it is hot, until these instructions are seen. Returns the recording, and what its Python says
+    stands in its code."""
     def all_is_seen(found):
-        shown = collapsed(path)
-        return found["samples"] >= 600 and all(f";{function} (" in shown for function in [*MADE, "lookups", "leaf"])
+        shown = collapsed(path, "--opcodes")
+        return (found["samples"] >= 600 and all(f";{function} (" in shown for function in [*MADE, "lookups", "leaf"])
+                and all(f";[{instruction}] " in shown for instruction in instructions))
 
     target = start(*python.prefix, *python.command, program("hot"), *arguments)
     said = json.loads(target.read_line())
@@ -99,7 +101,8 @@ def test_without_the_option_there_are_none(python, program, start, tmp_path):
 def test_monitored_instructions_keep_their_base(python, program, start, tmp_path):
     """What sys.monitoring puts in the place of others is named, and of the right base."""
     path = tmp_path / "a.pyreel"
-    recorded, said = record_hot(python, program, start, path, "--opcodes", arguments=["monitor"])
+    recorded, said = record_hot(python, program, start, path, "--opcodes", arguments=["monitor"],
+                                instructions=["INSTRUMENTED_CALL", "INSTRUMENTED_LINE"])
     frames = hot_frames(recorded, path, said)
     bases = {(name, *row[:4], row[5]) for name, rows in said.items() for row in rows}
     named = {frame: samples for frame, samples in frames.items() if frame.instruction}
