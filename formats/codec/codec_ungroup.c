@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Joins the columns of a grouped payload. Each function undoes the function of the same subject in codec_group.c or
- * codec_records.h. This code runs for each block that is read, so it does not check the room for each number: it checks
- * the room once per step, a few numbers. A step begins only before `end`, and behind `end` there is room for one step.
- */
+/* Joins the columns of a grouped payload. Each function undoes the function of the same subject in codec_group.c.
+ * This code runs for each block that is read, so it does not check the room for each number: it checks the room once
+ * per step, a few numbers. A step begins only before `end`, and behind `end` there is room for one step. */
 #include "formats/codec/codec_ungroup.h"
 
 #include "formats/codec/codec_columns.h"

@@ -302,7 +302,6 @@ static void sum_states(struct tables *tables, struct thread_row *row, const stru
 /* Samples of a process that are rare, because the process sleeps, count less for the rate. */
 static void note_rate(struct process_ticks *own, const struct sample *sample)
 {
-    own->stands_ns = sample->stands_ns;
     own->rates_mhz += (1 + sample->more) * (UINT64_C(1000000000000) / sample->stands_ns);
 }
 
@@ -369,6 +368,9 @@ static bool take_sample(struct tables *tables, struct sample *sample, struct fau
     if (sample->stands_ns == 0)
         sample->stands_ns = tables_interval_ns(tables, sample->thread);
     tables->stands_ns = sample->stands_ns;
+    if (tables->recording
+            .process_ticks) /* also of a sample that a pass leaves out: ticks that are missed next are as long */
+        tables->processes[row->thread.process].own.stands_ns = sample->stands_ns;
     sample->wall_ns = take_wall(&tables->threads[row->life].wall, sample, !row->looked);
     row->looked = true;
     note_time(tables, sample->time_ns);

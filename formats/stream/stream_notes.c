@@ -66,7 +66,8 @@ static void take_function(struct reading *r, struct event *event)
         return; /* a Python function */
     const uint32_t kind = take_number32(&r->from);
     function->kind = kind < FRAME_KINDS ? (enum frame_kind)kind : KIND_HOLE; /* a later pyreel knows what it is */
-    function->module = take_number32(&r->from);
+    const uint32_t module = take_number32(&r->from);
+    function->module = function->kind == KIND_PYTHON ? 0 : module;
 }
 
 static void put_column(struct writing *w, int32_t column)
