@@ -16,6 +16,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define FILE_MOST ((size_t)64 << 10) /* bytes of a file: an answer and an address, twice over */
+
 __attribute__((format(printf, 1, 2))) static char *print(const char *format, ...)
 {
     char *string;
@@ -134,6 +136,20 @@ static uint32_t server_number(const char *server)
     return number;
 }
 
+static bool write_whole(int fd, const char *bytes, size_t size)
+{
+    while (size > 0) {
+        const ssize_t done = write(fd, bytes, size);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done < 0)
+            return false;
+        bytes += done;
+        size -= (size_t)done;
+    }
+    return fsync(fd) == 0;
+}
+
 /* Gives the file its name. A file of that name is of an earlier profile with the same token: a store says who is who.
  */
 static bool name_file(struct receipt_file *file, const char *path)
@@ -155,11 +171,12 @@ bool receipt_end(struct receipt_file *file, const struct receipt *receipt, struc
 {
     json_t *value = json_pack("{s:s, s:s, s:s, s:s}", "server", receipt->server, "token", receipt->token, "proof",
                               receipt->proof, "link", receipt->link);
+    char *text = value ? json_dumps(value, JSON_INDENT(2)) : NULL;
     char *path = print("%s/%s-%08" PRIx32 ".json", file->folder, receipt->token, server_number(receipt->server));
-    const bool good = (json_dumpfd(value, file->fd, JSON_INDENT(2)) == 0 && fsync(file->fd) == 0 &&
-                       name_file(file, path)) ||
+    const bool good = (text && write_whole(file->fd, text, strlen(text)) && name_file(file, path)) ||
                       fault(why, "cannot write %s: %s", path, strerror(errno));
     free(path);
+    free(text);
     json_decref(value);
     receipt_abandon(file);
     return good;
@@ -176,10 +193,12 @@ static char *member(const json_t *value, const char *key)
 /* Reads a file of the folder. False when it is none of ours. */
 static bool read_receipt(struct receipt *receipt, int folder, const char *name)
 {
+    char bytes[FILE_MOST];
     const int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    json_t *value = json_loadfd(fd, JSON_REJECT_DUPLICATES, NULL);
+    const ssize_t size = fd < 0 ? -1 : read(fd, bytes, sizeof(bytes));
     if (fd >= 0)
         close(fd);
+    json_t *value = size > 0 ? json_loadb(bytes, (size_t)size, JSON_REJECT_DUPLICATES, NULL) : NULL;
     *receipt = (struct receipt){ .server = member(value, "server"),
                                  .token = member(value, "token"),
                                  .proof = member(value, "proof"),

@@ -42,7 +42,7 @@ bool link_viewer_fits(const char *viewer)
     struct address address;
     const bool fits = address_parse_server(&address, viewer, "the viewer", NULL);
     address_free(&address);
-    return fits;
+    return fits && !strchr(viewer, '\''); /* the link is printed for shells, too */
 }
 
 char *link_origin(const char *viewer)

@@ -18,16 +18,6 @@
 
 enum file_kind { A_FILE, NO_FILE, LAUNCHER_FILE };
 
-/* The format has no kinds. A name in no file is that of a frame which is no function. */
-static const struct {
-    struct text begins;
-    enum frame_kind kind;
-} kinds[] = {
-    { { "<GC>", 4 }, KIND_GC },
-    { { "<native>", 8 }, KIND_NATIVE },
-    { { "<task ", 6 }, KIND_TASK },
-};
-
 /* The state while the tables are read. */
 struct reading {
     struct tachyon_tables *tables;
@@ -61,12 +51,14 @@ static bool ends_in(const char *bytes, size_t size, const char *end)
     return size >= end_size && memcmp(bytes + size - end_size, end, end_size) == 0;
 }
 
+/* The kind of a frame that has no file: the format has no kinds, so its name says it. */
 static enum frame_kind frame_kind_of(struct text name)
 {
-    for (size_t i = 0; i < countof(kinds); i++)
-        if (text_begins(name, kinds[i].begins))
-            return kinds[i].kind;
-    return KIND_HOLE;
+    if (text_equal(name, TEXT("<GC>")))
+        return KIND_GC;
+    if (text_equal(name, TEXT("<native>")))
+        return KIND_NATIVE;
+    return text_begins(name, TEXT("<task ")) && name.bytes[name.size - 1] == '>' ? KIND_TASK : KIND_HOLE;
 }
 
 static enum file_kind file_kind_of(const char *bytes, size_t size)
