@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Selects the samples that the output gets: --mode and --no-idle. For samples that the mode does
- * not keep, the output gets EVENT_LEFT_OUT, as if the recorder had left them out. This event comes before the thread's
- * next sample, before the thread's end, or at the end of the recording.
+/* Selects the samples that the output gets: --mode and --no-idle. For samples that the mode does not keep, the
+ * output gets EVENT_LEFT_OUT, as if the recorder had left them out. This event comes before the thread's next sample,
+ * before the thread's end, or at the end of the recording.
  *
  *     sample 1 (CPU), sample 2, sample 3, sample 4 (CPU)     -> --mode cpu ->     sample 1, left out 2, sample 4
  */

@@ -156,7 +156,8 @@ struct task_waiter {
     uint64_t time_ns;
 };
 
-/* What a function is. Only the kind says it, never the name: a program may have a function that is called "<GC>". */
+/* The kind of a function says what the function is, and its name does not: a program may have a function that is called
+ * "<GC>". */
 enum frame_kind {
     KIND_PYTHON, /* a function of Python */
     KIND_NATIVE, /* C code that Python called: <native>, or a function of a module */

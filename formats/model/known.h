@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which functions and frames are the same: those of which all is equal but the number. Strings are numbers, so both
+/* Two functions or frames are the same when all of their members are equal but the number. Strings are numbers, so both
  * have to come from one set of strings.
  *
  *     known_function(&functions, &f, &added)    the number of f among those that were asked for; added: f is new */
@@ -23,7 +23,7 @@ static inline uint32_t known_frame(struct intern *frames, const struct frame *fr
     return intern_number(frames, &frame->function, sizeof(*frame) - offsetof(struct frame, function), added);
 }
 
-/* The same for a function or a frame that is not added: 0 when it is not known. */
+/* known_function_find() and known_frame_find() add nothing, and return 0 for what is not known. */
 static inline uint32_t known_function_find(const struct intern *functions, const struct function *function)
 {
     return intern_find(functions, &function->name, sizeof(*function) - offsetof(struct function, name));

@@ -367,9 +367,9 @@ static bool take_sample(struct tables *tables, struct sample *sample, struct fau
         return false;
     if (sample->stands_ns == 0)
         sample->stands_ns = tables_interval_ns(tables, sample->thread);
+    /* Also of a sample that a pass leaves out: ticks that are missed next are as long. */
     tables->stands_ns = sample->stands_ns;
-    if (tables->recording
-            .process_ticks) /* also of a sample that a pass leaves out: ticks that are missed next are as long */
+    if (tables->recording.process_ticks)
         tables->processes[row->thread.process].own.stands_ns = sample->stands_ns;
     sample->wall_ns = take_wall(&tables->threads[row->life].wall, sample, !row->looked);
     row->looked = true;

@@ -148,7 +148,7 @@ static inline struct text tables_function_file(const struct tables *tables, uint
     return tables_string(tables, tables->functions[function].file);
 }
 
-/* What a frame is. Frame 0, of a stack without frames, is a hole. */
+/* Returns the kind of a frame. Frame 0, of a stack without frames, is a hole. */
 static inline enum frame_kind tables_kind(const struct tables *tables, uint32_t frame)
 {
     return frame ? tables->functions[tables->frames[frame].function].kind : KIND_HOLE;

@@ -112,7 +112,7 @@ struct report {
     size_t busy_count;
 };
 
-/* What the weight is called for people. */
+/* Returns the name of the weight for people. */
 const char *report_weight_label(const struct report *report);
 
 /* Finds what --by means. False for any other name. */
