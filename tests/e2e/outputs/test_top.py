@@ -223,7 +223,8 @@ def test_last_part_that_is_there(view, start_recorder, spinning, tmp_path):
         path.unlink()
     shown = view(part)
     shown.see("NOT COMPLETE: the next part is missing")
-    assert shown.samples() == info(part)["samples"] and shown.quit() == 0
+    shown.wait_for(lambda: shown.samples() == info(part)["samples"], "all samples")
+    assert shown.quit() == 0
     ended = run(TOP, "--batch", 1, part, after)
     assert ended.code == 1 and "are not parts of one recording" in ended.messages
 
