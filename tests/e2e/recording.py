@@ -365,6 +365,11 @@ def info(path, *options):
     return json.loads(succeed(CONVERTERS["info"], "--json", *options, path).text)
 
 
+def cpu_s_of(threads):
+    """CPU time of rows of pyreel-info. It is not known of a thread that has no sample, as one that comes at the very end."""
+    return sum(thread["cpu_s"] or 0 for thread in threads)
+
+
 def collapsed(path, *options):
     """With the numbers of processes, threads and tasks, which tests tell apart."""
     return succeed(CONVERTERS["collapsed"], "--ids", *options, path).text

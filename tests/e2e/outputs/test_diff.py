@@ -13,7 +13,7 @@ import pytest
 import made_stream
 from environment import DIFF, PROJECT, missing
 from golden import frozen
-from recording import ENVIRONMENT, info, read_terminal, run
+from recording import ENVIRONMENT, cpu_s_of, info, read_terminal, run
 
 try:
     import jsonschema
@@ -85,7 +85,7 @@ def test_amounts_are_those_of_info():
     paths = {"before": frozen("threads-3.11"), "after": frozen("grouped-3.14")}
     told = diff_json("--weight", "cpu", "--min", "0", *paths.values())
     for side, path in paths.items():
-        cpu_s = sum(thread["cpu_s"] for thread in info(path)["threads"])
+        cpu_s = cpu_s_of(info(path)["threads"])
         assert told[side]["amount"] == pytest.approx(cpu_s, rel=1e-4)
         assert told[side]["runs"][0]["samples"] == info(path)["samples"]
         assert sum(row["self"][side] for row in told["items"]["rows"]) == pytest.approx(cpu_s, rel=1e-4)

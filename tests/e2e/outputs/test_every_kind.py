@@ -22,7 +22,7 @@ import pprof_check
 import pprof_output
 from environment import CONVERTERS, PPROFS, PROJECT, need_flamegraph, need_pprof
 from pprof_output import Graph, by_line, samples_of
-from recording import ENVIRONMENT, PATIENCE, info, run, succeed, wait_until
+from recording import ENVIRONMENT, PATIENCE, cpu_s_of, info, run, succeed, wait_until
 from viewers import speedscope
 
 STREAMS = pathlib.Path(PROJECT) / "tests" / "streams"
@@ -101,7 +101,7 @@ def test_cpu_time_of_what_a_mode_leaves_out_stays(mode, tmp_path):
     """It goes to a look that the mode keeps."""
     for kind in ("threads-3.11", "exceptions-3.13", "opcodes-3.15"):
         (path,) = paths_of(kind)
-        known = sum(thread["cpu_s"] for thread in info(path)["threads"])
+        known = cpu_s_of(info(path)["threads"])
         profiled = profile_of(tmp_path, [path], "--force", "--mode", mode)
         assert sum(sample.values[COLUMNS.index("cpu")] for sample in profiled.samples) / 1e9 == pytest.approx(known, abs=0.002), kind
         lines = succeed(CONVERTERS["collapsed"], "--weight", "cpu", "--mode", mode, path).text.splitlines()

@@ -17,7 +17,7 @@ import stacks
 import tachyon
 from environment import CONVERTERS, PROJECT, as_root, pythons
 from golden import STREAMS, frozen
-from recording import collapsed, info, read_terminal, run, succeed
+from recording import collapsed, cpu_s_of, info, read_terminal, run, succeed
 
 SCHEMA = os.path.join(PROJECT, "schemas", "report-jsonl.schema.json")
 
@@ -138,7 +138,7 @@ def test_weights_and_filters(folder):
     path = frozen("threads-3.11")
     told = info(path)
     cpu = pstats_of(path, folder, "--weight", "cpu")
-    assert sum(row[2] for row in cpu.values()) == pytest.approx(sum(thread["cpu_s"] for thread in told["threads"]), abs=1e-3)
+    assert sum(row[2] for row in cpu.values()) == pytest.approx(cpu_s_of(told["threads"]), abs=1e-3)
     focused = pstats_of(path, folder, "--focus", "^spin ", "--hide", "^spin ")
     assert all(key[2] != "spin" for key in focused) and sum(row[0] for row in focused.values()) > 10
     main = pstats_of(path, folder, "--threads", "MainThread")

@@ -17,7 +17,7 @@ import known_program
 from browser import Browser
 from plain_stream import started_later
 from environment import CONVERTERS, PROJECT
-from recording import Recorder, attach, collapsed, convert, info, record_told, succeed
+from recording import Recorder, attach, collapsed, convert, cpu_s_of, info, record_told, succeed
 
 pytestmark = pytest.mark.pythons("newest")
 
@@ -241,7 +241,7 @@ def made_of(path):
 # ---- before and after ----
 
 def cpu_seconds(path):
-    return sum(thread["cpu_s"] for thread in info(path)["threads"])
+    return cpu_s_of(info(path)["threads"])
 
 
 @pytest.mark.short

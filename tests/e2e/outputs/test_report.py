@@ -17,7 +17,7 @@ import pytest
 import enough
 from environment import CONVERTERS
 from golden import frozen
-from recording import ENVIRONMENT, convert, info, read_terminal, run, succeed
+from recording import ENVIRONMENT, convert, cpu_s_of, info, read_terminal, run, succeed
 from report_check import hottest, report
 
 pytestmark = pytest.mark.short
@@ -136,7 +136,7 @@ def test_each_process_has_a_row(told, hostile):
     spent = {row["name"].split()[1]: row["total"] for row in table["rows"]}
     for path in (told, hostile):
         threads = info(path)["threads"]
-        assert spent[str(threads[0]["pid"])] == pytest.approx(sum(row["cpu_s"] for row in threads), abs=1e-3)
+        assert spent[str(threads[0]["pid"])] == pytest.approx(cpu_s_of(threads), abs=1e-3)
 
 
 # ---- text ----

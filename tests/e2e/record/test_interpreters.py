@@ -8,7 +8,7 @@ import re
 import pytest
 
 import plain_stream
-from recording import CHANGES, collapsed
+from recording import CHANGES, collapsed, cpu_s_of
 
 ROLE = re.compile(r"(?:role|leaf)_(\d+) \(")
 INTERPRETER = re.compile(r"interpreter (\d+);")
@@ -116,13 +116,9 @@ def working(done):
     return sorted(inside, key=lambda thread: thread["samples"])[-2:]
 
 
-def cpu_of(found):
-    return sum(thread["cpu_s"] for thread in found["threads"])
-
-
 def assert_no_time_counts_twice(done):
     """Of programs that were recorded for a second of CPU time: they say theirs a little before they end."""
-    assert cpu_of(done.info) < 1.5 * done.cpu + 0.2
+    assert cpu_s_of(done.info["threads"]) < 1.5 * done.cpu + 0.2
 
 
 def locked_s(done):
@@ -136,7 +132,7 @@ def test_with_locks_of_their_own_each_has_its_lock_and_its_time(inside, python):
     count = 2 if python.minor > 12 else 1
 
     def each_has_worked(path, found):
-        return cpu_of(found) >= 1 and len(interpreters(found, "cpu_s", "gil_percent")) >= count
+        return cpu_s_of(found["threads"]) >= 1 and len(interpreters(found, "cpu_s", "gil_percent")) >= count
 
     done = inside("own_locks", each_has_worked)
     assert_right(done)
@@ -154,7 +150,7 @@ def test_one_lock_is_had_by_one(inside):
 def test_time_of_a_thread_is_where_the_thread_is(inside, options):
     """It is in one place at a time. How much is where is for tests/oracle/test_accounts.py."""
     def each_has_worked(path, found):
-        return cpu_of(found) >= 1 and len(interpreters(found, "cpu_s", "wall_s")) == 2
+        return cpu_s_of(found["threads"]) >= 1 and len(interpreters(found, "cpu_s", "wall_s")) == 2
 
     done = inside("turns_with_one_lock", each_has_worked, *options)
     assert_right(done)

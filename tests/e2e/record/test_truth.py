@@ -10,7 +10,7 @@ import gecko_check
 import known_program
 import pprof_check
 import stacks
-from recording import CHANGES, collapsed, gecko, pprof
+from recording import CHANGES, collapsed, cpu_s_of, gecko, pprof
 
 pytestmark = [pytest.mark.pythons("each build"), pytest.mark.short]
 
@@ -59,7 +59,7 @@ def test_the_work_is_as_much_as_the_program_says(recorded, worked, gecko_profile
     is, since the first may be made later than its time."""
     times = [time for time, _ in looks_ms(gecko_profile)]
     rounds = sum(times[1] <= 1000 * begun[0] and 1000 * begun[-1] <= times[-1] for begun in recorded.said["times"])
-    cpu_s = sum(thread["cpu_s"] for thread in recorded.info["threads"])
+    cpu_s = cpu_s_of(recorded.info["threads"])
     for seen_s in cpu_s, sum(worked.values()) / 1e6:
         assert 0.98 * rounds * known_program.ROUND < seen_s <= 1.02 * recorded.said["cpu_s"] + 0.1  # it ends after it has said so
     assert rounds > 0
@@ -153,7 +153,7 @@ def test_all_tell_the_same_of_the_cpu_and_the_lock(recorded, pprof_summary):
     threads, summary = recorded.info["threads"], pprof_summary
     ns = {name: total for (name, _), total in zip(summary["sample_types"], summary["totals"])}
     states = ("gil", "gil_wait") if says_who_waits(recorded) else ("gil",)
-    assert abs(ns["cpu"] / 1e9 - sum(thread["cpu_s"] for thread in threads)) < 1e-5
+    assert abs(ns["cpu"] / 1e9 - cpu_s_of(threads)) < 1e-5
     for state in states:
         wanted = sum(thread["wall_s"] * 10 * thread[f"{state}_percent"] for thread in threads if thread["samples"])
         assert abs(ns[state] / 1e6 - wanted) <= 0.05 * sum(thread["wall_s"] for thread in threads) + 0.01  # 0.005 %, in ms
