@@ -411,7 +411,6 @@ static bool read_recording(struct run *run, int fd, struct fault *why)
 {
     const struct source_options options = {
         .runs = run->conversion.converter->runs && !run->merging && !splits(run),
-        .lulls = run->conversion.converter->lulls && !run->merging && !mode_filter_selects(&run->mode_filter),
         .without_status = !needs_status(run),
         .without_stands = run->conversion.converter->only_counts &&
                           run->conversion.converter->only_counts(&run->conversion.settings),

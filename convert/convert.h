@@ -144,9 +144,8 @@ struct converter {
      * The file is packed unless the converter never packs. NULL: no. */
     bool (*keeps)(const struct settings *settings);
 
-    bool runs;  /* the output sums up: `take` accepts a run of equal samples as one event (sample.more), and samples
-                 * of different threads in any order */
-    bool lulls; /* `take` and `take_placed` accept the samples of a lull as one event (sample.looks) */
+    bool runs; /* the output sums up: `take` accepts a run of equal samples as one event (sample.more), and samples
+                * of different threads in any order */
     bool places_cpu; /* the output shows which stack used which CPU time: the CPU owner works for the output. The
                       * output then accepts EVENT_LATE_CPU */
 

@@ -54,12 +54,11 @@ static bool give(struct cpu_thread *thread, struct event *look, uint64_t cpu_ns,
     return sink_take(output, look, why);
 }
 
-/* Late CPU time is no look, so it has neither a run nor the times of a lull, which are gone by then. */
+/* Late CPU time is no look, so it has no run. */
 static void note_latest(struct cpu_thread *thread, const struct sample *sample)
 {
     thread->latest = *sample;
     thread->latest.more = 0;
-    thread->latest.looks = NULL;
     thread->has_latest = true;
 }
 
@@ -118,29 +117,6 @@ static bool take_look(struct cpu_owner *owner, struct event *look, const struct 
     return (thread->wall_ns < CPU_OWNER_WAIT_NS && thread->count < WAIT_MOST) || settle(thread, output, why);
 }
 
-/* Whether the looks of a lull have no CPU time and get none: the thread sleeps, and nothing is left. */
-static bool is_asleep(const struct cpu_thread *thread, const struct sample *lull)
-{
-    return !attribute_is(lull->status, ATTRIBUTE_CPU) && thread->count == 0 && thread->counted_ns == 0 &&
-           lull->cpu_ns == 0;
-}
-
-/* Takes the looks of a lull one by one, unless the thread sleeps. */
-static bool take_lull(struct cpu_owner *owner, struct event *lull, const struct sink *output, struct fault *why)
-{
-    struct sample *sample = &lull->sample;
-    struct event look;
-    look.kind = EVENT_SAMPLE;
-    if (is_asleep(thread_of(owner, sample->thread), sample))
-        return take_look(owner, lull, output, why);
-    bool good = true;
-    for (uint64_t i = 0; i <= sample->more && good; i++) {
-        look.sample = sample_of_lull(sample, i);
-        good = take_look(owner, &look, output, why);
-    }
-    return good;
-}
-
 /* Gives CPU time to a look that was given before. */
 static bool give_late(struct cpu_thread *thread, const struct cpu_given *to, uint64_t cpu_ns, const struct sink *output,
                       struct fault *why)
@@ -197,8 +173,6 @@ static bool end_thread(struct cpu_owner *owner, uint32_t number, const struct si
 
 bool cpu_owner_take(struct cpu_owner *owner, struct event *event, const struct sink *output, struct fault *why)
 {
-    if (event->kind == EVENT_SAMPLE && event->sample.looks)
-        return take_lull(owner, event, output, why);
     if (event->kind == EVENT_SAMPLE)
         return take_look(owner, event, output, why);
     if (event->kind == EVENT_LEFT_OUT) {

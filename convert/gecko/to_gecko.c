@@ -145,7 +145,6 @@ static const struct converter to_gecko = {
     .splits = gecko_options_streams,
     .keeps = keeps,
     .places_cpu = true,
-    .lulls = true,
     .start = start,
     .take = take,
     .host = host,

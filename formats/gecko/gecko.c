@@ -47,19 +47,13 @@ const struct spool_column *gecko_samples(const struct gecko *gecko, uint32_t thr
     return &gecko_thread(gecko, thread)->samples;
 }
 
-/* Converts the times of a sample, or of a lull, to units. All samples up to the next EVENT_TICK have the same times,
- * so the results are kept. */
-static const uint64_t *in_units_of_tick(struct gecko *gecko, const struct sample *sample)
+/* Converts the time of a sample to units. All samples of a tick have the same time, so the result is kept. */
+static uint64_t in_units_of_tick(struct gecko *gecko, uint64_t time_ns)
 {
-    const size_t count = sample->looks ? (size_t)sample->more + 1 : 1;
-    if (gecko->times_count == count && gecko->times_ns == sample->time_ns)
-        return gecko->times;
-    gecko->times = alloc_grow(gecko->times, &gecko->times_room, count, sizeof(*gecko->times));
-    for (size_t i = 0; i < count; i++)
-        gecko->times[i] = gecko_in_units(gecko, sample->looks ? sample->looks[i].time_ns : sample->time_ns);
-    gecko->times_count = count;
-    gecko->times_ns = sample->time_ns;
-    return gecko->times;
+    if (gecko->tick_ns != time_ns || gecko->tick == 0)
+        gecko->tick = gecko_in_units(gecko, time_ns);
+    gecko->tick_ns = time_ns;
+    return gecko->tick;
 }
 
 /* The time of a thread's next sample, which is due at `time`. Times are rounded before differences are taken, so errors
@@ -70,18 +64,6 @@ static uint64_t time_of(const struct gecko_thread *thread, uint64_t time)
     const struct spool_column *samples = &thread->samples;
     const uint64_t earliest = samples->count ? samples->last.time + !thread->shared : 0;
     return time < earliest ? earliest : time;
-}
-
-/* Takes a look at a thread, alone or in a lull. */
-static void take_look(struct gecko *gecko, struct gecko_thread *thread, const struct sample *sample, uint64_t time,
-                      uint32_t code, uint64_t wall_ns)
-{
-    struct spool_column *samples = &thread->samples;
-    time = time_of(thread, time);
-    if (samples->count == 0)
-        thread->first = time;
-    gecko_weights_take(gecko, thread, sample, wall_ns);
-    spool_add(&gecko->spool, samples, (struct spool_sample){ .time = time, .stack = code });
 }
 
 /* Takes a sample. A failed sample or a missed tick adds nothing: the viewer sees a longer step between two samples. */
@@ -99,16 +81,15 @@ static void take_sample(struct gecko *gecko, const struct sample *sample)
         return;
     struct gecko_thread *thread = gecko_thread_make(gecko, host);
     thread->shared |= host != sample->thread && gecko->tables->threads[host].thread.task != 0;
-    const uint64_t *times = in_units_of_tick(gecko, sample);
+    const uint64_t time = time_of(thread, in_units_of_tick(gecko, sample->time_ns));
     if (gecko->style.markers == GECKO_MARKERS_ALL)
-        gecko_status_take(gecko, thread, sample, time_of(thread, times[0]));
+        gecko_status_take(gecko, thread, sample, time);
     const uint32_t code = gecko_leaves_code(gecko, thread, sample);
     thread->status = sample->status;
-    if (!sample->looks)
-        take_look(gecko, thread, sample, times[0], code, sample->wall_ns);
-    else
-        for (uint64_t i = 0; i <= sample->more; i++)
-            take_look(gecko, thread, sample, times[i], code, sample->looks[i].wall_ns);
+    if (thread->samples.count == 0)
+        thread->first = time;
+    gecko_weights_take(gecko, thread, sample);
+    spool_add(&gecko->spool, &thread->samples, (struct spool_sample){ .time = time, .stack = code });
 }
 
 static void take_thread_end(struct gecko *gecko, uint32_t number)
@@ -122,19 +103,11 @@ static void take_thread_end(struct gecko *gecko, uint32_t number)
     spool_settle(&gecko->spool, &thread->weights);
 }
 
-static void take_tick(struct gecko *gecko, const struct event *event)
-{
-    gecko->times_count = 0;
-    for (uint64_t i = 0; i < event->more_ticks; i++)
-        gecko_overhead_take_tick(&gecko->overhead, event->tick_process, event->tick_looks[i].time_ns);
-    gecko_overhead_take_tick(&gecko->overhead, event->tick_process, event->tick_ns);
-}
-
 static void take_other(struct gecko *gecko, const struct event *event)
 {
     markers_take(&gecko->markers, event);
     if (event->kind == EVENT_TICK)
-        take_tick(gecko, event);
+        gecko_overhead_take_tick(&gecko->overhead, event->tick_process, event->tick_ns);
     else if (event->kind == EVENT_MEASURE)
         gecko_overhead_take_measure(&gecko->overhead, &event->measure);
     else if (event->kind == EVENT_LEFT_OUT)
@@ -258,7 +231,6 @@ void gecko_drop(struct gecko *gecko)
         spool_drop(&gecko->threads[i].weights);
     }
     free(gecko->threads);
-    free(gecko->times);
     spool_close(&gecko->spool);
     gecko_tasks_free(&gecko->tasks);
     markers_free(&gecko->markers);

@@ -115,11 +115,8 @@ static void end_tick(struct gecko_counters *counters, uint32_t process, uint64_t
         *latest_ns = tick_ns;
 }
 
-/* All ticks of a lull show the same. */
 static void take_tick(struct gecko_counters *counters, const struct event *event)
 {
-    for (uint64_t i = 0; i < event->more_ticks; i++)
-        end_tick(counters, event->tick_process, event->tick_looks[i].time_ns);
     end_tick(counters, event->tick_process, event->tick_ns);
     for (size_t i = 0; i < counters->active_count; i++) {
         struct gecko_curves *curves = counters->processes[counters->active[i]];

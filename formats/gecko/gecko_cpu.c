@@ -30,17 +30,14 @@ static enum cell_kind kind_of(uint32_t status)
 static void take_sample(struct gecko *gecko, struct gecko_thread *thread, const struct sample *sample)
 {
     const enum cell_kind kind = kind_of(sample->status);
-    const uint64_t looks = 1 + sample->more; /* of a lull: without CPU time */
     add(gecko, &thread->cpu_sum, sample->cpu_ns);
-    thread->placed += looks;
+    thread->placed++;
     if (thread->cpu.count == 0 && kind == CELL_BLANK)
         return;
     if (thread->cpu.count == 0)
-        thread->cpu_from = thread->placed - looks;
+        thread->cpu_from = thread->placed - 1;
     gecko->cpu_known = true;
-    const struct spool_sample row = { thread->cpu_sum.units, kind };
-    for (uint64_t i = 0; i < looks; i++)
-        spool_add(&gecko->spool, &thread->cpu, row);
+    spool_add(&gecko->spool, &thread->cpu, (struct spool_sample){ thread->cpu_sum.units, kind });
 }
 
 /* Takes CPU time that comes behind the thread's last sample; a sample of the last tick may still follow. */

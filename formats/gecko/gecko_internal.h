@@ -94,12 +94,10 @@ struct gecko {
     unsigned digits;        /* decimal digits of a millisecond in a unit */
     uint64_t written_units; /* time of the latest sample that was written on the line as a difference */
     uint32_t host;          /* see gecko_host() */
-    uint64_t *times;        /* of the samples of the open tick or lull, in units, ... */
-    size_t times_count, times_room;
-    uint64_t times_ns; /* ... and the last of them in ns; times_count 0: no sample yet */
-    bool cpu_known;    /* some samples have CPU times */
-    bool weighted;     /* some samples stand for a time other than the interval */
-    uint32_t seen;     /* set of the states of all threads */
+    uint64_t tick, tick_ns; /* the time of the latest sample, in units and in ns; 0: no sample yet */
+    bool cpu_known;         /* some samples have CPU times */
+    bool weighted;          /* some samples stand for a time other than the interval */
+    uint32_t seen;          /* set of the states of all threads */
 
     struct gecko_thread *threads; /* by number */
     size_t threads_room;
@@ -165,9 +163,8 @@ void gecko_status_take_left_out(struct gecko *gecko, const struct left_out *left
 /* The time in units that a sample lasts which stands for `stands_ns`; 0: an interval. */
 uint64_t gecko_status_width_units(const struct gecko *gecko, uint64_t stands_ns);
 
-/* Takes the time that a sample, or a look of a lull, stands for. Call it before it is added to thread->samples. */
-void gecko_weights_take(struct gecko *gecko, struct gecko_thread *thread, const struct sample *sample,
-                        uint64_t wall_ns);
+/* Takes the time that a sample stands for. Call it before the sample is added to thread->samples. */
+void gecko_weights_take(struct gecko *gecko, struct gecko_thread *thread, const struct sample *sample);
 /* Whether the samples have weights, and whether these are times; otherwise a weight is the number of samples for which
  * a sample stands. */
 bool gecko_has_weights(const struct gecko *gecko);

@@ -206,20 +206,9 @@ enum status {
 };
 #define STATUS_BITS 0x29Fu /* the status bits that a recording has, without STATUS_RECORDED */
 
-/* One look of a lull. */
-struct look_time {
-    uint64_t time_ns;
-    uint64_t cpu_ns;  /* as sample.cpu_ns */
-    uint64_t wall_ns; /* as sample.wall_ns, filled by tables_take() */
-};
-
 /* A thread's stack: the `keep` frames nearest the root of the thread's previous stack, then `pushed` frames, root
  * first. A reader that gives runs emits equal consecutive samples of a thread as one sample with a count, which may
- * come behind later ticks.
- *
- * A lull is a number of ticks in a row in which nothing but the time changes: no stack, no status, no thread. A
- * reader that gives lulls emits the samples of such ticks as one run for each thread, and one EVENT_TICK behind all
- * of these runs. So no run goes beyond the event that ends its ticks. */
+ * come behind later ticks. */
 struct sample {
     uint32_t thread;
     uint32_t keep;
@@ -242,8 +231,6 @@ struct sample {
     uint32_t collection; /* the generation of the garbage collection that the thread runs, plus 1; 0: it runs none, or
                           * the generation is not known. Of the samples of one collection the last one counts: a sample
                           * at its very beginning may have the generation before it is settled */
-    struct look_time *looks; /* in a run of a lull: the 1 + more samples; cpu_ns and wall_ns are their sums. NULL: no
-                              * lull */
 };
 
 /* The most frames of a stack. A damaged file may claim any number; no program comes near this one. */
@@ -347,9 +334,8 @@ struct event {
             uint32_t missed_process; /* ... the next one of this process, or its end; 0: of all processes */
         };
         struct {
-            uint64_t tick_ns;    /* EVENT_TICK: time of the tick */
-            uint64_t more_ticks; /* if the reader gives runs: number of earlier ticks that this event also ends */
-            const struct look_time *tick_looks; /* at the end of a lull: the times of these ticks; else NULL */
+            uint64_t tick_ns;      /* EVENT_TICK: time of the tick */
+            uint64_t more_ticks;   /* if the reader gives runs: number of earlier ticks that this event also ends */
             uint32_t tick_process; /* the process whose threads the tick sampled; 0: all processes. It is not 0 if and
                                     * only if recording.process_ticks is set. Ticks of several processes alternate as
                                     * their times do; `more`, `fresh` and stands_ns of a sample are about the ticks of
@@ -368,24 +354,11 @@ static inline uint64_t sample_first_ns(const struct sample *sample)
     return sample->first_ns ? sample->first_ns : sample->time_ns;
 }
 
-/* One sample of a lull, `at` from 0 to sample->more, as if the reader had given it alone. */
-static inline struct sample sample_of_lull(const struct sample *lull, uint64_t at)
-{
-    struct sample sample = *lull;
-    sample.time_ns = sample.first_ns = lull->looks[at].time_ns;
-    sample.cpu_ns = lull->looks[at].cpu_ns;
-    sample.wall_ns = lull->looks[at].wall_ns;
-    sample.fresh = lull->fresh && at == 0;
-    sample.more = 0;
-    sample.looks = NULL;
-    return sample;
-}
-
 /* The time that is so many nanoseconds later. A time before the start of the recording becomes the start. A time that
  * is too late for its type stays the latest one. */
 uint64_t event_shifted(uint64_t time_ns, int64_t by_ns);
 
-/* Moves all times of the event in this way, but for the looks of a lull, which are the reader's. */
+/* Moves all times of the event in this way. */
 void event_shift(struct event *event, int64_t by_ns);
 
 /* Writes a PY_VERSION_HEX as "3.15.2" or "3.15.0rc1" into `room`, which has 32 bytes. Returns `room`. */

@@ -324,20 +324,6 @@ static void count_sample(struct tables *tables, const struct sample *sample)
     tables->tasks[sample->task].thread = sample->thread;
 }
 
-/* The time that a sample stands for, or a run. In a lull, each look has its part. */
-static uint64_t take_wall(struct wall *wall, struct sample *sample, bool first)
-{
-    if (!sample->looks)
-        return wall_take(wall, sample, first);
-    uint64_t wall_ns = 0;
-    for (uint64_t i = 0; i <= sample->more; i++) {
-        const struct sample one = sample_of_lull(sample, i);
-        sample->looks[i].wall_ns = wall_take(wall, &one, first && i == 0);
-        wall_ns += sample->looks[i].wall_ns;
-    }
-    return wall_ns;
-}
-
 static bool take_sample(struct tables *tables, struct sample *sample, struct fault *why)
 {
     struct thread_row *row = find_thread(tables, sample->thread);
@@ -371,7 +357,7 @@ static bool take_sample(struct tables *tables, struct sample *sample, struct fau
     tables->stands_ns = sample->stands_ns;
     if (tables->recording.process_ticks)
         tables->processes[row->thread.process].own.stands_ns = sample->stands_ns;
-    sample->wall_ns = take_wall(&tables->threads[row->life].wall, sample, !row->looked);
+    sample->wall_ns = wall_take(&tables->threads[row->life].wall, sample, !row->looked);
     row->looked = true;
     note_time(tables, sample->time_ns);
     if (stack == STACK_LOST) {

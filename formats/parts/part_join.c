@@ -163,17 +163,6 @@ static void note_time(struct part_join *join, uint64_t time_ns)
         join->last_ns = time_ns;
 }
 
-/* The looks of a lull with their times in the recording. The array of the reader has those of the part. */
-static struct look_time *join_looks(struct part_join *join, const struct look_time *looks, uint64_t count)
-{
-    join->looks = alloc_grow(join->looks, &join->looks_room, (size_t)count, sizeof(*join->looks));
-    for (uint64_t i = 0; i < count; i++) {
-        join->looks[i] = looks[i];
-        join->looks[i].time_ns = joined_ns(join, event_shifted(looks[i].time_ns, join->shift_ns));
-    }
-    return join->looks;
-}
-
 /* Notes the look. The first look of a thread in a part is not fresh for the reader of the part, when there were looks
  * from the first tick on; the join knows whether there was a look in the tick before that. */
 static void follow_part_before(struct part_join *join, struct sample *sample)
@@ -193,8 +182,6 @@ static bool take_sample(struct part_join *join, struct event *event, struct faul
     sample->time_ns = joined_ns(join, sample->time_ns);
     if (sample->first_ns)
         sample->first_ns = joined_ns(join, sample->first_ns);
-    if (sample->looks)
-        sample->looks = join_looks(join, sample->looks, 1 + sample->more);
     note_time(join, sample->time_ns);
     if (sample->thread)
         follow_part_before(join, sample);
@@ -234,8 +221,6 @@ static bool take_tick(struct part_join *join, struct event *event, struct fault 
 {
     event->tick_process = number_of(join, PART_PROCESS, event->tick_process);
     event->tick_ns = joined_ns(join, event->tick_ns);
-    if (event->tick_looks)
-        event->tick_looks = join_looks(join, event->tick_looks, 1 + event->more_ticks);
     join->ticks_ns[event->tick_process] = event->tick_ns;
     note_time(join, event->tick_ns);
     return emit(join, event, why);
@@ -408,7 +393,6 @@ void part_join_free(struct part_join *join)
     intern_pairs_free(&join->serials);
     free(join->threads);
     free(join->ticks_ns);
-    free(join->looks);
     free(join->frame_numbers);
     counters_free(&join->counters);
     counters_free(&join->of_part);

@@ -57,8 +57,6 @@ struct part_join {
     size_t ticks_room;
     uint64_t last_ns;        /* the latest tick or look, ... */
     uint64_t least_ns;       /* ... and the latest one of the parts before: no look of this part is earlier */
-    struct look_time *looks; /* of the lull that is being given */
-    size_t looks_room;
     uint32_t *frame_numbers; /* pushed frames of the sample that is being given */
     size_t frame_numbers_room;
     struct counters counters; /* sums over the parts before */

@@ -7,8 +7,6 @@
 /* A record may name a thread whose definition was lost. The number is limited, so that it costs little memory. */
 #define UNDEFINED_THREADS_LIMIT (1u << 16)
 
-#define LULL_LIMIT 1024 /* ticks of a lull: a longer one has no use, and costs memory */
-
 struct reader_thread *stream_decode_thread(struct stream_reader *reader, uint64_t number)
 {
     if (number == 0 || number > (uint64_t)reader->last_thread + UNDEFINED_THREADS_LIMIT)
@@ -140,20 +138,6 @@ static void fail_look(const struct decoding *d, struct reader_thread *thread)
         thread->looked = d->clock->tick;
 }
 
-/* Fills in the CPU times of the looks of a lull. The CPU time of a thread that runs grows with the clock. */
-static void share_cpu(const struct sample *sample)
-{
-    struct look_time *looks = sample->looks;
-    const bool grows = sample->status & STATUS_CPU;
-    uint64_t left_ns = sample->cpu_ns;
-    for (uint64_t i = sample->more; i > 0; i--) {
-        const uint64_t since_ns = grows ? looks[i].time_ns - looks[i - 1].time_ns : 0;
-        looks[i].cpu_ns = left_ns < since_ns ? left_ns : since_ns;
-        left_ns -= looks[i].cpu_ns;
-    }
-    looks[0].cpu_ns = left_ns;
-}
-
 /* Gives one sample that stands for each tick from `first` to `last`. */
 static bool give(struct decoding *d, uint32_t number, uint32_t keep, uint32_t pushed, uint64_t first, uint64_t last)
 {
@@ -174,9 +158,6 @@ static bool give(struct decoding *d, uint32_t number, uint32_t keep, uint32_t pu
     sample->cpu_ns = cpu_units * reader->unit_ns;
     sample->more = last - first;
     sample->stands_ns = d->clock->stands_ns;
-    sample->looks = d->looks;
-    if (sample->looks)
-        share_cpu(sample);
     sample->first_ns = first_units * reader->unit_ns;
     sample->fresh = !goes_on(reader, thread, first);
     thread->looked = last;
@@ -291,8 +272,7 @@ static bool samples_wait(const struct decoding *d)
 {
     const struct stream_reader *reader = d->reader;
     const uint32_t unmoved = d->clock->expected_count - d->named;
-    const bool in_lull = reader->gives_lulls && !d->moved && d->clock->ticks_closed < LULL_LIMIT;
-    return (reader->gives_runs || in_lull) && !d->unsure && unmoved <= d->samples_left;
+    return reader->gives_runs && !d->unsure && unmoved <= d->samples_left;
 }
 
 static bool give_ticks(struct decoding *d)
@@ -304,30 +284,9 @@ static bool give_ticks(struct decoding *d)
     event.kind = EVENT_TICK;
     event.tick_ns = units_of(clock, clock->tick - d->in_tick) * d->reader->unit_ns;
     event.more_ticks = clock->ticks_closed - 1;
-    event.tick_looks = d->looks;
     event.tick_process = clock->process;
     clock->ticks_closed = 0;
     return sink_take(d->to, &event, d->why);
-}
-
-/* Fills in when the looks of the lull were. */
-static struct look_time *make_looks(const struct decoding *d)
-{
-    struct stream_reader *reader = d->reader;
-    const size_t count = (size_t)d->clock->ticks_closed;
-    const uint64_t first = d->clock->tick - d->in_tick + 1 - count;
-    reader->looks = alloc_grow(reader->looks, &reader->looks_room, count, sizeof(*reader->looks));
-    for (size_t i = 0; i < count; i++)
-        reader->looks[i].time_ns = units_of(d->clock, first + i) * reader->unit_ns;
-    return reader->looks;
-}
-
-bool stream_decode_give_lull(struct decoding *d)
-{
-    d->looks = d->clock->ticks_closed > 1 ? make_looks(d) : NULL;
-    const bool good = stream_decode_give_runs(d) && give_ticks(d);
-    d->looks = NULL;
-    return good;
 }
 
 bool stream_decode_close_tick(struct decoding *d)
@@ -335,8 +294,6 @@ bool stream_decode_close_tick(struct decoding *d)
     if (!d->in_tick)
         return true;
     const bool wait = samples_wait(d);
-    if (!wait && !stream_decode_end_lull(d))
-        return false;
     d->in_tick = false;
     if (wait && !d->all_failed)
         d->samples_left -= d->clock->expected_count - d->named;
@@ -345,7 +302,7 @@ bool stream_decode_close_tick(struct decoding *d)
         return false;
     }
     d->clock->ticks_closed++;
-    return d->reader->gives_runs || wait || give_ticks(d);
+    return d->reader->gives_runs || give_ticks(d);
 }
 
 /* The time at which the next tick is due. Most ticks come on time, and then the next one is due a step later. */
@@ -419,7 +376,6 @@ static bool open_tick(struct decoding *d, uint64_t time)
     d->in_tick = true;
     d->all_failed = false;
     d->weighed = false;
-    d->moved = false;
     d->named = 0;
     return true;
 }
@@ -447,7 +403,7 @@ bool stream_decode_end(struct decoding *d)
 {
     struct stream_reader *reader = d->reader;
     if (!reader->gives_runs)
-        return stream_decode_end_lull(d);
+        return true; /* each tick gave its samples */
     bool given = true;
     const struct reader_clock *const open = d->in_tick ? d->clock : NULL;
     for (uint32_t i = 0; i < reader->clocks_count; i++) {
@@ -462,8 +418,7 @@ bool stream_decode_end(struct decoding *d)
 static bool pass_ticks(const struct decoding *d, uint64_t count)
 {
     const uint32_t threads = d->clock->expected_count;
-    const bool in_lull = d->reader->gives_lulls && d->clock->ticks_closed + count <= LULL_LIMIT;
-    return (d->reader->gives_runs || in_lull) && !d->unsure && count <= d->ticks_left &&
+    return d->reader->gives_runs && !d->unsure && count <= d->ticks_left &&
            (threads == 0 || count <= d->samples_left / threads);
 }
 

@@ -9,9 +9,7 @@
  *
  *     tick          1    2    3    4    5    6                        runs: of ticks 2 and 3; of 5 and 6
  *     records of    A              A
- *     `since` of A  2    2    2    5    5    5
- *
- * A reader that gives lulls gives all runs before each tick that has a record, and behind such a tick. */
+ *     `since` of A  2    2    2    5    5    5 */
 #ifndef PYREEL_FORMATS_STREAM_STREAM_DECODE_H
 #define PYREEL_FORMATS_STREAM_STREAM_DECODE_H
 
@@ -29,9 +27,7 @@ struct decoding {
     uint32_t frames_left;  /* frames that the block may still name. The limit is needed because repeated frames take no
                             * bytes */
     uint32_t named;        /* expected threads with a record in the tick */
-    struct look_time *looks; /* while a lull is given: its ticks; else NULL */
     bool in_tick;
-    bool moved;      /* the tick has records, so it is part of no lull */
     bool all_failed; /* no thread could be read in the tick */
     bool weighed;    /* the tick's samples have fixed how long all of them stand for */
     bool unsure;     /* a sample without a record may break a rule: each is checked in its tick */
@@ -63,16 +59,6 @@ bool stream_decode_begin_tick(struct decoding *d, uint64_t argument);
 bool stream_decode_close_tick(struct decoding *d);
 /* Adds `count` ticks that are on time and in which nothing changes. */
 bool stream_decode_repeat(struct decoding *d, uint64_t count);
-/* The part of stream_decode_end_lull() that gives the samples of the lull. */
-bool stream_decode_give_lull(struct decoding *d);
-
-/* Ends the lull if one is open. Call it before a record that is no tick. */
-static inline bool stream_decode_end_lull(struct decoding *d)
-{
-    d->moved = true;
-    return !d->reader->gives_lulls || d->clock->ticks_closed == 0 || stream_decode_give_lull(d);
-}
-
 /* Gives the remaining samples of closed ticks, whatever ended the block. */
 bool stream_decode_end(struct decoding *d);
 

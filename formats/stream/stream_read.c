@@ -37,7 +37,6 @@ void stream_reader_close(struct stream_reader *reader)
         free(reader->clocks[i].ticks);
     }
     free(reader->clocks);
-    free(reader->looks);
     free(reader->frames);
     *reader = (struct stream_reader){ 0 };
 }
@@ -217,9 +216,6 @@ static void learn(struct stream_reader *reader, const struct event *event)
     if (event->kind != EVENT_THREAD)
         return;
     raise_to(&reader->last_thread, event->thread.number);
-    /* Tick by tick: entries of tasks may share a line, and entries of one thread in several interpreters its time. */
-    if (event->thread.task || event->thread.interpreter)
-        reader->gives_lulls = false;
     if (event->thread.task)
         stream_decode_thread(reader, event->thread.number)->held[HELD_TASK].begin = event->thread.task;
 }
@@ -261,8 +257,6 @@ static bool read_record(struct decoding *d)
         return stream_decode_close_tick(d) && stream_decode_begin_tick(d, argument);
     if ((tag & 7) == RECORD_REPEAT)
         return stream_decode_close_tick(d) && stream_decode_repeat(d, argument);
-    if (!stream_decode_end_lull(d))
-        return false;
     switch (tag & 7) {
     case RECORD_SUFFIX:
     case RECORD_POP_PUSH:
@@ -281,7 +275,6 @@ static bool read_record(struct decoding *d)
 bool stream_read_events(struct stream_reader *reader, struct cursor payload, const struct sink *to, struct fault *why)
 {
     stream_decode_begin(reader);
-    reader->gives_lulls &= !reader->process_ticks;
     /* A writer closes a block each second. So a block with more ticks than fit in two seconds is false, and the limit
      * keeps it from taking long. Ticks of several processes each take bytes, and a writer closes a large block. */
     struct decoding d = { .reader = reader,
@@ -439,7 +432,6 @@ static bool kind_open(void *self, int fd, struct text head, const struct source_
     if (!stream_reader_open(reader, fd, head, to, why))
         return false;
     reader->gives_runs = options->runs;
-    reader->gives_lulls = options->lulls;
     reader->ignores_status = options->without_status;
     reader->ignores_stands = options->without_stands;
     reader->goes_ahead = options->file_bytes >= PREFETCH_LEAST;

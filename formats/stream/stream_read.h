@@ -21,8 +21,7 @@ struct reader_clock {
     uint64_t *ticks;     /* times of the block's ticks, in units, ... */
     uint64_t first_tick; /* ... the first of them is this tick */
     size_t ticks_room;
-    uint64_t ticks_closed; /* ticks that are closed but not given; when runs are given: all ticks of the block, and
-                            * when lulls are given: those of the open lull */
+    uint64_t ticks_closed; /* ticks that are closed but not given; when runs are given: all ticks of the block */
     uint64_t stands_ns;    /* how long a sample stands for */
 };
 
@@ -56,8 +55,7 @@ struct stream_reader {
     bool ended;                 /* the END block has been given, ... */
     bool complete;              /* ... and reports no loss before it */
     enum end_reason end_reason;
-    bool gives_runs;  /* set by the caller: the sink takes samples with `more` */
-    bool gives_lulls; /* set by the caller: the sink takes samples with `looks` */
+    bool gives_runs; /* set by the caller: the sink takes samples with `more` */
     /* Set by the caller: samples get status 0 and no CPU time, and a change of these does not end a run. */
     bool ignores_status;
     bool ignores_stands; /* set by the caller: each sample stands for an interval, and a change does not end a run */
@@ -79,10 +77,8 @@ struct stream_reader {
     struct reader_clock *clocks; /* of the block, in the order of their first ticks */
     size_t clocks_room;
     uint32_t clocks_count;
-    uint64_t tick_units;     /* time of the latest tick of any process */
-    uint64_t due_units;      /* the time at which the latest tick was due; 0 at first */
-    struct look_time *looks; /* of the lull that is being given */
-    size_t looks_room;
+    uint64_t tick_units; /* time of the latest tick of any process */
+    uint64_t due_units;  /* the time at which the latest tick was due; 0 at first */
     uint64_t losses;     /* number of losses: of blocks, or of parts of them */
     uint64_t lost_ticks; /* ticks in the lost parts, as far as a later block shows */
     uint32_t *frames;

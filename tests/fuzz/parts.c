@@ -36,8 +36,6 @@ static void check_sample(struct playing *playing, const struct sample *sample)
     check_references(&playing->tables, sample);
     playing->last_ns = alloc_grow(playing->last_ns, &playing->last_room, (size_t)sample->thread + 1, sizeof(uint64_t));
     require(sample_first_ns(sample) >= playing->last_ns[sample->thread] && sample->time_ns >= sample_first_ns(sample));
-    for (uint64_t i = 0; sample->looks && i <= sample->more; i++)
-        require(sample->looks[i].time_ns >= sample_first_ns(sample) && sample->looks[i].time_ns <= sample->time_ns);
     playing->last_ns[sample->thread] = sample->time_ns;
 }
 
@@ -108,10 +106,9 @@ static void drop(struct playing *playing)
 static void read_parts(const struct source_parts *parts, size_t way)
 {
     static const struct source_options ways[] = { { .runs = true },
-                                                  { .runs = true, .without_status = true, .without_stands = true },
-                                                  { .lulls = true } };
+                                                  { .runs = true, .without_status = true, .without_stands = true } };
     struct source_options each_way = ways[way % countof(ways)];
-    each_way.runs = each_way.lulls = false;
+    each_way.runs = false;
     struct playing *each = alloc_zeroed(1, sizeof(*each)), *other = alloc_zeroed(1, sizeof(*other));
     play(each, parts, &each_way);
     play(other, parts, &ways[way % countof(ways)]);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A reader that gives runs gives the same samples as a reader that gives each sample; a reader that gives lulls
- * also gives them in the same order. The recordings are made of dice: most of them break a rule somewhere, so that
- * blocks end anywhere. */
+/* A reader that gives runs gives the same samples as a reader that gives each sample. The recordings are made of dice:
+ * most of them break a rule somewhere, so that blocks end anywhere. */
 #include "formats/base/alloc.h"
 #include "formats/model/aggregate.h"
 #include "formats/stream/stream_fields.h"
@@ -226,63 +225,7 @@ struct reading {
     struct aggregate aggregate;
     uint64_t given; /* events of samples */
     bool refused;
-    struct sample *lull; /* the samples of the open lull, each with looks of its own */
-    size_t lull_count, lull_room;
-    uint64_t digest; /* of all samples and ticks, tick by tick */
 };
-
-static void digest(struct reading *reading, uint64_t number)
-{
-    reading->digest = (reading->digest ^ number) * 0x100000001B3u;
-}
-
-static void digest_sample(struct reading *reading, const struct sample *sample)
-{
-    const uint64_t wall_ns = sample->stack == STACK_LOST ? 0 : sample->wall_ns; /* a lost sample has none */
-    const uint64_t numbers[] = {
-        sample->thread, sample->stack,     sample->time_ns, sample->cpu_ns,     wall_ns,
-        sample->status, sample->stands_ns, sample->task,    sample->collection, sample->fresh
-    };
-    for (size_t i = 0; i < countof(numbers); i++)
-        digest(reading, numbers[i]);
-}
-
-static void keep(struct reading *reading, const struct sample *sample)
-{
-    const size_t size = (size_t)(sample->more + 1) * sizeof(*sample->looks);
-    reading->lull = alloc_grow(reading->lull, &reading->lull_room, reading->lull_count + 1, sizeof(*reading->lull));
-    struct sample *kept = &reading->lull[reading->lull_count++];
-    *kept = *sample;
-    kept->looks = memcpy(alloc_zeroed(1, size), sample->looks, size);
-}
-
-static void digest_tick(struct reading *reading, const struct event *tick)
-{
-    for (uint64_t i = 0; i <= tick->more_ticks; i++) {
-        for (size_t s = 0; s < reading->lull_count; s++) {
-            assert_int_equal(reading->lull[s].more, tick->more_ticks);
-            const struct sample sample = sample_of_lull(&reading->lull[s], i);
-            digest_sample(reading, &sample);
-        }
-        digest(reading, tick->tick_looks ? tick->tick_looks[i].time_ns : tick->tick_ns);
-        digest(reading, tick->tick_process);
-    }
-    while (reading->lull_count > 0)
-        free(reading->lull[--reading->lull_count].looks);
-}
-
-/* Only of readings that are no sums. */
-static void digest_event(struct reading *reading, const struct event *event)
-{
-    if (event->kind == EVENT_TICK)
-        digest_tick(reading, event);
-    else if (event->kind != EVENT_SAMPLE)
-        digest(reading, event->kind);
-    else if (event->sample.looks)
-        keep(reading, &event->sample);
-    else
-        digest_sample(reading, &event->sample);
-}
 
 static bool take(void *self, struct event *event, struct fault *why)
 {
@@ -293,19 +236,16 @@ static bool take(void *self, struct event *event, struct fault *why)
         reading->refused = true;
         return false;
     }
-    if (!reading->reader.gives_runs)
-        digest_event(reading, event);
     if (event->kind != EVENT_SAMPLE)
         return true;
-    assert_true(reading->reader.gives_runs || event->sample.looks || event->sample.more == 0);
-    assert_true(reading->reader.gives_lulls || !event->sample.looks);
+    assert_true(reading->reader.gives_runs || event->sample.more == 0);
     reading->given++;
     if (event->sample.stack != STACK_LOST)
         aggregate_sample(&reading->aggregate, &event->sample);
     return true;
 }
 
-enum reading_kind { EACH, LULLS, RUNS, COUNTS };
+enum reading_kind { EACH, RUNS, COUNTS };
 
 /* As the converters read. */
 static void read_file(struct reading *reading, int fd, enum reading_kind kind)
@@ -315,7 +255,6 @@ static void read_file(struct reading *reading, int fd, enum reading_kind kind)
     assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
     assert_true(stream_reader_open(&reading->reader, fd, (struct text){ 0 }, &sink, NULL));
     reading->reader.gives_runs = kind >= RUNS;
-    reading->reader.gives_lulls = kind == LULLS;
     reading->reader.ignores_status = reading->reader.ignores_stands = kind == COUNTS;
     while (state == SOURCE_MORE) {
         struct fault why = { 0 };
@@ -400,28 +339,23 @@ static void drop(struct reading *reading)
     tables_free(&reading->tables);
     aggregate_free(&reading->aggregate);
     stream_reader_close(&reading->reader);
-    free(reading->lull);
 }
 
 static void runs_have_the_same_samples(void **state)
 {
     (void)state;
     const uint64_t files = soak(300);
-    uint64_t fewer = 0, fewer_still = 0, fewer_in_lulls = 0, broken = 0, samples = 0, weighed = 0;
+    uint64_t fewer = 0, fewer_still = 0, broken = 0, samples = 0, weighed = 0;
     for (dice = 1; dice <= files; dice++) {
         const uint64_t seed = dice;
         const int fd = make_file();
-        struct reading each = { 0 }, lulls = { 0 }, runs = { 0 }, plain = { 0 };
+        struct reading each = { 0 }, runs = { 0 }, plain = { 0 };
         read_file(&each, fd, EACH);
-        read_file(&lulls, fd, LULLS);
         read_file(&runs, fd, RUNS);
         read_file(&plain, fd, COUNTS);
-        assert_same(&lulls, &each);
-        assert_int_equal(lulls.digest, each.digest);
         assert_same(&runs, &each);
         assert_same_samples(&plain, &each);
         assert_without_status(&plain);
-        fewer_in_lulls += each.given - lulls.given;
         fewer += each.given - runs.given;
         fewer_still += runs.given - plain.given;
         broken += each.reader.blocks.damage.blocks;
@@ -429,7 +363,6 @@ static void runs_have_the_same_samples(void **state)
         for (size_t i = 1; i < each.tables.threads_count; i++)
             weighed += each.tables.threads[i].wall_ns != each.tables.threads[i].samples * MS;
         drop(&each);
-        drop(&lulls);
         drop(&runs);
         drop(&plain);
         close(fd);
@@ -438,7 +371,6 @@ static void runs_have_the_same_samples(void **state)
     /* The dice did what they are for. */
     assert_in_range(broken, files / 2, files * BLOCKS);
     assert_in_range(samples, files * 50, UINT64_MAX);
-    assert_in_range(fewer_in_lulls, samples / 100, samples);
     assert_in_range(fewer, samples / 8, samples);
     assert_in_range(fewer_still, samples / 1000, samples);
     assert_in_range(weighed, files / 10, files * THREADS);

@@ -74,15 +74,15 @@ static uint64_t tick_now(const struct markers *markers, uint32_t process)
     return markers->tick + (process < markers->own_ticks_room ? markers->own_ticks[process] : 0);
 }
 
-static void count_ticks(struct markers *markers, uint32_t process, uint64_t ticks)
+static void count_tick(struct markers *markers, uint32_t process)
 {
     if (process == 0) {
-        markers->tick += ticks;
+        markers->tick++;
         return;
     }
     markers->own_ticks = alloc_grow(markers->own_ticks, &markers->own_ticks_room, (size_t)process + 1,
                                     sizeof(*markers->own_ticks));
-    markers->own_ticks[process] += ticks;
+    markers->own_ticks[process]++;
 }
 
 /* Whether the look says nothing that the look before did not say. Most looks are so. */
@@ -100,7 +100,6 @@ static void take_calm(struct markers *markers, const struct marker_thread *threa
         lock_waits_add_holder(&markers->lock, number, thread->stack);
 }
 
-/* Ends a look, or all looks of a lull. */
 static void end_look(struct marker_thread *thread, const struct sample *sample, uint64_t tick)
 {
     thread->last_ns = sample->time_ns;
@@ -108,46 +107,30 @@ static void end_look(struct marker_thread *thread, const struct sample *sample, 
     thread->tick = tick;
 }
 
-/* Takes a look, or a lull, for the gaps of its process, once for each tick. A lull has no gaps. */
+/* Takes a look for the gaps of its process, once for each tick. */
 static void take_gaps(struct markers *markers, const struct sample *sample, uint32_t number, uint32_t process)
 {
-    struct look look = { .thread = number, .ns = sample_first_ns(sample), .width_ns = sample->stands_ns };
+    const struct look look = { .thread = number, .ns = sample->time_ns, .width_ns = sample->stands_ns };
     if (sample->time_ns == markers->gaps_ns && process == markers->gaps_process)
         return;
     gaps_take(&markers->gaps, &look, markers->tables, &markers->store);
-    look.ns = sample->time_ns;
-    if (sample->more)
-        gaps_take(&markers->gaps, &look, markers->tables, &markers->store);
     markers->gaps_ns = sample->time_ns;
     markers->gaps_process = process;
 }
 
-/* Takes a look in a tick: the open one, or a later one of a lull, in which nothing is new of the lock. */
 static void take_look(struct markers *markers, struct marker_thread *thread, const struct sample *sample,
-                      uint32_t number, uint64_t tick)
+                      uint32_t number)
 {
-    const struct look look = look_of(markers, sample, number, thread, tick);
-    if (tick == tick_now(markers, thread->process))
-        lock_waits_take(&markers->lock, &thread->wait, &look, &markers->store, markers->least_wait_ns);
+    const struct look look = look_of(markers, sample, number, thread, tick_now(markers, thread->process));
+    lock_waits_take(&markers->lock, &thread->wait, &look, &markers->store, markers->least_wait_ns);
     spans_take(&thread->spans, &look, markers->tables, &markers->store);
     loop_steps_take(&thread->step, &markers->loops, &look, &markers->store);
     const bool goes_on = look.after && thread->task == sample->task;
     task_lives_take(&markers->tasks, &look, markers->tables, goes_on ? TASK_RUNS : TASK_BEGINS);
-    end_look(thread, sample, tick);
     thread->stack = sample->stack;
     thread->status = sample->status;
     thread->task = sample->task;
     thread->calm = look.fact->loop == LOOP_NONE && !sample->task && !look.fact->gc && !thread->step.before;
-}
-
-/* Takes the looks of a lull, up to the first one behind which they say nothing new. */
-static void take_lull(struct markers *markers, struct marker_thread *thread, const struct sample *lull, uint32_t number)
-{
-    for (uint64_t i = 0; i <= lull->more && (i == 0 || !thread->calm); i++) {
-        const struct sample sample = sample_of_lull(lull, i);
-        take_look(markers, thread, &sample, number, tick_now(markers, thread->process) + i);
-    }
-    end_look(thread, lull, tick_now(markers, thread->process) + lull->more);
 }
 
 void markers_take_sample(struct markers *markers, const struct sample *sample, uint32_t number)
@@ -156,14 +139,11 @@ void markers_take_sample(struct markers *markers, const struct sample *sample, u
     if (!thread)
         return;
     take_gaps(markers, sample, number, thread->process);
-    if (is_calm(markers, thread, sample)) {
+    if (is_calm(markers, thread, sample))
         take_calm(markers, thread, number);
-        end_look(thread, sample, tick_now(markers, thread->process) + sample->more);
-    } else if (sample->looks) {
-        take_lull(markers, thread, sample, number);
-    } else {
-        take_look(markers, thread, sample, number, tick_now(markers, thread->process));
-    }
+    else
+        take_look(markers, thread, sample, number);
+    end_look(thread, sample, tick_now(markers, thread->process));
 }
 
 void markers_take_waiting(struct markers *markers, const struct sample *sample, uint32_t number)
@@ -188,21 +168,21 @@ static void end_thread(struct markers *markers, const struct marker_end *end)
     markers->threads[end->thread] = NULL;
 }
 
-/* The looks of the tick, or of a lull of so many ticks, are complete: notes who held the lock for which the others
- * waited. */
-static void end_ticks(struct markers *markers, uint32_t process, uint64_t ticks)
+/* The looks of the tick are complete: notes who held the lock for which the others waited. */
+static void end_tick(struct markers *markers, uint32_t process)
 {
     for (size_t i = 0; i < markers->lock.waiters_count; i++) {
         const uint32_t waiter = markers->lock.waiters[i];
         const struct lock_held *held = lock_waits_holder(&markers->lock, markers->tables, waiter);
-        for (uint64_t tick = 0; tick < ticks && held && markers->threads[waiter]; tick++)
+        if (held && markers->threads[waiter])
             lock_waits_note(&markers->threads[waiter]->wait, held, markers->tables);
     }
     markers->lock.waiters_count = markers->lock.held_count = 0;
     for (size_t i = 0; i < markers->ended_count; i++)
         end_thread(markers, &markers->ended[i]);
     markers->ended_count = 0;
-    count_ticks(markers, process, markers->blind ? 0 : ticks);
+    if (!markers->blind)
+        count_tick(markers, process);
     markers->blind = false;
 }
 
@@ -235,7 +215,7 @@ void markers_take(struct markers *markers, const struct event *event)
     if (event->kind == EVENT_RECORDING)
         markers->loops.cpu_unit_ns = event->recording.time_unit_ns;
     else if (event->kind == EVENT_TICK)
-        end_ticks(markers, event->tick_process, 1 + event->more_ticks);
+        end_tick(markers, event->tick_process);
     else if (event->kind == EVENT_FAILED)
         take_failed(markers, &event->failed);
     else if (event->kind == EVENT_MISSED)
