@@ -46,6 +46,9 @@ def test_each_part_is_seen_at_work(recorded):
         assert stacks.samples(main_stacks(recorded), "rounds", part) > 0, part
 
 
+ROUNDED_MS = 0.01  # the profile's times are multiples of this: a step is long beside what a look takes
+
+
 def looks_ms(profile):
     """The main thread's looks: their times on the program's clock, and their stacks."""
     start_ms = profile["meta"]["startTimeAsClockMonotonicNanosecondsSinceBoot"] / 1e6
@@ -174,12 +177,12 @@ def test_who_waits_for_the_lock_is_known_where_python_says_it(recorded):
 
 def test_times_of_samples_follow_the_program(recorded, gecko_profile):
     """Both clocks are the monotonic one, and the program says when it did what. A look has its time before it is made, and the
-    program may go on until then, but the look is made before the next one begins. One at a thread that has not run since the
-    last one is as that."""
+    program may go on until then, but the look is made before the next one begins, which may be at once. One at a thread that has
+    not run since the last one is as that."""
     labels = gecko_check.frame_labels(gecko_profile, lambda name, file, line: name)
     looks, outside = looks_ms(gecko_profile), []
     for i, part in enumerate(known_program.SHARES):
-        spans = [(times[i] * 1e3, times[i + 1] * 1e3) for times in recorded.said["times"]]
+        spans = [(times[i] * 1e3 - ROUNDED_MS, times[i + 1] * 1e3 + ROUNDED_MS) for times in recorded.said["times"]]
         for (last, _), (time, stack), (following, _) in zip(looks, looks[1:], looks[2:]):
             if part in gecko_check.frames_of(gecko_profile, labels, stack) and not any(begin <= following and last <= end for begin, end in spans):
                 outside.append((part, last, time, following))
