@@ -54,14 +54,9 @@ static const struct tables *tables_of(const struct run *run)
     return run->merging ? &run->own : &run->conversion.tables;
 }
 
-static bool splits(const struct run *run)
+struct converter_plan converter_plan(const struct converter *converter, const struct settings *settings)
 {
-    return run->conversion.converter->splits && run->conversion.converter->splits(&run->conversion.settings);
-}
-
-static bool keeps(const struct conversion *conversion)
-{
-    return conversion->converter->keeps && conversion->converter->keeps(&conversion->settings);
+    return converter->plan ? converter->plan(settings) : (struct converter_plan){ 0 };
 }
 
 /* Whether recordings are compared: they are read in the order of the user, each begins at time 0, the same one may be
@@ -102,27 +97,25 @@ static void end_progress(struct run *run)
 /* Whether the mode or the output needs the status of samples. */
 static bool needs_status(const struct run *run)
 {
-    const struct converter *converter = run->conversion.converter;
-    return mode_filter_selects(&run->mode_filter) || !converter->needs_status ||
-           converter->needs_status(&run->conversion.settings);
+    return mode_filter_selects(&run->mode_filter) || !run->conversion.plan.without_status;
 }
 
 /* Where the events of the CPU owner go. */
 static struct sink placed_sink(const struct run *run)
 {
-    const struct converter *converter = run->conversion.converter;
-    return (struct sink){ .take = converter->take_placed ? converter->take_placed : converter->take,
-                          .self = run->self };
+    const struct converter_events *events = &run->conversion.converter->events;
+    return (struct sink){ .take = events->take_placed ? events->take_placed : events->take, .self = run->self };
 }
 
 static bool take_owned(void *self, struct event *event, struct fault *why)
 {
     struct run *run = self;
     const struct sink output = placed_sink(run);
-    if (run->conversion.converter->take_placed && !run->conversion.converter->take(run->self, event, why))
+    const struct converter_events *events = &run->conversion.converter->events;
+    if (events->take_placed && !events->take(run->self, event, why))
         return false;
-    if (event->kind == EVENT_SAMPLE && run->conversion.converter->host)
-        event->sample.thread = run->conversion.converter->host(run->self);
+    if (event->kind == EVENT_SAMPLE && events->host)
+        event->sample.thread = events->host(run->self);
     if (event->kind == EVENT_SAMPLE && event->sample.thread == 0)
         return true;
     /* The definition of a thread may be lost, and its number be anything. */
@@ -135,11 +128,11 @@ static bool take_owned(void *self, struct event *event, struct fault *why)
 static bool take_counted(void *self, struct event *event, struct fault *why)
 {
     struct run *run = self;
-    const struct converter *converter = run->conversion.converter;
+    const struct converter_events *events = &run->conversion.converter->events;
     tables_count(&run->conversion.tables, event);
-    if (converter->places_cpu && needs_status(run))
+    if (events->places_cpu && needs_status(run))
         return take_owned(run, event, why);
-    return !converter->take || converter->take(run->self, event, why);
+    return !events->take || events->take(run->self, event, why);
 }
 
 static struct sink counted_output(struct run *run)
@@ -324,13 +317,11 @@ static void warn_of_unknown(const struct run *run)
 /* Warns that numbers of samples stand for different times. */
 static void warn_of_rates(const struct run *run)
 {
-    const struct converter *converter = run->conversion.converter;
-    const bool only_counts = converter->only_counts && converter->only_counts(&run->conversion.settings);
-    if (only_counts && tables_intervals_differ(&run->conversion.tables))
+    if (run->conversion.plan.only_counts && tables_intervals_differ(&run->conversion.tables))
         fprintf(stderr,
                 "%s: warning: the recordings have different rates, so their numbers of samples cannot be compared; use "
                 "--weight wall\n",
-                converter->name);
+                run->conversion.converter->name);
 }
 
 static void warn_of_no_opcodes(const struct run *run)
@@ -344,7 +335,8 @@ static void warn_of_no_opcodes(const struct run *run)
 static void report(const struct conversion *conversion, const char *path, uint64_t samples, uint64_t written)
 {
     const struct settings *settings = &conversion->settings;
-    if (settings->quiet || keeps(conversion) || strcmp(path, "-") == 0 || !(settings->verbose || isatty(STDERR_FILENO)))
+    if (settings->quiet || conversion->plan.keeps || strcmp(path, "-") == 0 ||
+        !(settings->verbose || isatty(STDERR_FILENO)))
         return;
     fprintf(stderr, "%s: wrote %s: %" PRIu64 " samples, %" PRIu64 " bytes\n", conversion->converter->name,
             utf8_shown(path), samples, written);
@@ -360,13 +352,13 @@ static bool open_kept(struct conversion *conversion, struct fault *why)
     if (written_fd < 0)
         return fault(why, "cannot open a temporary file twice: %s", strerror(errno));
     output_open_fd(&conversion->output, written_fd, "a temporary file (set TMPDIR to choose another folder)",
-                   conversion->converter->packing != PACKING_NEVER);
+                   conversion->converter->file.packing != PACKING_NEVER);
     return true;
 }
 
 bool conversion_open(struct conversion *conversion, const char *path, struct fault *why)
 {
-    if (keeps(conversion))
+    if (conversion->plan.keeps)
         return open_kept(conversion, why);
     return output_path_open(conversion, conversion->converter, conversion->inputs, path, why);
 }
@@ -377,8 +369,8 @@ bool conversion_close(struct conversion *conversion, void *self, const char *pat
     if (!output_close(&conversion->output, &written, why))
         return false;
     report(conversion, path, samples, written);
-    if (conversion->converter->closed)
-        conversion->converter->closed(self, path, written);
+    if (conversion->converter->delivery.closed)
+        conversion->converter->delivery.closed(self, path, written);
     return true;
 }
 
@@ -403,17 +395,17 @@ static bool leave_out(struct run *run, struct fault *why)
 static void end_recording(struct run *run)
 {
     merge_end_recording(&run->merge);
-    if (run->inputs.count > 1 && run->conversion.converter->take_recording)
-        run->conversion.converter->take_recording(run->self, &run->own, run->input->name);
+    const struct converter_events *events = &run->conversion.converter->events;
+    if (run->inputs.count > 1 && events->take_recording)
+        events->take_recording(run->self, &run->own, run->input->name);
 }
 
 static bool read_recording(struct run *run, int fd, struct fault *why)
 {
     const struct source_options options = {
-        .runs = run->conversion.converter->runs && !run->merging && !splits(run),
+        .runs = run->conversion.converter->events.runs && !run->merging && !run->conversion.plan.splits,
         .without_status = !needs_status(run),
-        .without_stands = run->conversion.converter->only_counts &&
-                          run->conversion.converter->only_counts(&run->conversion.settings),
+        .without_stands = run->conversion.plan.only_counts,
         .file_bytes = run->input_bytes,
     };
     const struct sink sink = { .take = take_event, .self = run };
@@ -442,7 +434,7 @@ static bool read_input(struct run *run, const char *output, struct fault *why)
     conversion->settings.input = run->input->path;
     tables_free(&run->own);
     conversion->input_fd = fd;
-    if (!run->self && output && !splits(run) && !conversion_open(conversion, output, why)) {
+    if (!run->self && output && !conversion->plan.splits && !conversion_open(conversion, output, why)) {
         inputs_close_file(fd);
         return false;
     }
@@ -531,7 +523,7 @@ static int convert(struct run *run)
     bool good = open_and_read(run, path, &why);
     if (!good)
         output_abandon(&conversion->output);
-    else if (!splits(run))
+    else if (!conversion->plan.splits)
         good = conversion_close(conversion, run->self, path, conversion->tables.samples, &why);
     if (good) {
         if (!run->merging)
@@ -539,8 +531,8 @@ static int convert(struct run *run)
         warn_of_unknown(run);
         warn_of_rates(run);
         warn_of_no_opcodes(run);
-        if (conversion->converter->after)
-            good = conversion->converter->after(run->self, keeps(conversion) ? NULL : path, &why);
+        if (conversion->converter->delivery.after)
+            good = conversion->converter->delivery.after(run->self, conversion->plan.keeps ? NULL : path, &why);
     }
     if (!good)
         fprintf(stderr, "%s: %s\n", run->conversion.converter->name, why.text);
@@ -555,6 +547,7 @@ static void begin(struct run *run, const struct converter *converter, const stru
 {
     *run = (struct run){ .conversion.converter = converter,
                          .conversion.settings = *settings,
+                         .conversion.plan = converter_plan(converter, settings),
                          .conversion.whole = true };
     run->conversion.inputs = &run->inputs;
     run->conversion.kept_fd = -1;
@@ -564,7 +557,7 @@ static void begin(struct run *run, const struct converter *converter, const stru
     run->merge.compares = compares(run);
     run->mode_filter.mode = settings->mode;
     run->mode_filter.no_idle = settings->no_idle;
-    run->show_progress = !settings->quiet && isatty(STDERR_FILENO) && !splits(run);
+    run->show_progress = !settings->quiet && isatty(STDERR_FILENO) && !run->conversion.plan.splits;
     run->progress_due_ns = monotonic_ns() + PROGRESS_NS;
 }
 
@@ -646,7 +639,7 @@ int convert_main(int argc, char **argv, const struct converter *converter)
     const bool good = options_read(&settings, converter, argc, argv, &exit_code);
     if (good)
         limit_memory(&settings, converter->name);
-    const int done = good && converter->before ? converter->before(&settings) : -1;
+    const int done = good && converter->delivery.before ? converter->delivery.before(&settings) : -1;
     if (done >= 0) {
         exit_code = done;
     } else if (good) {

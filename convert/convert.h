@@ -73,6 +73,19 @@ enum several {
 
 enum packing { PACKING_NEVER, PACKING_ALWAYS, PACKING_BY_NAME /* gzip when the output's name ends in .gz */ };
 
+/* What the options make of the conversion. All false: nothing special. */
+struct converter_plan {
+    bool without_input; /* the options ask for something that takes no recording; then none may be missing */
+    bool splits; /* the output is many files, each for a part of the time, or is none. The converter then opens and
+                  * closes conversion->output itself, a file with conversion_open() and conversion_close(), and gets no
+                  * runs */
+    bool keeps;  /* the output goes to a temporary file, conversion->kept_fd, for `after` to read, and not to the file
+                  * of -o. The file is packed unless the converter never packs */
+    bool binary; /* as converter_file.binary */
+    bool without_status; /* the output does not depend on the status or CPU time of samples */
+    bool only_counts;    /* the output counts samples, and ignores how long they stand for */
+};
+
 /* What a converter works with while it runs. */
 struct conversion {
     const struct converter *converter;
@@ -81,6 +94,7 @@ struct conversion {
     int refusal;  /* set by the converter: the exit code, although everything was written; 0: there is nothing to refuse
                    */
     struct settings settings;
+    struct converter_plan plan; /* of these settings */
     struct tables tables;
     struct cpu_owner cpu_owner;  /* used when the converter sums up */
     struct source_report report; /* of the recording that was read last */
@@ -102,24 +116,10 @@ struct listing {
     void (*drop)(void *list);
 };
 
-struct converter {
-    const char *name;      /* name of the program */
-    const char *makes;     /* what the program makes: one line for --help */
-    const char *own_exits; /* a line for --help with exit codes that only this converter has; NULL: there are none */
-    const char *suffix;    /* suffix of the default output's name; NULL: standard output */
-    bool binary;           /* the output must not go to a terminal */
-    bool (*makes_binary)(const struct settings *settings); /* the same, by the options. NULL: no */
-    /* Whether a file that begins with these bytes (unpacked) may be an earlier output. -o replaces no other file
-     * without --force, see formats/base/replaced.h. */
-    bool (*recognises)(struct text head);
-    enum packing packing;
-    unsigned takes; /* options: bits of enum option_set */
-    enum several several;
-    const struct listing *listing; /* with SEVERAL_LISTED */
-
-    /* The options that only this converter has; the table ends in a row of zeros. NULL: none. */
-    const struct argument *options;
-    size_t wanted_size; /* of the struct that holds what these options say. The struct starts as zeros */
+/* The options that only one converter has. */
+struct converter_options {
+    const struct argument *rows; /* ends in a row of zeros. NULL: none */
+    size_t size; /* of settings->wanted, the struct that holds what these options say. The struct starts as zeros */
     /* Applies one of these options to settings->wanted. `value` is NULL when the option takes no value. False when the
      * option does not accept the value; the message then names the form that the row's help shows. */
     bool (*apply)(struct settings *settings, int number, const char *value);
@@ -127,72 +127,80 @@ struct converter {
     const char *(*problem)(const struct settings *settings);
     /* Frees what the struct of the options owns, but not the struct. NULL: it owns nothing. */
     void (*forget)(void *wanted);
+    const char *exits; /* a line for --help with exit codes that only this converter has; NULL: there are none */
+};
 
-    /* Whether the options ask for something that takes no recording; then none may be missing. NULL: no. */
-    bool (*without_input)(const struct settings *settings);
+/* The file of the output. */
+struct converter_file {
+    const char *suffix; /* suffix of the default output's name; NULL: standard output */
+    enum packing packing;
+    bool binary; /* the output must not go to a terminal */
+    /* Whether a file that begins with these bytes (unpacked) may be an earlier output. -o replaces no other file
+     * without --force, see formats/base/replaced.h. */
+    bool (*recognises)(struct text head);
+};
 
-    /* Does what the options ask for before a recording is opened, and checks what an output needs. Returns the exit
-     * code, or -1 to go on with the conversion. NULL: there is nothing to do. */
-    int (*before)(const struct settings *settings);
-
-    /* Whether the output is many files, each for a part of the time, or is none. The converter then opens and closes
-     * conversion->output itself, a file with conversion_open() and conversion_close(), and gets no runs. NULL: no, the
-     * output is open from start to finish. */
-    bool (*splits)(const struct settings *settings);
-
-    /* Whether the output goes to a temporary file, conversion->kept_fd, for `after` to read, and not to the file of -o.
-     * The file is packed unless the converter never packs. NULL: no. */
-    bool (*keeps)(const struct settings *settings);
-
-    bool runs; /* the output sums up: `take` accepts a run of equal samples as one event (sample.more), and samples
-                * of different threads in any order */
+/* The events that the output gets. */
+struct converter_events {
+    bool runs; /* the output sums up: `take` accepts a run of equal samples as one event (sample.more), and samples of
+                * different threads in any order */
     bool places_cpu; /* the output shows which stack used which CPU time: the CPU owner works for the output. The
                       * output then accepts EVENT_LATE_CPU */
-
-    /* Whether the output depends on the status or CPU time of samples. NULL: yes. */
-    bool (*needs_status)(const struct settings *settings);
-
-    /* Whether the output counts samples, and ignores how long they stand for. NULL: no. */
-    bool (*only_counts)(const struct settings *settings);
-
-    /* Makes the state of the output. The state may keep `conversion`, whose tables get each event before `take`. */
-    void *(*start)(struct conversion *conversion);
-
     /* Takes an event that the tables have accepted and the mode keeps. Never gets samples with stack STACK_LOST. NULL:
      * the output needs the tables only; then the converter cannot have --mode. */
     bool (*take)(void *self, struct event *event, struct fault *why);
-
     /* The thread to which the CPU owner gives the CPU time of the sample that `take` got last; 0: to none. NULL: the
      * sample's thread. */
     uint32_t (*host)(const void *self);
-
     /* Takes the samples once more, with the CPU time that the CPU owner places on them: the samples of each thread in
      * their order, some time behind `take`; EVENT_LATE_CPU; and EVENT_THREAD_END behind the thread's samples. NULL:
      * with `places_cpu`, `take` gets the samples from the CPU owner, and gets them once. */
     bool (*take_placed)(void *self, struct event *event, struct fault *why);
-
     /* Takes the tables of one of several recordings that are merged, read to its end. Nobody needs the texts of its
      * description afterwards. `name` is unique among the recordings. NULL: the output shows nothing of single
      * recordings. */
     void (*take_recording)(void *self, struct tables *recording, struct text name);
+};
 
-    /* The output was written to `path`, a file of so many bytes. Called before `drop`. NULL: nothing is to do. */
+/* What a converter does besides writing its output. Each function may be NULL: there is nothing to do. */
+struct converter_delivery {
+    /* Does what the options ask for before a recording is opened, and checks what an output needs. Returns the exit
+     * code, or -1 to go on with the conversion. */
+    int (*before)(const struct settings *settings);
+    /* The output was written to `path`, a file of so many bytes. Called before `drop`. */
     void (*closed)(void *self, const char *path, uint64_t bytes);
-
-    /* Writes the rest of the output. False with the reason on failure. */
-    bool (*finish)(void *self, struct fault *why);
     /* Does the work that comes behind the written output, for as long as it takes. `path` is the finished file, NULL
      * when the converter keeps its output. Called before `drop`, behind all warnings. False with the reason on failure.
-     * NULL: nothing remains. */
+     */
     bool (*after)(void *self, const char *path, struct fault *why);
+};
+
+struct converter {
+    const char *name;  /* name of the program */
+    const char *makes; /* what the program makes: one line for --help */
+    unsigned takes;    /* options that converters share: bits of enum option_set */
+    enum several several;
+    const struct listing *listing; /* with SEVERAL_LISTED */
+    struct converter_options options;
+    struct converter_file file;
+    struct converter_plan (*plan)(const struct settings *settings); /* NULL: nothing special */
+    struct converter_events events;
+    struct converter_delivery delivery;
+    /* Makes the state of the output. The state may keep `conversion`, whose tables get each event before `take`. */
+    void *(*start)(struct conversion *conversion);
+    /* Writes the rest of the output. False with the reason on failure. */
+    bool (*finish)(void *self, struct fault *why);
     /* Frees the state. */
     void (*drop)(void *self);
 };
 
+/* What these options make of a conversion. */
+struct converter_plan converter_plan(const struct converter *converter, const struct settings *settings);
+
 /* Opens conversion->output at `path`, with all checks of -o. False with the reason. */
 bool conversion_open(struct conversion *conversion, const char *path, struct fault *why);
 
-/* Finishes the file, reports it as written, with its number of samples, and calls converter->closed. `self` is the
+/* Finishes the file, reports it as written, with its number of samples, and calls delivery.closed. `self` is the
  * state of the converter. False with the reason when the file could not be written. */
 bool conversion_close(struct conversion *conversion, void *self, const char *path, uint64_t samples, struct fault *why);
 

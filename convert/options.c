@@ -62,7 +62,7 @@ static const struct argument last_rows[] = {
 
 static struct arguments arguments_of(const struct converter *converter)
 {
-    return (struct arguments){ .tables = { first_rows, frame_options_rows, converter->options, last_rows },
+    return (struct arguments){ .tables = { first_rows, frame_options_rows, converter->options.rows, last_rows },
                                .sets = converter->takes,
                                .in_order = converter->takes & TAKES_SIDES };
 }
@@ -83,14 +83,14 @@ static void print_help(const struct converter *converter)
                "have several, which are runs of one program.\n");
     if (converter->several == SEVERAL_LISTED)
         printf("Several recordings get a line each, and a line of totals.\n");
-    if (converter->suffix)
-        printf("The output is INPUT%s unless -o names another file.\n", converter->suffix);
+    if (converter->file.suffix)
+        printf("The output is INPUT%s unless -o names another file.\n", converter->file.suffix);
     printf("\nOptions, with their default values in parentheses:\n");
     const struct arguments arguments = arguments_of(converter);
     arguments_print(&arguments);
     printf("\nExit codes: 0 success; 1 failure, or with --strict damage; 2 misuse.\n");
-    if (converter->own_exits)
-        printf("%s\n", converter->own_exits);
+    if (converter->options.exits)
+        printf("%s\n", converter->options.exits);
 }
 
 static int misuse(const struct converter *converter)
@@ -104,7 +104,7 @@ static bool apply(struct settings *settings, const struct converter *converter, 
 {
     struct selection *selection = &settings->selection;
     if (number >= OPTION_OWN)
-        return converter->apply(settings, number, optarg);
+        return converter->options.apply(settings, number, optarg);
     if (number >= OPTION_FRAMES)
         return frame_options_apply(&settings->frames, number, optarg);
     switch ((enum option_number)number) {
@@ -181,7 +181,8 @@ static void note_filter(struct settings *settings, const struct argument *row)
 static const char *problem_of(const struct settings *settings, const struct converter *converter)
 {
     const struct selection *selection = &settings->selection;
-    if (settings->inputs_count == 0 && !(converter->without_input && converter->without_input(settings)))
+    const struct converter_plan plan = converter_plan(converter, settings);
+    if (settings->inputs_count == 0 && !plan.without_input)
         return "name a recording to read";
     if ((selection->to_ns && selection->to_ns <= selection->from_ns) ||
         (selection->to_share > 0 && selection->to_share <= selection->from_share))
@@ -190,7 +191,7 @@ static const char *problem_of(const struct settings *settings, const struct conv
         return settings->frames.problem.text;
     if (settings->parts.problem.text[0])
         return settings->parts.problem.text;
-    const char *own = converter->problem ? converter->problem(settings) : NULL;
+    const char *own = converter->options.problem ? converter->options.problem(settings) : NULL;
     if (own)
         return own;
     if (settings->inputs_count <= 1)
@@ -200,17 +201,15 @@ static const char *problem_of(const struct settings *settings, const struct conv
     for (size_t i = 0; i < settings->inputs_count; i++)
         if (strcmp(settings->inputs[i], "-") == 0)
             return "standard input (-) cannot be one of several recordings; name files";
-    const bool makes_file = !(converter->keeps && converter->keeps(settings)) &&
-                            !(converter->splits && converter->splits(settings));
-    if (converter->suffix && !settings->output && makes_file)
+    if (converter->file.suffix && !settings->output && !plan.keeps && !plan.splits)
         return "several recordings have no default output; name one with -o FILE";
     return NULL;
 }
 
 void options_free(struct settings *settings, const struct converter *converter)
 {
-    if (settings->wanted && converter->forget)
-        converter->forget(settings->wanted);
+    if (settings->wanted && converter->options.forget)
+        converter->options.forget(settings->wanted);
     free(settings->wanted);
     frame_options_free(&settings->frames);
     free(settings->filters);
@@ -237,7 +236,7 @@ bool options_read(struct settings *settings, const struct converter *converter, 
 {
     const struct arguments arguments = arguments_of(converter);
     int wrong;
-    settings->wanted = alloc_zeroed(1, converter->wanted_size + 1);
+    settings->wanted = alloc_zeroed(1, converter->options.size + 1);
     for (const struct argument *row; (row = arguments_next(&arguments, argc, argv, &wrong));) {
         *exit_code = 0;
         if (row == &arguments_operand) {

@@ -13,10 +13,10 @@ char *output_path_make(const struct settings *settings, const struct converter *
 {
     if (settings->output)
         return alloc_copy(settings->output, strlen(settings->output));
-    if (!converter->suffix || strcmp(settings->input, "-") == 0)
+    if (!converter->file.suffix || strcmp(settings->input, "-") == 0)
         return alloc_copy("-", 1);
-    char *path = alloc_zeroed(strlen(settings->input) + strlen(converter->suffix) + 1, 1);
-    return strcat(strcpy(path, settings->input), converter->suffix);
+    char *path = alloc_zeroed(strlen(settings->input) + strlen(converter->file.suffix) + 1, 1);
+    return strcat(strcpy(path, settings->input), converter->file.suffix);
 }
 
 static bool ends_in(const char *string, const char *end)
@@ -45,7 +45,7 @@ static bool may_replace(const struct settings *settings, const struct converter 
     char what[64];
     snprintf(what, sizeof(what), "a file of %s", converter->name);
     const struct replaced file = {
-        .path = path, .what = what, .recognises = converter->recognises, .force = settings->force
+        .path = path, .what = what, .recognises = converter->file.recognises, .force = settings->force
     };
     /* output_open() refuses a strange link, wherever the link leads. */
     return output_is_standard(path) || replaced_is_strange_link(path) || replaced_is_allowed(&file, why);
@@ -58,15 +58,13 @@ bool output_path_open(struct conversion *conversion, const struct converter *con
     const bool exists = strcmp(path, "-") == 0 ? fstat(STDOUT_FILENO, &output) == 0 : stat(path, &output) == 0;
     if (exists && is_input(inputs, &output))
         return fault(why, "%s is the recording itself: name another output with -o", path);
-    const bool binary = converter->binary ||
-                        (converter->makes_binary && converter->makes_binary(&conversion->settings));
-    if (binary && strcmp(path, "-") == 0 && isatty(STDOUT_FILENO))
+    if ((converter->file.binary || conversion->plan.binary) && strcmp(path, "-") == 0 && isatty(STDOUT_FILENO))
         return fault(
             why,
             "the output is binary and standard output is a terminal: name a file with -o, or redirect standard output");
     if (!may_replace(&conversion->settings, converter, path, why))
         return false;
-    const bool gzip = converter->packing == PACKING_ALWAYS ||
-                      (converter->packing == PACKING_BY_NAME && ends_in(path, ".gz"));
+    const bool gzip = converter->file.packing == PACKING_ALWAYS ||
+                      (converter->file.packing == PACKING_BY_NAME && ends_in(path, ".gz"));
     return output_open(&conversion->output, path, gzip, why);
 }

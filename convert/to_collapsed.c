@@ -65,14 +65,10 @@ struct to_collapsed {
 };
 
 /* Wall-clock time needs the status, too: a thread that is in another interpreter has its time there. */
-static bool needs_status(const struct settings *settings)
+static struct converter_plan plan(const struct settings *settings)
 {
-    return style_of(settings)->weight != SUM_SAMPLES;
-}
-
-static bool only_counts(const struct settings *settings)
-{
-    return style_of(settings)->weight == SUM_SAMPLES;
+    const bool counts = style_of(settings)->weight == SUM_SAMPLES;
+    return (struct converter_plan){ .without_status = counts, .only_counts = counts };
 }
 
 static void *start(struct conversion *conversion)
@@ -156,22 +152,18 @@ static bool recognises(struct text head)
 static const struct converter to_collapsed = {
     .name = "pyreel-collapsed",
     .makes = "Writes collapsed stacks, one per line: root;...;leaf COUNT.",
-    .suffix = NULL,
-    .binary = false,
-    .recognises = recognises,
-    .packing = PACKING_NEVER,
+    .file.recognises = recognises,
     .takes = TAKES_MODE | TAKES_SELECTION | TAKES_DETAIL | TAKES_COLUMNS | TAKES_OPCODES | TAKES_NO_IDLE |
              TAKES_FRAMES | TAKES_FOCUS,
     .several = SEVERAL_MERGED,
-    .options = options,
-    .wanted_size = sizeof(struct collapsed_style),
-    .apply = apply,
-    .runs = true,
-    .places_cpu = true,
-    .needs_status = needs_status,
-    .only_counts = only_counts,
+    .options.rows = options,
+    .options.size = sizeof(struct collapsed_style),
+    .options.apply = apply,
+    .events.runs = true,
+    .events.places_cpu = true,
+    .plan = plan,
     .start = start,
-    .take = take,
+    .events.take = take,
     .finish = finish,
     .drop = drop,
 };

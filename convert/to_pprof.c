@@ -95,10 +95,10 @@ static const char *problem(const struct settings *settings)
     return !wanted->every_ns || windows_pattern_fits(settings->output, wanted->every_ns, &why) ? NULL : why.text;
 }
 
-static bool splits(const struct settings *settings)
+static struct converter_plan plan(const struct settings *settings)
 {
     const struct wanted *wanted = settings->wanted;
-    return wanted->every_ns > 0;
+    return (struct converter_plan){ .splits = wanted->every_ns > 0 };
 }
 
 struct to_pprof {
@@ -248,21 +248,21 @@ static bool recognises(struct text head)
 static const struct converter to_pprof = {
     .name = "pyreel-pprof",
     .makes = "Writes a profile for go tool pprof, with threads as labels.",
-    .suffix = ".pb.gz",
-    .binary = true,
-    .recognises = recognises,
-    .packing = PACKING_ALWAYS,
+    .file.suffix = ".pb.gz",
+    .file.binary = true,
+    .file.recognises = recognises,
+    .file.packing = PACKING_ALWAYS,
     .takes = TAKES_MODE | TAKES_SELECTION | TAKES_DETAIL | TAKES_COLUMNS | TAKES_OPCODES,
     .several = SEVERAL_MERGED,
-    .options = options,
-    .wanted_size = sizeof(struct wanted),
-    .apply = apply,
-    .problem = problem,
-    .splits = splits,
-    .runs = true,
-    .places_cpu = true,
+    .options.rows = options,
+    .options.size = sizeof(struct wanted),
+    .options.apply = apply,
+    .options.problem = problem,
+    .plan = plan,
+    .events.runs = true,
+    .events.places_cpu = true,
     .start = start,
-    .take = take,
+    .events.take = take,
     .finish = finish,
     .drop = drop,
 };

@@ -66,14 +66,13 @@ static bool recognises(struct text head)
 static const struct converter to_tachyon = {
     .name = "pyreel-tachyon",
     .makes = "Writes a file for " TACHYON_REPLAY ".",
-    .suffix = ".bin",
-    .recognises = recognises,
-    .binary = true,
-    .packing = PACKING_NEVER,
+    .file.suffix = ".bin",
+    .file.recognises = recognises,
+    .file.binary = true,
     .takes = TAKES_MODE | TAKES_SELECTION,
     .several = SEVERAL_REFUSED, /* the format has no processes: equal thread ids would become one thread */
     .start = start,
-    .take = take,
+    .events.take = take,
     .finish = finish,
     .drop = drop,
 };

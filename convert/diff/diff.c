@@ -252,15 +252,11 @@ static void drop(void *self)
     free(to);
 }
 
-static bool only_counts(const struct settings *settings)
+static struct converter_plan plan(const struct settings *settings)
 {
     const struct wanted *wanted = settings->wanted;
-    return wanted->weighted && wanted->style.weight == SUM_SAMPLES;
-}
-
-static bool needs_status(const struct settings *settings)
-{
-    return !only_counts(settings);
+    const bool counts = wanted->weighted && wanted->style.weight == SUM_SAMPLES;
+    return (struct converter_plan){ .without_status = counts, .only_counts = counts };
 }
 
 static bool recognises(struct text head)
@@ -273,22 +269,18 @@ static const struct converter to_diff = {
     .name = "pyreel-diff",
     .makes = "Shows which functions gained and lost between two recordings, and which\n"
              "differences are not distinguishable from noise.",
-    .suffix = NULL,
-    .binary = false,
-    .recognises = recognises,
-    .packing = PACKING_NEVER,
+    .file.recognises = recognises,
     .takes = TAKES_SIDES | TAKES_MODE | TAKES_SELECTION | TAKES_NO_IDLE | TAKES_FRAMES | TAKES_FOCUS,
     .several = SEVERAL_COMPARED,
-    .options = options,
-    .wanted_size = sizeof(struct wanted),
-    .apply = apply,
-    .problem = problem,
-    .places_cpu = true,
-    .needs_status = needs_status,
-    .only_counts = only_counts,
+    .options.rows = options,
+    .options.size = sizeof(struct wanted),
+    .options.apply = apply,
+    .options.problem = problem,
+    .events.places_cpu = true,
+    .plan = plan,
     .start = start,
-    .take = take,
-    .take_recording = take_recording,
+    .events.take = take,
+    .events.take_recording = take_recording,
     .finish = finish,
     .drop = drop,
 };

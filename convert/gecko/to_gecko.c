@@ -12,21 +12,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static bool without_input(const struct settings *settings)
+static struct converter_plan plan(const struct settings *settings)
 {
     const struct gecko_wanted *wanted = gecko_options_wanted(settings);
-    return wanted->share.delete_link || wanted->share.link_for;
+    return (struct converter_plan){ .without_input = wanted->share.delete_link || wanted->share.link_for,
+                                    .splits = gecko_options_streams(settings),
+                                    .keeps = gecko_options_shows(settings) && !settings->output };
 }
 
 static int before(const struct settings *settings)
 {
     const struct share_wishes wishes = gecko_options_wishes(settings);
     return share_first(&wishes);
-}
-
-static bool keeps(const struct settings *settings)
-{
-    return gecko_options_shows(settings) && !settings->output;
 }
 
 static void *start(struct conversion *conversion)
@@ -131,28 +128,26 @@ static bool recognises(struct text head)
 static const struct converter to_gecko = {
     .name = "pyreel-gecko",
     .makes = "Writes a profile for the Firefox Profiler (profiler.firefox.com).",
-    .suffix = ".json.gz",
-    .recognises = recognises,
-    .packing = PACKING_BY_NAME,
+    .file.suffix = ".json.gz",
+    .file.recognises = recognises,
+    .file.packing = PACKING_BY_NAME,
     .takes = TAKES_MODE | TAKES_SELECTION,
     .several = SEVERAL_MERGED,
-    .options = gecko_options,
-    .wanted_size = sizeof(struct gecko_wanted),
-    .apply = gecko_options_apply,
-    .problem = gecko_conflicts_problem,
-    .without_input = without_input,
-    .before = before,
-    .splits = gecko_options_streams,
-    .keeps = keeps,
-    .places_cpu = true,
+    .options.rows = gecko_options,
+    .options.size = sizeof(struct gecko_wanted),
+    .options.apply = gecko_options_apply,
+    .options.problem = gecko_conflicts_problem,
+    .plan = plan,
+    .delivery.before = before,
+    .events.places_cpu = true,
     .start = start,
-    .take = take,
-    .host = host,
-    .take_placed = take_placed,
-    .take_recording = take_recording,
-    .closed = closed,
+    .events.take = take,
+    .events.host = host,
+    .events.take_placed = take_placed,
+    .events.take_recording = take_recording,
+    .delivery.closed = closed,
     .finish = finish,
-    .after = after,
+    .delivery.after = after,
     .drop = drop,
 };
 

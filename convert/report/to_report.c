@@ -23,10 +23,11 @@ struct to_report {
     struct aggregate aggregate;
 };
 
-static bool only_counts(const struct settings *settings)
+static struct converter_plan plan(const struct settings *settings)
 {
     const struct report_wanted *wanted = settings->wanted;
-    return wanted->style.weighted && wanted->style.weight == SUM_SAMPLES;
+    return (struct converter_plan){ .binary = wanted->pstats,
+                                    .only_counts = wanted->style.weighted && wanted->style.weight == SUM_SAMPLES };
 }
 
 static void *start(struct conversion *conversion)
@@ -157,30 +158,23 @@ static bool recognises(struct text head)
     return pstats_recognises(head);
 }
 
-static bool makes_binary(const struct settings *settings)
-{
-    return ((const struct report_wanted *)settings->wanted)->pstats;
-}
-
 int main(int argc, char **argv)
 {
     static const struct converter to_report = {
         .name = "pyreel-report",
         .makes = "Shows where the time goes: the hottest functions, by self and total.",
-        .recognises = recognises,
-        .makes_binary = makes_binary,
-        .packing = PACKING_NEVER,
+        .file.recognises = recognises,
         .takes = TAKES_MODE | TAKES_SELECTION | TAKES_NO_IDLE | TAKES_FRAMES | TAKES_FOCUS,
         .several = SEVERAL_MERGED,
-        .options = report_options,
-        .wanted_size = sizeof(struct report_wanted),
-        .apply = report_options_apply,
-        .problem = report_options_problem,
-        .runs = true,
-        .places_cpu = true,
-        .only_counts = only_counts,
+        .options.rows = report_options,
+        .options.size = sizeof(struct report_wanted),
+        .options.apply = report_options_apply,
+        .options.problem = report_options_problem,
+        .events.runs = true,
+        .events.places_cpu = true,
+        .plan = plan,
         .start = start,
-        .take = take,
+        .events.take = take,
         .finish = finish,
         .drop = drop,
     };

@@ -35,8 +35,9 @@ size_t spot_threads(const struct spot *spot, uint32_t *threads);
  * recording has ...". NULL: nothing is missing. */
 const char *spot_missing(const struct spot *spot);
 
-/* Returns what a link says of a finished profile: the threads and the time of the spot. Without a spot, the link has the
- * thread that is selected at first. `lines` has room for SPOT_THREADS indexes, and must live as long as the result. */
+/* Returns what a link says of a finished profile: the threads and the time of the spot. Without a spot, the link has
+ * the thread that is selected at first. `lines` has room for SPOT_THREADS indexes, and must live as long as the result.
+ */
 struct link_profile spot_profile(const struct spot *spot, const struct gecko *gecko, const struct tables *tables,
                                  uint32_t *lines);
 

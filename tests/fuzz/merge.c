@@ -102,7 +102,7 @@ static const struct converter looker = {
     .name = "looker",
     .takes = TAKES_MODE | TAKES_SELECTION,
     .start = start,
-    .take = take,
+    .events.take = take,
     .finish = finish,
     .drop = drop,
 };
