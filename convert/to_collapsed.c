@@ -22,7 +22,7 @@ enum own_option {
 };
 
 static const struct argument options[] = {
-    { OPTION_WEIGHT, 0, "weight", "WHAT", 0, "add up samples|wall|cpu|gil|gil_wait (samples)" },
+    { OPTION_WEIGHT, 0, "weight", "WHAT", 0, "add up " SUM_NAMES " (samples)" },
     { OPTION_ROOTS, 0, "roots", "LIST", 0,
       "begin lines with recording,process,interpreter,\n"
       "thread,task; or with none" },
@@ -38,7 +38,7 @@ static bool apply(struct settings *settings, int number, const char *value)
     struct collapsed_style *style = settings->wanted;
     switch ((enum own_option)number) {
     case OPTION_WEIGHT:
-        return aggregate_sum_named(value, &style->weight);
+        return sum_named(value, &style->weight);
     case OPTION_ROOTS:
         return collapsed_roots_named(value, &style->roots);
     case OPTION_IDS:
@@ -96,10 +96,10 @@ static bool check_weight(const struct to_collapsed *to, struct fault *why)
     if (unknown == 0)
         return true;
     if (!aggregate_knows(aggregate, sum))
-        return fault(why, "--weight %s cannot be applied to %s: %s", aggregate_name(sum), settings->input,
-                     aggregate_reason(sum));
+        return fault(why, "--weight %s cannot be applied to %s: %s", sum_rows[sum].name, settings->input,
+                     sum_rows[sum].reason);
     fprintf(stderr, "pyreel-collapsed: warning: %s is not known of %" PRIu64 " of %" PRIu64 " samples: %s\n",
-            aggregate_name(sum), unknown, aggregate->samples, aggregate_reason(sum));
+            sum_rows[sum].name, unknown, aggregate->samples, sum_rows[sum].reason);
     return true;
 }
 
@@ -110,7 +110,7 @@ static void warn_of_no_line(const struct to_collapsed *to)
     const struct output *output = &conversion->output;
     if (to->aggregate.count > 0 && output->written + output->used == 0)
         fprintf(stderr, "pyreel-collapsed: warning: %s is 0 in all samples of %s, so no line is written\n",
-                aggregate_name(style_of(&conversion->settings)->weight), utf8_shown(conversion->settings.input));
+                sum_rows[style_of(&conversion->settings)->weight].name, utf8_shown(conversion->settings.input));
 }
 
 static bool finish(void *self, struct fault *why)

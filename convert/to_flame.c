@@ -33,7 +33,7 @@ enum own_option {
 
 static const struct argument options[] = {
     { OPTION_WEIGHT, 0, "weight", "WHAT", 0,
-      "show this first: wall|cpu|gil|gil_wait|samples\n"
+      "show this first: " SUM_NAMES "\n"
       "(cpu; wall where no CPU time is known)" },
     { OPTION_TITLE, 0, "title", "TEXT", 0, "the heading of the page (the program)" },
     { OPTION_SOURCES, 0, "sources", "[=all]", 0,
@@ -73,7 +73,7 @@ static bool apply(struct settings *settings, int number, const char *value)
     switch ((enum own_option)number) {
     case OPTION_WEIGHT:
         style->weight = value;
-        return aggregate_sum_named(value, &sum);
+        return sum_named(value, &sum);
     case OPTION_TITLE:
         style->title = value;
         return utf8_valid(value, strlen(value));
@@ -163,12 +163,12 @@ static bool choose_weight(const struct to_flame *to, struct flame_style *style, 
     enum aggregate_sum sum;
     if (!style->weight && compared)
         style->weight = compare_knows(&to->compare, SUM_CPU_NS) ? "cpu" : "wall";
-    if (!style->weight || !aggregate_sum_named(style->weight, &sum))
+    if (!style->weight || !sum_named(style->weight, &sum))
         return true;
     if (compared ? compare_knows(&to->compare, sum) : aggregate_knows(&to->aggregate, sum) || !to->aggregate.samples)
         return true;
     return fault(why, "--weight %s cannot be applied to %s: %s", style->weight, to->conversion->settings.input,
-                 aggregate_reason(sum));
+                 sum_rows[sum].reason);
 }
 
 /* Tells how much was pruned. */

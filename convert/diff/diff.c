@@ -76,7 +76,7 @@ static bool choose(const char *const *words, size_t count, const char *value, in
 
 static bool read_weight(struct wanted *wanted, const char *value)
 {
-    wanted->weighted = aggregate_sum_named(value, &wanted->style.weight) && wanted->style.weight <= SUM_CPU_NS;
+    wanted->weighted = sum_named(value, &wanted->style.weight) && wanted->style.weight <= SUM_CPU_NS;
     return wanted->weighted;
 }
 

@@ -123,7 +123,7 @@ bool diff_json(struct output *to, const struct difference *difference, struct fa
     emit_open(&json, NULL, '{');
     emit_text(&json, "format", TEXT("pyreel-diff"));
     emit_integer(&json, "version", 1);
-    emit_text(&json, "weight", text_of(aggregate_name(style->weight)));
+    emit_text(&json, "weight", text_of(sum_rows[style->weight].name));
     emit_text(&json, "unit", style->weight == SUM_SAMPLES ? TEXT("samples") : TEXT("s"));
     emit_text(&json, "compared_by", judgement->by_time ? TEXT("time") : TEXT("work"));
     emit_value(&json, "scale", number_json(judgement->scale));

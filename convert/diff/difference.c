@@ -49,7 +49,7 @@ static bool choose_weight(struct difference *difference, struct fault *why)
     if (!style->weighted)
         style->weight = cpu_known ? SUM_CPU_NS : SUM_WALL_NS;
     else if (style->weight == SUM_CPU_NS && !cpu_known)
-        return fault(why, "--weight cpu cannot be applied to all recordings: %s", aggregate_reason(SUM_CPU_NS));
+        return fault(why, "--weight cpu cannot be applied to all recordings: %s", sum_rows[SUM_CPU_NS].reason);
     return true;
 }
 

@@ -7,18 +7,8 @@
 #include "formats/terminal/printable.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
-
-/* The columns of states. */
-static const struct column {
-    const char *key, *title;
-    enum attribute state;
-} columns[] = {
-    { "cpu_percent", "CPU %", ATTRIBUTE_CPU },
-    { "gil_percent", "GIL %", ATTRIBUTE_GIL },
-    { "gil_wait_percent", "wait %", ATTRIBUTE_GIL_WAIT },
-    { "exception_percent", "exc. %", ATTRIBUTE_EXCEPTION },
-};
 
 /* ---- JSON ---- */
 
@@ -48,9 +38,12 @@ static json_t *thread_json(const struct tables *tables, size_t number)
     };
     for (size_t i = 0; i < countof(members); i++)
         json_object_set_new(all, members[i].key, members[i].value);
-    for (size_t i = 0; i < countof(columns); i++) {
-        const struct state_times *times = &row->states[columns[i].state];
-        json_object_set_new(all, columns[i].key, json_percent(times->was_ns, times->known_ns));
+    char key[32];
+    for (enum attribute state = 0; state < ATTRIBUTE_STATES; state++) {
+        const struct state_times *times = &row->states[state];
+        snprintf(key, sizeof(key), "%s_percent", attributes[state].name);
+        if (attributes[state].column)
+            json_object_set_new(all, key, json_percent(times->was_ns, times->known_ns));
     }
     return all;
 }
@@ -95,8 +88,9 @@ static void print_states(struct output *to, const struct thread_row *row)
         output_format(to, " %9.3f", info_seconds(row->cpu_ns));
     else
         output_format(to, " %9s", "-");
-    for (size_t i = 0; i < countof(columns); i++)
-        print_percent(to, row->states[columns[i].state].was_ns, row->states[columns[i].state].known_ns);
+    for (enum attribute state = 0; state < ATTRIBUTE_STATES; state++)
+        if (attributes[state].column)
+            print_percent(to, row->states[state].was_ns, row->states[state].known_ns);
 }
 
 static void print_thread(struct output *to, const struct tables *tables, size_t number)
@@ -135,8 +129,9 @@ static struct info_choice choose(const struct tables *tables, bool all, size_t *
 static void print_titles(struct output *to)
 {
     output_format(to, " %9s", "CPU s");
-    for (size_t i = 0; i < countof(columns); i++)
-        output_format(to, " %6s", columns[i].title);
+    for (enum attribute state = 0; state < ATTRIBUTE_STATES; state++)
+        if (attributes[state].column)
+            output_format(to, " %6s", attributes[state].column);
 }
 
 /* Columns of states are left out when no sample has a status. A recording with --async all has tasks only. */

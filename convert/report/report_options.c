@@ -38,7 +38,7 @@ const struct argument report_options[] = {
     { OPTION_ANNOTATE, 0, "annotate", "F", 0, "show the source of F, function or file, by time" },
     { OPTION_PATH_MAP, 0, "path-map", "FROM=TO", 0, "find sources below FROM in TO" },
     { OPTION_WEIGHT, 0, "weight", "WHAT", 0,
-      "count cpu|wall|gil|gil_wait|samples (cpu, where\n"
+      "count " SUM_NAMES " (cpu, where\n"
       "it is known)" },
     { OPTION_IDS, 0, "ids", NULL, 0, "keep threads of one name apart" },
     { OPTION_FULL_PATHS, 0, "full-paths", NULL, 0, "print file names unshortened" },
@@ -76,7 +76,7 @@ bool report_options_apply(struct settings *settings, int number, const char *val
     struct report_style *style = &wanted->style;
     switch ((enum own_option)number) {
     case OPTION_WEIGHT:
-        return style->weighted = aggregate_sum_named(value, &style->weight);
+        return style->weighted = sum_named(value, &style->weight);
     case OPTION_BY:
         wanted->by_given = true;
         if (!report_by_named(value, &style->by))

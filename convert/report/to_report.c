@@ -51,7 +51,7 @@ static void warn_of_unknown(const struct to_report *to, const struct report *rep
     const uint64_t unknown = to->aggregate.samples - aggregate_known(&to->aggregate, report->weight);
     if (unknown && report->style.weighted)
         fprintf(stderr, "pyreel-report: warning: %s is not known of %" PRIu64 " of %" PRIu64 " samples: %s\n",
-                aggregate_name(report->weight), unknown, to->aggregate.samples, aggregate_reason(report->weight));
+                sum_rows[report->weight].name, unknown, to->aggregate.samples, sum_rows[report->weight].reason);
 }
 
 static bool write(const struct to_report *to, const struct report *report, const struct report_origin *origin,
@@ -105,8 +105,8 @@ static bool write_pstats(const struct to_report *to, struct fault *why)
     const enum aggregate_sum weight = wanted->style.weighted ? wanted->style.weight : SUM_WALL_NS;
     const struct pstats_style style = { .weight = weight, .filter = &settings->frames.filter };
     if (to->aggregate.samples && !aggregate_knows(&to->aggregate, weight))
-        return fault(why, "--weight %s cannot be applied to %s: %s", aggregate_name(weight), settings->input,
-                     aggregate_reason(weight));
+        return fault(why, "--weight %s cannot be applied to %s: %s", sum_rows[weight].name, settings->input,
+                     sum_rows[weight].reason);
     return pstats_write(&conversion->output, &conversion->tables, &to->aggregate, &style) ||
            convert_nothing_left(conversion, why);
 }

@@ -6,15 +6,8 @@
 #include "formats/calls/call_tree.h"
 #include "formats/model/program_name.h"
 
+#include <stdio.h>
 #include <stdlib.h>
-
-static const struct {
-    const char *name;
-    enum aggregate_sum sum;
-} sums[] = {
-    { "samples", SUM_SAMPLES }, { "wall_ns", SUM_WALL_NS },         { "cpu_ns", SUM_CPU_NS },
-    { "gil_ns", SUM_GIL_NS },   { "gil_wait_ns", SUM_GIL_WAIT_NS },
-};
 
 struct jsonl {
     struct json_emitter json;
@@ -44,12 +37,13 @@ static void end_line(struct jsonl *jsonl)
 /* Writes sums; null where no sample says anything of a sum. Each sample is counted and stands for a time. */
 static void emit_sums(struct jsonl *jsonl, const uint64_t *values)
 {
-    for (size_t i = 0; i < countof(sums); i++) {
-        const enum aggregate_sum sum = sums[i].sum;
+    char key[32];
+    for (enum aggregate_sum sum = 0; sum < SUMS; sum++) {
+        snprintf(key, sizeof(key), sum == SUM_SAMPLES ? "%s" : "%s_ns", sum_rows[sum].name);
         if (sum == SUM_SAMPLES || sum == SUM_WALL_NS || aggregate_knows(jsonl->aggregate, sum))
-            emit_integer(&jsonl->json, sums[i].name, (int64_t)values[sum]);
+            emit_integer(&jsonl->json, key, (int64_t)values[sum]);
         else
-            emit_literal(&jsonl->json, sums[i].name, "null");
+            emit_literal(&jsonl->json, key, "null");
     }
 }
 

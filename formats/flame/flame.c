@@ -17,14 +17,11 @@
 #define REST_FRAME "<rest>"
 #define ONE_WEIGHT "a comparison is of one weight: choose another one with --weight"
 
-/* In the order of the page's menu. */
-static const struct {
-    enum aggregate_sum sum;
-    const char *label;
-} weights[] = {
-    { SUM_WALL_NS, "Wall-clock time" },     { SUM_CPU_NS, "CPU time" }, { SUM_GIL_NS, "GIL held" },
-    { SUM_GIL_WAIT_NS, "Waiting for GIL" }, { SUM_SAMPLES, "Samples" },
-};
+/* The weights in the order of the page's menu: times, and then samples. */
+static enum aggregate_sum weight_at(size_t place)
+{
+    return (enum aggregate_sum)((place + SUM_WALL_NS) % SUMS);
+}
 
 struct flame {
     const struct tables *tables;
@@ -174,10 +171,11 @@ static void emit_groups(struct flame *flame)
         emit_short_text(flame, "task", group->task);
         emit_integer(json, "threads", (int64_t)((group->threads + runs - 1) / runs));
         emit_open(json, "sums", '{');
-        for (size_t w = 0; w < countof(weights); w++)
-            if (flame->known[weights[w].sum])
-                emit_sum(json, aggregate_name(weights[w].sum),
-                         nodes[i] ? flame->tree.nodes[nodes[i]].total[weights[w].sum] : 0);
+        for (size_t place = 0; place < SUMS; place++) {
+            const enum aggregate_sum sum = weight_at(place);
+            if (flame->known[sum])
+                emit_sum(json, sum_rows[sum].name, nodes[i] ? flame->tree.nodes[nodes[i]].total[sum] : 0);
+        }
         emit_close(json, '}');
         emit_close(json, '}');
     }
@@ -207,12 +205,13 @@ static void emit_nodes(struct flame *flame)
     }
     emit_close(json, ']');
     emit_open(json, "self", '{');
-    for (size_t w = 0; w < countof(weights); w++) {
-        if (!flame->known[weights[w].sum])
+    for (size_t place = 0; place < SUMS; place++) {
+        const enum aggregate_sum sum = weight_at(place);
+        if (!flame->known[sum])
             continue;
-        emit_open(json, aggregate_name(weights[w].sum), '[');
+        emit_open(json, sum_rows[sum].name, '[');
         for (size_t i = 0; i < nodes->count; i++)
-            emit_sum(json, NULL, page_nodes_self(nodes, &flame->tree, i, weights[w].sum));
+            emit_sum(json, NULL, page_nodes_self(nodes, &flame->tree, i, sum));
         emit_close(json, ']');
     }
     emit_close(json, '}');
@@ -226,19 +225,19 @@ static void emit_weights(struct flame *flame)
     struct json_emitter *json = &flame->json;
     char note[256];
     emit_open(json, "weights", '[');
-    for (size_t i = 0; i < countof(weights); i++) {
-        const enum aggregate_sum sum = weights[i].sum;
+    for (size_t place = 0; place < SUMS; place++) {
+        const enum aggregate_sum sum = weight_at(place);
         const uint64_t samples = flame->aggregate->samples, known = aggregate_known(flame->aggregate, sum);
         emit_open(json, NULL, '{');
-        emit_text(json, "name", text_of(aggregate_name(sum)));
-        emit_text(json, "label", text_of(weights[i].label));
+        emit_text(json, "name", text_of(sum_rows[sum].name));
+        emit_text(json, "label", text_of(sum_rows[sum].title));
         emit_text(json, "unit", sum == SUM_SAMPLES ? TEXT("samples") : TEXT("ns"));
         emit_flag(json, "known", flame->known[sum]);
         if (!flame->known[sum]) {
-            emit_text(json, "reason", flame->compare ? TEXT(ONE_WEIGHT) : text_of(aggregate_reason(sum)));
+            emit_text(json, "reason", flame->compare ? TEXT(ONE_WEIGHT) : text_of(sum_rows[sum].reason));
         } else if (known < samples) {
             snprintf(note, sizeof(note), "not known of %" PRIu64 " of %" PRIu64 " samples: %s", samples - known,
-                     samples, aggregate_reason(sum));
+                     samples, sum_rows[sum].reason);
             emit_text(json, "note", text_of(note));
         }
         emit_close(json, '}');
@@ -354,7 +353,7 @@ static void find_sums(struct flame *flame)
             flame->known[sum] = aggregate_knows(flame->aggregate, (enum aggregate_sum)sum) || nothing;
         return;
     }
-    aggregate_sum_named(flame->style->weight, &weight);
+    sum_named(flame->style->weight, &weight);
     flame_difference_find(&flame->difference, flame->compare, &flame->tree, weight);
     flame->difference.weight_name = flame->style->weight;
     flame->known[weight] = true;

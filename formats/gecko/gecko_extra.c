@@ -97,11 +97,9 @@ static void add_origin(json_t *rows, const struct tables *tables)
 static void add_states(json_t *rows, const struct gecko *gecko)
 {
     uint64_t ns, cpu_ns = 0;
-    for (size_t i = 0; i < GECKO_TOTALS; i++) {
-        const char *name = gecko_totals_get(gecko, i, &ns);
-        if (name)
-            add_duration(rows, name, ns);
-    }
+    for (enum attribute state = 0; state < ATTRIBUTE_STATES; state++)
+        if (attributes[state].time && gecko_totals_get(gecko, state, &ns))
+            add_duration(rows, attributes[state].time, ns);
     for (size_t i = 1; i < gecko->tables->threads_count; i++)
         cpu_ns += gecko->tables->threads[i].cpu_ns;
     if (gecko->cpu_known)

@@ -14,11 +14,10 @@
 #include "formats/gecko/tables/gecko_rows.h"
 #include "formats/gecko/tables/gecko_sources.h"
 #include "formats/intern/intern.h"
+#include "formats/model/attribute.h"
 
 /* The states of a thread that markers show with GECKO_MARKERS_ALL. A set of states has the bits 1 << state. */
 enum gecko_state { STATE_GIL, STATE_CPU, STATE_NO_CPU, STATES };
-
-#define GECKO_TOTALS 3 /* total times of states, for the description of the recording */
 
 struct gecko_sum {
     uint64_t ns, units;
@@ -270,8 +269,8 @@ void gecko_markers_emit_delays(struct gecko *gecko, uint32_t thread, struct spoo
 uint32_t gecko_state_markers_of(uint32_t status);
 /* Adds the time that a sample stands for to the totals. */
 void gecko_totals_take(struct gecko *gecko, const struct sample *sample);
-/* The name of a total, and its time; NULL: no sample is in this state. */
-const char *gecko_totals_get(const struct gecko *gecko, size_t total, uint64_t *ns);
+/* The total time with a state. False: no sample is in this state. */
+bool gecko_totals_get(const struct gecko *gecko, enum attribute state, uint64_t *ns);
 /* The index of a text in the profile's strings; adds the text if absent. */
 size_t gecko_tables_string(struct gecko *gecko, struct text text);
 

@@ -28,15 +28,6 @@ uint32_t gecko_state_markers_of(uint32_t status)
 
 /* ---- totals ---- */
 
-static const struct total {
-    enum attribute attribute;
-    const char *name;
-} totals[GECKO_TOTALS] = {
-    { ATTRIBUTE_GIL, "Time with the GIL" },
-    { ATTRIBUTE_GIL_WAIT, "Time waiting for the GIL" },
-    { ATTRIBUTE_EXCEPTION, "Time handling exceptions" },
-};
-
 _Static_assert((STATUS_BITS | STATUS_RECORDED | STATUS_GIL_WAIT_UNKNOWN) < STATUS_VALUES, "a sum for each status");
 
 /* The totals are made of the sums at the end: this runs millions of times, whatever the number of totals. */
@@ -47,17 +38,17 @@ void gecko_totals_take(struct gecko *gecko, const struct sample *sample)
     sum->ns += sample->wall_ns;
 }
 
-const char *gecko_totals_get(const struct gecko *gecko, size_t total, uint64_t *ns)
+bool gecko_totals_get(const struct gecko *gecko, enum attribute state, uint64_t *ns)
 {
     uint64_t samples = 0;
     *ns = 0;
     for (uint32_t status = 0; status < STATUS_VALUES; status++) {
-        if (!attribute_is(status, totals[total].attribute))
+        if (!attribute_is(status, state))
             continue;
         samples += gecko->by_status[status].samples;
         *ns += gecko->by_status[status].ns;
     }
-    return samples ? totals[total].name : NULL;
+    return samples > 0;
 }
 
 uint64_t gecko_samples_off_cpu(const struct gecko *gecko)

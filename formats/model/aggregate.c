@@ -110,23 +110,6 @@ static struct aggregate_row *waiting_row(struct aggregate *aggregate, const stru
     return &aggregate->waiting[*latest];
 }
 
-/* What sums are called, the attributes that they are of, and why an attribute is not known. */
-static const struct {
-    const char *name, *label;
-    enum attribute attribute; /* from SUM_CPU_NS on */
-    const char *reason;
-} sum_rows[SUMS] = {
-    [SUM_SAMPLES] = { "samples", "samples", ATTRIBUTES, NULL },
-    [SUM_WALL_NS] = { "wall", "wall-clock time", ATTRIBUTES, NULL },
-    [SUM_CPU_NS] = { "cpu", "CPU time", ATTRIBUTE_CPU_TIME,
-                     "--async all, sampling many threads, and Tachyon in mode wall record no CPU time; "
-                     "pyreel-record -m cpu does" },
-    [SUM_GIL_NS] = { "gil", "time with the interpreter's lock", ATTRIBUTE_GIL,
-                     "--async all does not record who holds the interpreter's lock" },
-    [SUM_GIL_WAIT_NS] = { "gil_wait", "time of waiting for the interpreter's lock", ATTRIBUTE_GIL_WAIT,
-                          "CPython before 3.15, and --async all, do not say who waits for the interpreter's lock" },
-};
-
 void aggregate_sample(struct aggregate *aggregate, const struct sample *sample)
 {
     const uint64_t count = 1 + sample->more;
@@ -152,31 +135,6 @@ void aggregate_late_cpu(struct aggregate *aggregate, const struct sample *sample
 uint64_t aggregate_known(const struct aggregate *aggregate, enum aggregate_sum sum)
 {
     return sum == SUM_SAMPLES || sum == SUM_WALL_NS ? aggregate->samples : aggregate->known[sum];
-}
-
-const char *aggregate_name(enum aggregate_sum sum)
-{
-    return sum_rows[sum].name;
-}
-
-const char *aggregate_label(enum aggregate_sum sum)
-{
-    return sum_rows[sum].label;
-}
-
-const char *aggregate_reason(enum aggregate_sum sum)
-{
-    return sum_rows[sum].reason;
-}
-
-bool aggregate_sum_named(const char *name, enum aggregate_sum *sum)
-{
-    for (size_t i = 0; i < SUMS; i++)
-        if (strcmp(sum_rows[i].name, name) == 0) {
-            *sum = (enum aggregate_sum)i;
-            return true;
-        }
-    return false;
 }
 
 bool aggregate_knows(const struct aggregate *aggregate, enum aggregate_sum sum)

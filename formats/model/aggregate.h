@@ -11,15 +11,6 @@
 #include "formats/model/attribute.h"
 #include "formats/model/tables.h"
 
-enum aggregate_sum {
-    SUM_SAMPLES,
-    SUM_WALL_NS,     /* time that the samples stand for */
-    SUM_CPU_NS,      /* CPU time, as far as it is known */
-    SUM_GIL_NS,      /* time of the samples whose thread held the interpreter's lock */
-    SUM_GIL_WAIT_NS, /* time of the samples whose thread waited for the interpreter's lock */
-    SUMS
-};
-
 struct aggregate_row {
     uint32_t thread;
     uint32_t task;  /* 0: none */
@@ -77,16 +68,8 @@ static inline void aggregate_take(struct aggregate *aggregate, const struct even
  * order of first sight. */
 void aggregate_add(struct aggregate *aggregate, const struct aggregate_row *given);
 
-/* The name of a sum in options and outputs ("gil_wait"), and for people. */
-const char *aggregate_name(enum aggregate_sum sum);
-const char *aggregate_label(enum aggregate_sum sum);
-
-/* Finds a sum by its name. False for any other name. */
-bool aggregate_sum_named(const char *name, enum aggregate_sum *sum);
-
-/* The number of samples of which the sum is known. Below: why the sum is not known of others, for people. */
+/* The number of samples of which the sum is known. */
 uint64_t aggregate_known(const struct aggregate *aggregate, enum aggregate_sum sum);
-const char *aggregate_reason(enum aggregate_sum sum);
 
 /* Whether CPU time is known of so many of the samples that outputs show it first, unless the user asks for another sum.
  */

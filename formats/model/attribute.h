@@ -5,8 +5,9 @@
  *     a state    the thread was so or not: bits of sample->status. Adds up to the time that the samples stand for.
  *     an amount  how much since the thread's last sample: a field of struct sample. Adds up by itself.
  *
- * A state is recorded by thread_status.c of the recorder, and all bits of STATUS_BITS are in the stream. So a new state
- * is a bit of enum status, a row here, the recorder's value, and a row in each output that shows the state. */
+ * The recorder sets a state in thread_status.c, and all bits of STATUS_BITS are in the stream. Outputs loop over the
+ * rows here. So a new state is a bit of enum status, a row of `attributes`, one of `sum_rows` if people weigh stacks by
+ * the state, and the recorder's value. */
 #ifndef PYREEL_FORMATS_MODEL_ATTRIBUTE_H
 #define PYREEL_FORMATS_MODEL_ATTRIBUTE_H
 
@@ -27,10 +28,35 @@ enum attribute {
 struct attribute_row {
     const char *name;
     const char *question; /* behind "the samples do not say" */
+    const char *column;   /* the title of a column with its share of the time; NULL: nobody shows the share */
+    const char *time;     /* what people call the time with this state; NULL: nobody shows the time */
     uint32_t state;       /* the bit of sample->status that says that the thread is so; 0: an amount */
     uint32_t unknown;     /* the bit that says that nobody asked; 0: whoever records a status asks */
 };
 extern const struct attribute_row attributes[ATTRIBUTES];
+
+/* What is summed up of the samples of a stack. */
+enum aggregate_sum {
+    SUM_SAMPLES,
+    SUM_WALL_NS,     /* time that the samples stand for */
+    SUM_CPU_NS,      /* the attributes: CPU time, as far as it is known */
+    SUM_GIL_NS,      /* time of the samples whose thread held the interpreter's lock */
+    SUM_GIL_WAIT_NS, /* time of the samples whose thread waited for the interpreter's lock */
+    SUMS
+};
+#define SUM_NAMES "samples|wall|cpu|gil|gil_wait" /* for help texts: the names of all sums */
+
+struct sum_row {
+    const char *name;         /* in options and outputs */
+    const char *label;        /* for people, in a sentence, ... */
+    const char *title;        /* ... and in a list of weights */
+    enum attribute attribute; /* from SUM_CPU_NS on */
+    const char *reason;       /* from SUM_CPU_NS on: why the sum is not known of some samples */
+};
+extern const struct sum_row sum_rows[SUMS];
+
+/* Finds a sum by its name. False for any other name. */
+bool sum_named(const char *name, enum aggregate_sum *sum);
 
 /* Whether a status says anything of an attribute. */
 static inline bool attribute_known(uint32_t status, enum attribute attribute)

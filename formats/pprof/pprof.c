@@ -47,7 +47,7 @@ static void write_message(struct pprof *pprof, const Perftools__Profiles__Profil
 
 static Perftools__Profiles__ValueType value_type(struct pprof *pprof, enum aggregate_sum sum)
 {
-    const char *type = aggregate_name(sum), *unit = sum == SUM_SAMPLES ? "count" : "nanoseconds";
+    const char *type = sum_rows[sum].name, *unit = sum == SUM_SAMPLES ? "count" : "nanoseconds";
     Perftools__Profiles__ValueType value = PERFTOOLS__PROFILES__VALUE_TYPE__INIT;
     value.type = pprof_tables_string(&pprof->rows.refers, text_of(type));
     value.unit = pprof_tables_string(&pprof->rows.refers, text_of(unit));

@@ -75,10 +75,10 @@ static void comment_unknown(struct making *making)
         if (unknown == 0)
             continue;
         if (unknown == aggregate->samples)
-            comment(making, "value %s is not known and 0: %s", aggregate_name(sum), aggregate_reason(sum));
+            comment(making, "value %s is not known and 0: %s", sum_rows[sum].name, sum_rows[sum].reason);
         else
-            comment(making, "value %s is not known of %" PRIu64 " samples: %s", aggregate_name(sum), unknown,
-                    aggregate_reason(sum));
+            comment(making, "value %s is not known of %" PRIu64 " samples: %s", sum_rows[sum].name, unknown,
+                    sum_rows[sum].reason);
     }
 }
 

@@ -18,7 +18,7 @@ static const char *const bys[REPORT_BYS] = {
 
 const char *report_weight_label(const struct report *report)
 {
-    return report->without_waits ? "wall-clock time without waits" : aggregate_label(report->weight);
+    return report->without_waits ? "wall-clock time without waits" : sum_rows[report->weight].label;
 }
 
 bool report_by_named(const char *name, enum report_by *by)
@@ -211,7 +211,7 @@ static bool check_weight(const struct report *report, struct fault *why)
 {
     const enum aggregate_sum weight = report->weight;
     return report->all->samples == 0 || aggregate_knows(report->all, weight) ||
-           fault(why, "--weight %s cannot be applied: %s", aggregate_name(weight), aggregate_reason(weight));
+           fault(why, "--weight %s cannot be applied: %s", sum_rows[weight].name, sum_rows[weight].reason);
 }
 
 static void leave_out_waits(struct report *report)

@@ -40,9 +40,9 @@ static void emit_known(struct json_emitter *json, const char *key, double value)
 static void emit_sums(struct json_emitter *json, const struct report *report, const uint64_t *sums)
 {
     char key[32];
-    emit_integer(json, aggregate_name(SUM_SAMPLES), (int64_t)sums[SUM_SAMPLES]);
+    emit_integer(json, sum_rows[SUM_SAMPLES].name, (int64_t)sums[SUM_SAMPLES]);
     for (enum aggregate_sum sum = SUM_WALL_NS; sum < SUMS; sum++) {
-        snprintf(key, sizeof(key), "%s_s", aggregate_name(sum));
+        snprintf(key, sizeof(key), "%s_s", sum_rows[sum].name);
         if (aggregate_knows(report->all, sum))
             emit_seconds(json, key, sums[sum]);
         else
@@ -81,7 +81,7 @@ static void emit_recording(struct json_emitter *json, const struct report *repor
 static void emit_weight(struct json_emitter *json, const struct report *report)
 {
     emit_open(json, "weight", '{');
-    emit_text(json, "name", text_of(aggregate_name(report->weight)));
+    emit_text(json, "name", text_of(sum_rows[report->weight].name));
     emit_text(json, "unit", text_of(report->weight == SUM_SAMPLES ? "samples" : "s"));
     emit_flag(json, "without_waits", report->without_waits);
     emit_integer(json, "known_samples", (int64_t)aggregate_known(report->all, report->weight));

@@ -349,11 +349,11 @@ static void sums_have_names(void **state)
     static const char *const names[] = { "samples", "wall", "cpu", "gil", "gil_wait" };
     enum aggregate_sum sum = SUM_SAMPLES;
     for (size_t i = 0; i < countof(names); i++) {
-        assert_true(aggregate_sum_named(names[i], &sum));
+        assert_true(sum_named(names[i], &sum));
         assert_int_equal(sum, i);
     }
-    assert_false(aggregate_sum_named("", &sum));
-    assert_false(aggregate_sum_named("exception", &sum));
+    assert_false(sum_named("", &sum));
+    assert_false(sum_named("exception", &sum));
 }
 
 TEST_FILE(aggregate)
