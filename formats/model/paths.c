@@ -118,9 +118,13 @@ struct text paths_place(const struct paths *paths, const struct tables *tables, 
     const struct text module = tables_string(tables, tables->functions[function].module);
     if (!module.size)
         return full ? file : paths_shorten(paths, file);
-    const char *slash = full ? NULL : memrchr(module.bytes, '/', module.size);
-    const size_t folder = slash ? (size_t)(slash + 1 - module.bytes) : 0;
-    return (struct text){ module.bytes + folder, module.size - folder };
+    return full ? module : paths_last_part(module);
+}
+
+struct text paths_last_part(struct text path)
+{
+    const char *slash = path.size ? memrchr(path.bytes, '/', path.size) : NULL;
+    return slash ? behind(path, (size_t)(slash + 1 - path.bytes)) : path;
 }
 
 struct text paths_shorten(const struct paths *paths, struct text file)

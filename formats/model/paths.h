@@ -31,6 +31,9 @@ enum origin { ORIGIN_UNKNOWN, ORIGIN_PROGRAM, ORIGIN_LIBRARY, ORIGIN_PACKAGE };
  * modules; it points into `file`. *rest is empty for other origins and for built-in modules. */
 enum origin paths_origin(struct text file, struct text *rest);
 
+/* The part of a path behind its last slash. It points into `path`. */
+struct text paths_last_part(struct text path);
+
 /* The part of `file` that is enough for people. It points into `file`. */
 struct text paths_shorten(const struct paths *paths, struct text file);
 

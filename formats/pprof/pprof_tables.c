@@ -5,7 +5,6 @@
 #include "formats/base/utf8.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 void pprof_tables_start(struct pprof_tables *to, const struct tables *tables, const struct paths *qualify)
 {
@@ -25,24 +24,35 @@ int64_t pprof_tables_string(struct pprof_tables *to, struct text text)
     return (int64_t)intern_number(&to->strings, bytes, to->printable.size, &added) - 1;
 }
 
-uint32_t pprof_tables_mapping(struct pprof_tables *to, struct text executable)
+/* The id of the mapping of a file, which the profile calls `name`. */
+static uint32_t mapping_of(struct pprof_tables *to, struct text path, struct text name)
 {
     bool added;
-    const uint32_t id = intern_number(&to->executables, executable.bytes, executable.size, &added);
+    const uint32_t id = intern_number(&to->files, path.bytes, path.size, &added);
     if (!added)
         return id;
     to->mappings = alloc_grow(to->mappings, &to->mappings_room, id, sizeof(*to->mappings));
     Perftools__Profiles__Mapping *mapping = &to->mappings[id - 1];
     perftools__profiles__mapping__init(mapping);
     mapping->id = id;
-    /* Without the folder: pprof would open the executable and disassemble it, at addresses that are not code. */
-    const char *slash = executable.size ? memrchr(executable.bytes, '/', executable.size) : NULL;
-    const size_t folder = slash ? (size_t)(slash + 1 - executable.bytes) : 0;
-    mapping->filename = pprof_tables_string(to, (struct text){ executable.bytes + folder, executable.size - folder });
+    mapping->filename = pprof_tables_string(to, name);
     mapping->has_functions = true;
     mapping->has_filenames = true;
     mapping->has_line_numbers = true;
     return id;
+}
+
+/* Without the folder: pprof would open the executable and disassemble it, at addresses that are not code. */
+uint32_t pprof_tables_mapping(struct pprof_tables *to, struct text executable)
+{
+    return mapping_of(to, executable, paths_last_part(executable));
+}
+
+/* The module of a function; empty: it has none. */
+static struct text module_of(const struct pprof_tables *to, uint32_t function)
+{
+    const bool synthetic = function >= to->tables->functions_count;
+    return tables_string(to->tables, synthetic ? 0 : to->tables->functions[function].module);
 }
 
 static const struct text synthetic_names[PPROF_SYNTHETICS] = {
@@ -79,7 +89,7 @@ static uint32_t function_id(struct pprof_tables *to, uint32_t number)
     function->id = id;
     function->name = pprof_tables_string(to, function_name(to, number));
     if (number < to->tables->functions_count) {
-        function->filename = pprof_tables_string(to, tables_function_file(to->tables, number));
+        function->filename = pprof_tables_string(to, paths_place(to->qualify, to->tables, number, true));
         function->start_line = to->tables->functions[number].first_line;
     }
     to->function_ids[number] = (uint32_t)id;
@@ -88,7 +98,9 @@ static uint32_t function_id(struct pprof_tables *to, uint32_t number)
 
 static uint64_t hash_of(const struct hash_factors *spread, const struct pprof_position *position)
 {
-    return hash_three(spread, position->function, position->line, position->column);
+    const uint64_t address = position->address;
+    const uint64_t place = address ? hash_pair(spread, (uint32_t)address, (uint32_t)(address >> 32)) : 0;
+    return hash_three(spread, position->function, position->line, position->column ^ (uint32_t)(place >> 32));
 }
 
 static uint64_t hash_of_position(const struct hash_factors *spread, const void *positions, uint32_t number)
@@ -99,7 +111,8 @@ static uint64_t hash_of_position(const struct hash_factors *spread, const void *
 static bool same_position(const void *positions, uint32_t number, const void *wanted)
 {
     const struct pprof_position *position = (const struct pprof_position *)positions + number, *other = wanted;
-    return position->function == other->function && position->line == other->line && position->column == other->column;
+    return position->function == other->function && position->line == other->line &&
+           position->column == other->column && position->address == other->address;
 }
 
 uint32_t pprof_tables_position(struct pprof_tables *to, struct pprof_position position)
@@ -118,7 +131,7 @@ uint32_t pprof_tables_position(struct pprof_tables *to, struct pprof_position po
 
 uint32_t pprof_tables_synthetic(struct pprof_tables *to, enum pprof_synthetic which)
 {
-    return pprof_tables_position(to, (struct pprof_position){ (uint32_t)to->tables->functions_count + which, 0, 0 });
+    return pprof_tables_position(to, (struct pprof_position){ (uint32_t)to->tables->functions_count + which, 0, 0, 0 });
 }
 
 uint64_t pprof_tables_location(struct pprof_tables *to, uint32_t position, uint32_t mapping)
@@ -131,7 +144,9 @@ uint64_t pprof_tables_location(struct pprof_tables *to, uint32_t position, uint3
     struct pprof_location *location = &to->locations[id - 1];
     perftools__profiles__location__init(&location->message);
     location->message.id = id;
-    location->message.mapping_id = mapping;
+    const struct text module = module_of(to, to->positions[position].function);
+    location->message.mapping_id = module.size ? mapping_of(to, module, module) : mapping;
+    location->message.address = to->positions[position].address;
     perftools__profiles__line__init(&location->line);
     location->line.function_id = function_id(to, to->positions[position].function);
     location->line.line = to->positions[position].line;
@@ -165,7 +180,7 @@ void pprof_tables_make_lists(struct pprof_tables *from, Perftools__Profiles__Pro
         location->message.line = location->lines;
         location->message.n_line = 1;
     }
-    profile->n_mapping = from->executables.count;
+    profile->n_mapping = from->files.count;
     profile->mapping = list_messages(from->mappings, profile->n_mapping, sizeof(*from->mappings));
     profile->n_location = from->location_ids.count;
     profile->location = list_messages(from->locations, profile->n_location, sizeof(*from->locations));
@@ -186,7 +201,7 @@ void pprof_tables_free_lists(Perftools__Profiles__Profile *profile)
 void pprof_tables_free(struct pprof_tables *tables)
 {
     intern_free(&tables->strings);
-    intern_free(&tables->executables);
+    intern_free(&tables->files);
     id_index_free(&tables->position_index);
     intern_pairs_free(&tables->location_ids);
     free(tables->mappings);

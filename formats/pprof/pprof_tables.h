@@ -2,8 +2,8 @@
 /* The tables of a pprof profile: texts, mappings, functions and locations. Each row gets its id at first use, from 1
  * without gaps, and all are written at the end. So nothing unused is written.
  *
- * A position is a function, and a line and a column where the profile shows them. A location is a position in a
- * mapping. */
+ * A position is a function, and a line, a column and an address where the profile shows them. A location is a position
+ * in a mapping: that of the function's module, or of the interpreter's executable for a function without a module. */
 #ifndef PYREEL_FORMATS_PPROF_PPROF_TABLES_H
 #define PYREEL_FORMATS_PPROF_PPROF_TABLES_H
 
@@ -23,6 +23,7 @@ struct pprof_position {
     uint32_t function; /* number in the tables; from tables->functions_count on: a synthetic function */
     uint32_t line;     /* 0: not known */
     uint32_t column;   /* from 1; 0: not known, or not wanted */
+    uint64_t address;  /* in the module of the function; 0: none, or not wanted */
 };
 
 struct pprof_location {
@@ -39,7 +40,7 @@ struct pprof_tables {
     struct bytes printable;      /* the string that is being made */
     struct intern strings;       /* number 1 is the empty text, whose index in the profile is 0 */
 
-    struct intern executables; /* the number of an executable is the id of its mapping */
+    struct intern files; /* executables and modules, by path: the number is the id of the mapping */
     Perftools__Profiles__Mapping *mappings;
     size_t mappings_room;
 
@@ -64,7 +65,7 @@ void pprof_tables_start(struct pprof_tables *to, const struct tables *tables, co
  */
 int64_t pprof_tables_string(struct pprof_tables *to, struct text text);
 
-/* The id of the mapping of an interpreter's executable. */
+/* The id of the mapping of an interpreter's executable, by its path. */
 uint32_t pprof_tables_mapping(struct pprof_tables *to, struct text executable);
 
 /* The number of a position. Positions are not written, so unused ones do no harm. */
@@ -73,7 +74,7 @@ uint32_t pprof_tables_position(struct pprof_tables *to, struct pprof_position po
 /* The number of the position of a synthetic function. */
 uint32_t pprof_tables_synthetic(struct pprof_tables *to, enum pprof_synthetic which);
 
-/* The id of the location of a position in a mapping. */
+/* The id of the location of a position in a mapping, the executable's. */
 uint64_t pprof_tables_location(struct pprof_tables *to, uint32_t position, uint32_t mapping);
 
 /* Puts lists of all rows into `profile`. The lists are valid until pprof_tables_free_lists(), which frees only the

@@ -183,12 +183,16 @@ void gecko_sources_find(struct gecko *gecko)
     paths_find(&sources->paths, tables);
     sources->title = common_title(tables);
     sources->by_file = alloc_zeroed(tables->strings_count, sizeof(*sources->by_file));
+    sources->by_module = alloc_zeroed(tables->strings_count, sizeof(*sources->by_module));
     sources->names = alloc_zeroed(tables->functions_count, sizeof(*sources->names));
     for (size_t row = 0; row < gecko->rows.functions.count; row++) {
         const uint32_t number = gecko->rows.functions.number[row];
         const struct function *function = &tables->functions[number];
         if (function->file && tables_string(tables, function->file).size && !sources->by_file[function->file])
             add_source(gecko, function->file);
+        if (function->module && !sources->by_module[function->module])
+            sources->by_module[function->module] = 1 + resource_of(gecko, paths_last_part(
+                                                                              tables_string(tables, function->module)));
         sources->names[number] = name_of(gecko, function);
     }
 }
@@ -200,9 +204,17 @@ const struct gecko_source *gecko_sources_of(const struct gecko *gecko, uint32_t 
     return index ? &gecko->sources.rows[index - 1] : NULL;
 }
 
+int64_t gecko_sources_resource(const struct gecko *gecko, uint32_t function)
+{
+    const struct gecko_source *source = gecko_sources_of(gecko, function);
+    const uint32_t module = gecko->tables->functions[function].module;
+    return source ? (int64_t)source->resource : module ? (int64_t)gecko->sources.by_module[module] - 1 : -1;
+}
+
 void gecko_sources_free(struct gecko_sources *sources)
 {
     free(sources->by_file);
+    free(sources->by_module);
     intern_pairs_free(&sources->by_name);
     free(sources->rows);
     free(sources->resource_names);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The source files of all functions: how each is called in the viewer, its category and subcategory, and its resource.
- * A resource is the program, the installed package, or the module of the standard library that a function belongs to.
- * The viewer prints "numpy!dot", and can collapse all of a resource's frames; it dims a function without a resource as
- * a mere label, so each function with a file has one. */
+ * A resource is the program, the installed package, the module of the standard library, or the library of native code
+ * that a function belongs to. The viewer prints "numpy!dot", and can collapse all of a resource's frames; it dims a
+ * function without a resource as a mere label, so each function with a file or a module has one. */
 #ifndef PYREEL_FORMATS_GECKO_TABLES_GECKO_SOURCES_H
 #define PYREEL_FORMATS_GECKO_TABLES_GECKO_SOURCES_H
 
@@ -21,7 +21,8 @@ struct gecko_source {
 
 /* `= {0}` is empty. */
 struct gecko_sources {
-    uint32_t *by_file; /* by string: index of the source in `rows` + 1 */
+    uint32_t *by_file;   /* by string: index of the source in `rows` + 1 */
+    uint32_t *by_module; /* by string: index of the resource of native code + 1 */
     struct gecko_source *rows;
     size_t count, room;
     struct intern_pairs by_name; /* (name, 0) -> index in `rows` + 1 */
@@ -38,6 +39,9 @@ void gecko_sources_find(struct gecko *gecko);
 
 /* The source of a function of the tables; NULL when the function has no file. */
 const struct gecko_source *gecko_sources_of(const struct gecko *gecko, uint32_t function);
+
+/* The index of the resource of a function of the tables; -1: none. */
+int64_t gecko_sources_resource(const struct gecko *gecko, uint32_t function);
 
 /* The string with the name of a function. A name that many modules have says whose it is: <module> app, and
  * <lambda> in app. */

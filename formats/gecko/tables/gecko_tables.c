@@ -95,6 +95,13 @@ static int64_t frame_function(const struct gecko *gecko, size_t row)
                                : (int64_t)(functions->count + row - frames->count);
 }
 
+/* JavaScript has no exact numbers for the addresses of a kernel. */
+static int64_t frame_address(const struct gecko *gecko, size_t row)
+{
+    const uint64_t address = frame_at(gecko, row)->address;
+    return address && address < (uint64_t)1 << 53 ? (int64_t)address : NOTHING;
+}
+
 static int64_t frame_line(const struct gecko *gecko, size_t row)
 {
     return or_nothing(frame_at(gecko, row)->line);
@@ -161,8 +168,8 @@ static int64_t function_source(const struct gecko *gecko, size_t row)
 
 static int64_t function_resource(const struct gecko *gecko, size_t row)
 {
-    const struct gecko_source *source = source_of(gecko, row);
-    return source ? (int64_t)source->resource : -1;
+    const uint32_t function = function_number(gecko, row);
+    return function ? gecko_sources_resource(gecko, function) : -1;
 }
 
 static int64_t function_line(const struct gecko *gecko, size_t row)
@@ -224,7 +231,7 @@ static const struct column compact_stack_columns[] = {
 };
 
 static const struct column frame_columns[] = {
-    { "address", .always = "-1" },
+    { "address", .cell = frame_address, .always = "-1" },
     { "inlineDepth", .always = "0" },
     { "category", .cell = frame_category },
     { "subcategory", .cell = frame_subcategory },
