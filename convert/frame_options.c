@@ -16,7 +16,7 @@ const struct argument frame_options_rows[] = {
     { OPTION_FOCUS, 0, "focus", "RE", TAKES_FOCUS, "keep only stacks with a frame that matches RE" },
     { OPTION_FOLD, 0, "fold", "KIND", TAKES_FRAMES, "fold stdlib,site-packages,import frames into one" },
     { OPTION_NO_GC, 0, "no-gc", NULL, TAKES_FRAMES, "drop <GC> frames" },
-    { OPTION_NO_NATIVE, 0, "no-native", NULL, TAKES_FRAMES, "drop <native> frames" },
+    { OPTION_NO_NATIVE, 0, "no-native", NULL, TAKES_FRAMES, "drop frames of native code, but not of the kernel" },
     { 0 },
 };
 
