@@ -55,11 +55,6 @@ static const char script[] =
     "    handOver(viewer);\n"
     "});\n";
 
-static void put_string(struct bytes *to, const char *string)
-{
-    put_bytes(to, string, strlen(string));
-}
-
 /* Appends a string as the value of an HTML attribute. */
 static void put_attribute(struct bytes *to, const char *string)
 {

@@ -36,7 +36,7 @@ static char *make_word(const char *word, size_t size, const char *address, bool 
     struct bytes made = { 0 };
     for (size_t i = 0; i < size; i++) {
         if (i + 1 < size && word[i] == '%' && word[i + 1] == 's') {
-            put_bytes(&made, address, strlen(address));
+            put_string(&made, address);
             *placed = true;
             i++;
         } else {

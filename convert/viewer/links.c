@@ -60,11 +60,6 @@ char *link_origin(const char *viewer)
     return address.url;
 }
 
-static void put_string(struct bytes *to, const char *string)
-{
-    put_bytes(to, string, strlen(string));
-}
-
 static void put_char(struct bytes *to, char c)
 {
     put_bytes(to, &c, 1);

@@ -9,6 +9,7 @@
 #include "formats/base/text.h"
 
 #include <stdint.h>
+#include <string.h>
 
 #define NUMBER_MOST 10 /* the longest number in bytes: 64 bits, 7 bits per byte */
 
@@ -23,6 +24,12 @@ unsigned char *bytes_reserve(struct bytes *to, size_t size);
 
 /* Appends `size` bytes. */
 void put_bytes(struct bytes *to, const void *bytes, size_t size);
+
+/* Appends a string without its end. */
+static inline void put_string(struct bytes *to, const char *string)
+{
+    put_bytes(to, string, strlen(string));
+}
 
 /* Appends what printf() would print. */
 __attribute__((format(printf, 2, 3))) void put_format(struct bytes *to, const char *format, ...);

@@ -174,16 +174,9 @@ void entries_grow(struct entries *entries)
 /* The filter adds the texts of folded frames: <stdlib>. */
 static void add_folds(struct entries *entries)
 {
-    static const struct {
-        const char *name;
-        enum code_kind kind;
-    } folds[] = { { "<import>", CODE_IMPORT }, { "<stdlib>", CODE_LIBRARY }, { "<site-packages>", CODE_PACKAGE } };
     for (uint32_t number = (uint32_t)entries->count; number <= entries->texts.count; number++) {
         const struct text name = entries->texts.texts[number];
-        struct code code = { .name = name };
-        for (size_t i = 0; i < countof(folds); i++)
-            if (text_equal(text_of(folds[i].name), name))
-                code.kind = folds[i].kind;
+        struct code code = { .name = name, .kind = frame_filter_kind_of(name) };
         entries->rows = alloc_grow(entries->rows, &entries->room, (size_t)number + 1, sizeof(*entries->rows));
         entries->rows[number] = (struct entry){ code_number(entries, &code), 0 };
         entries->count = (size_t)number + 1;

@@ -86,11 +86,6 @@ static void put_name(struct bytes *to, struct text name)
     }
 }
 
-static void put_string(struct bytes *to, const char *string)
-{
-    put_bytes(to, string, strlen(string));
-}
-
 static void put_decimal(struct bytes *to, uint64_t number)
 {
     to->size += output_put_digits(bytes_reserve(to, DIGITS_MOST), number);

@@ -2,7 +2,6 @@
 #include "formats/frames/frame_filter.h"
 
 #include "formats/base/alloc.h"
-#include "formats/model/paths.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,15 +9,20 @@
 /* The names of --fold, and the frames that stand for folded ones. */
 static const struct {
     const char *name, *shown;
-} folds[] = {
-    [FOLD_IMPORT] = { "import", "<import>" },
-    [FOLD_STDLIB] = { "stdlib", "<stdlib>" },
-    [FOLD_PACKAGES] = { "site-packages", "<site-packages>" },
+    enum code_kind kind; /* of that frame */
+} folds[FRAME_FOLDS] = {
+    [FOLD_IMPORT] = { "import", "<import>", CODE_IMPORT },
+    [FOLD_STDLIB] = { "stdlib", "<stdlib>", CODE_LIBRARY },
+    [FOLD_PACKAGES] = { "site-packages", "<site-packages>", CODE_PACKAGE },
 };
 
-/* How the files of the import machinery begin: frozen, and behind the folder of the standard library. */
-static const char *const frozen_import[] = { "<frozen importlib._bootstrap", "<frozen zipimport", NULL };
-static const char *const import_files[] = { "importlib/__init__.py", "importlib/_bootstrap", "zipimport.py", NULL };
+enum code_kind frame_filter_kind_of(struct text shown)
+{
+    for (size_t i = 0; i < FRAME_FOLDS; i++)
+        if (text_equal(text_of(folds[i].shown), shown))
+            return folds[i].kind;
+    return CODE_OTHER;
+}
 
 /* ---- the command line ---- */
 
@@ -55,29 +59,15 @@ bool frame_filter_fold(struct frame_filter *filter, const char *names)
 
 /* ---- folding ---- */
 
-static bool starts_with_one(struct text text, const char *const *beginnings)
-{
-    for (; *beginnings; beginnings++)
-        if (text_begins(text, text_of(*beginnings)))
-            return true;
-    return false;
-}
-
-static bool is_import(struct text file, enum origin origin, struct text rest)
-{
-    return starts_with_one(file, frozen_import) || (origin == ORIGIN_LIBRARY && starts_with_one(rest, import_files));
-}
-
 /* The kind into which the code of a file is folded; FRAME_FOLDS: none. */
 static enum frame_fold fold_of(const struct frame_filter *filter, struct text file)
 {
-    struct text rest;
-    const enum origin origin = paths_origin(file, &rest);
-    if (filter->fold[FOLD_IMPORT] && is_import(file, origin, rest))
+    const enum code_kind kind = code_kind_of_file(file);
+    if (kind == CODE_IMPORT && filter->fold[FOLD_IMPORT])
         return FOLD_IMPORT;
-    if (filter->fold[FOLD_STDLIB] && origin == ORIGIN_LIBRARY)
-        return FOLD_STDLIB;
-    return filter->fold[FOLD_PACKAGES] && origin == ORIGIN_PACKAGE ? FOLD_PACKAGES : FRAME_FOLDS;
+    if (kind == CODE_PACKAGE)
+        return filter->fold[FOLD_PACKAGES] ? FOLD_PACKAGES : FRAME_FOLDS;
+    return kind != CODE_PROGRAM && filter->fold[FOLD_STDLIB] ? FOLD_STDLIB : FRAME_FOLDS;
 }
 
 static bool folds_any(const struct frame_filter *filter)

@@ -16,6 +16,7 @@
 #define PYREEL_FORMATS_FRAMES_FRAME_FILTER_H
 
 #include "formats/base/fault.h"
+#include "formats/frames/code_kind.h"
 #include "formats/intern/intern.h"
 #include "formats/model/outline.h"
 
@@ -46,6 +47,9 @@ bool patterns_add(struct patterns *patterns, const char *expression, struct faul
 /* Adds the kinds of frames in `names`, which has commas between them: "stdlib", "site-packages", "import". False when a
  * name is unknown; some kinds may be added then. */
 bool frame_filter_fold(struct frame_filter *filter, const char *names);
+
+/* The kind of code of a frame that stands for folded ones, by its text: "<stdlib>". CODE_OTHER for any other text. */
+enum code_kind frame_filter_kind_of(struct text shown);
 
 /* Applies the filter. `labels` has the label of each frame of `tables` by the frame's number, and labels[0] that of a
  * stack without frames; `texts` has the text of each label. Labels of dropped frames become OUTLINE_DROPPED, labels of

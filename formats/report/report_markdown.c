@@ -17,11 +17,6 @@ struct writing {
     struct bytes line;
 };
 
-static void put_string(struct writing *writing, const char *string)
-{
-    put_bytes(&writing->line, string, strlen(string));
-}
-
 static void end_line(struct writing *writing)
 {
     put_bytes(&writing->line, "\n", 1);
@@ -88,9 +83,9 @@ static void write_head(struct writing *writing)
 {
     for (size_t i = 0; i < writing->report->facts_count; i++) {
         const struct report_fact *fact = &writing->report->facts[i];
-        put_string(writing, "- ");
-        put_string(writing, fact->label);
-        put_string(writing, ": ");
+        put_string(&writing->line, "- ");
+        put_string(&writing->line, fact->label);
+        put_string(&writing->line, ": ");
         put_words(writing, fact->text);
         end_line(writing);
     }
@@ -98,11 +93,11 @@ static void write_head(struct writing *writing)
 
 static void put_numbers(struct writing *writing, uint64_t amount, uint64_t whole)
 {
-    put_string(writing, " ");
+    put_string(&writing->line, " ");
     report_put_amount(&writing->line, writing->report, amount);
-    put_string(writing, " | ");
+    put_string(&writing->line, " | ");
     report_put_percent(&writing->line, amount, whole);
-    put_string(writing, " |");
+    put_string(&writing->line, " |");
 }
 
 static void write_titles(struct writing *writing, const struct report_section *section)
@@ -114,13 +109,13 @@ static void write_titles(struct writing *writing, const struct report_section *s
     snprintf(titles, sizeof(titles), "|%s%s%s%s%s%s%s%s %s |%s", self ? " self" : "", self ? unit : "",
              self ? " | % |" : "", waits ? " waited" : "", waits ? " |" : "", total ? " total" : "", total ? unit : "",
              total ? " | % |" : "", section->rows_are, section->columns & COLUMN_PLACE ? " where |" : "");
-    put_string(writing, titles);
+    put_string(&writing->line, titles);
     end_line(writing);
-    put_string(writing, "|");
-    put_string(writing, self ? "---:|---:|" : "");
-    put_string(writing, waits ? "---:|" : "");
-    put_string(writing, total ? "---:|---:|" : "");
-    put_string(writing, section->columns & COLUMN_PLACE ? "---|---|" : "---|");
+    put_string(&writing->line, "|");
+    put_string(&writing->line, self ? "---:|---:|" : "");
+    put_string(&writing->line, waits ? "---:|" : "");
+    put_string(&writing->line, total ? "---:|---:|" : "");
+    put_string(&writing->line, section->columns & COLUMN_PLACE ? "---|---|" : "---|");
     end_line(writing);
 }
 
@@ -131,7 +126,7 @@ static void put_place(struct writing *writing, const struct report_row *row)
     put_bytes(&place, row->file.bytes, row->file.size);
     if (row->line) {
         snprintf(line, sizeof(line), ":%" PRIu32, row->line);
-        put_bytes(&place, line, strlen(line));
+        put_string(&place, line);
     }
     if (row->file.size)
         report_put_code(&writing->line, bytes_text(&place));
@@ -140,23 +135,23 @@ static void put_place(struct writing *writing, const struct report_row *row)
 
 static void write_row(struct writing *writing, const struct report_section *section, const struct report_row *row)
 {
-    put_string(writing, "|");
+    put_string(&writing->line, "|");
     if (section->columns & COLUMN_SELF)
         put_numbers(writing, row->self, section->whole);
     if (section->columns & COLUMN_WAITS) {
-        put_string(writing, " ");
+        put_string(&writing->line, " ");
         report_put_amount(&writing->line, writing->report, row->waits);
-        put_string(writing, " |");
+        put_string(&writing->line, " |");
     }
     if (section->columns & COLUMN_TOTAL)
         put_numbers(writing, row->total, section->whole);
-    put_string(writing, " ");
+    put_string(&writing->line, " ");
     report_put_code(&writing->line, row->name);
-    put_string(writing, " |");
+    put_string(&writing->line, " |");
     if (section->columns & COLUMN_PLACE) {
-        put_string(writing, " ");
+        put_string(&writing->line, " ");
         put_place(writing, row);
-        put_string(writing, " |");
+        put_string(&writing->line, " |");
     }
     end_line(writing);
 }
@@ -171,7 +166,7 @@ static void write_table(struct writing *writing, const struct report_section *se
         return;
     end_line(writing);
     snprintf(words, sizeof(words), "and %zu more", section->left_out);
-    put_string(writing, words);
+    put_string(&writing->line, words);
     end_line(writing);
 }
 
@@ -179,17 +174,17 @@ static void write_table(struct writing *writing, const struct report_section *se
 static void write_as_text(struct writing *writing, const struct report_section *section)
 {
     const struct screen screen = { .columns = COLUMNS };
-    put_string(writing, "```text");
+    put_string(&writing->line, "```text");
     end_line(writing);
     report_text_rows(writing->to, writing->report, section, &screen);
-    put_string(writing, "```");
+    put_string(&writing->line, "```");
     end_line(writing);
 }
 
 static void write_section(struct writing *writing, const struct report_section *section)
 {
     end_line(writing);
-    put_string(writing, "### ");
+    put_string(&writing->line, "### ");
     put_words(writing, section->title);
     end_line(writing);
     end_line(writing);
@@ -216,7 +211,7 @@ static void write_quiet(struct writing *writing)
         if (!report->groups[i].quiet)
             continue;
         report_put_quiet(&words, report, &report->groups[i], false);
-        put_string(writing, "- ");
+        put_string(&writing->line, "- ");
         put_words(writing, bytes_text(&words));
         end_line(writing);
         bytes_free(&words);
@@ -225,7 +220,7 @@ static void write_quiet(struct writing *writing)
     if (count > shown) {
         char words[60];
         snprintf(words, sizeof(words), "- and %zu more that waited or did little", count - shown);
-        put_string(writing, words);
+        put_string(&writing->line, words);
         end_line(writing);
     }
 }

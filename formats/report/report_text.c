@@ -30,16 +30,11 @@ struct writing {
 
 /* ---- lines ---- */
 
-static void put_string(struct writing *writing, const char *string)
-{
-    put_bytes(&writing->line, string, strlen(string));
-}
-
 static void put_colour(struct writing *writing, enum colour colour)
 {
     static const char *const codes[] = { [PLAIN] = "\033[0m", [BOLD] = "\033[1m", [DIM] = "\033[2m" };
     if (writing->screen.colours)
-        put_string(writing, codes[colour]);
+        put_string(&writing->line, codes[colour]);
 }
 
 static void end_line(struct writing *writing)
@@ -99,7 +94,7 @@ static void write_wrapped(struct writing *writing, struct text words, size_t ind
             first = true;
         }
         if (!first)
-            put_string(writing, " ");
+            put_string(&writing->line, " ");
         const size_t room = writing->screen.columns - indent;
         at += (first ? 0 : 1) + width_put_shortened(&writing->line, word, room, writing->screen.ascii);
         first = false;
@@ -232,7 +227,7 @@ static struct text place_of(struct writing *writing, const struct report_row *ro
     struct text place = printable(writing, row->file);
     if (row->line && row->file.size) {
         snprintf(line, sizeof(line), ":%u", row->line);
-        put_bytes(&writing->text, line, strlen(line));
+        put_string(&writing->text, line);
         place = bytes_text(&writing->text);
     }
     return place;
@@ -272,7 +267,7 @@ static void write_titles(struct writing *writing, const struct report_section *s
     put_cell(writing, text_of(section->rows_are), layout->place ? layout->name : strlen(section->rows_are), false);
     if (layout->place) {
         width_put_blanks(&writing->line, GAP);
-        put_string(writing, "where");
+        put_string(&writing->line, "where");
     }
     put_colour(writing, PLAIN);
     end_line(writing);
@@ -318,7 +313,7 @@ static void write_left_out(struct writing *writing, const struct report_section 
     else
         snprintf(words, sizeof(words), "  and %zu more (--top)", section->left_out);
     put_colour(writing, DIM);
-    put_string(writing, words);
+    put_string(&writing->line, words);
     put_colour(writing, PLAIN);
     end_line(writing);
 }
@@ -350,11 +345,11 @@ static size_t put_branches(struct writing *writing, const struct report_row *row
     const size_t first = row->depth > most ? row->depth - most + 1 : 1;
     size_t columns = 0;
     if (first > 1) {
-        put_string(writing, writing->screen.ascii ? ".. " : "\u2026  ");
+        put_string(&writing->line, writing->screen.ascii ? ".. " : "\u2026  ");
         columns += 3;
     }
     for (size_t depth = first; depth <= row->depth; depth++, columns += 3)
-        put_string(writing,
+        put_string(&writing->line,
                    row->branches && depth == row->depth ? pieces[row->last ? 3 : 2] : pieces[writing->more[depth]]);
     return columns;
 }
@@ -455,7 +450,7 @@ static void put_number_of_line(struct bytes *to, const struct writing *writing, 
     (void)writing;
     (void)section;
     snprintf(number, sizeof(number), row->line ? "%u" : "?", row->line);
-    put_bytes(to, number, strlen(number));
+    put_string(to, number);
 }
 
 static void choose_source_columns(const struct writing *writing, const struct report_section *section,
@@ -486,7 +481,7 @@ static void write_source(struct writing *writing, const struct report_section *s
         end_line(writing);
         if (row->last && i + 1 < section->count) {
             width_put_blanks(&writing->line, used - GAP - 3);
-            put_string(writing, "...");
+            put_string(&writing->line, "...");
             end_line(writing);
         }
     }
@@ -540,7 +535,7 @@ static void write_quiet(struct writing *writing)
     if (count > shown) {
         char words[80];
         snprintf(words, sizeof(words), "and %zu more that waited or did little (--by thread)", count - shown);
-        put_string(writing, words);
+        put_string(&writing->line, words);
         end_line(writing);
     }
 }

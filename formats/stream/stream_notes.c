@@ -30,7 +30,7 @@ static uint64_t take_time(struct reading *r)
     return 0;
 }
 
-static void put_string(struct writing *w, const struct event *event)
+static void put_string_note(struct writing *w, const struct event *event)
 {
     put_number(w->to, event->string.number);
     put_text(w->to, event->string.text);
@@ -404,7 +404,7 @@ static const struct {
     void (*put)(struct writing *, const struct event *);
     void (*take)(struct reading *, struct event *);
 } notes[] = {
-    [NOTE_STRING] = { EVENT_STRING, put_string, take_string },
+    [NOTE_STRING] = { EVENT_STRING, put_string_note, take_string },
     [NOTE_FUNCTION] = { EVENT_FUNCTION, put_function, take_function },
     [NOTE_FRAME] = { EVENT_FRAME, put_frame, take_frame },
     [NOTE_PROCESS] = { EVENT_PROCESS, put_process, take_process },

@@ -252,7 +252,7 @@ static bool plain_argument(const char *argument)
 static void put_quoted(struct bytes *to, const char *argument)
 {
     if (plain_argument(argument)) {
-        put_bytes(to, argument, strlen(argument));
+        put_string(to, argument);
         return;
     }
     put_bytes(to, "'", 1);

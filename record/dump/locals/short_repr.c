@@ -29,11 +29,6 @@ static bool read_at(struct dict_reader *r, uint64_t address, void *into, size_t 
     return remote_read(r->remote, address, into, size) == REMOTE_READ;
 }
 
-static void put_string(struct bytes *to, const char *string)
-{
-    put_bytes(to, string, strlen(string));
-}
-
 /* ---- simple values ---- */
 
 /* Before 3.12 the number of digits is negative for a negative int; later the two lowest bits are 2. */
