@@ -644,9 +644,9 @@ int convert_main(int argc, char **argv, const struct converter *converter)
         exit_code = done;
     } else if (good) {
         begin(&run, converter, &settings);
-        const bool lists = converter->several == SEVERAL_LISTED && settings.inputs_count > 1;
+        const bool lists = converter->listing && settings.inputs_count > 1;
         exit_code = lists ? list_recordings(converter, &settings) : convert(&run);
     }
-    options_free(&settings, converter);
+    options_free(&settings);
     return exit_code;
 }

@@ -61,12 +61,11 @@ enum option_set {
     TAKES_SIDES = 1 << 8,   /* --before and --after, see sides.h */
 };
 
-/* How a converter treats several recordings. */
+/* How a converter without a listing treats several recordings. */
 enum several {
-    SEVERAL_REFUSED,
     SEVERAL_MERGED,   /* one profile */
     SEVERAL_COMPARED, /* the same, for one that compares recordings */
-    SEVERAL_LISTED, /* a list: each recording is read by itself, and `finish` adds the recording to conversion->list */
+    SEVERAL_REFUSED,
 };
 
 #define OPTION_OWN 100 /* the options of one converter have numbers from here on */
@@ -81,7 +80,7 @@ struct converter_plan {
                   * runs */
     bool keeps;  /* the output goes to a temporary file, conversion->kept_fd, for `after` to read, and not to the file
                   * of -o. The file is packed unless the converter never packs */
-    bool binary; /* as converter_file.binary */
+    bool binary; /* the output must not go to a terminal */
     bool without_status; /* the output does not depend on the status or CPU time of samples */
     bool only_counts;    /* the output counts samples, and ignores how long they stand for */
 };
@@ -101,10 +100,11 @@ struct conversion {
     bool whole;                  /* nothing was missing of the recordings before that one, when several are merged */
     struct output output;
     int kept_fd; /* the file of a converter that keeps its output; -1: there is none */
-    void *list;  /* with SEVERAL_LISTED and more than one recording; else NULL */
+    void *list;  /* of a converter with a listing, when there are several recordings; else NULL */
 };
 
-/* The list of a converter with SEVERAL_LISTED. */
+/* The list that a converter makes of several recordings. Each recording is read by itself, and `finish` adds the
+ * recording to conversion->list. */
 struct listing {
     /* Makes an empty list. */
     void *(*start)(void);
@@ -125,8 +125,6 @@ struct converter_options {
     bool (*apply)(struct settings *settings, int number, const char *value);
     /* Why the options cannot be used together, or a value is wrong; NULL: they can. The function may be NULL. */
     const char *(*problem)(const struct settings *settings);
-    /* Frees what the struct of the options owns, but not the struct. NULL: it owns nothing. */
-    void (*forget)(void *wanted);
     const char *exits; /* a line for --help with exit codes that only this converter has; NULL: there are none */
 };
 
@@ -134,7 +132,6 @@ struct converter_options {
 struct converter_file {
     const char *suffix; /* suffix of the default output's name; NULL: standard output */
     enum packing packing;
-    bool binary; /* the output must not go to a terminal */
     /* Whether a file that begins with these bytes (unpacked) may be an earlier output. -o replaces no other file
      * without --force, see formats/base/replaced.h. */
     bool (*recognises)(struct text head);
@@ -180,7 +177,7 @@ struct converter {
     const char *makes; /* what the program makes: one line for --help */
     unsigned takes;    /* options that converters share: bits of enum option_set */
     enum several several;
-    const struct listing *listing; /* with SEVERAL_LISTED */
+    const struct listing *listing; /* NULL: the converter makes no list of several recordings */
     struct converter_options options;
     struct converter_file file;
     struct converter_plan (*plan)(const struct settings *settings); /* NULL: nothing special */

@@ -76,13 +76,13 @@ static void print_help(const struct converter *converter)
         printf("       %s [OPTIONS] --before INPUT... --after INPUT...\n", converter->name);
     printf("\n%s\nINPUT is a recording of pyreel-record, or of python3.15 -m profiling.sampling\nwith --binary%s.\n",
            converter->makes, compared ? "" : "; - is standard input");
-    if (converter->several == SEVERAL_MERGED)
+    if (converter->listing)
+        printf("Several recordings get a line each, and a line of totals.\n");
+    else if (converter->several == SEVERAL_MERGED)
         printf("Several recordings become one profile with one time line and a process for each.\n");
     if (compared)
         printf("Two recordings are before and after. With --before and --after each side may\n"
                "have several, which are runs of one program.\n");
-    if (converter->several == SEVERAL_LISTED)
-        printf("Several recordings get a line each, and a line of totals.\n");
     if (converter->file.suffix)
         printf("The output is INPUT%s unless -o names another file.\n", converter->file.suffix);
     printf("\nOptions, with their default values in parentheses:\n");
@@ -206,10 +206,8 @@ static const char *problem_of(const struct settings *settings, const struct conv
     return NULL;
 }
 
-void options_free(struct settings *settings, const struct converter *converter)
+void options_free(struct settings *settings)
 {
-    if (settings->wanted && converter->options.forget)
-        converter->options.forget(settings->wanted);
     free(settings->wanted);
     frame_options_free(&settings->frames);
     free(settings->filters);

@@ -10,6 +10,6 @@
 bool options_read(struct settings *settings, const struct converter *converter, int argc, char **argv, int *exit_code);
 
 /* Frees what options_read() allocated, also after it returned false. */
-void options_free(struct settings *settings, const struct converter *converter);
+void options_free(struct settings *settings);
 
 #endif

@@ -58,7 +58,7 @@ bool output_path_open(struct conversion *conversion, const struct converter *con
     const bool exists = strcmp(path, "-") == 0 ? fstat(STDOUT_FILENO, &output) == 0 : stat(path, &output) == 0;
     if (exists && is_input(inputs, &output))
         return fault(why, "%s is the recording itself: name another output with -o", path);
-    if ((converter->file.binary || conversion->plan.binary) && strcmp(path, "-") == 0 && isatty(STDOUT_FILENO))
+    if (conversion->plan.binary && strcmp(path, "-") == 0 && isatty(STDOUT_FILENO))
         return fault(
             why,
             "the output is binary and standard output is a terminal: name a file with -o, or redirect standard output");

@@ -152,18 +152,17 @@ static bool recognises(struct text head)
 static const struct converter to_collapsed = {
     .name = "pyreel-collapsed",
     .makes = "Writes collapsed stacks, one per line: root;...;leaf COUNT.",
-    .file.recognises = recognises,
     .takes = TAKES_MODE | TAKES_SELECTION | TAKES_DETAIL | TAKES_COLUMNS | TAKES_OPCODES | TAKES_NO_IDLE |
              TAKES_FRAMES | TAKES_FOCUS,
-    .several = SEVERAL_MERGED,
     .options.rows = options,
     .options.size = sizeof(struct collapsed_style),
     .options.apply = apply,
+    .file.recognises = recognises,
+    .plan = plan,
     .events.runs = true,
     .events.places_cpu = true,
-    .plan = plan,
-    .start = start,
     .events.take = take,
+    .start = start,
     .finish = finish,
     .drop = drop,
 };

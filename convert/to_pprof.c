@@ -98,7 +98,7 @@ static const char *problem(const struct settings *settings)
 static struct converter_plan plan(const struct settings *settings)
 {
     const struct wanted *wanted = settings->wanted;
-    return (struct converter_plan){ .splits = wanted->every_ns > 0 };
+    return (struct converter_plan){ .splits = wanted->every_ns > 0, .binary = true };
 }
 
 struct to_pprof {
@@ -248,21 +248,19 @@ static bool recognises(struct text head)
 static const struct converter to_pprof = {
     .name = "pyreel-pprof",
     .makes = "Writes a profile for go tool pprof, with threads as labels.",
-    .file.suffix = ".pb.gz",
-    .file.binary = true,
-    .file.recognises = recognises,
-    .file.packing = PACKING_ALWAYS,
     .takes = TAKES_MODE | TAKES_SELECTION | TAKES_DETAIL | TAKES_COLUMNS | TAKES_OPCODES,
-    .several = SEVERAL_MERGED,
     .options.rows = options,
     .options.size = sizeof(struct wanted),
     .options.apply = apply,
     .options.problem = problem,
+    .file.suffix = ".pb.gz",
+    .file.packing = PACKING_ALWAYS,
+    .file.recognises = recognises,
     .plan = plan,
     .events.runs = true,
     .events.places_cpu = true,
-    .start = start,
     .events.take = take,
+    .start = start,
     .finish = finish,
     .drop = drop,
 };

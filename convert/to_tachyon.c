@@ -23,6 +23,12 @@ static const struct text modes[] = {
     [KEPT_EXCEPTION] = { "exception", 9 },
 };
 
+static struct converter_plan plan(const struct settings *settings)
+{
+    (void)settings;
+    return (struct converter_plan){ .binary = true };
+}
+
 static void *start(struct conversion *conversion)
 {
     struct to_tachyon *to = alloc_zeroed(1, sizeof(*to));
@@ -66,13 +72,13 @@ static bool recognises(struct text head)
 static const struct converter to_tachyon = {
     .name = "pyreel-tachyon",
     .makes = "Writes a file for " TACHYON_REPLAY ".",
-    .file.suffix = ".bin",
-    .file.recognises = recognises,
-    .file.binary = true,
     .takes = TAKES_MODE | TAKES_SELECTION,
     .several = SEVERAL_REFUSED, /* the format has no processes: equal thread ids would become one thread */
-    .start = start,
+    .file.suffix = ".bin",
+    .file.recognises = recognises,
+    .plan = plan,
     .events.take = take,
+    .start = start,
     .finish = finish,
     .drop = drop,
 };
