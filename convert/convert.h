@@ -15,11 +15,11 @@
 #include "convert/filters/cpu_owner.h"
 #include "convert/filters/mode_filter.h"
 #include "convert/filters/selection.h"
-#include "convert/frame_options.h"
 #include "convert/parts.h"
 #include "convert/sides.h"
 #include "formats/base/arguments.h"
 #include "formats/base/output.h"
+#include "formats/frames/frame_filter.h"
 #include "formats/model/outline.h"
 #include "formats/model/sink.h"
 #include "formats/model/source_kind.h"
@@ -43,9 +43,10 @@ struct settings {
     bool opcodes; /* show instructions */
     enum kept_mode mode;
     bool no_idle; /* leave out samples of threads that did not run */
-    struct frame_options frames;
-    char *filters; /* the options that leave out samples, as they were given; NULL: none */
-    void *wanted;  /* what the converter's own options say: a struct of the converter */
+    struct frame_filter frames;
+    struct fault problem; /* the first regular expression of `frames` that is none; empty: all are */
+    char *filters;        /* the options that leave out samples, as they were given; NULL: none */
+    void *wanted;         /* what the converter's own options say: a struct of the converter */
 };
 
 /* Options that several converters take. All converters take --help, --version, -q, -v, -o and --strict. */
@@ -55,7 +56,7 @@ enum option_set {
     TAKES_OPCODES = 1 << 2,
     TAKES_SELECTION = 1 << 3,
     TAKES_NO_IDLE = 1 << 4,
-    TAKES_FRAMES = 1 << 5,  /* which frames are shown, see frame_options.h; ... */
+    TAKES_FRAMES = 1 << 5,  /* which frames are shown; ... */
     TAKES_FOCUS = 1 << 6,   /* ... the one of these options that leaves out samples */
     TAKES_COLUMNS = 1 << 7, /* goes with TAKES_DETAIL */
     TAKES_SIDES = 1 << 8,   /* --before and --after, see sides.h */

@@ -23,6 +23,11 @@ enum option_number {
     OPTION_FUNCTIONS,
     OPTION_COLUMNS,
     OPTION_OPCODES,
+    OPTION_HIDE,
+    OPTION_FOCUS,
+    OPTION_FOLD,
+    OPTION_NO_GC,
+    OPTION_NO_NATIVE,
     OPTION_BEFORE,
     OPTION_AFTER,
     OPTION_STRICT,
@@ -47,6 +52,11 @@ static const struct argument first_rows[] = {
     { OPTION_FUNCTIONS, 0, "functions", NULL, TAKES_DETAIL, "merge all lines of a function" },
     { OPTION_COLUMNS, 0, "columns", NULL, TAKES_COLUMNS, "show the column of each frame, too" },
     { OPTION_OPCODES, 0, "opcodes", NULL, TAKES_OPCODES, "show the instruction of each sample's leaf frame" },
+    { OPTION_HIDE, 0, "hide", "RE", TAKES_FRAMES, "drop frames that match the regular expression RE" },
+    { OPTION_FOCUS, 0, "focus", "RE", TAKES_FOCUS, "keep only stacks with a frame that matches RE" },
+    { OPTION_FOLD, 0, "fold", "KIND", TAKES_FRAMES, "fold stdlib,site-packages,import frames into one" },
+    { OPTION_NO_GC, 0, "no-gc", NULL, TAKES_FRAMES, "drop <GC> frames" },
+    { OPTION_NO_NATIVE, 0, "no-native", NULL, TAKES_FRAMES, "drop frames of native code, but not of the kernel" },
     { 0 },
 };
 
@@ -62,7 +72,7 @@ static const struct argument last_rows[] = {
 
 static struct arguments arguments_of(const struct converter *converter)
 {
-    return (struct arguments){ .tables = { first_rows, frame_options_rows, converter->options.rows, last_rows },
+    return (struct arguments){ .tables = { first_rows, converter->options.rows, last_rows },
                                .sets = converter->takes,
                                .in_order = converter->takes & TAKES_SIDES };
 }
@@ -99,14 +109,21 @@ static int misuse(const struct converter *converter)
     return EXIT_MISUSE;
 }
 
+/* Adds an expression of --hide or --focus. One that is none is accepted here, and is a problem that has more to say. */
+static bool add_pattern(struct settings *settings, struct patterns *patterns, const char *option)
+{
+    struct fault reason = { 0 };
+    if (!patterns_add(patterns, optarg, &reason))
+        fault(&settings->problem, "--%s '%s' is no regular expression: %s", option, optarg, reason.text);
+    return true;
+}
+
 /* Applies one option. False when the option does not accept the value. */
 static bool apply(struct settings *settings, const struct converter *converter, int number)
 {
     struct selection *selection = &settings->selection;
     if (number >= OPTION_OWN)
         return converter->options.apply(settings, number, optarg);
-    if (number >= OPTION_FRAMES)
-        return frame_options_apply(&settings->frames, number, optarg);
     switch ((enum option_number)number) {
     case OPTION_OUTPUT:
         settings->output = optarg;
@@ -140,6 +157,16 @@ static bool apply(struct settings *settings, const struct converter *converter, 
     case OPTION_OPCODES:
         settings->opcodes = true;
         return true;
+    case OPTION_HIDE:
+        return add_pattern(settings, &settings->frames.hide, "hide");
+    case OPTION_FOCUS:
+        return add_pattern(settings, &settings->frames.focus, "focus");
+    case OPTION_FOLD:
+        return frame_filter_fold(&settings->frames, optarg);
+    case OPTION_NO_GC:
+        return settings->frames.no_gc = true;
+    case OPTION_NO_NATIVE:
+        return settings->frames.no_native = true;
     case OPTION_BEFORE:
         sides_name(&settings->sides, SIDE_BEFORE);
         return true;
@@ -187,8 +214,8 @@ static const char *problem_of(const struct settings *settings, const struct conv
     if ((selection->to_ns && selection->to_ns <= selection->from_ns) ||
         (selection->to_share > 0 && selection->to_share <= selection->from_share))
         return "--to must be later than --from";
-    if (settings->frames.problem.text[0])
-        return settings->frames.problem.text;
+    if (settings->problem.text[0])
+        return settings->problem.text;
     if (settings->parts.problem.text[0])
         return settings->parts.problem.text;
     const char *own = converter->options.problem ? converter->options.problem(settings) : NULL;
@@ -209,7 +236,7 @@ static const char *problem_of(const struct settings *settings, const struct conv
 void options_free(struct settings *settings)
 {
     free(settings->wanted);
-    frame_options_free(&settings->frames);
+    frame_filter_free(&settings->frames);
     free(settings->filters);
     parts_free(&settings->parts);
     sides_free(&settings->sides);

@@ -122,7 +122,7 @@ static bool finish(void *self, struct fault *why)
     struct collapsed_style style = *style_of(&conversion->settings);
     style.detail = conversion->settings.detail;
     style.opcodes = conversion->settings.opcodes;
-    style.filter = conversion->settings.frames.filter;
+    style.filter = conversion->settings.frames;
     aggregate_sort(&to->aggregate);
     if (!collapsed_write(&conversion->output, &conversion->tables, &to->aggregate, &style))
         return convert_nothing_left(conversion, why);

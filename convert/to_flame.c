@@ -206,7 +206,7 @@ static bool finish(void *self, struct fault *why)
     struct flame_style style = wanted->style;
     struct flame_made made;
     style.path_maps = &wanted->path_maps;
-    style.filter = &conversion->settings.frames.filter;
+    style.filter = &conversion->settings.frames;
     style.opcodes = conversion->settings.opcodes;
     aggregate_sort(&to->aggregate);
     if (conversion->settings.before > 0 && !compare_end(&to->compare, why))

@@ -49,7 +49,7 @@ static void *start(struct conversion *conversion)
         .ids = true,
         .opcodes = settings->opcodes,
         .waits = true,
-        .filter = &settings->frames.filter,
+        .filter = &settings->frames,
     };
     struct to_speedscope *to = alloc_zeroed(1, sizeof(*to));
     to->conversion = conversion;

@@ -190,7 +190,7 @@ static struct diff_style style_of(const struct settings *settings)
     style.weighted = wanted->weighted;
     style.fails = wanted->fails;
     style.fail_over = wanted->fail_over;
-    style.filter = &settings->frames.filter;
+    style.filter = &settings->frames;
     if (style.confidence <= 0)
         style.confidence = DIFF_CONFIDENCE;
     if (!style.least_given)

@@ -83,7 +83,7 @@ static bool make(const struct to_report *to, struct report *report, struct fault
         .complete = conversion->whole && conversion->report.complete && conversion->tables.missing == 0,
     };
     style.every_row = wanted->json;
-    style.filter = &settings->frames.filter;
+    style.filter = &settings->frames;
     style.maps = &wanted->maps;
     if (!wanted->least_given)
         style.tree_least = wanted->json ? 0 : TREE_LEAST;
@@ -103,7 +103,7 @@ static bool write_pstats(const struct to_report *to, struct fault *why)
     const struct settings *settings = &conversion->settings;
     const struct report_wanted *wanted = settings->wanted;
     const enum aggregate_sum weight = wanted->style.weighted ? wanted->style.weight : SUM_WALL_NS;
-    const struct pstats_style style = { .weight = weight, .filter = &settings->frames.filter };
+    const struct pstats_style style = { .weight = weight, .filter = &settings->frames };
     if (to->aggregate.samples && !aggregate_knows(&to->aggregate, weight))
         return fault(why, "--weight %s cannot be applied to %s: %s", sum_rows[weight].name, settings->input,
                      sum_rows[weight].reason);
@@ -119,7 +119,7 @@ static bool write_jsonl(const struct to_report *to, struct fault *why)
     const bool functions = wanted->by_given && wanted->style.by == BY_FUNCTION;
     const struct jsonl_style style = { .kind = functions ? ENTRY_FUNCTION : ENTRY_LINE,
                                        .full_paths = wanted->style.full_paths,
-                                       .filter = &conversion->settings.frames.filter };
+                                       .filter = &conversion->settings.frames };
     if (jsonl_write(&conversion->output, &conversion->tables, &to->aggregate, &style, why))
         return true;
     return !why->text[0] && convert_nothing_left(conversion, why);

@@ -20,7 +20,7 @@ struct argument {
     const char *help; /* lines; of an option with a value: also which values the option accepts, with an example */
 };
 
-#define ARGUMENT_TABLES 4
+#define ARGUMENT_TABLES 3
 
 /* A program's tables, in the order of the help, and the sets of options that the program takes. Each table ends in a
  * row of zeros; a table may be NULL. */
