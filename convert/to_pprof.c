@@ -11,7 +11,6 @@
 #include "formats/pprof/pprof_remedies.h"
 #include "formats/pprof/pprof_status.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -51,15 +50,6 @@ struct wanted {
     uint64_t every_ns; /* the length of a window; 0: one file */
 };
 
-/* Reads a number of `least` or more. */
-static bool parse_number(const char *value, uint64_t least, uint64_t *number)
-{
-    char *end;
-    errno = 0;
-    *number = strtoull(value, &end, 10);
-    return *value >= '0' && *value <= '9' && *end == '\0' && errno == 0 && *number >= least;
-}
-
 static bool apply(struct settings *settings, int number, const char *value)
 {
     struct wanted *wanted = settings->wanted;
@@ -74,9 +64,9 @@ static bool apply(struct settings *settings, int number, const char *value)
         style->labels = 0;
         return style->chosen_labels = true;
     case OPTION_MIN_COUNT:
-        return parse_number(value, 1, &style->min_count);
+        return arguments_parse_count(value, 1, UINT64_MAX, &style->min_count);
     case OPTION_MAX_DEPTH:
-        return parse_number(value, PPROF_LEAST_DEPTH, &style->max_depth);
+        return arguments_parse_count(value, PPROF_LEAST_DEPTH, UINT64_MAX, &style->max_depth);
     case OPTION_NO_COMMENTS:
         return style->no_comments = true;
     case OPTION_EVERY:

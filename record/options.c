@@ -8,7 +8,6 @@
 #include "record/emit/definitions.h"
 #include "record/python/layout.h"
 
-#include <errno.h>
 #include <getopt.h>
 #include <math.h>
 #include <stdio.h>
@@ -177,14 +176,6 @@ bool options_parse_rotation(const char *text, uint64_t *bytes, uint64_t *time_ns
     return strpbrk(text, "kKMG") && options_parse_size(text, bytes);
 }
 
-static bool parse_whole(const char *text, long least, long most, long *number)
-{
-    char *end;
-    errno = 0;
-    *number = strtol(text, &end, 10);
-    return end != text && *end == '\0' && errno == 0 && *number >= least && *number <= most;
-}
-
 static bool one_of(const char *text, const char *const *names, size_t count, size_t *which)
 {
     for (*which = 0; *which < count; ++*which)
@@ -199,14 +190,14 @@ static const char *const codec_names[] = { "none", "zstd" };
 static bool apply(struct options *options, enum option_number number, const char *value)
 {
     size_t which = 0;
-    long whole = 0;
+    uint64_t whole = 0;
     bool good = true;
     switch (number) {
     case OPTION_OUTPUT:
         options->output = value;
         return true;
     case OPTION_PID:
-        good = parse_whole(value, 1, INT32_MAX, &whole);
+        good = arguments_parse_count(value, 1, INT32_MAX, &whole);
         options->pid = (pid_t)whole;
         return good;
     case OPTION_RATE:
@@ -230,7 +221,7 @@ static bool apply(struct options *options, enum option_number number, const char
         options->codec = which == 1 ? CODEC_GROUPED : CODEC_PLAIN;
         return good;
     case OPTION_DEPTH:
-        good = parse_whole(value, DEPTH_LEAST, DEPTH_LIMIT, &whole);
+        good = arguments_parse_count(value, DEPTH_LEAST, DEPTH_LIMIT, &whole);
         options->depth = (uint32_t)whole;
         return good;
     case OPTION_NATIVE:
@@ -252,7 +243,7 @@ static bool apply(struct options *options, enum option_number number, const char
     case OPTION_WHEN:
         return triggers_add(&options->triggers, value);
     case OPTION_KEEP:
-        good = parse_whole(value, 1, KEEP_LIMIT, &whole);
+        good = arguments_parse_count(value, 1, KEEP_LIMIT, &whole);
         options->keep = (uint32_t)whole;
         return good;
     case OPTION_SUBPROCESSES:

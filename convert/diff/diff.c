@@ -56,13 +56,6 @@ struct wanted {
 
 /* ---- options ---- */
 
-static bool read_count(const char *text, size_t *count)
-{
-    char *end;
-    *count = strtoul(text, &end, 10);
-    return *text >= '0' && *text <= '9' && !*end;
-}
-
 /* Finds a word in a list of words. */
 static bool choose(const char *const *words, size_t count, const char *value, int *chosen)
 {
@@ -129,7 +122,7 @@ static bool apply(struct settings *settings, int number, const char *value)
         wanted->fails = arguments_parse_share(value, 1e6, &wanted->fail_over);
         return wanted->fails;
     case OPTION_TOP:
-        style->top_given = read_count(value, &style->top);
+        style->top_given = arguments_parse_count(value, 0, UINT64_MAX, &style->top);
         return style->top_given;
     case OPTION_FULL_PATHS:
         return style->full_paths = true;

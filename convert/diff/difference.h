@@ -27,7 +27,7 @@ struct diff_style {
     bool by_time, by_work; /* how to compare; neither: by time if all runs are whole */
     double confidence, least_share;
     bool least_given, top_given; /* for the program: least_share, top were asked for */
-    size_t top;                  /* rows of a table; 0: all */
+    uint64_t top;                /* rows of a table; 0: all */
     bool full_paths;
     bool fails;       /* judge whether anything grew by more than ... */
     double fail_over; /* ... this */

@@ -3,7 +3,6 @@
 
 #include "formats/base/alloc.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum own_option {
@@ -130,22 +129,6 @@ static bool apply_gil_wait(struct gecko_style *style, const char *value)
     return true;
 }
 
-/* Parses a size or a count: "20000", "500k", "1.5G". False when the text is no number from 1 to 10^12. */
-static bool parse_size(const char *text, uint64_t *bytes)
-{
-    char *end;
-    const size_t digits = strspn(text, "0123456789.");
-    const double number = strtod(text, &end);
-    const char *const units = "kmg", *const unit = *end ? strchr(units, *end | 0x20) : NULL;
-    double size = number;
-    for (const char *u = units; unit && u <= unit; u++)
-        size *= 1000;
-    if (digits == 0 || end != text + digits || (*end && (!unit || end[1])) || !(size >= 1 && size <= 1e12))
-        return false;
-    *bytes = (uint64_t)size;
-    return true;
-}
-
 /* Applies an option for sharing, or for showing the profile. */
 static bool apply_sharing(struct gecko_wanted *wanted, enum own_option option, const char *value)
 {
@@ -167,7 +150,7 @@ static bool apply_sharing(struct gecko_wanted *wanted, enum own_option option, c
         share->server = value;
         return true;
     case OPTION_MAX_UPLOAD:
-        return parse_size(value, &share->limit_bytes);
+        return arguments_parse_size(value, &share->limit_bytes);
     case OPTION_TIMEOUT:
         return arguments_parse_time(value, &share->timeout_ns) && share->timeout_ns > 0;
     default:
@@ -204,7 +187,7 @@ bool gecko_options_apply(struct settings *settings, int number, const char *valu
     case OPTION_WEIGHT:
         return (style->weight = gecko_weight_named(value)) != GECKO_WEIGHT_USUAL;
     case OPTION_MAX_SAMPLES:
-        return parse_size(value, &style->max_samples);
+        return arguments_parse_size(value, &style->max_samples);
     default:
         return apply_sharing(wanted, option, value);
     }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "convert/report/report_options.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum own_option {
@@ -53,17 +52,6 @@ const struct argument report_options[] = {
     { 0 },
 };
 
-/* Parses a number of rows. */
-static bool parse_count(const char *value, size_t *count)
-{
-    char *end;
-    if (*value < '1' || *value > '9')
-        return false;
-    const unsigned long number = strtoul(value, &end, 10);
-    *count = number < SIZE_MAX / 2 ? number : SIZE_MAX / 2;
-    return *end == '\0';
-}
-
 static bool parse_sort(const char *value, enum report_sort *sort)
 {
     *sort = strcmp(value, "total") == 0 ? SORT_TOTAL : SORT_SELF;
@@ -86,7 +74,7 @@ bool report_options_apply(struct settings *settings, int number, const char *val
     case OPTION_SORT:
         return parse_sort(value, &style->sort);
     case OPTION_TOP:
-        return parse_count(value, &style->top);
+        return arguments_parse_count(value, 1, UINT64_MAX, &style->top);
     case OPTION_CALLERS:
         style->callers = value;
         return *value != '\0';

@@ -332,7 +332,7 @@ static bool print_table(struct top *top, size_t columns)
 static enum view_wish run_batch(struct top *top)
 {
     const size_t columns = screen_of(STDOUT_FILENO).columns;
-    for (unsigned long i = 0; i < top->options.batch && !stop_signal && !has_nothing(top); i++) {
+    for (uint64_t i = 0; i < top->options.batch && !stop_signal && !has_nothing(top); i++) {
         const int64_t due_ns = monotonic_ns() + BATCH_NS;
         bool ended = top->reading.ended;
         while (monotonic_ns() < due_ns && !ended && !stop_signal) {

@@ -140,15 +140,6 @@ static bool parse_window(const char *value, unsigned *window_s)
     return true;
 }
 
-static bool parse_batch(const char *value, unsigned long *batch)
-{
-    char *end;
-    if (*value < '1' || *value > '9')
-        return false;
-    *batch = strtoul(value, &end, 10);
-    return *end == '\0' && *batch <= BATCH_MOST;
-}
-
 /* Applies one option. False when the option does not accept the value. */
 static bool apply(struct top_options *options, const struct argument *row, bool *attaches)
 {
@@ -161,7 +152,7 @@ static bool apply(struct top_options *options, const struct argument *row, bool 
     case OPTION_IDS:
         return options->ids = true;
     case OPTION_BATCH:
-        return parse_batch(optarg, &options->batch);
+        return arguments_parse_count(optarg, 1, BATCH_MOST, &options->batch);
     case OPTION_QUIET:
         return options->quiet = true;
     case OPTION_PID:

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct top_options {
     char **inputs; /* the recording, or parts of it; owned array */
@@ -12,8 +13,8 @@ struct top_options {
     const char *input;  /* the first of them; "-": standard input; NULL: pyreel-record is started */
     const char *output; /* the file of pyreel-record; NULL: none is kept */
     unsigned window_s;
-    bool ids;            /* each thread by itself */
-    unsigned long batch; /* print so many tables as text; 0: the full screen */
+    bool ids;       /* each thread by itself */
+    uint64_t batch; /* print so many tables as text; 0: the full screen */
     bool quiet;
     bool command;    /* a command is started */
     char **recorder; /* arguments for pyreel-record, from index 1 on, ending with NULL; owned, ... */

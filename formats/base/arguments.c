@@ -204,11 +204,13 @@ bool arguments_parse_time(const char *text, uint64_t *time_ns)
     return true;
 }
 
-/* ---- memory ---- */
+/* ---- amounts ---- */
 
 #define MEMORY_MOST 0x1p60
+#define SIZE_MOST   1e12
 
-bool arguments_parse_memory(const char *text, uint64_t *bytes)
+/* Parses a number with a unit, k, m, g or t, of which each is `step` times the one before. */
+static bool parse_amount(const char *text, double step, double most, uint64_t *amount)
 {
     static const char letters[] = "kmgt";
     double number;
@@ -218,9 +220,27 @@ bool arguments_parse_memory(const char *text, uint64_t *bytes)
     if (*text && (!letter || text[1]))
         return false;
     for (; letter && letter >= letters; letter--)
-        number *= 1024;
-    *bytes = number >= 1 && number <= MEMORY_MOST ? (uint64_t)number : 0;
-    return *bytes > 0;
+        number *= step;
+    *amount = number >= 1 && number <= most ? (uint64_t)number : 0;
+    return *amount > 0;
+}
+
+bool arguments_parse_memory(const char *text, uint64_t *bytes)
+{
+    return parse_amount(text, 1024, MEMORY_MOST, bytes);
+}
+
+bool arguments_parse_size(const char *text, uint64_t *size)
+{
+    return parse_amount(text, 1000, SIZE_MOST, size);
+}
+
+bool arguments_parse_count(const char *text, uint64_t least, uint64_t most, uint64_t *count)
+{
+    char *end;
+    errno = 0;
+    *count = strtoull(text, &end, 10);
+    return *text >= '0' && *text <= '9' && *end == '\0' && errno == 0 && *count >= least && *count <= most;
 }
 
 /* ---- shares ---- */

@@ -57,6 +57,13 @@ bool arguments_parse_time(const char *text, uint64_t *time_ns);
  * powers of 1024. False when the text is no amount from 1 to 2^60 bytes. */
 bool arguments_parse_memory(const char *text, uint64_t *bytes);
 
+/* Parses the size of a file, or a count: "20000", "500k", "1.5G". The units are powers of 1000. False when the text is
+ * no number from 1 to 10^12. */
+bool arguments_parse_size(const char *text, uint64_t *size);
+
+/* Parses a count, which has only digits. False when the text is no count from `least` to `most`. */
+bool arguments_parse_count(const char *text, uint64_t least, uint64_t most, uint64_t *count);
+
 /* Parses a share in percent: "5%", "0.5" → 0.05, 0.005. False when the text is no share from 0 to `most`. */
 bool arguments_parse_share(const char *text, double most, double *share);
 

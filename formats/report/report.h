@@ -26,7 +26,7 @@ struct report_style {
     enum aggregate_sum weight; /* what 100 % is of */
     enum report_by by;
     enum report_sort sort;
-    size_t top;           /* most rows of a table; 0: as many as fit the writer */
+    uint64_t top;         /* most rows of a table; 0: as many as fit the writer */
     bool tree;            /* the call tree ... */
     double tree_least;    /* ... without calls below this share */
     const char *callers;  /* who calls this function; NULL: not asked for, here and below */

@@ -96,6 +96,23 @@ static void amounts_of_memory_are_read(void **state)
     }
 }
 
+static void sizes_and_counts_are_read(void **state)
+{
+    (void)state;
+    static const char *const sizes[] = { "", "0", "0.4", "-1", "1e9", "1kb", "1.2.3", "2t" };
+    static const char *const counts[] = { "", "1", "11", "-5", "+5", " 5", "5 ", "5x", "0x5", "99999999999999999999" };
+    uint64_t number;
+    assert_true(arguments_parse_size("20000", &number) && number == 20000);
+    assert_true(arguments_parse_size("500k", &number) && number == 500000);
+    assert_true(arguments_parse_size("1.5G", &number) && number == 1500000000);
+    for (size_t i = 0; i < countof(sizes); i++)
+        assert_false(arguments_parse_size(sizes[i], &number));
+    assert_true(arguments_parse_count("5", 2, 10, &number) && number == 5);
+    assert_true(arguments_parse_count("18446744073709551615", 0, UINT64_MAX, &number) && number == UINT64_MAX);
+    for (size_t i = 0; i < countof(counts); i++)
+        assert_false(arguments_parse_count(counts[i], 2, 10, &number));
+}
+
 static void shares(void **state)
 {
     (void)state;
@@ -112,6 +129,7 @@ static void shares(void **state)
 TEST_FILE(arguments)
 {
     static const struct CMUnitTest tests[] = { cmocka_unit_test(times_are_read), cmocka_unit_test(shares),
-                                               cmocka_unit_test(amounts_of_memory_are_read) };
+                                               cmocka_unit_test(amounts_of_memory_are_read),
+                                               cmocka_unit_test(sizes_and_counts_are_read) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
