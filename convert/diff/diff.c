@@ -56,34 +56,10 @@ struct wanted {
 
 /* ---- options ---- */
 
-/* Finds a word in a list of words. */
-static bool choose(const char *const *words, size_t count, const char *value, int *chosen)
-{
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(words[i], value) == 0) {
-            *chosen = (int)i;
-            return true;
-        }
-    return false;
-}
-
 static bool read_weight(struct wanted *wanted, const char *value)
 {
     wanted->weighted = sum_named(value, &wanted->style.weight) && wanted->style.weight <= SUM_CPU_NS;
     return wanted->weighted;
-}
-
-static bool read_by(struct wanted *wanted, const char *value)
-{
-    static const char *const words[] = { [DIFF_BY_FUNCTION] = "function",
-                                         [DIFF_BY_LINE] = "line",
-                                         [DIFF_BY_FILE] = "file",
-                                         [DIFF_BY_MODULE] = "module",
-                                         [DIFF_BY_THREAD] = "thread" };
-    int chosen = 0;
-    const bool good = choose(words, countof(words), value, &chosen);
-    wanted->style.by = (enum diff_by)chosen;
-    return good;
 }
 
 static bool read_scale(struct wanted *wanted, const char *value)
@@ -108,7 +84,7 @@ static bool apply(struct settings *settings, int number, const char *value)
     case OPTION_WEIGHT:
         return read_weight(wanted, value);
     case OPTION_BY:
-        return read_by(wanted, value);
+        return by_named(value, &style->by) && style->by <= BY_THREAD;
     case OPTION_PATHS:
         return style->paths = true;
     case OPTION_SCALE:

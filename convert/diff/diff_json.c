@@ -135,7 +135,7 @@ bool diff_json(struct output *to, const struct difference *difference, struct fa
     emit_value(&json, "before", side_json(difference, COMPARE_BEFORE));
     emit_value(&json, "after", side_json(difference, COMPARE_AFTER));
     emit_value(&json, "whole", judged_json(difference, &judgement->whole));
-    emit_text(&json, "by", text_of(difference_by_name(style->by)));
+    emit_text(&json, "by", text_of(by_name(style->by)));
     emit_table(&json, "items", difference, &difference->items);
     if (style->paths)
         emit_table(&json, "paths", difference, &difference->paths);

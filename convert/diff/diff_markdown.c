@@ -106,7 +106,7 @@ void diff_markdown(struct output *to, const struct difference *difference)
     output_string(to, "\n");
     if (difference->style.fails)
         put_sentence(to, difference, diff_put_failure);
-    put_table(to, difference, &difference->items, difference_by_name(difference->style.by));
+    put_table(to, difference, &difference->items, by_name(difference->style.by));
     if (difference->style.paths)
         put_table(to, difference, &difference->paths, "call path");
     put_sentence(to, difference, diff_put_sureness);

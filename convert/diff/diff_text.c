@@ -183,7 +183,7 @@ void diff_text(struct output *to, const struct difference *difference, const str
     put_side(&writing, "before", COMPARE_BEFORE);
     put_side(&writing, "after", COMPARE_AFTER);
     put_whole(&writing);
-    put_tables(&writing, &difference->items, difference_by_name(difference->style.by));
+    put_tables(&writing, &difference->items, by_name(difference->style.by));
     if (difference->style.paths)
         put_tables(&writing, &difference->paths, "call path");
     output_string(to, "\n");

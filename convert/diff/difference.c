@@ -6,15 +6,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* ---- names ---- */
-
-static const char *const by_names[] = { "function", "line", "file", "module", "thread" };
-
-const char *difference_by_name(enum diff_by by)
-{
-    return by_names[by];
-}
-
 static struct text keep(struct difference *difference, const struct bytes *bytes)
 {
     return intern_text(&difference->texts, bytes_text(bytes));
@@ -53,23 +44,13 @@ static bool choose_weight(struct difference *difference, struct fault *why)
     return true;
 }
 
-static enum entry_kind entry_kind_of(enum diff_by by)
-{
-    static const enum entry_kind kinds[] = { [DIFF_BY_FUNCTION] = ENTRY_FUNCTION,
-                                             [DIFF_BY_LINE] = ENTRY_LINE,
-                                             [DIFF_BY_FILE] = ENTRY_FILE,
-                                             [DIFF_BY_MODULE] = ENTRY_MODULE,
-                                             [DIFF_BY_THREAD] = ENTRY_FUNCTION };
-    return kinds[by];
-}
-
 static bool make_tree(struct difference *difference)
 {
     const struct compare *compare = difference->compare;
-    const struct entries_style style = { .kind = entry_kind_of(difference->style.by),
+    const struct entries_style style = { .kind = by_entry_kind(difference->style.by),
                                          .full_paths = difference->style.full_paths,
                                          .filter = difference->style.filter };
-    const struct groups_style groups = { .one = difference->style.by != DIFF_BY_THREAD, .runs = true };
+    const struct groups_style groups = { .one = difference->style.by != BY_THREAD, .runs = true };
     entries_find(&difference->entries, compare->tables, &style);
     groups_find(&difference->groups, compare->tables, &compare->aggregate, &groups);
     return call_tree_make(&difference->tree, &difference->entries, &difference->groups, &compare->aggregate);
@@ -77,17 +58,10 @@ static bool make_tree(struct difference *difference)
 
 static struct compare_items items_of(const struct difference *difference)
 {
-    switch (difference->style.by) {
-    case DIFF_BY_THREAD:
-        return compare_items_of_groups(&difference->tree);
-    case DIFF_BY_LINE:
-        return compare_items_of_entries(&difference->tree);
-    case DIFF_BY_FUNCTION:
-    case DIFF_BY_FILE:
-    case DIFF_BY_MODULE:
-        break;
-    }
-    return compare_items_of_codes(&difference->tree);
+    const enum by by = difference->style.by;
+    return by == BY_THREAD ? compare_items_of_groups(&difference->tree)
+           : by == BY_LINE ? compare_items_of_entries(&difference->tree)
+                           : compare_items_of_codes(&difference->tree);
 }
 
 /* ---- rows ---- */
@@ -121,9 +95,9 @@ static void describe(struct difference *difference, struct diff_row *row, size_t
     const uint32_t entry = path ? difference->tree.nodes[item].entry : (uint32_t)item;
     if (path)
         row->node = (uint32_t)item;
-    if (difference->style.by == DIFF_BY_THREAD && !path)
+    if (difference->style.by == BY_THREAD && !path)
         describe_group(difference, row, &difference->groups.rows[item - 1]);
-    else if (path || difference->style.by == DIFF_BY_LINE)
+    else if (path || difference->style.by == BY_LINE)
         describe_code(row, entries_code(entries, entry), entries_line(entries, entry));
     else
         describe_code(row, &entries->codes[item], entries->codes[item].line);
@@ -221,7 +195,7 @@ static bool check(const struct difference *difference, struct fault *why)
                      difference->style.weight == SUM_SAMPLES ? "samples" : "time");
     return have_common(difference) ||
            fault(why, "before and after have no %s in common; are they recordings of one program?",
-                 difference_by_name(difference->style.by));
+                 by_name(difference->style.by));
 }
 
 bool difference_make(struct difference *difference, const struct compare *compare, const struct diff_style *style,

@@ -9,6 +9,7 @@
 #ifndef PYREEL_CONVERT_DIFF_DIFFERENCE_H
 #define PYREEL_CONVERT_DIFF_DIFFERENCE_H
 
+#include "formats/calls/by.h"
 #include "formats/compare/compare.h"
 
 #define DIFF_CONFIDENCE  0.95
@@ -16,13 +17,11 @@
 #define DIFF_TOP         20
 #define DIFF_TOP_SAME    5 /* rows of a table of text that are not distinguishable from noise, unless --top is given */
 
-enum diff_by { DIFF_BY_FUNCTION, DIFF_BY_LINE, DIFF_BY_FILE, DIFF_BY_MODULE, DIFF_BY_THREAD };
-
 /* The comparison that the user asked for. */
 struct diff_style {
     bool weighted; /* `weight` was asked for; else it is chosen: CPU time, or wall-clock time where that is not known */
     enum aggregate_sum weight;
-    enum diff_by by;
+    enum by by;            /* BY_THREAD at most */
     bool paths;            /* also compare the nodes of the call tree */
     bool by_time, by_work; /* how to compare; neither: by time if all runs are whole */
     double confidence, least_share;
@@ -71,9 +70,6 @@ struct difference {
  * case. */
 bool difference_make(struct difference *difference, const struct compare *compare, const struct diff_style *style,
                      struct fault *why);
-
-/* The name of a kind of items, as --by takes it. */
-const char *difference_by_name(enum diff_by by);
 
 /* The share of an amount of a side in the whole of that side. */
 double difference_share(const struct difference *difference, enum compare_side side, double amount);

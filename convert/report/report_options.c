@@ -67,7 +67,7 @@ bool report_options_apply(struct settings *settings, int number, const char *val
         return style->weighted = sum_named(value, &style->weight);
     case OPTION_BY:
         wanted->by_given = true;
-        if (!report_by_named(value, &style->by))
+        if (!by_named(value, &style->by))
             return false;
         settings->opcodes = style->by == BY_OPCODE;
         return true;

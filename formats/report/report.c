@@ -9,31 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const bys[REPORT_BYS] = {
-    [BY_FUNCTION] = "function", [BY_LINE] = "line",       [BY_FILE] = "file", [BY_MODULE] = "module",
-    [BY_THREAD] = "thread",     [BY_PROCESS] = "process", [BY_TASK] = "task", [BY_OPCODE] = "opcode",
-};
-
 /* ---- names ---- */
 
 const char *report_weight_label(const struct report *report)
 {
     return report->without_waits ? "wall-clock time without waits" : sum_rows[report->weight].label;
-}
-
-bool report_by_named(const char *name, enum report_by *by)
-{
-    for (size_t i = 0; i < REPORT_BYS; i++)
-        if (strcmp(bys[i], name) == 0) {
-            *by = (enum report_by)i;
-            return true;
-        }
-    return false;
-}
-
-const char *report_by_name(enum report_by by)
-{
-    return bys[by];
 }
 
 /* ---- texts and rows ---- */

@@ -10,13 +10,11 @@
 #ifndef PYREEL_FORMATS_REPORT_REPORT_H
 #define PYREEL_FORMATS_REPORT_REPORT_H
 
+#include "formats/calls/by.h"
 #include "formats/calls/groups.h"
 #include "formats/frames/frame_filter.h"
 #include "formats/model/aggregate.h"
 #include "formats/sources/source_name.h"
-
-/* What a table has a row for. */
-enum report_by { BY_FUNCTION, BY_LINE, BY_FILE, BY_MODULE, BY_THREAD, BY_PROCESS, BY_TASK, BY_OPCODE, REPORT_BYS };
 
 enum report_sort { SORT_BOTH, SORT_SELF, SORT_TOTAL };
 
@@ -24,7 +22,7 @@ enum report_sort { SORT_BOTH, SORT_SELF, SORT_TOTAL };
 struct report_style {
     bool weighted;             /* `weight` was asked for; else the report chooses */
     enum aggregate_sum weight; /* what 100 % is of */
-    enum report_by by;
+    enum by by;                /* rows of a table */
     enum report_sort sort;
     uint64_t top;         /* most rows of a table; 0: as many as fit the writer */
     bool tree;            /* the call tree ... */
@@ -114,10 +112,6 @@ struct report {
 
 /* Returns the name of the weight for people. */
 const char *report_weight_label(const struct report *report);
-
-/* Finds what --by means. False for any other name. */
-bool report_by_named(const char *name, enum report_by *by);
-const char *report_by_name(enum report_by by);
 
 /* Chooses the weight and finds the groups. The aggregate is sorted and has the groups of waiting_group(); both must
  * outlive the report. False with the reason when the recording lacks the weight that was asked for. */

@@ -65,7 +65,7 @@ static size_t rows_most(const struct report *report, size_t usual)
 
 static struct text title_of(struct report *report, enum report_sort sort, struct text group)
 {
-    return report_say(report, "Hottest %ss by %s %s%s%.*s", report_by_name(report->style.by),
+    return report_say(report, "Hottest %ss by %s %s%s%.*s", by_name(report->style.by),
                       sort == SORT_TOTAL ? "total" : "self", report_weight_label(report), group.size ? ": " : "",
                       (int)group.size, group.bytes);
 }
@@ -85,7 +85,7 @@ static void add_table(struct report *report, const struct section_calls *calls, 
     struct amounts *amounts = add_up(report, calls, subject->top);
     struct report_section *section = report_add_section(report, SECTION_TABLE, "hottest");
     section->title = title_of(report, sort, subject->name);
-    section->rows_are = report_by_name(report->style.by);
+    section->rows_are = by_name(report->style.by);
     section->whole = report_sum(report, calls->tree.nodes[subject->top].total);
     section->group = subject->group;
     section->columns = columns_of(calls, amounts);
@@ -188,16 +188,16 @@ static bool add_owners(struct report *report)
     static const struct {
         const char *title;
         struct text (*name_of)(struct report *report, const struct aggregate_row *row);
-    } owners[REPORT_BYS] = {
+    } owners[BYS] = {
         [BY_THREAD] = { "Threads", thread_of },
         [BY_PROCESS] = { "Processes", process_of },
         [BY_TASK] = { "Tasks", task_of },
     };
     struct section_calls calls;
     const bool any = section_calls_make(&calls, report, &(struct section_style){ 0 });
-    const enum report_by by = report->style.by;
+    const enum by by = report->style.by;
     if (any)
-        add_names(report, &calls.entries, report_by_name(by),
+        add_names(report, &calls.entries, by_name(by),
                   report_say(report, "%s by %s", owners[by].title, report_weight_label(report)), owners[by].name_of,
                   ROWS_MANY);
     section_calls_free(&calls);
@@ -319,22 +319,19 @@ static bool add_opcodes(struct report *report)
 
 bool report_add_tables(struct report *report)
 {
-    static const enum entry_kind kinds[] = {
-        [BY_FUNCTION] = ENTRY_FUNCTION, [BY_LINE] = ENTRY_LINE, [BY_FILE] = ENTRY_FILE, [BY_MODULE] = ENTRY_MODULE
-    };
     switch (report->style.by) {
     case BY_FUNCTION:
     case BY_LINE:
     case BY_FILE:
     case BY_MODULE:
-        return add_entries(report, kinds[report->style.by]);
+        return add_entries(report, by_entry_kind(report->style.by));
     case BY_THREAD:
     case BY_PROCESS:
     case BY_TASK:
         return add_owners(report);
     case BY_OPCODE:
         return add_opcodes(report);
-    case REPORT_BYS:
+    case BYS:
         break;
     }
     return true;
