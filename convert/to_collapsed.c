@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* pyreel-collapsed: converts a recording to collapsed stacks, for flame graphs and text tools. */
-#include "convert/convert.h"
+#include "convert/sums.h"
 
-#include "formats/base/alloc.h"
 #include "formats/base/replaced.h"
 #include "formats/base/utf8.h"
 #include "formats/collapsed/collapsed.h"
 
-#include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum own_option {
@@ -59,11 +56,6 @@ static const struct collapsed_style *style_of(const struct settings *settings)
     return settings->wanted;
 }
 
-struct to_collapsed {
-    struct conversion *conversion;
-    struct aggregate aggregate;
-};
-
 /* Wall-clock time needs the status, too: a thread that is in another interpreter has its time there. */
 static struct converter_plan plan(const struct settings *settings)
 {
@@ -71,70 +63,33 @@ static struct converter_plan plan(const struct settings *settings)
     return (struct converter_plan){ .without_status = counts, .only_counts = counts };
 }
 
-static void *start(struct conversion *conversion)
-{
-    struct to_collapsed *to = alloc_zeroed(1, sizeof(*to));
-    to->conversion = conversion;
-    return to;
-}
-
-static bool take(void *self, struct event *event, struct fault *why)
-{
-    (void)why;
-    struct to_collapsed *to = self;
-    aggregate_take(&to->aggregate, event);
-    return true;
-}
-
-/* Whether the recording has the values that --weight sums up. */
-static bool check_weight(const struct to_collapsed *to, struct fault *why)
-{
-    const struct settings *settings = &to->conversion->settings;
-    const struct aggregate *aggregate = &to->aggregate;
-    const enum aggregate_sum sum = style_of(settings)->weight;
-    const uint64_t unknown = aggregate->samples - aggregate_known(aggregate, sum);
-    if (unknown == 0)
-        return true;
-    if (!aggregate_knows(aggregate, sum))
-        return fault(why, "--weight %s cannot be applied to %s: %s", sum_rows[sum].name, settings->input,
-                     sum_rows[sum].reason);
-    fprintf(stderr, "pyreel-collapsed: warning: %s is not known of %" PRIu64 " of %" PRIu64 " samples: %s\n",
-            sum_rows[sum].name, unknown, aggregate->samples, sum_rows[sum].reason);
-    return true;
-}
-
 /* Warns of an output without a line, which is right if the sum of each stack is 0. */
-static void warn_of_no_line(const struct to_collapsed *to)
+static void warn_of_no_line(const struct sums *sums)
 {
-    const struct conversion *conversion = to->conversion;
+    const struct conversion *conversion = sums->conversion;
     const struct output *output = &conversion->output;
-    if (to->aggregate.count > 0 && output->written + output->used == 0)
+    if (sums->aggregate.count > 0 && output->written + output->used == 0)
         fprintf(stderr, "pyreel-collapsed: warning: %s is 0 in all samples of %s, so no line is written\n",
                 sum_rows[style_of(&conversion->settings)->weight].name, utf8_shown(conversion->settings.input));
 }
 
 static bool finish(void *self, struct fault *why)
 {
-    struct to_collapsed *to = self;
-    if (!check_weight(to, why))
+    struct sums *sums = self;
+    const enum aggregate_sum weight = style_of(&sums->conversion->settings)->weight;
+    if (!sums_know(sums, weight, why))
         return false;
-    struct conversion *conversion = to->conversion;
+    sums_warn_of_unknown(sums, weight);
+    struct conversion *conversion = sums->conversion;
     struct collapsed_style style = *style_of(&conversion->settings);
     style.detail = conversion->settings.detail;
     style.opcodes = conversion->settings.opcodes;
     style.filter = conversion->settings.frames;
-    aggregate_sort(&to->aggregate);
-    if (!collapsed_write(&conversion->output, &conversion->tables, &to->aggregate, &style))
+    aggregate_sort(&sums->aggregate);
+    if (!collapsed_write(&conversion->output, &conversion->tables, &sums->aggregate, &style))
         return convert_nothing_left(conversion, why);
-    warn_of_no_line(to);
+    warn_of_no_line(sums);
     return true;
-}
-
-static void drop(void *self)
-{
-    struct to_collapsed *to = self;
-    aggregate_free(&to->aggregate);
-    free(to);
 }
 
 /* A line ends in a blank and a count. A first line that is longer than the head has frames. */
@@ -161,10 +116,10 @@ static const struct converter to_collapsed = {
     .plan = plan,
     .events.runs = true,
     .events.places_cpu = true,
-    .events.take = take,
-    .start = start,
+    .events.take = sums_take,
+    .start = sums_start,
     .finish = finish,
-    .drop = drop,
+    .drop = sums_drop,
 };
 
 int main(int argc, char **argv)

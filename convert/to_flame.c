@@ -3,6 +3,7 @@
 #include "convert/convert.h"
 
 #include "convert/inputs.h"
+#include "convert/sums.h"
 #include "convert/viewer/browser.h"
 #include "formats/base/alloc.h"
 #include "formats/base/replaced.h"
@@ -69,11 +70,9 @@ static bool apply(struct settings *settings, int number, const char *value)
 {
     struct wanted *wanted = settings->wanted;
     struct flame_style *style = &wanted->style;
-    enum aggregate_sum sum;
     switch ((enum own_option)number) {
     case OPTION_WEIGHT:
-        style->weight = value;
-        return sum_named(value, &sum);
+        return style->weighted = sum_named(value, &style->weight);
     case OPTION_TITLE:
         style->title = value;
         return utf8_valid(value, strlen(value));
@@ -102,7 +101,7 @@ static const char *comparison_problem(const struct flame_style *style)
         return "no thread of one run has the number of one of another run; leave out --ids or --before";
     if (style->sources != FLAME_SOURCES_NONE)
         return "--sources is about one version of a program, and --before compares two; leave out one of them";
-    if (style->weight && strcmp(style->weight, "wall") != 0 && strcmp(style->weight, "cpu") != 0)
+    if (style->weighted && style->weight != SUM_WALL_NS && style->weight != SUM_CPU_NS)
         return "--before compares times; use --weight wall or --weight cpu";
     return NULL;
 }
@@ -159,16 +158,15 @@ static void take_recording(void *self, struct tables *recording, struct text nam
  * if all recordings know it. */
 static bool choose_weight(const struct to_flame *to, struct flame_style *style, struct fault *why)
 {
-    const bool compared = to->conversion->settings.before > 0;
-    enum aggregate_sum sum;
-    if (!style->weight && compared)
-        style->weight = compare_knows(&to->compare, SUM_CPU_NS) ? "cpu" : "wall";
-    if (!style->weight || !sum_named(style->weight, &sum))
-        return true;
-    if (compared ? compare_knows(&to->compare, sum) : aggregate_knows(&to->aggregate, sum) || !to->aggregate.samples)
-        return true;
-    return fault(why, "--weight %s cannot be applied to %s: %s", style->weight, to->conversion->settings.input,
-                 sum_rows[sum].reason);
+    const struct conversion *conversion = to->conversion;
+    bool known = !style->weighted || !to->aggregate.samples || aggregate_knows(&to->aggregate, style->weight);
+    if (conversion->settings.before > 0) {
+        if (!style->weighted)
+            style->weight = compare_knows(&to->compare, SUM_CPU_NS) ? SUM_CPU_NS : SUM_WALL_NS;
+        style->weighted = true;
+        known = compare_knows(&to->compare, style->weight);
+    }
+    return known || sums_are_unknown(conversion, style->weight, why);
 }
 
 /* Tells how much was pruned. */

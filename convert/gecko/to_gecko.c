@@ -6,8 +6,8 @@
 #include "convert/gecko/gecko_conflicts.h"
 #include "convert/gecko/gecko_delivery.h"
 #include "convert/gecko/gecko_told.h"
+#include "convert/sums.h"
 #include "formats/base/alloc.h"
-#include "formats/model/aggregate.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,7 +77,7 @@ static bool finish(void *self, struct fault *why)
     struct to_gecko *to = self;
     const struct settings *settings = &to->conversion->settings;
     if (to->wanted->style.weight == GECKO_WEIGHT_CPU && !gecko_knows_cpu(to->gecko))
-        return fault(why, "--weight cpu cannot be applied to %s: %s", settings->input, sum_rows[SUM_CPU_NS].reason);
+        return sums_are_unknown(to->conversion, SUM_CPU_NS, why);
     if (to->wanted->sanitize)
         sanitize_tables(&to->conversion->tables, &to->wanted->style.repositories, &to->recordings);
     if (!(gecko_options_streams(settings) ? gecko_delivery_stream(to, why) : gecko_finish(to->gecko, why)))

@@ -304,8 +304,8 @@ static void emit_all(struct flame *flame, const struct flame_facts *facts, struc
     emit_open(json, NULL, '{');
     emit_integer(json, "version", 1);
     emit_short_text(flame, "title", text_of(title ? title : style->title));
-    if (style->weight)
-        emit_text(json, "first", text_of(style->weight));
+    if (style->weighted)
+        emit_text(json, "first", text_of(sum_rows[style->weight].name));
     if (flame->compare)
         flame_difference_emit_facts(json, &flame->difference, facts->filters);
     else
@@ -346,17 +346,14 @@ static bool make_tree(struct flame *flame)
 /* Compares the sides, and finds out which sums the page has. */
 static void find_sums(struct flame *flame)
 {
-    enum aggregate_sum weight = SUM_WALL_NS;
     const bool nothing = flame->aggregate->samples == 0; /* the sums of no samples are known: 0 */
     if (!flame->compare) {
         for (size_t sum = 0; sum < SUMS; sum++)
             flame->known[sum] = aggregate_knows(flame->aggregate, (enum aggregate_sum)sum) || nothing;
         return;
     }
-    sum_named(flame->style->weight, &weight);
-    flame_difference_find(&flame->difference, flame->compare, &flame->tree, weight);
-    flame->difference.weight_name = flame->style->weight;
-    flame->known[weight] = true;
+    flame_difference_find(&flame->difference, flame->compare, &flame->tree, flame->style->weight);
+    flame->known[flame->style->weight] = true;
 }
 
 /* Finds the nodes of the page. Those that matter before matter, too. */

@@ -20,8 +20,9 @@
 enum flame_sources { FLAME_SOURCES_NONE, FLAME_SOURCES_PROGRAM, FLAME_SOURCES_ALL };
 
 struct flame_style {
-    const char *title;  /* UTF-8; NULL: the programs' names */
-    const char *weight; /* name of the weight that is shown first; NULL: the page chooses */
+    const char *title; /* UTF-8; NULL: the programs' names */
+    bool weighted;     /* `weight` is shown first; else the page chooses */
+    enum aggregate_sum weight;
     bool least_given;   /* `least_share` was chosen by the user */
     double least_share; /* stacks with less of the whole are pruned */
     bool ids;           /* threads and tasks with numbers, each a group of its own */
@@ -46,7 +47,7 @@ struct flame_made {
 struct flame_samples {
     const struct aggregate *aggregate;
     const struct compare *compare; /* NULL: nothing is compared; else the aggregate is that of the comparison, and
-                                    * style.weight is wall or cpu */
+                                    * style.weight is wall-clock or CPU time */
 };
 
 /* Writes the file. False with the reason when a text is not UTF-8, or a temporary file cannot be used. Write errors are

@@ -226,7 +226,7 @@ void flame_difference_emit(struct json_emitter *json, const struct flame_differe
 {
     emit_title(json, "before_title", difference, COMPARE_BEFORE);
     emit_title(json, "after_title", difference, COMPARE_AFTER);
-    emit_text(json, "weight", text_of(difference->weight_name));
+    emit_text(json, "weight", text_of(sum_rows[difference->weight].name));
     emit_scale(json, difference);
     emit_real(json, "confidence", FLAME_CONFIDENCE);
     emit_noise(json, difference);

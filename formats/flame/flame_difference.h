@@ -20,7 +20,6 @@
 struct flame_difference {
     const struct compare *compare;
     enum aggregate_sum weight;
-    const char *weight_name;
     struct judgement judgement; /* of each code of the entries */
     size_t runs[COMPARE_SIDES];
 };
