@@ -16,8 +16,7 @@
 #include <strings.h>
 
 #define DEPTH_LEAST     100
-#define SIZE_LEAST      16e3 /* smallest --max-size: room for the description, the end and some samples */
-#define SIZE_MOST       1e18
+#define SIZE_LEAST      16000 /* smallest --max-size: room for the description, the end and some samples */
 #define KEEP_LIMIT      100000
 #define ROTATE_LEAST_NS 100000000u
 #define FLIGHT_LEAST_NS 1000000000u
@@ -117,30 +116,19 @@ static void print_help(void)
            "127 COMMAND was not found, 2 misuse.\n");
 }
 
-struct unit {
-    const char *name;
-    double factor;
-};
-
-/* Parses a number with a unit: "2m" with the units s, m → 120. */
-static bool parse_number(const char *text, const struct unit *units, size_t count, double *number)
-{
-    char *end;
-    *number = strtod(text, &end);
-    for (size_t i = 0; end != text && i < count; i++) {
-        if (strcasecmp(end, units[i].name) != 0)
-            continue;
-        *number *= units[i].factor;
-        return true;
-    }
-    return false;
-}
-
 bool options_parse_rate(const char *text, uint64_t *interval_ns)
 {
-    static const struct unit units[] = { { "", 1 }, { "hz", 1 }, { "k", 1e3 }, { "khz", 1e3 } };
-    double rate;
-    if (!parse_number(text, units, countof(units), &rate) || !(rate >= 0.01 && rate <= 1e6))
+    static const struct {
+        const char *name;
+        double factor;
+    } units[] = { { "", 1 }, { "hz", 1 }, { "k", 1e3 }, { "khz", 1e3 } };
+    char *end;
+    size_t unit = 0;
+    double rate = strtod(text, &end);
+    while (unit < countof(units) && strcasecmp(end, units[unit].name) != 0)
+        unit++;
+    rate *= unit < countof(units) ? units[unit].factor : 0;
+    if (end == text || !(rate >= 0.01 && rate <= 1e6))
         return false;
     *interval_ns = (uint64_t)llround(1e9 / rate);
     return true;
@@ -151,21 +139,9 @@ bool options_parse_duration(const char *text, uint64_t *duration_ns)
     return arguments_parse_time(text, duration_ns) && *duration_ns > 0;
 }
 
-/* Parses percents: "1", "3%" → 0.01, 0.03. */
-static bool parse_percent(const char *text, double *part)
-{
-    static const struct unit units[] = { { "", 0.01 }, { "%", 0.01 } };
-    return parse_number(text, units, countof(units), part) && *part >= 0 && *part <= 1;
-}
-
 bool options_parse_size(const char *text, uint64_t *bytes)
 {
-    static const struct unit units[] = { { "", 1 }, { "k", 1e3 }, { "M", 1e6 }, { "G", 1e9 } };
-    double size;
-    if (!parse_number(text, units, countof(units), &size) || !(size >= SIZE_LEAST && size <= SIZE_MOST))
-        return false;
-    *bytes = (uint64_t)size;
-    return true;
+    return arguments_parse_size(text, bytes) && *bytes >= SIZE_LEAST;
 }
 
 bool options_parse_rotation(const char *text, uint64_t *bytes, uint64_t *time_ns)
@@ -265,7 +241,7 @@ static bool apply(struct options *options, enum option_number number, const char
         options->stats = true;
         return true;
     case OPTION_DISTURB:
-        return parse_percent(value, &options->disturb);
+        return arguments_parse_share(value, 1, &options->disturb);
     case OPTION_NO_JITTER:
         options->jitter = false;
         return true;

@@ -207,7 +207,7 @@ bool arguments_parse_time(const char *text, uint64_t *time_ns)
 /* ---- amounts ---- */
 
 #define MEMORY_MOST 0x1p60
-#define SIZE_MOST   1e12
+#define SIZE_MOST   1e18
 
 /* Parses a number with a unit, k, m, g or t, of which each is `step` times the one before. */
 static bool parse_amount(const char *text, double step, double most, uint64_t *amount)

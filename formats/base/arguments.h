@@ -58,7 +58,7 @@ bool arguments_parse_time(const char *text, uint64_t *time_ns);
 bool arguments_parse_memory(const char *text, uint64_t *bytes);
 
 /* Parses the size of a file, or a count: "20000", "500k", "1.5G". The units are powers of 1000. False when the text is
- * no number from 1 to 10^12. */
+ * no number from 1 to 10^18. */
 bool arguments_parse_size(const char *text, uint64_t *size);
 
 /* Parses a count, which has only digits. False when the text is no count from `least` to `most`. */

@@ -99,7 +99,7 @@ static void amounts_of_memory_are_read(void **state)
 static void sizes_and_counts_are_read(void **state)
 {
     (void)state;
-    static const char *const sizes[] = { "", "0", "0.4", "-1", "1e9", "1kb", "1.2.3", "2t" };
+    static const char *const sizes[] = { "", "0", "0.4", "-1", "1e9", "1kb", "1.2.3", "2000000t" };
     static const char *const counts[] = { "", "1", "11", "-5", "+5", " 5", "5 ", "5x", "0x5", "99999999999999999999" };
     uint64_t number;
     assert_true(arguments_parse_size("20000", &number) && number == 20000);
