@@ -360,7 +360,7 @@ bool conversion_open(struct conversion *conversion, const char *path, struct fau
 {
     if (conversion->plan.keeps)
         return open_kept(conversion, why);
-    return output_path_open(conversion, conversion->converter, conversion->inputs, path, why);
+    return output_path_open(conversion, path, why);
 }
 
 bool conversion_close(struct conversion *conversion, void *self, const char *path, uint64_t samples, struct fault *why)

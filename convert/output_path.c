@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "convert/output_path.h"
 
+#include "convert/inputs.h"
 #include "formats/base/alloc.h"
 #include "formats/base/replaced.h"
 
@@ -51,12 +52,12 @@ static bool may_replace(const struct settings *settings, const struct converter 
     return output_is_standard(path) || replaced_is_strange_link(path) || replaced_is_allowed(&file, why);
 }
 
-bool output_path_open(struct conversion *conversion, const struct converter *converter, const struct inputs *inputs,
-                      const char *path, struct fault *why)
+bool output_path_open(struct conversion *conversion, const char *path, struct fault *why)
 {
+    const struct converter *converter = conversion->converter;
     struct stat output;
     const bool exists = strcmp(path, "-") == 0 ? fstat(STDOUT_FILENO, &output) == 0 : stat(path, &output) == 0;
-    if (exists && is_input(inputs, &output))
+    if (exists && is_input(conversion->inputs, &output))
         return fault(why, "%s is the recording itself: name another output with -o", path);
     if (conversion->plan.binary && strcmp(path, "-") == 0 && isatty(STDOUT_FILENO))
         return fault(

@@ -4,7 +4,6 @@
 #define PYREEL_CONVERT_OUTPUT_PATH_H
 
 #include "convert/convert.h"
-#include "convert/inputs.h"
 
 /* The path of the output: the -o option, or INPUT.suffix, or standard output for a recording from standard input. The
  * caller frees the path. */
@@ -12,7 +11,6 @@ char *output_path_make(const struct settings *settings, const struct converter *
 
 /* Opens the output at `path`, which must live as long as the output. False with the reason when the file cannot be
  * opened, is one of the recordings, may not be replaced, or is a terminal and the output is binary. */
-bool output_path_open(struct conversion *conversion, const struct converter *converter, const struct inputs *inputs,
-                      const char *path, struct fault *why);
+bool output_path_open(struct conversion *conversion, const char *path, struct fault *why);
 
 #endif
