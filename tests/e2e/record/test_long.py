@@ -226,9 +226,13 @@ class Flight:
         return int(found[self.seen - 1])
 
     def write(self):
-        """What the recorder has: the file of it."""
-        self.recorder.signal(signal.SIGUSR1)
-        return written(self.recorder.wait_for_message("wrote the last"))
+        """What the recorder has, once it has something: the file of it."""
+        message = ""
+        while "wrote the last" not in message:
+            time.sleep(0.05)
+            self.recorder.signal(signal.SIGUSR1)
+            message = self.recorder.wait_for_message("SIGUSR1: ")
+        return written(message)
 
 
 def written(message):
