@@ -315,16 +315,15 @@ static bool is_plain_version(struct text text)
     return text.size > 0 && text.size <= PLAIN_VERSION_MOST && plain == text.size;
 }
 
-/* Says that a later pyreel recorded this. */
-static bool refuse_later(const struct recording *recording, struct fault *why)
+/* Says which pyreel reads this: the one that recorded it does, whether it is a later or an earlier one. */
+static bool refuse_version(const struct recording *recording, struct fault *why)
 {
-    char recorded[PLAIN_VERSION_MOST + 32] = "";
     const struct text version = recording->pyreel_version;
+    char program[PLAIN_VERSION_MOST + 32] = "the pyreel that recorded it";
     if (is_plain_version(version))
-        snprintf(recorded, sizeof(recorded), " (pyreel %.*s recorded it)", (int)version.size, version.bytes);
-    return fault(
-        why, "it has stream version %" PRIu32 ", and this program reads stream version %d: install a newer pyreel%s",
-        recording->format_version, STREAM_VERSION, recorded);
+        snprintf(program, sizeof(program), "pyreel %.*s, which recorded it", (int)version.size, version.bytes);
+    return fault(why, "it has stream version %" PRIu32 ", and this program reads stream version %d: use %s",
+                 recording->format_version, STREAM_VERSION, program);
 }
 
 bool stream_read_header(struct stream_reader *reader, struct cursor payload, const struct sink *to, struct fault *why)
@@ -333,7 +332,7 @@ bool stream_read_header(struct stream_reader *reader, struct cursor payload, con
     struct recording *recording = &event.recording;
     const bool whole = stream_fields_take_recording(payload, recording);
     if (recording->format_version > STREAM_VERSION)
-        return refuse_later(recording, why);
+        return refuse_version(recording, why);
     const bool sane = recording->format_version > 0 && recording->time_unit_ns > 0 &&
                       recording->time_unit_ns <= recording->interval_ns &&
                       recording->interval_ns >= INTERVAL_LEAST_NS && recording->interval_ns <= INT64_MAX / 2;
