@@ -95,18 +95,6 @@ static inline uint32_t definitions_line(const struct definitions *definitions, u
     return definitions->lines[frame];
 }
 
-/* The name and the file of a function, by its index. The file is empty when there is none. */
-static inline struct text definitions_function_name(const struct definitions *definitions, uint32_t function)
-{
-    return definitions->strings.rows[definitions->functions.rows[function].function.name].text;
-}
-
-static inline struct text definitions_function_file(const struct definitions *definitions, uint32_t function)
-{
-    const uint32_t file = definitions->functions.rows[function].function.file;
-    return file ? definitions->strings.rows[file].text : (struct text){ 0 };
-}
-
 /* Emits a sample whose frames are indexes. Before it, emits the definitions that the sample is the first to need. Sets
  * event->sample.frames to the numbers of the frames; this array is valid until the next call. False when the sink
  * refused. */

@@ -3,6 +3,7 @@
 
 #include "formats/base/alloc.h"
 #include "record/process/clock.h"
+#include "tests/fakes/defined.h"
 #include "tests/fakes/fake_remote.h"
 #include "tests/fakes/testing.h"
 
@@ -340,7 +341,7 @@ static const char *stack_text(struct fake_asyncio *a, const struct frames *stack
     a->text[0] = '\0';
     for (size_t i = 0; i < stack->count && used + 300 < sizeof(a->text); i++) {
         const struct frame *frame = &a->p->definitions.frames.rows[stack->frames[i]].frame;
-        const struct text name = definitions_function_name(&a->p->definitions, frame->function);
+        const struct text name = defined_name(&a->p->definitions, frame->function);
         used += (size_t)snprintf(a->text + used, sizeof(a->text) - used, "%s%.*s", i ? " " : "", (int)name.size,
                                  name.bytes);
         if (frame->line)

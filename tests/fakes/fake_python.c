@@ -3,6 +3,7 @@
 
 #include "formats/base/alloc.h"
 #include "record/process/clock.h"
+#include "tests/fakes/defined.h"
 #include "tests/fakes/fake_remote.h"
 #include "tests/fakes/published.h"
 #include "tests/fakes/testing.h"
@@ -322,7 +323,7 @@ const char *fake_walk_text(struct fake_python *p, const struct walk *walk)
     p->text[0] = '\0';
     for (uint32_t i = 0; i < walk->depth && used + 100 < sizeof(p->text); i++) {
         const struct frame *frame = &p->definitions.frames.rows[walk->links[i].frame].frame;
-        const struct text name = definitions_function_name(&p->definitions, frame->function);
+        const struct text name = defined_name(&p->definitions, frame->function);
         used += (size_t)snprintf(p->text + used, sizeof(p->text) - used, "%s%.*s:%u", i ? " " : "", (int)name.size,
                                  name.bytes, frame->line);
     }

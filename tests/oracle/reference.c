@@ -22,6 +22,7 @@
 #include "record/process/clock.h"
 #include "record/python/code.h"
 #include "record/python/runtime.h"
+#include "tests/fakes/defined.h"
 #include "tests/oracle/standstill.h"
 
 #include <inttypes.h>
@@ -340,8 +341,8 @@ static json_t *frames_told(const struct definitions *d)
     for (uint32_t i = 1; i <= d->frames.ids.count; i++) {
         const struct frame *frame = &d->frames.rows[i].frame;
         json_t *row = json_array();
-        json_array_append_new(row, text_told(definitions_function_name(d, frame->function)));
-        json_array_append_new(row, text_told(definitions_function_file(d, frame->function)));
+        json_array_append_new(row, text_told(defined_name(d, frame->function)));
+        json_array_append_new(row, text_told(defined_file(d, frame->function)));
         json_array_append_new(row, json_integer(frame->line));
         json_array_append_new(rows, row);
     }

@@ -4,6 +4,7 @@
 
 #include "formats/base/alloc.h"
 
+#include "tests/fakes/defined.h"
 #include "tests/fakes/testing.h"
 
 #include <inttypes.h>
@@ -97,9 +98,9 @@ static void a_thing_has_one_index(void **state)
     assert_int_equal(definitions_frame(d, &again), met.f_6);
     assert_int_not_equal(definitions_frame(d, &other), met.f_6);
     assert_int_not_equal(of(d, TEXT("f"), file, 6), f);
-    assert_text(definitions_function_name(d, f), "f");
-    assert_text(definitions_function_file(d, f), "a.py");
-    assert_text(definitions_function_file(d, of(d, TEXT("g"), 0, 9)), "");
+    assert_text(defined_name(d, f), "f");
+    assert_text(defined_file(d, f), "a.py");
+    assert_text(defined_file(d, of(d, TEXT("g"), 0, 9)), "");
     const uint32_t gc = definitions_synthetic_frame(d, KIND_GC, TEXT("<GC>"));
     assert_int_equal(definitions_synthetic_frame(d, KIND_GC, TEXT("<GC>")), gc);
     definitions_free(d);
@@ -219,7 +220,7 @@ static void beyond_the_limit_all_new_functions_are_one(void **state)
     assert_int_equal(d->left_out, 0);
     const uint32_t more = of(d, TEXT("new"), 0, 7);
     const size_t bytes = d->bytes;
-    assert_text(definitions_function_name(d, more), "<more functions>");
+    assert_text(defined_name(d, more), "<more functions>");
     for (uint32_t line = 1; line < 1000; line++) {
         char name[32];
         const int size = snprintf(name, sizeof(name), "<task %" PRIu32 ">", line);
@@ -250,7 +251,7 @@ static void what_is_known_beyond_the_limit_stays_what_it_is(void **state)
     assert_int_equal(alone->function, known.function);
     assert_int_equal(alone->line, 0);
     const uint32_t gc = definitions_synthetic_frame(d, KIND_GC, TEXT("<GC>"));
-    assert_text(definitions_function_name(d, d->frames.rows[gc].frame.function), "<GC>");
+    assert_text(defined_name(d, d->frames.rows[gc].frame.function), "<GC>");
     definitions_free(d);
 }
 

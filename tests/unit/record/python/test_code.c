@@ -2,6 +2,7 @@
 #include "record/python/code.h"
 
 #include "formats/base/alloc.h"
+#include "tests/fakes/defined.h"
 #include "tests/fakes/fake_python.h"
 #include "tests/fakes/fake_remote.h"
 #include "tests/fakes/testing.h"
@@ -29,8 +30,8 @@ static void define_once(struct fake_python *p)
     assert_int_equal(frame->end_column, 9);
     assert_int_equal(p->definitions.frames.rows[begin].frame.line, 20);
     assert_int_equal(p->definitions.frames.rows[begin].frame.column, -1);
-    assert_text(definitions_function_name(&p->definitions, frame->function), "C.f");
-    assert_text(definitions_function_file(&p->definitions, frame->function), "a.py");
+    assert_text(defined_name(&p->definitions, frame->function), "C.f");
+    assert_text(defined_file(&p->definitions, frame->function), "a.py");
     assert_int_equal(p->definitions.functions.rows[frame->function].function.first_line, 20);
 
     const struct code *twin = codes_read(&p->codes, again, 0); /* the same function, made a second time */
@@ -56,7 +57,7 @@ static void confirm(struct fake_python *p)
     assert_non_null(codes_find(&p->codes, f, 0));
     assert_null(codes_find(&p->codes, g, 0));
     both[1] = codes_read(&p->codes, g, 0);
-    assert_text(definitions_function_name(&p->definitions, both[1]->function), "h");
+    assert_text(defined_name(&p->definitions, both[1]->function), "h");
     fake_remote_unmap(FAKE_BASE);
     assert_false(codes_confirm(&p->codes, both, 2));
     assert_null(codes_find(&p->codes, f, 0));
@@ -133,7 +134,7 @@ static void read_names(struct fake_python *p)
         const struct code *read = codes_read(&p->codes, code, 0);
         if (!read)
             fail_msg("%s was not read", names[i].what);
-        const struct text name = definitions_function_name(&p->definitions, read->function);
+        const struct text name = defined_name(&p->definitions, read->function);
         if (name.size != strlen(names[i].name) || memcmp(name.bytes, names[i].name, name.size) != 0)
             fail_msg("%s: '%.*s'", names[i].what, (int)name.size, name.bytes);
     }
@@ -153,7 +154,7 @@ static struct text huge_name(struct fake_python *p, uint32_t at)
     memset(fake_bytes(p, string + l->string_ascii), 'x', HUGE_NAME);
     memset(fake_bytes(p, string + l->string_ascii + at), 'y', 1);
     fake_poke(p, code + l->code_name, string);
-    return definitions_function_name(&p->definitions, codes_read(&p->codes, code, 0)->function);
+    return defined_name(&p->definitions, codes_read(&p->codes, code, 0)->function);
 }
 
 static void cut_names(struct fake_python *p)

@@ -3,6 +3,7 @@
 #include "record/python/code.h"
 
 #include "formats/base/alloc.h"
+#include "tests/fakes/defined.h"
 #include "tests/fakes/fake_python.h"
 #include "tests/fakes/fake_remote.h"
 #include "tests/fakes/testing.h"
@@ -26,7 +27,7 @@ static struct text name_of(struct fake_python *p, uint64_t address)
     const struct code *code = codes_find(&p->codes, address, 0);
     if (!code)
         fail_msg("Python %x: it was not read", fake_layout(p)->version);
-    return definitions_function_name(&p->definitions, code->function);
+    return defined_name(&p->definitions, code->function);
 }
 
 /* What is told of an instruction of it. */

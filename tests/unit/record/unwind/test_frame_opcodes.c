@@ -3,6 +3,7 @@
 #include "record/unwind/frame_opcodes.h"
 
 #include "formats/base/alloc.h"
+#include "tests/fakes/defined.h"
 #include "tests/fakes/fake_python.h"
 #include "tests/fakes/fake_remote.h"
 #include "tests/fakes/testing.h"
@@ -50,7 +51,7 @@ static const char *sample_from(struct fake_python *p, uint32_t n)
     assert_int_equal(p->threads[0].state, UNWIND_DONE);
     for (text[0] = '\0'; n < walk->depth; n++) {
         const struct frame *frame = &p->definitions.frames.rows[walk->links[n].frame].frame;
-        const struct text name = definitions_function_name(&p->definitions, frame->function);
+        const struct text name = defined_name(&p->definitions, frame->function);
         const struct text is = p->definitions.strings.rows[frame->instruction].text,
                           base = p->definitions.strings.rows[frame->base].text;
         used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%.*s:%u %.*s=%.*s", used ? ", " : "",
