@@ -32,7 +32,7 @@ def fields(values):
 
 class Samples:
     """One tick for each of these stacks, for any number of recordings. A stack has (function, file, line), root first, and for
-    code that is not Python's (name, module, address, kind)."""
+    code that is not Python's (name, module, address, kind); the module may be empty."""
 
     def __init__(self, stacks):
         self.numbers, self.counts, self.notes = {}, {}, []
@@ -48,7 +48,7 @@ class Samples:
         return self.numbers[kind, *what]
 
     def frame(self, name, place, position, kind=0):
-        names = [self.number_of(STRING, said) for said in (name, place)]
+        names = [said and self.number_of(STRING, said) or 0 for said in (name, place)]
         if not kind:  # no end line and no columns are known
             return self.number_of(FRAME, self.number_of(FUNCTION, *names, 1), position, 0, 0, 0)
         return self.number_of(FRAME, self.number_of(FUNCTION, names[0], 0, 0, kind, names[1]), 0, 0, 0, 0, 0, 0, position)

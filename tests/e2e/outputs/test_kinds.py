@@ -81,7 +81,7 @@ def test_tachyon(path, tmp_path):
 
 # ---- code of programs, of libraries and of the kernel ----
 
-NATIVE, KERNEL = 1, 2
+NATIVE, KERNEL, GC = 1, 2, 3
 PYTHON, OTHER = "/usr/lib/libpython3.13.so.1.0", "/srv/lib/libother.so"
 LIBRARY = ("PyDict_Copy", PYTHON, 0x12345, NATIVE)
 STACKS = [[("main", "/srv/app.py", 3)],
@@ -135,6 +135,19 @@ def test_modules_in_firefox(modules):
              for function, address in zip(frames["func"], frames["address"]) if functions["resource"][function] >= 0}
     assert shown >= {("PyDict_Copy", "libpython3.13.so.1.0", 0x12345), ("PyDict_Copy", "libother.so", 0x777),
                      ("do_mmap", "[kernel]", -1), ("main", "app.py", -1)}
+
+
+def test_collections_in_firefox(tmp_path):
+    """A collection has a marker, and a function that is called as one has none."""
+    main = ("main", "/srv/app.py", 3)
+    named, collection = [main, ("<GC>", "/srv/app.py", 9)], [main, ("<GC>", "", 0, GC)]
+    samples = made_stream.Samples([named] * 30 + [[main]] * 30 + [collection] * 30 + [[main]] * 30)
+    made_stream.write(tmp_path / "gc.pyreel", samples, pid=4242, start_unix_ns=1_780_000_000_000_000_000)
+    profile = gecko_check.load(gecko(tmp_path / "gc.pyreel"))
+    texts, markers = profile["shared"]["stringArray"], profile["threads"][0]["markers"]
+    found = [(start, end) for name, start, end in zip(markers["name"], markers["startTime"], markers["endTime"])
+             if texts[name] == "GC"]
+    assert len(found) == 1 and found[0] == pytest.approx((60, 90), abs=1.5), found
 
 
 def test_modules_in_pprof(modules):
