@@ -5,10 +5,8 @@
 #include "formats/base/startup.h"
 #include "record/python/layout.h"
 
-#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 enum option_number {
     OPTION_PID = 1,
@@ -66,11 +64,10 @@ static int misuse(const char *text)
 
 static bool parse_pid(const char *text, pid_t *pid)
 {
-    char *end;
-    errno = 0;
-    const long number = strtol(text, &end, 10);
+    uint64_t number;
+    const bool good = arguments_parse_count(text, 1, INT32_MAX, &number);
     *pid = (pid_t)number;
-    return end != text && *end == '\0' && errno == 0 && number >= 1 && number <= INT32_MAX;
+    return good;
 }
 
 /* Applies an option. False when the option does not accept the value. */

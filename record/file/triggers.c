@@ -20,13 +20,10 @@ static bool parse_percent(const char *text, double *limit)
 
 static bool parse_bytes(const char *text, double *limit)
 {
-    static const char units[] = "kMGT";
-    char *end;
-    *limit = strtod(text, &end);
-    const char *unit = *end ? strchr(units, *end) : NULL;
-    for (const char *at = units; unit && at <= unit; at++)
-        *limit *= 1000;
-    return end != text && unit && end[1] == '\0' && *limit > 0 && *limit < 1e18;
+    uint64_t bytes = 0;
+    const bool good = strpbrk(text, "kKmMgGtT") && arguments_parse_size(text, &bytes);
+    *limit = (double)bytes;
+    return good;
 }
 
 static bool parse_time(const char *text, double *limit)
