@@ -217,7 +217,8 @@ def test_it_replays_a_part_of_what_we_record(recorded, ours):
         assert own == shown, difference(shown, own)
         wanted = info(recorded.path, *part)
         assert 0 < sum(own.values()) == wanted["samples"] < recorded.info["samples"]
-        assert info(made)["duration_s"] == pytest.approx(wanted["duration_s"] + wanted["part"]["from_s"], abs=0.05)
+        from_s = wanted["part"]["from_s"]
+        assert from_s < info(made)["duration_s"] <= from_s + wanted["duration_s"] + 0.05  # it ends with its last sample
 
 
 @pytest.mark.parametrize("mode, case", [("cpu", "cpu-mode-3.13"), ("gil", "gil-mode-3.12"), ("exception", "exception-mode-3.14")])
