@@ -31,7 +31,7 @@ static struct text processor_name(void)
 }
 
 /* The first number in a small file; -1: there is none. */
-static long number_in(const char *path)
+static long host_file_number(const char *path)
 {
     FILE *file = fopen(path, "re");
     long number = -1;
@@ -48,12 +48,12 @@ static uint32_t count_cores(uint32_t processors)
 {
     const long configured = sysconf(_SC_NPROCESSORS_CONF);
     uint32_t cores = 0;
-    if (number_in("/sys/devices/system/cpu/smt/active") == 0)
+    if (host_file_number("/sys/devices/system/cpu/smt/active") == 0)
         return processors; /* no core has two */
     for (long i = 0; i < configured && i < PROCESSORS_MOST; i++) {
         char path[96];
         snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%ld/topology/thread_siblings_list", i);
-        cores += number_in(path) == i;
+        cores += host_file_number(path) == i;
     }
     return cores;
 }

@@ -37,7 +37,7 @@ void session_say(const struct session *session, const char *format, ...)
 }
 
 /* Why samples were not one moment: the reason of the last process that has one. */
-static const char *refusal_of(const struct session *session)
+static const char *session_refusal(const struct session *session)
 {
     const char *refusal = session->refusal;
     for (size_t i = 0; i < session->sampler.count; i++)
@@ -63,7 +63,7 @@ struct progress_totals session_totals(const struct session *session)
                                      .limit = sampler->options.limit,
                                      .asked_hz = 1e9 / (double)sampler->options.interval_ns,
                                      .blocking = session->options.blocking,
-                                     .refusal = refusal_of(session),
+                                     .refusal = session_refusal(session),
                                      .punctual = session->priority == PRIORITY_REAL_TIME,
                                      .full = definitions_full(&emitter->definitions),
                                      .no_room = emitter->definitions.left_out,
@@ -96,7 +96,7 @@ void session_tell_notice(struct session *session)
 }
 
 /* Emits what is due before the end of a file, and the counters. */
-static bool flush(void *self, struct fault *why)
+static bool session_flush(void *self, struct fault *why)
 {
     struct session *session = self;
     const struct sink sink = outlet_sink(&session->outlet);
@@ -105,7 +105,7 @@ static bool flush(void *self, struct fault *why)
     return sampler_counters_emit(&session->sampler, &limits, &sink, why);
 }
 
-static void restart(void *self)
+static void session_restart(void *self)
 {
     struct session *session = self;
     sampler_restart(&session->sampler);
@@ -117,7 +117,7 @@ static void prepare_outlet(struct session *session)
     session->outlet = (struct outlet){
         .writer = &session->writer,
         .file = &session->file,
-        .source = { session, flush, restart },
+        .source = { session, session_flush, session_restart },
         .rotation = { options->rotate_bytes, options->rotate_ns, options->keep },
         .flight = { .span_ns = options->flight_ns },
         .triggers = options->triggers,
@@ -126,7 +126,7 @@ static void prepare_outlet(struct session *session)
     };
 }
 
-static bool open_file(struct session *session, pid_t pid, struct text command)
+static bool session_open_file(struct session *session, pid_t pid, struct text command)
 {
     const struct options *options = &session->options;
     return outlet_open_file(&session->outlet, options->output, options->force, pid, command, &session->why);
@@ -186,7 +186,7 @@ static void enter_guard(const struct session *session)
     });
 }
 
-static bool begin_recording(struct session *session, char **argv)
+static bool session_begin_recording(struct session *session, char **argv)
 {
     const struct options *options = &session->options;
     clock_be_punctual(); /* only now, because the command would inherit the setting */
@@ -203,7 +203,7 @@ static bool begin_recording(struct session *session, char **argv)
     return good;
 }
 
-static bool end_recording(struct session *session)
+static bool session_end_recording(struct session *session)
 {
     const struct end end = { .reason = session->reason,
                              .time_ns = clock_now_ns() - session->sampler.options.start_ns,
@@ -235,10 +235,10 @@ static void summarise(const struct session *session, const char *path)
 }
 
 /* Completes the file, and prints the summary. Returns whether the recording is good. */
-static bool finish(struct session *session)
+static bool session_finish(struct session *session)
 {
     const bool had_error = session->reason == END_ERROR;
-    const bool ended = end_recording(session);
+    const bool ended = session_end_recording(session);
     if (session->writer.blocks.broken)
         session->reason = END_UNWRITTEN;
     progress_clear(&session->progress);
@@ -292,7 +292,7 @@ static void close_session(struct session *session)
         recording_file_close(&session->file, &unused);
 }
 
-static int fail(const struct session *session, int exit_code)
+static int session_fail(const struct session *session, int exit_code)
 {
     fprintf(stderr, "pyreel-record: %s\n", session->why.text);
     return exit_code;
@@ -301,7 +301,7 @@ static int fail(const struct session *session, int exit_code)
 /* ---- the two ways to use it ---- */
 
 /* With --subprocesses, begins to follow the tree of the process; else, to count what is not followed. */
-static bool follow(struct session *session, pid_t root)
+static bool session_follow(struct session *session, pid_t root)
 {
     if (!session->options.subprocesses) {
         hint_open(&session->hint, root, session->command.pid == 0);
@@ -318,7 +318,7 @@ static int record_running(struct session *session, char **argv)
 {
     const pid_t pid = session->options.pid;
     if (!permission_see_processes(&session->why))
-        return fail(session, EXIT_OURS);
+        return session_fail(session, EXIT_OURS);
     open_sampler(session, pid);
     signals_handle();
     const enum target_state state = sampling_find(session, clock_now_ns() + BECOME_PYTHON_NS);
@@ -329,20 +329,20 @@ static int record_running(struct session *session, char **argv)
     session->give_up_ns = others ? UINT64_MAX : 0;
     if (state != TARGET_READY && !others) {
         watched_refusal(session->program, state, &session->why);
-        return fail(session, EXIT_OURS);
+        return session_fail(session, EXIT_OURS);
     }
-    if (!follow(session, pid))
-        return fail(session, EXIT_OURS);
+    if (!session_follow(session, pid))
+        return session_fail(session, EXIT_OURS);
     const struct text line = procfs_command(pid);
-    const bool opened = open_file(session, pid, line);
+    const bool opened = session_open_file(session, pid, line);
     text_free(line);
-    if (!opened || !begin_recording(session, argv)) {
+    if (!opened || !session_begin_recording(session, argv)) {
         target_close(&session->program->target);
         recording_file_discard(&session->file);
-        return fail(session, EXIT_OURS);
+        return session_fail(session, EXIT_OURS);
     }
     sampling_run(session);
-    return finish(session) ? EXIT_SUCCESS : EXIT_OURS;
+    return session_finish(session) ? EXIT_SUCCESS : EXIT_OURS;
 }
 
 static int record_command(struct session *session, char **argv)
@@ -351,30 +351,30 @@ static int record_command(struct session *session, char **argv)
     struct command *command = &session->command;
     const bool to_pipe = options->output && strcmp(options->output, "-") == 0;
     if (!permission_see_processes(&session->why) || !command_prepare(command, options->command, to_pipe, &session->why))
-        return fail(session, EXIT_OURS);
+        return session_fail(session, EXIT_OURS);
     open_sampler(session, command->pid);
     watched_seek(session->program);
     session->give_up_ns = UINT64_MAX;
-    if (!follow(session, command->pid)) {
+    if (!session_follow(session, command->pid)) {
         command_cancel(command);
-        return fail(session, EXIT_OURS);
+        return session_fail(session, EXIT_OURS);
     }
     const struct text line = procfs_quote_command(options->command);
-    const bool opened = open_file(session, command->pid, line);
+    const bool opened = session_open_file(session, command->pid, line);
     text_free(line);
     signals_pass_on_to(command->pid);
     signals_handle();
     if (!opened) {
         command_cancel(command);
-        return fail(session, EXIT_OURS);
+        return session_fail(session, EXIT_OURS);
     }
     const int refused = command_run(command, options->command, &session->why);
     if (refused) {
         recording_file_discard(&session->file);
-        return fail(session, refused);
+        return session_fail(session, refused);
     }
-    if (!begin_recording(session, argv)) {
-        fail(session, EXIT_OURS); /* the command runs, so the recorder waits for its end */
+    if (!session_begin_recording(session, argv)) {
+        session_fail(session, EXIT_OURS); /* the command runs, so the recorder waits for its end */
         recording_file_discard(&session->file);
         command_wait(command);
         return EXIT_OURS;
@@ -382,7 +382,7 @@ static int record_command(struct session *session, char **argv)
     sampling_run(session);
     if (session->reason == END_TARGET)
         sampling_wait_for_command(session);
-    const bool good = found_nothing(session) ? finish_without_file(session) : finish(session);
+    const bool good = found_nothing(session) ? finish_without_file(session) : session_finish(session);
     if ((session->reason == END_DURATION || session->reason == END_SIZE) && options->kill && !command->ended)
         kill(command->pid, SIGTERM);
     sampling_wait_for_command(session);

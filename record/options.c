@@ -96,7 +96,7 @@ static const struct argument rows[] = {
 
 static const struct arguments arguments = { .tables = { rows }, .command = true };
 
-static void print_help(void)
+static void record_print_help(void)
 {
     printf("usage: pyreel-record [OPTIONS] [--] COMMAND [ARG...]   start a program\n"
            "       pyreel-record [OPTIONS] -p PID                  attach to a running one\n\n"
@@ -163,7 +163,7 @@ static bool one_of(const char *text, const char *const *names, size_t count, siz
 static const char *const codec_names[] = { "none", "zstd" };
 
 /* Applies an option. False when the option does not accept the value. */
-static bool apply(struct options *options, enum option_number number, const char *value)
+static bool record_option_apply(struct options *options, enum option_number number, const char *value)
 {
     size_t which = 0;
     uint64_t whole = 0;
@@ -261,42 +261,44 @@ static bool apply(struct options *options, enum option_number number, const char
     return true;
 }
 
-static int misuse(const char *text, const char *about)
+static int record_misuse(const char *text, const char *about)
 {
     fprintf(stderr, "pyreel-record: %s%s\nTry 'pyreel-record --help'.\n", text, utf8_shown(about));
     return EXIT_MISUSE;
 }
 
 /* Checks the options together, and sets the defaults that depend on other options. */
-static bool check(struct options *options, int argc, char **argv, int *exit_code)
+static bool record_options_check(struct options *options, int argc, char **argv, int *exit_code)
 {
     options->command = optind < argc ? argv + optind : NULL;
     *exit_code = 0;
     if (options->pid && options->command)
-        *exit_code = misuse("give either a COMMAND or -p PID, not both", "");
+        *exit_code = record_misuse("give either a COMMAND or -p PID, not both", "");
     else if (!options->pid && !options->command)
-        *exit_code = misuse("give a COMMAND to start, or -p PID to attach to a process", "");
+        *exit_code = record_misuse("give a COMMAND to start, or -p PID to attach to a process", "");
     else if (options->kill && (!(options->duration_ns || options->size_limit) || options->pid))
-        *exit_code = misuse("--kill needs a COMMAND, and --duration or --max-size", "");
+        *exit_code = record_misuse("--kill needs a COMMAND, and --duration or --max-size", "");
     else if (options->keep && !options->rotate_bytes && !options->rotate_ns && !options->flight_ns)
-        *exit_code = misuse("--keep needs --rotate or --flight-recorder", "");
+        *exit_code = record_misuse("--keep needs --rotate or --flight-recorder", "");
     else if (options->triggers.count && !options->flight_ns)
-        *exit_code = misuse("--when needs --flight-recorder", "");
+        *exit_code = record_misuse("--when needs --flight-recorder", "");
     else if (options->flight_ns && (options->rotate_bytes || options->rotate_ns || options->size_limit))
-        *exit_code = misuse("--flight-recorder excludes --rotate and --max-size: its memory has a limit of its own",
-                            "");
+        *exit_code = record_misuse(
+            "--flight-recorder excludes --rotate and --max-size: its memory has a limit of its own", "");
     else if (options->flight_ns && options->output && strcmp(options->output, "-") == 0)
-        *exit_code = misuse("--flight-recorder writes several files, and standard output is one", "");
+        *exit_code = record_misuse("--flight-recorder writes several files, and standard output is one", "");
     else if ((options->rotate_bytes || options->rotate_ns) && options->size_limit)
-        *exit_code = misuse("--rotate and --max-size exclude each other: --keep limits the size of all files", "");
+        *exit_code = record_misuse("--rotate and --max-size exclude each other: --keep limits the size of all files",
+                                   "");
     else if ((options->rotate_bytes || options->rotate_ns) && options->output && strcmp(options->output, "-") == 0)
-        *exit_code = misuse("--rotate writes several files, and standard output is one", "");
+        *exit_code = record_misuse("--rotate writes several files, and standard output is one", "");
     else if (options->async && options->opcodes)
-        *exit_code = misuse("--opcodes and --async exclude each other: a task that waits executes no instruction", "");
+        *exit_code = record_misuse(
+            "--opcodes and --async exclude each other: a task that waits executes no instruction", "");
     else if (options->async == ASYNC_ALL && options->mode != MODE_WALL)
-        *exit_code = misuse("--async all needs --mode wall: it records tasks in place of threads", "");
+        *exit_code = record_misuse("--async all needs --mode wall: it records tasks in place of threads", "");
     else if (options->async == ASYNC_ALL && options->which == THREADS_GIL)
-        *exit_code = misuse(
+        *exit_code = record_misuse(
             "--async all and --threads gil exclude each other: --async all records the tasks of all threads", "");
     return *exit_code == 0;
 }
@@ -314,19 +316,19 @@ bool options_read(struct options *options, int argc, char **argv, int *exit_code
     for (const struct argument *row; (row = arguments_next(&arguments, argc, argv, &wrong));) {
         *exit_code = 0;
         if (row->number == OPTION_HELP)
-            print_help();
+            record_print_help();
         if (row->number == OPTION_VERSION)
             printf("pyreel-record %s\n", PYREEL_VERSION);
         if (row->number == OPTION_HELP || row->number == OPTION_VERSION)
             return false;
-        if (apply(options, (enum option_number)row->number, optarg))
+        if (record_option_apply(options, (enum option_number)row->number, optarg))
             continue;
         arguments_refuse("pyreel-record", row, optarg);
         *exit_code = EXIT_MISUSE;
         return false;
     }
     if (!wrong)
-        return check(options, argc, argv, exit_code);
+        return record_options_check(options, argc, argv, exit_code);
     fprintf(stderr, "Try 'pyreel-record --help'.\n");
     *exit_code = EXIT_MISUSE;
     return false;

@@ -22,7 +22,7 @@ static uint64_t time_unit_ns(uint64_t interval_ns)
     return unit_ns < TIME_UNIT_MOST_NS ? unit_ns : TIME_UNIT_MOST_NS;
 }
 
-static struct text name(const char *const *names, size_t which)
+static struct text chosen_name(const char *const *names, size_t which)
 {
     return text_of(names[which]);
 }
@@ -31,8 +31,8 @@ void recording_info_describe(struct recording *recording, const struct options *
 {
     *recording = (struct recording){
         .pyreel_version = TEXT(PYREEL_VERSION),
-        .mode = name(mode_names, options->mode),
-        .threads_option = name(threads_names, options->which),
+        .mode = chosen_name(mode_names, options->mode),
+        .threads_option = chosen_name(threads_names, options->which),
         .command = procfs_quote_command(argv),
         .start_unix_ns = clock_unix_ns(),
         .start_monotonic_ns = start_ns,

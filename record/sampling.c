@@ -25,7 +25,7 @@
 
 /* ---- when to stop ---- */
 
-static bool stop(struct session *session, enum end_reason reason)
+static bool session_stop(struct session *session, enum end_reason reason)
 {
     session->reason = reason;
     return true;
@@ -35,9 +35,9 @@ static bool stop(struct session *session, enum end_reason reason)
 static bool asked_to_stop(struct session *session)
 {
     if (signals_stop())
-        return stop(session, END_SIGNAL);
+        return session_stop(session, END_SIGNAL);
     if (clock_now_ns() >= session->deadline_ns)
-        return stop(session, END_DURATION);
+        return session_stop(session, END_DURATION);
     return false;
 }
 
@@ -48,7 +48,8 @@ static bool write_if_asked(struct session *session)
     if (!session->options.flight_ns || count == session->written_count)
         return true;
     session->written_count = count;
-    return outlet_incident(&session->outlet, clock_now_ns(), "SIGUSR1", &session->why) || !stop(session, END_ERROR);
+    return outlet_incident(&session->outlet, clock_now_ns(), "SIGUSR1", &session->why) ||
+           !session_stop(session, END_ERROR);
 }
 
 /* Goes on in the next file if that is due, or writes what a flight recorder has. Call this between ticks, while no look
@@ -58,26 +59,26 @@ static bool turn_outlet(struct session *session)
     /* Where no Python comes, no file must stay: so the first one goes on until there is something in it. */
     const bool empty = session->sampler.emitter.ticks == 0 && !session->options.flight_ns;
     if (!empty && !outlet_turn(&session->outlet, clock_now_ns(), &session->why))
-        return !stop(session, END_ERROR);
+        return !session_stop(session, END_ERROR);
     const bool good = write_if_asked(session);
     session_tell_notice(session);
     return good;
 }
 
 /* Whether the file is below the size limit, and still in its folder. Checked after each block, about once a second. */
-static bool goes_on(struct session *session)
+static bool session_goes_on(struct session *session)
 {
     if (session->blocks == session->writer.blocks.sequence && !session->writer.blocks.full)
         return true;
     session->blocks = session->writer.blocks.sequence;
     if (stream_writer_full(&session->writer))
-        return !stop(session, END_SIZE);
-    return !recording_file_removed(&session->file, &session->why) || !stop(session, END_ERROR);
+        return !session_stop(session, END_SIZE);
+    return !recording_file_removed(&session->file, &session->why) || !session_stop(session, END_ERROR);
 }
 
 /* ---- sleeping ---- */
 
-static uint64_t earlier(uint64_t a, uint64_t b)
+static uint64_t moment_earlier(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
 }
@@ -119,7 +120,7 @@ static bool sleep_until(struct session *session, uint64_t wake_ns)
             return false;
         const uint64_t nap_ns = sampler_settle(&session->sampler) ? SETTLE_NS : NAP_MOST_NS;
         const bool long_sleep = follows(session) || wake_ns - now_ns > nap_ns;
-        nap(session, earlier(earlier(wake_ns, now_ns + nap_ns), session->deadline_ns));
+        nap(session, moment_earlier(moment_earlier(wake_ns, now_ns + nap_ns), session->deadline_ns));
         if (long_sleep && has_change(session))
             return true;
     }
@@ -189,14 +190,15 @@ static void attach(struct session *session, struct watched *w)
 }
 
 /* Notes that a process cannot be read. Without other processes, this ends the recording. False when it does. */
-static bool refuse(struct session *session, struct watched *w, enum target_state state, const struct fault *cause)
+static bool session_refuse(struct session *session, struct watched *w, enum target_state state,
+                           const struct fault *cause)
 {
     struct fault why = *cause;
     watched_refusal(w, state, &why);
     w->refused = true;
     if (!follows(session)) {
         session->why = why;
-        return !stop(session, END_ERROR);
+        return !session_stop(session, END_ERROR);
     }
     if (session->refused++ < FAULTS_TOLD && !session->options.quiet) {
         progress_clear(&session->progress);
@@ -233,7 +235,7 @@ static bool seek(struct session *session, struct watched *w)
         return true;
     case TARGET_DENIED:
     case TARGET_UNSUPPORTED:
-        return refuse(session, w, state, &why);
+        return session_refuse(session, w, state, &why);
     case TARGET_GONE:
         w->ended = true;
         return true;
@@ -243,12 +245,12 @@ static bool seek(struct session *session, struct watched *w)
     if (w != session->program || clock_now_ns() < session->give_up_ns)
         return true;
     w->refused = true;
-    return follows(session) || !stop(session, END_NOT_PYTHON);
+    return follows(session) || !session_stop(session, END_NOT_PYTHON);
 }
 
 /* ---- processes that come and go ---- */
 
-static void add_process(struct session *session, const struct tree_event *event)
+static void session_add_process(struct session *session, const struct tree_event *event)
 {
     if (find_watched(session, event->pid)) {
         if (event->pidfd >= 0)
@@ -278,7 +280,7 @@ static void start_anew(struct session *session, struct watched *w)
     watched_seek(w);
 }
 
-static void end_process(struct session *session, struct watched *w, int wait_status)
+static void session_end_process(struct session *session, struct watched *w, int wait_status)
 {
     session->refusal = w->exact.refusal ? w->exact.refusal : session->refusal;
     w->wait_status = wait_status;
@@ -300,9 +302,9 @@ static void take_changes(struct session *session)
         const struct tree_event *event = &session->change;
         struct watched *w = find_watched(session, event->pid);
         if (event->change == TREE_CAME)
-            add_process(session, event);
+            session_add_process(session, event);
         else if (w && event->change == TREE_ENDED)
-            end_process(session, w, event->wait_status);
+            session_end_process(session, w, event->wait_status);
         else if (w && event->change == TREE_EXECED && (!w->attached || w->ended))
             start_anew(session, w);
     }
@@ -342,12 +344,13 @@ static void end_program(struct session *session)
 static uint64_t work_due_ns(const struct session *session)
 {
     const struct watched *sought = next_sought(session);
-    const uint64_t due_ns = earlier(sampler_measure_due_ns(&session->sampler), sampler_rest_due_ns(&session->sampler));
-    return sought ? earlier(due_ns, sought->find_due_ns) : due_ns;
+    const uint64_t due_ns = moment_earlier(sampler_measure_due_ns(&session->sampler),
+                                           sampler_rest_due_ns(&session->sampler));
+    return sought ? moment_earlier(due_ns, sought->find_due_ns) : due_ns;
 }
 
 /* Whether a process is left that may be sampled. */
-static bool has_left(const struct session *session)
+static bool session_has_process_left(const struct session *session)
 {
     if (follows(session))
         return tree_has_left(&session->tree);
@@ -363,26 +366,26 @@ static bool pause_if_asked(struct session *session)
     progress_clear(&session->progress);
     if (!session->options.quiet)
         fprintf(stderr, "pyreel-record: paused; SIGUSR2 ends the pause (kill -USR2 %d)\n", (int)getpid());
-    while (pause_asked(&session->pause) && has_left(session)) {
+    while (pause_asked(&session->pause) && session_has_process_left(session)) {
         if (asked_to_stop(session))
             return false;
         if (follows(session))
             take_changes(session);
         else if (has_change(session))
             break;
-        nap(session, earlier(clock_now_ns() + NAP_MOST_NS, session->deadline_ns));
+        nap(session, moment_earlier(clock_now_ns() + NAP_MOST_NS, session->deadline_ns));
     }
-    return sampler_pause(&session->sampler, &session->why) || !stop(session, END_ERROR);
+    return sampler_pause(&session->sampler, &session->why) || !session_stop(session, END_ERROR);
 }
 
 /* Does the work that is due. False when the recording must stop. */
-static bool do_work(struct session *session)
+static bool session_do_work(struct session *session)
 {
     struct sampler *sampler = &session->sampler;
     if (!turn_outlet(session) || !pause_if_asked(session))
         return false;
     if (sampler->continued != signals_continued() && !sampler_pause(sampler, &session->why))
-        return !stop(session, END_ERROR);
+        return !session_stop(session, END_ERROR);
     if (follows(session))
         take_changes(session);
     else
@@ -393,7 +396,8 @@ static bool do_work(struct session *session)
         return false;
     if (sampler_measure_due_ns(sampler) <= clock_now_ns())
         sampler_measure(sampler, clock_now_ns());
-    return sampler_ask_resting(sampler, clock_now_ns(), &session->why) != SAMPLER_STUCK || !stop(session, END_ERROR);
+    return sampler_ask_resting(sampler, clock_now_ns(), &session->why) != SAMPLER_STUCK ||
+           !session_stop(session, END_ERROR);
 }
 
 /* Makes the next tick of a process. False when the recording must stop. */
@@ -408,7 +412,7 @@ static bool tick(struct session *session, struct watched *w)
     }
     if (sampler->continued != signals_continued()) {
         watched_cancel(w);
-        return sampler_pause(sampler, &session->why) || !stop(session, END_ERROR);
+        return sampler_pause(sampler, &session->why) || !session_stop(session, END_ERROR);
     }
     if (clock_now_ns() < due_ns) { /* something has happened to a process: no post has to wait for the moment */
         watched_cancel(w);
@@ -422,20 +426,20 @@ static bool tick(struct session *session, struct watched *w)
         take_loss(session, w);
         break;
     case SAMPLER_STUCK:
-        return !stop(session, END_ERROR);
+        return !session_stop(session, END_ERROR);
     }
     return true;
 }
 
 /* Whether to appoint the next tick now: no other work is due before it, or it is so close that the work waits. */
-static bool is_next(const struct session *session, const struct watched *w, uint64_t work_ns)
+static bool tick_is_next(const struct session *session, const struct watched *w, uint64_t work_ns)
 {
     const uint64_t due_ns = w->budget.present.moment_ns, ahead_ns = follows(session) ? APPOINT_SOON_NS : APPOINT_NS;
     const uint64_t now_ns = clock_now_ns();
     return due_ns <= now_ns || (work_ns > now_ns && (due_ns < ahead_ns || work_ns > due_ns - ahead_ns));
 }
 
-static void show_progress(struct session *session)
+static void session_show_progress(struct session *session)
 {
     if (!progress_is_due(&session->progress, clock_now_ns() - session->sampler.options.start_ns))
         return;
@@ -453,7 +457,8 @@ static bool count_early(struct session *session)
     const struct limits limits = session_limits(session);
     const struct sink sink = outlet_sink(&session->outlet);
     session->counters_ns = now_ns + COUNTERS_NS;
-    return sampler_counters_emit_early(&session->sampler, &limits, &sink, &session->why) || !stop(session, END_ERROR);
+    return sampler_counters_emit_early(&session->sampler, &limits, &sink, &session->why) ||
+           !session_stop(session, END_ERROR);
 }
 
 void sampling_run(struct session *session)
@@ -463,16 +468,16 @@ void sampling_run(struct session *session)
     if (session->program->found == TARGET_READY)
         attach(session, session->program);
     for (;;) {
-        if (!do_work(session) || !goes_on(session))
+        if (!session_do_work(session) || !session_goes_on(session))
             return;
-        show_progress(session);
+        session_show_progress(session);
         if (!count_early(session))
             return;
-        if (!has_left(session)) /* asked behind the work, which takes the ends of processes */
+        if (!session_has_process_left(session)) /* asked behind the work, which takes the ends of processes */
             break;
         struct watched *next = sampler_next(&session->sampler);
         const uint64_t work_ns = work_due_ns(session);
-        if (next && is_next(session, next, work_ns) ? !tick(session, next) : !sleep_until(session, work_ns))
+        if (next && tick_is_next(session, next, work_ns) ? !tick(session, next) : !sleep_until(session, work_ns))
             return;
     }
     if (follows(session)) /* the ends of the last processes */

@@ -101,14 +101,14 @@ static void drop_copies(struct asyncio *a)
 
 /* Whether a round with a carried first copy took too long. A long time after this copy, memory may have changed and
  * changed back: a task may have ended, and a new task may use its memory. */
-static bool was_slow(struct asyncio *a, const struct remote *before, uint64_t begin_ns)
+static bool round_was_slow(struct asyncio *a, const struct remote *before, uint64_t begin_ns)
 {
     const uint64_t most_ns = SLOW_NS + SLOW_PIECE_NS * (a->target->remote.pieces - before->pieces);
     return a->carried && clock_now_ns() > begin_ns + most_ns;
 }
 
 /* Makes one round. *left: the number of threads or tasks that failed; at least 1 when the copies were dropped. */
-static enum thread_list_state read_round(struct asyncio *a, uint64_t now_ns, bool first, size_t *left)
+static enum thread_list_state asyncio_read_round(struct asyncio *a, uint64_t now_ns, bool first, size_t *left)
 {
     const struct remote before = a->target->remote;
     *left = 1;
@@ -124,7 +124,7 @@ static enum thread_list_state read_round(struct asyncio *a, uint64_t now_ns, boo
         return THREAD_LIST_GONE;
     if (a->list != a->thread_list->list)
         return THREAD_LIST_READ; /* the thread list has changed: the copies belong to the old list */
-    if (was_slow(a, &before, now_ns)) {
+    if (round_was_slow(a, &before, now_ns)) {
         drop_copies(a);
         return THREAD_LIST_READ;
     }
@@ -155,7 +155,7 @@ static enum thread_list_state read_rounds(struct asyncio *a, uint64_t now_ns)
         if (!a->carried && !listed)
             drop_copies(a);
         a->rounds = (uint32_t)i + 1;
-        state = read_round(a, i == 0 ? now_ns : clock_now_ns(), !listed, &left);
+        state = asyncio_read_round(a, i == 0 ? now_ns : clock_now_ns(), !listed, &left);
         listed |= a->taken;
     }
     if (a->which == ASYNC_ALL && state == THREAD_LIST_READ)

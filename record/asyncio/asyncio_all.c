@@ -58,7 +58,7 @@ static bool follow_list(struct asyncio *a, uint64_t head, size_t index, bool now
     return true;
 }
 
-static bool follow(struct asyncio *a, uint64_t head, size_t index, size_t interpreter, uint32_t owner)
+static bool task_list_follow(struct asyncio *a, uint64_t head, size_t index, size_t interpreter, uint32_t owner)
 {
     bool whole = false;
     for (int i = 0; i < LIST_ATTEMPTS && !whole; i++) {
@@ -76,19 +76,19 @@ static void list_tasks(struct asyncio *a)
     a->listed_count = 0;
     for (size_t i = 0; i < a->owners_count; i++) {
         const struct member *member = &a->thread_list->members[a->owners[i]];
-        whole &= follow(a, member->address + o->thread_tasks, a->interpreters + i, member->interpreter,
-                        a->owners[i] + 1);
+        whole &= task_list_follow(a, member->address + o->thread_tasks, a->interpreters + i, member->interpreter,
+                                  a->owners[i] + 1);
     }
     for (size_t i = 0; i < a->interpreters; i++)
-        whole &= follow(a, a->target->interpreters[i].address + o->interpreter_tasks,
-                        a->interpreters + a->owners_count + i, i, 0);
+        whole &= task_list_follow(a, a->target->interpreters[i].address + o->interpreter_tasks,
+                                  a->interpreters + a->owners_count + i, i, 0);
     for (size_t i = 0; !whole && i < a->tasks.count; i++)
         if (a->tasks.rows[i].listed + 1 == a->tasks.tick)
             list_task(a, &a->tasks.rows[i], a->tasks.rows[i].interpreter, a->tasks.rows[i].owner);
 }
 
 /* Makes the stack of a task, if this round shows it. */
-static enum look settle(struct asyncio *a, uint32_t row)
+static enum look task_settle(struct asyncio *a, uint32_t row)
 {
     const enum look looked = await_graph_chain(a, row);
     struct known_task *task = &a->tasks.rows[row];
@@ -105,7 +105,7 @@ static enum look settle(struct asyncio *a, uint32_t row)
 }
 
 /* Whether a task has left its list. */
-static bool has_left(struct asyncio *a, const struct known_task *task)
+static bool task_has_left(struct asyncio *a, const struct known_task *task)
 {
     uint64_t neighbours[2];
     return !asyncio_tasks_neighbours(&a->tasks, task, false, neighbours) || neighbours[0] == 0;
@@ -155,11 +155,11 @@ void asyncio_all_take(struct asyncio *a, bool first)
         await_graph_look(a, first ? a->listed[i] : a->again[i]);
     for (size_t i = 0; i < all; i++) {
         const uint32_t row = first ? a->listed[i] : a->again[i];
-        const enum look done = settle(a, row);
+        const enum look done = task_settle(a, row);
         struct known_task *task = &a->tasks.rows[row];
         if (done == LOOK_SURE || done == LOOK_NO_TASK)
             continue;
-        if (has_left(a, task)) {
+        if (task_has_left(a, task)) {
             task->listed = 0;
             continue;
         }

@@ -57,7 +57,7 @@ static bool is_used(const struct asyncio *a, const struct known_task *task)
     return task->used != 0 && task->used + ticks >= a->tasks.tick;
 }
 
-static bool is_calm(const struct asyncio *a, const struct known_task *task)
+static bool task_is_calm(const struct asyncio *a, const struct known_task *task)
 {
     return a->tasks.plans[COPY_CALM] && task->planned[COPY_CALM].plan == a->tasks.plans[COPY_CALM];
 }
@@ -85,7 +85,7 @@ void asyncio_plan_busy(struct asyncio *a)
     a->busy_plan = tasks->plans[COPY_BUSY];
     a->busy_count = 0;
     for (size_t i = 0; i < tasks->count; i++) {
-        if (!is_used(a, &tasks->rows[i]) || is_calm(a, &tasks->rows[i]))
+        if (!is_used(a, &tasks->rows[i]) || task_is_calm(a, &tasks->rows[i]))
             continue;
         asyncio_tasks_plan(tasks, &tasks->rows[i], COPY_BUSY);
         a->busy_count++;

@@ -46,7 +46,7 @@ static enum look find_running(struct asyncio *a, uint32_t member_index, uint64_t
     return LOOK_SURE;
 }
 
-static const struct known_task *task_of(const struct asyncio *a, uint64_t coroutine)
+static const struct known_task *coroutine_task(const struct asyncio *a, uint64_t coroutine)
 {
     for (size_t i = 0; i < a->tasks.count; i++)
         if (a->tasks.rows[i].coroutine == coroutine && asyncio_tasks_copy_of(&a->tasks, &a->tasks.rows[i]) != COPIES)
@@ -67,11 +67,11 @@ static enum look find_on_stack(struct asyncio *a, uint32_t member_index, struct 
     if (at == 0)
         return LOOK_NO_TASK;
     const uint64_t start = a->target->runtime.layout.generator_frame;
-    const struct known_task *task = task_of(a, walk->links[at - 1].address - start);
+    const struct known_task *task = coroutine_task(a, walk->links[at - 1].address - start);
     return task ? find_running(a, member_index, task->address, thread) : LOOK_CHANGED;
 }
 
-static enum look take_thread(struct asyncio *a, size_t i, struct thread_task *thread)
+static enum look running_take_thread(struct asyncio *a, size_t i, struct thread_task *thread)
 {
     const struct double_read *copy = &a->tasks.copies[a->front];
     const size_t index = a->interpreters + i;
@@ -108,7 +108,7 @@ size_t asyncio_running_take(struct asyncio *a)
         *thread = (struct thread_task){ .tick = a->tasks.tick, .quiet = quiet };
         if (member->tick != a->thread_list->tick || member->state != UNWIND_DONE)
             continue;
-        const enum look done = take_thread(a, i, thread);
+        const enum look done = running_take_thread(a, i, thread);
         thread->failed = done != LOOK_SURE && done != LOOK_NO_TASK;
         left += thread->failed;
     }

@@ -49,7 +49,7 @@ struct known_task *asyncio_tasks_find(const struct tasks *tasks, uint64_t addres
     return row ? &tasks->rows[row - 1] : NULL;
 }
 
-static struct known_task *add(struct tasks *tasks, struct known_task task)
+static struct known_task *tasks_add(struct tasks *tasks, struct known_task task)
 {
     tasks->rows = alloc_grow(tasks->rows, &tasks->room, tasks->count + 1, sizeof(*tasks->rows));
     tasks->rows[tasks->count++] = task;
@@ -62,7 +62,7 @@ struct known_task *asyncio_tasks_at(struct tasks *tasks, uint64_t address)
     struct known_task *known = asyncio_tasks_find(tasks, address);
     if (known || tasks->count >= TASKS_LIMIT)
         return known;
-    return add(tasks, (struct known_task){ .address = address });
+    return tasks_add(tasks, (struct known_task){ .address = address });
 }
 
 void asyncio_tasks_trim(struct tasks *tasks, uint64_t since_tick)
@@ -76,7 +76,7 @@ void asyncio_tasks_trim(struct tasks *tasks, uint64_t since_tick)
         task.parent = UINT32_MAX; /* the parent may have another row now */
         task.parent_round = 0;
         if (task.used >= since_tick)
-            add(tasks, task);
+            tasks_add(tasks, task);
         else
             free_task(&task);
     }
@@ -181,7 +181,7 @@ static bool look_at_string(struct looking *k, uint64_t object, struct text *name
 }
 
 /* Reads the name of a task. The caller frees the name. */
-static bool look_at_name(struct looking *k, uint64_t object, struct text *name)
+static bool task_read_name(struct looking *k, uint64_t object, struct text *name)
 {
     enum object_kind kind;
     *name = (struct text){ 0 };
@@ -233,7 +233,7 @@ static void take_identity(struct known_task *task, uint64_t coroutine, struct te
     task->name = name;
 }
 
-static void take_frames(struct known_task *task, struct tasks *tasks)
+static void task_take_frames(struct known_task *task, struct tasks *tasks)
 {
     task->frames = alloc_grow(task->frames, &task->frames_room, tasks->links_count, sizeof(*task->frames));
     task->frames_count = tasks->links_count;
@@ -267,7 +267,7 @@ static bool look_at_task(struct looking *k, uint64_t *coroutine, struct text *na
         return true;
     }
     k->task->waiters_count = 0;
-    if (!look_at_name(k, name_object, name))
+    if (!task_read_name(k, name_object, name))
         return false;
     if (waiter && waiter_is_set) {
         if (!look_at_set(k, waiter))
@@ -307,7 +307,7 @@ enum look asyncio_tasks_look(struct tasks *tasks, struct known_task *task, uint6
     task->kept_round = 0;
     if (k.state == LOOK_SURE) {
         take_identity(task, coroutine, name);
-        take_frames(task, tasks);
+        task_take_frames(task, tasks);
         task->runs = runs;
         task->flickers = k.flickers;
         task->generation = generation;

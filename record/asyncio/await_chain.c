@@ -74,8 +74,8 @@ bool await_chain_look(struct looking *k, uint64_t address, uint32_t size, void *
     return read;
 }
 
-/* The interpreter's own types that a look knows. A class of the program may have the same name, so read_kind() checks
- * HEAP_TYPE, too. */
+/* The interpreter's own types that a look knows. A class of the program may have the same name, so object_read_kind()
+ * checks HEAP_TYPE, too. */
 static const struct type_row {
     const char *name;
     enum object_kind kind;
@@ -91,7 +91,7 @@ static const struct type_row {
     { "coroutine_wrapper", OBJECT_WRAPPER },
 };
 
-static bool read_kind(const struct tasks *tasks, uint64_t type, enum object_kind *kind)
+static bool object_read_kind(const struct tasks *tasks, uint64_t type, enum object_kind *kind)
 {
     const struct layout *l = &tasks->target->runtime.layout;
     struct remote *remote = &tasks->target->remote;
@@ -121,7 +121,7 @@ bool await_chain_look_kind(struct looking *k, uint64_t object, enum object_kind 
         return false;
     uint32_t known = intern_pairs_find(types, (uint32_t)(type >> 32), (uint32_t)type);
     if (!known) {
-        if (!read_kind(k->tasks, type, kind))
+        if (!object_read_kind(k->tasks, type, kind))
             return false;
         known = *kind;
         /* The type was read directly, not from the copies, so this look is not sure. The next look knows the type. */
@@ -135,13 +135,13 @@ bool await_chain_look_kind(struct looking *k, uint64_t object, enum object_kind 
 
 /* ---- frames ---- */
 
-static void fail(struct looking *k, enum look why)
+static void looking_fail(struct looking *k, enum look why)
 {
     k->state = k->state == LOOK_SURE || why == LOOK_CHANGED ? why : k->state;
 }
 
 /* Whether a code object that was known before the copies is still the same code object. */
-static bool is_confirmed(const struct looking *k, struct code *code)
+static bool chain_code_is_confirmed(const struct looking *k, struct code *code)
 {
     if (k->generation && code->generation == k->generation)
         return true;
@@ -158,14 +158,14 @@ static struct code *find_code(struct looking *k, struct executed executed)
     struct codes *codes = k->tasks->codes;
     codes->interpreter = k->tasks->target->interpreters[k->task->interpreter].id;
     struct code *code = codes_find(codes, executed.code, executed.copy);
-    if (code && !is_confirmed(k, code))
+    if (code && !chain_code_is_confirmed(k, code))
         code = NULL; /* codes_confirm() has removed the code object */
     if (!code)
         code = codes_read(codes, executed.code, executed.copy);
     if (!code)
-        fail(k, LOOK_NO_CODE);
+        looking_fail(k, LOOK_NO_CODE);
     else if (code->number > k->tasks->known_code)
-        fail(k, LOOK_CHANGED);
+        looking_fail(k, LOOK_CHANGED);
     return code;
 }
 
@@ -192,7 +192,7 @@ static uint64_t look_at_awaited(struct looking *k, const struct generator *gener
     const uint64_t at = word_at(generator->frame, l->frame_stack) - (uint64_t)l->awaited_words * 8;
     uint64_t awaited;
     if (at - bottom >= (uint64_t)code->stack * 8 || at % 8 != 0) {
-        fail(k, LOOK_CHANGED);
+        looking_fail(k, LOOK_CHANGED);
         return 0;
     }
     return await_chain_look(k, at, sizeof(awaited), &awaited) ? awaited & l->executable_mask : 0;
@@ -206,7 +206,7 @@ static void look_at_generator(struct looking *k, uint64_t address, uint64_t *nex
     bool same;
     *next = 0;
     if (!await_chain_look_anyway(k, address + l->generator_state, 1, &generator.state, &same)) {
-        fail(k, LOOK_CHANGED);
+        looking_fail(k, LOOK_CHANGED);
         return;
     }
     k->flickers = !same;
@@ -215,7 +215,7 @@ static void look_at_generator(struct looking *k, uint64_t address, uint64_t *nex
     if (*runs || generator.state >= l->state_ended)
         return;
     if (!await_chain_look(k, address + l->generator_frame, l->frame_size, generator.frame)) {
-        fail(k, LOOK_CHANGED);
+        looking_fail(k, LOOK_CHANGED);
         return;
     }
     struct code *code = find_code(k, code_executed(l, generator.frame));
@@ -223,7 +223,7 @@ static void look_at_generator(struct looking *k, uint64_t address, uint64_t *nex
         return;
     const uint64_t from = word_at(generator.frame, l->frame_instruction) - code->first;
     if (from / 2 >= code->units) {
-        fail(k, LOOK_CHANGED);
+        looking_fail(k, LOOK_CHANGED);
         return;
     }
     add_link(k, code, (int64_t)(from / 2));
@@ -243,21 +243,21 @@ void await_chain_look_coroutine(struct looking *k, uint64_t coroutine, bool *run
         bool inner_runs = false;
         /* A coroutine cannot await itself. Brent's algorithm detects such a ring within a few times its length. */
         if (depth == DEPTH_MOST || at == passed) {
-            fail(k, LOOK_TOO_DEEP);
+            looking_fail(k, LOOK_TOO_DEEP);
             return;
         }
         if ((depth & (depth - 1)) == 0)
             passed = at;
         next = 0;
         if (!await_chain_look_kind(k, at, &kind))
-            fail(k, LOOK_CHANGED);
+            looking_fail(k, LOOK_CHANGED);
         else if (kind == OBJECT_GENERATOR)
             look_at_generator(k, at, &next, &inner_runs);
         else if (kind == OBJECT_WRAPPER && !await_chain_look(k, at + wrapped, sizeof(next), &next))
-            fail(k, LOOK_CHANGED);
+            looking_fail(k, LOOK_CHANGED);
         if (depth == 0)
             *runs = inner_runs;
         else if (k->flickers)
-            fail(k, LOOK_CHANGED);
+            looking_fail(k, LOOK_CHANGED);
     }
 }

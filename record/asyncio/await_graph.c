@@ -35,7 +35,7 @@ static void note_running(struct asyncio *a, uint32_t row)
 }
 
 /* An interpreter's count of freed code objects in the copies + 1; 0: not known, or the copies differ. */
-static uint64_t generation_of(struct asyncio *a, size_t interpreter)
+static uint64_t copied_generation(struct asyncio *a, size_t interpreter)
 {
     struct double_read *copy = &a->tasks.copies[a->front];
     const size_t index = interpreter;
@@ -50,7 +50,7 @@ enum look await_graph_look(struct asyncio *a, uint32_t row)
     struct known_task *task = &tasks->rows[row];
     if (task->looked_round == tasks->round)
         return task->looked;
-    const uint64_t generation = generation_of(a, task->interpreter);
+    const uint64_t generation = copied_generation(a, task->interpreter);
     const size_t copy = asyncio_tasks_copy_of(tasks, task);
     const bool still = asyncio_tasks_still(tasks, task, generation);
     task->used = tasks->tick;
@@ -131,7 +131,7 @@ void await_graph_restart(struct asyncio *a)
 /* ---- parents ---- */
 
 /* Finds the parent of a task: the waiting task with the smallest number. */
-static enum look find_parent(struct asyncio *a, uint32_t row)
+static enum look task_find_parent(struct asyncio *a, uint32_t row)
 {
     struct known_task *task = &a->tasks.rows[row];
     const size_t count = task->waiters_count;
@@ -182,7 +182,7 @@ enum look await_graph_chain(struct asyncio *a, uint32_t row)
             return LOOK_TOO_DEEP;
         enum look looked = await_graph_look(a, at);
         if (looked == LOOK_SURE && a->tasks.rows[at].parent_round != a->tasks.round) {
-            looked = find_parent(a, at);
+            looked = task_find_parent(a, at);
             a->tasks.rows[at].parent_round = looked == LOOK_SURE ? a->tasks.round : 0;
         }
         if (looked != LOOK_SURE)
@@ -228,7 +228,7 @@ bool await_graph_drives(const struct asyncio *a, const struct walk *walk, uint32
     return false;
 }
 
-static void push(struct frames *stack, uint32_t frame)
+static void await_stack_push(struct frames *stack, uint32_t frame)
 {
     stack->frames = alloc_grow(stack->frames, &stack->room, stack->count + 1, sizeof(*stack->frames));
     stack->frames[stack->count++] = frame;
@@ -269,13 +269,13 @@ void await_graph_add_links(struct asyncio *a, const struct member *member, uint3
     const uint32_t gc = synthetic_frames_collecting(wanted, a->thread_list, member);
     for (uint32_t i = from; i < to; i++) {
         if (gc == i)
-            push(stack, synthetic_frames_gc_frame(wanted));
+            await_stack_push(stack, synthetic_frames_gc_frame(wanted));
         if (wanted->native && walk->links[i].from_c && i > 0)
-            push(stack, synthetic_frames_native_frame(wanted));
-        push(stack, walk->links[i].frame);
+            await_stack_push(stack, synthetic_frames_native_frame(wanted));
+        await_stack_push(stack, walk->links[i].frame);
     }
     if (gc == to && to == walk->depth)
-        push(stack, synthetic_frames_gc_frame(wanted));
+        await_stack_push(stack, synthetic_frames_gc_frame(wanted));
 }
 
 const struct member *await_graph_thread(const struct asyncio *a, const struct known_task *task, uint32_t *above)
@@ -295,11 +295,11 @@ void await_graph_add_chain(struct asyncio *a, struct frames *stack)
         /* For a waiting task that runs, the stack shows the frame of its coroutine only. */
         const struct member *member = task->runs && i > 1 && a->which == ASYNC_ALL ? await_graph_thread(a, task, &above)
                                                                                    : NULL;
-        push(stack, label_of(a, task));
+        await_stack_push(stack, label_of(a, task));
         for (size_t k = 0; !task->runs && k < task->frames_count; k++)
-            push(stack, task->frames[k]);
+            await_stack_push(stack, task->frames[k]);
         if (member)
-            push(stack, member->walk.links[above].frame);
+            await_stack_push(stack, member->walk.links[above].frame);
     }
 }
 

@@ -124,7 +124,7 @@ static void swap_parts(struct double_read *t)
     t->parts_count = 0;
 }
 
-static void plan(struct double_read *t)
+static void double_read_plan(struct double_read *t)
 {
     if (t->planned)
         return;
@@ -148,7 +148,7 @@ static void plan(struct double_read *t)
 
 void double_read_want(struct double_read *t, size_t index)
 {
-    plan(t);
+    double_read_plan(t);
     const uint32_t part = t->ranges[index].part;
     if (part != UINT32_MAX)
         t->parts[part].wanted = true;
@@ -156,12 +156,12 @@ void double_read_want(struct double_read *t, size_t index)
 
 void double_read_want_all(struct double_read *t, bool wanted)
 {
-    plan(t);
+    double_read_plan(t);
     for (size_t i = 0; i < t->parts_count; i++)
         t->parts[i].wanted = wanted;
 }
 
-static bool is_due(const struct part *part, bool second)
+static bool part_is_due(const struct part *part, bool second)
 {
     return part->wanted && !part->lost && (second || !part->before);
 }
@@ -175,7 +175,7 @@ static size_t fill_call(const struct double_read *t, bool second, size_t at, str
     size_t count = 0;
     for (; at < t->parts_count && count < REMOTE_PIECES; at++) {
         const struct part *part = &t->parts[at];
-        if (!is_due(part, second))
+        if (!part_is_due(part, second))
             continue;
         which[count] = at;
         pieces[count++] = (struct piece){ part->address, part->size, copy + part->at };
@@ -198,7 +198,7 @@ enum remote_state double_read_copy(struct double_read *t, struct remote *remote,
 {
     struct piece pieces[REMOTE_PIECES];
     size_t which[REMOTE_PIECES], next;
-    plan(t);
+    double_read_plan(t);
     for (size_t i = 0; i < t->parts_count; i++) {
         struct part *part = &t->parts[i];
         part->lost &= second;
@@ -254,7 +254,7 @@ const unsigned char *double_read_first(const struct double_read *t, size_t index
 }
 
 /* Whether a range is equal in both copies. Most parts do not change, so a part is compared once for all its ranges. */
-static bool is_same(struct double_read *t, const struct range *range)
+static bool range_is_same(struct double_read *t, const struct range *range)
 {
     struct part *part = &t->parts[range->part];
     if (part->same == COMPARISON_NONE)
@@ -265,7 +265,7 @@ static bool is_same(struct double_read *t, const struct range *range)
 
 bool double_read_same(struct double_read *t, size_t i)
 {
-    return double_read_first(t, i) && double_read_at(t, i) && is_same(t, &t->ranges[i]);
+    return double_read_first(t, i) && double_read_at(t, i) && range_is_same(t, &t->ranges[i]);
 }
 
 bool double_read_still(struct double_read *t, size_t from, size_t end)

@@ -187,13 +187,13 @@ static bool read_own(void *self, uint64_t address, void *into, size_t size)
 }
 
 /* A file as memory: an address is an offset in the file. */
-static bool read_file(void *self, uint64_t address, void *into, size_t size)
+static bool core_read_mapped(void *self, uint64_t address, void *into, size_t size)
 {
     const struct core_file file = { .fd = *(const int *)self };
     return core_notes_read(&file, address, into, size);
 }
 
-static const struct memory_kind own_kind = { .read = read_own }, file_kind = { .read = read_file };
+static const struct memory_kind own_kind = { .read = read_own }, file_kind = { .read = core_read_mapped };
 
 /* The build id of an image in the core file, and of an open file. 0: there is none. */
 static size_t id_of_image(struct core_file *core, uint64_t address, unsigned char id[ELF_BUILD_ID_MAX])
@@ -235,7 +235,7 @@ static bool is_given(struct core_file *core, const struct core_mapped *file)
 }
 
 /* An open file of the build of a mapped file; -1: there is none here. */
-static int find_file(struct core_file *core, struct core_mapped *file)
+static int core_find_file(struct core_file *core, struct core_mapped *file)
 {
     if (file->tried)
         return file->fd;
@@ -262,36 +262,36 @@ static const struct core_mapping *mapping_at(const struct core_file *core, uint6
     return found && address < found->end ? found : NULL;
 }
 
-static size_t least(uint64_t a, size_t b)
+static size_t piece_least(uint64_t a, size_t b)
 {
     return a < b ? (size_t)a : b;
 }
 
 /* Reads as many of the bytes as have one source. Returns their number; 0: the first one is not there. */
-static size_t read_some(struct core_file *core, uint64_t address, void *into, size_t size)
+static size_t core_read_some(struct core_file *core, uint64_t address, void *into, size_t size)
 {
     const struct core_segment *segment = segment_at(core, address);
     const uint64_t at = segment ? address - segment->address : 0;
     if (segment && at < segment->there) {
-        const size_t some = least(segment->there - at, size);
+        const size_t some = piece_least(segment->there - at, size);
         return core_notes_read(core, segment->offset + at, into, some) ? some : 0;
     }
     const struct core_mapping *mapping = mapping_at(core, address);
-    const int fd = mapping ? find_file(core, &core->files[mapping->file]) : -1;
+    const int fd = mapping ? core_find_file(core, &core->files[mapping->file]) : -1;
     if (fd < 0)
         return 0;
-    size_t some = least(mapping->end - address, size);
-    some = segment ? least(segment->size - at, some) : some;
+    size_t some = piece_least(mapping->end - address, size);
+    some = segment ? piece_least(segment->size - at, some) : some;
     uint64_t offset;
     if (__builtin_add_overflow(mapping->offset, address - mapping->address, &offset))
         return 0;
-    return read_file((void *)&fd, offset, into, some) ? some : 0;
+    return core_read_mapped((void *)&fd, offset, into, some) ? some : 0;
 }
 
 bool core_file_read(struct core_file *core, uint64_t address, void *into, size_t size)
 {
     for (size_t done = 0; done < size;) {
-        const size_t some = read_some(core, address + done, (unsigned char *)into + done, size - done);
+        const size_t some = core_read_some(core, address + done, (unsigned char *)into + done, size - done);
         if (some == 0)
             return false;
         done += some;
@@ -325,7 +325,7 @@ static int open_image(void *self, const struct image *image)
 {
     struct core_file *core = self;
     const size_t file = (size_t)image->inode - 1;
-    const int fd = file < core->files_count ? find_file(core, &core->files[file]) : -1;
+    const int fd = file < core->files_count ? core_find_file(core, &core->files[file]) : -1;
     return fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 0);
 }
 
@@ -353,7 +353,7 @@ bool core_file_explain(struct core_file *core, const char *path, struct fault *w
     if (core->exe >= 0 && !core->exe_used)
         return fault(why, "%s is not a file of the program in %s: its build id is %s, that of the program %s",
                      core->exe_path, path, id_text(id, id_of_file(core->exe, id), ours), theirs);
-    if (program && find_file(core, (struct core_mapped *)program) < 0)
+    if (program && core_find_file(core, (struct core_mapped *)program) < 0)
         return fault(
             why,
             "no CPython was found in %s: the memory of its program %s is not in the core file, and this machine "

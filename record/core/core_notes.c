@@ -32,7 +32,7 @@ bool core_notes_read(const struct core_file *core, uint64_t offset, void *into, 
 
 /* ---- notes by kind ---- */
 
-static void take_thread(struct core_file *core, uint64_t offset, uint64_t size)
+static void note_take_thread(struct core_file *core, uint64_t offset, uint64_t size)
 {
     struct elf_prstatus status;
     if (size < sizeof(status) || core->threads_count >= CORE_COUNT_LIMIT ||
@@ -42,7 +42,7 @@ static void take_thread(struct core_file *core, uint64_t offset, uint64_t size)
     core->threads[core->threads_count++] = (struct core_thread){ .tid = status.pr_pid, .signal = status.pr_cursig };
 }
 
-static void take_process(struct core_file *core, uint64_t offset, uint64_t size)
+static void note_take_process(struct core_file *core, uint64_t offset, uint64_t size)
 {
     struct elf_prpsinfo info;
     if (size < sizeof(info) || !core_notes_read(core, offset, &info, sizeof(info)))
@@ -66,7 +66,7 @@ static void take_auxiliary(struct core_file *core, uint64_t offset, uint64_t siz
 /* ---- mapped files ---- */
 
 /* The index of the file with a path. The list of mappings has those of one file behind each other. */
-static size_t file_of(struct core_file *core, const char *path)
+static size_t core_mapped_index(struct core_file *core, const char *path)
 {
     if (core->files_count > 0 && strcmp(core->files[core->files_count - 1].path, path) == 0)
         return core->files_count - 1;
@@ -75,12 +75,12 @@ static size_t file_of(struct core_file *core, const char *path)
     return core->files_count++;
 }
 
-static void add_mapping(struct core_file *core, const uint64_t words[3], uint64_t page, const char *path)
+static void core_add_mapping(struct core_file *core, const uint64_t words[3], uint64_t page, const char *path)
 {
     uint64_t offset;
     if (words[0] >= words[1] || __builtin_mul_overflow(words[2], page, &offset))
         return;
-    const size_t file = file_of(core, path);
+    const size_t file = core_mapped_index(core, path);
     if (offset == 0 && core->files[file].address == 0)
         core->files[file].address = words[0];
     core->mappings = alloc_grow(core->mappings, &core->mappings_room, core->mappings_count + 1,
@@ -107,7 +107,7 @@ static void take_files(struct core_file *core, uint64_t offset, uint64_t size)
     for (uint64_t i = 0; i < head[0] && path < end; i++) {
         uint64_t words[3];
         memcpy(words, bytes + i * 24, sizeof(words));
-        add_mapping(core, words, head[1], path);
+        core_add_mapping(core, words, head[1], path);
         path += strlen(path) + 1;
     }
 }
@@ -125,10 +125,10 @@ static void take_note(struct core_file *core, const Elf64_Nhdr *head, const char
         return;
     switch (head->n_type) {
     case NT_PRSTATUS:
-        take_thread(core, offset, head->n_descsz);
+        note_take_thread(core, offset, head->n_descsz);
         break;
     case NT_PRPSINFO:
-        take_process(core, offset, head->n_descsz);
+        note_take_process(core, offset, head->n_descsz);
         break;
     case NT_AUXV:
         take_auxiliary(core, offset, head->n_descsz);

@@ -13,14 +13,14 @@ struct list {
     size_t count, room;
 };
 
-static void add(struct list *list, struct descendant row)
+static void descendants_add(struct list *list, struct descendant row)
 {
     list->rows = alloc_grow(list->rows, &list->room, list->count + 1, sizeof(*list->rows));
     list->rows[list->count++] = row;
 }
 
 /* By parent, then by number. */
-static int compare(const void *left, const void *right)
+static int descendant_compare(const void *left, const void *right)
 {
     const struct descendant *a = left, *b = right;
     return a->parent != b->parent ? (a->parent > b->parent) - (a->parent < b->parent)
@@ -38,12 +38,12 @@ static struct list all_processes(void)
         const pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
         const struct standing standing = standing_of(pid);
         if (standing.state)
-            add(&all, (struct descendant){ .pid = pid, .parent = standing.parent });
+            descendants_add(&all, (struct descendant){ .pid = pid, .parent = standing.parent });
     }
     if (proc)
         closedir(proc);
     if (all.count > 0)
-        qsort(all.rows, all.count, sizeof(*all.rows), compare);
+        qsort(all.rows, all.count, sizeof(*all.rows), descendant_compare);
     return all;
 }
 
@@ -68,7 +68,7 @@ static void add_children(struct list *tree, const struct list *all, pid_t pid)
     for (size_t i = first_child(all, pid); i < all->count && all->rows[i].parent == pid; i++) {
         if (tree->count > all->count)
             return;
-        add(tree, all->rows[i]);
+        descendants_add(tree, all->rows[i]);
     }
 }
 
@@ -76,7 +76,7 @@ struct descendant *descendants_of(pid_t pid, size_t *count)
 {
     const struct list all = all_processes();
     struct list tree = { 0 };
-    add(&tree, (struct descendant){ .pid = pid, .parent = standing_of(pid).parent });
+    descendants_add(&tree, (struct descendant){ .pid = pid, .parent = standing_of(pid).parent });
     for (size_t i = 0; i < tree.count; i++)
         add_children(&tree, &all, tree.rows[i].pid);
     free(all.rows);

@@ -11,7 +11,7 @@
 
 /* Source lines of a core file that root owns are those that everyone may read. The group of a user is not known. */
 #define NOBODY   ((uid_t)65534)
-#define NO_GROUP ((gid_t)-2)
+#define NO_GROUP ((gid_t) - 2)
 
 #define LOOKS 2 /* the first look at tasks finds out what to read */
 
@@ -24,7 +24,7 @@ static void set_text(struct text *to, const char *from)
     *to = utf8_clean(text_of(from));
 }
 
-static void describe(struct dumped *dumped, const struct core_file *core)
+static void core_describe(struct dumped *dumped, const struct core_file *core)
 {
     struct stat stat;
     const struct core_mapped *program = core_file_program(core);
@@ -51,7 +51,7 @@ static void describe(struct dumped *dumped, const struct core_file *core)
 
 /* ---- the dump ---- */
 
-static bool look(struct dumping *d, const struct dump_options *options, struct fault *why)
+static bool dump_core_look(struct dumping *d, const struct dump_options *options, struct fault *why)
 {
     struct watched *watched = &d->watched;
     if (options->async && !asyncio_possible(&watched->target.runtime.layout, why)) {
@@ -85,14 +85,14 @@ static enum dump_result dump_memory(struct dumped *dumped, struct core_file *cor
     const enum target_state state = target_open_memory(&d.watched.target, &core_file_kind, core, core->pid, &cause);
     bool good = state == TARGET_READY;
     if (good)
-        good = look(&d, options, why);
+        good = dump_core_look(&d, options, why);
     else if (state == TARGET_UNSUPPORTED)
         fault(why, "cannot read %s: %s", options->core, cause.text);
     else
         core_file_explain(core, options->core, why);
     dumping_close(&d);
     dumped_settle(dumped);
-    describe(dumped, core);
+    core_describe(dumped, core);
     return good ? DUMP_DONE : DUMP_FAILED;
 }
 

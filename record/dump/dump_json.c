@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-struct writer {
+struct json_writer {
     struct json_emitter *json;
     const struct dumped *dumped;
     const struct tables *tables;
@@ -27,7 +27,7 @@ static void put_number_or_null(struct json_emitter *json, const char *key, int64
 
 /* ---- stacks ---- */
 
-static void put_locals(const struct writer *w, const struct frame_locals *frame)
+static void json_put_locals(const struct json_writer *w, const struct frame_locals *frame)
 {
     const struct locals *locals = &w->dumped->locals;
     emit_open(w->json, "locals", '[');
@@ -41,7 +41,7 @@ static void put_locals(const struct writer *w, const struct frame_locals *frame)
     emit_close(w->json, ']');
 }
 
-static void put_frame(const struct writer *w, const struct frame *frame, const struct frame_locals *locals)
+static void json_put_frame(const struct json_writer *w, const struct frame *frame, const struct frame_locals *locals)
 {
     struct json_emitter *json = w->json;
     const struct function *function = &w->tables->functions[frame->function];
@@ -54,11 +54,11 @@ static void put_frame(const struct writer *w, const struct frame *frame, const s
     put_number_or_null(json, "end_column", frame->end_column, frame->end_column >= 0);
     put_number_or_null(json, "first_line", function->first_line, function->first_line);
     emit_text_or_null(json, "source", source_lines_find(w->lines, frame));
-    put_locals(w, locals);
+    json_put_locals(w, locals);
     emit_close(json, '}');
 }
 
-static void put_frames(const struct writer *w, const struct dumped_row *row)
+static void json_put_frames(const struct json_writer *w, const struct dumped_row *row)
 {
     size_t count;
     uint32_t *frames = dumped_frames(w->dumped, row, &count);
@@ -66,15 +66,15 @@ static void put_frames(const struct writer *w, const struct dumped_row *row)
     size_t at = 0;
     const uint32_t thread = dumped_is_task(w->dumped, row) ? 0 : row->thread;
     for (size_t i = 0; i < count; i++)
-        put_frame(w, &w->tables->frames[frames[i]],
-                  thread ? locals_next(&w->dumped->locals, thread, frames[i], &at) : NULL);
+        json_put_frame(w, &w->tables->frames[frames[i]],
+                       thread ? locals_next(&w->dumped->locals, thread, frames[i], &at) : NULL);
     emit_close(w->json, ']');
     free(frames);
     const char *failure = row->failure ? dump_words_failure(w->dumped, row) : "";
     emit_text_or_null(w->json, "failure", text_of(failure));
 }
 
-static void put_states(const struct writer *w, const struct dumped_row *row)
+static void put_states(const struct json_writer *w, const struct dumped_row *row)
 {
     const char *words[DUMP_WORDS_MOST];
     const size_t count = dump_words(w->dumped, row, words);
@@ -86,7 +86,7 @@ static void put_states(const struct writer *w, const struct dumped_row *row)
 
 /* ---- threads and tasks ---- */
 
-static void put_thread(const struct writer *w, const struct dumped_row *row)
+static void json_put_thread(const struct json_writer *w, const struct dumped_row *row)
 {
     struct json_emitter *json = w->json;
     const struct thread *thread = &w->tables->threads[row->thread].thread;
@@ -99,11 +99,11 @@ static void put_thread(const struct writer *w, const struct dumped_row *row)
     emit_integer(json, "interpreter", (int64_t)thread->interpreter);
     put_states(w, row);
     put_number_or_null(json, "task", row->task, row->task);
-    put_frames(w, row);
+    json_put_frames(w, row);
     emit_close(json, '}');
 }
 
-static void put_task(const struct writer *w, const struct dumped_row *row)
+static void json_put_task(const struct json_writer *w, const struct dumped_row *row)
 {
     struct json_emitter *json = w->json;
     const struct thread *thread = &w->tables->threads[row->thread].thread;
@@ -115,13 +115,13 @@ static void put_task(const struct writer *w, const struct dumped_row *row)
     put_states(w, row);
     put_number_or_null(json, "awaited_by", task->waiter, task->waiter);
     emit_integer(json, "waiters", task->waiters);
-    put_frames(w, row);
+    json_put_frames(w, row);
     emit_close(json, '}');
 }
 
 /* ---- processes ---- */
 
-static void put_head(const struct writer *w)
+static void json_put_head(const struct json_writer *w)
 {
     static const char *const moments[] = {
         [MOMENT_LIVE] = "not proved", [MOMENT_PROVEN] = "proved", [MOMENT_FROZEN] = "stopped"
@@ -146,16 +146,16 @@ static void put_head(const struct writer *w)
 
 void dump_json_process(struct json_emitter *json, const struct dumped *dumped, struct source_lines *lines)
 {
-    const struct writer w = { json, dumped, &dumped->tables, lines };
+    const struct json_writer w = { json, dumped, &dumped->tables, lines };
     emit_open(json, NULL, '{');
-    put_head(&w);
+    json_put_head(&w);
     emit_open(json, "threads", '[');
     for (size_t i = 0; i < dumped->threads; i++)
-        put_thread(&w, &dumped->rows[i]);
+        json_put_thread(&w, &dumped->rows[i]);
     emit_close(json, ']');
     emit_open(json, "tasks", '[');
     for (size_t i = dumped->threads; i < dumped->count; i++)
-        put_task(&w, &dumped->rows[i]);
+        json_put_task(&w, &dumped->rows[i]);
     emit_close(json, ']');
     emit_close(json, '}');
 }

@@ -31,7 +31,7 @@ static enum target_state find_python(struct watched *watched, uint64_t give_up_n
 /* ---- looks ---- */
 
 /* Makes one look, and emits it. Returns whether the process still runs the program. */
-static bool look(struct dumping *d, struct fault *why)
+static bool dump_live_look(struct dumping *d, struct fault *why)
 {
     struct watched *watched = &d->watched;
     const struct moments moments = { .due_ns = clock_now_ns() + LOOK_AHEAD_NS };
@@ -51,7 +51,7 @@ static bool look(struct dumping *d, struct fault *why)
     return same;
 }
 
-static bool is_whole(const struct dumping *d)
+static bool dumping_is_whole(const struct dumping *d)
 {
     bool whole = d->watched.state == THREAD_LIST_READ;
     for (size_t i = 0; i < d->dumped->count; i++)
@@ -77,15 +77,15 @@ static void ask_after(struct dumped *dumped)
 /* Looks until a look is one moment and has all threads. The first look learns names and code, and does not count. */
 static bool look_well(struct dumping *d, struct fault *why)
 {
-    if (!look(d, why))
+    if (!dump_live_look(d, why))
         return false;
     for (int i = 0; i < LOOKS; i++) {
         const uint64_t began_ns = clock_now_ns();
         ask_before(d->dumped);
-        if (!look(d, why))
+        if (!dump_live_look(d, why))
             return false;
         ask_after(d->dumped);
-        if (is_whole(d) && d->dumped->moment != MOMENT_LIVE)
+        if (dumping_is_whole(d) && d->dumped->moment != MOMENT_LIVE)
             return true;
         clock_sleep_until(began_ns + ROUND_NS);
     }
@@ -94,7 +94,7 @@ static bool look_well(struct dumping *d, struct fault *why)
 
 /* ---- results ---- */
 
-static enum dump_result ended(struct dumping *d, struct fault *why)
+static enum dump_result dumping_ended(struct dumping *d, struct fault *why)
 {
     const struct standing standing = standing_of(d->dumped->pid);
     *why = (struct fault){ 0 };
@@ -123,11 +123,11 @@ static void name_us(struct fault *why)
     }
 }
 
-static enum dump_result refused(struct dumping *d, enum target_state state, struct fault *why)
+static enum dump_result dumping_refused(struct dumping *d, enum target_state state, struct fault *why)
 {
     const struct standing standing = standing_of(d->dumped->pid);
     if (state == TARGET_GONE || standing_is_ended(&standing))
-        return ended(d, why);
+        return dumping_ended(d, why);
     watched_refusal(&d->watched, state, why);
     name_us(why);
     return state == TARGET_NOT_YET ? DUMP_NOT_PYTHON : DUMP_FAILED;
@@ -142,14 +142,14 @@ enum dump_result dump_live(struct dumped *dumped, pid_t pid, const struct dump_o
     const enum target_state state = find_python(&d.watched, give_up_ns, why);
     enum dump_result result = DUMP_DONE;
     if (state != TARGET_READY) {
-        result = refused(&d, state, why);
+        result = dumping_refused(&d, state, why);
     } else {
         cpu_process_open(&d.ran, pid);
         watched_attach(&d.watched);
         if (look_well(&d, why))
             dumping_add_idents(&d);
         else
-            result = ended(&d, why);
+            result = dumping_ended(&d, why);
     }
     dumped_settle(dumped);
     dumping_close(&d);

@@ -43,7 +43,7 @@ static const struct argument rows[] = {
 
 static const struct arguments arguments = { .tables = { rows } };
 
-static void print_help(void)
+static void dump_print_help(void)
 {
     printf("usage: pyreel-dump [OPTIONS] PID\n"
            "       pyreel-dump [OPTIONS] --core FILE\n\n"
@@ -56,7 +56,7 @@ static void print_help(void)
     printf("\nExit codes: 0 dumped, 1 failed (or a part failed), 2 misuse.\n");
 }
 
-static int misuse(const char *text)
+static int dump_misuse(const char *text)
 {
     fprintf(stderr, "pyreel-dump: %s\nTry 'pyreel-dump --help'.\n", text);
     return EXIT_MISUSE;
@@ -71,7 +71,7 @@ static bool parse_pid(const char *text, pid_t *pid)
 }
 
 /* Applies an option. False when the option does not accept the value. */
-static bool apply(struct dump_options *options, enum option_number number, const char *value)
+static bool dump_option_apply(struct dump_options *options, enum option_number number, const char *value)
 {
     switch (number) {
     case OPTION_PID:
@@ -105,20 +105,20 @@ static bool apply(struct dump_options *options, enum option_number number, const
     return true;
 }
 
-static bool check(struct dump_options *options, int argc, char **argv, int *exit_code)
+static bool dump_options_check(struct dump_options *options, int argc, char **argv, int *exit_code)
 {
     *exit_code = 0;
     if (optind < argc && options->pid == 0 && !options->core && !parse_pid(argv[optind++], &options->pid))
-        *exit_code = misuse("a PID is a number from 1 on, such as 4242");
+        *exit_code = dump_misuse("a PID is a number from 1 on, such as 4242");
     else if (optind < argc || (options->core && options->pid))
-        *exit_code = misuse(options->core ? "give a PID or --core FILE, not both"
-                                          : "give one PID; -f dumps its descendants, too");
+        *exit_code = dump_misuse(options->core ? "give a PID or --core FILE, not both"
+                                               : "give one PID; -f dumps its descendants, too");
     else if (options->pid == 0 && !options->core)
-        *exit_code = misuse("give the PID of a process, or --core FILE");
+        *exit_code = dump_misuse("give the PID of a process, or --core FILE");
     else if (options->exe && !options->core)
-        *exit_code = misuse("--exe needs --core");
+        *exit_code = dump_misuse("--exe needs --core");
     else if (options->core && (options->subprocesses || options->blocking))
-        *exit_code = misuse(
+        *exit_code = dump_misuse(
             "--core takes neither --subprocesses nor --blocking: a core file is one process, and stands still");
     return *exit_code == 0;
 }
@@ -130,19 +130,19 @@ bool dump_options_read(struct dump_options *options, int argc, char **argv, int 
     for (const struct argument *row; (row = arguments_next(&arguments, argc, argv, &wrong));) {
         *exit_code = 0;
         if (row->number == OPTION_HELP)
-            print_help();
+            dump_print_help();
         if (row->number == OPTION_VERSION)
             printf("pyreel-dump %s\n", PYREEL_VERSION);
         if (row->number == OPTION_HELP || row->number == OPTION_VERSION)
             return false;
-        if (apply(options, (enum option_number)row->number, optarg))
+        if (dump_option_apply(options, (enum option_number)row->number, optarg))
             continue;
         arguments_refuse("pyreel-dump", row, optarg);
         *exit_code = EXIT_MISUSE;
         return false;
     }
     if (!wrong)
-        return check(options, argc, argv, exit_code);
+        return dump_options_check(options, argc, argv, exit_code);
     fprintf(stderr, "Try 'pyreel-dump --help'.\n");
     *exit_code = EXIT_MISUSE;
     return false;

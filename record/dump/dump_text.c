@@ -21,7 +21,7 @@ enum colour { COLOUR_HEAD, COLOUR_FILE, COLOUR_LINE, COLOUR_NAME, COLOUR_OFF, CO
 /* Those in which CPython 3.13 and later print tracebacks. */
 static const char *const colours[COLOURS] = { "\033[1m", "\033[35m", "\033[35m", "\033[1;35m", "\033[0m" };
 
-struct writer {
+struct text_writer {
     struct output *to;
     const struct screen *screen;
     const struct dumped *dumped;
@@ -32,19 +32,19 @@ struct writer {
 
 /* ---- pieces of lines ---- */
 
-static void put_indent(const struct writer *w, uint32_t more)
+static void put_indent(const struct text_writer *w, uint32_t more)
 {
     output_format(w->to, "%*s", (int)(w->indent + more), "");
 }
 
-static void put_colour(const struct writer *w, enum colour colour)
+static void text_put_colour(const struct text_writer *w, enum colour colour)
 {
     if (w->screen->colours)
         output_string(w->to, colours[colour]);
 }
 
 /* Writes a text that is not trusted. */
-static void put_text_safely(const struct writer *w, struct text text)
+static void put_text_safely(const struct text_writer *w, struct text text)
 {
     struct bytes printable = { 0 };
     put_printable(&printable, text, w->screen->ascii);
@@ -52,24 +52,24 @@ static void put_text_safely(const struct writer *w, struct text text)
     bytes_free(&printable);
 }
 
-static void put_coloured(const struct writer *w, enum colour colour, struct text text)
+static void put_coloured(const struct text_writer *w, enum colour colour, struct text text)
 {
-    put_colour(w, colour);
+    text_put_colour(w, colour);
     put_text_safely(w, text);
-    put_colour(w, COLOUR_OFF);
+    text_put_colour(w, COLOUR_OFF);
 }
 
-static void put_quoted(const struct writer *w, enum colour colour, struct text text)
+static void text_put_quoted(const struct text_writer *w, enum colour colour, struct text text)
 {
-    put_colour(w, colour);
+    text_put_colour(w, colour);
     output_string(w->to, "\"");
     put_text_safely(w, text);
     output_string(w->to, "\"");
-    put_colour(w, COLOUR_OFF);
+    text_put_colour(w, COLOUR_OFF);
 }
 
 /* Writes " (A, B)", if there are words. */
-static void put_words(const struct writer *w, const struct dumped_row *row, const char *more)
+static void text_put_words(const struct text_writer *w, const struct dumped_row *row, const char *more)
 {
     const char *words[DUMP_WORDS_MOST + 1];
     size_t count = dump_words(w->dumped, row, words);
@@ -83,7 +83,7 @@ static void put_words(const struct writer *w, const struct dumped_row *row, cons
 
 /* ---- stacks ---- */
 
-static void put_frame(const struct writer *w, const struct frame *frame)
+static void text_put_frame(const struct text_writer *w, const struct frame *frame)
 {
     const struct text name = tables_function_name(w->tables, frame->function);
     const struct text file = tables_function_file(w->tables, frame->function);
@@ -97,7 +97,7 @@ static void put_frame(const struct writer *w, const struct frame *frame)
     if (frame->line)
         snprintf(number, sizeof(number), "%" PRIu32, frame->line);
     output_string(w->to, "File ");
-    put_quoted(w, COLOUR_FILE, file);
+    text_put_quoted(w, COLOUR_FILE, file);
     output_string(w->to, ", line ");
     put_coloured(w, COLOUR_LINE, text_of(number));
     output_string(w->to, ", in ");
@@ -112,7 +112,7 @@ static void put_frame(const struct writer *w, const struct frame *frame)
 }
 
 /* Writes the variables of a frame; NULL: there are none. */
-static void put_locals(const struct writer *w, const struct frame_locals *frame)
+static void text_put_locals(const struct text_writer *w, const struct frame_locals *frame)
 {
     const struct locals *locals = &w->dumped->locals;
     for (size_t i = 0; frame && i < frame->count; i++) {
@@ -132,7 +132,7 @@ static bool same_line(const struct tables *tables, uint32_t a, uint32_t b)
 }
 
 /* `thread`: the number of the thread whose variables are shown; 0: none are. */
-static void put_frames(const struct writer *w, const uint32_t *frames, size_t count, uint32_t thread)
+static void text_put_frames(const struct text_writer *w, const uint32_t *frames, size_t count, uint32_t thread)
 {
     size_t same = 0; /* frames right above that stand at the same line */
     size_t at = 0;   /* in the variables */
@@ -140,8 +140,8 @@ static void put_frames(const struct writer *w, const uint32_t *frames, size_t co
         const struct frame_locals *variables = thread ? locals_next(&w->dumped->locals, thread, frames[i], &at) : NULL;
         same = i > 0 && same_line(w->tables, frames[i], frames[i - 1]) ? same + 1 : 0;
         if (same < SAME_SHOWN) {
-            put_frame(w, &w->tables->frames[frames[i]]);
-            put_locals(w, variables);
+            text_put_frame(w, &w->tables->frames[frames[i]]);
+            text_put_locals(w, variables);
             continue;
         }
         if (i + 1 < count && same_line(w->tables, frames[i + 1], frames[i]))
@@ -152,11 +152,11 @@ static void put_frames(const struct writer *w, const uint32_t *frames, size_t co
     }
 }
 
-static void put_stack(const struct writer *w, const struct dumped_row *row)
+static void text_put_stack(const struct text_writer *w, const struct dumped_row *row)
 {
     size_t count;
     uint32_t *frames = dumped_frames(w->dumped, row, &count);
-    put_frames(w, frames, count, dumped_is_task(w->dumped, row) ? 0 : row->thread);
+    text_put_frames(w, frames, count, dumped_is_task(w->dumped, row) ? 0 : row->thread);
     if (row->failure) {
         put_indent(w, 2);
         output_format(w->to, "<not read: %s>\n", dump_words_failure(w->dumped, row));
@@ -169,27 +169,27 @@ static void put_stack(const struct writer *w, const struct dumped_row *row)
 
 /* ---- threads ---- */
 
-static void put_thread(const struct writer *w, const struct dumped_row *row)
+static void text_put_thread(const struct text_writer *w, const struct dumped_row *row)
 {
     const struct thread *thread = &w->tables->threads[row->thread].thread;
     char interpreter[48];
     output_format(w->to, "\nThread %" PRIu32 " ", thread->tid);
-    put_quoted(w, COLOUR_HEAD, tables_thread_name(w->tables, row->thread));
+    text_put_quoted(w, COLOUR_HEAD, tables_thread_name(w->tables, row->thread));
     if (row->ident)
         output_format(w->to, " 0x%" PRIx64, row->ident);
     snprintf(interpreter, sizeof(interpreter), "interpreter %" PRIu64, thread->interpreter);
-    put_words(w, row, thread->interpreter ? interpreter : NULL);
+    text_put_words(w, row, thread->interpreter ? interpreter : NULL);
     if (row->task) {
         output_string(w->to, " runs task ");
-        put_quoted(w, COLOUR_HEAD, tables_task(w->tables, row->task)->task.name);
+        text_put_quoted(w, COLOUR_HEAD, tables_task(w->tables, row->task)->task.name);
     }
     output_string(w->to, ":\n");
-    put_stack(w, row);
+    text_put_stack(w, row);
 }
 
 /* ---- tasks ---- */
 
-static void put_task(struct writer *w, const struct task_node *node)
+static void text_put_task(struct text_writer *w, const struct task_node *node)
 {
     const struct dumped_row *row = &w->dumped->rows[node->row];
     const struct thread *thread = &w->tables->threads[row->thread].thread;
@@ -197,32 +197,32 @@ static void put_task(struct writer *w, const struct task_node *node)
     w->indent = node->depth < INDENT_MOST / INDENT ? node->depth * INDENT : INDENT_MOST;
     put_indent(w, 0);
     output_string(w->to, "Task ");
-    put_quoted(w, COLOUR_HEAD, task->task.name);
-    put_words(w, row, NULL);
+    text_put_quoted(w, COLOUR_HEAD, task->task.name);
+    text_put_words(w, row, NULL);
     if (task->waiter) {
         output_string(w->to, " awaited by ");
-        put_quoted(w, COLOUR_HEAD, tables_task(w->tables, task->waiter)->task.name);
+        text_put_quoted(w, COLOUR_HEAD, tables_task(w->tables, task->waiter)->task.name);
     }
     if (task->waiters > 1)
         output_format(w->to, " and %" PRIu32 " more", task->waiters - 1);
     output_string(w->to, ":\n");
-    put_stack(w, row);
+    text_put_stack(w, row);
     w->indent = 0;
 }
 
-static void put_tasks(struct writer *w)
+static void put_tasks(struct text_writer *w)
 {
     const size_t count = w->dumped->count - w->dumped->threads;
     struct task_node *nodes = task_tree(w->dumped);
     output_format(w->to, "\n%zu asyncio task%s, each below the task that awaits it:\n", count, count == 1 ? "" : "s");
     for (size_t i = 0; i < count; i++)
-        put_task(w, &nodes[i]);
+        text_put_task(w, &nodes[i]);
     free(nodes);
 }
 
 /* ---- processes ---- */
 
-static void put_head(const struct writer *w)
+static void text_put_head(const struct text_writer *w)
 {
     const struct process *process = dumped_process(w->dumped);
     const char *standing = dump_words_standing(&w->dumped->standing);
@@ -256,10 +256,10 @@ static void put_head(const struct writer *w)
 
 void dump_text(struct output *to, const struct screen *screen, const struct dumped *dumped, struct source_lines *lines)
 {
-    struct writer w = { to, screen, dumped, &dumped->tables, lines, 0 };
-    put_head(&w);
+    struct text_writer w = { to, screen, dumped, &dumped->tables, lines, 0 };
+    text_put_head(&w);
     for (size_t i = 0; i < dumped->threads; i++)
-        put_thread(&w, &dumped->rows[i]);
+        text_put_thread(&w, &dumped->rows[i]);
     if (dumped->count > dumped->threads)
         put_tasks(&w);
 }

@@ -5,32 +5,32 @@
 
 #include <stdlib.h>
 
-static void add_row(struct dumped *dumped, struct dumped_row row)
+static void dumped_add_row(struct dumped *dumped, struct dumped_row row)
 {
     dumped->rows = alloc_grow(dumped->rows, &dumped->room, dumped->count + 1, sizeof(*dumped->rows));
     dumped->rows[dumped->count++] = row;
 }
 
-static bool take(void *self, struct event *event, struct fault *why)
+static bool dumped_take(void *self, struct event *event, struct fault *why)
 {
     struct dumped *dumped = self;
     if (!tables_take(&dumped->tables, event, why))
         return false;
     const struct sample *sample = &event->sample;
     if (event->kind == EVENT_SAMPLE)
-        add_row(dumped, (struct dumped_row){ .thread = sample->thread,
-                                             .stack = sample->stack,
-                                             .status = sample->status,
-                                             .task = sample->task,
-                                             .collection = sample->collection });
+        dumped_add_row(dumped, (struct dumped_row){ .thread = sample->thread,
+                                                    .stack = sample->stack,
+                                                    .status = sample->status,
+                                                    .task = sample->task,
+                                                    .collection = sample->collection });
     if (event->kind == EVENT_FAILED && event->failed.thread)
-        add_row(dumped, (struct dumped_row){ .thread = event->failed.thread, .failure = event->failed.cause });
+        dumped_add_row(dumped, (struct dumped_row){ .thread = event->failed.thread, .failure = event->failed.cause });
     return true;
 }
 
 struct sink dumped_sink(struct dumped *dumped)
 {
-    return (struct sink){ .take = take, .self = dumped };
+    return (struct sink){ .take = dumped_take, .self = dumped };
 }
 
 void dumped_again(struct dumped *dumped)
@@ -39,7 +39,7 @@ void dumped_again(struct dumped *dumped)
 }
 
 /* Threads before tasks, then by number. */
-static int compare(const void *left, const void *right, void *self)
+static int dumped_row_compare(const void *left, const void *right, void *self)
 {
     const struct dumped_row *a = left, *b = right;
     const struct dumped *dumped = self;
@@ -50,7 +50,7 @@ static int compare(const void *left, const void *right, void *self)
 void dumped_settle(struct dumped *dumped)
 {
     if (dumped->count > 0)
-        qsort_r(dumped->rows, dumped->count, sizeof(*dumped->rows), compare, dumped);
+        qsort_r(dumped->rows, dumped->count, sizeof(*dumped->rows), dumped_row_compare, dumped);
     for (dumped->threads = 0; dumped->threads < dumped->count; dumped->threads++)
         if (dumped_is_task(dumped, &dumped->rows[dumped->threads]))
             break;

@@ -25,7 +25,7 @@
 #define STUCK_PATIENCE_CORE 10 /* the same for a core file, which may lie on a slow disk */
 
 /* One run of the program. */
-struct session {
+struct dump_session {
     struct dump_options options;
     struct screen screen;
     struct output to;
@@ -35,7 +35,7 @@ struct session {
     bool failed;     /* a process that runs Python could not be dumped */
 };
 
-static void say(const struct session *session, const char *text)
+static void dump_say(const struct dump_session *session, const char *text)
 {
     struct bytes safe = { 0 };
     put_printable(&safe, text_of(text), session->screen.ascii);
@@ -45,7 +45,7 @@ static void say(const struct session *session, const char *text)
 
 /* ---- outputs ---- */
 
-static void write_dump(struct session *session, const struct dumped *dumped)
+static void write_dump(struct dump_session *session, const struct dumped *dumped)
 {
     struct source_lines lines;
     source_lines_open(&lines, dumped);
@@ -62,7 +62,7 @@ static void write_dump(struct session *session, const struct dumped *dumped)
 }
 
 /* Notes a process that was not dumped. */
-static void write_other(struct session *session, pid_t pid, const char *why)
+static void write_other(struct dump_session *session, pid_t pid, const char *why)
 {
     if (!session->options.json)
         return;
@@ -77,7 +77,7 @@ static void write_other(struct session *session, pid_t pid, const char *why)
 
 /* ---- processes ---- */
 
-static enum dump_result dump_process(struct session *session, pid_t pid, uint64_t give_up_ns, struct fault *why)
+static enum dump_result dump_process(struct dump_session *session, pid_t pid, uint64_t give_up_ns, struct fault *why)
 {
     struct dumped dumped;
     *why = (struct fault){ 0 };
@@ -92,7 +92,7 @@ static enum dump_result dump_process(struct session *session, pid_t pid, uint64_
 }
 
 /* Dumps the descendants, too. Those that run no Python, or have ended by now, are no failures. */
-static void dump_tree(struct session *session)
+static void dump_tree(struct dump_session *session)
 {
     size_t count;
     struct descendant *tree = descendants_of(session->options.pid, &count);
@@ -107,38 +107,38 @@ static void dump_tree(struct session *session)
         others += result == DUMP_NOT_PYTHON;
         session->failed |= result == DUMP_FAILED || (result == DUMP_GONE && i == 0);
         if (result == DUMP_FAILED && i > 0)
-            say(session, why.text);
+            dump_say(session, why.text);
     }
     if (session->dumped == 0 || session->failed)
         session->failed = true;
     if (first.text[0] && (session->dumped == 0 || session->failed))
-        say(session, first.text);
+        dump_say(session, first.text);
     else if (others > 0 && session->options.verbose)
         fprintf(stderr, "pyreel-dump: %" PRIu64 " processes of the tree run no CPython\n", others);
     free(tree);
 }
 
-static void dump_one(struct session *session)
+static void dump_one(struct dump_session *session)
 {
     struct fault why;
     if (dump_process(session, session->options.pid, clock_now_ns() + BECOME_PYTHON_NS, &why) == DUMP_DONE)
         return;
     session->failed = true;
-    say(session, why.text);
+    dump_say(session, why.text);
 }
 
-static int fail(const struct session *session, const char *why)
+static int dump_fail(const struct dump_session *session, const char *why)
 {
-    say(session, why);
+    dump_say(session, why);
     return EXIT_FAILURE;
 }
 
-static int run(struct session *session)
+static int dump_run(struct dump_session *session)
 {
     struct fault why = { 0 };
     session->screen = screen_of(STDOUT_FILENO);
     if (!output_open(&session->to, "-", false, &why))
-        return fail(session, why.text);
+        return dump_fail(session, why.text);
     session->json.to = &session->to;
     session->others = json_array();
     if (session->options.json)
@@ -152,9 +152,9 @@ static int run(struct session *session)
     else
         json_decref(session->others);
     if (!output_close(&session->to, NULL, &why))
-        return fail(session, why.text);
+        return dump_fail(session, why.text);
     if (session->json.bad)
-        return fail(session, "a text of the program is not UTF-8");
+        return dump_fail(session, "a text of the program is not UTF-8");
     return session->failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
@@ -177,10 +177,10 @@ static void watch_for_dead_pages(bool core)
 int main(int argc, char **argv)
 {
     startup(EXIT_FAILURE);
-    struct session session = { 0 };
+    struct dump_session session = { 0 };
     int exit_code;
     if (!dump_options_read(&session.options, argc, argv, &exit_code))
         return exit_code;
     watch_for_dead_pages(session.options.core != NULL);
-    return run(&session);
+    return dump_run(&session);
 }

@@ -53,7 +53,7 @@ static bool take_rights(const struct place *place, struct rights *ours)
 
 /* ---- files ---- */
 
-static void find_lines(struct source_file *file)
+static void source_file_find_lines(struct source_file *file)
 {
     for (size_t at = 0; at < file->text.size;) {
         const unsigned char *end = memchr(file->text.at + at, '\n', file->text.size - at);
@@ -64,7 +64,7 @@ static void find_lines(struct source_file *file)
     }
 }
 
-static void read_file(struct source_lines *lines, struct source_file *file)
+static void source_file_read(struct source_lines *lines, struct source_file *file)
 {
     char path[PATH_MAX];
     const struct text name = tables_string(&lines->dumped->tables, file->name);
@@ -81,10 +81,10 @@ static void read_file(struct source_lines *lines, struct source_file *file)
     if (ours.user == 0)
         set_rights(&ours);
     lines->bytes += file->text.size;
-    find_lines(file);
+    source_file_find_lines(file);
 }
 
-static struct source_file *file_of(struct source_lines *lines, uint32_t name)
+static struct source_file *source_lines_file(struct source_lines *lines, uint32_t name)
 {
     if (lines->of_string[name])
         return &lines->files[lines->of_string[name] - 1];
@@ -92,11 +92,11 @@ static struct source_file *file_of(struct source_lines *lines, uint32_t name)
     struct source_file *file = &lines->files[lines->count++];
     file->name = name;
     lines->of_string[name] = (uint32_t)lines->count;
-    read_file(lines, file);
+    source_file_read(lines, file);
     return file;
 }
 
-static bool is_blank(char c)
+static bool char_is_blank(char c)
 {
     return c == ' ' || c == '\t' || c == '\r' || c == '\f';
 }
@@ -106,15 +106,15 @@ struct text source_lines_find(struct source_lines *lines, const struct frame *fr
     const struct function *function = &lines->dumped->tables.functions[frame->function];
     if (function->file == 0 || frame->line == 0)
         return (struct text){ 0 };
-    const struct source_file *file = file_of(lines, function->file);
+    const struct source_file *file = source_lines_file(lines, function->file);
     if (frame->line > file->lines)
         return (struct text){ 0 };
     const size_t start = frame->line > 1 ? file->line_ends[frame->line - 2] + 1 : 0;
     const size_t end = file->line_ends[frame->line - 1];
     struct text line = { (const char *)file->text.at + start, end - start };
-    for (; line.size > 0 && is_blank(line.bytes[0]); line.size--)
+    for (; line.size > 0 && char_is_blank(line.bytes[0]); line.size--)
         line.bytes++;
-    while (line.size > 0 && is_blank(line.bytes[line.size - 1]))
+    while (line.size > 0 && char_is_blank(line.bytes[line.size - 1]))
         line.size--;
     return line;
 }

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 /* Takes a line of /proc/PID/status. */
-static void take_line(struct standing *standing, const char *line)
+static void standing_take_line(struct standing *standing, const char *line)
 {
     long number;
     if (strncmp(line, "Name:\t", 6) == 0)
@@ -34,7 +34,7 @@ struct standing standing_of(pid_t pid)
     snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
     FILE *file = fopen(path, "re");
     while (file && getline(&line, &room, file) > 0)
-        take_line(&standing, line);
+        standing_take_line(&standing, line);
     free(line);
     if (file)
         fclose(file);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 /* Rows are indexes + 1; 0: none. */
-struct tree {
+struct rows_tree {
     const struct dumped *dumped;
     size_t *row_of; /* by number of a task */
     size_t *first_child, *next_sibling;
@@ -17,20 +17,20 @@ struct tree {
     size_t count;
 };
 
-static uint32_t task_of(const struct dumped *dumped, size_t row)
+static uint32_t dumped_task_of(const struct dumped *dumped, size_t row)
 {
     return dumped->tables.threads[dumped->rows[row].thread].thread.task;
 }
 
 /* The row of the task that awaits the task of a row, + 1. */
-static size_t waiter_of(const struct tree *tree, size_t row)
+static size_t waiter_of(const struct rows_tree *tree, size_t row)
 {
-    const uint32_t waiter = tables_task(&tree->dumped->tables, task_of(tree->dumped, row))->waiter;
+    const uint32_t waiter = tables_task(&tree->dumped->tables, dumped_task_of(tree->dumped, row))->waiter;
     return waiter < tree->dumped->tables.tasks_count ? tree->row_of[waiter] : 0;
 }
 
 /* Places a task and everything below it. Each task is placed once, so tasks that await each other end, too. */
-static void place(struct tree *tree, size_t root)
+static void place(struct rows_tree *tree, size_t root)
 {
     size_t left = 0;
     tree->waiting[left] = root;
@@ -52,16 +52,16 @@ static void place(struct tree *tree, size_t root)
 struct task_node *task_tree(const struct dumped *dumped)
 {
     const size_t rows = dumped->count + 1;
-    struct tree tree = { .dumped = dumped,
-                         .row_of = alloc_zeroed(dumped->tables.tasks_count + 1, sizeof(size_t)),
-                         .first_child = alloc_zeroed(rows, sizeof(size_t)),
-                         .next_sibling = alloc_zeroed(rows, sizeof(size_t)),
-                         .placed = alloc_zeroed(rows, sizeof(bool)),
-                         .waiting = alloc_zeroed(rows, sizeof(size_t)),
-                         .depths = alloc_zeroed(rows, sizeof(uint32_t)),
-                         .nodes = alloc_zeroed(rows, sizeof(struct task_node)) };
+    struct rows_tree tree = { .dumped = dumped,
+                              .row_of = alloc_zeroed(dumped->tables.tasks_count + 1, sizeof(size_t)),
+                              .first_child = alloc_zeroed(rows, sizeof(size_t)),
+                              .next_sibling = alloc_zeroed(rows, sizeof(size_t)),
+                              .placed = alloc_zeroed(rows, sizeof(bool)),
+                              .waiting = alloc_zeroed(rows, sizeof(size_t)),
+                              .depths = alloc_zeroed(rows, sizeof(uint32_t)),
+                              .nodes = alloc_zeroed(rows, sizeof(struct task_node)) };
     for (size_t row = dumped->threads; row < dumped->count; row++)
-        tree.row_of[task_of(dumped, row)] = row + 1;
+        tree.row_of[dumped_task_of(dumped, row)] = row + 1;
     /* The child that is added last is placed first, because place() takes the last one that waits. */
     for (size_t row = dumped->threads; row < dumped->count; row++) {
         const size_t waiter = waiter_of(&tree, row);

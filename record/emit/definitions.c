@@ -16,7 +16,7 @@
 
 /* ---- indexes ---- */
 
-static uint32_t add_string(struct definitions *d, struct text text)
+static uint32_t definitions_add_string(struct definitions *d, struct text text)
 {
     bool added;
     const uint32_t index = intern_number(&d->strings.ids, text.bytes, text.size, &added);
@@ -30,11 +30,11 @@ static uint32_t add_string(struct definitions *d, struct text text)
 
 uint32_t definitions_string(struct definitions *d, struct text text)
 {
-    return definitions_full(d) ? intern_find(&d->strings.ids, text.bytes, text.size) : add_string(d, text);
+    return definitions_full(d) ? intern_find(&d->strings.ids, text.bytes, text.size) : definitions_add_string(d, text);
 }
 
 /* The index of the function whose strings are indexes. */
-static uint32_t add_function(struct definitions *d, const struct function *function)
+static uint32_t definitions_add_function(struct definitions *d, const struct function *function)
 {
     bool added;
     const uint32_t index = known_function(&d->functions.ids, function, &added);
@@ -49,7 +49,7 @@ static uint32_t add_function(struct definitions *d, const struct function *funct
 
 static uint32_t add_synthetic(struct definitions *d, enum frame_kind kind, struct text name)
 {
-    return add_function(d, &(struct function){ .name = add_string(d, name), .kind = kind });
+    return definitions_add_function(d, &(struct function){ .name = definitions_add_string(d, name), .kind = kind });
 }
 
 uint32_t definitions_function(struct definitions *d, struct text name, const struct function *function)
@@ -58,7 +58,7 @@ uint32_t definitions_function(struct definitions *d, struct text name, const str
     struct function whole = *function;
     whole.name = definitions_string(d, name);
     if (!full)
-        return add_function(d, &whole);
+        return definitions_add_function(d, &whole);
     const uint32_t known = whole.name ? known_function_find(&d->functions.ids, &whole) : 0;
     d->left_out += known == 0;
     return known ? known : add_synthetic(d, KIND_HOLE, MORE_FUNCTIONS);
@@ -71,7 +71,7 @@ static void note_line(struct definitions *d, uint32_t frame, uint32_t function, 
     d->lines[frame] = intern_pairs_number(&d->line_ids, function, line, &added);
 }
 
-static uint32_t add_frame(struct definitions *d, const struct frame *frame)
+static uint32_t definitions_add_frame(struct definitions *d, const struct frame *frame)
 {
     bool added;
     const uint32_t index = known_frame(&d->frames.ids, frame, &added);
@@ -86,13 +86,13 @@ static uint32_t add_frame(struct definitions *d, const struct frame *frame)
 
 static uint32_t add_frame_without_line(struct definitions *d, uint32_t function)
 {
-    return add_frame(d, &(struct frame){ .function = function, .column = -1, .end_column = -1 });
+    return definitions_add_frame(d, &(struct frame){ .function = function, .column = -1, .end_column = -1 });
 }
 
 uint32_t definitions_frame(struct definitions *d, const struct frame *frame)
 {
     if (!definitions_full(d))
-        return add_frame(d, frame);
+        return definitions_add_frame(d, frame);
     const uint32_t known = known_frame_find(&d->frames.ids, frame);
     d->left_out += known == 0;
     return known ? known : add_frame_without_line(d, frame->function);
@@ -112,7 +112,7 @@ uint32_t definitions_synthetic_frame(struct definitions *d, enum frame_kind kind
 
 /* Each of these functions replaces an index by the number in the recording, and emits the definition the first time. */
 
-static bool emit_string(struct definitions *d, uint32_t *string, struct fault *why)
+static bool definitions_emit_string(struct definitions *d, uint32_t *string, struct fault *why)
 {
     if (*string == 0)
         return true;
@@ -125,29 +125,31 @@ static bool emit_string(struct definitions *d, uint32_t *string, struct fault *w
     return sink_take(&d->to, &event, why);
 }
 
-static bool emit_function(struct definitions *d, uint32_t *function, struct fault *why)
+static bool definitions_emit_function(struct definitions *d, uint32_t *function, struct fault *why)
 {
     struct defined_function *row = &d->functions.rows[*function];
     *function = row->number;
     if (row->number)
         return true;
     struct event event = { .kind = EVENT_FUNCTION, .function = row->function };
-    if (!emit_string(d, &event.function.name, why) || !emit_string(d, &event.function.file, why) ||
-        !emit_string(d, &event.function.module, why))
+    if (!definitions_emit_string(d, &event.function.name, why) ||
+        !definitions_emit_string(d, &event.function.file, why) ||
+        !definitions_emit_string(d, &event.function.module, why))
         return false;
     *function = event.function.number = row->number = ++d->last_function;
     return sink_take(&d->to, &event, why);
 }
 
-static bool emit_frame(struct definitions *d, uint32_t *frame, struct fault *why)
+static bool definitions_emit_frame(struct definitions *d, uint32_t *frame, struct fault *why)
 {
     struct defined_frame *row = &d->frames.rows[*frame];
     *frame = row->number;
     if (row->number)
         return true;
     struct event event = { .kind = EVENT_FRAME, .frame = row->frame };
-    if (!emit_function(d, &event.frame.function, why) || !emit_string(d, &event.frame.instruction, why) ||
-        !emit_string(d, &event.frame.base, why))
+    if (!definitions_emit_function(d, &event.frame.function, why) ||
+        !definitions_emit_string(d, &event.frame.instruction, why) ||
+        !definitions_emit_string(d, &event.frame.base, why))
         return false;
     *frame = event.frame.number = row->number = ++d->last_frame;
     return sink_take(&d->to, &event, why);
@@ -159,7 +161,7 @@ bool definitions_emit_sample(struct definitions *d, struct event *event, struct 
     d->pushed = alloc_grow(d->pushed, &d->pushed_room, sample->pushed, sizeof(*d->pushed));
     for (uint32_t i = 0; i < sample->pushed; i++) {
         d->pushed[i] = sample->frames[i];
-        if (!emit_frame(d, &d->pushed[i], why))
+        if (!definitions_emit_frame(d, &d->pushed[i], why))
             return false;
     }
     if (sample->pushed > 0)

@@ -17,7 +17,7 @@
 #define GAP_PART   8           /* ... or 1/8 of an interval, if that is less */
 
 /* Rounds an interval down: a multiple of ROUND_NS takes fewer bytes in the recording. */
-static uint64_t rounded(double interval_ns)
+static uint64_t interval_rounded(double interval_ns)
 {
     const uint64_t whole_ns = (uint64_t)interval_ns;
     return whole_ns > 100 * ROUND_NS ? whole_ns - whole_ns % ROUND_NS : whole_ns;
@@ -45,7 +45,7 @@ static uint32_t group_size(const struct budget *budget)
 }
 
 /* Draws the moments of a group, in rising order. The least distance between two moments has room for a cheap tick. */
-static void draw_moments(struct budget *budget, struct group *group)
+static void draw_moments(struct budget *budget, struct interval_group *group)
 {
     const uint64_t gap_ns = group->length_ns / GAP_PART < GAP_NS ? group->length_ns / GAP_PART : GAP_NS;
     const double room_ns = (double)((group->length_ns - gap_ns) * group->count);
@@ -63,8 +63,8 @@ static void draw_moments(struct budget *budget, struct group *group)
 
 static void begin_group(struct budget *budget, uint64_t begins_ns)
 {
-    struct group *group = &budget->group;
-    *group = (struct group){ .begins_ns = begins_ns, .length_ns = budget->interval_ns, .count = 1 };
+    struct interval_group *group = &budget->group;
+    *group = (struct interval_group){ .begins_ns = begins_ns, .length_ns = budget->interval_ns, .count = 1 };
     if (budget->even) {
         group->moments_ns[0] = begins_ns;
         return;
@@ -75,7 +75,7 @@ static void begin_group(struct budget *budget, uint64_t begins_ns)
 
 static struct interval next_interval(struct budget *budget)
 {
-    struct group *group = &budget->group;
+    struct interval_group *group = &budget->group;
     if (group->used == group->count)
         begin_group(budget, group->begins_ns + group->count * group->length_ns);
     const uint32_t i = group->used++;
@@ -101,7 +101,7 @@ void budget_open(struct budget *budget, uint64_t now_ns)
     budget_begin(budget, now_ns);
 }
 
-static void go_on(struct budget *budget)
+static void budget_go_on(struct budget *budget)
 {
     budget->left_out += (double)budget->present.length_ns / (double)budget->asked_ns - 1;
     budget->present = budget->next[0];
@@ -139,7 +139,7 @@ static double wanted_interval(const struct budget *budget)
     return wanted_ns < LONGEST_NS ? wanted_ns : LONGEST_NS;
 }
 
-static double least(double a, double b)
+static double share_least(double a, double b)
 {
     return a < b ? a : b;
 }
@@ -148,16 +148,16 @@ static void fit(struct budget *budget, uint64_t now_ns)
 {
     const double mean_ns = (double)budget->recent_ns / (double)budget->recent_ticks;
     const double weight = (double)budget->recent_ticks / MANY_TICKS;
-    budget->cost_ns += (mean_ns - budget->cost_ns) * (weight < 0.5 ? 0.5 : least(weight, 1));
+    budget->cost_ns += (mean_ns - budget->cost_ns) * (weight < 0.5 ? 0.5 : share_least(weight, 1));
     budget->recent_ns = budget->recent_ticks = 0;
     budget->allowed_ns += budget->limit * (double)(now_ns - budget->fitted_ns);
     budget->fitted_ns = now_ns;
     const double present_ns = (double)budget->interval_ns;
-    const double wanted_ns = least(wanted_interval(budget), present_ns * GROWTH);
+    const double wanted_ns = share_least(wanted_interval(budget), present_ns * GROWTH);
     if (wanted_ns <= (double)budget->asked_ns)
         budget->interval_ns = budget->asked_ns;
     else if (wanted_ns > present_ns * (1 + STEP) || wanted_ns < present_ns * (1 - STEP))
-        budget->interval_ns = rounded(wanted_ns);
+        budget->interval_ns = interval_rounded(wanted_ns);
 }
 
 static bool is_limited(const struct budget *budget)
@@ -182,10 +182,10 @@ void budget_expect(struct budget *budget, double cost_ns)
         return;
     budget->cost_ns = cost_ns;
     if (cost_ns / budget->limit > (double)budget->asked_ns)
-        budget->interval_ns = rounded(least(cost_ns / budget->limit, LONGEST_NS));
+        budget->interval_ns = interval_rounded(share_least(cost_ns / budget->limit, LONGEST_NS));
 }
 
-static void note(struct budget *budget, uint64_t took_ns, uint64_t now_ns)
+static void budget_note(struct budget *budget, uint64_t took_ns, uint64_t now_ns)
 {
     budget->taken_ns += took_ns;
     budget->recent_ns += took_ns;
@@ -201,12 +201,12 @@ static void note(struct budget *budget, uint64_t took_ns, uint64_t now_ns)
 uint64_t budget_pass(struct budget *budget, uint64_t took_ns, uint64_t now_ns, bool waited)
 {
     uint64_t missed = 0;
-    note(budget, took_ns, now_ns);
-    go_on(budget);
+    budget_note(budget, took_ns, now_ns);
+    budget_go_on(budget);
     budget->skipped_ns = 0;
     for (; now_ns >= budget->present.moment_ns + (waited ? 0 : budget->present.length_ns); missed++) {
         budget->skipped_ns += budget->present.length_ns;
-        go_on(budget);
+        budget_go_on(budget);
     }
     return missed;
 }

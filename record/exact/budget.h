@@ -31,7 +31,7 @@ struct interval {
 };
 
 /* Intervals whose moments are drawn together. */
-struct group {
+struct interval_group {
     uint64_t begins_ns, length_ns;     /* start of the group (monotonic); length of each interval */
     uint64_t moments_ns[BUDGET_GROUP]; /* in rising order */
     uint32_t count;                    /* intervals of the group */
@@ -46,7 +46,7 @@ struct budget {
     bool even;         /* ticks at equal distances */
 
     struct interval present, next[MOMENTS_AHEAD];
-    struct group group;
+    struct interval_group group;
     uint64_t drawn;                   /* number of intervals so far */
     uint64_t interval_ns;             /* the length of the intervals of the next group */
     uint64_t random;                  /* state of the random generator */

@@ -237,7 +237,7 @@ static bool was_asleep(const struct exact *exact, const struct holder *holder, u
 }
 
 /* Whether the look belongs to this processor (a stand_ask): the holder runs or last ran here. */
-static bool ask(void *data, uint32_t processor)
+static bool exact_ask(void *data, uint32_t processor)
 {
     struct exact *exact = data;
     if (!find_holder(exact, &exact->holder) || !is_for(exact, processor))
@@ -248,12 +248,13 @@ static bool ask(void *data, uint32_t processor)
 
 /* Makes the look (a stand_work). If the holder's thread has ended, finds the new holder and looks again. Where threads
  * have no rseq area, finds the holder first, because its processor must be compared before and after the look. */
-static bool do_work(void *data, uint32_t processor, uint64_t now_ns)
+static bool exact_do_work(void *data, uint32_t processor, uint64_t now_ns)
 {
     struct exact *exact = data;
     const struct unwinder *unwinder = &exact->thread_list->unwinder;
-    const bool there = ((exact->rseq || ask(exact, processor)) && look_with(exact, &exact->work.holder, now_ns)) ||
-                       (ask(exact, processor) && look_with(exact, &exact->work.holder, now_ns));
+    const bool there = ((exact->rseq || exact_ask(exact, processor)) &&
+                        look_with(exact, &exact->work.holder, now_ns)) ||
+                       (exact_ask(exact, processor) && look_with(exact, &exact->work.holder, now_ns));
     exact->work.same = there && was_one_moment(exact, &exact->work.holder);
     exact->work.slept = there && was_asleep(exact, &exact->work.holder, processor);
     /* The list looks torn when a thread lost its processor while it changed the list. */
@@ -265,7 +266,7 @@ static bool do_work(void *data, uint32_t processor, uint64_t now_ns)
 }
 
 /* Why a look cannot be one moment, for the user; NULL: it can. */
-static const char *refusal_of(const struct exact *exact)
+static const char *exact_refusal(const struct exact *exact)
 {
     if (exact->target->runtime.layout.free_threaded)
         return "threads of a free-threaded build run at the same time";
@@ -300,7 +301,7 @@ bool exact_appoint(struct exact *exact, exact_look *look, void *self, const stru
                                        .self = self,
                                        .due_ns = moments->due_ns > now_ns ? moments->due_ns : now_ns,
                                        .state = THREAD_LIST_TORN };
-    exact->refusal = refusal_of(exact);
+    exact->refusal = exact_refusal(exact);
     if (exact->refusal)
         return false;
     if (!exact->holder.thread && !find_holder(exact, &exact->holder)) {
@@ -315,8 +316,8 @@ bool exact_appoint(struct exact *exact, exact_look *look, void *self, const stru
     /* After stand_appoint(), the struct belongs to the post, so the fields are set before. */
     exact->alone = exact->work.processors_count == 0;
     exact->appointed = true;
-    if (exact->alone || stand_appoint(&exact->stand, exact->work.processors, exact->work.processors_count, moments, ask,
-                                      do_work, exact))
+    if (exact->alone || stand_appoint(&exact->stand, exact->work.processors, exact->work.processors_count, moments,
+                                      exact_ask, exact_do_work, exact))
         return !exact->alone;
     exact->refusal = "it runs on a processor that pyreel-record may not use (see taskset)";
     exact->appointed = false;
@@ -333,7 +334,7 @@ static bool meet(struct exact *exact, uint64_t now_ns)
         stand->stayed = true;
         stand->waited = false;
         stand->began_ns = now_ns;
-        return do_work(exact, NOWHERE, now_ns);
+        return exact_do_work(exact, NOWHERE, now_ns);
     }
     return stand_meet(stand);
 }
@@ -342,7 +343,7 @@ static bool meet(struct exact *exact, uint64_t now_ns)
  * holder was on another processor, the post came too late, or a thread was in the middle of a change. On a busy machine
  * such a change may last for milliseconds, until the thread gets a processor again. So the time between looks doubles
  * then. */
-static bool follow(struct exact *exact, int hop)
+static bool exact_follow(struct exact *exact, int hop)
 {
     const struct exact_work work = exact->work;
     const uint64_t now_ns = clock_now_ns();
@@ -386,7 +387,7 @@ enum thread_list_state exact_read(struct exact *exact, exact_look *look, void *s
         elsewhere = is_elsewhere(exact);
         exact->hops += looked;
         /* The last hop makes no appointment: a post would look at the same time as the live look below. */
-        if (hop == HOPS - 1 || !follow(exact, hop))
+        if (hop == HOPS - 1 || !exact_follow(exact, hop))
             break;
         now_ns = clock_now_ns();
     }

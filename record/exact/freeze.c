@@ -53,7 +53,7 @@ static void on_terminal_stop(int number)
         raise(SIGSTOP);
 }
 
-static void handle_signals(void)
+static void freeze_handle_signals(void)
 {
     struct sigaction action = { .sa_handler = on_alarm, .sa_flags = SA_NODEFER }, before;
     sigemptyset(&action.sa_mask);
@@ -77,7 +77,7 @@ static void set_timer(struct freeze *freeze, bool on)
 
 /* The letter of a thread's state; 0: there is no such thread. In /proc/.../stat, the state follows the thread's name,
  * which may have any characters, so the last ")" ends the name. */
-static char state_of(const struct freeze *freeze, pid_t tid)
+static char frozen_thread_state(const struct freeze *freeze, pid_t tid)
 {
     char path[64], stat[512];
     snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", (int)freeze->pid, (int)tid);
@@ -103,14 +103,15 @@ enum waited {
 
 /* Reaps a thread that has ended: a process cannot end before its tracer has reaped its threads. The exception is the
  * main thread of a child of the recorder: command_wait() reaps the child, and needs its exit status. */
-static void reap(const struct freeze *freeze, pid_t tid)
+static void freeze_reap(const struct freeze *freeze, pid_t tid)
 {
     if (tid != freeze->pid || !freeze->child)
         waitpid(tid, NULL, __WALL | WNOHANG);
 }
 
 /* Waits for a seized thread to stop; with WNOHANG, only checks. Leaves the status for a later waitid(). */
-static enum waited wait_for(const struct freeze *freeze, struct frozen_thread *thread, int options, bool *by_signal)
+static enum waited frozen_thread_wait(const struct freeze *freeze, struct frozen_thread *thread, int options,
+                                      bool *by_signal)
 {
     siginfo_t info = { 0 };
     const int done = waitid(P_PID, (id_t)thread->tid, &info, WSTOPPED | WEXITED | WNOWAIT | __WALL | options);
@@ -121,11 +122,11 @@ static enum waited wait_for(const struct freeze *freeze, struct frozen_thread *t
          * ended. If the thread is neither traced nor dead, it is gone. A child of the recorder can still be waited for
          * then, when another of its threads has taken over the number (execve). */
         const bool ours = ptrace(PTRACE_INTERRUPT, thread->tid, NULL, NULL) == 0 ||
-                          is_dead(state_of(freeze, thread->tid));
+                          is_dead(frozen_thread_state(freeze, thread->tid));
         return ours ? WAITED_RUNNING : WAITED_GONE;
     }
     if (info.si_code != CLD_TRAPPED && info.si_code != CLD_STOPPED) {
-        reap(freeze, thread->tid);
+        freeze_reap(freeze, thread->tid);
         return WAITED_GONE;
     }
     const int event = info.si_status >> 8, signal = info.si_status & 0xff;
@@ -160,11 +161,12 @@ enum asked {
     ASKED_GONE,
 };
 
-static enum asked ask(const struct freeze *freeze, struct frozen_thread *thread, int *cause)
+static enum asked frozen_thread_ask(const struct freeze *freeze, struct frozen_thread *thread, int *cause)
 {
     /* A single alarm may have come at the wrong time, so try twice. */
     if (seize(thread->tid) || (errno == EAGAIN && seize(thread->tid))) {
-        ptrace(PTRACE_INTERRUPT, thread->tid, NULL, NULL); /* if the thread is gone, wait_for() reports that */
+        ptrace(PTRACE_INTERRUPT, thread->tid, NULL,
+               NULL); /* if the thread is gone, frozen_thread_wait() reports that */
         thread->hold = HOLD_ASKED;
         thread->signal = 0;
         thread->late = false;
@@ -173,7 +175,7 @@ static enum asked ask(const struct freeze *freeze, struct frozen_thread *thread,
     *cause = errno;
     if (*cause == EAGAIN)
         return ASKED_BUSY;
-    const char state = *cause == ESRCH ? 0 : state_of(freeze, thread->tid);
+    const char state = *cause == ESRCH ? 0 : frozen_thread_state(freeze, thread->tid);
     if (state == 0)
         return ASKED_GONE;
     return is_dead(state) ? ASKED_DEAD : ASKED_REFUSED;
@@ -189,12 +191,12 @@ static bool let_go(struct frozen_thread *thread)
 
 /* ---- all threads ---- */
 
-static void forget(struct freeze *freeze, size_t which)
+static void freeze_forget(struct freeze *freeze, size_t which)
 {
     freeze->threads[which] = freeze->threads[--freeze->count];
 }
 
-static void add(struct freeze *freeze, pid_t tid)
+static void freeze_add(struct freeze *freeze, pid_t tid)
 {
     freeze->threads = alloc_grow(freeze->threads, &freeze->room, freeze->count + 1, sizeof(*freeze->threads));
     freeze->threads[freeze->count++] = (struct frozen_thread){ .tid = tid };
@@ -210,7 +212,7 @@ static size_t number_of_tasks(const struct freeze *freeze)
 }
 
 /* Adds the threads of /proc/PID/task that are not known yet. Returns whether there was one. */
-static bool list_threads(struct freeze *freeze)
+static bool freeze_list_threads(struct freeze *freeze)
 {
     const size_t known = freeze->count;
     rewinddir(freeze->tasks);
@@ -220,7 +222,7 @@ static bool list_threads(struct freeze *freeze)
         while (i < known && freeze->threads[i].tid != tid)
             i++;
         if (tid > 0 && i == known)
-            add(freeze, tid);
+            freeze_add(freeze, tid);
     }
     return freeze->count > known;
 }
@@ -253,7 +255,7 @@ static bool ask_all(struct freeze *freeze)
         int cause;
         if (freeze->threads[i].hold != HOLD_NONE)
             continue;
-        switch (ask(freeze, &freeze->threads[i], &cause)) {
+        switch (frozen_thread_ask(freeze, &freeze->threads[i], &cause)) {
         case ASKED_SEIZED:
             break;
         case ASKED_REFUSED:
@@ -265,7 +267,7 @@ static bool ask_all(struct freeze *freeze)
         case ASKED_DEAD:
             break;
         case ASKED_GONE:
-            forget(freeze, i);
+            freeze_forget(freeze, i);
             break;
         }
     }
@@ -278,7 +280,7 @@ static void reap_ended(struct freeze *freeze)
 {
     for (size_t i = 0; i < freeze->count; i++) {
         struct frozen_thread *thread = &freeze->threads[i];
-        if (thread->hold != HOLD_NONE && wait_for(freeze, thread, WNOHANG, &freeze->stopped) == WAITED_GONE)
+        if (thread->hold != HOLD_NONE && frozen_thread_wait(freeze, thread, WNOHANG, &freeze->stopped) == WAITED_GONE)
             thread->hold = HOLD_NONE;
     }
 }
@@ -289,13 +291,13 @@ static bool wait_for_stop(struct freeze *freeze, size_t which, uint64_t give_up_
     for (;;) {
         struct frozen_thread *thread = &freeze->threads[which];
         const int options = thread->late || !freeze->timed ? WNOHANG : 0;
-        const enum waited waited = wait_for(freeze, thread, options, &freeze->stopped);
+        const enum waited waited = frozen_thread_wait(freeze, thread, options, &freeze->stopped);
         if (waited == WAITED_GONE)
-            forget(freeze, which);
+            freeze_forget(freeze, which);
         if (waited != WAITED_RUNNING)
             return true;
         reap_ended(freeze);
-        const char state = state_of(freeze, thread->tid);
+        const char state = frozen_thread_state(freeze, thread->tid);
         thread->late = state == 'D' || is_dead(state);
         if (thread->late || clock_now_ns() >= give_up_ns)
             return thread->late;
@@ -318,7 +320,8 @@ static size_t number_of_standing(const struct freeze *freeze)
     size_t standing = 0;
     for (size_t i = 0; i < freeze->count; i++) {
         const struct frozen_thread *thread = &freeze->threads[i];
-        standing += thread->hold != HOLD_NONE || (thread->tid == freeze->pid && is_dead(state_of(freeze, thread->tid)));
+        standing += thread->hold != HOLD_NONE ||
+                    (thread->tid == freeze->pid && is_dead(frozen_thread_state(freeze, thread->tid)));
     }
     return standing;
 }
@@ -339,7 +342,7 @@ static bool stop_all(struct freeze *freeze)
         const size_t number = number_of_tasks(freeze);
         if (freeze->count > 0 && number_of_standing(freeze) == number)
             return true;
-        if (!list_threads(freeze) && number == 0)
+        if (!freeze_list_threads(freeze) && number == 0)
             return true;
         reap_ended(freeze);
         sched_yield(); /* a thread that is ending may still be counted: let it run */
@@ -381,9 +384,9 @@ bool freeze_settle(struct freeze *freeze)
         struct frozen_thread *thread = &freeze->threads[i];
         if (thread->hold != HOLD_ASKED)
             continue;
-        const enum waited waited = wait_for(freeze, thread, WNOHANG, &unused);
+        const enum waited waited = frozen_thread_wait(freeze, thread, WNOHANG, &unused);
         if (waited == WAITED_GONE)
-            forget(freeze, i);
+            freeze_forget(freeze, i);
         left |= waited == WAITED_RUNNING || (waited == WAITED_STOPPED && !let_go(thread));
     }
     return left;
@@ -404,7 +407,7 @@ bool freeze_open(struct freeze *freeze, pid_t pid, struct fault *why)
         return fault(why, "there is no process %d", (int)pid);
     snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
     freeze->child = procfs_number(path, "PPid", 10, &parent) && (pid_t)parent == getpid();
-    handle_signals();
+    freeze_handle_signals();
     struct sigevent alarm = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGALRM };
     freeze->timed = freeze->timed || timer_create(CLOCK_MONOTONIC, &alarm, &freeze->timer) == 0;
 

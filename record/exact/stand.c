@@ -123,7 +123,7 @@ static void arm_appointment(struct post *post, uint32_t number)
 
 /* Does the work. If the thread slept during the work, does the work again at once: the program ran while the thread
  * slept, and stands still only now. `before`: the counts when the thread came to the processor. */
-static struct stood do_work(const struct stand *stand, uint32_t processor, struct stay before, uint64_t now_ns)
+static struct stood stand_do_work(const struct stand *stand, uint32_t processor, struct stay before, uint64_t now_ns)
 {
     struct stood stood = { .began_ns = now_ns };
     for (int i = 0; i < ATTEMPTS; i++) {
@@ -168,7 +168,7 @@ static void do_appointed(struct post *post, uint32_t number)
     post->stood = (struct stood){ .used_ns = before.used_ns };
     if (stand->appointed_count > 1 && !take_claim(stand, post->processor))
         return;
-    post->stood = do_work(stand, post->processor, before, now_ns);
+    post->stood = stand_do_work(stand, post->processor, before, now_ns);
     post->stood.stayed &= sched_getcpu() == (int)post->processor; /* a changed cpuset may have moved the thread */
 }
 
@@ -212,7 +212,7 @@ static void free_post(struct post *post)
 }
 
 /* Starts the thread of a post, with signals blocked: signals must interrupt the sleep of the caller. */
-static bool start(struct post *post)
+static bool post_start(struct post *post)
 {
     sigset_t all, before;
     pthread_attr_t attributes;
@@ -235,14 +235,14 @@ static struct post *open_post(struct stand *stand, uint32_t processor)
     bool good = true;
     for (size_t i = 0; i < MOMENTS_AHEAD; i++)
         good &= (post->timers[i] = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC)) >= 0;
-    if (good && start(post))
+    if (good && post_start(post))
         return post;
     free_post(post);
     return NULL;
 }
 
 /* Tells the thread to end. It ends soon, when it gets its processor. */
-static void stop(struct post *post)
+static void post_stop(struct post *post)
 {
     atomic_store(&post->stop, true);
     atomic_fetch_add(&post->last, 1);
@@ -252,7 +252,7 @@ static void stop(struct post *post)
 }
 
 /* Frees the posts of stand->ending whose threads have ended; if `waits`, all of them. */
-static void free_ended(struct stand *stand, bool waits)
+static void stand_free_ended(struct stand *stand, bool waits)
 {
     for (struct post **link = &stand->ending, *post; (post = *link);) {
         if ((waits ? pthread_join(post->thread, NULL) : pthread_tryjoin_np(post->thread, NULL)) != 0) {
@@ -268,7 +268,7 @@ static void free_ended(struct stand *stand, bool waits)
 static void end_post(struct stand *stand, size_t i)
 {
     struct post *post = stand->posts[i];
-    stop(post);
+    post_stop(post);
     post->next = stand->ending;
     stand->ending = post;
     stand->posts[i] = stand->posts[--stand->posts_count];
@@ -500,7 +500,7 @@ static void note_taken(struct stand *stand)
     stand->works += any;
 }
 
-static void note(struct stand *stand, const struct stood *stood)
+static void stand_note(struct stand *stand, const struct stood *stood)
 {
     stand->waited = stood->waited;
     stand->stayed = stood->stayed;
@@ -513,8 +513,8 @@ static bool work_here(struct stand *stand)
     const struct stay before = stand_stay_now();
     clock_sleep_until(stand->moment_ns);
     note_waits(stand, &before);
-    const struct stood stood = do_work(stand, stand->processor, stand_stay_now(), clock_now_ns());
-    note(stand, &stood);
+    const struct stood stood = stand_do_work(stand, stand->processor, stand_stay_now(), clock_now_ns());
+    stand_note(stand, &stood);
     stand->works++;
     stand->taken_ns += newly_used(stood.used_ns, &caller_counted_ns) + SWITCH_NS;
     return stood.done;
@@ -539,7 +539,7 @@ bool stand_meet(struct stand *stand)
     note_taken(stand);
     const struct post *doer = find_doer(stand);
     if (doer)
-        note(stand, &doer->stood);
+        stand_note(stand, &doer->stood);
     return doer;
 }
 
@@ -560,7 +560,7 @@ void stand_trim(struct stand *stand, uint64_t now_ns)
     for (size_t i = stand->posts_count; i-- > 0;)
         if (now_ns > stand->posts[i]->used_ns + UNUSED_NS)
             end_post(stand, i);
-    free_ended(stand, false);
+    stand_free_ended(stand, false);
 }
 
 void stand_end(struct stand *stand)
@@ -572,7 +572,7 @@ void stand_end(struct stand *stand)
 
 bool stand_ended(struct stand *stand)
 {
-    free_ended(stand, false);
+    stand_free_ended(stand, false);
     return !stand->ending;
 }
 
@@ -581,7 +581,7 @@ void stand_close(struct stand *stand)
     if (stand->open && --caller_stands == 0)
         CPU_ZERO(&caller_left);
     stand_end(stand);
-    free_ended(stand, true);
+    stand_free_ended(stand, true);
     free(stand->posts);
     *stand = (struct stand){ 0 };
 }

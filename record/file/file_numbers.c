@@ -17,7 +17,7 @@
 
 /* ---- names ---- */
 
-static char *path_of(const struct file_numbers *numbers, uint32_t number)
+static char *file_numbers_path(const struct file_numbers *numbers, uint32_t number)
 {
     char *path = NULL;
     if (asprintf(&path, "%s-%04u" ENDING, numbers->stem, number) < 0)
@@ -26,7 +26,7 @@ static char *path_of(const struct file_numbers *numbers, uint32_t number)
 }
 
 /* The number in the name of a file: 12 for "app-0012.pyreel" and the stem "app"; 0: the name is another one. */
-static uint32_t number_in(const char *name, const char *stem)
+static uint32_t file_name_number(const char *name, const char *stem)
 {
     const size_t size = strlen(stem);
     char *end;
@@ -46,7 +46,7 @@ static uint32_t highest_number(const char *stem)
     DIR *entries = opendir(folder);
     uint32_t highest = 0;
     for (const struct dirent *entry; entries && (entry = readdir(entries));) {
-        const uint32_t number = number_in(entry->d_name, name);
+        const uint32_t number = file_name_number(entry->d_name, name);
         highest = number > highest ? number : highest;
     }
     if (entries)
@@ -81,7 +81,7 @@ bool file_numbers_next(struct file_numbers *numbers, struct recording_file *file
 {
     const uint32_t before = numbers->last;
     for (uint32_t tries = 0; tries < TRIES && numbers->last < NUMBER_MOST; tries++) {
-        char *path = path_of(numbers, ++numbers->last);
+        char *path = file_numbers_path(numbers, ++numbers->last);
         struct fault cause = { 0 };
         const bool created = recording_file_create(file, path, &cause);
         const bool is_there = !created && errno == EEXIST;
@@ -101,7 +101,7 @@ bool file_numbers_next(struct file_numbers *numbers, struct recording_file *file
 static void delete_file(const struct file_numbers *numbers, const struct numbered *file)
 {
     struct stat there;
-    char *path = path_of(numbers, file->number);
+    char *path = file_numbers_path(numbers, file->number);
     if (lstat(path, &there) == 0 && there.st_dev == file->device && there.st_ino == file->inode)
         unlink(path);
     free(path);

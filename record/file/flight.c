@@ -36,7 +36,7 @@ static void forget_oldest(struct flight *flight)
     memmove(flight->segments, flight->segments + 1, --flight->count * sizeof(*flight->segments));
 }
 
-static uint64_t bytes_of(const struct flight *flight)
+static uint64_t flight_bytes(const struct flight *flight)
 {
     uint64_t bytes = FLIGHT_SEGMENT_BYTES; /* room for the present segment */
     for (size_t i = 0; i < flight->count; i++)
@@ -54,7 +54,7 @@ void flight_keep(struct flight *flight, int fd, uint64_t bytes, uint64_t end_ns)
         flight->short_of_room = true;
     }
     flight->segments[flight->count++] = (struct segment){ fd, bytes, end_ns };
-    while (flight->count > 1 && bytes_of(flight) > FLIGHT_BYTES) {
+    while (flight->count > 1 && flight_bytes(flight) > FLIGHT_BYTES) {
         forget_oldest(flight);
         flight->short_of_room = true;
     }
@@ -67,7 +67,7 @@ struct copying {
     struct stream_writer writer;
     struct part_join join;
     struct incident *incident;
-    struct event *ends; /* of threads, in the order in which they came: see take_joined() */
+    struct event *ends; /* of threads, in the order in which they came: see flight_take_joined() */
     size_t ends_count, ends_room;
 };
 
@@ -81,7 +81,7 @@ static bool write_ends(struct copying *copying, struct fault *why)
 }
 
 /* A reader may give the end of a thread before the thread's last sample, and the writer wants the end behind it. */
-static bool take_joined(void *self, struct event *event, struct fault *why)
+static bool flight_take_joined(void *self, struct event *event, struct fault *why)
 {
     struct copying *copying = self;
     struct incident *incident = copying->incident;
@@ -122,7 +122,7 @@ static bool copy_segment(struct copying *copying, int fd, struct fault *why)
     return good && state == SOURCE_ENDED;
 }
 
-static bool copy(struct copying *copying, struct fault *why)
+static bool copying_run(struct copying *copying, struct fault *why)
 {
     struct incident *incident = copying->incident;
     bool good = true;
@@ -140,8 +140,8 @@ static void *write_incident(void *self)
     pthread_setschedparam(pthread_self(), SCHED_OTHER, &usual);
     setpriority(PRIO_PROCESS, (id_t)gettid(), NICE);
     stream_writer_open(&copying.writer, incident->file.fd, incident->codec);
-    copying.join.to = (struct sink){ .take = take_joined, .self = &copying };
-    incident->good = copy(&copying, &incident->why);
+    copying.join.to = (struct sink){ .take = flight_take_joined, .self = &copying };
+    incident->good = copying_run(&copying, &incident->why);
     incident->bytes = copying.writer.blocks.written;
     part_join_free(&copying.join);
     stream_writer_close(&copying.writer);

@@ -19,7 +19,7 @@
 /* ---- events ---- */
 
 /* Gives the stream its own part of a counter. */
-static bool take_counter(struct outlet *outlet, struct event *event, struct fault *why)
+static bool outlet_take_counter(struct outlet *outlet, struct event *event, struct fault *why)
 {
     struct counter *counter = &event->counter;
     if (outlet_in_parts(outlet) && !counters_set(&outlet->latest, counter->name, counter->value, why))
@@ -29,11 +29,11 @@ static bool take_counter(struct outlet *outlet, struct event *event, struct faul
     return stream_write(outlet->writer, event, why);
 }
 
-static bool take(void *self, struct event *event, struct fault *why)
+static bool outlet_take(void *self, struct event *event, struct fault *why)
 {
     struct outlet *outlet = self;
     if (event->kind == EVENT_COUNTER)
-        return take_counter(outlet, event, why);
+        return outlet_take_counter(outlet, event, why);
     triggers_take(&outlet->triggers, event);
     if (outlet->shift_ns)
         event_shift(event, -(int64_t)outlet->shift_ns);
@@ -42,7 +42,7 @@ static bool take(void *self, struct event *event, struct fault *why)
 
 struct sink outlet_sink(struct outlet *outlet)
 {
-    return (struct sink){ .take = take, .self = outlet };
+    return (struct sink){ .take = outlet_take, .self = outlet };
 }
 
 /* ---- streams ---- */
@@ -66,7 +66,7 @@ static bool begin_stream(struct outlet *outlet, struct fault *why)
 }
 
 /* A number that no other recording has, for practical purposes. */
-static uint64_t make_series(const struct recording *recording)
+static uint64_t recording_make_series(const struct recording *recording)
 {
     const uint64_t words[] = { recording->start_unix_ns, recording->start_monotonic_ns, (uint64_t)getpid() };
     uint64_t series = 0;
@@ -81,7 +81,7 @@ bool outlet_begin(struct outlet *outlet, const struct recording *recording, stru
     outlet->start_ns = recording->start_monotonic_ns;
     outlet->shift_ns = 0;
     if (outlet_in_parts(outlet)) {
-        outlet->recording.series = make_series(recording);
+        outlet->recording.series = recording_make_series(recording);
         outlet->part = 1;
     }
     if (outlet->flight.span_ns) {
@@ -114,7 +114,7 @@ static uint64_t aligned_shift(const struct outlet *outlet, uint64_t now_ns)
 /* ---- the next file ---- */
 
 /* Tells the user that there is no next file. The recording goes on in the present one. */
-static void stay(struct outlet *outlet, uint64_t now_ns, const struct fault *cause)
+static void outlet_stay(struct outlet *outlet, uint64_t now_ns, const struct fault *cause)
 {
     fault(&outlet->notice, "%s; the recording goes on in %s", cause->text, outlet->file->path);
     outlet->retry_ns = now_ns + RETRY_NS;
@@ -169,7 +169,7 @@ static bool go_on_in_file(struct outlet *outlet, uint64_t now_ns, struct fault *
     struct recording_file next;
     struct fault cause = { 0 };
     if (!file_numbers_next(&outlet->numbers, &next, &cause)) {
-        stay(outlet, now_ns, &cause);
+        outlet_stay(outlet, now_ns, &cause);
         return true;
     }
     if (!leave_stream(outlet, now_ns, why)) {
@@ -186,7 +186,7 @@ static bool go_on_in_file(struct outlet *outlet, uint64_t now_ns, struct fault *
     return enter_stream(outlet, next.fd, now_ns, why);
 }
 
-static bool is_due(const struct outlet *outlet, uint64_t now_ns)
+static bool outlet_is_due(const struct outlet *outlet, uint64_t now_ns)
 {
     const struct stream_writer *writer = outlet->writer;
     const struct rotation *rotation = &outlet->rotation;
@@ -199,7 +199,7 @@ static bool is_due(const struct outlet *outlet, uint64_t now_ns)
     return (large || (most_ns && age_ns >= most_ns)) && now_ns >= outlet->retry_ns;
 }
 
-static bool go_on(struct outlet *outlet, uint64_t now_ns, struct fault *why)
+static bool outlet_go_on(struct outlet *outlet, uint64_t now_ns, struct fault *why)
 {
     return outlet->flight.span_ns ? go_on_in_memory(outlet, now_ns, why) : go_on_in_file(outlet, now_ns, why);
 }
@@ -311,7 +311,7 @@ bool outlet_turn(struct outlet *outlet, uint64_t now_ns, struct fault *why)
         return true;
     if (outlet->flight.span_ns && !watch_incidents(outlet, now_ns, why))
         return false;
-    return !is_due(outlet, now_ns) || go_on(outlet, now_ns, why);
+    return !outlet_is_due(outlet, now_ns) || outlet_go_on(outlet, now_ns, why);
 }
 
 /* ---- the two ends ---- */

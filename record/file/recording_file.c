@@ -37,7 +37,7 @@ static bool is_recording(struct text head)
 }
 
 /* Whether an existing file, which is open as `seen`, may be replaced by the recording. */
-static bool may_replace(const struct recording_file *file, int seen, bool force, struct fault *why)
+static bool recording_file_may_replace(const struct recording_file *file, int seen, bool force, struct fault *why)
 {
     char opened[64]; /* the file that is open, whatever its path names by now */
     snprintf(opened, sizeof(opened), "/proc/self/fd/%d", seen);
@@ -89,7 +89,7 @@ static bool open_seen(struct recording_file *file, int seen, bool force, struct 
         return fault(
             why, "cannot write %s: it is a symbolic link, in a folder that everyone can write to; name another file",
             file->path);
-    if (!may_replace(file, seen, force, why))
+    if (!recording_file_may_replace(file, seen, force, why))
         return false;
     if (S_ISSOCK(there.st_mode))
         return fault(why, "cannot write %s: it is a socket; name another file", file->path);
@@ -125,7 +125,7 @@ static bool open_named(struct recording_file *file, bool may_be_there, bool forc
 }
 
 /* Whether the open file is a regular file with a name. Standard output may be a file that was removed. */
-static bool has_name(int fd)
+static bool file_has_name(int fd)
 {
     struct stat there;
     return fstat(fd, &there) == 0 && S_ISREG(there.st_mode) && there.st_nlink > 0;
@@ -137,7 +137,7 @@ bool recording_file_open(struct recording_file *file, const char *path, bool for
     *file = (struct recording_file){ .fd = STDOUT_FILENO };
     file->path = recording_file_path(path, pid, command);
     const bool good = strcmp(file->path, "-") == 0 || open_named(file, path || force, force, why);
-    file->named = file->created || (good && has_name(file->fd));
+    file->named = file->created || (good && file_has_name(file->fd));
     if (good)
         return true;
     if (file->fd >= 0)

@@ -64,7 +64,7 @@ bool triggers_add(struct triggers *triggers, const char *text)
 /* ---- values ---- */
 
 /* Compares a new value with the conditions of this kind. */
-static void compare(struct triggers *triggers, enum trigger_kind kind, double value)
+static void triggers_compare(struct triggers *triggers, enum trigger_kind kind, double value)
 {
     for (size_t i = 0; i < triggers->count; i++) {
         struct trigger *row = &triggers->rows[i];
@@ -78,7 +78,7 @@ static void compare(struct triggers *triggers, enum trigger_kind kind, double va
 }
 
 /* Another stream has other numbers; the serial says that the process is the same one. */
-static void take_serial(struct triggers *triggers, const struct serial *serial)
+static void triggers_take_serial(struct triggers *triggers, const struct serial *serial)
 {
     if (serial->kind != SERIAL_PROCESS)
         return;
@@ -100,30 +100,30 @@ static struct trigger_process *find_process(const struct triggers *triggers, uin
     return NULL;
 }
 
-static void end_process(struct triggers *triggers, uint32_t number)
+static void triggers_end_process(struct triggers *triggers, uint32_t number)
 {
     struct trigger_process *process = find_process(triggers, number);
     if (process)
         *process = triggers->processes[--triggers->processes_count];
 }
 
-static void take_measure(struct triggers *triggers, const struct measure *measure)
+static void triggers_take_measure(struct triggers *triggers, const struct measure *measure)
 {
     struct trigger_process *process = find_process(triggers, measure->process);
     if (measure->resident_bytes != MEASURE_UNKNOWN)
-        compare(triggers, TRIGGER_MEMORY, (double)measure->resident_bytes);
+        triggers_compare(triggers, TRIGGER_MEMORY, (double)measure->resident_bytes);
     if (!process || measure->cpu_ns == MEASURE_UNKNOWN)
         return;
     if (process->since_ns && measure->time_ns < process->since_ns + WINDOW_NS)
         return;
     if (process->since_ns && measure->cpu_ns >= process->cpu_ns)
-        compare(triggers, TRIGGER_CPU,
-                (double)(measure->cpu_ns - process->cpu_ns) / (double)(measure->time_ns - process->since_ns));
+        triggers_compare(triggers, TRIGGER_CPU,
+                         (double)(measure->cpu_ns - process->cpu_ns) / (double)(measure->time_ns - process->since_ns));
     process->since_ns = measure->time_ns;
     process->cpu_ns = measure->cpu_ns;
 }
 
-static void take_sample(struct triggers *triggers, const struct sample *sample)
+static void triggers_take_sample(struct triggers *triggers, const struct sample *sample)
 {
     triggers->samples++;
     triggers->waits += (sample->status & STATUS_GIL_WAIT) != 0;
@@ -131,15 +131,15 @@ static void take_sample(struct triggers *triggers, const struct sample *sample)
         triggers->moved_ns = sample->time_ns;
 }
 
-static void take_tick(struct triggers *triggers, uint64_t time_ns)
+static void triggers_take_tick(struct triggers *triggers, uint64_t time_ns)
 {
     if (time_ns >= triggers->moved_ns)
-        compare(triggers, TRIGGER_STILL, (double)(time_ns - triggers->moved_ns));
+        triggers_compare(triggers, TRIGGER_STILL, (double)(time_ns - triggers->moved_ns));
     triggers->anew = false;
     if (time_ns < triggers->window_ns + WINDOW_NS)
         return;
     if (triggers->samples > 0)
-        compare(triggers, TRIGGER_GIL_WAIT, (double)triggers->waits / (double)triggers->samples);
+        triggers_compare(triggers, TRIGGER_GIL_WAIT, (double)triggers->waits / (double)triggers->samples);
     triggers->window_ns = time_ns;
     triggers->samples = triggers->waits = 0;
 }
@@ -150,19 +150,19 @@ void triggers_take(struct triggers *triggers, const struct event *event)
         return;
     switch (event->kind) {
     case EVENT_SERIAL:
-        take_serial(triggers, &event->serial);
+        triggers_take_serial(triggers, &event->serial);
         break;
     case EVENT_PROCESS_END:
-        end_process(triggers, event->process_end.number);
+        triggers_end_process(triggers, event->process_end.number);
         break;
     case EVENT_MEASURE:
-        take_measure(triggers, &event->measure);
+        triggers_take_measure(triggers, &event->measure);
         break;
     case EVENT_SAMPLE:
-        take_sample(triggers, &event->sample);
+        triggers_take_sample(triggers, &event->sample);
         break;
     case EVENT_TICK:
-        take_tick(triggers, event->tick_ns);
+        triggers_take_tick(triggers, event->tick_ns);
         break;
     default:
         break;

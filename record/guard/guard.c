@@ -72,7 +72,7 @@ static bool drop_capabilities(uint64_t wanted, uint64_t *had, uint64_t *has)
 }
 
 /* Appends to a text, as far as there is room. */
-static void put(char *text, const char *word)
+static void text_append_word(char *text, const char *word)
 {
     const size_t used = strlen(text);
     snprintf(text + used, GUARD_TEXT - used, "%s%s", used ? ", " : "", word);
@@ -83,7 +83,7 @@ static void put_capabilities(char *text, uint64_t had, uint64_t has)
     char list[128] = "";
     char words[192];
     if (had && reading_capabilities(had)) {
-        put(text, "all capabilities are kept, because CAP_SYS_PTRACE is not among them");
+        text_append_word(text, "all capabilities are kept, because CAP_SYS_PTRACE is not among them");
         return;
     }
     for (size_t i = 0; i < COUNT(kept); i++)
@@ -91,7 +91,7 @@ static void put_capabilities(char *text, uint64_t had, uint64_t has)
             snprintf(list + strlen(list), sizeof(list) - strlen(list), " %s", kept[i].name);
     snprintf(words, sizeof(words), "%d of %d capabilities are kept (%s)", __builtin_popcountll(has),
              __builtin_popcountll(had), list[0] ? list + 1 : "none");
-    put(text, words);
+    text_append_word(text, words);
 }
 
 void guard_enter(const struct guard_needs *needs, char text[GUARD_TEXT])
@@ -103,13 +103,14 @@ void guard_enter(const struct guard_needs *needs, char text[GUARD_TEXT])
         put_capabilities(text, had, has);
     } else {
         snprintf(words, sizeof(words), "all capabilities are kept: %s", strerror(errno));
-        put(text, words);
+        text_append_word(text, words);
     }
-    put(text, prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 ? "no_new_privs is set" : "no_new_privs is unknown here");
+    text_append_word(text, prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 ? "no_new_privs is set"
+                                                                       : "no_new_privs is unknown here");
     if (guard_filter(needs)) {
-        put(text, "system calls are filtered");
+        text_append_word(text, "system calls are filtered");
     } else {
         snprintf(words, sizeof(words), "system calls are not filtered: %s", strerror(errno));
-        put(text, words);
+        text_append_word(text, words);
     }
 }

@@ -20,7 +20,7 @@
 static struct stuck_options watch;
 
 /* Reads the beginning of a file of a thread as a string; "" when the file cannot be read. */
-static const char *read_file(const char *tid, const char *name, char *text, size_t size)
+static const char *thread_file_read(const char *tid, const char *name, char *text, size_t size)
 {
     char path[64];
     snprintf(path, sizeof(path), "/proc/self/task/%.16s/%s", tid, name);
@@ -66,7 +66,7 @@ static bool is_for_reading(const char *tid, uint64_t fd)
 {
     char name[32], text[256];
     snprintf(name, sizeof(name), "fdinfo/%" PRIu64, fd);
-    const char *flags = strstr(read_file(tid, name, text, sizeof(text)), "flags:");
+    const char *flags = strstr(thread_file_read(tid, name, text, sizeof(text)), "flags:");
     return flags && (strtoul(flags + sizeof("flags:") - 1, NULL, 8) & O_ACCMODE) == O_RDONLY;
 }
 
@@ -98,10 +98,10 @@ bool stuck_waits_for_process(const char *tid, bool all_paths)
 {
     char text[512], *at;
     uint64_t arguments[ARGUMENTS];
-    const char *rest = strrchr(read_file(tid, "stat", text, sizeof(text)), ')');
+    const char *rest = strrchr(thread_file_read(tid, "stat", text, sizeof(text)), ')');
     if (!rest || strncmp(rest, ") D", 3) != 0)
         return false;
-    if (!isdigit((unsigned char)read_file(tid, "syscall", text, sizeof(text))[0]))
+    if (!isdigit((unsigned char)thread_file_read(tid, "syscall", text, sizeof(text))[0]))
         return false;
     const long call = strtol(text, &at, 10);
     for (size_t i = 0; i < ARGUMENTS; i++)
@@ -113,7 +113,7 @@ bool stuck_waits_for_process(const char *tid, bool all_paths)
 static uint64_t sleeps_of(const char *tid)
 {
     char text[4096];
-    const char *line = strstr(read_file(tid, "status", text, sizeof(text)), "\nvoluntary_ctxt_switches:");
+    const char *line = strstr(thread_file_read(tid, "status", text, sizeof(text)), "\nvoluntary_ctxt_switches:");
     return line ? strtoull(strchr(line, ':') + 1, NULL, 10) : 0;
 }
 

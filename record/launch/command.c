@@ -98,7 +98,7 @@ void command_cancel(struct command *command)
 
 /* Whether the command has ended; reaps it then. waitid() also returns when a traced child stops, which is not the end.
  * After the reaping, another process may get the number, so signals are not passed on any more. */
-static bool wait_for(struct command *command, int options)
+static bool command_has_ended(struct command *command, int options)
 {
     siginfo_t info = { 0 };
     int done;
@@ -117,12 +117,12 @@ static bool wait_for(struct command *command, int options)
 
 bool command_ended(struct command *command)
 {
-    return wait_for(command, WNOHANG);
+    return command_has_ended(command, WNOHANG);
 }
 
 void command_wait(struct command *command)
 {
-    while (!wait_for(command, 0))
+    while (!command_has_ended(command, 0))
         clock_sleep_until(clock_now_ns() + LOOK_AGAIN_NS);
 }
 

@@ -44,7 +44,7 @@ static volatile uint64_t requested_ns; /* when the first MEANING_STOP arrived (m
 static atomic_uint continued_count;
 static atomic_uint user_counts[2]; /* of SIGUSR1 and of SIGUSR2 */
 
-static const struct handled *row_of(int number)
+static const struct handled *handled_find(int number)
 {
     for (size_t i = 0; i < countof(handled); i++)
         if (handled[i].number == number)
@@ -65,7 +65,7 @@ static bool leads_session(void)
     return getsid(0) == getpid();
 }
 
-static void pass_on(pid_t pid, int number, bool from_terminal)
+static void signal_pass_on(pid_t pid, int number, bool from_terminal)
 {
     const bool hung_up = from_terminal && number == SIGHUP && leads_session();
     if (from_terminal && (has_own_session(pid) || (getpgid(pid) == getpgrp() && !hung_up)))
@@ -92,12 +92,12 @@ static void on_signal(int number, siginfo_t *info, void *context)
     (void)context;
     const int saved = errno;
     const pid_t command = passed_on_to;
-    const struct handled *row = row_of(number);
+    const struct handled *row = handled_find(number);
     const bool from_terminal = row->terminal && info->si_code == SI_KERNEL;
     if (row->meaning == MEANING_USER && (keeps_user_signals & (number == SIGUSR2 ? 2 : 1) || !command))
         atomic_fetch_add(&user_counts[number == SIGUSR2], 1);
     else if (command)
-        pass_on(command, number, from_terminal);
+        signal_pass_on(command, number, from_terminal);
     if (row->meaning == MEANING_STOP)
         ask_to_stop(number, from_terminal);
     else if (!stop_signal && (row->meaning == MEANING_HANGUP || (row->meaning == MEANING_END && !command)))

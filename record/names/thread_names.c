@@ -21,7 +21,7 @@ void thread_names_close(struct thread_names *names)
     *names = (struct thread_names){ 0 };
 }
 
-static struct named_interpreter *row_of(struct thread_names *names, uint64_t interpreter)
+static struct named_interpreter *thread_names_row(struct thread_names *names, uint64_t interpreter)
 {
     for (size_t i = 0; i < names->count; i++)
         if (names->interpreters[i].address == interpreter)
@@ -35,7 +35,7 @@ static struct named_interpreter *row_of(struct thread_names *names, uint64_t int
 }
 
 /* Searches the interpreter for threading._active, which stays the same dict while the module lives. */
-static uint64_t search(struct dict_reader *reader, uint64_t interpreter)
+static uint64_t threading_search(struct dict_reader *reader, uint64_t interpreter)
 {
     const struct layout *l = reader->layout;
     uint64_t modules, dict;
@@ -50,14 +50,14 @@ static uint64_t search(struct dict_reader *reader, uint64_t interpreter)
 
 static uint64_t active_of(struct thread_names *names, uint64_t interpreter, uint64_t now_ns)
 {
-    struct named_interpreter *row = row_of(names, interpreter);
+    struct named_interpreter *row = thread_names_row(names, interpreter);
     if (row->active || now_ns < row->search_due_ns)
         return row->active;
     row->search_wait_ns = row->search_wait_ns ? 2 * row->search_wait_ns : SEARCH_FIRST_NS;
     if (row->search_wait_ns > SEARCH_MOST_NS)
         row->search_wait_ns = SEARCH_MOST_NS;
     row->search_due_ns = now_ns + row->search_wait_ns;
-    return row->active = search(&names->reader, interpreter);
+    return row->active = threading_search(&names->reader, interpreter);
 }
 
 struct text thread_names_find(struct thread_names *names, uint64_t interpreter, uint64_t ident, uint32_t native_id,

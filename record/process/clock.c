@@ -6,7 +6,7 @@
 
 #define NS 1000000000u
 
-static uint64_t read_clock(clockid_t clock)
+static uint64_t clock_read(clockid_t clock)
 {
     struct timespec now;
     clock_gettime(clock, &now);
@@ -15,12 +15,12 @@ static uint64_t read_clock(clockid_t clock)
 
 uint64_t clock_now_ns(void)
 {
-    return read_clock(CLOCK_MONOTONIC);
+    return clock_read(CLOCK_MONOTONIC);
 }
 
 uint64_t clock_unix_ns(void)
 {
-    return read_clock(CLOCK_REALTIME);
+    return clock_read(CLOCK_REALTIME);
 }
 
 void clock_sleep_until(uint64_t deadline_ns)

@@ -31,14 +31,14 @@ bool cpu_process_ran(struct cpu_process *process)
     return ran;
 }
 
-static int open_file(pid_t pid, pid_t tid, const char *name)
+static int cpu_open_file(pid_t pid, pid_t tid, const char *name)
 {
     char path[64];
     snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", (int)pid, (int)tid, name);
     return open(path, O_RDONLY | O_CLOEXEC);
 }
 
-static bool read_text(int fd, char *text)
+static bool cpu_read_text(int fd, char *text)
 {
     const ssize_t size = fd >= 0 ? pread(fd, text, TEXT_ROOM - 1, 0) : -1;
     text[size > 0 ? size : 0] = '\0';
@@ -46,10 +46,10 @@ static bool read_text(int fd, char *text)
 }
 
 /* Reads the note. *changed: the thread ran since the last note. */
-static bool read_note(struct cpu *cpu, bool *changed)
+static bool cpu_read_note(struct cpu *cpu, bool *changed)
 {
     char text[TEXT_ROOM], *end;
-    if (!read_text(cpu->note, text))
+    if (!cpu_read_text(cpu->note, text))
         return false;
     const uint64_t ran_ns = strtoull(text, &end, 10);
     const uint64_t waited_ns = strtoull(end, &end, 10);
@@ -69,16 +69,16 @@ void cpu_open(struct cpu *cpu, pid_t pid, pid_t tid)
 {
     char text[TEXT_ROOM];
     *cpu = (struct cpu){ .watched = true, .running = true };
-    cpu->note = open_file(pid, tid, "schedstat");
-    cpu->state = open_file(pid, tid, "syscall");
-    if (!read_text(cpu->state, text)) {
+    cpu->note = cpu_open_file(pid, tid, "schedstat");
+    cpu->state = cpu_open_file(pid, tid, "syscall");
+    if (!cpu_read_text(cpu->state, text)) {
         if (cpu->state >= 0)
             close(cpu->state);
-        cpu->state = open_file(pid, tid, "stat");
+        cpu->state = cpu_open_file(pid, tid, "stat");
         cpu->state_is_stat = true;
     }
     bool unused;
-    read_note(cpu, &unused);
+    cpu_read_note(cpu, &unused);
     cpu->crowded = 0;
     cpu->reported_ns = cpu->ran_ns;
 }
@@ -92,7 +92,7 @@ bool cpu_stat_runs(const char *stat)
 static bool read_state(const struct cpu *cpu, bool *running)
 {
     char text[TEXT_ROOM];
-    if (!read_text(cpu->state, text))
+    if (!cpu_read_text(cpu->state, text))
         return false;
     *running = cpu->state_is_stat ? cpu_stat_runs(text) : strncmp(text, "running", 7) == 0;
     return true;
@@ -107,7 +107,7 @@ static uint64_t take_used(struct cpu *cpu, uint64_t used_ns)
     return more_ns;
 }
 
-static uint64_t least(uint64_t a, uint64_t b)
+static uint64_t cpu_least_ns(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
 }
@@ -118,8 +118,8 @@ static void leave_out_stop(struct cpu *cpu, const struct cpu *before)
 {
     const uint64_t more_ns = cpu->ran_ns - before->ran_ns;
     if (!cpu->running && cpu->runs - before->runs == STOP_RUNS)
-        cpu->stop_ns = least(more_ns, STOP_MOST_NS);
-    cpu->stops_ns += least(more_ns, cpu->stop_ns);
+        cpu->stop_ns = cpu_least_ns(more_ns, STOP_MOST_NS);
+    cpu->stops_ns += cpu_least_ns(more_ns, cpu->stop_ns);
 }
 
 struct cpu_look cpu_look(struct cpu *cpu, bool ran, uint64_t now_ns)
@@ -129,7 +129,7 @@ struct cpu_look cpu_look(struct cpu *cpu, bool ran, uint64_t now_ns)
     bool changed;
     if (!ran && !cpu->running && !cpu->crowded)
         return look;
-    if (!read_note(cpu, &changed))
+    if (!cpu_read_note(cpu, &changed))
         return (struct cpu_look){ 0 };
     if (changed || !cpu->running)
         cpu->changed_ns = now_ns;

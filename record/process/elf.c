@@ -20,7 +20,7 @@ struct dynamic {
     uint64_t bias; /* what the dynamic linker added to the addresses in the file */
 };
 
-static bool read_at(struct remote *remote, uint64_t address, void *into, size_t size)
+static bool elf_read_at(struct remote *remote, uint64_t address, void *into, size_t size)
 {
     return remote_read(remote, address, into, size) == REMOTE_READ;
 }
@@ -36,8 +36,8 @@ static bool is_elf64(const Elf64_Ehdr *header)
 static size_t read_segments(struct remote *remote, uint64_t base, Elf64_Phdr segments[SEGMENTS_LIMIT])
 {
     Elf64_Ehdr header;
-    if (!read_at(remote, base, &header, sizeof(header)) || !is_elf64(&header) ||
-        !read_at(remote, base + header.e_phoff, segments, header.e_phnum * sizeof(*segments)))
+    if (!elf_read_at(remote, base, &header, sizeof(header)) || !is_elf64(&header) ||
+        !elf_read_at(remote, base + header.e_phoff, segments, header.e_phnum * sizeof(*segments)))
         return 0;
     return header.e_phnum;
 }
@@ -66,7 +66,7 @@ static bool read_dynamic(struct remote *remote, uint64_t address, size_t size, s
 {
     Elf64_Dyn entries[DYNAMIC_LIMIT];
     const size_t count = size / sizeof(*entries) < DYNAMIC_LIMIT ? size / sizeof(*entries) : DYNAMIC_LIMIT;
-    if (!read_at(remote, address, entries, count * sizeof(*entries)))
+    if (!elf_read_at(remote, address, entries, count * sizeof(*entries)))
         return false;
     for (size_t i = 0; i < count && entries[i].d_tag != DT_NULL; i++) {
         const uint64_t value = real_address(entries[i].d_un.d_ptr, dynamic->bias);
@@ -105,7 +105,7 @@ static bool is_called(struct remote *remote, const struct dynamic *dynamic, cons
     char called[NAME_LIMIT];
     const size_t size = strlen(name) + 1;
     return size <= sizeof(called) && symbol->st_shndx != SHN_UNDEF &&
-           read_at(remote, dynamic->strings + symbol->st_name, called, size) && memcmp(called, name, size) == 0;
+           elf_read_at(remote, dynamic->strings + symbol->st_name, called, size) && memcmp(called, name, size) == 0;
 }
 
 /* Searches a hash bucket. The bucket's symbols begin at index `first` and are in a row; their hashes are in a row at
@@ -117,10 +117,10 @@ static uint64_t search_bucket(struct remote *remote, const struct dynamic *dynam
     for (uint32_t i = 0; i < CHAIN_LIMIT; i++) {
         uint32_t hash;
         Elf64_Sym symbol;
-        if (!read_at(remote, chain + (uint64_t)i * sizeof(hash), &hash, sizeof(hash)))
+        if (!elf_read_at(remote, chain + (uint64_t)i * sizeof(hash), &hash, sizeof(hash)))
             return 0;
         if ((hash | 1) == (wanted | 1) &&
-            read_at(remote, dynamic->symbols + ((uint64_t)first + i) * sizeof(symbol), &symbol, sizeof(symbol)) &&
+            elf_read_at(remote, dynamic->symbols + ((uint64_t)first + i) * sizeof(symbol), &symbol, sizeof(symbol)) &&
             is_called(remote, dynamic, &symbol, name))
             return symbol.st_value + dynamic->bias;
         if (hash & 1)
@@ -134,11 +134,12 @@ uint64_t elf_symbol(struct remote *remote, uint64_t base, const char *name)
     struct dynamic dynamic = { 0 };
     /* struct { buckets, first symbol, bloom words, bloom shift }, bloom words, buckets, chains */
     uint32_t head[4], first;
-    if (!find_dynamic(remote, base, &dynamic) || !read_at(remote, dynamic.gnu_hash, head, sizeof(head)) || head[0] == 0)
+    if (!find_dynamic(remote, base, &dynamic) || !elf_read_at(remote, dynamic.gnu_hash, head, sizeof(head)) ||
+        head[0] == 0)
         return 0;
     const uint64_t buckets = dynamic.gnu_hash + sizeof(head) + (uint64_t)head[2] * 8;
     const uint64_t chains = buckets + (uint64_t)head[0] * sizeof(first);
-    if (!read_at(remote, buckets + (uint64_t)(gnu_hash(name) % head[0]) * sizeof(first), &first, sizeof(first)) ||
+    if (!elf_read_at(remote, buckets + (uint64_t)(gnu_hash(name) % head[0]) * sizeof(first), &first, sizeof(first)) ||
         first < head[1])
         return 0;
     return search_bucket(remote, &dynamic, chains + ((uint64_t)first - head[1]) * sizeof(first), first, name);
@@ -187,7 +188,7 @@ size_t elf_build_id(struct remote *remote, uint64_t base, unsigned char id[ELF_B
     for (size_t i = 0; i < count; i++) {
         unsigned char notes[NOTES_LIMIT];
         const size_t size = segments[i].p_memsz < sizeof(notes) ? segments[i].p_memsz : sizeof(notes);
-        if (segments[i].p_type != PT_NOTE || !read_at(remote, segments[i].p_vaddr + bias, notes, size))
+        if (segments[i].p_type != PT_NOTE || !elf_read_at(remote, segments[i].p_vaddr + bias, notes, size))
             continue;
         const size_t found = search_notes(notes, size, id);
         if (found)

@@ -44,7 +44,7 @@ bool idle_knows(const struct idle *idle)
 /* ---- notes ---- */
 
 /* Returns the size of the note; 0: the thread has ended. */
-static size_t read_note(const struct idle_thread *thread, char into[IDLE_NOTE_ROOM])
+static size_t idle_read_note(const struct idle_thread *thread, char into[IDLE_NOTE_ROOM])
 {
     const ssize_t size = pread(thread->note, into, IDLE_NOTE_ROOM, 0);
     return size > 0 ? (size_t)size : 0;
@@ -53,7 +53,7 @@ static size_t read_note(const struct idle_thread *thread, char into[IDLE_NOTE_RO
 static bool has_note_of_before(const struct idle_thread *thread)
 {
     char now[IDLE_NOTE_ROOM];
-    return read_note(thread, now) == thread->seen_size && memcmp(now, thread->seen, thread->seen_size) == 0;
+    return idle_read_note(thread, now) == thread->seen_size && memcmp(now, thread->seen, thread->seen_size) == 0;
 }
 
 /* Whether the kernel keeps the note: time on a processor, time spent waiting for one, number of times on one. Without
@@ -99,7 +99,7 @@ static void add_thread(struct idle *idle, pid_t tid)
     idle->threads[idle->count++] = (struct idle_thread){ .tid = tid, .note = note };
 }
 
-static void list_threads(struct idle *idle)
+static void idle_list_threads(struct idle *idle)
 {
     pid_t tids[IDLE_THREADS];
     if (procfs_count_threads(idle->pid) > IDLE_THREADS)
@@ -114,7 +114,7 @@ static bool sleep_all(struct idle *idle)
 {
     for (size_t i = 0; i < idle->count; i++) {
         struct idle_thread *thread = &idle->threads[i];
-        thread->seen_size = read_note(thread, thread->seen);
+        thread->seen_size = idle_read_note(thread, thread->seen);
         if (is_kept(thread) && procfs_sleeps(idle->pid, thread->tid))
             continue;
         if (thread->seen_size > 0)
@@ -149,7 +149,7 @@ bool idle_learn(struct idle *idle)
         return false;
     idle->asleep = is_asleep(idle);
     if (idle->count == 0) {
-        list_threads(idle);
+        idle_list_threads(idle);
         idle->asleep = is_asleep(idle);
     }
     idle->due = idle->wait;

@@ -32,7 +32,7 @@ static uint64_t read_resident(const struct meter *meter)
     return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-static uint64_t read_clock(clockid_t clock)
+static uint64_t meter_read_clock(clockid_t clock)
 {
     struct timespec time;
     if (clock_gettime(clock, &time) != 0)
@@ -43,10 +43,10 @@ static uint64_t read_clock(clockid_t clock)
 struct metered meter_read(const struct meter *meter)
 {
     return (struct metered){ .resident_bytes = read_resident(meter),
-                             .cpu_ns = meter->has_clock ? read_clock(meter->clock) : METER_UNKNOWN };
+                             .cpu_ns = meter->has_clock ? meter_read_clock(meter->clock) : METER_UNKNOWN };
 }
 
 uint64_t meter_own_cpu_ns(void)
 {
-    return read_clock(CLOCK_PROCESS_CPUTIME_ID);
+    return meter_read_clock(CLOCK_PROCESS_CPUTIME_ID);
 }

@@ -26,7 +26,7 @@
 #define WHOLE_RANGE             4294967295u /* how many ids the first user namespace of a machine maps */
 
 /* Reads the beginning of a small file as a string; "" when the file cannot be read. */
-static const char *read_text(const char *path, char *room, size_t size)
+static const char *small_file_read(const char *path, char *room, size_t size)
 {
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     const ssize_t got = fd >= 0 ? read(fd, room, size - 1) : -1;
@@ -36,7 +36,7 @@ static const char *read_text(const char *path, char *room, size_t size)
     return room;
 }
 
-static const char *path_of(pid_t pid, const char *name, char *room, size_t size)
+static const char *process_file_path(pid_t pid, const char *name, char *room, size_t size)
 {
     snprintf(room, size, "/proc/%d/%s", (int)pid, name);
     return room;
@@ -71,7 +71,7 @@ static bool call_is_forbidden(void)
 static int yama_scope(void)
 {
     char text[16];
-    return (int)strtol(read_text(YAMA_SCOPE, text, sizeof(text)), NULL, 10);
+    return (int)strtol(small_file_read(YAMA_SCOPE, text, sizeof(text)), NULL, 10);
 }
 
 static const char *user_name(uid_t user, char *room, size_t size)
@@ -96,14 +96,14 @@ static enum user_namespace user_namespace_of(pid_t pid)
     char path[64], ours[512], theirs[512];
     uint32_t first = 0, lower = 0, count = 0;
     const ssize_t a = readlink("/proc/self/ns/user", ours, sizeof(ours));
-    const ssize_t b = readlink(path_of(pid, "ns/user", path, sizeof(path)), theirs, sizeof(theirs));
+    const ssize_t b = readlink(process_file_path(pid, "ns/user", path, sizeof(path)), theirs, sizeof(theirs));
     if (a > 0 && b > 0 && a == b && memcmp(ours, theirs, (size_t)a) == 0)
         return NAMESPACE_SAME;
     const bool differ = a > 0 && b > 0;
-    read_text("/proc/self/uid_map", ours, sizeof(ours));
-    if (access(path_of(pid, "uid_map", path, sizeof(path)), R_OK) != 0)
+    small_file_read("/proc/self/uid_map", ours, sizeof(ours));
+    if (access(process_file_path(pid, "uid_map", path, sizeof(path)), R_OK) != 0)
         return differ ? NAMESPACE_FOREIGN : NAMESPACE_SAME;
-    read_text(path, theirs, sizeof(theirs));
+    small_file_read(path, theirs, sizeof(theirs));
     if (!differ && strcmp(ours, theirs) == 0)
         return NAMESPACE_SAME;
     sscanf(theirs, "%" SCNu32 " %" SCNu32 " %" SCNu32, &first, &lower, &count);
@@ -137,7 +137,7 @@ static bool explain_scope_3(pid_t pid, struct fault *why)
 /* What confines the recorder itself, as its security module calls it; "" for nothing. */
 static const char *confinement(char *room, size_t size)
 {
-    read_text("/proc/self/attr/current", room, size);
+    small_file_read("/proc/self/attr/current", room, size);
     room[strcspn(room, "\n")] = '\0';
     for (const char *c = room; *c; c++)
         if (!isgraph((unsigned char)*c) && *c != ' ')
@@ -196,7 +196,8 @@ static bool has_only(pid_t pid, const char *name, uint32_t id)
 {
     char path[64], text[4096];
     uint32_t real = id, effective = id, saved = id;
-    const char *line = strstr(read_text(path_of(pid, "status", path, sizeof(path)), text, sizeof(text)), name);
+    const char *line = strstr(small_file_read(process_file_path(pid, "status", path, sizeof(path)), text, sizeof(text)),
+                              name);
     if (line)
         sscanf(line + strlen(name), ": %" SCNu32 " %" SCNu32 " %" SCNu32, &real, &effective, &saved);
     return real == id && effective == id && saved == id;
@@ -209,7 +210,8 @@ static bool is_protected(pid_t pid)
     char path[64];
     struct stat file;
     uid_t user;
-    return procfs_user(pid, &user) && stat(path_of(pid, "stat", path, sizeof(path)), &file) == 0 && file.st_uid != user;
+    return procfs_user(pid, &user) && stat(process_file_path(pid, "stat", path, sizeof(path)), &file) == 0 &&
+           file.st_uid != user;
 }
 
 enum readable { READABLE, UNREADABLE, READABLE_UNKNOWN };
@@ -220,7 +222,7 @@ static enum readable executable_is_readable(pid_t pid)
 {
     char path[64], name[4096];
     const struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_XDEV | RESOLVE_NO_MAGICLINKS };
-    read_text(path_of(pid, "cmdline", path, sizeof(path)), name, sizeof(name));
+    small_file_read(process_file_path(pid, "cmdline", path, sizeof(path)), name, sizeof(name));
     const int file = name[0] == '/' ? (int)syscall(SYS_openat2, AT_FDCWD, name, &how, sizeof(how)) : -1;
     if (file < 0)
         return READABLE_UNKNOWN;
@@ -269,7 +271,7 @@ static bool explain_yama(pid_t pid, int scope, struct fault *why)
 static bool explain_same_user(pid_t pid, struct fault *why)
 {
     char path[64], label[128];
-    path_of(pid, "status", path, sizeof(path));
+    process_file_path(pid, "status", path, sizeof(path));
     if (!has_only(pid, "\nUid", getuid()) || !has_only(pid, "\nGid", getgid()))
         return fault(
             why,
@@ -339,7 +341,8 @@ bool permission_see_processes(struct fault *why)
 static bool is_zombie(pid_t pid)
 {
     char path[64], text[1024];
-    const char *rest = strrchr(read_text(path_of(pid, "stat", path, sizeof(path)), text, sizeof(text)), ')');
+    const char *rest = strrchr(small_file_read(process_file_path(pid, "stat", path, sizeof(path)), text, sizeof(text)),
+                               ')');
     return !rest || strchr("ZX", rest[1] ? rest[2] : 'X') != NULL;
 }
 
@@ -348,7 +351,7 @@ static bool is_of_kernel(pid_t pid)
 {
     char path[64];
     uint64_t pages;
-    const char *status = path_of(pid, "status", path, sizeof(path));
+    const char *status = process_file_path(pid, "status", path, sizeof(path));
     return !procfs_number(status, "VmSize", 10, &pages) && procfs_number(status, "Threads", 10, &pages) &&
            !is_zombie(pid);
 }
@@ -360,7 +363,7 @@ bool permission_explain_absence(pid_t pid, struct fault *why)
     if (!permission_see_processes(why))
         return false;
     const bool exists = kill(pid, 0) == 0 || errno == EPERM;
-    const bool shown = stat(path_of(pid, "", path, sizeof(path)), &there) == 0;
+    const bool shown = stat(process_file_path(pid, "", path, sizeof(path)), &there) == 0;
     if (exists && shown && is_of_kernel(pid))
         return fault(why, "no CPython interpreter was found in process %d: it is a thread of the kernel", (int)pid);
     if (!exists || shown)

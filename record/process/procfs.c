@@ -63,7 +63,7 @@ void procfs_images_add(struct images *images, struct image image)
  *     START-END FLAGS OFFSET MAJOR:MINOR INODE          PATH
  *
  * All numbers but the inode are hexadecimal. A large program has a thousand lines, so this is no sscanf(). */
-static void add_mapping(struct images *images, const char *line, const struct stat *program)
+static void images_add_mapping(struct images *images, const char *line, const struct stat *program)
 {
     char *at;
     const uint64_t start = strtoull(line, &at, 16);
@@ -137,7 +137,7 @@ bool procfs_images(pid_t pid, struct images *images)
     char *line = NULL;
     size_t room = 0;
     while (getline(&line, &room, maps) > 0)
-        add_mapping(images, line, &program);
+        images_add_mapping(images, line, &program);
     free(line);
     fclose(maps);
     procfs_images_sort(images);
@@ -249,7 +249,7 @@ static bool plain_argument(const char *argument)
     return true;
 }
 
-static void put_quoted(struct bytes *to, const char *argument)
+static void argument_put_quoted(struct bytes *to, const char *argument)
 {
     if (plain_argument(argument)) {
         put_string(to, argument);
@@ -268,7 +268,7 @@ struct text procfs_quote_arguments(struct text arguments)
     for (size_t at = 0; at < arguments.size; at += strlen(copy + at) + 1) {
         if (at > 0)
             put_bytes(&quoted, " ", 1);
-        put_quoted(&quoted, copy + at);
+        argument_put_quoted(&quoted, copy + at);
     }
     free(copy);
     return clean_and_free((struct text){ (const char *)quoted.at, quoted.size });

@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define SMALL_PIECE 2048 /* bytes; read_file() is quicker up to this size */
+#define SMALL_PIECE 2048 /* bytes; remote_read_file() is quicker up to this size */
 
 bool remote_open(struct remote *remote, pid_t pid, struct fault *why)
 {
@@ -33,7 +33,7 @@ void remote_close(struct remote *remote)
     *remote = (struct remote){ .memory = -1 };
 }
 
-static enum remote_state state_of(int cause)
+static enum remote_state remote_state_of_error(int cause)
 {
     switch (cause) {
     case ESRCH:
@@ -47,8 +47,8 @@ static enum remote_state state_of(int cause)
 }
 
 /* Counts a system call that asked for `count` pieces and returned `got` bytes. */
-static enum remote_state take_in(struct remote *remote, const struct piece *pieces, size_t count, ssize_t got,
-                                 size_t *good)
+static enum remote_state remote_take_in(struct remote *remote, const struct piece *pieces, size_t count, ssize_t got,
+                                        size_t *good)
 {
     size_t came = 0;
     remote->calls++;
@@ -56,7 +56,7 @@ static enum remote_state take_in(struct remote *remote, const struct piece *piec
     if (good)
         *good = 0;
     if (got < 0)
-        return state_of(errno);
+        return remote_state_of_error(errno);
     remote->bytes += (uint64_t)got;
     for (size_t left = (size_t)got; came < count && left >= pieces[came].size; came++)
         left -= pieces[came].size;
@@ -74,18 +74,18 @@ static enum remote_state read_vector(struct remote *remote, const struct piece *
         there[i] = (struct iovec){ (void *)(uintptr_t)pieces[i].address, pieces[i].size };
     }
     const ssize_t got = process_vm_readv(remote->pid, here, count, there, count, 0);
-    return take_in(remote, pieces, count, got, good);
+    return remote_take_in(remote, pieces, count, got, good);
 }
 
 /* Reads a piece from the open file. Each process_vm_readv() finds the process and checks the permission; the open file
  * was checked once. For a small piece this saves a quarter of the time. A large piece is copied twice, page by page,
  * which takes longer and less often shows one moment (tests/bench/reads). */
-static enum remote_state read_file(struct remote *remote, const struct piece *piece, size_t *good)
+static enum remote_state remote_read_file(struct remote *remote, const struct piece *piece, size_t *good)
 {
     const ssize_t got = pread(remote->memory, piece->into, piece->size, (off_t)piece->address);
     if (got == 0 && piece->size > 0) /* the program has ended or was replaced */
         errno = ESRCH;
-    return take_in(remote, piece, 1, got == 0 && piece->size > 0 ? -1 : got, good);
+    return remote_take_in(remote, piece, 1, got == 0 && piece->size > 0 ? -1 : got, good);
 }
 
 /* Whether the moment to give up has passed. */
@@ -100,7 +100,7 @@ static bool is_over(struct remote *remote)
 }
 
 /* What a read after that moment answers. */
-static enum remote_state refuse(struct remote *remote, size_t *good)
+static enum remote_state remote_refuse(struct remote *remote, size_t *good)
 {
     remote->calls++;
     if (good)
@@ -109,11 +109,11 @@ static enum remote_state refuse(struct remote *remote, size_t *good)
 }
 
 /* Reads pieces of memory that is not that of a process. */
-static enum remote_state read_kind(struct remote *remote, const struct piece *pieces, size_t count, size_t *good)
+static enum remote_state remote_read_kind(struct remote *remote, const struct piece *pieces, size_t count, size_t *good)
 {
     size_t came = 0;
     if (is_over(remote))
-        return refuse(remote, good);
+        return remote_refuse(remote, good);
     remote->calls++;
     while (came < count && remote->kind->read(remote->self, pieces[came].address, pieces[came].into, pieces[came].size))
         came++;
@@ -125,19 +125,19 @@ static enum remote_state read_kind(struct remote *remote, const struct piece *pi
 enum remote_state remote_read_pieces(struct remote *remote, const struct piece *pieces, size_t count, size_t *good)
 {
     if (remote->kind)
-        return read_kind(remote, pieces, count, good);
+        return remote_read_kind(remote, pieces, count, good);
     if (is_over(remote))
-        return refuse(remote, good);
+        return remote_refuse(remote, good);
     const bool small = count == 1 && pieces->size <= SMALL_PIECE;
-    return small ? read_file(remote, pieces, good) : read_vector(remote, pieces, count, good);
+    return small ? remote_read_file(remote, pieces, good) : read_vector(remote, pieces, count, good);
 }
 
 enum remote_state remote_read(struct remote *remote, uint64_t address, void *into, size_t size)
 {
     const struct piece piece = { address, (uint32_t)size, into };
     if (remote->kind)
-        return read_kind(remote, &piece, 1, NULL);
-    return is_over(remote) ? refuse(remote, NULL) : read_vector(remote, &piece, 1, NULL);
+        return remote_read_kind(remote, &piece, 1, NULL);
+    return is_over(remote) ? remote_refuse(remote, NULL) : read_vector(remote, &piece, 1, NULL);
 }
 
 /* The open file stays tied to the memory of the program that ran at remote_open(). After an exit or execve, reading

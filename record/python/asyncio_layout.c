@@ -28,7 +28,7 @@ static const struct row {
     { AT(thread_task), 11, THREAD_LIMIT, 8 },   { AT(thread_tasks), 12, THREAD_LIMIT, 8 },
 };
 
-static bool load(struct asyncio_layout *offsets, const uint64_t *words)
+static bool asyncio_layout_load(struct asyncio_layout *offsets, const uint64_t *words)
 {
     *offsets = (struct asyncio_layout){ 0 };
     for (const struct row *row = rows; row < rows + countof(rows); row++) {
@@ -46,7 +46,7 @@ static bool may_have_it(const struct image *image)
     return image->program || strstr(image->path, "python") || strstr(image->path, "_asyncio");
 }
 
-static bool find_in(struct asyncio_layout *offsets, struct remote *remote, const struct image *image)
+static bool asyncio_layout_find_in(struct asyncio_layout *offsets, struct remote *remote, const struct image *image)
 {
     uint64_t words[WORDS];
     const int fd = images_open(remote, image);
@@ -54,7 +54,8 @@ static bool find_in(struct asyncio_layout *offsets, struct remote *remote, const
         return false;
     const uint64_t address = elf_file_symbol(fd, image->address, "_Py_AsyncioDebug", ".AsyncioDebug");
     close(fd);
-    return address && remote_read(remote, address, words, sizeof(words)) == REMOTE_READ && load(offsets, words);
+    return address && remote_read(remote, address, words, sizeof(words)) == REMOTE_READ &&
+           asyncio_layout_load(offsets, words);
 }
 
 bool asyncio_layout_find(struct asyncio_layout *offsets, struct asyncio_searched *searched, struct remote *remote)
@@ -67,7 +68,7 @@ bool asyncio_layout_find(struct asyncio_layout *offsets, struct asyncio_searched
         const struct image *image = &images.rows[i];
         bool added;
         intern_pairs_number(&searched->seen, (uint32_t)(image->address >> 12), (uint32_t)image->inode, &added);
-        found = added && may_have_it(image) && find_in(offsets, remote, image);
+        found = added && may_have_it(image) && asyncio_layout_find_in(offsets, remote, image);
     }
     procfs_images_free(&images);
     return found;

@@ -44,7 +44,7 @@ static void free_code(struct codes *codes, struct code *code)
     free(code);
 }
 
-static size_t bytes_of(const struct codes *codes, const struct code *code)
+static size_t code_bytes(const struct codes *codes, const struct code *code)
 {
     return sizeof(*code) + codes->identity_size + code_body_bytes(code->body);
 }
@@ -89,20 +89,20 @@ void codes_close(struct codes *codes)
 
 /* ---- the table ---- */
 
-static struct code **bucket(const struct codes *codes, uint64_t address, uint32_t copy, uint64_t interpreter)
+static struct code **codes_bucket(const struct codes *codes, uint64_t address, uint32_t copy, uint64_t interpreter)
 {
     const uint64_t mixed = address >> 5 ^ address >> 17 ^ copy * 31 ^ interpreter * 127;
     return &codes->buckets[mixed & (codes->buckets_count - 1)];
 }
 
-static void put(struct codes *codes, struct code *code)
+static void codes_put(struct codes *codes, struct code *code)
 {
-    struct code **head = bucket(codes, code->address, code->copy, code->interpreter);
+    struct code **head = codes_bucket(codes, code->address, code->copy, code->interpreter);
     code->next = *head;
     *head = code;
 }
 
-static void grow(struct codes *codes)
+static void codes_grow(struct codes *codes)
 {
     struct code **const buckets = codes->buckets;
     const size_t count = codes->buckets_count;
@@ -111,24 +111,24 @@ static void grow(struct codes *codes)
     for (size_t i = 0; i < count; i++)
         for (struct code *code = buckets[i], *next; code; code = next) {
             next = code->next;
-            put(codes, code);
+            codes_put(codes, code);
         }
     free(buckets);
 }
 
-static bool is_wanted(const struct codes *codes, const struct code *code, uint64_t address, uint32_t copy)
+static bool code_is_wanted(const struct codes *codes, const struct code *code, uint64_t address, uint32_t copy)
 {
     return code->address == address && code->copy == copy && code->interpreter == codes->interpreter;
 }
 
 /* Adds a code object, which has its number. */
-static void add(struct codes *codes, struct code *code)
+static void codes_add(struct codes *codes, struct code *code)
 {
     if (codes->count >= codes->buckets_count)
-        grow(codes);
-    codes->bytes += bytes_of(codes, code);
+        codes_grow(codes);
+    codes->bytes += code_bytes(codes, code);
     codes->count++;
-    put(codes, code);
+    codes_put(codes, code);
 }
 
 /* ---- code objects of the process that forked this one ---- */
@@ -151,7 +151,7 @@ static bool is_left(const struct codes *codes, const struct code *inherited)
 }
 
 /* Takes a code object out of the heritage. NULL: there is none. A code object that was forgotten is not taken again. */
-static struct code *take_over(struct codes *codes, uint64_t address, uint32_t copy)
+static struct code *codes_take_over(struct codes *codes, uint64_t address, uint32_t copy)
 {
     if (!codes->heritage)
         return NULL;
@@ -161,7 +161,7 @@ static struct code *take_over(struct codes *codes, uint64_t address, uint32_t co
         return NULL;
     codes->taken[inherited->number / 8] |= (uint8_t)(1u << inherited->number % 8);
     struct code *code = copy_code(codes, inherited);
-    add(codes, code);
+    codes_add(codes, code);
     return code;
 }
 
@@ -172,7 +172,7 @@ static void put_into(struct codes *heritage, const struct code *code)
         return;
     struct code *copy = copy_code(heritage, code);
     copy->number = ++heritage->last_number;
-    add(heritage, copy);
+    codes_add(heritage, copy);
 }
 
 static struct codes *make_heritage(const struct codes *codes)
@@ -213,12 +213,12 @@ void codes_inherit(struct codes *codes, struct codes *parent, uint64_t forked_ns
 
 struct code *codes_find(struct codes *codes, uint64_t address, uint32_t copy)
 {
-    if (codes->recent && is_wanted(codes, codes->recent, address, copy))
+    if (codes->recent && code_is_wanted(codes, codes->recent, address, copy))
         return codes->recent;
-    struct code *code = codes->count ? *bucket(codes, address, copy, codes->interpreter) : NULL;
-    while (code && !is_wanted(codes, code, address, copy))
+    struct code *code = codes->count ? *codes_bucket(codes, address, copy, codes->interpreter) : NULL;
+    while (code && !code_is_wanted(codes, code, address, copy))
         code = code->next;
-    return codes->recent = code ? code : take_over(codes, address, copy);
+    return codes->recent = code ? code : codes_take_over(codes, address, copy);
 }
 
 void codes_trim(struct codes *codes)
@@ -230,14 +230,14 @@ void codes_trim(struct codes *codes)
         intern_pairs_free(&codes->bodies->locations);
 }
 
-static void forget(struct codes *codes, struct code *code)
+static void codes_forget_one(struct codes *codes, struct code *code)
 {
-    struct code **link = bucket(codes, code->address, code->copy, code->interpreter);
+    struct code **link = codes_bucket(codes, code->address, code->copy, code->interpreter);
     while (*link != code)
         link = &(*link)->next;
     *link = code->next;
     codes->count--;
-    codes->bytes -= bytes_of(codes, code);
+    codes->bytes -= code_bytes(codes, code);
     codes->epoch++;
     codes->recent = NULL;
     free_code(codes, code);
@@ -280,7 +280,7 @@ static bool confirm_few(struct codes *codes, struct code *const *which, size_t c
     for (size_t i = 0; i < count; i++) {
         if (memcmp(identities[i], which[i]->identity, codes->identity_size) == 0)
             continue;
-        forget(codes, which[i]);
+        codes_forget_one(codes, which[i]);
         same = false;
     }
     return same;
@@ -320,7 +320,7 @@ struct code *codes_gone(struct codes *codes)
 static void remember(struct codes *codes, struct code *code)
 {
     code->number = ++codes->last_number;
-    add(codes, code);
+    codes_add(codes, code);
 }
 
 bool codes_read_all(struct codes *codes, const struct executed *which, size_t count)

@@ -22,7 +22,7 @@ static void free_arrays(const struct code_body *body)
 
 /* ---- content ---- */
 
-static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t size)
+static uint64_t body_hash_bytes(uint64_t hash, const void *bytes, size_t size)
 {
     const unsigned char *at = bytes;
     for (; size > 0; at += 8) {
@@ -40,13 +40,13 @@ static size_t instructions_size(const struct code_body *body)
     return body->instructions ? body->units * sizeof(*body->instructions) : 0;
 }
 
-static uint64_t hash_of(const struct code_bodies *bodies, const struct code_body *body)
+static uint64_t body_hash(const struct code_bodies *bodies, const struct code_body *body)
 {
     const uint32_t head[] = { body->function, body->first_line, body->units, (uint32_t)body->line_table_size };
-    uint64_t hash = hash_bytes(bodies->secret.a, head, sizeof(head));
-    hash = hash_bytes(hash, body->kinds, body->units);
-    hash = hash_bytes(hash, body->instructions, instructions_size(body));
-    return hash_bytes(hash, body->line_table, body->line_table_size);
+    uint64_t hash = body_hash_bytes(bodies->secret.a, head, sizeof(head));
+    hash = body_hash_bytes(hash, body->kinds, body->units);
+    hash = body_hash_bytes(hash, body->instructions, instructions_size(body));
+    return body_hash_bytes(hash, body->line_table, body->line_table_size);
 }
 
 static bool has_content(const struct code_body *body, const struct code_body *content)
@@ -61,12 +61,12 @@ static bool has_content(const struct code_body *body, const struct code_body *co
 
 /* ---- the table ---- */
 
-static struct code_body **bucket(const struct code_bodies *bodies, uint64_t hash)
+static struct code_body **bodies_bucket(const struct code_bodies *bodies, uint64_t hash)
 {
     return &bodies->buckets[hash & (bodies->buckets_count - 1)];
 }
 
-static void grow(struct code_bodies *bodies)
+static void bodies_grow(struct code_bodies *bodies)
 {
     struct code_bodies larger = *bodies;
     larger.buckets_count = bodies->buckets_count ? bodies->buckets_count * 2 : FIRST_BUCKETS;
@@ -74,8 +74,8 @@ static void grow(struct code_bodies *bodies)
     for (size_t i = 0; i < bodies->buckets_count; i++)
         for (struct code_body *body = bodies->buckets[i], *next; body; body = next) {
             next = body->next;
-            body->next = *bucket(&larger, body->hash);
-            *bucket(&larger, body->hash) = body;
+            body->next = *bodies_bucket(&larger, body->hash);
+            *bodies_bucket(&larger, body->hash) = body;
         }
     free(bodies->buckets);
     *bodies = larger;
@@ -86,9 +86,9 @@ struct code_body *code_bodies_take(struct code_bodies *bodies, const struct code
     if (bodies->buckets_count == 0)
         bodies->secret = hash_anew();
     if (bodies->count >= bodies->buckets_count)
-        grow(bodies);
-    const uint64_t hash = hash_of(bodies, content);
-    struct code_body *body = *bucket(bodies, hash);
+        bodies_grow(bodies);
+    const uint64_t hash = body_hash(bodies, content);
+    struct code_body *body = *bodies_bucket(bodies, hash);
     while (body && (body->hash != hash || !has_content(body, content)))
         body = body->next;
     if (body) {
@@ -101,8 +101,8 @@ struct code_body *code_bodies_take(struct code_bodies *bodies, const struct code
     body->number = ++bodies->last_number;
     body->references = 1;
     body->hash = hash;
-    body->next = *bucket(bodies, hash);
-    *bucket(bodies, hash) = body;
+    body->next = *bodies_bucket(bodies, hash);
+    *bodies_bucket(bodies, hash) = body;
     bodies->count++;
     bodies->bytes += code_body_bytes(body);
     return body;
@@ -117,7 +117,7 @@ void code_bodies_release(struct code_bodies *bodies, struct code_body *body)
 {
     if (--body->references > 0)
         return;
-    struct code_body **link = bucket(bodies, body->hash);
+    struct code_body **link = bodies_bucket(bodies, body->hash);
     while (*link != body)
         link = &(*link)->next;
     *link = body->next;

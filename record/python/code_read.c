@@ -18,18 +18,18 @@
 #define PAGE             4096        /* bytes; the smallest page size */
 
 /* An object that contains its own size. A guess of its size is read first, then the rest. */
-struct part {
+struct code_part {
     uint64_t address;
     unsigned char *bytes;
     size_t came, size; /* bytes that were read first; bytes that the object has */
 };
 
 /* A code object that is being read. */
-struct reading {
+struct code_reading {
     struct code *code;
     bool first, good;
     unsigned char head[LAYOUT_CODE_MAX];
-    struct part name, file, line_table, instructions;
+    struct code_part name, file, line_table, instructions;
     struct characters name_is, file_is;
     unsigned char *name_end, *file_end; /* the ends of longer strings, see unicode_name() */
     uint64_t copies;                    /* number of copies of the bytecode */
@@ -41,7 +41,7 @@ struct reading {
 /* The code objects that are read together, and the pieces of the next system call. */
 struct code_batch {
     struct codes *codes;
-    struct reading *readings;
+    struct code_reading *readings;
     size_t count;
     struct piece pieces[REMOTE_PIECES];
     size_t pieces_count;
@@ -49,7 +49,7 @@ struct code_batch {
 
 /* ---- system calls ---- */
 
-static void add(struct code_batch *b, uint64_t address, size_t size, void *into)
+static void code_batch_add(struct code_batch *b, uint64_t address, size_t size, void *into)
 {
     b->pieces[b->pieces_count++] = (struct piece){ address, (uint32_t)size, into };
 }
@@ -65,7 +65,7 @@ static void add_identity(struct code_batch *b, const struct code *code, unsigned
 
 /* Reads the pieces that `add_pieces` adds for all code objects, with one system call. The call ends at the first piece
  * that is not readable. The code object of that piece is given up, and one more call reads the pieces behind it. */
-static void read_round(struct code_batch *b, void (*add_pieces)(struct code_batch *b, struct reading *r))
+static void code_batch_read(struct code_batch *b, void (*add_pieces)(struct code_batch *b, struct code_reading *r))
 {
     for (size_t from = 0; from < b->count; from++) {
         size_t ends[CODES_AT_ONCE], good = 0;
@@ -86,33 +86,33 @@ static void read_round(struct code_batch *b, void (*add_pieces)(struct code_batc
 
 /* How many bytes to read first of an object with at least `least` bytes and probably `wanted` bytes. Bytes in the same
  * page as the object's start are readable for sure. */
-static size_t guess(uint64_t address, size_t least, size_t wanted)
+static size_t object_guess_size(uint64_t address, size_t least, size_t wanted)
 {
     const size_t there = PAGE - address % PAGE;
     const size_t size = wanted < there ? wanted : there;
     return size > least ? size : least;
 }
 
-static void begin_part(struct code_batch *b, struct part *part, size_t least, size_t wanted)
+static void begin_part(struct code_batch *b, struct code_part *part, size_t least, size_t wanted)
 {
-    part->came = guess(part->address, least, wanted);
+    part->came = object_guess_size(part->address, least, wanted);
     part->bytes = alloc_resize(part->bytes, part->came, 1);
-    add(b, part->address, part->came, part->bytes);
+    code_batch_add(b, part->address, part->came, part->bytes);
 }
 
-static void add_rest(struct code_batch *b, struct part *part)
+static void part_add_rest(struct code_batch *b, struct code_part *part)
 {
     if (part->size <= part->came)
         return;
     part->bytes = alloc_resize(part->bytes, part->size, 1);
-    add(b, part->address + part->came, part->size - part->came, part->bytes + part->came);
+    code_batch_add(b, part->address + part->came, part->size - part->came, part->bytes + part->came);
 }
 
 /* ---- first: the code object itself ---- */
 
-static void add_head(struct code_batch *b, struct reading *r)
+static void add_head(struct code_batch *b, struct code_reading *r)
 {
-    add(b, r->code->address, b->codes->layout->code_size, r->head);
+    code_batch_add(b, r->code->address, b->codes->layout->code_size, r->head);
 }
 
 /* Whether `type` is the address of the type "code"; remembers the address. */
@@ -132,27 +132,27 @@ static bool is_code(struct codes *codes, uint64_t type)
 /* Notes that the bytecode begins at address `first`. The bytecode is never read together with the head: CPython writes
  * a new code object's identity before its bytecode. So right after the identity was read, the bytecode may still be
  * that of the code object that had this memory before. */
-static void locate_instructions(struct reading *r, uint64_t first)
+static void locate_instructions(struct code_reading *r, uint64_t first)
 {
-    struct part *part = &r->instructions;
+    struct code_part *part = &r->instructions;
     r->code->first = part->address = first;
     part->size = (size_t)r->code->units * 2;
 }
 
 /* Whether a part of the code object may have `size` bytes (AHEAD_LIMIT). */
-static bool is_wanted(const struct reading *r, uint64_t size)
+static bool part_is_wanted(const struct code_reading *r, uint64_t size)
 {
     return r->first || size <= AHEAD_LIMIT;
 }
 
-static bool take_head(struct code_batch *b, struct reading *r)
+static bool take_head(struct code_batch *b, struct code_reading *r)
 {
     const struct layout *l = b->codes->layout;
     const unsigned char *head = r->head;
     struct code *code = r->code;
     const uint64_t units = word_at(head, l->code_units);
     if (!is_code(b->codes, word_at(head, l->object_type)) || units == 0 || units > UNITS_LIMIT ||
-        !is_wanted(r, units * 2))
+        !part_is_wanted(r, units * 2))
         return false;
     code->name = r->name.address = word_at(head, l->code_name);
     code->file = r->file.address = word_at(head, l->code_file);
@@ -176,40 +176,40 @@ static bool take_head(struct code_batch *b, struct reading *r)
 
 /* ---- then: the parts to which it points ---- */
 
-static void add_parts(struct code_batch *b, struct reading *r)
+static void add_parts(struct code_batch *b, struct code_reading *r)
 {
     const struct layout *l = b->codes->layout;
     const size_t length_end = l->string_length + 8, state_end = l->string_state + 4;
     const size_t head = state_end > length_end ? state_end : length_end;
     add_identity(b, r->code, r->code->identity, 1);
     if (r->code->copy)
-        add(b, r->code->copies, sizeof(r->copies), &r->copies);
+        code_batch_add(b, r->code->copies, sizeof(r->copies), &r->copies);
     begin_part(b, &r->name, head, STRING_START);
     begin_part(b, &r->file, head, STRING_START);
     begin_part(b, &r->line_table, l->bytes_size + 8, TABLE_START + r->code->units);
-    add_rest(b, &r->instructions);
+    part_add_rest(b, &r->instructions);
     add_identity(b, r->code, r->after, 0);
 }
 
-static bool take_string(const struct layout *l, struct reading *r, struct part *part, struct characters *is)
+static bool string_take(const struct layout *l, struct code_reading *r, struct code_part *part, struct characters *is)
 {
     if (!unicode_find(l, word_at(part->bytes, l->string_length), half_word_at(part->bytes, l->string_state),
                       UNICODE_NAME, is))
         return false;
     part->size = is->offset + (size_t)is->count * is->kind;
-    return is_wanted(r, part->size);
+    return part_is_wanted(r, part->size);
 }
 
-static bool take_line_table(const struct layout *l, struct reading *r)
+static bool take_line_table(const struct layout *l, struct code_reading *r)
 {
     const uint64_t size = word_at(r->line_table.bytes, l->bytes_size);
     r->line_table_size = (size_t)size;
     r->line_table.size = l->bytes_data + (size_t)size;
-    return size <= LINE_TABLE_LIMIT && is_wanted(r, size);
+    return size <= LINE_TABLE_LIMIT && part_is_wanted(r, size);
 }
 
 /* Finds the address of a copy of the bytecode. The copy may not exist yet. */
-static bool take_copy(const struct layout *l, struct reading *r)
+static bool take_copy(const struct layout *l, struct code_reading *r)
 {
     struct code *code = r->code;
     if (code->copy == 0) {
@@ -224,32 +224,33 @@ static bool take_copy(const struct layout *l, struct reading *r)
     return true;
 }
 
-static bool take_parts(struct code_batch *b, struct reading *r)
+static bool take_parts(struct code_batch *b, struct code_reading *r)
 {
     const struct layout *l = b->codes->layout;
-    return take_string(l, r, &r->name, &r->name_is) && take_string(l, r, &r->file, &r->file_is) &&
+    return string_take(l, r, &r->name, &r->name_is) && string_take(l, r, &r->file, &r->file_is) &&
            take_line_table(l, r) && take_copy(l, r);
 }
 
 /* ---- at last: the rest of parts that are longer than the guess ---- */
 
-static void add_end(struct code_batch *b, const struct part *part, const struct characters *is, unsigned char **end)
+static void string_add_end(struct code_batch *b, const struct code_part *part, const struct characters *is,
+                           unsigned char **end)
 {
     const size_t size = (size_t)UNICODE_NAME * is->kind;
     if (!is->cut)
         return;
     *end = alloc_resize(*end, size, 1);
-    add(b, part->address + is->offset + is->length * is->kind - size, size, *end);
+    code_batch_add(b, part->address + is->offset + is->length * is->kind - size, size, *end);
 }
 
-static void add_rests(struct code_batch *b, struct reading *r)
+static void add_rests(struct code_batch *b, struct code_reading *r)
 {
-    struct part *const parts[] = { &r->name, &r->file, &r->line_table, &r->instructions };
+    struct code_part *const parts[] = { &r->name, &r->file, &r->line_table, &r->instructions };
     const size_t before = b->pieces_count;
     for (size_t i = 0; i < countof(parts); i++)
-        add_rest(b, parts[i]);
-    add_end(b, &r->name, &r->name_is, &r->name_end);
-    add_end(b, &r->file, &r->file_is, &r->file_end);
+        part_add_rest(b, parts[i]);
+    string_add_end(b, &r->name, &r->name_is, &r->name_end);
+    string_add_end(b, &r->file, &r->file_is, &r->file_end);
     if (b->pieces_count > before)
         add_identity(b, r->code, r->after, 0);
 }
@@ -268,7 +269,7 @@ static void describe_instructions(const struct codes *codes, struct code_body *b
 
 /* Completes a code object from its parts. Its identity was read before and behind the parts, and must be the same: then
  * all parts are of one code object. */
-static bool complete(struct code_batch *b, struct reading *r)
+static bool code_complete(struct code_batch *b, struct code_reading *r)
 {
     struct code *code = r->code;
     if (memcmp(r->after, code->identity, b->codes->identity_size) != 0)
@@ -295,13 +296,13 @@ static bool complete(struct code_batch *b, struct reading *r)
 
 /* ---- all of it ---- */
 
-static void take_all(struct code_batch *b, bool (*take)(struct code_batch *b, struct reading *r))
+static void take_all(struct code_batch *b, bool (*take)(struct code_batch *b, struct code_reading *r))
 {
     for (size_t i = 0; i < b->count; i++)
         b->readings[i].good = b->readings[i].good && take(b, &b->readings[i]);
 }
 
-static void free_reading(struct reading *r)
+static void free_reading(struct code_reading *r)
 {
     free(r->name.bytes);
     free(r->file.bytes);
@@ -319,12 +320,12 @@ void code_read(struct codes *codes, struct code *const *which, bool *read, size_
         b.readings[i].first = i == 0;
         b.readings[i].good = codes->layout->code_size <= LAYOUT_CODE_MAX;
     }
-    read_round(&b, add_head);
+    code_batch_read(&b, add_head);
     take_all(&b, take_head);
-    read_round(&b, add_parts);
+    code_batch_read(&b, add_parts);
     take_all(&b, take_parts);
-    read_round(&b, add_rests);
-    take_all(&b, complete);
+    code_batch_read(&b, add_rests);
+    take_all(&b, code_complete);
     for (size_t i = 0; i < count; i++) {
         read[i] = b.readings[i].good;
         free_reading(&b.readings[i]);

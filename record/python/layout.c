@@ -208,7 +208,7 @@ static bool load_row(struct layout *layout, const struct row *row, int from, con
     return true;
 }
 
-static uint32_t largest(const uint32_t *values, size_t count)
+static uint32_t layout_largest(const uint32_t *values, size_t count)
 {
     uint32_t most = 0;
     for (size_t i = 0; i < count; i++)
@@ -225,7 +225,7 @@ static uint32_t smallest(const uint32_t *values, size_t count)
 }
 
 /* Completes the layout with what follows from the offsets and facts in the same way in all versions. */
-static void complete(struct layout *l)
+static void layout_complete(struct layout *l)
 {
     const uint32_t thread[] = { l->thread_prev,          l->thread_next,     l->thread_interpreter, l->thread_native_id,
                                 l->thread_current_frame, l->thread_cframe,   l->thread_base_frame,  l->thread_chunk + 8,
@@ -236,8 +236,8 @@ static void complete(struct layout *l)
     l->thread_exception = l->thread_native_id - 48;
     l->thread_exc_info = l->thread_native_id - 40;
     l->thread_id = l->thread_native_id - 8; /* PyThreadState: thread_id, native_thread_id, in all versions */
-    l->thread_size = largest(thread, countof(thread)) + 8;
-    l->frame_size = (largest(frame, countof(frame)) + 8) & ~7u;
+    l->thread_size = layout_largest(thread, countof(thread)) + 8;
+    l->frame_size = (layout_largest(frame, countof(frame)) + 8) & ~7u;
     /* The type is the last word of an object's head. PyCodeObject is a PyVarObject that counts its code units. */
     l->code_units = l->object_type + 8;
     /* Three pointers, co_consts, co_names and co_exceptiontable, then ints: co_flags ... co_stacksize, co_firstlineno,
@@ -251,7 +251,7 @@ static void complete(struct layout *l)
     const uint32_t code[] = { l->code_name,   l->code_file,  l->code_line_table, l->code_first_line,
                               l->object_type, l->code_units, l->code_locals,     l->code_first_traceable,
                               l->code_copies, l->code_flags };
-    l->code_size = largest(code, countof(code)) + 8;
+    l->code_size = layout_largest(code, countof(code)) + 8;
 
     const bool generations = l->gc_generations_before || l->gc_generations_address_before;
     const uint32_t last = l->interpreter_threads_head; /* replaces an offset of a member that is not kept */
@@ -269,7 +269,7 @@ static void complete(struct layout *l)
                               l->interpreter_gc + l->gc_collecting + 8,
                               l->gc_frame ? l->interpreter_gc + l->gc_frame + 8 : 0 };
     l->interpreter_start = smallest(starts, countof(starts));
-    l->interpreter_size = largest(ends, countof(ends)) - l->interpreter_start;
+    l->interpreter_size = layout_largest(ends, countof(ends)) - l->interpreter_start;
 
     l->executable_mask = ~(uint64_t)l->executable_tags;
 
@@ -332,7 +332,7 @@ bool layout_load(struct layout *layout, uint32_t version, const void *published,
     check_generations(layout, column);
     layout->opcodes = opcodes_effects_of(minor);
     layout->opcode_names = opcodes_names_of(minor);
-    complete(layout);
+    layout_complete(layout);
     if (layout->thread_native_id < 48)
         return fault(why, "its table of offsets (_Py_DebugOffsets) is damaged (threads)");
     if (layout->code_name < 8 || layout->code_first_line < 4 || layout->code_instructions < 24 ||

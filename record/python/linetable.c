@@ -12,7 +12,7 @@ static uint8_t next_byte(struct linetable *table)
     return 0;
 }
 
-static uint32_t next_number(struct linetable *table)
+static uint32_t linetable_next_number(struct linetable *table)
 {
     uint32_t value = 0;
     for (unsigned shift = 0; shift < 32; shift += 6) {
@@ -28,7 +28,7 @@ static uint32_t next_number(struct linetable *table)
 /* Takes a column: the table has column + 1; 0 is an unknown column. */
 static int32_t next_column(struct linetable *table)
 {
-    const uint32_t column = next_number(table);
+    const uint32_t column = linetable_next_number(table);
     if (column <= INT32_MAX)
         return (int32_t)column - 1;
     table->bad = true;
@@ -38,7 +38,7 @@ static int32_t next_column(struct linetable *table)
 /* Takes a signed number: the lowest bit is the sign. */
 static int32_t next_signed(struct linetable *table)
 {
-    const uint32_t value = next_number(table);
+    const uint32_t value = linetable_next_number(table);
     const int32_t size = (int32_t)(value >> 1);
     return value & 1 ? -size : size;
 }
@@ -65,7 +65,7 @@ static void next_entry(struct linetable *table)
         table->line += next_signed(table);
     } else if (code == LONG) {
         table->line += next_signed(table);
-        end_line_step = next_number(table);
+        end_line_step = linetable_next_number(table);
         location->column = next_column(table);
         location->end_column = next_column(table);
     }

@@ -10,7 +10,7 @@
 
 #define INTERPRETERS_LIMIT 256
 
-static enum target_state refused(int cause)
+static enum target_state target_refused(int cause)
 {
     return cause == ESRCH || cause == ENOENT ? TARGET_GONE : TARGET_DENIED;
 }
@@ -38,7 +38,7 @@ static enum target_state find_runtime(struct target *target, const struct runtim
         state = TARGET_UNSUPPORTED;
         break;
     case RUNTIME_LOST:
-        state = refused(errno);
+        state = target_refused(errno);
         break;
     }
     target_close(target);
@@ -50,7 +50,7 @@ enum target_state target_open_hinted(struct target *target, pid_t pid, const str
 {
     *target = (struct target){ .pid = pid };
     if (!remote_open(&target->remote, pid, why))
-        return refused(errno);
+        return target_refused(errno);
     const enum target_state state = find_runtime(target, hints, why);
     if (state == TARGET_READY) {
         target->same_pids = procfs_same_pids(pid);
@@ -81,7 +81,7 @@ void target_close(struct target *target)
 
 /* ---- interpreters ---- */
 
-static uint64_t member(const struct target *target, const struct interpreter *interpreter, uint32_t offset)
+static uint64_t interpreter_member(const struct target *target, const struct interpreter *interpreter, uint32_t offset)
 {
     return word_at(interpreter->bytes, offset - target->runtime.layout.interpreter_start);
 }
@@ -94,24 +94,24 @@ static size_t pieces_of_each(const struct target *target)
 
 /* The code generation + 1; 0: not kept. It is the sum of two counts, which both only grow, so the sum changes with
  * each. */
-static uint64_t generation_of(const struct target *target, const struct interpreter *interpreter)
+static uint64_t interpreter_generation(const struct target *target, const struct interpreter *interpreter)
 {
     const struct layout *l = &target->runtime.layout;
     if (!l->interpreter_code_generation)
         return 0;
     const uint64_t copies = l->interpreter_copies_generation ? half_word_at(interpreter->copies_generation, 0) : 0;
-    return member(target, interpreter, l->interpreter_code_generation) + copies + 1;
+    return interpreter_member(target, interpreter, l->interpreter_code_generation) + copies + 1;
 }
 
-static void take_in(const struct target *target, struct interpreter *interpreter)
+static void interpreter_take_in(const struct target *target, struct interpreter *interpreter)
 {
     const struct layout *l = &target->runtime.layout;
     /* Another interpreter with another lock may have got the address. */
     interpreter->gil_at = 0;
     interpreter->gil = (struct gil){ 0 };
-    interpreter->id = member(target, interpreter, l->interpreter_id);
-    interpreter->threads_head = member(target, interpreter, l->interpreter_threads_head);
-    interpreter->generation = generation_of(target, interpreter);
+    interpreter->id = interpreter_member(target, interpreter, l->interpreter_id);
+    interpreter->threads_head = interpreter_member(target, interpreter, l->interpreter_threads_head);
+    interpreter->generation = interpreter_generation(target, interpreter);
 }
 
 static void add_interpreter(const struct target *target, struct interpreter *interpreter, struct batch *batch)
@@ -143,8 +143,8 @@ static enum remote_state read_expected(struct target *target, uint64_t *missing)
     uint64_t expected = head;
     size_t i = 0;
     for (; 1 + (i + 1) * pieces_of_each(target) <= good && target->interpreters[i].address == expected; i++) {
-        take_in(target, &target->interpreters[i]);
-        expected = member(target, &target->interpreters[i], l->interpreter_next);
+        interpreter_take_in(target, &target->interpreters[i]);
+        expected = interpreter_member(target, &target->interpreters[i], l->interpreter_next);
     }
     target->interpreters_count = i;
     *missing = expected;
@@ -295,7 +295,7 @@ static uint64_t generations_at(const struct target *target, const struct interpr
     if (!l->gc_generations_address_before)
         return 0;
     const uint64_t address_at = collecting_at - l->gc_generations_address_before;
-    const uint64_t at = member(target, interpreter, (uint32_t)address_at) - interpreter->address;
+    const uint64_t at = interpreter_member(target, interpreter, (uint32_t)address_at) - interpreter->address;
     const uint64_t most = address_at - LAYOUT_GENERATIONS * LAYOUT_GENERATION_SIZE;
     return at >= l->interpreter_gc && at <= most ? at : 0;
 }
@@ -317,8 +317,8 @@ static uint32_t collection_of(const struct target *target, const struct interpre
         return 0;
     uint32_t generation = 1;
     while (generation < LAYOUT_GENERATIONS &&
-           (uint32_t)member(target, interpreter,
-                            (uint32_t)at + generation * LAYOUT_GENERATION_SIZE + LAYOUT_GENERATION_COUNT) == 0)
+           (uint32_t)interpreter_member(
+               target, interpreter, (uint32_t)at + generation * LAYOUT_GENERATION_SIZE + LAYOUT_GENERATION_COUNT) == 0)
         generation++;
     return generation;
 }
@@ -330,13 +330,15 @@ bool target_check(struct target *target)
     for (size_t i = 0; i < target->interpreters_count; i++) {
         struct interpreter *interpreter = &target->interpreters[i];
         const uint64_t next = i + 1 < target->interpreters_count ? interpreter[1].address : 0;
-        same &= member(target, interpreter, l->interpreter_next) == next &&
-                member(target, interpreter, l->interpreter_threads_head) == interpreter->threads_head &&
-                member(target, interpreter, l->interpreter_id) == interpreter->id;
-        interpreter->generation = generation_of(target, interpreter);
-        interpreter->collecting = (uint32_t)member(target, interpreter, l->interpreter_gc + l->gc_collecting) != 0;
+        same &= interpreter_member(target, interpreter, l->interpreter_next) == next &&
+                interpreter_member(target, interpreter, l->interpreter_threads_head) == interpreter->threads_head &&
+                interpreter_member(target, interpreter, l->interpreter_id) == interpreter->id;
+        interpreter->generation = interpreter_generation(target, interpreter);
+        interpreter->collecting = (uint32_t)interpreter_member(target, interpreter,
+                                                               l->interpreter_gc + l->gc_collecting) != 0;
         interpreter->collection = collection_of(target, interpreter);
-        interpreter->gc_frame = l->gc_frame ? member(target, interpreter, l->interpreter_gc + l->gc_frame) : 0;
+        interpreter->gc_frame = l->gc_frame ? interpreter_member(target, interpreter, l->interpreter_gc + l->gc_frame)
+                                            : 0;
         const struct gil before = interpreter->gil;
         interpreter->gil = gil_of(target, interpreter);
         /* The holder is read before the count, so it may be the holder before the last switch. */

@@ -28,7 +28,7 @@ static uint32_t character(const unsigned char *at, uint32_t kind)
     return kind == 2 ? (uint32_t)(at[0] | at[1] << 8) : half_word_at(at, 0);
 }
 
-static struct text convert(const struct characters *from, const unsigned char *raw, bool ellipsis)
+static struct text characters_convert(const struct characters *from, const unsigned char *raw, bool ellipsis)
 {
     char *utf8 = alloc_zeroed((size_t)from->count * 6 + 8, 1);
     size_t size = 0;
@@ -41,15 +41,15 @@ static struct text convert(const struct characters *from, const unsigned char *r
 
 struct text unicode_text(const struct characters *from, const unsigned char *raw)
 {
-    return convert(from, raw, from->cut);
+    return characters_convert(from, raw, from->cut);
 }
 
-static uint64_t hash_of(const struct characters *from, struct text start, const unsigned char *end)
+static uint64_t characters_hash(const struct characters *from, struct text start, const unsigned char *end)
 {
     const uint64_t hash = name_hash(NAME_HASH_START, start);
     if (!from->cut)
         return hash;
-    const struct text rest = convert(from, end, false);
+    const struct text rest = characters_convert(from, end, false);
     const uint64_t whole = name_hash(name_hash(hash, rest), (struct text){ (const char *)&from->length, 8 });
     text_free(rest);
     return whole;
@@ -57,11 +57,11 @@ static uint64_t hash_of(const struct characters *from, struct text start, const 
 
 struct text unicode_name(const struct characters *from, const unsigned char *raw, const unsigned char *end)
 {
-    const struct text start = convert(from, raw, false);
+    const struct text start = characters_convert(from, raw, false);
     if (!from->cut && start.size <= NAME_LIMIT)
         return start;
     char room[NAME_LIMIT];
-    const struct text name = text_copy(name_marked(start, hash_of(from, start, end), room, sizeof(room)));
+    const struct text name = text_copy(name_marked(start, characters_hash(from, start, end), room, sizeof(room)));
     text_free(start);
     return name;
 }

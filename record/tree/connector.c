@@ -67,7 +67,7 @@ static bool send_order(int connector, uint32_t operation, uint32_t mark)
 }
 
 /* Takes the event out of a message of the connector. */
-static bool take_event(const void *bytes, size_t size, uint32_t *ack, struct proc_event *event)
+static bool connector_take_event(const void *bytes, size_t size, uint32_t *ack, struct proc_event *event)
 {
     struct nlmsghdr netlink;
     struct cn_msg head;
@@ -91,7 +91,7 @@ static bool answered(int connector, uint32_t mark)
     while ((size = recv(connector, bytes, sizeof(bytes), 0)) > 0) {
         struct proc_event event;
         uint32_t ack;
-        if (take_event(bytes, (size_t)size, &ack, &event) && event.what == PROC_EVENT_NONE && ack == mark + 1)
+        if (connector_take_event(bytes, (size_t)size, &ack, &event) && event.what == PROC_EVENT_NONE && ack == mark + 1)
             return event.event_data.ack.err == 0;
     }
     return false;
@@ -135,7 +135,7 @@ bool connector_parse(const void *bytes, size_t size, struct connector_event *eve
 {
     struct proc_event told;
     uint32_t ack;
-    if (!take_event(bytes, size, &ack, &told))
+    if (!connector_take_event(bytes, size, &ack, &told))
         return false;
     switch ((uint32_t)told.what) {
     case PROC_EVENT_FORK:

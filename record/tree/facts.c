@@ -102,7 +102,7 @@ static uint64_t mix(uint64_t sum, uint64_t value)
     return sum ^ sum >> 29;
 }
 
-static bool take_field(const char **at, const char *end, uint64_t *value)
+static bool stat_take_field(const char **at, const char *end, uint64_t *value)
 {
     while (*at < end && **at == ' ')
         ++*at;
@@ -129,7 +129,7 @@ bool facts_parse(const char *text, size_t size, struct facts *facts)
     at += 3;
     for (int field = FIELD_PARENT; field <= FIELD_EXIT; field++) {
         uint64_t value;
-        if (!take_field(&at, end, &value))
+        if (!stat_take_field(&at, end, &value))
             return field > FIELD_STACK;
         if (field == FIELD_PARENT)
             facts->parent = value <= INT_MAX ? (pid_t)value : 0;
@@ -147,9 +147,10 @@ bool facts_parse(const char *text, size_t size, struct facts *facts)
     return true;
 }
 
-/* The kernel tells the status of a zombie of another user as 0. Files of a zombie belong to root, its folder to the user.
+/* The kernel tells the status of a zombie of another user as 0. Files of a zombie belong to root, its folder to the
+ * user.
  */
-static bool is_ours(pid_t pid)
+static bool process_is_ours(pid_t pid)
 {
     char path[64];
     struct stat owner;
@@ -166,7 +167,7 @@ bool facts_read(pid_t pid, struct facts *facts)
         return false;
     const ssize_t size = read(file, text, sizeof(text));
     const bool good = size > 0 && facts_parse(text, (size_t)size, facts);
-    if (good && facts->wait_status >= 0 && !is_ours(pid))
+    if (good && facts->wait_status >= 0 && !process_is_ours(pid))
         facts->wait_status = -1;
     close(file);
     return good;
@@ -180,7 +181,7 @@ pid_t facts_parse_process(const char *text, size_t size)
     if (!at)
         return 0;
     at += sizeof(label) - 1;
-    return take_field(&at, end, &value) && value <= INT_MAX ? (pid_t)value : 0;
+    return stat_take_field(&at, end, &value) && value <= INT_MAX ? (pid_t)value : 0;
 }
 
 bool facts_is_process(pid_t pid)

@@ -22,7 +22,7 @@ void hint_open(struct hint *hint, pid_t root, bool existing)
         tree_watch_existing(&hint->tree);
 }
 
-static struct hint_child *find(struct hint *hint, pid_t pid)
+static struct hint_child *hint_find(struct hint *hint, pid_t pid)
 {
     for (size_t i = 0; i < hint->children_count; i++)
         if (hint->children[i].pid == pid)
@@ -30,31 +30,31 @@ static struct hint_child *find(struct hint *hint, pid_t pid)
     return NULL;
 }
 
-static void add(struct hint *hint, pid_t pid, uint64_t due_ns)
+static void hint_add(struct hint *hint, pid_t pid, uint64_t due_ns)
 {
     hint->children = alloc_grow(hint->children, &hint->children_room, hint->children_count + 1,
                                 sizeof(*hint->children));
     hint->children[hint->children_count++] = (struct hint_child){ .pid = pid, .due_ns = due_ns };
 }
 
-static void take(struct hint *hint, const struct tree_event *event, uint64_t now_ns)
+static void hint_take(struct hint *hint, const struct tree_event *event, uint64_t now_ns)
 {
     if (event->pidfd >= 0)
         close(event->pidfd);
     if (event->pid == hint->root)
         return;
     if (event->change == TREE_CAME) {
-        add(hint, event->pid, now_ns + SETTLED_NS);
+        hint_add(hint, event->pid, now_ns + SETTLED_NS);
         return;
     }
-    struct hint_child *child = find(hint, event->pid);
+    struct hint_child *child = hint_find(hint, event->pid);
     if (child && event->change == TREE_ENDED)
         *child = hint->children[--hint->children_count];
     else if (child && !child->counted)
         child->due_ns = now_ns + SETTLED_NS;
 }
 
-static void look_at(struct hint *hint, struct hint_child *child)
+static void hint_look_at(struct hint *hint, struct hint_child *child)
 {
     child->due_ns = UINT64_MAX;
     child->counted = runs_python(&hint->programs, child->pid);
@@ -73,10 +73,10 @@ void hint_look(struct hint *hint, uint64_t now_ns)
     hint->due_ns = now_ns + LOOK_NS;
     tree_look(&hint->tree, now_ns);
     while (tree_next(&hint->tree, &event))
-        take(hint, &event, now_ns);
+        hint_take(hint, &event, now_ns);
     for (size_t i = 0; i < hint->children_count; i++)
         if (hint->children[i].due_ns <= now_ns)
-            look_at(hint, &hint->children[i]);
+            hint_look_at(hint, &hint->children[i]);
 }
 
 bool hint_write(const struct hint *hint, char *text, size_t room)

@@ -14,7 +14,7 @@
 
 #define THREADS_MOST 4096 /* threads of a process whose lists are read */
 
-static void add(struct kin *kin, pid_t pid, pid_t parent)
+static void kin_add(struct kin *kin, pid_t pid, pid_t parent)
 {
     if (kin->count == KIN_MOST || pid <= 0)
         return;
@@ -62,7 +62,7 @@ static void add_children_of_thread(void *context, pid_t thread)
                 number = number < 100000000 ? number * 10 + (text[i] - '0') : 0;
                 continue;
             }
-            add(family->kin, number, family->pid);
+            kin_add(family->kin, number, family->pid);
             number = 0;
         }
     if (file >= 0)
@@ -84,16 +84,16 @@ void kin_add_children(struct kin *kin, pid_t pid)
         each_number(folder, THREADS_MOST, add_children_of_thread, &family);
 }
 
-static void add_process(void *context, pid_t pid)
+static void kin_add_process(void *context, pid_t pid)
 {
     struct facts facts;
     if (facts_read(pid, &facts))
-        add(context, pid, facts.parent);
+        kin_add(context, pid, facts.parent);
 }
 
 void kin_add_all(struct kin *kin)
 {
-    each_number("/proc", KIN_MOST, add_process, kin);
+    each_number("/proc", KIN_MOST, kin_add_process, kin);
 }
 
 void kin_free(struct kin *kin)

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static bool begins(const char *text, const char *with)
+static bool name_begins(const char *text, const char *with)
 {
     return strncmp(text, with, strlen(with)) == 0;
 }
@@ -16,9 +16,9 @@ static bool begins(const char *text, const char *with)
 bool runs_python_by_path(const char *path)
 {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    if (begins(name, "libpython"))
+    if (name_begins(name, "libpython"))
         return true;
-    if (!begins(name, "python") && !begins(name, "Python"))
+    if (!name_begins(name, "python") && !name_begins(name, "Python"))
         return false;
     name += strlen("python");
     name += strspn(name, "0123456789.");
@@ -34,7 +34,7 @@ static bool program_of(pid_t pid, struct stat *file)
 }
 
 /* Looks at the name of the program, and at the names of all mapped libraries. */
-static bool guess(pid_t pid)
+static bool process_guess(pid_t pid)
 {
     char link[64], path[4096];
     struct images images;
@@ -52,14 +52,14 @@ static bool guess(pid_t pid)
     return python;
 }
 
-static void note(struct programs *programs, const struct stat *file, bool python)
+static void programs_note(struct programs *programs, const struct stat *file, bool python)
 {
     programs->rows[programs->next] = (struct program){ file->st_dev, file->st_ino, python };
     programs->next = (programs->next + 1) % PROGRAMS_MOST;
     programs->count += programs->count < PROGRAMS_MOST;
 }
 
-static const struct program *find(const struct programs *programs, const struct stat *file)
+static const struct program *programs_find(const struct programs *programs, const struct stat *file)
 {
     for (size_t i = 0; i < programs->count; i++)
         if (programs->rows[i].device == file->st_dev && programs->rows[i].file == file->st_ino)
@@ -72,17 +72,17 @@ bool runs_python(struct programs *programs, pid_t pid)
     struct stat file;
     if (!program_of(pid, &file))
         return false;
-    const struct program *known = find(programs, &file);
+    const struct program *known = programs_find(programs, &file);
     if (known)
         return known->python;
-    const bool python = guess(pid);
-    note(programs, &file, python);
+    const bool python = process_guess(pid);
+    programs_note(programs, &file, python);
     return python;
 }
 
 void runs_python_note(struct programs *programs, pid_t pid)
 {
     struct stat file;
-    if (program_of(pid, &file) && !find(programs, &file))
-        note(programs, &file, true);
+    if (program_of(pid, &file) && !programs_find(programs, &file))
+        programs_note(programs, &file, true);
 }

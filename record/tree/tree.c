@@ -100,7 +100,7 @@ static bool watch(struct tree *tree, struct tree_member *member)
 }
 
 /* Removes a member, whose children become orphans. */
-static void forget(struct tree *tree, struct tree_member *member)
+static void tree_forget(struct tree *tree, struct tree_member *member)
 {
     const pid_t pid = member->pid;
     for (size_t i = 0; member->has_children && i < tree->members.count; i++)
@@ -136,7 +136,7 @@ static void add_member(struct tree *tree, pid_t pid, pid_t parent, int pidfd)
 
 /* ---- ends ---- */
 
-static int status_of(const siginfo_t *info)
+static int siginfo_status(const siginfo_t *info)
 {
     switch (info->si_code) {
     case CLD_EXITED:
@@ -149,12 +149,12 @@ static int status_of(const siginfo_t *info)
 }
 
 /* Waits for an end that has happened. False when the process is not our child. */
-static bool wait_for(pid_t pid, int options, int *wait_status)
+static bool child_wait(pid_t pid, int options, int *wait_status)
 {
     siginfo_t info = { 0 };
     if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | options) != 0 || info.si_pid != pid)
         return false;
-    *wait_status = status_of(&info);
+    *wait_status = siginfo_status(&info);
     return true;
 }
 
@@ -174,7 +174,7 @@ static void learn_status(struct tree *tree, struct tree_member *member)
     const bool is_root = member->pid == tree->root;
     tree->calls += 4;
     if (tree->ours && !member->reaped && (is_root || member->orphan) &&
-        wait_for(member->pid, is_root ? WNOWAIT : 0, &member->wait_status))
+        child_wait(member->pid, is_root ? WNOWAIT : 0, &member->wait_status))
         return;
     const bool asks = member->pidfd >= 0 && !goes_without(tree, TREE_WITHOUT_INFO);
     if ((asks && pidfd_wait_status(member->pidfd, &member->wait_status)) || member->wait_status >= 0)
@@ -191,7 +191,7 @@ static void mark_ended(struct tree *tree, struct tree_member *member)
 }
 
 /* Ends a member at once, since another process has its number. */
-static void replace(struct tree *tree, struct tree_member *member)
+static void tree_replace(struct tree *tree, struct tree_member *member)
 {
     mark_ended(tree, member);
     if (member->pidfd >= 0 && !goes_without(tree, TREE_WITHOUT_INFO))
@@ -201,7 +201,7 @@ static void replace(struct tree *tree, struct tree_member *member)
                                              .wait_status = member->wait_status });
     else
         tree->counters.passed++;
-    forget(tree, member);
+    tree_forget(tree, member);
 }
 
 /* Takes the ends that pidfds tell. Returns whether the connector has events. */
@@ -227,7 +227,7 @@ static bool take_ends(struct tree *tree)
 }
 
 /* Reaps orphans that are no members: nobody else would, and their numbers would stay in use. */
-static void reap(struct tree *tree)
+static void tree_reap_orphans(struct tree *tree)
 {
     tree->reaped_ns = tree->looked_ns;
     tree->ends = false;
@@ -238,7 +238,7 @@ static void reap(struct tree *tree)
             info.si_pid == tree->root || !ends_is_end(&info))
             return;
         struct tree_member *member = members_find(&tree->members, info.si_pid);
-        if (!wait_for(info.si_pid, 0, &wait_status))
+        if (!child_wait(info.si_pid, 0, &wait_status))
             return;
         if (member) {
             member->wait_status = wait_status;
@@ -259,7 +259,7 @@ static bool was_reaped(const struct tree_member *member)
 }
 
 /* Sets *parent to the parent of a process. False when there is no such process, or without a pidfd, a zombie. */
-static bool find_parent(struct tree *tree, pid_t pid, int pidfd, pid_t *parent)
+static bool process_find_parent(struct tree *tree, pid_t pid, int pidfd, pid_t *parent)
 {
     struct facts facts;
     if (pidfd >= 0 && !goes_without(tree, TREE_WITHOUT_INFO))
@@ -288,7 +288,7 @@ static bool examine(struct tree *tree, pid_t number)
     if (known && !was_reaped(known))
         return false;
     if (known)
-        replace(tree, known);
+        tree_replace(tree, known);
     tree->counters.numbers++;
     tree->calls += 3;
     enum pidfd_state state = PIDFD_UNKNOWN;
@@ -298,7 +298,7 @@ static bool examine(struct tree *tree, pid_t number)
         return state == PIDFD_NONE;
     if (state == PIDFD_UNKNOWN)
         tree->without |= TREE_WITHOUT_PIDFDS;
-    const bool found = find_parent(tree, number, pidfd, &parent), theirs = found && belongs(tree, parent);
+    const bool found = process_find_parent(tree, number, pidfd, &parent), theirs = found && belongs(tree, parent);
     const bool zombie = theirs && pidfd >= 0 && pidfd_ended(pidfd); /* a member that has ended already, perhaps */
     if (theirs && !zombie && state != PIDFD_FULL) {
         add_member(tree, number, parent, pidfd);
@@ -364,7 +364,7 @@ static void take_told(struct tree *tree, const struct connector_event *told)
         if (!members_find(&tree->members, told->parent) || (member && !was_reaped(member)))
             return;
         if (member)
-            replace(tree, member);
+            tree_replace(tree, member);
         add_member(tree, told->pid, told->parent, -1);
         return;
     case CONNECTOR_EXEC:
@@ -439,7 +439,7 @@ static void walk_all(struct tree *tree)
     kin_free(&kin);
 }
 
-static void walk(struct tree *tree)
+static void tree_walk(struct tree *tree)
 {
     const uint64_t left_out = tree->counters.left_out;
     tree->counters.walks++;
@@ -459,13 +459,13 @@ static void walk_if_due(struct tree *tree)
 {
     const uint64_t since_ns = tree->looked_ns - tree->walked_ns;
     if ((tree->astray && since_ns >= (tree->has_lists ? ASTRAY_NS : REAP_NS)) || (tree->moved && since_ns >= WALK_NS))
-        walk(tree);
+        tree_walk(tree);
 }
 
 /* ---- execve ---- */
 
-/* Notes which program a member runs, so that check() sees another. The processor time is read first: what happens
- * between both reads, check() sees. */
+/* Notes which program a member runs, so that member_check() sees another. The processor time is read first: what
+ * happens between both reads, member_check() sees. */
 static void note_program(struct tree_member *member)
 {
     struct facts facts;
@@ -483,7 +483,7 @@ static void appoint_check(struct tree *tree, struct tree_member *member)
 }
 
 /* Whether a member called execve(), or without a pidfd, ended. A process that used no processor time did neither. */
-static void check(struct tree *tree, struct tree_member *member)
+static void member_check(struct tree *tree, struct tree_member *member)
 {
     uint64_t used_ns;
     struct facts facts;
@@ -517,7 +517,7 @@ static void check_due(struct tree *tree)
         if (member->ended || !member->came)
             continue;
         if (member->due_ns <= tree->looked_ns && checks++ < CHECKS_MOST) {
-            check(tree, member);
+            member_check(tree, member);
             appoint_check(tree, member);
         }
         if (member->due_ns < tree->checks_due_ns)
@@ -533,7 +533,7 @@ static bool checks_programs(const struct tree *tree)
 }
 
 /* Makes a new member ready to come: watched, and with memory of its own. */
-static void prepare(struct tree *tree, struct tree_member *member)
+static void member_prepare(struct tree *tree, struct tree_member *member)
 {
     if (member->ended || (member->held && member->due_ns > tree->looked_ns))
         return;
@@ -550,7 +550,7 @@ static void prepare(struct tree *tree, struct tree_member *member)
 }
 
 /* Which new members come: those that are ready, and the ancestors of those. */
-static void choose(struct tree *tree)
+static void tree_choose(struct tree *tree)
 {
     for (size_t i = tree->fresh_count; i-- > 0;) {
         struct tree_member *member = members_find(&tree->members, tree->fresh[i]);
@@ -581,7 +581,7 @@ static void tell_fresh(struct tree *tree)
                 tree->checks_due_ns = member->due_ns;
         } else if (member->ended) {
             tree->counters.passed += !member->left_out;
-            forget(tree, member);
+            tree_forget(tree, member);
         } else {
             tree->fresh[kept++] = pid;
         }
@@ -594,9 +594,9 @@ static void tell(struct tree *tree)
     for (size_t i = 0; i < tree->fresh_count; i++) {
         struct tree_member *member = members_find(&tree->members, tree->fresh[i]);
         if (member && !member->came)
-            prepare(tree, member);
+            member_prepare(tree, member);
     }
-    choose(tree);
+    tree_choose(tree);
     tell_fresh(tree);
     for (size_t i = tree->members.count; i-- > 0;) {
         struct tree_member *member = &tree->members.rows[i];
@@ -609,7 +609,7 @@ static void tell(struct tree *tree)
             learn_status(tree, member);
             event.change = TREE_ENDED;
             event.wait_status = member->wait_status;
-            forget(tree, member);
+            tree_forget(tree, member);
         }
         put_event(tree, event);
     }
@@ -647,7 +647,7 @@ void tree_look(struct tree *tree, uint64_t now_ns)
         check_due(tree);
     tell(tree);
     if (tree->ours && tree->ends && now_ns - tree->reaped_ns >= REAP_NS)
-        reap(tree);
+        tree_reap_orphans(tree);
     tree->next_ns = now_ns + larger(LOOK_NS, tree->calls * CALL_NS);
 }
 
@@ -655,7 +655,7 @@ void tree_watch_existing(struct tree *tree)
 {
     if (!tree->open)
         return;
-    walk(tree);
+    tree_walk(tree);
     tell(tree);
 }
 
@@ -695,7 +695,7 @@ void tree_sleep_until(const struct tree *tree, uint64_t wake_ns)
 void tree_reap(struct tree *tree)
 {
     if (tree->open && tree->ours)
-        reap(tree);
+        tree_reap_orphans(tree);
 }
 
 bool tree_has_left(const struct tree *tree)

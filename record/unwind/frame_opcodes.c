@@ -24,7 +24,7 @@ struct asking {
 };
 
 /* Stores the opcode of a link; 0: not known. For a link of the last sample, compares the opcodes. */
-static void take(struct asking *asking, const struct asked *asked, uint8_t opcode)
+static void link_take_opcode(struct asking *asking, const struct asked *asked, uint8_t opcode)
 {
     if (asked->known) {
         asking->same &= opcode == asked->link->opcode;
@@ -58,12 +58,12 @@ static void read_asked(struct asking *asking)
         const struct asked *asked = &asking->asked[i];
         const uint8_t opcode = asking->opcodes[asked->piece];
         const bool fits = asked->piece < good && opcode_bases_fit(l->opcode_names, l->opcodes, opcode, asked->base);
-        take(asking, asked, fits ? opcode : 0);
+        link_take_opcode(asking, asked, fits ? opcode : 0);
     }
     asking->count = asking->pieces_count = 0;
 }
 
-static void ask(struct asking *asking, struct link *link, bool known)
+static void link_ask_opcode(struct asking *asking, struct link *link, bool known)
 {
     const struct code *code = link->code;
     const int64_t unit = code_instruction(code, link->instruction);
@@ -71,7 +71,7 @@ static void ask(struct asking *asking, struct link *link, bool known)
     if (unit < 0 && link->instruction < code->first)
         return; /* the function is about to begin */
     if (unit < 0) {
-        take(asking, &asked, 0);
+        link_take_opcode(asking, &asked, 0);
         return;
     }
     const uint64_t address = code->first + (uint64_t)unit * 2;
@@ -97,12 +97,12 @@ bool frame_opcodes_read(struct unwinder *u, struct walk *walk, const struct inte
     asking.count = asking.pieces_count = 0;
     asking.same = true;
     for (uint32_t i = 0; i < w->up_count; i++)
-        ask(&asking, &w->up[i], false);
+        link_ask_opcode(&asking, &w->up[i], false);
     for (uint32_t i = 0; i < w->down_count; i++)
-        ask(&asking, &w->down[i], false);
+        link_ask_opcode(&asking, &w->down[i], false);
     for (uint32_t i = 0; i < AGAIN && i < w->joined; i++) {
         walk->looked_at = walk->looked_at > 0 && walk->looked_at <= w->joined ? walk->looked_at - 1 : w->joined - 1;
-        ask(&asking, &walk->links[walk->looked_at], true);
+        link_ask_opcode(&asking, &walk->links[walk->looked_at], true);
     }
     read_asked(&asking);
     if (!asking.same)
@@ -110,7 +110,7 @@ bool frame_opcodes_read(struct unwinder *u, struct walk *walk, const struct inte
     return asking.same;
 }
 
-static void add_fresh(struct unwinder *u, struct link link)
+static void asking_add_fresh(struct unwinder *u, struct link link)
 {
     link.frame = codes_frame(u->codes, link.code, (int64_t)(link.instruction - link.code->first) / 2, link.opcode);
     u->fresh[u->fresh_count++] = link;
@@ -122,7 +122,7 @@ void frame_opcodes_gather(struct unwinder *u)
     u->fresh = alloc_grow(u->fresh, &u->fresh_room, (size_t)w->up_count + w->down_count, sizeof(*u->fresh));
     u->fresh_count = 0;
     for (uint32_t i = w->up_count; i > 0; i--)
-        add_fresh(u, w->up[i - 1]);
+        asking_add_fresh(u, w->up[i - 1]);
     for (uint32_t i = 0; i < w->down_count; i++)
-        add_fresh(u, w->down[i]);
+        asking_add_fresh(u, w->down[i]);
 }

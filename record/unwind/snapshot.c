@@ -35,7 +35,7 @@ void snapshot_free(struct snapshot *snapshot)
     *snapshot = (struct snapshot){ 0 };
 }
 
-static unsigned char *grow(unsigned char *copy, size_t *room, size_t size)
+static unsigned char *copy_grow(unsigned char *copy, size_t *room, size_t size)
 {
     const size_t before = *room;
     copy = alloc_grow(copy, room, size, 1);
@@ -50,8 +50,8 @@ bool snapshot_make_room(struct snapshot *s, size_t size)
     const size_t most = 4 * size; /* each of the two may grow to twice its room */
     if (most > SNAPSHOTS_LIMIT || copies_bytes > SNAPSHOTS_LIMIT - most)
         return false;
-    s->copy = grow(s->copy, &s->copy_room, size);
-    s->last = grow(s->last, &s->last_room, size);
+    s->copy = copy_grow(s->copy, &s->copy_room, size);
+    s->last = copy_grow(s->last, &s->last_room, size);
     return true;
 }
 
@@ -63,7 +63,7 @@ static enum attempt changed_plan(struct snapshot *s)
 }
 
 /* How many bytes of a chunk of `size` bytes to read when `used` are in use. */
-static uint32_t rounded(uint64_t used, uint64_t size)
+static uint32_t chunk_read_size(uint64_t used, uint64_t size)
 {
     const uint64_t wanted = (used + SLACK + SLACK - 1) / SLACK * SLACK;
     return (uint32_t)(wanted < size ? wanted : size);
@@ -72,7 +72,7 @@ static uint32_t rounded(uint64_t used, uint64_t size)
 /* ---- checks of the copy ---- */
 
 /* Reads memory that the plan lacks; only LEARN_READS times in a tick. */
-static bool read_at(struct snapshot *s, struct remote *remote, uint64_t address, void *into, size_t size)
+static bool snapshot_read_at(struct snapshot *s, struct remote *remote, uint64_t address, void *into, size_t size)
 {
     if (s->learn_left == 0)
         return false;
@@ -136,14 +136,15 @@ static enum attempt learn_chunks(struct snapshot *s, const struct layout *l, str
         unsigned char head[LAYOUT_OBJECT_MAX];
         if (count == CHUNKS_LIMIT || total > COPY_LIMIT)
             return ATTEMPT_TOO_DEEP;
-        if (!read_at(s, remote, at, head, l->chunk_data))
+        if (!snapshot_read_at(s, remote, at, head, l->chunk_data))
             return s->learn_left == 0 ? ATTEMPT_TOO_DEEP : ATTEMPT_TORN;
         const uint64_t size = word_at(head, l->chunk_size);
         /* CPython writes chunk_top of a chunk only when it adds a newer chunk. */
         const uint64_t used = at == newest ? top - at : l->chunk_data + word_at(head, l->chunk_top) * 8;
         if (size > CHUNK_LIMIT || size < l->chunk_data || used > size || used < l->chunk_data)
             return ATTEMPT_TORN;
-        fresh[count] = (struct chunk){ .address = at, .next = at == newest ? rounded(used, size) : (uint32_t)used };
+        fresh[count] = (struct chunk){ .address = at,
+                                       .next = at == newest ? chunk_read_size(used, size) : (uint32_t)used };
         total += fresh[count].next;
         at = word_at(head, l->chunk_previous);
     }
@@ -237,7 +238,7 @@ static enum attempt check_chunks(struct snapshot *s, const struct layout *l, str
     const struct chunk *last = &s->chunks[s->newest];
     const uint64_t size = word_at(s->copy + last->at, l->chunk_size);
     if (top - last->address > last->used && top - last->address <= size && size <= CHUNK_LIMIT) {
-        s->chunks[s->newest].next = rounded(top - last->address, size);
+        s->chunks[s->newest].next = chunk_read_size(top - last->address, size);
         s->comparable = false;
     }
     for (size_t i = position; i > 0; i--) {
@@ -337,7 +338,7 @@ static bool grow_chunk(struct snapshot *s, const struct layout *l, uint64_t fram
         const uint64_t offset = frame - chunk->address;
         if (offset >= size || size > CHUNK_LIMIT)
             continue;
-        const uint32_t used = rounded(offset + l->frame_size, size);
+        const uint32_t used = chunk_read_size(offset + l->frame_size, size);
         chunk->next = used > chunk->next ? used : chunk->next;
         chunk->most = chunk->next;
         return true;
@@ -354,7 +355,7 @@ static bool is_off_stack(const struct snapshot *s, uint64_t frame)
 }
 
 /* Makes room for one more off-stack frame. Returns false when all are in use. */
-static bool make_room(struct snapshot *s)
+static bool off_stack_make_room(struct snapshot *s)
 {
     for (size_t i = 0; s->off_stack_count == OFF_STACK_LIMIT && i < s->off_stack_count; i++)
         if (s->off_stack[i].idle > 0)
@@ -375,7 +376,7 @@ static bool note_off_stack(struct snapshot *s, const struct layout *l, uint64_t 
 static enum attempt learn_new_chunk(struct snapshot *s, const struct layout *l, struct remote *remote)
 {
     unsigned char state[LAYOUT_THREAD_MAX];
-    if (!read_at(s, remote, s->thread, state, l->thread_size))
+    if (!snapshot_read_at(s, remote, s->thread, state, l->thread_size))
         return ATTEMPT_TORN;
     const uint64_t newest = word_at(state, l->thread_chunk);
     for (size_t i = 0; i < s->chunks_came; i++)
@@ -405,7 +406,7 @@ enum attempt snapshot_learn(struct snapshot *s, const struct layout *l, struct r
         unsigned char head[LAYOUT_FRAME_MAX];
         const unsigned char *here = snapshot_find(s, l, frame);
         if (!here) {
-            if (!read_at(s, remote, frame, head, l->frame_size))
+            if (!snapshot_read_at(s, remote, frame, head, l->frame_size))
                 break;
             if (!may_be_frame(l, frame, head))
                 break;
@@ -414,7 +415,7 @@ enum attempt snapshot_learn(struct snapshot *s, const struct layout *l, struct r
                 return changed_plan(s); /* the next copy has its callers, too */
             if (head[l->frame_owner] == 0)
                 return learned ? changed_plan(s) : learn_new_chunk(s, l, remote);
-            if (!make_room(s)) {
+            if (!off_stack_make_room(s)) {
                 s->comparable = false;
                 return ATTEMPT_TOO_DEEP;
             }
@@ -430,13 +431,13 @@ enum attempt snapshot_learn(struct snapshot *s, const struct layout *l, struct r
 enum attempt snapshot_fetch(struct snapshot *s, const struct layout *l, struct remote *remote, uint64_t frame)
 {
     unsigned char head[LAYOUT_FRAME_MAX];
-    if (!read_at(s, remote, frame, head, l->frame_size) || !may_be_frame(l, frame, head))
+    if (!snapshot_read_at(s, remote, frame, head, l->frame_size) || !may_be_frame(l, frame, head))
         return ATTEMPT_NO_MEMORY;
     if (grow_chunk(s, l, frame))
         return changed_plan(s);
     if (head[l->frame_owner] == 0)
         return learn_new_chunk(s, l, remote);
-    if (!make_room(s)) {
+    if (!off_stack_make_room(s)) {
         s->comparable = false;
         return ATTEMPT_TOO_DEEP;
     }
@@ -448,7 +449,7 @@ enum attempt snapshot_fetch(struct snapshot *s, const struct layout *l, struct r
     off_stack->size = l->frame_size;
     off_stack->at = (uint32_t)s->copy_size;
     s->copy_size += (l->frame_size + 7u) & ~7u;
-    s->copy = grow(s->copy, &s->copy_room, s->copy_size);
+    s->copy = copy_grow(s->copy, &s->copy_room, s->copy_size);
     memcpy(s->copy + off_stack->at, head, l->frame_size);
     s->fetched = true;
     return ATTEMPT_ACCEPTED;
@@ -494,7 +495,7 @@ static void fit_chunk(struct snapshot *s, const struct layout *l)
     if (s->chunks_count == 0 || s->fit_due-- > 0)
         return;
     struct chunk *newest = &s->chunks[s->newest];
-    const uint32_t wanted = rounded(newest->most, word_at(s->copy + newest->at, l->chunk_size));
+    const uint32_t wanted = chunk_read_size(newest->most, word_at(s->copy + newest->at, l->chunk_size));
     if (wanted != newest->next && wanted >= l->chunk_data && wanted <= CHUNK_LIMIT) {
         newest->next = wanted;
         s->comparable = false;

@@ -5,7 +5,7 @@
 
 #define BLOCK 256 /* bytes per memcmp() */
 
-static bool has_frame(const struct chunk *chunk, const struct layout *l, uint64_t frame)
+static bool chunk_has_frame(const struct chunk *chunk, const struct layout *l, uint64_t frame)
 {
     const uint64_t offset = frame - chunk->address;
     return offset < chunk->used && chunk->used - offset >= l->frame_size;
@@ -18,9 +18,9 @@ static size_t find_chunk(const struct snapshot *s, const struct layout *l, uint6
 {
     const size_t first = s->near_chunk_hint > 0 ? s->near_chunk_hint - 1 : 0;
     for (size_t i = first; i < first + 3 && i < count; i++)
-        if (has_frame(&s->chunks[i], l, frame))
+        if (chunk_has_frame(&s->chunks[i], l, frame))
             return i + 1;
-    while (count > 0 && !has_frame(&s->chunks[count - 1], l, frame))
+    while (count > 0 && !chunk_has_frame(&s->chunks[count - 1], l, frame))
         count--;
     return count;
 }
@@ -59,7 +59,7 @@ const unsigned char *snapshot_find_near(const struct snapshot *s, const struct l
 {
     if (!s->near_at)
         return NULL;
-    if (s->newest == s->near_chunk && s->newest < s->chunks_came && has_frame(&s->chunks[s->newest], l, frame)) {
+    if (s->newest == s->near_chunk && s->newest < s->chunks_came && chunk_has_frame(&s->chunks[s->newest], l, frame)) {
         const uint64_t offset = frame - s->chunks[s->newest].address;
         return offset >= s->near_from ? s->copy + s->near_at + copy * s->near_step + offset - s->near_from : NULL;
     }

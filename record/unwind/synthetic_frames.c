@@ -5,18 +5,19 @@
 
 #include <stdlib.h>
 
-static uint32_t least(uint32_t a, uint32_t b)
+static uint32_t frames_least(uint32_t a, uint32_t b)
 {
     return a < b ? a : b;
 }
 
-static void push(struct expanded *expanded, uint32_t frame)
+static void expanded_push(struct expanded *expanded, uint32_t frame)
 {
     expanded->frames = alloc_grow(expanded->frames, &expanded->room, (size_t)expanded->pushed + 1, sizeof(uint32_t));
     expanded->frames[expanded->pushed++] = frame;
 }
 
-static uint32_t frame_of(struct synthetic_frames *wanted, uint32_t *frame, enum frame_kind kind, struct text name)
+static uint32_t synthetic_frame(struct synthetic_frames *wanted, uint32_t *frame, enum frame_kind kind,
+                                struct text name)
 {
     if (*frame == 0)
         *frame = definitions_synthetic_frame(wanted->definitions, kind, name);
@@ -25,17 +26,17 @@ static uint32_t frame_of(struct synthetic_frames *wanted, uint32_t *frame, enum 
 
 uint32_t synthetic_frames_gc_frame(struct synthetic_frames *wanted)
 {
-    return frame_of(wanted, &wanted->gc_frame, KIND_GC, TEXT("<GC>"));
+    return synthetic_frame(wanted, &wanted->gc_frame, KIND_GC, TEXT("<GC>"));
 }
 
 uint32_t synthetic_frames_native_frame(struct synthetic_frames *wanted)
 {
-    return frame_of(wanted, &wanted->native_frame, KIND_NATIVE, TEXT("<native>"));
+    return synthetic_frame(wanted, &wanted->native_frame, KIND_NATIVE, TEXT("<native>"));
 }
 
 uint32_t synthetic_frames_truncated_frame(struct synthetic_frames *wanted)
 {
-    return frame_of(wanted, &wanted->truncated_frame, KIND_HOLE, TEXT("<truncated>"));
+    return synthetic_frame(wanted, &wanted->truncated_frame, KIND_HOLE, TEXT("<truncated>"));
 }
 
 static void note_frames_until(struct expansion *expansion, uint32_t link, uint32_t frames)
@@ -58,24 +59,25 @@ void synthetic_frames_expand(struct expansion *expansion, struct synthetic_frame
     /* <GC> and <truncated> shift the frames below them: those have to be pushed again when one of the two appears or
      * disappears. */
     const bool whole = !truncated && expansion->links <= wanted->depth;
-    const uint32_t still = least(whole ? walk->same : least(walk->same, above), least(gc, expansion->gc));
+    const uint32_t still = frames_least(whole ? walk->same : frames_least(walk->same, above),
+                                        frames_least(gc, expansion->gc));
     const uint32_t same = known ? still : 0;
     expanded->keep = same > 0 && wanted->native ? expansion->frames_until[same - 1] : same;
     for (uint32_t i = same; i < walk->depth; i++) {
         if (truncated && i == above) {
-            push(expanded, synthetic_frames_truncated_frame(wanted));
+            expanded_push(expanded, synthetic_frames_truncated_frame(wanted));
             i = walk->depth - below;
         }
         if (gc == i)
-            push(expanded, synthetic_frames_gc_frame(wanted));
+            expanded_push(expanded, synthetic_frames_gc_frame(wanted));
         if (wanted->native && walk->links[i].from_c && i > 0)
-            push(expanded, synthetic_frames_native_frame(wanted));
-        push(expanded, walk->links[i].frame);
+            expanded_push(expanded, synthetic_frames_native_frame(wanted));
+        expanded_push(expanded, walk->links[i].frame);
         if (wanted->native)
             note_frames_until(expansion, i, expanded->keep + expanded->pushed);
     }
     if (gc == walk->depth)
-        push(expanded, synthetic_frames_gc_frame(wanted));
+        expanded_push(expanded, synthetic_frames_gc_frame(wanted));
     expansion->links = walk->depth;
     expansion->frames = expanded->keep + expanded->pushed;
     expansion->gc = gc;

@@ -90,8 +90,8 @@ static struct heads read_expected_heads(struct thread_list *thread_list)
 }
 
 /* Follows the list of an interpreter's threads. Returns false when the list changed on the way. */
-static bool list_threads(struct thread_list *thread_list, size_t interpreter, const struct heads *heads,
-                         uint32_t **order, size_t *count, size_t *room)
+static bool thread_list_follow(struct thread_list *thread_list, size_t interpreter, const struct heads *heads,
+                               uint32_t **order, size_t *count, size_t *room)
 {
     const struct layout *l = &thread_list->target->runtime.layout;
     const uint64_t owner = thread_list->target->interpreters[interpreter].address;
@@ -133,12 +133,12 @@ static bool list_threads(struct thread_list *thread_list, size_t interpreter, co
     return true;
 }
 
-static bool is_main(const struct thread_list *thread_list, const struct member *member)
+static bool member_is_main(const struct thread_list *thread_list, const struct member *member)
 {
     return member->native_id == (uint32_t)thread_list->target->ns_pid;
 }
 
-static void ask_for(struct thread_list *thread_list, uint32_t index)
+static void member_ask_for(struct thread_list *thread_list, uint32_t index)
 {
     thread_list->asked = alloc_grow(thread_list->asked, &thread_list->asked_room, thread_list->asked_count + 1,
                                     sizeof(*thread_list->asked));
@@ -150,8 +150,9 @@ static void ask_for_listed(struct thread_list *thread_list)
 {
     thread_list->asked_count = 0;
     for (size_t i = 0; i < thread_list->order_count; i++)
-        if (thread_list->which != THREADS_MAIN || is_main(thread_list, &thread_list->members[thread_list->order[i]]))
-            ask_for(thread_list, thread_list->order[i]);
+        if (thread_list->which != THREADS_MAIN ||
+            member_is_main(thread_list, &thread_list->members[thread_list->order[i]]))
+            member_ask_for(thread_list, thread_list->order[i]);
 }
 
 /* Links the states of each thread that has states in several interpreters. */
@@ -193,7 +194,7 @@ static enum thread_list_state make_list(struct thread_list *thread_list)
     bool whole = true;
     thread_list->list++;
     for (size_t i = 0; whole && i < thread_list->target->interpreters_count; i++)
-        whole = list_threads(thread_list, i, &heads, &order, &count, &room);
+        whole = thread_list_follow(thread_list, i, &heads, &order, &count, &room);
     free(heads.bytes);
     free(thread_list->order);
     thread_list->order = order;
@@ -224,7 +225,7 @@ static void ask_for_holders(struct thread_list *thread_list)
                                            : 0;
         const struct member *member = index ? &thread_list->members[index - 1] : NULL;
         if (member && member->listed == thread_list->list && member->interpreter == i)
-            ask_for(thread_list, index - 1);
+            member_ask_for(thread_list, index - 1);
     }
 }
 
@@ -255,7 +256,7 @@ bool thread_list_current(const struct thread_list *thread_list, struct member *m
     return current == member;
 }
 
-static bool has_frame(const struct walk *walk, uint64_t frame)
+static bool walk_has_frame(const struct walk *walk, uint64_t frame)
 {
     for (uint32_t i = walk->depth; i > 0; i--)
         if (walk->links[i - 1].address == frame)
@@ -284,7 +285,8 @@ bool thread_list_collects(const struct thread_list *thread_list, const struct me
         return false;
     if (!l->free_threaded)
         return true;
-    return l->gc_frame ? has_frame(&member->walk, interpreter->gc_frame) : has_suspended_others(thread_list, member);
+    return l->gc_frame ? walk_has_frame(&member->walk, interpreter->gc_frame)
+                       : has_suspended_others(thread_list, member);
 }
 
 /* Adds the member at an index to those that are read next. */
@@ -304,7 +306,7 @@ static void want(struct thread_list *thread_list, uint32_t index)
 
 /* Chooses the threads to read: those that were asked for, were not read in this tick, and may have moved. `all`: also
  * those that have not moved. */
-static void choose(struct thread_list *thread_list, bool all)
+static void thread_list_choose(struct thread_list *thread_list, bool all)
 {
     thread_list->wanted_count = 0;
     if (thread_list->which == THREADS_GIL && !is_without_lock(thread_list))
@@ -335,7 +337,7 @@ static void note_holders(struct thread_list *thread_list)
     }
 }
 
-/* The same as choose(), but only threads that had the lock lately. */
+/* The same as thread_list_choose(), but only threads that had the lock lately. */
 static void choose_recent(struct thread_list *thread_list)
 {
     thread_list->wanted_count = 0;
@@ -351,7 +353,7 @@ static void choose_recent(struct thread_list *thread_list)
 
 /* Copies the results of reading into the members. Returns false when a thread is gone or has other neighbours than in
  * the list. */
-static bool take_over(struct thread_list *thread_list)
+static bool thread_list_take_over(struct thread_list *thread_list)
 {
     bool there = true;
     for (size_t i = 0; i < thread_list->wanted_count; i++) {
@@ -401,20 +403,20 @@ static void keep_attached(struct thread_list *thread_list)
 }
 
 /* Reads the threads that moved, then those that moved meanwhile, up to PASSES times. */
-static enum thread_list_state read_threads(struct thread_list *thread_list, uint64_t now_ns)
+static enum thread_list_state thread_list_read_moved(struct thread_list *thread_list, uint64_t now_ns)
 {
     for (int pass = 0; pass <= PASSES; pass++) {
         if (thread_list->rests)
             choose_recent(thread_list);
         else
-            choose(thread_list, pass == PASSES);
+            thread_list_choose(thread_list, pass == PASSES);
         if (pass > 0 && thread_list->wanted_count == 0)
             return THREAD_LIST_READ;
         bool same;
         if (!unwind_threads(&thread_list->unwinder, thread_list->wanted, thread_list->wanted_count,
                             pass == 0 ? now_ns : clock_now_ns(), &same))
             return THREAD_LIST_GONE;
-        const bool there = take_over(thread_list);
+        const bool there = thread_list_take_over(thread_list);
         if (!same || !there)
             return THREAD_LIST_TORN;
     }
@@ -436,7 +438,7 @@ enum thread_list_state thread_list_read(struct thread_list *thread_list, uint64_
         thread_list->rests = thread_list->defers && thread_list->unwinder.still && thread_list->which == THREADS_ALL &&
                              thread_list->asked_count > THREAD_LIST_FIRST;
         if (state == THREAD_LIST_READ)
-            state = read_threads(thread_list, i == 0 && listed ? now_ns : clock_now_ns());
+            state = thread_list_read_moved(thread_list, i == 0 && listed ? now_ns : clock_now_ns());
         if (state == THREAD_LIST_TORN)
             thread_list->listed = false;
     }
@@ -466,11 +468,11 @@ enum thread_list_state thread_list_rest(struct thread_list *thread_list, uint64_
     if (!thread_list->rests)
         return THREAD_LIST_READ;
     thread_list->rests = false;
-    choose(thread_list, false);
+    thread_list_choose(thread_list, false);
     if (!unwind_threads(&thread_list->unwinder, thread_list->wanted, thread_list->wanted_count, now_ns, &same))
         return THREAD_LIST_GONE;
     thread_list->moved = count_moved(thread_list, &then);
-    if (!take_over(thread_list) || !same)
+    if (!thread_list_take_over(thread_list) || !same)
         thread_list_distrust(
             thread_list); /* read the lists anew in the next tick: new threads do not belong to this one */
     for (size_t i = 0; i < thread_list->target->interpreters_count; i++)

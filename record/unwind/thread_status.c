@@ -32,7 +32,7 @@ void thread_status_ask_ahead(struct statuses *statuses, struct watch *watch, uin
 }
 
 /* Returns what was seen ahead. If nothing was, looks now: for a thread that is new, or if nothing stops the thread. */
-static struct cpu_look take_look(struct statuses *statuses, struct watch *watch, pid_t tid, uint64_t now_ns)
+static struct cpu_look statuses_take_look(struct statuses *statuses, struct watch *watch, pid_t tid, uint64_t now_ns)
 {
     if (!watch->cpu.watched)
         cpu_open(&watch->cpu, statuses->pid, tid);
@@ -49,7 +49,7 @@ static uint32_t ask_cpu(struct statuses *statuses, struct watch *watch, struct m
     watch->cpu_ns = 0;
     if (!statuses->ask_cpu)
         return STATUS_CPU_UNKNOWN;
-    const struct cpu_look look = take_look(statuses, watch, tid, now_ns);
+    const struct cpu_look look = statuses_take_look(statuses, watch, tid, now_ns);
     watch->cpu_ns = look.used_ns;
     /* The thread ran without the lock, so it may wait for the lock now: read its state again. */
     if (waits_are_kept && (look.running || look.used_ns > 0))

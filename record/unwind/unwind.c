@@ -18,7 +18,7 @@
 #define STILL_NS       50000000  /* the same for threads that the recorder stopped */
 #define BATCH_PIECES   48        /* no further thread is added to a batch of this many pieces */
 #define DOUBT_CODES    4    /* in each attempt of this many, the code objects are checked even if the stack is torn */
-#define CALM_CALLS     64   /* after this many calls without a freed code object, is_calm() */
+#define CALM_CALLS     64   /* after this many calls without a freed code object, unwinder_is_calm() */
 #define PACE_FIRST_NS  300  /* assumed time of a piece before the first call was timed */
 #define PACE_MOST      3    /* a call is slow if it takes this many times as long as usual, ... */
 #define PACE_MORE_NS   4000 /* ... and this much longer */
@@ -47,7 +47,7 @@ void unwinder_close(struct unwinder *u)
 /* Whether no code object was freed during the last CALM_CALLS calls. Then the generation that a call reads before the
  * frames is taken as if read behind them. This assumes that in the microsecond in between, no code object was freed,
  * created anew at the same address, called, and copied. */
-static bool is_calm(const struct unwinder *u)
+static bool unwinder_is_calm(const struct unwinder *u)
 {
     return u->calm >= CALM_CALLS;
 }
@@ -62,7 +62,7 @@ static void note_generations(struct unwinder *u)
 }
 
 /* Whether no code object of the interpreter has been freed since `code` was last confirmed. */
-static bool is_confirmed(const struct unwinder *u, const struct code *code)
+static bool code_is_confirmed(const struct unwinder *u, const struct code *code)
 {
     return u->generation && code->generation == u->generation;
 }
@@ -77,10 +77,10 @@ static void ask_for_code(struct unwinder *u, struct code *code)
     u->unsure[u->unsure_count++] = code;
 }
 
-static void ask_for(struct unwinder *u, const struct link *links, size_t count)
+static void links_ask_for(struct unwinder *u, const struct link *links, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (!is_confirmed(u, links[i].code))
+        if (!code_is_confirmed(u, links[i].code))
             ask_for_code(u, links[i].code);
 }
 
@@ -101,7 +101,7 @@ static bool are_as_known(struct unwinder *u)
 }
 
 /* Whether the thread's frames are, byte for byte, those of its last sample. Then the stack is the same. */
-static bool is_as_before(struct unwinder *u, const struct walk *walk)
+static bool walk_is_as_before(struct unwinder *u, const struct walk *walk)
 {
     struct walker *w = &u->walker;
     if (w->anew || !walk->sampled || walk->cut || walk->epoch != u->codes->epoch ||
@@ -119,13 +119,13 @@ static bool confirm_codes(struct unwinder *u, struct walk *walk)
     const struct walker *w = &u->walker;
     u->sample++;
     u->unsure_count = 0;
-    ask_for(u, w->up, w->up_count);
-    ask_for(u, w->down, w->down_count);
+    links_ask_for(u, w->up, w->up_count);
+    links_ask_for(u, w->down, w->down_count);
     for (size_t i = 0; i < w->met_count; i++)
-        if (!is_confirmed(u, w->met[i]))
+        if (!code_is_confirmed(u, w->met[i]))
             ask_for_code(u, w->met[i]);
     if (!u->generation || walk->checked != u->generation)
-        ask_for(u, walk->links, w->joined);
+        links_ask_for(u, walk->links, w->joined);
     if (u->unsure_count > 0 && !codes_confirm(u->codes, u->unsure, u->unsure_count)) {
         u->counters.stale++;
         return false;
@@ -142,7 +142,7 @@ static bool same_location(const struct link *a, const struct link *b)
     return a->code == b->code && a->instruction == b->instruction;
 }
 
-static void add_fresh(struct unwinder *u, const struct walk *walk, struct link link)
+static void walk_add_fresh(struct unwinder *u, const struct walk *walk, struct link link)
 {
     const uint32_t i = u->walker.joined + u->fresh_count;
     /* When a code object was forgotten (epoch), the code pointers of the last sample are not valid any more. */
@@ -164,9 +164,9 @@ static void gather(struct unwinder *u, const struct walk *walk)
     u->fresh = alloc_grow(u->fresh, &u->fresh_room, (size_t)w->up_count + w->down_count, sizeof(*u->fresh));
     u->fresh_count = 0;
     for (uint32_t i = w->up_count; i > 0; i--)
-        add_fresh(u, walk, w->up[i - 1]);
+        walk_add_fresh(u, walk, w->up[i - 1]);
     for (uint32_t i = 0; i < w->down_count; i++)
-        add_fresh(u, walk, w->down[i]);
+        walk_add_fresh(u, walk, w->down[i]);
 }
 
 static void count_frames(struct unwind_counters *counters, bool anew, uint32_t keep, uint32_t depth, bool unchanged)
@@ -189,7 +189,7 @@ static bool same_link(const struct link *a, const struct link *b)
     return a->frame == b->frame && a->from_c == b->from_c;
 }
 
-static void take_stack(struct unwinder *u, struct walk *walk)
+static void walk_take_stack(struct unwinder *u, struct walk *walk)
 {
     const struct walker *w = &u->walker;
     const uint32_t depth = w->joined + u->fresh_count;
@@ -240,13 +240,13 @@ static enum attempt attempt(struct unwinder *u, struct wanted *wanted, size_t go
         return done;
     note_neighbours(l, snapshot_state(&walk->snapshot), &wanted->unwound);
     /* When the call ended before the interpreters' pieces, their generation is from an earlier call. */
-    const bool any_time = u->still || (is_calm(u) && !slow);
+    const bool any_time = u->still || (unwinder_is_calm(u) && !slow);
     u->generation = target_came_after(u->target, any_time ? 0 : walk->snapshot.until, good) ? interpreter->generation
                                                                                             : 0;
     const uint64_t epoch = u->codes->epoch;
     u->codes->interpreter = interpreter->id;
     const bool waits = interpreter->gil.known && interpreter->gil.holder != wanted->thread;
-    const bool as_before = done == ATTEMPT_ACCEPTED && (u->still || waits) && is_as_before(u, walk);
+    const bool as_before = done == ATTEMPT_ACCEPTED && (u->still || waits) && walk_is_as_before(u, walk);
     if (done == ATTEMPT_ACCEPTED && !as_before) {
         done = u->still ? walk_still(&u->walker, walk) : find_stack(&u->walker, walk);
         if ((done == ATTEMPT_TORN || done == ATTEMPT_NO_CODE) && u->walker.noting && !are_as_known(u))
@@ -290,7 +290,7 @@ static void count_retry(struct unwind_counters *counters, enum attempt done)
 }
 
 /* Handles what one call read of one thread: accepts the sample, gives up, or leaves the thread wanted. */
-static void take_in(struct unwinder *u, struct wanted *wanted, size_t good, bool slow)
+static void wanted_take_in(struct unwinder *u, struct wanted *wanted, size_t good, bool slow)
 {
     static const enum failure causes[] = {
         [ATTEMPT_TORN] = FAILURE_CHANGED, [ATTEMPT_LEARNED] = FAILURE_CHANGED, [ATTEMPT_UNSURE] = FAILURE_CHANGED,
@@ -310,7 +310,7 @@ static void take_in(struct unwinder *u, struct wanted *wanted, size_t good, bool
         u->counters.right += wanted->attempts == 1;
         if (u->statuses)
             wanted->unwound.status = status_of_state(u, wanted->thread, snapshot_state(&walk->snapshot));
-        take_stack(u, walk);
+        walk_take_stack(u, walk);
         /* A stack that was cut off is read again, even if the thread does not move. */
         walk->since = walk->cut ? (struct gil){ 0 } : wanted->before;
         wanted->state = UNWIND_DONE;
@@ -403,16 +403,16 @@ static size_t plan_call(struct unwinder *u, struct wanted *wanted, size_t count,
         threads++;
     }
     target_plan(u->target, u->batch);
-    if (alone && threads > 0 && snapshot_plan_rest(only, u->batch) && !is_calm(u))
+    if (alone && threads > 0 && snapshot_plan_rest(only, u->batch) && !unwinder_is_calm(u))
         target_plan_again(u->target, u->batch);
-    if (threads == 1 && snapshot_plan_spare(only, u->batch) && !is_calm(u))
+    if (threads == 1 && snapshot_plan_spare(only, u->batch) && !unwinder_is_calm(u))
         target_plan_again(u->target, u->batch);
     u->witness.at_last = add_witness(u, u->witness.last); /* a full batch has no room for it */
     return i;
 }
 
 /* Whether the call took much longer than calls of its size usually do. Then it was probably interrupted. */
-static bool was_slow(struct unwinder *u, uint64_t took_ns)
+static bool call_was_slow(struct unwinder *u, uint64_t took_ns)
 {
     uint64_t bytes = 0;
     for (size_t i = 0; i < u->batch->count; i++)
@@ -444,7 +444,7 @@ bool unwind_threads(struct unwinder *u, struct wanted *wanted, size_t count, uin
             const enum remote_state state = remote_read_pieces(&u->target->remote, u->batch->pieces, u->batch->count,
                                                                &good);
             const uint64_t end_ns = clock_now_ns();
-            const bool slow = !u->still && was_slow(u, end_ns - now_ns);
+            const bool slow = !u->still && call_was_slow(u, end_ns - now_ns);
             now_ns = end_ns;
             if (state == REMOTE_GONE || state == REMOTE_DENIED || !hear_witness(u, good))
                 return false;
@@ -455,7 +455,7 @@ bool unwind_threads(struct unwinder *u, struct wanted *wanted, size_t count, uin
             }
             for (size_t i = at; i < at + went; i++)
                 if (planned[i - at])
-                    take_in(u, &wanted[i], good, slow);
+                    wanted_take_in(u, &wanted[i], good, slow);
             at += went ? went : 1;
         }
         left = 0;

@@ -57,7 +57,7 @@ bool walk_read_codes(struct walker *w, struct walk *walk, struct executed unknow
 
 /* The code object of a frame. A frame keeps its code object alive, so the frame is real even if its code object is not
  * readable: then it gets codes_gone(). */
-static struct code *code_of(struct walker *w, struct walk *walk, struct executed executed, uint64_t above)
+static struct code *walk_code(struct walker *w, struct walk *walk, struct executed executed, uint64_t above)
 {
     struct code *code = codes_find(w->codes, executed.code, executed.copy);
     if (!code && executed.code && w->unreadable < UNREADABLE_LIMIT) {
@@ -196,7 +196,7 @@ static enum attempt find_current(struct walker *w, struct walk *walk, uint64_t *
 
 /* ---- the walk ---- */
 
-static void add(struct walker *w, uint64_t frame, struct code *code, uint64_t instruction)
+static void walker_add_frame(struct walker *w, uint64_t frame, struct code *code, uint64_t instruction)
 {
     w->up = alloc_grow(w->up, &w->up_room, w->up_count + 1, sizeof(*w->up));
     w->up[w->up_count++] = (struct link){ .address = frame, .code = code, .instruction = instruction };
@@ -241,13 +241,13 @@ enum attempt walk_still(struct walker *w, struct walk *walk)
             return ATTEMPT_ACCEPTED;
         from_c = l->frame_entry && here[l->frame_entry];
         const uint64_t instruction = word_at(here, l->frame_instruction);
-        struct code *code = code_of(w, walk, code_executed(l, here), above);
+        struct code *code = walk_code(w, walk, code_executed(l, here), above);
         if (w->codes->epoch != epoch)
             return ATTEMPT_LEARNED; /* code objects were forgotten, maybe those of frames that were found */
         if (code->units > 0 && !walk_is_in_code(code, instruction)) /* torn, unless the code object was replaced */
             return codes_confirm(w->codes, &code, 1) ? ATTEMPT_TORN : ATTEMPT_LEARNED;
         if (!code->hidden)
-            add(w, frame, code, code->units > 0 ? instruction : code->first - 2);
+            walker_add_frame(w, frame, code, code->units > 0 ? instruction : code->first - 2);
         /* A generator that yields is unlinked one machine instruction before its caller becomes current. */
         if (above == 0 && l->root_is_shim && here[l->frame_owner] == l->owner_generator)
             return ATTEMPT_UNSURE;

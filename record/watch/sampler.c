@@ -35,7 +35,7 @@ void sampler_open(struct sampler *sampler, struct sink sink)
 /* ---- missed ticks ---- */
 
 /* Begins a tick of a process: says whose tick it is. */
-static void begin_tick(struct sampler *sampler, const struct watched *watched)
+static void watched_begin_tick(struct sampler *sampler, const struct watched *watched)
 {
     sampler->emitter.tick_process = sampler->options.tree ? watched->number : 0;
 }
@@ -53,7 +53,7 @@ static void emit_missed(struct sampler *sampler, uint64_t missed)
 /* Emits the ticks that a process missed since its last tick, where the next tick of the process cannot tell. */
 static void emit_missed_so_far(struct sampler *sampler, struct watched *watched)
 {
-    begin_tick(sampler, watched);
+    watched_begin_tick(sampler, watched);
     emit_missed(sampler, watched->missed);
     watched->missed = 0;
 }
@@ -97,7 +97,7 @@ static void free_oldest(struct sampler *sampler)
 }
 
 /* Frees the forgotten processes, up to the first whose posts still end. */
-static void free_ended(struct sampler *sampler)
+static void sampler_free_ended(struct sampler *sampler)
 {
     while (sampler->ending_count > 0 && exact_ended(&sampler->ending[0]->exact))
         free_oldest(sampler);
@@ -110,7 +110,7 @@ static void free_without_waiting(struct sampler *sampler, struct watched *watche
         free_watched(watched);
         return;
     }
-    free_ended(sampler);
+    sampler_free_ended(sampler);
     if (sampler->ending_count == SAMPLER_ENDING)
         free_oldest(sampler);
     sampler->ending[sampler->ending_count++] = watched;
@@ -299,7 +299,7 @@ enum sampler_state sampler_tick(struct sampler *sampler, struct watched *watched
     watched_look(watched, now_ns);
     if (sampler->continued != signals_continued() && !sampler_pause(sampler, why))
         return SAMPLER_STUCK;
-    begin_tick(sampler, watched);
+    watched_begin_tick(sampler, watched);
     if (sampler->measure_due_ns == 0)
         sampler->measure_due_ns = now_ns;
     emit_missed(sampler, missed);
@@ -315,7 +315,7 @@ enum sampler_state sampler_tick(struct sampler *sampler, struct watched *watched
 static bool tick_again(struct sampler *sampler, struct watched *watched, uint64_t moment_ns, struct fault *why)
 {
     const uint64_t time_ns = time_at(sampler, moment_ns);
-    begin_tick(sampler, watched);
+    watched_begin_tick(sampler, watched);
     return watched_emit_again(watched, time_ns, why) && emitter_tick(&sampler->emitter, time_ns, why);
 }
 
@@ -401,7 +401,7 @@ uint64_t sampler_rest_due_ns(const struct sampler *sampler)
 
 /* Asks whether a process that rests has run, and makes the tick of its window. When the process has run, it rests no
  * more: from the end of the window on, ticks come in the moments of its budget. */
-static enum sampler_state ask(struct sampler *sampler, struct watched *watched, struct fault *why)
+static enum sampler_state sampler_ask(struct sampler *sampler, struct watched *watched, struct fault *why)
 {
     const uint64_t now_ns = clock_now_ns(), end_ns = watched->rest.begins_ns + watched->rest.length_ns;
     const uint64_t next_ns = end_ns > now_ns ? end_ns : now_ns;
@@ -425,7 +425,7 @@ enum sampler_state sampler_ask_resting(struct sampler *sampler, uint64_t now_ns,
     for (struct watched *w; (w = next_attached(sampler, &at));) {
         if (!w->rest.rests || w->ended)
             continue;
-        if (w->rest.due_ns <= now_ns && ask(sampler, w, why) == SAMPLER_STUCK)
+        if (w->rest.due_ns <= now_ns && sampler_ask(sampler, w, why) == SAMPLER_STUCK)
             return SAMPLER_STUCK;
         if (w->rest.rests)
             note_question(sampler, w);
@@ -471,7 +471,7 @@ uint64_t sampler_measure_due_ns(const struct sampler *sampler)
 void sampler_measure(struct sampler *sampler, uint64_t now_ns)
 {
     const uint64_t recorder_cpu_ns = meter_own_cpu_ns();
-    free_ended(sampler);
+    sampler_free_ended(sampler);
     const bool all = sampler->measures++ % RESTING_MEASURE == 0;
     size_t at = 0;
     for (struct watched *watched; (watched = next_attached(sampler, &at));)
@@ -520,7 +520,7 @@ static struct watched **parents_first(const struct sampler *sampler)
 
 /* Emits a process anew. `numbers`: the new numbers of processes by their numbers in the stream before. A process that
  * is not in the new stream has the number of its nearest ancestor there. */
-static void restart(struct watched *watched, struct intern_pairs *numbers)
+static void watched_emit_anew(struct watched *watched, struct intern_pairs *numbers)
 {
     const uint32_t before = watched->number;
     watched_descends(watched, intern_pairs_find(numbers, watched->forebear, 0));
@@ -537,7 +537,7 @@ void sampler_restart(struct sampler *sampler)
     struct intern_pairs numbers = { 0 };
     emitter_restart(&sampler->emitter);
     for (size_t i = 0; i < sampler->count; i++)
-        restart(all[i], &numbers);
+        watched_emit_anew(all[i], &numbers);
     intern_pairs_free(&numbers);
     free(all);
 }

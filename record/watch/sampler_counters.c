@@ -87,8 +87,8 @@ static struct counters list_of(const struct sampler *sampler, const struct limit
     return list;
 }
 
-static bool emit(const struct sampler *sampler, const struct limits *limits, bool early, const struct sink *to,
-                 struct fault *why)
+static bool limits_emit(const struct sampler *sampler, const struct limits *limits, bool early, const struct sink *to,
+                        struct fault *why)
 {
     struct counters list = list_of(sampler, limits, early);
     bool good = true;
@@ -103,13 +103,13 @@ static bool emit(const struct sampler *sampler, const struct limits *limits, boo
 bool sampler_counters_emit(const struct sampler *sampler, const struct limits *limits, const struct sink *to,
                            struct fault *why)
 {
-    return emit(sampler, limits, false, to, why);
+    return limits_emit(sampler, limits, false, to, why);
 }
 
 bool sampler_counters_emit_early(const struct sampler *sampler, const struct limits *limits, const struct sink *to,
                                  struct fault *why)
 {
-    return emit(sampler, limits, true, to, why);
+    return limits_emit(sampler, limits, true, to, why);
 }
 
 void sampler_counters_print(const struct sampler *sampler, const struct limits *limits,

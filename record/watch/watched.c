@@ -116,7 +116,7 @@ static bool is_worth_a_search(struct watched *w, uint64_t now_ns)
     return now_ns >= search->due_ns;
 }
 
-static enum target_state search(struct watched *w, struct fault *why)
+static enum target_state watched_search(struct watched *w, struct fault *why)
 {
     const struct runtime_hints hints = { .files = w->shared ? &w->shared->files : NULL, .likely = &w->search.likely };
     const enum target_state state = target_open_hinted(&w->target, w->pid, &hints, why);
@@ -149,7 +149,7 @@ enum target_state watched_find(struct watched *w, struct fault *why)
 {
     const uint64_t now_ns = clock_now_ns();
     if (is_worth_a_search(w, now_ns)) {
-        w->found = search(w, why);
+        w->found = watched_search(w, why);
         w->search.due_ns = now_ns + wait_after(now_ns - w->search.began_ns, SEARCH_MOST_NS);
     }
     if (w->found == TARGET_READY)
@@ -274,7 +274,7 @@ static bool has_waited(const struct stay *before, uint64_t known, uint64_t began
 }
 
 /* Makes the checks that precede a look, before the moment of the look. */
-static void prepare(struct watched *w)
+static void watched_prepare(struct watched *w)
 {
     const bool searches = w->options->async && !w->asyncio.ready;
     if (searches)
@@ -288,7 +288,7 @@ static void prepare(struct watched *w)
 
 bool watched_appoint(struct watched *w, const struct moments *moments)
 {
-    prepare(w);
+    watched_prepare(w);
     return w->options->stands && exact_appoint(&w->exact, look_now, w, moments);
 }
 
@@ -298,7 +298,7 @@ void watched_cancel(struct watched *w)
 }
 
 /* Reads the threads: while they are stopped (--blocking), from their processor, or while they run. */
-static void read_threads(struct watched *w, uint64_t now_ns)
+static void watched_read_threads(struct watched *w, uint64_t now_ns)
 {
     const bool slept = w->slept;
     const struct stay before = stand_stay_now();
@@ -323,10 +323,10 @@ static void read_threads(struct watched *w, uint64_t now_ns)
 void watched_look(struct watched *w, uint64_t now_ns)
 {
     if (!w->prepared)
-        prepare(w);
+        watched_prepare(w);
     w->prepared = false;
     w->thread_list.moved = 0;
-    read_threads(w, now_ns);
+    watched_read_threads(w, now_ns);
     if (w->state == THREAD_LIST_READ && w->thread_list.rests)
         w->state = thread_list_rest(&w->thread_list, clock_now_ns());
     /* A failed look cannot stand for the ticks of the wait. */
@@ -410,7 +410,7 @@ uint64_t watched_taken_ns(const struct watched *w)
 }
 
 /* Adds up structs whose fields are all uint64_t. */
-static void add_counters(uint64_t *sums, const uint64_t *counts, size_t size)
+static void counters_add(uint64_t *sums, const uint64_t *counts, size_t size)
 {
     for (size_t i = 0; i < size / sizeof(*sums); i++)
         sums[i] += counts[i];
@@ -418,7 +418,7 @@ static void add_counters(uint64_t *sums, const uint64_t *counts, size_t size)
 
 void watched_counters_add(struct watched_counters *sum, const struct watched_counters *more)
 {
-    add_counters((uint64_t *)sum, (const uint64_t *)more, sizeof(*sum));
+    counters_add((uint64_t *)sum, (const uint64_t *)more, sizeof(*sum));
 }
 
 struct watched_counters watched_counters(const struct watched *w)
@@ -433,7 +433,7 @@ struct watched_counters watched_counters(const struct watched *w)
         return counters;
     const struct remote *remote = &w->target.remote;
     const struct unwind_counters *unwind = &w->thread_list.unwinder.counters;
-    add_counters((uint64_t *)&counters.unwind, (const uint64_t *)unwind, sizeof(*unwind));
+    counters_add((uint64_t *)&counters.unwind, (const uint64_t *)unwind, sizeof(*unwind));
     counters.code_reads += w->codes.reads;
     counters.codes_gone += w->codes.gone_count;
     counters.reads += remote->calls;
@@ -444,7 +444,7 @@ struct watched_counters watched_counters(const struct watched *w)
 
 /* ---- a CPython, from beginning to end ---- */
 
-static void emit_process(struct watched *w, uint64_t time_ns)
+static void watched_emit_process(struct watched *w, uint64_t time_ns)
 {
     w->number = ++w->emitter->last_process;
     w->first = w->first ? w->first : w->number;
@@ -500,7 +500,7 @@ void watched_attach(struct watched *w)
     w->checked_ns = w->attached_ns = clock_now_ns() - options->start_ns;
     w->ticked = false;
     w->serial = 0;
-    emit_process(w, w->checked_ns);
+    watched_emit_process(w, w->checked_ns);
 }
 
 void watched_flush(struct watched *w)
@@ -516,7 +516,7 @@ void watched_restart(struct watched *w)
     if (!w->attached)
         return;
     const uint64_t time_ns = clock_now_ns() - w->options->start_ns;
-    emit_process(w, time_ns);
+    watched_emit_process(w, time_ns);
     watched_threads_restart(w, time_ns);
     watched_tasks_restart(w);
     watched_measure(w, meter_own_cpu_ns());

@@ -32,7 +32,7 @@ static uint32_t common(const struct frames *a, const struct frames *b)
 
 /* Puts the difference between the last emitted stack and `stack` into the sample. Then `stack` becomes the last emitted
  * stack: the two structs are swapped. */
-static void take_stack(struct frames *stack, struct frames *emitted, struct sample *sample)
+static void sample_take_stack(struct frames *stack, struct frames *emitted, struct sample *sample)
 {
     const struct frames before = *emitted;
     sample->keep = common(stack, emitted);
@@ -59,7 +59,7 @@ bool watched_tasks_running_stack(struct watched *w, struct emitted_thread *threa
         return false;
     asyncio_thread_stack(asyncio, member, &thread->stack);
     truncate_middle(w, &thread->stack);
-    take_stack(&thread->stack, &thread->emitted, sample);
+    sample_take_stack(&thread->stack, &thread->emitted, sample);
     sample->task = watched_tasks_running(w, member);
     return true;
 }
@@ -136,7 +136,7 @@ static bool is_of_hidden_thread(const struct watched *w, const struct known_task
     return task->owner && w->thread_list.members[task->owner - 1].hidden == w->thread_list.tick;
 }
 
-static bool emit_task(struct watched *w, uint32_t row, uint64_t time_ns, struct fault *why)
+static bool watched_emit_task(struct watched *w, uint32_t row, uint64_t time_ns, struct fault *why)
 {
     struct known_task *task = &w->asyncio.tasks.rows[row];
     struct task_entry *entry = task->entry;
@@ -167,7 +167,7 @@ static bool emit_task(struct watched *w, uint32_t row, uint64_t time_ns, struct 
         sample->keep = (uint32_t)entry->emitted.count;
     } else {
         truncate_middle(w, &entry->stack);
-        take_stack(&entry->stack, &entry->emitted, sample);
+        sample_take_stack(&entry->stack, &entry->emitted, sample);
         entry->same = true; /* for watched_emit_again() */
     }
     return emitter_sample(w->emitter, &event, why);
@@ -182,7 +182,7 @@ bool watched_tasks_emit(struct watched *w, uint64_t time_ns, struct fault *why)
         if (asyncio->tasks.rows[i].entry && asyncio->tasks.rows[i].listed != asyncio->tasks.tick)
             end_task(w, &asyncio->tasks.rows[i], time_ns);
     for (size_t i = 0; i < asyncio->listed_count; i++)
-        if (!emit_task(w, asyncio->listed[i], time_ns, why))
+        if (!watched_emit_task(w, asyncio->listed[i], time_ns, why))
             return false;
     return true;
 }

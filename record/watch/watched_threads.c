@@ -21,7 +21,7 @@
 /* ---- threads ---- */
 
 /* The row of what was emitted of a thread, by the thread's index in the thread list. */
-static struct emitted_thread *thread_of(struct watched *w, uint32_t member)
+static struct emitted_thread *watched_thread(struct watched *w, uint32_t member)
 {
     if (member >= w->threads_count) {
         w->threads = alloc_grow(w->threads, &w->threads_room, member + 1, sizeof(*w->threads));
@@ -51,7 +51,7 @@ static void emit_owed(struct watched *w, struct emitted_thread *thread, uint64_t
     thread->owed_ns = 0;
 }
 
-static void leave_out(struct watched *w, struct emitted_thread *thread, uint64_t time_ns)
+static void thread_leave_out(struct watched *w, struct emitted_thread *thread, uint64_t time_ns)
 {
     struct left_out *left_out = &thread->watch.left_out;
     if (left_out->ticks == 0)
@@ -63,9 +63,9 @@ static void leave_out(struct watched *w, struct emitted_thread *thread, uint64_t
         emit_left_out(w, thread);
 }
 
-static void end_thread(struct watched *w, uint32_t index, uint64_t time_ns)
+static void watched_end_thread(struct watched *w, uint32_t index, uint64_t time_ns)
 {
-    struct emitted_thread *thread = thread_of(w, index);
+    struct emitted_thread *thread = watched_thread(w, index);
     if (!thread->number)
         return;
     emit_left_out(w, thread);
@@ -101,8 +101,8 @@ static bool is_own(const struct watched *w, struct text kernel, struct text pyth
 
 /* The name of a thread: Python's, or the kernel's where Python has none or an automatic one and the program gave the
  * thread a name in the kernel. A main thread has the kernel's. */
-static struct text name_of(struct watched *w, struct emitted_thread *thread, const struct member *member,
-                           uint64_t time_ns)
+static struct text emitted_thread_name(struct watched *w, struct emitted_thread *thread, const struct member *member,
+                                       uint64_t time_ns)
 {
     const struct text kernel = procfs_thread_name(w->target.pid, thread->tid);
     if (member->native_id == (uint32_t)w->target.ns_pid)
@@ -151,7 +151,8 @@ static void begin_thread(struct watched *w, struct emitted_thread *thread, const
     thread->name_tries = 0;
     const bool looked_up = take_lookup(w, time_ns);
     thread->name_read_ns = looked_up ? time_ns : 0;
-    thread->name = looked_up ? name_of(w, thread, member, time_ns) : procfs_thread_name(w->target.pid, thread->tid);
+    thread->name = looked_up ? emitted_thread_name(w, thread, member, time_ns)
+                             : procfs_thread_name(w->target.pid, thread->tid);
     thread->named = looked_up && thread->name_tries == 0;
     thread->name_wait_ns = NAME_WAIT_NS;
     thread->name_due_ns = time_ns + (thread->named ? NAME_WAIT_NS : 0);
@@ -168,7 +169,7 @@ static void refresh_name(struct watched *w, struct emitted_thread *thread, const
         return;
     thread->name_read_ns = time_ns;
     const uint64_t most_ns = w->threads_count > FEW_THREADS ? NAME_WAIT_MANY_NS : NAME_WAIT_MOST_NS;
-    const struct text name = name_of(w, thread, member, time_ns);
+    const struct text name = emitted_thread_name(w, thread, member, time_ns);
     /* Python learns the name of a new thread a moment after the thread's first frame. */
     if (thread->name_tries == 0 || thread->name_tries > NAME_TRIES) {
         thread->name_wait_ns = thread->name_wait_ns * 2 < most_ns ? thread->name_wait_ns * 2 : most_ns;
@@ -215,10 +216,10 @@ uint32_t watched_threads_collection(const struct watched *w, uint32_t index)
 }
 
 /* Emits the sample of a thread that was read in this tick, or that has not moved. */
-static bool emit_stack(struct watched *w, uint32_t index, uint32_t status, uint64_t time_ns, struct fault *why)
+static bool thread_emit_stack(struct watched *w, uint32_t index, uint32_t status, uint64_t time_ns, struct fault *why)
 {
     struct member *member = &w->thread_list.members[index];
-    struct emitted_thread *thread = thread_of(w, index);
+    struct emitted_thread *thread = watched_thread(w, index);
     struct event event;
     struct sample *sample = emitter_begin_sample(&event, thread->number, time_ns);
     sample->status = status;
@@ -242,7 +243,7 @@ static bool emit_stack(struct watched *w, uint32_t index, uint32_t status, uint6
 }
 
 /* Whether the thread's number was emitted. */
-static bool is_known(const struct watched *w, const struct member *member, const struct emitted_thread *thread)
+static bool thread_is_known(const struct watched *w, const struct member *member, const struct emitted_thread *thread)
 {
     return thread->number && thread->native_id == member->native_id &&
            thread->interpreter_id == w->target.interpreters[member->interpreter].id;
@@ -261,14 +262,14 @@ static bool is_of_parent(struct watched *w, const struct member *member)
 static bool begin_state(struct watched *w, uint32_t index, uint64_t time_ns)
 {
     struct member *member = &w->thread_list.members[index];
-    end_thread(w, index, time_ns);
+    watched_end_thread(w, index, time_ns);
     if (is_unborn(w, member) || is_of_parent(w, member)) {
         /* The thread's other states come later in this tick: the newest interpreter is the first in the list. */
         member->hidden = w->thread_list.tick;
         w->unborn = true;
         return false;
     }
-    begin_thread(w, thread_of(w, index), member, time_ns);
+    begin_thread(w, watched_thread(w, index), member, time_ns);
     member->walk.same = 0;
     return true;
 }
@@ -281,18 +282,18 @@ static void begin_new_threads(struct watched *w, uint64_t time_ns)
     w->unborn = false;
     for (size_t i = thread_list->asked_count; i-- > 0;) {
         const uint32_t index = thread_list->asked[i];
-        if (!is_known(w, &thread_list->members[index], thread_of(w, index)))
+        if (!thread_is_known(w, &thread_list->members[index], watched_thread(w, index)))
             begin_state(w, index, time_ns);
     }
     w->forked &= (w->unborn || thread_list->asked_count == 0) && w->tick < FORKED_TICKS;
 }
 
-static bool emit_thread(struct watched *w, uint32_t index, uint64_t time_ns, struct fault *why)
+static bool watched_emit_thread(struct watched *w, uint32_t index, uint64_t time_ns, struct fault *why)
 {
     struct member *member = &w->thread_list.members[index];
-    if (!is_known(w, member, thread_of(w, index)) && !begin_state(w, index, time_ns))
+    if (!thread_is_known(w, member, watched_thread(w, index)) && !begin_state(w, index, time_ns))
         return true;
-    struct emitted_thread *thread = thread_of(w, index);
+    struct emitted_thread *thread = watched_thread(w, index);
     refresh_name(w, thread, member, time_ns);
     if (member->state == UNWIND_DONE) {
         const uint32_t status = w->options->with_status
@@ -300,14 +301,14 @@ static bool emit_thread(struct watched *w, uint32_t index, uint64_t time_ns, str
                                                        thread->tid, w->options->start_ns + time_ns)
                                     : 0;
         if (w->options->with_status && !thread_status_kept(&w->statuses, status)) {
-            leave_out(w, thread, time_ns);
+            thread_leave_out(w, thread, time_ns);
             return true;
         }
         emit_left_out(w, thread);
         if (w->options->async == ASYNC_ALL && !watched_tasks_owns_sample(w, thread, index, status) &&
             !w->options->plain_threads)
             return true;
-        return emit_stack(w, index, status, time_ns, why);
+        return thread_emit_stack(w, index, status, time_ns, why);
     }
     return emitter_failed(w->emitter, thread->number, member->cause, time_ns, why);
 }
@@ -319,7 +320,7 @@ static void end_unlisted(struct watched *w, uint64_t time_ns)
     for (uint32_t i = 0; i < thread_list->members_count; i++) {
         if (thread_list->members[i].listed == thread_list->list)
             continue;
-        end_thread(w, i, time_ns);
+        watched_end_thread(w, i, time_ns);
         walk_free(&thread_list->members[i].walk);
     }
 }
@@ -333,9 +334,9 @@ bool watched_threads_emit_unread(struct watched *w, uint64_t time_ns, struct fau
     for (uint32_t i = 0; i < thread_list->members_count; i++) {
         const bool read = thread_list->members[i].tick == thread_list->tick &&
                           thread_list_placed(thread_list, &thread_list->members[i]);
-        const uint32_t number = thread_of(w, i)->number;
+        const uint32_t number = watched_thread(w, i)->number;
         any |= read || number;
-        if (read ? !emit_thread(w, i, time_ns, why)
+        if (read ? !watched_emit_thread(w, i, time_ns, why)
                  : number && !emitter_failed(w->emitter, number, FAILURE_THREADS, time_ns, why))
             return false;
     }
@@ -365,7 +366,7 @@ bool watched_threads_emit(struct watched *w, uint64_t time_ns, struct fault *why
     if (w->options->with_status && !w->options->freezes)
         thread_status_tick(&w->statuses, thread_list->asked_count);
     for (size_t i = 0; i < thread_list->asked_count; i++)
-        if (!emit_thread(w, thread_list->asked[i], time_ns, why))
+        if (!watched_emit_thread(w, thread_list->asked[i], time_ns, why))
             return false;
     return w->options->async != ASYNC_ALL || watched_tasks_emit(w, time_ns, why);
 }
@@ -379,7 +380,7 @@ void watched_threads_flush(struct watched *w)
             emit_left_out(w, &w->threads[i]);
 }
 
-static int compare_numbers(const void *one, const void *another)
+static int thread_number_compare(const void *one, const void *another)
 {
     const struct emitted_thread *a = *(struct emitted_thread *const *)one;
     const struct emitted_thread *b = *(struct emitted_thread *const *)another;
@@ -393,7 +394,7 @@ void watched_threads_restart(struct watched *w, uint64_t time_ns)
     for (uint32_t i = 0; i < w->threads_count; i++)
         if (w->threads[i].number)
             threads[count++] = &w->threads[i];
-    qsort(threads, count, sizeof(struct emitted_thread *), compare_numbers);
+    qsort(threads, count, sizeof(struct emitted_thread *), thread_number_compare);
     for (size_t i = 0; i < count; i++) {
         synthetic_frames_free(&threads[i]->expansion);
         threads[i]->emitted.count = 0;
@@ -414,7 +415,7 @@ void watched_threads_pause(struct watched *w)
 void watched_threads_end(struct watched *w, uint64_t time_ns)
 {
     for (uint32_t i = 0; i < w->threads_count; i++) {
-        end_thread(w, i, time_ns);
+        watched_end_thread(w, i, time_ns);
         free(w->threads[i].stack.frames);
         free(w->threads[i].emitted.frames);
     }

@@ -20,29 +20,29 @@
 /* The low bits of a variable's word are no part of its address (3.14 and later). */
 #define TAGS 3
 
-struct reading {
+struct locals_reading {
     struct locals *locals;
     struct dict_reader reader;
     const struct layout *layout;
 };
 
-static bool read_at(struct reading *r, uint64_t address, void *into, size_t size)
+static bool locals_read_at(struct locals_reading *r, uint64_t address, void *into, size_t size)
 {
     return remote_read(r->reader.remote, address, into, size) == REMOTE_READ;
 }
 
 /* The object in a variable; 0: none. */
-static uint64_t object_of(struct reading *r, uint64_t word, unsigned char kind)
+static uint64_t object_of(struct locals_reading *r, uint64_t word, unsigned char kind)
 {
     uint64_t object = word & ~(uint64_t)TAGS;
     if (object && kind & (KIND_CELL | KIND_FREE)) {
         uint64_t inside;
-        object = read_at(r, object + r->layout->object_type + 8, &inside, sizeof(inside)) ? inside : 0;
+        object = locals_read_at(r, object + r->layout->object_type + 8, &inside, sizeof(inside)) ? inside : 0;
     }
     return object;
 }
 
-static void add_variable(struct reading *r, uint64_t name, uint64_t object)
+static void add_variable(struct locals_reading *r, uint64_t name, uint64_t object)
 {
     struct locals *locals = r->locals;
     struct text text = { 0 };
@@ -60,17 +60,17 @@ static void add_variable(struct reading *r, uint64_t name, uint64_t object)
 
 /* The names and the kinds of a code object's variables are the two words in front of its file name: a tuple of strs,
  * and a bytes object. */
-static void read_variables(struct reading *r, const struct link *link)
+static void read_variables(struct locals_reading *r, const struct link *link)
 {
     const struct layout *l = r->layout;
     const size_t count = link->code->locals < OF_FRAME_MOST ? link->code->locals : OF_FRAME_MOST;
     uint64_t lists[2], words[OF_FRAME_MOST], names[OF_FRAME_MOST];
     unsigned char kinds[OF_FRAME_MOST];
     r->locals->full |= link->code->locals > count;
-    if (count == 0 || !read_at(r, link->code->address + l->code_file - sizeof(lists), lists, sizeof(lists)) ||
-        !read_at(r, link->address + l->frame_locals, words, count * sizeof(*words)) ||
-        !read_at(r, lists[0] + l->object_type + 8 + l->tuple_items, names, count * sizeof(*names)) ||
-        !read_at(r, lists[1] + l->bytes_data, kinds, count))
+    if (count == 0 || !locals_read_at(r, link->code->address + l->code_file - sizeof(lists), lists, sizeof(lists)) ||
+        !locals_read_at(r, link->address + l->frame_locals, words, count * sizeof(*words)) ||
+        !locals_read_at(r, lists[0] + l->object_type + 8 + l->tuple_items, names, count * sizeof(*names)) ||
+        !locals_read_at(r, lists[1] + l->bytes_data, kinds, count))
         return;
     for (size_t i = 0; i < count; i++) {
         if (r->locals->count >= VARIABLES_MOST) {
@@ -84,7 +84,7 @@ static void read_variables(struct reading *r, const struct link *link)
     }
 }
 
-static void read_thread(struct reading *r, uint32_t member, const struct walk *walk)
+static void read_thread(struct locals_reading *r, uint32_t member, const struct walk *walk)
 {
     struct locals *locals = r->locals;
     for (uint32_t i = 0; i < walk->depth; i++) {
@@ -102,9 +102,10 @@ static void read_thread(struct reading *r, uint32_t member, const struct walk *w
 void locals_read(struct locals *locals, struct watched *watched)
 {
     const struct thread_list *list = &watched->thread_list;
-    struct reading r = { .locals = locals,
-                         .reader = { .remote = &watched->target.remote, .layout = &watched->target.runtime.layout },
-                         .layout = &watched->target.runtime.layout };
+    struct locals_reading r = { .locals = locals,
+                                .reader = { .remote = &watched->target.remote,
+                                            .layout = &watched->target.runtime.layout },
+                                .layout = &watched->target.runtime.layout };
     locals_free(locals);
     for (size_t i = 0; i < list->asked_count; i++) {
         const struct member *member = &list->members[list->asked[i]];
@@ -114,7 +115,7 @@ void locals_read(struct locals *locals, struct watched *watched)
     dict_reader_free(&r.reader);
 }
 
-static int compare(const void *left, const void *right)
+static int locals_compare(const void *left, const void *right)
 {
     const struct frame_locals *a = left, *b = right;
     return a->thread != b->thread ? (a->thread > b->thread) - (a->thread < b->thread)
@@ -132,11 +133,11 @@ void locals_number(struct locals *locals, const struct watched *watched)
         frame->frame = shown && walk->links[frame->link].frame ? defined[walk->links[frame->link].frame].number : 0;
     }
     if (locals->frames_count > 0)
-        qsort(locals->frames, locals->frames_count, sizeof(*locals->frames), compare);
+        qsort(locals->frames, locals->frames_count, sizeof(*locals->frames), locals_compare);
 }
 
 /* The index of the first frame of a thread. */
-static size_t first_of(const struct locals *locals, uint32_t thread)
+static size_t locals_first_of(const struct locals *locals, uint32_t thread)
 {
     size_t low = 0, high = locals->frames_count;
     while (low < high) {
@@ -151,7 +152,7 @@ static size_t first_of(const struct locals *locals, uint32_t thread)
 
 const struct frame_locals *locals_next(const struct locals *locals, uint32_t thread, uint32_t frame, size_t *at)
 {
-    const size_t begin = *at ? *at : first_of(locals, thread);
+    const size_t begin = *at ? *at : locals_first_of(locals, thread);
     for (size_t i = begin; i < locals->frames_count && i < begin + SKIPPED_MOST; i++) {
         if (locals->frames[i].thread != thread)
             break;

@@ -24,7 +24,7 @@ static const struct {
     { "list", 0 }, { "tuple", 0 }, { "bytearray", 0 }, { "dict", 0 }, { "set", 8 }, { "frozenset", 8 },
 };
 
-static bool read_at(struct dict_reader *r, uint64_t address, void *into, size_t size)
+static bool repr_read_at(struct dict_reader *r, uint64_t address, void *into, size_t size)
 {
     return remote_read(r->remote, address, into, size) == REMOTE_READ;
 }
@@ -36,7 +36,7 @@ static bool put_int(struct bytes *to, struct dict_reader *r, uint64_t object)
 {
     uint64_t words[2];
     char text[32];
-    if (!read_at(r, object + r->layout->object_type + 8, words, sizeof(words)))
+    if (!repr_read_at(r, object + r->layout->object_type + 8, words, sizeof(words)))
         return false;
     const bool has_sign_bits = r->layout->int_count_bit > 0;
     const bool negative = has_sign_bits ? (words[0] & 3) == 2 : (int64_t)words[0] < 0;
@@ -58,7 +58,7 @@ static bool put_float(struct bytes *to, struct dict_reader *r, uint64_t object)
 {
     double number;
     char text[40];
-    if (!read_at(r, object + r->layout->object_type + 8, &number, sizeof(number)))
+    if (!repr_read_at(r, object + r->layout->object_type + 8, &number, sizeof(number)))
         return false;
     for (int digits = 15; digits <= 17; digits++) {
         snprintf(text, sizeof(text), "%.*g", digits, number);
@@ -72,7 +72,7 @@ static bool put_float(struct bytes *to, struct dict_reader *r, uint64_t object)
 }
 
 /* Appends the inside of a literal: what would end it is escaped. */
-static void put_escaped(struct bytes *to, const char *bytes, size_t size)
+static void literal_put_escaped(struct bytes *to, const char *bytes, size_t size)
 {
     for (size_t i = 0; i < size; i++) {
         const char *escape = bytes[i] == '\'' ? "\\'" : bytes[i] == '\\' ? "\\\\" : bytes[i] == '\n' ? "\\n" : NULL;
@@ -89,7 +89,7 @@ static bool put_str(struct bytes *to, struct dict_reader *r, uint64_t object)
     if (!dict_read_string(r, object, STRING_MOST, &text))
         return false;
     put_string(to, "'");
-    put_escaped(to, text.bytes, text.size);
+    literal_put_escaped(to, text.bytes, text.size);
     put_string(to, "'");
     text_free(text);
     return true;
@@ -100,16 +100,16 @@ static bool put_bytes_object(struct bytes *to, struct dict_reader *r, uint64_t o
     const struct layout *l = r->layout;
     uint64_t size;
     char bytes[BYTES_MOST], hex[8];
-    if (!read_at(r, object + l->bytes_size, &size, sizeof(size)))
+    if (!repr_read_at(r, object + l->bytes_size, &size, sizeof(size)))
         return false;
     const size_t shown = size < BYTES_MOST ? (size_t)size : BYTES_MOST;
-    if (shown > 0 && !read_at(r, object + l->bytes_data, bytes, shown))
+    if (shown > 0 && !repr_read_at(r, object + l->bytes_data, bytes, shown))
         return false;
     put_string(to, "b'");
     for (size_t i = 0; i < shown; i++) {
         snprintf(hex, sizeof(hex), "\\x%02x", (unsigned char)bytes[i]);
         if (bytes[i] >= ' ' && bytes[i] <= '~')
-            put_escaped(to, &bytes[i], 1);
+            literal_put_escaped(to, &bytes[i], 1);
         else
             put_string(to, hex);
     }
@@ -120,7 +120,7 @@ static bool put_bytes_object(struct bytes *to, struct dict_reader *r, uint64_t o
 static bool put_bool(struct bytes *to, struct dict_reader *r, uint64_t object)
 {
     uint64_t words[2];
-    if (!read_at(r, object + r->layout->object_type + 8, words, sizeof(words)))
+    if (!repr_read_at(r, object + r->layout->object_type + 8, words, sizeof(words)))
         return false;
     put_string(to, words[1] & UINT32_MAX ? "True" : "False");
     return true;
@@ -132,16 +132,16 @@ static bool put_bool(struct bytes *to, struct dict_reader *r, uint64_t object)
 static bool read_class(struct dict_reader *r, uint64_t object, char name[CLASS_MOST + 1])
 {
     uint64_t type, address;
-    if (object % 8 != 0 || !read_at(r, object + r->layout->object_type, &type, sizeof(type)) ||
-        !read_at(r, type + r->layout->type_name, &address, sizeof(address)))
+    if (object % 8 != 0 || !repr_read_at(r, object + r->layout->object_type, &type, sizeof(type)) ||
+        !repr_read_at(r, type + r->layout->type_name, &address, sizeof(address)))
         return false;
     /* The name may end where the memory ends, which is the end of a page. */
     const size_t page = PAGE - address % PAGE, size = page < CLASS_MOST ? page : CLASS_MOST;
     memset(name, 0, CLASS_MOST + 1);
-    if (!read_at(r, address, name, size))
+    if (!repr_read_at(r, address, name, size))
         return false;
     const size_t length = strlen(name);
-    if (length == size && size < CLASS_MOST && !read_at(r, address + size, name + size, CLASS_MOST - size))
+    if (length == size && size < CLASS_MOST && !repr_read_at(r, address + size, name + size, CLASS_MOST - size))
         name[size] = '\0';
     return length > 0;
 }
@@ -153,7 +153,7 @@ static void put_class(struct bytes *to, struct dict_reader *r, uint64_t object, 
     snprintf(text, sizeof(text), " at 0x%" PRIx64, object); /* tells whether two names are one object */
     for (size_t i = 0; i < countof(containers); i++)
         if (strcmp(name, containers[i].name) == 0 &&
-            read_at(r, object + r->layout->object_type + 8 + containers[i].length, &length, sizeof(length)))
+            repr_read_at(r, object + r->layout->object_type + 8 + containers[i].length, &length, sizeof(length)))
             snprintf(text, sizeof(text), " of %" PRIu64, length);
     const struct text clean = utf8_clean(text_of(name));
     put_string(to, "<");

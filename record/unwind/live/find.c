@@ -10,7 +10,7 @@
 
 /* ---- towards the root ---- */
 
-static void add_up(struct walker *w, const struct live_frame *seen)
+static void walker_add_seen(struct walker *w, const struct live_frame *seen)
 {
     if (seen->code->hidden)
         return;
@@ -152,7 +152,7 @@ static void pass_frame(struct walker *w, struct climb *climb, const struct live_
         climb->certain = seen->life == LIFE_RUNNING && !seen->off_stack;
     }
     if (called || (seen->life != LIFE_DEAD && seen->life != LIFE_PAUSED))
-        add_up(w, seen);
+        walker_add_seen(w, seen);
     climb->callee = *seen;
     climb->callee.entered_c = called && climb->from_c;
     climb->from_c = l->frame_entry && seen->here[l->frame_entry];

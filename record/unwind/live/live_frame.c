@@ -12,7 +12,7 @@ uint64_t live_frame_bytes(const struct layout *l, const struct code *code)
     return l->frame_locals + ((uint64_t)code->locals + code->stack) * 8;
 }
 
-static enum life life_of(const struct layout *l, const struct live_frame *seen)
+static enum life live_frame_life(const struct layout *l, const struct live_frame *seen)
 {
     if (l->marks_returned_frames) {
         /* A function without variables may call with an empty stack of values, which looks the same. */
@@ -76,7 +76,7 @@ enum attempt live_frame_look(struct walker *w, struct walk *walk, uint64_t addre
     /* The code object was read after this copy was made, so it may not be the one that the frame had. */
     if (seen->code->number > w->known)
         return ATTEMPT_LEARNED;
-    seen->life = life_of(l, seen);
+    seen->life = live_frame_life(l, seen);
     if (seen->owner == l->owner_generator)
         snapshot_widen(&walk->snapshot, &found, (uint32_t)live_frame_bytes(l, seen->code));
     else if (!is_begun(l, seen))

@@ -19,7 +19,7 @@ static uint32_t line_of(const struct unwinder *u, const struct link *link)
     return definitions_line(u->codes->definitions, link->frame);
 }
 
-static bool is_known(const struct unwinder *u, const struct link *caller, const struct link *callee)
+static bool call_is_known(const struct unwinder *u, const struct link *caller, const struct link *callee)
 {
     return !caller || callgraph_known(&u->callgraph, caller->frame, line_of(u, callee));
 }
@@ -66,7 +66,7 @@ static uint32_t first_unknown(const struct unwinder *u, const struct link *above
         /* A recursion repeats one call. */
         if (!caller || (caller->frame == known_caller && callee->frame == known_callee))
             continue;
-        if (!is_known(u, caller, callee) || !is_known_below(u, driver, caller, callee))
+        if (!call_is_known(u, caller, callee) || !is_known_below(u, driver, caller, callee))
             return i;
         known_caller = caller->frame;
         known_callee = callee->frame;
@@ -121,12 +121,12 @@ static void leave_out_suspended(struct unwinder *u, const struct link *above)
 {
     const struct link *caller = above;
     for (uint32_t i = 0; i < u->fresh_count; caller = &u->fresh[i], i++)
-        if (caller && u->fresh[i].suspended && !is_known(u, caller, &u->fresh[i]))
+        if (caller && u->fresh[i].suspended && !call_is_known(u, caller, &u->fresh[i]))
             u->fresh_count = i;
 }
 
 /* The examination of a copy's unknown calls. */
-struct look {
+struct call_look {
     struct doubts *before, *now; /* unknown calls of the copy before, and of this copy */
     uint32_t from;               /* index in `before` from which the next call is searched; both lists are root first */
     bool root;                   /* the root is proved: enough copies showed it, or it is not odd */
@@ -136,7 +136,7 @@ struct look {
 };
 
 /* How many copies in a row, up to the copy before this one, showed a call. */
-static uint32_t shown_before(struct look *look, uint32_t caller, uint32_t callee)
+static uint32_t shown_before(struct call_look *look, uint32_t caller, uint32_t callee)
 {
     for (uint32_t i = look->from; i < look->before->count && i - look->from <= GONE_CALLS; i++) {
         const struct doubted *doubted = &look->before->calls[i];
@@ -150,7 +150,7 @@ static uint32_t shown_before(struct look *look, uint32_t caller, uint32_t callee
 
 /* Notes an unknown call, and how many more copies of this system call showed the call unchanged (`sure`). Returns how
  * many copies in a row show the call. *before: how many did so before this system call. */
-static uint32_t note_call(struct look *look, uint32_t caller, uint32_t callee, uint32_t sure, uint32_t *before)
+static uint32_t note_call(struct call_look *look, uint32_t caller, uint32_t callee, uint32_t sure, uint32_t *before)
 {
     struct doubts *now = look->now;
     *before = shown_before(look, caller, callee);
@@ -160,7 +160,7 @@ static uint32_t note_call(struct look *look, uint32_t caller, uint32_t callee, u
     return copies;
 }
 
-static bool is_shown_root(struct unwinder *u, struct walk *walk, struct look *look)
+static bool is_shown_root(struct unwinder *u, struct walk *walk, struct call_look *look)
 {
     uint32_t before;
     look->near = false;
@@ -178,8 +178,8 @@ static uint32_t sure_copies(const struct unwinder *u, struct walk *walk, const s
 }
 
 /* Notes that too few copies show the call of the frame at index `i`. */
-static void note_not_shown(const struct unwinder *u, struct walk *walk, struct look *look, const struct link *caller,
-                           uint32_t i)
+static void note_not_shown(const struct unwinder *u, struct walk *walk, struct call_look *look,
+                           const struct link *caller, uint32_t i)
 {
     if (i >= look->shown)
         return;
@@ -191,7 +191,8 @@ static void note_not_shown(const struct unwinder *u, struct walk *walk, struct l
 /* Examines the call of the frame at index `i`. A call that enough copies showed counts as seen, even if the sample is
  * dropped because of another call. Otherwise a call that mostly appears together with a very short call would never
  * become known. */
-static void look_at(struct unwinder *u, struct walk *walk, struct look *look, const struct link *caller, uint32_t i)
+static void call_look_at(struct unwinder *u, struct walk *walk, struct call_look *look, const struct link *caller,
+                         uint32_t i)
 {
     const struct link *callee = &u->fresh[i];
     const struct made_call call = call_between(u, caller, callee);
@@ -208,7 +209,8 @@ static void look_at(struct unwinder *u, struct walk *walk, struct look *look, co
 }
 
 /* Examines the generator at index `i`, which `driver` is not known to drive. */
-static void look_below(struct unwinder *u, struct walk *walk, struct look *look, const struct link *driver, uint32_t i)
+static void look_below(struct unwinder *u, struct walk *walk, struct call_look *look, const struct link *driver,
+                       uint32_t i)
 {
     const struct link *callee = &u->fresh[i];
     uint32_t before;
@@ -222,17 +224,17 @@ static void look_below(struct unwinder *u, struct walk *walk, struct look *look,
 
 /* Examines all unknown calls; `first` is the index of the first one. Then walk->doubts has the calls of this copy, for
  * comparison with the next copy. */
-static struct look look_at_calls(struct unwinder *u, struct walk *walk, const struct link *above, uint32_t first,
-                                 bool odd)
+static struct call_look look_at_calls(struct unwinder *u, struct walk *walk, const struct link *above, uint32_t first,
+                                      bool odd)
 {
-    struct look look = { .before = &walk->doubts, .now = &u->doubts, .shown = u->fresh_count, .near = true };
+    struct call_look look = { .before = &walk->doubts, .now = &u->doubts, .shown = u->fresh_count, .near = true };
     look.now->count = 0;
     look.now->looks = look.before->looks + 1;
     look.root = !odd || is_shown_root(u, walk, &look);
     const struct link *caller = above, *driver = above;
     for (uint32_t i = 0; i < u->fresh_count; caller = &u->fresh[i], driver = driver_below(driver, caller), i++) {
-        if (i >= first && !is_known(u, caller, &u->fresh[i]))
-            look_at(u, walk, &look, caller, i);
+        if (i >= first && !call_is_known(u, caller, &u->fresh[i]))
+            call_look_at(u, walk, &look, caller, i);
         if (i >= first && !is_known_below(u, driver, caller, &u->fresh[i]))
             look_below(u, walk, &look, driver, i);
     }
@@ -255,7 +257,7 @@ struct verdict verify_calls(struct unwinder *u, struct walk *walk, uint32_t atte
         verdict.believed = true;
         return verdict;
     }
-    const struct look look = look_at_calls(u, walk, above, first, odd);
+    const struct call_look look = look_at_calls(u, walk, above, first, odd);
     if (look.unlikely && attempts < SURE_ATTEMPTS) { /* most likely the copy is torn and there is no such call */
         walk->doubts.count = 0;
         verdict.cut = walk->cut;
