@@ -2,6 +2,7 @@
 #include "record/core/core_notes.h"
 
 #include "formats/base/alloc.h"
+#include "record/process/elf.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -114,11 +115,6 @@ static void take_files(struct core_file *core, uint64_t offset, uint64_t size)
 
 /* ---- the list ---- */
 
-static uint64_t padded(uint64_t size)
-{
-    return (size + 3) & ~(uint64_t)3;
-}
-
 static void take_note(struct core_file *core, const Elf64_Nhdr *head, const char *name, uint64_t offset)
 {
     if (head->n_namesz < 4 || memcmp(name, "CORE", 4) != 0)
@@ -148,7 +144,8 @@ void core_notes_take(struct core_file *core, uint64_t offset, uint64_t size)
     for (; core->notes < NOTES_LIMIT && size >= sizeof(head); core->notes++) {
         if (!core_notes_read(core, offset, &head, sizeof(head)))
             return;
-        const uint64_t name_size = padded(head.n_namesz), note = sizeof(head) + name_size + padded(head.n_descsz);
+        const uint64_t name_size = elf_note_padded(head.n_namesz),
+                       note = sizeof(head) + name_size + elf_note_padded(head.n_descsz);
         if (note > size)
             return;
         memset(name, 0, sizeof(name));

@@ -147,11 +147,6 @@ uint64_t elf_symbol(struct remote *remote, uint64_t base, const char *name)
 
 /* ---- the build id ---- */
 
-static size_t padded(size_t size)
-{
-    return (size + 3) & ~(size_t)3;
-}
-
 /* Searches the notes of a segment: each is a head, a name and a description, the last two padded. */
 static size_t search_notes(const unsigned char *notes, size_t size, unsigned char id[ELF_BUILD_ID_MAX])
 {
@@ -159,10 +154,10 @@ static size_t search_notes(const unsigned char *notes, size_t size, unsigned cha
     for (size_t at = 0; size - at >= sizeof(head);) {
         memcpy(&head, notes + at, sizeof(head));
         at += sizeof(head);
-        if (head.n_namesz > size - at || padded(head.n_namesz) > size - at)
+        if (head.n_namesz > size - at || elf_note_padded(head.n_namesz) > size - at)
             return 0;
         const unsigned char *name = notes + at;
-        at += padded(head.n_namesz);
+        at += elf_note_padded(head.n_namesz);
         if (head.n_descsz > size - at)
             return 0;
         const bool wanted = head.n_type == NT_GNU_BUILD_ID && head.n_namesz == sizeof(ELF_NOTE_GNU) &&
@@ -171,9 +166,9 @@ static size_t search_notes(const unsigned char *notes, size_t size, unsigned cha
             memcpy(id, notes + at, head.n_descsz);
             return head.n_descsz;
         }
-        if (padded(head.n_descsz) > size - at)
+        if (elf_note_padded(head.n_descsz) > size - at)
             return 0;
-        at += padded(head.n_descsz);
+        at += elf_note_padded(head.n_descsz);
     }
     return 0;
 }

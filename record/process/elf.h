@@ -17,6 +17,12 @@ uint64_t elf_file_symbol(int fd, uint64_t base, const char *name, const char *se
 
 #define ELF_BUILD_ID_MAX 32 /* bytes; linkers write 8, 16 or 20 */
 
+/* The bytes that a name or a description of `size` bytes takes in a note. */
+static inline uint64_t elf_note_padded(uint64_t size)
+{
+    return (size + 3) & ~(uint64_t)3;
+}
+
 /* Reads the build id of the ELF image that starts at `base` in the process: the note that the linker wrote. Returns the
  * number of its bytes; 0: the image has none. */
 size_t elf_build_id(struct remote *remote, uint64_t base, unsigned char id[ELF_BUILD_ID_MAX]);
