@@ -38,24 +38,32 @@ struct stood {
 
 /* Appointments of a post have numbers, from 1. */
 struct post {
+    /* Set by the caller before the thread starts. Then both threads read these, and arm the timers, at any time. */
     struct stand *stand;
     uint32_t processor;
-    pthread_t thread;
-    int timers[MOMENTS_AHEAD];         /* timer of appointment n: n % MOMENTS_AHEAD */
+    int timers[MOMENTS_AHEAD]; /* timer of appointment n: n % MOMENTS_AHEAD */
+
+    /* Written by the caller at any time, read by both. */
     _Atomic uint64_t moments[MOMENTS]; /* moment of appointment n: n % MOMENTS */
     _Atomic uint32_t
         last; /* the last appointment with a known moment. A futex: the post sleeps on it until it changes */
     _Atomic bool stop;
-    _Atomic uint32_t free;   /* the appointment at which the post may work; 0: none; WORKING */
+
+    _Atomic uint32_t free; /* the appointment at which the post may work; 0: none; WORKING. Written by both */
+
+    /* Written by the post at any time, read by both. */
     _Atomic uint32_t passed; /* the last appointment whose moment is over */
+    _Atomic uint32_t wakes;  /* number of wake-ups so far, also those without work */
 
-    _Atomic uint32_t wakes; /* number of wake-ups so far, also those without work */
+    /* The post writes these. The caller reads them when the post has passed the appointment. */
+    uint32_t worked;    /* the last appointment at which the post tried to work */
+    struct stood stood; /* the result of that work */
 
-    uint32_t appointed;     /* the appointment that the caller waits for. Used by the caller only */
-    uint64_t used_ns;       /* when the last appointment was made (monotonic). Used by the caller only */
+    /* Only the caller uses these. */
+    pthread_t thread;
+    uint32_t appointed;     /* the appointment that the caller waits for */
+    uint64_t used_ns;       /* when the last appointment was made (monotonic) */
     struct post *next;      /* in stand->ending */
-    uint32_t worked;        /* the last appointment at which the post tried to work */
-    struct stood stood;     /* the result of that work */
     uint64_t counted_ns;    /* the post's processor time that stand->taken_ns has, ... */
     uint32_t counted_wakes; /* ... and the wake-ups */
 };

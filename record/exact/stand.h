@@ -55,26 +55,33 @@ typedef bool stand_work(void *data, uint32_t processor, uint64_t now_ns);
 
 /* `= {0}` is closed. */
 struct stand {
+    /* Only the caller uses these, except for `raise`. */
     bool open;
     cpu_set_t allowed;   /* processors that the recorder may use, ... */
     int count;           /* ... and their number */
-    bool raise;          /* posts raise their priority */
+    bool raise;          /* posts raise their priority. Posts read it, too */
     struct post **posts; /* in any order; not more than one on each processor */
     size_t posts_count, posts_room;
     struct post *ending; /* posts that were told to end, and whose threads may still run */
 
+    /* What the work is. Posts read it from the appointed moment until they have passed the moment or are called off;
+     * the caller writes it outside that time. */
     struct post *appointed[STAND_AT_ONCE]; /* the posts of the last appointment ... */
     size_t appointed_count;                /* ... and their number; 0: the caller does the work itself */
     stand_ask *ask;
     stand_work *work;
     void *data;
+
+    /* Only the caller uses these. */
     uint32_t processor; /* used when the caller does the work: its processor, ... */
     uint64_t moment_ns; /* ... and the moment */
 
+    /* Caller and posts read and write these at any time. */
     _Atomic uint32_t claim;     /* enum claim of stand.c: whether a post has taken the work */
     _Atomic uint32_t passes;    /* moments that posts have passed. A futex: the caller sleeps on it */
     _Atomic bool caller_sleeps; /* the caller sleeps, or is about to: posts wake it */
 
+    /* Only the caller uses these. */
     bool stayed;         /* nothing else ran on the processor during the last work */
     bool waited;         /* the post slept during the last work, and did the work again */
     uint64_t began_ns;   /* when the last work began (monotonic) */

@@ -17,7 +17,7 @@
 
 #define PATIENCE_ASKED 3 /* seconds that a call may take after our program was asked to stop */
 
-static struct stuck_options watch;
+static struct stuck_options watch; /* set before the thread of look_each_second() starts; that thread alone reads it */
 
 /* Reads the beginning of a file of a thread as a string; "" when the file cannot be read. */
 static const char *thread_file_read(const char *tid, const char *name, char *text, size_t size)

@@ -25,7 +25,8 @@ struct statuses {
     bool stops; /* set by the caller: the recorder stops the process for each look, after thread_status_ask_ahead() */
 };
 
-/* The state for one thread. `= {0}` is a thread that was not asked for yet. */
+/* The state for one thread. `= {0}` is a thread that was not asked for yet. It belongs to the thread that has the
+ * process, see struct watched. */
 struct watch {
     struct cpu cpu;
     struct cpu_look ahead;    /* what thread_status_ask_ahead() saw ... */

@@ -103,6 +103,8 @@ struct rest {
     uint64_t begins_ns, length_ns; /* the window of this question: the answer stands for the window */
 };
 
+/* A post may make an appointed look. From the appointed moment until stand_meet() or stand_cancel() returns, what the
+ * look reads or writes belongs to the post. Everything else belongs to the sampler's thread at all times. */
 struct watched {
     const struct watch_options *options;
     struct emitter *emitter;
