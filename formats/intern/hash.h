@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define HASH_FAR 1024 /* slots. Without chosen collisions, no search is a quarter as long */
 
@@ -43,6 +44,21 @@ static inline uint64_t hash_three(const struct hash_factors *spread, uint32_t a,
 static inline uint64_t hash_pair(const struct hash_factors *spread, uint32_t a, uint32_t b)
 {
     return hash_three(spread, a, b, 0);
+}
+
+/* The hash of some bytes. `seed` is a secret, or the hash of what precedes the bytes. */
+static inline uint64_t hash_bytes(uint64_t seed, const void *bytes, size_t size)
+{
+    const unsigned char *at = bytes;
+    uint64_t hash = seed ^ size;
+    for (; size >= 8; at += 8, size -= 8) {
+        uint64_t word;
+        memcpy(&word, at, sizeof(word));
+        hash = hash_mix(hash ^ word);
+    }
+    uint64_t rest = 0;
+    memcpy(&rest, at, size);
+    return hash_mix(hash ^ rest);
 }
 
 /* Random factors; the usual factors when the system has no random numbers. */

@@ -6,19 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint64_t hash_bytes(uint64_t secret, const unsigned char *bytes, size_t size)
-{
-    uint64_t hash = secret ^ size;
-    for (; size >= 8; bytes += 8, size -= 8) {
-        uint64_t word;
-        memcpy(&word, bytes, sizeof(word));
-        hash = hash_mix(hash ^ word);
-    }
-    uint64_t rest = 0;
-    memcpy(&rest, bytes, size);
-    return hash_mix(hash ^ rest);
-}
-
 /* A table is at most 5/8 full, so searches stay short. */
 static bool crowded(uint32_t count, size_t room)
 {
@@ -89,7 +76,7 @@ static bool same_text(const void *texts, uint32_t number, const void *wanted)
 
 static uint64_t hash_of(const struct hash_factors *spread, struct text text)
 {
-    return hash_bytes(spread->mixes ? spread->a : 0, (const unsigned char *)text.bytes, text.size);
+    return hash_bytes(spread->mixes ? spread->a : 0, text.bytes, text.size);
 }
 
 static uint64_t hash_of_row(const struct hash_factors *spread, const void *texts, uint32_t number)

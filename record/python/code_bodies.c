@@ -22,19 +22,6 @@ static void free_arrays(const struct code_body *body)
 
 /* ---- content ---- */
 
-static uint64_t body_hash_bytes(uint64_t hash, const void *bytes, size_t size)
-{
-    const unsigned char *at = bytes;
-    for (; size > 0; at += 8) {
-        uint64_t word = 0;
-        const size_t part = size < 8 ? size : 8;
-        memcpy(&word, at, part);
-        hash = hash_mix(hash ^ word);
-        size -= part;
-    }
-    return hash;
-}
-
 static size_t instructions_size(const struct code_body *body)
 {
     return body->instructions ? body->units * sizeof(*body->instructions) : 0;
@@ -43,10 +30,11 @@ static size_t instructions_size(const struct code_body *body)
 static uint64_t body_hash(const struct code_bodies *bodies, const struct code_body *body)
 {
     const uint32_t head[] = { body->function, body->first_line, body->units, (uint32_t)body->line_table_size };
-    uint64_t hash = body_hash_bytes(bodies->secret.a, head, sizeof(head));
-    hash = body_hash_bytes(hash, body->kinds, body->units);
-    hash = body_hash_bytes(hash, body->instructions, instructions_size(body));
-    return body_hash_bytes(hash, body->line_table, body->line_table_size);
+    uint64_t hash = hash_bytes(bodies->secret.a, head, sizeof(head));
+    hash = hash_bytes(hash, body->kinds, body->units);
+    if (body->instructions)
+        hash = hash_bytes(hash, body->instructions, instructions_size(body));
+    return hash_bytes(hash, body->line_table, body->line_table_size);
 }
 
 static bool has_content(const struct code_body *body, const struct code_body *content)
