@@ -21,7 +21,7 @@ static const struct argument rows[] = {
 
 static const struct arguments arguments = { .tables = { rows }, .command = true };
 
-static int misuse(const char *text)
+static int pyreel_misuse(const char *text)
 {
     fprintf(stderr, "pyreel: %s\nTry 'pyreel --help'.\n", text);
     return EXIT_MISUSE;
@@ -30,11 +30,11 @@ static int misuse(const char *text)
 static int help(int count, char **words)
 {
     if (count > 1)
-        return misuse("help explains one verb or topic at a time");
+        return pyreel_misuse("help explains one verb or topic at a time");
     return help_about(&arguments, count == 1 ? words[0] : "");
 }
 
-static int run(int argc, char **argv)
+static int pyreel_run(int argc, char **argv)
 {
     int wrong;
     const struct argument *const option = arguments_next(&arguments, argc, argv, &wrong);
@@ -47,7 +47,7 @@ static int run(int argc, char **argv)
     if (wrong)
         return fprintf(stderr, "Try 'pyreel --help'.\n"), EXIT_MISUSE;
     if (optind == argc)
-        return misuse("give a verb, such as record or report");
+        return pyreel_misuse("give a verb, such as record or report");
     if (strcmp(argv[optind], "help") == 0)
         return help(argc - optind - 1, argv + optind + 1);
     return program_become(argv[optind], argv + optind, "no verb");
@@ -56,7 +56,7 @@ static int run(int argc, char **argv)
 int main(int argc, char **argv)
 {
     startup(EXIT_PYREEL);
-    const int code = run(argc, argv);
+    const int code = pyreel_run(argc, argv);
     if (fflush(stdout) == 0 && !ferror(stdout))
         return code;
     fprintf(stderr, "pyreel: cannot write to standard output: %s\n", strerror(errno));

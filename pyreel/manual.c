@@ -10,19 +10,19 @@
 #include <unistd.h>
 
 /* Becomes a command; returns when there is none. */
-static void become(const char *const *arguments)
+static void manual_become(const char *const *arguments)
 {
     execvp(arguments[0], (char *const *)arguments);
 }
 
 /* In the child: prints on `to` where man finds the page. */
-static _Noreturn void ask(const char *const *arguments, int to)
+static _Noreturn void manual_ask(const char *const *arguments, int to)
 {
     const int nothing = open("/dev/null", O_RDWR);
     dup2(nothing, STDIN_FILENO);
     dup2(nothing, STDERR_FILENO);
     dup2(to, STDOUT_FILENO);
-    become(arguments);
+    manual_become(arguments);
     _exit(EXIT_FAILURE);
 }
 
@@ -35,7 +35,7 @@ static bool prints_path(const char *const *arguments)
         return false;
     const pid_t child = fork();
     if (child == 0)
-        ask(arguments, ends[1]);
+        manual_ask(arguments, ends[1]);
     close(ends[1]);
     char first = '\0', rest[256];
     const bool good = child > 0 && read(ends[0], &first, 1) == 1 && first == '/';
@@ -52,7 +52,7 @@ static void become_man(const char *first, const char *second)
     const char *const question[] = { "man", "-w", first, second, NULL };
     const char *const command[] = { "man", first, second, NULL };
     if (prints_path(question))
-        become(command);
+        manual_become(command);
 }
 
 void manual_show(const char *page)

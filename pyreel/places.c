@@ -31,7 +31,7 @@ static bool is_program(const char *path)
     return stat(path, &status) == 0 && S_ISREG(status.st_mode) && access(path, X_OK) == 0;
 }
 
-static bool is_file(const char *path)
+static bool place_is_file(const char *path)
 {
     struct stat status;
     return stat(path, &status) == 0 && S_ISREG(status.st_mode);
@@ -55,7 +55,7 @@ static char *checked(char *path, bool (*is_it)(const char *path))
     return NULL;
 }
 
-static char *find_in(const char *folder, size_t size, const char *between, const char *program)
+static char *place_find_in(const char *folder, size_t size, const char *between, const char *program)
 {
     return checked(join(folder, size, between, program), is_program);
 }
@@ -63,12 +63,12 @@ static char *find_in(const char *folder, size_t size, const char *between, const
 /* Finds a program beside pyreel, or in another room of a build folder. */
 static char *find_near(const char *folder, const char *program)
 {
-    char *found = find_in(folder, strlen(folder), "", program);
+    char *found = place_find_in(folder, strlen(folder), "", program);
     const char *const slash = strrchr(folder, '/');
     if (!slash || strcmp(slash + 1, own_room) != 0)
         return found;
     for (size_t i = 0; !found && i < countof(rooms); i++)
-        found = find_in(folder, (size_t)(slash + 1 - folder), rooms[i], program);
+        found = place_find_in(folder, (size_t)(slash + 1 - folder), rooms[i], program);
     return found;
 }
 
@@ -94,7 +94,7 @@ char *places_find(const char *program)
     free(own);
     const char *list = getenv("PATH"), *folder;
     for (size_t size; !found && take_folder(&list, &folder, &size);)
-        found = find_in(folder, size, "", program);
+        found = place_find_in(folder, size, "", program);
     return found;
 }
 
@@ -106,7 +106,7 @@ char *places_find_page(const char *page)
     for (size_t i = 0; own && !found && i < countof(endings); i++) {
         char file[VERB_SIZE + 32];
         snprintf(file, sizeof(file), "%s%s", page, endings[i]);
-        found = checked(join(own, strlen(own), "/../share/man/man1", file), is_file);
+        found = checked(join(own, strlen(own), "/../share/man/man1", file), place_is_file);
     }
     free(own);
     return found;
@@ -114,12 +114,12 @@ char *places_find_page(const char *page)
 
 /* ---- verbs of others ---- */
 
-static int compare_names(const void *a, const void *b)
+static int verb_compare_names(const void *a, const void *b)
 {
     return strcmp(a, b);
 }
 
-static bool is_known(const struct other_verbs *others, const char *verb)
+static bool verb_is_known(const struct other_verbs *others, const char *verb)
 {
     for (size_t i = 0; i < others->count; i++)
         if (strcmp(others->names[i], verb) == 0)
@@ -135,9 +135,9 @@ static void look_into(struct other_verbs *others, const char *folder)
     for (struct dirent *entry; (entry = readdir(entries)) && others->count < PLACES_OTHERS_MOST;) {
         const char *const verb = entry->d_name + strlen(VERB_PREFIX);
         if (strncmp(entry->d_name, VERB_PREFIX, strlen(VERB_PREFIX)) != 0 || !verb_is_possible(verb) ||
-            is_known(others, verb))
+            verb_is_known(others, verb))
             continue;
-        char *const path = find_in(folder, strlen(folder), "", entry->d_name);
+        char *const path = place_find_in(folder, strlen(folder), "", entry->d_name);
         if (path)
             snprintf(others->names[others->count++], VERB_SIZE, "%s", verb);
         free(path);
@@ -158,5 +158,5 @@ void places_find_others(struct other_verbs *others)
         look_into(others, copy);
         free(copy);
     }
-    qsort(others->names, others->count, sizeof(others->names[0]), compare_names);
+    qsort(others->names, others->count, sizeof(others->names[0]), verb_compare_names);
 }

@@ -76,7 +76,7 @@ static bool set_format(struct wanted *wanted, enum diff_format format)
     return true;
 }
 
-static bool apply(struct settings *settings, int number, const char *value)
+static bool diff_option_apply(struct settings *settings, int number, const char *value)
 {
     struct wanted *wanted = settings->wanted;
     struct diff_style *style = &wanted->style;
@@ -110,7 +110,7 @@ static bool apply(struct settings *settings, int number, const char *value)
     return false;
 }
 
-static const char *problem(const struct settings *settings)
+static const char *diff_settings_problem(const struct settings *settings)
 {
     const struct wanted *wanted = settings->wanted;
     if (settings->before == 0 && settings->inputs_count != 2)
@@ -127,7 +127,7 @@ struct to_diff {
     struct compare compare;
 };
 
-static void *start(struct conversion *conversion)
+static void *diff_start(struct conversion *conversion)
 {
     const struct settings *settings = &conversion->settings;
     struct to_diff *to = alloc_zeroed(1, sizeof(*to));
@@ -138,7 +138,7 @@ static void *start(struct conversion *conversion)
     return to;
 }
 
-static bool take(void *self, struct event *event, struct fault *why)
+static bool diff_take(void *self, struct event *event, struct fault *why)
 {
     (void)why;
     struct to_diff *to = self;
@@ -146,13 +146,13 @@ static bool take(void *self, struct event *event, struct fault *why)
     return true;
 }
 
-static void take_recording(void *self, struct tables *recording, struct text name)
+static void diff_take_recording(void *self, struct tables *recording, struct text name)
 {
     struct to_diff *to = self;
     compare_take_recording(&to->compare, recording, name);
 }
 
-static struct diff_style style_of(const struct settings *settings)
+static struct diff_style diff_style_of(const struct settings *settings)
 {
     const struct wanted *wanted = settings->wanted;
     struct diff_style style = wanted->style;
@@ -197,11 +197,11 @@ static void report_failure(const struct difference *difference)
     bytes_free(&text);
 }
 
-static bool finish(void *self, struct fault *why)
+static bool diff_finish(void *self, struct fault *why)
 {
     struct to_diff *to = self;
     struct conversion *conversion = to->conversion;
-    const struct diff_style style = style_of(&conversion->settings);
+    const struct diff_style style = diff_style_of(&conversion->settings);
     struct difference difference = { 0 };
     if (!compare_end(&to->compare, why))
         return false;
@@ -214,21 +214,21 @@ static bool finish(void *self, struct fault *why)
     return good || (!why->text[0] && convert_nothing_left(conversion, why));
 }
 
-static void drop(void *self)
+static void diff_drop(void *self)
 {
     struct to_diff *to = self;
     compare_free(&to->compare);
     free(to);
 }
 
-static struct converter_plan plan(const struct settings *settings)
+static struct converter_plan diff_plan(const struct settings *settings)
 {
     const struct wanted *wanted = settings->wanted;
     const bool counts = wanted->weighted && wanted->style.weight == SUM_SAMPLES;
     return (struct converter_plan){ .without_status = counts, .only_counts = counts };
 }
 
-static bool recognises(struct text head)
+static bool diff_recognises(struct text head)
 {
     return text_begins(head, TEXT("before  ")) || text_begins(head, TEXT("- **before** ")) ||
            text_begins(head, TEXT("{\"format\":\"pyreel-diff\","));
@@ -242,16 +242,16 @@ static const struct converter to_diff = {
     .several = SEVERAL_COMPARED,
     .options.rows = options,
     .options.size = sizeof(struct wanted),
-    .options.apply = apply,
-    .options.problem = problem,
-    .file.recognises = recognises,
-    .plan = plan,
+    .options.apply = diff_option_apply,
+    .options.problem = diff_settings_problem,
+    .file.recognises = diff_recognises,
+    .plan = diff_plan,
     .events.places_cpu = true,
-    .events.take = take,
-    .events.take_recording = take_recording,
-    .start = start,
-    .finish = finish,
-    .drop = drop,
+    .events.take = diff_take,
+    .events.take_recording = diff_take_recording,
+    .start = diff_start,
+    .finish = diff_finish,
+    .drop = diff_drop,
 };
 
 int main(int argc, char **argv)

@@ -84,7 +84,7 @@ static json_t *frames_json(const struct difference *difference, uint32_t node)
     return frames;
 }
 
-static json_t *row_json(const struct difference *difference, const struct diff_row *row)
+static json_t *diff_row_json(const struct difference *difference, const struct diff_row *row)
 {
     json_t *all = row->node ? json_pack("{s:o}", "frames", frames_json(difference, row->node))
                             : json_pack("{s:o, s:o, s:o, s:o, s:o}", "name", text_json(row->name), "file",
@@ -98,8 +98,8 @@ static json_t *row_json(const struct difference *difference, const struct diff_r
     return all;
 }
 
-static void emit_table(struct json_emitter *json, const char *key, const struct difference *difference,
-                       const struct diff_table *table)
+static void diff_table_emit(struct json_emitter *json, const char *key, const struct difference *difference,
+                            const struct diff_table *table)
 {
     const size_t top = difference->style.top;
     emit_open(json, key, '{');
@@ -110,7 +110,7 @@ static void emit_table(struct json_emitter *json, const char *key, const struct 
     emit_integer(json, "judgements", (int64_t)table->judgement.tests);
     emit_open(json, "rows", '[');
     for (size_t i = 0; i < table->count && !(difference->style.top_given && top && i >= top); i++)
-        emit_value(json, NULL, row_json(difference, &table->rows[i]));
+        emit_value(json, NULL, diff_row_json(difference, &table->rows[i]));
     emit_close(json, ']');
     emit_close(json, '}');
 }
@@ -136,9 +136,9 @@ bool diff_json(struct output *to, const struct difference *difference, struct fa
     emit_value(&json, "after", side_json(difference, COMPARE_AFTER));
     emit_value(&json, "whole", judged_json(difference, &judgement->whole));
     emit_text(&json, "by", text_of(by_name(style->by)));
-    emit_table(&json, "items", difference, &difference->items);
+    diff_table_emit(&json, "items", difference, &difference->items);
     if (style->paths)
-        emit_table(&json, "paths", difference, &difference->paths);
+        diff_table_emit(&json, "paths", difference, &difference->paths);
     emit_close(&json, '}');
     output_string(to, "\n");
     return !json.bad || fault(why, "cannot make the JSON");

@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* Writes a text in which no character of Markdown or HTML has a meaning. */
-static void put_escaped(struct output *to, const struct bytes *text)
+static void diff_markdown_put_escaped(struct output *to, const struct bytes *text)
 {
     for (size_t i = 0; i < text->size; i++) {
         if (strchr("\\`*_{}[]<>|#~&!", text->at[i]))
@@ -14,27 +14,28 @@ static void put_escaped(struct output *to, const struct bytes *text)
     }
 }
 
-static void put_sentence(struct output *to, const struct difference *difference,
-                         void (*put)(struct bytes *, const struct difference *))
+static void diff_markdown_put_sentence(struct output *to, const struct difference *difference,
+                                       void (*put)(struct bytes *, const struct difference *))
 {
     struct bytes text = { 0 };
     put(&text, difference);
-    put_escaped(to, &text);
+    diff_markdown_put_escaped(to, &text);
     output_string(to, text.size ? "\n\n" : "");
     bytes_free(&text);
 }
 
-static void put_side(struct output *to, const struct difference *difference, const char *label, enum compare_side side)
+static void diff_markdown_put_side(struct output *to, const struct difference *difference, const char *label,
+                                   enum compare_side side)
 {
     struct bytes text = { 0 };
     diff_put_side(&text, difference, side);
     output_format(to, "- **%s** ", label);
-    put_escaped(to, &text);
+    diff_markdown_put_escaped(to, &text);
     output_string(to, "\n");
     bytes_free(&text);
 }
 
-static void put_whole(struct output *to, const struct difference *difference)
+static void diff_markdown_put_whole(struct output *to, const struct difference *difference)
 {
     const struct judged *whole = &difference->items.judgement.whole;
     char growth[DIFF_NUMBER], interval[DIFF_NUMBER];
@@ -44,7 +45,8 @@ static void put_whole(struct output *to, const struct difference *difference)
                       whole->verdict == VERDICT_SAME ? ": not distinguishable from noise" : "");
 }
 
-static void put_row(struct output *to, const struct difference *difference, const struct diff_row *row, bool total)
+static void diff_markdown_put_row(struct output *to, const struct difference *difference, const struct diff_row *row,
+                                  bool total)
 {
     const struct judged *judged = diff_judged(row, total);
     char before[DIFF_NUMBER], after[DIFF_NUMBER], growth[DIFF_NUMBER], interval[DIFF_NUMBER];
@@ -57,7 +59,7 @@ static void put_row(struct output *to, const struct difference *difference, cons
                   difference_share(difference, COMPARE_BEFORE, judged->before) * 100,
                   difference_share(difference, COMPARE_AFTER, judged->after) * 100, diff_growth_text(growth, judged),
                   diff_interval_text(interval, judged));
-    put_escaped(to, &name);
+    diff_markdown_put_escaped(to, &name);
     output_string(to, " |\n");
     bytes_free(&name);
 }
@@ -79,17 +81,17 @@ static void put_rows(struct output *to, const struct difference *difference, con
                           "| | | before, %s | after, %s | %% before | %% after | change | surely | %s |\n"
                           "|---|---|---:|---:|---:|---:|---:|---:|---|\n",
                           diff_amount_unit(difference), diff_amount_unit(difference), rows_are);
-        put_row(to, difference, row, total);
+        diff_markdown_put_row(to, difference, row, total);
     }
     output_string(to, shown ? "\n" : "");
 }
 
-static void put_table(struct output *to, const struct difference *difference, const struct diff_table *table,
-                      const char *rows_are)
+static void diff_markdown_put_table(struct output *to, const struct difference *difference,
+                                    const struct diff_table *table, const char *rows_are)
 {
     struct bytes text = { 0 };
     diff_put_counts(&text, difference, table, rows_are);
-    put_escaped(to, &text);
+    diff_markdown_put_escaped(to, &text);
     output_string(to, "\n\n");
     put_rows(to, difference, table, true, rows_are);
     output_string(to, "<details><summary>Not distinguishable from noise</summary>\n\n");
@@ -100,16 +102,16 @@ static void put_table(struct output *to, const struct difference *difference, co
 
 void diff_markdown(struct output *to, const struct difference *difference)
 {
-    put_side(to, difference, "before", COMPARE_BEFORE);
-    put_side(to, difference, "after", COMPARE_AFTER);
-    put_whole(to, difference);
+    diff_markdown_put_side(to, difference, "before", COMPARE_BEFORE);
+    diff_markdown_put_side(to, difference, "after", COMPARE_AFTER);
+    diff_markdown_put_whole(to, difference);
     output_string(to, "\n");
     if (difference->style.fails)
-        put_sentence(to, difference, diff_put_failure);
-    put_table(to, difference, &difference->items, by_name(difference->style.by));
+        diff_markdown_put_sentence(to, difference, diff_put_failure);
+    diff_markdown_put_table(to, difference, &difference->items, by_name(difference->style.by));
     if (difference->style.paths)
-        put_table(to, difference, &difference->paths, "call path");
-    put_sentence(to, difference, diff_put_sureness);
-    put_sentence(to, difference, diff_put_how);
-    put_sentence(to, difference, diff_put_weakness);
+        diff_markdown_put_table(to, difference, &difference->paths, "call path");
+    diff_markdown_put_sentence(to, difference, diff_put_sureness);
+    diff_markdown_put_sentence(to, difference, diff_put_how);
+    diff_markdown_put_sentence(to, difference, diff_put_weakness);
 }

@@ -17,7 +17,7 @@ struct writing {
 
 enum colour { COLOUR_NONE, COLOUR_BOLD, COLOUR_DIM, COLOUR_RED, COLOUR_GREEN };
 
-static void put_colour(const struct writing *writing, enum colour colour)
+static void diff_text_put_colour(const struct writing *writing, enum colour colour)
 {
     static const char *const codes[] = { "\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[32m" };
     if (writing->screen->colours)
@@ -47,7 +47,8 @@ static void put_wrapped(const struct writing *writing, const struct bytes *text)
 }
 
 /* Writes one of the sentences of diff_words.h. */
-static void put_sentence(const struct writing *writing, void (*put)(struct bytes *, const struct difference *))
+static void diff_text_put_sentence(const struct writing *writing,
+                                   void (*put)(struct bytes *, const struct difference *))
 {
     struct bytes text = { 0 };
     put(&text, writing->difference);
@@ -57,7 +58,7 @@ static void put_sentence(const struct writing *writing, void (*put)(struct bytes
 
 /* ---- head ---- */
 
-static void put_side(const struct writing *writing, const char *label, enum compare_side side)
+static void diff_text_put_side(const struct writing *writing, const char *label, enum compare_side side)
 {
     struct bytes line = { 0 };
     put_format(&line, "%-7s ", label);
@@ -66,7 +67,7 @@ static void put_side(const struct writing *writing, const char *label, enum comp
     bytes_free(&line);
 }
 
-static void put_whole(const struct writing *writing)
+static void diff_text_put_whole(const struct writing *writing)
 {
     const struct difference *difference = writing->difference;
     const struct judged *whole = &difference->items.judgement.whole;
@@ -88,7 +89,7 @@ static enum colour colour_of(enum verdict verdict)
     return colours[verdict];
 }
 
-static void put_row_name(const struct writing *writing, const struct diff_row *row)
+static void diff_text_put_row_name(const struct writing *writing, const struct diff_row *row)
 {
     struct bytes name = { 0 };
     const size_t columns = writing->screen->columns > ROW_COLUMNS + NAME_COLUMNS_LEAST
@@ -99,30 +100,30 @@ static void put_row_name(const struct writing *writing, const struct diff_row *r
     bytes_free(&name);
 }
 
-static void put_row(const struct writing *writing, const struct diff_row *row, bool total)
+static void diff_text_put_row(const struct writing *writing, const struct diff_row *row, bool total)
 {
     const struct difference *difference = writing->difference;
     const struct judged *judged = diff_judged(row, total);
     char before[DIFF_NUMBER], after[DIFF_NUMBER], growth[DIFF_NUMBER], interval[DIFF_NUMBER];
-    put_colour(writing, colour_of(judged->verdict));
+    diff_text_put_colour(writing, colour_of(judged->verdict));
     output_format(writing->to, "%-6s %8s %8s %6.1f %6.1f %7s %11s  ", diff_verdict_text(judged->verdict),
                   diff_amount_text(before, difference, COMPARE_BEFORE, judged->before),
                   diff_amount_text(after, difference, COMPARE_AFTER, judged->after),
                   difference_share(difference, COMPARE_BEFORE, judged->before) * 100,
                   difference_share(difference, COMPARE_AFTER, judged->after) * 100, diff_growth_text(growth, judged),
                   diff_interval_text(interval, judged));
-    put_row_name(writing, row);
-    put_colour(writing, COLOUR_NONE);
+    diff_text_put_row_name(writing, row);
+    diff_text_put_colour(writing, COLOUR_NONE);
     output_string(writing->to, "\n");
 }
 
 static void put_titles(const struct writing *writing, const char *title, const char *rows_are)
 {
     const char *const unit = diff_amount_unit(writing->difference);
-    put_colour(writing, COLOUR_BOLD);
+    diff_text_put_colour(writing, COLOUR_BOLD);
     output_format(writing->to, "\n%-6s %8s %8s %13s %7s %11s  %s\n", title, "before", "after", "% of all", "change",
                   "surely", rows_are);
-    put_colour(writing, COLOUR_NONE);
+    diff_text_put_colour(writing, COLOUR_NONE);
     output_format(writing->to, "%-6s %8s %8s %6s %6s\n", "", unit, unit, "before", "after");
 }
 
@@ -133,14 +134,15 @@ struct shown {
 };
 
 /* Unless --top is given, only the largest of those that did not change are written. */
-static bool has_room(const struct diff_style *style, const struct shown *shown, bool same)
+static bool diff_table_has_room(const struct diff_style *style, const struct shown *shown, bool same)
 {
     if (!style->top_given && same && shown->same >= DIFF_TOP_SAME)
         return false;
     return !style->top || shown->rows < style->top;
 }
 
-static void put_table(const struct writing *writing, const struct diff_table *table, bool total, const char *rows_are)
+static void diff_text_put_table(const struct writing *writing, const struct diff_table *table, bool total,
+                                const char *rows_are)
 {
     struct shown shown = { 0 };
     for (size_t i = 0; i < table->count; i++) {
@@ -148,14 +150,14 @@ static void put_table(const struct writing *writing, const struct diff_table *ta
         const bool same = diff_judged(row, total)->verdict == VERDICT_SAME;
         if (!diff_shows(row, total))
             continue;
-        if (!has_room(&writing->difference->style, &shown, same)) {
+        if (!diff_table_has_room(&writing->difference->style, &shown, same)) {
             shown.left_out++;
             continue;
         }
         if (shown.rows++ == 0)
             put_titles(writing, total ? "total" : "self", rows_are);
         shown.same += same;
-        put_row(writing, row, total);
+        diff_text_put_row(writing, row, total);
     }
     if (shown.left_out)
         output_format(writing->to, "... and %zu more (--top 0 shows all)\n", shown.left_out);
@@ -173,23 +175,23 @@ static void put_tables(const struct writing *writing, const struct diff_table *t
 {
     output_string(writing->to, "\n");
     put_counts(writing, table, rows_are);
-    put_table(writing, table, false, rows_are);
-    put_table(writing, table, true, rows_are);
+    diff_text_put_table(writing, table, false, rows_are);
+    diff_text_put_table(writing, table, true, rows_are);
 }
 
 void diff_text(struct output *to, const struct difference *difference, const struct screen *screen, bool fits)
 {
     const struct writing writing = { to, difference, screen, fits };
-    put_side(&writing, "before", COMPARE_BEFORE);
-    put_side(&writing, "after", COMPARE_AFTER);
-    put_whole(&writing);
+    diff_text_put_side(&writing, "before", COMPARE_BEFORE);
+    diff_text_put_side(&writing, "after", COMPARE_AFTER);
+    diff_text_put_whole(&writing);
     put_tables(&writing, &difference->items, by_name(difference->style.by));
     if (difference->style.paths)
         put_tables(&writing, &difference->paths, "call path");
     output_string(to, "\n");
-    put_sentence(&writing, diff_put_sureness);
-    put_sentence(&writing, diff_put_how);
-    put_sentence(&writing, diff_put_weakness);
+    diff_text_put_sentence(&writing, diff_put_sureness);
+    diff_text_put_sentence(&writing, diff_put_how);
+    diff_text_put_sentence(&writing, diff_put_weakness);
     if (difference->style.fails)
-        put_sentence(&writing, diff_put_failure);
+        diff_text_put_sentence(&writing, diff_put_failure);
 }

@@ -21,7 +21,7 @@ const char *diff_verdict_text(enum verdict verdict)
 }
 
 /* Writes +20.3 or, from 100 on, +120. */
-static void put_percent(char *room, size_t size, double growth, bool sign)
+static void growth_put_percent(char *room, size_t size, double growth, bool sign)
 {
     const double percent = growth * 100;
     snprintf(room, size, fabs(percent) < 99.95 ? (sign ? "%+.1f" : "%.1f") : (sign ? "%+.0f" : "%.0f"), percent);
@@ -34,7 +34,7 @@ const char *diff_growth_text(char room[DIFF_NUMBER], const struct judged *judged
         return strcpy(room, "new");
     if (judged->after <= 0 && judged->before > 0)
         return strcpy(room, "gone");
-    put_percent(percent, sizeof(percent), judged->growth, true);
+    growth_put_percent(percent, sizeof(percent), judged->growth, true);
     snprintf(room, DIFF_NUMBER, "%s%%", percent);
     return room;
 }
@@ -80,7 +80,7 @@ const char *diff_amount_text(char room[DIFF_NUMBER], const struct difference *di
 
 /* ---- names ---- */
 
-static void put_row_name(struct bytes *to, const struct diff_row *row, bool ascii)
+static void diff_row_put_name(struct bytes *to, const struct diff_row *row, bool ascii)
 {
     put_printable(to, row->name, ascii);
     if (row->file.size == 0)
@@ -93,7 +93,8 @@ static void put_row_name(struct bytes *to, const struct diff_row *row, bool asci
 }
 
 /* Puts the frames of a path, the root first; of a long path only the last ones. */
-static void put_path(struct bytes *to, const struct difference *difference, const struct diff_row *row, bool ascii)
+static void diff_row_put_path(struct bytes *to, const struct difference *difference, const struct diff_row *row,
+                              bool ascii)
 {
     const struct call_tree *tree = &difference->tree;
     uint32_t nodes[PATH_FRAMES];
@@ -114,9 +115,9 @@ void diff_put_name(struct bytes *to, const struct difference *difference, const 
 {
     struct bytes name = { 0 };
     if (row->node)
-        put_path(&name, difference, row, ascii);
+        diff_row_put_path(&name, difference, row, ascii);
     else
-        put_row_name(&name, row, ascii);
+        diff_row_put_name(&name, row, ascii);
     const struct text text = { (const char *)name.at, name.size };
     if (columns)
         width_put_shortened(to, text, columns, ascii);
@@ -199,7 +200,7 @@ void diff_put_how(struct bytes *to, const struct difference *difference)
                    "Compared by work: the recordings are parts of runs, so a change is how much more than all others.");
 }
 
-static const char *plural(size_t count)
+static const char *count_plural(size_t count)
 {
     return count == 1 ? "" : "s";
 }
@@ -211,7 +212,7 @@ void diff_put_counts(struct bytes *to, const struct difference *difference, cons
     if (grew + shrank == 0)
         put_format(to, "No %s surely changed.", rows_are);
     else
-        put_format(to, "%zu %s%s surely grew, %zu surely shrank.", grew, rows_are, plural(grew), shrank);
+        put_format(to, "%zu %s%s surely grew, %zu surely shrank.", grew, rows_are, count_plural(grew), shrank);
     put_format(
         to, " %zu differ%s no more than two runs of one program might (~); %zu below %.4g%% of the time %s not judged.",
         table->verdicts[VERDICT_SAME], table->verdicts[VERDICT_SAME] == 1 ? "s" : "", table->small,

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-static struct text keep(struct difference *difference, const struct bytes *bytes)
+static struct text difference_keep(struct difference *difference, const struct bytes *bytes)
 {
     return intern_text(&difference->texts, bytes_text(bytes));
 }
@@ -33,7 +33,7 @@ double difference_duration_ns(const struct difference *difference, enum compare_
 
 /* ---- what is compared ---- */
 
-static bool choose_weight(struct difference *difference, struct fault *why)
+static bool difference_choose_weight(struct difference *difference, struct fault *why)
 {
     struct diff_style *style = &difference->style;
     const bool cpu_known = compare_knows(difference->compare, SUM_CPU_NS);
@@ -44,7 +44,7 @@ static bool choose_weight(struct difference *difference, struct fault *why)
     return true;
 }
 
-static bool make_tree(struct difference *difference)
+static bool difference_make_tree(struct difference *difference)
 {
     const struct compare *compare = difference->compare;
     const struct entries_style style = { .kind = by_entry_kind(difference->style.by),
@@ -84,12 +84,12 @@ static void describe_group(struct difference *difference, struct diff_row *row, 
             put_bytes(&name, " ", 1);
         put_bytes(&name, parts[i].bytes, parts[i].size);
     }
-    row->name = keep(difference, &name);
+    row->name = difference_keep(difference, &name);
     bytes_free(&name);
 }
 
 /* The row of a call path says the function at its end. */
-static void describe(struct difference *difference, struct diff_row *row, size_t item, bool path)
+static void diff_row_describe(struct difference *difference, struct diff_row *row, size_t item, bool path)
 {
     const struct entries *entries = &difference->entries;
     const uint32_t entry = path ? difference->tree.nodes[item].entry : (uint32_t)item;
@@ -103,7 +103,7 @@ static void describe(struct difference *difference, struct diff_row *row, size_t
         describe_code(row, &entries->codes[item], entries->codes[item].line);
 }
 
-static enum verdict verdict_of(const struct diff_row *row)
+static enum verdict diff_row_verdict(const struct diff_row *row)
 {
     return row->judged.self.verdict != VERDICT_SAME ? row->judged.self.verdict : row->judged.total.verdict;
 }
@@ -116,7 +116,7 @@ static double size_of(const struct judged *judged)
 static int by_size(const void *left, const void *right)
 {
     const struct diff_row *a = left, *b = right;
-    const bool a_changed = verdict_of(a) != VERDICT_SAME, b_changed = verdict_of(b) != VERDICT_SAME;
+    const bool a_changed = diff_row_verdict(a) != VERDICT_SAME, b_changed = diff_row_verdict(b) != VERDICT_SAME;
     const double a_size = size_of(&a->judged.self) + size_of(&a->judged.total);
     const double b_size = size_of(&b->judged.self) + size_of(&b->judged.total);
     if (a_changed != b_changed)
@@ -139,7 +139,7 @@ static bool fails(const struct difference *difference, const struct judged_item 
     return style->fails && (grew_over(&judged->self, style->fail_over) || grew_over(&judged->total, style->fail_over));
 }
 
-static void add_row(struct difference *difference, struct diff_table *table, size_t item, bool path)
+static void diff_table_add_row(struct difference *difference, struct diff_table *table, size_t item, bool path)
 {
     const struct judged_item *judged = &table->judgement.items[item];
     const bool seen = judged->total.before > 0 || judged->total.after > 0;
@@ -154,8 +154,8 @@ static void add_row(struct difference *difference, struct diff_table *table, siz
     row->judged = *judged;
     row->fails = !path && fails(difference, judged);
     difference->failed |= row->fails;
-    describe(difference, row, item, path);
-    table->verdicts[verdict_of(row)]++;
+    diff_row_describe(difference, row, item, path);
+    table->verdicts[diff_row_verdict(row)]++;
 }
 
 static void make_table(struct difference *difference, struct diff_table *table, const struct compare_items *items,
@@ -170,7 +170,7 @@ static void make_table(struct difference *difference, struct diff_table *table, 
     compare_judge(difference->compare, &difference->tree, items, &compare_style, &table->judgement);
     table->rows = alloc_zeroed(items->count, sizeof(*table->rows));
     for (size_t item = 1; item < items->count; item++)
-        add_row(difference, table, item, path);
+        diff_table_add_row(difference, table, item, path);
     qsort(table->rows, table->count, sizeof(*table->rows), by_size);
 }
 
@@ -202,7 +202,7 @@ bool difference_make(struct difference *difference, const struct compare *compar
                      struct fault *why)
 {
     *difference = (struct difference){ .compare = compare, .style = *style };
-    if (!choose_weight(difference, why) || !make_tree(difference))
+    if (!difference_choose_weight(difference, why) || !difference_make_tree(difference))
         return false;
     struct compare_items items = items_of(difference);
     make_table(difference, &difference->items, &items, false);

@@ -18,7 +18,7 @@ struct names {
     struct text example;
 };
 
-static void add(struct names *names, struct text name)
+static void disclosed_names_add(struct names *names, struct text name)
 {
     if (name.size == 0)
         return;
@@ -51,8 +51,8 @@ static struct names command_lines(const struct tables *tables)
 {
     struct names names = { 0 };
     for (size_t i = 1; i < tables->processes_count; i++)
-        add(&names, tables->processes[i].process.command);
-    add(&names, tables->recording.command);
+        disclosed_names_add(&names, tables->processes[i].process.command);
+    disclosed_names_add(&names, tables->recording.command);
     return names;
 }
 
@@ -60,7 +60,7 @@ static struct names executables(const struct tables *tables)
 {
     struct names names = { 0 };
     for (size_t i = 1; i < tables->processes_count; i++)
-        add(&names, tables->processes[i].process.executable);
+        disclosed_names_add(&names, tables->processes[i].process.executable);
     return names;
 }
 
@@ -79,7 +79,7 @@ static struct names files(const struct tables *tables, bool with_text)
         seen[file] = true;
         if (with_text && (!text_begins(name, TEXT("/")) || paths_origin(name, &rest) == ORIGIN_LIBRARY))
             continue;
-        add(&names, name);
+        disclosed_names_add(&names, name);
         if (paths_origin(names.example, &rest) != ORIGIN_PROGRAM && paths_origin(name, &rest) == ORIGIN_PROGRAM)
             names.example = name;
     }
@@ -95,7 +95,7 @@ static struct names threads(const struct tables *tables)
         const struct thread *thread = &tables->threads[i].thread;
         if (!thread->number || thread->task)
             continue;
-        add(&names, tables_thread_name(tables, (uint32_t)i));
+        disclosed_names_add(&names, tables_thread_name(tables, (uint32_t)i));
         if (!thread->main && names.count > 1 && text_equal(names.example, TEXT("MainThread")))
             names.example = tables_thread_name(tables, (uint32_t)i);
     }
@@ -112,7 +112,7 @@ static struct names tasks(const struct tables *tables)
 {
     struct names names = { 0 };
     for (size_t i = 1; i < tables->tasks_count; i++)
-        add(&names, tables->tasks[i].task.name);
+        disclosed_names_add(&names, tables->tasks[i].task.name);
     return names;
 }
 
@@ -122,7 +122,7 @@ void disclosed_print(FILE *to, const struct tables *tables, struct disclosed_sou
                        lines = threads(tables), works = tasks(tables),
                        texts = { sources.count, sources.at_most, sources.example };
     struct names hosts = { 0 };
-    add(&hosts, tables->recording.host);
+    disclosed_names_add(&hosts, tables->recording.host);
     print_names(to, &hosts, "host", "hosts");
     print_names(to, &commands, "command line", "command lines");
     print_names(to, &programs, "executable", "executables");

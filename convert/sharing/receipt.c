@@ -152,7 +152,7 @@ static bool write_whole(int fd, const char *bytes, size_t size)
 
 /* Gives the file its name. A file of that name is of an earlier profile with the same token: a store says who is who.
  */
-static bool name_file(struct receipt_file *file, const char *path)
+static bool receipt_name_file(struct receipt_file *file, const char *path)
 {
     char link[64];
     if (!file->unfinished) {
@@ -173,7 +173,7 @@ bool receipt_end(struct receipt_file *file, const struct receipt *receipt, struc
                               receipt->proof, "link", receipt->link);
     char *text = value ? json_dumps(value, JSON_INDENT(2)) : NULL;
     char *path = print("%s/%s-%08" PRIx32 ".json", file->folder, receipt->token, server_number(receipt->server));
-    const bool good = (text && write_whole(file->fd, text, strlen(text)) && name_file(file, path)) ||
+    const bool good = (text && write_whole(file->fd, text, strlen(text)) && receipt_name_file(file, path)) ||
                       fault(why, "cannot write %s: %s", path, strerror(errno));
     free(path);
     free(text);
@@ -218,7 +218,7 @@ static bool begins_with_token(const char *name, const char *token)
 }
 
 /* Finds uploads of the token in an open folder. Returns their number; *receipt is the first one. */
-static size_t find_in(struct receipt *receipt, DIR *folder, const char *token, const char *server)
+static size_t receipt_find_in(struct receipt *receipt, DIR *folder, const char *token, const char *server)
 {
     size_t count = 0;
     for (const struct dirent *entry; (entry = readdir(folder));) {
@@ -251,7 +251,7 @@ bool receipt_find(struct receipt *receipt, const char *token, const char *server
     const int fd = open_folder(path, &unseen);
     DIR *folder = fd < 0 ? NULL : fdopendir(fd);
     *receipt = (struct receipt){ 0 };
-    const size_t count = folder ? find_in(receipt, folder, token, server) : 0;
+    const size_t count = folder ? receipt_find_in(receipt, folder, token, server) : 0;
     if (folder)
         closedir(folder);
     if (count == 1)

@@ -49,7 +49,7 @@ static struct store store_of(const struct share_wishes *wishes, const struct add
 
 /* The token in a link, https://profiler.firefox.com/public/TOKEN/..., or the token alone. The caller frees it. NULL
  * with the reason when there is none. */
-static char *token_of(const char *link, struct fault *why)
+static char *link_token(const char *link, struct fault *why)
 {
     const char *public = strstr(link, "/public/");
     const char *token = public ? public + strlen("/public/") : link;
@@ -66,7 +66,7 @@ bool share_check(const struct share_wishes *wishes, struct fault *why)
     if (!find_server(wishes, &server, why))
         return false;
     address_free(&server);
-    char *token = wishes->delete_link ? token_of(wishes->delete_link, why) : NULL;
+    char *token = wishes->delete_link ? link_token(wishes->delete_link, why) : NULL;
     free(token);
     if (wishes->delete_link && !token)
         return false;
@@ -148,7 +148,7 @@ static bool delete_link(const struct share_wishes *wishes, struct fault *why)
 {
     struct address server = { 0 };
     struct receipt receipt = { 0 };
-    char *token = can_share(why) ? token_of(wishes->delete_link, why) : NULL;
+    char *token = can_share(why) ? link_token(wishes->delete_link, why) : NULL;
     const bool good = token && (!wishes->server || find_server(wishes, &server, why)) &&
                       receipt_find(&receipt, token, server.url, why) && delete_with(wishes, &receipt, why);
     if (good && !wishes->quiet)
@@ -210,8 +210,8 @@ static void share_free(struct share *share)
 }
 
 /* Begins an upload. *body is what to write to. */
-static struct share *begin(const struct share_wishes *wishes, const struct tables *tables,
-                           struct disclosed_sources sources, int *body, struct fault *why)
+static struct share *share_begin_upload(const struct share_wishes *wishes, const struct tables *tables,
+                                        struct disclosed_sources sources, int *body, struct fault *why)
 {
     struct share *share = alloc_zeroed(1, sizeof(*share));
     share->wishes = *wishes;
@@ -231,7 +231,7 @@ struct share *share_begin(const struct share_wishes *wishes, const struct tables
                           struct disclosed_sources sources, struct output *output, struct fault *why)
 {
     int body;
-    struct share *share = begin(wishes, tables, sources, &body, why);
+    struct share *share = share_begin_upload(wishes, tables, sources, &body, why);
     if (share)
         output_open_fd(output, body, "the upload", true);
     return share;
@@ -250,7 +250,7 @@ void share_cut(struct share *share, struct output *output)
 }
 
 /* Takes back a profile whose proof cannot be kept. */
-static void take_back(const struct share *share, const struct store_answer *answer, struct fault *why)
+static void share_take_back_profile(const struct share *share, const struct store_answer *answer, struct fault *why)
 {
     struct fault cause = { 0 };
     const struct fault first = *why;
@@ -295,7 +295,7 @@ static bool announce(struct share *share, const struct store_answer *answer, con
     };
     bool good = receipt_end(&share->receipt, &receipt, why);
     if (!good) {
-        take_back(share, answer, why);
+        share_take_back_profile(share, answer, why);
     } else {
         say_how_to_delete(share, link);
         good = print_link(viewed, why);
@@ -306,7 +306,7 @@ static bool announce(struct share *share, const struct store_answer *answer, con
 }
 
 /* Ends an upload whose body is whole. */
-static bool end(struct share *share, const struct link_profile *profile, struct fault *why)
+static bool share_end_upload(struct share *share, const struct link_profile *profile, struct fault *why)
 {
     struct bytes body = { 0 };
     struct store_answer answer = { 0 };
@@ -326,7 +326,7 @@ bool share_end(struct share *share, struct output *output, const struct link_pro
 {
     struct fault cause = { 0 };
     if (output_close(output, NULL, &cause))
-        return end(share, profile, why);
+        return share_end_upload(share, profile, why);
     cut(share, why); /* the store's reason first */
     return fault(why, "%s", cause.text);
 }
@@ -334,7 +334,7 @@ bool share_end(struct share *share, struct output *output, const struct link_pro
 /* ---- a file ---- */
 
 /* Writes the rest of a file to the body. */
-static bool copy(int from, int body, const char *path, struct fault *why)
+static bool share_copy_rest(int from, int body, const char *path, struct fault *why)
 {
     char bytes[64 << 10];
     for (;;) {
@@ -355,7 +355,7 @@ static bool copy(int from, int body, const char *path, struct fault *why)
     }
 }
 
-static bool fits(int fd, const char *path, const struct share_wishes *wishes, struct fault *why)
+static bool share_file_fits(int fd, const char *path, const struct share_wishes *wishes, struct fault *why)
 {
     struct stat file;
     const uint64_t limit = store_of(wishes, &(struct address){ 0 }).limit_bytes;
@@ -375,15 +375,17 @@ bool share_file(const struct share_wishes *wishes, const struct tables *tables, 
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return fault(why, "cannot read %s: %s", path, strerror(errno));
-    struct share *share = fits(fd, path, wishes, why) ? begin(wishes, tables, sources, &body, why) : NULL;
+    struct share *share = share_file_fits(fd, path, wishes, why)
+                              ? share_begin_upload(wishes, tables, sources, &body, why)
+                              : NULL;
     struct fault cause = { 0 };
-    const bool whole = share && copy(fd, body, path, &cause);
+    const bool whole = share && share_copy_rest(fd, body, path, &cause);
     close(fd);
     if (!share)
         return false;
     close(body);
     if (whole)
-        return end(share, profile, why);
+        return share_end_upload(share, profile, why);
     cut(share, why); /* the store's reason first */
     return fault(why, "%s", cause.text);
 }

@@ -259,7 +259,7 @@ static char *url_of(const struct store *store, const char *path, const char *tok
 
 /* ---- an upload ---- */
 
-static void show_progress(struct store_upload *upload)
+static void upload_show_progress(struct store_upload *upload)
 {
     const int64_t now = monotonic_ns();
     if (!upload->store.progress || now < upload->progress_due_ns)
@@ -270,7 +270,7 @@ static void show_progress(struct store_upload *upload)
             upload->sent_all ? ", waiting for the answer" : "");
 }
 
-static void end_progress(struct store_upload *upload)
+static void upload_end_progress(struct store_upload *upload)
 {
     if (upload->progress_shown)
         fprintf(stderr, "\r\x1b[K");
@@ -304,11 +304,11 @@ static int look_after_upload(void *self, curl_off_t to_receive, curl_off_t recei
 {
     struct store_upload *upload = self;
     (void)to_receive, (void)to_send;
-    show_progress(upload);
+    upload_show_progress(upload);
     return upload->cut || is_stuck(&upload->request, received, sent);
 }
 
-static void judge(struct store_upload *upload, long status)
+static void upload_judge(struct store_upload *upload, long status)
 {
     struct request *request = &upload->request;
     if (status < 200 || status > 299)
@@ -329,11 +329,11 @@ static void *send_profile(void *self)
     struct fault why = { 0 };
     long status;
     if (request_make(request, &status, &why))
-        judge(upload, status);
+        upload_judge(upload, status);
     fault(&request->own, "%s", why.text);
     if (upload->good)
         request->own.text[0] = '\0';
-    end_progress(upload);
+    upload_end_progress(upload);
     close(upload->body); /* the caller, who may still write, finds the pipe broken */
     return NULL;
 }
@@ -393,7 +393,7 @@ static void wait_for(struct store_upload *upload)
     pthread_join(upload->thread, NULL);
 }
 
-static void release(struct store_upload *upload)
+static void upload_release(struct store_upload *upload)
 {
     request_close(&upload->request);
     free(upload);
@@ -406,7 +406,7 @@ bool store_upload_end(struct store_upload *upload, struct bytes *answer, struct 
     const bool good = upload->good || fault(why, "%s", upload->request.own.text);
     *answer = upload->request.answer;
     upload->request.answer = (struct bytes){ 0 };
-    release(upload);
+    upload_release(upload);
     return good;
 }
 
@@ -417,7 +417,7 @@ void store_upload_cut(struct store_upload *upload, struct fault *why)
     upload->cut = true;
     wait_for(upload);
     fault(why, "%s", upload->request.own.text);
-    release(upload);
+    upload_release(upload);
 }
 
 /* ---- deletion ---- */

@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* The value of a character of base64url; -1: the character is none. */
-static int digit_of(char c)
+static int base64_digit(char c)
 {
     if (c >= 'A' && c <= 'Z')
         return c - 'A';
@@ -22,7 +22,7 @@ static int digit_of(char c)
 bool store_answer_is_token(struct text text)
 {
     for (size_t i = 0; i < text.size; i++)
-        if (digit_of(text.bytes[i]) < 0)
+        if (base64_digit(text.bytes[i]) < 0)
             return false;
     return text.size > 0 && text.size <= STORE_TOKEN_MOST;
 }
@@ -37,7 +37,7 @@ static bool take_part_of(struct text *rest, struct text *part)
     const size_t used = part->size + (dot != NULL);
     *rest = (struct text){ rest->bytes + used, rest->size - used };
     for (size_t i = 0; i < part->size; i++)
-        if (digit_of(part->bytes[i]) < 0)
+        if (base64_digit(part->bytes[i]) < 0)
             return false;
     return part->size > 0;
 }
@@ -56,13 +56,13 @@ bool store_answer_is_proof(struct text text)
 }
 
 /* Decodes base64url without padding. A part of a character at the end is dropped. The caller frees the text. */
-static struct text decode(struct text coded)
+static struct text base64_decode(struct text coded)
 {
     char *bytes = alloc_zeroed(coded.size + 1, 1);
     size_t size = 0;
     unsigned bits = 0, value = 0;
     for (size_t i = 0; i < coded.size; i++) {
-        value = (value << 6 | (unsigned)digit_of(coded.bytes[i])) & 0xFFFF;
+        value = (value << 6 | (unsigned)base64_digit(coded.bytes[i])) & 0xFFFF;
         bits += 6;
         if (bits < 8)
             continue;
@@ -80,9 +80,9 @@ static struct text without_blanks(struct text text)
 }
 
 /* The token that the payload names. NULL: none. The caller frees it. */
-static char *token_of(struct text payload)
+static char *payload_token(struct text payload)
 {
-    const struct text text = decode(payload);
+    const struct text text = base64_decode(payload);
     json_t *value = json_loadb(text.bytes, text.size, JSON_REJECT_DUPLICATES, NULL);
     const json_t *named = json_object_get(value, "profileToken");
     const struct text token = { json_string_value(named), json_string_length(named) };
@@ -98,7 +98,7 @@ bool store_answer_read(struct store_answer *answer, struct text body, struct fau
     struct text payload;
     *answer = (struct store_answer){ 0 };
     if (take_payload(proof, &payload))
-        answer->token = token_of(payload);
+        answer->token = payload_token(payload);
     if (!answer->token)
         return fault(why, "the answer is not the token that a store of profiles gives; is --server such a store?");
     answer->proof = alloc_copy(proof.bytes, proof.size);

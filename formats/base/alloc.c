@@ -61,7 +61,7 @@ static void check_limit(size_t more)
 }
 
 /* Notes a request for `count` items of `size` bytes, which replace `had` bytes. */
-static void ask(size_t count, size_t size, size_t had)
+static void alloc_note_request(size_t count, size_t size, size_t had)
 {
     size_t bytes;
     if (limit.bytes == 0)
@@ -77,13 +77,13 @@ static void ask(size_t count, size_t size, size_t had)
 
 void *alloc_zeroed(size_t count, size_t size)
 {
-    ask(count, size, 0);
+    alloc_note_request(count, size, 0);
     return or_end(calloc(count, size), count, size);
 }
 
 void *alloc_resize(void *old, size_t count, size_t size)
 {
-    ask(count, size, limit.bytes ? malloc_usable_size(old) : 0);
+    alloc_note_request(count, size, limit.bytes ? malloc_usable_size(old) : 0);
     return or_end(reallocarray(old, count, size), count, size);
 }
 

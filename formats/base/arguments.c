@@ -119,7 +119,7 @@ const struct argument *arguments_next(const struct arguments *arguments, int arg
 }
 
 /* Prints the lines of a help, the second and later ones behind `indent` blanks. */
-static void print_help(FILE *to, const char *help, int indent)
+static void option_print_help(FILE *to, const char *help, int indent)
 {
     for (const char *end; (end = strchr(help, '\n')); help = end + 1)
         fprintf(to, "%.*s\n%*s", (int)(end - help), help, indent, "");
@@ -137,7 +137,7 @@ void arguments_print(const struct arguments *arguments)
             printf("  -%c, --%-22s ", row->letter, left);
         else
             printf("      --%-22s ", left);
-        print_help(stdout, row->help, HELP_INDENT);
+        option_print_help(stdout, row->help, HELP_INDENT);
     }
 }
 
@@ -146,7 +146,7 @@ void arguments_refuse(const char *program, const struct argument *row, const cha
     fprintf(stderr, "%s: invalid value '%s' for --%s\n", program, utf8_shown(value), row->name);
     const char *const between = value_kind(row) == required_argument ? " " : "";
     const int indent = fprintf(stderr, "  --%s%s%s: ", row->name, between, row->value);
-    print_help(stderr, row->help, indent);
+    option_print_help(stderr, row->help, indent);
     fprintf(stderr, "Try '%s --help'.\n", program);
 }
 

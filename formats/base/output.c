@@ -15,7 +15,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-static void write_all(struct output *output, const unsigned char *bytes, size_t size)
+static void output_write_bytes(struct output *output, const unsigned char *bytes, size_t size)
 {
     while (size > 0 && output->failure.text[0] == '\0') {
         const ssize_t done = write(output->fd, bytes, size);
@@ -40,7 +40,7 @@ static void deflate_all(struct output *output, const unsigned char *bytes, size_
         output->gzip->next_out = packed;
         output->gzip->avail_out = sizeof(packed);
         deflate(output->gzip, flush);
-        write_all(output, packed, sizeof(packed) - output->gzip->avail_out);
+        output_write_bytes(output, packed, sizeof(packed) - output->gzip->avail_out);
     } while (output->gzip->avail_out == 0);
 }
 
@@ -49,7 +49,7 @@ static void flush_buffer(struct output *output, size_t size, int flush)
     if (output->gzip)
         deflate_all(output, output->buffer, size, flush);
     else
-        write_all(output, output->buffer, size);
+        output_write_bytes(output, output->buffer, size);
     output->used -= size;
     output->flushed += size;
 }
@@ -117,7 +117,7 @@ static void keep_owner_and_mode(int fd, const struct stat *old)
 }
 
 /* Opens the output. Anything but a regular file (a device, a pipe, a link to one) is written in place. */
-static bool open_file(struct output *output, struct fault *why)
+static bool output_open_file(struct output *output, struct fault *why)
 {
     struct stat there;
     if (replaced_is_strange_link(output->path))
@@ -141,7 +141,7 @@ static bool open_file(struct output *output, struct fault *why)
 }
 
 /* Gives the finished file its name. */
-static bool name_file(struct output *output)
+static bool output_name_file(struct output *output)
 {
     char link[64];
     if (!output->unfinished)
@@ -156,7 +156,7 @@ static bool name_file(struct output *output)
     return false;
 }
 
-static void release(struct output *output)
+static void output_release(struct output *output)
 {
     if (output->gzip)
         deflateEnd(output->gzip);
@@ -174,7 +174,7 @@ bool output_is_standard(const char *path)
     return strcmp(path, "-") == 0 || strcmp(path, "/dev/stdout") == 0;
 }
 
-static void begin(struct output *output, bool gzip)
+static void output_begin(struct output *output, bool gzip)
 {
     output->open = true;
     output->buffer = alloc_zeroed(OUTPUT_BUFFER + OUTPUT_ROOM, 1);
@@ -187,19 +187,19 @@ bool output_open(struct output *output, const char *path, bool gzip, struct faul
     *output = (struct output){ .path = path, .fd = output_is_standard(path) ? STDOUT_FILENO : -1 };
     if (output_is_standard(path))
         output->path = "standard output";
-    else if (!open_file(output, why)) {
+    else if (!output_open_file(output, why)) {
         output->fd = STDOUT_FILENO; /* nothing to close */
-        release(output);
+        output_release(output);
         return false;
     }
-    begin(output, gzip);
+    output_begin(output, gzip);
     return true;
 }
 
 void output_open_fd(struct output *output, int fd, const char *name, bool gzip)
 {
     *output = (struct output){ .path = name, .fd = fd };
-    begin(output, gzip);
+    output_begin(output, gzip);
 }
 
 /* The bytes behind OUTPUT_BUFFER move to the front. They are few. */
@@ -315,12 +315,12 @@ void output_format(struct output *output, const char *format, ...)
 bool output_close(struct output *output, uint64_t *written, struct fault *why)
 {
     flush_buffer(output, output->used, Z_FINISH);
-    const bool whole = output->failure.text[0] == '\0' && name_file(output);
+    const bool whole = output->failure.text[0] == '\0' && output_name_file(output);
     if (!whole && output->unfinished && !output->nameless)
         unlink(output->unfinished);
     if (written)
         *written = output->written;
-    release(output);
+    output_release(output);
     const bool good = output->failure.text[0] == '\0' || fault(why, "%s", output->failure.text);
     *output = (struct output){ 0 };
     return good;
@@ -332,6 +332,6 @@ void output_abandon(struct output *output)
         return;
     if (output->unfinished && !output->nameless)
         unlink(output->unfinished);
-    release(output);
+    output_release(output);
     *output = (struct output){ 0 };
 }

@@ -60,7 +60,7 @@ int replaced_open_seen(int seen, const char *path, int flags)
 /* ---- the file that is there ---- */
 
 /* The number of first bytes read into `head`, unpacked if the file is a gzip file; 0 when the file cannot be read. */
-static size_t read_head(const char *path, char *head)
+static size_t replaced_read_head(const char *path, char *head)
 {
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     gzFile file = fd >= 0 ? gzdopen(fd, "rb") : NULL; /* reads other files as they are */
@@ -75,7 +75,7 @@ static size_t read_head(const char *path, char *head)
 static bool is_recognised(const struct replaced *file, const char *path)
 {
     char *head = alloc_zeroed(REPLACED_HEAD, 1);
-    const size_t size = read_head(path, head);
+    const size_t size = replaced_read_head(path, head);
     const bool recognised = size > 0 && file->recognises((struct text){ head, size });
     free(head);
     return recognised;

@@ -51,7 +51,7 @@ bool utf8_valid(const char *bytes, size_t size)
     return true;
 }
 
-static size_t put_escaped(char *to, unsigned char byte)
+static size_t byte_put_escaped(char *to, unsigned char byte)
 {
     static const char digits[] = "0123456789abcdef";
     const char escaped[] = { '\\', 'x', digits[byte >> 4], digits[byte & 15] };
@@ -63,7 +63,7 @@ size_t utf8_put(char *to, uint32_t code_point)
 {
     /* Python's "surrogateescape" stores the undecodable byte NN of a name as U+DCNN. */
     if (code_point >= 0xDC80 && code_point <= 0xDCFF)
-        return put_escaped(to, (unsigned char)(code_point & 0xFF));
+        return byte_put_escaped(to, (unsigned char)(code_point & 0xFF));
     if (code_point == 0 || code_point > 0x10FFFF || (code_point >= 0xD800 && code_point < 0xE000))
         code_point = REPLACEMENT;
     if (code_point < 0x80) {
@@ -86,7 +86,7 @@ struct text utf8_clean(struct text bytes)
     for (size_t i = 0; i < bytes.size;) {
         const size_t length = sequence_length((const unsigned char *)bytes.bytes + i, bytes.size - i);
         if (length == 0) {
-            used += put_escaped(clean + used, (unsigned char)bytes.bytes[i]);
+            used += byte_put_escaped(clean + used, (unsigned char)bytes.bytes[i]);
             i++;
             continue;
         }
@@ -124,7 +124,7 @@ bool utf8_is_hidden(uint32_t code_point)
     return (code_point & 0xFFFE) == 0xFFFE; /* no character at all */
 }
 
-static uint32_t decode(const unsigned char *bytes, size_t size)
+static uint32_t utf8_decode(const unsigned char *bytes, size_t size)
 {
     static const unsigned char masks[] = { 0, 0x7F, 0x1F, 0x0F, 0x07 };
     uint32_t code_point = bytes[0] & masks[size];
@@ -137,7 +137,7 @@ uint32_t utf8_next(struct text text, size_t *size)
 {
     for (*size = 1; *size <= 4 && *size <= text.size; ++*size)
         if (utf8_valid(text.bytes, *size) || (*size == 1 && text.bytes[0] == '\0'))
-            return decode((const unsigned char *)text.bytes, *size);
+            return utf8_decode((const unsigned char *)text.bytes, *size);
     *size = 1;
     return UINT32_MAX;
 }
@@ -145,7 +145,7 @@ uint32_t utf8_next(struct text text, size_t *size)
 static size_t put_hidden(char *to, uint32_t code_point, unsigned char byte)
 {
     if (code_point == UINT32_MAX || code_point < 0x100)
-        return put_escaped(to, code_point < 0x100 ? (unsigned char)code_point : byte);
+        return byte_put_escaped(to, code_point < 0x100 ? (unsigned char)code_point : byte);
     return (size_t)snprintf(to, UTF8_SHOWN, code_point < 0x10000 ? "\\u%04x" : "\\U%08x", code_point);
 }
 

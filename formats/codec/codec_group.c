@@ -24,7 +24,7 @@ void codec_group_free(struct grouping *grouping)
 
 /* Takes a number from the payload. Bad if the number is coded in more bytes than necessary: ungrouping would give fewer
  * bytes. */
-static uint64_t take(struct walk *w)
+static uint64_t walk_take(struct walk *w)
 {
     /* Most numbers take one byte. */
     if (w->payload.at < w->payload.end && *w->payload.at < 0x80)
@@ -35,7 +35,7 @@ static uint64_t take(struct walk *w)
     return value;
 }
 
-static void put(struct walk *w, enum column column, uint64_t value)
+static void walk_put(struct walk *w, enum column column, uint64_t value)
 {
     struct bytes *const to = &w->grouping->columns[column];
     if (value < 0x80 && to->size < to->room)
@@ -46,22 +46,22 @@ static void put(struct walk *w, enum column column, uint64_t value)
 }
 
 /* Moves a number to a column unchanged. */
-static uint64_t move(struct walk *w, enum column column)
+static uint64_t walk_move(struct walk *w, enum column column)
 {
-    const uint64_t value = take(w);
-    put(w, column, value);
+    const uint64_t value = walk_take(w);
+    walk_put(w, column, value);
     return value;
 }
 
 /* Moves a number, at most `most`, to a column as `most` - number. */
 static uint64_t move_lack(struct walk *w, enum column column, uint64_t most)
 {
-    const uint64_t value = take(w);
+    const uint64_t value = walk_take(w);
     if (value > most) {
         w->bad = true;
         return most;
     }
-    put(w, column, most - value);
+    walk_put(w, column, most - value);
     return value;
 }
 
@@ -69,21 +69,21 @@ static uint64_t move_lack(struct walk *w, enum column column, uint64_t most)
  * 0. */
 static uint64_t move_frame(struct walk *w)
 {
-    const uint64_t frame = take(w);
+    const uint64_t frame = walk_take(w);
     w->bad |= frame > UINT32_MAX;
-    put(w, COLUMN_FRAME, frame && !w->bad ? call_mtf_encode(&w->grouping->call_mtf, (uint32_t)frame) : 0);
+    walk_put(w, COLUMN_FRAME, frame && !w->bad ? call_mtf_encode(&w->grouping->call_mtf, (uint32_t)frame) : 0);
     return frame;
 }
 
 static void move_frames(struct walk *w)
 {
-    const uint64_t count = move(w, COLUMN_COUNT);
+    const uint64_t count = walk_move(w, COLUMN_COUNT);
     for (uint64_t i = 0; i < count && !w->bad;) {
         if (move_frame(w) != 0) {
             i++;
             continue;
         }
-        const uint64_t distance = move(w, COLUMN_DISTANCE);
+        const uint64_t distance = walk_move(w, COLUMN_DISTANCE);
         const uint64_t length = move_lack(w, COLUMN_LEFT, count - i);
         w->bad |= !call_mtf_repeat(&w->grouping->call_mtf, distance, length);
         i += length;
@@ -94,9 +94,9 @@ static void move_stack(struct walk *w, uint64_t tag)
 {
     struct call_mtf *const call_mtf = &w->grouping->call_mtf;
     if ((tag & 7) == RECORD_SUFFIX)
-        call_mtf_keep(call_mtf, tag >> 3, move(w, COLUMN_KEEP));
+        call_mtf_keep(call_mtf, tag >> 3, walk_move(w, COLUMN_KEEP));
     else
-        call_mtf_pop(call_mtf, tag >> 3, move(w, COLUMN_POP));
+        call_mtf_pop(call_mtf, tag >> 3, walk_move(w, COLUMN_POP));
     move_frames(w);
 }
 
@@ -108,9 +108,9 @@ static void move_fields(struct walk *w, uint64_t note)
     for (unsigned i = 0; i < columns->fields && !w->bad; i++) {
         const bool of = columns->field[i].coding == DIFFERENCE_OF;
         uint64_t *const last = of ? &w->last_of[note][first % GROUP_THREADS] : &w->last[note][i];
-        const uint64_t value = take(w);
-        put(w, columns->field[i].column,
-            columns->field[i].coding == AS_IT_IS ? value : signed_to_number((int64_t)(value - *last)));
+        const uint64_t value = walk_take(w);
+        walk_put(w, columns->field[i].column,
+                 columns->field[i].coding == AS_IT_IS ? value : signed_to_number((int64_t)(value - *last)));
         *last = value;
         if (i == 0)
             first = value;
@@ -121,7 +121,7 @@ static void move_fields(struct walk *w, uint64_t note)
 static void move_note(struct walk *w, uint64_t note)
 {
     const unsigned char *const end = w->payload.end;
-    const uint64_t size = take(w);
+    const uint64_t size = walk_take(w);
     w->bad |= size > cursor_left(&w->payload);
     if (w->bad)
         return;
@@ -129,7 +129,7 @@ static void move_note(struct walk *w, uint64_t note)
     if (note < GROUP_NOTES)
         move_fields(w, note);
     const uint64_t behind = cursor_left(&w->payload);
-    put(w, COLUMN_BEHIND, behind);
+    walk_put(w, COLUMN_BEHIND, behind);
     const struct cursor part = take_part(&w->payload, behind);
     put_bytes(&w->grouping->columns[COLUMN_BYTES], part.at, cursor_left(&part));
     w->payload.end = end;
@@ -139,21 +139,21 @@ static void move_note(struct walk *w, uint64_t note)
  * note stays a part of the shape. */
 static void move_record(struct walk *w)
 {
-    const uint64_t tag = take(w);
+    const uint64_t tag = walk_take(w);
     const unsigned kind = tag & 7;
     w->bad |= kind == 0;
     if (w->bad)
         return;
-    put(w, COLUMN_SHAPE, kind == RECORD_NOTE ? tag : kind);
+    walk_put(w, COLUMN_SHAPE, kind == RECORD_NOTE ? tag : kind);
     if (kind == RECORD_NOTE) {
         move_note(w, tag >> 3);
         return;
     }
-    put(w, argument_columns[kind], tag >> 3);
+    walk_put(w, argument_columns[kind], tag >> 3);
     if (kind == RECORD_SUFFIX || kind == RECORD_POP_PUSH)
         move_stack(w, tag);
     else if (kind == RECORD_FAILED)
-        move(w, COLUMN_CAUSE);
+        walk_move(w, COLUMN_CAUSE);
 }
 
 bool codec_group_payload(struct grouping *grouping, const struct bytes *payload, struct bytes *to)
@@ -164,7 +164,7 @@ bool codec_group_payload(struct grouping *grouping, const struct bytes *payload,
     for (size_t i = 0; i < GROUP_COLUMNS; i++)
         grouping->columns[i].size = 0;
     call_mtf_begin(&grouping->call_mtf);
-    const uint64_t base = take(&w);
+    const uint64_t base = walk_take(&w);
     while (!w.bad && cursor_left(&w.payload) > 0)
         move_record(&w);
     if (w.bad)

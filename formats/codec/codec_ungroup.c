@@ -24,13 +24,13 @@ struct join {
 };
 
 /* Whether another step may begin at `to`. If not, the payload is longer than announced. */
-static inline bool has_room(struct join *j, const unsigned char *to)
+static inline bool join_has_room(struct join *j, const unsigned char *to)
 {
     j->bad |= to > j->end;
     return !j->bad;
 }
 
-static inline uint64_t take(struct join *j, enum column column)
+static inline uint64_t join_take(struct join *j, enum column column)
 {
     struct cursor *const from = &j->columns[column];
     if (from->at < from->end && *from->at < 0x80)
@@ -57,8 +57,8 @@ static inline unsigned char *put_either(unsigned char *to, uint64_t value)
  * *length is how many do. */
 static unsigned char *join_repeat(struct join *j, unsigned char *to, uint64_t most, uint64_t *length)
 {
-    const uint64_t distance = take(j, COLUMN_DISTANCE);
-    const uint64_t lack = take(j, COLUMN_LEFT);
+    const uint64_t distance = join_take(j, COLUMN_DISTANCE);
+    const uint64_t lack = join_take(j, COLUMN_LEFT);
     j->bad |= lack > most;
     if (j->bad)
         return to;
@@ -102,13 +102,13 @@ static unsigned char *join_stack(struct join *j, unsigned char *to, uint64_t tag
 {
     uint64_t kept_or_popped;
     if ((tag & 7) == RECORD_SUFFIX) {
-        kept_or_popped = take(j, COLUMN_KEEP);
+        kept_or_popped = join_take(j, COLUMN_KEEP);
         call_mtf_keep(j->call_mtf, tag >> 3, kept_or_popped);
     } else {
-        kept_or_popped = take(j, COLUMN_POP);
+        kept_or_popped = join_take(j, COLUMN_POP);
         call_mtf_pop(j->call_mtf, tag >> 3, kept_or_popped);
     }
-    const uint64_t count = take(j, COLUMN_COUNT);
+    const uint64_t count = join_take(j, COLUMN_COUNT);
     return join_frames(j, number_write(number_write(to, kept_or_popped), count), count);
 }
 
@@ -117,7 +117,7 @@ static unsigned char *join_fields(struct join *j, unsigned char *to, uint64_t no
     const struct note_columns *const columns = &note_columns[note];
     uint64_t first = 0;
     for (unsigned i = 0; i < columns->fields; i++) {
-        uint64_t value = take(j, columns->field[i].column);
+        uint64_t value = join_take(j, columns->field[i].column);
         if (columns->field[i].coding != AS_IT_IS) {
             const bool of = columns->field[i].coding == DIFFERENCE_OF;
             uint64_t *const last = of ? &j->last_of[note][first % GROUP_THREADS] : &j->last[note][i];
@@ -133,7 +133,7 @@ static unsigned char *join_fields(struct join *j, unsigned char *to, uint64_t no
 static unsigned char *join_bytes(struct join *j, unsigned char *to, uint64_t size)
 {
     const struct cursor part = take_part(&j->columns[COLUMN_BYTES], size);
-    if (part.bad || !has_room(j, to) || size > (size_t)(j->end - to)) {
+    if (part.bad || !join_has_room(j, to) || size > (size_t)(j->end - to)) {
         j->bad = true;
         return to;
     }
@@ -147,7 +147,7 @@ static unsigned char *join_note(struct join *j, unsigned char *to, uint64_t note
 {
     unsigned char *const fields = to + 1;
     unsigned char *end = note < GROUP_NOTES ? join_fields(j, fields, note) : fields;
-    const uint64_t behind = take(j, COLUMN_BEHIND);
+    const uint64_t behind = join_take(j, COLUMN_BEHIND);
     if (behind > 0)
         end = join_bytes(j, end, behind);
     const size_t size = (size_t)(end - fields), longer = number_size(size) - 1;
@@ -159,7 +159,7 @@ static unsigned char *join_note(struct join *j, unsigned char *to, uint64_t note
 
 static unsigned char *join_record(struct join *j, unsigned char *to)
 {
-    uint64_t tag = take(j, COLUMN_SHAPE);
+    uint64_t tag = join_take(j, COLUMN_SHAPE);
     const unsigned kind = tag & 7;
     if (kind == RECORD_NOTE)
         return join_note(j, number_write(to, tag), tag >> 3);
@@ -167,13 +167,13 @@ static unsigned char *join_record(struct join *j, unsigned char *to)
         j->bad = true;
         return to;
     }
-    const uint64_t argument = take(j, argument_columns[kind]);
+    const uint64_t argument = join_take(j, argument_columns[kind]);
     j->bad |= argument > UINT64_MAX >> 3;
     tag |= argument << 3;
     to = number_write(to, tag);
     if (kind == RECORD_SUFFIX || kind == RECORD_POP_PUSH)
         return join_stack(j, to, tag);
-    return kind == RECORD_FAILED ? number_write(to, take(j, COLUMN_CAUSE)) : to;
+    return kind == RECORD_FAILED ? number_write(to, join_take(j, COLUMN_CAUSE)) : to;
 }
 
 /* Finds the columns. Returns false when their sizes do not add up to the whole payload. */
@@ -207,7 +207,7 @@ bool codec_ungroup_payload(struct grouping *grouping, const void *grouped, size_
     unsigned char *at = bytes_reserve(to, size + STEP_MOST);
     j.end = at + size;
     at = number_write(at, base);
-    while (cursor_left(&j.columns[COLUMN_SHAPE]) > 0 && has_room(&j, at))
+    while (cursor_left(&j.columns[COLUMN_SHAPE]) > 0 && join_has_room(&j, at))
         at = join_record(&j, at);
     to->size += size;
     return !j.bad && at == j.end && all_taken(&j);

@@ -35,7 +35,7 @@ static uint32_t key_number(struct compare *compare, const struct sample *sample)
     return intern_number(&compare->keys, key, sizeof(key), &added);
 }
 
-static void add(struct compare *compare, const struct sample *sample, uint64_t samples)
+static void compare_add_sample(struct compare *compare, const struct sample *sample, uint64_t samples)
 {
     const uint64_t from_ns = compare->tables->recording.from_ns;
     const uint64_t time_ns = sample->time_ns > from_ns ? sample->time_ns - from_ns : 0;
@@ -59,10 +59,10 @@ void compare_take(struct compare *compare, const struct event *event)
 {
     if (event->kind == EVENT_SAMPLE) {
         aggregate_sample(&compare->aggregate, &event->sample);
-        add(compare, &event->sample, 1 + event->sample.more);
+        compare_add_sample(compare, &event->sample, 1 + event->sample.more);
     } else if (event->kind == EVENT_LATE_CPU) {
         aggregate_late_cpu(&compare->aggregate, &event->sample);
-        add(compare, &event->sample, 0);
+        compare_add_sample(compare, &event->sample, 0);
     }
 }
 

@@ -26,7 +26,7 @@ static uint32_t itself(const struct call_tree *tree, uint32_t node)
 }
 
 /* Node 0, the root, has no group. */
-static uint32_t group_of(const struct call_tree *tree, uint32_t node)
+static uint32_t node_group(const struct call_tree *tree, uint32_t node)
 {
     return tree->nodes[node].group + 1;
 }
@@ -54,7 +54,7 @@ static void find_outermost(struct compare_items *items, const struct call_tree *
     free(above);
 }
 
-static struct compare_items find(const struct call_tree *tree, size_t count, item_of_node *item_of)
+static struct compare_items compare_items_find(const struct call_tree *tree, size_t count, item_of_node *item_of)
 {
     struct compare_items items = {
         .count = count ? count : 1,
@@ -69,17 +69,17 @@ static struct compare_items find(const struct call_tree *tree, size_t count, ite
 
 struct compare_items compare_items_of_codes(const struct call_tree *tree)
 {
-    return find(tree, tree->entries->codes_count, code_of);
+    return compare_items_find(tree, tree->entries->codes_count, code_of);
 }
 
 struct compare_items compare_items_of_entries(const struct call_tree *tree)
 {
-    return find(tree, tree->entries->count, entry_of);
+    return compare_items_find(tree, tree->entries->count, entry_of);
 }
 
 struct compare_items compare_items_of_nodes(const struct call_tree *tree)
 {
-    return find(tree, tree->count, itself);
+    return compare_items_find(tree, tree->count, itself);
 }
 
 struct compare_items compare_items_of_groups(const struct call_tree *tree)
@@ -87,7 +87,7 @@ struct compare_items compare_items_of_groups(const struct call_tree *tree)
     size_t count = 1;
     for (size_t i = 1; i < tree->count; i++)
         count = tree->nodes[i].group + 2 > count ? tree->nodes[i].group + 2 : count;
-    return find(tree, count, group_of);
+    return compare_items_find(tree, count, node_group);
 }
 
 void compare_items_free(struct compare_items *items)

@@ -69,7 +69,7 @@ static void add_up_runs(struct judging *judging)
 }
 
 /* The share of a slot in all runs of a side. */
-static double share_of(const struct judging *judging, enum compare_side side, size_t slot)
+static double slot_share(const struct judging *judging, enum compare_side side, size_t slot)
 {
     double sum = 0;
     for (size_t run = 0; run < judging->compare->read; run++)
@@ -122,7 +122,7 @@ static double excess_of(const struct judging *judging, size_t slot, const struct
 
 static struct shares find_shares(const struct judging *judging, size_t slot)
 {
-    const double before = share_of(judging, COMPARE_BEFORE, slot), after = share_of(judging, COMPARE_AFTER, slot);
+    const double before = slot_share(judging, COMPARE_BEFORE, slot), after = slot_share(judging, COMPARE_AFTER, slot);
     return (struct shares){ { before, after }, (before + after) / 2 };
 }
 
@@ -162,7 +162,7 @@ static void estimate_slot(struct judging *judging, size_t slot)
 
 /* ---- which slots are tested ---- */
 
-static bool is_same(double a, double b)
+static bool ratio_is_same(double a, double b)
 {
     return fabs(a - b) < 1e-9;
 }
@@ -172,15 +172,15 @@ static bool is_leaf(const struct judging *judging, size_t slot)
 {
     const struct shares self = find_shares(judging, slot - slot % SLOTS);
     const struct shares total = find_shares(judging, slot - slot % SLOTS + SLOT_TOTAL);
-    return is_same(self.of[COMPARE_BEFORE], total.of[COMPARE_BEFORE]) &&
-           is_same(self.of[COMPARE_AFTER], total.of[COMPARE_AFTER]);
+    return ratio_is_same(self.of[COMPARE_BEFORE], total.of[COMPARE_BEFORE]) &&
+           ratio_is_same(self.of[COMPARE_AFTER], total.of[COMPARE_AFTER]);
 }
 
 /* Whether a slot has all samples of both sides, as the total of main() may have. */
 static bool is_whole(const struct judging *judging, size_t slot)
 {
     const struct shares shares = find_shares(judging, slot);
-    return is_same(shares.of[COMPARE_BEFORE], 1) && is_same(shares.of[COMPARE_AFTER], 1);
+    return ratio_is_same(shares.of[COMPARE_BEFORE], 1) && ratio_is_same(shares.of[COMPARE_AFTER], 1);
 }
 
 static void choose_tested(struct judging *judging)
@@ -242,7 +242,8 @@ struct scaled {
 };
 
 /* The ratio between two rows at which half of the weight is passed. Each row passes half of its weight at its ratio. */
-static double between(const struct ratio *row, double passed, const struct ratio *next, double next_passed, double half)
+static double ratio_between(const struct ratio *row, double passed, const struct ratio *next, double next_passed,
+                            double half)
 {
     if (!row || isinf(next->ratio))
         return row ? row->ratio : next->ratio;
@@ -265,7 +266,7 @@ static bool find_median(const struct scale *scale, size_t slot, struct scaled *s
             continue;
         if (passed + row->weight / 2 >= all / 2) {
             /* The weights of both sides add up to 2. A median is worse than a mean by pi / 2. */
-            *scaled = (struct scaled){ between(latest, before, row, passed + row->weight / 2, all / 2),
+            *scaled = (struct scaled){ ratio_between(latest, before, row, passed + row->weight / 2, all / 2),
                                        M_PI / 2 * error * 4 / (all * all) };
             return scaled->scale > 0 && !isinf(scaled->scale);
         }
@@ -336,7 +337,7 @@ static struct estimate scaled_up(struct estimate estimate, double scale, double 
                               scale * scale * (estimate.error + estimate.mean * estimate.mean * error) };
 }
 
-static enum verdict verdict_of(const struct judged *judged)
+static enum verdict judged_verdict(const struct judged *judged)
 {
     if (!judged->tested)
         return VERDICT_SAME;
@@ -344,8 +345,8 @@ static enum verdict verdict_of(const struct judged *judged)
 }
 
 /* By time, the scale may be anything from 1 to what the others say: what only one of both calls a change is none. */
-static struct judged judge(const struct judging *judging, struct estimate before, struct estimate after,
-                           struct scaled scaled, double errors)
+static struct judged judging_judge(const struct judging *judging, struct estimate before, struct estimate after,
+                                   struct scaled scaled, double errors)
 {
     const bool by_time = judging->judgement->by_time;
     const double largest = by_time ? fmax(scaled.scale, 1) : scaled.scale;
@@ -360,7 +361,7 @@ static struct judged judge(const struct judging *judging, struct estimate before
         .high = highest_ratio(scaled_up(before, smallest, scaled.error), after, errors) - 1,
         .tested = true,
     };
-    judged.verdict = verdict_of(&judged);
+    judged.verdict = judged_verdict(&judged);
     return judged;
 }
 
@@ -377,7 +378,8 @@ static void judge_slots(const struct judging *judging, double errors)
         if (is_whole(judging, slot))
             *judged = judging->judgement->whole;
         else if (judging->tested[slot])
-            *judged = judge(judging, before, after, scale_without(judging, &scale, slot - slot % SLOTS), errors);
+            *judged = judging_judge(judging, before, after, scale_without(judging, &scale, slot - slot % SLOTS),
+                                    errors);
     }
     free(scale.rows);
 }
@@ -411,7 +413,7 @@ static void judge_whole(const struct judging *judging, double probability)
     struct judged *whole = &judging->judgement->whole;
     *whole = (struct judged){ .before = before.mean, .after = after.mean, .low = -1, .high = INFINITY };
     if (judging->judgement->by_time)
-        *whole = judge(judging, before, after, (struct scaled){ 1, 0 }, errors);
+        *whole = judging_judge(judging, before, after, (struct scaled){ 1, 0 }, errors);
 }
 
 /* ---- all ---- */

@@ -45,8 +45,8 @@ static void add_to_nodes(const struct measuring *measuring, const struct slice_s
 }
 
 /* Adds up the slots. Returns the sum of everything. */
-static double add_up(const struct measuring *measuring, const struct slice_sum *sums, size_t count,
-                     struct scratch *scratch)
+static double measuring_add_up(const struct measuring *measuring, const struct slice_sum *sums, size_t count,
+                               struct scratch *scratch)
 {
     const struct compare_items *items = measuring->items;
     add_to_nodes(measuring, sums, count, scratch);
@@ -72,7 +72,7 @@ struct measured measure_sums(const struct measuring *measuring, const struct com
     struct measured measured = { .busy = busy_part(run), .cpu_s = run->totals[SUM_CPU_NS] / 1e9 };
     const double all = run->totals[measuring->weight];
     measured.quantum = all > 0 ? run->squares[measuring->weight] / all : 0;
-    measured.whole = add_up(measuring, run->slices.rows, run->slices.count, &scratch);
+    measured.whole = measuring_add_up(measuring, run->slices.rows, run->slices.count, &scratch);
     measured.sums = scratch.slots;
     scratch.slots = NULL;
     free_scratch(&scratch);
@@ -115,7 +115,7 @@ static void fill_series(struct series *series, const struct measuring *measuring
         size_t to = from;
         while (to < slices->count && slices->rows[to].slice == slice)
             to++;
-        const double whole = add_up(measuring, slices->rows + from, to - from, &scratch);
+        const double whole = measuring_add_up(measuring, slices->rows + from, to - from, &scratch);
         for (size_t row = 0; row < series->count; row++) {
             double *sums = series_row(series, row);
             sums[slice + 1] = sums[slice] + (row ? scratch.slots[series->slots[row]] : whole);

@@ -51,7 +51,7 @@ struct flame {
 /* ---- texts ---- */
 
 /* The index of a text. */
-static uint32_t string_index(struct flame *flame, struct text text)
+static uint32_t flame_string_index(struct flame *flame, struct text text)
 {
     bool added;
     const struct text kept = short_text(text, &flame->scratch);
@@ -117,7 +117,7 @@ static void emit_functions(struct flame *flame)
             const struct text texts[] = { code->name, code->file, code->path };
             const uint32_t numbers[] = { code->line, code->kind };
             emit_integer(json, NULL,
-                         column < countof(texts) ? string_index(flame, texts[column])
+                         column < countof(texts) ? flame_string_index(flame, texts[column])
                                                  : numbers[column - countof(texts)]);
         }
         emit_close(json, ']');
@@ -125,7 +125,7 @@ static void emit_functions(struct flame *flame)
     emit_close(json, '}');
 }
 
-static void emit_frames(struct flame *flame)
+static void flame_emit_frames(struct flame *flame)
 {
     struct json_emitter *json = &flame->json;
     emit_open(json, "frames", '{');
@@ -154,7 +154,7 @@ static uint32_t *group_nodes(const struct flame *flame)
 }
 
 /* A group of which --focus leaves nothing has sums of 0. */
-static void emit_groups(struct flame *flame)
+static void flame_emit_groups(struct flame *flame)
 {
     struct json_emitter *json = &flame->json;
     uint32_t *nodes = group_nodes(flame);
@@ -220,7 +220,7 @@ static void emit_nodes(struct flame *flame)
 
 /* ---- the rest of the data ---- */
 
-static void emit_weights(struct flame *flame)
+static void flame_emit_weights(struct flame *flame)
 {
     struct json_emitter *json = &flame->json;
     char note[256];
@@ -287,7 +287,7 @@ static void emit_difference(struct flame *flame)
     emit_close(json, '}');
 }
 
-static void emit_strings(struct flame *flame)
+static void flame_emit_strings(struct flame *flame)
 {
     emit_open(&flame->json, "strings", '[');
     for (uint32_t i = 1; i <= flame->strings.count; i++)
@@ -296,7 +296,7 @@ static void emit_strings(struct flame *flame)
 }
 
 /* The strings come last: what stands before them finds out which strings there are. */
-static void emit_all(struct flame *flame, const struct flame_facts *facts, struct flame_made *made)
+static void flame_emit_all(struct flame *flame, const struct flame_facts *facts, struct flame_made *made)
 {
     struct json_emitter *json = &flame->json;
     const struct flame_style *style = flame->style;
@@ -310,16 +310,16 @@ static void emit_all(struct flame *flame, const struct flame_facts *facts, struc
         flame_difference_emit_facts(json, &flame->difference, facts->filters);
     else
         flame_facts_emit(json, "facts", flame->tables, facts);
-    emit_weights(flame);
+    flame_emit_weights(flame);
     emit_kinds(json);
     emit_functions(flame);
-    emit_frames(flame);
-    emit_groups(flame);
+    flame_emit_frames(flame);
+    flame_emit_groups(flame);
     emit_nodes(flame);
     emit_pruned(flame);
     flame_sources_emit(json, &flame->entries, flame->codes, &flame->strings, style, &made->files);
     emit_difference(flame);
-    emit_strings(flame);
+    flame_emit_strings(flame);
     emit_close(json, '}');
     free(title);
 }
@@ -327,7 +327,7 @@ static void emit_all(struct flame *flame, const struct flame_facts *facts, struc
 /* ---- all of it ---- */
 
 /* Makes the tree. False when the style leaves out all stacks. */
-static bool make_tree(struct flame *flame)
+static bool flame_make_tree(struct flame *flame)
 {
     const struct aggregate *aggregate = flame->aggregate;
     const struct flame_style *style = flame->style;
@@ -375,7 +375,7 @@ static bool write_data(struct flame *flame, struct output *to, const struct flam
     if (!packed_open(&packed, why))
         return false;
     flame->json.to = &packed.plain;
-    emit_all(flame, facts, made);
+    flame_emit_all(flame, facts, made);
     if (flame->json.bad) {
         packed_abandon(&packed);
         return fault(why, "a text of the recording is not UTF-8");
@@ -383,7 +383,7 @@ static bool write_data(struct flame *flame, struct output *to, const struct flam
     return packed_close(&packed, to, why);
 }
 
-static void drop(struct flame *flame)
+static void flame_drop(struct flame *flame)
 {
     flame_difference_free(&flame->difference);
     page_nodes_free(&flame->nodes);
@@ -406,7 +406,7 @@ bool flame_write(struct output *to, const struct tables *tables, const struct fl
     struct flame flame = {
         .tables = tables, .aggregate = samples->aggregate, .compare = samples->compare, .style = style
     };
-    *made = (struct flame_made){ .empty = !make_tree(&flame) };
+    *made = (struct flame_made){ .empty = !flame_make_tree(&flame) };
     bool good = true;
     if (!made->empty) {
         find_sums(&flame);
@@ -418,6 +418,6 @@ bool flame_write(struct output *to, const struct tables *tables, const struct fl
         good = write_data(&flame, to, facts, made, why);
         output_bytes(to, flame_page_tail, flame_page_tail_size);
     }
-    drop(&flame);
+    flame_drop(&flame);
     return good;
 }

@@ -42,7 +42,7 @@ static void add_lines(struct search *search)
 
 /* Whether a file of this kind is wanted. <string> is no file, and no file has so long a path that the page has it cut.
  */
-static bool is_wanted(const struct code *code, enum flame_sources wanted)
+static bool flame_code_is_wanted(const struct code *code, enum flame_sources wanted)
 {
     return text_begins(code->path, TEXT("/")) && code->path.size <= SHORT_TEXT_MOST &&
            (wanted == FLAME_SOURCES_ALL || code->kind == CODE_PROGRAM);
@@ -79,7 +79,7 @@ void flame_sources_emit(struct json_emitter *json, const struct entries *entries
         add_lines(&search);
         search.done = alloc_zeroed((size_t)search.files.count + 1, sizeof(*search.done));
         for (size_t i = 1; i < entries->codes_count; i++)
-            if (codes[i] && is_wanted(&entries->codes[i], style->sources))
+            if (codes[i] && flame_code_is_wanted(&entries->codes[i], style->sources))
                 emit_source(json, &search, &entries->codes[i], style, strings);
     }
     emit_close(json, ']');

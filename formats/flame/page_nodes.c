@@ -48,7 +48,7 @@ static double fitting_share(const float *shares, size_t count)
 
 /* ---- rows ---- */
 
-static uint32_t add_row(struct page_nodes *nodes, struct page_node row)
+static uint32_t page_nodes_add_row(struct page_nodes *nodes, struct page_node row)
 {
     nodes->rows = alloc_grow(nodes->rows, &nodes->room, nodes->count + 1, sizeof(*nodes->rows));
     nodes->rows[nodes->count++] = row;
@@ -74,7 +74,7 @@ static void add_rest(struct page_nodes *nodes, const struct call_tree *tree, con
     for (size_t sum = 0; sum < SUMS; sum++)
         nodes->rests[nodes->rests_count][sum] = rest[sum];
     nodes->rests_count++;
-    add_row(nodes, (struct page_node){ node, parent, (uint32_t)nodes->rests_count });
+    page_nodes_add_row(nodes, (struct page_node){ node, parent, (uint32_t)nodes->rests_count });
 }
 
 void page_nodes_find(struct page_nodes *nodes, const struct call_tree *tree, const bool known[SUMS], double share)
@@ -90,7 +90,7 @@ void page_nodes_find(struct page_nodes *nodes, const struct call_tree *tree, con
         }
         const uint32_t parent = rows[tree->nodes[node].parent];
         if (tree->nodes[node].entry)
-            rows[node] = add_row(nodes, (struct page_node){ .node = node, .parent = parent });
+            rows[node] = page_nodes_add_row(nodes, (struct page_node){ .node = node, .parent = parent });
         add_rest(nodes, tree, shares, node, rows[node]);
     }
     free(rows);

@@ -40,14 +40,14 @@ static void grow(struct id_index *index)
 
 /* At most half of the slots are taken, so searches stay short. Of a small table, at most a quarter: most searches then
  * end at their first slot, and the processor foresees that. */
-static bool crowded(const struct id_index *index, size_t number)
+static bool id_index_is_crowded(const struct id_index *index, size_t number)
 {
     return number * (index->room < SMALL ? 4 : 2) > index->room;
 }
 
 void id_index_add(struct id_index *index, const void *things, uint32_t number, id_index_hash *hash)
 {
-    if (crowded(index, number)) {
+    if (id_index_is_crowded(index, number)) {
         grow(index);
         take_in_all(index, things, number, hash);
     }

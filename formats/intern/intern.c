@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* A table is at most 5/8 full, so searches stay short. */
-static bool crowded(uint32_t count, size_t room)
+static bool table_is_crowded(uint32_t count, size_t room)
 {
     return (size_t)count * 8 >= room * 5;
 }
@@ -42,7 +42,7 @@ static bool is_far(const struct intern_pairs *pairs, const struct pair_slot *slo
 
 void intern_pairs_add(struct intern_pairs *pairs, uint32_t a, uint32_t b, uint32_t number)
 {
-    if (crowded(pairs->count, pairs->room))
+    if (table_is_crowded(pairs->count, pairs->room))
         pairs_grow(pairs);
     struct pair_slot *slot = intern_pairs_slot(pairs, a, b);
     *slot = (struct pair_slot){ a, b, number };
@@ -74,21 +74,22 @@ static bool same_text(const void *texts, uint32_t number, const void *wanted)
     return text_equal(((const struct text *)texts)[number], *(const struct text *)wanted);
 }
 
-static uint64_t hash_of(const struct hash_factors *spread, struct text text)
+static uint64_t text_hash(const struct hash_factors *spread, struct text text)
 {
     return hash_bytes(spread->mixes ? spread->a : 0, text.bytes, text.size);
 }
 
-static uint64_t hash_of_row(const struct hash_factors *spread, const void *texts, uint32_t number)
+static uint64_t text_row_hash(const struct hash_factors *spread, const void *texts, uint32_t number)
 {
-    return hash_of(spread, ((const struct text *)texts)[number]);
+    return text_hash(spread, ((const struct text *)texts)[number]);
 }
 
 uint32_t intern_find(const struct intern *intern, const void *bytes, size_t size)
 {
     const struct id_index *index = &intern->index;
     const struct text wanted = { bytes, size };
-    return index->room ? *id_index_slot(index, hash_of(&index->spread, wanted), same_text, intern->texts, &wanted) : 0;
+    return index->room ? *id_index_slot(index, text_hash(&index->spread, wanted), same_text, intern->texts, &wanted)
+                       : 0;
 }
 
 uint32_t intern_number(struct intern *intern, const void *bytes, size_t size, bool *added)
@@ -101,7 +102,7 @@ uint32_t intern_number(struct intern *intern, const void *bytes, size_t size, bo
     const uint32_t number = ++intern->count;
     intern->texts = alloc_grow(intern->texts, &intern->room, (size_t)number + 1, sizeof(*intern->texts));
     intern->texts[number] = (struct text){ alloc_copy(bytes, size), size };
-    id_index_add(index, intern->texts, number, hash_of_row);
+    id_index_add(index, intern->texts, number, text_row_hash);
     return number;
 }
 

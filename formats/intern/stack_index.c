@@ -5,7 +5,7 @@
 
 #define ROOM_LEAST 64
 
-static uint64_t hash_of(const struct hash_factors *spread, const void *stacks, uint32_t number)
+static uint64_t stack_row_hash(const struct hash_factors *spread, const void *stacks, uint32_t number)
 {
     const struct stack *stack = (const struct stack *)stacks + number;
     return hash_pair(spread, stack->caller, stack->frame);
@@ -26,5 +26,5 @@ void stack_index_add(struct id_index *index, struct stack **stacks, size_t *room
     if (number >= *room)
         make_room(stacks, room);
     (*stacks)[number] = stack;
-    id_index_add(index, *stacks, number, hash_of);
+    id_index_add(index, *stacks, number, stack_row_hash);
 }

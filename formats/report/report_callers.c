@@ -41,8 +41,8 @@ static uint32_t *find_callees(const struct call_tree *tree, uint32_t function, u
 }
 
 /* Adds the table. `nobody` is the row of samples that count at no entry. */
-static void add_table(struct report *report, const struct section_calls *calls, uint32_t function, const uint32_t *at,
-                      bool callers)
+static void callers_add_table(struct report *report, const struct section_calls *calls, uint32_t function,
+                              const uint32_t *at, bool callers)
 {
     const struct entries *entries = &calls->entries;
     const struct call_tree *tree = &calls->tree;
@@ -71,7 +71,7 @@ static void add_table(struct report *report, const struct section_calls *calls, 
                      report->style.top || report->style.every_row ? report->style.top : ROWS_USUAL);
 }
 
-static bool add(struct report *report, const char *option, const char *wanted, bool callers, struct fault *why)
+static bool callers_add(struct report *report, const char *option, const char *wanted, bool callers, struct fault *why)
 {
     struct section_calls calls;
     uint32_t function = 0;
@@ -80,7 +80,7 @@ static bool add(struct report *report, const char *option, const char *wanted, b
     if (found) {
         const uint32_t itself = (uint32_t)calls.entries.count;
         uint32_t *at = (callers ? find_callers : find_callees)(&calls.tree, function, itself);
-        add_table(report, &calls, function, at, callers);
+        callers_add_table(report, &calls, function, at, callers);
         free(at);
     }
     section_calls_free(&calls);
@@ -89,10 +89,10 @@ static bool add(struct report *report, const char *option, const char *wanted, b
 
 bool report_add_callers(struct report *report, struct fault *why)
 {
-    return add(report, "--callers", report->style.callers, true, why);
+    return callers_add(report, "--callers", report->style.callers, true, why);
 }
 
 bool report_add_callees(struct report *report, struct fault *why)
 {
-    return add(report, "--callees", report->style.callees, false, why);
+    return callers_add(report, "--callees", report->style.callees, false, why);
 }

@@ -29,7 +29,7 @@ static bool has_name(struct search *search, uint32_t entry)
     return text_equal(entries_code(search->entries, entry)->name, text_of(search->wanted));
 }
 
-static bool ends_with(struct text text, struct text end)
+static bool text_ends_with(struct text text, struct text end)
 {
     return text.size > end.size && memcmp(text.bytes + text.size - end.size, end.bytes, end.size) == 0;
 }
@@ -38,14 +38,14 @@ static bool ends_with(struct text text, struct text end)
 static bool has_end_of_name(struct search *search, uint32_t entry)
 {
     const struct text name = entries_code(search->entries, entry)->name, wanted = text_of(search->wanted);
-    return ends_with(name, wanted) && name.bytes[name.size - wanted.size - 1] == '.';
+    return text_ends_with(name, wanted) && name.bytes[name.size - wanted.size - 1] == '.';
 }
 
 /* Whether the path is the wanted one, or ends in it: tools/make.py names /srv/tools/make.py. */
-static bool is_file(struct text path, struct text wanted)
+static bool path_is_file(struct text path, struct text wanted)
 {
-    return wanted.size &&
-           (text_equal(path, wanted) || (ends_with(path, wanted) && path.bytes[path.size - wanted.size - 1] == '/'));
+    return wanted.size && (text_equal(path, wanted) ||
+                           (text_ends_with(path, wanted) && path.bytes[path.size - wanted.size - 1] == '/'));
 }
 
 /* The last function of the file that begins at the wanted line or above: app.py:12 names work, which begins at 9. */
@@ -53,7 +53,7 @@ static bool has_line(struct search *search, uint32_t entry)
 {
     const struct entries *entries = search->entries;
     const struct code *code = entries_code(entries, entry);
-    if (!search->line || !is_file(code->path, search->name) || code->line > search->line)
+    if (!search->line || !path_is_file(code->path, search->name) || code->line > search->line)
         return false;
     for (uint32_t i = 1; i < entries->count; i++) {
         const struct code *other = entries_code(entries, i);
@@ -100,7 +100,7 @@ static size_t prefer_own(const struct entries *entries, uint32_t *found, size_t 
     return 1;
 }
 
-static void begin(struct search *search, const struct entries *entries, const char *wanted)
+static void search_begin(struct search *search, const struct entries *entries, const char *wanted)
 {
     const char *colon = strrchr(wanted, ':');
     *search = (struct search){ .entries = entries, .wanted = wanted, .name = text_of(wanted) };
@@ -112,7 +112,7 @@ static void begin(struct search *search, const struct entries *entries, const ch
     search->is_expression = *wanted && regcomp(&search->expression, wanted, REG_EXTENDED | REG_NOSUB) == 0;
 }
 
-static void end(struct search *search)
+static void search_end(struct search *search)
 {
     if (search->is_expression)
         regfree(&search->expression);
@@ -154,7 +154,7 @@ bool report_find_entry(const struct entries *entries, const char *option, const 
     struct search search;
     uint32_t *found = alloc_zeroed(entries->count + 1, sizeof(*found));
     size_t count = 0;
-    begin(&search, entries, wanted);
+    search_begin(&search, entries, wanted);
     for (size_t way = 0; way < countof(ways) && count == 0; way++)
         for (uint32_t i = 1; i < entries->count; i++)
             if (ways[way](&search, i))
@@ -167,7 +167,7 @@ bool report_find_entry(const struct entries *entries, const char *option, const 
               wanted, strcmp(option, "--annotate") == 0 ? " or file" : "");
     else if (!good)
         say_candidates(&search, option, found, count, why);
-    end(&search);
+    search_end(&search);
     free(found);
     return good;
 }

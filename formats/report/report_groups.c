@@ -43,7 +43,7 @@ static uint64_t work_of(const struct report *report, const struct group *group, 
     return of_lock ? report_sum(report, group->sums) : busy_of(report, group, knowledge);
 }
 
-static struct text name_of(struct report *report, const struct group *group)
+static struct text report_group_name(struct report *report, const struct group *group)
 {
     const struct text process = report->found.processes ? group->process : (struct text){ "", 0 };
     const struct text thread = group->thread.size ? group->thread : TEXT("unknown thread");
@@ -57,10 +57,11 @@ static struct text name_of(struct report *report, const struct group *group)
     return report_say(report, "%.*s, %zu %s", (int)name.size, name.bytes, group->threads, unit);
 }
 
-static struct report_group describe(struct report *report, const struct group *group, enum knowledge knowledge)
+static struct report_group report_group_describe(struct report *report, const struct group *group,
+                                                 enum knowledge knowledge)
 {
     const uint64_t wall_ns = group->sums[SUM_WALL_NS], busy = busy_of(report, group, knowledge);
-    struct report_group described = { .name = name_of(report, group), .from = group, .waited = -1 };
+    struct report_group described = { .name = report_group_name(report, group), .from = group, .waited = -1 };
     described.sum = report_sum(report, group->sums) - (report->without_waits ? group->waits_ns : 0);
     if (knowledge != KNOWS_NOTHING && wall_ns)
         described.waited = busy < wall_ns ? 1 - (double)busy / (double)wall_ns : 0;
@@ -73,7 +74,7 @@ struct placed {
     uint64_t work;
 };
 
-static int compare(const void *left, const void *right)
+static int report_group_compare(const void *left, const void *right)
 {
     const struct placed *a = left, *b = right;
     if (a->work != b->work)
@@ -98,11 +99,12 @@ bool report_find_groups(struct report *report)
     double work = 0;
     for (size_t i = 0; i < count; i++) {
         const struct group *group = &report->found.rows[i];
-        placed[i] = (struct placed){ describe(report, group, knowledge), work_of(report, group, knowledge) };
+        placed[i] = (struct placed){ report_group_describe(report, group, knowledge),
+                                     work_of(report, group, knowledge) };
         work += (double)placed[i].work;
     }
     if (count)
-        qsort(placed, count, sizeof(*placed), compare);
+        qsort(placed, count, sizeof(*placed), report_group_compare);
     report->groups = alloc_zeroed(count + 1, sizeof(*report->groups));
     report->groups_count = count;
     for (size_t i = 0; i < count; i++) {

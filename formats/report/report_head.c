@@ -18,7 +18,7 @@ static double seconds(uint64_t ns)
     return (double)ns / 1e9;
 }
 
-static void add(struct report *report, const char *label, struct text text)
+static void head_add_line(struct report *report, const char *label, struct text text)
 {
     report->facts = alloc_grow(report->facts, &report->facts_room, report->facts_count + 1, sizeof(*report->facts));
     report->facts[report->facts_count++] = (struct report_fact){ label, text };
@@ -29,11 +29,11 @@ static void add_program(struct report *report)
     const struct process *process = tables_first_process(report->tables);
     const size_t count = tables_count_processes(report->tables);
     if (count > 1)
-        add(report, "programs",
-            report_say(report, "%zu processes; the first is %.*s", count, (int)process->command.size,
-                       process->command.size ? process->command.bytes : ""));
+        head_add_line(report, "programs",
+                      report_say(report, "%zu processes; the first is %.*s", count, (int)process->command.size,
+                                 process->command.size ? process->command.bytes : ""));
     else if (process->command.size)
-        add(report, "program", report_keep(report, process->command));
+        head_add_line(report, "program", report_keep(report, process->command));
 }
 
 /* The versions of CPython; several processes may have several. */
@@ -60,32 +60,33 @@ static void add_recording(struct report *report, const struct report_origin *ori
     event_date_text(started, recording->start_unix_ns);
     if (origin->recordings > 1)
         snprintf(several, sizeof(several), "%zu recordings, the first ", origin->recordings);
-    add(report, "recorded",
-        report_say(report, "%s%s, %.3f s%.*s, mode %.*s", several,
-                   origin->undated_by ? origin->undated_by
-                   : started[0]       ? started
-                                      : "at an unknown time",
-                   seconds(tables_duration_ns(tables)), (int)python.size, python.bytes, (int)recording->mode.size,
-                   recording->mode.size ? recording->mode.bytes : ""));
+    head_add_line(report, "recorded",
+                  report_say(report, "%s%s, %.3f s%.*s, mode %.*s", several,
+                             origin->undated_by ? origin->undated_by
+                             : started[0]       ? started
+                                                : "at an unknown time",
+                             seconds(tables_duration_ns(tables)), (int)python.size, python.bytes,
+                             (int)recording->mode.size, recording->mode.size ? recording->mode.bytes : ""));
     if (origin->filters)
-        add(report, "part", report_say(report, "only what %s keeps", origin->filters));
+        head_add_line(report, "part", report_say(report, "only what %s keeps", origin->filters));
     if (!origin->complete)
-        add(report, "damage", TEXT("parts of the recording are missing"));
+        head_add_line(report, "damage", TEXT("parts of the recording are missing"));
 }
 
-static void add_exactness(struct report *report)
+static void head_add_exactness(struct report *report)
 {
     const struct tables *tables = report->tables;
     const struct exactness exactness = exactness_of(tables);
     char room[EXACTNESS_ROOM];
     exactness_rate(room, &exactness);
-    add(report, "samples",
-        report_say(report, "%" PRIu64 " in %" PRIu64 " ticks%s%s; %" PRIu64 " missed, %" PRIu64 " failed",
-                   report->all->samples, tables->ticks, room[0] ? "; " : "", room, tables->missed, tables->failed));
+    head_add_line(report, "samples",
+                  report_say(report, "%" PRIu64 " in %" PRIu64 " ticks%s%s; %" PRIu64 " missed, %" PRIu64 " failed",
+                             report->all->samples, tables->ticks, room[0] ? "; " : "", room, tables->missed,
+                             tables->failed));
     if (exactness_share(room, &exactness)[0])
-        add(report, "exact", report_say(report, "%s", room));
+        head_add_line(report, "exact", report_say(report, "%s", room));
     if (exactness_missed(room, &exactness)[0])
-        add(report, "missed", report_say(report, "%s", room));
+        head_add_line(report, "missed", report_say(report, "%s", room));
 }
 
 void report_sum_up(const struct report *report, uint64_t sums[SUMS])
@@ -130,9 +131,9 @@ static void add_threads(struct report *report)
     const struct text lock = lock_of(report, sums);
     const struct text count = tasks ? report_say(report, "%zu, and %zu tasks with stacks of their own", threads, tasks)
                                     : report_say(report, "%zu", threads);
-    add(report, "threads",
-        report_say(report, "%.*s%.*s%.*s", (int)count.size, count.bytes, (int)cpu.size, cpu.bytes, (int)lock.size,
-                   lock.bytes));
+    head_add_line(report, "threads",
+                  report_say(report, "%.*s%.*s%.*s", (int)count.size, count.bytes, (int)cpu.size, cpu.bytes,
+                             (int)lock.size, lock.bytes));
 }
 
 /* The samples of which nobody knows whether the thread waited. */
@@ -164,18 +165,18 @@ static void add_weight(struct report *report)
         more = report->without_waits ? "; CPU time is not known, and --weight wall shows waits, too"
                                      : "; CPU time is not known";
     if (report->weight == SUM_SAMPLES)
-        add(report, "numbers", report_say(report, "samples, %" PRIu64 " in all", report->whole));
+        head_add_line(report, "numbers", report_say(report, "samples, %" PRIu64 " in all", report->whole));
     else
-        add(report, "times",
-            report_say(report, "%s%.*s, %.3f s in all%.*s%s", report_weight_label(report), (int)known.size, known.bytes,
-                       seconds(report->whole), (int)waits.size, waits.bytes, more));
+        head_add_line(report, "times",
+                      report_say(report, "%s%.*s, %.3f s in all%.*s%s", report_weight_label(report), (int)known.size,
+                                 known.bytes, seconds(report->whole), (int)waits.size, waits.bytes, more));
 }
 
 void report_add_head(struct report *report, const struct report_origin *origin)
 {
     add_program(report);
     add_recording(report, origin);
-    add_exactness(report);
+    head_add_exactness(report);
     add_threads(report);
     add_weight(report);
 }

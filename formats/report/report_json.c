@@ -37,7 +37,7 @@ static void emit_known(struct json_emitter *json, const char *key, double value)
 }
 
 /* All sums by the names of the weights; null where a sum is not known. */
-static void emit_sums(struct json_emitter *json, const struct report *report, const uint64_t *sums)
+static void report_emit_sums(struct json_emitter *json, const struct report *report, const uint64_t *sums)
 {
     char key[32];
     emit_integer(json, sum_rows[SUM_SAMPLES].name, (int64_t)sums[SUM_SAMPLES]);
@@ -78,7 +78,7 @@ static void emit_recording(struct json_emitter *json, const struct report *repor
     emit_close(json, '}');
 }
 
-static void emit_weight(struct json_emitter *json, const struct report *report)
+static void report_emit_weight(struct json_emitter *json, const struct report *report)
 {
     emit_open(json, "weight", '{');
     emit_text(json, "name", text_of(sum_rows[report->weight].name));
@@ -89,7 +89,7 @@ static void emit_weight(struct json_emitter *json, const struct report *report)
     emit_close(json, '}');
 }
 
-static void emit_groups(struct json_emitter *json, const struct report *report)
+static void report_emit_groups(struct json_emitter *json, const struct report *report)
 {
     emit_open(json, "groups", '[');
     for (size_t i = 0; i < report->groups_count; i++) {
@@ -102,7 +102,7 @@ static void emit_groups(struct json_emitter *json, const struct report *report)
         emit_integer(json, "pid", group->from->pid);
         emit_integer(json, "tid", group->from->tid);
         emit_integer(json, "threads", (int64_t)group->from->threads);
-        emit_sums(json, report, group->from->sums);
+        report_emit_sums(json, report, group->from->sums);
         emit_known(json, "waited", group->waited);
         emit_flag(json, "quiet", group->quiet);
         emit_close(json, '}');
@@ -172,11 +172,11 @@ bool report_json(struct output *to, const struct report *report, const struct re
     emit_text(&json, "format", TEXT("pyreel-report"));
     emit_integer(&json, "version", FORMAT_VERSION);
     emit_recording(&json, report, origin);
-    emit_weight(&json, report);
+    report_emit_weight(&json, report);
     emit_open(&json, "totals", '{');
-    emit_sums(&json, report, sums);
+    report_emit_sums(&json, report, sums);
     emit_close(&json, '}');
-    emit_groups(&json, report);
+    report_emit_groups(&json, report);
     emit_sections(&json, report);
     emit_close(&json, '}');
     output_string(to, "\n");

@@ -17,7 +17,7 @@ struct writing {
     struct bytes line;
 };
 
-static void end_line(struct writing *writing)
+static void markdown_end_line(struct writing *writing)
 {
     put_bytes(&writing->line, "\n", 1);
     output_bytes(writing->to, writing->line.at, writing->line.size);
@@ -79,7 +79,7 @@ static void put_words(struct writing *writing, struct text text)
 
 /* ---- parts ---- */
 
-static void write_head(struct writing *writing)
+static void markdown_write_head(struct writing *writing)
 {
     for (size_t i = 0; i < writing->report->facts_count; i++) {
         const struct report_fact *fact = &writing->report->facts[i];
@@ -87,11 +87,11 @@ static void write_head(struct writing *writing)
         put_string(&writing->line, fact->label);
         put_string(&writing->line, ": ");
         put_words(writing, fact->text);
-        end_line(writing);
+        markdown_end_line(writing);
     }
 }
 
-static void put_numbers(struct writing *writing, uint64_t amount, uint64_t whole)
+static void markdown_put_numbers(struct writing *writing, uint64_t amount, uint64_t whole)
 {
     put_string(&writing->line, " ");
     report_put_amount(&writing->line, writing->report, amount);
@@ -100,7 +100,7 @@ static void put_numbers(struct writing *writing, uint64_t amount, uint64_t whole
     put_string(&writing->line, " |");
 }
 
-static void write_titles(struct writing *writing, const struct report_section *section)
+static void markdown_write_titles(struct writing *writing, const struct report_section *section)
 {
     const char *unit = report_unit(writing->report);
     const bool self = section->columns & COLUMN_SELF, total = section->columns & COLUMN_TOTAL;
@@ -110,16 +110,16 @@ static void write_titles(struct writing *writing, const struct report_section *s
              self ? " | % |" : "", waits ? " waited" : "", waits ? " |" : "", total ? " total" : "", total ? unit : "",
              total ? " | % |" : "", section->rows_are, section->columns & COLUMN_PLACE ? " where |" : "");
     put_string(&writing->line, titles);
-    end_line(writing);
+    markdown_end_line(writing);
     put_string(&writing->line, "|");
     put_string(&writing->line, self ? "---:|---:|" : "");
     put_string(&writing->line, waits ? "---:|" : "");
     put_string(&writing->line, total ? "---:|---:|" : "");
     put_string(&writing->line, section->columns & COLUMN_PLACE ? "---|---|" : "---|");
-    end_line(writing);
+    markdown_end_line(writing);
 }
 
-static void put_place(struct writing *writing, const struct report_row *row)
+static void markdown_put_place(struct writing *writing, const struct report_row *row)
 {
     struct bytes place = { 0 };
     char line[16];
@@ -133,41 +133,42 @@ static void put_place(struct writing *writing, const struct report_row *row)
     bytes_free(&place);
 }
 
-static void write_row(struct writing *writing, const struct report_section *section, const struct report_row *row)
+static void markdown_write_row(struct writing *writing, const struct report_section *section,
+                               const struct report_row *row)
 {
     put_string(&writing->line, "|");
     if (section->columns & COLUMN_SELF)
-        put_numbers(writing, row->self, section->whole);
+        markdown_put_numbers(writing, row->self, section->whole);
     if (section->columns & COLUMN_WAITS) {
         put_string(&writing->line, " ");
         report_put_amount(&writing->line, writing->report, row->waits);
         put_string(&writing->line, " |");
     }
     if (section->columns & COLUMN_TOTAL)
-        put_numbers(writing, row->total, section->whole);
+        markdown_put_numbers(writing, row->total, section->whole);
     put_string(&writing->line, " ");
     report_put_code(&writing->line, row->name);
     put_string(&writing->line, " |");
     if (section->columns & COLUMN_PLACE) {
         put_string(&writing->line, " ");
-        put_place(writing, row);
+        markdown_put_place(writing, row);
         put_string(&writing->line, " |");
     }
-    end_line(writing);
+    markdown_end_line(writing);
 }
 
-static void write_table(struct writing *writing, const struct report_section *section)
+static void markdown_write_table(struct writing *writing, const struct report_section *section)
 {
     char words[60];
-    write_titles(writing, section);
+    markdown_write_titles(writing, section);
     for (size_t i = 0; i < section->count; i++)
-        write_row(writing, section, &section->rows[i]);
+        markdown_write_row(writing, section, &section->rows[i]);
     if (!section->left_out)
         return;
-    end_line(writing);
+    markdown_end_line(writing);
     snprintf(words, sizeof(words), "and %zu more", section->left_out);
     put_string(&writing->line, words);
-    end_line(writing);
+    markdown_end_line(writing);
 }
 
 /* Trees and sources are as in text. No line of them begins with a fence, because numbers or blanks come first. */
@@ -175,37 +176,37 @@ static void write_as_text(struct writing *writing, const struct report_section *
 {
     const struct screen screen = { .columns = COLUMNS };
     put_string(&writing->line, "```text");
-    end_line(writing);
+    markdown_end_line(writing);
     report_text_rows(writing->to, writing->report, section, &screen);
     put_string(&writing->line, "```");
-    end_line(writing);
+    markdown_end_line(writing);
 }
 
-static void write_section(struct writing *writing, const struct report_section *section)
+static void markdown_write_section(struct writing *writing, const struct report_section *section)
 {
-    end_line(writing);
+    markdown_end_line(writing);
     put_string(&writing->line, "### ");
     put_words(writing, section->title);
-    end_line(writing);
-    end_line(writing);
+    markdown_end_line(writing);
+    markdown_end_line(writing);
     if (section->kind == SECTION_TABLE)
-        write_table(writing, section);
+        markdown_write_table(writing, section);
     else
         write_as_text(writing, section);
     if (section->note.size) {
-        end_line(writing);
+        markdown_end_line(writing);
         put_words(writing, section->note);
-        end_line(writing);
+        markdown_end_line(writing);
     }
 }
 
-static void write_quiet(struct writing *writing)
+static void markdown_write_quiet(struct writing *writing)
 {
     const struct report *report = writing->report;
     size_t shown = 0;
     const size_t count = report_count_quiet(report);
     if (count)
-        end_line(writing);
+        markdown_end_line(writing);
     for (size_t i = 0; shown < count && shown < REPORT_QUIET_MOST; i++) {
         struct bytes words = { 0 };
         if (!report->groups[i].quiet)
@@ -213,7 +214,7 @@ static void write_quiet(struct writing *writing)
         report_put_quiet(&words, report, &report->groups[i], false);
         put_string(&writing->line, "- ");
         put_words(writing, bytes_text(&words));
-        end_line(writing);
+        markdown_end_line(writing);
         bytes_free(&words);
         shown++;
     }
@@ -221,16 +222,16 @@ static void write_quiet(struct writing *writing)
         char words[60];
         snprintf(words, sizeof(words), "- and %zu more that waited or did little", count - shown);
         put_string(&writing->line, words);
-        end_line(writing);
+        markdown_end_line(writing);
     }
 }
 
 void report_markdown(struct output *to, const struct report *report)
 {
     struct writing writing = { .to = to, .report = report };
-    write_head(&writing);
+    markdown_write_head(&writing);
     for (size_t i = 0; i < report->sections_count; i++)
-        write_section(&writing, &report->sections[i]);
-    write_quiet(&writing);
+        markdown_write_section(&writing, &report->sections[i]);
+    markdown_write_quiet(&writing);
     bytes_free(&writing.line);
 }

@@ -90,14 +90,14 @@ static int by_line(const void *left, const void *right)
 }
 
 /* The number of a line: index + 1. */
-static uint32_t number_of(const struct lines *lines, uint32_t line)
+static uint32_t line_number(const struct lines *lines, uint32_t line)
 {
     const struct timed wanted = { .line = line };
     const struct timed *found = bsearch(&wanted, lines->rows, lines->count, sizeof(wanted), by_line);
     return found ? (uint32_t)(found - lines->rows) + 1 : 0;
 }
 
-static void find_lines(const struct entries *entries, const struct subject *subject, struct lines *lines)
+static void subject_find_lines(const struct entries *entries, const struct subject *subject, struct lines *lines)
 {
     size_t kept = 0;
     lines->rows = alloc_zeroed(entries->count + 1, sizeof(*lines->rows));
@@ -120,7 +120,7 @@ static void add_times(const struct report *report, const struct section_calls *c
     uint32_t *numbers = alloc_zeroed(entries->count + 1, sizeof(*numbers));
     for (uint32_t i = 1; i < entries->count; i++)
         if (is_part(subject, entries_code(entries, i)))
-            numbers[i] = number_of(lines, entries->rows[i].line);
+            numbers[i] = line_number(lines, entries->rows[i].line);
     struct entry_totals *totals = totals_by(tree, 0, numbers, lines->count + 1);
     for (size_t i = 0; i < lines->count; i++) {
         lines->rows[i].self = report_sum(report, totals[i + 1].self);
@@ -139,7 +139,7 @@ static void add_times(const struct report *report, const struct section_calls *c
 
 /* ---- the text ---- */
 
-static enum source_outcome read_text(const struct report *report, struct text file, struct bytes *text)
+static enum source_outcome report_read_text(const struct report *report, struct text file, struct bytes *text)
 {
     static const struct source_folders nowhere;
     const struct tables *tables = report->tables;
@@ -156,7 +156,7 @@ static enum source_outcome read_text(const struct report *report, struct text fi
     return outcome;
 }
 
-static const char *reason_of(enum source_outcome outcome)
+static const char *outcome_reason(enum source_outcome outcome)
 {
     static const char *const reasons[SOURCE_OUTCOMES] = {
         [SOURCE_ABSENT] = "the file is not found here: --path-map FROM=TO says where it is",
@@ -169,8 +169,8 @@ static const char *reason_of(enum source_outcome outcome)
 
 /* ---- rows ---- */
 
-static struct report_row *add_line(struct report_section *section, const struct subject *subject, uint32_t line,
-                                   const struct timed *timed)
+static struct report_row *section_add_line(struct report_section *section, const struct subject *subject, uint32_t line,
+                                           const struct timed *timed)
 {
     struct report_row *row = report_add_row(section);
     row->line = line;
@@ -187,7 +187,7 @@ static void add_without_text(struct report_section *section, const struct subjec
 {
     for (size_t i = 0; i < lines->count; i++)
         if (lines->rows[i].total)
-            add_line(section, subject, lines->rows[i].line, &lines->rows[i]);
+            section_add_line(section, subject, lines->rows[i].line, &lines->rows[i]);
 }
 
 /* Whether a line is near one that has time. *next is the first line that is not passed. */
@@ -221,8 +221,9 @@ static void add_with_text(struct report *report, struct report_section *section,
                 section->rows[section->count - 1].last = true;
             continue;
         }
-        const uint32_t number = number_of(lines, line);
-        add_line(section, subject, line, number ? &lines->rows[number - 1] : NULL)->name = report_keep(report, content);
+        const uint32_t number = line_number(lines, line);
+        section_add_line(section, subject, line, number ? &lines->rows[number - 1] : NULL)->name = report_keep(report,
+                                                                                                               content);
     }
 }
 
@@ -230,9 +231,9 @@ static void add_section(struct report *report, const struct section_calls *calls
 {
     struct lines lines = { 0 };
     struct bytes text = { 0 };
-    find_lines(&calls->entries, subject, &lines);
+    subject_find_lines(&calls->entries, subject, &lines);
     add_times(report, calls, subject, &lines);
-    const enum source_outcome outcome = read_text(report, subject->path, &text);
+    const enum source_outcome outcome = report_read_text(report, subject->path, &text);
     struct report_section *section = report_add_section(report, SECTION_SOURCE, "source");
     section->title = report_say(report, "%.*s%s%.*s, by %s", (int)subject->function.size, subject->function.bytes,
                                 subject->function.size ? " in " : "", (int)subject->path.size, subject->path.bytes,
@@ -243,7 +244,7 @@ static void add_section(struct report *report, const struct section_calls *calls
     if (outcome == SOURCE_READ) {
         add_with_text(report, section, subject, &lines, bytes_text(&text));
     } else {
-        section->note = report_say(report, "No source: %s.", reason_of(outcome));
+        section->note = report_say(report, "No source: %s.", outcome_reason(outcome));
         add_without_text(section, subject, &lines);
     }
     for (size_t i = 0; i < section->count; i++)

@@ -35,7 +35,7 @@ static void give_waits(const struct report *report, const struct section_calls *
 }
 
 /* Adds up the entries below a node. Returns the amounts by entry, which the caller frees. */
-static struct amounts *add_up(const struct report *report, const struct section_calls *calls, uint32_t top)
+static struct amounts *calls_add_up(const struct report *report, const struct section_calls *calls, uint32_t top)
 {
     struct amounts *amounts = alloc_zeroed(calls->entries.count + 1, sizeof(*amounts));
     struct entry_totals *totals = totals_of(&calls->tree, top);
@@ -47,7 +47,7 @@ static struct amounts *add_up(const struct report *report, const struct section_
     return amounts;
 }
 
-static unsigned columns_of(const struct section_calls *calls, const struct amounts *amounts)
+static unsigned calls_columns(const struct section_calls *calls, const struct amounts *amounts)
 {
     const struct entries *entries = &calls->entries;
     unsigned columns = COLUMN_SELF | COLUMN_TOTAL;
@@ -63,7 +63,7 @@ static size_t rows_most(const struct report *report, size_t usual)
     return report->style.top || report->style.every_row ? report->style.top : usual;
 }
 
-static struct text title_of(struct report *report, enum report_sort sort, struct text group)
+static struct text section_title(struct report *report, enum report_sort sort, struct text group)
 {
     return report_say(report, "Hottest %ss by %s %s%s%.*s", by_name(report->style.by),
                       sort == SORT_TOTAL ? "total" : "self", report_weight_label(report), group.size ? ": " : "",
@@ -79,16 +79,16 @@ struct subject {
 };
 
 /* Adds a table of the entries below a node. */
-static void add_table(struct report *report, const struct section_calls *calls, enum report_sort sort,
-                      const struct subject *subject)
+static void section_add_table(struct report *report, const struct section_calls *calls, enum report_sort sort,
+                              const struct subject *subject)
 {
-    struct amounts *amounts = add_up(report, calls, subject->top);
+    struct amounts *amounts = calls_add_up(report, calls, subject->top);
     struct report_section *section = report_add_section(report, SECTION_TABLE, "hottest");
-    section->title = title_of(report, sort, subject->name);
+    section->title = section_title(report, sort, subject->name);
     section->rows_are = by_name(report->style.by);
     section->whole = report_sum(report, calls->tree.nodes[subject->top].total);
     section->group = subject->group;
-    section->columns = columns_of(calls, amounts);
+    section->columns = calls_columns(calls, amounts);
     for (uint32_t i = 1; i < calls->entries.count; i++) {
         const bool by_total = sort == SORT_TOTAL || report->style.every_row;
         const uint64_t key = by_total ? amounts[i].total : amounts[i].self;
@@ -107,14 +107,14 @@ static void add_table(struct report *report, const struct section_calls *calls, 
 static void add_both(struct report *report, const struct section_calls *calls, const struct subject *subject)
 {
     if (report->style.sort != SORT_TOTAL)
-        add_table(report, calls, SORT_SELF, subject);
+        section_add_table(report, calls, SORT_SELF, subject);
     if (report->style.sort != SORT_SELF)
-        add_table(report, calls, SORT_TOTAL, subject);
+        section_add_table(report, calls, SORT_TOTAL, subject);
 }
 
 /* ---- threads, processes and tasks ---- */
 
-static struct text thread_of(struct report *report, const struct aggregate_row *row)
+static struct text row_thread_title(struct report *report, const struct aggregate_row *row)
 {
     const struct group *group = &report->found.rows[report->found.by_thread[row->thread] - 1];
     const struct text process = report->found.processes ? group->process : (struct text){ "", 0 };
@@ -127,7 +127,7 @@ static struct text thread_of(struct report *report, const struct aggregate_row *
 }
 
 /* Workers have one title, so the number of the process comes first. */
-static struct text process_of(struct report *report, const struct aggregate_row *row)
+static struct text row_process_title(struct report *report, const struct aggregate_row *row)
 {
     const struct group *group = &report->found.rows[report->found.by_thread[row->thread] - 1];
     const struct process_row *process = &report->tables->processes[report->tables->threads[row->thread].thread.process];
@@ -189,8 +189,8 @@ static bool add_owners(struct report *report)
         const char *title;
         struct text (*name_of)(struct report *report, const struct aggregate_row *row);
     } owners[BYS] = {
-        [BY_THREAD] = { "Threads", thread_of },
-        [BY_PROCESS] = { "Processes", process_of },
+        [BY_THREAD] = { "Threads", row_thread_title },
+        [BY_PROCESS] = { "Processes", row_process_title },
         [BY_TASK] = { "Tasks", task_of },
     };
     struct section_calls calls;
@@ -215,7 +215,8 @@ static size_t count_working(const struct report *report)
 }
 
 /* The node of a group in the tree; 0: --focus left out all of its samples. */
-static uint32_t node_of(const struct report *report, const struct call_tree *tree, const struct report_group *group)
+static uint32_t report_group_node(const struct report *report, const struct call_tree *tree,
+                                  const struct report_group *group)
 {
     uint32_t node = tree->nodes[0].child;
     while (node && &report->found.rows[tree->nodes[node].group] != group->from)
@@ -227,14 +228,14 @@ static uint32_t node_of(const struct report *report, const struct call_tree *tre
 static void add_every(struct report *report, const struct section_calls *calls)
 {
     const enum report_sort sort = report->style.sort == SORT_TOTAL ? SORT_TOTAL : SORT_SELF;
-    add_table(report, calls, sort, &(struct subject){ .top = 0 });
+    section_add_table(report, calls, sort, &(struct subject){ .top = 0 });
     for (size_t i = 0; i < report->groups_count && report->groups_count > 1; i++) {
         const struct report_group *group = &report->groups[i];
-        const struct subject subject = { .top = node_of(report, &calls->tree, group),
+        const struct subject subject = { .top = report_group_node(report, &calls->tree, group),
                                          .group = i + 1,
                                          .name = group->name };
         if (subject.top)
-            add_table(report, calls, sort, &subject);
+            section_add_table(report, calls, sort, &subject);
     }
 }
 
@@ -243,7 +244,7 @@ static void add_of_each(struct report *report, const struct section_calls *calls
 {
     for (size_t i = 0; i < report->groups_count; i++) {
         const struct report_group *group = &report->groups[i];
-        const struct subject subject = { .top = node_of(report, &calls->tree, group),
+        const struct subject subject = { .top = report_group_node(report, &calls->tree, group),
                                          .group = i + 1,
                                          .name = group->name,
                                          .usual = working > 1 ? ROWS_EACH : ROWS_ALONE };
@@ -257,7 +258,7 @@ static void add_of_all(struct report *report, const struct section_calls *calls)
 {
     const struct subject all = { .usual = ROWS_ALONE };
     add_names(report, &calls->entries, "thread", report_say(report, "Threads by %s", report_weight_label(report)),
-              thread_of, ROWS_EACH);
+              row_thread_title, ROWS_EACH);
     add_both(report, calls, &all);
 }
 
@@ -288,12 +289,12 @@ static bool add_opcodes(struct report *report)
     const bool any = section_calls_make(&calls, report, &(struct section_style){ .opcodes = true });
     const uint64_t whole = report_sum(report, calls.tree.nodes[0].total);
     uint64_t named = 0;
-    struct amounts *amounts = add_up(report, &calls, 0);
+    struct amounts *amounts = calls_add_up(report, &calls, 0);
     bool *is_opcode = alloc_zeroed(calls.entries.count + 1, sizeof(*is_opcode));
     for (size_t i = 1; i < report->tables->frames_count; i++)
         is_opcode[calls.entries.opcodes[i]] = true;
     struct report_section *section = report_add_section(report, SECTION_TABLE, "hottest");
-    section->title = title_of(report, SORT_SELF, (struct text){ "", 0 });
+    section->title = section_title(report, SORT_SELF, (struct text){ "", 0 });
     section->rows_are = "instruction";
     section->whole = whole;
     section->columns = COLUMN_SELF;

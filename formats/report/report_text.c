@@ -30,14 +30,14 @@ struct writing {
 
 /* ---- lines ---- */
 
-static void put_colour(struct writing *writing, enum colour colour)
+static void report_put_colour(struct writing *writing, enum colour colour)
 {
     static const char *const codes[] = { [PLAIN] = "\033[0m", [BOLD] = "\033[1m", [DIM] = "\033[2m" };
     if (writing->screen.colours)
         put_string(&writing->line, codes[colour]);
 }
 
-static void end_line(struct writing *writing)
+static void report_end_line(struct writing *writing)
 {
     struct bytes *line = &writing->line;
     while (line->size > 0 && line->at[line->size - 1] == ' ')
@@ -67,7 +67,7 @@ static void put_cell(struct writing *writing, struct text text, size_t columns, 
     put_bytes(&writing->line, text.bytes, text.size);
 }
 
-static void put_place(struct writing *writing, struct text place, size_t columns)
+static void report_put_place(struct writing *writing, struct text place, size_t columns)
 {
     width_put_path_cell(&writing->line, place, columns, writing->screen.ascii);
 }
@@ -88,7 +88,7 @@ static void write_wrapped(struct writing *writing, struct text words, size_t ind
         const struct text word = { words.bytes, blank ? (size_t)(blank - words.bytes) : words.size };
         const size_t width = width_of(word), taken = word.size + (blank != NULL);
         if (!first && at + 1 + width > writing->screen.columns) {
-            end_line(writing);
+            report_end_line(writing);
             width_put_blanks(&writing->line, indent);
             at = indent;
             first = true;
@@ -100,16 +100,16 @@ static void write_wrapped(struct writing *writing, struct text words, size_t ind
         first = false;
         words = (struct text){ words.bytes + taken, words.size - taken };
     }
-    end_line(writing);
+    report_end_line(writing);
 }
 
-static void write_head(struct writing *writing)
+static void report_write_head(struct writing *writing)
 {
     for (size_t i = 0; i < writing->report->facts_count; i++) {
         const struct report_fact *fact = &writing->report->facts[i];
-        put_colour(writing, DIM);
+        report_put_colour(writing, DIM);
         put_cell(writing, text_of(fact->label), LABEL_COLUMNS, false);
-        put_colour(writing, PLAIN);
+        report_put_colour(writing, PLAIN);
         width_put_blanks(&writing->line, 1);
         write_wrapped(writing, printable(writing, fact->text), LABEL_COLUMNS + 1);
     }
@@ -256,9 +256,10 @@ static void measure_texts(struct writing *writing, const struct report_section *
     layout->place = place;
 }
 
-static void write_titles(struct writing *writing, const struct report_section *section, const struct layout *layout)
+static void report_write_titles(struct writing *writing, const struct report_section *section,
+                                const struct layout *layout)
 {
-    put_colour(writing, DIM);
+    report_put_colour(writing, DIM);
     for (size_t i = 0; i < layout->numbers_count; i++) {
         width_put_blanks(&writing->line, GAP);
         put_cell(writing, text_of(layout->numbers[i].title), layout->numbers[i].columns, true);
@@ -269,12 +270,12 @@ static void write_titles(struct writing *writing, const struct report_section *s
         width_put_blanks(&writing->line, GAP);
         put_string(&writing->line, "where");
     }
-    put_colour(writing, PLAIN);
-    end_line(writing);
+    report_put_colour(writing, PLAIN);
+    report_end_line(writing);
 }
 
-static void put_numbers(struct writing *writing, const struct report_section *section, const struct report_row *row,
-                        const struct layout *layout)
+static void report_put_numbers(struct writing *writing, const struct report_section *section,
+                               const struct report_row *row, const struct layout *layout)
 {
     for (size_t i = 0; i < layout->numbers_count; i++) {
         width_put_blanks(&writing->line, GAP);
@@ -285,18 +286,18 @@ static void put_numbers(struct writing *writing, const struct report_section *se
     width_put_blanks(&writing->line, GAP);
 }
 
-static void write_row(struct writing *writing, const struct report_section *section, const struct report_row *row,
-                      const struct layout *layout)
+static void report_write_row(struct writing *writing, const struct report_section *section,
+                             const struct report_row *row, const struct layout *layout)
 {
-    put_numbers(writing, section, row, layout);
+    report_put_numbers(writing, section, row, layout);
     put_cell(writing, printable(writing, row->name), layout->name, false);
     if (layout->place) {
         width_put_blanks(&writing->line, GAP);
-        put_colour(writing, DIM);
-        put_place(writing, place_of(writing, row), layout->place);
-        put_colour(writing, PLAIN);
+        report_put_colour(writing, DIM);
+        report_put_place(writing, place_of(writing, row), layout->place);
+        report_put_colour(writing, PLAIN);
     }
-    end_line(writing);
+    report_end_line(writing);
 }
 
 static void write_left_out(struct writing *writing, const struct report_section *section)
@@ -312,21 +313,21 @@ static void write_left_out(struct writing *writing, const struct report_section 
                  (const char *)writing->text.at, report_unit(writing->report));
     else
         snprintf(words, sizeof(words), "  and %zu more (--top)", section->left_out);
-    put_colour(writing, DIM);
+    report_put_colour(writing, DIM);
     put_string(&writing->line, words);
-    put_colour(writing, PLAIN);
-    end_line(writing);
+    report_put_colour(writing, PLAIN);
+    report_end_line(writing);
 }
 
-static void write_table(struct writing *writing, const struct report_section *section)
+static void report_write_table(struct writing *writing, const struct report_section *section)
 {
     struct layout layout = { 0 };
     choose_columns(writing, section, &layout);
     measure_numbers(writing, section, &layout);
     measure_texts(writing, section, &layout);
-    write_titles(writing, section, &layout);
+    report_write_titles(writing, section, &layout);
     for (size_t i = 0; i < section->count; i++)
-        write_row(writing, section, &section->rows[i], &layout);
+        report_write_row(writing, section, &section->rows[i], &layout);
     write_left_out(writing, section);
 }
 
@@ -364,10 +365,10 @@ static void write_skipped(struct writing *writing, const struct report_row *row,
     used += put_branches(writing, row);
     const char *mark = writing->screen.ascii ? "..." : "\u2026";
     snprintf(words, sizeof(words), "%s %u calls without a branch", mark, row->skipped);
-    put_colour(writing, DIM);
+    report_put_colour(writing, DIM);
     width_put_beginning(&writing->line, text_of(words), left_of(writing, used));
-    put_colour(writing, PLAIN);
-    end_line(writing);
+    report_put_colour(writing, PLAIN);
+    report_end_line(writing);
 }
 
 static void write_call(struct writing *writing, const struct report_section *section, const struct report_row *row,
@@ -376,7 +377,7 @@ static void write_call(struct writing *writing, const struct report_section *sec
     size_t used = GAP;
     for (size_t i = 0; i < layout->numbers_count; i++)
         used += GAP + layout->numbers[i].columns;
-    put_numbers(writing, section, row, layout);
+    report_put_numbers(writing, section, row, layout);
     used += put_branches(writing, row);
     const size_t left = left_of(writing, used);
     const size_t name = width_of(printable(writing, row->name)), place = width_of(place_of(writing, row));
@@ -385,11 +386,11 @@ static void write_call(struct writing *writing, const struct report_section *sec
     const size_t place_room = left > name_room + GAP ? left - name_room - GAP : 0;
     if (place && (place <= place_room || place_room >= PLACE_LEAST)) {
         width_put_blanks(&writing->line, GAP);
-        put_colour(writing, DIM);
-        put_place(writing, place_of(writing, row), place < place_room ? place : place_room);
-        put_colour(writing, PLAIN);
+        report_put_colour(writing, DIM);
+        report_put_place(writing, place_of(writing, row), place < place_room ? place : place_room);
+        report_put_colour(writing, PLAIN);
     }
-    end_line(writing);
+    report_end_line(writing);
 }
 
 static void write_tree(struct writing *writing, const struct report_section *section)
@@ -400,7 +401,7 @@ static void write_tree(struct writing *writing, const struct report_section *sec
     if (writing->screen.columns >= COLUMNS_NARROW)
         add_self(&layout, seconds, false);
     measure_numbers(writing, section, &layout);
-    write_titles(writing, section, &layout);
+    report_write_titles(writing, section, &layout);
     for (size_t i = 0; i < section->count; i++) {
         if (section->rows[i].skipped)
             write_skipped(writing, &section->rows[i], &layout);
@@ -473,27 +474,27 @@ static void write_source(struct writing *writing, const struct report_section *s
     for (size_t i = 0; i < layout.numbers_count; i++)
         used += GAP + layout.numbers[i].columns;
     const size_t left = left_of(writing, used);
-    write_titles(writing, section, &layout);
+    report_write_titles(writing, section, &layout);
     for (size_t i = 0; i < section->count; i++) {
         const struct report_row *row = &section->rows[i];
-        put_numbers(writing, section, row, &layout);
+        report_put_numbers(writing, section, row, &layout);
         width_put_beginning(&writing->line, source_line(writing, row->name), left);
-        end_line(writing);
+        report_end_line(writing);
         if (row->last && i + 1 < section->count) {
             width_put_blanks(&writing->line, used - GAP - 3);
             put_string(&writing->line, "...");
-            end_line(writing);
+            report_end_line(writing);
         }
     }
 }
 
 /* ---- all ---- */
 
-static void write_rows(struct writing *writing, const struct report_section *section)
+static void report_write_rows(struct writing *writing, const struct report_section *section)
 {
     switch (section->kind) {
     case SECTION_TABLE:
-        write_table(writing, section);
+        report_write_table(writing, section);
         return;
     case SECTION_TREE:
         write_tree(writing, section);
@@ -504,26 +505,26 @@ static void write_rows(struct writing *writing, const struct report_section *sec
     }
 }
 
-static void write_section(struct writing *writing, const struct report_section *section)
+static void report_write_section(struct writing *writing, const struct report_section *section)
 {
-    end_line(writing);
-    put_colour(writing, BOLD);
+    report_end_line(writing);
+    report_put_colour(writing, BOLD);
     write_wrapped(writing, printable(writing, section->title), 0);
     writing->line.size = 0;
-    put_colour(writing, PLAIN);
-    write_rows(writing, section);
+    report_put_colour(writing, PLAIN);
+    report_write_rows(writing, section);
     if (section->note.size)
         write_wrapped(writing, printable(writing, section->note), 0);
 }
 
 /* The groups that have no section, one line each. */
-static void write_quiet(struct writing *writing)
+static void report_write_quiet(struct writing *writing)
 {
     const struct report *report = writing->report;
     size_t shown = 0;
     const size_t count = report_count_quiet(report);
     if (count)
-        end_line(writing);
+        report_end_line(writing);
     for (size_t i = 0; shown < count && shown < REPORT_QUIET_MOST; i++) {
         if (!report->groups[i].quiet)
             continue;
@@ -536,11 +537,11 @@ static void write_quiet(struct writing *writing)
         char words[80];
         snprintf(words, sizeof(words), "and %zu more that waited or did little (--by thread)", count - shown);
         put_string(&writing->line, words);
-        end_line(writing);
+        report_end_line(writing);
     }
 }
 
-static void end(struct writing *writing)
+static void writing_end(struct writing *writing)
 {
     bytes_free(&writing->line);
     bytes_free(&writing->text);
@@ -550,17 +551,17 @@ static void end(struct writing *writing)
 void report_text(struct output *to, const struct report *report, const struct screen *screen)
 {
     struct writing writing = { .to = to, .report = report, .screen = *screen };
-    write_head(&writing);
+    report_write_head(&writing);
     for (size_t i = 0; i < report->sections_count; i++)
-        write_section(&writing, &report->sections[i]);
-    write_quiet(&writing);
-    end(&writing);
+        report_write_section(&writing, &report->sections[i]);
+    report_write_quiet(&writing);
+    writing_end(&writing);
 }
 
 void report_text_rows(struct output *to, const struct report *report, const struct report_section *section,
                       const struct screen *screen)
 {
     struct writing writing = { .to = to, .report = report, .screen = *screen };
-    write_rows(&writing, section);
-    end(&writing);
+    report_write_rows(&writing, section);
+    writing_end(&writing);
 }

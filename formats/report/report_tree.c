@@ -20,7 +20,7 @@ struct making {
     uint32_t *rows; /* by node: index of its row + 1 */
 };
 
-static bool is_shown(const struct making *making, uint32_t node)
+static bool tree_node_is_shown(const struct making *making, uint32_t node)
 {
     return node && report_sum(making->report, making->tree->nodes[node].total) >= making->least;
 }
@@ -30,9 +30,9 @@ static bool is_shown(const struct making *making, uint32_t node)
 static uint32_t next_shown(const struct making *making, uint32_t node)
 {
     const struct call_node *nodes = making->tree->nodes;
-    if (is_shown(making, nodes[node].child))
+    if (tree_node_is_shown(making, nodes[node].child))
         return nodes[node].child;
-    while (node && !is_shown(making, nodes[node].next))
+    while (node && !tree_node_is_shown(making, nodes[node].next))
         node = nodes[node].parent;
     return node ? nodes[node].next : 0;
 }
@@ -53,8 +53,8 @@ static void add_node(struct making *making, struct report_section *section, cons
     row->self = report_sum(report, from->self);
     row->total = report_sum(report, from->total);
     row->parent = making->rows[from->parent];
-    row->last = !is_shown(making, from->next);
-    row->branches = from->parent && is_shown(making, nodes[nodes[from->parent].child].next);
+    row->last = !tree_node_is_shown(making, from->next);
+    row->branches = from->parent && tree_node_is_shown(making, nodes[nodes[from->parent].child].next);
     row->depth = (row->parent ? section->rows[row->parent - 1].depth : 0) + row->branches;
     making->rows[node] = (uint32_t)section->count;
 }
@@ -82,7 +82,7 @@ static bool stays(const struct report_row *row)
 
 /* How many calls of a chain are left out from row `first` of the chain on. A single call needs no more room than the
  * words that it is left out, so it stays. */
-static size_t count_left_out(const struct report_row *chain, size_t length, size_t first)
+static size_t chain_count_left_out(const struct report_row *chain, size_t length, size_t first)
 {
     size_t count = 0;
     while (length > CHAIN_MOST && first >= CHAIN_ENDS && first + count < length - CHAIN_ENDS &&
@@ -100,7 +100,7 @@ static void shorten_chains(struct report_section *section)
         length = chain_length(section, i);
         for (size_t j = 0; j < length; j += left_out ? left_out : 1) {
             struct report_row row = section->rows[i + j];
-            left_out = count_left_out(&section->rows[i], length, j);
+            left_out = chain_count_left_out(&section->rows[i], length, j);
             if (left_out)
                 row = (struct report_row){ .depth = row.depth, .skipped = (uint32_t)left_out };
             section->rows[kept++] = row;

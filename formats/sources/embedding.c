@@ -24,7 +24,7 @@ static int by_file(const void *left, const void *right)
     return (a->line > b->line) - (a->line < b->line);
 }
 
-static void add(struct embedding *embedding, struct embedding_line line)
+static void embedding_add(struct embedding *embedding, struct embedding_line line)
 {
     if (line.line == 0)
         return;
@@ -34,20 +34,21 @@ static void add(struct embedding *embedding, struct embedding_line line)
 
 void embedding_add_line(struct embedding *embedding, uint32_t file, uint32_t line)
 {
-    add(embedding, (struct embedding_line){ .file = file, .line = line });
+    embedding_add(embedding, (struct embedding_line){ .file = file, .line = line });
 }
 
 /* Whether a name is that of a function or a class: f, C.f, but not <module> or f.<locals>.<lambda>. */
-static bool is_named(struct text name)
+static bool name_is_of_definition(struct text name)
 {
     return name.size > 0 && name.bytes[name.size - 1] != '>';
 }
 
 void embedding_add_function(struct embedding *embedding, uint32_t file, const struct tables *tables, uint32_t function)
 {
-    add(embedding, (struct embedding_line){ .file = file,
-                                            .line = tables->functions[function].first_line,
-                                            .definition = is_named(tables_function_name(tables, function)) });
+    embedding_add(embedding, (struct embedding_line){
+                                 .file = file,
+                                 .line = tables->functions[function].first_line,
+                                 .definition = name_is_of_definition(tables_function_name(tables, function)) });
 }
 
 /* The index of the first line of a file. */
@@ -96,8 +97,8 @@ static struct source_facts facts_of(struct embedding *embedding, uint32_t file, 
 }
 
 /* Reads a file by its path on this machine. */
-static enum source_outcome read_text(const struct source_folders *maps, struct text file,
-                                     const struct source_facts *facts, struct bytes *text)
+static enum source_outcome source_read_text(const struct source_folders *maps, struct text file,
+                                            const struct source_facts *facts, struct bytes *text)
 {
     struct bytes path = { 0 };
     source_put_path(&path, maps, file);
@@ -115,7 +116,7 @@ enum source_outcome embedding_read(struct embedding *embedding, uint32_t file, s
     uint32_t *definitions;
     const struct source_facts facts = facts_of(embedding, file, tables, &definitions);
     const size_t before = text->size;
-    enum source_outcome outcome = read_text(maps, path, &facts, text);
+    enum source_outcome outcome = source_read_text(maps, path, &facts, text);
     if (outcome == SOURCE_READ && text->size - before > EMBEDDED_MOST - embedding->used[share]) {
         outcome = SOURCE_LARGE;
         text->size = before;

@@ -7,7 +7,7 @@
 
 /* ---- folders ---- */
 
-static struct text between(const char *from, const char *to)
+static struct text text_between(const char *from, const char *to)
 {
     return (struct text){ from, (size_t)(to - from) };
 }
@@ -19,7 +19,7 @@ static struct text without_slash(struct text folder)
     return folder;
 }
 
-static bool add(struct source_folders *folders, struct source_folder row)
+static bool source_folders_add(struct source_folders *folders, struct source_folder row)
 {
     if (folders->count == SOURCE_FOLDERS_MOST || row.folder.size == 0)
         return false;
@@ -32,8 +32,9 @@ bool source_folders_add_map(struct source_folders *maps, const char *value)
     const char *equals = strchr(value, '=');
     if (!equals || value[0] != '/' || equals[1] == '\0')
         return false;
-    const struct text folder = without_slash(between(value, equals));
-    return add(maps, (struct source_folder){ .folder = folder, .other = without_slash(text_of(equals + 1)) });
+    const struct text folder = without_slash(text_between(value, equals));
+    return source_folders_add(maps,
+                              (struct source_folder){ .folder = folder, .other = without_slash(text_of(equals + 1)) });
 }
 
 /* Whether a text is a part of a public name: the viewer splits the name at colons. */
@@ -51,11 +52,11 @@ bool source_folders_add_repository(struct source_folders *repositories, const ch
     if (!equals || !at || at > equals || equals[1] != '/')
         return false;
     const struct source_folder row = { .folder = without_slash(text_of(equals + 1)),
-                                       .other = between(value, at),
-                                       .revision = between(at + 1, equals) };
+                                       .other = text_between(value, at),
+                                       .revision = text_between(at + 1, equals) };
     const char *slash = memchr(row.other.bytes, '/', row.other.size);
     const bool good = slash && memchr(slash + 1, '/', row.other.size - (size_t)(slash + 1 - row.other.bytes));
-    return good && is_plain(row.other) && is_plain(row.revision) && add(repositories, row);
+    return good && is_plain(row.other) && is_plain(row.revision) && source_folders_add(repositories, row);
 }
 
 /* The deepest folder that contains the file; NULL: none does. */
@@ -72,7 +73,7 @@ static const struct source_folder *deepest(const struct source_folders *folders,
     return found;
 }
 
-static void put(struct bytes *to, struct text text)
+static void name_put_text(struct bytes *to, struct text text)
 {
     put_bytes(to, text.bytes, text.size);
 }
@@ -81,22 +82,22 @@ void source_put_path(struct bytes *to, const struct source_folders *maps, struct
 {
     const struct source_folder *row = deepest(maps, file);
     if (row) {
-        put(to, row->other);
-        file = between(file.bytes + row->folder.size, file.bytes + file.size);
+        name_put_text(to, row->other);
+        file = text_between(file.bytes + row->folder.size, file.bytes + file.size);
     }
-    put(to, file);
+    name_put_text(to, file);
 }
 
 static void put_public_name(struct bytes *to, struct text repository, struct text folder, struct text path,
                             struct text revision)
 {
-    put(to, TEXT("git:"));
-    put(to, repository);
-    put(to, TEXT(":"));
-    put(to, folder);
-    put(to, path);
-    put(to, TEXT(":"));
-    put(to, revision);
+    name_put_text(to, TEXT("git:"));
+    name_put_text(to, repository);
+    name_put_text(to, TEXT(":"));
+    name_put_text(to, folder);
+    name_put_text(to, path);
+    name_put_text(to, TEXT(":"));
+    name_put_text(to, revision);
 }
 
 bool source_put_repository_name(struct bytes *to, const struct source_folders *repositories, struct text file)
@@ -104,7 +105,7 @@ bool source_put_repository_name(struct bytes *to, const struct source_folders *r
     const struct source_folder *row = deepest(repositories, file);
     if (!row)
         return false;
-    const struct text path = between(file.bytes + row->folder.size + 1, file.bytes + file.size);
+    const struct text path = text_between(file.bytes + row->folder.size + 1, file.bytes + file.size);
     if (memchr(path.bytes, ':', path.size))
         return false;
     put_public_name(to, row->other, TEXT(""), path, row->revision);
@@ -118,7 +119,7 @@ static unsigned minor_of(struct text file, struct text rest)
 {
     const struct text python = TEXT("python3.");
     for (size_t at = file.size - rest.size; at-- > 0;) {
-        const struct text name = between(file.bytes + at, file.bytes + file.size);
+        const struct text name = text_between(file.bytes + at, file.bytes + file.size);
         if (!text_begins(name, python))
             continue;
         unsigned minor = 0;
@@ -160,7 +161,7 @@ static void put_frozen_path(struct bytes *to, struct text file)
         return;
     for (size_t i = frozen.size; i + 1 < file.size; i++)
         put_bytes(to, file.bytes[i] == '.' ? "/" : file.bytes + i, 1);
-    put(to, TEXT(".py"));
+    name_put_text(to, TEXT(".py"));
 }
 
 bool source_put_library_name(struct bytes *to, const struct tables *tables, struct text file)
@@ -170,7 +171,7 @@ bool source_put_library_name(struct bytes *to, const struct tables *tables, stru
         return false;
     struct bytes path = { 0 };
     if (rest.size)
-        put(&path, rest);
+        name_put_text(&path, rest);
     else
         put_frozen_path(&path, file);
     const struct text named = { (const char *)path.at, path.size };

@@ -19,7 +19,7 @@
 /* ---- the file ---- */
 
 /* Reads the whole file, whose size is at most SOURCE_TEXT_MOST. False on failure. */
-static bool read_all(int fd, size_t size, struct bytes *raw)
+static bool source_read_all(int fd, size_t size, struct bytes *raw)
 {
     unsigned char *at = bytes_reserve(raw, size + 1);
     for (;;) {
@@ -71,13 +71,13 @@ static enum source_outcome load(int fd, const struct source_facts *facts, struct
         return SOURCE_LARGE;
     if (facts->end_unix_ns && in_ns(stat.st_mtim) > facts->end_unix_ns)
         return SOURCE_CHANGED;
-    return read_all(fd, (size_t)stat.st_size, raw) ? SOURCE_READ : SOURCE_CHANGED;
+    return source_read_all(fd, (size_t)stat.st_size, raw) ? SOURCE_READ : SOURCE_CHANGED;
 }
 
 /* ---- lines ---- */
 
 /* Takes the next line, without its end, from the front of *rest. False when there is none. */
-static bool take_line(struct text *rest, struct text *line)
+static bool rest_take_line(struct text *rest, struct text *line)
 {
     if (rest->size == 0)
         return false;
@@ -89,7 +89,7 @@ static bool take_line(struct text *rest, struct text *line)
     return true;
 }
 
-static bool contains(struct text text, const char *word)
+static bool text_contains_word(struct text text, const char *word)
 {
     return memmem(text.bytes, text.size, word, strlen(word)) != NULL;
 }
@@ -97,13 +97,14 @@ static bool contains(struct text text, const char *word)
 /* Whether a function, a class or a decorated one can begin in a line. */
 static bool defines(struct text line)
 {
-    return contains(line, "def ") || contains(line, "class ") || contains(line, "@") || contains(line, "lambda");
+    return text_contains_word(line, "def ") || text_contains_word(line, "class ") || text_contains_word(line, "@") ||
+           text_contains_word(line, "lambda");
 }
 
 /* Whether the text has the lines and the functions that the recording names. The line behind the last one counts, too:
  * CPython gives line 1 to an empty file. A few functions may be missing, because a program can say anything of its own
  * code objects. */
-static bool fits(struct text text, const struct source_facts *facts)
+static bool source_text_fits(struct text text, const struct source_facts *facts)
 {
     const size_t lines = facts->last_line;
     if (lines > text.size + 1)
@@ -111,7 +112,7 @@ static bool fits(struct text text, const struct source_facts *facts)
     bool *definition = alloc_zeroed(lines + 1, sizeof(*definition));
     struct text line;
     size_t count = 0, found = 0;
-    while (count < lines && take_line(&text, &line))
+    while (count < lines && rest_take_line(&text, &line))
         definition[++count] = defines(line);
     for (size_t i = 0; i < facts->definitions_count; i++)
         found += facts->definitions[i] <= count && definition[facts->definitions[i]];
@@ -120,7 +121,7 @@ static bool fits(struct text text, const struct source_facts *facts)
 }
 
 /* Whether a file is Python source, by its name or its first line. A link does not count: anybody may call one a.py. */
-static bool is_python(const char *real, struct text raw)
+static bool source_is_python(const char *real, struct text raw)
 {
     static const char *const endings[] = { ".py", ".pyw", ".pyx", ".pxd", ".pxi" };
     const char *dot = strrchr(real, '.');
@@ -128,7 +129,7 @@ static bool is_python(const char *real, struct text raw)
         if (strcmp(dot, endings[i]) == 0)
             return true;
     struct text line;
-    return take_line(&raw, &line) && text_begins(line, TEXT("#!")) && contains(line, "python");
+    return rest_take_line(&raw, &line) && text_begins(line, TEXT("#!")) && text_contains_word(line, "python");
 }
 
 /* ---- encodings ---- */
@@ -140,7 +141,7 @@ static void find_encoding(struct text text, char encoding[ENCODING_MOST])
 {
     struct text line;
     encoding[0] = '\0';
-    for (int i = 0; i < 2 && take_line(&text, &line); i++) {
+    for (int i = 0; i < 2 && rest_take_line(&text, &line); i++) {
         const char *at = memmem(line.bytes, line.size, "coding", 6);
         const char *end = line.bytes + line.size;
         if (!memchr(line.bytes, '#', line.size) || !at || at + 6 >= end || (at[6] != ':' && at[6] != '='))
@@ -206,9 +207,9 @@ enum source_outcome source_text_read(const char *path, const struct source_facts
     if (fd >= 0)
         outcome = load(fd, facts, &raw);
     const struct text whole = { (const char *)raw.at, raw.size };
-    if (outcome == SOURCE_READ && !is_python(real, whole))
+    if (outcome == SOURCE_READ && !source_is_python(real, whole))
         outcome = SOURCE_FOREIGN;
-    if (outcome == SOURCE_READ && !fits(whole, facts))
+    if (outcome == SOURCE_READ && !source_text_fits(whole, facts))
         outcome = SOURCE_CHANGED;
     if (outcome == SOURCE_READ && !put_decoded(text, whole))
         outcome = SOURCE_FOREIGN;

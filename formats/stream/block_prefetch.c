@@ -36,7 +36,7 @@ struct block_prefetch {
 
 /* ---- the thread ---- */
 
-static void fill(struct block_prefetch *ahead, struct slot *slot)
+static void slot_fill(struct block_prefetch *ahead, struct slot *slot)
 {
     slot->why.text[0] = '\0';
     slot->found = block_read(&ahead->blocks, &slot->block, &slot->why);
@@ -49,7 +49,7 @@ static void fill(struct block_prefetch *ahead, struct slot *slot)
 }
 
 /* Whether `slots` more slots with `bytes` more bytes may be filled. */
-static bool has_room(const struct block_prefetch *ahead, size_t slots, size_t bytes)
+static bool prefetch_has_room(const struct block_prefetch *ahead, size_t slots, size_t bytes)
 {
     const uint64_t waiting = ahead->found - ahead->given;
     return waiting == 0 || (waiting + slots < SLOTS && ahead->bytes + bytes <= BYTES_MOST);
@@ -59,7 +59,7 @@ static bool has_room(const struct block_prefetch *ahead, size_t slots, size_t by
 static struct slot *wait_for_room(struct block_prefetch *ahead)
 {
     pthread_mutex_lock(&ahead->lock);
-    while (!ahead->stopped && !has_room(ahead, 1, 1))
+    while (!ahead->stopped && !prefetch_has_room(ahead, 1, 1))
         pthread_cond_wait(&ahead->changed, &ahead->lock);
     struct slot *slot = ahead->stopped ? NULL : &ahead->slots[ahead->found % SLOTS];
     if (slot)
@@ -84,7 +84,7 @@ static void count_given(struct block_prefetch *ahead, size_t bytes)
     pthread_mutex_lock(&ahead->lock);
     ahead->given++;
     ahead->bytes -= bytes;
-    if (has_room(ahead, SLOTS / 2, BYTES_MOST / 2))
+    if (prefetch_has_room(ahead, SLOTS / 2, BYTES_MOST / 2))
         pthread_cond_signal(&ahead->changed);
     pthread_mutex_unlock(&ahead->lock);
 }
@@ -93,7 +93,7 @@ static void *find_blocks(void *self)
 {
     struct block_prefetch *ahead = self;
     for (struct slot *slot; (slot = wait_for_room(ahead));) {
-        fill(ahead, slot);
+        slot_fill(ahead, slot);
         const bool last = slot->found != BLOCK_FOUND;
         count_found(ahead, slot->payload.size);
         if (last)
@@ -123,7 +123,8 @@ struct block_prefetch *block_prefetch_begin(struct block_reader *blocks)
 
 /* Shows the thread's progress in the caller's reader. The decoder counts lost blocks in the caller's reader, too, so
  * only the thread's new losses are added. The first damage of the file stays the first. */
-static void show_progress(struct block_prefetch *ahead, struct block_reader *blocks, struct block_progress progress)
+static void prefetch_show_progress(struct block_prefetch *ahead, struct block_reader *blocks,
+                                   struct block_progress progress)
 {
     const uint64_t lost = progress.damage.blocks;
     progress.damage.blocks = blocks->damage.blocks + lost - ahead->lost;
@@ -155,7 +156,7 @@ enum block_found block_prefetch_next(struct block_prefetch *ahead, struct block_
                                      struct fault *why)
 {
     struct slot *slot = wait_for_block(ahead);
-    show_progress(ahead, blocks, slot->progress);
+    prefetch_show_progress(ahead, blocks, slot->progress);
     if (slot->found != BLOCK_FOUND) {
         if (slot->why.text[0])
             fault(why, "%s", slot->why.text);

@@ -36,7 +36,7 @@ uint64_t block_write_room(const struct block_writer *writer)
 
 /* Truncates the file to remove the written part of a block when the disk is full. Does nothing when the file does not
  * end there, because somebody else has appended to it, or for a pipe. */
-static bool take_back(struct block_writer *writer, size_t part)
+static bool block_take_back(struct block_writer *writer, size_t part)
 {
     struct stat file;
     const off_t end = lseek(writer->fd, 0, SEEK_CUR);
@@ -48,7 +48,7 @@ static bool take_back(struct block_writer *writer, size_t part)
     return true;
 }
 
-static bool write_all(struct block_writer *writer, const struct bytes *bytes, struct fault *why)
+static bool block_write_all(struct block_writer *writer, const struct bytes *bytes, struct fault *why)
 {
     for (size_t done = 0; done < bytes->size;) {
         const ssize_t part = write(writer->fd, bytes->at + done, bytes->size - done);
@@ -57,7 +57,7 @@ static bool write_all(struct block_writer *writer, const struct bytes *bytes, st
         if (part < 0) {
             fault(why, "cannot write the recording: %s", strerror(errno));
             writer->broken = true;
-            writer->torn = done > 0 && !take_back(writer, done);
+            writer->torn = done > 0 && !block_take_back(writer, done);
             return false;
         }
         done += (size_t)part;
@@ -151,7 +151,7 @@ bool block_write(struct block_writer *writer, enum stream_block kind, const stru
         writer->full = true;
         return true;
     }
-    if (!write_all(writer, &writer->stored, why))
+    if (!block_write_all(writer, &writer->stored, why))
         return false;
     writer->sequence++;
     writer->plain += payload->size;

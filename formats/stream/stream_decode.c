@@ -74,7 +74,7 @@ void stream_decode_choose_clock(struct decoding *d, uint32_t process)
 
 /* ---- expected threads ---- */
 
-static void join_expected(struct decoding *d, uint32_t number)
+static void decoding_join_expected(struct decoding *d, uint32_t number)
 {
     struct reader_clock *clock = d->clock;
     struct reader_thread *thread = &d->reader->threads[number];
@@ -85,7 +85,7 @@ static void join_expected(struct decoding *d, uint32_t number)
     thread->listed = clock->expected_count;
 }
 
-static void leave_expected(struct decoding *d, uint32_t number)
+static void decoding_leave_expected(struct decoding *d, uint32_t number)
 {
     struct reader_clock *clock = d->clock;
     struct reader_thread *thread = &d->reader->threads[number];
@@ -139,7 +139,8 @@ static void fail_look(const struct decoding *d, struct reader_thread *thread)
 }
 
 /* Gives one sample that stands for each tick from `first` to `last`. */
-static bool give(struct decoding *d, uint32_t number, uint32_t keep, uint32_t pushed, uint64_t first, uint64_t last)
+static bool decoding_give(struct decoding *d, uint32_t number, uint32_t keep, uint32_t pushed, uint64_t first,
+                          uint64_t last)
 {
     struct stream_reader *reader = d->reader;
     struct reader_thread *thread = &reader->threads[number];
@@ -174,7 +175,7 @@ bool stream_decode_give_run(struct decoding *d, uint32_t number)
     if (!thread->listed || first >= next)
         return true;
     thread->since = next;
-    return give(d, number, thread->depth, 0, first, next - 1);
+    return decoding_give(d, number, thread->depth, 0, first, next - 1);
 }
 
 bool stream_decode_give_runs(struct decoding *d)
@@ -197,7 +198,7 @@ struct reader_thread *stream_decode_name_thread(struct decoding *d, uint64_t num
 /* Begins a new run of the thread in the next tick. */
 static void restart(struct decoding *d, uint32_t number)
 {
-    join_expected(d, number);
+    decoding_join_expected(d, number);
     d->reader->threads[number].since = d->clock->tick + 1;
     d->named++;
     /* an undefined thread: its samples are lost until its definition comes */
@@ -214,13 +215,13 @@ void stream_decode_expect_thread(struct decoding *d, uint32_t number)
 
 void stream_decode_dismiss_thread(struct decoding *d, uint32_t number)
 {
-    leave_expected(d, number);
+    decoding_leave_expected(d, number);
 }
 
 bool stream_decode_give_sample(struct decoding *d, uint32_t number, uint32_t keep, uint32_t pushed)
 {
     restart(d, number);
-    return give(d, number, keep, pushed, d->clock->tick, d->clock->tick);
+    return decoding_give(d, number, keep, pushed, d->clock->tick, d->clock->tick);
 }
 
 /* ---- ticks ---- */

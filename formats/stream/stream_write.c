@@ -207,7 +207,7 @@ static void begin_tick(struct stream_writer *writer, uint64_t time_ns)
     writer->tick_open = true;
 }
 
-static void leave_expected(struct stream_writer *writer, uint32_t number)
+static void stream_writer_leave_expected(struct stream_writer *writer, uint32_t number)
 {
     struct stream_clock *clock = clock_now(writer);
     struct stream_thread *thread = known_row(writer, number);
@@ -217,7 +217,7 @@ static void leave_expected(struct stream_writer *writer, uint32_t number)
     thread->listed = 0;
 }
 
-static void join_expected(struct stream_writer *writer, uint32_t number)
+static void stream_writer_join_expected(struct stream_writer *writer, uint32_t number)
 {
     struct stream_clock *clock = clock_now(writer);
     clock->expected = alloc_grow(clock->expected, &clock->expected_room, clock->expected_count + 1, sizeof(uint32_t));
@@ -234,7 +234,7 @@ static void close_expected(struct stream_writer *writer, uint64_t time_ns)
             continue;
         begin_tick(writer, time_ns);
         stream_records_put_tag(&writer->open, RECORD_ABSENT, number);
-        leave_expected(writer, number);
+        stream_writer_leave_expected(writer, number);
     }
 }
 
@@ -301,7 +301,7 @@ static void note_stands(struct stream_writer *writer)
         writer->shortest_ns = stands_ns;
 }
 
-static bool end_tick(struct stream_writer *writer, uint64_t time_ns, uint32_t process, struct fault *why)
+static bool stream_writer_end_tick(struct stream_writer *writer, uint64_t time_ns, uint32_t process, struct fault *why)
 {
     if (!begin_process(writer, process, why))
         return false;
@@ -343,7 +343,7 @@ static bool put_failed(struct stream_writer *writer, const struct failed *failed
         struct stream_thread *thread = thread_row(writer, failed->thread);
         thread->tick = writer->tick;
         if (!thread->listed)
-            join_expected(writer, failed->thread);
+            stream_writer_join_expected(writer, failed->thread);
         return true;
     }
     for (uint32_t i = 0; i < clock_now(writer)->expected_count; i++)
@@ -472,7 +472,7 @@ static bool put_sample(struct stream_writer *writer, const struct sample *sample
         name_frames(writer, thread->depth > keep ? thread->stack + keep : NULL, thread->depth - keep);
     }
     if (!thread->listed)
-        join_expected(writer, sample->thread);
+        stream_writer_join_expected(writer, sample->thread);
     return true;
 }
 
@@ -588,7 +588,7 @@ bool stream_write(struct stream_writer *writer, const struct event *event, struc
     case EVENT_FAILED:
         return put_failed(writer, &event->failed, why);
     case EVENT_TICK:
-        return end_tick(writer, event->tick_ns, event->tick_process, why);
+        return stream_writer_end_tick(writer, event->tick_ns, event->tick_process, why);
     case EVENT_MEASURE:
         put_measure(writer, &event->measure);
         return true;
@@ -607,12 +607,12 @@ bool stream_write(struct stream_writer *writer, const struct event *event, struc
     return true;
 }
 
-static bool take(void *self, struct event *event, struct fault *why)
+static bool stream_writer_take(void *self, struct event *event, struct fault *why)
 {
     return stream_write(self, event, why);
 }
 
 struct sink stream_writer_sink(struct stream_writer *writer)
 {
-    return (struct sink){ .take = take, .self = writer };
+    return (struct sink){ .take = stream_writer_take, .self = writer };
 }
