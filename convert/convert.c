@@ -101,7 +101,7 @@ static bool needs_status(const struct run *run)
 }
 
 /* Where the events of the CPU owner go. */
-static struct sink placed_sink(const struct run *run)
+static struct sink convert_placed_sink(const struct run *run)
 {
     const struct converter_events *events = &run->conversion.converter->events;
     return (struct sink){ .take = events->take_placed ? events->take_placed : events->take, .self = run->self };
@@ -110,7 +110,7 @@ static struct sink placed_sink(const struct run *run)
 static bool take_owned(void *self, struct event *event, struct fault *why)
 {
     struct run *run = self;
-    const struct sink output = placed_sink(run);
+    const struct sink output = convert_placed_sink(run);
     const struct converter_events *events = &run->conversion.converter->events;
     if (events->take_placed && !events->take(run->self, event, why))
         return false;
@@ -149,7 +149,7 @@ static bool take_kept(void *self, struct event *event, struct fault *why)
 }
 
 /* Gives an event that the tables of the output have accepted to the passes, and so to the output. */
-static bool give(struct run *run, struct event *event, struct fault *why)
+static bool run_give(struct run *run, struct event *event, struct fault *why)
 {
     const bool lost = (event->kind == EVENT_SAMPLE && event->sample.stack == STACK_LOST) ||
                       (event->kind == EVENT_MEASURE && event->measure.process == 0);
@@ -160,11 +160,11 @@ static bool give(struct run *run, struct event *event, struct fault *why)
 static bool take_merged(void *self, struct event *event, struct fault *why)
 {
     struct run *run = self;
-    return tables_define(&run->conversion.tables, event, why) && give(run, event, why);
+    return tables_define(&run->conversion.tables, event, why) && run_give(run, event, why);
 }
 
 /* Prepares for a recording whose EVENT_RECORDING has been read. */
-static bool begin_recording(struct run *run, struct event *event, struct fault *why)
+static bool convert_begin_recording(struct run *run, struct event *event, struct fault *why)
 {
     if (!mode_filter_fits(&run->mode_filter, &event->recording, why))
         return false;
@@ -186,9 +186,9 @@ static bool begin_recording(struct run *run, struct event *event, struct fault *
 
 static bool pass_on(struct run *run, struct event *event, struct fault *why)
 {
-    if (event->kind == EVENT_RECORDING && !begin_recording(run, event, why))
+    if (event->kind == EVENT_RECORDING && !convert_begin_recording(run, event, why))
         return false;
-    return run->merging ? merge_take(&run->merge, event, why) : give(run, event, why);
+    return run->merging ? merge_take(&run->merge, event, why) : run_give(run, event, why);
 }
 
 static bool take_event(void *self, struct event *event, struct fault *why)
@@ -377,7 +377,7 @@ bool conversion_close(struct conversion *conversion, void *self, const char *pat
 /* ---- all recordings ---- */
 
 /* Leaves out a recording that cannot be read. False with the reason if there is no other one, or the output failed. */
-static bool leave_out(struct run *run, struct fault *why)
+static bool run_leave_out(struct run *run, struct fault *why)
 {
     const struct fault cause = *why;
     why->text[0] = '\0';
@@ -392,7 +392,7 @@ static bool leave_out(struct run *run, struct fault *why)
 }
 
 /* Ends one of the recordings that are merged, or a part of a recording. */
-static void end_recording(struct run *run)
+static void convert_end_recording(struct run *run)
 {
     merge_end_recording(&run->merge);
     const struct converter_events *events = &run->conversion.converter->events;
@@ -410,15 +410,15 @@ static bool read_recording(struct run *run, int fd, struct fault *why)
     };
     const struct sink sink = { .take = take_event, .self = run };
     if (!inputs_open_source(run->input, &run->source, fd, &options, &sink, why))
-        return leave_out(run, why);
+        return run_leave_out(run, why);
     run->read++;
     const bool good = convert_events(run, why);
     run->conversion.report = source_report(&run->source);
     count_loss(run);
     if (!good)
-        return leave_out(run, why);
+        return run_leave_out(run, why);
     if (run->merging)
-        end_recording(run);
+        convert_end_recording(run);
     end_progress(run);
     return true;
 }
@@ -461,7 +461,7 @@ bool convert_nothing_left(const struct conversion *conversion, struct fault *why
 }
 
 /* `output` NULL: the recordings become part of a list, which is written later. */
-static bool read_all(struct run *run, const char *output, struct fault *why)
+static bool convert_read_all(struct run *run, const char *output, struct fault *why)
 {
     struct conversion *conversion = &run->conversion;
     for (size_t i = 0; i < run->inputs.count; i++) {
@@ -482,14 +482,14 @@ static bool read_all(struct run *run, const char *output, struct fault *why)
         return fault(why, "cannot convert %s: %s", conversion->settings.input, cause.text);
     if (run->samples > 0 && conversion->tables.samples == 0 && !convert_nothing_left(conversion, why))
         return false;
-    const struct sink last = placed_sink(run);
+    const struct sink last = convert_placed_sink(run);
     if (!cpu_owner_finish(&conversion->cpu_owner, &last, why))
         return false;
     tables_end_taking(&conversion->tables);
     return run->conversion.converter->finish(run->self, why);
 }
 
-static void drop(struct run *run)
+static void run_drop(struct run *run)
 {
     if (run->self)
         run->conversion.converter->drop(run->self);
@@ -509,7 +509,8 @@ static bool open_and_read(struct run *run, const char *output, struct fault *why
     struct selection *selection = &run->conversion.settings.selection;
     const bool good = inputs_open(&run->inputs, settings->inputs, settings->inputs_count, &settings->parts, selection,
                                   compares(run), why) &&
-                      selection_settle(selection, inputs_length_ns(&run->inputs), why) && read_all(run, output, why);
+                      selection_settle(selection, inputs_length_ns(&run->inputs), why) &&
+                      convert_read_all(run, output, why);
     end_progress(run);
     return good;
 }
@@ -538,12 +539,12 @@ static int convert(struct run *run)
         fprintf(stderr, "%s: %s\n", run->conversion.converter->name, why.text);
     const bool fine = good && (run->conversion.whole || !settings->strict);
     const int refusal = conversion->refusal;
-    drop(run);
+    run_drop(run);
     free(path);
     return fine ? refusal : EXIT_FAILURE;
 }
 
-static void begin(struct run *run, const struct converter *converter, const struct settings *settings)
+static void run_begin(struct run *run, const struct converter *converter, const struct settings *settings)
 {
     *run = (struct run){ .conversion.converter = converter,
                          .conversion.settings = *settings,
@@ -572,18 +573,18 @@ static bool list_recording(const struct converter *converter, const struct setti
     struct fault why = { 0 };
     settings.inputs = path;
     settings.inputs_count = 1;
-    begin(&run, converter, &settings);
+    run_begin(&run, converter, &settings);
     run.conversion.list = list;
     const bool good = open_and_read(&run, NULL, &why);
     if (!good)
         converter->listing->add_failed(list, *path, why.text);
     else if (!run.merging)
         run.conversion.whole = check_whole(&run);
-    drop(&run);
+    run_drop(&run);
     return good && (run.conversion.whole || !all->strict);
 }
 
-static bool write_list(struct run *run, void *list, struct fault *why)
+static bool convert_write_list(struct run *run, void *list, struct fault *why)
 {
     struct conversion *conversion = &run->conversion;
     char *path = output_path_make(&conversion->settings, run->conversion.converter);
@@ -604,13 +605,13 @@ static int list_recordings(const struct converter *converter, const struct setti
     void *list = converter->listing->start();
     for (size_t i = 0; i < settings->inputs_count; i++)
         fine &= list_recording(converter, settings, &settings->inputs[i], list);
-    begin(&all, converter, settings);
+    run_begin(&all, converter, settings);
     inputs_name(&all.inputs, settings->inputs, settings->inputs_count, &settings->parts);
-    const bool good = write_list(&all, list, &why);
+    const bool good = convert_write_list(&all, list, &why);
     if (!good)
         fprintf(stderr, "%s: %s\n", converter->name, why.text);
     const int refusal = all.conversion.refusal;
-    drop(&all);
+    run_drop(&all);
     converter->listing->drop(list);
     return good && fine ? refusal : EXIT_FAILURE;
 }
@@ -643,7 +644,7 @@ int convert_main(int argc, char **argv, const struct converter *converter)
     if (done >= 0) {
         exit_code = done;
     } else if (good) {
-        begin(&run, converter, &settings);
+        run_begin(&run, converter, &settings);
         const bool lists = converter->listing && settings.inputs_count > 1;
         exit_code = lists ? list_recordings(converter, &settings) : convert(&run);
     }

@@ -147,7 +147,7 @@ static void look_at_thread(struct look *look, uint32_t thread)
     input->wanted[thread] = true;
 }
 
-static void note_time(struct input *input, uint64_t time_ns)
+static void inputs_note_time(struct input *input, uint64_t time_ns)
 {
     if (input->length_ns < time_ns)
         input->length_ns = time_ns;
@@ -155,7 +155,7 @@ static void note_time(struct input *input, uint64_t time_ns)
 
 /* Takes an event of the first pass. An event that the tables refuse ends its block, as in the second pass. Only the
  * second pass reports this damage. */
-static bool take(void *self, struct event *event, struct fault *why)
+static bool inputs_take(void *self, struct event *event, struct fault *why)
 {
     struct look *look = self;
     look->tables.forgiving = true;
@@ -168,13 +168,13 @@ static bool take(void *self, struct event *event, struct fault *why)
         look->refused = !tables_take(&look->tables, event, why);
         break;
     case EVENT_TICK:
-        note_time(look->input, event->tick_ns);
+        inputs_note_time(look->input, event->tick_ns);
         return true;
     case EVENT_MEASURE:
-        note_time(look->input, event->measure.time_ns);
+        inputs_note_time(look->input, event->measure.time_ns);
         return true;
     case EVENT_END:
-        note_time(look->input, event->end.time_ns);
+        inputs_note_time(look->input, event->end.time_ns);
         return true;
     default:
         return true;
@@ -208,7 +208,7 @@ static void look_at_file(struct look *look, int fd)
 {
     struct source source;
     const struct source_options options = { .runs = true, .without_status = true, .without_stands = true };
-    const struct sink sink = { .take = take, .self = look };
+    const struct sink sink = { .take = inputs_take, .self = look };
     struct input *input = look->input;
     input->known = inputs_open_source(input, &source, fd, &options, &sink, NULL);
     if (input->known)
@@ -381,7 +381,7 @@ uint64_t inputs_offset_ns(struct inputs *inputs, uint64_t start_unix_ns)
     return start_unix_ns > inputs->start_unix_ns ? start_unix_ns - inputs->start_unix_ns : 0;
 }
 
-static void drop(struct input *input)
+static void inputs_drop(struct input *input)
 {
     text_free(input->name);
     text_free(input->identity.host);
@@ -391,7 +391,7 @@ static void drop(struct input *input)
 void inputs_close(struct inputs *inputs)
 {
     for (size_t i = 0; i < inputs->count; i++)
-        drop(&inputs->rows[i]);
+        inputs_drop(&inputs->rows[i]);
     free(inputs->rows);
     *inputs = (struct inputs){ 0 };
 }

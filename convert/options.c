@@ -77,7 +77,7 @@ static struct arguments arguments_of(const struct converter *converter)
                                .in_order = converter->takes & TAKES_SIDES };
 }
 
-static void print_help(const struct converter *converter)
+static void options_print_help(const struct converter *converter)
 {
     const bool compared = converter->several == SEVERAL_COMPARED;
     const char *inputs = compared ? "BEFORE AFTER" : converter->several == SEVERAL_REFUSED ? "INPUT" : "INPUT...";
@@ -103,7 +103,7 @@ static void print_help(const struct converter *converter)
         printf("%s\n", converter->options.exits);
 }
 
-static int misuse(const struct converter *converter)
+static int options_misuse(const struct converter *converter)
 {
     fprintf(stderr, "Try '%s --help'.\n", converter->name);
     return EXIT_MISUSE;
@@ -119,7 +119,7 @@ static bool add_pattern(struct settings *settings, struct patterns *patterns, co
 }
 
 /* Applies one option. False when the option does not accept the value. */
-static bool apply(struct settings *settings, const struct converter *converter, int number)
+static bool options_apply(struct settings *settings, const struct converter *converter, int number)
 {
     struct selection *selection = &settings->selection;
     if (number >= OPTION_OWN)
@@ -205,7 +205,7 @@ static void note_filter(struct settings *settings, const struct argument *row)
 }
 
 /* Why the options cannot be used together; NULL: they can. */
-static const char *problem_of(const struct settings *settings, const struct converter *converter)
+static const char *options_problem_of(const struct settings *settings, const struct converter *converter)
 {
     const struct selection *selection = &settings->selection;
     const struct converter_plan plan = converter_plan(converter, settings);
@@ -269,14 +269,14 @@ bool options_read(struct settings *settings, const struct converter *converter, 
             continue;
         }
         if (row->number == OPTION_HELP)
-            print_help(converter);
+            options_print_help(converter);
         if (row->number == OPTION_VERSION)
             printf("%s %s\n", converter->name, PYREEL_VERSION);
         if (row->number == OPTION_HELP || row->number == OPTION_VERSION)
             return false;
         if (row->set & FILTERS)
             note_filter(settings, row);
-        if (apply(settings, converter, row->number))
+        if (options_apply(settings, converter, row->number))
             continue;
         arguments_refuse(converter->name, row, optarg);
         *exit_code = EXIT_MISUSE;
@@ -285,11 +285,11 @@ bool options_read(struct settings *settings, const struct converter *converter, 
     const char *problem = NULL;
     take_inputs(settings, argc, argv, &problem);
     if (!wrong && !problem)
-        problem = problem_of(settings, converter);
+        problem = options_problem_of(settings, converter);
     if (!wrong && !problem)
         return true;
     if (!wrong)
         fprintf(stderr, "%s: %s\n", converter->name, utf8_shown(problem));
-    *exit_code = misuse(converter);
+    *exit_code = options_misuse(converter);
     return false;
 }

@@ -13,7 +13,7 @@ void sides_name(struct sides *sides, enum side_named side)
     sides->current = side;
 }
 
-static void add(struct side_words *words, char *word)
+static void side_words_add(struct side_words *words, char *word)
 {
     words->words = alloc_grow(words->words, &words->room, words->count + 1, sizeof(*words->words));
     words->words[words->count++] = word;
@@ -21,7 +21,7 @@ static void add(struct side_words *words, char *word)
 
 void sides_add(struct sides *sides, char *word)
 {
-    add(&sides->rows[sides->current], word);
+    side_words_add(&sides->rows[sides->current], word);
 }
 
 /* Without --after, only the first word behind --before is of before. */
@@ -29,7 +29,7 @@ static void move_rest(struct sides *sides)
 {
     struct side_words *before = &sides->rows[SIDE_BEFORE];
     for (size_t i = 1; i < before->count; i++)
-        add(&sides->rows[SIDE_AFTER], before->words[i]);
+        side_words_add(&sides->rows[SIDE_AFTER], before->words[i]);
     before->count = before->count ? 1 : 0;
 }
 
@@ -38,15 +38,15 @@ static void move_unnamed(struct sides *sides, enum side_named to)
 {
     struct side_words moved = { 0 }, *unnamed = &sides->rows[SIDE_UNNAMED], *side = &sides->rows[to];
     for (size_t i = 0; i < unnamed->count; i++)
-        add(&moved, unnamed->words[i]);
+        side_words_add(&moved, unnamed->words[i]);
     for (size_t i = 0; i < side->count; i++)
-        add(&moved, side->words[i]);
+        side_words_add(&moved, side->words[i]);
     free(side->words);
     *side = moved;
     unnamed->count = 0;
 }
 
-static const char *problem_of(const struct sides *sides)
+static const char *sides_problem_of(const struct sides *sides)
 {
     if (sides->twice)
         return "name each side once: --before A1 A2 --after B1 B2";
@@ -67,11 +67,11 @@ size_t sides_settle(struct sides *sides, size_t *before, const char **problem)
         move_rest(sides);
     if (named && !(sides->named[SIDE_BEFORE] && sides->named[SIDE_AFTER]))
         move_unnamed(sides, sides->named[SIDE_AFTER] ? SIDE_BEFORE : SIDE_AFTER);
-    *problem = named ? problem_of(sides) : NULL;
+    *problem = named ? sides_problem_of(sides) : NULL;
     *before = named ? sides->rows[SIDE_BEFORE].count : 0;
     for (enum side_named side = 0; side < SIDES_NAMED; side++)
         for (size_t i = 0; i < sides->rows[side].count; i++)
-            add(&all, sides->rows[side].words[i]);
+            side_words_add(&all, sides->rows[side].words[i]);
     free(sides->all);
     sides->all = all.words;
     return all.count;

@@ -57,8 +57,8 @@ static bool open_head(struct source *source, int fd, struct text head, const str
 }
 
 /* Opens a file with the reader of its kind. */
-static bool open_file(struct source *source, int fd, const struct source_options *options, const struct sink *to,
-                      struct fault *why)
+static bool source_open_file(struct source *source, int fd, const struct source_options *options, const struct sink *to,
+                             struct fault *why)
 {
     char *head = alloc_zeroed(HEAD_ROOM, 1);
     const ssize_t size = read_head(fd, head, why);
@@ -71,7 +71,7 @@ bool source_open(struct source *source, int fd, const struct source_options *opt
                  struct fault *why)
 {
     *source = (struct source){ 0 };
-    return open_file(source, fd, options, to, why);
+    return source_open_file(source, fd, options, to, why);
 }
 
 static void close_reader(struct source *source)
@@ -184,7 +184,7 @@ static bool enter_part(struct source *source, int fd, uint32_t number, bool *gap
     joined->fd = fd;
     joined->options.file_bytes = fd >= 0 && fstat(fd, &there) == 0 ? (uint64_t)there.st_size : 0;
     part_join_next(&joined->join, *gap || missing > 0);
-    if (fd >= 0 && open_file(source, fd, &joined->options, &sink, NULL))
+    if (fd >= 0 && source_open_file(source, fd, &joined->options, &sink, NULL))
         return true;
     *gap = true;
     close_reader(source);
@@ -231,7 +231,7 @@ static enum source_state finish_parts(struct source *source, struct fault *why)
 }
 
 /* Reads on in the part. An event that contradicts others of the part is damage of the part. */
-static enum source_state read_part(struct source *source, struct fault *why)
+static enum source_state source_read_part(struct source *source, struct fault *why)
 {
     struct part_join *join = &source->joined->join;
     const struct sink sink = join_sink(source->joined);
@@ -251,7 +251,7 @@ static enum source_state read_parts(struct source *source, struct fault *why)
 {
     if (source->joined->ended)
         return finish_parts(source, why);
-    const enum source_state state = read_part(source, why);
+    const enum source_state state = source_read_part(source, why);
     if (state != SOURCE_ENDED)
         return state;
     leave_part(source);
@@ -268,7 +268,7 @@ bool source_open_parts(struct source *source, int fd, const struct source_parts 
     joined->join.to = *to;
     part_join_next(&joined->join, false);
     const struct sink sink = join_sink(joined);
-    return open_file(source, fd, &joined->options, &sink, why);
+    return source_open_file(source, fd, &joined->options, &sink, why);
 }
 
 /* ---- any recording ---- */

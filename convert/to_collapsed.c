@@ -30,7 +30,7 @@ static const struct argument options[] = {
     { 0 },
 };
 
-static bool apply(struct settings *settings, int number, const char *value)
+static bool to_collapsed_apply(struct settings *settings, int number, const char *value)
 {
     struct collapsed_style *style = settings->wanted;
     switch ((enum own_option)number) {
@@ -51,15 +51,15 @@ static bool apply(struct settings *settings, int number, const char *value)
     return false;
 }
 
-static const struct collapsed_style *style_of(const struct settings *settings)
+static const struct collapsed_style *to_collapsed_style_of(const struct settings *settings)
 {
     return settings->wanted;
 }
 
 /* Wall-clock time needs the status, too: a thread that is in another interpreter has its time there. */
-static struct converter_plan plan(const struct settings *settings)
+static struct converter_plan to_collapsed_plan(const struct settings *settings)
 {
-    const bool counts = style_of(settings)->weight == SUM_SAMPLES;
+    const bool counts = to_collapsed_style_of(settings)->weight == SUM_SAMPLES;
     return (struct converter_plan){ .without_status = counts, .only_counts = counts };
 }
 
@@ -70,18 +70,19 @@ static void warn_of_no_line(const struct sums *sums)
     const struct output *output = &conversion->output;
     if (sums->aggregate.count > 0 && output->written + output->used == 0)
         fprintf(stderr, "pyreel-collapsed: warning: %s is 0 in all samples of %s, so no line is written\n",
-                sum_rows[style_of(&conversion->settings)->weight].name, utf8_shown(conversion->settings.input));
+                sum_rows[to_collapsed_style_of(&conversion->settings)->weight].name,
+                utf8_shown(conversion->settings.input));
 }
 
-static bool finish(void *self, struct fault *why)
+static bool to_collapsed_finish(void *self, struct fault *why)
 {
     struct sums *sums = self;
-    const enum aggregate_sum weight = style_of(&sums->conversion->settings)->weight;
+    const enum aggregate_sum weight = to_collapsed_style_of(&sums->conversion->settings)->weight;
     if (!sums_know(sums, weight, why))
         return false;
     sums_warn_of_unknown(sums, weight);
     struct conversion *conversion = sums->conversion;
-    struct collapsed_style style = *style_of(&conversion->settings);
+    struct collapsed_style style = *to_collapsed_style_of(&conversion->settings);
     style.detail = conversion->settings.detail;
     style.opcodes = conversion->settings.opcodes;
     style.filter = conversion->settings.frames;
@@ -93,7 +94,7 @@ static bool finish(void *self, struct fault *why)
 }
 
 /* A line ends in a blank and a count. A first line that is longer than the head has frames. */
-static bool recognises(struct text head)
+static bool to_collapsed_recognises(struct text head)
 {
     const char *end = memchr(head.bytes, '\n', head.size);
     if (!end && head.size == REPLACED_HEAD)
@@ -111,14 +112,14 @@ static const struct converter to_collapsed = {
              TAKES_FRAMES | TAKES_FOCUS,
     .options.rows = options,
     .options.size = sizeof(struct collapsed_style),
-    .options.apply = apply,
-    .file.recognises = recognises,
-    .plan = plan,
+    .options.apply = to_collapsed_apply,
+    .file.recognises = to_collapsed_recognises,
+    .plan = to_collapsed_plan,
     .events.runs = true,
     .events.places_cpu = true,
     .events.take = sums_take,
     .start = sums_start,
-    .finish = finish,
+    .finish = to_collapsed_finish,
     .drop = sums_drop,
 };
 

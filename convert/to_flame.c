@@ -66,7 +66,7 @@ static bool apply_sources(struct flame_style *style, const char *value)
     return !value || strcmp(value, "all") == 0;
 }
 
-static bool apply(struct settings *settings, int number, const char *value)
+static bool to_flame_apply(struct settings *settings, int number, const char *value)
 {
     struct wanted *wanted = settings->wanted;
     struct flame_style *style = &wanted->style;
@@ -106,7 +106,7 @@ static const char *comparison_problem(const struct flame_style *style)
     return NULL;
 }
 
-static const char *problem(const struct settings *settings)
+static const char *to_flame_problem(const struct settings *settings)
 {
     const struct wanted *wanted = settings->wanted;
     const bool standard = settings->output ? output_is_standard(settings->output)
@@ -124,7 +124,7 @@ struct to_flame {
     struct compare compare;     /* with --before */
 };
 
-static void *start(struct conversion *conversion)
+static void *to_flame_start(struct conversion *conversion)
 {
     struct to_flame *to = alloc_zeroed(1, sizeof(*to));
     to->conversion = conversion;
@@ -136,7 +136,7 @@ static void *start(struct conversion *conversion)
     return to;
 }
 
-static bool take(void *self, struct event *event, struct fault *why)
+static bool to_flame_take(void *self, struct event *event, struct fault *why)
 {
     (void)why;
     struct to_flame *to = self;
@@ -147,7 +147,7 @@ static bool take(void *self, struct event *event, struct fault *why)
     return true;
 }
 
-static void take_recording(void *self, struct tables *recording, struct text name)
+static void to_flame_take_recording(void *self, struct tables *recording, struct text name)
 {
     struct to_flame *to = self;
     if (to->conversion->settings.before > 0)
@@ -156,7 +156,7 @@ static void take_recording(void *self, struct tables *recording, struct text nam
 
 /* Whether the recordings have the values of the weight that is shown first. A comparison has one weight, the CPU time
  * if all recordings know it. */
-static bool choose_weight(const struct to_flame *to, struct flame_style *style, struct fault *why)
+static bool to_flame_choose_weight(const struct to_flame *to, struct flame_style *style, struct fault *why)
 {
     const struct conversion *conversion = to->conversion;
     bool known = !style->weighted || !to->aggregate.samples || aggregate_knows(&to->aggregate, style->weight);
@@ -196,7 +196,7 @@ static bool write_page(struct to_flame *to, const struct flame_style *style, str
     return good;
 }
 
-static bool finish(void *self, struct fault *why)
+static bool to_flame_finish(void *self, struct fault *why)
 {
     struct to_flame *to = self;
     struct conversion *conversion = to->conversion;
@@ -209,7 +209,7 @@ static bool finish(void *self, struct fault *why)
     aggregate_sort(&to->aggregate);
     if (conversion->settings.before > 0 && !compare_end(&to->compare, why))
         return false;
-    if (!choose_weight(to, &style, why) || !write_page(to, &style, &made, why))
+    if (!to_flame_choose_weight(to, &style, why) || !write_page(to, &style, &made, why))
         return false;
     if (made.empty)
         return convert_nothing_left(conversion, why);
@@ -241,7 +241,7 @@ static void open_page(const char *path)
     free(whole);
 }
 
-static bool after(void *self, const char *path, struct fault *why)
+static bool to_flame_after(void *self, const char *path, struct fault *why)
 {
     (void)why;
     const struct to_flame *to = self;
@@ -250,7 +250,7 @@ static bool after(void *self, const char *path, struct fault *why)
     return true;
 }
 
-static void drop(void *self)
+static void to_flame_drop(void *self)
 {
     struct to_flame *to = self;
     aggregate_free(&to->aggregate);
@@ -259,7 +259,7 @@ static void drop(void *self)
 }
 
 /* The page names its maker. */
-static bool recognises(struct text head)
+static bool to_flame_recognises(struct text head)
 {
     static const char generator[] = "<meta name=\"generator\" content=\"pyreel-flame\">";
     return memmem(head.bytes, head.size, generator, strlen(generator));
@@ -271,18 +271,18 @@ static const struct converter to_flame = {
     .takes = TAKES_SIDES | TAKES_MODE | TAKES_SELECTION | TAKES_OPCODES | TAKES_NO_IDLE | TAKES_FRAMES | TAKES_FOCUS,
     .options.rows = options,
     .options.size = sizeof(struct wanted),
-    .options.apply = apply,
-    .options.problem = problem,
+    .options.apply = to_flame_apply,
+    .options.problem = to_flame_problem,
     .file.suffix = ".html",
-    .file.recognises = recognises,
+    .file.recognises = to_flame_recognises,
     .events.runs = true,
     .events.places_cpu = true,
-    .events.take = take,
-    .events.take_recording = take_recording,
-    .delivery.after = after,
-    .start = start,
-    .finish = finish,
-    .drop = drop,
+    .events.take = to_flame_take,
+    .events.take_recording = to_flame_take_recording,
+    .delivery.after = to_flame_after,
+    .start = to_flame_start,
+    .finish = to_flame_finish,
+    .drop = to_flame_drop,
 };
 
 int main(int argc, char **argv)

@@ -50,7 +50,7 @@ struct wanted {
     uint64_t every_ns; /* the length of a window; 0: one file */
 };
 
-static bool apply(struct settings *settings, int number, const char *value)
+static bool to_pprof_apply(struct settings *settings, int number, const char *value)
 {
     struct wanted *wanted = settings->wanted;
     struct pprof_style *style = &wanted->style;
@@ -75,7 +75,7 @@ static bool apply(struct settings *settings, int number, const char *value)
     return false;
 }
 
-static const char *problem(const struct settings *settings)
+static const char *to_pprof_problem(const struct settings *settings)
 {
     static struct fault why;
     const struct wanted *wanted = settings->wanted;
@@ -85,7 +85,7 @@ static const char *problem(const struct settings *settings)
     return !wanted->every_ns || windows_pattern_fits(settings->output, wanted->every_ns, &why) ? NULL : why.text;
 }
 
-static struct converter_plan plan(const struct settings *settings)
+static struct converter_plan to_pprof_plan(const struct settings *settings)
 {
     const struct wanted *wanted = settings->wanted;
     return (struct converter_plan){ .splits = wanted->every_ns > 0, .binary = true };
@@ -99,7 +99,7 @@ struct to_pprof {
     uint64_t unplaced_ns;       /* CPU time without a sample, as far as a file says it */
 };
 
-static void *start(struct conversion *conversion)
+static void *to_pprof_start(struct conversion *conversion)
 {
     struct to_pprof *to = alloc_zeroed(1, sizeof(*to));
     to->conversion = conversion;
@@ -168,13 +168,13 @@ static bool write_windows(struct to_pprof *to, uint64_t due_ns, struct fault *wh
     return good;
 }
 
-static bool take(void *self, struct event *event, struct fault *why);
+static bool to_pprof_take(void *self, struct event *event, struct fault *why);
 
 /* Writes the windows that are due, when all of their looks have been given. */
-static bool end_tick(struct to_pprof *to, uint64_t time_ns, struct fault *why)
+static bool to_pprof_end_tick(struct to_pprof *to, uint64_t time_ns, struct fault *why)
 {
     const uint64_t due_ns = windows_due_ns(&to->windows, time_ns);
-    const struct sink sink = { .take = take, .self = to };
+    const struct sink sink = { .take = to_pprof_take, .self = to };
     return !due_ns ||
            (cpu_owner_settle(&to->conversion->cpu_owner, due_ns, &sink, why) && write_windows(to, due_ns, why));
 }
@@ -194,13 +194,13 @@ static bool take_for_window(struct to_pprof *to, struct event *event, struct fau
         windows_late_cpu(&to->windows, &event->sample);
         return true;
     case EVENT_TICK:
-        return end_tick(to, event->tick_ns, why);
+        return to_pprof_end_tick(to, event->tick_ns, why);
     default:
         return true;
     }
 }
 
-static bool take(void *self, struct event *event, struct fault *why)
+static bool to_pprof_take(void *self, struct event *event, struct fault *why)
 {
     struct to_pprof *to = self;
     if (to->wanted->every_ns)
@@ -209,7 +209,7 @@ static bool take(void *self, struct event *event, struct fault *why)
     return true;
 }
 
-static bool finish(void *self, struct fault *why)
+static bool to_pprof_finish(void *self, struct fault *why)
 {
     struct to_pprof *to = self;
     const struct pprof_part whole = { 0 };
@@ -221,7 +221,7 @@ static bool finish(void *self, struct fault *why)
     return true;
 }
 
-static void drop(void *self)
+static void to_pprof_drop(void *self)
 {
     struct to_pprof *to = self;
     aggregate_free(&to->aggregate);
@@ -230,7 +230,7 @@ static void drop(void *self)
 }
 
 /* A profile begins with a type of its values: field 1, whose field 1 comes first. */
-static bool recognises(struct text head)
+static bool to_pprof_recognises(struct text head)
 {
     return head.size > 2 && head.bytes[0] == 0x0A && head.bytes[2] == 0x08;
 }
@@ -241,18 +241,18 @@ static const struct converter to_pprof = {
     .takes = TAKES_MODE | TAKES_SELECTION | TAKES_DETAIL | TAKES_COLUMNS | TAKES_OPCODES,
     .options.rows = options,
     .options.size = sizeof(struct wanted),
-    .options.apply = apply,
-    .options.problem = problem,
+    .options.apply = to_pprof_apply,
+    .options.problem = to_pprof_problem,
     .file.suffix = ".pb.gz",
     .file.packing = PACKING_ALWAYS,
-    .file.recognises = recognises,
-    .plan = plan,
+    .file.recognises = to_pprof_recognises,
+    .plan = to_pprof_plan,
     .events.runs = true,
     .events.places_cpu = true,
-    .events.take = take,
-    .start = start,
-    .finish = finish,
-    .drop = drop,
+    .events.take = to_pprof_take,
+    .start = to_pprof_start,
+    .finish = to_pprof_finish,
+    .drop = to_pprof_drop,
 };
 
 int main(int argc, char **argv)

@@ -23,7 +23,7 @@ struct wanted {
     bool full_paths;
 };
 
-static bool apply(struct settings *settings, int number, const char *value)
+static bool to_speedscope_apply(struct settings *settings, int number, const char *value)
 {
     (void)value;
     struct wanted *wanted = settings->wanted;
@@ -40,7 +40,7 @@ struct to_speedscope {
     uint64_t json_bytes;
 };
 
-static void *start(struct conversion *conversion)
+static void *to_speedscope_start(struct conversion *conversion)
 {
     const struct settings *settings = &conversion->settings;
     const struct entries_style style = {
@@ -57,13 +57,13 @@ static void *start(struct conversion *conversion)
     return to;
 }
 
-static bool take(void *self, struct event *event, struct fault *why)
+static bool to_speedscope_take(void *self, struct event *event, struct fault *why)
 {
     const struct to_speedscope *to = self;
     return speedscope_take(to->speedscope, event, why);
 }
 
-static bool finish(void *self, struct fault *why)
+static bool to_speedscope_finish(void *self, struct fault *why)
 {
     struct to_speedscope *to = self;
     if (!speedscope_settle(to->speedscope))
@@ -74,7 +74,7 @@ static bool finish(void *self, struct fault *why)
 }
 
 /* Warns of a profile that is too large for speedscope. */
-static void closed(void *self, const char *path, uint64_t bytes)
+static void to_speedscope_closed(void *self, const char *path, uint64_t bytes)
 {
     (void)path;
     (void)bytes;
@@ -88,7 +88,7 @@ static void closed(void *self, const char *path, uint64_t bytes)
             to->json_bytes / 1000000, SPEEDSCOPE_JSON_MOST / 1000000);
 }
 
-static void drop(void *self)
+static void to_speedscope_drop(void *self)
 {
     struct to_speedscope *to = self;
     speedscope_drop(to->speedscope);
@@ -96,7 +96,7 @@ static void drop(void *self)
 }
 
 /* A profile begins with the address of its format. */
-static bool recognises(struct text head)
+static bool to_speedscope_recognises(struct text head)
 {
     return text_begins(head, TEXT("{\"$schema\":\"https://www.speedscope.app/"));
 }
@@ -107,16 +107,16 @@ static const struct converter to_speedscope = {
     .takes = TAKES_MODE | TAKES_SELECTION | TAKES_DETAIL | TAKES_OPCODES | TAKES_NO_IDLE | TAKES_FRAMES | TAKES_FOCUS,
     .options.rows = options,
     .options.size = sizeof(struct wanted),
-    .options.apply = apply,
+    .options.apply = to_speedscope_apply,
     .file.suffix = ".speedscope.json",
     .file.packing = PACKING_BY_NAME,
-    .file.recognises = recognises,
+    .file.recognises = to_speedscope_recognises,
     .events.runs = true,
-    .events.take = take,
-    .delivery.closed = closed,
-    .start = start,
-    .finish = finish,
-    .drop = drop,
+    .events.take = to_speedscope_take,
+    .delivery.closed = to_speedscope_closed,
+    .start = to_speedscope_start,
+    .finish = to_speedscope_finish,
+    .drop = to_speedscope_drop,
 };
 
 int main(int argc, char **argv)

@@ -23,13 +23,13 @@ static const struct text modes[] = {
     [KEPT_EXCEPTION] = { "exception", 9 },
 };
 
-static struct converter_plan plan(const struct settings *settings)
+static struct converter_plan to_tachyon_plan(const struct settings *settings)
 {
     (void)settings;
     return (struct converter_plan){ .binary = true };
 }
 
-static void *start(struct conversion *conversion)
+static void *to_tachyon_start(struct conversion *conversion)
 {
     struct to_tachyon *to = alloc_zeroed(1, sizeof(*to));
     const enum kept_mode mode = conversion->settings.mode;
@@ -39,13 +39,13 @@ static void *start(struct conversion *conversion)
     return to;
 }
 
-static bool take(void *self, struct event *event, struct fault *why)
+static bool to_tachyon_take(void *self, struct event *event, struct fault *why)
 {
     struct to_tachyon *to = self;
     return tachyon_writer_take(to->writer, event, why);
 }
 
-static bool finish(void *self, struct fault *why)
+static bool to_tachyon_finish(void *self, struct fault *why)
 {
     struct to_tachyon *to = self;
     const uint64_t cut = tachyon_writer_cut(to->writer);
@@ -57,14 +57,14 @@ static bool finish(void *self, struct fault *why)
     return tachyon_writer_finish(to->writer, why);
 }
 
-static void drop(void *self)
+static void to_tachyon_drop(void *self)
 {
     struct to_tachyon *to = self;
     tachyon_writer_drop(to->writer);
     free(to);
 }
 
-static bool recognises(struct text head)
+static bool to_tachyon_recognises(struct text head)
 {
     return tachyon_read_kind.recognises(head);
 }
@@ -75,12 +75,12 @@ static const struct converter to_tachyon = {
     .takes = TAKES_MODE | TAKES_SELECTION,
     .several = SEVERAL_REFUSED, /* the format has no processes: equal thread ids would become one thread */
     .file.suffix = ".bin",
-    .file.recognises = recognises,
-    .plan = plan,
-    .events.take = take,
-    .start = start,
-    .finish = finish,
-    .drop = drop,
+    .file.recognises = to_tachyon_recognises,
+    .plan = to_tachyon_plan,
+    .events.take = to_tachyon_take,
+    .start = to_tachyon_start,
+    .finish = to_tachyon_finish,
+    .drop = to_tachyon_drop,
 };
 
 int main(int argc, char **argv)

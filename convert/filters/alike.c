@@ -16,8 +16,8 @@ static bool is_anonymous(struct text name)
 }
 
 /* The row of functions that are like this one; NULL: functions of this name are never alike. */
-static struct alike_row *row_of(struct alike *alike, const struct tables *from, const struct function *function,
-                                bool *added)
+static struct alike_row *alike_row_of(struct alike *alike, const struct tables *from, const struct function *function,
+                                      bool *added)
 {
     const struct text name = tables_string(from, function->name), file = tables_string(from, function->file);
     struct bytes key = { 0 };
@@ -43,7 +43,7 @@ void alike_next(struct alike *alike)
 void alike_note(struct alike *alike, const struct tables *from, const struct function *function, uint32_t number)
 {
     bool added;
-    struct alike_row *row = row_of(alike, from, function, &added);
+    struct alike_row *row = alike_row_of(alike, from, function, &added);
     if (!row)
         return;
     if (row->function == 0)
@@ -55,7 +55,7 @@ void alike_note(struct alike *alike, const struct tables *from, const struct fun
 uint32_t alike_find(struct alike *alike, const struct tables *from, const struct function *function)
 {
     bool added;
-    struct alike_row *row = row_of(alike, from, function, &added);
+    struct alike_row *row = alike_row_of(alike, from, function, &added);
     if (!row || row->function == 0 || row->several || row->first == alike->recording)
         return 0;
     if (row->recording == alike->recording && row->line != function->first_line)

@@ -9,7 +9,7 @@
 #define WAIT_MOST  512 /* looks of one thread that may wait: 50 ms at 10 kHz, and 50 kB */
 #define KEPT_LOOKS 64  /* CPU time of at most so many looks is kept for later looks on a processor */
 
-static struct cpu_thread *thread_of(struct cpu_owner *owner, uint32_t thread)
+static struct cpu_thread *cpu_owner_thread_of(struct cpu_owner *owner, uint32_t thread)
 {
     owner->threads = alloc_grow(owner->threads, &owner->room, (size_t)thread + 1, sizeof(*owner->threads));
     return &owner->threads[thread];
@@ -44,8 +44,8 @@ static void note_given(struct cpu_thread *thread, const struct sample *sample, u
 }
 
 /* Gives a look with its CPU time. */
-static bool give(struct cpu_thread *thread, struct event *look, uint64_t cpu_ns, const struct sink *output,
-                 struct fault *why)
+static bool cpu_owner_give(struct cpu_thread *thread, struct event *look, uint64_t cpu_ns, const struct sink *output,
+                           struct fault *why)
 {
     struct sample *sample = &look->sample;
     sample->cpu_ns = cpu_ns;
@@ -85,7 +85,7 @@ static bool settle(struct cpu_thread *thread, const struct sink *output, struct 
             cpu_ns = left_ns;
         left_ns -= cpu_ns;
         thread->wall_ns -= look.sample.wall_ns;
-        good = good && give(thread, &look, cpu_ns, output, why);
+        good = good && cpu_owner_give(thread, &look, cpu_ns, output, why);
     }
     note_latest(thread, &thread->waiting[thread->count - 1]);
     thread->count = 0;
@@ -101,15 +101,16 @@ static uint64_t surplus(const struct cpu_thread *thread, const struct sample *sa
     return more_ns < sample->wall_ns ? more_ns : sample->wall_ns;
 }
 
-static bool take_look(struct cpu_owner *owner, struct event *look, const struct sink *output, struct fault *why)
+static bool cpu_owner_take_look(struct cpu_owner *owner, struct event *look, const struct sink *output,
+                                struct fault *why)
 {
     const struct sample *sample = &look->sample;
-    struct cpu_thread *thread = thread_of(owner, sample->thread);
+    struct cpu_thread *thread = cpu_owner_thread_of(owner, sample->thread);
     thread->counted_ns += sample->cpu_ns;
     if (!attribute_is(sample->status, ATTRIBUTE_CPU)) {
         const bool good = settle(thread, output, why);
         note_latest(thread, sample);
-        return good && give(thread, look, surplus(thread, sample), output, why);
+        return good && cpu_owner_give(thread, look, surplus(thread, sample), output, why);
     }
     thread->waiting = alloc_grow(thread->waiting, &thread->room, thread->count + 1, sizeof(*thread->waiting));
     thread->waiting[thread->count++] = *sample;
@@ -157,7 +158,7 @@ static bool give_rest(struct cpu_thread *thread, const struct sink *output, stru
     return good && give_late(thread, &last, thread->counted_ns, output, why);
 }
 
-static bool end_thread(struct cpu_owner *owner, uint32_t number, const struct sink *output, struct fault *why)
+static bool cpu_owner_end_thread(struct cpu_owner *owner, uint32_t number, const struct sink *output, struct fault *why)
 {
     if (number >= owner->room)
         return true;
@@ -174,14 +175,14 @@ static bool end_thread(struct cpu_owner *owner, uint32_t number, const struct si
 bool cpu_owner_take(struct cpu_owner *owner, struct event *event, const struct sink *output, struct fault *why)
 {
     if (event->kind == EVENT_SAMPLE)
-        return take_look(owner, event, output, why);
+        return cpu_owner_take_look(owner, event, output, why);
     if (event->kind == EVENT_LEFT_OUT) {
-        struct cpu_thread *thread = thread_of(owner, event->left_out.thread);
+        struct cpu_thread *thread = cpu_owner_thread_of(owner, event->left_out.thread);
         thread->counted_ns += event->left_out.cpu_ns;
         if (!settle(thread, output, why))
             return false;
     }
-    if (event->kind == EVENT_THREAD_END && !end_thread(owner, event->change.number, output, why))
+    if (event->kind == EVENT_THREAD_END && !cpu_owner_end_thread(owner, event->change.number, output, why))
         return false;
     return sink_take(output, event, why);
 }
@@ -201,7 +202,7 @@ bool cpu_owner_finish(struct cpu_owner *owner, const struct sink *output, struct
 {
     bool good = true;
     for (size_t i = 0; i < owner->room; i++)
-        good = end_thread(owner, (uint32_t)i, output, why) && good;
+        good = cpu_owner_end_thread(owner, (uint32_t)i, output, why) && good;
     return good;
 }
 

@@ -7,41 +7,41 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool emit(struct merge *merge, struct event *event, struct fault *why)
+static bool merge_emit(struct merge *merge, struct event *event, struct fault *why)
 {
     return sink_take(&merge->to, event, why);
 }
 
 /* ---- definitions ---- */
 
-static bool emit_string(struct merge *merge, uint32_t string, uint32_t *number, struct fault *why)
+static bool merge_emit_string(struct merge *merge, uint32_t string, uint32_t *number, struct fault *why)
 {
     const struct text text = tables_string(merge->from, string);
     bool added = false;
     *number = string ? intern_number(&merge->strings, text.bytes, text.size, &added) : 0;
     struct event event = { .kind = EVENT_STRING, .string = { *number, text } };
-    return !added || emit(merge, &event, why);
+    return !added || merge_emit(merge, &event, why);
 }
 
-static bool emit_function(struct merge *merge, uint32_t function, uint32_t *number, struct fault *why)
+static bool merge_emit_function(struct merge *merge, uint32_t function, uint32_t *number, struct fault *why)
 {
     struct event event = { .kind = EVENT_FUNCTION, .function = merge->from->functions[function] };
     struct function *emitted = &event.function;
     *number = merge->compares ? alike_find(&merge->alike, merge->from, emitted) : 0;
     if (*number)
         return true;
-    if (!emit_string(merge, emitted->name, &emitted->name, why) ||
-        !emit_string(merge, emitted->file, &emitted->file, why) ||
-        !emit_string(merge, emitted->module, &emitted->module, why))
+    if (!merge_emit_string(merge, emitted->name, &emitted->name, why) ||
+        !merge_emit_string(merge, emitted->file, &emitted->file, why) ||
+        !merge_emit_string(merge, emitted->module, &emitted->module, why))
         return false;
     bool added;
     *number = emitted->number = known_function(&merge->functions, emitted, &added);
     if (merge->compares)
         alike_note(&merge->alike, merge->from, &merge->from->functions[function], *number);
-    return !added || emit(merge, &event, why);
+    return !added || merge_emit(merge, &event, why);
 }
 
-static bool emit_frame(struct merge *merge, uint32_t frame, uint32_t *number, struct fault *why)
+static bool merge_emit_frame(struct merge *merge, uint32_t frame, uint32_t *number, struct fault *why)
 {
     merge->frame_numbers = alloc_grow(merge->frame_numbers, &merge->frame_numbers_room, (size_t)frame + 1,
                                       sizeof(*merge->frame_numbers));
@@ -50,14 +50,14 @@ static bool emit_frame(struct merge *merge, uint32_t frame, uint32_t *number, st
         return true;
     struct event event = { .kind = EVENT_FRAME, .frame = merge->from->frames[frame] };
     struct frame *emitted = &event.frame;
-    if (!emit_function(merge, emitted->function, &emitted->function, why) ||
-        !emit_string(merge, emitted->instruction, &emitted->instruction, why) ||
-        !emit_string(merge, emitted->base, &emitted->base, why))
+    if (!merge_emit_function(merge, emitted->function, &emitted->function, why) ||
+        !merge_emit_string(merge, emitted->instruction, &emitted->instruction, why) ||
+        !merge_emit_string(merge, emitted->base, &emitted->base, why))
         return false;
     bool added;
     *number = emitted->number = known_frame(&merge->frames, emitted, &added);
     merge->frame_numbers[frame] = *number;
-    return !added || emit(merge, &event, why);
+    return !added || merge_emit(merge, &event, why);
 }
 
 /* Emits a process whose parent, if it has one, is emitted. */
@@ -68,16 +68,16 @@ static bool emit_child(struct merge *merge, uint32_t process, struct fault *why)
     event.process.number = number;
     event.process.parent = merge->process_numbers[event.process.parent];
     event.process.start_ns += merge->offset_ns;
-    if (!emit(merge, &event, why))
+    if (!merge_emit(merge, &event, why))
         return false;
     event = (struct event){ .kind = EVENT_ORIGIN,
                             .origin = { number, merge->name, merge->from->recording.interval_ns } };
-    return merge->name.size == 0 || emit(merge, &event, why);
+    return merge->name.size == 0 || merge_emit(merge, &event, why);
 }
 
 /* Emits a process the first time, its ancestors first: so the output has the whole way from the first process. A parent
  * has a smaller number than its children. */
-static bool emit_process(struct merge *merge, uint32_t process, uint32_t *number, struct fault *why)
+static bool merge_emit_process(struct merge *merge, uint32_t process, uint32_t *number, struct fault *why)
 {
     const struct process_row *rows = merge->from->processes;
     merge->process_numbers = alloc_grow(merge->process_numbers, &merge->process_numbers_room, (size_t)process + 1,
@@ -96,7 +96,7 @@ static bool emit_process(struct merge *merge, uint32_t process, uint32_t *number
 }
 
 /* Finds the number of a task in the output, and emits the task the first time. 0: the task's definition was lost. */
-static bool emit_task(struct merge *merge, uint32_t task, uint32_t *number, struct fault *why)
+static bool merge_emit_task(struct merge *merge, uint32_t task, uint32_t *number, struct fault *why)
 {
     struct event event = { .kind = EVENT_TASK, .task = tables_task(merge->from, task)->task };
     *number = 0;
@@ -107,11 +107,11 @@ static bool emit_task(struct merge *merge, uint32_t task, uint32_t *number, stru
     *number = merge->task_numbers[task];
     if (*number)
         return true;
-    if (!emit_process(merge, event.task.process, &event.task.process, why))
+    if (!merge_emit_process(merge, event.task.process, &event.task.process, why))
         return false;
     *number = merge->task_numbers[task] = event.task.number = ++merge->last_task;
     event.task.start_ns += merge->offset_ns;
-    return emit(merge, &event, why);
+    return merge_emit(merge, &event, why);
 }
 
 /* Emits who waits for the task of a sample, if that is not what was emitted last. The end of a wait is not emitted. */
@@ -125,11 +125,11 @@ static bool emit_waiter(struct merge *merge, const struct sample *sample, uint32
     merge->task_waiters[sample->task] = row->waiter;
     struct event event = { .kind = EVENT_TASK_WAITER,
                            .task_waiter = { task, 0, row->waiters, sample->time_ns + merge->offset_ns } };
-    return emit_task(merge, row->waiter, &event.task_waiter.waiter, why) &&
-           (!event.task_waiter.waiter || emit(merge, &event, why));
+    return merge_emit_task(merge, row->waiter, &event.task_waiter.waiter, why) &&
+           (!event.task_waiter.waiter || merge_emit(merge, &event, why));
 }
 
-static struct merged_thread *thread_row(struct merge *merge, uint32_t thread)
+static struct merged_thread *merge_thread_row(struct merge *merge, uint32_t thread)
 {
     merge->threads = alloc_grow(merge->threads, &merge->threads_room, (size_t)thread + 1, sizeof(*merge->threads));
     return &merge->threads[thread];
@@ -139,17 +139,17 @@ static struct merged_thread *thread_row(struct merge *merge, uint32_t thread)
  * wanted. */
 static bool emit_thread(struct merge *merge, uint32_t thread, uint32_t *number, struct fault *why)
 {
-    struct merged_thread *row = thread_row(merge, thread);
+    struct merged_thread *row = merge_thread_row(merge, thread);
     *number = row->number;
     if (*number || !row->wanted)
         return true;
     struct event event = { .kind = EVENT_THREAD, .thread = merge->from->threads[thread].thread };
-    if (!emit_process(merge, event.thread.process, &event.thread.process, why) ||
-        !emit_task(merge, event.thread.task, &event.thread.task, why))
+    if (!merge_emit_process(merge, event.thread.process, &event.thread.process, why) ||
+        !merge_emit_task(merge, event.thread.task, &event.thread.task, why))
         return false;
     *number = row->number = event.thread.number = ++merge->last_thread;
     event.thread.start_ns += merge->offset_ns;
-    return emit(merge, &event, why);
+    return merge_emit(merge, &event, why);
 }
 
 /* The number of a thread, or of a process, in the output; 0: not emitted. */
@@ -165,17 +165,17 @@ static uint32_t process_number(const struct merge *merge, uint32_t process)
 
 /* ---- ticks ---- */
 
-static bool is_wanted(const struct merge *merge, uint64_t time_ns)
+static bool merge_is_wanted(const struct merge *merge, uint64_t time_ns)
 {
     return selection_has_time(merge->selection, time_ns + merge->offset_ns);
 }
 
 /* Puts the frames of a stack, from depth `keep` on, into merge->stack, as numbers in the output. */
-static bool emit_frames(struct merge *merge, uint32_t stack, uint32_t keep, uint32_t depth, struct fault *why)
+static bool merge_emit_frames(struct merge *merge, uint32_t stack, uint32_t keep, uint32_t depth, struct fault *why)
 {
     merge->stack = alloc_grow(merge->stack, &merge->stack_room, depth, sizeof(*merge->stack));
     for (uint32_t at = depth; at > keep; at--) {
-        if (!emit_frame(merge, merge->from->stacks[stack].frame, &merge->stack[at - 1], why))
+        if (!merge_emit_frame(merge, merge->from->stacks[stack].frame, &merge->stack[at - 1], why))
             return false;
         stack = merge->from->stacks[stack].caller;
     }
@@ -186,20 +186,21 @@ static bool emit_frames(struct merge *merge, uint32_t stack, uint32_t keep, uint
  * only the frames that none of these samples changed:
  *
  *     emitted [a b c], left out [a x], now [a x y]   → keep 1, push x y */
-static bool take_sample(struct merge *merge, struct sample *sample, struct fault *why)
+static bool merge_take_sample(struct merge *merge, struct sample *sample, struct fault *why)
 {
     if (sample->thread >= merge->from->threads_count || !merge->from->threads[sample->thread].thread.number)
         return true; /* the thread's definition was lost */
-    struct merged_thread *row = thread_row(merge, sample->thread);
+    struct merged_thread *row = merge_thread_row(merge, sample->thread);
     if (row->common > sample->keep)
         row->common = sample->keep;
-    if (!row->wanted || sample->stack == STACK_LOST || !is_wanted(merge, sample->time_ns))
+    if (!row->wanted || sample->stack == STACK_LOST || !merge_is_wanted(merge, sample->time_ns))
         return true;
     const uint32_t depth = merge->from->threads[sample->thread].depth, keep = row->common;
     struct event event = { .kind = EVENT_SAMPLE, .sample = *sample };
     if (!emit_thread(merge, sample->thread, &event.sample.thread, why) ||
-        !emit_task(merge, sample->task, &event.sample.task, why) ||
-        !emit_waiter(merge, sample, event.sample.task, why) || !emit_frames(merge, sample->stack, keep, depth, why))
+        !merge_emit_task(merge, sample->task, &event.sample.task, why) ||
+        !emit_waiter(merge, sample, event.sample.task, why) ||
+        !merge_emit_frames(merge, sample->stack, keep, depth, why))
         return false;
     merge->threads[sample->thread].common = depth;
     event.sample.keep = keep;
@@ -207,52 +208,52 @@ static bool take_sample(struct merge *merge, struct sample *sample, struct fault
     event.sample.frames = depth > keep ? merge->stack + keep : NULL;
     event.sample.time_ns += merge->offset_ns;
     event.sample.first_ns = 0; /* no runs here */
-    return emit(merge, &event, why);
+    return merge_emit(merge, &event, why);
 }
 
-static bool take_failed(struct merge *merge, struct event *event, struct fault *why)
+static bool merge_take_failed(struct merge *merge, struct event *event, struct fault *why)
 {
     struct failed *failed = &event->failed;
-    if (!is_wanted(merge, failed->time_ns))
+    if (!merge_is_wanted(merge, failed->time_ns))
         return true;
     failed->time_ns += merge->offset_ns;
     const uint32_t thread = failed->thread;
     const uint32_t process = failed->process;
     failed->thread = thread_number(merge, thread);
     failed->process = process_number(merge, process);
-    return (thread && !failed->thread) || (process && !failed->process) || emit(merge, event, why);
+    return (thread && !failed->thread) || (process && !failed->process) || merge_emit(merge, event, why);
 }
 
-static bool take_left_out(struct merge *merge, struct event *event, struct fault *why)
+static bool merge_take_left_out(struct merge *merge, struct event *event, struct fault *why)
 {
     struct left_out *left_out = &event->left_out;
-    if (!is_wanted(merge, left_out->time_ns) || left_out->thread >= merge->from->threads_count ||
+    if (!merge_is_wanted(merge, left_out->time_ns) || left_out->thread >= merge->from->threads_count ||
         !merge->from->threads[left_out->thread].thread.number)
         return true;
     left_out->time_ns += merge->offset_ns;
     return emit_thread(merge, left_out->thread, &left_out->thread, why) &&
-           (!left_out->thread || emit(merge, event, why));
+           (!left_out->thread || merge_emit(merge, event, why));
 }
 
 /* Emits a measure of a process that has samples in the output. */
-static bool take_measure(struct merge *merge, struct event *event, struct fault *why)
+static bool merge_take_measure(struct merge *merge, struct event *event, struct fault *why)
 {
     struct measure *measure = &event->measure;
     const uint32_t number = process_number(merge, measure->process);
-    if (!number || !is_wanted(merge, measure->time_ns))
+    if (!number || !merge_is_wanted(merge, measure->time_ns))
         return true;
     measure->process = number;
     measure->time_ns += merge->offset_ns;
-    return emit(merge, event, why);
+    return merge_emit(merge, event, why);
 }
 
 /* ---- changes of threads and processes ---- */
 
-static bool take_change(struct merge *merge, struct event *event, uint32_t number, struct fault *why)
+static bool merge_take_change(struct merge *merge, struct event *event, uint32_t number, struct fault *why)
 {
     event->change.number = number;
     event->change.time_ns += merge->offset_ns;
-    return !number || emit(merge, event, why);
+    return !number || merge_emit(merge, event, why);
 }
 
 /* Marks a thread as wanted if its name or number is wanted. The mark stays when the thread gets another name. */
@@ -263,29 +264,30 @@ static void look_at_name(struct merge *merge, uint32_t thread)
         merge_want(merge, thread);
 }
 
-static bool take_process_end(struct merge *merge, struct event *event, struct fault *why)
+static bool merge_take_process_end(struct merge *merge, struct event *event, struct fault *why)
 {
     event->process_end.number = process_number(merge, event->process_end.number);
     event->process_end.time_ns += merge->offset_ns;
-    return !event->process_end.number || emit(merge, event, why);
+    return !event->process_end.number || merge_emit(merge, event, why);
 }
 
 /* The two below: missed ticks and ticks of a process are left out where the process is. */
-static bool take_missed(struct merge *merge, struct event *event, struct fault *why)
+static bool merge_take_missed(struct merge *merge, struct event *event, struct fault *why)
 {
     const uint32_t process = event->missed_process;
     event->missed_process = process_number(merge, process);
-    return (process && !event->missed_process) || !is_wanted(merge, merge->from->last_ns) || emit(merge, event, why);
+    return (process && !event->missed_process) || !merge_is_wanted(merge, merge->from->last_ns) ||
+           merge_emit(merge, event, why);
 }
 
-static bool take_tick(struct merge *merge, struct event *event, struct fault *why)
+static bool merge_take_tick(struct merge *merge, struct event *event, struct fault *why)
 {
     const uint32_t process = event->tick_process;
-    if (!is_wanted(merge, event->tick_ns))
+    if (!merge_is_wanted(merge, event->tick_ns))
         return true;
     event->tick_ns += merge->offset_ns;
     event->tick_process = process_number(merge, process);
-    return (process && !event->tick_process) || emit(merge, event, why);
+    return (process && !event->tick_process) || merge_emit(merge, event, why);
 }
 
 bool merge_take(struct merge *merge, struct event *event, struct fault *why)
@@ -296,23 +298,23 @@ bool merge_take(struct merge *merge, struct event *event, struct fault *why)
         return true;
     case EVENT_THREAD_NAME:
         look_at_name(merge, event->change.number);
-        return take_change(merge, event, thread_number(merge, event->change.number), why);
+        return merge_take_change(merge, event, thread_number(merge, event->change.number), why);
     case EVENT_THREAD_END:
-        return take_change(merge, event, thread_number(merge, event->change.number), why);
+        return merge_take_change(merge, event, thread_number(merge, event->change.number), why);
     case EVENT_PROCESS_END:
-        return take_process_end(merge, event, why);
+        return merge_take_process_end(merge, event, why);
     case EVENT_SAMPLE:
-        return take_sample(merge, &event->sample, why);
+        return merge_take_sample(merge, &event->sample, why);
     case EVENT_FAILED:
-        return take_failed(merge, event, why);
+        return merge_take_failed(merge, event, why);
     case EVENT_LEFT_OUT:
-        return take_left_out(merge, event, why);
+        return merge_take_left_out(merge, event, why);
     case EVENT_MEASURE:
-        return take_measure(merge, event, why);
+        return merge_take_measure(merge, event, why);
     case EVENT_MISSED:
-        return take_missed(merge, event, why);
+        return merge_take_missed(merge, event, why);
     case EVENT_TICK:
-        return take_tick(merge, event, why);
+        return merge_take_tick(merge, event, why);
     default:
         return true; /* definitions are emitted with a sample; merge_finish() emits one end for all recordings */
     }
@@ -325,10 +327,10 @@ bool merge_open(struct merge *merge, const struct recording *recording, struct f
     struct event event = { .kind = EVENT_RECORDING, .recording = *recording };
     event.recording.from_ns = merge->selection->from_ns;
     merge->opened = true;
-    return emit(merge, &event, why);
+    return merge_emit(merge, &event, why);
 }
 
-static void forget(void *rows, size_t size)
+static void merge_forget(void *rows, size_t size)
 {
     if (size > 0)
         memset(rows, 0, size);
@@ -336,11 +338,11 @@ static void forget(void *rows, size_t size)
 
 void merge_next(struct merge *merge, const struct tables *from, struct text name, uint64_t offset_ns)
 {
-    forget(merge->process_numbers, merge->process_numbers_room * sizeof(*merge->process_numbers));
-    forget(merge->task_numbers, merge->task_numbers_room * sizeof(*merge->task_numbers));
-    forget(merge->task_waiters, merge->task_waiters_room * sizeof(*merge->task_waiters));
-    forget(merge->frame_numbers, merge->frame_numbers_room * sizeof(*merge->frame_numbers));
-    forget(merge->threads, merge->threads_room * sizeof(*merge->threads));
+    merge_forget(merge->process_numbers, merge->process_numbers_room * sizeof(*merge->process_numbers));
+    merge_forget(merge->task_numbers, merge->task_numbers_room * sizeof(*merge->task_numbers));
+    merge_forget(merge->task_waiters, merge->task_waiters_room * sizeof(*merge->task_waiters));
+    merge_forget(merge->frame_numbers, merge->frame_numbers_room * sizeof(*merge->frame_numbers));
+    merge_forget(merge->threads, merge->threads_room * sizeof(*merge->threads));
     alike_next(&merge->alike);
     merge->from = from;
     merge->name = name;
@@ -349,7 +351,7 @@ void merge_next(struct merge *merge, const struct tables *from, struct text name
 
 void merge_want(struct merge *merge, uint32_t thread)
 {
-    thread_row(merge, thread)->wanted = true;
+    merge_thread_row(merge, thread)->wanted = true;
     merge->found = true;
 }
 
@@ -377,7 +379,7 @@ bool merge_finish(struct merge *merge, struct fault *why)
         event.end.time_ns = merge->last_ns;
     if (merge->selection->to_ns && event.end.time_ns > merge->selection->to_ns)
         event.end.time_ns = merge->selection->to_ns;
-    return emit(merge, &event, why);
+    return merge_emit(merge, &event, why);
 }
 
 void merge_free(struct merge *merge)

@@ -45,7 +45,7 @@ bool mode_filter_fits(const struct mode_filter *filter, const struct recording *
 }
 
 /* Emits the EVENT_LEFT_OUT of a thread, if samples of the thread were left out since the last one. */
-static bool emit(struct mode_filter *filter, uint32_t thread, const struct sink *output, struct fault *why)
+static bool mode_filter_emit(struct mode_filter *filter, uint32_t thread, const struct sink *output, struct fault *why)
 {
     if (thread >= filter->room || filter->left_out[thread].ticks == 0)
         return true;
@@ -57,12 +57,12 @@ static bool emit(struct mode_filter *filter, uint32_t thread, const struct sink 
 static bool emit_all(struct mode_filter *filter, const struct sink *output, struct fault *why)
 {
     for (uint32_t thread = 1; thread < filter->room; thread++)
-        if (!emit(filter, thread, output, why))
+        if (!mode_filter_emit(filter, thread, output, why))
             return false;
     return true;
 }
 
-static void leave_out(struct mode_filter *filter, const struct sample *sample)
+static void mode_filter_leave_out(struct mode_filter *filter, const struct sample *sample)
 {
     filter->left_out = alloc_grow(filter->left_out, &filter->room, (size_t)sample->thread + 1,
                                   sizeof(*filter->left_out));
@@ -105,7 +105,7 @@ bool mode_filter_take(struct mode_filter *filter, struct event *event, const str
         return sink_take(output, event, why);
     uint32_t thread = 0;
     if (event->kind == EVENT_SAMPLE && !keeps(filter, &event->sample)) {
-        leave_out(filter, &event->sample);
+        mode_filter_leave_out(filter, &event->sample);
         return true;
     }
     if (event->kind == EVENT_SAMPLE)
@@ -114,7 +114,8 @@ bool mode_filter_take(struct mode_filter *filter, struct event *event, const str
         thread = event->left_out.thread;
     else if (event->kind == EVENT_THREAD_END)
         thread = event->change.number;
-    const bool emitted = event->kind == EVENT_END ? emit_all(filter, output, why) : emit(filter, thread, output, why);
+    const bool emitted = event->kind == EVENT_END ? emit_all(filter, output, why)
+                                                  : mode_filter_emit(filter, thread, output, why);
     return emitted && sink_take(output, event, why);
 }
 

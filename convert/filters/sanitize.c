@@ -16,7 +16,7 @@ static void replace(struct text *text, struct text by)
     *text = by;
 }
 
-static void forget(struct text *text)
+static void sanitize_forget(struct text *text)
 {
     replace(text, (struct text){ 0 });
 }
@@ -24,7 +24,7 @@ static void forget(struct text *text)
 /* ---- files ---- */
 
 /* The part of a path behind its last `parts` slashes. */
-static struct text last_parts(struct text path, size_t parts)
+static struct text sanitize_last_parts(struct text path, size_t parts)
 {
     size_t at = path.size;
     while (at > 0 && (path.bytes[at - 1] != '/' || --parts > 0))
@@ -68,7 +68,7 @@ static struct text below_python(struct text file)
     const enum origin origin = paths_origin(file, &rest);
     if (rest.size == 0)
         return rest;
-    return last_parts(file, count_parts(rest) + (origin == ORIGIN_PACKAGE ? 2 : 3));
+    return sanitize_last_parts(file, count_parts(rest) + (origin == ORIGIN_PACKAGE ? 2 : 3));
 }
 
 static bool climbs(struct text path)
@@ -85,9 +85,9 @@ static struct text public_part(const struct paths *paths, struct text file)
     if (part.size == 0 && file.size > 0 && file.bytes[0] != '/')
         part = file; /* app.py, <string> */
     if (part.size == 0 || climbs(part))
-        part = last_parts(file, 1);
+        part = sanitize_last_parts(file, 1);
     if (text_begins(part, TEXT("<")) && count_parts(part) > 0) { /* <template /home/ann/page.html> */
-        part = last_parts(part, 1);
+        part = sanitize_last_parts(part, 1);
         part.size -= part.size > 0 && part.bytes[part.size - 1] == '>';
     }
     return part;
@@ -159,8 +159,8 @@ static void clean_process(struct process_row *row, struct intern *recordings)
 {
     struct process *process = &row->process;
     replace(&process->command, title_as_command(process));
-    replace(&process->executable, text_copy(last_parts(process->executable, 1)));
-    forget(&process->folder);
+    replace(&process->executable, text_copy(sanitize_last_parts(process->executable, 1)));
+    sanitize_forget(&process->folder);
     if (row->recording.size == 0)
         return;
     char room[SANITIZE_NAME_ROOM];
@@ -178,7 +178,7 @@ static void clean_processes(struct tables *tables, struct intern *recordings)
 static void clean_name(struct text *name)
 {
     if (text_begins(*name, TEXT("/")))
-        replace(name, text_copy(last_parts(*name, 1)));
+        replace(name, text_copy(sanitize_last_parts(*name, 1)));
 }
 
 static void clean_names(struct tables *tables)
@@ -192,9 +192,9 @@ static void clean_names(struct tables *tables)
 void sanitize_description(struct tables *tables, struct intern *recordings)
 {
     clean_processes(tables, recordings);
-    forget(&tables->recording.host);
-    forget(&tables->recording.kernel);
-    forget(&tables->recording.command);
+    sanitize_forget(&tables->recording.host);
+    sanitize_forget(&tables->recording.kernel);
+    sanitize_forget(&tables->recording.command);
 }
 
 void sanitize_tables(struct tables *tables, const struct source_folders *repositories, struct intern *recordings)

@@ -12,7 +12,7 @@ static volatile sig_atomic_t recording, empty; /* file descriptors; -1: there is
 static volatile sig_atomic_t pipe_may_end;     /* the writer of the pipe got the signal, too, and may end the pipe */
 
 /* Puts an empty file in the place of the recording: a reader that waits for the recording finds its end. */
-static void end_recording(int number)
+static void interrupt_end_recording(int number)
 {
     const int error = errno;
     if (number != SIGTERM && pipe_may_end) {
@@ -27,7 +27,9 @@ static void end_recording(int number)
 static void take_signal(int number)
 {
     struct sigaction before;
-    const struct sigaction action = { .sa_handler = end_recording }; /* without SA_RESTART: a waiting read() ends */
+    const struct sigaction action = {
+        .sa_handler = interrupt_end_recording
+    }; /* without SA_RESTART: a waiting read() ends */
     if (sigaction(number, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
         sigaction(number, &action, NULL);
 }

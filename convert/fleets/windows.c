@@ -110,7 +110,7 @@ void windows_free(struct windows *windows)
  * The pattern is the user's. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
-static size_t put_name(char *name, const char *pattern, uint64_t unix_s)
+static size_t windows_put_name(char *name, const char *pattern, uint64_t unix_s)
 {
     const time_t time = (time_t)unix_s;
     struct tm utc;
@@ -121,14 +121,15 @@ static size_t put_name(char *name, const char *pattern, uint64_t unix_s)
 char *windows_file_name(const char *pattern, uint64_t start_unix_ns)
 {
     char name[PATH_MAX];
-    const size_t size = put_name(name, pattern, start_unix_ns / SECOND_NS);
+    const size_t size = windows_put_name(name, pattern, start_unix_ns / SECOND_NS);
     return size ? alloc_copy(name, size) : NULL;
 }
 
 static bool same_name(const char *pattern, uint64_t apart_s)
 {
     char first[PATH_MAX], later[PATH_MAX];
-    return put_name(first, pattern, 0) > 0 && put_name(later, pattern, apart_s) > 0 && strcmp(first, later) == 0;
+    return windows_put_name(first, pattern, 0) > 0 && windows_put_name(later, pattern, apart_s) > 0 &&
+           strcmp(first, later) == 0;
 }
 
 /* The times after which a name of strftime() may come again. The names are compared from 1970-01-01 on: 31 days later
@@ -148,7 +149,7 @@ bool windows_pattern_fits(const char *pattern, uint64_t every_ns, struct fault *
     char name[PATH_MAX];
     if (!pattern || !strchr(pattern, '%'))
         return fault(why, "--every writes a file for each window; name the files by their time, as in %s", form);
-    if (put_name(name, pattern, 0) == 0)
+    if (windows_put_name(name, pattern, 0) == 0)
         return fault(why, "-o %s makes an empty name, or one that is too long", pattern);
     if (same_name(pattern, every_ns / SECOND_NS))
         return fault(why, "-o %s gives two windows in a row one name; say the whole time, as in %s", pattern, form);

@@ -10,7 +10,7 @@ struct conflict {
     const char *problem;
 };
 
-static const char *first_of(const struct conflict *conflicts, size_t count)
+static const char *gecko_conflicts_first_of(const struct conflict *conflicts, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         if (conflicts[i].found)
@@ -34,7 +34,7 @@ static const char *view_problem(const struct settings *settings)
         { wanted->sanitize && wanted->style.embed_sources,
           "--sanitize leaves out what --embed-sources puts in; choose one of them" },
     };
-    return first_of(conflicts, countof(conflicts));
+    return gecko_conflicts_first_of(conflicts, countof(conflicts));
 }
 
 static const char *sharing_problem(const struct settings *settings)
@@ -51,7 +51,7 @@ static const char *sharing_problem(const struct settings *settings)
         { share->upload && settings->output && !gecko_options_packed(settings->output),
           "the store takes gzip'd profiles; name a FILE.gz with -o, or leave out -o to write no file" },
     };
-    return first_of(conflicts, countof(conflicts));
+    return gecko_conflicts_first_of(conflicts, countof(conflicts));
 }
 
 /* Why a URL or a link is wrong. */

@@ -55,7 +55,7 @@ bool gecko_delivery_stream(struct to_gecko *to, struct fault *why)
 }
 
 /* Shows the profile, the file `fd`. */
-static bool show(const struct to_gecko *to, int fd, struct fault *why)
+static bool gecko_delivery_show(const struct to_gecko *to, int fd, struct fault *why)
 {
     uint32_t lines[SPOT_THREADS];
     const struct shown shown = {
@@ -86,7 +86,8 @@ static bool send_file(const struct to_gecko *to, const char *path, struct fault 
 static bool show_file(const struct to_gecko *to, const char *path, struct fault *why)
 {
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    const bool good = fd >= 0 ? show(to, fd, why) : fault(why, "cannot read %s: %s", path, strerror(errno));
+    const bool good = fd >= 0 ? gecko_delivery_show(to, fd, why)
+                              : fault(why, "cannot read %s: %s", path, strerror(errno));
     if (fd >= 0)
         close(fd);
     return good;
@@ -99,5 +100,5 @@ bool gecko_delivery_deliver(const struct to_gecko *to, const char *path, struct 
         return gecko_options_streams(settings) || send_file(to, path, why);
     if (!gecko_options_shows(settings))
         return true;
-    return path ? show_file(to, path, why) : show(to, to->conversion->kept_fd, why);
+    return path ? show_file(to, path, why) : gecko_delivery_show(to, to->conversion->kept_fd, why);
 }

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static struct converter_plan plan(const struct settings *settings)
+static struct converter_plan to_gecko_plan(const struct settings *settings)
 {
     const struct gecko_wanted *wanted = gecko_options_wanted(settings);
     return (struct converter_plan){ .without_input = wanted->share.delete_link || wanted->share.link_for,
@@ -26,7 +26,7 @@ static int before(const struct settings *settings)
     return share_first(&wishes);
 }
 
-static void *start(struct conversion *conversion)
+static void *to_gecko_start(struct conversion *conversion)
 {
     struct to_gecko *to = alloc_zeroed(1, sizeof(*to));
     to->conversion = conversion;
@@ -40,7 +40,7 @@ static void *start(struct conversion *conversion)
     return to;
 }
 
-static bool take(void *self, struct event *event, struct fault *why)
+static bool to_gecko_take(void *self, struct event *event, struct fault *why)
 {
     struct to_gecko *to = self;
     if (!gecko_take(to->gecko, event, why))
@@ -55,13 +55,13 @@ static uint32_t host(const void *self)
     return gecko_host(to->gecko);
 }
 
-static bool take_placed(void *self, struct event *event, struct fault *why)
+static bool to_gecko_take_placed(void *self, struct event *event, struct fault *why)
 {
     struct to_gecko *to = self;
     return gecko_take_placed(to->gecko, event, why);
 }
 
-static void take_recording(void *self, struct tables *recording, struct text name)
+static void to_gecko_take_recording(void *self, struct tables *recording, struct text name)
 {
     struct to_gecko *to = self;
     char room[SANITIZE_NAME_ROOM];
@@ -72,7 +72,7 @@ static void take_recording(void *self, struct tables *recording, struct text nam
     gecko_take_recording(to->gecko, recording, name);
 }
 
-static bool finish(void *self, struct fault *why)
+static bool to_gecko_finish(void *self, struct fault *why)
 {
     struct to_gecko *to = self;
     const struct settings *settings = &to->conversion->settings;
@@ -88,7 +88,7 @@ static bool finish(void *self, struct fault *why)
 }
 
 /* Warns of a profile that is too large for the viewer or for the store of profiles. */
-static void closed(void *self, const char *path, uint64_t bytes)
+static void to_gecko_closed(void *self, const char *path, uint64_t bytes)
 {
     const struct to_gecko *to = self;
     const struct tables *tables = &to->conversion->tables;
@@ -105,12 +105,12 @@ static void closed(void *self, const char *path, uint64_t bytes)
     free(told);
 }
 
-static bool after(void *self, const char *path, struct fault *why)
+static bool to_gecko_after(void *self, const char *path, struct fault *why)
 {
     return gecko_delivery_deliver(self, path, why);
 }
 
-static void drop(void *self)
+static void to_gecko_drop(void *self)
 {
     struct to_gecko *to = self;
     gecko_drop(to->gecko);
@@ -120,7 +120,7 @@ static void drop(void *self)
 }
 
 /* A profile begins with its libraries. */
-static bool recognises(struct text head)
+static bool to_gecko_recognises(struct text head)
 {
     return text_begins(head, TEXT("{\"libs\":"));
 }
@@ -135,19 +135,19 @@ static const struct converter to_gecko = {
     .options.problem = gecko_conflicts_problem,
     .file.suffix = ".json.gz",
     .file.packing = PACKING_BY_NAME,
-    .file.recognises = recognises,
-    .plan = plan,
+    .file.recognises = to_gecko_recognises,
+    .plan = to_gecko_plan,
     .events.places_cpu = true,
-    .events.take = take,
+    .events.take = to_gecko_take,
     .events.host = host,
-    .events.take_placed = take_placed,
-    .events.take_recording = take_recording,
+    .events.take_placed = to_gecko_take_placed,
+    .events.take_recording = to_gecko_take_recording,
     .delivery.before = before,
-    .delivery.closed = closed,
-    .delivery.after = after,
-    .start = start,
-    .finish = finish,
-    .drop = drop,
+    .delivery.closed = to_gecko_closed,
+    .delivery.after = to_gecko_after,
+    .start = to_gecko_start,
+    .finish = to_gecko_finish,
+    .drop = to_gecko_drop,
 };
 
 int main(int argc, char **argv)

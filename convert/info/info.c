@@ -45,7 +45,7 @@ struct info_wanted {
     double least_share; /* ... with this share of the samples that were due */
 };
 
-static bool apply(struct settings *settings, int number, const char *value)
+static bool info_apply(struct settings *settings, int number, const char *value)
 {
     struct info_wanted *wanted = settings->wanted;
     switch ((enum own_option)number) {
@@ -63,7 +63,7 @@ static bool apply(struct settings *settings, int number, const char *value)
     return false;
 }
 
-static const char *problem(const struct settings *settings)
+static const char *info_problem(const struct settings *settings)
 {
     const struct info_wanted *wanted = settings->wanted;
     if (wanted->summary && wanted->json)
@@ -75,7 +75,7 @@ struct info {
     struct conversion *conversion;
 };
 
-static void *start(struct conversion *conversion)
+static void *info_start(struct conversion *conversion)
 {
     struct info *info = alloc_zeroed(1, sizeof(*info));
     info->conversion = conversion;
@@ -110,7 +110,7 @@ static uint64_t recorder_cpu_ns(const struct tables *tables)
     return most_ns;
 }
 
-static json_t *json_cpu(uint64_t cpu_ns)
+static json_t *info_json_cpu(uint64_t cpu_ns)
 {
     return cpu_ns == MEASURE_UNKNOWN ? json_null() : info_json_seconds(cpu_ns);
 }
@@ -231,7 +231,7 @@ static json_t *info_json(const struct info *info)
         { "machine", info_json_text(recording->machine) },
         { "processors", json_processors(recording->processors) },
         { "cores", json_processors(recording->cores) },
-        { "recorder_cpu_s", json_cpu(recorder_cpu_ns(tables)) },
+        { "recorder_cpu_s", info_json_cpu(recorder_cpu_ns(tables)) },
         { "processes", info_processes_json(tables) },
         { "threads", info_threads_json(tables) },
         { "tasks", info_tasks_json(tables) },
@@ -254,7 +254,7 @@ static void print_json(struct output *to, json_t *all)
 
 /* ---- text ---- */
 
-static void print_line(struct output *to, const char *label, struct text text)
+static void info_print_line(struct output *to, const char *label, struct text text)
 {
     output_format(to, "%-11s ", label);
     printable_write(to, text);
@@ -270,7 +270,7 @@ static void print_program(struct output *to, const struct info *info)
     const struct process *process = tables_first_process(tables);
     char version[32], started[32];
     if (process->command.size > 0)
-        print_line(to, "command", process->command);
+        info_print_line(to, "command", process->command);
     if (process->number) {
         output_format(to, "%-11s CPython %s", "python", event_python_version_text(version, process->python_version));
         info_print_build(to, process);
@@ -436,7 +436,7 @@ static void print_counters(struct output *to, const struct counters *counters)
     }
 }
 
-static bool finish(void *self, struct fault *why)
+static bool info_finish(void *self, struct fault *why)
 {
     const struct info *info = self;
     struct output *to = &info->conversion->output;
@@ -476,7 +476,7 @@ static bool is_summary(struct text head)
 }
 
 /* The first lines of the text begin with these words, and JSON with these members. */
-static bool recognises(struct text head)
+static bool info_recognises(struct text head)
 {
     const struct text starts[] = {
         TEXT("command "), TEXT("python "), TEXT("process "),          TEXT("recorded "),
@@ -500,7 +500,7 @@ static void add_failed(void *list, const char *path, const char *reason)
     info_several_add_failed(list, path, reason);
 }
 
-static uint64_t write_list(void *list, struct conversion *conversion)
+static uint64_t info_write_list(void *list, struct conversion *conversion)
 {
     const struct info_wanted *wanted = conversion->settings.wanted;
     const struct info_several *several = list;
@@ -527,7 +527,7 @@ int main(int argc, char **argv)
     static const struct listing listing = {
         .start = start_list,
         .add_failed = add_failed,
-        .write = write_list,
+        .write = info_write_list,
         .drop = drop_list,
     };
     static const struct converter info = {
@@ -537,13 +537,13 @@ int main(int argc, char **argv)
         .listing = &listing,
         .options.rows = options,
         .options.size = sizeof(struct info_wanted),
-        .options.apply = apply,
-        .options.problem = problem,
+        .options.apply = info_apply,
+        .options.problem = info_problem,
         .options.exits = "            3 a recording has fewer samples than --min-kept asks for.",
-        .file.recognises = recognises,
+        .file.recognises = info_recognises,
         .events.runs = true,
-        .start = start,
-        .finish = finish,
+        .start = info_start,
+        .finish = info_finish,
         .drop = free,
     };
     return convert_main(argc, argv, &info);

@@ -21,7 +21,7 @@ uint64_t info_measured_cpu_ns(const struct measures *measures)
 }
 
 /* The samples of each process, by its number. The caller frees the array. */
-static uint64_t *count_samples(const struct tables *tables)
+static uint64_t *info_processes_count_samples(const struct tables *tables)
 {
     uint64_t *samples = alloc_zeroed(tables->processes_count + 1, sizeof(*samples));
     for (size_t i = 1; i < tables->threads_count; i++)
@@ -37,7 +37,7 @@ static json_t *json_amount(const struct measures *measures, uint64_t amount)
     return measures->count && amount != MEASURE_UNKNOWN ? info_json_count(amount) : json_null();
 }
 
-static json_t *json_cpu(uint64_t cpu_ns)
+static json_t *info_processes_json_cpu(uint64_t cpu_ns)
 {
     return cpu_ns == MEASURE_UNKNOWN ? json_null() : info_json_seconds(cpu_ns);
 }
@@ -108,7 +108,7 @@ static json_t *process_json(const struct tables *tables, const struct process_ro
         { "measures", info_json_count(measures->count) },
         { "resident_bytes", json_amount(measures, measures->latest.resident_bytes) },
         { "most_resident_bytes", json_amount(measures, measures->most_resident_bytes) },
-        { "cpu_s", json_cpu(info_measured_cpu_ns(measures)) },
+        { "cpu_s", info_processes_json_cpu(info_measured_cpu_ns(measures)) },
     };
     json_t *all = json_object();
     for (size_t i = 0; i < countof(members); i++)
@@ -119,7 +119,7 @@ static json_t *process_json(const struct tables *tables, const struct process_ro
 json_t *info_processes_json(const struct tables *tables)
 {
     json_t *list = json_array();
-    uint64_t *samples = count_samples(tables);
+    uint64_t *samples = info_processes_count_samples(tables);
     size_t *places = alloc_zeroed(tables->processes_count + 1, sizeof(*places)), place = 0;
     for (size_t i = 1; i < tables->processes_count; i++)
         if (tables->processes[i].process.number)
@@ -143,7 +143,8 @@ void info_print_build(struct output *to, const struct process *process)
 }
 
 /* Chooses the processes that are shown, of *count processes. `samples` has the samples of each process. */
-static struct info_choice choose(const struct tables *tables, bool all, const uint64_t *samples, size_t *count)
+static struct info_choice info_processes_choose(const struct tables *tables, bool all, const uint64_t *samples,
+                                                size_t *count)
 {
     uint64_t *known = alloc_zeroed(tables->processes_count + 1, sizeof(*known));
     *count = 0;
@@ -164,7 +165,7 @@ static bool is_family(const struct tables *tables)
     return false;
 }
 
-static void print_line(struct output *to, const struct process_row *row)
+static void info_processes_print_line(struct output *to, const struct process_row *row)
 {
     const struct measures *measures = &row->measures;
     char version[32];
@@ -187,12 +188,12 @@ void info_processes_print_lines(struct output *to, const struct tables *tables, 
     size_t count, printed = 0;
     if (tables->processes_count <= 2 || is_family(tables))
         return;
-    uint64_t *samples = count_samples(tables);
-    struct info_choice choice = choose(tables, all, samples, &count);
+    uint64_t *samples = info_processes_count_samples(tables);
+    struct info_choice choice = info_processes_choose(tables, all, samples, &count);
     for (size_t i = 1; i < tables->processes_count; i++) {
         if (tables->processes[i].process.number == 0 || !info_is_chosen(&choice, samples[i]))
             continue;
-        print_line(to, &tables->processes[i]);
+        info_processes_print_line(to, &tables->processes[i]);
         printed++;
     }
     if (printed < count)
@@ -252,7 +253,7 @@ static void print_amount(struct output *to, int width, uint64_t amount, double u
         output_format(to, " %*.*f", width, digits, (double)amount / unit);
 }
 
-static void print_row(struct output *to, const struct process_row *row, uint64_t samples, uint32_t depth)
+static void info_processes_print_row(struct output *to, const struct process_row *row, uint64_t samples, uint32_t depth)
 {
     const struct measures *measures = &row->measures;
     char room[EVENT_FATE_ROOM];
@@ -280,15 +281,15 @@ void info_processes_print_tree(struct output *to, const struct tables *tables, b
     size_t count, printed = 0;
     if (!is_family(tables))
         return;
-    uint64_t *samples = count_samples(tables);
-    struct info_choice choice = choose(tables, all, samples, &count);
+    uint64_t *samples = info_processes_count_samples(tables);
+    struct info_choice choice = info_processes_choose(tables, all, samples, &count);
     struct tree tree = make_tree(tables);
     output_format(to, "\n%8s %8s %10s %9s %9s  %9s %9s  %-10s %s\n", "pid", "parent", "samples", "CPU s", "most MiB",
                   "from s", "to s", "end", "process");
     for (uint32_t at = tree.child[0]; at; at = next_in_tree(tables, &tree, at)) {
         if (!info_is_chosen(&choice, samples[at]))
             continue;
-        print_row(to, &tables->processes[at], samples[at], tree.depth[at]);
+        info_processes_print_row(to, &tables->processes[at], samples[at], tree.depth[at]);
         printed++;
     }
     if (printed < count)

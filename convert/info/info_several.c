@@ -30,7 +30,7 @@ struct info_row {
     json_t *json;         /* NULL: the output is text */
 };
 
-static struct info_row *add_row(struct info_several *several, const char *path)
+static struct info_row *info_several_add_row(struct info_several *several, const char *path)
 {
     several->rows = alloc_grow(several->rows, &several->room, several->count + 1, sizeof(*several->rows));
     struct info_row *row = &several->rows[several->count++];
@@ -38,7 +38,7 @@ static struct info_row *add_row(struct info_several *several, const char *path)
     return row;
 }
 
-static bool is_shown(const struct info_row *row)
+static bool info_several_is_shown(const struct info_row *row)
 {
     return row->reason.size == 0;
 }
@@ -47,7 +47,7 @@ static bool is_shown(const struct info_row *row)
 static const struct info_row *find_twin(const struct info_several *several, const struct identity *identity)
 {
     for (size_t i = 0; i < several->count; i++)
-        if (is_shown(&several->rows[i]) && identity_equal(&several->rows[i].identity, identity))
+        if (info_several_is_shown(&several->rows[i]) && identity_equal(&several->rows[i].identity, identity))
             return &several->rows[i];
     return NULL;
 }
@@ -64,7 +64,7 @@ bool info_several_add(struct info_several *several, const struct conversion *con
         json_decref(json);
         return fault(why, "it is the same recording as %s", twin->path);
     }
-    struct info_row *row = add_row(several, conversion->settings.input);
+    struct info_row *row = info_several_add_row(several, conversion->settings.input);
     row->identity = identity;
     row->json = json;
     info_summary_put(&row->summary, conversion);
@@ -85,7 +85,7 @@ bool info_several_add(struct info_several *several, const struct conversion *con
 
 void info_several_add_failed(struct info_several *several, const char *path, const char *reason)
 {
-    struct info_row *row = add_row(several, path);
+    struct info_row *row = info_several_add_row(several, path);
     row->reason = utf8_clean(text_of(reason)); /* the path in it may have any bytes */
     info_summary_put_failed(&row->summary, path, row->reason);
 }
@@ -114,8 +114,8 @@ static size_t count_shown(const struct info_several *several, size_t *whole)
     *whole = 0;
     for (size_t i = 0; i < several->count; i++) {
         const struct info_row *row = &several->rows[i];
-        shown += is_shown(row);
-        *whole += is_shown(row) && row->complete && !row->damaged;
+        shown += info_several_is_shown(row);
+        *whole += info_several_is_shown(row) && row->complete && !row->damaged;
     }
     return shown;
 }
@@ -143,10 +143,10 @@ static void print_sums(struct output *to, const struct sums *sums)
                   sums->missed, sums->bytes);
 }
 
-static void print_row(struct output *to, const struct info_row *row, int width)
+static void info_several_print_row(struct output *to, const struct info_row *row, int width)
 {
     output_format(to, "%-*s  ", width, utf8_shown(row->path));
-    if (!is_shown(row)) {
+    if (!info_several_is_shown(row)) {
         printable_write(to, row->reason);
         output_string(to, "\n");
         return;
@@ -168,7 +168,7 @@ void info_several_print(struct output *to, const struct info_several *several)
     output_format(to, "%-*s  %-20s %12s %9s %10s %8s %8s %12s  %s\n", width, "file", "started", "duration s", "rate Hz",
                   "samples", "threads", "missed", "bytes", "complete");
     for (size_t i = 0; i < several->count; i++)
-        print_row(to, &several->rows[i], width);
+        info_several_print_row(to, &several->rows[i], width);
     char count[64];
     snprintf(count, sizeof(count), "%zu of %zu", shown, several->count);
     output_format(to, "%-*s  %-20s %12.3f %9s", width, "total", count, info_seconds(all.duration_ns), "");
@@ -191,7 +191,7 @@ static json_t *row_json(const struct info_row *row)
     const struct text path = utf8_clean(text_of(row->path));
     json_t *all = json_pack("{s:s%}", "file", path.bytes, path.size);
     text_free(path);
-    if (is_shown(row))
+    if (info_several_is_shown(row))
         json_object_update(all, row->json);
     else
         json_object_set_new(all, "error", info_json_text(row->reason));

@@ -22,7 +22,7 @@ static void put_path(struct bytes *to, const char *path)
 }
 
 /* The command; of a recording without one, the format of the file. */
-static void put_program(struct bytes *to, const struct conversion *conversion)
+static void info_summary_put_program(struct bytes *to, const struct conversion *conversion)
 {
     const struct text command = tables_first_process(&conversion->tables)->command;
     struct bytes shown = { 0 };
@@ -75,7 +75,7 @@ void info_summary_put(struct bytes *to, const struct conversion *conversion)
     const struct tables *tables = &conversion->tables;
     const struct exactness exactness = exactness_of(tables);
     put_path(to, conversion->settings.input);
-    put_program(to, conversion);
+    info_summary_put_program(to, conversion);
     put_format(to, ", %.3f s", info_seconds(tables_duration_ns(tables)));
     put_samples(to, tables);
     put_quality(to, &exactness);

@@ -19,7 +19,7 @@ uint64_t info_tasks_count(const struct tables *tables)
 }
 
 /* The thread of the task's latest sample, or the thread whose event loop owns the task; NULL: not known. */
-static const struct thread *thread_of(const struct tables *tables, const struct task_row *row)
+static const struct thread *info_tasks_thread_of(const struct tables *tables, const struct task_row *row)
 {
     const struct thread *thread = row->thread ? &tables->threads[row->thread].thread : NULL;
     return thread && thread->tid ? thread : NULL;
@@ -27,7 +27,7 @@ static const struct thread *thread_of(const struct tables *tables, const struct 
 
 static json_t *task_json(const struct tables *tables, const struct task_owners *owners, const struct task_row *row)
 {
-    const struct thread *thread = thread_of(tables, row);
+    const struct thread *thread = info_tasks_thread_of(tables, row);
     const struct task_row *waiter = tables_task(tables, row->waiter);
     return json_pack("{s:I, s:o, s:i, s:o, s:o, s:o, s:o, s:o}", "number", (json_int_t)row->task.number, "name",
                      info_json_text(row->task.name), "pid", (int)tables->processes[row->task.process].process.pid,
@@ -61,7 +61,7 @@ static int by_samples(const void *left, const void *right)
 static void print_task(struct output *to, const struct tables *tables, const struct task_owners *owners,
                        const struct task_row *row)
 {
-    const struct thread *thread = thread_of(tables, row);
+    const struct thread *thread = info_tasks_thread_of(tables, row);
     output_format(to, "%8" PRIu32, tables->processes[row->task.process].process.pid);
     if (thread)
         output_format(to, " %8" PRIu32, thread->tid);

@@ -114,7 +114,7 @@ static void print_thread(struct output *to, const struct tables *tables, size_t 
 }
 
 /* Chooses the threads that the table has, of *count threads. */
-static struct info_choice choose(const struct tables *tables, bool all, size_t *count)
+static struct info_choice info_threads_choose(const struct tables *tables, bool all, size_t *count)
 {
     uint64_t *samples = alloc_zeroed(tables->threads_count + 1, sizeof(*samples));
     *count = 0;
@@ -138,7 +138,7 @@ static void print_titles(struct output *to)
 void info_threads_print(struct output *to, const struct tables *tables, bool all)
 {
     size_t count, printed = 0;
-    struct info_choice choice = choose(tables, all, &count);
+    struct info_choice choice = info_threads_choose(tables, all, &count);
     if (count == 0 && tables->tasks_count > 1)
         return;
     output_format(to, "\n%8s %8s %10s", "pid", "tid", "samples");

@@ -14,22 +14,22 @@
 
 #define TREE_LEAST 0.01 /* share of the whole, unless the user wants another one */
 
-static struct converter_plan plan(const struct settings *settings)
+static struct converter_plan to_report_plan(const struct settings *settings)
 {
     const struct report_wanted *wanted = settings->wanted;
     return (struct converter_plan){ .binary = wanted->pstats,
                                     .only_counts = wanted->style.weighted && wanted->style.weight == SUM_SAMPLES };
 }
 
-static void *start(struct conversion *conversion)
+static void *to_report_start(struct conversion *conversion)
 {
     struct sums *sums = sums_start(conversion);
     sums->aggregate.group_of = waiting_group;
     return sums;
 }
 
-static bool write(const struct sums *sums, const struct report *report, const struct report_origin *origin,
-                  struct fault *why)
+static bool to_report_write(const struct sums *sums, const struct report *report, const struct report_origin *origin,
+                            struct fault *why)
 {
     const struct report_wanted *wanted = sums->conversion->settings.wanted;
     struct output *output = &sums->conversion->output;
@@ -44,7 +44,7 @@ static bool write(const struct sums *sums, const struct report *report, const st
     return true;
 }
 
-static bool make(const struct sums *sums, struct report *report, struct fault *why)
+static bool to_report_make(const struct sums *sums, struct report *report, struct fault *why)
 {
     struct conversion *conversion = sums->conversion;
     const struct settings *settings = &conversion->settings;
@@ -68,7 +68,7 @@ static bool make(const struct sums *sums, struct report *report, struct fault *w
     report_add_head(report, &origin);
     if (!report_make(report, why))
         return why->text[0] ? false : convert_nothing_left(conversion, why);
-    return write(sums, report, &origin, why);
+    return to_report_write(sums, report, &origin, why);
 }
 
 /* Writes the file for pstats. */
@@ -98,7 +98,7 @@ static bool write_jsonl(const struct sums *sums, struct fault *why)
     return !why->text[0] && convert_nothing_left(conversion, why);
 }
 
-static bool finish(void *self, struct fault *why)
+static bool to_report_finish(void *self, struct fault *why)
 {
     struct sums *sums = self;
     const struct report_wanted *wanted = sums->conversion->settings.wanted;
@@ -106,13 +106,13 @@ static bool finish(void *self, struct fault *why)
     aggregate_sort(&sums->aggregate);
     if (report_options_exchange(wanted))
         return wanted->pstats ? write_pstats(sums, why) : write_jsonl(sums, why);
-    const bool good = make(sums, &report, why);
+    const bool good = to_report_make(sums, &report, why);
     report_free(&report);
     return good;
 }
 
 /* The first words of the text, of JSON and of Markdown. */
-static bool recognises(struct text head)
+static bool to_report_recognises(struct text head)
 {
     const struct text starts[] = {
         TEXT("program    "), TEXT("programs   "),  TEXT("recorded   "),  TEXT("{\"format\":\"pyreel-report\""),
@@ -134,13 +134,13 @@ int main(int argc, char **argv)
         .options.size = sizeof(struct report_wanted),
         .options.apply = report_options_apply,
         .options.problem = report_options_problem,
-        .file.recognises = recognises,
-        .plan = plan,
+        .file.recognises = to_report_recognises,
+        .plan = to_report_plan,
         .events.runs = true,
         .events.places_cpu = true,
         .events.take = sums_take,
-        .start = start,
-        .finish = finish,
+        .start = to_report_start,
+        .finish = to_report_finish,
         .drop = sums_drop,
     };
     return convert_main(argc, argv, &to_report);

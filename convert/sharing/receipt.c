@@ -18,7 +18,7 @@
 
 #define FILE_MOST ((size_t)64 << 10) /* bytes of a file: an answer and an address, twice over */
 
-__attribute__((format(printf, 1, 2))) static char *print(const char *format, ...)
+__attribute__((format(printf, 1, 2))) static char *receipt_print(const char *format, ...)
 {
     char *string;
     va_list values;
@@ -45,8 +45,8 @@ static char *folder_path(void)
 {
     const char *state = getenv("XDG_STATE_HOME");
     if (state && *state == '/')
-        return print("%s/pyreel/uploads", state);
-    return print("%s/.local/state/pyreel/uploads", home());
+        return receipt_print("%s/pyreel/uploads", state);
+    return receipt_print("%s/.local/state/pyreel/uploads", home());
 }
 
 /* Makes a folder and all folders above. */
@@ -91,7 +91,7 @@ static void create(struct receipt_file *file)
     file->fd = open(file->folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
     if (file->fd >= 0)
         return;
-    file->unfinished = print("%s/.unfinished-XXXXXX", file->folder);
+    file->unfinished = receipt_print("%s/.unfinished-XXXXXX", file->folder);
     file->fd = mkostemp(file->unfinished, O_CLOEXEC); /* mode 0600 */
     if (file->fd >= 0)
         return;
@@ -172,7 +172,8 @@ bool receipt_end(struct receipt_file *file, const struct receipt *receipt, struc
     json_t *value = json_pack("{s:s, s:s, s:s, s:s}", "server", receipt->server, "token", receipt->token, "proof",
                               receipt->proof, "link", receipt->link);
     char *text = value ? json_dumps(value, JSON_INDENT(2)) : NULL;
-    char *path = print("%s/%s-%08" PRIx32 ".json", file->folder, receipt->token, server_number(receipt->server));
+    char *path = receipt_print("%s/%s-%08" PRIx32 ".json", file->folder, receipt->token,
+                               server_number(receipt->server));
     const bool good = (text && write_whole(file->fd, text, strlen(text)) && receipt_name_file(file, path)) ||
                       fault(why, "cannot write %s: %s", path, strerror(errno));
     free(path);
@@ -240,7 +241,7 @@ static size_t receipt_find_in(struct receipt *receipt, DIR *folder, const char *
 static void complete_path(struct receipt *receipt, const char *folder)
 {
     char *name = receipt->path;
-    receipt->path = print("%s/%s", folder, name);
+    receipt->path = receipt_print("%s/%s", folder, name);
     free(name);
 }
 

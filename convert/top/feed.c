@@ -26,7 +26,7 @@ static bool is_locked(int file)
 }
 
 /* Writes all bytes into the pipe. False when nobody reads any more. */
-static bool give(const struct feed *feed, const char *bytes, size_t size)
+static bool feed_give(const struct feed *feed, const char *bytes, size_t size)
 {
     while (size > 0) {
         const ssize_t done = write(feed->to, bytes, size);
@@ -79,7 +79,7 @@ static void follow(struct feed *feed)
         const ssize_t got = read(feed->file, bytes, sizeof(bytes));
         if (got < 0 && errno == EINTR)
             continue;
-        if (got < 0 || (got == 0 && (last || !may_grow)) || (got > 0 && !give(feed, bytes, (size_t)got)))
+        if (got < 0 || (got == 0 && (last || !may_grow)) || (got > 0 && !feed_give(feed, bytes, (size_t)got)))
             return;
         if (got > 0) {
             may_grow = first ? grows(bytes, (size_t)got) : may_grow;
@@ -95,7 +95,7 @@ static void follow(struct feed *feed)
     }
 }
 
-static void *run(void *self)
+static void *feed_run(void *self)
 {
     struct feed *feed = self;
     if (!feed->awaited || open_awaited(feed))
@@ -105,14 +105,14 @@ static void *run(void *self)
     return NULL;
 }
 
-static bool start(struct feed *feed, struct fault *why)
+static bool feed_start(struct feed *feed, struct fault *why)
 {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0)
         return fault(why, "cannot make a pipe: %s", strerror(errno));
     feed->from = ends[0];
     feed->to = ends[1];
-    const int failure = pthread_create(&feed->thread, NULL, run, feed);
+    const int failure = pthread_create(&feed->thread, NULL, feed_run, feed);
     feed->running = failure == 0;
     if (failure != 0) {
         close(feed->to);
@@ -124,7 +124,7 @@ static bool start(struct feed *feed, struct fault *why)
 bool feed_open(struct feed *feed, const char *path, int file, struct fault *why)
 {
     *feed = (struct feed){ .path = path, .file = file, .from = -1, .to = -1 };
-    return start(feed, why);
+    return feed_start(feed, why);
 }
 
 void feed_prepare(struct feed *feed, const char *path)
@@ -136,7 +136,7 @@ void feed_prepare(struct feed *feed, const char *path)
 
 bool feed_await(struct feed *feed, struct fault *why)
 {
-    return start(feed, why);
+    return feed_start(feed, why);
 }
 
 /* A thread that still has bytes to give is told that nobody reads. */
@@ -157,7 +157,7 @@ int feed_next(struct feed *feed, int file)
     feed_close(feed);
     feed->file = file;
     feed->stop = feed->at_end = feed->unwritten = false;
-    return file >= 0 && start(feed, NULL) ? fcntl(feed->from, F_DUPFD_CLOEXEC, 0) : -1;
+    return file >= 0 && feed_start(feed, NULL) ? fcntl(feed->from, F_DUPFD_CLOEXEC, 0) : -1;
 }
 
 bool feed_is_written(const char *path)

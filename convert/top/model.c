@@ -11,7 +11,7 @@
 
 /* ---- rows of two numbers ---- */
 
-static uint32_t row_of(struct model_pairs *pairs, uint32_t a, uint32_t b)
+static uint32_t model_row_of(struct model_pairs *pairs, uint32_t a, uint32_t b)
 {
     bool added;
     const uint32_t number = intern_pairs_number(&pairs->numbers, a, b, &added);
@@ -28,7 +28,7 @@ static void add_to_row(struct model *model, enum model_kind kind, uint32_t a, ui
                        bool leaf)
 {
     struct model_pairs *pairs = &model->pairs[kind];
-    const uint32_t row = row_of(pairs, a, b);
+    const uint32_t row = model_row_of(pairs, a, b);
     struct window_sums given = { 0 };
     const bool first = pairs->seen[row] != model->walk;
     if (!first && !leaf)
@@ -43,13 +43,13 @@ static void add_to_row(struct model *model, enum model_kind kind, uint32_t a, ui
 
 /* ---- walking stacks ---- */
 
-static uint32_t frame_of(const struct tables *tables, uint32_t stack)
+static uint32_t model_frame_of(const struct tables *tables, uint32_t stack)
 {
     return stack ? tables->stacks[stack].frame : 0;
 }
 
 /* The sums of a row of the batch, as the windows have them. */
-static void sums_of(const struct aggregate_row *row, uint64_t sums[WINDOW_SUMS])
+static void model_sums_of(const struct aggregate_row *row, uint64_t sums[WINDOW_SUMS])
 {
     sums[WINDOW_CPU] = row->sums[SUM_CPU_NS];
     sums[WINDOW_WALL] = row->sums[SUM_WALL_NS];
@@ -67,13 +67,13 @@ static void walk(struct model *model, const struct aggregate_row *row)
     const uint64_t *sums = whole.self;
     uint32_t callee = 0;
     model->walk++;
-    sums_of(row, whole.self);
-    sums_of(row, whole.total);
-    const uint32_t instruction = entries->opcodes[frame_of(tables, row->stack)];
+    model_sums_of(row, whole.self);
+    model_sums_of(row, whole.total);
+    const uint32_t instruction = entries->opcodes[model_frame_of(tables, row->stack)];
     if (instruction)
         add_to_row(model, MODEL_INSTRUCTIONS, owner, instruction, sums, true);
     for (uint32_t stack = row->stack, leaf = 1; stack || leaf; leaf = 0) {
-        const uint32_t entry = entries->labels[frame_of(tables, stack)], code = entries->rows[entry].code;
+        const uint32_t entry = entries->labels[model_frame_of(tables, stack)], code = entries->rows[entry].code;
         add_to_row(model, MODEL_FUNCTIONS, owner, code, sums, leaf);
         add_to_row(model, MODEL_LINES, owner, entry, sums, leaf);
         if (!leaf)
@@ -99,7 +99,7 @@ static void flush(struct model *model)
 /* ---- events ---- */
 
 /* Adds a sample to the batch of its second. */
-static void add_sample(struct model *model, const struct event *event)
+static void model_add_sample(struct model *model, const struct event *event)
 {
     struct event owned = *event;
     struct sample *sample = &owned.sample;
@@ -114,17 +114,17 @@ static void add_sample(struct model *model, const struct event *event)
 }
 
 /* Takes what the CPU owner gives. */
-static bool take_placed(void *self, struct event *event, struct fault *why)
+static bool model_take_placed(void *self, struct event *event, struct fault *why)
 {
     (void)why;
     if (event->kind == EVENT_SAMPLE || event->kind == EVENT_LATE_CPU)
-        add_sample(self, event);
+        model_add_sample(self, event);
     return true;
 }
 
-static struct sink placed_sink(struct model *model)
+static struct sink model_placed_sink(struct model *model)
 {
-    return (struct sink){ .take = take_placed, .self = model };
+    return (struct sink){ .take = model_take_placed, .self = model };
 }
 
 /* Whether the event refers to what was lost, so that nothing can be counted. */
@@ -139,7 +139,7 @@ static bool is_lost(const struct model *model, const struct event *event)
 bool model_take(void *self, struct event *event, struct fault *why)
 {
     struct model *model = self;
-    const struct sink placed = placed_sink(model);
+    const struct sink placed = model_placed_sink(model);
     for (size_t i = 0; i < MODEL_KINDS; i++)
         model->pairs[i].window.seconds = model->seconds;
     model->by_owner.seconds = model->seconds;
@@ -172,7 +172,7 @@ void model_settle(struct model *model)
 
 void model_finish(struct model *model)
 {
-    const struct sink placed = placed_sink(model);
+    const struct sink placed = model_placed_sink(model);
     cpu_owner_finish(&model->cpu_owner, &placed, NULL);
 }
 

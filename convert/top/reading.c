@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static bool take(void *self, struct event *event, struct fault *why)
+static bool reading_take(void *self, struct event *event, struct fault *why)
 {
     struct reading *reading = self;
     pthread_mutex_lock(&reading->lock);
@@ -49,10 +49,10 @@ static bool open_recording(struct reading *reading, const struct sink *sink)
     return source_open(&reading->source, reading->fd, &options, sink, &reading->why);
 }
 
-static void *run(void *self)
+static void *reading_run(void *self)
 {
     struct reading *reading = self;
-    const struct sink sink = { .take = take, .self = reading };
+    const struct sink sink = { .take = reading_take, .self = reading };
     const bool opened = open_recording(reading, &sink);
     reading->failed = !opened || !read_events(reading, &sink);
     if (opened)
@@ -72,7 +72,7 @@ bool reading_start(struct reading *reading, int fd, struct feed *feed, struct fa
     reading->fd = fd;
     reading->feed = feed;
     pthread_mutex_init(&reading->lock, NULL);
-    const int failure = pthread_create(&reading->thread, NULL, run, reading);
+    const int failure = pthread_create(&reading->thread, NULL, reading_run, reading);
     reading->running = failure == 0;
     return reading->running || fault(why, "cannot start a thread: %s", strerror(failure));
 }

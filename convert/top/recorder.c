@@ -42,7 +42,7 @@ static void execute(char **arguments)
 }
 
 /* Becomes pyreel-record in the new process. -1: the file descriptor stays as it is. */
-static void become(char **arguments, int stream, int messages)
+static void recorder_become(char **arguments, int stream, int messages)
 {
     if (messages >= 0) {
         const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -69,7 +69,7 @@ bool recorder_start(struct recorder *recorder, char **arguments, bool to_pipe, b
         return fault(why, "cannot make a pipe: %s", strerror(errno));
     const pid_t pid = fork();
     if (pid == 0)
-        become(arguments, stream[1], messages[1]);
+        recorder_become(arguments, stream[1], messages[1]);
     close_end(&stream[1]);
     close_end(&messages[1]);
     if (pid < 0)
@@ -100,7 +100,7 @@ static void keep_line(struct recorder *recorder)
 }
 
 /* Keeps the last bytes of what was said. */
-static void keep(struct recorder *recorder, const char *bytes, size_t size)
+static void recorder_keep(struct recorder *recorder, const char *bytes, size_t size)
 {
     if (!recorder->said)
         recorder->said = alloc_zeroed(RECORDER_SAID + 1, 1);
@@ -123,13 +123,13 @@ void recorder_listen(struct recorder *recorder)
         if (got <= 0)
             close_end(&recorder->messages);
         else
-            keep(recorder, bytes, (size_t)got);
+            recorder_keep(recorder, bytes, (size_t)got);
     }
     if (recorder->said)
         keep_line(recorder);
 }
 
-static void print(struct recorder *recorder)
+static void recorder_print(struct recorder *recorder)
 {
     if (recorder->said_more)
         fprintf(stderr, "pyreel-top: earlier output is left out\n");
@@ -159,7 +159,7 @@ bool recorder_pass_on(struct recorder *recorder)
     recorder_look(recorder);
     const bool ended = recorder->ended;
     recorder_listen(recorder); /* what was said before the end is in the pipe by now */
-    print(recorder);
+    recorder_print(recorder);
     struct pollfd news = { .fd = recorder->messages, .events = POLLIN };
     if (!ended)
         poll(&news, 1, WAIT_MS);

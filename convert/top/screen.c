@@ -18,7 +18,7 @@
 
 /* ---- lines ---- */
 
-static struct bytes *add_line(struct drawn *drawn, enum screen_style style)
+static struct bytes *screen_add_line(struct drawn *drawn, enum screen_style style)
 {
     drawn->lines = alloc_grow(drawn->lines, &drawn->room, drawn->count + 1, sizeof(*drawn->lines));
     struct screen_line *line = &drawn->lines[drawn->count++];
@@ -28,19 +28,19 @@ static struct bytes *add_line(struct drawn *drawn, enum screen_style style)
 }
 
 /* Adds a line of text that is printable; the end of what is too long is cut. */
-static void add_text(struct drawn *drawn, enum screen_style style, struct text text)
+static void screen_add_text(struct drawn *drawn, enum screen_style style, struct text text)
 {
-    width_put_beginning(add_line(drawn, style), text, drawn->columns);
+    width_put_beginning(screen_add_line(drawn, style), text, drawn->columns);
 }
 
 /* Adds a line of our own words. */
 static void say(struct drawn *drawn, enum screen_style style, const char *words)
 {
-    add_text(drawn, style, text_of(words));
+    screen_add_text(drawn, style, text_of(words));
 }
 
 /* Appends a name in so many columns, filled with blanks. */
-static void put_column(struct drawn *drawn, struct bytes *to, struct text name, size_t columns)
+static void screen_put_column(struct drawn *drawn, struct bytes *to, struct text name, size_t columns)
 {
     drawn->scratch.size = 0;
     put_printable(&drawn->scratch, name, drawn->ascii);
@@ -57,14 +57,14 @@ static void put_place(struct drawn *drawn, struct bytes *to, struct text file, u
     width_put_path_cell(to, bytes_text(&drawn->scratch), columns, drawn->ascii);
 }
 
-static double percent(uint64_t part, uint64_t whole)
+static double screen_percent(uint64_t part, uint64_t whole)
 {
     return whole ? 100 * (double)part / (double)whole : 0;
 }
 
 /* ---- head ---- */
 
-static void put_time(struct bytes *to, uint64_t ns)
+static void screen_put_time(struct bytes *to, uint64_t ns)
 {
     const uint64_t seconds = ns / 1000000000u;
     if (seconds >= 3600)
@@ -75,7 +75,7 @@ static void put_time(struct bytes *to, uint64_t ns)
 
 /* Appends which program it is, as much of it as the columns have room for: the name, the process, the version of
  * Python. */
-static void put_program(struct drawn *drawn, struct bytes *to, const struct still *still, size_t columns)
+static void screen_put_program(struct drawn *drawn, struct bytes *to, const struct still *still, size_t columns)
 {
     char version[32];
     char *title = program_name_title(still->command);
@@ -102,14 +102,14 @@ static void add_title(struct drawn *drawn, const struct view *view, const struct
     put_format(&right, view->paused ? "PAUSED; " : "");
     put_printable(&right, text_of(state->state), drawn->ascii);
     put_format(&right, ", ");
-    put_time(&right, still->end_ns);
+    screen_put_time(&right, still->end_ns);
     const size_t wanted = width_of(bytes_text(&right)) + 2;
     const size_t room = drawn->columns > wanted ? drawn->columns - wanted : 0;
     if (still->pid)
-        put_program(drawn, &left, still, room);
+        screen_put_program(drawn, &left, still, room);
     else
         put_printable(&left, text_of(state->input), drawn->ascii);
-    struct bytes *line = add_line(drawn, state->alert || view->paused ? STYLE_ALERT : STYLE_TITLE);
+    struct bytes *line = screen_add_line(drawn, state->alert || view->paused ? STYLE_ALERT : STYLE_TITLE);
     width_put_cell(line, bytes_text(&left), room, drawn->ascii);
     width_put_blanks(line, 2);
     width_put_beginning(line, bytes_text(&right), drawn->columns);
@@ -134,12 +134,12 @@ static void add_use(struct drawn *drawn, const struct view *view, const struct s
     for (size_t i = 0; i < still->owners_count; i++)
         threads += still->owners[i].task.size ? 0 : still->owners[i].threads;
     put_format(&text, still->cpu_known ? "CPU %.0f %%" : "CPU not known",
-               percent(whole.total[WINDOW_CPU], view->time_ns));
+               screen_percent(whole.total[WINDOW_CPU], view->time_ns));
     if (still->one_lock) {
-        const double held = percent(whole.total[WINDOW_GIL], view->time_ns);
+        const double held = screen_percent(whole.total[WINDOW_GIL], view->time_ns);
         put_format(&text, ", GIL held %.0f %%", held < 100 ? held : 100);
         if (still->gil_wait_known)
-            put_format(&text, ", waited for %.0f %%", percent(whole.total[WINDOW_GIL_WAIT], view->time_ns));
+            put_format(&text, ", waited for %.0f %%", screen_percent(whole.total[WINDOW_GIL_WAIT], view->time_ns));
     }
     put_format(&text, "; %" PRIu64 " thread%s", threads, threads == 1 ? "" : "s");
     if (still->processes > 1)
@@ -147,7 +147,7 @@ static void add_use(struct drawn *drawn, const struct view *view, const struct s
     put_format(&text, "; %" PRIu64 " samples", still->samples);
     if (still->failed || still->lost)
         put_format(&text, ", %" PRIu64 " failed, %" PRIu64 " lost", still->failed, still->lost);
-    add_text(drawn, STYLE_PLAIN, bytes_text(&text));
+    screen_add_text(drawn, STYLE_PLAIN, bytes_text(&text));
     bytes_free(&text);
 }
 
@@ -172,12 +172,12 @@ static void add_exactness(struct drawn *drawn, const struct still *still)
     if (still->samples && exactness->exact_percent >= 0)
         put_format(&text, "; %.1f %% exact", exactness_tenths(exactness->exact_percent));
     if (still->counted_ns && exactness->taken_percent >= 0)
-        put_format(&text, "; costs %.2f", percent(still->taken_ns, still->counted_ns));
+        put_format(&text, "; costs %.2f", screen_percent(still->taken_ns, still->counted_ns));
     if (still->counted_ns && exactness->taken_percent >= 0)
         put_budget(&text, exactness->budget_percent);
     if (!text.size)
         put_format(&text, "no figures of the recording yet");
-    add_text(drawn, STYLE_PLAIN, bytes_text(&text));
+    screen_add_text(drawn, STYLE_PLAIN, bytes_text(&text));
     bytes_free(&text);
 }
 
@@ -226,7 +226,7 @@ static void add_choice(struct drawn *drawn, const struct view *view, const struc
         put_printable(&text, (struct text){ view->filter, view->filter_size }, drawn->ascii);
         put_format(&text, view->typing ? "_" : " (%zu of %zu)", view->count, view->matching);
     }
-    add_text(drawn, STYLE_PLAIN, bytes_text(&text));
+    screen_add_text(drawn, STYLE_PLAIN, bytes_text(&text));
     bytes_free(&text);
 }
 
@@ -282,8 +282,8 @@ static void put_function_row(struct drawn *drawn, struct bytes *to, const struct
     if (calls)
         put_format(to, "%s", row->caller && row->callee ? "itself " : row->caller ? "caller " : "callee ");
     else
-        put_percent(to, percent(row->sums.self[sum], view->whole));
-    put_percent(to, percent(row->sums.total[sum], view->whole));
+        put_percent(to, screen_percent(row->sums.self[sum], view->whole));
+    put_percent(to, screen_percent(row->sums.total[sum], view->whole));
     if (is_wide(drawn)) {
         if (calls)
             width_put_blanks(to, 9);
@@ -292,7 +292,7 @@ static void put_function_row(struct drawn *drawn, struct bytes *to, const struct
         put_seconds(to, row->sums.total[sum]);
     }
     put_bytes(to, " ", 1);
-    put_column(drawn, to, row->name, layout.name);
+    screen_put_column(drawn, to, row->name, layout.name);
     put_bytes(to, "  ", 2);
     put_place(drawn, to, row->file, row->line, layout.place);
 }
@@ -303,21 +303,21 @@ static void put_owner_row(struct drawn *drawn, struct bytes *to, const struct vi
     const struct layout layout = layout_of(drawn, numbers_of(drawn, view));
     const uint64_t *sums = row->sums.total;
     if (still->cpu_known)
-        put_percent(to, percent(sums[WINDOW_CPU], view->time_ns));
+        put_percent(to, screen_percent(sums[WINDOW_CPU], view->time_ns));
     else
         put_format(to, "%6s ", "?");
-    put_percent(to, percent(sums[WINDOW_GIL], view->time_ns));
+    put_percent(to, screen_percent(sums[WINDOW_GIL], view->time_ns));
     if (still->gil_wait_known)
-        put_percent(to, percent(sums[WINDOW_GIL_WAIT], view->time_ns));
+        put_percent(to, screen_percent(sums[WINDOW_GIL_WAIT], view->time_ns));
     else
         put_format(to, "%6s ", "?");
     put_format(to, "%7zu", row->threads);
     if (is_wide(drawn))
         put_format(to, " %8" PRIu32, row->pid);
     put_bytes(to, " ", 1);
-    put_column(drawn, to, row->name, layout.name);
+    screen_put_column(drawn, to, row->name, layout.name);
     put_bytes(to, "  ", 2);
-    put_column(drawn, to, row->file, layout.place);
+    screen_put_column(drawn, to, row->file, layout.place);
 }
 
 /* The title of the last column. */
@@ -335,7 +335,7 @@ static void add_titles(struct drawn *drawn, const struct view *view)
         [VIEW_TASKS] = "TASK",         [VIEW_INSTRUCTIONS] = "INSTRUCTION", [VIEW_CALLS] = "FUNCTION"
     };
     const bool functions = shows_functions(view);
-    struct bytes *line = add_line(drawn, STYLE_COLUMNS);
+    struct bytes *line = screen_add_line(drawn, STYLE_COLUMNS);
     const struct layout layout = layout_of(drawn, numbers_of(drawn, view));
     if (!functions)
         put_format(line, "   CPU    GIL  WAITS %s %s", view->table == VIEW_TASKS ? "  TASKS" : "THREADS",
@@ -345,21 +345,21 @@ static void add_titles(struct drawn *drawn, const struct view *view)
                    !is_wide(drawn)             ? ""
                    : view->table == VIEW_CALLS ? "            TOTAL s"
                                                : "   SELF s  TOTAL s");
-    put_column(drawn, line, text_of(names[view->table]), layout.name);
+    screen_put_column(drawn, line, text_of(names[view->table]), layout.name);
     put_bytes(line, "  ", 2);
-    put_column(drawn, line, text_of(place_title(view->table)), layout.place);
+    screen_put_column(drawn, line, text_of(place_title(view->table)), layout.place);
 }
 
-static enum screen_style style_of(const struct view *view, const struct view_row *row, enum window_sum sum)
+static enum screen_style screen_style_of(const struct view *view, const struct view_row *row, enum window_sum sum)
 {
-    const double self = percent(row->sums.self[sum], view->whole);
+    const double self = screen_percent(row->sums.self[sum], view->whole);
     if (view->table != VIEW_FUNCTIONS && view->table != VIEW_INSTRUCTIONS)
         return STYLE_PLAIN;
     return self >= HOT_PERCENT ? STYLE_HOT : self >= WARM_PERCENT ? STYLE_WARM : STYLE_PLAIN;
 }
 
 /* Scrolls so that the selected row is on the screen. */
-static void scroll(struct view *view, size_t page)
+static void screen_scroll(struct view *view, size_t page)
 {
     view->page = page;
     if (view->selected < view->first)
@@ -374,11 +374,11 @@ static void add_rows(struct drawn *drawn, struct view *view, const struct still 
                      const struct screen_state *state, size_t page)
 {
     const enum window_sum sum = view_sum(view_measure(view, still));
-    scroll(view, page);
+    screen_scroll(view, page);
     for (size_t i = view->first; i < view->count && i < view->first + page; i++) {
         const struct view_row *row = &view->rows[i];
         const bool selected = i == view->selected && !state->batch;
-        struct bytes *line = add_line(drawn, selected ? STYLE_SELECTED : style_of(view, row, sum));
+        struct bytes *line = screen_add_line(drawn, selected ? STYLE_SELECTED : screen_style_of(view, row, sum));
         if (shows_functions(view))
             put_function_row(drawn, line, view, row, sum);
         else
@@ -413,7 +413,7 @@ static void add_foot(struct drawn *drawn, const struct view *view, const struct 
     else if (state->said.size) {
         put_bytes(&drawn->scratch, FOOT_SHORT, strlen(FOOT_SHORT));
         put_printable(&drawn->scratch, state->said, drawn->ascii);
-        add_text(drawn, STYLE_FOOT, bytes_text(&drawn->scratch));
+        screen_add_text(drawn, STYLE_FOOT, bytes_text(&drawn->scratch));
     } else
         say(drawn, STYLE_FOOT, "h help  q quit  ftpao table  Enter more  m measure  w window  s sort  / filter");
 }
@@ -449,7 +449,7 @@ static void draw_too_small(struct drawn *drawn, size_t lines)
     drawn->scratch.size = 0;
     put_format(&drawn->scratch, "too small: %d x %d needed", SCREEN_COLUMNS_FEWEST, SCREEN_LINES_FEWEST);
     if (lines > 0)
-        add_text(drawn, STYLE_ALERT, bytes_text(&drawn->scratch));
+        screen_add_text(drawn, STYLE_ALERT, bytes_text(&drawn->scratch));
 }
 
 void screen_draw(struct drawn *drawn, struct view *view, const struct still *still, const struct screen_state *state,
@@ -477,7 +477,7 @@ void screen_draw(struct drawn *drawn, struct view *view, const struct still *sti
     if (state->batch)
         return;
     while (drawn->count < lines - 1)
-        add_line(drawn, STYLE_PLAIN);
+        screen_add_line(drawn, STYLE_PLAIN);
     add_foot(drawn, view, state);
 }
 

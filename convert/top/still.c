@@ -9,7 +9,7 @@
 #define SECOND_NS 1000000000u
 
 /* A copy of the array `from`, in the room of the copy before. */
-static void *copy(void *to, size_t *room, const void *from, size_t count, size_t size)
+static void *still_copy(void *to, size_t *room, const void *from, size_t count, size_t size)
 {
     to = alloc_grow(to, room, count, size);
     if (count)
@@ -21,14 +21,15 @@ static void take_entries(struct still *still, const struct model *model)
 {
     const struct entries *entries = &model->entries;
     still->codes_count = entries->codes_count;
-    still->codes = copy(still->codes, &still->codes_room, entries->codes, still->codes_count, sizeof(*still->codes));
+    still->codes = still_copy(still->codes, &still->codes_room, entries->codes, still->codes_count,
+                              sizeof(*still->codes));
     still->entries_count = entries->count;
-    still->entries = copy(still->entries, &still->entries_room, entries->rows, still->entries_count,
-                          sizeof(*still->entries));
+    still->entries = still_copy(still->entries, &still->entries_room, entries->rows, still->entries_count,
+                                sizeof(*still->entries));
     paths_find(&still->paths, &model->tables);
 }
 
-static struct still_sums sums_of(const struct window *window, size_t row)
+static struct still_sums still_sums_of(const struct window *window, size_t row)
 {
     return row < window->count ? (struct still_sums){ window->rows[row].all, window->rows[row].recent }
                                : (struct still_sums){ 0 };
@@ -39,16 +40,16 @@ static void take_pairs(struct still_pairs *still, const struct model_pairs *pair
     still->count = pairs->numbers.count;
     still->rows = alloc_grow(still->rows, &still->room, still->count, sizeof(*still->rows));
     for (size_t i = 0; i < still->count; i++)
-        still->rows[i] = (struct still_pair){ pairs->pairs[i].a, pairs->pairs[i].b, sums_of(&pairs->window, i) };
+        still->rows[i] = (struct still_pair){ pairs->pairs[i].a, pairs->pairs[i].b, still_sums_of(&pairs->window, i) };
 }
 
 static void take_owners(struct still *still, const struct model *model)
 {
     const size_t count = still->owners_count = model->owners.count;
-    still->owners = copy(still->owners, &still->owners_room, model->owners.rows, count, sizeof(*still->owners));
+    still->owners = still_copy(still->owners, &still->owners_room, model->owners.rows, count, sizeof(*still->owners));
     still->by_owner = alloc_grow(still->by_owner, &still->by_owner_room, count, sizeof(*still->by_owner));
     for (size_t i = 0; i < count; i++)
-        still->by_owner[i] = sums_of(&model->by_owner, i);
+        still->by_owner[i] = still_sums_of(&model->by_owner, i);
 }
 
 static void take_facts(struct still *still, const struct model *model)

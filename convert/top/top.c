@@ -124,7 +124,7 @@ static bool start_recorder(struct top *top, int *fd, struct fault *why)
     return true;
 }
 
-static bool start(struct top *top, struct fault *why)
+static bool top_start(struct top *top, struct fault *why)
 {
     int fd;
     top->reading.model.seconds = top->options.window_s;
@@ -151,7 +151,7 @@ static bool has_nothing(const struct top *top)
 }
 
 /* Whether there is no recording in INPUT yet. */
-static bool is_blank(const struct top *top)
+static bool top_is_blank(const struct top *top)
 {
     return !top->reading.opened && !top->recorder.pid;
 }
@@ -213,7 +213,7 @@ static bool say_state(struct top *top)
 }
 
 /* Takes a new still picture if there is news. */
-static bool refresh(struct top *top)
+static bool top_refresh(struct top *top)
 {
     const uint64_t news = top->reading.news;
     if (news == top->seen)
@@ -272,7 +272,7 @@ static bool sleep_until_news(const struct top *top)
     return !(news[0].revents & (POLLHUP | POLLERR | POLLNVAL));
 }
 
-static void show(struct top *top)
+static void top_show(struct top *top)
 {
     size_t columns, lines;
     terminal_size(&columns, &lines);
@@ -289,12 +289,12 @@ static enum view_wish run_view(struct top *top)
         look_at_recorder(top);
         if (now_ns >= top->due_ns) {
             if (!top->view.paused)
-                refresh(top);
+                top_refresh(top);
             top->due_ns = now_ns + REFRESH_NS;
             stale = true;
         }
         if (stale)
-            show(top);
+            top_show(top);
         stale = false;
         if (!sleep_until_news(top))
             return outlives_terminal ? VIEW_DETACHES : VIEW_QUITS;
@@ -342,8 +342,8 @@ static enum view_wish run_batch(struct top *top)
         }
         if (has_nothing(top))
             break;
-        refresh(top);
-        if (!is_blank(top) && !print_table(top, columns))
+        top_refresh(top);
+        if (!top_is_blank(top) && !print_table(top, columns))
             break;
         if (ended)
             break;
@@ -362,7 +362,7 @@ static void pass_on_signal(struct top *top)
 }
 
 /* Ends the recorder, or lets it go on, and waits for it. */
-static int end_recorder(struct top *top, enum view_wish wish)
+static int top_end_recorder(struct top *top, enum view_wish wish)
 {
     if (!stop_signal && wish == VIEW_QUITS && !top->reading.ended)
         recorder_signal(&top->recorder, SIGINT);
@@ -372,12 +372,12 @@ static int end_recorder(struct top *top, enum view_wish wish)
     return recorder_exit_code(&top->recorder);
 }
 
-static int finish(struct top *top, enum view_wish wish)
+static int top_finish(struct top *top, enum view_wish wish)
 {
     int exit_code = EXIT_SUCCESS;
     if (top->recorder.pid)
-        exit_code = end_recorder(top, wish);
-    else if (has_nothing(top) || top->reading.failed || (top->options.batch && is_blank(top))) {
+        exit_code = top_end_recorder(top, wish);
+    else if (has_nothing(top) || top->reading.failed || (top->options.batch && top_is_blank(top))) {
         fprintf(stderr, "pyreel-top: cannot read %s: %s\n", utf8_shown(top->options.input),
                 top->reading.ended ? top->reading.why.text : "the recording has not begun");
         exit_code = EXIT_FAILURE;
@@ -385,7 +385,7 @@ static int finish(struct top *top, enum view_wish wish)
     return exit_code == EXIT_SUCCESS && top->unprinted ? EXIT_FAILURE : exit_code;
 }
 
-static void drop(struct top *top)
+static void top_drop(struct top *top)
 {
     feed_stop(&top->feed);
     /* A pipe of somebody else may stay open for ever. */
@@ -403,32 +403,32 @@ static void drop(struct top *top)
     top_options_free(&top->options);
 }
 
-static int run(struct top *top)
+static int top_run(struct top *top)
 {
     struct fault why = { 0 };
     enum view_wish wish = VIEW_QUITS;
     handle_signals();
-    if (!start(top, &why)) {
+    if (!top_start(top, &why)) {
         fprintf(stderr, "pyreel-top: %s\n", why.text);
         return EXIT_FAILURE;
     }
     wait_for_beginning(top);
     if (has_nothing(top) || stop_signal)
-        return finish(top, wish);
+        return top_finish(top, wish);
     if (top->options.batch)
-        return wish = run_batch(top), finish(top, wish);
+        return wish = run_batch(top), top_finish(top, wish);
     if (!terminal_open(&why)) {
         fprintf(stderr, "pyreel-top: %s\n", why.text);
-        finish(top, wish);
+        top_finish(top, wish);
         return EXIT_FAILURE;
     }
     wish = run_view(top);
     terminal_close();
-    return finish(top, wish);
+    return top_finish(top, wish);
 }
 
 /* Says why there can be no full screen. */
-static int refuse(struct top *top, const char *reason)
+static int top_refuse(struct top *top, const char *reason)
 {
     fprintf(stderr, "pyreel-top: %s\n", reason);
     top_options_free(&top->options);
@@ -446,14 +446,14 @@ int main(int argc, char **argv)
         return exit_code;
     }
     if (!top.options.batch && !isatty(STDOUT_FILENO))
-        return refuse(&top,
-                      "standard output is no terminal; --batch 1 prints a table as text, and pyreel-report prints "
-                      "a report of a finished recording");
+        return top_refuse(&top,
+                          "standard output is no terminal; --batch 1 prints a table as text, and pyreel-report prints "
+                          "a report of a finished recording");
     if (!top.options.batch && !terminal_suits(&why))
-        return refuse(&top, why.text);
+        return top_refuse(&top, why.text);
     alloc_limit(MEMORY_MOST, "pyreel-top", "the recording takes more than 4 GB of memory");
     top.ascii = screen_of(STDOUT_FILENO).ascii;
-    exit_code = run(&top);
-    drop(&top);
+    exit_code = top_run(&top);
+    top_drop(&top);
     return exit_code;
 }

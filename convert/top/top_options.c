@@ -63,7 +63,7 @@ static const struct argument recorder_rows[] = {
 
 static const struct arguments arguments = { .tables = { own_rows, recorder_rows }, .in_order = true };
 
-static void print_help(void)
+static void top_options_print_help(void)
 {
     printf("usage: pyreel-top [OPTIONS] INPUT...\n"
            "       pyreel-top [OPTIONS] -p PID\n"
@@ -81,7 +81,7 @@ static void print_help(void)
            "attaching; 1 INPUT cannot be read, 125 pyreel-record failed, 2 misuse.\n");
 }
 
-static int misuse(const char *what)
+static int top_options_misuse(const char *what)
 {
     if (what)
         fprintf(stderr, "pyreel-top: %s\n", what);
@@ -141,7 +141,7 @@ static bool parse_window(const char *value, unsigned *window_s)
 }
 
 /* Applies one option. False when the option does not accept the value. */
-static bool apply(struct top_options *options, const struct argument *row, bool *attaches)
+static bool top_options_apply(struct top_options *options, const struct argument *row, bool *attaches)
 {
     switch ((enum option_number)row->number) {
     case OPTION_OUTPUT:
@@ -170,7 +170,7 @@ static bool apply(struct top_options *options, const struct argument *row, bool 
 }
 
 /* The reason why these arguments do not fit together; NULL: they do. */
-static const char *problem(const struct top_options *options, bool attaches)
+static const char *top_options_problem(const struct top_options *options, bool attaches)
 {
     if (options->input && options->command)
         return "name a recording, or a command behind --, not both";
@@ -188,7 +188,7 @@ static const char *problem(const struct top_options *options, bool attaches)
 }
 
 /* Ends the arguments of pyreel-record: the process or the command comes last. */
-static void end_recorder(struct top_options *options, int argc, char **argv)
+static void top_options_end_recorder(struct top_options *options, int argc, char **argv)
 {
     pass_option(options, "output", options->output ? options->output : "-");
     if (options->quiet)
@@ -208,22 +208,22 @@ bool top_options_read(struct top_options *options, int argc, char **argv, int *e
         if (row == &arguments_operand) {
             add_input(options, optarg);
         } else if (row->number == OPTION_HELP)
-            return print_help(), false;
+            return top_options_print_help(), false;
         else if (row->number == OPTION_VERSION)
             return printf("pyreel-top %s\n", PYREEL_VERSION), false;
-        else if (!apply(options, row, &attaches)) {
+        else if (!top_options_apply(options, row, &attaches)) {
             arguments_refuse("pyreel-top", row, optarg);
             return *exit_code = EXIT_MISUSE, false;
         }
     }
     if (wrong)
-        return *exit_code = misuse(NULL), false;
+        return *exit_code = top_options_misuse(NULL), false;
     options->command = optind < argc;
-    const char *what = problem(options, attaches);
+    const char *what = top_options_problem(options, attaches);
     if (what)
-        return *exit_code = misuse(what), false;
+        return *exit_code = top_options_misuse(what), false;
     if (!options->input)
-        end_recorder(options, argc, argv);
+        top_options_end_recorder(options, argc, argv);
     return true;
 }
 

@@ -40,7 +40,7 @@ const char *view_measure_label(enum view_measure measure)
 
 /* ---- rows ---- */
 
-static const struct window_sums *sums_of(const struct view *view, const struct still_sums *sums)
+static const struct window_sums *view_sums_of(const struct view *view, const struct still_sums *sums)
 {
     return view->all ? &sums->all : &sums->recent;
 }
@@ -56,7 +56,7 @@ static bool is_whose(const struct view_whose *whose, const struct group *owner)
            is_same(whose->of_thread, whose->thread, owner->thread) && is_same(whose->of_task, whose->task, owner->task);
 }
 
-static struct view_row *add_row(struct view *view)
+static struct view_row *view_add_row(struct view *view)
 {
     view->rows = alloc_grow(view->rows, &view->room, view->count + 1, sizeof(*view->rows));
     view->rows[view->count] = (struct view_row){ 0 };
@@ -77,11 +77,11 @@ static uint32_t add_function(struct view *view, const struct still *still, uint3
     const struct code *code = &still->codes[number];
     const bool python = code->path.size > 0;
     const struct text file = python ? paths_shorten(&still->paths, code->path) : paths_last_part(code->file);
-    *add_row(view) = (struct view_row){ .name = code->name, .file = file, .line = code->line, .number = number };
+    *view_add_row(view) = (struct view_row){ .name = code->name, .file = file, .line = code->line, .number = number };
     return (uint32_t)view->count;
 }
 
-static uint32_t add_line(struct view *view, const struct still *still, uint32_t number)
+static uint32_t view_add_line(struct view *view, const struct still *still, uint32_t number)
 {
     add_function(view, still, still->entries[number].code);
     if (view->rows[view->count - 1].file.size)
@@ -93,20 +93,20 @@ static uint32_t add_line(struct view *view, const struct still *still, uint32_t 
 static uint32_t add_instruction(struct view *view, const struct still *still, uint32_t number)
 {
     const struct text name = still->codes[still->entries[number].code].name;
-    add_row(view)->name = (struct text){ name.bytes + 1, name.size - 2 };
+    view_add_row(view)->name = (struct text){ name.bytes + 1, name.size - 2 };
     return (uint32_t)view->count;
 }
 
 /* Makes a row for each second number of the pairs; add() adds one. */
-static void make_rows(struct view *view, const struct still *still, enum window_sum sum, enum model_kind kind,
-                      uint32_t (*add)(struct view *, const struct still *, uint32_t))
+static void view_make_rows(struct view *view, const struct still *still, enum window_sum sum, enum model_kind kind,
+                           uint32_t (*add)(struct view *, const struct still *, uint32_t))
 {
     const size_t numbers = kind == MODEL_FUNCTIONS ? still->codes_count : still->entries_count;
     view->by_number = alloc_grow(view->by_number, &view->by_number_room, numbers + 1, sizeof(*view->by_number));
     memset(view->by_number, 0, view->by_number_room * sizeof(*view->by_number));
     for (size_t i = 0; i < still->pairs[kind].count; i++) {
         const struct still_pair *pair = &still->pairs[kind].rows[i];
-        const struct window_sums *sums = sums_of(view, &pair->sums);
+        const struct window_sums *sums = view_sums_of(view, &pair->sums);
         if (is_zero(sums) || !is_whose(&view->whose, &still->owners[pair->a]))
             continue;
         uint32_t *index = &view->by_number[pair->b];
@@ -121,10 +121,10 @@ static void make_rows(struct view *view, const struct still *still, enum window_
 static void make_calls(struct view *view, const struct still *still, enum window_sum sum)
 {
     for (size_t i = 0; i < still->pairs[MODEL_FUNCTIONS].count; i++)
-        view->whole += sums_of(view, &still->pairs[MODEL_FUNCTIONS].rows[i].sums)->self[sum];
+        view->whole += view_sums_of(view, &still->pairs[MODEL_FUNCTIONS].rows[i].sums)->self[sum];
     for (size_t i = 0; i < still->pairs[MODEL_CALLS].count; i++) {
         const struct still_pair *call = &still->pairs[MODEL_CALLS].rows[i];
-        const struct window_sums *sums = sums_of(view, &call->sums);
+        const struct window_sums *sums = view_sums_of(view, &call->sums);
         const bool caller = call->b == view->function, callee = call->a == view->function;
         if (is_zero(sums) || (!caller && !callee))
             continue;
@@ -161,7 +161,7 @@ static int compare_owners(const void *left, const void *right, void *view)
     return order ? order : (a > b) - (a < b);
 }
 
-static struct text name_of(enum view_table table, const struct group *owner)
+static struct text view_name_of(enum view_table table, const struct group *owner)
 {
     if (table == VIEW_PROCESSES)
         return owner->process;
@@ -183,10 +183,10 @@ static struct view_whose whose_of(enum view_table table, const struct group *own
 static void add_owner(struct view *view, const struct group *owner)
 {
     const bool process = view->table == VIEW_PROCESSES;
-    *add_row(view) = (struct view_row){ .name = name_of(view->table, owner),
-                                        .file = process ? (struct text){ "", 0 } : owner->process,
-                                        .pid = owner->pid,
-                                        .whose = whose_of(view->table, owner) };
+    *view_add_row(view) = (struct view_row){ .name = view_name_of(view->table, owner),
+                                             .file = process ? (struct text){ "", 0 } : owner->process,
+                                             .pid = owner->pid,
+                                             .whose = whose_of(view->table, owner) };
 }
 
 /* Drops the rows of those that did nothing. */
@@ -213,7 +213,7 @@ static void make_owners(struct view *view, const struct still *still)
             add_owner(view, owners[i]);
         before = owners[i];
         struct view_row *row = &view->rows[view->count - 1];
-        window_add_sums(&row->sums, sums_of(view, &still->by_owner[before - still->owners]));
+        window_add_sums(&row->sums, view_sums_of(view, &still->by_owner[before - still->owners]));
         if (view->table == VIEW_TASKS || !before->task.size)
             row->threads += before->threads;
     }
@@ -258,7 +258,7 @@ static int largest(uint64_t a, uint64_t b)
     return (a < b) - (a > b);
 }
 
-static int compare_names(const struct view_row *a, const struct view_row *b)
+static int view_compare_names(const struct view_row *a, const struct view_row *b)
 {
     int order = text_compare(a->name, b->name);
     if (!order)
@@ -281,7 +281,7 @@ static int compare_rows(const void *left, const void *right, void *how)
         result = largest(total_a[order->sum], total_b[order->sum]);
     if (!result && order->sort == VIEW_BY_TOTAL)
         result = largest(self_a[order->sum], self_b[order->sum]);
-    return result ? result : compare_names(a, b);
+    return result ? result : view_compare_names(a, b);
 }
 
 void view_make(struct view *view, const struct still *still)
@@ -291,11 +291,11 @@ void view_make(struct view *view, const struct still *still)
     view->whole = 0;
     view->time_ns = view->all ? still->end_ns : still->recent_ns;
     if (view->table == VIEW_FUNCTIONS && view->lines)
-        make_rows(view, still, sum, MODEL_LINES, add_line);
+        view_make_rows(view, still, sum, MODEL_LINES, view_add_line);
     else if (view->table == VIEW_FUNCTIONS)
-        make_rows(view, still, sum, MODEL_FUNCTIONS, add_function);
+        view_make_rows(view, still, sum, MODEL_FUNCTIONS, add_function);
     else if (view->table == VIEW_INSTRUCTIONS)
-        make_rows(view, still, sum, MODEL_INSTRUCTIONS, add_instruction);
+        view_make_rows(view, still, sum, MODEL_INSTRUCTIONS, add_instruction);
     else if (view->table == VIEW_CALLS)
         make_calls(view, still, sum);
     else
@@ -320,7 +320,7 @@ static void go_to(struct view *view, enum view_table table)
 }
 
 /* Shows the functions of a thread, a process or a task, or the calls of a function. */
-static void enter(struct view *view)
+static void view_enter(struct view *view)
 {
     if (view->selected >= view->count || view->table == VIEW_INSTRUCTIONS)
         return;
@@ -349,7 +349,7 @@ static void back(struct view *view)
     view->filter_size = 0;
 }
 
-static void move(struct view *view, bool down, size_t by)
+static void view_move(struct view *view, bool down, size_t by)
 {
     const size_t last = view->count ? view->count - 1 : 0;
     if (down)
@@ -426,10 +426,10 @@ static enum view_wish take_letter(struct view *view, uint32_t key)
         view->measure_chosen = true;
         break;
     case 'j':
-        move(view, true, 1);
+        view_move(view, true, 1);
         break;
     case 'k':
-        move(view, false, 1);
+        view_move(view, false, 1);
         break;
     default:
         break;
@@ -451,15 +451,15 @@ enum view_wish view_take_key(struct view *view, uint32_t key)
     if (key < VIEW_KEY_UP)
         return take_letter(view, key);
     if (key == VIEW_KEY_UP || key == VIEW_KEY_DOWN)
-        move(view, key == VIEW_KEY_DOWN, 1);
+        view_move(view, key == VIEW_KEY_DOWN, 1);
     else if (key == VIEW_KEY_PAGE_UP || key == VIEW_KEY_PAGE_DOWN)
-        move(view, key == VIEW_KEY_PAGE_DOWN, page);
+        view_move(view, key == VIEW_KEY_PAGE_DOWN, page);
     else if (key == VIEW_KEY_HOME || key == VIEW_KEY_END)
-        move(view, key == VIEW_KEY_END, SIZE_MAX);
+        view_move(view, key == VIEW_KEY_END, SIZE_MAX);
     else if (key == VIEW_KEY_TAB)
         go_to(view, (view->table + 1) % VIEW_CALLS);
     else if (key == VIEW_KEY_ENTER)
-        enter(view);
+        view_enter(view);
     else if (key == VIEW_KEY_BACK || key == VIEW_KEY_ESCAPE)
         back(view);
     return VIEW_GOES_ON;

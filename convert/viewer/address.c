@@ -8,14 +8,14 @@
 #include <string.h>
 #include <strings.h>
 
-static bool is_digit(char c)
+static bool address_is_digit(char c)
 {
     return c >= '0' && c <= '9';
 }
 
-static bool is_name(char c)
+static bool address_is_name(char c)
 {
-    return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' || c == '.' || c == '_';
+    return address_is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' || c == '.' || c == '_';
 }
 
 /* Whether each byte may stand in a request and on a terminal. */
@@ -35,7 +35,7 @@ static size_t host_size(const char *text)
         size = 1 + strspn(text + 1, "0123456789abcdefABCDEF:.");
         return size > 1 && text[size] == ']' ? size + 1 : 0;
     }
-    while (is_name(text[size]))
+    while (address_is_name(text[size]))
         size++;
     return size;
 }
@@ -47,19 +47,20 @@ static size_t port_size(const char *text)
     unsigned long port = 0;
     if (*text != ':')
         return 0;
-    for (; is_digit(text[size]) && size <= 5; size++)
+    for (; address_is_digit(text[size]) && size <= 5; size++)
         port = port * 10 + (unsigned long)(text[size] - '0');
-    return port > 0 && port <= 65535 && !is_digit(text[size]) ? size : 0;
+    return port > 0 && port <= 65535 && !address_is_digit(text[size]) ? size : 0;
 }
 
-static bool ends_in(struct text text, struct text end)
+static bool address_ends_in(struct text text, struct text end)
 {
     return text.size >= end.size && strncasecmp(text.bytes + text.size - end.size, end.bytes, end.size) == 0;
 }
 
 static bool is_loopback(struct text host)
 {
-    const bool named = ends_in(host, TEXT("localhost")) && (host.size == 9 || host.bytes[host.size - 10] == '.');
+    const bool named = address_ends_in(host, TEXT("localhost")) &&
+                       (host.size == 9 || host.bytes[host.size - 10] == '.');
     const bool numbered = text_begins(host, TEXT("127.")) && strspn(host.bytes, "0123456789.") >= host.size;
     return named || numbered || text_equal(host, TEXT("[::1]"));
 }

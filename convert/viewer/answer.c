@@ -126,7 +126,7 @@ static void put_head(struct bytes *to, unsigned status)
                    "style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'\r\n");
 }
 
-static struct answer refuse(unsigned status, bool words)
+static struct answer answer_refuse(unsigned status, bool words)
 {
     struct answer answer = { 0 };
     put_head(&answer.bytes, status);
@@ -139,7 +139,7 @@ static struct answer refuse(unsigned status, bool words)
 }
 
 /* Whether a text is "START127.0.0.1:PORT" or "STARTlocalhost:PORT". */
-static bool is_ours(struct text text, const char *start, unsigned port)
+static bool answer_is_ours(struct text text, const char *start, unsigned port)
 {
     static const char *const names[] = { "127.0.0.1", "localhost" };
     char ours[64];
@@ -196,7 +196,7 @@ static struct answer allow(const struct site *site, const struct request *reques
     return answer;
 }
 
-static struct answer give(const struct site *site, const struct request *request, const struct place *place)
+static struct answer answer_give(const struct site *site, const struct request *request, const struct place *place)
 {
     struct answer answer = { .profile = place->body == BODY_PROFILE && request->method == METHOD_GET };
     struct bytes body = { 0 };
@@ -224,7 +224,8 @@ static struct answer give(const struct site *site, const struct request *request
 static bool may_see(const struct site *site, const struct request *request, const struct place *place)
 {
     if (request->origin.size)
-        return text_equal(request->origin, text_of(site->origin)) || is_ours(request->origin, "http://", site->port);
+        return text_equal(request->origin, text_of(site->origin)) ||
+               answer_is_ours(request->origin, "http://", site->port);
     return !request->foreign || place->body != BODY_PROFILE;
 }
 
@@ -232,17 +233,17 @@ struct answer answer_to(const struct site *site, enum request_state state, const
 {
     struct text below;
     if (state != REQUEST_WHOLE)
-        return refuse(state == REQUEST_LARGE ? 431 : 400, true);
+        return answer_refuse(state == REQUEST_LARGE ? 431 : 400, true);
     const bool words = request->method != METHOD_HEAD;
-    if (!is_ours(request->host, "", site->port))
-        return refuse(421, words);
+    if (!answer_is_ours(request->host, "", site->port))
+        return answer_refuse(421, words);
     if (request->method == METHOD_OTHER)
-        return refuse(405, words);
+        return answer_refuse(405, words);
     if (!is_below_token(site, request->path, &below) || !place_at(below))
-        return refuse(404, words);
+        return answer_refuse(404, words);
     if (!may_see(site, request, place_at(below)))
-        return refuse(403, words);
+        return answer_refuse(403, words);
     if (request->body)
-        return refuse(400, words);
-    return request->method == METHOD_OPTIONS ? allow(site, request) : give(site, request, place_at(below));
+        return answer_refuse(400, words);
+    return request->method == METHOD_OPTIONS ? allow(site, request) : answer_give(site, request, place_at(below));
 }

@@ -48,7 +48,7 @@ static char *make_word(const char *word, size_t size, const char *address, bool 
 }
 
 /* Becomes the command if the command exists. Only in the child, which ends or becomes another program. */
-static void become(struct text command, const char *address)
+static void browser_become(struct text command, const char *address)
 {
     static const char blanks[] = " \t";
     char *words[WORDS_MOST + 2] = { 0 };
@@ -90,7 +90,7 @@ pid_t browser_start(const char *address)
     stand_alone();
     while (*rest) {
         const size_t size = strcspn(rest, ":");
-        become((struct text){ rest, size }, address);
+        browser_become((struct text){ rest, size }, address);
         rest += size + (rest[size] == ':');
     }
     _exit(FAILED);

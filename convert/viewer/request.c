@@ -72,7 +72,7 @@ static bool parse_first_line(struct text line, struct request *request)
 }
 
 /* Notes a header that may come once. False: it came before, or is empty. */
-static bool note(struct text *header, struct text value)
+static bool request_note(struct text *header, struct text value)
 {
     if (header->size || !value.size)
         return false;
@@ -87,9 +87,9 @@ static bool parse_header(struct text line, struct request *request)
         return false;
     const struct text value = trimmed(line);
     if (is_named(name, "Host"))
-        return note(&request->host, value);
+        return request_note(&request->host, value);
     if (is_named(name, "Origin"))
-        return note(&request->origin, value);
+        return request_note(&request->origin, value);
     if (is_named(name, "Access-Control-Request-Private-Network"))
         request->private_network = is_named(value, "true");
     if (is_named(name, "Sec-Fetch-Site"))

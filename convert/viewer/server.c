@@ -142,7 +142,7 @@ bool server_open(struct server *server, struct fault *why)
 
 /* ---- connections ---- */
 
-static void drop(struct connection *connection)
+static void server_drop(struct connection *connection)
 {
     if (connection->stage == STAGE_FREE)
         return;
@@ -174,7 +174,7 @@ static void read_request(struct serving *serving, struct connection *connection)
     if (got < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (got <= 0) {
-        drop(connection);
+        server_drop(connection);
         return;
     }
     if (connection->head_size == 0)
@@ -211,7 +211,7 @@ static void send_answer(struct serving *serving, struct connection *connection)
     if (sent < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (sent < 0) {
-        drop(connection);
+        server_drop(connection);
         return;
     }
     connection->due_ms = now_ms() + serving->server->limits.stall_ms;
@@ -234,10 +234,10 @@ static void linger(struct serving *serving, struct connection *connection)
         note_fetched(serving);
     connection->drained += got > 0 ? (size_t)got : 0;
     if (got <= 0 || connection->drained > DRAIN_MOST)
-        drop(connection);
+        server_drop(connection);
 }
 
-static void go_on(struct serving *serving, struct connection *connection)
+static void server_go_on(struct serving *serving, struct connection *connection)
 {
     switch (connection->stage) {
     case STAGE_FREE:
@@ -262,7 +262,7 @@ static void end_late(struct serving *serving, struct connection *connection)
     if (connection->stage == STAGE_LINGERING && connection->answer.profile &&
         ioctl(connection->fd, SIOCOUTQ, &waiting) == 0 && waiting == 0)
         note_fetched(serving);
-    drop(connection);
+    server_drop(connection);
 }
 
 /* ---- the loop ---- */
@@ -300,7 +300,7 @@ static void take_connection(struct serving *serving)
     const int fd = connection ? accept_next(serving->server) : -1;
     if (fd < 0)
         return;
-    drop(connection);
+    server_drop(connection);
     const int64_t now = now_ms();
     *connection = (struct connection){
         .stage = STAGE_READING, .fd = fd, .opened_ms = now, .due_ms = now + serving->server->limits.quiet_ms
@@ -348,7 +348,7 @@ static bool wait_for_more(struct serving *serving, const sigset_t *signals)
         return errno == EINTR;
     for (size_t i = 0; i < CONNECTIONS; i++)
         if (polled[1 + i].revents)
-            go_on(serving, &serving->connections[i]);
+            server_go_on(serving, &serving->connections[i]);
     if (polled[0].revents)
         take_connection(serving);
     return true;
@@ -373,7 +373,7 @@ enum server_end server_run(struct server *server, const struct site *site, int p
     const bool fetched = serving->fetched;
     *number = stopped;
     for (size_t i = 0; i < CONNECTIONS; i++)
-        drop(&serving->connections[i]);
+        server_drop(&serving->connections[i]);
     free(serving);
     return !good ? SERVER_FAILED : fetched ? SERVER_FETCHED : SERVER_INTERRUPTED;
 }

@@ -29,7 +29,7 @@ static uint32_t node_of(struct making *making, const struct aggregate_row *row)
 }
 
 /* Nodes of the outline become nodes of the tree. A parent comes before its children. */
-static void make_nodes(struct call_tree *tree, const struct making *making)
+static void call_tree_make_nodes(struct call_tree *tree, const struct making *making)
 {
     const struct stack *placed = making->outline.nodes;
     tree->count = (size_t)making->outline.count + 1;
@@ -48,7 +48,7 @@ static void make_nodes(struct call_tree *tree, const struct making *making)
     }
 }
 
-static void add_up_totals(struct call_tree *tree)
+static void call_tree_add_up_totals(struct call_tree *tree)
 {
     for (size_t i = 0; i < tree->count; i++)
         memcpy(tree->nodes[i].total, tree->nodes[i].self, sizeof(tree->nodes[i].total));
@@ -77,12 +77,12 @@ bool call_tree_make(struct call_tree *tree, const struct entries *entries, const
         if (!entries_leave_out(entries, row->stack))
             tree->by_row[i] = node_of(&making, row);
     }
-    make_nodes(tree, &making);
+    call_tree_make_nodes(tree, &making);
     outline_free(&making.outline);
     for (size_t i = 0; i < aggregate->count; i++)
         if (tree->by_row[i])
             aggregate_add_sums(tree->nodes[tree->by_row[i]].self, aggregate->rows[i].sums);
-    add_up_totals(tree);
+    call_tree_add_up_totals(tree);
     link_children(tree);
     return tree->count > 1 || aggregate->count == 0;
 }
@@ -95,7 +95,7 @@ struct sorted {
     uint32_t node;
 };
 
-static int compare_names(const struct call_tree *tree, uint32_t a, uint32_t b)
+static int call_tree_compare_names(const struct call_tree *tree, uint32_t a, uint32_t b)
 {
     const struct entries *entries = tree->entries;
     const uint32_t left = tree->nodes[a].entry, right = tree->nodes[b].entry;
@@ -108,12 +108,12 @@ static int compare_names(const struct call_tree *tree, uint32_t a, uint32_t b)
     return order ? order : (line > other) - (line < other);
 }
 
-static int compare(const void *a, const void *b)
+static int call_tree_compare(const void *a, const void *b)
 {
     const struct sorted *left = a, *right = b;
     if (left->total != right->total)
         return left->total < right->total ? 1 : -1;
-    return compare_names(left->tree, left->node, right->node);
+    return call_tree_compare_names(left->tree, left->node, right->node);
 }
 
 /* Sorts all nodes, then puts each before its siblings so far, the last one first: no list is sorted by itself. */
@@ -122,7 +122,7 @@ void call_tree_sort(struct call_tree *tree, enum aggregate_sum sum)
     struct sorted *sorted = alloc_zeroed(tree->count, sizeof(*sorted));
     for (size_t i = 1; i < tree->count; i++)
         sorted[i] = (struct sorted){ tree, tree->nodes[i].total[sum], (uint32_t)i };
-    qsort(sorted + 1, tree->count - 1, sizeof(*sorted), compare);
+    qsort(sorted + 1, tree->count - 1, sizeof(*sorted), call_tree_compare);
     for (size_t i = 0; i < tree->count; i++)
         tree->nodes[i].child = 0;
     for (size_t i = tree->count; i-- > 1;) {

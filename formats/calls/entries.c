@@ -10,7 +10,7 @@
 
 /* ---- texts ---- */
 
-static void put(struct bytes *to, struct text text)
+static void entries_put(struct bytes *to, struct text text)
 {
     put_bytes(to, text.bytes, text.size);
 }
@@ -93,16 +93,16 @@ static uint32_t code_of_function(struct entries *entries, uint32_t function)
 /* Puts the text of a frame: work (app.py:12), <GC>, app.py. */
 static void put_shown(struct bytes *to, const struct code *code, uint32_t line)
 {
-    put(to, code->name);
+    entries_put(to, code->name);
     if (code->file.size == 0)
         return;
-    put(to, TEXT(" ("));
-    put(to, code->file);
+    entries_put(to, TEXT(" ("));
+    entries_put(to, code->file);
     if (line) {
-        put(to, TEXT(":"));
+        entries_put(to, TEXT(":"));
         put_line(to, line);
     }
-    put(to, TEXT(")"));
+    entries_put(to, TEXT(")"));
 }
 
 /* The entry of a line of a code. What the filter looks at ends with the first 0; behind it the key tells apart what
@@ -136,9 +136,9 @@ static uint32_t opcode_entry(struct entries *entries, const struct frame *frame)
     if (!entries->style.opcodes || !frame->instruction)
         return 0;
     key->size = 0;
-    put(key, TEXT("["));
-    put(key, tables_string(entries->tables, frame->instruction));
-    put(key, TEXT("]"));
+    entries_put(key, TEXT("["));
+    entries_put(key, tables_string(entries->tables, frame->instruction));
+    entries_put(key, TEXT("]"));
     return label_entry(entries, intern_text(&entries->names, key_text(entries)), CODE_OTHER);
 }
 
@@ -183,7 +183,7 @@ static void add_folds(struct entries *entries)
     }
 }
 
-static void filter_frames(struct entries *entries)
+static void entries_filter_frames(struct entries *entries)
 {
     if (entries->style.filter)
         entries->left_out = frame_filter_apply(entries->style.filter, entries->tables, &entries->texts,
@@ -196,7 +196,7 @@ void entries_find(struct entries *entries, const struct tables *tables, const st
     *entries = (struct entries){ .tables = tables, .style = *style };
     paths_find(&entries->paths, tables);
     entries_grow(entries);
-    filter_frames(entries);
+    entries_filter_frames(entries);
     entries->hidden = label_entry(entries, TEXT(HIDDEN_FRAMES), CODE_OTHER);
     if (!style->waits)
         return;
@@ -205,7 +205,7 @@ void entries_find(struct entries *entries, const struct tables *tables, const st
 }
 
 /* The instruction of a stack's leaf. A leaf that is dropped or folded shows none. */
-static uint32_t opcode_of(const struct entries *entries, uint32_t stack)
+static uint32_t entries_opcode_of(const struct entries *entries, uint32_t stack)
 {
     const uint32_t frame = stack ? entries->tables->stacks[stack].frame : 0;
     const uint32_t label = entries->labels[frame];
@@ -215,7 +215,7 @@ static uint32_t opcode_of(const struct entries *entries, uint32_t stack)
 uint32_t entries_place(const struct entries *entries, struct outline *outline, uint32_t root, uint32_t stack,
                        enum waiting wait)
 {
-    const uint32_t waits = entries->waits[wait], opcode = waits ? 0 : opcode_of(entries, stack);
+    const uint32_t waits = entries->waits[wait], opcode = waits ? 0 : entries_opcode_of(entries, stack);
     uint32_t node = outline_node(outline, entries->tables, entries->labels, root, stack);
     if (node == root)
         node = outline_child(outline, root, entries->hidden);

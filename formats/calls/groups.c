@@ -40,7 +40,7 @@ static struct text plain_name(struct groups *groups, struct text name)
 }
 
 /* The owner of an orphaned task is not known. */
-static struct text thread_name(struct groups *groups, const struct tables *tables, uint32_t number)
+static struct text groups_thread_name(struct groups *groups, const struct tables *tables, uint32_t number)
 {
     const struct thread *thread = &tables->threads[number].thread;
     if (!thread->tid && thread->task)
@@ -50,7 +50,7 @@ static struct text thread_name(struct groups *groups, const struct tables *table
 }
 
 /* A task with an automatic name is "task" without ids. */
-static struct text task_name(struct groups *groups, const struct tables *tables, uint32_t task)
+static struct text groups_task_name(struct groups *groups, const struct tables *tables, uint32_t task)
 {
     if (!task)
         return (struct text){ "", 0 };
@@ -71,8 +71,8 @@ static struct group group_describe(struct groups *groups, const struct tables *t
     if (groups->style.one)
         return (struct group){ .process = groups->processes ? (struct text){ "", 0 } : group.process,
                                .pid = group.pid };
-    group.thread = thread_name(groups, tables, number);
-    group.task = task_name(groups, tables, thread->task ? thread->task : task);
+    group.thread = groups_thread_name(groups, tables, number);
+    group.task = groups_task_name(groups, tables, thread->task ? thread->task : task);
     return group;
 }
 

@@ -70,7 +70,7 @@ static size_t plain_size(struct text text)
     return size;
 }
 
-static void put_name(struct bytes *to, struct text name)
+static void collapsed_put_name(struct bytes *to, struct text name)
 {
     if (name.size == 0)
         name = TEXT("<unknown>");
@@ -86,7 +86,7 @@ static void put_name(struct bytes *to, struct text name)
     }
 }
 
-static void put_decimal(struct bytes *to, uint64_t number)
+static void collapsed_put_decimal(struct bytes *to, uint64_t number)
 {
     to->size += output_put_digits(bytes_reserve(to, DIGITS_MOST), number);
 }
@@ -113,7 +113,7 @@ static bool ends_in_count(const struct bytes *frame)
 static uint32_t bare_label(struct collapsed *collapsed, struct text name, enum frame_kind kind)
 {
     const bool merged = kind == KIND_TASK && !(collapsed->style->ids && !collapsed->style->no_threads);
-    put_name(&collapsed->frame, merged ? task_frame_merged(name) : name);
+    collapsed_put_name(&collapsed->frame, merged ? task_frame_merged(name) : name);
     if (ends_in_count(&collapsed->frame))
         put_string(&collapsed->frame, " ()");
     return finish_label(collapsed);
@@ -128,16 +128,16 @@ static uint32_t frame_label(struct collapsed *collapsed, const struct frame *fra
     const struct function *function = &tables->functions[frame->function];
     if (function->file == 0 && function->module == 0)
         return bare_label(collapsed, name, function->kind);
-    put_name(to, name);
+    collapsed_put_name(to, name);
     put_string(to, " (");
-    put_name(to, paths_place(&collapsed->paths, tables, frame->function, collapsed->style->full_paths));
+    collapsed_put_name(to, paths_place(&collapsed->paths, tables, frame->function, collapsed->style->full_paths));
     if (frame->line && detail != DETAIL_FUNCTIONS) {
         put_string(to, ":");
-        put_decimal(to, frame->line);
+        collapsed_put_decimal(to, frame->line);
     }
     if (frame->line && frame->column >= 0 && detail == DETAIL_COLUMNS) {
         put_string(to, ":");
-        put_decimal(to, (uint64_t)frame->column + 1);
+        collapsed_put_decimal(to, (uint64_t)frame->column + 1);
     }
     put_string(to, ")");
     return finish_label(collapsed);
@@ -148,12 +148,12 @@ static uint32_t opcode_label(struct collapsed *collapsed, const struct frame *fr
     if (!collapsed->style->opcodes || !frame->instruction)
         return 0;
     put_string(&collapsed->frame, "[");
-    put_name(&collapsed->frame, tables_string(collapsed->tables, frame->instruction));
+    collapsed_put_name(&collapsed->frame, tables_string(collapsed->tables, frame->instruction));
     put_string(&collapsed->frame, "]");
     return finish_label(collapsed);
 }
 
-static void label_frames(struct collapsed *collapsed)
+static void collapsed_label_frames(struct collapsed *collapsed)
 {
     const struct tables *tables = collapsed->tables;
     collapsed->labels = alloc_zeroed(tables->frames_count + 1, sizeof(*collapsed->labels));
@@ -169,7 +169,7 @@ static void label_frames(struct collapsed *collapsed)
     }
 }
 
-static void filter_frames(struct collapsed *collapsed)
+static void collapsed_filter_frames(struct collapsed *collapsed)
 {
     collapsed->left_out = frame_filter_apply(&collapsed->style->filter, collapsed->tables, &collapsed->frames,
                                              collapsed->labels);
@@ -206,7 +206,7 @@ bool collapsed_roots_named(const char *list, unsigned *roots)
 
 static uint32_t recording_label(struct collapsed *collapsed, const struct process_row *row)
 {
-    put_name(&collapsed->frame, row->recording);
+    collapsed_put_name(&collapsed->frame, row->recording);
     return finish_label(collapsed);
 }
 
@@ -215,12 +215,12 @@ static void put_process_with_ids(struct collapsed *collapsed, const struct proce
 {
     const struct process *process = &row->process;
     put_string(&collapsed->frame, "pid ");
-    put_decimal(&collapsed->frame, process->pid);
+    collapsed_put_decimal(&collapsed->frame, process->pid);
     put_string(&collapsed->frame, ": ");
-    put_name(&collapsed->frame, process->command);
+    collapsed_put_name(&collapsed->frame, process->command);
     if (row->recording.size && !(collapsed->style->roots & ROOT_RECORDING)) {
         put_string(&collapsed->frame, " (");
-        put_name(&collapsed->frame, row->recording);
+        collapsed_put_name(&collapsed->frame, row->recording);
         put_string(&collapsed->frame, ")");
     }
 }
@@ -232,7 +232,7 @@ static uint32_t process_label(struct collapsed *collapsed, const struct process_
         return finish_label(collapsed);
     }
     char *title = program_name_title(row->process.command);
-    put_name(&collapsed->frame, text_of(title));
+    collapsed_put_name(&collapsed->frame, text_of(title));
     free(title);
     return finish_label(collapsed);
 }
@@ -244,7 +244,7 @@ static uint32_t interpreter_label(struct collapsed *collapsed, uint64_t interpre
         return finish_label(collapsed);
     }
     put_string(&collapsed->frame, "interpreter ");
-    put_decimal(&collapsed->frame, interpreter);
+    collapsed_put_decimal(&collapsed->frame, interpreter);
     return finish_label(collapsed);
 }
 
@@ -254,12 +254,12 @@ static uint32_t thread_label(struct collapsed *collapsed, uint32_t number)
     if (!collapsed->style->ids) {
         collapsed->name.size = 0;
         put_plain_name(&collapsed->name, name);
-        put_name(&collapsed->frame, (struct text){ (const char *)collapsed->name.at, collapsed->name.size });
+        collapsed_put_name(&collapsed->frame, (struct text){ (const char *)collapsed->name.at, collapsed->name.size });
         return finish_label(collapsed);
     }
-    put_name(&collapsed->frame, name);
+    collapsed_put_name(&collapsed->frame, name);
     put_string(&collapsed->frame, " (");
-    put_decimal(&collapsed->frame, collapsed->tables->threads[number].thread.tid);
+    collapsed_put_decimal(&collapsed->frame, collapsed->tables->threads[number].thread.tid);
     put_string(&collapsed->frame, ")");
     return finish_label(collapsed);
 }
@@ -270,7 +270,7 @@ static uint32_t task_label(struct collapsed *collapsed, uint32_t task)
     put_string(&collapsed->frame, "task");
     if (collapsed->style->ids || !task_frame_is_automatic(name)) {
         put_string(&collapsed->frame, " ");
-        put_name(&collapsed->frame, name);
+        collapsed_put_name(&collapsed->frame, name);
     }
     return finish_label(collapsed);
 }
@@ -326,7 +326,7 @@ static uint64_t round_off(const struct collapsed *collapsed, uint64_t sum)
 }
 
 /* The instruction of a stack's leaf; 0: none is shown. A leaf that is dropped or folded has none. */
-static uint32_t opcode_of(const struct collapsed *collapsed, uint32_t stack)
+static uint32_t collapsed_opcode_of(const struct collapsed *collapsed, uint32_t stack)
 {
     const uint32_t frame = stack ? collapsed->tables->stacks[stack].frame : 0;
     const uint32_t label = collapsed->labels[frame];
@@ -340,12 +340,12 @@ static uint32_t node_of_line(struct collapsed *collapsed, uint32_t root, uint32_
     const uint32_t node = outline_node(outline, collapsed->tables, collapsed->labels, root, stack);
     if (node == root)
         return outline_child(outline, root, collapsed->hidden);
-    const uint32_t opcode = opcode_of(collapsed, stack);
+    const uint32_t opcode = collapsed_opcode_of(collapsed, stack);
     return opcode ? outline_child(outline, node, opcode) : node;
 }
 
 /* Adds up the numbers of all lines. Returns the number of rows that are shown. */
-static size_t count_samples(struct collapsed *collapsed, const struct aggregate *aggregate)
+static size_t collapsed_count_samples(struct collapsed *collapsed, const struct aggregate *aggregate)
 {
     const struct tables *tables = collapsed->tables;
     uint32_t *nodes = alloc_zeroed(aggregate->count + 1, sizeof(*nodes));      /* by row; 0: left out */
@@ -434,14 +434,14 @@ struct walk {
     struct bytes line; /* a `;` before each frame; that before the first is not written */
 };
 
-static struct text frame_of(const struct walk *walk, uint32_t node)
+static struct text collapsed_frame_of(const struct walk *walk, uint32_t node)
 {
     return walk->frames[walk->collapsed->outline.nodes[node].frame].text;
 }
 
 static void walk_down(struct walk *walk, uint32_t node)
 {
-    const struct text frame = frame_of(walk, node);
+    const struct text frame = collapsed_frame_of(walk, node);
     put_string(&walk->line, ";");
     put_bytes(&walk->line, frame.bytes, frame.size);
     walk->node = node;
@@ -450,7 +450,7 @@ static void walk_down(struct walk *walk, uint32_t node)
 /* Leaves the present node. */
 static void walk_up(struct walk *walk)
 {
-    walk->line.size -= 1 + frame_of(walk, walk->node).size;
+    walk->line.size -= 1 + collapsed_frame_of(walk, walk->node).size;
     walk->node = walk->collapsed->outline.nodes[walk->node].caller;
 }
 
@@ -552,7 +552,7 @@ static void write_lines(struct output *to, struct collapsed *collapsed)
     free(frames);
 }
 
-static void drop(struct collapsed *collapsed)
+static void collapsed_drop(struct collapsed *collapsed)
 {
     paths_free(&collapsed->paths);
     task_owner_free(&collapsed->owners);
@@ -572,11 +572,11 @@ bool collapsed_write(struct output *to, const struct tables *tables, const struc
     struct collapsed collapsed = { .tables = tables, .style = style, .processes = tables_count_processes(tables) > 1 };
     paths_find(&collapsed.paths, tables);
     task_owner_find(&collapsed.owners, tables);
-    label_frames(&collapsed);
-    filter_frames(&collapsed);
-    const bool any = count_samples(&collapsed, aggregate) > 0 || aggregate->count == 0;
+    collapsed_label_frames(&collapsed);
+    collapsed_filter_frames(&collapsed);
+    const bool any = collapsed_count_samples(&collapsed, aggregate) > 0 || aggregate->count == 0;
     if (any)
         write_lines(to, &collapsed);
-    drop(&collapsed);
+    collapsed_drop(&collapsed);
     return any;
 }

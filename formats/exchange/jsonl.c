@@ -83,7 +83,7 @@ static void emit_owner(struct jsonl *jsonl, const struct group *group, const str
     emit_text_or_null(&jsonl->json, "task", group->task);
 }
 
-static void emit_frame(struct jsonl *jsonl, uint32_t entry)
+static void jsonl_emit_frame(struct jsonl *jsonl, uint32_t entry)
 {
     const struct code *code = entries_code(&jsonl->entries, entry);
     const uint32_t line = entries_line(&jsonl->entries, entry);
@@ -97,7 +97,7 @@ static void emit_frame(struct jsonl *jsonl, uint32_t entry)
 }
 
 /* Writes the frames down to a node, root first. */
-static void emit_frames(struct jsonl *jsonl, uint32_t node)
+static void jsonl_emit_frames(struct jsonl *jsonl, uint32_t node)
 {
     const struct call_node *nodes = jsonl->tree.nodes;
     size_t depth = 0;
@@ -107,7 +107,7 @@ static void emit_frames(struct jsonl *jsonl, uint32_t node)
     }
     emit_open(&jsonl->json, "frames", '[');
     while (depth--)
-        emit_frame(jsonl, nodes[jsonl->climb[depth]].entry);
+        jsonl_emit_frame(jsonl, nodes[jsonl->climb[depth]].entry);
     emit_close(&jsonl->json, ']');
 }
 
@@ -121,7 +121,7 @@ static void write_stack(struct jsonl *jsonl, uint32_t node)
     begin_line(jsonl, "stack");
     emit_owner(jsonl, group, &jsonl->tables->threads[jsonl->thread_of[at->group]].thread);
     emit_literal(&jsonl->json, "waits", idle ? "\"idle\"" : waits_for_lock ? "\"gil\"" : "null");
-    emit_frames(jsonl, idle || waits_for_lock ? at->parent : node);
+    jsonl_emit_frames(jsonl, idle || waits_for_lock ? at->parent : node);
     emit_sums(jsonl, at->self);
     end_line(jsonl);
 }

@@ -45,7 +45,7 @@ struct pstats {
 
 /* ---- rows ---- */
 
-static uint32_t add_row(struct pstats *pstats, const struct pstats_row *row, struct bytes *key)
+static uint32_t pstats_add_row(struct pstats *pstats, const struct pstats_row *row, struct bytes *key)
 {
     bool added;
     key->size = 0;
@@ -60,7 +60,7 @@ static uint32_t add_row(struct pstats *pstats, const struct pstats_row *row, str
     return number;
 }
 
-static void make_rows(struct pstats *pstats)
+static void pstats_make_rows(struct pstats *pstats)
 {
     const struct entries *entries = &pstats->entries;
     struct bytes key = { 0 };
@@ -70,7 +70,7 @@ static void make_rows(struct pstats *pstats)
         const struct pstats_row row = { .file = code->path.size ? code->path : TEXT("~"),
                                         .name = code->name,
                                         .line = entries_line(entries, i) };
-        pstats->row_of[i] = add_row(pstats, &row, &key);
+        pstats->row_of[i] = pstats_add_row(pstats, &row, &key);
     }
     bytes_free(&key);
 }
@@ -100,7 +100,7 @@ static uint32_t call_of_node(struct pstats *pstats, uint32_t node)
 /* ---- sums ---- */
 
 /* Adds a node. Below another node of the same function or call it counts only as a leaf. */
-static void enter(const struct pstats *pstats, struct pstats_sums *sums, uint32_t node)
+static void pstats_enter(const struct pstats *pstats, struct pstats_sums *sums, uint32_t node)
 {
     const struct call_node *from = &pstats->tree.nodes[node];
     sums->leaf += from->self[SUM_SAMPLES];
@@ -120,8 +120,8 @@ static void sum_up(struct pstats *pstats)
         const uint32_t row = row_of_node(pstats, node), call = call_of_node(pstats, node);
         const struct call_node *at = &tree->nodes[node];
         if (down) {
-            enter(pstats, &pstats->rows[row].sums, node);
-            enter(pstats, &pstats->calls[call].sums, node);
+            pstats_enter(pstats, &pstats->rows[row].sums, node);
+            pstats_enter(pstats, &pstats->calls[call].sums, node);
         }
         if (down && at->child) {
             node = at->child;
@@ -206,7 +206,7 @@ bool pstats_write(struct output *to, const struct tables *tables, const struct a
     if (left) {
         pstats.rows = alloc_grow(NULL, &pstats.rows_room, 1, sizeof(*pstats.rows));
         pstats.calls = alloc_grow(NULL, &pstats.calls_room, 1, sizeof(*pstats.calls));
-        make_rows(&pstats);
+        pstats_make_rows(&pstats);
         sum_up(&pstats);
         write_rows(to, &pstats);
     }

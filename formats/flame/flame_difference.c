@@ -47,7 +47,7 @@ static void split_selves(const struct flame_difference *difference, struct call_
     free(sides);
 }
 
-static void add_up_totals(struct call_tree *tree)
+static void flame_difference_add_up_totals(struct call_tree *tree)
 {
     for (size_t i = 0; i < tree->count; i++)
         memcpy(tree->nodes[i].total, tree->nodes[i].self, sizeof(tree->nodes[i].total));
@@ -69,7 +69,7 @@ void flame_difference_find(struct flame_difference *difference, const struct com
     compare_judge(compare, tree, &items, &style, &difference->judgement);
     compare_items_free(&items);
     split_selves(difference, tree);
-    add_up_totals(tree);
+    flame_difference_add_up_totals(tree);
 }
 
 /* ---- noise ---- */
@@ -142,7 +142,7 @@ static double common_dispersion(const struct flame_difference *difference, const
 /* ---- output ---- */
 
 /* JSON has no number for what a recording with absurd times comes to. */
-static void emit_real(struct json_emitter *json, const char *key, double value)
+static void flame_difference_emit_real(struct json_emitter *json, const char *key, double value)
 {
     emit_value(json, key, json_real(isfinite(value) ? value : 0));
 }
@@ -153,17 +153,17 @@ static void emit_noise(struct json_emitter *json, const struct flame_difference 
     find_noise(difference, noise);
     const double dispersion = common_dispersion(difference, noise);
     emit_open(json, "noise", '{');
-    emit_real(json, "z", difference->judgement.errors);
-    emit_real(json, "before", noise[COMPARE_BEFORE] * dispersion);
-    emit_real(json, "after", noise[COMPARE_AFTER] * dispersion);
-    emit_real(json, "spread", difference->judgement.spread);
+    flame_difference_emit_real(json, "z", difference->judgement.errors);
+    flame_difference_emit_real(json, "before", noise[COMPARE_BEFORE] * dispersion);
+    flame_difference_emit_real(json, "after", noise[COMPARE_AFTER] * dispersion);
+    flame_difference_emit_real(json, "spread", difference->judgement.spread);
     emit_close(json, '}');
 }
 
 static void emit_bound(struct json_emitter *json, const char *key, double value, bool known)
 {
     if (known)
-        emit_real(json, key, value);
+        flame_difference_emit_real(json, key, value);
     else
         emit_value(json, key, json_null());
 }
@@ -183,8 +183,8 @@ static void emit_judged(struct json_emitter *json, const struct flame_difference
     emit_open(json, NULL, '{');
     emit_integer(json, "function", function);
     emit_text(json, "by", text_of(by));
-    emit_real(json, "before", before);
-    emit_real(json, "after", judged->after);
+    flame_difference_emit_real(json, "before", before);
+    flame_difference_emit_real(json, "after", judged->after);
     emit_bound(json, "low", judged->low * before, bounded);
     emit_bound(json, "high", judged->high * before, bounded);
     emit_text(json, "verdict", text_of(words[judged->verdict]));
@@ -212,7 +212,7 @@ static void emit_scale(struct json_emitter *json, const struct flame_difference 
     const double scale = difference->judgement.scale, percent = fabs(scale - 1) * 100;
     const char *what = difference->judgement.by_time ? "The times of a whole run are compared"
                                                      : "The shares of a recording are compared";
-    emit_real(json, "scale", scale);
+    flame_difference_emit_real(json, "scale", scale);
     if (percent < 0.05)
         emit_value(json, "scaled", json_sprintf("%s.", what));
     else
@@ -228,7 +228,7 @@ void flame_difference_emit(struct json_emitter *json, const struct flame_differe
     emit_title(json, "after_title", difference, COMPARE_AFTER);
     emit_text(json, "weight", text_of(sum_rows[difference->weight].name));
     emit_scale(json, difference);
-    emit_real(json, "confidence", FLAME_CONFIDENCE);
+    flame_difference_emit_real(json, "confidence", FLAME_CONFIDENCE);
     emit_noise(json, difference);
     emit_open(json, "functions", '[');
     for (size_t i = 1; i < difference->judgement.count; i++) {
@@ -243,7 +243,7 @@ void flame_difference_emit(struct json_emitter *json, const struct flame_differe
 /* ---- facts ---- */
 
 /* The first process of the first run of a side. */
-static const struct process *process_of(const struct compare *compare, enum compare_side side)
+static const struct process *flame_difference_process_of(const struct compare *compare, enum compare_side side)
 {
     for (size_t i = 0; i < compare->read; i++) {
         const uint32_t first = i ? compare->runs[i - 1].processes : 1;
@@ -262,7 +262,7 @@ static void emit_sides(struct json_emitter *json, const char *name, struct text 
         flame_facts_emit_one(json, after_name, after);
 }
 
-static uint64_t count_samples(const struct compare *compare, enum compare_side side)
+static uint64_t flame_difference_count_samples(const struct compare *compare, enum compare_side side)
 {
     uint64_t count = 0;
     for (size_t i = 0; i < compare->read; i++)
@@ -274,7 +274,8 @@ void flame_difference_emit_facts(struct json_emitter *json, const struct flame_d
                                  const char *filters)
 {
     const struct compare *compare = difference->compare;
-    const struct process *before = process_of(compare, COMPARE_BEFORE), *after = process_of(compare, COMPARE_AFTER);
+    const struct process *before = flame_difference_process_of(compare, COMPARE_BEFORE),
+                         *after = flame_difference_process_of(compare, COMPARE_AFTER);
     char before_python[48] = "CPython ", after_python[48] = "CPython ";
     const size_t version_at = strlen(before_python);
     event_python_version_text(before_python + version_at, before->python_version);
@@ -283,7 +284,8 @@ void flame_difference_emit_facts(struct json_emitter *json, const struct flame_d
     emit_sides(json, "Command", before->command, after->command);
     emit_sides(json, "Python", text_of(before_python), text_of(after_python));
     flame_facts_emit_formatted(json, "Samples", "%" PRIu64 " before, %" PRIu64 " after",
-                               count_samples(compare, COMPARE_BEFORE), count_samples(compare, COMPARE_AFTER));
+                               flame_difference_count_samples(compare, COMPARE_BEFORE),
+                               flame_difference_count_samples(compare, COMPARE_AFTER));
     if (filters)
         flame_facts_emit_one(json, "Only", text_of(filters));
     emit_close(json, ']');

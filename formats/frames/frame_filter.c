@@ -130,7 +130,7 @@ static void drop_kind(const struct tables *tables, enum frame_kind kind, uint32_
 }
 
 /* A stack comes after its caller, so one pass suffices. Stack 0 has no frames. */
-static bool *leave_out(const struct tables *tables, const bool *matches, const uint32_t *labels)
+static bool *frame_filter_leave_out(const struct tables *tables, const bool *matches, const uint32_t *labels)
 {
     const size_t count = tables->stacks_count ? tables->stacks_count : 1;
     bool *left_out = alloc_zeroed(count, sizeof(*left_out));
@@ -148,7 +148,7 @@ bool *frame_filter_apply(const struct frame_filter *filter, const struct tables 
     bool *left_out = NULL;
     if (filter->focus.count) {
         bool *matches = match(&filter->focus, texts);
-        left_out = leave_out(tables, matches, labels);
+        left_out = frame_filter_leave_out(tables, matches, labels);
         free(matches);
     }
     if (filter->hide.count) {

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static bool is_digit(char c)
+static bool plain_name_is_digit(char c)
 {
     return c >= '0' && c <= '9';
 }
@@ -17,7 +17,7 @@ static bool is_separator(char c)
 static size_t without_number(const char *name, size_t size)
 {
     size_t at = size;
-    while (at > 0 && is_digit(name[at - 1]))
+    while (at > 0 && plain_name_is_digit(name[at - 1]))
         at--;
     return at > 1 && at < size && is_separator(name[at - 1]) ? at - 1 : size;
 }

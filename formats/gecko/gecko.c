@@ -21,7 +21,7 @@ struct gecko *gecko_start(const struct tables *tables, struct output *output, st
 }
 
 /* Chooses the unit of times. Times are half of the file, so they get only the digits that show a tick's jitter. */
-static void choose_unit(struct gecko *gecko)
+static void gecko_choose_unit(struct gecko *gecko)
 {
     const uint64_t wanted_ns = gecko->tables->recording.interval_ns / 20;
     while (gecko->digits + 1 < countof(units_ns) && units_ns[gecko->digits] > wanted_ns)
@@ -67,7 +67,7 @@ static uint64_t time_of(const struct gecko_thread *thread, uint64_t time)
 }
 
 /* Takes a sample. A failed sample or a missed tick adds nothing: the viewer sees a longer step between two samples. */
-static void take_sample(struct gecko *gecko, const struct sample *sample)
+static void gecko_take_sample(struct gecko *gecko, const struct sample *sample)
 {
     const bool entry = gecko_tasks_is_entry(gecko, sample->thread);
     const uint32_t host = entry ? gecko_tasks_host(gecko, sample->thread, sample->status) : sample->thread;
@@ -92,7 +92,7 @@ static void take_sample(struct gecko *gecko, const struct sample *sample)
     spool_add(&gecko->spool, &thread->samples, (struct spool_sample){ .time = time, .stack = code });
 }
 
-static void take_thread_end(struct gecko *gecko, uint32_t number)
+static void gecko_take_thread_end(struct gecko *gecko, uint32_t number)
 {
     if (number >= gecko->threads_room || gecko_tasks_shared(gecko, number))
         return;
@@ -113,16 +113,16 @@ static void take_other(struct gecko *gecko, const struct event *event)
     else if (event->kind == EVENT_LEFT_OUT)
         gecko_status_take_left_out(gecko, &event->left_out);
     else if (event->kind == EVENT_THREAD_END)
-        take_thread_end(gecko, event->change.number);
+        gecko_take_thread_end(gecko, event->change.number);
 }
 
 bool gecko_take(struct gecko *gecko, const struct event *event, struct fault *why)
 {
     if (gecko->unit_ns == 0)
-        choose_unit(gecko);
+        gecko_choose_unit(gecko);
     gecko_counters_take(gecko, event);
     if (event->kind == EVENT_SAMPLE)
-        take_sample(gecko, &event->sample);
+        gecko_take_sample(gecko, &event->sample);
     else
         take_other(gecko, event);
     return gecko->spool.failure.text[0] == '\0' || fault(why, "%s", gecko->spool.failure.text);
@@ -180,7 +180,7 @@ static void choose_samples(struct gecko *gecko)
         gecko->every += 1 + gecko->every / 16;
 }
 
-static void emit_profile(struct gecko *gecko)
+static void gecko_emit_profile(struct gecko *gecko)
 {
     struct json_emitter *json = &gecko->json;
     emit_open(json, NULL, '{');
@@ -207,7 +207,7 @@ bool gecko_finish(struct gecko *gecko, struct fault *why)
     gecko_sources_find(gecko);
     gecko_leaves_settle(gecko);
     gecko_embedding_start(gecko);
-    emit_profile(gecko);
+    gecko_emit_profile(gecko);
     output_bytes(json->to, "\n", 1);
     if (gecko->spool.failure.text[0])
         return fault(why, "%s", gecko->spool.failure.text);

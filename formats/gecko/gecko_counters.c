@@ -65,7 +65,7 @@ static void activate(struct gecko_counters *counters, struct gecko_curves *curve
         series_begin(&curves->threads_cpu, first_ns - sample->stands_ns);
 }
 
-static void take_sample(struct gecko *gecko, const struct sample *sample)
+static void gecko_counters_take_sample(struct gecko *gecko, const struct sample *sample)
 {
     struct gecko_counters *counters = &gecko->counters;
     const struct thread *thread = &gecko->tables->threads[sample->thread].thread;
@@ -105,7 +105,7 @@ static uint64_t *latest_tick(struct gecko_counters *counters, uint32_t process)
     return own ? &counters->processes[process]->tick_ns : &counters->tick_ns;
 }
 
-static void end_tick(struct gecko_counters *counters, uint32_t process, uint64_t tick_ns)
+static void gecko_counters_end_tick(struct gecko_counters *counters, uint32_t process, uint64_t tick_ns)
 {
     uint64_t *latest_ns = latest_tick(counters, process);
     for (size_t i = 0; i < counters->active_count; i++)
@@ -115,9 +115,9 @@ static void end_tick(struct gecko_counters *counters, uint32_t process, uint64_t
         *latest_ns = tick_ns;
 }
 
-static void take_tick(struct gecko_counters *counters, const struct event *event)
+static void gecko_counters_take_tick(struct gecko_counters *counters, const struct event *event)
 {
-    end_tick(counters, event->tick_process, event->tick_ns);
+    gecko_counters_end_tick(counters, event->tick_process, event->tick_ns);
     for (size_t i = 0; i < counters->active_count; i++) {
         struct gecko_curves *curves = counters->processes[counters->active[i]];
         curves->holders = curves->waiters = 0;
@@ -127,7 +127,7 @@ static void take_tick(struct gecko_counters *counters, const struct event *event
     counters->blind = false;
 }
 
-static void take_measure(struct gecko *gecko, const struct measure *measure)
+static void gecko_counters_take_measure(struct gecko *gecko, const struct measure *measure)
 {
     if (measure->process == 0)
         return;
@@ -146,13 +146,13 @@ static void take_measure(struct gecko *gecko, const struct measure *measure)
 void gecko_counters_take(struct gecko *gecko, const struct event *event)
 {
     if (event->kind == EVENT_SAMPLE)
-        take_sample(gecko, &event->sample);
+        gecko_counters_take_sample(gecko, &event->sample);
     else if (event->kind == EVENT_TICK)
-        take_tick(&gecko->counters, event);
+        gecko_counters_take_tick(&gecko->counters, event);
     else if (event->kind == EVENT_FAILED)
         gecko->counters.blind |= event->failed.thread == 0;
     else if (event->kind == EVENT_MEASURE)
-        take_measure(gecko, &event->measure);
+        gecko_counters_take_measure(gecko, &event->measure);
 }
 
 void gecko_counters_take_placed(struct gecko *gecko, const struct sample *sample)
@@ -324,7 +324,8 @@ static void emit_time(struct gecko *gecko, uint64_t ns)
                  gecko->digits);
 }
 
-static void emit_samples(struct gecko *gecko, const struct counter_kind *counter, const struct series *series)
+static void gecko_counters_emit_samples(struct gecko *gecko, const struct counter_kind *counter,
+                                        const struct series *series)
 {
     struct json_emitter *json = &gecko->json;
     int64_t length = 0;
@@ -352,7 +353,7 @@ static void emit_counter(struct gecko *gecko, uint32_t process, size_t line, con
     emit_text(json, "description", text_of(counter->description));
     emit_text(json, "pid", text_of(gecko->lines.processes[process].pid));
     emit_integer(json, "mainThreadIndex", (int64_t)line);
-    emit_samples(gecko, counter, series);
+    gecko_counters_emit_samples(gecko, counter, series);
     emit_value(json, "display", display_of(counter, weight));
     emit_close(json, '}');
 }
@@ -383,7 +384,7 @@ static bool shows_locks(const struct gecko *gecko)
            (mode.size == 0 || text_equal(mode, TEXT("wall")) || text_equal(mode, TEXT("gil")));
 }
 
-static void emit_process(struct gecko *gecko, uint32_t process, size_t line, struct gecko_curves *curves)
+static void gecko_counters_emit_process(struct gecko *gecko, uint32_t process, size_t line, struct gecko_curves *curves)
 {
     struct series *cpu = has_sum(&curves->cpu) ? &curves->cpu : &curves->threads_cpu;
     const bool lock = shows_locks(gecko) && has_lock(gecko, process, curves);
@@ -410,7 +411,7 @@ void gecko_counters_emit(struct gecko *gecko)
     for (uint32_t process = 1; process < counters->processes_room; process++) {
         const size_t line = counters->processes[process] ? gecko->lines.processes[process].line : SIZE_MAX;
         if (line != SIZE_MAX)
-            emit_process(gecko, process, line, counters->processes[process]);
+            gecko_counters_emit_process(gecko, process, line, counters->processes[process]);
     }
     emit_close(&gecko->json, ']');
 }

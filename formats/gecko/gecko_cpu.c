@@ -12,7 +12,7 @@
 /* ---- placements ---- */
 
 /* A sum of CPU time, in ns and in units. The sum is rounded, so errors do not add up. */
-static void add(const struct gecko *gecko, struct gecko_sum *sum, uint64_t ns)
+static void gecko_cpu_add(const struct gecko *gecko, struct gecko_sum *sum, uint64_t ns)
 {
     if (ns == 0)
         return;
@@ -20,17 +20,17 @@ static void add(const struct gecko *gecko, struct gecko_sum *sum, uint64_t ns)
     sum->units = gecko_in_units(gecko, sum->ns);
 }
 
-static enum cell_kind kind_of(uint32_t status)
+static enum cell_kind gecko_cpu_kind_of(uint32_t status)
 {
     if (!attribute_known(status, ATTRIBUTE_CPU_TIME))
         return CELL_BLANK;
     return attribute_is(status, ATTRIBUTE_CPU) ? CELL_RAN : CELL_SLEPT;
 }
 
-static void take_sample(struct gecko *gecko, struct gecko_thread *thread, const struct sample *sample)
+static void gecko_cpu_take_sample(struct gecko *gecko, struct gecko_thread *thread, const struct sample *sample)
 {
-    const enum cell_kind kind = kind_of(sample->status);
-    add(gecko, &thread->cpu_sum, sample->cpu_ns);
+    const enum cell_kind kind = gecko_cpu_kind_of(sample->status);
+    gecko_cpu_add(gecko, &thread->cpu_sum, sample->cpu_ns);
     thread->placed++;
     if (thread->cpu.count == 0 && kind == CELL_BLANK)
         return;
@@ -45,7 +45,7 @@ static void take_late(struct gecko *gecko, struct gecko_thread *thread, const st
 {
     thread->late = alloc_grow(thread->late, &thread->late_room, thread->late_count + 1, sizeof(*thread->late));
     const uint64_t before = thread->late_sum.units;
-    add(gecko, &thread->late_sum, sample->cpu_ns);
+    gecko_cpu_add(gecko, &thread->late_sum, sample->cpu_ns);
     thread->late[thread->late_count++] = (struct gecko_late){ .stack = gecko_leaves_code(gecko, thread, sample),
                                                               .units = thread->late_sum.units - before };
 }
@@ -62,7 +62,7 @@ void gecko_cpu_take(struct gecko *gecko, const struct event *event)
     if (end)
         spool_settle(&gecko->spool, &thread->cpu);
     else if (event->kind == EVENT_SAMPLE)
-        take_sample(gecko, thread, &event->sample);
+        gecko_cpu_take_sample(gecko, thread, &event->sample);
     else
         take_late(gecko, thread, &event->sample);
 }
@@ -159,7 +159,7 @@ static struct placements placements_of(struct gecko *gecko, uint32_t number, str
     return (struct placements){ .writer = writer, .thread = thread };
 }
 
-static inline bool next(struct placements *p)
+static inline bool gecko_cpu_next(struct placements *p)
 {
     struct gecko_cpu_writer *writer = p->writer;
     const struct gecko_thread *thread = p->thread;
@@ -253,7 +253,7 @@ void gecko_cpu_emit_cells(struct gecko *gecko, uint32_t number, struct gecko_cpu
     const uint64_t room = first_room(gecko, writer, first);
     struct placements p = placements_of(gecko, number, writer);
     cells_begin(&cells, thread->cpu_sum.units + thread->late_sum.units, room + last - first);
-    while (next(&p)) {
+    while (gecko_cpu_next(&p)) {
         cpu += p.cpu;
         kind = p.kind < kind ? p.kind : kind;
         if (!thinning_keeps(&thinning, p.number - 1))
@@ -271,7 +271,7 @@ void gecko_cpu_emit_cells(struct gecko *gecko, uint32_t number, struct gecko_cpu
 void gecko_cpu_emit_weights(struct gecko *gecko, uint32_t number, struct gecko_cpu_writer *writer)
 {
     const struct thinning thinning = gecko_thinning(gecko, number);
-    for (struct placements p = placements_of(gecko, number, writer); next(&p);)
+    for (struct placements p = placements_of(gecko, number, writer); gecko_cpu_next(&p);)
         if (thinning_keeps(&thinning, p.number - 1))
             emit_decimal(&gecko->json, NULL, p.cpu * thinning_factor(&thinning, p.number - 1), gecko->digits);
 }

@@ -15,7 +15,7 @@ static json_t *row(const char *label, const char *format, json_t *value)
     return json_pack("{s:s, s:s, s:o}", "label", label, "format", format, "value", value);
 }
 
-static void add_text(json_t *rows, const char *label, struct text text)
+static void gecko_extra_add_text(json_t *rows, const char *label, struct text text)
 {
     if (text.size)
         json_array_append_new(rows, row(label, "string", json_stringn(text.bytes, text.size)));
@@ -23,7 +23,7 @@ static void add_text(json_t *rows, const char *label, struct text text)
 
 static void add_string(json_t *rows, const char *label, const char *string)
 {
-    add_text(rows, label, text_of(string));
+    gecko_extra_add_text(rows, label, text_of(string));
 }
 
 static void add_count(json_t *rows, const char *label, uint64_t count)
@@ -43,7 +43,7 @@ static void add_duration(json_t *rows, const char *label, uint64_t ns)
     json_array_append_new(rows, row(label, "duration", json_integer((json_int_t)((ns + 500000) / 1000000))));
 }
 
-static json_t *ending(const struct tables *tables)
+static json_t *gecko_extra_ending(const struct tables *tables)
 {
     if (!tables->end.reason && tables->recording.no_end_reason && !tables->cut)
         return json_string("complete: it does not say what ended it");
@@ -85,12 +85,12 @@ static void add_origin(json_t *rows, const struct tables *tables)
 {
     const struct recording *recording = &tables->recording;
     const struct process *process = tables_first_process(tables);
-    add_text(rows, "Executable", process->executable);
+    gecko_extra_add_text(rows, "Executable", process->executable);
     if (process->build & (BUILD_FREE_THREADED | BUILD_DEBUG))
-        add_text(rows, "Build", build_of(process->build));
-    add_text(rows, "Host", recording->host);
-    add_text(rows, "Kernel", recording->kernel);
-    add_text(rows, "Recorded with", recording->command);
+        gecko_extra_add_text(rows, "Build", build_of(process->build));
+    gecko_extra_add_text(rows, "Host", recording->host);
+    gecko_extra_add_text(rows, "Kernel", recording->kernel);
+    gecko_extra_add_text(rows, "Recorded with", recording->command);
 }
 
 /* Adds the total time of each state over all threads, as far as it is known. */
@@ -124,9 +124,9 @@ static json_t *section(struct text label, json_t *rows)
 static json_t *begin_rows(const struct tables *tables)
 {
     json_t *rows = json_array();
-    json_array_append_new(rows, row("Recording", "string", ending(tables)));
-    add_text(rows, "Mode", tables->recording.mode);
-    add_text(rows, "Threads", tables->recording.threads_option);
+    json_array_append_new(rows, row("Recording", "string", gecko_extra_ending(tables)));
+    gecko_extra_add_text(rows, "Mode", tables->recording.mode);
+    gecko_extra_add_text(rows, "Threads", tables->recording.threads_option);
     add_looks(rows, tables);
     return rows;
 }
@@ -143,7 +143,7 @@ void gecko_extra_add(struct gecko_extra *extra, const struct tables *tables, str
     json_t *rows = begin_rows(tables);
     add_string(rows, "Began", event_date_text(date, tables->recording.start_unix_ns));
     add_duration(rows, "Duration", tables_duration_ns(tables));
-    add_text(rows, "Command", tables_first_process(tables)->command);
+    gecko_extra_add_text(rows, "Command", tables_first_process(tables)->command);
     add_origin(rows, tables);
     json_array_append_new(extra->sections, section(name, rows));
 }

@@ -27,7 +27,7 @@ static bool may_share(const struct lane_thread *thread, uint64_t duration)
 }
 
 /* Adds the thread to the group of its process, interpreter, and name without numbers. */
-static void add(struct groups *groups, const struct lane_thread *thread, size_t index)
+static void gecko_lanes_add(struct groups *groups, const struct lane_thread *thread, size_t index)
 {
     struct bytes key = { 0 };
     bool added;
@@ -71,7 +71,7 @@ void lanes_assign(struct lane_thread *threads, size_t count, uint64_t duration)
         threads[i].lane = i;
         threads[i].place = threads[i].lanes = 0;
         if (may_share(&threads[i], duration))
-            add(&groups, &threads[i], i);
+            gecko_lanes_add(&groups, &threads[i], i);
     }
     for (uint32_t i = 1; i <= groups.keys.count; i++) {
         if (groups.rows[i].count >= LANE_THREADS_LEAST)

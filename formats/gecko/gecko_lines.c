@@ -104,21 +104,21 @@ struct entry {
 
 /* Whether the thread is the main thread of its process. Only the main interpreter has one, although other interpreters
  * may run in the same thread of the system. */
-static bool is_main(const struct thread *thread)
+static bool gecko_lines_is_main(const struct thread *thread)
 {
     return thread->main && thread->interpreter == 0;
 }
 
 /* Whether a thread is shown. A thread without samples is hidden, but a main thread names the process and is always
  * shown. */
-static bool is_shown(const struct gecko *gecko, uint32_t number)
+static bool gecko_lines_is_shown(const struct gecko *gecko, uint32_t number)
 {
     const struct thread *thread = gecko_lines_thread(gecko, number);
-    return thread->number && (gecko_samples(gecko, number)->count > 0 || is_main(thread));
+    return thread->number && (gecko_samples(gecko, number)->count > 0 || gecko_lines_is_main(thread));
 }
 
 /* Compares entries: by process, the main thread first, entries of tasks last, then by number. */
-static int by_order(const void *left, const void *right)
+static int gecko_lines_by_order(const void *left, const void *right)
 {
     const struct entry *a = left, *b = right;
     if (a->process != b->process)
@@ -146,10 +146,10 @@ static struct entry *collect(const struct gecko *gecko, size_t *count)
     *count = 0;
     for (uint32_t i = 1; i < tables->threads_count; i++) {
         const struct thread *thread = gecko_lines_thread(gecko, i);
-        if (is_shown(gecko, i))
-            entries[(*count)++] = (struct entry){ i, thread->process, is_main(thread), thread->task != 0 };
+        if (gecko_lines_is_shown(gecko, i))
+            entries[(*count)++] = (struct entry){ i, thread->process, gecko_lines_is_main(thread), thread->task != 0 };
     }
-    qsort(entries, *count, sizeof(*entries), by_order);
+    qsort(entries, *count, sizeof(*entries), gecko_lines_by_order);
     keep_one_main(entries, *count);
     return entries;
 }
@@ -179,7 +179,7 @@ static struct text *inherited_names(const struct gecko *gecko)
     struct text *names = alloc_zeroed(gecko->lines.processes_count, sizeof(*names));
     for (uint32_t i = 1; i < gecko->tables->threads_count; i++) {
         const struct thread *thread = gecko_lines_thread(gecko, i);
-        if (thread->number && is_main(thread) && names[thread->process].size == 0)
+        if (thread->number && gecko_lines_is_main(thread) && names[thread->process].size == 0)
             names[thread->process] = thread->name;
     }
     return names;
@@ -254,7 +254,8 @@ static struct lane_thread *assign(const struct gecko *gecko, const struct entry 
 }
 
 /* Makes a line for each lane, with the threads of the lane. */
-static void make_rows(struct gecko *gecko, const struct entry *entries, const struct lane_thread *lanes, size_t count)
+static void gecko_lines_make_rows(struct gecko *gecko, const struct entry *entries, const struct lane_thread *lanes,
+                                  size_t count)
 {
     struct gecko_lines *lines = &gecko->lines;
     size_t *line_of = alloc_zeroed(count + 1, sizeof(*line_of)); /* by the first entry of a lane */
@@ -310,7 +311,7 @@ void gecko_lines_make(struct gecko *gecko)
     name_processes(gecko);
     struct entry *entries = collect(gecko, &count);
     struct lane_thread *lanes = assign(gecko, entries, count);
-    make_rows(gecko, entries, lanes, count);
+    gecko_lines_make_rows(gecko, entries, lanes, count);
     free(lanes);
     free(entries);
     if (gecko->lines.count == 0)

@@ -155,7 +155,7 @@ static struct text task_in_frame(const struct gecko *gecko, uint32_t number)
     return name.size > 7 ? (struct text){ name.bytes + 6, name.size - 7 } : name;
 }
 
-static struct text task_name(const struct gecko *gecko, uint32_t task)
+static struct text gecko_marker_kinds_task_name(const struct gecko *gecko, uint32_t task)
 {
     return tables_task(gecko->tables, task)->task.name;
 }
@@ -164,7 +164,7 @@ static struct text task_name(const struct gecko *gecko, uint32_t task)
  */
 static size_t stem_of(struct gecko *gecko, const struct marker *marker)
 {
-    const struct text name = task_name(gecko, marker->subject);
+    const struct text name = gecko_marker_kinds_task_name(gecko, marker->subject);
     struct bytes stem = { 0 };
     if (marker->function && (name.size == 0 || task_frame_is_automatic(name)))
         append(&stem, short_name(gecko, marker->function));
@@ -188,18 +188,18 @@ int64_t gecko_marker_kinds_category(const struct marker *marker)
 
 /* ---- data ---- */
 
-static void emit_string(struct gecko *gecko, const char *key, struct text text)
+static void gecko_marker_kinds_emit_string(struct gecko *gecko, const char *key, struct text text)
 {
     if (text.size)
         emit_integer(&gecko->json, key, (int64_t)gecko_tables_string(gecko, text));
 }
 
-static void emit_function(struct gecko *gecko, const char *key, uint32_t number)
+static void gecko_marker_kinds_emit_function(struct gecko *gecko, const char *key, uint32_t number)
 {
     if (number)
         emit_integer(&gecko->json, key, (int64_t)gecko_sources_function_name(gecko, number));
     else
-        emit_string(gecko, key, TEXT(NO_PYTHON_FRAMES));
+        gecko_marker_kinds_emit_string(gecko, key, TEXT(NO_PYTHON_FRAMES));
 }
 
 /* Writes a duration in ms, to the microsecond. */
@@ -209,7 +209,7 @@ static void emit_duration(struct gecko *gecko, const char *key, uint64_t ns)
 }
 
 /* The name under which the viewer shows a thread: that of its line, unless several threads share the line. */
-static struct text thread_name(const struct gecko *gecko, uint32_t thread)
+static struct text gecko_marker_kinds_thread_name(const struct gecko *gecko, uint32_t thread)
 {
     const size_t line = gecko_line_of(gecko, thread);
     if (line == SIZE_MAX || gecko_line_is_shared(&gecko->lines.rows[line]))
@@ -223,7 +223,7 @@ static void emit_holder(struct gecko *gecko, const struct marker *marker)
     struct bytes text = { 0 };
     if (!marker->subject)
         return;
-    append(&text, thread_name(gecko, marker->subject));
+    append(&text, gecko_marker_kinds_thread_name(gecko, marker->subject));
     if (marker->function) {
         append(&text, TEXT(" in "));
         append(&text, tables_function_name(gecko->tables, marker->function));
@@ -245,34 +245,34 @@ static void emit_why(struct gecko *gecko, const struct marker *marker)
 
 static const char *const task_colors[] = { "blue", "green", "orange", "purple", "teal", "magenta", "yellow", "ink" };
 
-static void emit_task(struct gecko *gecko, const struct marker *marker)
+static void gecko_marker_kinds_emit_task(struct gecko *gecko, const struct marker *marker)
 {
     const uint32_t waiter = tables_task(gecko->tables, marker->subject)->waiter;
-    emit_string(gecko, "label", task_name(gecko, marker->subject));
+    gecko_marker_kinds_emit_string(gecko, "label", gecko_marker_kinds_task_name(gecko, marker->subject));
     if (marker->count) {
         emit_duration(gecko, "run", marker->amount_ns);
         emit_integer(&gecko->json, "steps", marker->count);
     }
     if (waiter)
-        emit_string(gecko, "by", task_name(gecko, waiter));
+        gecko_marker_kinds_emit_string(gecko, "by", gecko_marker_kinds_task_name(gecko, waiter));
     else if (marker->other)
-        emit_string(gecko, "by", task_in_frame(gecko, marker->other));
+        gecko_marker_kinds_emit_string(gecko, "by", task_in_frame(gecko, marker->other));
     if (marker->function)
-        emit_function(gecko, "coroutine", marker->function);
+        gecko_marker_kinds_emit_function(gecko, "coroutine", marker->function);
 }
 
 /* Writes how a process ended, and its command: that of the program which it became, if the recording has that one. */
-static void emit_end(struct gecko *gecko, const struct marker *marker)
+static void gecko_marker_kinds_emit_end(struct gecko *gecko, const struct marker *marker)
 {
     const struct process_row *row = gecko_lines_process(gecko, marker->subject);
     const struct process *process =
         &gecko_lines_process(gecko, marker->other ? marker->other : marker->subject)->process;
     char fate[EVENT_FATE_ROOM];
-    emit_string(gecko, "how", text_of(event_fate_text(fate, row->fate, row->wait_status)));
-    emit_string(gecko, "command", process->command);
+    gecko_marker_kinds_emit_string(gecko, "how", text_of(event_fate_text(fate, row->fate, row->wait_status)));
+    gecko_marker_kinds_emit_string(gecko, "command", process->command);
 }
 
-static void emit_own(struct gecko *gecko, const struct marker *marker)
+static void gecko_marker_kinds_emit_own(struct gecko *gecko, const struct marker *marker)
 {
     struct json_emitter *json = &gecko->json;
     switch (marker->kind) {
@@ -280,31 +280,31 @@ static void emit_own(struct gecko *gecko, const struct marker *marker)
         emit_holder(gecko, marker);
         return;
     case MARKER_GC:
-        emit_function(gecko, "function", marker->function);
+        gecko_marker_kinds_emit_function(gecko, "function", marker->function);
         if (marker->count)
             emit_integer(json, "generation", (int64_t)marker->count - 1);
         return;
     case MARKER_EXCEPTION:
-        emit_function(gecko, "function", look_leaf(gecko->tables, marker->stack));
+        gecko_marker_kinds_emit_function(gecko, "function", look_leaf(gecko->tables, marker->stack));
         emit_duration(gecko, "time", marker->amount_ns);
         return;
     case MARKER_GAP:
         emit_why(gecko, marker);
         return;
     case MARKER_BLOCKED:
-        emit_function(gecko, "function", marker->function);
-        emit_string(gecko, "task", task_name(gecko, marker->subject));
+        gecko_marker_kinds_emit_function(gecko, "function", marker->function);
+        gecko_marker_kinds_emit_string(gecko, "task", gecko_marker_kinds_task_name(gecko, marker->subject));
         return;
     case MARKER_TASK:
-        emit_task(gecko, marker);
+        gecko_marker_kinds_emit_task(gecko, marker);
         return;
     case MARKER_THREAD:
-        emit_string(gecko, "thread", tables_thread_name(gecko->tables, marker->thread));
+        gecko_marker_kinds_emit_string(gecko, "thread", tables_thread_name(gecko->tables, marker->thread));
         emit_integer(json, "tid", gecko_lines_thread(gecko, marker->thread)->tid);
         emit_duration(gecko, "cpu", marker->amount_ns);
         return;
     case MARKER_PROCESS:
-        emit_end(gecko, marker);
+        gecko_marker_kinds_emit_end(gecko, marker);
         return;
     case MARKER_KINDS:
         return;
@@ -322,14 +322,14 @@ void gecko_marker_kinds_emit(struct gecko *gecko, const struct marker *marker, u
     const struct kind *kind = &kinds[marker->kind];
     const size_t color = marker->kind == MARKER_TASK ? stem_of(gecko, marker) % countof(task_colors) : 0;
     gecko_markers_emit_type(gecko, kind->name, kind->color ? kind->color : task_colors[color]);
-    emit_own(gecko, marker);
+    gecko_marker_kinds_emit_own(gecko, marker);
     if (gecko_marker_kinds_has_cause(marker))
         gecko_markers_emit_cause(gecko, start, marker->stack << GECKO_LEAF_BITS);
 }
 
 /* ---- schemas ---- */
 
-static json_t *schema_of(const struct kind *kind)
+static json_t *gecko_marker_kinds_schema_of(const struct kind *kind)
 {
     json_t *fields = json_array(), *display = json_pack("[s, s]", "marker-chart", "marker-table");
     for (size_t i = 0; i < FIELDS && kind->fields[i].key; i++)
@@ -346,7 +346,7 @@ void gecko_marker_kinds_add_schemas(const struct gecko *gecko, json_t *schemas)
 {
     for (size_t kind = 0; kind < MARKER_KINDS; kind++)
         if (marker_store_count(&gecko->markers.store, (enum marker_kind)kind))
-            json_array_append_new(schemas, schema_of(&kinds[kind]));
+            json_array_append_new(schemas, gecko_marker_kinds_schema_of(&kinds[kind]));
 }
 
 /* ---- what is left out ---- */

@@ -27,7 +27,7 @@ uint32_t gecko_markers_stack_at(struct gecko_marker_reader *reader, uint64_t tim
 }
 
 /* Writes a constant text, which needs no escape. Fast, because there may be millions. */
-static void emit_own(struct json_emitter *json, const char *key, const char *text)
+static void gecko_markers_emit_own(struct json_emitter *json, const char *key, const char *text)
 {
     char quoted[32];
     snprintf(quoted, sizeof(quoted), "\"%s\"", text);
@@ -36,8 +36,8 @@ static void emit_own(struct json_emitter *json, const char *key, const char *tex
 
 void gecko_markers_emit_type(struct gecko *gecko, const char *type, const char *color)
 {
-    emit_own(&gecko->json, "type", type);
-    emit_own(&gecko->json, "color", color);
+    gecko_markers_emit_own(&gecko->json, "type", type);
+    gecko_markers_emit_own(&gecko->json, "color", color);
 }
 
 /* The name (a string) of the innermost function of a stack; string 0 is "no Python frames" in the profile. */
@@ -94,7 +94,7 @@ struct row {
     uint64_t start, end; /* in units */
 };
 
-static void emit_data(struct gecko *gecko, const struct row *row)
+static void gecko_markers_emit_data(struct gecko *gecko, const struct row *row)
 {
     emit_open(&gecko->json, NULL, '{');
     if (row->stored)
@@ -104,7 +104,7 @@ static void emit_data(struct gecko *gecko, const struct row *row)
     emit_close(&gecko->json, '}');
 }
 
-static void emit_name(struct gecko *gecko, const struct row *row)
+static void gecko_markers_emit_name(struct gecko *gecko, const struct row *row)
 {
     const size_t name = row->stored ? gecko_marker_kinds_name(gecko, row->stored)
                                     : gecko_tables_string(gecko, row->kind->name(&row->made));
@@ -116,7 +116,7 @@ static void emit_start(struct gecko *gecko, const struct row *row)
     emit_decimal(&gecko->json, NULL, row->start, gecko->digits);
 }
 
-static void emit_end(struct gecko *gecko, const struct row *row)
+static void gecko_markers_emit_end(struct gecko *gecko, const struct row *row)
 {
     emit_decimal(&gecko->json, NULL, row->end, gecko->digits);
 }
@@ -139,8 +139,12 @@ struct column {
 };
 
 static const struct column columns[] = {
-    { "data", emit_data, true },    { "name", emit_name, false },   { "startTime", emit_start, false },
-    { "endTime", emit_end, false }, { "phase", emit_phase, false }, { "category", emit_category, false },
+    { "data", gecko_markers_emit_data, true },
+    { "name", gecko_markers_emit_name, false },
+    { "startTime", emit_start, false },
+    { "endTime", gecko_markers_emit_end, false },
+    { "phase", emit_phase, false },
+    { "category", emit_category, false },
 };
 
 /* A time in units, not behind the end of the profile. All times are rounded in the same way, so markers that did not

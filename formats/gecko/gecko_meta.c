@@ -56,7 +56,7 @@ uint64_t gecko_meta_end_ns(const struct gecko *gecko)
     return end_ns > last_ns ? end_ns : last_ns;
 }
 
-static void emit_times(struct gecko *gecko)
+static void gecko_meta_emit_times(struct gecko *gecko)
 {
     struct json_emitter *json = &gecko->json;
     const struct recording *recording = &gecko->tables->recording;
@@ -145,7 +145,7 @@ void gecko_meta_emit(struct gecko *gecko)
     const struct process *process = tables_first_process(gecko->tables);
     const struct text version = gecko->tables->recording.pyreel_version;
     emit_open(json, "meta", '{');
-    emit_times(gecko);
+    gecko_meta_emit_times(gecko);
     emit_product(gecko, process->python_version);
     emit_platform(gecko);
     emit_text(json, "arguments", process->command);

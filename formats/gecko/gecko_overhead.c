@@ -55,7 +55,7 @@ void gecko_overhead_take_measure(struct gecko_overhead *overhead, const struct m
     recorder->latest_ns = measure->time_ns;
 }
 
-static void emit_real(struct json_emitter *json, const char *key, double value)
+static void gecko_overhead_emit_real(struct json_emitter *json, const char *key, double value)
 {
     emit_value(json, key, json_real(value));
 }
@@ -63,9 +63,9 @@ static void emit_real(struct json_emitter *json, const char *key, double value)
 /* Writes the three rows of a kind of work. */
 static void emit_spread(struct json_emitter *json, const char *const keys[3], const struct gecko_spread *spread)
 {
-    emit_real(json, keys[0], spread->least);
-    emit_real(json, keys[1], spread_mean(spread));
-    emit_real(json, keys[2], spread->most);
+    gecko_overhead_emit_real(json, keys[0], spread->least);
+    gecko_overhead_emit_real(json, keys[1], spread_mean(spread));
+    gecko_overhead_emit_real(json, keys[2], spread->most);
 }
 
 static void emit_statistics(struct json_emitter *json, const struct gecko_recorder *recorder,
@@ -87,9 +87,9 @@ static void emit_statistics(struct json_emitter *json, const struct gecko_record
     emit_open(json, "statistics", '{');
     for (size_t i = 0; i < countof(rows); i++)
         emit_spread(json, rows[i].keys, rows[i].spread);
-    emit_real(json, "overheadDurations", recorder->used_us);
-    emit_real(json, "overheadPercentage", profiled_us > 0 ? recorder->used_us / profiled_us : 0);
-    emit_real(json, "profiledDuration", profiled_us);
+    gecko_overhead_emit_real(json, "overheadDurations", recorder->used_us);
+    gecko_overhead_emit_real(json, "overheadPercentage", profiled_us > 0 ? recorder->used_us / profiled_us : 0);
+    gecko_overhead_emit_real(json, "profiledDuration", profiled_us);
     emit_integer(json, "samplingCount", (int64_t)recorder->tick_us.count);
     emit_close(json, '}');
 }

@@ -64,7 +64,7 @@ uint64_t gecko_samples_off_cpu(const struct gecko *gecko)
 
 /* The next change of states. After the last change comes one without any state at the end of the thread's last sample:
  * it ends all open markers. */
-static struct spool_sample next_change(struct gecko_marker_reader *reader)
+static struct spool_sample gecko_state_markers_next_change(struct gecko_marker_reader *reader)
 {
     struct spool_sample change;
     if (spool_next(&reader->changes, &change))
@@ -73,7 +73,7 @@ static struct spool_sample next_change(struct gecko_marker_reader *reader)
     return (struct spool_sample){ .time = reader->end, .stack = 0 };
 }
 
-static void begin(struct gecko_marker_reader *reader)
+static void gecko_state_markers_begin(struct gecko_marker_reader *reader)
 {
     spool_rewind(&reader->changes, &reader->gecko->spool, &reader->thread->states);
     reader->now = 0;
@@ -82,7 +82,7 @@ static void begin(struct gecko_marker_reader *reader)
 
 static void read_change(struct gecko_marker_reader *reader)
 {
-    const struct spool_sample change = next_change(reader);
+    const struct spool_sample change = gecko_state_markers_next_change(reader);
     const uint32_t before = reader->states;
     reader->now = change.time;
     reader->states = change.stack;
@@ -96,7 +96,7 @@ static void read_change(struct gecko_marker_reader *reader)
 }
 
 /* Gives markers in the order of their ends. */
-static bool next(struct gecko_marker_reader *reader, struct gecko_marker *marker)
+static bool gecko_state_markers_next(struct gecko_marker_reader *reader, struct gecko_marker *marker)
 {
     while (!reader->ended) {
         if (reader->over)
@@ -109,30 +109,32 @@ static bool next(struct gecko_marker_reader *reader, struct gecko_marker *marker
     return true;
 }
 
-static struct text name(const struct gecko_marker *marker)
+static struct text gecko_state_markers_name(const struct gecko_marker *marker)
 {
     const char *known = states[marker->subject].name;
     return text_of(known);
 }
 
-static void emit_data(struct gecko *gecko, const struct gecko_marker *marker)
+static void gecko_state_markers_emit_data(struct gecko *gecko, const struct gecko_marker *marker)
 {
     gecko_markers_emit_type(gecko, states[marker->subject].name, states[marker->subject].color);
     gecko_markers_emit_beginning(gecko, marker);
 }
 
-static json_t *schema_of(const struct state *state)
+static json_t *gecko_state_markers_schema_of(const struct state *state)
 {
     json_t *fields = json_array();
     gecko_markers_add_beginning_field(fields);
     return gecko_markers_schema(state->name, state->description, "function", fields);
 }
 
-static void add_schemas(const struct gecko *gecko, json_t *schemas)
+static void gecko_state_markers_add_schemas(const struct gecko *gecko, json_t *schemas)
 {
     for (size_t i = 0; i < STATES; i++)
         if (gecko->seen & 1u << i)
-            json_array_append_new(schemas, schema_of(&states[i]));
+            json_array_append_new(schemas, gecko_state_markers_schema_of(&states[i]));
 }
 
-const struct gecko_marker_kind gecko_state_markers = { begin, next, name, emit_data, add_schemas };
+const struct gecko_marker_kind gecko_state_markers = { gecko_state_markers_begin, gecko_state_markers_next,
+                                                       gecko_state_markers_name, gecko_state_markers_emit_data,
+                                                       gecko_state_markers_add_schemas };

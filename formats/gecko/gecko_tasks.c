@@ -149,14 +149,14 @@ void gecko_tasks_take(struct gecko *gecko, struct gecko_thread *thread, const st
 
 static const char *const colors[] = { "blue", "green", "orange", "purple", "teal", "magenta", "yellow", "ink" };
 
-static void begin(struct gecko_marker_reader *reader)
+static void gecko_tasks_begin(struct gecko_marker_reader *reader)
 {
     spool_rewind(&reader->changes, &reader->gecko->spool, &reader->thread->tasks);
     reader->over = !spool_next(&reader->changes, &reader->change);
 }
 
 /* Gives the next marker. A task runs from one change to the next; the last task runs to the end. */
-static bool next(struct gecko_marker_reader *reader, struct gecko_marker *marker)
+static bool gecko_tasks_next(struct gecko_marker_reader *reader, struct gecko_marker *marker)
 {
     while (!reader->over) {
         const struct spool_sample change = reader->change;
@@ -172,13 +172,13 @@ static bool next(struct gecko_marker_reader *reader, struct gecko_marker *marker
     return false;
 }
 
-static struct text name(const struct gecko_marker *marker)
+static struct text gecko_tasks_name(const struct gecko_marker *marker)
 {
     (void)marker;
     return TEXT("Runs task");
 }
 
-static void emit_data(struct gecko *gecko, const struct gecko_marker *marker)
+static void gecko_tasks_emit_data(struct gecko *gecko, const struct gecko_marker *marker)
 {
     const struct text task = tables_task(gecko->tables, marker->subject)->task.name;
     gecko_markers_emit_type(gecko, "Runs task", colors[marker->subject % countof(colors)]);
@@ -187,7 +187,7 @@ static void emit_data(struct gecko *gecko, const struct gecko_marker *marker)
     gecko_markers_emit_beginning(gecko, marker);
 }
 
-static void add_schemas(const struct gecko *gecko, json_t *schemas)
+static void gecko_tasks_add_schemas(const struct gecko *gecko, json_t *schemas)
 {
     if (!gecko->tasks.any)
         return;
@@ -199,4 +199,5 @@ static void add_schemas(const struct gecko *gecko, json_t *schemas)
         schemas, gecko_markers_schema("Runs task", "The thread's event loop ran this asyncio task.", "task", fields));
 }
 
-const struct gecko_marker_kind gecko_run_markers = { begin, next, name, emit_data, add_schemas };
+const struct gecko_marker_kind gecko_run_markers = { gecko_tasks_begin, gecko_tasks_next, gecko_tasks_name,
+                                                     gecko_tasks_emit_data, gecko_tasks_add_schemas };

@@ -150,7 +150,7 @@ static void emit_stacks(struct gecko *gecko, uint32_t thread, struct gecko_cpu_w
     }
 }
 
-static void emit_times(struct gecko *gecko, uint32_t thread, struct gecko_cpu_writer *writer)
+static void gecko_threads_emit_times(struct gecko *gecko, uint32_t thread, struct gecko_cpu_writer *writer)
 {
     struct spool_reader *reader = &writer->samples;
     const struct thinning thinning = gecko_thinning(gecko, thread);
@@ -221,7 +221,7 @@ static const struct column {
     bool (*shown)(const struct gecko *gecko, const struct gecko_line *line);
 } columns[] = {
     { "stack", emit_stacks, NULL },
-    { "time", emit_times, is_portable },
+    { "time", gecko_threads_emit_times, is_portable },
     { "timeDeltas", emit_time_deltas, is_compact },
     { "threadCPUDelta", gecko_cpu_emit_cells, has_cpu },
     { "eventDelay", emit_delays, gecko_markers_have_delays },
@@ -230,7 +230,8 @@ static const struct column {
 
 /* Writes the samples. A recording without a status has no column of CPU times. Without this column the viewer draws a
  * thread at full height while it is sampled, as is right for a wall-clock profile. */
-static void emit_samples(struct gecko *gecko, const struct gecko_line *line, struct gecko_cpu_writer *writer)
+static void gecko_threads_emit_samples(struct gecko *gecko, const struct gecko_line *line,
+                                       struct gecko_cpu_writer *writer)
 {
     struct json_emitter *json = &gecko->json;
     uint64_t length = 0;
@@ -266,7 +267,7 @@ void gecko_threads_emit(struct gecko *gecko)
         const struct gecko_line *line = &gecko->lines.rows[i];
         emit_open(json, NULL, '{');
         emit_identity(gecko, line, &tids);
-        emit_samples(gecko, line, &writer);
+        gecko_threads_emit_samples(gecko, line, &writer);
         gecko_markers_emit(gecko, line);
         emit_close(json, '}');
     }

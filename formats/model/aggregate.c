@@ -17,17 +17,17 @@ static bool same_row(const void *rows, uint32_t number, const void *wanted)
            row->group == other->group;
 }
 
-static uint64_t hash_of(const struct hash_factors *spread, const struct aggregate_row *row)
+static uint64_t aggregate_hash_of(const struct hash_factors *spread, const struct aggregate_row *row)
 {
     return hash_three(spread, row->thread, row->stack, row->task + (row->group << 24));
 }
 
 static uint64_t hash_of_row(const struct hash_factors *spread, const void *rows, uint32_t number)
 {
-    return hash_of(spread, (const struct aggregate_row *)rows + number - 1);
+    return aggregate_hash_of(spread, (const struct aggregate_row *)rows + number - 1);
 }
 
-static struct aggregate_row *add_row(struct aggregate *aggregate, const struct aggregate_row *given)
+static struct aggregate_row *aggregate_add_row(struct aggregate *aggregate, const struct aggregate_row *given)
 {
     if (aggregate->count == aggregate->room) {
         aggregate->room = aggregate->room ? aggregate->room * 2 : ROOM_LEAST;
@@ -44,13 +44,13 @@ static struct aggregate_row *add_row(struct aggregate *aggregate, const struct a
 static struct aggregate_row *row_for(struct aggregate *aggregate, const struct aggregate_row *given)
 {
     const struct id_index *index = &aggregate->index;
-    const uint64_t hash = hash_of(&index->spread, given);
+    const uint64_t hash = aggregate_hash_of(&index->spread, given);
     const uint32_t number = index->room ? *id_index_slot(index, hash, same_row, aggregate->rows, given) : 0;
-    return number ? &aggregate->rows[number - 1] : add_row(aggregate, given);
+    return number ? &aggregate->rows[number - 1] : aggregate_add_row(aggregate, given);
 }
 
 /* Adds the first `sums` sums of `given`, a number known at compile time. */
-static inline void add(struct aggregate_row *row, const struct aggregate_row *given, size_t sums)
+static inline void aggregate_row_add(struct aggregate_row *row, const struct aggregate_row *given, size_t sums)
 {
     for (size_t i = 0; i < sums; i++)
         row->sums[i] += given->sums[i];
@@ -58,7 +58,7 @@ static inline void add(struct aggregate_row *row, const struct aggregate_row *gi
 
 void aggregate_add(struct aggregate *aggregate, const struct aggregate_row *given)
 {
-    add(row_for(aggregate, given), given, SUMS);
+    aggregate_row_add(row_for(aggregate, given), given, SUMS);
 }
 
 /* ---- samples ---- */
@@ -67,7 +67,7 @@ void aggregate_add(struct aggregate *aggregate, const struct aggregate_row *give
 static void count_in(struct aggregate *aggregate)
 {
     for (size_t i = 0; i < aggregate->waiting_count; i++) {
-        const uint64_t hash = hash_of(&aggregate->index.spread, &aggregate->waiting[i]);
+        const uint64_t hash = aggregate_hash_of(&aggregate->index.spread, &aggregate->waiting[i]);
         const uint32_t number = id_index_guess(&aggregate->index, hash);
         if (number)
             __builtin_prefetch(&aggregate->rows[number - 1], 1);
@@ -75,9 +75,9 @@ static void count_in(struct aggregate *aggregate)
     for (size_t i = 0; i < aggregate->waiting_count; i++) { /* ... then the sums are added */
         const struct aggregate_row *given = &aggregate->waiting[i];
         if (aggregate->in_full)
-            add(row_for(aggregate, given), given, SUMS);
+            aggregate_row_add(row_for(aggregate, given), given, SUMS);
         else
-            add(row_for(aggregate, given), given, SUM_CPU_NS);
+            aggregate_row_add(row_for(aggregate, given), given, SUM_CPU_NS);
     }
     aggregate->waiting_count = 0;
 }
@@ -106,7 +106,7 @@ static struct aggregate_row *waiting_row(struct aggregate *aggregate, const stru
         count_in(aggregate);
     *latest = aggregate->waiting_count++;
     aggregate->waiting[*latest] = wanted;
-    id_index_expect(&aggregate->index, hash_of(&aggregate->index.spread, &wanted));
+    id_index_expect(&aggregate->index, aggregate_hash_of(&aggregate->index.spread, &wanted));
     return &aggregate->waiting[*latest];
 }
 

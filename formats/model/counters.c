@@ -76,7 +76,7 @@ static const struct wording *wording_of(const char *name)
     return NULL;
 }
 
-static bool is_name(struct text name)
+static bool counters_is_name(struct text name)
 {
     for (size_t i = 0; i < name.size; i++) {
         const char c = name.bytes[i];
@@ -114,7 +114,7 @@ static void insert(struct counters *list, struct counter counter)
 
 bool counters_set(struct counters *list, struct text name, uint64_t value, struct fault *why)
 {
-    if (!is_name(name))
+    if (!counters_is_name(name))
         return fault(why, "a counter has an invalid name");
     struct counter *known = find(list, name.bytes, name.size);
     if (known) {
@@ -144,7 +144,8 @@ uint64_t counters_get(const struct counters *list, const char *name)
 }
 
 /* Writes "98.0 %" or "2.13 per sample"; nothing when the wording compares with no counter. */
-static void compare(char *room, size_t size, const struct counters *list, const struct wording *wording, uint64_t value)
+static void counters_compare(char *room, size_t size, const struct counters *list, const struct wording *wording,
+                             uint64_t value)
 {
     double whole = 0;
     for (size_t i = 0; i < countof(wording->part_of) && wording->part_of[i]; i++)
@@ -163,7 +164,7 @@ char *counters_line(const struct counters *list, size_t row)
     char compared[64] = "";
     char *line;
     if (wording)
-        compare(compared, sizeof(compared), list, wording, counter->value);
+        counters_compare(compared, sizeof(compared), list, wording, counter->value);
     const int size = asprintf(&line, "%-*s %14" PRIu64 "%s", WORDS_WIDTH,
                               wording ? wording->words : counter->name.bytes, counter->value, compared);
     return size < 0 ? alloc_copy("", 0) : line;

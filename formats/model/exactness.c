@@ -8,7 +8,7 @@
 
 #define MISSED_PERCENT 2 /* a larger share of missed time is reported */
 
-static double percent(double part, double whole)
+static double exactness_percent(double part, double whole)
 {
     return whole > 0 ? 100 * part / whole : -1;
 }
@@ -17,7 +17,7 @@ static double percent(double part, double whole)
 static double share_counted(const struct tables *tables, const char *name, double whole)
 {
     const struct counter *counter = counters_find(&tables->counters, name);
-    return counter ? percent((double)counter->value, whole) : -1;
+    return counter ? exactness_percent((double)counter->value, whole) : -1;
 }
 
 /* A share below 100 % stays below 100 % when it is rounded to four digits. */
@@ -74,7 +74,7 @@ static double reached_hz(const struct tables *tables)
 static double kept_percent(const struct tables *tables)
 {
     const double samples = (double)tables->samples;
-    const double in_time = percent(samples, samples + (double)tables->failed + (double)tables->missing);
+    const double in_time = exactness_percent(samples, samples + (double)tables->failed + (double)tables->missing);
     const double missed_share = ticked_ns(tables) > 0 ? (double)tables->missed_ns / ticked_ns(tables) : 0;
     return in_time < 0 ? -1 : at_most_all(in_time * (missed_share < 1 ? 1 - missed_share : 0));
 }
@@ -89,7 +89,7 @@ struct exactness exactness_of(const struct tables *tables)
         .exact_percent = at_most_all(share_counted(tables, "samples_exact", samples_counted(tables))),
         .taken_percent = share_counted(tables, "taken_ns", counted_ns(tables)),
         .budget_percent = share_counted(tables, "disturb_limit_ppm", 1e6),
-        .missed_percent = at_most_all(percent((double)tables->missed_ns, ticked_ns(tables))),
+        .missed_percent = at_most_all(exactness_percent((double)tables->missed_ns, ticked_ns(tables))),
         .kept_percent = kept_percent(tables),
         .left_out = left_out ? left_out->value : 0,
         .has_left_out = left_out != NULL,
@@ -100,7 +100,7 @@ struct exactness exactness_of(const struct tables *tables)
 
 /* ---- words ---- */
 
-__attribute__((format(printf, 2, 3))) static void add(char room[EXACTNESS_ROOM], const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void exactness_add(char room[EXACTNESS_ROOM], const char *format, ...)
 {
     const size_t used = strlen(room);
     va_list values;
@@ -114,14 +114,14 @@ const char *exactness_rate(char room[EXACTNESS_ROOM], const struct exactness *ex
     room[0] = '\0';
     if (exactness->asked_hz < 0 || exactness->reached_hz < 0)
         return room;
-    add(room, "%g Hz asked, ", exactness->asked_hz);
-    add(room, exactness->reached_hz < 100 ? "%.3g reached" : "%.0f reached", exactness->reached_hz);
+    exactness_add(room, "%g Hz asked, ", exactness->asked_hz);
+    exactness_add(room, exactness->reached_hz < 100 ? "%.3g reached" : "%.0f reached", exactness->reached_hz);
     if (exactness->left_out == 0)
         return room;
-    add(room, ": %" PRIu64 " of %" PRIu64 " ticks were left out to stay within the budget", exactness->left_out,
-        exactness->due);
+    exactness_add(room, ": %" PRIu64 " of %" PRIu64 " ticks were left out to stay within the budget",
+                  exactness->left_out, exactness->due);
     if (exactness->budget_percent >= 0)
-        add(room, " of %g %%", exactness->budget_percent);
+        exactness_add(room, " of %g %%", exactness->budget_percent);
     return room;
 }
 
@@ -135,10 +135,10 @@ const char *exactness_share(char room[EXACTNESS_ROOM], const struct exactness *e
     const bool exact = exactness->exact_percent >= 0, taken = exactness->taken_percent >= 0;
     room[0] = '\0';
     if (exact)
-        add(room, "%.1f %% of samples were one proven moment", exactness_tenths(exactness->exact_percent));
+        exactness_add(room, "%.1f %% of samples were one proven moment", exactness_tenths(exactness->exact_percent));
     if (taken)
-        add(room, "%ssampling took %.2f %% of a processor from the program", exact ? "; " : "",
-            exactness->taken_percent);
+        exactness_add(room, "%ssampling took %.2f %% of a processor from the program", exact ? "; " : "",
+                      exactness->taken_percent);
     return room;
 }
 
@@ -146,7 +146,8 @@ const char *exactness_missed(char room[EXACTNESS_ROOM], const struct exactness *
 {
     room[0] = '\0';
     if (exactness->missed_percent > MISSED_PERCENT)
-        add(room,
+        exactness_add(
+            room,
             "%.1f %% of the time was missed: no sample covers that time, and shares may be wrong by as many percentage "
             "points",
             exactness->missed_percent);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct text behind(struct text text, size_t size)
+static struct text paths_behind(struct text text, size_t size)
 {
     return (struct text){ text.bytes + size, text.size - size };
 }
@@ -71,15 +71,15 @@ static size_t library_name(struct text path)
     const struct text lib = TEXT("lib"), python = TEXT("/python3.");
     if (!text_begins(path, lib))
         return 0;
-    struct text rest = behind(path, lib.size);
-    rest = behind(rest, count_digits(rest));
+    struct text rest = paths_behind(path, lib.size);
+    rest = paths_behind(rest, count_digits(rest));
     if (!text_begins(rest, python))
         return 0;
-    rest = behind(rest, python.size);
+    rest = paths_behind(rest, python.size);
     const size_t digits = count_digits(rest);
-    rest = behind(rest, digits);
+    rest = paths_behind(rest, digits);
     if (text_begins(rest, TEXT("t")))
-        rest = behind(rest, 1);
+        rest = paths_behind(rest, 1);
     return digits && text_begins(rest, TEXT("/")) ? path.size - rest.size + 1 : 0;
 }
 
@@ -87,10 +87,10 @@ static size_t library_name(struct text path)
 static struct text behind_last(struct text file, size_t (*name)(struct text path))
 {
     for (size_t i = file.size; i-- > 0;) {
-        const struct text path = behind(file, i);
+        const struct text path = paths_behind(file, i);
         const size_t size = i == 0 || file.bytes[i - 1] == '/' ? name(path) : 0;
         if (size)
-            return behind(path, size);
+            return paths_behind(path, size);
     }
     return (struct text){ 0 };
 }
@@ -109,7 +109,7 @@ enum origin paths_origin(struct text file, struct text *rest)
 static struct text below(struct text file, struct text folder)
 {
     const bool inside = file.size > folder.size && text_begins(file, folder) && file.bytes[folder.size] == '/';
-    return inside ? behind(file, folder.size + 1) : (struct text){ 0 };
+    return inside ? paths_behind(file, folder.size + 1) : (struct text){ 0 };
 }
 
 struct text paths_place(const struct paths *paths, const struct tables *tables, uint32_t function, bool full)
@@ -124,7 +124,7 @@ struct text paths_place(const struct paths *paths, const struct tables *tables, 
 struct text paths_last_part(struct text path)
 {
     const char *slash = path.size ? memrchr(path.bytes, '/', path.size) : NULL;
-    return slash ? behind(path, (size_t)(slash + 1 - path.bytes)) : path;
+    return slash ? paths_behind(path, (size_t)(slash + 1 - path.bytes)) : path;
 }
 
 struct text paths_shorten(const struct paths *paths, struct text file)
@@ -144,12 +144,12 @@ static bool ends_with(struct text text, struct text end)
 }
 
 /* The last `count` parts of a path. */
-static struct text last_parts(struct text path, size_t count)
+static struct text paths_last_parts(struct text path, size_t count)
 {
     size_t at = path.size;
     while (at > 0 && (path.bytes[at - 1] != '/' || --count > 0))
         at--;
-    return behind(path, at);
+    return paths_behind(path, at);
 }
 
 /* Whether a part of a path can be the name of a package. */
@@ -175,7 +175,7 @@ static struct text behind_other_folders(struct text path)
             kept = i + 1;
         part = i + 1;
     }
-    return behind(path, kept);
+    return paths_behind(path, kept);
 }
 
 static struct text below_deepest(const struct paths *paths, struct text file)
@@ -197,9 +197,9 @@ static struct text module_path(const struct paths *paths, struct text file)
     if (path.size == 0)
         path = below_deepest(paths, file);
     if (path.size == 0)
-        path = text_begins(file, TEXT("/")) ? last_parts(file, 1) : file;
+        path = text_begins(file, TEXT("/")) ? paths_last_parts(file, 1) : file;
     if (text_equal(path, TEXT("__init__.py"))) /* the module is the folder itself */
-        path = last_parts(file, 2);
+        path = paths_last_parts(file, 2);
     return behind_other_folders(path);
 }
 
@@ -212,7 +212,7 @@ void paths_put_module(struct bytes *to, const struct paths *paths, struct text f
 {
     const struct text frozen = TEXT("<frozen ");
     if (text_begins(file, frozen)) {
-        const struct text module = without_end(behind(file, frozen.size), TEXT(">"));
+        const struct text module = without_end(paths_behind(file, frozen.size), TEXT(">"));
         put_bytes(to, module.bytes, module.size);
         return;
     }

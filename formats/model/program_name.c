@@ -15,7 +15,7 @@ struct program {
     struct text argument; /* the script without its folder, or the module */
 };
 
-static bool is_blank(char c)
+static bool program_name_is_blank(char c)
 {
     return c == ' ';
 }
@@ -23,7 +23,7 @@ static bool is_blank(char c)
 /* Takes the next argument from the line, without quotes. */
 static struct text next_argument(struct text *line)
 {
-    while (line->size > 0 && is_blank(*line->bytes))
+    while (line->size > 0 && program_name_is_blank(*line->bytes))
         *line = (struct text){ line->bytes + 1, line->size - 1 };
     if (line->size == 0) /* an empty line may have a NULL address */
         return (struct text){ 0 };
@@ -81,7 +81,7 @@ static struct program parse(struct text command)
     return program;
 }
 
-static char *copy(struct text text)
+static char *program_name_copy(struct text text)
 {
     return alloc_copy(text.bytes, text.size);
 }
@@ -91,15 +91,15 @@ char *program_name_title(struct text command)
     const struct program program = parse(command);
     char *title = NULL;
     if (program.command.size == 0)
-        return copy(TEXT("Python"));
+        return program_name_copy(TEXT("Python"));
     if (program.kind == SCRIPT)
-        return copy(program.argument);
+        return program_name_copy(program.argument);
     if (program.kind == ITSELF)
-        return copy(program.command);
+        return program_name_copy(program.command);
     if (asprintf(&title, "%.*s -%s%.*s", (int)program.command.size, program.command.bytes,
                  program.kind == MODULE ? "m " : "c", (int)program.argument.size,
                  program.argument.size ? program.argument.bytes : "") < 0)
-        return copy(program.command);
+        return program_name_copy(program.command);
     return title;
 }
 
@@ -113,7 +113,7 @@ char *program_name(struct text command)
         name.size -= 3;
     if (name.size > 100)
         name.size = 100;
-    char *result = copy(name);
+    char *result = program_name_copy(name);
     for (char *c = result; *c; c++) /* keep only characters that every file system allows */
         if (!isalnum((unsigned char)*c) && !strchr("._+", *c))
             *c = '_';

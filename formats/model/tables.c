@@ -25,13 +25,13 @@ static bool next_number(struct tables *tables, const char *kind, uint32_t number
     return true;
 }
 
-static void drop(struct text *text)
+static void tables_drop(struct text *text)
 {
     text_free(*text);
     *text = (struct text){ 0 };
 }
 
-static bool take_recording(struct tables *tables, const struct recording *given, struct fault *why)
+static bool tables_take_recording(struct tables *tables, const struct recording *given, struct fault *why)
 {
     if (tables->has_recording)
         return fault(why, "the recording has two descriptions");
@@ -78,7 +78,7 @@ static bool is_loss(const struct tables *tables, const char *what, uint32_t numb
     return tables->forgiving || fault(why, "%s %" PRIu32 " refers to something that is not defined", what, number);
 }
 
-static bool take_process(struct tables *tables, const struct process *given, struct fault *why)
+static bool tables_take_process(struct tables *tables, const struct process *given, struct fault *why)
 {
     const bool known_parent = !given->parent || known_process(tables, given->parent);
     if (!known_parent && !is_loss(tables, "process", given->number, why))
@@ -115,7 +115,7 @@ static uint32_t find_life(struct tables *tables, const struct thread *thread)
     return thread->number;
 }
 
-static bool take_thread(struct tables *tables, const struct thread *given, struct fault *why)
+static bool tables_take_thread(struct tables *tables, const struct thread *given, struct fault *why)
 {
     const bool whole = known_process(tables, given->process) && (!given->task || known_task(tables, given->task));
     if (!whole && !is_loss(tables, "thread", given->number, why))
@@ -141,13 +141,13 @@ static bool take_origin(struct tables *tables, const struct process_origin *give
     if (!known_process(tables, given->process))
         return is_loss(tables, "the origin of process", given->process, why);
     struct process_row *row = &tables->processes[given->process];
-    drop(&row->recording);
+    tables_drop(&row->recording);
     row->recording = text_copy(given->recording);
     row->interval_ns = given->interval_ns;
     return true;
 }
 
-static bool take_process_end(struct tables *tables, const struct process_end *end, struct fault *why)
+static bool tables_take_process_end(struct tables *tables, const struct process_end *end, struct fault *why)
 {
     if (!known_process(tables, end->number))
         return is_loss(tables, "the end of process", end->number, why);
@@ -170,12 +170,12 @@ static bool take_thread_change(struct tables *tables, enum event_kind kind, cons
             tables->threads[row->life].open--;
         return true;
     }
-    drop(&row->thread.name);
+    tables_drop(&row->thread.name);
     row->thread.name = text_copy(change->name);
     return true;
 }
 
-static bool take_task(struct tables *tables, const struct task *given, struct fault *why)
+static bool tables_take_task(struct tables *tables, const struct task *given, struct fault *why)
 {
     const bool whole = known_process(tables, given->process);
     if (!whole && !is_loss(tables, "task", given->number, why))
@@ -191,7 +191,7 @@ static bool take_task(struct tables *tables, const struct task *given, struct fa
     return true;
 }
 
-static bool take_task_waiter(struct tables *tables, struct task_waiter *given, struct fault *why)
+static bool tables_take_task_waiter(struct tables *tables, struct task_waiter *given, struct fault *why)
 {
     const uint32_t task = given->task;
     if (!known_task(tables, task) || (given->waiter && !known_task(tables, given->waiter))) {
@@ -205,7 +205,7 @@ static bool take_task_waiter(struct tables *tables, struct task_waiter *given, s
     return true;
 }
 
-static bool take_string(struct tables *tables, const struct string *given, struct fault *why)
+static bool tables_take_string(struct tables *tables, const struct string *given, struct fault *why)
 {
     if (!next_number(tables, "string", given->number, &tables->strings_count, why))
         return false;
@@ -215,7 +215,7 @@ static bool take_string(struct tables *tables, const struct string *given, struc
     return true;
 }
 
-static bool take_function(struct tables *tables, const struct function *given, struct fault *why)
+static bool tables_take_function(struct tables *tables, const struct function *given, struct fault *why)
 {
     const bool whole = known_string(tables, given->name) && (!given->file || known_string(tables, given->file)) &&
                        (!given->module || known_string(tables, given->module));
@@ -230,7 +230,7 @@ static bool take_function(struct tables *tables, const struct function *given, s
     return true;
 }
 
-static bool take_frame(struct tables *tables, const struct frame *given, struct fault *why)
+static bool tables_take_frame(struct tables *tables, const struct frame *given, struct fault *why)
 {
     const bool whole = given->function < tables->functions_count && tables->functions[given->function].number &&
                        (!given->instruction || known_string(tables, given->instruction)) &&
@@ -254,7 +254,7 @@ static bool is_lost_frame(const struct tables *tables, uint32_t frame)
 /* The number of the stack that consists of `caller` and `frame`. A stack on a lost caller or a lost frame is lost. A
  * lost stack is not even looked up: only an added stack can trigger new hash factors, so long searches for absent
  * stacks would never become faster. */
-static uint32_t fold(struct tables *tables, uint32_t caller, uint32_t frame)
+static uint32_t tables_fold(struct tables *tables, uint32_t caller, uint32_t frame)
 {
     if (caller == STACK_LOST || is_lost_frame(tables, frame))
         return STACK_LOST;
@@ -278,7 +278,7 @@ static bool check_task(const struct tables *tables, struct sample *sample, struc
 }
 
 /* Notes the latest time. A run comes behind later samples, and another merged recording may be older. */
-static void note_time(struct tables *tables, uint64_t time_ns)
+static void tables_note_time(struct tables *tables, uint64_t time_ns)
 {
     if (tables->last_ns < time_ns)
         tables->last_ns = time_ns;
@@ -324,7 +324,7 @@ static void count_sample(struct tables *tables, const struct sample *sample)
     tables->tasks[sample->task].thread = sample->thread;
 }
 
-static bool take_sample(struct tables *tables, struct sample *sample, struct fault *why)
+static bool tables_take_sample(struct tables *tables, struct sample *sample, struct fault *why)
 {
     struct thread_row *row = find_thread(tables, sample->thread);
     sample->stack = STACK_LOST;
@@ -343,7 +343,7 @@ static bool take_sample(struct tables *tables, struct sample *sample, struct fau
     row->stacks = alloc_grow(row->stacks, &row->stacks_room, row->depth, sizeof(*row->stacks));
     uint32_t stack = sample->keep ? row->stacks[sample->keep - 1] : 0;
     for (uint32_t i = 0; i < sample->pushed; i++) {
-        stack = fold(tables, stack, sample->frames[i]);
+        stack = tables_fold(tables, stack, sample->frames[i]);
         row->stacks[sample->keep + i] = stack;
     }
     sample->stack = stack;
@@ -359,7 +359,7 @@ static bool take_sample(struct tables *tables, struct sample *sample, struct fau
         tables->processes[row->thread.process].own.stands_ns = sample->stands_ns;
     sample->wall_ns = wall_take(&tables->threads[row->life].wall, sample, !row->looked);
     row->looked = true;
-    note_time(tables, sample->time_ns);
+    tables_note_time(tables, sample->time_ns);
     if (stack == STACK_LOST) {
         tables->lost_samples += 1 + sample->more;
         return true;
@@ -412,10 +412,10 @@ static void add_measure(struct measures *sums, struct measure *measure)
         sums->most_resident_bytes = measure->resident_bytes;
 }
 
-static bool take_measure(struct tables *tables, struct measure *measure, struct fault *why)
+static bool tables_take_measure(struct tables *tables, struct measure *measure, struct fault *why)
 {
     const uint32_t process = measure->process;
-    note_time(tables, measure->time_ns);
+    tables_note_time(tables, measure->time_ns);
     if (known_process(tables, process)) {
         add_measure(&tables->processes[process].measures, measure);
         return true;
@@ -448,35 +448,35 @@ bool tables_define(struct tables *tables, struct event *event, struct fault *why
 {
     switch (event->kind) {
     case EVENT_RECORDING:
-        return take_recording(tables, &event->recording, why);
+        return tables_take_recording(tables, &event->recording, why);
     case EVENT_PROCESS:
-        return take_process(tables, &event->process, why);
+        return tables_take_process(tables, &event->process, why);
     case EVENT_ORIGIN:
         return take_origin(tables, &event->origin, why);
     case EVENT_PROCESS_END:
-        return take_process_end(tables, &event->process_end, why);
+        return tables_take_process_end(tables, &event->process_end, why);
     case EVENT_THREAD:
-        return take_thread(tables, &event->thread, why);
+        return tables_take_thread(tables, &event->thread, why);
     case EVENT_THREAD_NAME:
     case EVENT_THREAD_END:
         return take_thread_change(tables, event->kind, &event->change, why);
     case EVENT_TASK:
-        return take_task(tables, &event->task, why);
+        return tables_take_task(tables, &event->task, why);
     case EVENT_TASK_WAITER:
-        return take_task_waiter(tables, &event->task_waiter, why);
+        return tables_take_task_waiter(tables, &event->task_waiter, why);
     case EVENT_STRING:
-        return take_string(tables, &event->string, why);
+        return tables_take_string(tables, &event->string, why);
     case EVENT_FUNCTION:
-        return take_function(tables, &event->function, why);
+        return tables_take_function(tables, &event->function, why);
     case EVENT_FRAME:
-        return take_frame(tables, &event->frame, why);
+        return tables_take_frame(tables, &event->frame, why);
     case EVENT_SAMPLE:
-        return take_sample(tables, &event->sample, why);
+        return tables_take_sample(tables, &event->sample, why);
     case EVENT_LEFT_OUT:
         return find_thread(tables, event->left_out.thread) ||
                is_loss(tables, "a change of thread", event->left_out.thread, why);
     case EVENT_MEASURE:
-        return take_measure(tables, &event->measure, why);
+        return tables_take_measure(tables, &event->measure, why);
     case EVENT_FAILED:
         count_failure(tables, &event->failed);
         return true;
@@ -487,7 +487,7 @@ bool tables_define(struct tables *tables, struct event *event, struct fault *why
         tables->ticks += 1 + event->more_ticks;
         if (known_process(tables, event->tick_process))
             tables->processes[event->tick_process].own.ticks += 1 + event->more_ticks;
-        note_time(tables, event->tick_ns);
+        tables_note_time(tables, event->tick_ns);
         return true;
     case EVENT_COUNTER:
         return counters_set(&tables->counters, event->counter.name, event->counter.value, why);
@@ -601,14 +601,14 @@ const struct process *tables_first_process(const struct tables *tables)
 
 static void free_recording(struct recording *recording)
 {
-    drop(&recording->pyreel_version);
-    drop(&recording->host);
-    drop(&recording->kernel);
-    drop(&recording->machine);
-    drop(&recording->processor);
-    drop(&recording->mode);
-    drop(&recording->threads_option);
-    drop(&recording->command);
+    tables_drop(&recording->pyreel_version);
+    tables_drop(&recording->host);
+    tables_drop(&recording->kernel);
+    tables_drop(&recording->machine);
+    tables_drop(&recording->processor);
+    tables_drop(&recording->mode);
+    tables_drop(&recording->threads_option);
+    tables_drop(&recording->command);
 }
 
 void tables_free(struct tables *tables)
@@ -616,20 +616,20 @@ void tables_free(struct tables *tables)
     if (tables->has_recording)
         free_recording(&tables->recording);
     for (size_t i = 0; i < tables->strings_count; i++)
-        drop(&tables->strings[i]);
+        tables_drop(&tables->strings[i]);
     for (size_t i = 0; i < tables->processes_count; i++) {
-        drop(&tables->processes[i].process.executable);
-        drop(&tables->processes[i].process.command);
-        drop(&tables->processes[i].process.folder);
-        drop(&tables->processes[i].process.build_id);
-        drop(&tables->processes[i].recording);
+        tables_drop(&tables->processes[i].process.executable);
+        tables_drop(&tables->processes[i].process.command);
+        tables_drop(&tables->processes[i].process.folder);
+        tables_drop(&tables->processes[i].process.build_id);
+        tables_drop(&tables->processes[i].recording);
     }
     for (size_t i = 0; i < tables->threads_count; i++) {
-        drop(&tables->threads[i].thread.name);
+        tables_drop(&tables->threads[i].thread.name);
         free(tables->threads[i].stacks);
     }
     for (size_t i = 0; i < tables->tasks_count; i++)
-        drop(&tables->tasks[i].task.name);
+        tables_drop(&tables->tasks[i].task.name);
     free(tables->strings);
     free(tables->functions);
     free(tables->frames);

@@ -11,7 +11,7 @@
 /* A damaged part may skip so many definitions, which is more than a lost block has, and little memory. */
 #define SKIPPED_LIMIT 4194304u
 
-static bool emit(struct part_join *join, struct event *event, struct fault *why)
+static bool part_join_emit(struct part_join *join, struct event *event, struct fault *why)
 {
     return sink_take(&join->to, event, why);
 }
@@ -19,7 +19,7 @@ static bool emit(struct part_join *join, struct event *event, struct fault *why)
 /* ---- numbers ---- */
 
 /* The number in the recording; 0: the part did not define it. */
-static uint32_t number_of(const struct part_join *join, enum part_kind kind, uint32_t number)
+static uint32_t part_join_number_of(const struct part_join *join, enum part_kind kind, uint32_t number)
 {
     const struct part_numbers *numbers = &join->numbers[kind];
     return number > 0 && number <= numbers->last ? numbers->rows[number] : 0;
@@ -59,8 +59,8 @@ static uint32_t find_serial(struct part_join *join, enum serial_kind kind, enum 
 }
 
 /* Finds the number of a process, thread or task that is defined now. *added: no earlier part has it. */
-static uint32_t take_serial(struct part_join *join, enum serial_kind kind, enum part_kind part_kind, uint32_t number,
-                            bool *added)
+static uint32_t part_join_take_serial(struct part_join *join, enum serial_kind kind, enum part_kind part_kind,
+                                      uint32_t number, bool *added)
 {
     const struct serial pending = join->pending[kind];
     const uint32_t serial = pending.number == number ? pending.serial : 0; /* 0: none */
@@ -76,76 +76,76 @@ static uint32_t take_serial(struct part_join *join, enum serial_kind kind, enum 
 
 /* ---- definitions ---- */
 
-static bool take_process(struct part_join *join, struct event *event, struct fault *why)
+static bool part_join_take_process(struct part_join *join, struct event *event, struct fault *why)
 {
     struct process *process = &event->process;
     bool added;
     const uint32_t number = process->number;
-    process->number = take_serial(join, SERIAL_PROCESS, PART_PROCESS, number, &added);
+    process->number = part_join_take_serial(join, SERIAL_PROCESS, PART_PROCESS, number, &added);
     if (!define(join, PART_PROCESS, number, process->number, why))
         return false;
     join->ticks_ns = alloc_grow(join->ticks_ns, &join->ticks_room, (size_t)process->number + 1,
                                 sizeof(*join->ticks_ns));
-    process->parent = number_of(join, PART_PROCESS, process->parent);
-    return !added || emit(join, event, why);
+    process->parent = part_join_number_of(join, PART_PROCESS, process->parent);
+    return !added || part_join_emit(join, event, why);
 }
 
-static bool take_thread(struct part_join *join, struct event *event, struct fault *why)
+static bool part_join_take_thread(struct part_join *join, struct event *event, struct fault *why)
 {
     struct thread *thread = &event->thread;
     bool added;
     const uint32_t number = thread->number;
-    thread->number = take_serial(join, SERIAL_THREAD, PART_THREAD, number, &added);
-    thread->process = number_of(join, PART_PROCESS, thread->process);
-    thread->task = number_of(join, PART_TASK, thread->task);
+    thread->number = part_join_take_serial(join, SERIAL_THREAD, PART_THREAD, number, &added);
+    thread->process = part_join_number_of(join, PART_PROCESS, thread->process);
+    thread->task = part_join_number_of(join, PART_TASK, thread->task);
     if (!define(join, PART_THREAD, number, thread->number, why))
         return false;
     join->threads = alloc_grow(join->threads, &join->threads_room, (size_t)thread->number + 1, sizeof(*join->threads));
     join->threads[thread->number].process = thread->process;
-    return !added || emit(join, event, why);
+    return !added || part_join_emit(join, event, why);
 }
 
-static bool take_task(struct part_join *join, struct event *event, struct fault *why)
+static bool part_join_take_task(struct part_join *join, struct event *event, struct fault *why)
 {
     struct task *task = &event->task;
     bool added;
     const uint32_t number = task->number;
-    task->number = take_serial(join, SERIAL_TASK, PART_TASK, number, &added);
-    task->process = number_of(join, PART_PROCESS, task->process);
-    return define(join, PART_TASK, number, task->number, why) && (!added || emit(join, event, why));
+    task->number = part_join_take_serial(join, SERIAL_TASK, PART_TASK, number, &added);
+    task->process = part_join_number_of(join, PART_PROCESS, task->process);
+    return define(join, PART_TASK, number, task->number, why) && (!added || part_join_emit(join, event, why));
 }
 
-static bool take_string(struct part_join *join, struct event *event, struct fault *why)
+static bool part_join_take_string(struct part_join *join, struct event *event, struct fault *why)
 {
     const struct text text = event->string.text;
     const uint32_t number = event->string.number;
     bool added;
     event->string.number = intern_number(&join->strings, text.bytes, text.size, &added);
-    return define(join, PART_STRING, number, event->string.number, why) && (!added || emit(join, event, why));
+    return define(join, PART_STRING, number, event->string.number, why) && (!added || part_join_emit(join, event, why));
 }
 
-static bool take_function(struct part_join *join, struct event *event, struct fault *why)
+static bool part_join_take_function(struct part_join *join, struct event *event, struct fault *why)
 {
     struct function *function = &event->function;
     const uint32_t number = function->number;
-    function->name = number_of(join, PART_STRING, function->name);
-    function->file = number_of(join, PART_STRING, function->file);
-    function->module = number_of(join, PART_STRING, function->module);
+    function->name = part_join_number_of(join, PART_STRING, function->name);
+    function->file = part_join_number_of(join, PART_STRING, function->file);
+    function->module = part_join_number_of(join, PART_STRING, function->module);
     bool added;
     function->number = known_function(&join->functions, function, &added);
-    return define(join, PART_FUNCTION, number, function->number, why) && (!added || emit(join, event, why));
+    return define(join, PART_FUNCTION, number, function->number, why) && (!added || part_join_emit(join, event, why));
 }
 
-static bool take_frame(struct part_join *join, struct event *event, struct fault *why)
+static bool part_join_take_frame(struct part_join *join, struct event *event, struct fault *why)
 {
     struct frame *frame = &event->frame;
     const uint32_t number = frame->number;
-    frame->function = number_of(join, PART_FUNCTION, frame->function);
-    frame->instruction = number_of(join, PART_STRING, frame->instruction);
-    frame->base = number_of(join, PART_STRING, frame->base);
+    frame->function = part_join_number_of(join, PART_FUNCTION, frame->function);
+    frame->instruction = part_join_number_of(join, PART_STRING, frame->instruction);
+    frame->base = part_join_number_of(join, PART_STRING, frame->base);
     bool added;
     frame->number = known_frame(&join->frames, frame, &added);
-    return define(join, PART_FRAME, number, frame->number, why) && (!added || emit(join, event, why));
+    return define(join, PART_FRAME, number, frame->number, why) && (!added || part_join_emit(join, event, why));
 }
 
 /* ---- ticks ---- */
@@ -157,7 +157,7 @@ static uint64_t joined_ns(const struct part_join *join, uint64_t time_ns)
 }
 
 /* A tick that was damaged has looks, and no end. */
-static void note_time(struct part_join *join, uint64_t time_ns)
+static void part_join_note_time(struct part_join *join, uint64_t time_ns)
 {
     if (join->last_ns < time_ns)
         join->last_ns = time_ns;
@@ -174,56 +174,56 @@ static void follow_part_before(struct part_join *join, struct sample *sample)
     thread->looked_ns = sample->time_ns;
 }
 
-static bool take_sample(struct part_join *join, struct event *event, struct fault *why)
+static bool part_join_take_sample(struct part_join *join, struct event *event, struct fault *why)
 {
     struct sample *sample = &event->sample;
-    sample->thread = number_of(join, PART_THREAD, sample->thread);
-    sample->task = number_of(join, PART_TASK, sample->task);
+    sample->thread = part_join_number_of(join, PART_THREAD, sample->thread);
+    sample->task = part_join_number_of(join, PART_TASK, sample->task);
     sample->time_ns = joined_ns(join, sample->time_ns);
     if (sample->first_ns)
         sample->first_ns = joined_ns(join, sample->first_ns);
-    note_time(join, sample->time_ns);
+    part_join_note_time(join, sample->time_ns);
     if (sample->thread)
         follow_part_before(join, sample);
     join->frame_numbers = alloc_grow(join->frame_numbers, &join->frame_numbers_room, sample->pushed,
                                      sizeof(*join->frame_numbers));
     for (uint32_t i = 0; i < sample->pushed; i++)
-        join->frame_numbers[i] = number_of(join, PART_FRAME, sample->frames[i]);
+        join->frame_numbers[i] = part_join_number_of(join, PART_FRAME, sample->frames[i]);
     if (sample->pushed > 0)
         sample->frames = join->frame_numbers;
-    return emit(join, event, why);
+    return part_join_emit(join, event, why);
 }
 
 /* A look that failed: the next one follows without a break. */
-static bool take_failed(struct part_join *join, struct event *event, struct fault *why)
+static bool part_join_take_failed(struct part_join *join, struct event *event, struct fault *why)
 {
     struct failed *failed = &event->failed;
-    failed->thread = number_of(join, PART_THREAD, failed->thread);
-    failed->process = number_of(join, PART_PROCESS, failed->process);
+    failed->thread = part_join_number_of(join, PART_THREAD, failed->thread);
+    failed->process = part_join_number_of(join, PART_PROCESS, failed->process);
     failed->time_ns = joined_ns(join, failed->time_ns);
     struct part_thread *thread = failed->thread ? &join->threads[failed->thread] : NULL;
     if (thread && thread->looked_ns)
         thread->looked_ns = failed->time_ns;
-    return emit(join, event, why);
+    return part_join_emit(join, event, why);
 }
 
-static bool take_left_out(struct part_join *join, struct event *event, struct fault *why)
+static bool part_join_take_left_out(struct part_join *join, struct event *event, struct fault *why)
 {
     struct left_out *left_out = &event->left_out;
-    left_out->thread = number_of(join, PART_THREAD, left_out->thread);
+    left_out->thread = part_join_number_of(join, PART_THREAD, left_out->thread);
     left_out->time_ns = joined_ns(join, left_out->time_ns);
     if (left_out->thread)
         join->threads[left_out->thread].looked_ns = 0;
-    return emit(join, event, why);
+    return part_join_emit(join, event, why);
 }
 
-static bool take_tick(struct part_join *join, struct event *event, struct fault *why)
+static bool part_join_take_tick(struct part_join *join, struct event *event, struct fault *why)
 {
-    event->tick_process = number_of(join, PART_PROCESS, event->tick_process);
+    event->tick_process = part_join_number_of(join, PART_PROCESS, event->tick_process);
     event->tick_ns = joined_ns(join, event->tick_ns);
     join->ticks_ns[event->tick_process] = event->tick_ns;
-    note_time(join, event->tick_ns);
-    return emit(join, event, why);
+    part_join_note_time(join, event->tick_ns);
+    return part_join_emit(join, event, why);
 }
 
 /* Notes which threads had a look in the last tick of their process. Behind a gap no look follows one before. */
@@ -250,7 +250,7 @@ static int64_t shift_of(const struct part_join *join, const struct recording *pa
     return to_ns > from_ns && to_ns - from_ns < INT64_MAX / 2 ? (int64_t)(to_ns - from_ns) : 0;
 }
 
-static bool take_recording(struct part_join *join, struct event *event, struct fault *why)
+static bool part_join_take_recording(struct part_join *join, struct event *event, struct fault *why)
 {
     struct recording *recording = &event->recording;
     if (join->parts > 1) {
@@ -261,7 +261,7 @@ static bool take_recording(struct part_join *join, struct event *event, struct f
     join->start_unix_ns = recording->start_unix_ns;
     recording->part = 0;
     recording->series = 0;
-    return emit(join, event, why);
+    return part_join_emit(join, event, why);
 }
 
 /* The value of a counter of this part, with those of the parts before. */
@@ -274,13 +274,13 @@ static uint64_t counter_with_parts_before(const struct part_join *join, const st
 }
 
 /* Gives the counter of the recording so far: a later value replaces it. */
-static bool take_counter(struct part_join *join, struct event *event, struct fault *why)
+static bool part_join_take_counter(struct part_join *join, struct event *event, struct fault *why)
 {
     struct counter *counter = &event->counter;
     if (!counters_set(&join->of_part, counter->name, counter->value, why))
         return false;
     counter->value = counter_with_parts_before(join, counter);
-    return emit(join, event, why);
+    return part_join_emit(join, event, why);
 }
 
 /* Adds the counters of the part to those of the recording. */
@@ -322,55 +322,55 @@ bool part_join_take(struct part_join *join, struct event *event, struct fault *w
     event_shift(event, join->shift_ns);
     switch (event->kind) {
     case EVENT_RECORDING:
-        return take_recording(join, event, why);
+        return part_join_take_recording(join, event, why);
     case EVENT_PROCESS:
-        return take_process(join, event, why);
+        return part_join_take_process(join, event, why);
     case EVENT_THREAD:
-        return take_thread(join, event, why);
+        return part_join_take_thread(join, event, why);
     case EVENT_TASK:
-        return take_task(join, event, why);
+        return part_join_take_task(join, event, why);
     case EVENT_STRING:
-        return take_string(join, event, why);
+        return part_join_take_string(join, event, why);
     case EVENT_FUNCTION:
-        return take_function(join, event, why);
+        return part_join_take_function(join, event, why);
     case EVENT_FRAME:
-        return take_frame(join, event, why);
+        return part_join_take_frame(join, event, why);
     case EVENT_SAMPLE:
-        return take_sample(join, event, why);
+        return part_join_take_sample(join, event, why);
     case EVENT_FAILED:
-        return take_failed(join, event, why);
+        return part_join_take_failed(join, event, why);
     case EVENT_TICK:
-        return take_tick(join, event, why);
+        return part_join_take_tick(join, event, why);
     case EVENT_PROCESS_END:
-        event->process_end.number = number_of(join, PART_PROCESS, event->process_end.number);
-        return emit(join, event, why);
+        event->process_end.number = part_join_number_of(join, PART_PROCESS, event->process_end.number);
+        return part_join_emit(join, event, why);
     case EVENT_THREAD_NAME:
     case EVENT_THREAD_END:
-        event->change.number = number_of(join, PART_THREAD, event->change.number);
-        return emit(join, event, why);
+        event->change.number = part_join_number_of(join, PART_THREAD, event->change.number);
+        return part_join_emit(join, event, why);
     case EVENT_TASK_WAITER:
-        event->task_waiter.task = number_of(join, PART_TASK, event->task_waiter.task);
-        event->task_waiter.waiter = number_of(join, PART_TASK, event->task_waiter.waiter);
-        return emit(join, event, why);
+        event->task_waiter.task = part_join_number_of(join, PART_TASK, event->task_waiter.task);
+        event->task_waiter.waiter = part_join_number_of(join, PART_TASK, event->task_waiter.waiter);
+        return part_join_emit(join, event, why);
     case EVENT_LEFT_OUT:
-        return take_left_out(join, event, why);
+        return part_join_take_left_out(join, event, why);
     case EVENT_MEASURE:
-        event->measure.process = number_of(join, PART_PROCESS, event->measure.process);
-        return emit(join, event, why);
+        event->measure.process = part_join_number_of(join, PART_PROCESS, event->measure.process);
+        return part_join_emit(join, event, why);
     case EVENT_SERIAL:
         join->pending[event->serial.kind] = event->serial;
         return true;
     case EVENT_COUNTER:
-        return take_counter(join, event, why);
+        return part_join_take_counter(join, event, why);
     case EVENT_END:
         take_end(join, &event->end);
         return true;
     case EVENT_MISSED:
-        event->missed_process = number_of(join, PART_PROCESS, event->missed_process);
-        return emit(join, event, why);
+        event->missed_process = part_join_number_of(join, PART_PROCESS, event->missed_process);
+        return part_join_emit(join, event, why);
     case EVENT_LATE_CPU:
     case EVENT_ORIGIN:
-        return emit(join, event, why);
+        return part_join_emit(join, event, why);
     }
     return fault(why, "an event of unknown kind %d", (int)event->kind);
 }
@@ -378,7 +378,7 @@ bool part_join_take(struct part_join *join, struct event *event, struct fault *w
 bool part_join_finish(struct part_join *join, struct fault *why)
 {
     struct event event = { .kind = EVENT_END, .end = join->end };
-    return !join->ended || emit(join, &event, why);
+    return !join->ended || part_join_emit(join, &event, why);
 }
 
 void part_join_free(struct part_join *join)

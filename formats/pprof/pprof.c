@@ -108,7 +108,7 @@ static void label_sample(struct pprof *pprof, Perftools__Profiles__Sample *sampl
         sample->label[i] = &made[i];
 }
 
-static void add_sample(struct pprof *pprof, const struct aggregate_row *row)
+static void pprof_add_sample(struct pprof *pprof, const struct aggregate_row *row)
 {
     const struct outline *outline = &pprof->rows.outline;
     const struct stack *nodes = outline->nodes;
@@ -137,9 +137,9 @@ static void write_samples(struct pprof *pprof)
     const struct aggregate *merged = &pprof->rows.merged, *rest = &pprof->rows.rest;
     for (size_t i = 0; i < merged->count; i++)
         if (pprof_rows_keep(&pprof->rows, &merged->rows[i]))
-            add_sample(pprof, &merged->rows[i]);
+            pprof_add_sample(pprof, &merged->rows[i]);
     for (size_t i = 0; i < rest->count; i++)
-        add_sample(pprof, &rest->rows[i]);
+        pprof_add_sample(pprof, &rest->rows[i]);
     write_packet(pprof);
 }
 
@@ -167,7 +167,7 @@ static void write_rest(struct pprof *pprof)
     pprof_tables_free_lists(&rest);
 }
 
-static void drop(struct pprof *pprof)
+static void pprof_drop(struct pprof *pprof)
 {
     pprof_rows_free(&pprof->rows);
     free(pprof->packet.locations);
@@ -188,7 +188,7 @@ size_t pprof_write(struct output *to, const struct tables *tables, const struct 
     write_samples(pprof);
     write_rest(pprof);
     const size_t samples = pprof->samples;
-    drop(pprof);
+    pprof_drop(pprof);
     return samples;
 }
 

@@ -21,7 +21,8 @@ static void add_number(const struct pprof_labels *labels, struct label_set *set,
 }
 
 /* pprof ignores a label with an empty text. */
-static void add_text(struct pprof_labels *labels, struct label_set *set, enum pprof_label label, struct text text)
+static void pprof_labels_add_text(struct pprof_labels *labels, struct label_set *set, enum pprof_label label,
+                                  struct text text)
 {
     bool added;
     const struct text shown = text.size ? text : TEXT("<unknown>");
@@ -36,27 +37,27 @@ static struct label_set set_of(struct pprof_labels *labels, const struct tables 
     struct label_set set = { 0 };
     if (!labels->owners.threads)
         task_owner_find(&labels->owners, tables);
-    add_text(labels, &set, LABEL_THREAD, task_owner_name(&labels->owners, tables, said->thread));
+    pprof_labels_add_text(labels, &set, LABEL_THREAD, task_owner_name(&labels->owners, tables, said->thread));
     add_number(labels, &set, LABEL_THREAD_ID, thread->tid);
     add_number(labels, &set, LABEL_PID, process->process.pid);
     add_number(labels, &set, LABEL_INTERPRETER, thread->interpreter);
     if (process->recording.size)
-        add_text(labels, &set, LABEL_RECORDING, process->recording);
+        pprof_labels_add_text(labels, &set, LABEL_RECORDING, process->recording);
     if (said->task) {
-        add_text(labels, &set, LABEL_TASK, tables_task(tables, said->task)->task.name);
+        pprof_labels_add_text(labels, &set, LABEL_TASK, tables_task(tables, said->task)->task.name);
         add_number(labels, &set, LABEL_TASK_ID, said->task);
     }
     if (said->status)
-        add_text(labels, &set, LABEL_STATUS, pprof_status_name(said->status));
+        pprof_labels_add_text(labels, &set, LABEL_STATUS, pprof_status_name(said->status));
     if (said->instruction) {
         const uint32_t base = said->base ? said->base : said->instruction;
-        add_text(labels, &set, LABEL_OPCODE, tables_string(tables, said->instruction));
-        add_text(labels, &set, LABEL_OPCODE_BASE, tables_string(tables, base));
+        pprof_labels_add_text(labels, &set, LABEL_OPCODE, tables_string(tables, said->instruction));
+        pprof_labels_add_text(labels, &set, LABEL_OPCODE_BASE, tables_string(tables, base));
     }
     return set;
 }
 
-static uint32_t number_of(struct pprof_labels *labels, const struct label_set *set)
+static uint32_t pprof_labels_number_of(struct pprof_labels *labels, const struct label_set *set)
 {
     bool added;
     return intern_number(&labels->sets, set, sizeof(*set), &added);
@@ -68,7 +69,7 @@ uint32_t pprof_labels_number(struct pprof_labels *labels, const struct tables *t
         return labels->latest_number;
     const struct label_set set = set_of(labels, tables, said);
     labels->latest = *said;
-    labels->latest_number = number_of(labels, &set);
+    labels->latest_number = pprof_labels_number_of(labels, &set);
     return labels->latest_number;
 }
 
@@ -86,7 +87,7 @@ uint32_t pprof_labels_of_thread(struct pprof_labels *labels, uint32_t number)
     for (size_t i = 0; i < PPROF_LABELS; i++)
         if (!(set.present >> i & 1))
             set.values[i] = 0;
-    return number_of(labels, &set);
+    return pprof_labels_number_of(labels, &set);
 }
 
 /* Makes a label. pprof ignores a number 0 without a unit, and 0 is the number of the main interpreter. */

@@ -27,7 +27,7 @@ static struct pprof_style with_remedy(const struct pprof_style *style, size_t re
 }
 
 /* Whether an option before these options makes the profile as small. */
-static bool is_known(const struct pprof_remedy *found, size_t count, size_t samples)
+static bool pprof_remedies_is_known(const struct pprof_remedy *found, size_t count, size_t samples)
 {
     for (size_t i = 0; i < count; i++)
         if (found[i].samples == samples)
@@ -42,7 +42,7 @@ size_t pprof_remedies_find(struct pprof_remedy *found, const struct tables *tabl
     for (size_t i = 0; i < PPROF_REMEDIES; i++) {
         const struct pprof_style changed = with_remedy(style, i);
         const size_t fewer = pprof_count(tables, aggregate, &changed);
-        if (fewer < samples && !is_known(found, count, fewer))
+        if (fewer < samples && !pprof_remedies_is_known(found, count, fewer))
             found[count++] = (struct pprof_remedy){ remedies[i].options, fewer };
     }
     return count;

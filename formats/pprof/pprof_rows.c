@@ -20,7 +20,7 @@ static struct pprof_position position_of(const struct pprof_rows *rows, const st
     return (struct pprof_position){ frame->function, frame->line, 0, frame->address };
 }
 
-static void label_frames(struct pprof_rows *rows)
+static void pprof_rows_label_frames(struct pprof_rows *rows)
 {
     const struct tables *tables = rows->tables;
     rows->frame_labels = alloc_zeroed(tables->frames_count + 1, sizeof(*rows->frame_labels));
@@ -119,7 +119,7 @@ void pprof_rows_make(struct pprof_rows *rows, const struct tables *tables, const
         paths_find(&rows->paths, tables);
     pprof_tables_start(&rows->refers, tables, style->qualify ? &rows->paths : NULL);
     map_main_program(rows);
-    label_frames(rows);
+    pprof_rows_label_frames(rows);
     merge_rows(rows, aggregate);
     sum_up_rest(rows);
     aggregate_end_adding(&rows->merged);

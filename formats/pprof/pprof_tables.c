@@ -63,7 +63,7 @@ static const struct text synthetic_names[PPROF_SYNTHETICS] = {
 
 /* The name of a function, with its module if that is wanted. A synthetic frame has no file, and so no module. The text
  * is valid until the next call. */
-static struct text function_name(struct pprof_tables *to, uint32_t function)
+static struct text pprof_tables_function_name(struct pprof_tables *to, uint32_t function)
 {
     if (function >= to->tables->functions_count)
         return synthetic_names[function - to->tables->functions_count];
@@ -87,7 +87,7 @@ static uint32_t function_id(struct pprof_tables *to, uint32_t number)
     Perftools__Profiles__Function *function = &to->functions[id - 1];
     perftools__profiles__function__init(function);
     function->id = id;
-    function->name = pprof_tables_string(to, function_name(to, number));
+    function->name = pprof_tables_string(to, pprof_tables_function_name(to, number));
     if (number < to->tables->functions_count) {
         function->filename = pprof_tables_string(to, paths_place(to->qualify, to->tables, number, true));
         function->start_line = to->tables->functions[number].first_line;
@@ -96,7 +96,7 @@ static uint32_t function_id(struct pprof_tables *to, uint32_t number)
     return (uint32_t)id;
 }
 
-static uint64_t hash_of(const struct hash_factors *spread, const struct pprof_position *position)
+static uint64_t pprof_tables_hash_of(const struct hash_factors *spread, const struct pprof_position *position)
 {
     const uint64_t address = position->address;
     const uint64_t place = address ? hash_pair(spread, (uint32_t)address, (uint32_t)(address >> 32)) : 0;
@@ -105,7 +105,7 @@ static uint64_t hash_of(const struct hash_factors *spread, const struct pprof_po
 
 static uint64_t hash_of_position(const struct hash_factors *spread, const void *positions, uint32_t number)
 {
-    return hash_of(spread, (const struct pprof_position *)positions + number);
+    return pprof_tables_hash_of(spread, (const struct pprof_position *)positions + number);
 }
 
 static bool same_position(const void *positions, uint32_t number, const void *wanted)
@@ -118,7 +118,7 @@ static bool same_position(const void *positions, uint32_t number, const void *wa
 uint32_t pprof_tables_position(struct pprof_tables *to, struct pprof_position position)
 {
     const struct id_index *index = &to->position_index;
-    const uint64_t hash = hash_of(&index->spread, &position);
+    const uint64_t hash = pprof_tables_hash_of(&index->spread, &position);
     const uint32_t known = index->room ? *id_index_slot(index, hash, same_position, to->positions, &position) : 0;
     if (known)
         return known;

@@ -178,7 +178,7 @@ void section_calls_free(struct section_calls *calls)
 
 /* CPU time, where it is known of nearly all samples. Else how long threads ran by the clock, if it is known when they
  * waited; a task of asyncio that waits would bury those that run. Else all time. */
-static void choose_weight(struct report *report)
+static void report_choose_weight(struct report *report)
 {
     const struct aggregate *all = report->all;
     const bool cpu_first = aggregate_cpu_first(aggregate_known(all, SUM_CPU_NS), all->samples);
@@ -212,7 +212,7 @@ bool report_begin(struct report *report, const struct tables *tables, const stru
 {
     *report = (struct report){ .style = *style, .tables = tables, .all = aggregate, .weight = style->weight };
     if (!style->weighted)
-        choose_weight(report);
+        report_choose_weight(report);
     if (!check_weight(report, why))
         return false;
     const struct groups_style groups = { .ids = style->ids };

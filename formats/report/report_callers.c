@@ -27,7 +27,7 @@ static uint32_t *find_callers(const struct call_tree *tree, uint32_t function, u
     return at;
 }
 
-static uint32_t *find_callees(const struct call_tree *tree, uint32_t function, uint32_t itself)
+static uint32_t *report_callers_find_callees(const struct call_tree *tree, uint32_t function, uint32_t itself)
 {
     uint32_t *at = alloc_zeroed(tree->count, sizeof(*at));
     for (size_t i = 1; i < tree->count; i++) {
@@ -79,7 +79,7 @@ static bool callers_add(struct report *report, const char *option, const char *w
     const bool found = any && report_find_entry(&calls.entries, option, wanted, &function, why);
     if (found) {
         const uint32_t itself = (uint32_t)calls.entries.count;
-        uint32_t *at = (callers ? find_callers : find_callees)(&calls.tree, function, itself);
+        uint32_t *at = (callers ? find_callers : report_callers_find_callees)(&calls.tree, function, itself);
         callers_add_table(report, &calls, function, at, callers);
         free(at);
     }

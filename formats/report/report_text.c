@@ -221,7 +221,7 @@ static void measure_numbers(struct writing *writing, const struct report_section
 }
 
 /* Where a row's code is: app.py:12. Valid until the next call that makes a text printable. */
-static struct text place_of(struct writing *writing, const struct report_row *row)
+static struct text report_text_place_of(struct writing *writing, const struct report_row *row)
 {
     char line[16];
     struct text place = printable(writing, row->file);
@@ -241,7 +241,7 @@ static void measure_texts(struct writing *writing, const struct report_section *
         used += GAP + layout->numbers[i].columns;
     for (size_t i = 0; i < section->count; i++) {
         const size_t name_width = width_of(printable(writing, section->rows[i].name));
-        const size_t place_width = width_of(place_of(writing, &section->rows[i]));
+        const size_t place_width = width_of(report_text_place_of(writing, &section->rows[i]));
         name = name_width > name ? name_width : name;
         place = place_width > place ? place_width : place;
     }
@@ -294,7 +294,7 @@ static void report_write_row(struct writing *writing, const struct report_sectio
     if (layout->place) {
         width_put_blanks(&writing->line, GAP);
         report_put_colour(writing, DIM);
-        report_put_place(writing, place_of(writing, row), layout->place);
+        report_put_place(writing, report_text_place_of(writing, row), layout->place);
         report_put_colour(writing, PLAIN);
     }
     report_end_line(writing);
@@ -380,14 +380,14 @@ static void write_call(struct writing *writing, const struct report_section *sec
     report_put_numbers(writing, section, row, layout);
     used += put_branches(writing, row);
     const size_t left = left_of(writing, used);
-    const size_t name = width_of(printable(writing, row->name)), place = width_of(place_of(writing, row));
+    const size_t name = width_of(printable(writing, row->name)), place = width_of(report_text_place_of(writing, row));
     const size_t name_room = name < left ? name : left;
     put_cell(writing, printable(writing, row->name), name_room, false);
     const size_t place_room = left > name_room + GAP ? left - name_room - GAP : 0;
     if (place && (place <= place_room || place_room >= PLACE_LEAST)) {
         width_put_blanks(&writing->line, GAP);
         report_put_colour(writing, DIM);
-        report_put_place(writing, place_of(writing, row), place < place_room ? place : place_room);
+        report_put_place(writing, report_text_place_of(writing, row), place < place_room ? place : place_room);
         report_put_colour(writing, PLAIN);
     }
     report_end_line(writing);

@@ -32,7 +32,7 @@ struct speedscope *speedscope_start(const struct tables *tables, struct output *
 }
 
 /* Chooses the unit: an interval has at least twenty. */
-static void choose_unit(struct speedscope_shared *shared)
+static void speedscope_choose_unit(struct speedscope_shared *shared)
 {
     const uint64_t interval_ns = shared->tables->recording.interval_ns;
     size_t i = 0;
@@ -42,7 +42,7 @@ static void choose_unit(struct speedscope_shared *shared)
     shared->unit_ns = units[i].ns;
 }
 
-static void take_sample(struct speedscope_shared *shared, const struct sample *sample)
+static void speedscope_take_sample(struct speedscope_shared *shared, const struct sample *sample)
 {
     const struct tables *tables = shared->tables;
     const uint32_t number = sample->thread;
@@ -59,7 +59,7 @@ static void take_sample(struct speedscope_shared *shared, const struct sample *s
                          activity);
 }
 
-static void take_thread_end(struct speedscope_shared *shared, uint32_t number)
+static void speedscope_take_thread_end(struct speedscope_shared *shared, uint32_t number)
 {
     if (number < shared->threads_room)
         spool_settle(&shared->spool, &shared->threads[number].times.changes);
@@ -69,11 +69,11 @@ bool speedscope_take(struct speedscope *speedscope, const struct event *event, s
 {
     struct speedscope_shared *shared = &speedscope->shared;
     if (shared->unit_ns == 0)
-        choose_unit(shared);
+        speedscope_choose_unit(shared);
     if (event->kind == EVENT_SAMPLE)
-        take_sample(shared, &event->sample);
+        speedscope_take_sample(shared, &event->sample);
     else if (event->kind == EVENT_THREAD_END)
-        take_thread_end(shared, event->change.number);
+        speedscope_take_thread_end(shared, event->change.number);
     return shared->spool.failure.text[0] == '\0' || fault(why, "%s", shared->spool.failure.text);
 }
 
@@ -89,7 +89,7 @@ bool speedscope_settle(struct speedscope *speedscope)
 {
     struct speedscope_shared *shared = &speedscope->shared;
     if (shared->unit_ns == 0)
-        choose_unit(shared);
+        speedscope_choose_unit(shared);
     shared->start = shared->tables->recording.from_ns / shared->unit_ns;
     for (size_t i = 0; i < shared->threads_room; i++)
         settle_thread(shared, &shared->threads[i].times);
@@ -98,7 +98,7 @@ bool speedscope_settle(struct speedscope *speedscope)
     return speedscope->profiles.count > 0 || shared->frames.activities_by_key.count == 0;
 }
 
-static void emit_name(struct speedscope *speedscope)
+static void speedscope_emit_name(struct speedscope *speedscope)
 {
     char *title = program_name_title(tables_first_process(speedscope->shared.tables)->command);
     emit_text(&speedscope->json, "name", text_of(title));
@@ -112,7 +112,7 @@ bool speedscope_write(struct speedscope *speedscope, struct fault *why)
     emit_open(json, NULL, '{');
     emit_text(json, "$schema", TEXT("https://www.speedscope.app/file-format-schema.json"));
     emit_text(json, "exporter", TEXT("pyreel " PYREEL_VERSION));
-    emit_name(speedscope);
+    speedscope_emit_name(speedscope);
     emit_integer(json, "activeProfileIndex", (int64_t)speedscope->profiles.active);
     emit_open(json, "shared", '{');
     speedscope_frames_emit(&shared->frames, json);

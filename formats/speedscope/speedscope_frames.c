@@ -31,7 +31,7 @@ static void place_activities(struct speedscope_frames *frames, struct outline *o
 
 /* Nodes of the outline become nodes of the profile. Entries that no node has get no frame. A caller comes before the
  * frames that it calls. */
-static void make_nodes(struct speedscope_frames *frames, const struct outline *outline)
+static void speedscope_frames_make_nodes(struct speedscope_frames *frames, const struct outline *outline)
 {
     uint32_t *index = alloc_zeroed(frames->entries.count + 1, sizeof(*index)); /* by entry: its index + 1 */
     frames->shown = alloc_zeroed(frames->entries.count + 1, sizeof(*frames->shown));
@@ -57,7 +57,7 @@ void speedscope_frames_settle(struct speedscope_frames *frames, const struct tab
     entries_find(&frames->entries, tables, style);
     place_activities(frames, &outline);
     outline_end_placing(&outline);
-    make_nodes(frames, &outline);
+    speedscope_frames_make_nodes(frames, &outline);
     outline_free(&outline);
 }
 

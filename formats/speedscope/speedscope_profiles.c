@@ -52,7 +52,7 @@ struct speedscope_sizes speedscope_profiles_measure(struct speedscope_shared *sh
 
 /* ---- which profiles ---- */
 
-static const struct thread *thread_of(const struct tables *tables, uint32_t number)
+static const struct thread *speedscope_profiles_thread_of(const struct tables *tables, uint32_t number)
 {
     return &tables->threads[number].thread;
 }
@@ -64,7 +64,7 @@ struct candidate {
     bool evented;
 };
 
-static int by_order(const void *left, const void *right)
+static int speedscope_profiles_by_order(const void *left, const void *right)
 {
     const struct candidate *a = left, *b = right;
     if (a->process != b->process)
@@ -92,12 +92,12 @@ void speedscope_profiles_find(struct speedscope_profiles *profiles, struct speed
         if (!shared->threads[i].times.changes.count)
             continue;
         const struct speedscope_sizes sizes = speedscope_profiles_measure(shared, i);
-        const struct thread *thread = thread_of(tables, i);
+        const struct thread *thread = speedscope_profiles_thread_of(tables, i);
         if (sizes.shown)
             found[count++] = (struct candidate){ thread->process, i, thread->main && !thread->interpreter,
                                                  thread->task != 0, sizes.evented < sizes.sampled };
     }
-    qsort(found, count, sizeof(*found), by_order);
+    qsort(found, count, sizeof(*found), speedscope_profiles_by_order);
     *profiles = (struct speedscope_profiles){ .rows = alloc_zeroed(count + 1, sizeof(*profiles->rows)),
                                               .count = count };
     for (size_t i = 0; i < count; i++) {
@@ -116,53 +116,53 @@ void speedscope_profiles_free(struct speedscope_profiles *profiles)
 
 /* ---- names ---- */
 
-static void put(struct bytes *to, struct text text)
+static void speedscope_profiles_put(struct bytes *to, struct text text)
 {
     put_bytes(to, text.bytes, text.size);
 }
 
-static void put_decimal(struct bytes *to, uint64_t number)
+static void speedscope_profiles_put_decimal(struct bytes *to, uint64_t number)
 {
     to->size += output_put_digits(bytes_reserve(to, DIGITS_MOST), number);
 }
 
 /* Puts the process: app.py 4242 (shard-2). */
-static void put_process(struct bytes *to, const struct process_row *row)
+static void speedscope_profiles_put_process(struct bytes *to, const struct process_row *row)
 {
     char *title = program_name_title(row->process.command);
-    put(to, text_of(title));
-    put(to, TEXT(" "));
-    put_decimal(to, row->process.pid);
+    speedscope_profiles_put(to, text_of(title));
+    speedscope_profiles_put(to, TEXT(" "));
+    speedscope_profiles_put_decimal(to, row->process.pid);
     if (row->recording.size) {
-        put(to, TEXT(" ("));
-        put(to, row->recording);
-        put(to, TEXT(")"));
+        speedscope_profiles_put(to, TEXT(" ("));
+        speedscope_profiles_put(to, row->recording);
+        speedscope_profiles_put(to, TEXT(")"));
     }
-    put(to, TEXT(": "));
+    speedscope_profiles_put(to, TEXT(": "));
     free(title);
 }
 
-static void put_name(struct bytes *to, const struct speedscope_shared *shared, const struct task_owners *owners,
-                     uint32_t number)
+static void speedscope_profiles_put_name(struct bytes *to, const struct speedscope_shared *shared,
+                                         const struct task_owners *owners, uint32_t number)
 {
     const struct tables *tables = shared->tables;
-    const struct thread *thread = thread_of(tables, number);
+    const struct thread *thread = speedscope_profiles_thread_of(tables, number);
     if (shared->processes)
-        put_process(to, &tables->processes[thread->process]);
+        speedscope_profiles_put_process(to, &tables->processes[thread->process]);
     if (thread->interpreter) {
-        put(to, TEXT("interpreter "));
-        put_decimal(to, thread->interpreter);
-        put(to, TEXT(": "));
+        speedscope_profiles_put(to, TEXT("interpreter "));
+        speedscope_profiles_put_decimal(to, thread->interpreter);
+        speedscope_profiles_put(to, TEXT(": "));
     }
-    put(to, task_owner_name(owners, tables, number));
+    speedscope_profiles_put(to, task_owner_name(owners, tables, number));
     if (thread->task) {
         const struct text task = tables_task(tables, thread->task)->task.name;
-        put(to, TEXT(", task "));
-        put(to, task);
+        speedscope_profiles_put(to, TEXT(", task "));
+        speedscope_profiles_put(to, task);
     } else if (thread->tid) {
-        put(to, TEXT(" ("));
-        put_decimal(to, thread->tid);
-        put(to, TEXT(")"));
+        speedscope_profiles_put(to, TEXT(" ("));
+        speedscope_profiles_put_decimal(to, thread->tid);
+        speedscope_profiles_put(to, TEXT(")"));
     }
 }
 
@@ -234,7 +234,7 @@ static void emit_stack(struct speedscope_shared *shared, uint32_t node)
 }
 
 /* Writes a column of a sampled profile: the stacks or, with `weights`, their times. A gap is an empty stack. */
-static void emit_column(struct speedscope_shared *shared, uint32_t thread, bool weights)
+static void speedscope_profiles_emit_column(struct speedscope_shared *shared, uint32_t thread, bool weights)
 {
     struct speedscope_reader reader = { 0 };
     struct speedscope_episode episode;
@@ -250,7 +250,8 @@ static void emit_column(struct speedscope_shared *shared, uint32_t thread, bool 
     emit_close(shared->json, ']');
 }
 
-static void emit_profile(struct speedscope_shared *shared, const struct speedscope_profile *profile, struct text name)
+static void speedscope_profiles_emit_profile(struct speedscope_shared *shared, const struct speedscope_profile *profile,
+                                             struct text name)
 {
     struct json_emitter *json = shared->json;
     const struct speedscope_times *times = &shared->threads[profile->thread].times;
@@ -263,8 +264,8 @@ static void emit_profile(struct speedscope_shared *shared, const struct speedsco
     if (profile->evented) {
         emit_evented(shared, profile->thread);
     } else {
-        emit_column(shared, profile->thread, false);
-        emit_column(shared, profile->thread, true);
+        speedscope_profiles_emit_column(shared, profile->thread, false);
+        speedscope_profiles_emit_column(shared, profile->thread, true);
     }
     emit_close(json, '}');
 }
@@ -291,8 +292,8 @@ void speedscope_profiles_emit(const struct speedscope_profiles *profiles, struct
     task_owner_find(&owners, shared->tables);
     emit_open(shared->json, "profiles", '[');
     for (size_t i = 0; i < profiles->count; i++, name.size = 0) {
-        put_name(&name, shared, &owners, profiles->rows[i].thread);
-        emit_profile(shared, &profiles->rows[i], (struct text){ (const char *)name.at, name.size });
+        speedscope_profiles_put_name(&name, shared, &owners, profiles->rows[i].thread);
+        speedscope_profiles_emit_profile(shared, &profiles->rows[i], (struct text){ (const char *)name.at, name.size });
     }
     if (profiles->count == 0)
         emit_empty(shared);

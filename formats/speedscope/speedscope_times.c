@@ -39,7 +39,7 @@ void speedscope_reader_begin(struct speedscope_reader *reader, const struct spee
 }
 
 /* Gives the time from one change to the next, which may be empty. */
-static bool next_change(struct speedscope_reader *reader, struct speedscope_episode *episode)
+static bool speedscope_times_next_change(struct speedscope_reader *reader, struct speedscope_episode *episode)
 {
     if (reader->over)
         return false;
@@ -52,7 +52,7 @@ static bool next_change(struct speedscope_reader *reader, struct speedscope_epis
 bool speedscope_reader_next(struct speedscope_reader *reader, struct speedscope_episode *episode)
 {
     struct speedscope_episode *held = &reader->held, next;
-    while (next_change(reader, &next)) {
+    while (speedscope_times_next_change(reader, &next)) {
         const struct speedscope_episode before = *held;
         if (next.from == next.until)
             continue;

@@ -42,7 +42,7 @@ void block_reader_close(struct block_reader *reader)
 }
 
 /* Reads until `size` bytes wait in the window or the file ends. False when the file cannot be read. */
-static bool fill(struct block_reader *reader, size_t size, struct fault *why)
+static bool block_read_fill(struct block_reader *reader, size_t size, struct fault *why)
 {
     if (reader->start > 0 && reader->start == reader->end)
         reader->start = reader->end = 0;
@@ -104,7 +104,7 @@ void block_read_note_damage(struct block_reader *reader, const char *what, uint6
 
 static const char no_zstd[] = "a block that does not decompress";
 
-static const char *decompress(struct block_reader *reader, struct cursor stored, size_t size)
+static const char *block_read_decompress(struct block_reader *reader, struct cursor stored, size_t size)
 {
     if (!reader->zstd)
         reader->zstd = ZSTD_createDCtx();
@@ -127,7 +127,7 @@ static const char *take_grouped(struct block_reader *reader, struct cursor store
     if (grouped >
         GROUP_MOST(size)) /* also when the size is unknown: zstd's two codes for that are larger than any size */
         return no_zstd;
-    const char *wrong = decompress(reader, stored, (size_t)grouped);
+    const char *wrong = block_read_decompress(reader, stored, (size_t)grouped);
     if (wrong)
         return wrong;
     reader->joined.size = 0;
@@ -195,7 +195,7 @@ static const char cut_block[] = "a cut block";
 /* Reads a block at the start of the window and steps over it. Returns NULL, or the damage of the block. */
 static const char *parse_block(struct block_reader *reader, struct block *block, struct fault *why)
 {
-    if (!fill(reader, STREAM_BLOCK_HEADER, why))
+    if (!block_read_fill(reader, STREAM_BLOCK_HEADER, why))
         return "unreadable";
     if (waiting(reader) < STREAM_BLOCK_HEADER)
         return cut_block;
@@ -212,7 +212,7 @@ static const char *parse_block(struct block_reader *reader, struct block *block,
     if (!is_coded_well(header))
         return "a block of an unknown coding";
     const size_t size = STREAM_BLOCK_HEADER + stored_size;
-    if (!fill(reader, size, why))
+    if (!block_read_fill(reader, size, why))
         return "unreadable";
     if (waiting(reader) < size)
         return cut_block;
@@ -266,7 +266,7 @@ static enum block_found find_block(struct block_reader *reader, struct block *bl
 {
     const char *first_wrong = NULL;
     for (;;) {
-        if (!fill(reader, 1, why))
+        if (!block_read_fill(reader, 1, why))
             return BLOCK_UNREADABLE;
         if (waiting(reader) == 0)
             return BLOCK_NO_MORE;
@@ -293,14 +293,14 @@ static enum block_found find_block(struct block_reader *reader, struct block *bl
 }
 
 /* Learns from the first good block of the file which recording is read. */
-static void begin_recording(struct block_reader *reader, const struct block *first)
+static void block_read_begin_recording(struct block_reader *reader, const struct block *first)
 {
     reader->recording_id = block_read_recording_id(first->kind, first->payload);
     reader->next = first->sequence;
 }
 
 /* Whether the block belongs to this recording. A block of an unknown kind counts as one of this recording. */
-static bool is_ours(const struct block_reader *reader, const struct block *block)
+static bool block_read_is_ours(const struct block_reader *reader, const struct block *block)
 {
     const bool has_id = block->kind == BLOCK_END || block->kind == BLOCK_EVENTS;
     return !has_id || block_read_recording_id(block->kind, block->payload) == reader->recording_id;
@@ -339,8 +339,8 @@ enum block_found block_read(struct block_reader *reader, struct block *block, st
         if (found != BLOCK_FOUND)
             return found;
         if (reader->good == 1)
-            begin_recording(reader, block);
-        if (!is_ours(reader, block)) {
+            block_read_begin_recording(reader, block);
+        if (!block_read_is_ours(reader, block)) {
             pass_over_strange(reader, block);
         } else if (block->sequence < reader->next) {
             pass_over_late(reader, block);
@@ -358,7 +358,7 @@ bool block_read_recognised(const void *bytes, size_t size)
 
 bool block_read_magic(struct block_reader *reader, struct fault *why)
 {
-    if (!fill(reader, STREAM_MAGIC_SIZE, why))
+    if (!block_read_fill(reader, STREAM_MAGIC_SIZE, why))
         return false;
     if (waiting(reader) == 0)
         return fault(why, "it is empty");

@@ -16,7 +16,7 @@ struct reading {
     uint64_t unit_ns;
 };
 
-static void put_time(struct writing *w, uint64_t time_ns)
+static void stream_notes_put_time(struct writing *w, uint64_t time_ns)
 {
     put_number(w->to, time_ns / w->unit_ns);
 }
@@ -36,7 +36,7 @@ static void put_string_note(struct writing *w, const struct event *event)
     put_text(w->to, event->string.text);
 }
 
-static void take_string(struct reading *r, struct event *event)
+static void stream_notes_take_string(struct reading *r, struct event *event)
 {
     event->string.number = take_number32(&r->from);
     event->string.text = take_text(&r->from);
@@ -55,7 +55,7 @@ static void put_function(struct writing *w, const struct event *event)
     put_number(w->to, function->module);
 }
 
-static void take_function(struct reading *r, struct event *event)
+static void stream_notes_take_function(struct reading *r, struct event *event)
 {
     struct function *function = &event->function;
     function->number = take_number32(&r->from);
@@ -70,7 +70,7 @@ static void take_function(struct reading *r, struct event *event)
     function->module = function->kind == KIND_PYTHON ? 0 : module;
 }
 
-static void put_column(struct writing *w, int32_t column)
+static void stream_notes_put_column(struct writing *w, int32_t column)
 {
     put_number(w->to, (uint64_t)((int64_t)column + 1));
 }
@@ -84,15 +84,15 @@ static int32_t take_column(struct reading *r)
     return -1;
 }
 
-static void put_frame(struct writing *w, const struct event *event)
+static void stream_notes_put_frame(struct writing *w, const struct event *event)
 {
     const struct frame *frame = &event->frame;
     put_number(w->to, frame->number);
     put_number(w->to, frame->function);
     put_number(w->to, frame->line);
     put_signed(w->to, (int64_t)frame->end_line - (int64_t)frame->line);
-    put_column(w, frame->column);
-    put_column(w, frame->end_column);
+    stream_notes_put_column(w, frame->column);
+    stream_notes_put_column(w, frame->end_column);
     if (frame->instruction == 0 && frame->address == 0)
         return;
     put_number(w->to, frame->instruction);
@@ -101,7 +101,7 @@ static void put_frame(struct writing *w, const struct event *event)
         put_number(w->to, frame->address);
 }
 
-static void take_frame(struct reading *r, struct event *event)
+static void stream_notes_take_frame(struct reading *r, struct event *event)
 {
     struct frame *frame = &event->frame;
     frame->number = take_number32(&r->from);
@@ -118,12 +118,12 @@ static void take_frame(struct reading *r, struct event *event)
         frame->address = take_number(&r->from);
 }
 
-static void put_process(struct writing *w, const struct event *event)
+static void stream_notes_put_process(struct writing *w, const struct event *event)
 {
     const struct process *process = &event->process;
     put_number(w->to, process->number);
     put_number(w->to, process->pid);
-    put_time(w, process->start_ns);
+    stream_notes_put_time(w, process->start_ns);
     put_number(w->to, process->python_version);
     put_text(w->to, process->executable);
     put_text(w->to, process->command);
@@ -139,7 +139,7 @@ static void put_process(struct writing *w, const struct event *event)
     put_number(w->to, process->parent);
 }
 
-static void take_process(struct reading *r, struct event *event)
+static void stream_notes_take_process(struct reading *r, struct event *event)
 {
     struct process *process = &event->process;
     process->number = take_number32(&r->from);
@@ -167,14 +167,14 @@ static void put_process_end(struct writing *w, const struct event *event)
 {
     const struct process_end *end = &event->process_end;
     put_number(w->to, end->number);
-    put_time(w, end->time_ns);
+    stream_notes_put_time(w, end->time_ns);
     if (end->fate == FATE_UNKNOWN)
         return;
     put_number(w->to, end->fate);
     put_number(w->to, (uint64_t)((int64_t)end->wait_status + 1));
 }
 
-static void take_process_end(struct reading *r, struct event *event)
+static void stream_notes_take_process_end(struct reading *r, struct event *event)
 {
     struct process_end *end = &event->process_end;
     end->number = take_number32(&r->from);
@@ -198,13 +198,13 @@ static void put_thread(struct writing *w, const struct event *event)
     put_number(w->to, thread->tid);
     put_number(w->to, thread->interpreter);
     put_number(w->to, thread->main);
-    put_time(w, thread->start_ns);
+    stream_notes_put_time(w, thread->start_ns);
     put_text(w->to, thread->name);
     if (thread->task)
         put_number(w->to, thread->task);
 }
 
-static void take_thread(struct reading *r, struct event *event)
+static void stream_notes_take_thread(struct reading *r, struct event *event)
 {
     struct thread *thread = &event->thread;
     thread->number = take_number32(&r->from);
@@ -223,11 +223,11 @@ static void put_task(struct writing *w, const struct event *event)
     const struct task *task = &event->task;
     put_number(w->to, task->number);
     put_number(w->to, task->process);
-    put_time(w, task->start_ns);
+    stream_notes_put_time(w, task->start_ns);
     put_text(w->to, task->name);
 }
 
-static void take_task(struct reading *r, struct event *event)
+static void stream_notes_take_task(struct reading *r, struct event *event)
 {
     struct task *task = &event->task;
     task->number = take_number32(&r->from);
@@ -240,12 +240,12 @@ static void put_task_waiter(struct writing *w, const struct event *event)
 {
     const struct task_waiter *waiter = &event->task_waiter;
     put_number(w->to, waiter->task);
-    put_time(w, waiter->time_ns);
+    stream_notes_put_time(w, waiter->time_ns);
     put_number(w->to, waiter->waiter);
     put_number(w->to, waiter->waiters);
 }
 
-static void take_task_waiter(struct reading *r, struct event *event)
+static void stream_notes_take_task_waiter(struct reading *r, struct event *event)
 {
     struct task_waiter *waiter = &event->task_waiter;
     waiter->task = take_number32(&r->from);
@@ -257,16 +257,16 @@ static void take_task_waiter(struct reading *r, struct event *event)
 static void put_change(struct writing *w, const struct event *event)
 {
     put_number(w->to, event->change.number);
-    put_time(w, event->change.time_ns);
+    stream_notes_put_time(w, event->change.time_ns);
 }
 
-static void take_change(struct reading *r, struct event *event)
+static void stream_notes_take_change(struct reading *r, struct event *event)
 {
     event->change.number = take_number32(&r->from);
     event->change.time_ns = take_time(r);
 }
 
-static void put_name(struct writing *w, const struct event *event)
+static void stream_notes_put_name(struct writing *w, const struct event *event)
 {
     put_change(w, event);
     put_text(w->to, event->change.name);
@@ -274,7 +274,7 @@ static void put_name(struct writing *w, const struct event *event)
 
 static void take_name(struct reading *r, struct event *event)
 {
-    take_change(r, event);
+    stream_notes_take_change(r, event);
     event->change.name = take_text(&r->from);
 }
 
@@ -285,7 +285,7 @@ static void put_missed(struct writing *w, const struct event *event)
         put_number(w->to, event->missed_process);
 }
 
-static void take_missed(struct reading *r, struct event *event)
+static void stream_notes_take_missed(struct reading *r, struct event *event)
 {
     event->missed = take_number(&r->from);
     struct cursor behind = r->from; /* bytes that are no number are those of another version */
@@ -299,7 +299,7 @@ static void put_counter(struct writing *w, const struct event *event)
     put_number(w->to, event->counter.value);
 }
 
-static void take_counter(struct reading *r, struct event *event)
+static void stream_notes_take_counter(struct reading *r, struct event *event)
 {
     event->counter.name = take_text(&r->from);
     event->counter.value = take_number(&r->from);
@@ -310,11 +310,11 @@ static void put_left_out(struct writing *w, const struct event *event)
     const struct left_out *left_out = &event->left_out;
     put_number(w->to, left_out->thread);
     put_number(w->to, left_out->ticks);
-    put_time(w, left_out->time_ns);
-    put_time(w, left_out->cpu_ns);
+    stream_notes_put_time(w, left_out->time_ns);
+    stream_notes_put_time(w, left_out->cpu_ns);
 }
 
-static void take_left_out(struct reading *r, struct event *event)
+static void stream_notes_take_left_out(struct reading *r, struct event *event)
 {
     struct left_out *left_out = &event->left_out;
     left_out->thread = take_number32(&r->from);
@@ -330,7 +330,7 @@ static void put_serial(struct writing *w, const struct event *event)
     put_number(w->to, event->serial.serial);
 }
 
-static void take_serial(struct reading *r, struct event *event)
+static void stream_notes_take_serial(struct reading *r, struct event *event)
 {
     const uint64_t kind = take_number(&r->from);
     event->serial.kind = kind < SERIAL_KINDS ? (enum serial_kind)kind : 0;
@@ -404,20 +404,20 @@ static const struct {
     void (*put)(struct writing *, const struct event *);
     void (*take)(struct reading *, struct event *);
 } notes[] = {
-    [NOTE_STRING] = { EVENT_STRING, put_string_note, take_string },
-    [NOTE_FUNCTION] = { EVENT_FUNCTION, put_function, take_function },
-    [NOTE_FRAME] = { EVENT_FRAME, put_frame, take_frame },
-    [NOTE_PROCESS] = { EVENT_PROCESS, put_process, take_process },
-    [NOTE_PROCESS_END] = { EVENT_PROCESS_END, put_process_end, take_process_end },
-    [NOTE_THREAD] = { EVENT_THREAD, put_thread, take_thread },
-    [NOTE_THREAD_NAME] = { EVENT_THREAD_NAME, put_name, take_name },
-    [NOTE_THREAD_END] = { EVENT_THREAD_END, put_change, take_change },
-    [NOTE_MISSED] = { EVENT_MISSED, put_missed, take_missed },
-    [NOTE_COUNTER] = { EVENT_COUNTER, put_counter, take_counter },
-    [NOTE_LEFT_OUT] = { EVENT_LEFT_OUT, put_left_out, take_left_out },
-    [NOTE_TASK] = { EVENT_TASK, put_task, take_task },
-    [NOTE_TASK_WAITER] = { EVENT_TASK_WAITER, put_task_waiter, take_task_waiter },
-    [NOTE_SERIAL] = { EVENT_SERIAL, put_serial, take_serial },
+    [NOTE_STRING] = { EVENT_STRING, put_string_note, stream_notes_take_string },
+    [NOTE_FUNCTION] = { EVENT_FUNCTION, put_function, stream_notes_take_function },
+    [NOTE_FRAME] = { EVENT_FRAME, stream_notes_put_frame, stream_notes_take_frame },
+    [NOTE_PROCESS] = { EVENT_PROCESS, stream_notes_put_process, stream_notes_take_process },
+    [NOTE_PROCESS_END] = { EVENT_PROCESS_END, put_process_end, stream_notes_take_process_end },
+    [NOTE_THREAD] = { EVENT_THREAD, put_thread, stream_notes_take_thread },
+    [NOTE_THREAD_NAME] = { EVENT_THREAD_NAME, stream_notes_put_name, take_name },
+    [NOTE_THREAD_END] = { EVENT_THREAD_END, put_change, stream_notes_take_change },
+    [NOTE_MISSED] = { EVENT_MISSED, put_missed, stream_notes_take_missed },
+    [NOTE_COUNTER] = { EVENT_COUNTER, put_counter, stream_notes_take_counter },
+    [NOTE_LEFT_OUT] = { EVENT_LEFT_OUT, put_left_out, stream_notes_take_left_out },
+    [NOTE_TASK] = { EVENT_TASK, put_task, stream_notes_take_task },
+    [NOTE_TASK_WAITER] = { EVENT_TASK_WAITER, put_task_waiter, stream_notes_take_task_waiter },
+    [NOTE_SERIAL] = { EVENT_SERIAL, put_serial, stream_notes_take_serial },
 };
 
 enum stream_note stream_notes_of(enum event_kind kind)

@@ -72,7 +72,7 @@ static bool take_frames(struct decoding *d, uint32_t count)
     return !d->from.bad;
 }
 
-static bool read_stack(struct decoding *d, enum stream_record kind, uint64_t number)
+static bool stream_read_read_stack(struct decoding *d, enum stream_record kind, uint64_t number)
 {
     struct reader_thread *thread = stream_decode_name_thread(d, number);
     const uint32_t keep_or_pop = take_number32(&d->from);
@@ -247,7 +247,7 @@ static bool give_note(struct decoding *d, uint64_t note)
     return true;
 }
 
-static bool read_record(struct decoding *d)
+static bool stream_read_read_record(struct decoding *d)
 {
     const uint64_t tag = take_number(&d->from);
     const uint64_t argument = tag >> 3;
@@ -260,7 +260,7 @@ static bool read_record(struct decoding *d)
     switch (tag & 7) {
     case RECORD_SUFFIX:
     case RECORD_POP_PUSH:
-        return read_stack(d, tag & 7, argument);
+        return stream_read_read_stack(d, tag & 7, argument);
     case RECORD_ABSENT:
         return read_absent(d, argument);
     case RECORD_FAILED:
@@ -293,7 +293,7 @@ bool stream_read_events(struct stream_reader *reader, struct cursor payload, con
     if (going && reader->tick_units > before_units)
         reader->lost_ticks += (reader->tick_units - before_units) * reader->unit_ns / reader->interval_ns;
     while (going && cursor_left(&d.from) > 0)
-        going = read_record(&d);
+        going = stream_read_read_record(&d);
     going = going && stream_decode_close_tick(&d);
     const bool given = stream_decode_end(&d);
     if (going)
@@ -419,13 +419,13 @@ void stream_reader_forgive(struct stream_reader *reader, const char *what)
 
 /* ---- as a source ---- */
 
-static bool kind_recognises(struct text head)
+static bool stream_read_kind_recognises(struct text head)
 {
     return block_read_recognised(head.bytes, head.size);
 }
 
-static bool kind_open(void *self, int fd, struct text head, const struct source_options *options, const struct sink *to,
-                      struct fault *why)
+static bool stream_read_kind_open(void *self, int fd, struct text head, const struct source_options *options,
+                                  const struct sink *to, struct fault *why)
 {
     struct stream_reader *reader = self;
     if (!stream_reader_open(reader, fd, head, to, why))
@@ -437,7 +437,7 @@ static bool kind_open(void *self, int fd, struct text head, const struct source_
     return true;
 }
 
-static enum source_state kind_read(void *self, const struct sink *to, struct fault *why)
+static enum source_state stream_read_kind_read(void *self, const struct sink *to, struct fault *why)
 {
     return stream_read_block(self, to, why);
 }
@@ -453,17 +453,17 @@ static const struct damage *kind_damage(const void *self)
     return &reader->blocks.damage;
 }
 
-static const char *ending(const struct stream_reader *reader)
+static const char *stream_read_ending(const struct stream_reader *reader)
 {
     if (reader->ended)
         return event_end_reason_text(reader->end_reason);
     return reader->blocks.damage.cut ? "it is cut off" : "it has no end (was the recorder killed?)";
 }
 
-static void kind_report(const void *self, struct source_report *report)
+static void stream_read_kind_report(const void *self, struct source_report *report)
 {
     const struct stream_reader *reader = self;
-    report->ending = ending(reader);
+    report->ending = stream_read_ending(reader);
     report->complete = reader->complete;
     report->ended = reader->ended;
     report->bytes = reader->blocks.bytes_read;
@@ -472,7 +472,7 @@ static void kind_report(const void *self, struct source_report *report)
     report->lost_ticks = reader->lost_ticks;
 }
 
-static void kind_close(void *self)
+static void stream_read_kind_close(void *self)
 {
     stream_reader_close(self);
 }
@@ -480,11 +480,11 @@ static void kind_close(void *self)
 const struct source_kind stream_read_kind = {
     .name = "pyreel",
     .reader_size = sizeof(struct stream_reader),
-    .recognises = kind_recognises,
-    .open = kind_open,
-    .read = kind_read,
+    .recognises = stream_read_kind_recognises,
+    .open = stream_read_kind_open,
+    .read = stream_read_kind_read,
     .forgive = kind_forgive,
     .damage = kind_damage,
-    .report = kind_report,
-    .close = kind_close,
+    .report = stream_read_kind_report,
+    .close = stream_read_kind_close,
 };

@@ -77,7 +77,7 @@ static uint32_t take_row(struct stream_writer *writer)
 }
 
 /* The row of a thread. */
-static struct stream_thread *thread_row(struct stream_writer *writer, uint32_t number)
+static struct stream_thread *stream_write_thread_row(struct stream_writer *writer, uint32_t number)
 {
     writer->rows = alloc_grow(writer->rows, &writer->rows_room, (size_t)number + 1, sizeof(*writer->rows));
     if (writer->rows[number] == 0)
@@ -332,7 +332,8 @@ static void name_frames(struct stream_writer *writer, const uint32_t *frames, ui
 
 static bool put_failed(struct stream_writer *writer, const struct failed *failed, struct fault *why)
 {
-    const uint32_t process = failed->thread ? thread_row(writer, failed->thread)->process : failed->process;
+    const uint32_t process = failed->thread ? stream_write_thread_row(writer, failed->thread)->process
+                                            : failed->process;
     if (!begin_process(writer, process, why))
         return false;
     begin_tick(writer, failed->time_ns);
@@ -340,7 +341,7 @@ static bool put_failed(struct stream_writer *writer, const struct failed *failed
     put_number(&writer->open, failed->cause);
     writer->now.failed++;
     if (failed->thread) {
-        struct stream_thread *thread = thread_row(writer, failed->thread);
+        struct stream_thread *thread = stream_write_thread_row(writer, failed->thread);
         thread->tick = writer->tick;
         if (!thread->listed)
             stream_writer_join_expected(writer, failed->thread);
@@ -435,9 +436,9 @@ static bool follow_stack(struct stream_thread *thread, const struct sample *samp
     return changed;
 }
 
-static bool put_sample(struct stream_writer *writer, const struct sample *sample, struct fault *why)
+static bool stream_write_put_sample(struct stream_writer *writer, const struct sample *sample, struct fault *why)
 {
-    struct stream_thread *thread = thread_row(writer, sample->thread);
+    struct stream_thread *thread = stream_write_thread_row(writer, sample->thread);
     if (sample->keep > thread->depth)
         return fault(why, "a sample keeps more frames than its thread had");
     if (!begin_process(writer, thread->process, why))
@@ -478,7 +479,7 @@ static bool put_sample(struct stream_writer *writer, const struct sample *sample
 
 static void learn_thread(struct stream_writer *writer, const struct thread *given)
 {
-    struct stream_thread *thread = thread_row(writer, given->number);
+    struct stream_thread *thread = stream_write_thread_row(writer, given->number);
     thread->process = given->process;
     thread->held[HELD_TASK].begin = given->task;
     thread->task = given->task != 0;
@@ -487,7 +488,7 @@ static void learn_thread(struct stream_writer *writer, const struct thread *give
 /* Frees a thread's stack: the thread has ended. */
 static void forget_thread(struct stream_writer *writer, uint32_t number)
 {
-    struct stream_thread *thread = thread_row(writer, number);
+    struct stream_thread *thread = stream_write_thread_row(writer, number);
     note_ended(writer, number);
     free(thread->stack);
     thread->stack = NULL;
@@ -584,7 +585,7 @@ bool stream_write(struct stream_writer *writer, const struct event *event, struc
     case EVENT_RECORDING:
         return write_header(writer, &event->recording, why);
     case EVENT_SAMPLE:
-        return put_sample(writer, &event->sample, why);
+        return stream_write_put_sample(writer, &event->sample, why);
     case EVENT_FAILED:
         return put_failed(writer, &event->failed, why);
     case EVENT_TICK:

@@ -27,7 +27,7 @@ static void write_packed(struct tachyon_buffer *store)
 }
 
 /* Compresses the waiting bytes. ZSTD_e_end also flushes zstd's own buffers. */
-static void compress(struct tachyon_buffer *store, ZSTD_EndDirective how)
+static void tachyon_buffer_compress(struct tachyon_buffer *store, ZSTD_EndDirective how)
 {
     if (!store->zstd) {
         store->zstd = ZSTD_createCCtx();
@@ -58,13 +58,13 @@ void tachyon_buffer_put(struct tachyon_buffer *store, const void *bytes, size_t 
     put_bytes(&store->plain, bytes, size);
     store->plain_size += size;
     if (store->plain.size >= PLAIN_SIZE)
-        compress(store, ZSTD_e_continue);
+        tachyon_buffer_compress(store, ZSTD_e_continue);
 }
 
 void tachyon_buffer_finish(struct tachyon_buffer *store)
 {
     if (store->failure.text[0] == '\0')
-        compress(store, ZSTD_e_end);
+        tachyon_buffer_compress(store, ZSTD_e_end);
 }
 
 static bool copy_file(struct tachyon_buffer *store, bool compressed, struct output *output, struct fault *why)

@@ -50,7 +50,7 @@ static size_t read_some(struct tachyon_input *feed, unsigned char *to, size_t ro
 
 /* Decompresses at most `room` bytes to `to`. Returns 0 at the end and on failure. *more: call again, even after 0
  * bytes. */
-static size_t decompress(struct tachyon_input *feed, unsigned char *to, size_t room, bool *more)
+static size_t tachyon_input_decompress(struct tachyon_input *feed, unsigned char *to, size_t room, bool *more)
 {
     if (feed->stored_at == feed->stored_size && feed->at < feed->end) {
         feed->stored_at = 0;
@@ -75,11 +75,11 @@ static size_t decompress(struct tachyon_input *feed, unsigned char *to, size_t r
     return out.pos;
 }
 
-/* Produces bytes as decompress() does, for plain and for compressed input. */
+/* Produces bytes as tachyon_input_decompress() does, for plain and for compressed input. */
 static size_t produce(struct tachyon_input *feed, unsigned char *to, size_t room, bool *more)
 {
     if (feed->zstd)
-        return decompress(feed, to, room, more);
+        return tachyon_input_decompress(feed, to, room, more);
     const size_t got = feed->at < feed->end ? read_some(feed, to, room) : 0;
     *more = got > 0;
     return got;

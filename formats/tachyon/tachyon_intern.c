@@ -60,8 +60,8 @@ static uint8_t opcode_named(struct text name)
 }
 
 /* The opcode of an instruction. `known` caches results, by string, as opcode + 1. */
-static uint8_t opcode_of(struct tachyon_intern *names, const struct tables *tables, uint32_t instruction,
-                         uint16_t *known)
+static uint8_t tachyon_intern_opcode_of(struct tachyon_intern *names, const struct tables *tables, uint32_t instruction,
+                                        uint16_t *known)
 {
     if (instruction == 0)
         return TACHYON_NO_OPCODE;
@@ -84,7 +84,8 @@ static void put_position(struct bytes *to, const struct frame *frame)
     put_signed(to, has_column && frame->end_column >= 0 ? (int64_t)frame->end_column - frame->column : 0);
 }
 
-static void put_frame(struct tachyon_intern *names, const struct tables *tables, uint32_t number, uint16_t *known)
+static void tachyon_intern_put_frame(struct tachyon_intern *names, const struct tables *tables, uint32_t number,
+                                     uint16_t *known)
 {
     static const struct frame nowhere = { .column = -1, .end_column = -1 };
     const bool is_synthetic = number > NAMED_SYNTHETIC(TACHYON_SYNTHETICS);
@@ -93,7 +94,7 @@ static void put_frame(struct tachyon_intern *names, const struct tables *tables,
                                           : tables_function_name(tables, frame->function);
     const bool is_python = !is_synthetic && tables_kind(tables, number) == KIND_PYTHON;
     const struct text file = is_python ? tables_function_file(tables, frame->function) : TEXT(TACHYON_NO_FILE);
-    const uint8_t opcode = opcode_of(names, tables, frame->instruction, known);
+    const uint8_t opcode = tachyon_intern_opcode_of(names, tables, frame->instruction, known);
     put_number(&names->frames, string_index(names, file));
     put_number(&names->frames, string_index(names, name));
     put_position(&names->frames, frame);
@@ -104,7 +105,7 @@ void tachyon_intern_finish(struct tachyon_intern *names, const struct tables *ta
 {
     uint16_t *known = alloc_zeroed(tables->strings_count + 1, sizeof(*known));
     for (uint32_t i = 0; i < names->frames_count; i++)
-        put_frame(names, tables, names->named[i], known);
+        tachyon_intern_put_frame(names, tables, names->named[i], known);
     free(known);
 }
 

@@ -38,7 +38,7 @@ static bool copy_pipe(struct tachyon_reader *reader, int from, struct text head,
     return good;
 }
 
-static bool open_file(struct tachyon_reader *reader, int fd, struct text head, struct fault *why)
+static bool tachyon_read_open_file(struct tachyon_reader *reader, int fd, struct text head, struct fault *why)
 {
     struct stat there;
     *reader = (struct tachyon_reader){ .fd = fd };
@@ -50,7 +50,8 @@ static bool open_file(struct tachyon_reader *reader, int fd, struct text head, s
     return true;
 }
 
-static bool read_part(const struct tachyon_reader *reader, uint64_t at, void *bytes, size_t size, struct fault *why)
+static bool tachyon_read_read_part(const struct tachyon_reader *reader, uint64_t at, void *bytes, size_t size,
+                                   struct fault *why)
 {
     ssize_t got;
     do
@@ -62,10 +63,10 @@ static bool read_part(const struct tachyon_reader *reader, uint64_t at, void *by
 static bool read_header(struct tachyon_reader *reader, struct fault *why)
 {
     unsigned char header[TACHYON_HEADER], footer[TACHYON_FOOTER] = { 0 };
-    if (!read_part(reader, 0, header, sizeof(header), why))
+    if (!tachyon_read_read_part(reader, 0, header, sizeof(header), why))
         return false;
     const bool has_footer = reader->size >= TACHYON_HEADER + TACHYON_FOOTER;
-    if (has_footer && !read_part(reader, reader->size - TACHYON_FOOTER, footer, sizeof(footer), why))
+    if (has_footer && !tachyon_read_read_part(reader, reader->size - TACHYON_FOOTER, footer, sizeof(footer), why))
         return false;
     return tachyon_header_take(&reader->header, header, footer, reader->size, why);
 }
@@ -86,7 +87,7 @@ static bool give_recording(const struct tachyon_reader *reader, const struct sin
     return sink_take(to, &event, why);
 }
 
-static bool is_main(const struct tachyon_reader *reader, const struct tachyon_thread *thread)
+static bool tachyon_read_is_main(const struct tachyon_reader *reader, const struct tachyon_thread *thread)
 {
     return reader->pid && thread->tid == reader->pid;
 }
@@ -116,7 +117,7 @@ static bool give_threads(const struct tachyon_reader *reader, const struct sink 
                                .thread = { .number = i + 1,
                                            .process = 1,
                                            .tid = (uint32_t)thread->tid,
-                                           .main = is_main(reader, thread),
+                                           .main = tachyon_read_is_main(reader, thread),
                                            .interpreter = thread->interpreter,
                                            .start_ns = thread->first_us * 1000 } };
         if (!sink_take(to, &event, why))
@@ -228,7 +229,7 @@ static bool give_sample(struct tachyon_reader *reader, uint32_t thread, const st
     return sink_take(to, &event, why);
 }
 
-static bool end_tick(struct tachyon_reader *reader, const struct sink *to, struct fault *why)
+static bool tachyon_read_end_tick(struct tachyon_reader *reader, const struct sink *to, struct fault *why)
 {
     if (!reader->in_tick)
         return true;
@@ -243,7 +244,7 @@ static bool give_next(struct tachyon_reader *reader, const struct sink *to, stru
 {
     const uint32_t thread = reader->queue[0];
     const uint64_t time_us = reader->lines[thread].next.time;
-    if (time_us != reader->tick_us && !end_tick(reader, to, why))
+    if (time_us != reader->tick_us && !tachyon_read_end_tick(reader, to, why))
         return false;
     reader->in_tick = true;
     reader->tick_us = time_us;
@@ -286,7 +287,7 @@ static bool give_statistics(const struct tachyon_reader *reader, const struct si
 
 static bool give_end(struct tachyon_reader *reader, const struct sink *to, struct fault *why)
 {
-    if (!end_tick(reader, to, why) || (reader->statistics.known && !give_statistics(reader, to, why)))
+    if (!tachyon_read_end_tick(reader, to, why) || (reader->statistics.known && !give_statistics(reader, to, why)))
         return false;
     const double duration_ns = reader->statistics.duration_s * 1e9;
     uint64_t time_ns = reader->tick_us * 1000;
@@ -304,7 +305,7 @@ static bool give_end(struct tachyon_reader *reader, const struct sink *to, struc
 bool tachyon_reader_open(struct tachyon_reader *reader, int fd, struct text head, const struct sink *to,
                          struct fault *why)
 {
-    if (!open_file(reader, fd, head, why) || !read_header(reader, why) || !give_recording(reader, to, why))
+    if (!tachyon_read_open_file(reader, fd, head, why) || !read_header(reader, why) || !give_recording(reader, to, why))
         return false;
     const struct tachyon_header *header = &reader->header;
     if (!tachyon_tables_read(&reader->tables, reader->fd, header, reader->size, &reader->statistics, to, why) ||
@@ -345,25 +346,25 @@ void tachyon_reader_close(struct tachyon_reader *reader)
 
 /* ---- as a source ---- */
 
-static bool kind_recognises(struct text head)
+static bool tachyon_read_kind_recognises(struct text head)
 {
     return tachyon_header_recognised(head.bytes, head.size);
 }
 
-static bool kind_open(void *self, int fd, struct text head, const struct source_options *options, const struct sink *to,
-                      struct fault *why)
+static bool tachyon_read_kind_open(void *self, int fd, struct text head, const struct source_options *options,
+                                   const struct sink *to, struct fault *why)
 {
     (void)options;
     return tachyon_reader_open(self, fd, head, to, why);
 }
 
-static enum source_state kind_read(void *self, const struct sink *to, struct fault *why)
+static enum source_state tachyon_read_kind_read(void *self, const struct sink *to, struct fault *why)
 {
     return tachyon_read_some(self, to, why);
 }
 
 /* A file that could be opened is whole. */
-static void kind_report(const void *self, struct source_report *report)
+static void tachyon_read_kind_report(const void *self, struct source_report *report)
 {
     const struct tachyon_reader *reader = self;
     report->undated_by = "by Tachyon (date and host unknown)";
@@ -373,7 +374,7 @@ static void kind_report(const void *self, struct source_report *report)
     report->plain_bytes = reader->samples.plain_bytes;
 }
 
-static void kind_close(void *self)
+static void tachyon_read_kind_close(void *self)
 {
     tachyon_reader_close(self);
 }
@@ -381,9 +382,9 @@ static void kind_close(void *self)
 const struct source_kind tachyon_read_kind = {
     .name = "tachyon",
     .reader_size = sizeof(struct tachyon_reader),
-    .recognises = kind_recognises,
-    .open = kind_open,
-    .read = kind_read,
-    .report = kind_report,
-    .close = kind_close,
+    .recognises = tachyon_read_kind_recognises,
+    .open = tachyon_read_kind_open,
+    .read = tachyon_read_kind_read,
+    .report = tachyon_read_kind_report,
+    .close = tachyon_read_kind_close,
 };

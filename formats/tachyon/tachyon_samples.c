@@ -25,7 +25,7 @@ struct decoding {
     struct fault *why;
 };
 
-static bool damaged(struct decoding *d, const char *what)
+static bool tachyon_samples_damaged(struct decoding *d, const char *what)
 {
     if (d->feed.failure.text[0])
         return fault(d->why, "%s", d->feed.failure.text);
@@ -37,7 +37,7 @@ static bool damaged(struct decoding *d, const char *what)
 
 /* The thread of a record, found by its number and its interpreter. NULL: the file has more threads than its header
  * says. */
-static struct tachyon_thread *take_thread(struct decoding *d)
+static struct tachyon_thread *tachyon_samples_take_thread(struct decoding *d)
 {
     struct {
         uint64_t tid;
@@ -63,7 +63,7 @@ static struct tachyon_thread *take_thread(struct decoding *d)
 
 /* ---- stacks ---- */
 
-static uint32_t fold(struct tachyon_samples *samples, uint32_t caller, uint32_t frame)
+static uint32_t tachyon_samples_fold(struct tachyon_samples *samples, uint32_t caller, uint32_t frame)
 {
     const uint32_t known = stack_index_find(&samples->stack_index, samples->stacks, caller, frame);
     if (known)
@@ -80,12 +80,12 @@ static uint32_t fold(struct tachyon_samples *samples, uint32_t caller, uint32_t 
 static bool push_frames(struct decoding *d, struct tachyon_thread *thread, uint32_t keep, uint32_t count)
 {
     if (keep > thread->depth || count > TAKEN_FRAMES || keep + count > TACHYON_DEPTH)
-        return damaged(d, "an impossible stack");
+        return tachyon_samples_damaged(d, "an impossible stack");
     for (uint32_t i = count; i-- > 0;) {
         tachyon_input_has(&d->feed, NUMBER_MOST);
         const uint64_t index = take_number(&d->feed.from);
         if (d->feed.from.bad || index >= d->tables->frames)
-            return damaged(d, "a frame that is not defined");
+            return tachyon_samples_damaged(d, "a frame that is not defined");
         d->frames[i] = (uint32_t)index + 1;
     }
     if (d->samples->stacks_count > STACKS_LIMIT - count)
@@ -96,7 +96,7 @@ static bool push_frames(struct decoding *d, struct tachyon_thread *thread, uint3
     uint32_t stack = thread->stacks[keep];
     for (uint32_t i = 0; i < count; i++) {
         if (!d->tables->hidden[d->frames[i]])
-            stack = fold(d->samples, stack, d->frames[i]);
+            stack = tachyon_samples_fold(d->samples, stack, d->frames[i]);
         thread->stacks[keep + 1 + i] = stack;
     }
     return true;
@@ -106,12 +106,13 @@ static bool push_frames(struct decoding *d, struct tachyon_thread *thread, uint3
 
 /* Stores a sample. A stack with only hidden frames is no sample of the program and is dropped. A stack without any
  * frames is the sample of a thread without frames. */
-static bool put_sample(struct decoding *d, struct tachyon_thread *thread, uint64_t step_us, uint8_t status)
+static bool tachyon_samples_put_sample(struct decoding *d, struct tachyon_thread *thread, uint64_t step_us,
+                                       uint8_t status)
 {
     if (d->feed.from.bad || step_us > TIME_LIMIT_US - thread->last_us)
-        return damaged(d, "an impossible time");
+        return tachyon_samples_damaged(d, "an impossible time");
     if (d->read == d->header->samples)
-        return damaged(d, "there are more samples than the header states");
+        return tachyon_samples_damaged(d, "there are more samples than the header states");
     d->read++;
     thread->last_us += step_us;
     thread->main |= (status & TACHYON_MAIN_THREAD) != 0;
@@ -141,13 +142,13 @@ static bool read_repeat(struct decoding *d, struct tachyon_thread *thread)
         tachyon_input_has(&d->feed, NUMBER_MOST + 1);
         const uint64_t step_us = take_number(&d->feed.from);
         const uint8_t status = take_byte(&d->feed.from);
-        if (!put_sample(d, thread, step_us, status))
+        if (!tachyon_samples_put_sample(d, thread, step_us, status))
             return false;
     }
-    return !d->feed.from.bad || damaged(d, "a record is cut off");
+    return !d->feed.from.bad || tachyon_samples_damaged(d, "a record is cut off");
 }
 
-static bool read_stack(struct decoding *d, struct tachyon_thread *thread, enum tachyon_record kind)
+static bool tachyon_samples_read_stack(struct decoding *d, struct tachyon_thread *thread, enum tachyon_record kind)
 {
     struct cursor *from = &d->feed.from;
     const uint64_t step_us = take_number(from);
@@ -155,37 +156,37 @@ static bool read_stack(struct decoding *d, struct tachyon_thread *thread, enum t
     const uint32_t kept_or_popped = kind == TACHYON_FULL ? 0 : take_number32(from);
     const uint32_t pushed = take_number32(from);
     if (from->bad)
-        return damaged(d, "a record is cut off");
+        return tachyon_samples_damaged(d, "a record is cut off");
     if (kind == TACHYON_POP_PUSH && kept_or_popped > thread->depth)
-        return damaged(d, "an impossible stack");
+        return tachyon_samples_damaged(d, "an impossible stack");
     const uint32_t keep = kind == TACHYON_POP_PUSH ? thread->depth - kept_or_popped : kept_or_popped;
-    return push_frames(d, thread, keep, pushed) && put_sample(d, thread, step_us, status);
+    return push_frames(d, thread, keep, pushed) && tachyon_samples_put_sample(d, thread, step_us, status);
 }
 
-static bool read_record(struct decoding *d)
+static bool tachyon_samples_read_record(struct decoding *d)
 {
     tachyon_input_has(&d->feed, HEAD_MOST);
     if (d->feed.failure.text[0] || cursor_left(&d->feed.from) < HEAD_SIZE)
-        return damaged(d, "a record is cut off");
-    struct tachyon_thread *thread = take_thread(d);
+        return tachyon_samples_damaged(d, "a record is cut off");
+    struct tachyon_thread *thread = tachyon_samples_take_thread(d);
     if (!thread)
-        return damaged(d, "there are more threads than the header states");
+        return tachyon_samples_damaged(d, "there are more threads than the header states");
     const uint8_t kind = take_byte(&d->feed.from);
     if (kind == TACHYON_REPEAT)
         return read_repeat(d, thread);
     if (kind <= TACHYON_POP_PUSH)
-        return read_stack(d, thread, kind);
-    return damaged(d, "a record of an unknown kind");
+        return tachyon_samples_read_stack(d, thread, kind);
+    return tachyon_samples_damaged(d, "a record of an unknown kind");
 }
 
-static bool read_all(struct decoding *d)
+static bool tachyon_samples_read_all(struct decoding *d)
 {
     while (tachyon_input_has(&d->feed, 1))
-        if (!read_record(d))
+        if (!tachyon_samples_read_record(d))
             return false;
     if (d->feed.failure.text[0])
-        return damaged(d, "");
-    return d->read == d->header->samples || damaged(d, "they end too early");
+        return tachyon_samples_damaged(d, "");
+    return d->read == d->header->samples || tachyon_samples_damaged(d, "they end too early");
 }
 
 bool tachyon_samples_read(struct tachyon_samples *samples, int fd, const struct tachyon_header *header,
@@ -194,7 +195,7 @@ bool tachyon_samples_read(struct tachyon_samples *samples, int fd, const struct 
     struct decoding decoding = { .samples = samples, .header = header, .tables = tables, .why = why };
     samples->depths = alloc_grow(samples->depths, &samples->depths_room, 1, sizeof(*samples->depths));
     tachyon_input_open(&decoding.feed, fd, TACHYON_HEADER, header->strings_at, header->codec == TACHYON_ZSTD);
-    const bool good = read_all(&decoding);
+    const bool good = tachyon_samples_read_all(&decoding);
     samples->plain_bytes = decoding.feed.given;
     tachyon_input_close(&decoding.feed);
     intern_free(&decoding.keys);

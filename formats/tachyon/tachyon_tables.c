@@ -28,7 +28,7 @@ struct reading {
     struct fault *why;
 };
 
-static bool damaged(struct reading *t, const char *what)
+static bool tachyon_tables_damaged(struct reading *t, const char *what)
 {
     if (t->feed.failure.text[0])
         return fault(t->why, "%s", t->feed.failure.text);
@@ -45,7 +45,7 @@ static bool give_string(struct reading *t, const char *bytes, size_t size)
     return sink_take(t->to, &event, t->why);
 }
 
-static bool ends_in(const char *bytes, size_t size, const char *end)
+static bool tachyon_tables_ends_in(const char *bytes, size_t size, const char *end)
 {
     const size_t end_size = strlen(end);
     return size >= end_size && memcmp(bytes + size - end_size, end, end_size) == 0;
@@ -65,7 +65,7 @@ static enum file_kind file_kind_of(const char *bytes, size_t size)
 {
     if (size == strlen(TACHYON_NO_FILE) && memcmp(bytes, TACHYON_NO_FILE, size) == 0)
         return NO_FILE;
-    return ends_in(bytes, size, LAUNCHER) ? LAUNCHER_FILE : A_FILE;
+    return tachyon_tables_ends_in(bytes, size, LAUNCHER) ? LAUNCHER_FILE : A_FILE;
 }
 
 static bool read_string(struct reading *t)
@@ -73,7 +73,7 @@ static bool read_string(struct reading *t)
     tachyon_input_has(&t->feed, 10);
     const uint64_t size = take_number(&t->feed.from);
     if (t->feed.from.bad || size > TACHYON_PIECE_MOST || !tachyon_input_has(&t->feed, (size_t)size))
-        return damaged(t, "names");
+        return tachyon_tables_damaged(t, "names");
     const struct cursor part = take_part(&t->feed.from, size);
     const char *bytes = (const char *)part.at;
     t->tables->file_kinds[t->tables->strings] = (unsigned char)file_kind_of(bytes, (size_t)size);
@@ -139,7 +139,7 @@ static bool read_frame(struct reading *t)
     const int32_t end_column_step = (int32_t)take_signed(from);
     const struct cursor opcode = take_part(from, 1);
     if (from->bad || file >= t->strings || name >= t->strings)
-        return damaged(t, "frames");
+        return tachyon_tables_damaged(t, "frames");
 
     const enum file_kind kind = t->tables->file_kinds[file];
     struct event event = { .kind = EVENT_FRAME, .frame = { .number = ++t->tables->frames } };
@@ -175,7 +175,8 @@ static bool read_statistics(struct reading *t, struct tachyon_statistics *statis
 {
     tachyon_input_has(&t->feed, TACHYON_PIECE_MOST);
     const size_t size = cursor_left(&t->feed.from);
-    return tachyon_header_take_statistics(statistics, t->feed.from.at, size, big) || damaged(t, "tables");
+    return tachyon_header_take_statistics(statistics, t->feed.from.at, size, big) ||
+           tachyon_tables_damaged(t, "tables");
 }
 
 bool tachyon_tables_read(struct tachyon_tables *tables, int fd, const struct tachyon_header *header, uint64_t size,

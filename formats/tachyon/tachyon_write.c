@@ -174,7 +174,7 @@ static uint8_t status_of(const struct sample *sample, const struct thread *threa
 
 /* Writes a sample. Two different stacks may look the same after their middle is left out; then the record has no
  * changes. */
-static bool put_sample(struct tachyon_writer *writer, const struct sample *sample, struct fault *why)
+static bool tachyon_write_put_sample(struct tachyon_writer *writer, const struct sample *sample, struct fault *why)
 {
     const struct thread_row *row = &writer->tables->threads[sample->thread];
     struct line *line = find_line(writer, &row->thread, why);
@@ -196,7 +196,7 @@ static bool put_sample(struct tachyon_writer *writer, const struct sample *sampl
 
 bool tachyon_writer_take(struct tachyon_writer *writer, const struct event *event, struct fault *why)
 {
-    return event->kind != EVENT_SAMPLE || put_sample(writer, &event->sample, why);
+    return event->kind != EVENT_SAMPLE || tachyon_write_put_sample(writer, &event->sample, why);
 }
 
 /* ---- the file ---- */

@@ -26,7 +26,7 @@ static size_t columns_wanted(void)
     return *end ? 0 : columns;
 }
 
-static size_t columns_of(int fd)
+static size_t screen_columns_of(int fd)
 {
     struct winsize size = { 0 };
     const size_t wanted = columns_wanted();
@@ -56,7 +56,7 @@ static bool wants_colours(void)
 
 struct screen screen_of(int fd)
 {
-    return (struct screen){ .columns = columns_of(fd),
+    return (struct screen){ .columns = screen_columns_of(fd),
                             .ascii = locale_is_ascii(),
                             .colours = isatty(fd) && wants_colours() };
 }

@@ -53,7 +53,7 @@ static bool is_in(const struct range *ranges, size_t count, uint32_t code_point)
     return low < count && ranges[low].first <= code_point;
 }
 
-static size_t columns_of(uint32_t code_point)
+static size_t width_columns_of(uint32_t code_point)
 {
     if (code_point < 0x300)
         return 1;
@@ -67,7 +67,7 @@ size_t width_of(struct text text)
     size_t columns = 0;
     while (text.size > 0) {
         size_t size;
-        columns += columns_of(utf8_next(text, &size));
+        columns += width_columns_of(utf8_next(text, &size));
         text = (struct text){ text.bytes + size, text.size - size };
     }
     return columns;
@@ -79,7 +79,7 @@ static struct text beginning(struct text text, size_t columns)
     size_t at = 0, used = 0;
     while (at < text.size) {
         size_t size;
-        used += columns_of(utf8_next((struct text){ text.bytes + at, text.size - at }, &size));
+        used += width_columns_of(utf8_next((struct text){ text.bytes + at, text.size - at }, &size));
         if (used > columns)
             break;
         at += size;
@@ -89,12 +89,12 @@ static struct text beginning(struct text text, size_t columns)
 
 /* The end of the text behind a beginning that takes at least `columns`, and does not begin with a mark that stands on
  * the character before. */
-static struct text behind(struct text text, size_t columns)
+static struct text width_behind(struct text text, size_t columns)
 {
     size_t used = 0;
     while (text.size > 0) {
         size_t size;
-        const size_t more = columns_of(utf8_next(text, &size));
+        const size_t more = width_columns_of(utf8_next(text, &size));
         if (used >= columns && more > 0)
             break;
         used += more;
@@ -117,7 +117,7 @@ static size_t put_shortened(struct bytes *to, struct text text, size_t columns, 
         return width_of(kept);
     }
     const struct text first = beginning(text, first_columns);
-    const struct text last = behind(text, whole - (columns - gap - width_of(first)));
+    const struct text last = width_behind(text, whole - (columns - gap - width_of(first)));
     put_bytes(to, first.bytes, first.size);
     put_bytes(to, ascii ? "..." : "\u2026", ascii ? 3 : sizeof("\u2026") - 1);
     put_bytes(to, last.bytes, last.size);

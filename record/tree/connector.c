@@ -30,7 +30,7 @@ static bool in_initial_pids(void)
 
 /* Keeps each fork that makes a process, each execve, the exit of each main thread, and the answer to the order to
  * listen. Words are loaded in network order. */
-static bool filter(int connector)
+static bool connector_filter(int connector)
 {
     struct sock_filter code[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, IN_MESSAGE(what)),
@@ -106,7 +106,7 @@ static bool listen_to(int connector)
     const uint32_t mark = (uint32_t)now.tv_nsec ^ (uint32_t)getpid() << 8;
     if (setsockopt(connector, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof(size)) != 0)
         setsockopt(connector, SOL_SOCKET, SO_RCVBUF, &size, sizeof(size)); /* up to the limit of the machine */
-    return filter(connector) && bind(connector, (const struct sockaddr *)&address, sizeof(address)) == 0 &&
+    return connector_filter(connector) && bind(connector, (const struct sockaddr *)&address, sizeof(address)) == 0 &&
            send_order(connector, PROC_CN_MCAST_LISTEN, mark) && answered(connector, mark);
 }
 

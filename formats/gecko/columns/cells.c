@@ -22,7 +22,7 @@ static void give_first(struct cells *cells)
 }
 
 /* Moves as much of the surplus to the cell as it has room for. */
-static void fill(struct cells *cells, struct cell *cell)
+static void cells_fill(struct cells *cells, struct cell *cell)
 {
     const uint64_t more = cells->surplus < cell->room ? cells->surplus : cell->room;
     cell->cpu += more;
@@ -35,7 +35,7 @@ static void carry_back(struct cells *cells)
 {
     while (cells->surplus && cells->open_first < cells->open_next) {
         struct cell *cell = cell_at(cells, cells->open[(cells->open_next - 1) % CELLS_WAIT]);
-        fill(cells, cell);
+        cells_fill(cells, cell);
         if (cell->room == 0)
             cells->open_next--;
     }
@@ -50,7 +50,7 @@ static uint64_t pay(struct cells *cells, uint64_t cpu)
 }
 
 /* Makes the cell. The first one also takes the CPU time for which there is no room. */
-static struct cell make(struct cells *cells, uint64_t cpu, uint64_t room, enum cell_kind kind)
+static struct cell cells_make(struct cells *cells, uint64_t cpu, uint64_t room, enum cell_kind kind)
 {
     const uint64_t ahead = cells->next == 0 ? cells->debt : 0;
     const uint64_t own = cells->debt ? pay(cells, cpu) : cpu;
@@ -70,9 +70,9 @@ void cells_add(struct cells *cells, uint64_t cpu, uint64_t room, enum cell_kind 
         cells->next++;
         return;
     }
-    *cell = make(cells, cpu, room, kind);
+    *cell = cells_make(cells, cpu, room, kind);
     if (cell->kind == CELL_RAN && cells->surplus)
-        fill(cells, cell);
+        cells_fill(cells, cell);
     if (cells->surplus)
         carry_back(cells);
     if (cell->kind == CELL_RAN && cell->room)
@@ -84,7 +84,7 @@ void cells_add(struct cells *cells, uint64_t cpu, uint64_t room, enum cell_kind 
 static void place_rest(struct cells *cells)
 {
     for (uint64_t i = cells->next; i > cells->first && cells->surplus; i--)
-        fill(cells, cell_at(cells, i - 1));
+        cells_fill(cells, cell_at(cells, i - 1));
     if (cells->surplus == 0 || cells->next == cells->first)
         return;
     struct cell *last = cell_at(cells, cells->next - 1);

@@ -15,7 +15,7 @@ static double joined(const struct series *series, double a, double b)
 }
 
 /* Makes one bucket of each two. */
-static void fold(struct series *series)
+static void series_fold(struct series *series)
 {
     const size_t count = (series->count + 1) / 2;
     for (size_t i = 0; i < count; i++) {
@@ -36,7 +36,7 @@ static size_t bucket_at(struct series *series, uint64_t time_ns)
     if (time_ns < series->from_ns)
         return 0;
     while ((time_ns - series->from_ns) / series->width_ns >= series->limit && series->width_ns < UINT64_MAX / 2)
-        fold(series);
+        series_fold(series);
     const size_t bucket = (size_t)((time_ns - series->from_ns) / series->width_ns);
     series->latest = bucket < series->limit ? bucket : series->limit - 1;
     return series->latest;

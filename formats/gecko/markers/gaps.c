@@ -35,7 +35,7 @@ static void add_gap(const struct gaps *gaps, const struct gap_process *process, 
         marker_store_leave_out(store, MARKER_GAP, lasted_ns);
 }
 
-static struct gap_process *process_of(struct gaps *gaps, uint32_t process)
+static struct gap_process *gaps_process_of(struct gaps *gaps, uint32_t process)
 {
     gaps->processes = alloc_grow(gaps->processes, &gaps->room, (size_t)process + 1, sizeof(*gaps->processes));
     return &gaps->processes[process];
@@ -44,7 +44,7 @@ static struct gap_process *process_of(struct gaps *gaps, uint32_t process)
 void gaps_take_missed(struct gaps *gaps, uint32_t process, uint64_t ticks)
 {
     if (process)
-        process_of(gaps, process)->own_missed += ticks;
+        gaps_process_of(gaps, process)->own_missed += ticks;
     else
         gaps->missed += ticks;
 }
@@ -52,7 +52,7 @@ void gaps_take_missed(struct gaps *gaps, uint32_t process, uint64_t ticks)
 void gaps_take_failed(struct gaps *gaps, uint32_t process)
 {
     if (process)
-        process_of(gaps, process)->own_failed++;
+        gaps_process_of(gaps, process)->own_failed++;
     else
         gaps->failed++;
 }
@@ -60,12 +60,12 @@ void gaps_take_failed(struct gaps *gaps, uint32_t process)
 void gaps_take_thread(struct gaps *gaps, const struct thread *thread)
 {
     if (thread->main && thread->interpreter == 0 && !thread->task)
-        process_of(gaps, thread->process)->thread = thread->number;
+        gaps_process_of(gaps, thread->process)->thread = thread->number;
 }
 
 void gaps_take(struct gaps *gaps, const struct look *look, const struct tables *tables, struct marker_store *store)
 {
-    struct gap_process *process = process_of(gaps, tables->threads[look->thread].thread.process);
+    struct gap_process *process = gaps_process_of(gaps, tables->threads[look->thread].thread.process);
     if (process->last_ns == look->ns)
         return;
     if (process->last_ns && look->ns > process->last_ns)

@@ -55,7 +55,8 @@ void loop_steps_close(struct loop_step *step, struct loop_counts *counts, uint32
     *step = (struct loop_step){ .before = step->function, .before_task = step->task };
 }
 
-static void begin(struct loop_step *step, struct loop_counts *counts, const struct look *look, uint32_t function)
+static void loop_steps_begin(struct loop_step *step, struct loop_counts *counts, const struct look *look,
+                             uint32_t function)
 {
     const struct sample *sample = look->sample;
     if (step->before == function && step->before_task == sample->task && step->between > 0 &&
@@ -71,7 +72,7 @@ static void begin(struct loop_step *step, struct loop_counts *counts, const stru
                                 .looks = 1 };
 }
 
-static void go_on(struct loop_step *step, const struct look *look)
+static void loop_steps_go_on(struct loop_step *step, const struct look *look)
 {
     step->last_ns = look->ns;
     step->looks++;
@@ -80,7 +81,7 @@ static void go_on(struct loop_step *step, const struct look *look)
 }
 
 /* Takes a look between two callbacks. A loop that sleeps in its selector pauses, which says nothing of callbacks. */
-static void pause(struct loop_step *step, const struct look *look, enum loop_place place)
+static void loop_steps_pause(struct loop_step *step, const struct look *look, enum loop_place place)
 {
     const uint32_t status = look->sample->status;
     const bool sleeps = attribute_known(status, ATTRIBUTE_CPU) && !attribute_is(status, ATTRIBUTE_CPU);
@@ -100,16 +101,16 @@ void loop_steps_take(struct loop_step *step, struct loop_counts *counts, const s
     const bool busy = place == LOOP_CALLBACK && function;
     const bool same = busy && look->after && step->open && step->task == task && step->function == function;
     if (same) {
-        go_on(step, look);
+        loop_steps_go_on(step, look);
         return;
     }
     loop_steps_close(step, counts, look->thread, look->since_ns, store);
     if (!look->after)
         step->before = 0;
     if (busy)
-        begin(step, counts, look, function);
+        loop_steps_begin(step, counts, look, function);
     else
-        pause(step, look, place);
+        loop_steps_pause(step, look, place);
 }
 
 bool loop_steps_stands(const struct loop_counts *counts, const struct marker *marker)

@@ -51,7 +51,7 @@ void marker_store_leave_out(struct marker_store *store, enum marker_kind kind, u
     left_out->longest_ns = ns > left_out->longest_ns ? ns : left_out->longest_ns;
 }
 
-static void leave_out(struct marker_store *store, const struct marker *marker)
+static void marker_store_leave_out_one(struct marker_store *store, const struct marker *marker)
 {
     marker_store_leave_out(store, marker->kind, marker->end_ns - marker->start_ns);
 }
@@ -66,10 +66,10 @@ void marker_store_add(struct marker_store *store, const struct marker *marker)
         return;
     }
     if (!lighter(&heap->markers[0], marker)) {
-        leave_out(store, marker);
+        marker_store_leave_out_one(store, marker);
         return;
     }
-    leave_out(store, &heap->markers[0]);
+    marker_store_leave_out_one(store, &heap->markers[0]);
     heap->markers[0] = *marker;
     sift_down(heap->markers, heap->count);
 }
@@ -122,14 +122,14 @@ static int by_place(const void *left, const void *right)
     return (a->kind > b->kind) - (a->kind < b->kind);
 }
 
-static void keep(struct marker_store *store, enum marker_kind kind, uint64_t count)
+static void marker_store_keep(struct marker_store *store, enum marker_kind kind, uint64_t count)
 {
     struct marker_heap *heap = &store->heaps[kind];
     if (count >= heap->count)
         return;
     qsort(heap->markers, heap->count, sizeof(*heap->markers), by_weight);
     for (size_t i = count; i < heap->count; i++)
-        leave_out(store, &heap->markers[i]);
+        marker_store_leave_out_one(store, &heap->markers[i]);
     heap->count = count;
 }
 
@@ -141,13 +141,13 @@ static void keep_what_fits(struct marker_store *store, const struct marker_budge
     divide(budget->bytes, needs, shares);
     for (size_t kind = 0; kind < MARKER_KINDS; kind++) {
         const uint64_t bytes = shares[kind] > budget->least_bytes[kind] ? shares[kind] : budget->least_bytes[kind];
-        keep(store, kind, bytes / budget->each_bytes[kind]);
+        marker_store_keep(store, kind, bytes / budget->each_bytes[kind]);
     }
     for (size_t kind = 0; kind < MARKER_KINDS; kind++)
         needs[kind] = store->heaps[kind].count;
     divide(MARKERS_LIMIT, needs, shares);
     for (size_t kind = 0; kind < MARKER_KINDS; kind++)
-        keep(store, kind, shares[kind]);
+        marker_store_keep(store, kind, shares[kind]);
 }
 
 void marker_store_settle(struct marker_store *store, const struct marker_budget *budget)
@@ -163,7 +163,7 @@ void marker_store_settle(struct marker_store *store, const struct marker_budget 
 }
 
 /* The index of the first settled marker of this thread or of a later one. */
-static size_t first_of(const struct marker_store *store, uint64_t thread)
+static size_t marker_store_first_of(const struct marker_store *store, uint64_t thread)
 {
     size_t from = 0, to = store->settled_count;
     while (from < to) {
@@ -178,8 +178,8 @@ static size_t first_of(const struct marker_store *store, uint64_t thread)
 
 const struct marker *marker_store_of(const struct marker_store *store, uint32_t thread, size_t *count)
 {
-    const size_t from = first_of(store, thread);
-    *count = first_of(store, (uint64_t)thread + 1) - from;
+    const size_t from = marker_store_first_of(store, thread);
+    *count = marker_store_first_of(store, (uint64_t)thread + 1) - from;
     return *count ? &store->settled[from] : NULL;
 }
 

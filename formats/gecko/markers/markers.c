@@ -45,14 +45,14 @@ static struct look look_of(struct markers *markers, const struct sample *sample,
 }
 
 /* Whether a thread of this number is defined; a recording may be damaged. */
-static bool is_known(const struct tables *tables, uint32_t thread)
+static bool markers_is_known(const struct tables *tables, uint32_t thread)
 {
     return thread && thread < tables->threads_count && tables->threads[thread].thread.number;
 }
 
 static struct marker_thread *make_thread(struct markers *markers, uint32_t number)
 {
-    if (!is_known(markers->tables, number))
+    if (!markers_is_known(markers->tables, number))
         return NULL;
     markers->threads = alloc_grow(markers->threads, &markers->threads_room, (size_t)number + 1,
                                   sizeof(*markers->threads));
@@ -62,7 +62,7 @@ static struct marker_thread *make_thread(struct markers *markers, uint32_t numbe
 }
 
 /* What is open on a thread's line; NULL: the thread has no definition. */
-static inline struct marker_thread *thread_of(struct markers *markers, uint32_t number)
+static inline struct marker_thread *markers_thread_of(struct markers *markers, uint32_t number)
 {
     const bool made = number < markers->threads_room && markers->threads[number];
     return made ? markers->threads[number] : make_thread(markers, number);
@@ -100,7 +100,7 @@ static void take_calm(struct markers *markers, const struct marker_thread *threa
         lock_waits_add_holder(&markers->lock, number, thread->stack);
 }
 
-static void end_look(struct marker_thread *thread, const struct sample *sample, uint64_t tick)
+static void markers_end_look(struct marker_thread *thread, const struct sample *sample, uint64_t tick)
 {
     thread->last_ns = sample->time_ns;
     thread->width_ns = sample->stands_ns ? sample->stands_ns : 1;
@@ -118,8 +118,8 @@ static void take_gaps(struct markers *markers, const struct sample *sample, uint
     markers->gaps_process = process;
 }
 
-static void take_look(struct markers *markers, struct marker_thread *thread, const struct sample *sample,
-                      uint32_t number)
+static void markers_take_look(struct markers *markers, struct marker_thread *thread, const struct sample *sample,
+                              uint32_t number)
 {
     const struct look look = look_of(markers, sample, number, thread, tick_now(markers, thread->process));
     lock_waits_take(&markers->lock, &thread->wait, &look, &markers->store, markers->least_wait_ns);
@@ -135,15 +135,15 @@ static void take_look(struct markers *markers, struct marker_thread *thread, con
 
 void markers_take_sample(struct markers *markers, const struct sample *sample, uint32_t number)
 {
-    struct marker_thread *thread = thread_of(markers, number);
+    struct marker_thread *thread = markers_thread_of(markers, number);
     if (!thread)
         return;
     take_gaps(markers, sample, number, thread->process);
     if (is_calm(markers, thread, sample))
         take_calm(markers, thread, number);
     else
-        take_look(markers, thread, sample, number);
-    end_look(thread, sample, tick_now(markers, thread->process));
+        markers_take_look(markers, thread, sample, number);
+    markers_end_look(thread, sample, tick_now(markers, thread->process));
 }
 
 void markers_take_waiting(struct markers *markers, const struct sample *sample, uint32_t number)
@@ -153,11 +153,11 @@ void markers_take_waiting(struct markers *markers, const struct sample *sample, 
                                .thread = number,
                                .ns = sample->time_ns,
                                .width_ns = sample->stands_ns };
-    if (is_known(markers->tables, number))
+    if (markers_is_known(markers->tables, number))
         task_lives_take(&markers->tasks, &look, markers->tables, TASK_WAITS);
 }
 
-static void end_thread(struct markers *markers, const struct marker_end *end)
+static void markers_end_thread(struct markers *markers, const struct marker_end *end)
 {
     const struct marker_thread *thread = markers->threads[end->thread];
     if (!thread)
@@ -169,7 +169,7 @@ static void end_thread(struct markers *markers, const struct marker_end *end)
 }
 
 /* The looks of the tick are complete: notes who held the lock for which the others waited. */
-static void end_tick(struct markers *markers, uint32_t process)
+static void markers_end_tick(struct markers *markers, uint32_t process)
 {
     for (size_t i = 0; i < markers->lock.waiters_count; i++) {
         const uint32_t waiter = markers->lock.waiters[i];
@@ -179,7 +179,7 @@ static void end_tick(struct markers *markers, uint32_t process)
     }
     markers->lock.waiters_count = markers->lock.held_count = 0;
     for (size_t i = 0; i < markers->ended_count; i++)
-        end_thread(markers, &markers->ended[i]);
+        markers_end_thread(markers, &markers->ended[i]);
     markers->ended_count = 0;
     if (!markers->blind)
         count_tick(markers, process);
@@ -187,7 +187,7 @@ static void end_tick(struct markers *markers, uint32_t process)
 }
 
 /* A tick in which the thread could not be read ends nothing. */
-static void take_failed(struct markers *markers, const struct failed *failed)
+static void markers_take_failed(struct markers *markers, const struct failed *failed)
 {
     struct marker_thread *thread = failed->thread < markers->threads_room ? markers->threads[failed->thread] : NULL;
     if (failed->thread == 0) {
@@ -198,10 +198,10 @@ static void take_failed(struct markers *markers, const struct failed *failed)
     }
 }
 
-static void take_thread_end(struct markers *markers, const struct change *change)
+static void markers_take_thread_end(struct markers *markers, const struct change *change)
 {
     const uint32_t number = change->number;
-    if (is_known(markers->tables, number) && markers->tables->threads[number].thread.task)
+    if (markers_is_known(markers->tables, number) && markers->tables->threads[number].thread.task)
         task_lives_end(&markers->tasks, markers->tables->threads[number].thread.task, change->time_ns);
     if (number >= markers->threads_room || !markers->threads[number])
         return;
@@ -215,15 +215,15 @@ void markers_take(struct markers *markers, const struct event *event)
     if (event->kind == EVENT_RECORDING)
         markers->loops.cpu_unit_ns = event->recording.time_unit_ns;
     else if (event->kind == EVENT_TICK)
-        end_tick(markers, event->tick_process);
+        markers_end_tick(markers, event->tick_process);
     else if (event->kind == EVENT_FAILED)
-        take_failed(markers, &event->failed);
+        markers_take_failed(markers, &event->failed);
     else if (event->kind == EVENT_MISSED)
         gaps_take_missed(&markers->gaps, event->missed_process, event->missed);
-    else if (event->kind == EVENT_THREAD && is_known(markers->tables, event->thread.number))
+    else if (event->kind == EVENT_THREAD && markers_is_known(markers->tables, event->thread.number))
         gaps_take_thread(&markers->gaps, &event->thread);
     else if (event->kind == EVENT_THREAD_END)
-        take_thread_end(markers, &event->change);
+        markers_take_thread_end(markers, &event->change);
 }
 
 static bool stands(const void *counts, const struct marker *marker)

@@ -62,7 +62,7 @@ static void close_exception(struct spans *spans, uint32_t thread, struct marker_
 }
 
 /* Moves the end of the span to where the look before ended, now that this is known. */
-static void end_look(struct spans *spans, const struct look *look)
+static void spans_end_look(struct spans *spans, const struct look *look)
 {
     if (!spans->exception.now)
         return;
@@ -76,7 +76,7 @@ static void take_exception(struct spans *spans, const struct look *look, struct 
 {
     const uint64_t gap_ns = 2 * look->width_ns > EXCEPTION_GAP_NS ? 2 * look->width_ns : EXCEPTION_GAP_NS;
     const bool is = attribute_is(look->sample->status, ATTRIBUTE_EXCEPTION);
-    end_look(spans, look);
+    spans_end_look(spans, look);
     if (spans->exception.end_ns && (!look->after || look->ns - spans->exception.end_ns > gap_ns))
         close_exception(spans, look->thread, store);
     spans->exception.now = is;

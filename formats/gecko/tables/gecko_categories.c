@@ -14,7 +14,7 @@ static const char *const colors[CATEGORIES] = {
     [CATEGORY_IDLE] = "transparent", [CATEGORY_INSTRUCTION] = "darkgrey",
 };
 
-static const char *name_of(enum gecko_category category)
+static const char *gecko_categories_name_of(enum gecko_category category)
 {
     return category == CATEGORY_INSTRUCTION ? "Instructions" : code_kind_label((enum code_kind)category);
 }
@@ -51,9 +51,9 @@ json_t *gecko_categories_list(const struct gecko *gecko)
     json_t *all = json_array();
     for (size_t i = 0; i < CATEGORIES; i++)
         if (i != CATEGORY_INSTRUCTION || gecko->style.opcodes == GECKO_OPCODES_FRAMES)
-            json_array_append_new(all,
-                                  json_pack("{s:s, s:s, s:o}", "name", name_of((enum gecko_category)i), "color",
-                                            colors[i], "subcategories", subcategories_of(&gecko->categories.names[i])));
+            json_array_append_new(all, json_pack("{s:s, s:s, s:o}", "name",
+                                                 gecko_categories_name_of((enum gecko_category)i), "color", colors[i],
+                                                 "subcategories", subcategories_of(&gecko->categories.names[i])));
     return all;
 }
 

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-static enum gecko_leaf_kind kind_of(const struct gecko *gecko, const struct sample *sample)
+static enum gecko_leaf_kind gecko_leaves_kind_of(const struct gecko *gecko, const struct sample *sample)
 {
     switch (waiting_of(sample->status)) {
     case WAITS_IDLE:
@@ -20,7 +20,7 @@ static enum gecko_leaf_kind kind_of(const struct gecko *gecko, const struct samp
 }
 
 /* Notes a pair of stack and leaf. A code has no room for more stacks than 2^30, which would fill 30 GB. */
-static void note(struct gecko *gecko, uint32_t stack, enum gecko_leaf_kind kind)
+static void gecko_leaves_note(struct gecko *gecko, uint32_t stack, enum gecko_leaf_kind kind)
 {
     struct gecko_leaves *leaves = &gecko->leaves;
     if (stack > UINT32_MAX >> GECKO_LEAF_BITS) {
@@ -37,14 +37,14 @@ uint32_t gecko_leaves_code(struct gecko *gecko, const struct gecko_thread *threa
     const bool same = sample->stack == gecko_leaves_stack(before) && sample->status == thread->status;
     if (same && thread->samples.count > 0)
         return before;
-    const enum gecko_leaf_kind kind = kind_of(gecko, sample);
-    note(gecko, sample->stack, kind);
+    const enum gecko_leaf_kind kind = gecko_leaves_kind_of(gecko, sample);
+    gecko_leaves_note(gecko, sample->stack, kind);
     return sample->stack << GECKO_LEAF_BITS | kind;
 }
 
 void gecko_leaves_note_bare(struct gecko *gecko, uint32_t stack)
 {
-    note(gecko, stack, LEAF_NONE);
+    gecko_leaves_note(gecko, stack, LEAF_NONE);
 }
 
 /* ---- at the end ---- */
@@ -81,7 +81,7 @@ size_t gecko_leaves_add_label(struct gecko *gecko, struct gecko_label label)
     return leaves->labels_count++;
 }
 
-static void add_label(struct gecko *gecko, enum gecko_leaf_kind kind, size_t name, enum gecko_category category)
+static void gecko_add_label(struct gecko *gecko, enum gecko_leaf_kind kind, size_t name, enum gecko_category category)
 {
     const struct gecko_label label = { .name = name, .category = category };
     gecko->leaves.label_of[kind] = gecko_leaves_add_label(gecko, label);
@@ -95,11 +95,11 @@ void gecko_leaves_settle(struct gecko *gecko)
     for (size_t i = 0; i < leaves->count; i++)
         used |= 1u << (leaves->codes[i] & ((1u << GECKO_LEAF_BITS) - 1));
     if (has_empty_stack(gecko))
-        add_label(gecko, LEAF_NONE, 0, CATEGORY_OTHER); /* string 0 is its name */
+        gecko_add_label(gecko, LEAF_NONE, 0, CATEGORY_OTHER); /* string 0 is its name */
     if (used & 1u << LEAF_IDLE)
-        add_label(gecko, LEAF_IDLE, gecko_tables_string(gecko, TEXT(IDLE_FRAME)), CATEGORY_IDLE);
+        gecko_add_label(gecko, LEAF_IDLE, gecko_tables_string(gecko, TEXT(IDLE_FRAME)), CATEGORY_IDLE);
     if (used & 1u << LEAF_WAITING)
-        add_label(gecko, LEAF_WAITING, gecko_tables_string(gecko, TEXT(WAITING_FRAME)), CATEGORY_WAITING);
+        gecko_add_label(gecko, LEAF_WAITING, gecko_tables_string(gecko, TEXT(WAITING_FRAME)), CATEGORY_WAITING);
     gecko_opcodes_settle(gecko);
 }
 

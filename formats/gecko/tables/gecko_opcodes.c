@@ -24,7 +24,7 @@ static uint32_t base_of(const struct frame *frame)
 }
 
 /* Adds a label. The base is the subcategory, so the viewer can group instructions by the one that they specialise. */
-static size_t add_label(struct gecko *gecko, uint32_t instruction, uint32_t base)
+static size_t gecko_opcodes_add_label(struct gecko *gecko, uint32_t instruction, uint32_t base)
 {
     struct bytes name = { 0 };
     const struct text text = tables_string(gecko->tables, instruction);
@@ -52,7 +52,8 @@ static void add_opcode(struct gecko *gecko, const struct frame *frame)
     opcodes->rows = alloc_grow(opcodes->rows, &opcodes->rows_room, number, sizeof(*opcodes->rows));
     opcodes->rows[number - 1] = (struct gecko_opcode){ .instruction = frame->instruction,
                                                        .base = base,
-                                                       .label = add_label(gecko, frame->instruction, base) };
+                                                       .label = gecko_opcodes_add_label(gecko, frame->instruction,
+                                                                                        base) };
 }
 
 /* Makes the instruction of each frame a subcategory of its function's category. */
@@ -121,7 +122,7 @@ static uint64_t take_width(struct gecko_marker_reader *reader)
     return gecko_status_width_units(reader->gecko, reader->change.time - before);
 }
 
-static void begin(struct gecko_marker_reader *reader)
+static void gecko_opcodes_begin(struct gecko_marker_reader *reader)
 {
     const struct gecko_thread *thread = reader->thread;
     reader->over = !reader->gecko->style.opcodes || thread->shared || thread->samples.count == 0;
@@ -155,7 +156,7 @@ static uint64_t stay(struct gecko_marker_reader *reader, struct gecko_marker *ma
 
 /* Gives the next marker. An instruction with only one sample gets no marker: the sample's stack shows it, and there
  * would be nearly as many markers as samples. */
-static bool next(struct gecko_marker_reader *reader, struct gecko_marker *marker)
+static bool gecko_opcodes_next(struct gecko_marker_reader *reader, struct gecko_marker *marker)
 {
     const struct gecko *gecko = reader->gecko;
     while (!reader->over) {
@@ -168,13 +169,13 @@ static bool next(struct gecko_marker_reader *reader, struct gecko_marker *marker
     return false;
 }
 
-static struct text name(const struct gecko_marker *marker)
+static struct text gecko_opcodes_name(const struct gecko_marker *marker)
 {
     (void)marker;
     return TEXT("Opcode");
 }
 
-static void emit_data(struct gecko *gecko, const struct gecko_marker *marker)
+static void gecko_opcodes_emit_data(struct gecko *gecko, const struct gecko_marker *marker)
 {
     const struct frame *frame = &gecko->tables->frames[marker->subject];
     gecko_markers_emit_type(gecko, "Opcode", frame->base && frame->base != frame->instruction ? "teal" : "ink");
@@ -183,7 +184,7 @@ static void emit_data(struct gecko *gecko, const struct gecko_marker *marker)
     gecko_markers_emit_beginning(gecko, marker);
 }
 
-static void add_schemas(const struct gecko *gecko, json_t *schemas)
+static void gecko_opcodes_add_schemas(const struct gecko *gecko, json_t *schemas)
 {
     if (!gecko->style.opcodes || !tables_have_instructions(gecko->tables))
         return;
@@ -196,4 +197,5 @@ static void add_schemas(const struct gecko *gecko, json_t *schemas)
         gecko_markers_schema("Opcode", "Two samples or more found the thread at this instruction.", "opcode", fields));
 }
 
-const struct gecko_marker_kind gecko_opcode_markers = { begin, next, name, emit_data, add_schemas };
+const struct gecko_marker_kind gecko_opcode_markers = { gecko_opcodes_begin, gecko_opcodes_next, gecko_opcodes_name,
+                                                        gecko_opcodes_emit_data, gecko_opcodes_add_schemas };

@@ -52,7 +52,7 @@ static struct text folder_name(const struct paths *paths, struct text file)
     return name;
 }
 
-static struct text resource_name(const struct gecko_sources *sources, struct text file)
+static struct text gecko_sources_resource_name(const struct gecko_sources *sources, struct text file)
 {
     struct text rest, name;
     const enum origin origin = paths_origin(file, &rest);
@@ -108,7 +108,7 @@ static uint32_t subcategory_of(struct gecko *gecko, enum gecko_category category
 }
 
 /* The name of a file in the viewer. */
-static size_t source_name(struct gecko *gecko, uint32_t file)
+static size_t gecko_sources_source_name(struct gecko *gecko, uint32_t file)
 {
     struct bytes name = { 0 };
     const struct text path = tables_string(gecko->tables, file);
@@ -126,12 +126,12 @@ static void add_source(struct gecko *gecko, uint32_t file)
     struct gecko_sources *sources = &gecko->sources;
     const struct text path = tables_string(gecko->tables, file);
     bool added;
-    const size_t name = source_name(gecko, file);
+    const size_t name = gecko_sources_source_name(gecko, file);
     sources->by_file[file] = intern_pairs_number(&sources->by_name, (uint32_t)name, 0, &added);
     if (!added)
         return;
     const enum gecko_category category = (enum gecko_category)code_kind_of_file(path);
-    const struct text resource = resource_name(sources, path);
+    const struct text resource = gecko_sources_resource_name(sources, path);
     sources->rows = alloc_grow(sources->rows, &sources->room, sources->count + 1, sizeof(*sources->rows));
     sources->rows[sources->count] = (struct gecko_source){ .file = file,
                                                            .name = name,
@@ -154,7 +154,7 @@ static bool is_common(struct text name)
     return true;
 }
 
-static size_t name_of(struct gecko *gecko, const struct function *function)
+static size_t gecko_sources_name_of(struct gecko *gecko, const struct function *function)
 {
     const struct text name = tables_string(gecko->tables, function->name);
     const struct text file = tables_string(gecko->tables, function->file);
@@ -193,7 +193,7 @@ void gecko_sources_find(struct gecko *gecko)
         if (function->module && !sources->by_module[function->module])
             sources->by_module[function->module] = 1 + resource_of(gecko, paths_last_part(
                                                                               tables_string(tables, function->module)));
-        sources->names[number] = name_of(gecko, function);
+        sources->names[number] = gecko_sources_name_of(gecko, function);
     }
 }
 

@@ -146,7 +146,7 @@ static int64_t frame_subcategory(const struct gecko *gecko, size_t row)
     return instruction || !same ? instruction : source->subcategory;
 }
 
-static int64_t function_name(const struct gecko *gecko, size_t row)
+static int64_t gecko_tables_function_name(const struct gecko *gecko, size_t row)
 {
     const size_t functions = gecko->rows.functions.count;
     return (int64_t)(row < functions ? gecko_sources_function_name(gecko, function_number(gecko, row))
@@ -183,7 +183,7 @@ static size_t resource_rows(const struct gecko *gecko)
     return gecko->sources.resources.count;
 }
 
-static int64_t resource_name(const struct gecko *gecko, size_t row)
+static int64_t gecko_tables_resource_name(const struct gecko *gecko, size_t row)
 {
     return (int64_t)gecko->sources.resource_names[row];
 }
@@ -207,7 +207,7 @@ static size_t source_rows(const struct gecko *gecko)
     return gecko->sources.count;
 }
 
-static int64_t source_name(const struct gecko *gecko, size_t row)
+static int64_t gecko_tables_source_name(const struct gecko *gecko, size_t row)
 {
     return (int64_t)gecko->sources.rows[row].name;
 }
@@ -245,7 +245,7 @@ static const struct column frame_columns[] = {
 };
 
 static const struct column function_columns[] = {
-    { "name", .cell = function_name },
+    { "name", .cell = gecko_tables_function_name },
     { "isJS", .always = "false" },
     { "relevantForJS", .always = "false" },
     { "resource", .cell = function_resource },
@@ -258,7 +258,7 @@ static const struct column function_columns[] = {
 
 /* Resources. Type 1 is a library. */
 static const struct column resource_columns[] = {
-    { "name", .cell = resource_name },
+    { "name", .cell = gecko_tables_resource_name },
     { "type", .always = "1" },
     { "lib", .always = "null" },
     { "host", .always = "null" },
@@ -267,7 +267,7 @@ static const struct column resource_columns[] = {
 
 static const struct column source_columns[] = {
     { "id", .always = "null" },
-    { "filename", .cell = source_name },
+    { "filename", .cell = gecko_tables_source_name },
     { "startLine", .always = "1" },
     { "startColumn", .always = "1" },
     { "sourceMapURL", .always = "null" },
@@ -299,7 +299,7 @@ static const struct table tables_shared[] = {
     { "nativeSymbols", native_symbol_columns, no_rows },  { "sourceLocationTable", location_columns, no_rows },
 };
 
-static void emit_column(struct gecko *gecko, const struct column *column, size_t rows)
+static void gecko_tables_emit_column(struct gecko *gecko, const struct column *column, size_t rows)
 {
     struct json_emitter *json = &gecko->json;
     emit_open(json, column->name, '[');
@@ -322,7 +322,7 @@ static void emit_table(struct gecko *gecko, const struct table *table)
     const size_t rows = table->rows(gecko);
     emit_open(&gecko->json, table->name, '{');
     for (const struct column *column = table->columns; column->name; column++)
-        emit_column(gecko, column, rows);
+        gecko_tables_emit_column(gecko, column, rows);
     emit_integer(&gecko->json, "length", (int64_t)rows);
     emit_close(&gecko->json, '}');
 }
