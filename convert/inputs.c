@@ -130,14 +130,14 @@ static void name_inputs(struct inputs *inputs)
 /* ---- the first pass ---- */
 
 /* The first pass over one recording. */
-struct look {
+struct inputs_look {
     struct input *input;
     const struct selection *selection;
     struct tables tables; /* processes, tasks and threads only */
     bool refused;         /* the tables refused the last event */
 };
 
-static void look_at_thread(struct look *look, uint32_t thread)
+static void look_at_thread(struct inputs_look *look, uint32_t thread)
 {
     struct input *input = look->input;
     if (thread >= look->tables.threads_count || !look->tables.threads[thread].thread.number ||
@@ -157,7 +157,7 @@ static void inputs_note_time(struct input *input, uint64_t time_ns)
  * second pass reports this damage. */
 static bool inputs_take(void *self, struct event *event, struct fault *why)
 {
-    struct look *look = self;
+    struct inputs_look *look = self;
     look->tables.forgiving = true;
     switch (event->kind) {
     case EVENT_RECORDING:
@@ -187,13 +187,13 @@ static bool inputs_take(void *self, struct event *event, struct fault *why)
 }
 
 /* Whether the first pass needs no more events: with --threads and percentages it needs all, else the first process. */
-static bool has_seen_enough(const struct look *look)
+static bool has_seen_enough(const struct inputs_look *look)
 {
     return !look->selection->threads && !selection_needs_length(look->selection) && look->tables.processes_count > 1;
 }
 
 /* Reads the events that the first pass needs, past damaged blocks. */
-static void look_at_events(struct look *look, struct source *source, const struct sink *sink)
+static void look_at_events(struct inputs_look *look, struct source *source, const struct sink *sink)
 {
     enum source_state state = SOURCE_MORE;
     while (!has_seen_enough(look) &&
@@ -204,7 +204,7 @@ static void look_at_events(struct look *look, struct source *source, const struc
     }
 }
 
-static void look_at_file(struct look *look, int fd)
+static void look_at_file(struct inputs_look *look, int fd)
 {
     struct source source;
     const struct source_options options = { .runs = true, .without_status = true, .without_stands = true };
@@ -249,7 +249,7 @@ static const struct input *find_copy(const struct inputs *inputs, const struct i
 }
 
 /* Makes the first pass over a recording. A pipe cannot be read twice, so it has no first pass and stays unknown. */
-static bool look_at_input(struct inputs *inputs, struct input *input, struct look *look, struct fault *why)
+static bool look_at_input(struct inputs *inputs, struct input *input, struct inputs_look *look, struct fault *why)
 {
     struct stat there;
     uint64_t bytes;
@@ -292,7 +292,7 @@ static bool make_first_pass(struct inputs *inputs, const struct selection *selec
     bool good = true;
     for (size_t i = 0; i < inputs->count && good; i++) {
         struct input *input = &inputs->rows[i];
-        struct look look = { .input = input, .selection = selection };
+        struct inputs_look look = { .input = input, .selection = selection };
         good = look_at_input(inputs, input, &look, why);
         const struct text own = look.tables.recording.mode;
         inputs->modes_differ |= input->known && mode.bytes && !text_equal(mode, own);

@@ -54,7 +54,7 @@ static const struct argument options[] = {
 };
 
 /* The values of this program's own options. */
-struct wanted {
+struct flame_wanted {
     struct flame_style style;
     struct source_folders path_maps;
     bool open;
@@ -68,7 +68,7 @@ static bool apply_sources(struct flame_style *style, const char *value)
 
 static bool to_flame_apply(struct settings *settings, int number, const char *value)
 {
-    struct wanted *wanted = settings->wanted;
+    struct flame_wanted *wanted = settings->wanted;
     struct flame_style *style = &wanted->style;
     switch ((enum own_option)number) {
     case OPTION_WEIGHT:
@@ -108,7 +108,7 @@ static const char *comparison_problem(const struct flame_style *style)
 
 static const char *to_flame_problem(const struct settings *settings)
 {
-    const struct wanted *wanted = settings->wanted;
+    const struct flame_wanted *wanted = settings->wanted;
     const bool standard = settings->output ? output_is_standard(settings->output)
                                            : settings->inputs_count > 0 && strcmp(settings->inputs[0], "-") == 0;
     if (wanted->open && standard)
@@ -200,7 +200,7 @@ static bool to_flame_finish(void *self, struct fault *why)
 {
     struct to_flame *to = self;
     struct conversion *conversion = to->conversion;
-    const struct wanted *wanted = conversion->settings.wanted;
+    const struct flame_wanted *wanted = conversion->settings.wanted;
     struct flame_style style = wanted->style;
     struct flame_made made;
     style.path_maps = &wanted->path_maps;
@@ -245,7 +245,7 @@ static bool to_flame_after(void *self, const char *path, struct fault *why)
 {
     (void)why;
     const struct to_flame *to = self;
-    if (((const struct wanted *)to->conversion->settings.wanted)->open)
+    if (((const struct flame_wanted *)to->conversion->settings.wanted)->open)
         open_page(path);
     return true;
 }
@@ -270,7 +270,7 @@ static const struct converter to_flame = {
     .makes = "Writes a flame graph: one HTML file that needs nothing else, no network.",
     .takes = TAKES_SIDES | TAKES_MODE | TAKES_SELECTION | TAKES_OPCODES | TAKES_NO_IDLE | TAKES_FRAMES | TAKES_FOCUS,
     .options.rows = options,
-    .options.size = sizeof(struct wanted),
+    .options.size = sizeof(struct flame_wanted),
     .options.apply = to_flame_apply,
     .options.problem = to_flame_problem,
     .file.suffix = ".html",

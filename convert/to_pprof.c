@@ -45,14 +45,14 @@ static const struct argument options[] = {
 };
 
 /* The values of this program's own options. */
-struct wanted {
+struct pprof_wanted {
     struct pprof_style style;
     uint64_t every_ns; /* the length of a window; 0: one file */
 };
 
 static bool to_pprof_apply(struct settings *settings, int number, const char *value)
 {
-    struct wanted *wanted = settings->wanted;
+    struct pprof_wanted *wanted = settings->wanted;
     struct pprof_style *style = &wanted->style;
     switch ((enum own_option)number) {
     case OPTION_QUALIFY:
@@ -78,7 +78,7 @@ static bool to_pprof_apply(struct settings *settings, int number, const char *va
 static const char *to_pprof_problem(const struct settings *settings)
 {
     static struct fault why;
-    const struct wanted *wanted = settings->wanted;
+    const struct pprof_wanted *wanted = settings->wanted;
     if (wanted->every_ns && settings->inputs_count > 1)
         return "--every takes one recording: a recording is read to its end before the next one, and windows must not "
                "wait so long; convert each recording by itself, their windows begin at the same times";
@@ -87,13 +87,13 @@ static const char *to_pprof_problem(const struct settings *settings)
 
 static struct converter_plan to_pprof_plan(const struct settings *settings)
 {
-    const struct wanted *wanted = settings->wanted;
+    const struct pprof_wanted *wanted = settings->wanted;
     return (struct converter_plan){ .splits = wanted->every_ns > 0, .binary = true };
 }
 
 struct to_pprof {
     struct conversion *conversion;
-    const struct wanted *wanted;
+    const struct pprof_wanted *wanted;
     struct aggregate aggregate; /* of the whole recording, or ... */
     struct windows windows;     /* ... of the windows */
     uint64_t unplaced_ns;       /* CPU time without a sample, as far as a file says it */
@@ -240,7 +240,7 @@ static const struct converter to_pprof = {
     .makes = "Writes a profile for go tool pprof, with threads as labels.",
     .takes = TAKES_MODE | TAKES_SELECTION | TAKES_DETAIL | TAKES_COLUMNS | TAKES_OPCODES,
     .options.rows = options,
-    .options.size = sizeof(struct wanted),
+    .options.size = sizeof(struct pprof_wanted),
     .options.apply = to_pprof_apply,
     .options.problem = to_pprof_problem,
     .file.suffix = ".pb.gz",

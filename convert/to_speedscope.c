@@ -19,14 +19,14 @@ static const struct argument options[] = {
 };
 
 /* The values of this program's own options. */
-struct wanted {
+struct speedscope_wanted {
     bool full_paths;
 };
 
 static bool to_speedscope_apply(struct settings *settings, int number, const char *value)
 {
     (void)value;
-    struct wanted *wanted = settings->wanted;
+    struct speedscope_wanted *wanted = settings->wanted;
     switch ((enum own_option)number) {
     case OPTION_FULL_PATHS:
         return wanted->full_paths = true;
@@ -45,7 +45,7 @@ static void *to_speedscope_start(struct conversion *conversion)
     const struct settings *settings = &conversion->settings;
     const struct entries_style style = {
         .kind = settings->detail == DETAIL_FUNCTIONS ? ENTRY_FUNCTION : ENTRY_LINE,
-        .full_paths = ((const struct wanted *)settings->wanted)->full_paths,
+        .full_paths = ((const struct speedscope_wanted *)settings->wanted)->full_paths,
         .ids = true,
         .opcodes = settings->opcodes,
         .waits = true,
@@ -106,7 +106,7 @@ static const struct converter to_speedscope = {
     .makes = "Writes a profile for speedscope (speedscope.app): what each thread did when.",
     .takes = TAKES_MODE | TAKES_SELECTION | TAKES_DETAIL | TAKES_OPCODES | TAKES_NO_IDLE | TAKES_FRAMES | TAKES_FOCUS,
     .options.rows = options,
-    .options.size = sizeof(struct wanted),
+    .options.size = sizeof(struct speedscope_wanted),
     .options.apply = to_speedscope_apply,
     .file.suffix = ".speedscope.json",
     .file.packing = PACKING_BY_NAME,

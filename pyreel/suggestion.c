@@ -12,7 +12,7 @@
 #define PREFIX_LEAST 3 /* letters that two words begin with, to be near by their beginning */
 #define FAR          100
 
-struct search {
+struct suggestion_search {
     const char *word;
     char *meant;
     size_t distance; /* of the nearest candidate */
@@ -60,7 +60,7 @@ static size_t distance(const char *word, const char *candidate)
     return count <= least(2, strlen(word) / 2) ? count : FAR;
 }
 
-static void consider(struct search *search, const char *candidate, const char *in_front)
+static void consider(struct suggestion_search *search, const char *candidate, const char *in_front)
 {
     const size_t found = distance(search->word, candidate);
     if (found >= search->distance)
@@ -88,7 +88,7 @@ bool suggestion_find(char *meant, const char *word)
         word += strlen(VERB_PREFIX);
     if (kind || strlen(word) >= VERB_SIZE)
         return kind;
-    struct search search = { .word = word, .meant = meant, .distance = FAR };
+    struct suggestion_search search = { .word = word, .meant = meant, .distance = FAR };
     struct other_verbs others;
     places_find_others(&others);
     for (const struct verb *verb = verbs; verb->name; verb++)

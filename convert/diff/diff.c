@@ -45,7 +45,7 @@ static const struct argument options[] = {
 };
 
 /* The values of this program's own options. */
-struct wanted {
+struct diff_wanted {
     struct diff_style style;
     bool weighted;    /* --weight was given */
     bool fails;       /* --fail-over was given ... */
@@ -56,20 +56,20 @@ struct wanted {
 
 /* ---- options ---- */
 
-static bool read_weight(struct wanted *wanted, const char *value)
+static bool read_weight(struct diff_wanted *wanted, const char *value)
 {
     wanted->weighted = sum_named(value, &wanted->style.weight) && wanted->style.weight <= SUM_CPU_NS;
     return wanted->weighted;
 }
 
-static bool read_scale(struct wanted *wanted, const char *value)
+static bool read_scale(struct diff_wanted *wanted, const char *value)
 {
     wanted->style.by_work = strcmp(value, "work") == 0;
     wanted->style.by_time = strcmp(value, "time") == 0;
     return wanted->style.by_work || wanted->style.by_time;
 }
 
-static bool set_format(struct wanted *wanted, enum diff_format format)
+static bool set_format(struct diff_wanted *wanted, enum diff_format format)
 {
     wanted->format = format;
     wanted->formats++;
@@ -78,7 +78,7 @@ static bool set_format(struct wanted *wanted, enum diff_format format)
 
 static bool diff_option_apply(struct settings *settings, int number, const char *value)
 {
-    struct wanted *wanted = settings->wanted;
+    struct diff_wanted *wanted = settings->wanted;
     struct diff_style *style = &wanted->style;
     switch ((enum own_option)number) {
     case OPTION_WEIGHT:
@@ -112,7 +112,7 @@ static bool diff_option_apply(struct settings *settings, int number, const char 
 
 static const char *diff_settings_problem(const struct settings *settings)
 {
-    const struct wanted *wanted = settings->wanted;
+    const struct diff_wanted *wanted = settings->wanted;
     if (settings->before == 0 && settings->inputs_count != 2)
         return "name two recordings, before and after; or --before A1 A2 --after B1 B2";
     if (wanted->formats > 1)
@@ -154,7 +154,7 @@ static void diff_take_recording(void *self, struct tables *recording, struct tex
 
 static struct diff_style diff_style_of(const struct settings *settings)
 {
-    const struct wanted *wanted = settings->wanted;
+    const struct diff_wanted *wanted = settings->wanted;
     struct diff_style style = wanted->style;
     style.weighted = wanted->weighted;
     style.fails = wanted->fails;
@@ -172,7 +172,7 @@ static struct diff_style diff_style_of(const struct settings *settings)
 static bool write_output(const struct conversion *conversion, struct output *to, const struct difference *difference,
                          struct fault *why)
 {
-    const struct wanted *wanted = conversion->settings.wanted;
+    const struct diff_wanted *wanted = conversion->settings.wanted;
     const bool standard = !conversion->settings.output || output_is_standard(conversion->settings.output);
     const struct screen screen = screen_of(standard ? STDOUT_FILENO : -1);
     switch (wanted->format) {
@@ -223,7 +223,7 @@ static void diff_drop(void *self)
 
 static struct converter_plan diff_plan(const struct settings *settings)
 {
-    const struct wanted *wanted = settings->wanted;
+    const struct diff_wanted *wanted = settings->wanted;
     const bool counts = wanted->weighted && wanted->style.weight == SUM_SAMPLES;
     return (struct converter_plan){ .without_status = counts, .only_counts = counts };
 }
@@ -241,7 +241,7 @@ static const struct converter to_diff = {
     .takes = TAKES_SIDES | TAKES_MODE | TAKES_SELECTION | TAKES_NO_IDLE | TAKES_FRAMES | TAKES_FOCUS,
     .several = SEVERAL_COMPARED,
     .options.rows = options,
-    .options.size = sizeof(struct wanted),
+    .options.size = sizeof(struct diff_wanted),
     .options.apply = diff_option_apply,
     .options.problem = diff_settings_problem,
     .file.recognises = diff_recognises,

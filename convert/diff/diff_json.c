@@ -75,7 +75,7 @@ static json_t *frames_json(const struct difference *difference, uint32_t node)
     const struct call_tree *tree = &difference->tree;
     json_t *frames = json_array();
     for (; tree->nodes[node].entry; node = tree->nodes[node].parent) {
-        const struct code *code = entries_code(&difference->entries, tree->nodes[node].entry);
+        const struct shown_code *code = entries_code(&difference->entries, tree->nodes[node].entry);
         const uint32_t line = entries_line(&difference->entries, tree->nodes[node].entry);
         json_array_insert_new(frames, 0,
                               json_pack("{s:o, s:o, s:o}", "name", text_json(code->name), "file", text_json(code->file),

@@ -8,7 +8,7 @@
 #define NAME_COLUMNS_LEAST 16
 #define ROW_COLUMNS        60 /* in front of the name */
 
-struct writing {
+struct diff_text_writing {
     struct output *to;
     const struct difference *difference;
     const struct screen *screen;
@@ -17,7 +17,7 @@ struct writing {
 
 enum colour { COLOUR_NONE, COLOUR_BOLD, COLOUR_DIM, COLOUR_RED, COLOUR_GREEN };
 
-static void diff_text_put_colour(const struct writing *writing, enum colour colour)
+static void diff_text_put_colour(const struct diff_text_writing *writing, enum colour colour)
 {
     static const char *const codes[] = { "\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[32m" };
     if (writing->screen->colours)
@@ -25,7 +25,7 @@ static void diff_text_put_colour(const struct writing *writing, enum colour colo
 }
 
 /* Writes a paragraph that is broken at blanks. */
-static void put_wrapped(const struct writing *writing, const struct bytes *text)
+static void put_wrapped(const struct diff_text_writing *writing, const struct bytes *text)
 {
     const char *at = (const char *)text->at, *end = at + text->size;
     size_t column = 0;
@@ -47,7 +47,7 @@ static void put_wrapped(const struct writing *writing, const struct bytes *text)
 }
 
 /* Writes one of the sentences of diff_words.h. */
-static void diff_text_put_sentence(const struct writing *writing,
+static void diff_text_put_sentence(const struct diff_text_writing *writing,
                                    void (*put)(struct bytes *, const struct difference *))
 {
     struct bytes text = { 0 };
@@ -58,7 +58,7 @@ static void diff_text_put_sentence(const struct writing *writing,
 
 /* ---- head ---- */
 
-static void diff_text_put_side(const struct writing *writing, const char *label, enum compare_side side)
+static void diff_text_put_side(const struct diff_text_writing *writing, const char *label, enum compare_side side)
 {
     struct bytes line = { 0 };
     put_format(&line, "%-7s ", label);
@@ -67,7 +67,7 @@ static void diff_text_put_side(const struct writing *writing, const char *label,
     bytes_free(&line);
 }
 
-static void diff_text_put_whole(const struct writing *writing)
+static void diff_text_put_whole(const struct diff_text_writing *writing)
 {
     const struct difference *difference = writing->difference;
     const struct judged *whole = &difference->items.judgement.whole;
@@ -89,7 +89,7 @@ static enum colour colour_of(enum verdict verdict)
     return colours[verdict];
 }
 
-static void diff_text_put_row_name(const struct writing *writing, const struct diff_row *row)
+static void diff_text_put_row_name(const struct diff_text_writing *writing, const struct diff_row *row)
 {
     struct bytes name = { 0 };
     const size_t columns = writing->screen->columns > ROW_COLUMNS + NAME_COLUMNS_LEAST
@@ -100,7 +100,7 @@ static void diff_text_put_row_name(const struct writing *writing, const struct d
     bytes_free(&name);
 }
 
-static void diff_text_put_row(const struct writing *writing, const struct diff_row *row, bool total)
+static void diff_text_put_row(const struct diff_text_writing *writing, const struct diff_row *row, bool total)
 {
     const struct difference *difference = writing->difference;
     const struct judged *judged = diff_judged(row, total);
@@ -117,7 +117,7 @@ static void diff_text_put_row(const struct writing *writing, const struct diff_r
     output_string(writing->to, "\n");
 }
 
-static void put_titles(const struct writing *writing, const char *title, const char *rows_are)
+static void put_titles(const struct diff_text_writing *writing, const char *title, const char *rows_are)
 {
     const char *const unit = diff_amount_unit(writing->difference);
     diff_text_put_colour(writing, COLOUR_BOLD);
@@ -128,23 +128,23 @@ static void put_titles(const struct writing *writing, const char *title, const c
 }
 
 /* The rows of a table of selves, or of totals. Those that changed stand first. */
-struct shown {
+struct diff_text_shown {
     size_t rows, same; /* so many were written; so many of these did not change */
     size_t left_out;
 };
 
 /* Unless --top is given, only the largest of those that did not change are written. */
-static bool diff_table_has_room(const struct diff_style *style, const struct shown *shown, bool same)
+static bool diff_table_has_room(const struct diff_style *style, const struct diff_text_shown *shown, bool same)
 {
     if (!style->top_given && same && shown->same >= DIFF_TOP_SAME)
         return false;
     return !style->top || shown->rows < style->top;
 }
 
-static void diff_text_put_table(const struct writing *writing, const struct diff_table *table, bool total,
+static void diff_text_put_table(const struct diff_text_writing *writing, const struct diff_table *table, bool total,
                                 const char *rows_are)
 {
-    struct shown shown = { 0 };
+    struct diff_text_shown shown = { 0 };
     for (size_t i = 0; i < table->count; i++) {
         const struct diff_row *row = &table->rows[i];
         const bool same = diff_judged(row, total)->verdict == VERDICT_SAME;
@@ -163,7 +163,7 @@ static void diff_text_put_table(const struct writing *writing, const struct diff
         output_format(writing->to, "... and %zu more (--top 0 shows all)\n", shown.left_out);
 }
 
-static void put_counts(const struct writing *writing, const struct diff_table *table, const char *rows_are)
+static void put_counts(const struct diff_text_writing *writing, const struct diff_table *table, const char *rows_are)
 {
     struct bytes text = { 0 };
     diff_put_counts(&text, writing->difference, table, rows_are);
@@ -171,7 +171,7 @@ static void put_counts(const struct writing *writing, const struct diff_table *t
     bytes_free(&text);
 }
 
-static void put_tables(const struct writing *writing, const struct diff_table *table, const char *rows_are)
+static void put_tables(const struct diff_text_writing *writing, const struct diff_table *table, const char *rows_are)
 {
     output_string(writing->to, "\n");
     put_counts(writing, table, rows_are);
@@ -181,7 +181,7 @@ static void put_tables(const struct writing *writing, const struct diff_table *t
 
 void diff_text(struct output *to, const struct difference *difference, const struct screen *screen, bool fits)
 {
-    const struct writing writing = { to, difference, screen, fits };
+    const struct diff_text_writing writing = { to, difference, screen, fits };
     diff_text_put_side(&writing, "before", COMPARE_BEFORE);
     diff_text_put_side(&writing, "after", COMPARE_AFTER);
     diff_text_put_whole(&writing);

@@ -66,7 +66,7 @@ static struct compare_items items_of(const struct difference *difference)
 
 /* ---- rows ---- */
 
-static void describe_code(struct diff_row *row, const struct code *code, uint32_t line)
+static void describe_code(struct diff_row *row, const struct shown_code *code, uint32_t line)
 {
     row->name = code->name;
     row->file = code->file;

@@ -204,17 +204,17 @@ void info_processes_print_lines(struct output *to, const struct tables *tables, 
 /* ---- the tree ---- */
 
 /* The processes in the order of the tree: each before its children, and these in the order of their numbers. */
-struct tree {
+struct info_processes_tree {
     uint32_t *child, *next; /* by number: the first child, and the next child of the same parent; 0: none */
     uint32_t *depth;        /* generations above */
 };
 
-static struct tree make_tree(const struct tables *tables)
+static struct info_processes_tree make_tree(const struct tables *tables)
 {
     const size_t count = tables->processes_count + 1;
-    struct tree tree = { .child = alloc_zeroed(count, sizeof(uint32_t)),
-                         .next = alloc_zeroed(count, sizeof(uint32_t)),
-                         .depth = alloc_zeroed(count, sizeof(uint32_t)) };
+    struct info_processes_tree tree = { .child = alloc_zeroed(count, sizeof(uint32_t)),
+                                        .next = alloc_zeroed(count, sizeof(uint32_t)),
+                                        .depth = alloc_zeroed(count, sizeof(uint32_t)) };
     for (size_t i = tables->processes_count; i-- > 1;) { /* from the last on, so that each child comes first */
         const struct process *process = &tables->processes[i].process;
         if (process->number == 0)
@@ -228,7 +228,7 @@ static struct tree make_tree(const struct tables *tables)
     return tree;
 }
 
-static void free_tree(struct tree *tree)
+static void free_tree(struct info_processes_tree *tree)
 {
     free(tree->child);
     free(tree->next);
@@ -236,7 +236,7 @@ static void free_tree(struct tree *tree)
 }
 
 /* The process behind this one in the order of the tree; 0: none. */
-static uint32_t next_in_tree(const struct tables *tables, const struct tree *tree, uint32_t process)
+static uint32_t next_in_tree(const struct tables *tables, const struct info_processes_tree *tree, uint32_t process)
 {
     if (tree->child[process])
         return tree->child[process];
@@ -283,7 +283,7 @@ void info_processes_print_tree(struct output *to, const struct tables *tables, b
         return;
     uint64_t *samples = info_processes_count_samples(tables);
     struct info_choice choice = info_processes_choose(tables, all, samples, &count);
-    struct tree tree = make_tree(tables);
+    struct info_processes_tree tree = make_tree(tables);
     output_format(to, "\n%8s %8s %10s %9s %9s  %9s %9s  %-10s %s\n", "pid", "parent", "samples", "CPU s", "most MiB",
                   "from s", "to s", "end", "process");
     for (uint32_t at = tree.child[0]; at; at = next_in_tree(tables, &tree, at)) {

@@ -15,7 +15,7 @@
 #include <string.h>
 
 /* The numbers of a recording that add up. */
-struct sums {
+struct list_sums {
     uint64_t duration_ns, samples, ticks, threads, missed, failed, bytes;
 };
 
@@ -24,7 +24,7 @@ struct info_row {
     struct text reason; /* why the recording cannot be shown; empty: the recording is shown */
     struct identity identity;
     uint64_t interval_ns;
-    struct sums sums;
+    struct list_sums sums;
     bool complete, damaged;
     struct bytes summary; /* the line of --summary */
     json_t *json;         /* NULL: the output is text */
@@ -71,7 +71,7 @@ bool info_several_add(struct info_several *several, const struct conversion *con
     row->interval_ns = tables->recording.interval_ns;
     row->complete = report->complete;
     row->damaged = loss_is_damage(report, tables);
-    row->sums = (struct sums){
+    row->sums = (struct list_sums){
         .duration_ns = tables_duration_ns(tables),
         .samples = tables->samples,
         .ticks = tables->ticks,
@@ -91,11 +91,11 @@ void info_several_add_failed(struct info_several *several, const char *path, con
 }
 
 /* The totals of the recordings that can be shown, ... */
-static struct sums add_up(const struct info_several *several)
+static struct list_sums add_up(const struct info_several *several)
 {
-    struct sums all = { 0 };
+    struct list_sums all = { 0 };
     for (size_t i = 0; i < several->count; i++) {
-        const struct sums *sums = &several->rows[i].sums;
+        const struct list_sums *sums = &several->rows[i].sums;
         all.duration_ns += sums->duration_ns;
         all.samples += sums->samples;
         all.ticks += sums->ticks;
@@ -137,7 +137,7 @@ static int width_of_paths(const struct info_several *several)
     return (int)width;
 }
 
-static void print_sums(struct output *to, const struct sums *sums)
+static void print_sums(struct output *to, const struct list_sums *sums)
 {
     output_format(to, " %10" PRIu64 " %8" PRIu64 " %8" PRIu64 " %12" PRIu64 "  ", sums->samples, sums->threads,
                   sums->missed, sums->bytes);
@@ -162,7 +162,7 @@ static void info_several_print_row(struct output *to, const struct info_row *row
 void info_several_print(struct output *to, const struct info_several *several)
 {
     const int width = width_of_paths(several);
-    const struct sums all = add_up(several);
+    const struct list_sums all = add_up(several);
     size_t whole;
     const size_t shown = count_shown(several, &whole);
     output_format(to, "%-*s  %-20s %12s %9s %10s %8s %8s %12s  %s\n", width, "file", "started", "duration s", "rate Hz",
@@ -200,7 +200,7 @@ static json_t *row_json(const struct info_row *row)
 
 static json_t *totals_json(const struct info_several *several)
 {
-    const struct sums all = add_up(several);
+    const struct list_sums all = add_up(several);
     size_t whole;
     const size_t shown = count_shown(several, &whole);
     return json_pack("{s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "files", (json_int_t)several->count, "shown",

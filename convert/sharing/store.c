@@ -21,7 +21,7 @@
 #define PROGRESS_NS 200000000 /* between two updates of the progress line */
 
 /* A request and its answer. */
-struct request {
+struct store_request {
     const struct store *store;
     CURL *curl;
     struct curl_slist *headers;
@@ -36,7 +36,7 @@ struct request {
 
 struct store_upload {
     struct store store;
-    struct request request;
+    struct store_request request;
     pthread_t thread;
     int body, writing; /* the two ends of the pipe. We keep the end for writing, so that the body ends when we say so */
     atomic_bool whole; /* all was written: the end of the pipe is the end of the profile */
@@ -120,7 +120,7 @@ static void put_clean(char *room, size_t size, const char *text)
     room[used] = '\0';
 }
 
-static bool fail_by_code(const struct request *request, CURLcode code, struct fault *why)
+static bool fail_by_code(const struct store_request *request, CURLcode code, struct fault *why)
 {
     char said[200];
     put_clean(said, sizeof(said), *request->said ? request->said : curl_easy_strerror(code));
@@ -135,7 +135,7 @@ static bool fail_by_code(const struct request *request, CURLcode code, struct fa
                  cause->quotes ? ")" : "");
 }
 
-static bool fail_by_status(const struct request *request, long status, struct fault *why)
+static bool fail_by_status(const struct store_request *request, long status, struct fault *why)
 {
     const char *words = "the store does not do that", *to = NULL;
     char address[200] = "";
@@ -152,7 +152,7 @@ static bool fail_by_status(const struct request *request, long status, struct fa
 
 static size_t take_answer(char *bytes, size_t one, size_t size, void *self)
 {
-    struct request *request = self;
+    struct store_request *request = self;
     (void)one;
     if (request->answer.size + size > STORE_ANSWER_MOST) {
         fault(&request->own, "cannot %s %s: the answer is too large to be a store's; is --server a store of profiles?",
@@ -165,7 +165,7 @@ static size_t take_answer(char *bytes, size_t one, size_t size, void *self)
 }
 
 /* Ends a request in which nothing moves. libcurl calls about once a second, or more often. */
-static bool is_stuck(struct request *request, curl_off_t received, curl_off_t sent)
+static bool is_stuck(struct store_request *request, curl_off_t received, curl_off_t sent)
 {
     const int64_t now = monotonic_ns();
     if (received + sent != request->moved) {
@@ -185,12 +185,12 @@ static int look_after(void *self, curl_off_t to_receive, curl_off_t received, cu
     return is_stuck(self, received, sent);
 }
 
-static void add_header(struct request *request, const char *header)
+static void add_header(struct store_request *request, const char *header)
 {
     request->headers = curl_slist_append(request->headers, header);
 }
 
-static void choose_authorities(const struct request *request)
+static void choose_authorities(const struct store_request *request)
 {
     const char *file = getenv(authorities_variable()), *folder = getenv("SSL_CERT_DIR");
     if (file && *file)
@@ -200,10 +200,10 @@ static void choose_authorities(const struct request *request)
 }
 
 /* Prepares a request to `path`, which it frees. */
-static bool request_open(struct request *request, const struct store *store, const char *doing, char *url,
+static bool request_open(struct store_request *request, const struct store *store, const char *doing, char *url,
                          struct fault *why)
 {
-    *request = (struct request){ .store = store, .doing = doing, .url = url, .moved_ns = monotonic_ns() };
+    *request = (struct store_request){ .store = store, .doing = doing, .url = url, .moved_ns = monotonic_ns() };
     signal(SIGPIPE, SIG_IGN); /* a broken pipe or connection is an error that we report */
     CURL *curl = request->curl = curl_easy_init();
     if (!curl)
@@ -225,7 +225,7 @@ static bool request_open(struct request *request, const struct store *store, con
     return true;
 }
 
-static void request_close(struct request *request)
+static void request_close(struct store_request *request)
 {
     curl_slist_free_all(request->headers);
     curl_easy_cleanup(request->curl);
@@ -235,7 +235,7 @@ static void request_close(struct request *request)
 
 /* Makes the request. *status is the answer's; 0: there is none. False with the reason when there is no whole answer,
  * without a reason when the body was cut. */
-static bool request_make(struct request *request, long *status, struct fault *why)
+static bool request_make(struct store_request *request, long *status, struct fault *why)
 {
     curl_easy_setopt(request->curl, CURLOPT_HTTPHEADER, request->headers);
     const CURLcode code = curl_easy_perform(request->curl);
@@ -280,7 +280,7 @@ static void upload_end_progress(struct store_upload *upload)
 static size_t give_body(char *room, size_t one, size_t count, void *self)
 {
     struct store_upload *upload = self;
-    struct request *request = &upload->request;
+    struct store_request *request = &upload->request;
     ssize_t size;
     do
         size = read(upload->body, room, one * count);
@@ -310,7 +310,7 @@ static int look_after_upload(void *self, curl_off_t to_receive, curl_off_t recei
 
 static void upload_judge(struct store_upload *upload, long status)
 {
-    struct request *request = &upload->request;
+    struct store_request *request = &upload->request;
     if (status < 200 || status > 299)
         fail_by_status(request, status, &request->own);
     else if (!upload->sent_all)
@@ -325,7 +325,7 @@ static void upload_judge(struct store_upload *upload, long status)
 static void *send_profile(void *self)
 {
     struct store_upload *upload = self;
-    struct request *request = &upload->request;
+    struct store_request *request = &upload->request;
     struct fault why = { 0 };
     long status;
     if (request_make(request, &status, &why))
@@ -424,7 +424,7 @@ void store_upload_cut(struct store_upload *upload, struct fault *why)
 
 enum store_deleted store_delete(const struct store *store, const char *token, const char *proof, struct fault *why)
 {
-    struct request request;
+    struct store_request request;
     char *header = NULL;
     long status = 0;
     enum store_deleted result = STORE_FAILED;

@@ -32,7 +32,7 @@ struct model_pairs {
     size_t room;
     uint64_t *seen; /* by row: the walk that has counted the row's total */
     size_t seen_room;
-    struct window window;
+    struct recent_window window;
 };
 
 enum model_kind {
@@ -52,7 +52,7 @@ struct model {
     struct groups owners;   /* numbers of owners are indexes in its rows */
     struct entries entries; /* lines of functions */
     struct model_pairs pairs[MODEL_KINDS];
-    struct window by_owner;
+    struct recent_window by_owner;
     struct aggregate batch; /* of one second; threads are owners here */
     uint64_t batch_second;
     uint64_t walk;                 /* number of the walk that is being made */

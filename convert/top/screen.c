@@ -233,15 +233,15 @@ static void add_choice(struct drawn *drawn, const struct view *view, const struc
 /* ---- rows ---- */
 
 /* The columns that the name and the place have: half each of what is left by the numbers. */
-struct layout {
+struct screen_layout {
     size_t name, place;
 };
 
-static struct layout layout_of(const struct drawn *drawn, size_t numbers)
+static struct screen_layout layout_of(const struct drawn *drawn, size_t numbers)
 {
     const size_t left = drawn->columns > numbers + 3 ? drawn->columns - numbers - 3 : 2;
     const size_t place = left / 2;
-    return (struct layout){ left - place, place };
+    return (struct screen_layout){ left - place, place };
 }
 
 static void put_percent(struct bytes *to, double value)
@@ -278,7 +278,7 @@ static void put_function_row(struct drawn *drawn, struct bytes *to, const struct
                              enum window_sum sum)
 {
     const bool calls = view->table == VIEW_CALLS;
-    const struct layout layout = layout_of(drawn, numbers_of(drawn, view));
+    const struct screen_layout layout = layout_of(drawn, numbers_of(drawn, view));
     if (calls)
         put_format(to, "%s", row->caller && row->callee ? "itself " : row->caller ? "caller " : "callee ");
     else
@@ -300,7 +300,7 @@ static void put_function_row(struct drawn *drawn, struct bytes *to, const struct
 static void put_owner_row(struct drawn *drawn, struct bytes *to, const struct view *view, const struct still *still,
                           const struct view_row *row)
 {
-    const struct layout layout = layout_of(drawn, numbers_of(drawn, view));
+    const struct screen_layout layout = layout_of(drawn, numbers_of(drawn, view));
     const uint64_t *sums = row->sums.total;
     if (still->cpu_known)
         put_percent(to, screen_percent(sums[WINDOW_CPU], view->time_ns));
@@ -336,7 +336,7 @@ static void add_titles(struct drawn *drawn, const struct view *view)
     };
     const bool functions = shows_functions(view);
     struct bytes *line = screen_add_line(drawn, STYLE_COLUMNS);
-    const struct layout layout = layout_of(drawn, numbers_of(drawn, view));
+    const struct screen_layout layout = layout_of(drawn, numbers_of(drawn, view));
     if (!functions)
         put_format(line, "   CPU    GIL  WAITS %s %s", view->table == VIEW_TASKS ? "  TASKS" : "THREADS",
                    is_wide(drawn) ? " PROCESS " : "");

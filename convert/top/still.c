@@ -29,7 +29,7 @@ static void take_entries(struct still *still, const struct model *model)
     paths_find(&still->paths, &model->tables);
 }
 
-static struct still_sums still_sums_of(const struct window *window, size_t row)
+static struct still_sums still_sums_of(const struct recent_window *window, size_t row)
 {
     return row < window->count ? (struct still_sums){ window->rows[row].all, window->rows[row].recent }
                                : (struct still_sums){ 0 };

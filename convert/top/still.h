@@ -27,7 +27,7 @@ struct still_pairs {
 
 /* `= {0}` is empty. */
 struct still {
-    struct code *codes; /* by number, as in the model's entries */
+    struct shown_code *codes; /* by number, as in the model's entries */
     size_t codes_count, codes_room;
     struct entry *entries;
     size_t entries_count, entries_room;

@@ -74,7 +74,7 @@ static bool is_zero(const struct window_sums *sums)
 /* Adds the row of a function. Returns its index + 1. */
 static uint32_t add_function(struct view *view, const struct still *still, uint32_t number)
 {
-    const struct code *code = &still->codes[number];
+    const struct shown_code *code = &still->codes[number];
     const bool python = code->path.size > 0;
     const struct text file = python ? paths_shorten(&still->paths, code->path) : paths_last_part(code->file);
     *view_add_row(view) = (struct view_row){ .name = code->name, .file = file, .line = code->line, .number = number };

@@ -22,19 +22,19 @@ static void take_away(struct window_sums *sums, const struct window_sums *less)
 }
 
 /* The log of a second that is in the window. */
-static struct window_log *log_of(struct window *window, uint64_t second)
+static struct window_log *log_of(struct recent_window *window, uint64_t second)
 {
     return &window->logs[second % window->seconds];
 }
 
-static void drop_log(struct window *window, struct window_log *log)
+static void drop_log(struct recent_window *window, struct window_log *log)
 {
     for (size_t i = 0; i < log->count; i++)
         take_away(&window->rows[log->rows[i].row].recent, &log->rows[i].sums);
     log->count = 0;
 }
 
-void window_advance(struct window *window, uint64_t second)
+void window_advance(struct recent_window *window, uint64_t second)
 {
     if (second <= window->now)
         return;
@@ -45,7 +45,7 @@ void window_advance(struct window *window, uint64_t second)
 }
 
 /* The place where the row stands in the log of a second; made if absent. A row that came late may stand there twice. */
-static struct window_sums *place_in_log(struct window *window, uint32_t number, uint64_t second)
+static struct window_sums *place_in_log(struct recent_window *window, uint32_t number, uint64_t second)
 {
     struct window_log *log = log_of(window, second);
     struct window_row *row = &window->rows[number];
@@ -58,7 +58,7 @@ static struct window_sums *place_in_log(struct window *window, uint32_t number, 
     return &log->rows[row->at - 1].sums;
 }
 
-void window_add(struct window *window, uint32_t row, uint64_t second, const struct window_sums *sums)
+void window_add(struct recent_window *window, uint32_t row, uint64_t second, const struct window_sums *sums)
 {
     window->rows = alloc_grow(window->rows, &window->room, (size_t)row + 1, sizeof(*window->rows));
     if (row >= window->count)
@@ -71,10 +71,10 @@ void window_add(struct window *window, uint32_t row, uint64_t second, const stru
     window_add_sums(place_in_log(window, row, second), sums);
 }
 
-void window_free(struct window *window)
+void window_free(struct recent_window *window)
 {
     for (size_t i = 0; i < WINDOW_SECONDS_MOST; i++)
         free(window->logs[i].rows);
     free(window->rows);
-    *window = (struct window){ 0 };
+    *window = (struct recent_window){ 0 };
 }

@@ -48,7 +48,7 @@ struct window_log {
 };
 
 /* `= {0}` with `seconds` set is empty. */
-struct window {
+struct recent_window {
     unsigned seconds;        /* 1 to WINDOW_SECONDS_MOST */
     uint64_t now;            /* the latest second */
     struct window_row *rows; /* by number */
@@ -57,15 +57,15 @@ struct window {
 };
 
 /* Moves the window on, so that `second` is in it. An earlier second changes nothing. */
-void window_advance(struct window *window, uint64_t second);
+void window_advance(struct recent_window *window, uint64_t second);
 
 /* Adds to a row, in a second. A second that has left the window counts in `all` only. */
-void window_add(struct window *window, uint32_t row, uint64_t second, const struct window_sums *sums);
+void window_add(struct recent_window *window, uint32_t row, uint64_t second, const struct window_sums *sums);
 
 /* Adds all sums of `more` to `sums`. */
 void window_add_sums(struct window_sums *sums, const struct window_sums *more);
 
 /* Frees the memory. */
-void window_free(struct window *window);
+void window_free(struct recent_window *window);
 
 #endif

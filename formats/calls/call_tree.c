@@ -9,19 +9,19 @@
 /* ---- placing ---- */
 
 /* What the making of a tree works with. Labels of the outline are entries, and behind them groups. */
-struct making {
+struct call_tree_making {
     const struct entries *entries;
     const struct groups *groups;
     struct outline outline;
 };
 
-static uint32_t group_label(const struct making *making, uint32_t group)
+static uint32_t group_label(const struct call_tree_making *making, uint32_t group)
 {
     return (uint32_t)making->entries->count + group;
 }
 
 /* The node of a row of the aggregate. */
-static uint32_t node_of(struct making *making, const struct aggregate_row *row)
+static uint32_t node_of(struct call_tree_making *making, const struct aggregate_row *row)
 {
     const uint32_t group = making->groups->by_thread[row->thread] - 1;
     const uint32_t root = outline_child(&making->outline, 0, group_label(making, group));
@@ -29,7 +29,7 @@ static uint32_t node_of(struct making *making, const struct aggregate_row *row)
 }
 
 /* Nodes of the outline become nodes of the tree. A parent comes before its children. */
-static void call_tree_make_nodes(struct call_tree *tree, const struct making *making)
+static void call_tree_make_nodes(struct call_tree *tree, const struct call_tree_making *making)
 {
     const struct stack *placed = making->outline.nodes;
     tree->count = (size_t)making->outline.count + 1;
@@ -69,7 +69,7 @@ static void link_children(struct call_tree *tree)
 bool call_tree_make(struct call_tree *tree, const struct entries *entries, const struct groups *groups,
                     const struct aggregate *aggregate)
 {
-    struct making making = { .entries = entries, .groups = groups };
+    struct call_tree_making making = { .entries = entries, .groups = groups };
     *tree = (struct call_tree){ .entries = entries,
                                 .by_row = alloc_zeroed(aggregate->count + 1, sizeof(*tree->by_row)) };
     for (size_t i = 0; i < aggregate->count; i++) {
@@ -89,7 +89,7 @@ bool call_tree_make(struct call_tree *tree, const struct entries *entries, const
 
 /* ---- order ---- */
 
-struct sorted {
+struct call_tree_sorted {
     const struct call_tree *tree;
     uint64_t total;
     uint32_t node;
@@ -110,7 +110,7 @@ static int call_tree_compare_names(const struct call_tree *tree, uint32_t a, uin
 
 static int call_tree_compare(const void *a, const void *b)
 {
-    const struct sorted *left = a, *right = b;
+    const struct call_tree_sorted *left = a, *right = b;
     if (left->total != right->total)
         return left->total < right->total ? 1 : -1;
     return call_tree_compare_names(left->tree, left->node, right->node);
@@ -119,9 +119,9 @@ static int call_tree_compare(const void *a, const void *b)
 /* Sorts all nodes, then puts each before its siblings so far, the last one first: no list is sorted by itself. */
 void call_tree_sort(struct call_tree *tree, enum aggregate_sum sum)
 {
-    struct sorted *sorted = alloc_zeroed(tree->count, sizeof(*sorted));
+    struct call_tree_sorted *sorted = alloc_zeroed(tree->count, sizeof(*sorted));
     for (size_t i = 1; i < tree->count; i++)
-        sorted[i] = (struct sorted){ tree, tree->nodes[i].total[sum], (uint32_t)i };
+        sorted[i] = (struct call_tree_sorted){ tree, tree->nodes[i].total[sum], (uint32_t)i };
     qsort(sorted + 1, tree->count - 1, sizeof(*sorted), call_tree_compare);
     for (size_t i = 0; i < tree->count; i++)
         tree->nodes[i].child = 0;

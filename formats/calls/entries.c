@@ -28,7 +28,7 @@ static struct text key_text(const struct entries *entries)
 /* ---- codes ---- */
 
 /* The number of the code that has the name, the file and the line of `code`; without a file, the kind. */
-static uint32_t code_number(struct entries *entries, const struct code *code)
+static uint32_t code_number(struct entries *entries, const struct shown_code *code)
 {
     struct bytes *key = &entries->key;
     bool added;
@@ -65,7 +65,7 @@ static uint32_t code_of_function(struct entries *entries, uint32_t function)
     const struct function *row = &tables->functions[function];
     const struct text name = tables_function_name(tables, function), path = tables_function_file(tables, function);
     const struct text place = paths_place(&entries->paths, tables, function, entries->style.full_paths);
-    struct code code = { .path = path, .kind = code_kind_of(tables, function) };
+    struct shown_code code = { .path = path, .kind = code_kind_of(tables, function) };
     if (place.size == 0) {
         const bool merged = row->kind == KIND_TASK && !entries->style.ids;
         code.name = or_unknown(merged ? task_frame_merged(name) : name);
@@ -91,7 +91,7 @@ static uint32_t code_of_function(struct entries *entries, uint32_t function)
 /* ---- entries ---- */
 
 /* Puts the text of a frame: work (app.py:12), <GC>, app.py. */
-static void put_shown(struct bytes *to, const struct code *code, uint32_t line)
+static void put_shown(struct bytes *to, const struct shown_code *code, uint32_t line)
 {
     entries_put(to, code->name);
     if (code->file.size == 0)
@@ -126,7 +126,7 @@ static uint32_t entry_number(struct entries *entries, uint32_t code, uint32_t li
 
 static uint32_t label_entry(struct entries *entries, struct text name, enum code_kind kind)
 {
-    const struct code code = { .name = name, .kind = kind };
+    const struct shown_code code = { .name = name, .kind = kind };
     return entry_number(entries, code_number(entries, &code), 0);
 }
 
@@ -176,7 +176,7 @@ static void add_folds(struct entries *entries)
 {
     for (uint32_t number = (uint32_t)entries->count; number <= entries->texts.count; number++) {
         const struct text name = entries->texts.texts[number];
-        struct code code = { .name = name, .kind = frame_filter_kind_of(name) };
+        struct shown_code code = { .name = name, .kind = frame_filter_kind_of(name) };
         entries->rows = alloc_grow(entries->rows, &entries->room, (size_t)number + 1, sizeof(*entries->rows));
         entries->rows[number] = (struct entry){ code_number(entries, &code), 0 };
         entries->count = (size_t)number + 1;

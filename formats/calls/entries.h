@@ -31,7 +31,7 @@ struct entries_style {
 };
 
 /* A function, a file or a module. Texts are borrowed from the tables, or belong to the entries. */
-struct code {
+struct shown_code {
     struct text name; /* the qualified name of a function; the name of a file or a module; never empty */
     struct text file; /* where the code is, as shown (paths_place()); empty: nobody knows */
     struct text path; /* the Python file as recorded, of the first frame; empty: none */
@@ -48,7 +48,7 @@ struct entry {
 struct entries {
     const struct tables *tables;
     struct entries_style style;
-    struct code *codes; /* by number; row 0 is unused */
+    struct shown_code *codes; /* by number; row 0 is unused */
     size_t codes_count, codes_room;
     struct entry *rows; /* by number; row 0 is unused */
     size_t count, room; /* row 0 counts */
@@ -77,7 +77,7 @@ void entries_find(struct entries *entries, const struct tables *tables, const st
 void entries_grow(struct entries *entries);
 
 /* The code of an entry. */
-static inline const struct code *entries_code(const struct entries *entries, uint32_t entry)
+static inline const struct shown_code *entries_code(const struct entries *entries, uint32_t entry)
 {
     return &entries->codes[entries->rows[entry].code];
 }

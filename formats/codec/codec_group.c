@@ -6,7 +6,7 @@
 
 /* A walk over the records of a payload (schemas/stream.md, "Records"). Each number goes into its column. Each record
  * takes at least a byte of the payload, so a walk ends. */
-struct walk {
+struct codec_group_walk {
     bool bad;
     struct cursor payload; /* the rest of it; in a note, the rest of the note */
     struct grouping *grouping;
@@ -24,7 +24,7 @@ void codec_group_free(struct grouping *grouping)
 
 /* Takes a number from the payload. Bad if the number is coded in more bytes than necessary: ungrouping would give fewer
  * bytes. */
-static uint64_t walk_take(struct walk *w)
+static uint64_t walk_take(struct codec_group_walk *w)
 {
     /* Most numbers take one byte. */
     if (w->payload.at < w->payload.end && *w->payload.at < 0x80)
@@ -35,7 +35,7 @@ static uint64_t walk_take(struct walk *w)
     return value;
 }
 
-static void walk_put(struct walk *w, enum column column, uint64_t value)
+static void walk_put(struct codec_group_walk *w, enum column column, uint64_t value)
 {
     struct bytes *const to = &w->grouping->columns[column];
     if (value < 0x80 && to->size < to->room)
@@ -46,7 +46,7 @@ static void walk_put(struct walk *w, enum column column, uint64_t value)
 }
 
 /* Moves a number to a column unchanged. */
-static uint64_t walk_move(struct walk *w, enum column column)
+static uint64_t walk_move(struct codec_group_walk *w, enum column column)
 {
     const uint64_t value = walk_take(w);
     walk_put(w, column, value);
@@ -54,7 +54,7 @@ static uint64_t walk_move(struct walk *w, enum column column)
 }
 
 /* Moves a number, at most `most`, to a column as `most` - number. */
-static uint64_t move_lack(struct walk *w, enum column column, uint64_t most)
+static uint64_t move_lack(struct codec_group_walk *w, enum column column, uint64_t most)
 {
     const uint64_t value = walk_take(w);
     if (value > most) {
@@ -67,7 +67,7 @@ static uint64_t move_lack(struct walk *w, enum column column, uint64_t most)
 
 /* Moves a frame to its column, coded relative to its caller. Returns the frame. A 0, which begins a repetition, stays
  * 0. */
-static uint64_t move_frame(struct walk *w)
+static uint64_t move_frame(struct codec_group_walk *w)
 {
     const uint64_t frame = walk_take(w);
     w->bad |= frame > UINT32_MAX;
@@ -75,7 +75,7 @@ static uint64_t move_frame(struct walk *w)
     return frame;
 }
 
-static void move_frames(struct walk *w)
+static void move_frames(struct codec_group_walk *w)
 {
     const uint64_t count = walk_move(w, COLUMN_COUNT);
     for (uint64_t i = 0; i < count && !w->bad;) {
@@ -90,7 +90,7 @@ static void move_frames(struct walk *w)
     }
 }
 
-static void move_stack(struct walk *w, uint64_t tag)
+static void move_stack(struct codec_group_walk *w, uint64_t tag)
 {
     struct call_mtf *const call_mtf = &w->grouping->call_mtf;
     if ((tag & 7) == RECORD_SUFFIX)
@@ -101,7 +101,7 @@ static void move_stack(struct walk *w, uint64_t tag)
 }
 
 /* Moves the fields of a note that have columns. */
-static void move_fields(struct walk *w, uint64_t note)
+static void move_fields(struct codec_group_walk *w, uint64_t note)
 {
     const struct note_columns *const columns = &note_columns[note];
     uint64_t first = 0;
@@ -118,7 +118,7 @@ static void move_fields(struct walk *w, uint64_t note)
 }
 
 /* Moves a note behind its tag: its size, the fields that have columns, and the bytes behind them. */
-static void move_note(struct walk *w, uint64_t note)
+static void move_note(struct codec_group_walk *w, uint64_t note)
 {
     const unsigned char *const end = w->payload.end;
     const uint64_t size = walk_take(w);
@@ -137,7 +137,7 @@ static void move_note(struct walk *w, uint64_t note)
 
 /* The kind of a record goes to the column SHAPE; the argument goes to the column of its kind, but the argument of a
  * note stays a part of the shape. */
-static void move_record(struct walk *w)
+static void move_record(struct codec_group_walk *w)
 {
     const uint64_t tag = walk_take(w);
     const unsigned kind = tag & 7;
@@ -158,9 +158,9 @@ static void move_record(struct walk *w)
 
 bool codec_group_payload(struct grouping *grouping, const struct bytes *payload, struct bytes *to)
 {
-    struct walk w = { .payload = cursor_of(payload->at, payload->size),
-                      .grouping = grouping,
-                      .most = GROUP_MOST(payload->size) };
+    struct codec_group_walk w = { .payload = cursor_of(payload->at, payload->size),
+                                  .grouping = grouping,
+                                  .most = GROUP_MOST(payload->size) };
     for (size_t i = 0; i < GROUP_COLUMNS; i++)
         grouping->columns[i].size = 0;
     call_mtf_begin(&grouping->call_mtf);

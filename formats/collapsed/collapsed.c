@@ -375,15 +375,15 @@ static size_t collapsed_count_samples(struct collapsed *collapsed, const struct 
 /* ---- the order of lines ---- */
 
 /* A frame as shown, and the nodes that have it. */
-struct shown {
+struct collapsed_shown {
     struct text text;
     uint32_t nodes; /* first node with this frame */
 };
 
 /* The shown frames by label; 0 is no label. */
-static struct shown *list_frames(const struct intern *frames)
+static struct collapsed_shown *list_frames(const struct intern *frames)
 {
-    struct shown *list = alloc_zeroed((size_t)frames->count + 1, sizeof(*list));
+    struct collapsed_shown *list = alloc_zeroed((size_t)frames->count + 1, sizeof(*list));
     for (uint32_t i = 1; i <= frames->count; i++)
         list[i].text = frames->texts[i];
     return list;
@@ -391,13 +391,13 @@ static struct shown *list_frames(const struct intern *frames)
 
 static int compare_shown(const void *a, const void *b)
 {
-    return text_compare(((const struct shown *)a)->text, ((const struct shown *)b)->text);
+    return text_compare(((const struct collapsed_shown *)a)->text, ((const struct collapsed_shown *)b)->text);
 }
 
-static void list_nodes(struct collapsed *collapsed, struct shown *frames)
+static void list_nodes(struct collapsed *collapsed, struct collapsed_shown *frames)
 {
     for (uint32_t i = 1; i <= collapsed->outline.count; i++) {
-        struct shown *frame = &frames[collapsed->outline.nodes[i].frame];
+        struct collapsed_shown *frame = &frames[collapsed->outline.nodes[i].frame];
         collapsed->nodes[i].next = frame->nodes;
         frame->nodes = i;
     }
@@ -405,10 +405,10 @@ static void list_nodes(struct collapsed *collapsed, struct shown *frames)
 
 /* Sorts the children of every node without comparing them: for each frame, from the last in order to the first, puts
  * each node with this frame before its parent's children so far. */
-static void order_nodes(struct collapsed *collapsed, const struct shown *frames)
+static void order_nodes(struct collapsed *collapsed, const struct collapsed_shown *frames)
 {
     const size_t count = collapsed->frames.count;
-    struct shown *sorted = alloc_zeroed(count, sizeof(*sorted));
+    struct collapsed_shown *sorted = alloc_zeroed(count, sizeof(*sorted));
     memcpy(sorted, frames + 1, count * sizeof(*sorted));
     qsort(sorted, count, sizeof(*sorted), compare_shown);
 
@@ -427,19 +427,19 @@ static void order_nodes(struct collapsed *collapsed, const struct shown *frames)
 
 /* A walk through the tree, in the order of the lines. The line of the present node is kept: going down appends a frame,
  * going up removes it. */
-struct walk {
+struct collapsed_walk {
     const struct collapsed *collapsed;
-    const struct shown *frames;
+    const struct collapsed_shown *frames;
     uint32_t node;     /* 0: before the first node, or behind the last one */
     struct bytes line; /* a `;` before each frame; that before the first is not written */
 };
 
-static struct text collapsed_frame_of(const struct walk *walk, uint32_t node)
+static struct text collapsed_frame_of(const struct collapsed_walk *walk, uint32_t node)
 {
     return walk->frames[walk->collapsed->outline.nodes[node].frame].text;
 }
 
-static void walk_down(struct walk *walk, uint32_t node)
+static void walk_down(struct collapsed_walk *walk, uint32_t node)
 {
     const struct text frame = collapsed_frame_of(walk, node);
     put_string(&walk->line, ";");
@@ -448,14 +448,14 @@ static void walk_down(struct walk *walk, uint32_t node)
 }
 
 /* Leaves the present node. */
-static void walk_up(struct walk *walk)
+static void walk_up(struct collapsed_walk *walk)
 {
     walk->line.size -= 1 + collapsed_frame_of(walk, walk->node).size;
     walk->node = walk->collapsed->outline.nodes[walk->node].caller;
 }
 
 /* Goes to the next node. False when there is none. Node 0 has no sibling. */
-static bool walk_on(struct walk *walk)
+static bool walk_on(struct collapsed_walk *walk)
 {
     const struct line_node *nodes = walk->collapsed->nodes;
     uint32_t next = nodes[walk->node].child;
@@ -468,7 +468,7 @@ static bool walk_on(struct walk *walk)
     return next;
 }
 
-static void write_line(struct output *to, const struct walk *walk, uint64_t number)
+static void write_line(struct output *to, const struct collapsed_walk *walk, uint64_t number)
 {
     output_bytes(to, walk->line.at + 1, walk->line.size - 1);
     output_bytes(to, " ", 1);
@@ -476,7 +476,7 @@ static void write_line(struct output *to, const struct walk *walk, uint64_t numb
     output_bytes(to, "\n", 1);
 }
 
-static void write_by_stack(struct output *to, struct walk *walk)
+static void write_by_stack(struct output *to, struct collapsed_walk *walk)
 {
     while (walk_on(walk))
         if (walk->collapsed->nodes[walk->node].sum)
@@ -497,7 +497,7 @@ static int compare_lines(const void *a, const void *b)
 }
 
 /* Makes the line of a node anew, from the root down. `path` has room for all nodes on the way. */
-static void walk_to(struct walk *walk, uint32_t node, uint32_t *path)
+static void walk_to(struct collapsed_walk *walk, uint32_t node, uint32_t *path)
 {
     size_t depth = 0;
     for (; node; node = walk->collapsed->outline.nodes[node].caller)
@@ -516,7 +516,7 @@ static size_t depth_of(const struct stack *nodes, uint32_t node)
 }
 
 /* Memory grows with the lines and not with their text. */
-static void write_by_count(struct output *to, struct walk *walk)
+static void write_by_count(struct output *to, struct collapsed_walk *walk)
 {
     const struct collapsed *collapsed = walk->collapsed;
     struct counted_line *lines = alloc_zeroed((size_t)collapsed->outline.count + 1, sizeof(*lines));
@@ -540,10 +540,10 @@ static void write_by_count(struct output *to, struct walk *walk)
 
 static void write_lines(struct output *to, struct collapsed *collapsed)
 {
-    struct shown *frames = list_frames(&collapsed->frames);
+    struct collapsed_shown *frames = list_frames(&collapsed->frames);
     list_nodes(collapsed, frames);
     order_nodes(collapsed, frames);
-    struct walk walk = { .collapsed = collapsed, .frames = frames };
+    struct collapsed_walk walk = { .collapsed = collapsed, .frames = frames };
     if (collapsed->style->by_count)
         write_by_count(to, &walk);
     else

@@ -82,22 +82,23 @@ struct measured measure_sums(const struct measuring *measuring, const struct com
 /* ---- errors ---- */
 
 /* A row for each wanted slot, and one for the whole in front: the sum of all slices so far, behind each slice. */
-struct series {
+struct measure_series {
     size_t slices; /* each row has one number more */
     size_t count;
     size_t *slots; /* by row */
     double *rows;
 };
 
-static double *series_row(const struct series *series, size_t row)
+static double *series_row(const struct measure_series *series, size_t row)
 {
     return series->rows + row * (series->slices + 1);
 }
 
-static struct series make_series(const struct measuring *measuring, const struct compare_run *run, const bool *wanted)
+static struct measure_series make_series(const struct measuring *measuring, const struct compare_run *run,
+                                         const bool *wanted)
 {
     const size_t slots = measuring->items->count * SLOTS;
-    struct series series = { .slices = run->slices.used, .count = 1 };
+    struct measure_series series = { .slices = run->slices.used, .count = 1 };
     series.slots = alloc_zeroed(slots + 1, sizeof(*series.slots));
     for (size_t slot = SLOTS; slot < slots; slot++)
         if (wanted[slot])
@@ -106,7 +107,7 @@ static struct series make_series(const struct measuring *measuring, const struct
     return series;
 }
 
-static void fill_series(struct series *series, const struct measuring *measuring, const struct compare_run *run)
+static void fill_series(struct measure_series *series, const struct measuring *measuring, const struct compare_run *run)
 {
     const struct slices *slices = &run->slices;
     struct scratch scratch = make_scratch(measuring);
@@ -175,7 +176,7 @@ void measure_errors(struct measured *measured, const struct measuring *measuring
                     const bool *wanted)
 {
     const size_t slots = measuring->items->count * SLOTS;
-    struct series series = make_series(measuring, run, wanted);
+    struct measure_series series = make_series(measuring, run, wanted);
     measured->errors = alloc_zeroed(slots, sizeof(*measured->errors));
     for (size_t slot = 0; slot < slots; slot++)
         measured->errors[slot] = -1;

@@ -85,7 +85,7 @@ static void emit_owner(struct jsonl *jsonl, const struct group *group, const str
 
 static void jsonl_emit_frame(struct jsonl *jsonl, uint32_t entry)
 {
-    const struct code *code = entries_code(&jsonl->entries, entry);
+    const struct shown_code *code = entries_code(&jsonl->entries, entry);
     const uint32_t line = entries_line(&jsonl->entries, entry);
     emit_open(&jsonl->json, NULL, '{');
     emit_text(&jsonl->json, "function", code->name);

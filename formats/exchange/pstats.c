@@ -66,7 +66,7 @@ static void pstats_make_rows(struct pstats *pstats)
     struct bytes key = { 0 };
     pstats->row_of = alloc_zeroed(entries->count + 1, sizeof(*pstats->row_of));
     for (uint32_t i = 1; i < entries->count; i++) {
-        const struct code *code = entries_code(entries, i);
+        const struct shown_code *code = entries_code(entries, i);
         const struct pstats_row row = { .file = code->path.size ? code->path : TEXT("~"),
                                         .name = code->name,
                                         .line = entries_line(entries, i) };

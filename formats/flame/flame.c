@@ -106,14 +106,14 @@ static void emit_sum(struct json_emitter *json, const char *key, uint64_t sum)
 static void emit_functions(struct flame *flame)
 {
     struct json_emitter *json = &flame->json;
-    const struct code rest = { .name = TEXT(REST_FRAME) };
+    const struct shown_code rest = { .name = TEXT(REST_FRAME) };
     static const char *const columns[] = { "name", "file", "path", "line", "kind" };
     emit_open(json, "functions", '{');
     for (size_t column = 0; column < countof(columns); column++) {
         emit_open(json, columns[column], '[');
         for (size_t i = 0; i < flame->functions_count + has_rests(flame); i++) {
-            const struct code *code = i < flame->functions_count ? &flame->entries.codes[flame->function_codes[i]]
-                                                                 : &rest;
+            const struct shown_code *code = i < flame->functions_count ? &flame->entries.codes[flame->function_codes[i]]
+                                                                       : &rest;
             const struct text texts[] = { code->name, code->file, code->path };
             const uint32_t numbers[] = { code->line, code->kind };
             emit_integer(json, NULL,

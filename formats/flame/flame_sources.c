@@ -7,21 +7,21 @@
 #include <stdlib.h>
 
 /* What the search for texts works with. Files are numbered by their paths. */
-struct search {
+struct flame_sources_search {
     const struct entries *entries;
     struct embedding embedding;
     struct intern files;
     bool *done; /* by file */
 };
 
-static uint32_t file_number(struct search *search, struct text path)
+static uint32_t file_number(struct flame_sources_search *search, struct text path)
 {
     bool added;
     return intern_number(&search->files, path.bytes, path.size, &added);
 }
 
 /* Adds all lines that the recording names, also those of functions that the page does not have. */
-static void add_lines(struct search *search)
+static void add_lines(struct flame_sources_search *search)
 {
     const struct tables *tables = search->entries->tables;
     uint32_t *file_of = alloc_zeroed(tables->functions_count + 1, sizeof(*file_of)); /* by function; 0: none */
@@ -42,13 +42,13 @@ static void add_lines(struct search *search)
 
 /* Whether a file of this kind is wanted. <string> is no file, and no file has so long a path that the page has it cut.
  */
-static bool flame_code_is_wanted(const struct code *code, enum flame_sources wanted)
+static bool flame_code_is_wanted(const struct shown_code *code, enum flame_sources wanted)
 {
     return text_begins(code->path, TEXT("/")) && code->path.size <= SHORT_TEXT_MOST &&
            (wanted == FLAME_SOURCES_ALL || code->kind == CODE_PROGRAM);
 }
 
-static void emit_source(struct json_emitter *json, struct search *search, const struct code *code,
+static void emit_source(struct json_emitter *json, struct flame_sources_search *search, const struct shown_code *code,
                         const struct flame_style *style, struct intern *strings)
 {
     const uint32_t file = file_number(search, code->path);
@@ -73,7 +73,7 @@ static void emit_source(struct json_emitter *json, struct search *search, const 
 void flame_sources_emit(struct json_emitter *json, const struct entries *entries, const bool *codes,
                         struct intern *strings, const struct flame_style *style, struct embedded_files *files)
 {
-    struct search search = { .entries = entries };
+    struct flame_sources_search search = { .entries = entries };
     emit_open(json, "sources", '[');
     if (style->sources != FLAME_SOURCES_NONE) {
         add_lines(&search);

@@ -169,7 +169,7 @@ void gecko_counters_take_placed(struct gecko *gecko, const struct sample *sample
 /* ---- the list ---- */
 
 /* A row of a counter's tooltip: what the viewer computes, and how it shows the number. */
-struct row {
+struct gecko_counters_row {
     const char *source, *unit, *label;
 };
 
@@ -178,7 +178,7 @@ struct counter_kind {
     const char *unit, *color, *markers; /* `markers`: the place in schemas of the markers on the curve; NULL: none */
     bool level;                         /* the curve is a level, else a rate */
     double scale;                       /* what a value is divided by */
-    struct row rows[2];
+    struct gecko_counters_row rows[2];
 };
 
 #define OF_THE_MOST "of the most in view"

@@ -9,15 +9,15 @@
 #include <stdlib.h>
 
 /* The threads with one name, in the order of their beginnings. */
-struct group {
+struct gecko_lanes_group {
     size_t *threads; /* indexes */
     size_t count, room;
 };
 
 /* `= {0}` is empty. */
-struct groups {
+struct gecko_lanes_groups {
     struct intern keys;
-    struct group *rows; /* by the number of the key */
+    struct gecko_lanes_group *rows; /* by the number of the key */
     size_t room;
 };
 
@@ -27,7 +27,7 @@ static bool may_share(const struct lane_thread *thread, uint64_t duration)
 }
 
 /* Adds the thread to the group of its process, interpreter, and name without numbers. */
-static void gecko_lanes_add(struct groups *groups, const struct lane_thread *thread, size_t index)
+static void gecko_lanes_add(struct gecko_lanes_groups *groups, const struct lane_thread *thread, size_t index)
 {
     struct bytes key = { 0 };
     bool added;
@@ -37,13 +37,13 @@ static void gecko_lanes_add(struct groups *groups, const struct lane_thread *thr
     const uint32_t number = intern_number(&groups->keys, key.at, key.size, &added);
     bytes_free(&key);
     groups->rows = alloc_grow(groups->rows, &groups->room, (size_t)number + 1, sizeof(*groups->rows));
-    struct group *group = &groups->rows[number];
+    struct gecko_lanes_group *group = &groups->rows[number];
     group->threads = alloc_grow(group->threads, &group->room, group->count + 1, sizeof(*group->threads));
     group->threads[group->count++] = index;
 }
 
 /* Gives each thread of the group the first lane whose latest thread has no sample any more. */
-static void share(struct lane_thread *threads, const struct group *group)
+static void share(struct lane_thread *threads, const struct gecko_lanes_group *group)
 {
     size_t *latest = alloc_zeroed(group->count, sizeof(*latest)); /* by lane: the index of the latest thread */
     uint32_t lanes = 0;
@@ -66,7 +66,7 @@ static void share(struct lane_thread *threads, const struct group *group)
 
 void lanes_assign(struct lane_thread *threads, size_t count, uint64_t duration)
 {
-    struct groups groups = { 0 };
+    struct gecko_lanes_groups groups = { 0 };
     for (size_t i = 0; i < count; i++) {
         threads[i].lane = i;
         threads[i].place = threads[i].lanes = 0;

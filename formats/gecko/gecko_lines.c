@@ -97,7 +97,7 @@ static void name_processes(struct gecko *gecko)
 /* ---- which threads ---- */
 
 /* A thread that is shown. */
-struct entry {
+struct gecko_lines_entry {
     uint32_t thread, process;
     bool main, task;
 };
@@ -120,7 +120,7 @@ static bool gecko_lines_is_shown(const struct gecko *gecko, uint32_t number)
 /* Compares entries: by process, the main thread first, entries of tasks last, then by number. */
 static int gecko_lines_by_order(const void *left, const void *right)
 {
-    const struct entry *a = left, *b = right;
+    const struct gecko_lines_entry *a = left, *b = right;
     if (a->process != b->process)
         return a->process < b->process ? -1 : 1;
     if (a->main != b->main)
@@ -131,7 +131,7 @@ static int gecko_lines_by_order(const void *left, const void *right)
 }
 
 /* Keeps only one main thread per process: with two, the viewer loses threads. */
-static void keep_one_main(struct entry *entries, size_t count)
+static void keep_one_main(struct gecko_lines_entry *entries, size_t count)
 {
     for (size_t i = 1; i < count; i++)
         if (entries[i].process == entries[i - 1].process)
@@ -139,15 +139,16 @@ static void keep_one_main(struct entry *entries, size_t count)
 }
 
 /* Collects the threads that are shown, in their order. The caller frees the array. */
-static struct entry *collect(const struct gecko *gecko, size_t *count)
+static struct gecko_lines_entry *collect(const struct gecko *gecko, size_t *count)
 {
     const struct tables *tables = gecko->tables;
-    struct entry *entries = alloc_zeroed(tables->threads_count + 1, sizeof(*entries));
+    struct gecko_lines_entry *entries = alloc_zeroed(tables->threads_count + 1, sizeof(*entries));
     *count = 0;
     for (uint32_t i = 1; i < tables->threads_count; i++) {
         const struct thread *thread = gecko_lines_thread(gecko, i);
         if (gecko_lines_is_shown(gecko, i))
-            entries[(*count)++] = (struct entry){ i, thread->process, gecko_lines_is_main(thread), thread->task != 0 };
+            entries[(*count)++] = (struct gecko_lines_entry){ i, thread->process, gecko_lines_is_main(thread),
+                                                              thread->task != 0 };
     }
     qsort(entries, *count, sizeof(*entries), gecko_lines_by_order);
     keep_one_main(entries, *count);
@@ -233,7 +234,7 @@ static char *name_line(const struct gecko *gecko, const struct gecko_line *line,
 /* ---- lines ---- */
 
 /* Assigns lanes. The caller frees the array. */
-static struct lane_thread *assign(const struct gecko *gecko, const struct entry *entries, size_t count)
+static struct lane_thread *assign(const struct gecko *gecko, const struct gecko_lines_entry *entries, size_t count)
 {
     struct lane_thread *lanes = alloc_zeroed(count + 1, sizeof(*lanes));
     struct text *inherited = inherited_names(gecko);
@@ -254,8 +255,8 @@ static struct lane_thread *assign(const struct gecko *gecko, const struct entry 
 }
 
 /* Makes a line for each lane, with the threads of the lane. */
-static void gecko_lines_make_rows(struct gecko *gecko, const struct entry *entries, const struct lane_thread *lanes,
-                                  size_t count)
+static void gecko_lines_make_rows(struct gecko *gecko, const struct gecko_lines_entry *entries,
+                                  const struct lane_thread *lanes, size_t count)
 {
     struct gecko_lines *lines = &gecko->lines;
     size_t *line_of = alloc_zeroed(count + 1, sizeof(*line_of)); /* by the first entry of a lane */
@@ -309,7 +310,7 @@ void gecko_lines_make(struct gecko *gecko)
 {
     size_t count;
     name_processes(gecko);
-    struct entry *entries = collect(gecko, &count);
+    struct gecko_lines_entry *entries = collect(gecko, &count);
     struct lane_thread *lanes = assign(gecko, entries, count);
     gecko_lines_make_rows(gecko, entries, lanes, count);
     free(lanes);

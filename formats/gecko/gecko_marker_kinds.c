@@ -13,7 +13,7 @@
 
 #define FIELDS 5
 
-struct field {
+struct gecko_marker_kinds_field {
     const char *key, *label, *format;
 };
 
@@ -25,7 +25,7 @@ static const struct kind {
     const char *where; /* beside the marker chart and table; NULL: nowhere */
     const char *label;
     const char *description;
-    struct field fields[FIELDS];
+    struct gecko_marker_kinds_field fields[FIELDS];
 } kinds[MARKER_KINDS] = {
     [MARKER_GIL_WAIT] = { "Waits for GIL",
                           "wait for the GIL",

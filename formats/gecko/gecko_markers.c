@@ -87,14 +87,14 @@ json_t *gecko_markers_schema(const char *name, const char *description, const ch
 /* ---- the columns ---- */
 
 /* A marker of either source, as the columns take it. */
-struct row {
+struct gecko_markers_row {
     const struct marker *stored; /* NULL: `kind` made `made` */
     const struct gecko_marker_kind *kind;
     struct gecko_marker made;
     uint64_t start, end; /* in units */
 };
 
-static void gecko_markers_emit_data(struct gecko *gecko, const struct row *row)
+static void gecko_markers_emit_data(struct gecko *gecko, const struct gecko_markers_row *row)
 {
     emit_open(&gecko->json, NULL, '{');
     if (row->stored)
@@ -104,41 +104,41 @@ static void gecko_markers_emit_data(struct gecko *gecko, const struct row *row)
     emit_close(&gecko->json, '}');
 }
 
-static void gecko_markers_emit_name(struct gecko *gecko, const struct row *row)
+static void gecko_markers_emit_name(struct gecko *gecko, const struct gecko_markers_row *row)
 {
     const size_t name = row->stored ? gecko_marker_kinds_name(gecko, row->stored)
                                     : gecko_tables_string(gecko, row->kind->name(&row->made));
     emit_integer(&gecko->json, NULL, (int64_t)name);
 }
 
-static void emit_start(struct gecko *gecko, const struct row *row)
+static void emit_start(struct gecko *gecko, const struct gecko_markers_row *row)
 {
     emit_decimal(&gecko->json, NULL, row->start, gecko->digits);
 }
 
-static void gecko_markers_emit_end(struct gecko *gecko, const struct row *row)
+static void gecko_markers_emit_end(struct gecko *gecko, const struct gecko_markers_row *row)
 {
     emit_decimal(&gecko->json, NULL, row->end, gecko->digits);
 }
 
 /* Writes the phase: 0 is a moment, 1 an interval. */
-static void emit_phase(struct gecko *gecko, const struct row *row)
+static void emit_phase(struct gecko *gecko, const struct gecko_markers_row *row)
 {
     emit_integer(&gecko->json, NULL, !(row->stored && row->stored->kind == MARKER_PROCESS));
 }
 
-static void emit_category(struct gecko *gecko, const struct row *row)
+static void emit_category(struct gecko *gecko, const struct gecko_markers_row *row)
 {
     emit_integer(&gecko->json, NULL, row->stored ? gecko_marker_kinds_category(row->stored) : CATEGORY_OTHER);
 }
 
-struct column {
+struct gecko_markers_column {
     const char *name;
-    void (*emit)(struct gecko *gecko, const struct row *row);
+    void (*emit)(struct gecko *gecko, const struct gecko_markers_row *row);
     bool stacks;
 };
 
-static const struct column columns[] = {
+static const struct gecko_markers_column columns[] = {
     { "data", gecko_markers_emit_data, true },
     { "name", gecko_markers_emit_name, false },
     { "startTime", emit_start, false },
@@ -157,14 +157,14 @@ static uint64_t in_units(const struct gecko *gecko, uint64_t ns)
     return units * gecko->unit_ns > last_ns ? last_ns / gecko->unit_ns : units;
 }
 
-static int64_t emit_stored(struct gecko *gecko, uint32_t thread, const struct column *column)
+static int64_t emit_stored(struct gecko *gecko, uint32_t thread, const struct gecko_markers_column *column)
 {
     size_t count;
     const struct marker *markers = marker_store_of(&gecko->markers.store, thread, &count);
     for (size_t i = 0; i < count; i++) {
-        const struct row row = { .stored = &markers[i],
-                                 .start = in_units(gecko, markers[i].start_ns),
-                                 .end = in_units(gecko, markers[i].end_ns) };
+        const struct gecko_markers_row row = { .stored = &markers[i],
+                                               .start = in_units(gecko, markers[i].start_ns),
+                                               .end = in_units(gecko, markers[i].end_ns) };
         column->emit(gecko, &row);
     }
     return (int64_t)count;
@@ -195,14 +195,14 @@ static void set_thread(struct gecko_marker_reader *reader, const struct gecko_li
 }
 
 static int64_t emit_made(struct gecko_marker_reader *reader, const struct gecko_line *line, size_t at,
-                         const struct column *column)
+                         const struct gecko_markers_column *column)
 {
     int64_t count = 0;
     if (reader->gecko->style.markers != GECKO_MARKERS_ALL)
         return 0;
     set_thread(reader, line, at);
     for (size_t i = 0; i < countof(kinds); i++) {
-        struct row row = { .kind = kinds[i] };
+        struct gecko_markers_row row = { .kind = kinds[i] };
         for (begin_kind(reader, kinds[i], column->stacks); kinds[i]->next(reader, &row.made); count++) {
             row.start = row.made.start;
             row.end = row.made.end;
@@ -214,7 +214,7 @@ static int64_t emit_made(struct gecko_marker_reader *reader, const struct gecko_
 
 /* Writes the cells of all markers of a line. Returns their number. */
 static int64_t emit_cells(struct gecko_marker_reader *reader, const struct gecko_line *line,
-                          const struct column *column)
+                          const struct gecko_markers_column *column)
 {
     int64_t count = 0;
     for (size_t at = 0; at < line->count; at++) {

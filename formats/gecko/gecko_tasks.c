@@ -38,13 +38,13 @@ static uint32_t track_of(struct gecko *gecko, uint32_t thread)
 /* ---- the thread whose loop has a task ---- */
 
 /* What tells threads apart. An entry has the identity of the thread that runs its loop; 0, when that is not known. */
-struct identity {
+struct gecko_tasks_identity {
     uint64_t interpreter;
     uint32_t process, tid;
 };
 
 /* The thread that is noted for an identity; 0: none. Valid until the next call. */
-static uint32_t *noted(struct gecko_tasks *tasks, struct identity identity)
+static uint32_t *noted(struct gecko_tasks *tasks, struct gecko_tasks_identity identity)
 {
     bool added;
     const uint32_t number = intern_number(&tasks->threads, &identity, sizeof(identity), &added);
@@ -60,10 +60,10 @@ static void look_at_threads(struct gecko *gecko)
         const struct thread *thread = &gecko->tables->threads[tasks->looked_at].thread;
         if (thread->number == 0 || thread->task)
             continue;
-        const struct identity identity = { thread->interpreter, thread->process, thread->tid };
+        const struct gecko_tasks_identity identity = { thread->interpreter, thread->process, thread->tid };
         *noted(tasks, identity) = thread->number;
         if (thread->main && thread->interpreter == 0)
-            *noted(tasks, (struct identity){ 0, thread->process, 0 }) = thread->number;
+            *noted(tasks, (struct gecko_tasks_identity){ 0, thread->process, 0 }) = thread->number;
     }
 }
 
@@ -76,7 +76,8 @@ static uint32_t loop_of(struct gecko *gecko, uint32_t entry)
     if (tasks->loops[entry])
         return tasks->loops[entry];
     look_at_threads(gecko);
-    const struct identity identity = { thread->tid ? thread->interpreter : 0, thread->process, thread->tid };
+    const struct gecko_tasks_identity identity = { thread->tid ? thread->interpreter : 0, thread->process,
+                                                   thread->tid };
     tasks->loops[entry] = *noted(tasks, identity);
     return tasks->loops[entry];
 }

@@ -150,18 +150,19 @@ bool aggregate_knows(const struct aggregate *aggregate, enum aggregate_sum sum)
 /* The sort keys of a row, the most significant last, and the row's index. */
 enum sort_key { KEY_STACK, KEY_TASK, KEY_THREAD, SORT_KEYS };
 
-struct sorted {
+struct aggregate_sorted {
     uint32_t keys[SORT_KEYS];
     uint32_t row;
 };
 
-static uint32_t digit_of(const struct sorted *sorted, enum sort_key key, uint32_t shift)
+static uint32_t digit_of(const struct aggregate_sorted *sorted, enum sort_key key, uint32_t shift)
 {
     return sorted->keys[key] >> shift & (DIGITS - 1);
 }
 
 /* Sorts by one digit. Stable: items with the same digit keep their order. */
-static void sort_by_digit(const struct sorted *from, struct sorted *to, size_t count, enum sort_key key, uint32_t shift)
+static void sort_by_digit(const struct aggregate_sorted *from, struct aggregate_sorted *to, size_t count,
+                          enum sort_key key, uint32_t shift)
 {
     size_t ends[DIGITS] = { 0 };
     for (size_t i = 0; i < count; i++)
@@ -172,7 +173,7 @@ static void sort_by_digit(const struct sorted *from, struct sorted *to, size_t c
         to[--ends[digit_of(&from[i], key, shift)]] = from[i];
 }
 
-static uint32_t most_of(const struct sorted *sorted, size_t count, enum sort_key key)
+static uint32_t most_of(const struct aggregate_sorted *sorted, size_t count, enum sort_key key)
 {
     uint32_t most = 0;
     for (size_t i = 0; i < count; i++)
@@ -182,13 +183,14 @@ static uint32_t most_of(const struct sorted *sorted, size_t count, enum sort_key
 
 /* Radix sort, the least significant digit first. Numbers of a file are small, so most keys have one or two digits.
  * Returns the array that holds the result: `sorted` or `spare`. */
-static struct sorted *sort_by_digits(struct sorted *sorted, struct sorted *spare, size_t count)
+static struct aggregate_sorted *sort_by_digits(struct aggregate_sorted *sorted, struct aggregate_sorted *spare,
+                                               size_t count)
 {
     for (enum sort_key key = 0; key < SORT_KEYS; key++) {
         const uint64_t most = most_of(sorted, count, key);
         for (uint32_t shift = 0; most >> shift; shift += DIGIT_BITS) {
             sort_by_digit(sorted, spare, count, key, shift);
-            struct sorted *const made = spare;
+            struct aggregate_sorted *const made = spare;
             spare = sorted;
             sorted = made;
         }
@@ -197,7 +199,7 @@ static struct sorted *sort_by_digits(struct sorted *sorted, struct sorted *spare
 }
 
 /* Puts the rows into the order of `sorted`, in place: a cycle of the permutation at a time. */
-static void move_rows(struct aggregate_row *rows, struct sorted *sorted, size_t count)
+static void move_rows(struct aggregate_row *rows, struct aggregate_sorted *sorted, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         const struct aggregate_row first = rows[i];
@@ -215,10 +217,10 @@ static void move_rows(struct aggregate_row *rows, struct sorted *sorted, size_t 
 
 static void sort_rows(struct aggregate *aggregate)
 {
-    struct sorted *const room = alloc_resize(NULL, 2 * aggregate->count, sizeof(*room));
+    struct aggregate_sorted *const room = alloc_resize(NULL, 2 * aggregate->count, sizeof(*room));
     for (size_t i = 0; i < aggregate->count; i++) {
         const struct aggregate_row *row = &aggregate->rows[i];
-        room[i] = (struct sorted){ { row->stack, row->task, row->thread }, (uint32_t)i };
+        room[i] = (struct aggregate_sorted){ { row->stack, row->task, row->thread }, (uint32_t)i };
     }
     move_rows(aggregate->rows, sort_by_digits(room, room + aggregate->count, aggregate->count), aggregate->count);
     free(room);

@@ -6,20 +6,20 @@
 #include <stdlib.h>
 
 /* The identity of a thread. A later thread may have the same identity as a thread that has ended. */
-struct identity {
+struct task_owner_identity {
     uint64_t interpreter;
     uint32_t process, tid;
 };
 
-static struct identity task_owner_identity_of(const struct thread *thread)
+static struct task_owner_identity task_owner_identity_of(const struct thread *thread)
 {
-    return (struct identity){ thread->interpreter, thread->process, thread->tid };
+    return (struct task_owner_identity){ thread->interpreter, thread->process, thread->tid };
 }
 
 /* Where the latest thread with the identity of this thread is noted. */
 static uint32_t *latest_of(struct task_owners *owners, const struct thread *thread)
 {
-    const struct identity identity = task_owner_identity_of(thread);
+    const struct task_owner_identity identity = task_owner_identity_of(thread);
     bool added;
     const uint32_t number = intern_number(&owners->identities, &identity, sizeof(identity), &added);
     owners->latest = alloc_grow(owners->latest, &owners->latest_room, (size_t)number + 1, sizeof(*owners->latest));
@@ -44,7 +44,7 @@ void task_owner_find(struct task_owners *owners, const struct tables *tables)
  */
 uint32_t task_owner_of(const struct task_owners *owners, const struct tables *tables, uint32_t thread)
 {
-    const struct identity identity = task_owner_identity_of(&tables->threads[thread].thread);
+    const struct task_owner_identity identity = task_owner_identity_of(&tables->threads[thread].thread);
     if (owners->threads[thread])
         return owners->threads[thread];
     const uint32_t number = intern_find(&owners->identities, &identity, sizeof(identity));

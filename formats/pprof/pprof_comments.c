@@ -11,7 +11,7 @@
 #define COMMENT_SIZE 240
 
 /* The comments that are being made. */
-struct making {
+struct pprof_comments_making {
     struct pprof_tables *refers;
     const struct aggregate *aggregate;
     const struct pprof_style *style;
@@ -33,7 +33,7 @@ static size_t tidy(char *line, size_t size)
     return size;
 }
 
-__attribute__((format(printf, 2, 3))) static void comment(struct making *making, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void comment(struct pprof_comments_making *making, const char *format, ...)
 {
     char *line;
     va_list values;
@@ -47,7 +47,7 @@ __attribute__((format(printf, 2, 3))) static void comment(struct making *making,
     free(line);
 }
 
-static void comment_process(struct making *making, const struct process *process)
+static void comment_process(struct pprof_comments_making *making, const struct process *process)
 {
     char version[32];
     comment(making, "process %" PRIu32 ": Python %s%s%.*s", process->pid,
@@ -56,7 +56,7 @@ static void comment_process(struct making *making, const struct process *process
 }
 
 /* Adds comments about the exactness, if the recorder counted it. */
-static void comment_exactness(struct making *making)
+static void comment_exactness(struct pprof_comments_making *making)
 {
     const struct exactness exactness = exactness_of(making->refers->tables);
     char room[EXACTNESS_ROOM];
@@ -67,7 +67,7 @@ static void comment_exactness(struct making *making)
 }
 
 /* Names the columns that are 0 because nobody knows them. */
-static void comment_unknown(struct making *making)
+static void comment_unknown(struct pprof_comments_making *making)
 {
     const struct aggregate *aggregate = making->aggregate;
     for (enum aggregate_sum sum = 0; sum < SUMS; sum++) {
@@ -83,7 +83,7 @@ static void comment_unknown(struct making *making)
 }
 
 /* Adds comments about the programs that were recorded. */
-static void comment_programs(struct making *making)
+static void comment_programs(struct pprof_comments_making *making)
 {
     const struct tables *tables = making->refers->tables;
     const struct recording *recording = &tables->recording;
@@ -99,7 +99,7 @@ static void comment_programs(struct making *making)
 }
 
 /* Adds comments about the looks at the whole recording. */
-static void comment_looks(struct making *making)
+static void comment_looks(struct pprof_comments_making *making)
 {
     const struct tables *tables = making->refers->tables;
     comment(making, "%" PRIu64 " samples; %" PRIu64 " failed, %s%" PRIu64 " lost; %" PRIu64 " ticks missed",
@@ -112,7 +112,7 @@ static void comment_looks(struct making *making)
 }
 
 /* Adds a comment about the looks in a part of the recording. What is missing there is not known. */
-static void comment_part(struct making *making)
+static void comment_part(struct pprof_comments_making *making)
 {
     const struct tables *tables = making->refers->tables;
     const struct pprof_part *part = &making->style->part;
@@ -127,7 +127,7 @@ static bool is_cut(const struct tables *tables)
 }
 
 /* Adds comments about what the recording lacks. */
-static void comment_recording(struct making *making)
+static void comment_recording(struct pprof_comments_making *making)
 {
     if (making->style->part.to_ns)
         comment_part(making);
@@ -144,7 +144,7 @@ static void comment_recording(struct making *making)
 size_t pprof_comments_make(struct pprof_tables *refers, const struct aggregate *aggregate,
                            const struct pprof_style *style, int64_t *made)
 {
-    struct making making = { refers, aggregate, style, made, 0 };
+    struct pprof_comments_making making = { refers, aggregate, style, made, 0 };
     if (!style->no_comments)
         comment_programs(&making);
     comment_recording(&making);

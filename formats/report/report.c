@@ -55,7 +55,7 @@ struct report_row *report_add_row(struct report_section *section)
 
 void report_describe(struct report *report, struct report_row *row, const struct entries *entries, uint32_t entry)
 {
-    const struct code *code = entries_code(entries, entry);
+    const struct shown_code *code = entries_code(entries, entry);
     row->name = report_keep(report, code->name);
     row->file = report_keep(report, code->file);
     row->path = report_keep(report, code->path);

@@ -12,7 +12,7 @@
 
 #define CANDIDATES_MOST 8 /* that a message names */
 
-struct search {
+struct report_find_search {
     const struct entries *entries;
     const char *wanted;
     struct text name; /* what is wanted, or its part before the line */
@@ -24,7 +24,7 @@ struct search {
 
 /* ---- ways to name a function ---- */
 
-static bool has_name(struct search *search, uint32_t entry)
+static bool has_name(struct report_find_search *search, uint32_t entry)
 {
     return text_equal(entries_code(search->entries, entry)->name, text_of(search->wanted));
 }
@@ -35,7 +35,7 @@ static bool text_ends_with(struct text text, struct text end)
 }
 
 /* The end of a name: run names Worker.run and main.<locals>.run. */
-static bool has_end_of_name(struct search *search, uint32_t entry)
+static bool has_end_of_name(struct report_find_search *search, uint32_t entry)
 {
     const struct text name = entries_code(search->entries, entry)->name, wanted = text_of(search->wanted);
     return text_ends_with(name, wanted) && name.bytes[name.size - wanted.size - 1] == '.';
@@ -49,23 +49,23 @@ static bool path_is_file(struct text path, struct text wanted)
 }
 
 /* The last function of the file that begins at the wanted line or above: app.py:12 names work, which begins at 9. */
-static bool has_line(struct search *search, uint32_t entry)
+static bool has_line(struct report_find_search *search, uint32_t entry)
 {
     const struct entries *entries = search->entries;
-    const struct code *code = entries_code(entries, entry);
+    const struct shown_code *code = entries_code(entries, entry);
     if (!search->line || !path_is_file(code->path, search->name) || code->line > search->line)
         return false;
     for (uint32_t i = 1; i < entries->count; i++) {
-        const struct code *other = entries_code(entries, i);
+        const struct shown_code *other = entries_code(entries, i);
         if (other->line > code->line && other->line <= search->line && text_equal(other->path, code->path))
             return false;
     }
     return true;
 }
 
-static bool matches(struct search *search, uint32_t entry)
+static bool matches(struct report_find_search *search, uint32_t entry)
 {
-    const struct code *code = entries_code(search->entries, entry);
+    const struct shown_code *code = entries_code(search->entries, entry);
     struct bytes *text = &search->scratch;
     if (!search->is_expression)
         return false;
@@ -80,7 +80,8 @@ static bool matches(struct search *search, uint32_t entry)
     return regexec(&search->expression, (const char *)text->at, 0, NULL, 0) == 0;
 }
 
-static bool (*const ways[])(struct search *search, uint32_t entry) = { has_name, has_line, has_end_of_name, matches };
+static bool (*const ways[])(struct report_find_search *search, uint32_t entry) = { has_name, has_line, has_end_of_name,
+                                                                                   matches };
 
 /* ---- the search ---- */
 
@@ -100,10 +101,10 @@ static size_t prefer_own(const struct entries *entries, uint32_t *found, size_t 
     return 1;
 }
 
-static void search_begin(struct search *search, const struct entries *entries, const char *wanted)
+static void search_begin(struct report_find_search *search, const struct entries *entries, const char *wanted)
 {
     const char *colon = strrchr(wanted, ':');
-    *search = (struct search){ .entries = entries, .wanted = wanted, .name = text_of(wanted) };
+    *search = (struct report_find_search){ .entries = entries, .wanted = wanted, .name = text_of(wanted) };
     if (colon && colon[1] && strspn(colon + 1, "0123456789") == strlen(colon + 1)) {
         const unsigned long line = strtoul(colon + 1, NULL, 10);
         search->line = line < UINT32_MAX ? (uint32_t)line : UINT32_MAX;
@@ -112,7 +113,7 @@ static void search_begin(struct search *search, const struct entries *entries, c
     search->is_expression = *wanted && regcomp(&search->expression, wanted, REG_EXTENDED | REG_NOSUB) == 0;
 }
 
-static void search_end(struct search *search)
+static void search_end(struct report_find_search *search)
 {
     if (search->is_expression)
         regfree(&search->expression);
@@ -121,7 +122,7 @@ static void search_end(struct search *search)
 
 static void put_candidate(struct bytes *to, const struct entries *entries, uint32_t entry)
 {
-    const struct code *code = entries_code(entries, entry);
+    const struct shown_code *code = entries_code(entries, entry);
     put_printable(to, code->name, false);
     if (!code->file.size)
         return;
@@ -132,8 +133,8 @@ static void put_candidate(struct bytes *to, const struct entries *entries, uint3
     put_bytes(to, ")", 1);
 }
 
-static bool say_candidates(const struct search *search, const char *option, const uint32_t *found, size_t count,
-                           struct fault *why)
+static bool say_candidates(const struct report_find_search *search, const char *option, const uint32_t *found,
+                           size_t count, struct fault *why)
 {
     struct bytes list = { 0 };
     for (size_t i = 0; i < count && i < CANDIDATES_MOST; i++) {
@@ -151,7 +152,7 @@ static bool say_candidates(const struct search *search, const char *option, cons
 bool report_find_entry(const struct entries *entries, const char *option, const char *wanted, uint32_t *entry,
                        struct fault *why)
 {
-    struct search search;
+    struct report_find_search search;
     uint32_t *found = alloc_zeroed(entries->count + 1, sizeof(*found));
     size_t count = 0;
     search_begin(&search, entries, wanted);

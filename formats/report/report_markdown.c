@@ -11,13 +11,13 @@
 #define COLUMNS 100 /* of trees and sources */
 
 /* The writing of one report. */
-struct writing {
+struct report_markdown_writing {
     struct output *to;
     const struct report *report;
     struct bytes line;
 };
 
-static void markdown_end_line(struct writing *writing)
+static void markdown_end_line(struct report_markdown_writing *writing)
 {
     put_bytes(&writing->line, "\n", 1);
     output_bytes(writing->to, writing->line.at, writing->line.size);
@@ -69,7 +69,7 @@ void report_put_code(struct bytes *to, struct text text)
 }
 
 /* Puts words that may hold names. */
-static void put_words(struct writing *writing, struct text text)
+static void put_words(struct report_markdown_writing *writing, struct text text)
 {
     struct bytes printable = { 0 };
     put_printable(&printable, text, false);
@@ -79,7 +79,7 @@ static void put_words(struct writing *writing, struct text text)
 
 /* ---- parts ---- */
 
-static void markdown_write_head(struct writing *writing)
+static void markdown_write_head(struct report_markdown_writing *writing)
 {
     for (size_t i = 0; i < writing->report->facts_count; i++) {
         const struct report_fact *fact = &writing->report->facts[i];
@@ -91,7 +91,7 @@ static void markdown_write_head(struct writing *writing)
     }
 }
 
-static void markdown_put_numbers(struct writing *writing, uint64_t amount, uint64_t whole)
+static void markdown_put_numbers(struct report_markdown_writing *writing, uint64_t amount, uint64_t whole)
 {
     put_string(&writing->line, " ");
     report_put_amount(&writing->line, writing->report, amount);
@@ -100,7 +100,7 @@ static void markdown_put_numbers(struct writing *writing, uint64_t amount, uint6
     put_string(&writing->line, " |");
 }
 
-static void markdown_write_titles(struct writing *writing, const struct report_section *section)
+static void markdown_write_titles(struct report_markdown_writing *writing, const struct report_section *section)
 {
     const char *unit = report_unit(writing->report);
     const bool self = section->columns & COLUMN_SELF, total = section->columns & COLUMN_TOTAL;
@@ -119,7 +119,7 @@ static void markdown_write_titles(struct writing *writing, const struct report_s
     markdown_end_line(writing);
 }
 
-static void markdown_put_place(struct writing *writing, const struct report_row *row)
+static void markdown_put_place(struct report_markdown_writing *writing, const struct report_row *row)
 {
     struct bytes place = { 0 };
     char line[16];
@@ -133,7 +133,7 @@ static void markdown_put_place(struct writing *writing, const struct report_row 
     bytes_free(&place);
 }
 
-static void markdown_write_row(struct writing *writing, const struct report_section *section,
+static void markdown_write_row(struct report_markdown_writing *writing, const struct report_section *section,
                                const struct report_row *row)
 {
     put_string(&writing->line, "|");
@@ -157,7 +157,7 @@ static void markdown_write_row(struct writing *writing, const struct report_sect
     markdown_end_line(writing);
 }
 
-static void markdown_write_table(struct writing *writing, const struct report_section *section)
+static void markdown_write_table(struct report_markdown_writing *writing, const struct report_section *section)
 {
     char words[60];
     markdown_write_titles(writing, section);
@@ -172,7 +172,7 @@ static void markdown_write_table(struct writing *writing, const struct report_se
 }
 
 /* Trees and sources are as in text. No line of them begins with a fence, because numbers or blanks come first. */
-static void write_as_text(struct writing *writing, const struct report_section *section)
+static void write_as_text(struct report_markdown_writing *writing, const struct report_section *section)
 {
     const struct screen screen = { .columns = COLUMNS };
     put_string(&writing->line, "```text");
@@ -182,7 +182,7 @@ static void write_as_text(struct writing *writing, const struct report_section *
     markdown_end_line(writing);
 }
 
-static void markdown_write_section(struct writing *writing, const struct report_section *section)
+static void markdown_write_section(struct report_markdown_writing *writing, const struct report_section *section)
 {
     markdown_end_line(writing);
     put_string(&writing->line, "### ");
@@ -200,7 +200,7 @@ static void markdown_write_section(struct writing *writing, const struct report_
     }
 }
 
-static void markdown_write_quiet(struct writing *writing)
+static void markdown_write_quiet(struct report_markdown_writing *writing)
 {
     const struct report *report = writing->report;
     size_t shown = 0;
@@ -228,7 +228,7 @@ static void markdown_write_quiet(struct writing *writing)
 
 void report_markdown(struct output *to, const struct report *report)
 {
-    struct writing writing = { .to = to, .report = report };
+    struct report_markdown_writing writing = { .to = to, .report = report };
     markdown_write_head(&writing);
     for (size_t i = 0; i < report->sections_count; i++)
         markdown_write_section(&writing, &report->sections[i]);

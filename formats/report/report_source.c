@@ -12,7 +12,7 @@
 #define CONTEXT_HEAD 60 /* of a function, its first lines are shown up to so many lines before the first with time */
 
 /* What is annotated: a file, or one function of the file. */
-struct subject {
+struct report_source_subject {
     struct text path;
     struct text function; /* empty: all functions of the file */
     uint32_t first_line;  /* of the function */
@@ -46,7 +46,7 @@ static size_t find_file(const struct entries *entries, struct text wanted, struc
     size_t count = 0;
     *path = (struct text){ "", 0 };
     for (uint32_t i = 1; i < entries->codes_count; i++) {
-        const struct code *code = &entries->codes[i];
+        const struct shown_code *code = &entries->codes[i];
         if (text_equal(code->path, *path) || !(is_named_file(code->path, wanted) || text_equal(code->file, wanted)))
             continue;
         if (count++ == 0)
@@ -55,10 +55,11 @@ static size_t find_file(const struct entries *entries, struct text wanted, struc
     return count;
 }
 
-static bool find_subject(const struct entries *entries, const char *wanted, struct subject *subject, struct fault *why)
+static bool find_subject(const struct entries *entries, const char *wanted, struct report_source_subject *subject,
+                         struct fault *why)
 {
     uint32_t entry;
-    *subject = (struct subject){ 0 };
+    *subject = (struct report_source_subject){ 0 };
     const size_t files = find_file(entries, text_of(wanted), &subject->path);
     if (files == 1)
         return true;
@@ -67,16 +68,16 @@ static bool find_subject(const struct entries *entries, const char *wanted, stru
                      wanted);
     if (!report_find_entry(entries, "--annotate", wanted, &entry, why))
         return false;
-    const struct code *code = entries_code(entries, entry);
+    const struct shown_code *code = entries_code(entries, entry);
     if (!code->path.size)
         return fault(why, "--annotate %s: this is no function of a source file", wanted);
-    *subject = (struct subject){ code->path, code->name, code->line };
+    *subject = (struct report_source_subject){ code->path, code->name, code->line };
     return true;
 }
 
 /* ---- times ---- */
 
-static bool is_part(const struct subject *subject, const struct code *code)
+static bool is_part(const struct report_source_subject *subject, const struct shown_code *code)
 {
     if (!text_equal(code->path, subject->path))
         return false;
@@ -97,7 +98,8 @@ static uint32_t line_number(const struct lines *lines, uint32_t line)
     return found ? (uint32_t)(found - lines->rows) + 1 : 0;
 }
 
-static void subject_find_lines(const struct entries *entries, const struct subject *subject, struct lines *lines)
+static void subject_find_lines(const struct entries *entries, const struct report_source_subject *subject,
+                               struct lines *lines)
 {
     size_t kept = 0;
     lines->rows = alloc_zeroed(entries->count + 1, sizeof(*lines->rows));
@@ -112,8 +114,8 @@ static void subject_find_lines(const struct entries *entries, const struct subje
     lines->count = kept;
 }
 
-static void add_times(const struct report *report, const struct section_calls *calls, const struct subject *subject,
-                      struct lines *lines)
+static void add_times(const struct report *report, const struct section_calls *calls,
+                      const struct report_source_subject *subject, struct lines *lines)
 {
     const struct entries *entries = &calls->entries;
     const struct call_tree *tree = &calls->tree;
@@ -169,8 +171,8 @@ static const char *outcome_reason(enum source_outcome outcome)
 
 /* ---- rows ---- */
 
-static struct report_row *section_add_line(struct report_section *section, const struct subject *subject, uint32_t line,
-                                           const struct timed *timed)
+static struct report_row *section_add_line(struct report_section *section, const struct report_source_subject *subject,
+                                           uint32_t line, const struct timed *timed)
 {
     struct report_row *row = report_add_row(section);
     row->line = line;
@@ -183,7 +185,8 @@ static struct report_row *section_add_line(struct report_section *section, const
     return row;
 }
 
-static void add_without_text(struct report_section *section, const struct subject *subject, const struct lines *lines)
+static void add_without_text(struct report_section *section, const struct report_source_subject *subject,
+                             const struct lines *lines)
 {
     for (size_t i = 0; i < lines->count; i++)
         if (lines->rows[i].total)
@@ -191,7 +194,7 @@ static void add_without_text(struct report_section *section, const struct subjec
 }
 
 /* Whether a line is near one that has time. *next is the first line that is not passed. */
-static bool is_near(const struct lines *lines, const struct subject *subject, uint32_t line, size_t *next)
+static bool is_near(const struct lines *lines, const struct report_source_subject *subject, uint32_t line, size_t *next)
 {
     while (*next < lines->count && (!lines->rows[*next].total || (uint64_t)lines->rows[*next].line + CONTEXT < line))
         ++*next;
@@ -205,8 +208,8 @@ static bool is_near(const struct lines *lines, const struct subject *subject, ui
 }
 
 /* Adds the lines of the text that are near a line with time. */
-static void add_with_text(struct report *report, struct report_section *section, const struct subject *subject,
-                          const struct lines *lines, struct text text)
+static void add_with_text(struct report *report, struct report_section *section,
+                          const struct report_source_subject *subject, const struct lines *lines, struct text text)
 {
     size_t next = 0;
     for (uint32_t line = 1; text.size > 0; line++) {
@@ -227,7 +230,8 @@ static void add_with_text(struct report *report, struct report_section *section,
     }
 }
 
-static void add_section(struct report *report, const struct section_calls *calls, const struct subject *subject)
+static void add_section(struct report *report, const struct section_calls *calls,
+                        const struct report_source_subject *subject)
 {
     struct lines lines = { 0 };
     struct bytes text = { 0 };
@@ -256,7 +260,7 @@ static void add_section(struct report *report, const struct section_calls *calls
 bool report_add_source(struct report *report, struct fault *why)
 {
     struct section_calls functions, calls;
-    struct subject subject;
+    struct report_source_subject subject;
     bool any = section_calls_make(&functions, report, &(struct section_style){ 0 });
     const bool found = any && find_subject(&functions.entries, report->style.annotate, &subject, why);
     if (found) {

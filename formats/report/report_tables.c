@@ -71,7 +71,7 @@ static struct text section_title(struct report *report, enum report_sort sort, s
 }
 
 /* What a table is about. */
-struct subject {
+struct report_tables_subject {
     uint32_t top;     /* node of the tree */
     size_t group;     /* index in report->groups + 1; 0: several groups */
     struct text name; /* of the group */
@@ -80,7 +80,7 @@ struct subject {
 
 /* Adds a table of the entries below a node. */
 static void section_add_table(struct report *report, const struct section_calls *calls, enum report_sort sort,
-                              const struct subject *subject)
+                              const struct report_tables_subject *subject)
 {
     struct amounts *amounts = calls_add_up(report, calls, subject->top);
     struct report_section *section = report_add_section(report, SECTION_TABLE, "hottest");
@@ -104,7 +104,8 @@ static void section_add_table(struct report *report, const struct section_calls 
     free(amounts);
 }
 
-static void add_both(struct report *report, const struct section_calls *calls, const struct subject *subject)
+static void add_both(struct report *report, const struct section_calls *calls,
+                     const struct report_tables_subject *subject)
 {
     if (report->style.sort != SORT_TOTAL)
         section_add_table(report, calls, SORT_SELF, subject);
@@ -228,12 +229,12 @@ static uint32_t report_group_node(const struct report *report, const struct call
 static void add_every(struct report *report, const struct section_calls *calls)
 {
     const enum report_sort sort = report->style.sort == SORT_TOTAL ? SORT_TOTAL : SORT_SELF;
-    section_add_table(report, calls, sort, &(struct subject){ .top = 0 });
+    section_add_table(report, calls, sort, &(struct report_tables_subject){ .top = 0 });
     for (size_t i = 0; i < report->groups_count && report->groups_count > 1; i++) {
         const struct report_group *group = &report->groups[i];
-        const struct subject subject = { .top = report_group_node(report, &calls->tree, group),
-                                         .group = i + 1,
-                                         .name = group->name };
+        const struct report_tables_subject subject = { .top = report_group_node(report, &calls->tree, group),
+                                                       .group = i + 1,
+                                                       .name = group->name };
         if (subject.top)
             section_add_table(report, calls, sort, &subject);
     }
@@ -244,10 +245,10 @@ static void add_of_each(struct report *report, const struct section_calls *calls
 {
     for (size_t i = 0; i < report->groups_count; i++) {
         const struct report_group *group = &report->groups[i];
-        const struct subject subject = { .top = report_group_node(report, &calls->tree, group),
-                                         .group = i + 1,
-                                         .name = group->name,
-                                         .usual = working > 1 ? ROWS_EACH : ROWS_ALONE };
+        const struct report_tables_subject subject = { .top = report_group_node(report, &calls->tree, group),
+                                                       .group = i + 1,
+                                                       .name = group->name,
+                                                       .usual = working > 1 ? ROWS_EACH : ROWS_ALONE };
         if (!group->quiet && subject.top)
             add_both(report, calls, &subject);
     }
@@ -256,7 +257,7 @@ static void add_of_each(struct report *report, const struct section_calls *calls
 /* One table for all groups together, where many worked. Waits of the others must not bury their work. */
 static void add_of_all(struct report *report, const struct section_calls *calls)
 {
-    const struct subject all = { .usual = ROWS_ALONE };
+    const struct report_tables_subject all = { .usual = ROWS_ALONE };
     add_names(report, &calls->entries, "thread", report_say(report, "Threads by %s", report_weight_label(report)),
               row_thread_title, ROWS_EACH);
     add_both(report, calls, &all);

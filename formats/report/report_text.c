@@ -18,7 +18,7 @@
 enum colour { PLAIN, BOLD, DIM };
 
 /* The writing of one report. */
-struct writing {
+struct report_text_writing {
     struct output *to;
     const struct report *report;
     struct screen screen;
@@ -30,14 +30,14 @@ struct writing {
 
 /* ---- lines ---- */
 
-static void report_put_colour(struct writing *writing, enum colour colour)
+static void report_put_colour(struct report_text_writing *writing, enum colour colour)
 {
     static const char *const codes[] = { [PLAIN] = "\033[0m", [BOLD] = "\033[1m", [DIM] = "\033[2m" };
     if (writing->screen.colours)
         put_string(&writing->line, codes[colour]);
 }
 
-static void report_end_line(struct writing *writing)
+static void report_end_line(struct report_text_writing *writing)
 {
     struct bytes *line = &writing->line;
     while (line->size > 0 && line->at[line->size - 1] == ' ')
@@ -48,7 +48,7 @@ static void report_end_line(struct writing *writing)
 }
 
 /* The text as it is printed; valid until the next call. */
-static struct text printable(struct writing *writing, struct text text)
+static struct text printable(struct report_text_writing *writing, struct text text)
 {
     writing->text.size = 0;
     put_printable(&writing->text, text, writing->screen.ascii);
@@ -56,7 +56,7 @@ static struct text printable(struct writing *writing, struct text text)
 }
 
 /* Puts a printable text at the left or at the right of a column. */
-static void put_cell(struct writing *writing, struct text text, size_t columns, bool right)
+static void put_cell(struct report_text_writing *writing, struct text text, size_t columns, bool right)
 {
     const size_t width = width_of(text);
     if (!right || width >= columns) {
@@ -67,19 +67,19 @@ static void put_cell(struct writing *writing, struct text text, size_t columns, 
     put_bytes(&writing->line, text.bytes, text.size);
 }
 
-static void report_put_place(struct writing *writing, struct text place, size_t columns)
+static void report_put_place(struct report_text_writing *writing, struct text place, size_t columns)
 {
     width_put_path_cell(&writing->line, place, columns, writing->screen.ascii);
 }
 
 /* The columns of the screen that are left, or a few. */
-static size_t left_of(const struct writing *writing, size_t used)
+static size_t left_of(const struct report_text_writing *writing, size_t used)
 {
     return writing->screen.columns > used + LEFT_LEAST ? writing->screen.columns - used : LEFT_LEAST;
 }
 
 /* Writes words that are printable, wrapped; further lines are indented as the first one begins. */
-static void write_wrapped(struct writing *writing, struct text words, size_t indent)
+static void write_wrapped(struct report_text_writing *writing, struct text words, size_t indent)
 {
     size_t at = indent;
     bool first = true;
@@ -103,7 +103,7 @@ static void write_wrapped(struct writing *writing, struct text words, size_t ind
     report_end_line(writing);
 }
 
-static void report_write_head(struct writing *writing)
+static void report_write_head(struct report_text_writing *writing)
 {
     for (size_t i = 0; i < writing->report->facts_count; i++) {
         const struct report_fact *fact = &writing->report->facts[i];
@@ -118,10 +118,10 @@ static void report_write_head(struct writing *writing)
 /* ---- tables ---- */
 
 /* A column of numbers. */
-struct column {
+struct report_text_column {
     const char *title;
     size_t columns;
-    void (*put)(struct bytes *to, const struct writing *writing, const struct report_section *section,
+    void (*put)(struct bytes *to, const struct report_text_writing *writing, const struct report_section *section,
                 const struct report_row *row);
 };
 
@@ -129,41 +129,41 @@ struct column {
 #define COLUMNS_ROOMY  72 /* a screen with fewer shows the second amount without its share, ... */
 #define COLUMNS_NARROW 56 /* ... or one amount only */
 
-struct layout {
-    struct column numbers[COLUMNS_MOST];
+struct report_text_layout {
+    struct report_text_column numbers[COLUMNS_MOST];
     size_t numbers_count;
     size_t name, place; /* columns of the texts; place 0: no column */
 };
 
-static void put_self(struct bytes *to, const struct writing *writing, const struct report_section *section,
+static void put_self(struct bytes *to, const struct report_text_writing *writing, const struct report_section *section,
                      const struct report_row *row)
 {
     (void)section;
     report_put_amount(to, writing->report, row->self);
 }
 
-static void put_self_percent(struct bytes *to, const struct writing *writing, const struct report_section *section,
-                             const struct report_row *row)
+static void put_self_percent(struct bytes *to, const struct report_text_writing *writing,
+                             const struct report_section *section, const struct report_row *row)
 {
     (void)writing;
     report_put_percent(to, row->self, section->whole);
 }
 
-static void put_total(struct bytes *to, const struct writing *writing, const struct report_section *section,
+static void put_total(struct bytes *to, const struct report_text_writing *writing, const struct report_section *section,
                       const struct report_row *row)
 {
     (void)section;
     report_put_amount(to, writing->report, row->total);
 }
 
-static void put_total_percent(struct bytes *to, const struct writing *writing, const struct report_section *section,
-                              const struct report_row *row)
+static void put_total_percent(struct bytes *to, const struct report_text_writing *writing,
+                              const struct report_section *section, const struct report_row *row)
 {
     (void)writing;
     report_put_percent(to, row->total, section->whole);
 }
 
-static void put_waits(struct bytes *to, const struct writing *writing, const struct report_section *section,
+static void put_waits(struct bytes *to, const struct report_text_writing *writing, const struct report_section *section,
                       const struct report_row *row)
 {
     (void)section;
@@ -171,27 +171,28 @@ static void put_waits(struct bytes *to, const struct writing *writing, const str
         report_put_amount(to, writing->report, row->waits);
 }
 
-static void add_column(struct layout *layout, const struct column *column)
+static void add_column(struct report_text_layout *layout, const struct report_text_column *column)
 {
     layout->numbers[layout->numbers_count++] = *column;
 }
 
-static void add_self(struct layout *layout, bool seconds, bool percent)
+static void add_self(struct report_text_layout *layout, bool seconds, bool percent)
 {
-    add_column(layout, &(struct column){ seconds ? "self s" : "self", 0, put_self });
+    add_column(layout, &(struct report_text_column){ seconds ? "self s" : "self", 0, put_self });
     if (percent)
-        add_column(layout, &(struct column){ "%", 0, put_self_percent });
+        add_column(layout, &(struct report_text_column){ "%", 0, put_self_percent });
 }
 
-static void add_total(struct layout *layout, bool seconds, bool percent)
+static void add_total(struct report_text_layout *layout, bool seconds, bool percent)
 {
-    add_column(layout, &(struct column){ seconds ? "total s" : "total", 0, put_total });
+    add_column(layout, &(struct report_text_column){ seconds ? "total s" : "total", 0, put_total });
     if (percent)
-        add_column(layout, &(struct column){ "%", 0, put_total_percent });
+        add_column(layout, &(struct report_text_column){ "%", 0, put_total_percent });
 }
 
 /* The columns of numbers; what the rows are sorted by comes first. A narrow screen has no room for all of them. */
-static void choose_columns(const struct writing *writing, const struct report_section *section, struct layout *layout)
+static void choose_columns(const struct report_text_writing *writing, const struct report_section *section,
+                           struct report_text_layout *layout)
 {
     const bool seconds = writing->report->weight != SUM_SAMPLES, total_first = section->sort == SORT_TOTAL;
     const bool waits = section->columns & COLUMN_WAITS, narrow = writing->screen.columns < COLUMNS_NARROW;
@@ -201,15 +202,16 @@ static void choose_columns(const struct writing *writing, const struct report_se
     if (section->columns & COLUMN_SELF && !(narrow && total_first))
         add_self(layout, seconds, roomy || !total_first);
     if (waits && !narrow)
-        add_column(layout, &(struct column){ "waited", 0, put_waits });
+        add_column(layout, &(struct report_text_column){ "waited", 0, put_waits });
     if (!total_first && section->columns & COLUMN_TOTAL && !(narrow && section->columns & COLUMN_SELF))
         add_total(layout, seconds, roomy);
 }
 
-static void measure_numbers(struct writing *writing, const struct report_section *section, struct layout *layout)
+static void measure_numbers(struct report_text_writing *writing, const struct report_section *section,
+                            struct report_text_layout *layout)
 {
     for (size_t i = 0; i < layout->numbers_count; i++) {
-        struct column *column = &layout->numbers[i];
+        struct report_text_column *column = &layout->numbers[i];
         column->columns = strlen(column->title);
         for (size_t j = 0; j < section->count; j++) {
             writing->text.size = 0;
@@ -221,7 +223,7 @@ static void measure_numbers(struct writing *writing, const struct report_section
 }
 
 /* Where a row's code is: app.py:12. Valid until the next call that makes a text printable. */
-static struct text report_text_place_of(struct writing *writing, const struct report_row *row)
+static struct text report_text_place_of(struct report_text_writing *writing, const struct report_row *row)
 {
     char line[16];
     struct text place = printable(writing, row->file);
@@ -234,7 +236,8 @@ static struct text report_text_place_of(struct writing *writing, const struct re
 }
 
 /* Gives the columns that are left to names and places: each gets what it needs, or its part. */
-static void measure_texts(struct writing *writing, const struct report_section *section, struct layout *layout)
+static void measure_texts(struct report_text_writing *writing, const struct report_section *section,
+                          struct report_text_layout *layout)
 {
     size_t used = 0, name = strlen(section->rows_are), place = 0;
     for (size_t i = 0; i < layout->numbers_count; i++)
@@ -256,8 +259,8 @@ static void measure_texts(struct writing *writing, const struct report_section *
     layout->place = place;
 }
 
-static void report_write_titles(struct writing *writing, const struct report_section *section,
-                                const struct layout *layout)
+static void report_write_titles(struct report_text_writing *writing, const struct report_section *section,
+                                const struct report_text_layout *layout)
 {
     report_put_colour(writing, DIM);
     for (size_t i = 0; i < layout->numbers_count; i++) {
@@ -274,8 +277,8 @@ static void report_write_titles(struct writing *writing, const struct report_sec
     report_end_line(writing);
 }
 
-static void report_put_numbers(struct writing *writing, const struct report_section *section,
-                               const struct report_row *row, const struct layout *layout)
+static void report_put_numbers(struct report_text_writing *writing, const struct report_section *section,
+                               const struct report_row *row, const struct report_text_layout *layout)
 {
     for (size_t i = 0; i < layout->numbers_count; i++) {
         width_put_blanks(&writing->line, GAP);
@@ -286,8 +289,8 @@ static void report_put_numbers(struct writing *writing, const struct report_sect
     width_put_blanks(&writing->line, GAP);
 }
 
-static void report_write_row(struct writing *writing, const struct report_section *section,
-                             const struct report_row *row, const struct layout *layout)
+static void report_write_row(struct report_text_writing *writing, const struct report_section *section,
+                             const struct report_row *row, const struct report_text_layout *layout)
 {
     report_put_numbers(writing, section, row, layout);
     put_cell(writing, printable(writing, row->name), layout->name, false);
@@ -300,7 +303,7 @@ static void report_write_row(struct writing *writing, const struct report_sectio
     report_end_line(writing);
 }
 
-static void write_left_out(struct writing *writing, const struct report_section *section)
+static void write_left_out(struct report_text_writing *writing, const struct report_section *section)
 {
     if (!section->left_out)
         return;
@@ -319,9 +322,9 @@ static void write_left_out(struct writing *writing, const struct report_section 
     report_end_line(writing);
 }
 
-static void report_write_table(struct writing *writing, const struct report_section *section)
+static void report_write_table(struct report_text_writing *writing, const struct report_section *section)
 {
-    struct layout layout = { 0 };
+    struct report_text_layout layout = { 0 };
     choose_columns(writing, section, &layout);
     measure_numbers(writing, section, &layout);
     measure_texts(writing, section, &layout);
@@ -334,7 +337,7 @@ static void report_write_table(struct writing *writing, const struct report_sect
 /* ---- the tree ---- */
 
 /* Puts the lines that lead to a call. Returns the columns that they take. */
-static size_t put_branches(struct writing *writing, const struct report_row *row)
+static size_t put_branches(struct report_text_writing *writing, const struct report_row *row)
 {
     static const char *const drawn[2][4] = { { "   ", "\u2502  ", "\u251c\u2500 ", "\u2514\u2500 " },
                                              { "   ", "|  ", "|- ", "`- " } };
@@ -355,7 +358,8 @@ static size_t put_branches(struct writing *writing, const struct report_row *row
     return columns;
 }
 
-static void write_skipped(struct writing *writing, const struct report_row *row, const struct layout *layout)
+static void write_skipped(struct report_text_writing *writing, const struct report_row *row,
+                          const struct report_text_layout *layout)
 {
     char words[64];
     size_t used = GAP;
@@ -371,8 +375,8 @@ static void write_skipped(struct writing *writing, const struct report_row *row,
     report_end_line(writing);
 }
 
-static void write_call(struct writing *writing, const struct report_section *section, const struct report_row *row,
-                       const struct layout *layout)
+static void write_call(struct report_text_writing *writing, const struct report_section *section,
+                       const struct report_row *row, const struct report_text_layout *layout)
 {
     size_t used = GAP;
     for (size_t i = 0; i < layout->numbers_count; i++)
@@ -393,9 +397,9 @@ static void write_call(struct writing *writing, const struct report_section *sec
     report_end_line(writing);
 }
 
-static void write_tree(struct writing *writing, const struct report_section *section)
+static void write_tree(struct report_text_writing *writing, const struct report_section *section)
 {
-    struct layout layout = { 0 };
+    struct report_text_layout layout = { 0 };
     const bool seconds = writing->report->weight != SUM_SAMPLES;
     add_total(&layout, seconds, true);
     if (writing->screen.columns >= COLUMNS_NARROW)
@@ -415,7 +419,7 @@ static void write_tree(struct writing *writing, const struct report_section *sec
 #define TAB 4 /* columns of a tab in source */
 
 /* A line of source with blanks for tabs, printable. Valid until the next call. */
-static struct text source_line(struct writing *writing, struct text line)
+static struct text source_line(struct report_text_writing *writing, struct text line)
 {
     struct bytes *to = &writing->text;
     to->size = 0;
@@ -430,22 +434,22 @@ static struct text source_line(struct writing *writing, struct text line)
     return bytes_text(to);
 }
 
-static void put_self_or_blank(struct bytes *to, const struct writing *writing, const struct report_section *section,
-                              const struct report_row *row)
+static void put_self_or_blank(struct bytes *to, const struct report_text_writing *writing,
+                              const struct report_section *section, const struct report_row *row)
 {
     if (row->self)
         put_self(to, writing, section, row);
 }
 
-static void put_total_or_blank(struct bytes *to, const struct writing *writing, const struct report_section *section,
-                               const struct report_row *row)
+static void put_total_or_blank(struct bytes *to, const struct report_text_writing *writing,
+                               const struct report_section *section, const struct report_row *row)
 {
     if (row->total)
         put_total(to, writing, section, row);
 }
 
-static void put_number_of_line(struct bytes *to, const struct writing *writing, const struct report_section *section,
-                               const struct report_row *row)
+static void put_number_of_line(struct bytes *to, const struct report_text_writing *writing,
+                               const struct report_section *section, const struct report_row *row)
 {
     char number[16];
     (void)writing;
@@ -454,20 +458,20 @@ static void put_number_of_line(struct bytes *to, const struct writing *writing, 
     put_string(to, number);
 }
 
-static void choose_source_columns(const struct writing *writing, const struct report_section *section,
-                                  struct layout *layout)
+static void choose_source_columns(const struct report_text_writing *writing, const struct report_section *section,
+                                  struct report_text_layout *layout)
 {
     const bool seconds = writing->report->weight != SUM_SAMPLES;
-    add_column(layout, &(struct column){ seconds ? "self s" : "self", 0, put_self_or_blank });
+    add_column(layout, &(struct report_text_column){ seconds ? "self s" : "self", 0, put_self_or_blank });
     if (section->columns & COLUMN_WAITS)
-        add_column(layout, &(struct column){ "waited", 0, put_waits });
-    add_column(layout, &(struct column){ seconds ? "total s" : "total", 0, put_total_or_blank });
-    add_column(layout, &(struct column){ "line", 0, put_number_of_line });
+        add_column(layout, &(struct report_text_column){ "waited", 0, put_waits });
+    add_column(layout, &(struct report_text_column){ seconds ? "total s" : "total", 0, put_total_or_blank });
+    add_column(layout, &(struct report_text_column){ "line", 0, put_number_of_line });
 }
 
-static void write_source(struct writing *writing, const struct report_section *section)
+static void write_source(struct report_text_writing *writing, const struct report_section *section)
 {
-    struct layout layout = { 0 };
+    struct report_text_layout layout = { 0 };
     choose_source_columns(writing, section, &layout);
     measure_numbers(writing, section, &layout);
     size_t used = GAP;
@@ -490,7 +494,7 @@ static void write_source(struct writing *writing, const struct report_section *s
 
 /* ---- all ---- */
 
-static void report_write_rows(struct writing *writing, const struct report_section *section)
+static void report_write_rows(struct report_text_writing *writing, const struct report_section *section)
 {
     switch (section->kind) {
     case SECTION_TABLE:
@@ -505,7 +509,7 @@ static void report_write_rows(struct writing *writing, const struct report_secti
     }
 }
 
-static void report_write_section(struct writing *writing, const struct report_section *section)
+static void report_write_section(struct report_text_writing *writing, const struct report_section *section)
 {
     report_end_line(writing);
     report_put_colour(writing, BOLD);
@@ -518,7 +522,7 @@ static void report_write_section(struct writing *writing, const struct report_se
 }
 
 /* The groups that have no section, one line each. */
-static void report_write_quiet(struct writing *writing)
+static void report_write_quiet(struct report_text_writing *writing)
 {
     const struct report *report = writing->report;
     size_t shown = 0;
@@ -541,7 +545,7 @@ static void report_write_quiet(struct writing *writing)
     }
 }
 
-static void writing_end(struct writing *writing)
+static void writing_end(struct report_text_writing *writing)
 {
     bytes_free(&writing->line);
     bytes_free(&writing->text);
@@ -550,7 +554,7 @@ static void writing_end(struct writing *writing)
 
 void report_text(struct output *to, const struct report *report, const struct screen *screen)
 {
-    struct writing writing = { .to = to, .report = report, .screen = *screen };
+    struct report_text_writing writing = { .to = to, .report = report, .screen = *screen };
     report_write_head(&writing);
     for (size_t i = 0; i < report->sections_count; i++)
         report_write_section(&writing, &report->sections[i]);
@@ -561,7 +565,7 @@ void report_text(struct output *to, const struct report *report, const struct sc
 void report_text_rows(struct output *to, const struct report *report, const struct report_section *section,
                       const struct screen *screen)
 {
-    struct writing writing = { .to = to, .report = report, .screen = *screen };
+    struct report_text_writing writing = { .to = to, .report = report, .screen = *screen };
     report_write_rows(&writing, section);
     writing_end(&writing);
 }

@@ -13,21 +13,21 @@
 #define CHAIN_ENDS 2 /* calls that stay at both ends */
 
 /* The tree while its rows are made. */
-struct making {
+struct report_tree_making {
     struct report *report;
     const struct call_tree *tree;
     uint64_t least;
     uint32_t *rows; /* by node: index of its row + 1 */
 };
 
-static bool tree_node_is_shown(const struct making *making, uint32_t node)
+static bool tree_node_is_shown(const struct report_tree_making *making, uint32_t node)
 {
     return node && report_sum(making->report, making->tree->nodes[node].total) >= making->least;
 }
 
 /* The next node that is shown, parents first; 0: there is none. Siblings stand in the order of their totals, so the
  * first one that is not shown is the end. */
-static uint32_t next_shown(const struct making *making, uint32_t node)
+static uint32_t next_shown(const struct report_tree_making *making, uint32_t node)
 {
     const struct call_node *nodes = making->tree->nodes;
     if (tree_node_is_shown(making, nodes[node].child))
@@ -37,7 +37,7 @@ static uint32_t next_shown(const struct making *making, uint32_t node)
     return node ? nodes[node].next : 0;
 }
 
-static void add_node(struct making *making, struct report_section *section, const struct entries *entries,
+static void add_node(struct report_tree_making *making, struct report_section *section, const struct entries *entries,
                      uint32_t node)
 {
     struct report *report = making->report;
@@ -115,7 +115,9 @@ bool report_add_tree(struct report *report)
     const bool any = section_calls_make(&calls, report, &(struct section_style){ .folds_recursion = true });
     const uint64_t whole = report_sum(report, calls.tree.nodes[0].total);
     const double least = (double)whole * report->style.tree_least;
-    struct making making = { .report = report, .tree = &calls.tree, .least = least > 1 ? (uint64_t)least : 1 };
+    struct report_tree_making making = { .report = report,
+                                         .tree = &calls.tree,
+                                         .least = least > 1 ? (uint64_t)least : 1 };
     making.rows = alloc_zeroed(calls.tree.count, sizeof(*making.rows));
     call_tree_sort(&calls.tree, report->weight);
     struct report_section *section = report_add_section(report, SECTION_TREE, "tree");

@@ -65,7 +65,7 @@ void speedscope_frames_emit(const struct speedscope_frames *frames, struct json_
 {
     emit_open(json, "frames", '[');
     for (size_t i = 0; i < frames->shown_count; i++) {
-        const struct code *code = entries_code(&frames->entries, frames->shown[i]);
+        const struct shown_code *code = entries_code(&frames->entries, frames->shown[i]);
         const uint32_t line = entries_line(&frames->entries, frames->shown[i]);
         emit_open(json, NULL, '{');
         emit_text(json, "name", code->name);

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-struct field {
+struct stream_fields_field {
     uint32_t number;
     enum { TEXT_FIELD, NUMBER_FIELD, OPTIONAL_NUMBER_FIELD } holds; /* optional: not written when it is 0 */
     size_t offset, size;                                            /* of the struct member that holds the field */
@@ -14,7 +14,7 @@ struct field {
 
 #define FIELD(number, holds, type, member) { number, holds, offsetof(type, member), sizeof(((type *)0)->member) }
 
-static const struct field recording_fields[] = {
+static const struct stream_fields_field recording_fields[] = {
     FIELD(1, NUMBER_FIELD, struct recording, format_version),
     FIELD(2, TEXT_FIELD, struct recording, pyreel_version),
     FIELD(3, TEXT_FIELD, struct recording, host),
@@ -42,7 +42,7 @@ struct end_numbers {
     uint64_t reason, time_units, ticks, samples, missed, failed, wait_status_plus_1;
 };
 
-static const struct field end_fields[] = {
+static const struct stream_fields_field end_fields[] = {
     FIELD(1, NUMBER_FIELD, struct end_numbers, reason),
     FIELD(2, NUMBER_FIELD, struct end_numbers, time_units),
     FIELD(3, NUMBER_FIELD, struct end_numbers, ticks),
@@ -62,9 +62,9 @@ void stream_fields_put_number(struct bytes *to, uint32_t number, uint64_t value)
     bytes_free(&digits);
 }
 
-static void put_fields(struct bytes *to, const struct field *fields, size_t count, const void *from)
+static void put_fields(struct bytes *to, const struct stream_fields_field *fields, size_t count, const void *from)
 {
-    for (const struct field *field = fields; field < fields + count; field++) {
+    for (const struct stream_fields_field *field = fields; field < fields + count; field++) {
         const void *member = (const char *)from + field->offset;
         if (field->holds == TEXT_FIELD) {
             put_number(to, field->number);
@@ -78,7 +78,7 @@ static void put_fields(struct bytes *to, const struct field *fields, size_t coun
     }
 }
 
-static void take_field(struct cursor from, const struct field *field, void *to)
+static void take_field(struct cursor from, const struct stream_fields_field *field, void *to)
 {
     void *member = (char *)to + field->offset;
     if (field->holds == TEXT_FIELD) {
@@ -93,12 +93,12 @@ static void take_field(struct cursor from, const struct field *field, void *to)
     memcpy(member, &value, field->size);
 }
 
-static bool take_fields(struct cursor from, const struct field *fields, size_t count, void *to)
+static bool take_fields(struct cursor from, const struct stream_fields_field *fields, size_t count, void *to)
 {
     while (cursor_left(&from) > 0) {
         const uint64_t number = take_number(&from);
         const struct cursor part = take_part(&from, take_number(&from));
-        for (const struct field *field = fields; field < fields + count && !from.bad; field++)
+        for (const struct stream_fields_field *field = fields; field < fields + count && !from.bad; field++)
             if (field->number == number)
                 take_field(part, field, to);
     }

@@ -6,22 +6,22 @@
 #include <assert.h>
 
 /* Where fields are written to or read from, and the unit of their times. */
-struct writing {
+struct stream_notes_writing {
     struct bytes *to;
     uint64_t unit_ns;
 };
 
-struct reading {
+struct stream_notes_reading {
     struct cursor from;
     uint64_t unit_ns;
 };
 
-static void stream_notes_put_time(struct writing *w, uint64_t time_ns)
+static void stream_notes_put_time(struct stream_notes_writing *w, uint64_t time_ns)
 {
     put_number(w->to, time_ns / w->unit_ns);
 }
 
-static uint64_t take_time(struct reading *r)
+static uint64_t take_time(struct stream_notes_reading *r)
 {
     const uint64_t units = take_number(&r->from);
     if (units <= UINT64_MAX / r->unit_ns)
@@ -30,19 +30,19 @@ static uint64_t take_time(struct reading *r)
     return 0;
 }
 
-static void put_string_note(struct writing *w, const struct event *event)
+static void put_string_note(struct stream_notes_writing *w, const struct event *event)
 {
     put_number(w->to, event->string.number);
     put_text(w->to, event->string.text);
 }
 
-static void stream_notes_take_string(struct reading *r, struct event *event)
+static void stream_notes_take_string(struct stream_notes_reading *r, struct event *event)
 {
     event->string.number = take_number32(&r->from);
     event->string.text = take_text(&r->from);
 }
 
-static void put_function(struct writing *w, const struct event *event)
+static void put_function(struct stream_notes_writing *w, const struct event *event)
 {
     const struct function *function = &event->function;
     put_number(w->to, function->number);
@@ -55,7 +55,7 @@ static void put_function(struct writing *w, const struct event *event)
     put_number(w->to, function->module);
 }
 
-static void stream_notes_take_function(struct reading *r, struct event *event)
+static void stream_notes_take_function(struct stream_notes_reading *r, struct event *event)
 {
     struct function *function = &event->function;
     function->number = take_number32(&r->from);
@@ -70,12 +70,12 @@ static void stream_notes_take_function(struct reading *r, struct event *event)
     function->module = function->kind == KIND_PYTHON ? 0 : module;
 }
 
-static void stream_notes_put_column(struct writing *w, int32_t column)
+static void stream_notes_put_column(struct stream_notes_writing *w, int32_t column)
 {
     put_number(w->to, (uint64_t)((int64_t)column + 1));
 }
 
-static int32_t take_column(struct reading *r)
+static int32_t take_column(struct stream_notes_reading *r)
 {
     const uint32_t column = take_number32(&r->from);
     if (column <= INT32_MAX)
@@ -84,7 +84,7 @@ static int32_t take_column(struct reading *r)
     return -1;
 }
 
-static void stream_notes_put_frame(struct writing *w, const struct event *event)
+static void stream_notes_put_frame(struct stream_notes_writing *w, const struct event *event)
 {
     const struct frame *frame = &event->frame;
     put_number(w->to, frame->number);
@@ -101,7 +101,7 @@ static void stream_notes_put_frame(struct writing *w, const struct event *event)
         put_number(w->to, frame->address);
 }
 
-static void stream_notes_take_frame(struct reading *r, struct event *event)
+static void stream_notes_take_frame(struct stream_notes_reading *r, struct event *event)
 {
     struct frame *frame = &event->frame;
     frame->number = take_number32(&r->from);
@@ -118,7 +118,7 @@ static void stream_notes_take_frame(struct reading *r, struct event *event)
         frame->address = take_number(&r->from);
 }
 
-static void stream_notes_put_process(struct writing *w, const struct event *event)
+static void stream_notes_put_process(struct stream_notes_writing *w, const struct event *event)
 {
     const struct process *process = &event->process;
     put_number(w->to, process->number);
@@ -139,7 +139,7 @@ static void stream_notes_put_process(struct writing *w, const struct event *even
     put_number(w->to, process->parent);
 }
 
-static void stream_notes_take_process(struct reading *r, struct event *event)
+static void stream_notes_take_process(struct stream_notes_reading *r, struct event *event)
 {
     struct process *process = &event->process;
     process->number = take_number32(&r->from);
@@ -163,7 +163,7 @@ static void stream_notes_take_process(struct reading *r, struct event *event)
     process->parent = parent;
 }
 
-static void put_process_end(struct writing *w, const struct event *event)
+static void put_process_end(struct stream_notes_writing *w, const struct event *event)
 {
     const struct process_end *end = &event->process_end;
     put_number(w->to, end->number);
@@ -174,7 +174,7 @@ static void put_process_end(struct writing *w, const struct event *event)
     put_number(w->to, (uint64_t)((int64_t)end->wait_status + 1));
 }
 
-static void stream_notes_take_process_end(struct reading *r, struct event *event)
+static void stream_notes_take_process_end(struct stream_notes_reading *r, struct event *event)
 {
     struct process_end *end = &event->process_end;
     end->number = take_number32(&r->from);
@@ -190,7 +190,7 @@ static void stream_notes_take_process_end(struct reading *r, struct event *event
         end->wait_status = (int)status_plus_1 - 1;
 }
 
-static void put_thread(struct writing *w, const struct event *event)
+static void put_thread(struct stream_notes_writing *w, const struct event *event)
 {
     const struct thread *thread = &event->thread;
     put_number(w->to, thread->number);
@@ -204,7 +204,7 @@ static void put_thread(struct writing *w, const struct event *event)
         put_number(w->to, thread->task);
 }
 
-static void stream_notes_take_thread(struct reading *r, struct event *event)
+static void stream_notes_take_thread(struct stream_notes_reading *r, struct event *event)
 {
     struct thread *thread = &event->thread;
     thread->number = take_number32(&r->from);
@@ -218,7 +218,7 @@ static void stream_notes_take_thread(struct reading *r, struct event *event)
         thread->task = take_number32(&r->from); /* an absent field means a real thread */
 }
 
-static void put_task(struct writing *w, const struct event *event)
+static void put_task(struct stream_notes_writing *w, const struct event *event)
 {
     const struct task *task = &event->task;
     put_number(w->to, task->number);
@@ -227,7 +227,7 @@ static void put_task(struct writing *w, const struct event *event)
     put_text(w->to, task->name);
 }
 
-static void stream_notes_take_task(struct reading *r, struct event *event)
+static void stream_notes_take_task(struct stream_notes_reading *r, struct event *event)
 {
     struct task *task = &event->task;
     task->number = take_number32(&r->from);
@@ -236,7 +236,7 @@ static void stream_notes_take_task(struct reading *r, struct event *event)
     task->name = take_text(&r->from);
 }
 
-static void put_task_waiter(struct writing *w, const struct event *event)
+static void put_task_waiter(struct stream_notes_writing *w, const struct event *event)
 {
     const struct task_waiter *waiter = &event->task_waiter;
     put_number(w->to, waiter->task);
@@ -245,7 +245,7 @@ static void put_task_waiter(struct writing *w, const struct event *event)
     put_number(w->to, waiter->waiters);
 }
 
-static void stream_notes_take_task_waiter(struct reading *r, struct event *event)
+static void stream_notes_take_task_waiter(struct stream_notes_reading *r, struct event *event)
 {
     struct task_waiter *waiter = &event->task_waiter;
     waiter->task = take_number32(&r->from);
@@ -254,38 +254,38 @@ static void stream_notes_take_task_waiter(struct reading *r, struct event *event
     waiter->waiters = take_number32(&r->from);
 }
 
-static void put_change(struct writing *w, const struct event *event)
+static void put_change(struct stream_notes_writing *w, const struct event *event)
 {
     put_number(w->to, event->change.number);
     stream_notes_put_time(w, event->change.time_ns);
 }
 
-static void stream_notes_take_change(struct reading *r, struct event *event)
+static void stream_notes_take_change(struct stream_notes_reading *r, struct event *event)
 {
     event->change.number = take_number32(&r->from);
     event->change.time_ns = take_time(r);
 }
 
-static void stream_notes_put_name(struct writing *w, const struct event *event)
+static void stream_notes_put_name(struct stream_notes_writing *w, const struct event *event)
 {
     put_change(w, event);
     put_text(w->to, event->change.name);
 }
 
-static void take_name(struct reading *r, struct event *event)
+static void take_name(struct stream_notes_reading *r, struct event *event)
 {
     stream_notes_take_change(r, event);
     event->change.name = take_text(&r->from);
 }
 
-static void put_missed(struct writing *w, const struct event *event)
+static void put_missed(struct stream_notes_writing *w, const struct event *event)
 {
     put_number(w->to, event->missed);
     if (event->missed_process)
         put_number(w->to, event->missed_process);
 }
 
-static void stream_notes_take_missed(struct reading *r, struct event *event)
+static void stream_notes_take_missed(struct stream_notes_reading *r, struct event *event)
 {
     event->missed = take_number(&r->from);
     struct cursor behind = r->from; /* bytes that are no number are those of another version */
@@ -293,19 +293,19 @@ static void stream_notes_take_missed(struct reading *r, struct event *event)
     event->missed_process = behind.bad ? 0 : process;
 }
 
-static void put_counter(struct writing *w, const struct event *event)
+static void put_counter(struct stream_notes_writing *w, const struct event *event)
 {
     put_text(w->to, event->counter.name);
     put_number(w->to, event->counter.value);
 }
 
-static void stream_notes_take_counter(struct reading *r, struct event *event)
+static void stream_notes_take_counter(struct stream_notes_reading *r, struct event *event)
 {
     event->counter.name = take_text(&r->from);
     event->counter.value = take_number(&r->from);
 }
 
-static void put_left_out(struct writing *w, const struct event *event)
+static void put_left_out(struct stream_notes_writing *w, const struct event *event)
 {
     const struct left_out *left_out = &event->left_out;
     put_number(w->to, left_out->thread);
@@ -314,7 +314,7 @@ static void put_left_out(struct writing *w, const struct event *event)
     stream_notes_put_time(w, left_out->cpu_ns);
 }
 
-static void stream_notes_take_left_out(struct reading *r, struct event *event)
+static void stream_notes_take_left_out(struct stream_notes_reading *r, struct event *event)
 {
     struct left_out *left_out = &event->left_out;
     left_out->thread = take_number32(&r->from);
@@ -323,14 +323,14 @@ static void stream_notes_take_left_out(struct reading *r, struct event *event)
     left_out->cpu_ns = take_time(r);
 }
 
-static void put_serial(struct writing *w, const struct event *event)
+static void put_serial(struct stream_notes_writing *w, const struct event *event)
 {
     put_number(w->to, event->serial.kind);
     put_number(w->to, event->serial.number);
     put_number(w->to, event->serial.serial);
 }
 
-static void stream_notes_take_serial(struct reading *r, struct event *event)
+static void stream_notes_take_serial(struct stream_notes_reading *r, struct event *event)
 {
     const uint64_t kind = take_number(&r->from);
     event->serial.kind = kind < SERIAL_KINDS ? (enum serial_kind)kind : 0;
@@ -401,8 +401,8 @@ bool stream_notes_take_measure(struct cursor fields, uint64_t tick_units, uint64
 
 static const struct {
     enum event_kind kind;
-    void (*put)(struct writing *, const struct event *);
-    void (*take)(struct reading *, struct event *);
+    void (*put)(struct stream_notes_writing *, const struct event *);
+    void (*take)(struct stream_notes_reading *, struct event *);
 } notes[] = {
     [NOTE_STRING] = { EVENT_STRING, put_string_note, stream_notes_take_string },
     [NOTE_FUNCTION] = { EVENT_FUNCTION, put_function, stream_notes_take_function },
@@ -430,7 +430,7 @@ enum stream_note stream_notes_of(enum event_kind kind)
 
 void stream_notes_put_fields(struct bytes *to, const struct event *event, uint64_t unit_ns)
 {
-    struct writing w = { to, unit_ns };
+    struct stream_notes_writing w = { to, unit_ns };
     notes[stream_notes_of(event->kind)].put(&w, event);
 }
 
@@ -438,7 +438,7 @@ enum note_taken stream_notes_take(struct cursor fields, uint64_t note, uint64_t 
 {
     if (note >= countof(notes) || !notes[note].take)
         return NOTE_UNKNOWN;
-    struct reading r = { fields, unit_ns };
+    struct stream_notes_reading r = { fields, unit_ns };
     event->kind = notes[note].kind;
     notes[note].take(&r, event);
     return r.from.bad ? NOTE_BROKEN : NOTE_TAKEN;

@@ -14,7 +14,7 @@
 #define HEAD_MOST     64 /* bytes of a record before its frames, at most: three more numbers and a status */
 #define TAKEN_FRAMES  TACHYON_DEPTH
 
-struct decoding {
+struct tachyon_samples_decoding {
     struct tachyon_samples *samples;
     const struct tachyon_header *header;
     const struct tachyon_tables *tables;
@@ -25,7 +25,7 @@ struct decoding {
     struct fault *why;
 };
 
-static bool tachyon_samples_damaged(struct decoding *d, const char *what)
+static bool tachyon_samples_damaged(struct tachyon_samples_decoding *d, const char *what)
 {
     if (d->feed.failure.text[0])
         return fault(d->why, "%s", d->feed.failure.text);
@@ -37,7 +37,7 @@ static bool tachyon_samples_damaged(struct decoding *d, const char *what)
 
 /* The thread of a record, found by its number and its interpreter. NULL: the file has more threads than its header
  * says. */
-static struct tachyon_thread *tachyon_samples_take_thread(struct decoding *d)
+static struct tachyon_thread *tachyon_samples_take_thread(struct tachyon_samples_decoding *d)
 {
     struct {
         uint64_t tid;
@@ -77,7 +77,8 @@ static uint32_t tachyon_samples_fold(struct tachyon_samples *samples, uint32_t c
 }
 
 /* Takes `count` frames, leaf first, and pushes them on the `keep` frames nearest the root of the thread's stack. */
-static bool push_frames(struct decoding *d, struct tachyon_thread *thread, uint32_t keep, uint32_t count)
+static bool push_frames(struct tachyon_samples_decoding *d, struct tachyon_thread *thread, uint32_t keep,
+                        uint32_t count)
 {
     if (keep > thread->depth || count > TAKEN_FRAMES || keep + count > TACHYON_DEPTH)
         return tachyon_samples_damaged(d, "an impossible stack");
@@ -106,8 +107,8 @@ static bool push_frames(struct decoding *d, struct tachyon_thread *thread, uint3
 
 /* Stores a sample. A stack with only hidden frames is no sample of the program and is dropped. A stack without any
  * frames is the sample of a thread without frames. */
-static bool tachyon_samples_put_sample(struct decoding *d, struct tachyon_thread *thread, uint64_t step_us,
-                                       uint8_t status)
+static bool tachyon_samples_put_sample(struct tachyon_samples_decoding *d, struct tachyon_thread *thread,
+                                       uint64_t step_us, uint8_t status)
 {
     if (d->feed.from.bad || step_us > TIME_LIMIT_US - thread->last_us)
         return tachyon_samples_damaged(d, "an impossible time");
@@ -136,7 +137,7 @@ static uint8_t take_byte(struct cursor *from)
     return part.bad ? 0 : *part.at;
 }
 
-static bool read_repeat(struct decoding *d, struct tachyon_thread *thread)
+static bool read_repeat(struct tachyon_samples_decoding *d, struct tachyon_thread *thread)
 {
     for (uint64_t left = take_number(&d->feed.from); left > 0; left--) {
         tachyon_input_has(&d->feed, NUMBER_MOST + 1);
@@ -148,7 +149,8 @@ static bool read_repeat(struct decoding *d, struct tachyon_thread *thread)
     return !d->feed.from.bad || tachyon_samples_damaged(d, "a record is cut off");
 }
 
-static bool tachyon_samples_read_stack(struct decoding *d, struct tachyon_thread *thread, enum tachyon_record kind)
+static bool tachyon_samples_read_stack(struct tachyon_samples_decoding *d, struct tachyon_thread *thread,
+                                       enum tachyon_record kind)
 {
     struct cursor *from = &d->feed.from;
     const uint64_t step_us = take_number(from);
@@ -163,7 +165,7 @@ static bool tachyon_samples_read_stack(struct decoding *d, struct tachyon_thread
     return push_frames(d, thread, keep, pushed) && tachyon_samples_put_sample(d, thread, step_us, status);
 }
 
-static bool tachyon_samples_read_record(struct decoding *d)
+static bool tachyon_samples_read_record(struct tachyon_samples_decoding *d)
 {
     tachyon_input_has(&d->feed, HEAD_MOST);
     if (d->feed.failure.text[0] || cursor_left(&d->feed.from) < HEAD_SIZE)
@@ -179,7 +181,7 @@ static bool tachyon_samples_read_record(struct decoding *d)
     return tachyon_samples_damaged(d, "a record of an unknown kind");
 }
 
-static bool tachyon_samples_read_all(struct decoding *d)
+static bool tachyon_samples_read_all(struct tachyon_samples_decoding *d)
 {
     while (tachyon_input_has(&d->feed, 1))
         if (!tachyon_samples_read_record(d))
@@ -192,7 +194,7 @@ static bool tachyon_samples_read_all(struct decoding *d)
 bool tachyon_samples_read(struct tachyon_samples *samples, int fd, const struct tachyon_header *header,
                           const struct tachyon_tables *tables, struct fault *why)
 {
-    struct decoding decoding = { .samples = samples, .header = header, .tables = tables, .why = why };
+    struct tachyon_samples_decoding decoding = { .samples = samples, .header = header, .tables = tables, .why = why };
     samples->depths = alloc_grow(samples->depths, &samples->depths_room, 1, sizeof(*samples->depths));
     tachyon_input_open(&decoding.feed, fd, TACHYON_HEADER, header->strings_at, header->codec == TACHYON_ZSTD);
     const bool good = tachyon_samples_read_all(&decoding);

@@ -19,7 +19,7 @@
 enum file_kind { A_FILE, NO_FILE, LAUNCHER_FILE };
 
 /* The state while the tables are read. */
-struct reading {
+struct tachyon_tables_reading {
     struct tachyon_tables *tables;
     struct tachyon_input feed;
     const struct opcode_name *opcodes; /* NULL: opcodes of an unknown version of Python */
@@ -28,7 +28,7 @@ struct reading {
     struct fault *why;
 };
 
-static bool tachyon_tables_damaged(struct reading *t, const char *what)
+static bool tachyon_tables_damaged(struct tachyon_tables_reading *t, const char *what)
 {
     if (t->feed.failure.text[0])
         return fault(t->why, "%s", t->feed.failure.text);
@@ -37,7 +37,7 @@ static bool tachyon_tables_damaged(struct reading *t, const char *what)
 
 /* ---- strings ---- */
 
-static bool give_string(struct reading *t, const char *bytes, size_t size)
+static bool give_string(struct tachyon_tables_reading *t, const char *bytes, size_t size)
 {
     char room[NAME_LIMIT];
     const struct text name = name_cut((struct text){ bytes, size }, room, sizeof(room));
@@ -68,7 +68,7 @@ static enum file_kind file_kind_of(const char *bytes, size_t size)
     return tachyon_tables_ends_in(bytes, size, LAUNCHER) ? LAUNCHER_FILE : A_FILE;
 }
 
-static bool read_string(struct reading *t)
+static bool read_string(struct tachyon_tables_reading *t)
 {
     tachyon_input_has(&t->feed, 10);
     const uint64_t size = take_number(&t->feed.from);
@@ -89,7 +89,7 @@ static bool read_string(struct reading *t)
 /* ---- frames ---- */
 
 /* The number of the string with an opcode's name; emits the string at first use. 0: the opcode has no name. */
-static uint32_t instruction(struct reading *t, uint8_t opcode)
+static uint32_t instruction(struct tachyon_tables_reading *t, uint8_t opcode)
 {
     uint32_t *number = &t->tables->instructions[opcode];
     const char *name = t->opcodes && opcode != TACHYON_NO_OPCODE ? t->opcodes[opcode].name : NULL;
@@ -100,7 +100,7 @@ static uint32_t instruction(struct reading *t, uint8_t opcode)
     return *number;
 }
 
-static bool give_function(struct reading *t, uint32_t name, uint32_t file, uint32_t *number)
+static bool give_function(struct tachyon_tables_reading *t, uint32_t name, uint32_t file, uint32_t *number)
 {
     bool added;
     *number = intern_pairs_number(&t->tables->functions, name, file, &added);
@@ -127,7 +127,7 @@ static void set_position(struct frame *frame, int64_t line, int64_t end_line_ste
     frame->end_column = column < 0 ? -1 : (int32_t)value_or(column + end_column_step, 0, -1);
 }
 
-static bool read_frame(struct reading *t)
+static bool read_frame(struct tachyon_tables_reading *t)
 {
     tachyon_input_has(&t->feed, FRAME_MOST);
     struct cursor *from = &t->feed.from;
@@ -154,7 +154,7 @@ static bool read_frame(struct reading *t)
 
 /* ---- both ---- */
 
-static bool read_strings(struct reading *t)
+static bool read_strings(struct tachyon_tables_reading *t)
 {
     for (uint32_t i = 0; i < t->strings; i++)
         if (!read_string(t))
@@ -162,7 +162,7 @@ static bool read_strings(struct reading *t)
     return true;
 }
 
-static bool read_frames(struct reading *t, uint32_t count)
+static bool read_frames(struct tachyon_tables_reading *t, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
         if (!read_frame(t))
@@ -171,7 +171,7 @@ static bool read_frames(struct reading *t, uint32_t count)
 }
 
 /* Reads the bytes between the frames and the footer. */
-static bool read_statistics(struct reading *t, struct tachyon_statistics *statistics, bool big)
+static bool read_statistics(struct tachyon_tables_reading *t, struct tachyon_statistics *statistics, bool big)
 {
     tachyon_input_has(&t->feed, TACHYON_PIECE_MOST);
     const size_t size = cursor_left(&t->feed.from);
@@ -189,7 +189,7 @@ bool tachyon_tables_read(struct tachyon_tables *tables, int fd, const struct tac
     tables->file_kinds = alloc_zeroed(header->strings + 1, 1);
     tables->frame_kinds = alloc_zeroed(header->strings + 1, 1);
     tables->hidden = alloc_zeroed(header->frames + 1, sizeof(*tables->hidden));
-    struct reading reading = { .tables = tables, .strings = header->strings, .to = to, .why = why };
+    struct tachyon_tables_reading reading = { .tables = tables, .strings = header->strings, .to = to, .why = why };
     if (header->python[0] == PYTHON_MAJOR)
         reading.opcodes = opcodes_names_of(header->python[1]);
 

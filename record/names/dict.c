@@ -31,7 +31,7 @@ enum { KIND_GENERAL, KIND_STRS, KIND_SPLIT, KINDS };
 #define VALUES_LAST 256 /* most values of an object */
 
 /* A table of keys. */
-struct table {
+struct dict_table {
     uint64_t entries; /* address of the first */
     uint32_t words;   /* of an entry */
     uint32_t key;     /* the word of the key */
@@ -63,7 +63,7 @@ static bool is_a(struct dict_reader *r, uint64_t object, uint64_t flags)
            read_word(r, type + r->layout->type_flags, &of_type) && of_type & flags;
 }
 
-static bool read_table(struct dict_reader *r, uint64_t keys, struct table *table)
+static bool read_table(struct dict_reader *r, uint64_t keys, struct dict_table *table)
 {
     unsigned char bytes[KEYS_HEAD];
     if (!keys || !read_bytes(r, keys, bytes, sizeof(bytes)))
@@ -74,29 +74,29 @@ static bool read_table(struct dict_reader *r, uint64_t keys, struct table *table
     if (log_size > LOG_MOST || log_indices > LOG_MOST || kind >= KINDS || count > DICT_ENTRIES_LIMIT ||
         count > (uint64_t)1 << log_size)
         return false;
-    *table = (struct table){ .entries = keys + KEYS_HEAD + ((uint64_t)1 << log_indices),
-                             .words = kind == KIND_GENERAL ? GENERAL_WORDS : STRS_WORDS,
-                             .key = kind == KIND_GENERAL,
-                             .count = (uint32_t)count,
-                             .kind = kind };
+    *table = (struct dict_table){ .entries = keys + KEYS_HEAD + ((uint64_t)1 << log_indices),
+                                  .words = kind == KIND_GENERAL ? GENERAL_WORDS : STRS_WORDS,
+                                  .key = kind == KIND_GENERAL,
+                                  .count = (uint32_t)count,
+                                  .kind = kind };
     return true;
 }
 
-static bool read_entries(struct dict_reader *r, const struct table *table)
+static bool read_entries(struct dict_reader *r, const struct dict_table *table)
 {
     const size_t words = (size_t)table->count * table->words;
     r->entries = alloc_grow(r->entries, &r->entries_room, words + 1, sizeof(*r->entries));
     return table->count > 0 && read_bytes(r, table->entries, r->entries, words * sizeof(*r->entries));
 }
 
-static uint64_t key_at(const struct dict_reader *r, const struct table *table, uint32_t i)
+static uint64_t key_at(const struct dict_reader *r, const struct dict_table *table, uint32_t i)
 {
     return r->entries[(size_t)i * table->words + table->key];
 }
 
 /* Of the keys from `first` on, whether each of the next `count` is this str. A str that is shorter may end where the
  * memory ends, so a key that cannot be read is another one. */
-static void compare_keys(struct dict_reader *r, const struct table *table, uint32_t first, uint32_t count,
+static void compare_keys(struct dict_reader *r, const struct dict_table *table, uint32_t first, uint32_t count,
                          struct text name, bool *is)
 {
     unsigned char bytes[KEYS_ONCE][LAYOUT_OBJECT_MAX + NAME_MOST];
@@ -119,7 +119,7 @@ static void compare_keys(struct dict_reader *r, const struct table *table, uint3
 }
 
 /* The index of a str key + 1; 0: none. The entries are read. */
-static uint32_t find_key(struct dict_reader *r, const struct table *table, struct text name)
+static uint32_t find_key(struct dict_reader *r, const struct dict_table *table, struct text name)
 {
     bool is[KEYS_ONCE];
     if (name.size > NAME_MOST || r->layout->string_ascii > LAYOUT_OBJECT_MAX - 1)
@@ -135,7 +135,7 @@ static uint32_t find_key(struct dict_reader *r, const struct table *table, struc
 }
 
 /* The value of an index. The values of a split table are in an array of their own. */
-static uint64_t value_at(struct dict_reader *r, const struct table *table, uint32_t index, uint64_t values)
+static uint64_t value_at(struct dict_reader *r, const struct dict_table *table, uint32_t index, uint64_t values)
 {
     uint64_t value = 0;
     if (table->kind != KIND_SPLIT)
@@ -147,7 +147,7 @@ static uint64_t value_at(struct dict_reader *r, const struct table *table, uint3
 }
 
 /* Reads the table of a dict, its entries, and where its values are. */
-static bool read_dict(struct dict_reader *r, uint64_t dict, struct table *table, uint64_t *values)
+static bool read_dict(struct dict_reader *r, uint64_t dict, struct dict_table *table, uint64_t *values)
 {
     uint64_t words[2]; /* ma_keys, ma_values; behind ma_used and a version tag */
     if (!dict || !is_a(r, dict, TYPE_DICT) || !read_bytes(r, dict + head(r->layout) + 16, words, sizeof(words)))
@@ -158,7 +158,7 @@ static bool read_dict(struct dict_reader *r, uint64_t dict, struct table *table,
 
 uint64_t dict_find_name(struct dict_reader *r, uint64_t dict, struct text key)
 {
-    struct table table;
+    struct dict_table table;
     uint64_t values;
     if (!read_dict(r, dict, &table, &values))
         return 0;
@@ -169,7 +169,7 @@ uint64_t dict_find_name(struct dict_reader *r, uint64_t dict, struct text key)
 /* The hash of such an int is the int itself. */
 uint64_t dict_find_number(struct dict_reader *r, uint64_t dict, uint64_t key)
 {
-    struct table table;
+    struct dict_table table;
     uint64_t values;
     if (!read_dict(r, dict, &table, &values) || table.kind != KIND_GENERAL)
         return 0;
@@ -207,7 +207,7 @@ static bool find_values(struct dict_reader *r, uint64_t object, uint64_t type, u
 bool dict_find_attributes(struct dict_reader *r, uint64_t object, const struct text *names, size_t count,
                           uint64_t *values)
 {
-    struct table table;
+    struct dict_table table;
     uint64_t type, array, dict, keys;
     if (count > VALUES_MOST || !read_word(r, object + r->layout->object_type, &type) ||
         !find_values(r, object, type, &array, &dict))

@@ -15,7 +15,7 @@
 #define EXPORTS "exported _PyRuntime"
 
 /* A mapped file that is searched for symbols. */
-struct search {
+struct runtime_search {
     struct remote *remote;
     const struct image *image;
     struct elf_file *known; /* what is known of the file; NULL: nothing is remembered */
@@ -23,7 +23,7 @@ struct search {
     bool recalled;          /* the address of a symbol was known already */
 };
 
-static uint64_t find_in_file(struct search *search, const char *name, const char *section)
+static uint64_t find_in_file(struct runtime_search *search, const char *name, const char *section)
 {
     if (search->file < 0)
         search->file = images_open(search->remote, search->image);
@@ -33,7 +33,8 @@ static uint64_t find_in_file(struct search *search, const char *name, const char
 /* Finds a symbol in the memory of the process, and if that fails and `reads_file`, in the file. `fact` is the name
  * under which the address is remembered. An address is remembered only if the file has it, too: the process itself can
  * change its memory, and other processes map the same file. */
-static uint64_t look_up(struct search *search, const char *name, const char *fact, const char *section, bool reads_file)
+static uint64_t look_up(struct runtime_search *search, const char *name, const char *fact, const char *section,
+                        bool reads_file)
 {
     const uint64_t base = search->image->address;
     uint64_t found, in_file = 0;
@@ -53,12 +54,12 @@ static uint64_t look_up(struct search *search, const char *name, const char *fac
 
 /* A static build exports no symbols, but its file has them. Only likely files are read: reading the symbols of all
  * libraries of a large program takes long. */
-static uint64_t find_symbol(struct search *search, const char *name, const char *section)
+static uint64_t find_symbol(struct runtime_search *search, const char *name, const char *section)
 {
     return look_up(search, name, name, section, search->image->program || strstr(search->image->path, "python"));
 }
 
-static bool exports(struct search *search, const char *name, const char *fact)
+static bool exports(struct runtime_search *search, const char *name, const char *fact)
 {
     return look_up(search, name, fact, NULL, false) != 0;
 }
@@ -80,7 +81,7 @@ static void name_old_version(const struct images *images, struct fault *why)
 
 /* The version that the runtime states, or 0. From 3.13 on the version is in the runtime's first words; in 3.11 and 3.12
  * it is in the variable Py_Version. */
-static uint32_t find_version(struct search *search, const unsigned char *head)
+static uint32_t find_version(struct runtime_search *search, const unsigned char *head)
 {
     uint32_t version;
     if (layout_published(head, &version))
@@ -92,7 +93,7 @@ static uint32_t find_version(struct search *search, const unsigned char *head)
     return 0;
 }
 
-static size_t find_build_id(struct search *search, unsigned char id[ELF_BUILD_ID_MAX])
+static size_t find_build_id(struct runtime_search *search, unsigned char id[ELF_BUILD_ID_MAX])
 {
     struct elf_file *known = search->known;
     if (!known)
@@ -106,7 +107,7 @@ static size_t find_build_id(struct search *search, unsigned char id[ELF_BUILD_ID
 
 /* Notes what build the CPython is. Only a debug build has the function that complains of a wrong reference count; that
  * it has none is known only if the image exports its symbols. */
-static void describe_build(struct runtime *runtime, struct search *search)
+static void describe_build(struct runtime *runtime, struct runtime_search *search)
 {
     static const char digits[] = "0123456789abcdef";
     struct runtime_build *build = &runtime->build;
@@ -125,7 +126,7 @@ static void describe_build(struct runtime *runtime, struct search *search)
         build->bits |= BUILD_DEBUG;
 }
 
-static enum runtime_state try_image(struct runtime *runtime, struct search *search, const struct images *images,
+static enum runtime_state try_image(struct runtime *runtime, struct runtime_search *search, const struct images *images,
                                     struct fault *why)
 {
     const uint64_t address = find_symbol(search, "_PyRuntime", ".PyRuntime");
@@ -154,8 +155,8 @@ static enum runtime_state try_image(struct runtime *runtime, struct search *sear
 }
 
 /* The same for a file of which something may be known. What is known may be wrong: then the image is searched anew. */
-static enum runtime_state try_known_image(struct runtime *runtime, struct search *search, const struct images *images,
-                                          struct fault *why)
+static enum runtime_state try_known_image(struct runtime *runtime, struct runtime_search *search,
+                                          const struct images *images, struct fault *why)
 {
     const struct fault before = *why;
     const enum runtime_state state = try_image(runtime, search, images, why);
@@ -171,7 +172,7 @@ static enum runtime_state try_known_image(struct runtime *runtime, struct search
 
 #if defined(__x86_64__)
 /* Reads the two variables in which glibc's dynamic linker states the area. */
-static bool read_rseq(struct search *search, int64_t *rseq)
+static bool read_rseq(struct runtime_search *search, int64_t *rseq)
 {
     const uint64_t offset_at = look_up(search, "__rseq_offset", "__rseq_offset", NULL, false);
     const uint64_t size_at = offset_at ? look_up(search, "__rseq_size", "__rseq_size", NULL, false) : 0;
@@ -185,14 +186,14 @@ static bool read_rseq(struct search *search, int64_t *rseq)
 }
 #endif
 
-static struct search begin_search(struct remote *remote, const struct image *image, struct elf_files *files)
+static struct runtime_search begin_search(struct remote *remote, const struct image *image, struct elf_files *files)
 {
-    return (struct search){
+    return (struct runtime_search){
         .remote = remote, .image = image, .known = files ? elf_files_find(files, remote, image) : NULL, .file = -1
     };
 }
 
-static void end_search(const struct search *search)
+static void end_search(const struct runtime_search *search)
 {
     if (search->file >= 0)
         close(search->file);
@@ -211,7 +212,7 @@ static int64_t find_rseq(struct remote *remote, const struct images *images, str
             const struct image *image = &images->rows[i];
             if (programs ? !image->program : !strstr(image->path, "/ld-"))
                 continue;
-            struct search search = begin_search(remote, image, files);
+            struct runtime_search search = begin_search(remote, image, files);
             found = read_rseq(&search, &rseq);
             end_search(&search);
         }
@@ -243,7 +244,7 @@ static enum runtime_state search_images(struct runtime *runtime, struct remote *
 {
     enum runtime_state best = RUNTIME_NONE;
     for (size_t i = 0; i < images->count && best != RUNTIME_READY; i++) {
-        struct search search = begin_search(remote, &images->rows[i], files);
+        struct runtime_search search = begin_search(remote, &images->rows[i], files);
         struct runtime found = { 0 };
         const enum runtime_state state = try_known_image(&found, &search, images, why);
         end_search(&search);

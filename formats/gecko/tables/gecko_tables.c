@@ -9,16 +9,16 @@
 #define NOTHING INT64_MIN /* value of a cell that is null */
 
 /* A column of a table: a constant for all rows, or a function that gives the cell of a row or writes the cell. */
-struct column {
+struct gecko_tables_column {
     const char *name;
     const char *always;
     int64_t (*cell)(const struct gecko *gecko, size_t row);
     void (*emit)(struct gecko *gecko, size_t row);
 };
 
-struct table {
+struct gecko_tables_table {
     const char *name;
-    const struct column *columns; /* the last column has no name */
+    const struct gecko_tables_column *columns; /* the last column has no name */
     size_t (*rows)(const struct gecko *gecko);
 };
 
@@ -218,19 +218,19 @@ static size_t no_rows(const struct gecko *gecko)
     return 0;
 }
 
-static const struct column stack_columns[] = {
+static const struct gecko_tables_column stack_columns[] = {
     { "frame", .cell = stack_frame },
     { "prefix", .cell = stack_prefix },
     { 0 },
 };
 
-static const struct column compact_stack_columns[] = {
+static const struct gecko_tables_column compact_stack_columns[] = {
     { "frame", .cell = stack_frame },
     { "prefixOffset", .cell = stack_prefix_offset },
     { 0 },
 };
 
-static const struct column frame_columns[] = {
+static const struct gecko_tables_column frame_columns[] = {
     { "address", .cell = frame_address, .always = "-1" },
     { "inlineDepth", .always = "0" },
     { "category", .cell = frame_category },
@@ -244,7 +244,7 @@ static const struct column frame_columns[] = {
     { 0 },
 };
 
-static const struct column function_columns[] = {
+static const struct gecko_tables_column function_columns[] = {
     { "name", .cell = gecko_tables_function_name },
     { "isJS", .always = "false" },
     { "relevantForJS", .always = "false" },
@@ -257,7 +257,7 @@ static const struct column function_columns[] = {
 };
 
 /* Resources. Type 1 is a library. */
-static const struct column resource_columns[] = {
+static const struct gecko_tables_column resource_columns[] = {
     { "name", .cell = gecko_tables_resource_name },
     { "type", .always = "1" },
     { "lib", .always = "null" },
@@ -265,7 +265,7 @@ static const struct column resource_columns[] = {
     { 0 },
 };
 
-static const struct column source_columns[] = {
+static const struct gecko_tables_column source_columns[] = {
     { "id", .always = "null" },
     { "filename", .cell = gecko_tables_source_name },
     { "startLine", .always = "1" },
@@ -275,7 +275,7 @@ static const struct column source_columns[] = {
     { 0 },
 };
 
-static const struct column native_symbol_columns[] = {
+static const struct gecko_tables_column native_symbol_columns[] = {
     { "libIndex", .always = "0" },
     { "address", .always = "0" },
     { "name", .always = "0" },
@@ -283,23 +283,23 @@ static const struct column native_symbol_columns[] = {
     { 0 },
 };
 
-static const struct column location_columns[] = {
+static const struct gecko_tables_column location_columns[] = {
     { "source", .always = "0" },
     { "line", .always = "0" },
     { "column", .always = "0" },
     { 0 },
 };
 
-static const struct table stack_tables[] = { { "stackTable", stack_columns, stack_rows },
-                                             { "stackTable", compact_stack_columns, stack_rows } };
+static const struct gecko_tables_table stack_tables[] = { { "stackTable", stack_columns, stack_rows },
+                                                          { "stackTable", compact_stack_columns, stack_rows } };
 
-static const struct table tables_shared[] = {
+static const struct gecko_tables_table tables_shared[] = {
     { "frameTable", frame_columns, frame_rows },          { "funcTable", function_columns, function_rows },
     { "resourceTable", resource_columns, resource_rows }, { "sources", source_columns, source_rows },
     { "nativeSymbols", native_symbol_columns, no_rows },  { "sourceLocationTable", location_columns, no_rows },
 };
 
-static void gecko_tables_emit_column(struct gecko *gecko, const struct column *column, size_t rows)
+static void gecko_tables_emit_column(struct gecko *gecko, const struct gecko_tables_column *column, size_t rows)
 {
     struct json_emitter *json = &gecko->json;
     emit_open(json, column->name, '[');
@@ -317,11 +317,11 @@ static void gecko_tables_emit_column(struct gecko *gecko, const struct column *c
     emit_close(json, ']');
 }
 
-static void emit_table(struct gecko *gecko, const struct table *table)
+static void emit_table(struct gecko *gecko, const struct gecko_tables_table *table)
 {
     const size_t rows = table->rows(gecko);
     emit_open(&gecko->json, table->name, '{');
-    for (const struct column *column = table->columns; column->name; column++)
+    for (const struct gecko_tables_column *column = table->columns; column->name; column++)
         gecko_tables_emit_column(gecko, column, rows);
     emit_integer(&gecko->json, "length", (int64_t)rows);
     emit_close(&gecko->json, '}');

@@ -3,18 +3,18 @@
 
 #include "tests/fakes/testing.h"
 
-static void add(struct window *window, uint32_t row, uint64_t second, uint64_t self)
+static void add(struct recent_window *window, uint32_t row, uint64_t second, uint64_t self)
 {
     const struct window_sums sums = { .self = { [WINDOW_CPU] = self }, .total = { [WINDOW_CPU] = self } };
     window_add(window, row, second, &sums);
 }
 
-static uint64_t recent(const struct window *window, uint32_t row)
+static uint64_t recent(const struct recent_window *window, uint32_t row)
 {
     return window->rows[row].recent.self[WINDOW_CPU];
 }
 
-static uint64_t all(const struct window *window, uint32_t row)
+static uint64_t all(const struct recent_window *window, uint32_t row)
 {
     return window->rows[row].all.total[WINDOW_CPU];
 }
@@ -22,7 +22,7 @@ static uint64_t all(const struct window *window, uint32_t row)
 static void test_seconds_leave(void **state)
 {
     (void)state;
-    struct window window = { .seconds = 3 };
+    struct recent_window window = { .seconds = 3 };
     add(&window, 1, 1, 5);
     add(&window, 1, 2, 1);
     add(&window, 2, 2, 4);
@@ -40,7 +40,7 @@ static void test_seconds_leave(void **state)
 static void test_late(void **state)
 {
     (void)state;
-    struct window window = { .seconds = 3 };
+    struct recent_window window = { .seconds = 3 };
     add(&window, 0, 10, 1);
     add(&window, 0, 12, 2);
     add(&window, 0, 11, 4); /* late, and still in the window */
@@ -60,7 +60,7 @@ static void test_late(void **state)
 static void test_far_jumps(void **state)
 {
     (void)state;
-    struct window window = { .seconds = WINDOW_SECONDS_MOST };
+    struct recent_window window = { .seconds = WINDOW_SECONDS_MOST };
     add(&window, 3, 5, 1);
     add(&window, 3, UINT64_MAX / 2, 2); /* a hostile time; the loop over seconds is bounded */
     assert_int_equal(recent(&window, 3), 2);
@@ -75,7 +75,7 @@ static void test_far_jumps(void **state)
 static void test_memory(void **state)
 {
     (void)state;
-    struct window window = { .seconds = 2 };
+    struct recent_window window = { .seconds = 2 };
     for (uint64_t second = 0; second < 10000; second++)
         for (uint32_t i = 0; i < 10; i++)
             add(&window, i % 5, second, 1);

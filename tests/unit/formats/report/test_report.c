@@ -350,7 +350,7 @@ static bool finds(const char *wanted, const char *place, struct fault *why)
     const bool found = report_find_entry(&calls.entries, "--callers", wanted, &entry, why);
     if (found) {
         struct bytes text = { 0 };
-        const struct code *code = entries_code(&calls.entries, entry);
+        const struct shown_code *code = entries_code(&calls.entries, entry);
         put_bytes(&text, code->name.bytes, code->name.size);
         put_bytes(&text, " ", 1);
         put_bytes(&text, code->file.bytes, code->file.size);
