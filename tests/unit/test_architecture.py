@@ -182,6 +182,19 @@ def check_other_files():
                 yield path, "has no licence line"
 
 
+def check_names():
+    """A static function and a struct tag are in one file each, so that a search for a name finds one thing."""
+    for pattern in r"^static (?:[\w*]+ )*?\*?(\w+)\((?!.*;$)", r"^struct (\w+) {":
+        where = collections.defaultdict(dict)
+        for room, path in sources():
+            if room.split("/")[0] != TESTS:
+                for name in re.findall(pattern, path.read_text("utf-8"), re.M):
+                    where[name][path] = None
+        for name, paths in where.items():
+            for path in list(paths)[1:]:
+                yield path, f"has {name}, as {next(iter(paths)).relative_to(SOURCE)} has"
+
+
 def check_hacking():
     """docs/HACKING.md leads a newcomer to files and functions: each that it names is there."""
     path = SOURCE / "docs" / "HACKING.md"
@@ -202,6 +215,7 @@ def main():
     if not found:
         found += [(path, wrong) for room, path in sources() for wrong in check_file(room, path)]
     found += check_other_files()
+    found += check_names()
     found += check_hacking()
     for path, wrong in found:
         print(f"{path.relative_to(SOURCE)}: {wrong}")
