@@ -20,12 +20,6 @@ char *output_path_make(const struct settings *settings, const struct converter *
     return strcat(strcpy(path, settings->input), converter->file.suffix);
 }
 
-static bool output_path_ends_in(const char *string, const char *end)
-{
-    const size_t size = strlen(string);
-    return size >= strlen(end) && strcmp(string + size - strlen(end), end) == 0;
-}
-
 /* Whether the output is the same file as one of the recordings. */
 static bool is_input(const struct inputs *inputs, const struct stat *output)
 {
@@ -66,6 +60,6 @@ bool output_path_open(struct conversion *conversion, const char *path, struct fa
     if (!may_replace(&conversion->settings, converter, path, why))
         return false;
     const bool gzip = converter->file.packing == PACKING_ALWAYS ||
-                      (converter->file.packing == PACKING_BY_NAME && output_path_ends_in(path, ".gz"));
+                      (converter->file.packing == PACKING_BY_NAME && text_ends(text_of(path), TEXT(".gz")));
     return output_open(&conversion->output, path, gzip, why);
 }

@@ -75,7 +75,6 @@ void merge_end_recording(struct merge *merge);
 bool merge_finish(struct merge *merge, struct fault *why);
 
 /* Frees the memory. */
-
 void merge_free(struct merge *merge);
 
 #endif

@@ -226,5 +226,5 @@ bool gecko_options_streams(const struct settings *settings)
 
 bool gecko_options_packed(const char *path)
 {
-    return strlen(path) > 3 && strcmp(path + strlen(path) - 3, ".gz") == 0;
+    return text_ends(text_of(path), TEXT(".gz"));
 }

@@ -37,6 +37,11 @@ bool text_begins(struct text text, struct text start)
     return text.size >= start.size && memcmp(text.bytes, start.bytes, start.size) == 0;
 }
 
+bool text_ends(struct text text, struct text end)
+{
+    return text.size >= end.size && memcmp(text.bytes + (text.size - end.size), end.bytes, end.size) == 0;
+}
+
 struct text text_copy(struct text text)
 {
     return (struct text){ alloc_copy(text.bytes, text.size), text.size };

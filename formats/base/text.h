@@ -29,8 +29,9 @@ int text_compare(struct text a, struct text b);
  * the last word. False when *list is NULL. The empty list has one word, which is empty. */
 bool text_take_word(const char **list, struct text *word);
 
-/* Whether the text begins with these bytes. */
+/* Whether the text begins with these bytes. Below: whether it ends with them. */
 bool text_begins(struct text text, struct text start);
+bool text_ends(struct text text, struct text end);
 
 /* An owned copy. */
 struct text text_copy(struct text text);

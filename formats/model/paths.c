@@ -138,11 +138,6 @@ struct text paths_shorten(const struct paths *paths, struct text file)
 
 /* ---- modules ---- */
 
-static bool ends_with(struct text text, struct text end)
-{
-    return text.size >= end.size && memcmp(text.bytes + text.size - end.size, end.bytes, end.size) == 0;
-}
-
 /* The last `count` parts of a path. */
 static struct text paths_last_parts(struct text path, size_t count)
 {
@@ -205,7 +200,7 @@ static struct text module_path(const struct paths *paths, struct text file)
 
 static struct text without_end(struct text text, struct text end)
 {
-    return (struct text){ text.bytes, ends_with(text, end) ? text.size - end.size : text.size };
+    return (struct text){ text.bytes, text_ends(text, end) ? text.size - end.size : text.size };
 }
 
 void paths_put_module(struct bytes *to, const struct paths *paths, struct text file)

@@ -29,23 +29,18 @@ static bool has_name(struct report_find_search *search, uint32_t entry)
     return text_equal(entries_code(search->entries, entry)->name, text_of(search->wanted));
 }
 
-static bool text_ends_with(struct text text, struct text end)
-{
-    return text.size > end.size && memcmp(text.bytes + text.size - end.size, end.bytes, end.size) == 0;
-}
-
 /* The end of a name: run names Worker.run and main.<locals>.run. */
 static bool has_end_of_name(struct report_find_search *search, uint32_t entry)
 {
     const struct text name = entries_code(search->entries, entry)->name, wanted = text_of(search->wanted);
-    return text_ends_with(name, wanted) && name.bytes[name.size - wanted.size - 1] == '.';
+    return name.size > wanted.size && text_ends(name, wanted) && name.bytes[name.size - wanted.size - 1] == '.';
 }
 
 /* Whether the path is the wanted one, or ends in it: tools/make.py names /srv/tools/make.py. */
 static bool path_is_file(struct text path, struct text wanted)
 {
-    return wanted.size && (text_equal(path, wanted) ||
-                           (text_ends_with(path, wanted) && path.bytes[path.size - wanted.size - 1] == '/'));
+    return wanted.size && (text_equal(path, wanted) || (path.size > wanted.size && text_ends(path, wanted) &&
+                                                        path.bytes[path.size - wanted.size - 1] == '/'));
 }
 
 /* The last function of the file that begins at the wanted line or above: app.py:12 names work, which begins at 9. */

@@ -45,12 +45,6 @@ static bool give_string(struct tachyon_tables_reading *t, const char *bytes, siz
     return sink_take(t->to, &event, t->why);
 }
 
-static bool tachyon_tables_ends_in(const char *bytes, size_t size, const char *end)
-{
-    const size_t end_size = strlen(end);
-    return size >= end_size && memcmp(bytes + size - end_size, end, end_size) == 0;
-}
-
 /* The kind of a frame that has no file: the format has no kinds, so its name says it. */
 static enum frame_kind frame_kind_of(struct text name)
 {
@@ -65,7 +59,7 @@ static enum file_kind file_kind_of(const char *bytes, size_t size)
 {
     if (size == strlen(TACHYON_NO_FILE) && memcmp(bytes, TACHYON_NO_FILE, size) == 0)
         return NO_FILE;
-    return tachyon_tables_ends_in(bytes, size, LAUNCHER) ? LAUNCHER_FILE : A_FILE;
+    return text_ends((struct text){ bytes, size }, TEXT(LAUNCHER)) ? LAUNCHER_FILE : A_FILE;
 }
 
 static bool read_string(struct tachyon_tables_reading *t)
