@@ -141,7 +141,11 @@ bool options_parse_duration(const char *text, uint64_t *duration_ns)
 
 bool options_parse_size(const char *text, uint64_t *bytes)
 {
-    return arguments_parse_size(text, bytes) && *bytes >= SIZE_LEAST;
+    uint64_t size;
+    if (!arguments_parse_size(text, &size) || size < SIZE_LEAST)
+        return false;
+    *bytes = size;
+    return true;
 }
 
 bool options_parse_rotation(const char *text, uint64_t *bytes, uint64_t *time_ns)
@@ -149,7 +153,7 @@ bool options_parse_rotation(const char *text, uint64_t *bytes, uint64_t *time_ns
     *bytes = *time_ns = 0;
     if (strpbrk(text, "hms"))
         return options_parse_duration(text, time_ns) && *time_ns >= ROTATE_LEAST_NS;
-    return strpbrk(text, "kKMG") && options_parse_size(text, bytes);
+    return strpbrk(text, "kKMGT") && options_parse_size(text, bytes);
 }
 
 static bool one_of(const char *text, const char *const *names, size_t count, size_t *which)

@@ -53,8 +53,8 @@ struct cpu_owner {
     uint64_t unplaced_ns; /* CPU time of threads without a look */
 };
 
-/* Takes an event, and gives the events that are due to the output. The
- * event itself may be among them; then its CPU time changes. False with the reason when the output refused. */
+/* Takes an event, and gives the events that are due to the output. The event itself may be among them; then its CPU
+ * time changes. False with the reason when the output refused. */
 bool cpu_owner_take(struct cpu_owner *owner, struct event *event, const struct sink *output, struct fault *why);
 
 /* Gives the looks of all threads that have waited since before this time, with the CPU time that was counted so far. */

@@ -87,6 +87,21 @@ static struct names files(const struct tables *tables, bool with_text)
     return names;
 }
 
+/* The programs and libraries that have native code. */
+static struct names libraries(const struct tables *tables)
+{
+    struct names names = { 0 };
+    bool *seen = alloc_zeroed(tables->strings_count + 1, sizeof(*seen));
+    for (size_t i = 1; i < tables->functions_count; i++) {
+        const uint32_t module = tables->functions[i].module;
+        if (!seen[module])
+            disclosed_names_add(&names, paths_last_part(tables_string(tables, module)));
+        seen[module] = true;
+    }
+    free(seen);
+    return names;
+}
+
 /* Threads, without entries that stand for tasks. The example is no main thread, whose name says little. */
 static struct names threads(const struct tables *tables)
 {
@@ -119,7 +134,7 @@ static struct names tasks(const struct tables *tables)
 void disclosed_print(FILE *to, const struct tables *tables, struct disclosed_sources sources)
 {
     const struct names commands = command_lines(tables), programs = executables(tables), paths = files(tables, false),
-                       lines = threads(tables), works = tasks(tables),
+                       modules = libraries(tables), lines = threads(tables), works = tasks(tables),
                        texts = { sources.count, sources.at_most, sources.example };
     struct names hosts = { 0 };
     disclosed_names_add(&hosts, tables->recording.host);
@@ -127,6 +142,7 @@ void disclosed_print(FILE *to, const struct tables *tables, struct disclosed_sou
     print_names(to, &commands, "command line", "command lines");
     print_names(to, &programs, "executable", "executables");
     print_names(to, &paths, "file name", "file names");
+    print_names(to, &modules, "library", "libraries");
     print_names(to, &lines, "thread name", "thread names");
     print_names(to, &works, "task name", "task names");
     print_names(to, &texts, "text of a file", "texts of files");

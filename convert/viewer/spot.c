@@ -64,10 +64,10 @@ void spot_take(struct spot *spot, const struct tables *tables, const struct even
     if (event->kind != EVENT_SAMPLE || thread == 0 || !is_inside(spot, tables, sample))
         return;
     spot->counts = alloc_grow(spot->counts, &spot->counts_room, (size_t)thread + 1, sizeof(*spot->counts));
-    spot->counts[thread] += 1 + sample->more;
+    spot->counts[thread]++;
     if (spot->total == 0)
-        spot->from_ns = sample_first_ns(sample);
-    spot->total += 1 + sample->more;
+        spot->from_ns = sample->time_ns;
+    spot->total++;
     const uint64_t end_ns = sample->time_ns + sample->stands_ns;
     spot->to_ns = end_ns > spot->to_ns ? end_ns : spot->to_ns;
 }

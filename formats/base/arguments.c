@@ -239,6 +239,7 @@ bool arguments_parse_count(const char *text, uint64_t least, uint64_t most, uint
 {
     char *end;
     errno = 0;
+    text += strspn(text, " "); /* as ps prints numbers */
     *count = strtoull(text, &end, 10);
     return *text >= '0' && *text <= '9' && *end == '\0' && errno == 0 && *count >= least && *count <= most;
 }

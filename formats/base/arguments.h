@@ -61,7 +61,8 @@ bool arguments_parse_memory(const char *text, uint64_t *bytes);
  * no number from 1 to 10^18. */
 bool arguments_parse_size(const char *text, uint64_t *size);
 
-/* Parses a count, which has only digits. False when the text is no count from `least` to `most`. */
+/* Parses a count, which has only digits, and may have blanks in front. False when the text is no count from `least` to
+ * `most`. */
 bool arguments_parse_count(const char *text, uint64_t least, uint64_t most, uint64_t *count);
 
 /* Parses a share in percent: "5%", "0.5" → 0.05, 0.005. False when the text is no share from 0 to `most`. */

@@ -4,7 +4,7 @@
  *     <module> (app.py:9);<frozen importlib._bootstrap> ...;decode (json/decoder.py:337);<GC>
  *
  *     --hide RE       a frame that matches is dropped, and its samples count at its caller
- *     --no-gc         <GC> is dropped; --no-native drops <native>
+ *     --no-gc         <GC> is dropped; --no-native drops native code, such as <native>, but not the kernel
  *     --fold KIND     frames of one kind that follow one another are one frame: <import>, <stdlib>, <site-packages>
  *     --focus RE      a stack without a frame that matches is left out; this looks at all frames as they were
  *                     before anything was dropped or folded

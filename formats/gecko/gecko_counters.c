@@ -60,9 +60,8 @@ static void activate(struct gecko_counters *counters, struct gecko_curves *curve
     counters->active[counters->active_count++] = process;
     curves->active = true;
     /* Placements of one thread may come later than those of another. */
-    const uint64_t first_ns = sample_first_ns(sample);
-    if (!curves->begun && sample->stands_ns <= first_ns)
-        series_begin(&curves->threads_cpu, first_ns - sample->stands_ns);
+    if (!curves->begun && sample->stands_ns <= sample->time_ns)
+        series_begin(&curves->threads_cpu, sample->time_ns - sample->stands_ns);
 }
 
 static void gecko_counters_take_sample(struct gecko *gecko, const struct sample *sample)

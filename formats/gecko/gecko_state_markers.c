@@ -34,7 +34,7 @@ _Static_assert((STATUS_BITS | STATUS_RECORDED | STATUS_GIL_WAIT_UNKNOWN) < STATU
 void gecko_totals_take(struct gecko *gecko, const struct sample *sample)
 {
     struct gecko_status_sum *sum = &gecko->by_status[sample->status % STATUS_VALUES];
-    sum->samples += 1 + sample->more;
+    sum->samples++;
     sum->ns += sample->wall_ns;
 }
 

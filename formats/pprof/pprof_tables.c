@@ -9,6 +9,7 @@
 void pprof_tables_start(struct pprof_tables *to, const struct tables *tables, const struct paths *qualify)
 {
     *to = (struct pprof_tables){ .tables = tables, .qualify = qualify };
+    to->module_ids = alloc_zeroed(tables->strings_count + 1, sizeof(*to->module_ids));
     to->function_ids = alloc_zeroed(tables->functions_count + PPROF_SYNTHETICS, sizeof(*to->function_ids));
     pprof_tables_string(to, TEXT(""));
 }
@@ -24,11 +25,11 @@ int64_t pprof_tables_string(struct pprof_tables *to, struct text text)
     return (int64_t)intern_number(&to->strings, bytes, to->printable.size, &added) - 1;
 }
 
-/* The id of the mapping of a file, which the profile calls `name`. */
-static uint32_t mapping_of(struct pprof_tables *to, struct text path, struct text name)
+/* The id of the mapping with this key, which the profile calls `name`. */
+static uint32_t mapping_of(struct pprof_tables *to, struct text key, struct text name)
 {
     bool added;
-    const uint32_t id = intern_number(&to->files, path.bytes, path.size, &added);
+    const uint32_t id = intern_number(&to->executables, key.bytes, key.size, &added);
     if (!added)
         return id;
     to->mappings = alloc_grow(to->mappings, &to->mappings_room, id, sizeof(*to->mappings));
@@ -48,11 +49,20 @@ uint32_t pprof_tables_mapping(struct pprof_tables *to, struct text executable)
     return mapping_of(to, executable, paths_last_part(executable));
 }
 
-/* The module of a function; empty: it has none. */
-static struct text module_of(const struct pprof_tables *to, uint32_t function)
+/* The id of the mapping of the module of a function; 0: it has none. An executable that has Python frames and native
+ * code has two mappings: only addresses of native code are in the file. */
+static uint32_t mapping_of_module(struct pprof_tables *to, uint32_t function)
 {
-    const bool synthetic = function >= to->tables->functions_count;
-    return tables_string(to->tables, synthetic ? 0 : to->tables->functions[function].module);
+    const uint32_t module = function < to->tables->functions_count ? to->tables->functions[function].module : 0;
+    if (module && !to->module_ids[module]) {
+        struct bytes key = { 0 };
+        const struct text path = tables_string(to->tables, module);
+        put_bytes(&key, "", 1);
+        put_bytes(&key, path.bytes, path.size);
+        to->module_ids[module] = mapping_of(to, bytes_text(&key), path);
+        bytes_free(&key);
+    }
+    return module ? to->module_ids[module] : 0;
 }
 
 static const struct text synthetic_names[PPROF_SYNTHETICS] = {
@@ -134,9 +144,11 @@ uint32_t pprof_tables_synthetic(struct pprof_tables *to, enum pprof_synthetic wh
     return pprof_tables_position(to, (struct pprof_position){ (uint32_t)to->tables->functions_count + which, 0, 0, 0 });
 }
 
-uint64_t pprof_tables_location(struct pprof_tables *to, uint32_t position, uint32_t mapping)
+uint64_t pprof_tables_location(struct pprof_tables *to, uint32_t position, uint32_t executable)
 {
     bool added;
+    const uint32_t module = mapping_of_module(to, to->positions[position].function);
+    const uint32_t mapping = module ? module : executable;
     const uint32_t id = intern_pairs_number(&to->location_ids, position, mapping, &added);
     if (!added)
         return id;
@@ -144,8 +156,7 @@ uint64_t pprof_tables_location(struct pprof_tables *to, uint32_t position, uint3
     struct pprof_location *location = &to->locations[id - 1];
     perftools__profiles__location__init(&location->message);
     location->message.id = id;
-    const struct text module = module_of(to, to->positions[position].function);
-    location->message.mapping_id = module.size ? mapping_of(to, module, module) : mapping;
+    location->message.mapping_id = mapping;
     location->message.address = to->positions[position].address;
     perftools__profiles__line__init(&location->line);
     location->line.function_id = function_id(to, to->positions[position].function);
@@ -180,7 +191,7 @@ void pprof_tables_make_lists(struct pprof_tables *from, Perftools__Profiles__Pro
         location->message.line = location->lines;
         location->message.n_line = 1;
     }
-    profile->n_mapping = from->files.count;
+    profile->n_mapping = from->executables.count;
     profile->mapping = list_messages(from->mappings, profile->n_mapping, sizeof(*from->mappings));
     profile->n_location = from->location_ids.count;
     profile->location = list_messages(from->locations, profile->n_location, sizeof(*from->locations));
@@ -201,12 +212,13 @@ void pprof_tables_free_lists(Perftools__Profiles__Profile *profile)
 void pprof_tables_free(struct pprof_tables *tables)
 {
     intern_free(&tables->strings);
-    intern_free(&tables->files);
+    intern_free(&tables->executables);
     id_index_free(&tables->position_index);
     intern_pairs_free(&tables->location_ids);
     free(tables->mappings);
     free(tables->positions);
     free(tables->locations);
+    free(tables->module_ids);
     free(tables->function_ids);
     free(tables->functions);
     bytes_free(&tables->name);

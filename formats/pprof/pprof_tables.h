@@ -40,7 +40,9 @@ struct pprof_tables {
     struct bytes printable;      /* the string that is being made */
     struct intern strings;       /* number 1 is the empty text, whose index in the profile is 0 */
 
-    struct intern files; /* executables and modules, by path: the number is the id of the mapping */
+    struct intern executables; /* by path, and behind a zero byte the paths of modules: the number is the id of the
+                                * mapping */
+    uint32_t *module_ids;      /* by string: the id of the mapping of a module; 0: not mapped yet */
     Perftools__Profiles__Mapping *mappings;
     size_t mappings_room;
 
@@ -74,8 +76,8 @@ uint32_t pprof_tables_position(struct pprof_tables *to, struct pprof_position po
 /* The number of the position of a synthetic function. */
 uint32_t pprof_tables_synthetic(struct pprof_tables *to, enum pprof_synthetic which);
 
-/* The id of the location of a position in a mapping, the executable's. */
-uint64_t pprof_tables_location(struct pprof_tables *to, uint32_t position, uint32_t mapping);
+/* The id of the location of a position, of a process with this mapping of its executable. */
+uint64_t pprof_tables_location(struct pprof_tables *to, uint32_t position, uint32_t executable);
 
 /* Puts lists of all rows into `profile`. The lists are valid until pprof_tables_free_lists(), which frees only the
  * lists. Call no other function in between. */

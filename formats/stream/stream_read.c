@@ -315,14 +315,15 @@ static bool is_plain_version(struct text text)
     return text.size > 0 && text.size <= PLAIN_VERSION_MOST && plain == text.size;
 }
 
-/* Says which pyreel reads this: the one that recorded it does, whether it is a later or an earlier one. */
+/* Says which pyreel reads this: the one that recorded it does, and later ones do. */
 static bool refuse_version(const struct recording *recording, struct fault *why)
 {
     const struct text version = recording->pyreel_version;
     char program[PLAIN_VERSION_MOST + 32] = "the pyreel that recorded it";
     if (is_plain_version(version))
-        snprintf(program, sizeof(program), "pyreel %.*s, which recorded it", (int)version.size, version.bytes);
-    return fault(why, "it has stream version %" PRIu32 ", and this program reads stream version %d: use %s",
+        snprintf(program, sizeof(program), "pyreel %.*s, which recorded it,", (int)version.size, version.bytes);
+    return fault(why,
+                 "it has stream version %" PRIu32 ", and this program reads stream version %d: use %s or a later one",
                  recording->format_version, STREAM_VERSION, program);
 }
 

@@ -314,10 +314,13 @@ class Rules:
         """The viewer dims a function without a resource, as a label. Only labels and native code have no file; native code
         has a library of its own."""
         functions, resources, strings = self.shared["funcTable"], self.shared["resourceTable"], self.shared["stringArray"]
+        frames, categories = self.shared["frameTable"], self.profile["meta"]["categories"]
+        code = {function for function, category in zip(frames["func"], frames["category"]) if categories[category]["name"] == "C code"}
         of_files = {resource for source, resource in zip(functions["source"], functions["resource"]) if source is not None}
         for i, (source, resource) in enumerate(zip(functions["source"], functions["resource"])):
             if source is None:
-                self.expect(resource not in of_files, f"function {i} has no file, and the resource {resource} of files")
+                native = i in code and resource >= 0 and resource not in of_files
+                self.expect(resource == -1 or native, f"function {i} has no file, and the resource {resource}")
             else:
                 self.expect(resource >= 0, f"function {i} has a file and no resource")
         self.expect(all(strings[name] for name in resources["name"]), "a resource has no name")

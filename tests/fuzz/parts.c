@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The bytes of several files → what converters find to be parts of one recording → tables. The parts are read sample by
- * sample and in runs or lulls, which have to come to the same.
+ * sample and in runs, which have to come to the same.
  *
  * The first byte says how the files stand: 1 the first one is named last, 2 a part behind the first one is missing, 4
  * each process has its own ticks. Then come the files (inputs.h); those that a fuzzer made up are parts of one series,

@@ -89,7 +89,7 @@ static void count_tick(struct markers *markers, uint32_t process)
 static bool is_calm(const struct markers *markers, const struct marker_thread *thread, const struct sample *sample)
 {
     return thread->calm && sample->stack == thread->stack && sample->status == thread->status && !sample->task &&
-           tick_now(markers, thread->process) - thread->tick <= 1 && sample_first_ns(sample) >= thread->last_ns;
+           tick_now(markers, thread->process) - thread->tick <= 1 && sample->time_ns >= thread->last_ns;
 }
 
 static void take_calm(struct markers *markers, const struct marker_thread *thread, uint32_t number)

@@ -63,11 +63,12 @@ static struct text gecko_sources_resource_name(const struct gecko_sources *sourc
     return name.size ? name : file;
 }
 
-static uint32_t resource_of(struct gecko *gecko, struct text name)
+/* The resource with this key, which is its name unless resources of two kinds may have the name. */
+static uint32_t resource_of(struct gecko *gecko, struct text key, struct text name)
 {
     bool added;
     struct gecko_sources *sources = &gecko->sources;
-    const uint32_t number = intern_number(&sources->resources, name.bytes, name.size, &added);
+    const uint32_t number = intern_number(&sources->resources, key.bytes, key.size, &added);
     if (added) {
         sources->resource_names = alloc_grow(sources->resource_names, &sources->resource_names_room, number,
                                              sizeof(*sources->resource_names));
@@ -137,7 +138,7 @@ static void add_source(struct gecko *gecko, uint32_t file)
                                                            .name = name,
                                                            .category = category,
                                                            .subcategory = subcategory_of(gecko, category, resource),
-                                                           .resource = resource_of(gecko, resource) };
+                                                           .resource = resource_of(gecko, resource, resource) };
     sources->count++;
 }
 
@@ -176,6 +177,19 @@ size_t gecko_sources_function_name(const struct gecko *gecko, uint32_t function)
     return name ? name : gecko->tables->functions[function].name;
 }
 
+/* Adds the resource of a program or library. It is none of Python files, even where both have one name. */
+static void add_module(struct gecko *gecko, uint32_t module)
+{
+    struct bytes key = { 0 };
+    const struct text name = paths_last_part(tables_string(gecko->tables, module));
+    if (name.size == 0)
+        return;
+    put_bytes(&key, "", 1);
+    put_bytes(&key, name.bytes, name.size);
+    gecko->sources.by_module[module] = 1 + resource_of(gecko, bytes_text(&key), name);
+    bytes_free(&key);
+}
+
 void gecko_sources_find(struct gecko *gecko)
 {
     const struct tables *tables = gecko->tables;
@@ -191,8 +205,7 @@ void gecko_sources_find(struct gecko *gecko)
         if (function->file && tables_string(tables, function->file).size && !sources->by_file[function->file])
             add_source(gecko, function->file);
         if (function->module && !sources->by_module[function->module])
-            sources->by_module[function->module] = 1 + resource_of(gecko, paths_last_part(
-                                                                              tables_string(tables, function->module)));
+            add_module(gecko, function->module);
         sources->names[number] = gecko_sources_name_of(gecko, function);
     }
 }

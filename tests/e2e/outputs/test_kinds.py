@@ -166,6 +166,23 @@ def test_modules_in_pprof(modules):
                      ("do_mmap", "[kernel]", "[kernel]", 0xffffffff81000000), ("main", "/srv/app.py", "python3.13", 0)}
 
 
+def test_odd_modules(tmp_path):
+    """Native code of the executable, of a module that is called as the program is, and of one without a name."""
+    odd = [("in_python", "python3.13", 0x888, NATIVE), ("as_program", "/srv/native/app.py", 0x999, NATIVE), ("nowhere", "/lib/", 0xaaa, NATIVE)]
+    path = tmp_path / "odd.pyreel"
+    made_stream.write(path, made_stream.Samples([[("main", "/srv/app.py", 3), frame] for frame in odd] * 10), pid=4242,
+                      start_unix_ns=1_780_000_000_000_000_000)
+    shared = gecko_check.load(gecko(path))["shared"]
+    names = [shared["stringArray"][name] for name in shared["funcTable"]["name"]]
+    resources = dict(zip(names, shared["funcTable"]["resource"]))
+    assert resources["nowhere"] == -1 and len({resources["main"], resources["in_python"], resources["as_program"]}) == 3
+    profile, problems = pprof_check.examine(pprof(path))
+    assert problems == []
+    texts = {function["id"]: pprof_check.text_at(profile, function["name"]) for function in profile["function"]}
+    mappings = {texts[location["line"][0]["function_id"]]: location["mapping_id"] for location in profile["location"]}
+    assert len(set(mappings.values())) == len(mappings) == 4
+
+
 def test_modules_in_speedscope(modules):
     frames = json.loads(convert("speedscope", modules, "-o", "-").text)["shared"]["frames"]
     assert {(frame["name"], frame.get("file")) for frame in frames} >= PLACES

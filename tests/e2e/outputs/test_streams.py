@@ -106,7 +106,7 @@ def test_how_exact_it_is_is_told(tmp_path):
 
 
 @pytest.mark.parametrize("case, code, words", [
-    ("later-version", 1, "it has stream version 2, and this program reads stream version 1: use pyreel 2.0.0, which recorded it"),
+    ("later-version", 1, "it has stream version 2, and this program reads stream version 1: use pyreel 2.0.0, which recorded it, or a later one"),
     ("later-record", 0, "is damaged (first problem: a block that breaks the rules of the format"),
     ("later-codec", 0, "is damaged (first problem: a block of an unknown coding"),
     ("grouped-damaged", 0, "is damaged (first problem: a block with a wrong checksum"),

@@ -12,7 +12,7 @@ import pytest
 
 import environment
 from environment import CONVERTERS, RECORD
-from recording import convert, gecko, info, pprof, run, run_record, succeed, wait_until, whole
+from recording import PATIENCE, convert, gecko, info, pprof, run, run_record, succeed, wait_until, whole
 
 
 def parts(stem):
@@ -227,8 +227,9 @@ class Flight:
 
     def write(self):
         """What the recorder has, once it has something: the file of it."""
-        message = ""
+        message, give_up = "", time.monotonic() + PATIENCE
         while "wrote the last" not in message:
+            assert time.monotonic() < give_up, message
             time.sleep(0.05)
             self.recorder.signal(signal.SIGUSR1)
             message = self.recorder.wait_for_message("SIGUSR1: ")

@@ -77,7 +77,7 @@ static void sizes_are_read(void **state)
     for (size_t i = 0; i < countof(sizes); i++) {
         uint64_t bytes = 0;
         const bool good = options_parse_size(sizes[i].text, &bytes);
-        if (good != (sizes[i].bytes != 0) || (good && bytes != sizes[i].bytes))
+        if (good != (sizes[i].bytes != 0) || bytes != sizes[i].bytes)
             fail_msg("'%s' gives %d, %lu", sizes[i].text, good, bytes);
     }
 }

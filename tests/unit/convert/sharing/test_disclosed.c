@@ -15,7 +15,8 @@ static const struct event story[] = {
     PROCESS(1, 7, "/srv"), PROCESS(2, 8, "/srv"), THREAD(1, 1, 7, "python3"), THREAD(2, 1, 9, "worker-1"),
     TASK(1, 1, "fetch"), TASK_ENTRY(3, 1, 7, 1, "fetch"), STRING(1, "f"), STRING(2, "/usr/lib/python3.12/os.py"),
     STRING(3, "/srv/app.py"), STRING(4, "unused"), FUNCTION(1, 1, 2, 1), FUNCTION(2, 1, 3, 1), FUNCTION(3, 1, 3, 9),
-    FUNCTION(4, 1, 0, 1),
+    FUNCTION(4, 1, 0, 1), STRING(5, "/opt/lib/libown.so"),
+    { EVENT_FUNCTION, .function = { .number = 5, .name = 1, .kind = KIND_NATIVE, .module = 5 } },
 };
 /* clang-format on */
 
@@ -39,6 +40,7 @@ static void each_kind_has_a_number_and_an_example(void **state)
                               "    3 command lines          such as python3 app.py\n"
                               "    2 executables            such as /usr/bin/python3.15\n"
                               "    2 file names             such as /srv/app.py\n"
+                              "    1 library                libown.so\n"
                               "    2 thread names           such as worker-1\n"
                               "    1 task name              fetch\n"
                               "    2 texts of files         such as /srv/app.py\n");

@@ -100,7 +100,7 @@ static void sizes_and_counts_are_read(void **state)
 {
     (void)state;
     static const char *const sizes[] = { "", "0", "0.4", "-1", "1e9", "1kb", "1.2.3", "2000000t" };
-    static const char *const counts[] = { "", "1", "11", "-5", "+5", " 5", "5 ", "5x", "0x5", "99999999999999999999" };
+    static const char *const counts[] = { "", "1", "11", "-5", "+5", "5 ", "5x", "0x5", "99999999999999999999" };
     uint64_t number;
     assert_true(arguments_parse_size("20000", &number) && number == 20000);
     assert_true(arguments_parse_size("500k", &number) && number == 500000);
@@ -109,6 +109,8 @@ static void sizes_and_counts_are_read(void **state)
         assert_false(arguments_parse_size(sizes[i], &number));
     assert_true(arguments_parse_count("5", 2, 10, &number) && number == 5);
     assert_true(arguments_parse_count("18446744073709551615", 0, UINT64_MAX, &number) && number == UINT64_MAX);
+    assert_true(arguments_parse_count("  7", 2, 10, &number)); /* as ps prints a PID */
+    assert_int_equal(number, 7);
     for (size_t i = 0; i < countof(counts); i++)
         assert_false(arguments_parse_count(counts[i], 2, 10, &number));
 }

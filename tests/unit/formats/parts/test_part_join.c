@@ -212,13 +212,15 @@ static void runs_move_with_their_part(void **state)
     struct part_join join = { .to = { note_times, room } };
     struct event run = { EVENT_SAMPLE,
                          .sample = { .thread = 1, .first_ns = 100 * MS, .time_ns = 200 * MS, .more = 1 } };
+    struct event again = run;
     struct event ticks = { EVENT_TICK, .tick_ns = 200 * MS, .more_ticks = 1 };
     tell_part(&join, first, countof(first), false);
     tell_part(&join, second, 5, false);
     room[0] = '\0';
     assert_true(part_join_take(&join, &run, NULL));
+    assert_true(part_join_take(&join, &again, NULL));
     assert_true(part_join_take(&join, &ticks, NULL));
-    assert_string_equal(room, "300-400, tick 400; ");
+    assert_string_equal(room, "300-400, 300-400, tick 400; ");
     part_join_free(&join);
 }
 
