@@ -91,7 +91,8 @@ def compare(profile, info):
 
 def counter_differences(profile, info):
     """Where what counters add up to is not what the recording has of each process. Times may be 2% off: a counter has a
-    point for several looks, the percentages of pyreel-info are rounded, and a thread's first look is a part of a tick. Time that
+    point for several looks, the percentages of pyreel-info are rounded, and a thread's first look is a part of a tick. A look
+    stands for the time to its neighbours, in the counter for that since the one before: at each end a step or two. Time that
     the recorder missed is in a counter, and not in a thread that was first seen behind it."""
     found, known = [], {str(process["pid"]): process for process in info.get("processes", [])}
     again = {counter["pid"].partition(".")[0] for counter in profile["counters"] if "." in counter["pid"]}
@@ -110,6 +111,7 @@ def counter_differences(profile, info):
         if wanted is not None:
             tolerance = 0 if name == "Resident memory" else 0.02 * wanted + (20 + len(threads)) * profile["meta"]["interval"]
         if name in STATE_OF_COUNTER:
+            tolerance += 4 * 1000 * info["duration_s"] / max(info["ticks"], 1)
             tolerance += info["missed"] * profile["meta"]["interval"] * (1 if name == "GIL held" else len(threads))
         if wanted is not None and abs(shown - wanted) > tolerance:
             found.append(f"counter {name} of process {pid} is {shown}, and {wanted} in the recording")

@@ -177,13 +177,13 @@ def test_who_waits_for_the_lock_is_known_where_python_says_it(recorded):
 
 def test_times_of_samples_follow_the_program(recorded, gecko_profile):
     """Both clocks are the monotonic one, and the program says when it did what. A look has its time before it is made, and the
-    program may go on until then, but the look is made before the next one begins, which may be at once. One at a thread that has
-    not run since the last one is as that."""
+    program may go on until then, but the look is made before the next one begins. One at a thread that has not run since the last
+    one is as that. The next moment may be so near that it is over when the look is made: the one behind it is not."""
     labels = gecko_check.frame_labels(gecko_profile, lambda name, file, line: name)
     looks, outside = looks_ms(gecko_profile), []
     for i, part in enumerate(known_program.SHARES):
         spans = [(times[i] * 1e3 - ROUNDED_MS, times[i + 1] * 1e3 + ROUNDED_MS) for times in recorded.said["times"]]
-        for (last, _), (time, stack), (following, _) in zip(looks, looks[1:], looks[2:]):
+        for (last, _), (time, stack), (following, _) in zip(looks, looks[1:], looks[3:]):
             if part in gecko_check.frames_of(gecko_profile, labels, stack) and not any(begin <= following and last <= end for begin, end in spans):
                 outside.append((part, last, time, following))
     # Those that the program kept waiting are as the next one.
