@@ -73,7 +73,7 @@ enum several {
 
 enum packing { PACKING_NEVER, PACKING_ALWAYS, PACKING_BY_NAME /* gzip when the output's name ends in .gz */ };
 
-/* What the options make of the conversion. All false: nothing special. */
+/* The plan says what the options make of the conversion. All false: nothing special. */
 struct converter_plan {
     bool without_input; /* the options ask for something that takes no recording; then none may be missing */
     bool splits; /* the output is many files, each for a part of the time, or is none. The converter then opens and
@@ -160,7 +160,7 @@ struct converter_events {
     void (*take_recording)(void *self, struct tables *recording, struct text name);
 };
 
-/* What a converter does besides writing its output. Each function may be NULL: there is nothing to do. */
+/* The delivery is what a converter does besides writing its output. A function is NULL when there is nothing to do. */
 struct converter_delivery {
     /* Does what the options ask for before a recording is opened, and checks what an output needs. Returns the exit
      * code, or -1 to go on with the conversion. */
@@ -192,7 +192,7 @@ struct converter {
     void (*drop)(void *self);
 };
 
-/* What these options make of a conversion. */
+/* Returns the plan of a conversion with these settings. */
 struct converter_plan converter_plan(const struct converter *converter, const struct settings *settings);
 
 /* Opens conversion->output at `path`, with all checks of -o. False with the reason. */

@@ -3,6 +3,7 @@
 
 #include "convert/sharing/store_answer.h"
 #include "formats/base/alloc.h"
+#include "formats/base/output.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -136,20 +137,6 @@ static uint32_t server_number(const char *server)
     return number;
 }
 
-static bool write_whole(int fd, const char *bytes, size_t size)
-{
-    while (size > 0) {
-        const ssize_t done = write(fd, bytes, size);
-        if (done < 0 && errno == EINTR)
-            continue;
-        if (done < 0)
-            return false;
-        bytes += done;
-        size -= (size_t)done;
-    }
-    return fsync(fd) == 0;
-}
-
 /* Gives the file its name. A file of that name is of an earlier profile with the same token: a store says who is who.
  */
 static bool receipt_name_file(struct receipt_file *file, const char *path)
@@ -174,7 +161,8 @@ bool receipt_end(struct receipt_file *file, const struct receipt *receipt, struc
     char *text = value ? json_dumps(value, JSON_INDENT(2)) : NULL;
     char *path = receipt_print("%s/%s-%08" PRIx32 ".json", file->folder, receipt->token,
                                server_number(receipt->server));
-    const bool good = (text && write_whole(file->fd, text, strlen(text)) && receipt_name_file(file, path)) ||
+    const bool good = (text && output_write_all(file->fd, text, strlen(text)) && fsync(file->fd) == 0 &&
+                       receipt_name_file(file, path)) ||
                       fault(why, "cannot write %s: %s", path, strerror(errno));
     free(path);
     free(text);

@@ -345,13 +345,8 @@ static bool share_copy_rest(int from, int body, const char *path, struct fault *
             return fault(why, "cannot read %s: %s", path, strerror(errno));
         if (size == 0)
             return true;
-        for (ssize_t done = 0, part; done < size; done += part) {
-            part = write(body, bytes + done, (size_t)(size - done));
-            if (part < 0 && errno == EINTR)
-                part = 0;
-            if (part < 0)
-                return fault(why, "cannot write the upload: %s", strerror(errno));
-        }
+        if (!output_write_all(body, bytes, (size_t)size))
+            return fault(why, "cannot write the upload: %s", strerror(errno));
     }
 }
 

@@ -2,6 +2,7 @@
 #include "convert/top/feed.h"
 
 #include "convert/source.h"
+#include "formats/base/output.h"
 #include "formats/stream/stream_read.h"
 
 #include <errno.h>
@@ -23,21 +24,6 @@ static bool is_locked(int file)
         return true;
     flock(file, LOCK_UN);
     return false;
-}
-
-/* Writes all bytes into the pipe. False when nobody reads any more. */
-static bool feed_give(const struct feed *feed, const char *bytes, size_t size)
-{
-    while (size > 0) {
-        const ssize_t done = write(feed->to, bytes, size);
-        if (done < 0 && errno == EINTR)
-            continue;
-        if (done <= 0)
-            return false;
-        bytes += done;
-        size -= (size_t)done;
-    }
-    return true;
 }
 
 /* Whether the file is one that may grow. */
@@ -79,7 +65,8 @@ static void follow(struct feed *feed)
         const ssize_t got = read(feed->file, bytes, sizeof(bytes));
         if (got < 0 && errno == EINTR)
             continue;
-        if (got < 0 || (got == 0 && (last || !may_grow)) || (got > 0 && !feed_give(feed, bytes, (size_t)got)))
+        if (got < 0 || (got == 0 && (last || !may_grow)) ||
+            (got > 0 && !output_write_all(feed->to, bytes, (size_t)got)))
             return;
         if (got > 0) {
             may_grow = first ? grows(bytes, (size_t)got) : may_grow;

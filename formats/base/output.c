@@ -15,6 +15,20 @@
 #include <unistd.h>
 #include <zlib.h>
 
+bool output_write_all(int fd, const void *bytes, size_t size)
+{
+    for (const char *at = bytes; size > 0;) {
+        const ssize_t done = write(fd, at, size);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done < 0)
+            return false;
+        at += done;
+        size -= (size_t)done;
+    }
+    return true;
+}
+
 static void output_write_bytes(struct output *output, const unsigned char *bytes, size_t size)
 {
     while (size > 0 && output->failure.text[0] == '\0') {

@@ -30,6 +30,9 @@ struct output {
     struct fault failure;
 };
 
+/* Writes all bytes to a file, pipe or socket that is no struct output. False with the reason in errno. */
+bool output_write_all(int fd, const void *bytes, size_t size);
+
 /* Whether this path means standard output. */
 bool output_is_standard(const char *path);
 

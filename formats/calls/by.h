@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a table has a row for: the words of --by. */
+/* The words of --by say what a table has a row for. */
 #ifndef PYREEL_FORMATS_CALLS_BY_H
 #define PYREEL_FORMATS_CALLS_BY_H
 

@@ -35,7 +35,7 @@ struct attribute_row {
 };
 extern const struct attribute_row attributes[ATTRIBUTES];
 
-/* What is summed up of the samples of a stack. */
+/* The sums over the samples of a stack. */
 enum aggregate_sum {
     SUM_SAMPLES,
     SUM_WALL_NS,     /* time that the samples stand for */

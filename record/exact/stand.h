@@ -64,8 +64,8 @@ struct stand {
     size_t posts_count, posts_room;
     struct post *ending; /* posts that were told to end, and whose threads may still run */
 
-    /* What the work is. Posts read it from the appointed moment until they have passed the moment or are called off;
-     * the caller writes it outside that time. */
+    /* The work of the posts. Posts read it from the appointed moment until they have passed the moment or are called
+     * off; the caller writes it outside that time. */
     struct post *appointed[STAND_AT_ONCE]; /* the posts of the last appointment ... */
     size_t appointed_count;                /* ... and their number; 0: the caller does the work itself */
     stand_ask *ask;

@@ -28,7 +28,7 @@ struct segment {
     uint64_t end_ns; /* since the start of the first stream */
 };
 
-/* What the thread that writes an incident gets, and what comes of it. The thread alone touches the members, except for
+/* The task of the thread that writes an incident, and its result. The thread alone touches the members, except for
  * `done`, from flight_write() until `done` is set. Then they are the caller's. */
 struct incident {
     int fds[FLIGHT_SEGMENTS * 4];

@@ -337,7 +337,7 @@ static void note_holders(struct thread_list *thread_list)
     }
 }
 
-/* The same as thread_list_choose(), but only threads that had the lock lately. */
+/* Chooses threads as thread_list_choose() does, but only those that had the lock lately. */
 static void choose_recent(struct thread_list *thread_list)
 {
     thread_list->wanted_count = 0;
