@@ -199,6 +199,7 @@ static bool look_with(struct exact *exact, const struct holder *holder, uint64_t
     unwinder->retry_later = false;
     exact->work.state = exact->work.look(exact->work.self, now_ns);
     unwinder->still = false;
+    exact->hops += !witness->gone || witness->came; /* until exact_read() keeps the look */
     return !witness->gone;
 }
 
@@ -376,6 +377,7 @@ enum thread_list_state exact_read(struct exact *exact, exact_look *look, void *s
             exact->proven = exact->work.same && exact->stand.stayed && !exact->work.retry_later;
             if (exact->proven || is_first_of_sleep(&exact->work) || exact->work.state == THREAD_LIST_GONE) {
                 note_holder(exact);
+                exact->hops--; /* this look is kept */
                 exact->proven &= exact->moment_ns < exact->work.due_ns + LATE_NS;
                 exact->appointed = false;
                 return exact->work.state;
@@ -385,7 +387,6 @@ enum thread_list_state exact_read(struct exact *exact, exact_look *look, void *s
         if (elsewhere && is_elsewhere(exact))
             note_lost(exact);
         elsewhere = is_elsewhere(exact);
-        exact->hops += looked;
         /* The last hop makes no appointment: a post would look at the same time as the live look below. */
         if (hop == HOPS - 1 || !exact_follow(exact, hop))
             break;

@@ -68,7 +68,7 @@ struct exact {
     bool proven;        /* the last look is proven to be one moment */
     uint64_t moment_ns; /* when the last look began (monotonic) */
     bool waited;        /* the last look waited for the lock of the program's memory */
-    uint64_t hops;      /* number of looks that were thrown away */
+    uint64_t hops;      /* number of looks of posts that were thrown away */
     struct exact_work {
         exact_look *look;
         void *self;

@@ -291,8 +291,10 @@ static void begin_new_threads(struct watched *w, uint64_t time_ns)
 static bool watched_emit_thread(struct watched *w, uint32_t index, uint64_t time_ns, struct fault *why)
 {
     struct member *member = &w->thread_list.members[index];
-    if (!thread_is_known(w, member, watched_thread(w, index)) && !begin_state(w, index, time_ns))
+    if (!thread_is_known(w, member, watched_thread(w, index)) && !begin_state(w, index, time_ns)) {
+        w->counters.unborn += member->state == UNWIND_DONE;
         return true;
+    }
     struct emitted_thread *thread = watched_thread(w, index);
     refresh_name(w, thread, member, time_ns);
     if (member->state == UNWIND_DONE) {

@@ -40,10 +40,10 @@ def stacks_of(figures):
 
 
 def thrown_away(told):
-    """At most so many stacks are of looks that turned out not to be one moment, and of a look that came after the end. A look
-    whose thread has ended looks twice. One in a hundred more: beside other work, six looks of 2,600 were in no count, and nobody
-    knows yet why."""
-    return 2 * (told["figures"].get("looks_again", 0) + 1) * len(told["threads"]) + told["samples"] // 100
+    """At most so many stacks are of looks that turned out not to be one moment, of a look that came after the end of each
+    process, and of threads that did not run yet."""
+    looks = told["figures"].get("looks_again", 0) + len(told["processes"])
+    return looks * len(told["threads"]) + told["figures"].get("states_unborn", 0)
 
 
 def check(told):
