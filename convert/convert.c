@@ -30,6 +30,7 @@ struct run {
     struct conversion conversion;
     void *self;         /* state of the output */
     struct sink output; /* the sums and the output, or the mode filter in front */
+    struct sink placed; /* where the events of the CPU owner go; .take is NULL when it has no work */
     struct mode_filter mode_filter;
     struct inputs inputs;
     const struct input *input; /* the recording that is being read, ... */
@@ -100,17 +101,17 @@ static bool needs_status(const struct run *run)
     return mode_filter_selects(&run->mode_filter) || !run->conversion.plan.without_status;
 }
 
-/* Where the events of the CPU owner go. */
+/* Where the events of the CPU owner go. Who needs no status needs no CPU time. */
 static struct sink convert_placed_sink(const struct run *run)
 {
     const struct converter_events *events = &run->conversion.converter->events;
+    if (!events->places_cpu || !needs_status(run))
+        return (struct sink){ 0 };
     return (struct sink){ .take = events->take_placed ? events->take_placed : events->take, .self = run->self };
 }
 
-static bool take_owned(void *self, struct event *event, struct fault *why)
+static bool take_owned(struct run *run, struct event *event, struct fault *why)
 {
-    struct run *run = self;
-    const struct sink output = convert_placed_sink(run);
     const struct converter_events *events = &run->conversion.converter->events;
     if (events->take_placed && !events->take(run->self, event, why))
         return false;
@@ -121,16 +122,16 @@ static bool take_owned(void *self, struct event *event, struct fault *why)
     /* The definition of a thread may be lost, and its number be anything. */
     if (event->kind == EVENT_LEFT_OUT && event->left_out.thread >= run->conversion.tables.threads_count)
         return true;
-    return cpu_owner_take(&run->conversion.cpu_owner, event, &output, why);
+    return cpu_owner_take(&run->conversion.cpu_owner, event, &run->placed, why);
 }
 
-/* Counts an event that the output gets. Who needs no status needs no CPU time. */
+/* Counts an event that the output gets. */
 static bool take_counted(void *self, struct event *event, struct fault *why)
 {
     struct run *run = self;
     const struct converter_events *events = &run->conversion.converter->events;
     tables_count(&run->conversion.tables, event);
-    if (events->places_cpu && needs_status(run))
+    if (run->placed.take)
         return take_owned(run, event, why);
     return !events->take || events->take(run->self, event, why);
 }
@@ -440,6 +441,7 @@ static bool read_input(struct run *run, const char *output, struct fault *why)
     }
     if (!run->self) {
         run->self = run->conversion.converter->start(conversion);
+        run->placed = convert_placed_sink(run);
         run->output = mode_filter_selects(&run->mode_filter) ? (struct sink){ .take = take_kept, .self = run }
                                                              : counted_output(run);
     }
@@ -482,8 +484,7 @@ static bool convert_read_all(struct run *run, const char *output, struct fault *
         return fault(why, "cannot convert %s: %s", conversion->settings.input, cause.text);
     if (run->samples > 0 && conversion->tables.samples == 0 && !convert_nothing_left(conversion, why))
         return false;
-    const struct sink last = convert_placed_sink(run);
-    if (!cpu_owner_finish(&conversion->cpu_owner, &last, why))
+    if (!cpu_owner_finish(&conversion->cpu_owner, &run->placed, why))
         return false;
     tables_end_taking(&conversion->tables);
     return run->conversion.converter->finish(run->self, why);

@@ -45,7 +45,8 @@ static bool to_gecko_take(void *self, struct event *event, struct fault *why)
     struct to_gecko *to = self;
     if (!gecko_take(to->gecko, event, why))
         return false;
-    spot_take(&to->spot, &to->conversion->tables, event, gecko_host(to->gecko));
+    if (to->spot.view != VIEW_NONE)
+        spot_take(&to->spot, &to->conversion->tables, event, gecko_host(to->gecko));
     return true;
 }
 

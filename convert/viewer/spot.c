@@ -57,8 +57,6 @@ static bool is_inside(struct spot *spot, const struct tables *tables, const stru
 void spot_take(struct spot *spot, const struct tables *tables, const struct event *event, uint32_t thread)
 {
     const struct sample *sample = &event->sample;
-    if (spot->view == VIEW_NONE)
-        return;
     if (event->kind == EVENT_SAMPLE && spot->view == VIEW_MY_CODE && !spot->own_code)
         spot->own_code = is_stack_inside(spot, tables, sample->stack);
     if (event->kind != EVENT_SAMPLE || thread == 0 || !is_inside(spot, tables, sample))

@@ -29,13 +29,6 @@ static void gecko_choose_unit(struct gecko *gecko)
     gecko->unit_ns = units_ns[gecko->digits];
 }
 
-struct gecko_thread *gecko_thread_make(struct gecko *gecko, uint32_t thread)
-{
-    if (thread >= gecko->threads_room)
-        gecko->threads = alloc_grow(gecko->threads, &gecko->threads_room, (size_t)thread + 1, sizeof(*gecko->threads));
-    return &gecko->threads[thread];
-}
-
 const struct gecko_thread *gecko_thread(const struct gecko *gecko, uint32_t thread)
 {
     static const struct gecko_thread none;

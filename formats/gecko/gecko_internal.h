@@ -3,6 +3,7 @@
 #ifndef PYREEL_FORMATS_GECKO_GECKO_INTERNAL_H
 #define PYREEL_FORMATS_GECKO_GECKO_INTERNAL_H
 
+#include "formats/base/alloc.h"
 #include "formats/gecko/columns/thinning.h"
 #include "formats/gecko/gecko.h"
 #include "formats/gecko/gecko_counters.h"
@@ -150,7 +151,11 @@ const struct spool_column *gecko_samples(const struct gecko *gecko, uint32_t thr
 struct thinning gecko_thinning(const struct gecko *gecko, uint32_t thread);
 
 /* The data of a thread, made if absent. Not for number 0. */
-struct gecko_thread *gecko_thread_make(struct gecko *gecko, uint32_t thread);
+static inline struct gecko_thread *gecko_thread_make(struct gecko *gecko, uint32_t thread)
+{
+    gecko->threads = alloc_grow(gecko->threads, &gecko->threads_room, (size_t)thread + 1, sizeof(*gecko->threads));
+    return &gecko->threads[thread];
+}
 
 /* Takes the status and the task of a sample, for GECKO_MARKERS_ALL. `time` is the sample's time in units. Call it
  * before the sample is added to thread->samples. */

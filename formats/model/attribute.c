@@ -3,21 +3,6 @@
 
 #include <string.h>
 
-const struct attribute_row attributes[ATTRIBUTES] = {
-    [ATTRIBUTE_CPU] = { "cpu", "whether their thread was on a processor", "CPU %", NULL, STATUS_CPU,
-                        STATUS_CPU_UNKNOWN },
-    [ATTRIBUTE_GIL] = { "gil", "whether their thread held the interpreter's lock", "GIL %", "Time with the GIL",
-                        STATUS_GIL, 0 },
-    [ATTRIBUTE_GIL_WAIT] = { "gil_wait", "whether their thread waited for the interpreter's lock", "wait %",
-                             "Time waiting for the GIL", STATUS_GIL_WAIT, STATUS_GIL_WAIT_UNKNOWN },
-    [ATTRIBUTE_EXCEPTION] = { "exception", "whether their thread had an exception", "exc. %",
-                              "Time handling exceptions", STATUS_EXCEPTION, 0 },
-    [ATTRIBUTE_ELSEWHERE] = { "elsewhere", "whether their thread was in another interpreter", NULL, NULL,
-                              STATUS_ELSEWHERE, 0 },
-    [ATTRIBUTE_TASK_WAITS] = { "task_waits", "whether their task waited", NULL, NULL, STATUS_TASK_WAITS, 0 },
-    [ATTRIBUTE_CPU_TIME] = { "cpu_time", "how much CPU time their thread used", NULL, NULL, 0, STATUS_CPU_UNKNOWN },
-};
-
 const struct sum_row sum_rows[SUMS] = {
     [SUM_SAMPLES] = { "samples", "samples", "Samples", ATTRIBUTES, NULL },
     [SUM_WALL_NS] = { "wall", "wall-clock time", "Wall-clock time", ATTRIBUTES, NULL },

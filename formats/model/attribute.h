@@ -33,7 +33,22 @@ struct attribute_row {
     uint32_t state;       /* the bit of sample->status that says that the thread is so; 0: an amount */
     uint32_t unknown;     /* the bit that says that nobody asked; 0: whoever records a status asks */
 };
-extern const struct attribute_row attributes[ATTRIBUTES];
+
+/* The rows stand here, not in attribute.c, so that the compiler knows the bits: each sample is asked often. */
+static const struct attribute_row attributes[ATTRIBUTES] = {
+    [ATTRIBUTE_CPU] = { "cpu", "whether their thread was on a processor", "CPU %", NULL, STATUS_CPU,
+                        STATUS_CPU_UNKNOWN },
+    [ATTRIBUTE_GIL] = { "gil", "whether their thread held the interpreter's lock", "GIL %", "Time with the GIL",
+                        STATUS_GIL, 0 },
+    [ATTRIBUTE_GIL_WAIT] = { "gil_wait", "whether their thread waited for the interpreter's lock", "wait %",
+                             "Time waiting for the GIL", STATUS_GIL_WAIT, STATUS_GIL_WAIT_UNKNOWN },
+    [ATTRIBUTE_EXCEPTION] = { "exception", "whether their thread had an exception", "exc. %",
+                              "Time handling exceptions", STATUS_EXCEPTION, 0 },
+    [ATTRIBUTE_ELSEWHERE] = { "elsewhere", "whether their thread was in another interpreter", NULL, NULL,
+                              STATUS_ELSEWHERE, 0 },
+    [ATTRIBUTE_TASK_WAITS] = { "task_waits", "whether their task waited", NULL, NULL, STATUS_TASK_WAITS, 0 },
+    [ATTRIBUTE_CPU_TIME] = { "cpu_time", "how much CPU time their thread used", NULL, NULL, 0, STATUS_CPU_UNKNOWN },
+};
 
 /* The sums over the samples of a stack. */
 enum aggregate_sum {

@@ -86,10 +86,10 @@ static void count_tick(struct markers *markers, uint32_t process)
 }
 
 /* Whether the look says nothing that the look before did not say. Most looks are so. */
-static bool is_calm(const struct markers *markers, const struct marker_thread *thread, const struct sample *sample)
+static bool is_calm(const struct marker_thread *thread, const struct sample *sample, uint64_t tick)
 {
     return thread->calm && sample->stack == thread->stack && sample->status == thread->status && !sample->task &&
-           tick_now(markers, thread->process) - thread->tick <= 1 && sample->time_ns >= thread->last_ns;
+           tick - thread->tick <= 1 && sample->time_ns >= thread->last_ns;
 }
 
 static void take_calm(struct markers *markers, const struct marker_thread *thread, uint32_t number)
@@ -110,18 +110,18 @@ static void markers_end_look(struct marker_thread *thread, const struct sample *
 /* Takes a look for the gaps of its process, once for each tick. */
 static void take_gaps(struct markers *markers, const struct sample *sample, uint32_t number, uint32_t process)
 {
-    const struct look look = { .thread = number, .ns = sample->time_ns, .width_ns = sample->stands_ns };
     if (sample->time_ns == markers->gaps_ns && process == markers->gaps_process)
         return;
+    const struct look look = { .thread = number, .ns = sample->time_ns, .width_ns = sample->stands_ns };
     gaps_take(&markers->gaps, &look, markers->tables, &markers->store);
     markers->gaps_ns = sample->time_ns;
     markers->gaps_process = process;
 }
 
 static void markers_take_look(struct markers *markers, struct marker_thread *thread, const struct sample *sample,
-                              uint32_t number)
+                              uint32_t number, uint64_t tick)
 {
-    const struct look look = look_of(markers, sample, number, thread, tick_now(markers, thread->process));
+    const struct look look = look_of(markers, sample, number, thread, tick);
     lock_waits_take(&markers->lock, &thread->wait, &look, &markers->store, markers->least_wait_ns);
     spans_take(&thread->spans, &look, markers->tables, &markers->store);
     loop_steps_take(&thread->step, &markers->loops, &look, &markers->store);
@@ -138,12 +138,13 @@ void markers_take_sample(struct markers *markers, const struct sample *sample, u
     struct marker_thread *thread = markers_thread_of(markers, number);
     if (!thread)
         return;
+    const uint64_t tick = tick_now(markers, thread->process);
     take_gaps(markers, sample, number, thread->process);
-    if (is_calm(markers, thread, sample))
+    if (is_calm(thread, sample, tick))
         take_calm(markers, thread, number);
     else
-        markers_take_look(markers, thread, sample, number);
-    markers_end_look(thread, sample, tick_now(markers, thread->process));
+        markers_take_look(markers, thread, sample, number, tick);
+    markers_end_look(thread, sample, tick);
 }
 
 void markers_take_waiting(struct markers *markers, const struct sample *sample, uint32_t number)
