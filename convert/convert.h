@@ -140,10 +140,10 @@ struct converter_file {
 
 /* The events that the output gets. */
 struct converter_events {
-    bool runs; /* the output sums up: `take` accepts a run of equal samples as one event (sample.more), and samples of
+    bool runs; /* the output sums up: `take` accepts a run of equal samples as one event (sample.count), and samples of
                 * different threads in any order */
     bool places_cpu; /* the output shows which stack used which CPU time: the CPU owner works for the output. The
-                      * output then accepts EVENT_LATE_CPU */
+                      * output then accepts samples of count 0 */
     /* Takes an event that the tables have accepted and the mode keeps. Never gets samples with stack STACK_LOST. NULL:
      * the output needs the tables only; then the converter cannot have --mode. */
     bool (*take)(void *self, struct event *event, struct fault *why);
@@ -151,7 +151,7 @@ struct converter_events {
      * sample's thread. */
     uint32_t (*host)(const void *self);
     /* Takes the samples once more, with the CPU time that the CPU owner places on them: the samples of each thread in
-     * their order, some time behind `take`; EVENT_LATE_CPU; and EVENT_THREAD_END behind the thread's samples. NULL:
+     * their order, some time behind `take`; samples of count 0; and EVENT_THREAD_END behind the thread's samples. NULL:
      * with `places_cpu`, `take` gets the samples from the CPU owner, and gets them once. */
     bool (*take_placed)(void *self, struct event *event, struct fault *why);
     /* Takes the tables of one of several recordings that are merged, read to its end. Nobody needs the texts of its

@@ -190,9 +190,6 @@ static bool take_for_window(struct to_pprof *to, struct event *event, struct fau
     case EVENT_SAMPLE:
         windows_sample(&to->windows, &event->sample);
         return true;
-    case EVENT_LATE_CPU:
-        windows_late_cpu(&to->windows, &event->sample);
-        return true;
     case EVENT_TICK:
         return to_pprof_end_tick(to, event->tick_ns, why);
     default:

@@ -54,11 +54,10 @@ static bool cpu_owner_give(struct cpu_thread *thread, struct event *look, uint64
     return sink_take(output, look, why);
 }
 
-/* Late CPU time is no look, so it has no run. */
 static void note_latest(struct cpu_thread *thread, const struct sample *sample)
 {
-    thread->latest = *sample;
-    thread->latest.more = 0;
+    thread->latest = (struct cpu_given){ sample->stack, sample->task, sample->status, 0 };
+    thread->latest_ns = sample->time_ns;
     thread->has_latest = true;
 }
 
@@ -119,15 +118,17 @@ static bool cpu_owner_take_look(struct cpu_owner *owner, struct event *look, con
 }
 
 /* Gives CPU time to a look that was given before. */
-static bool give_late(struct cpu_thread *thread, const struct cpu_given *to, uint64_t cpu_ns, const struct sink *output,
-                      struct fault *why)
+static bool give_late(struct cpu_owner *owner, uint32_t number, const struct cpu_given *to, uint64_t cpu_ns,
+                      const struct sink *output, struct fault *why)
 {
-    struct event event = { .kind = EVENT_LATE_CPU, .sample = thread->latest };
-    event.sample.stack = to->stack;
-    event.sample.task = to->task;
-    event.sample.status = to->status;
-    event.sample.cpu_ns = cpu_ns;
-    event.sample.wall_ns = 0;
+    struct cpu_thread *thread = &owner->threads[number];
+    struct event event = { .kind = EVENT_SAMPLE,
+                           .sample = { .thread = number,
+                                       .stack = to->stack,
+                                       .task = to->task,
+                                       .status = to->status,
+                                       .time_ns = thread->latest_ns,
+                                       .cpu_ns = cpu_ns } };
     thread->counted_ns -= cpu_ns;
     return cpu_ns == 0 || sink_take(output, &event, why);
 }
@@ -141,10 +142,9 @@ static uint64_t weight_of(const struct cpu_thread *thread, uint32_t kept)
 }
 
 /* Gives what is left at a thread's end, to the latest look first. */
-static bool give_rest(struct cpu_thread *thread, const struct sink *output, struct fault *why)
+static bool give_rest(struct cpu_owner *owner, uint32_t number, const struct sink *output, struct fault *why)
 {
-    const struct sample *latest = &thread->latest;
-    const struct cpu_given last = { latest->stack, latest->task, latest->status, 0 };
+    const struct cpu_thread *thread = &owner->threads[number];
     const uint32_t kept = thread->given_count < CPU_OWNER_LATEST ? thread->given_count : CPU_OWNER_LATEST;
     uint64_t weight_ns = weight_of(thread, kept);
     bool good = true;
@@ -153,9 +153,9 @@ static bool give_rest(struct cpu_thread *thread, const struct sink *output, stru
         const uint64_t left_ns = thread->counted_ns;
         const uint64_t most_ns = thread->ran ? share_of(left_ns, given->weight_ns, weight_ns) : given->weight_ns;
         weight_ns -= given->weight_ns;
-        good = give_late(thread, given, left_ns < most_ns ? left_ns : most_ns, output, why);
+        good = give_late(owner, number, given, left_ns < most_ns ? left_ns : most_ns, output, why);
     }
-    return good && give_late(thread, &last, thread->counted_ns, output, why);
+    return good && give_late(owner, number, &thread->latest, thread->counted_ns, output, why);
 }
 
 static bool cpu_owner_end_thread(struct cpu_owner *owner, uint32_t number, const struct sink *output, struct fault *why)
@@ -165,7 +165,7 @@ static bool cpu_owner_end_thread(struct cpu_owner *owner, uint32_t number, const
     struct cpu_thread *thread = &owner->threads[number];
     bool good = settle(thread, output, why);
     if (thread->has_latest)
-        good = good && give_rest(thread, output, why);
+        good = good && give_rest(owner, number, output, why);
     else
         owner->unplaced_ns += thread->counted_ns;
     free_thread(thread);

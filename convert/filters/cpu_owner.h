@@ -14,11 +14,11 @@
  * function gets CPU time as often as it was seen on a processor, and a sleeping function gets none, unless a thread
  * is seen on a processor far too rarely: then the sleeping looks get what is more than a while's CPU time.
  *
- * What is left at a thread's end goes to the thread's latest looks (EVENT_LATE_CPU): to those that had a processor, in
- * proportion to their wall-clock time, even if it is more than that. By chance, a thread is seen on a processor in
- * fewer looks than its CPU time is worth; the functions in which it sleeps have no part in that. A thread that was
- * never seen on a processor gives the rest to its latest looks, each up to its wall-clock time, and what is still left
- * to the very latest. The CPU time of a thread without any look has no stack to go to: `unplaced_ns`.
+ * What is left at a thread's end goes to the thread's latest looks (in samples of count 0): to those that had a
+ * processor, in proportion to their wall-clock time, even if it is more than that. By chance, a thread is seen on a
+ * processor in fewer looks than its CPU time is worth; the functions in which it sleeps have no part in that. A thread
+ * that was never seen on a processor gives the rest to its latest looks, each up to its wall-clock time, and what is
+ * still left to the very latest. The CPU time of a thread without any look has no stack to go to: `unplaced_ns`.
  */
 #ifndef PYREEL_CONVERT_FILTERS_CPU_OWNER_H
 #define PYREEL_CONVERT_FILTERS_CPU_OWNER_H
@@ -37,9 +37,10 @@ struct cpu_given {
 struct cpu_thread {
     struct sample *waiting; /* looks that had a processor */
     size_t count, room;
-    uint64_t wall_ns;     /* of the waiting looks */
-    uint64_t counted_ns;  /* CPU time that no look has yet */
-    struct sample latest; /* look that was given */
+    uint64_t wall_ns;        /* of the waiting looks */
+    uint64_t counted_ns;     /* CPU time that no look has yet */
+    struct cpu_given latest; /* the last look that was given, ... */
+    uint64_t latest_ns;      /* ... and its time */
     bool has_latest;
     bool ran;                /* a look that was given had a processor; then only such looks stand in the ring */
     struct cpu_given *given; /* the latest looks that were given, in a ring; NULL: none yet */

@@ -67,9 +67,8 @@ static void mode_filter_leave_out(struct mode_filter *filter, const struct sampl
     filter->left_out = alloc_grow(filter->left_out, &filter->room, (size_t)sample->thread + 1,
                                   sizeof(*filter->left_out));
     struct left_out *left_out = &filter->left_out[sample->thread];
-    const uint64_t count = 1 + sample->more;
     left_out->thread = sample->thread;
-    left_out->ticks += count;
+    left_out->ticks += sample->count;
     left_out->time_ns = sample->time_ns;
     left_out->cpu_ns += sample->cpu_ns;
 }
@@ -94,8 +93,8 @@ static bool keeps(struct mode_filter *filter, const struct sample *sample)
     const enum attribute state = by_mode ? modes[filter->mode].state : ATTRIBUTES;
     const bool known = (!by_mode || attribute_known(status, state)) &&
                        (!filter->no_idle || ran(status) || attribute_known(status, ATTRIBUTE_CPU));
-    filter->samples += 1 + sample->more;
-    filter->unknown += known ? 0 : 1 + sample->more;
+    filter->samples += sample->count;
+    filter->unknown += known ? 0 : sample->count;
     return (!by_mode || attribute_is(status, state)) && (!filter->no_idle || ran(status));
 }
 

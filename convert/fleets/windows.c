@@ -72,11 +72,6 @@ void windows_sample(struct windows *windows, const struct sample *sample)
     aggregate_sample(&window_at(windows, sample->time_ns)->aggregate, sample);
 }
 
-void windows_late_cpu(struct windows *windows, const struct sample *sample)
-{
-    aggregate_late_cpu(&window_at(windows, sample->time_ns)->aggregate, sample);
-}
-
 struct window *windows_next(struct windows *windows, uint64_t due_ns)
 {
     struct window *oldest = windows->count > 0 ? windows->open[0] : NULL;

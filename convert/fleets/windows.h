@@ -9,7 +9,7 @@
  *
  * A look counts in the window of its own time. The CPU owner holds looks back, so a window stays open for a while after
  * its end: CPU_OWNER_WAIT_NS of the recording's time. CPU time that comes later than that has no look of its own
- * (EVENT_LATE_CPU), and counts in the oldest window that is open. So no window loses anything, and the sums of all
+ * (sample.count is 0), and counts in the oldest window that is open. So no window loses anything, and the sums of all
  * windows are the sums of the recording, but for a run's ends (model/wall.h). The windows in memory are the open ones,
  * which are two or three. The tables still hold every stack and every thread of the recording so far. */
 #ifndef PYREEL_CONVERT_FLEETS_WINDOWS_H
@@ -40,9 +40,8 @@ struct windows {
 /* Begins with the start of the recording. */
 void windows_begin(struct windows *windows, uint64_t start_unix_ns);
 
-/* Counts a sample, or the CPU time of EVENT_LATE_CPU. Samples may come in any order, but not in runs. */
+/* Counts a sample. Samples may come in any order, but not in runs. */
 void windows_sample(struct windows *windows, const struct sample *sample);
-void windows_late_cpu(struct windows *windows, const struct sample *sample);
 
 /* At the time `now_ns` since the start of the recording: the time up to which windows are due and not given yet. All
  * looks before that time must be counted before windows_next(). 0: no window is due. */

@@ -117,7 +117,7 @@ static void model_add_sample(struct model *model, const struct event *event)
 static bool model_take_placed(void *self, struct event *event, struct fault *why)
 {
     (void)why;
-    if (event->kind == EVENT_SAMPLE || event->kind == EVENT_LATE_CPU)
+    if (event->kind == EVENT_SAMPLE)
         model_add_sample(self, event);
     return true;
 }

@@ -35,18 +35,18 @@ static uint32_t key_number(struct compare *compare, const struct sample *sample)
     return intern_number(&compare->keys, key, sizeof(key), &added);
 }
 
-static void compare_add_sample(struct compare *compare, const struct sample *sample, uint64_t samples)
+static void compare_add_sample(struct compare *compare, const struct sample *sample)
 {
     const uint64_t from_ns = compare->tables->recording.from_ns;
     const uint64_t time_ns = sample->time_ns > from_ns ? sample->time_ns - from_ns : 0;
     const uint64_t sums[SLICE_SUMS] = {
-        [SUM_SAMPLES] = samples,
-        [SUM_WALL_NS] = samples ? sample->wall_ns : 0,
+        [SUM_SAMPLES] = sample->count,
+        [SUM_WALL_NS] = sample->wall_ns,
         [SUM_CPU_NS] = sample->cpu_ns,
     };
     struct compare_run *run = run_row(compare, compare_run_of(compare, sample->thread));
-    run->samples += samples;
-    run->cpu_known += attribute_known(sample->status, ATTRIBUTE_CPU_TIME) ? samples : 0;
+    run->samples += sample->count;
+    run->cpu_known += attribute_known(sample->status, ATTRIBUTE_CPU_TIME) ? sample->count : 0;
     run->ready_ns += attribute_is(sample->status, ATTRIBUTE_CPU) ? (double)sums[SUM_WALL_NS] : 0;
     for (size_t i = 0; i < SLICE_SUMS; i++) {
         run->totals[i] += (double)sums[i];
@@ -59,10 +59,7 @@ void compare_take(struct compare *compare, const struct event *event)
 {
     if (event->kind == EVENT_SAMPLE) {
         aggregate_sample(&compare->aggregate, &event->sample);
-        compare_add_sample(compare, &event->sample, 1 + event->sample.more);
-    } else if (event->kind == EVENT_LATE_CPU) {
-        aggregate_late_cpu(&compare->aggregate, &event->sample);
-        compare_add_sample(compare, &event->sample, 0);
+        compare_add_sample(compare, &event->sample);
     }
 }
 

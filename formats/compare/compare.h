@@ -58,7 +58,7 @@ struct compare {
 /* The index of the run of a thread of the merged tables. */
 size_t compare_run_of(const struct compare *compare, uint32_t thread);
 
-/* Takes a sample or EVENT_LATE_CPU; other events are ignored. */
+/* Takes a sample; other events are ignored. */
 void compare_take(struct compare *compare, const struct event *event);
 
 /* Takes the tables of a recording that was read to its end. `name` is unique among the recordings. */

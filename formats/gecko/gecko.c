@@ -124,7 +124,7 @@ bool gecko_take(struct gecko *gecko, const struct event *event, struct fault *wh
 bool gecko_take_placed(struct gecko *gecko, const struct event *event, struct fault *why)
 {
     gecko_cpu_take(gecko, event);
-    if (event->kind == EVENT_SAMPLE)
+    if (event->kind == EVENT_SAMPLE && event->sample.count > 0)
         gecko_counters_take_placed(gecko, &event->sample);
     return gecko->spool.failure.text[0] == '\0' || fault(why, "%s", gecko->spool.failure.text);
 }

@@ -83,7 +83,8 @@ bool gecko_take(struct gecko *gecko, const struct event *event, struct fault *wh
 uint32_t gecko_host(const struct gecko *gecko);
 
 /* Takes what the CPU owner places (convert/filters/cpu_owner.h): the samples of each host in their order, after
- * gecko_take() got them, with the CPU time that belongs to them; EVENT_LATE_CPU; and EVENT_THREAD_END. */
+ * gecko_take() got them, with the CPU time that belongs to them; CPU time alone (sample.count is 0); and
+ * EVENT_THREAD_END. */
 bool gecko_take_placed(struct gecko *gecko, const struct event *event, struct fault *why);
 
 /* Whether some sample says how much CPU time its thread used. */

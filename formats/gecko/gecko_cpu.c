@@ -53,7 +53,7 @@ static void take_late(struct gecko *gecko, struct gecko_thread *thread, const st
 void gecko_cpu_take(struct gecko *gecko, const struct event *event)
 {
     const bool end = event->kind == EVENT_THREAD_END;
-    if (!end && event->kind != EVENT_SAMPLE && event->kind != EVENT_LATE_CPU)
+    if (!end && event->kind != EVENT_SAMPLE)
         return;
     const uint32_t number = end ? event->change.number : event->sample.thread;
     if (end && (number >= gecko->threads_room || gecko_tasks_shared(gecko, number)))
@@ -61,7 +61,7 @@ void gecko_cpu_take(struct gecko *gecko, const struct event *event)
     struct gecko_thread *thread = gecko_thread_make(gecko, number);
     if (end)
         spool_settle(&gecko->spool, &thread->cpu);
-    else if (event->kind == EVENT_SAMPLE)
+    else if (event->sample.count > 0)
         gecko_cpu_take_sample(gecko, thread, &event->sample);
     else
         take_late(gecko, thread, &event->sample);

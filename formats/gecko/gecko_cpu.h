@@ -24,7 +24,8 @@ struct gecko_cpu_writer {
     bool begun;    /* the line has a sample */
 };
 
-/* Takes a placement: EVENT_SAMPLE, the sample with its CPU time; EVENT_LATE_CPU; EVENT_THREAD_END. */
+/* Takes a placement: EVENT_SAMPLE, the sample with its CPU time, or CPU time alone (sample.count is 0);
+ * EVENT_THREAD_END. */
 void gecko_cpu_take(struct gecko *gecko, const struct event *event);
 
 /* Begins a line. */

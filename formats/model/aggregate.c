@@ -112,24 +112,17 @@ static struct aggregate_row *waiting_row(struct aggregate *aggregate, const stru
 
 void aggregate_sample(struct aggregate *aggregate, const struct sample *sample)
 {
-    const uint64_t count = 1 + sample->more;
     struct aggregate_row *row = waiting_row(aggregate, sample);
-    row->sums[SUM_SAMPLES] += count;
+    row->sums[SUM_SAMPLES] += sample->count;
     row->sums[SUM_WALL_NS] += sample->wall_ns;
-    aggregate->samples += count;
+    aggregate->samples += sample->count;
     if (!(sample->status & STATUS_RECORDED) && sample->cpu_ns == 0)
         return;
     aggregate->in_full = true;
     for (size_t i = SUM_CPU_NS; i < SUMS; i++) {
         row->sums[i] += attribute_sum_ns(sample, sum_rows[i].attribute);
-        aggregate->known[i] += attribute_known(sample->status, sum_rows[i].attribute) ? count : 0;
+        aggregate->known[i] += attribute_known(sample->status, sum_rows[i].attribute) ? sample->count : 0;
     }
-}
-
-void aggregate_late_cpu(struct aggregate *aggregate, const struct sample *sample)
-{
-    aggregate->in_full = true;
-    waiting_row(aggregate, sample)->sums[SUM_CPU_NS] += sample->cpu_ns;
 }
 
 uint64_t aggregate_known(const struct aggregate *aggregate, enum aggregate_sum sum)

@@ -52,16 +52,11 @@ static inline void aggregate_add_sums(uint64_t sums[SUMS], const uint64_t more[S
 /* Adds a sample. The rows are complete, and may be read, only after aggregate_sort(). */
 void aggregate_sample(struct aggregate *aggregate, const struct sample *sample);
 
-/* Adds the CPU time of EVENT_LATE_CPU, and no sample. */
-void aggregate_late_cpu(struct aggregate *aggregate, const struct sample *sample);
-
-/* Adds what an event has: a sample, or late CPU time; nothing of other events. */
+/* Adds the sample of an event; nothing of other events. */
 static inline void aggregate_take(struct aggregate *aggregate, const struct event *event)
 {
     if (event->kind == EVENT_SAMPLE)
         aggregate_sample(aggregate, &event->sample);
-    else if (event->kind == EVENT_LATE_CPU)
-        aggregate_late_cpu(aggregate, &event->sample);
 }
 
 /* Adds the sums of `given` to the row of the same thread, task, stack and group, without the batch. Rows stand in the

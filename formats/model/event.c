@@ -94,7 +94,6 @@ void event_shift(struct event *event, int64_t by_ns)
         shift(&event->task_waiter.time_ns, by_ns);
         break;
     case EVENT_SAMPLE:
-    case EVENT_LATE_CPU:
         shift(&event->sample.time_ns, by_ns);
         if (event->sample.first_ns)
             shift(&event->sample.first_ns, by_ns);

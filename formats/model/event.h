@@ -35,8 +35,6 @@ enum event_kind {
     EVENT_MEASURE,  /* memory and CPU time of a process at a moment. Samples of earlier moments may follow */
     EVENT_COUNTER,  /* a counter of the recorder's work; a later value replaces an earlier one */
     EVENT_END,      /* always last; absent when the recorder was killed */
-    EVENT_LATE_CPU, /* CPU time of a thread that is known only behind its latest sample; never in a file. The event has
-                     * a struct sample: the latest sample of the thread, which is not counted again, with this time */
     EVENT_ORIGIN,   /* the recording of a process, when several recordings are merged; follows EVENT_PROCESS, never in a
                      * file */
     EVENT_SERIAL,   /* precedes the definition of a process, thread or task in a part of a recording */
@@ -220,8 +218,9 @@ struct sample {
                       * ticks that the mode left out, which EVENT_LEFT_OUT has */
     uint32_t task;   /* the asyncio task that the thread runs; 0: none, or not recorded */
     uint32_t stack;  /* filled by tables_take(): number of the whole stack, 0 when it has no frames */
-    uint64_t more;   /* in a run: the number of equal samples before this one (only their times differ); cpu_ns is then
-                      * the sum over the run */
+    uint64_t count;  /* how many equal samples this is (only their times differ): more than 1 in a run, whose cpu_ns is
+                      * the sum over the run. 0: no sample, but CPU time that is known only behind the thread's latest
+                      * sample, and goes to this stack, task and status. The CPU owner makes it, no file has it */
     uint64_t stands_ns; /* how long the sample, and each sample of its run, stands for. 0: the interval of the
                          * recording; tables_take() fills that in. Equal for all samples of a tick */
     uint64_t first_ns;  /* in a run: the time of its first sample; 0: time_ns */
@@ -338,7 +337,7 @@ struct event {
             uint64_t more_ticks;   /* if the reader gives runs: number of earlier ticks that this event also ends */
             uint32_t tick_process; /* the process whose threads the tick sampled; 0: all processes. It is not 0 if and
                                     * only if recording.process_ticks is set. Ticks of several processes alternate as
-                                    * their times do; `more`, `fresh` and stands_ns of a sample are about the ticks of
+                                    * their times do; `count`, `fresh` and stands_ns of a sample are about the ticks of
                                     * the thread's process */
         };
         struct counter counter;

@@ -291,8 +291,7 @@ static void sum_states(struct tables *tables, struct thread_row *row, const stru
     tables->states_known = true;
     /* A look at a thread that is in another interpreter has no wall-clock time here, but is a look. */
     const bool elsewhere = attribute_is(sample->status, ATTRIBUTE_ELSEWHERE);
-    const double looked_ns = elsewhere ? (double)sample->stands_ns * (double)(1 + sample->more)
-                                       : (double)sample->wall_ns;
+    const double looked_ns = elsewhere ? (double)sample->stands_ns * (double)sample->count : (double)sample->wall_ns;
     for (enum attribute i = 0; i < ATTRIBUTE_STATES; i++) {
         row->states[i].known_ns += attribute_known(sample->status, i) ? looked_ns : 0;
         row->states[i].was_ns += attribute_is(sample->status, i) ? looked_ns : 0;
@@ -302,13 +301,13 @@ static void sum_states(struct tables *tables, struct thread_row *row, const stru
 /* Samples of a process that are rare, because the process sleeps, count less for the rate. */
 static void note_rate(struct process_ticks *own, const struct sample *sample)
 {
-    own->rates_mhz += (1 + sample->more) * (UINT64_C(1000000000000) / sample->stands_ns);
+    own->rates_mhz += sample->count * (UINT64_C(1000000000000) / sample->stands_ns);
 }
 
 static void count_sample(struct tables *tables, const struct sample *sample)
 {
     struct thread_row *row = &tables->threads[sample->thread];
-    const uint64_t count = 1 + sample->more;
+    const uint64_t count = sample->count;
     row->samples += count;
     row->cpu_ns += sample->cpu_ns;
     row->wall_ns += sample->wall_ns;
@@ -329,7 +328,7 @@ static bool tables_take_sample(struct tables *tables, struct sample *sample, str
     struct thread_row *row = find_thread(tables, sample->thread);
     sample->stack = STACK_LOST;
     if (!row) {
-        tables->lost_samples += 1 + sample->more;
+        tables->lost_samples += sample->count;
         return is_loss(tables, "a sample of thread", sample->thread, why);
     }
     if (sample->status & STATUS_RECORDED)
@@ -361,10 +360,10 @@ static bool tables_take_sample(struct tables *tables, struct sample *sample, str
     row->looked = true;
     tables_note_time(tables, sample->time_ns);
     if (stack == STACK_LOST) {
-        tables->lost_samples += 1 + sample->more;
+        tables->lost_samples += sample->count;
         return true;
     }
-    tables->defined += 1 + sample->more;
+    tables->defined += sample->count;
     return true;
 }
 
@@ -491,7 +490,6 @@ bool tables_define(struct tables *tables, struct event *event, struct fault *why
         return true;
     case EVENT_COUNTER:
         return counters_set(&tables->counters, event->counter.name, event->counter.value, why);
-    case EVENT_LATE_CPU:
     case EVENT_SERIAL:
         return true;
     case EVENT_END:

@@ -54,7 +54,7 @@ static inline uint64_t wall_take(struct wall *wall, const struct sample *sample,
         wall->until_ns = begin_ns;
     wall->begun = true;
     const uint64_t from_ns = wall->until_ns;
-    uint64_t until_ns = from_ns + each_ns * (1 + sample->more);
+    uint64_t until_ns = from_ns + each_ns * sample->count;
     if (until_ns < least_ns)
         until_ns = least_ns;
     if (until_ns > least_ns + each_ns)

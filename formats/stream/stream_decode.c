@@ -157,7 +157,7 @@ static bool decoding_give(struct decoding *d, uint32_t number, uint32_t keep, ui
     sample->time_ns = last_units * reader->unit_ns;
     sample->status = status;
     sample->cpu_ns = cpu_units * reader->unit_ns;
-    sample->more = last - first;
+    sample->count = last - first + 1;
     sample->stands_ns = d->clock->stands_ns;
     sample->first_ns = first_units * reader->unit_ns;
     sample->fresh = !goes_on(reader, thread, first);

@@ -222,6 +222,7 @@ static bool give_sample(struct tachyon_reader *reader, uint32_t thread, const st
                                        .time_ns = line->next.time * 1000,
                                        .status = (line->status & TACHYON_STATUS) | STATUS_RECORDED,
                                        .cpu_ns = cpu_ns(reader, line),
+                                       .count = 1,
                                        .fresh = line->tick != reader->ticks } };
     line->tick = reader->ticks + 1;
     line->stack = line->next.stack;

@@ -50,7 +50,7 @@ void emitter_note(struct emitter *emitter, struct event event);
 static inline struct sample *emitter_begin_sample(struct event *event, uint32_t thread, uint64_t time_ns)
 {
     event->kind = EVENT_SAMPLE;
-    event->sample = (struct sample){ .thread = thread, .time_ns = time_ns };
+    event->sample = (struct sample){ .thread = thread, .time_ns = time_ns, .count = 1 };
     return &event->sample;
 }
 

@@ -247,7 +247,7 @@ static uint32_t stand(struct made *made, uint32_t number)
 struct sample made_sample(struct made *made, uint32_t number, uint64_t time_ns, uint64_t interval_ns)
 {
     struct made_thread *thread = &made->threads[number];
-    struct sample sample = { .thread = number, .time_ns = time_ns, .status = STATUS_RECORDED };
+    struct sample sample = { .count = 1, .thread = number, .time_ns = time_ns, .status = STATUS_RECORDED };
     (made->mix->states ? live_with_states : live)(made, number, &sample, interval_ns);
     const uint32_t depth = stand(made, number);
     while (sample.keep < depth && sample.keep < thread->told_depth &&

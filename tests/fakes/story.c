@@ -242,8 +242,6 @@ static void note_event(struct journal *journal, const struct event *event)
         add_line(notes, "process %" PRIu32 " is of '%.*s' interval %" PRIu64, event->origin.process,
                  SHOWN(event->origin.recording), event->origin.interval_ns);
         break;
-    case EVENT_LATE_CPU: /* no source emits it */
-        break;
     case EVENT_END:
         note_end(notes, &event->end);
         break;

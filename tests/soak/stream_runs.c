@@ -238,7 +238,7 @@ static bool take(void *self, struct event *event, struct fault *why)
     }
     if (event->kind != EVENT_SAMPLE)
         return true;
-    assert_true(reading->reader.gives_runs || event->sample.more == 0);
+    assert_true(reading->reader.gives_runs || event->sample.count == 1);
     reading->given++;
     if (event->sample.stack != STACK_LOST)
         aggregate_sample(&reading->aggregate, &event->sample);

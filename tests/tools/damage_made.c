@@ -118,7 +118,7 @@ static void tell_sample(struct making *making, uint32_t thread)
     struct randomness *random = &making->random;
     uint32_t frames[DEPTH];
     struct sample sample = {
-        .thread = thread, .time_ns = making->now_ns, .frames = frames, .stands_ns = making->stands_ns
+        .count = 1, .thread = thread, .time_ns = making->now_ns, .frames = frames, .stands_ns = making->stands_ns
     };
     const struct stream_writer *writer = &making->writer;
     const uint32_t place = thread < writer->rows_room ? writer->rows[thread] : 0;

@@ -63,13 +63,18 @@ static bool tell_running(struct stream_writer *writer, bool good)
            made_tell(writer, (struct event)TASK(2, 1, "Task-2")) &&
            made_tell(writer, (struct event)TASK(3, 1, "Task-3"));
     for (uint64_t tick = 1; tick <= 100 && good; tick++) {
-        struct sample sample = { .thread = 1, .time_ns = tick * MS, .pushed = 5, .frames = fetches, .task = 1 };
+        struct sample sample = {
+            .count = 1, .thread = 1, .time_ns = tick * MS, .pushed = 5, .frames = fetches, .task = 1
+        };
         if (tick > 40)
-            sample = (struct sample){ .thread = 1, .time_ns = tick * MS, .pushed = 2, .frames = selects };
+            sample = (struct sample){ .count = 1, .thread = 1, .time_ns = tick * MS, .pushed = 2, .frames = selects };
         if (tick > 60)
-            sample = (struct sample){
-                .thread = 1, .time_ns = tick * MS, .pushed = 4, .frames = tick % 2 ? parses : resumes, .task = 3
-            };
+            sample = (struct sample){ .count = 1,
+                                      .thread = 1,
+                                      .time_ns = tick * MS,
+                                      .pushed = 4,
+                                      .frames = tick % 2 ? parses : resumes,
+                                      .task = 3 };
         good = made_tell(writer, (struct event){ EVENT_SAMPLE, .sample = sample }) &&
                made_tell(writer, (struct event)SAMPLE(tick * MS, 2, 0, 1)) &&
                made_tell(writer, (struct event)TICK(tick * MS));
@@ -104,7 +109,8 @@ static bool tell_all(struct stream_writer *writer, bool good, uint32_t count, bo
         if (renamed && tick == 10)
             good = made_tell(writer, (struct event){ EVENT_THREAD_NAME, .change = { count + 2, 10 * MS, T("late") } });
         for (uint32_t number = 1; number <= count && good; number++) {
-            const struct sample sample = { .thread = number + 2,
+            const struct sample sample = { .count = 1,
+                                           .thread = number + 2,
                                            .time_ns = tick * MS,
                                            .pushed = stacks[number % 3].depth,
                                            .frames = stacks[number % 3].frames,

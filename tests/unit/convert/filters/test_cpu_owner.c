@@ -18,7 +18,7 @@
 static uint64_t look(struct wall *wall, uint64_t time_us, uint64_t more, bool fresh, uint32_t status)
 {
     const struct sample sample = { .time_ns = time_us * 1000,
-                                   .more = more,
+                                   .count = more + 1,
                                    .fresh = fresh,
                                    .status = status,
                                    .first_ns = (time_us - 1000 * more) * 1000,
@@ -63,16 +63,22 @@ struct told {
     size_t size;
 };
 
+/* Whether the event is CPU time alone, which came behind the samples. */
+static bool is_late(const struct event *event)
+{
+    return event->kind == EVENT_SAMPLE && event->sample.count == 0;
+}
+
 static bool hear(void *self, struct event *event, struct fault *why)
 {
     (void)why;
     struct told *told = self;
     static const char *const names[] = {
-        [EVENT_SAMPLE] = "look", [EVENT_LATE_CPU] = "late", [EVENT_LEFT_OUT] = "left out", [EVENT_THREAD_END] = "end"
+        [EVENT_SAMPLE] = "look", [EVENT_LEFT_OUT] = "left out", [EVENT_THREAD_END] = "end"
     };
-    const bool sample = event->kind == EVENT_SAMPLE || event->kind == EVENT_LATE_CPU;
+    const bool sample = event->kind == EVENT_SAMPLE;
     told->size += (size_t)snprintf(told->text + told->size, sizeof(told->text) - told->size, "%s %" PRIu64 " ",
-                                   names[event->kind], sample ? event->sample.cpu_ns : 0);
+                                   is_late(event) ? "late" : names[event->kind], sample ? event->sample.cpu_ns : 0);
     return true;
 }
 
@@ -81,7 +87,7 @@ static bool hear_late(void *self, struct event *event, struct fault *why)
 {
     (void)why;
     struct told *told = self;
-    if (event->kind == EVENT_LATE_CPU)
+    if (is_late(event))
         told->size += (size_t)snprintf(told->text + told->size, sizeof(told->text) - told->size,
                                        "%" PRIu32 ":%" PRIu64 " ", event->sample.stack, event->sample.cpu_ns);
     return true;
@@ -101,7 +107,8 @@ static uint64_t tell(struct told *told, const struct given *given, size_t count)
     for (size_t i = 0; i < count; i++) {
         struct event event = { .kind = given[i].kind };
         if (event.kind == EVENT_SAMPLE)
-            event.sample = (struct sample){ .thread = 1,
+            event.sample = (struct sample){ .count = 1,
+                                            .thread = 1,
                                             .status = given[i].status,
                                             .wall_ns = given[i].wall_ns,
                                             .cpu_ns = given[i].cpu_ns,
@@ -190,10 +197,12 @@ static void the_rest_goes_to_the_latest_looks(void **state)
         if (ran)
             assert_true(cpu_owner_take(&owner, &left_out, &output, NULL));
         for (size_t look = 0; look < countof(stacks); look++) {
-            struct event event = {
-                .kind = EVENT_SAMPLE,
-                .sample = { .thread = 1, .status = cases[i].statuses[look], .stack = stacks[look], .wall_ns = 10 }
-            };
+            struct event event = { .kind = EVENT_SAMPLE,
+                                   .sample = { .count = 1,
+                                               .thread = 1,
+                                               .status = cases[i].statuses[look],
+                                               .stack = stacks[look],
+                                               .wall_ns = 10 } };
             event.sample.stands_ns = 10;
             assert_true(cpu_owner_take(&owner, &event, &output, NULL));
         }
@@ -209,7 +218,7 @@ static bool add_cpu(void *self, struct event *event, struct fault *why)
 {
     (void)why;
     uint64_t *by_stack = self;
-    if (event->kind == EVENT_SAMPLE || event->kind == EVENT_LATE_CPU)
+    if (event->kind == EVENT_SAMPLE)
         by_stack[event->sample.stack] += event->sample.cpu_ns;
     return true;
 }
@@ -227,7 +236,8 @@ static void sleep_gets_no_cpu_time_by_chance(void **state)
             dice = dice * 6364136223846793005u + 1442695040888963407u;
             const bool works = (dice >> 33) % 100 < 6;
             struct event event = { .kind = EVENT_SAMPLE,
-                                   .sample = { .thread = thread,
+                                   .sample = { .count = 1,
+                                               .thread = thread,
                                                .status = works ? ON : OFF,
                                                .stack = works,
                                                .wall_ns = 1000,
@@ -259,7 +269,8 @@ static void looks_of_an_earlier_time_can_be_settled(void **state)
     const struct sink output = { .take = hear, .self = &told };
     for (uint32_t thread = 1; thread <= 2; thread++) {
         struct event event = { .kind = EVENT_SAMPLE };
-        event.sample = (struct sample){ .thread = thread,
+        event.sample = (struct sample){ .count = 1,
+                                        .thread = thread,
                                         .status = ON,
                                         .time_ns = 100 * thread,
                                         .wall_ns = 10,
@@ -292,7 +303,8 @@ static void few_looks_wait(void **state)
     struct cpu_owner owner = { 0 };
     const struct sink output = { .take = count_looks, .self = &looks };
     for (size_t i = 0; i < 1024; i++) {
-        struct event event = { .kind = EVENT_SAMPLE, .sample = { .thread = 1, .status = ON, .wall_ns = 1 } };
+        struct event event = { .kind = EVENT_SAMPLE,
+                               .sample = { .count = 1, .thread = 1, .status = ON, .wall_ns = 1 } };
         assert_true(cpu_owner_take(&owner, &event, &output, NULL));
     }
     assert_int_equal(looks, 1024);
@@ -302,26 +314,27 @@ static void few_looks_wait(void **state)
 static bool keep_late(void *self, struct event *event, struct fault *why)
 {
     (void)why;
-    if (event->kind == EVENT_LATE_CPU)
+    if (is_late(event))
         *(struct event *)self = *event;
     return true;
 }
 
-static void late_cpu_time_is_no_run(void **state)
+static void late_cpu_time_is_no_sample(void **state)
 {
     (void)state;
     struct cpu_owner owner = { 0 };
-    struct event late = { 0 };
+    struct event late = { .sample.count = 9 };
     const struct sink output = { .take = keep_late, .self = &late };
-    struct event run = {
-        EVENT_SAMPLE, .sample = { .thread = 1, .time_ns = 20, .status = OFF, .more = 1, .wall_ns = 20, .stands_ns = 10 }
-    };
+    struct event run = { EVENT_SAMPLE,
+                         .sample = {
+                             .thread = 1, .time_ns = 20, .status = OFF, .count = 2, .wall_ns = 20, .stands_ns = 10 } };
     struct event left_out = { EVENT_LEFT_OUT, .left_out = { .thread = 1, .ticks = 1, .cpu_ns = 5 } };
     assert_true(cpu_owner_take(&owner, &run, &output, NULL));
     assert_true(cpu_owner_take(&owner, &left_out, &output, NULL));
     assert_true(cpu_owner_finish(&owner, &output, NULL));
     assert_int_equal(late.sample.cpu_ns, 5);
-    assert_int_equal(late.sample.more, 0);
+    assert_int_equal(late.sample.count, 0);
+    assert_int_equal(late.sample.wall_ns, 0);
     cpu_owner_free(&owner);
 }
 
@@ -333,7 +346,7 @@ TEST_FILE(cpu_owner)
         cmocka_unit_test(cpu_time_goes_to_looks_on_a_processor),
         cmocka_unit_test(the_rest_goes_to_the_latest_looks),
         cmocka_unit_test(sleep_gets_no_cpu_time_by_chance),
-        cmocka_unit_test(late_cpu_time_is_no_run),
+        cmocka_unit_test(late_cpu_time_is_no_sample),
         cmocka_unit_test(cpu_time_without_a_look_is_counted),
         cmocka_unit_test(looks_of_an_earlier_time_can_be_settled),
         cmocka_unit_test(few_looks_wait),

@@ -287,8 +287,8 @@ static void times_that_samples_stand_for_are_kept(void **state)
         { EVENT_RECORDING, .recording = { .interval_ns = 5 * MS, .time_unit_ns = 1 } },
         PROCESS(1, 42, "/w"),
         THREAD(1, 1, 42, "python3"),
-        { EVENT_SAMPLE, .sample = { .thread = 1, .time_ns = MS, .stands_ns = 7 } },
-        { EVENT_SAMPLE, .sample = { .thread = 1, .time_ns = 2 * MS } },
+        { EVENT_SAMPLE, .sample = { .count = 1, .thread = 1, .time_ns = MS, .stands_ns = 7 } },
+        { EVENT_SAMPLE, .sample = { .count = 1, .thread = 1, .time_ns = 2 * MS } },
     };
     const struct selection all = { 0 };
     struct journal journal = { 0 };
@@ -377,10 +377,12 @@ static struct event *make_story(size_t *count, uint32_t (*frames)[DEPTH])
             for (uint32_t i = 0; i < pushed; i++)
                 pushes[i] = 1 + (uint32_t)rand() % 3;
             depth[thread] = keep + pushed;
-            story[(*count)++] = (struct event){
-                EVENT_SAMPLE,
-                .sample = { .thread = thread, .keep = keep, .pushed = pushed, .frames = pushes, .time_ns = tick * MS }
-            };
+            story[(*count)++] = (struct event){ EVENT_SAMPLE, .sample = { .count = 1,
+                                                                          .thread = thread,
+                                                                          .keep = keep,
+                                                                          .pushed = pushed,
+                                                                          .frames = pushes,
+                                                                          .time_ns = tick * MS } };
         }
         story[(*count)++] = (struct event)TICK(tick * MS);
     }

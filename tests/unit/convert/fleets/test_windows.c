@@ -15,7 +15,7 @@
 
 static void look(struct windows *windows, uint64_t time_ms)
 {
-    const struct sample sample = { .thread = 1, .stack = 1, .time_ns = time_ms * MS, .wall_ns = 1 };
+    const struct sample sample = { .count = 1, .thread = 1, .stack = 1, .time_ns = time_ms * MS, .wall_ns = 1 };
     windows_sample(windows, &sample);
 }
 
@@ -79,8 +79,8 @@ static void late_cpu_time_is_no_sample(void **state)
 {
     (void)state;
     struct windows windows = begin(SECOND);
-    const struct sample late = { .thread = 1, .stack = 1, .time_ns = 100 * MS, .cpu_ns = 5 };
-    windows_late_cpu(&windows, &late);
+    const struct sample late = { .count = 0, .thread = 1, .stack = 1, .time_ns = 100 * MS, .cpu_ns = 5 };
+    windows_sample(&windows, &late);
     struct window *window = windows_next(&windows, UINT64_MAX);
     aggregate_sort(&window->aggregate);
     assert_int_equal(window->aggregate.samples, 0);

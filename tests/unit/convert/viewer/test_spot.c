@@ -35,10 +35,13 @@ static const struct tables tables = {
 
 static void take(struct spot *spot, uint32_t thread, uint32_t stack, uint32_t status, uint64_t time_ms)
 {
-    const struct event event = {
-        .kind = EVENT_SAMPLE,
-        .sample = { .thread = thread, .stack = stack, .status = status, .time_ns = time_ms * MS, .stands_ns = 10 * MS }
-    };
+    const struct event event = { .kind = EVENT_SAMPLE,
+                                 .sample = { .count = 1,
+                                             .thread = thread,
+                                             .stack = stack,
+                                             .status = status,
+                                             .time_ns = time_ms * MS,
+                                             .stands_ns = 10 * MS } };
     spot_take(spot, &tables, &event, thread);
 }
 
@@ -73,7 +76,8 @@ static void samples_of_tasks_count_for_the_line_that_shows_them(void **state)
     (void)state;
     struct spot spot = { .view = VIEW_GC };
     uint32_t threads[SPOT_THREADS];
-    const struct event event = { .kind = EVENT_SAMPLE, .sample = { .thread = 9, .stack = 4, .time_ns = 10 * MS } };
+    const struct event event = { .kind = EVENT_SAMPLE,
+                                 .sample = { .count = 1, .thread = 9, .stack = 4, .time_ns = 10 * MS } };
     spot_take(&spot, &tables, &event, 0);
     assert_non_null(spot_missing(&spot));
     spot_take(&spot, &tables, &event, 2);
@@ -173,7 +177,7 @@ static void imports_are_not_own_code(void **state)
     without.stacks = only_import;
     without.stacks_count = countof(only_import);
     struct spot spot = { .view = VIEW_MY_CODE };
-    const struct event event = { .kind = EVENT_SAMPLE, .sample = { .thread = 1, .stack = 2 } };
+    const struct event event = { .kind = EVENT_SAMPLE, .sample = { .count = 1, .thread = 1, .stack = 2 } };
     spot_take(&spot, &without, &event, 1);
     assert_non_null(spot_missing(&spot));
     spot_free(&spot);

@@ -146,14 +146,18 @@ static const struct event weighed[] = {
     FUNCTION(1, 1, 0, 1),
     FRAME(1, 1, 3),
     STATUS_SAMPLE(2500, 1, 0, REC | STATUS_GIL, 100, 1),
-    { EVENT_SAMPLE,
-      .sample = { .thread = 1, .keep = 1, .status = REC | STATUS_GIL, .time_ns = 7400, .stands_ns = 7400 } },
+    { EVENT_SAMPLE, .sample = { .count = 1,
+                                .thread = 1,
+                                .keep = 1,
+                                .status = REC | STATUS_GIL,
+                                .time_ns = 7400,
+                                .stands_ns = 7400 } },
     { EVENT_SAMPLE, .sample = { .thread = 1,
                                 .keep = 1,
                                 .status = REC | STATUS_GIL_WAIT,
                                 .time_ns = 16000,
                                 .stands_ns = 1000,
-                                .more = 4 } },
+                                .count = 5 } },
 };
 
 /* Python calls C code, which calls the kernel; a function of Python is called as a collection is. */

@@ -93,7 +93,8 @@ static void sample(struct sampler *sampler, uint32_t function)
 {
     const uint32_t frames[] = { 1, function + 2 };
     const uint32_t keep = sampler->depth ? 1 : 0;
-    const struct sample taken = { .thread = sampler->thread,
+    const struct sample taken = { .count = 1,
+                                  .thread = sampler->thread,
                                   .keep = keep,
                                   .pushed = 2 - keep,
                                   .frames = frames + keep,

@@ -16,11 +16,11 @@
 #define RUNS (STATUS_RECORDED | STATUS_CPU)
 #define LATE(thread_number, stack_number, cpu)                                                                         \
     {                                                                                                                  \
-        EVENT_LATE_CPU, .sample = {.thread = thread_number, .stack = stack_number, .cpu_ns = cpu }                     \
+        EVENT_SAMPLE, .sample = {.count = 0, .thread = thread_number, .stack = stack_number, .cpu_ns = cpu }           \
     }
 #define PLACED(thread_number, state, cpu)                                                                              \
     {                                                                                                                  \
-        EVENT_SAMPLE, .sample = {.thread = thread_number, .status = state, .cpu_ns = cpu }                             \
+        EVENT_SAMPLE, .sample = {.count = 1, .thread = thread_number, .status = state, .cpu_ns = cpu }                 \
     }
 #define BEGINNING                                                                                                      \
     { EVENT_RECORDING, .recording = { .interval_ns = 10 * MS, .time_unit_ns = 200000 } }, PROCESS(1, 4242, "/home/u"), \

@@ -44,7 +44,7 @@ static const struct event running[] = {
     TASK_SAME(60 * MS, 1, 2, 1),
     TICK(60 * MS),
     TICK(70 * MS),
-    { EVENT_SAMPLE, .sample = { .thread = 1, .keep = 1, .time_ns = 80 * MS, .task = 2, .fresh = true } },
+    { EVENT_SAMPLE, .sample = { .count = 1, .thread = 1, .keep = 1, .time_ns = 80 * MS, .task = 2, .fresh = true } },
     TICK(80 * MS),
     { EVENT_END, .end = { END_TARGET, 95 * MS, 9, 7, 0, 1, 0 } },
 };
@@ -239,11 +239,11 @@ static void a_loop_ranks_by_what_its_tasks_used(void **state)
         BEGINNING,
         TASK_ENTRY(2, 1, 4242, 1, "fetch"),
         THREAD(3, 1, 4243, "worker"),
-        { EVENT_SAMPLE, .sample = { .thread = 2, .task = 1, .status = runs, .cpu_ns = 9 * MS } },
-        { EVENT_SAMPLE, .sample = { .thread = 3, .status = runs, .cpu_ns = 5 * MS } },
+        { EVENT_SAMPLE, .sample = { .count = 1, .thread = 2, .task = 1, .status = runs, .cpu_ns = 9 * MS } },
+        { EVENT_SAMPLE, .sample = { .count = 1, .thread = 3, .status = runs, .cpu_ns = 5 * MS } },
         TICK(0),
-        { EVENT_SAMPLE, .sample = { .thread = 1, .time_ns = 10 * MS, .status = runs, .cpu_ns = 1 * MS } },
-        { EVENT_SAMPLE, .sample = { .thread = 3, .time_ns = 10 * MS, .status = runs } },
+        { EVENT_SAMPLE, .sample = { .count = 1, .thread = 1, .time_ns = 10 * MS, .status = runs, .cpu_ns = 1 * MS } },
+        { EVENT_SAMPLE, .sample = { .count = 1, .thread = 3, .time_ns = 10 * MS, .status = runs } },
         TICK(10 * MS),
     };
     struct writing w;

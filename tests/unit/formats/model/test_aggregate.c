@@ -52,13 +52,13 @@ static void tells_tasks_apart(void **state)
 {
     (void)state;
     static const struct sample given[] = {
-        { .thread = 2, .stack = 5 },
-        { .thread = 1, .stack = 5, .task = 7 },
-        { .thread = 1, .stack = 5, .task = 3 },
-        { .thread = 1, .stack = 5 },
-        { .thread = 1, .stack = 5, .task = 7 },
-        { .thread = 2, .stack = 5, .task = 7 },
-        { .thread = 1, .stack = 4, .task = 7 },
+        { .count = 1, .thread = 2, .stack = 5 },
+        { .count = 1, .thread = 1, .stack = 5, .task = 7 },
+        { .count = 1, .thread = 1, .stack = 5, .task = 3 },
+        { .count = 1, .thread = 1, .stack = 5 },
+        { .count = 1, .thread = 1, .stack = 5, .task = 7 },
+        { .count = 1, .thread = 2, .stack = 5, .task = 7 },
+        { .count = 1, .thread = 1, .stack = 4, .task = 7 },
     };
     static const struct aggregate_row wanted[] = {
         { 1, 0, 5, 0, { 1 } }, { 1, 3, 5, 0, { 1 } }, { 1, 7, 4, 0, { 1 } },
@@ -89,8 +89,8 @@ static void assert_counted(uint32_t samples, uint32_t stays)
     for (uint32_t i = 0; i < samples; i++) {
         const struct sample sample = { .thread = numbers[i % THREADS],
                                        .stack = stack_of(i / THREADS, stays, STACKS),
-                                       .more = i };
-        wanted[i % THREADS][sample.stack] += 1 + sample.more;
+                                       .count = i + 1 };
+        wanted[i % THREADS][sample.stack] += sample.count;
         aggregate_sample(&aggregate, &sample);
     }
     aggregate_sort(&aggregate);
@@ -124,7 +124,7 @@ static void tells_groups_of_statuses_apart(void **state)
     for (int groups = 0; groups < 2; groups++) {
         struct aggregate aggregate = { .group_of = groups ? lowest_bits : NULL };
         for (size_t i = 0; i < countof(statuses); i++) {
-            const struct sample sample = { .thread = 1, .task = 7, .stack = 5, .status = statuses[i] };
+            const struct sample sample = { .count = 1, .thread = 1, .task = 7, .stack = 5, .status = statuses[i] };
             aggregate_sample(&aggregate, &sample);
         }
         aggregate_sort(&aggregate);
@@ -138,8 +138,8 @@ static void what_stays_waits_as_one(void **state)
     (void)state;
     struct aggregate aggregate = { 0 };
     for (uint32_t i = 0; i < 2 * AGGREGATE_WAITING; i++) {
-        aggregate_sample(&aggregate, &(struct sample){ .thread = 1, .stack = 7 });
-        aggregate_sample(&aggregate, &(struct sample){ .thread = 2, .stack = 7 });
+        aggregate_sample(&aggregate, &(struct sample){ .count = 1, .thread = 1, .stack = 7 });
+        aggregate_sample(&aggregate, &(struct sample){ .count = 1, .thread = 2, .stack = 7 });
     }
     assert_int_equal(aggregate.waiting_count, 2);
     aggregate_sort(&aggregate);
@@ -207,7 +207,7 @@ static void rows_that_were_chosen_are_counted_once(void **state)
     const uint32_t step = chosen_step(factor, MANY);
     struct aggregate aggregate = { 0 };
     for (uint32_t i = 0; i < 2 * MANY; i++) {
-        const struct sample sample = { .thread = 1, .stack = i % MANY * step };
+        const struct sample sample = { .count = 1, .thread = 1, .stack = i % MANY * step };
         aggregate_sample(&aggregate, &sample);
     }
     assert_int_not_equal(aggregate.index.spread.b, factor);
@@ -226,11 +226,22 @@ static void sums_up_what_samples_did(void **state)
         struct sample sample;
         uint64_t with_status, with_cpu; /* from then on */
     } given[] = {
-        { { .thread = 1, .stack = 2 }, 0, 0 },
-        { { .thread = 1, .stack = 2, .wall_ns = 3, .status = REC | STATUS_CPU_UNKNOWN | STATUS_GIL }, 1, 0 },
-        { { .thread = 1, .stack = 2, .wall_ns = 40, .status = REC | STATUS_GIL | STATUS_CPU, .cpu_ns = 700 }, 2, 1 },
-        { { .thread = 1, .stack = 2, .wall_ns = 500, .status = REC | STATUS_GIL_WAIT, .cpu_ns = 11 }, 3, 2 },
-        { { .thread = 1, .stack = 3, .wall_ns = 6, .status = REC | STATUS_EXCEPTION }, 4, 3 },
+        { { .count = 1, .thread = 1, .stack = 2 }, 0, 0 },
+        { { .count = 1, .thread = 1, .stack = 2, .wall_ns = 3, .status = REC | STATUS_CPU_UNKNOWN | STATUS_GIL },
+          1,
+          0 },
+        { { .count = 1,
+            .thread = 1,
+            .stack = 2,
+            .wall_ns = 40,
+            .status = REC | STATUS_GIL | STATUS_CPU,
+            .cpu_ns = 700 },
+          2,
+          1 },
+        { { .count = 1, .thread = 1, .stack = 2, .wall_ns = 500, .status = REC | STATUS_GIL_WAIT, .cpu_ns = 11 },
+          3,
+          2 },
+        { { .count = 1, .thread = 1, .stack = 3, .wall_ns = 6, .status = REC | STATUS_EXCEPTION }, 4, 3 },
     };
     static const struct aggregate_row wanted[] = { { 1, 0, 2, 0, { 4, 543, 711, 43, 500 } },
                                                    { 1, 0, 3, 0, { 1, 6, 0, 0, 0 } } };
@@ -256,9 +267,9 @@ static void a_run_stands_for_as_long_as_its_samples(void **state)
 {
     (void)state;
     static const struct sample given[] = {
-        { .thread = 1, .more = 9, .wall_ns = 10000, .status = REC | STATUS_GIL },
-        { .thread = 1, .more = 4, .wall_ns = 150, .status = REC | STATUS_GIL_WAIT },
-        { .thread = 1, .more = 1, .wall_ns = 4, .status = STATUS_GIL },
+        { .thread = 1, .count = 10, .wall_ns = 10000, .status = REC | STATUS_GIL },
+        { .thread = 1, .count = 5, .wall_ns = 150, .status = REC | STATUS_GIL_WAIT },
+        { .thread = 1, .count = 2, .wall_ns = 4, .status = STATUS_GIL },
     };
     static const struct aggregate_row wanted = { 1, 0, 0, 0, { 17, 10154, 0, 10000, 150 } };
     struct aggregate aggregate = { 0 };
@@ -277,7 +288,7 @@ static void rows_outlive_their_index(void **state)
     struct aggregate aggregate = { 0 };
     aggregate_add(&aggregate, &wanted[0]);
     for (size_t i = 0; i < 2; i++)
-        aggregate_sample(&aggregate, &(struct sample){ .thread = 1, .stack = 9 });
+        aggregate_sample(&aggregate, &(struct sample){ .count = 1, .thread = 1, .stack = 9 });
     aggregate_end_adding(&aggregate);
     assert_int_equal(aggregate.index.room, 0);
     assert_rows(&aggregate, wanted, countof(wanted));

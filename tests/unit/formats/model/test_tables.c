@@ -314,11 +314,11 @@ static void deep_stacks_cost_what_changed(void **state)
     define(&tables);
     for (size_t i = 0; i < countof(deep); i++)
         deep[i] = 3;
-    struct event all = { EVENT_SAMPLE, .sample = { .thread = 1, .pushed = countof(deep), .frames = deep } };
+    struct event all = { EVENT_SAMPLE, .sample = { .count = 1, .thread = 1, .pushed = countof(deep), .frames = deep } };
     assert_true(tables_take(&tables, &all, NULL));
     for (uint32_t i = 0; i < 1000; i++) {
         struct event leaf = { EVENT_SAMPLE, .sample = { 1, countof(deep) - 1, 1, (uint32_t[]){ 1 + i % 4 }, i, 0, 0, 0,
-                                                        0, 0, 0, 0, false, 0, 0 } };
+                                                        0, 1, 0, 0, false, 0, 0 } };
         assert_true(tables_take(&tables, &leaf, NULL));
     }
     assert_int_equal(tables.stacks_count, 1 + countof(deep) + 3);
@@ -343,7 +343,7 @@ static void what_is_not_there_is_not_looked_for(void **state)
         if (place >= RUN || taken[place])
             continue;
         taken[place] = true;
-        struct event sample = { EVENT_SAMPLE, .sample = { .thread = 1, .pushed = 1, .frames = &number } };
+        struct event sample = { EVENT_SAMPLE, .sample = { .count = 1, .thread = 1, .pushed = 1, .frames = &number } };
         assert_true(tables_take(&tables, &sample, NULL));
     }
     assert_in_range(tables.stacks_count, RUN - RUN / 50, RUN + 1);
@@ -353,7 +353,8 @@ static void what_is_not_there_is_not_looked_for(void **state)
     for (size_t i = 0; i < countof(frames); i++)
         frames[i] = missing;
     for (int i = 0; i < 10; i++) {
-        struct event sample = { EVENT_SAMPLE, .sample = { .thread = 1, .pushed = countof(frames), .frames = frames } };
+        struct event sample = { EVENT_SAMPLE,
+                                .sample = { .count = 1, .thread = 1, .pushed = countof(frames), .frames = frames } };
         assert_true(tables_take(&tables, &sample, NULL));
         assert_int_equal(sample.sample.stack, STACK_LOST);
     }
@@ -434,7 +435,8 @@ static struct event event_of(const struct entry_event *given)
     else if (given->kind == EVENT_THREAD_END)
         event.change = (struct change){ .number = given->entry, .time_ns = given->time_ms * MS };
     else
-        event.sample = (struct sample){ .thread = given->entry,
+        event.sample = (struct sample){ .count = 1,
+                                        .thread = given->entry,
                                         .status = given->status,
                                         .time_ns = given->time_ms * MS,
                                         .stands_ns = MS,

@@ -211,7 +211,7 @@ static void runs_move_with_their_part(void **state)
     char room[200] = "";
     struct part_join join = { .to = { note_times, room } };
     struct event run = { EVENT_SAMPLE,
-                         .sample = { .thread = 1, .first_ns = 100 * MS, .time_ns = 200 * MS, .more = 1 } };
+                         .sample = { .thread = 1, .first_ns = 100 * MS, .time_ns = 200 * MS, .count = 2 } };
     struct event again = run;
     struct event ticks = { EVENT_TICK, .tick_ns = 200 * MS, .more_ticks = 1 };
     tell_part(&join, first, countof(first), false);

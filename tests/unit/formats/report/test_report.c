@@ -258,7 +258,7 @@ static void long_chains_lose_their_middle(void **state)
         events[count++] = (struct event){ EVENT_FRAME, .frame = { i, i, i, i, -1, -1, 0, 0, 0 } };
     }
     events[count++] = (struct event){
-        EVENT_SAMPLE, .sample = { .thread = 1, .pushed = countof(frames), .frames = frames, .time_ns = 1 }
+        EVENT_SAMPLE, .sample = { .count = 1, .thread = 1, .pushed = countof(frames), .frames = frames, .time_ns = 1 }
     };
     take(&world, events, count);
     const struct report_style style = { .tree = true, .filter = &world.filter };
@@ -310,8 +310,9 @@ static void the_users_code_stays_in_a_long_chain(void **state)
             events[count++] = (struct event)FRAME(number, number, j);
             frames[j] = number;
         }
-        events[count++] = (struct event){ EVENT_SAMPLE,
-                                          .sample = { .thread = 1, .pushed = calls, .frames = frames, .time_ns = 1 } };
+        events[count++] = (struct event){
+            EVENT_SAMPLE, .sample = { .count = 1, .thread = 1, .pushed = calls, .frames = frames, .time_ns = 1 }
+        };
         take(&world, events, count);
         const struct report_style style = { .tree = true, .filter = &world.filter };
         assert_true(report_begin(&world.report, &world.tables, &world.aggregate, &style, &why));

@@ -57,7 +57,8 @@ static const struct event story[] = {
     STATUS_SAME(300 * MS, 1, 2, IDLE, 0),
     THREAD(2, 1, 8, "worker"),
     SAMPLE(300 * MS, 2, 0, 5),
-    { EVENT_SAMPLE, .sample = { 1, 1, 1, (const uint32_t[]){ 4 }, 600 * MS, IDLE | STATUS_CPU, 5, .fresh = true } },
+    { EVENT_SAMPLE,
+      .sample = { 1, 1, 1, (const uint32_t[]){ 4 }, 600 * MS, IDLE | STATUS_CPU, 5, .count = 1, .fresh = true } },
 };
 
 #define FRAMES                                                                                                         \
@@ -139,7 +140,8 @@ static size_t deep_story(struct event *events, const uint32_t *frames, uint32_t 
     size_t count = countof(begin);
     memcpy(events, begin, sizeof(begin));
     for (uint32_t i = 0; i < LOOKS; i++) {
-        const struct sample sample = { .thread = 1,
+        const struct sample sample = { .count = 1,
+                                       .thread = 1,
                                        .keep = i ? depth - 1 : 0,
                                        .pushed = i ? i % 2 == 0 : depth,
                                        .frames = frames,

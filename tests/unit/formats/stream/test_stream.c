@@ -399,7 +399,7 @@ static void a_recursion_takes_few_bytes(void **state)
             frames[i] = i < 2 || i > 2900 ? 1 + i * i % 3 : 1 + i % round;
         const size_t before = run.writer.open.size;
         say(&run, (struct event){ EVENT_SAMPLE,
-                                  .sample = { 1, 0, countof(frames), frames, MS, 0, 0, 0, 0, 0, 0, 0, false, 0, 0 } });
+                                  .sample = { 1, 0, countof(frames), frames, MS, 0, 0, 0, 0, 1, 0, 0, false, 0, 0 } });
         say(&run, (struct event)TICK(MS));
         assert_in_range(run.writer.open.size - before, 12, 60);
         say(&run, (struct event){ EVENT_END, .end = { .reason = END_SIGNAL, .wait_status = -1 } });
@@ -436,7 +436,7 @@ static void many_deep_threads_come_back(void **state)
                 continue;
             const uint32_t known = run.told.tables.threads[thread].depth, least = known < keep ? known : keep;
             say(&run, (struct event){ EVENT_SAMPLE, .sample = { thread, least, wanted - least, frames, ns, 0, 0, 0, 0,
-                                                                0, 0, 0, false, 0, 0 } });
+                                                                1, 0, 0, false, 0, 0 } });
         }
         say(&run, (struct event)TICK(ns));
     }
@@ -547,15 +547,16 @@ static const struct event collections[] = {
     STRING(1, "f"),
     FUNCTION(1, 1, 0, 1),
     FRAME(1, 1, 1),
-    { EVENT_SAMPLE, .sample = { .thread = 1, .pushed = 1, .frames = (const uint32_t[]){ 1 }, .time_ns = MS } },
+    { EVENT_SAMPLE,
+      .sample = { .count = 1, .thread = 1, .pushed = 1, .frames = (const uint32_t[]){ 1 }, .time_ns = MS } },
     TICK(MS),
-    { EVENT_SAMPLE, .sample = { .thread = 1, .keep = 1, .time_ns = 2 * MS, .collection = 1 } },
+    { EVENT_SAMPLE, .sample = { .count = 1, .thread = 1, .keep = 1, .time_ns = 2 * MS, .collection = 1 } },
     TICK(2 * MS),
-    { EVENT_SAMPLE, .sample = { .thread = 1, .keep = 1, .time_ns = 3 * MS, .collection = 1 } },
+    { EVENT_SAMPLE, .sample = { .count = 1, .thread = 1, .keep = 1, .time_ns = 3 * MS, .collection = 1 } },
     TICK(3 * MS),
-    { EVENT_SAMPLE, .sample = { .thread = 1, .time_ns = 4 * MS, .collection = 3 } },
+    { EVENT_SAMPLE, .sample = { .count = 1, .thread = 1, .time_ns = 4 * MS, .collection = 3 } },
     TICK(4 * MS),
-    { EVENT_SAMPLE, .sample = { .thread = 1, .time_ns = 5 * MS } },
+    { EVENT_SAMPLE, .sample = { .count = 1, .thread = 1, .time_ns = 5 * MS } },
     TICK(5 * MS),
     { EVENT_END, .end = { END_TARGET, 5 * MS, 5, 5, 0, 0, 0 } },
 };
@@ -659,6 +660,7 @@ static void what_a_thread_runs_comes_back(void **state)
 #define ENTRY_SAMPLE(ns, entry, number, depth, said, used, ...)                                                        \
     {                                                                                                                  \
         EVENT_SAMPLE, .sample = {                                                                                      \
+            .count = 1,                                                                                                \
             .thread = entry,                                                                                           \
             .keep = depth,                                                                                             \
             .pushed = countof(((const uint32_t[]){ __VA_ARGS__ })),                                                    \
@@ -844,7 +846,7 @@ static size_t run_partly(struct event *story, uint32_t bits, uint64_t each_ns, s
         STRING(1, "f"),
         FUNCTION(1, 1, 0, 1),
         FRAME(1, 1, 1),
-        { EVENT_SAMPLE, .sample = { 1, 0, 1, first, MS, REC, 0, 0, 0, 0, 0, 0, false, 0, 0 } },
+        { EVENT_SAMPLE, .sample = { 1, 0, 1, first, MS, REC, 0, 0, 0, 1, 0, 0, false, 0, 0 } },
         TICK(MS),
     };
     size_t count = countof(beginning);

@@ -58,8 +58,9 @@ static bool tick(struct making *making, uint32_t times)
     for (uint32_t i = 0; i < times; i++)
         frames[i] = number > 1 && __builtin_parity(i) ? number - 1 : number;
     for (uint32_t i = 1; i <= THREADS; i++) {
-        const struct event sample = { EVENT_SAMPLE,
-                                      .sample = { .thread = i, .pushed = times, .frames = frames, .time_ns = now } };
+        const struct event sample = {
+            EVENT_SAMPLE, .sample = { .count = 1, .thread = i, .pushed = times, .frames = frames, .time_ns = now }
+        };
         good = good && stream_write(&making->writer, &sample, &making->why);
     }
     free(frames);
@@ -271,16 +272,18 @@ static void a_block_names_no_more_frames_than_are_read(void **state)
         const uint64_t now = tick * (MS / 50);
         for (uint32_t i = 0; i < DEPTH; i++)
             frames[i] = 1 + tick % 2;
-        take(&making, (struct event){ EVENT_SAMPLE,
-                                      .sample = { .thread = 1, .pushed = DEPTH, .frames = frames, .time_ns = now } });
+        take(&making, (struct event){
+                          EVENT_SAMPLE,
+                          .sample = { .count = 1, .thread = 1, .pushed = DEPTH, .frames = frames, .time_ns = now } });
         take(&making, (struct event)TICK(now));
     }
     for (uint32_t thread = 1; thread <= FIT + MORE; thread++) {
         if (thread > THREADS)
             take(&making, (struct event)THREAD(thread, 1, 100 + thread, "t"));
         take(&making,
-             (struct event){ EVENT_SAMPLE,
-                             .sample = { .thread = thread, .pushed = DEPTH, .frames = frames, .time_ns = MS } });
+             (struct event){
+                 EVENT_SAMPLE,
+                 .sample = { .count = 1, .thread = thread, .pushed = DEPTH, .frames = frames, .time_ns = MS } });
     }
     take(&making, (struct event)TICK(MS));
     take(&making, (struct event){ EVENT_END, .end = { .reason = END_SIGNAL, .time_ns = MS, .wait_status = -1 } });

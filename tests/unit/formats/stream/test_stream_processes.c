@@ -110,7 +110,7 @@ static bool hear(void *self, struct event *event, struct fault *why)
         heard->ticks[event->tick_process] += 1 + event->more_ticks;
     if (event->kind == EVENT_SAMPLE) {
         const struct sample *sample = &event->sample;
-        heard->samples[sample->thread] += 1 + sample->more;
+        heard->samples[sample->thread] += sample->count;
         heard->runs[sample->thread]++;
         heard->fresh[sample->thread] += sample->fresh;
         if (!heard->first_ns[sample->thread])

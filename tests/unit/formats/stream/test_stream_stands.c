@@ -63,7 +63,8 @@ static size_t tell_seconds(struct event *story, uint32_t (*frames)[DEPTH])
     for (uint32_t tick = 1; tick <= TICKS; tick++) {
         for (uint32_t i = 0; i < DEPTH; i++)
             frames[tick - 1][i] = 1 + 2 * i + (random_number(&dice) % 8 == 0);
-        const struct sample sample = { .thread = 1,
+        const struct sample sample = { .count = 1,
+                                       .thread = 1,
                                        .pushed = DEPTH,
                                        .frames = frames[tick - 1],
                                        .time_ns = tick * (uint64_t)MS,

@@ -82,7 +82,8 @@ static void begin(struct met *met, struct heard *heard)
 
 static bool sample(struct met *met, uint32_t keep, const uint32_t *frames, uint32_t pushed, struct fault *why)
 {
-    struct event event = { EVENT_SAMPLE, .sample = { .thread = 1, .keep = keep, .pushed = pushed, .frames = frames } };
+    struct event event = { EVENT_SAMPLE,
+                           .sample = { .count = 1, .thread = 1, .keep = keep, .pushed = pushed, .frames = frames } };
     return definitions_emit_sample(&met->definitions, &event, why);
 }
 

@@ -102,7 +102,8 @@ static void memory_is_of_any_process(void **state)
 static struct event sample(uint64_t time_ms, uint32_t pushed, uint32_t status)
 {
     return (struct event){ .kind = EVENT_SAMPLE,
-                           .sample = { .thread = 1, .pushed = pushed, .time_ns = time_ms * MS, .status = status } };
+                           .sample = {
+                               .count = 1, .thread = 1, .pushed = pushed, .time_ns = time_ms * MS, .status = status } };
 }
 
 static struct event tick(uint64_t time_ms)

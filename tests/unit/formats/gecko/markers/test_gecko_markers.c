@@ -236,7 +236,8 @@ static void collections_are_told_apart(void **state)
         TICK(10 * MS),
         SAMPLE(20 * MS, 1, 3, 3), /* a finalizer */
         TICK(20 * MS),
-        { EVENT_SAMPLE, .sample = { .thread = 1,
+        { EVENT_SAMPLE, .sample = { .count = 1,
+                                    .thread = 1,
                                     .keep = 1,
                                     .pushed = 1,
                                     .frames = (const uint32_t[]){ 4 },
@@ -329,7 +330,7 @@ static void a_recording_without_frames_has_no_markers(void **state)
     (void)state;
     const struct event story[] = {
         BEGINNING,
-        { EVENT_SAMPLE, .sample = { .thread = 1, .status = HOLDS } },
+        { EVENT_SAMPLE, .sample = { .count = 1, .thread = 1, .status = HOLDS } },
         TICK(0),
     };
     struct finding finding;
@@ -351,7 +352,8 @@ static void tell_loop(struct finding *finding, const char *looks)
         const char look = looks[i];
         const bool sleeps = strchr("FGHs", look) != NULL, f = strchr("fFH", look) != NULL,
                    g = strchr("gG", look) != NULL;
-        struct event event = { EVENT_SAMPLE, .sample = { .thread = 1,
+        struct event event = { EVENT_SAMPLE, .sample = { .count = 1,
+                                                         .thread = 1,
                                                          .time_ns = (i + 1) * 10 * MS,
                                                          .status = sleeps ? STATUS_RECORDED : HOLDS,
                                                          .cpu_ns = look == 'H' ? 300000
