@@ -68,11 +68,9 @@ static bool emit_child(struct merge *merge, uint32_t process, struct fault *why)
     event.process.number = number;
     event.process.parent = merge->process_numbers[event.process.parent];
     event.process.start_ns += merge->offset_ns;
-    if (!merge_emit(merge, &event, why))
-        return false;
-    event = (struct event){ .kind = EVENT_ORIGIN,
-                            .origin = { number, merge->name, merge->from->recording.interval_ns } };
-    return merge->name.size == 0 || merge_emit(merge, &event, why);
+    event.process.recording = merge->name;
+    event.process.interval_ns = merge->from->recording.interval_ns;
+    return merge_emit(merge, &event, why);
 }
 
 /* Emits a process the first time, its ancestors first: so the output has the whole way from the first process. A parent

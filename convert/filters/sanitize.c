@@ -161,10 +161,10 @@ static void clean_process(struct process_row *row, struct intern *recordings)
     replace(&process->command, title_as_command(process));
     replace(&process->executable, text_copy(sanitize_last_parts(process->executable, 1)));
     sanitize_forget(&process->folder);
-    if (row->recording.size == 0)
+    if (row->process.recording.size == 0)
         return;
     char room[SANITIZE_NAME_ROOM];
-    replace(&row->recording, text_copy(sanitize_recording_name(recordings, row->recording, room)));
+    replace(&row->process.recording, text_copy(sanitize_recording_name(recordings, row->process.recording, room)));
 }
 
 static void clean_processes(struct tables *tables, struct intern *recordings)

@@ -22,9 +22,9 @@ static struct text process_name(struct groups *groups, const struct process_row 
     groups->scratch.size = 0;
     put_bytes(&groups->scratch, name.bytes, name.size);
     free(title);
-    if (row->recording.size && !groups->style.runs) {
+    if (row->process.recording.size && !groups->style.runs) {
         put_bytes(&groups->scratch, " (", 2);
-        put_bytes(&groups->scratch, row->recording.bytes, row->recording.size);
+        put_bytes(&groups->scratch, row->process.recording.bytes, row->process.recording.size);
         put_bytes(&groups->scratch, ")", 1);
     }
     return keep_scratch(groups);

@@ -206,7 +206,7 @@ bool collapsed_roots_named(const char *list, unsigned *roots)
 
 static uint32_t recording_label(struct collapsed *collapsed, const struct process_row *row)
 {
-    collapsed_put_name(&collapsed->frame, row->recording);
+    collapsed_put_name(&collapsed->frame, row->process.recording);
     return finish_label(collapsed);
 }
 
@@ -218,9 +218,9 @@ static void put_process_with_ids(struct collapsed *collapsed, const struct proce
     collapsed_put_decimal(&collapsed->frame, process->pid);
     put_string(&collapsed->frame, ": ");
     collapsed_put_name(&collapsed->frame, process->command);
-    if (row->recording.size && !(collapsed->style->roots & ROOT_RECORDING)) {
+    if (row->process.recording.size && !(collapsed->style->roots & ROOT_RECORDING)) {
         put_string(&collapsed->frame, " (");
-        collapsed_put_name(&collapsed->frame, row->recording);
+        collapsed_put_name(&collapsed->frame, row->process.recording);
         put_string(&collapsed->frame, ")");
     }
 }
@@ -282,7 +282,7 @@ static bool has_root(const struct collapsed *collapsed, const struct thread *thr
     const bool usual = style->roots == ROOTS_USUAL, wanted = style->roots & root;
     switch (root) {
     case ROOT_RECORDING:
-        return wanted && collapsed->tables->processes[thread->process].recording.size;
+        return wanted && collapsed->tables->processes[thread->process].process.recording.size;
     case ROOT_PROCESS:
         return usual ? collapsed->processes : wanted;
     case ROOT_INTERPRETER:

@@ -38,8 +38,8 @@ static char *title_of(const struct gecko *gecko, uint32_t number)
     const struct process_row *row = gecko_lines_process(gecko, number);
     const struct process *process = &row->process;
     char *title = program_name_title(process->command.size ? process->command : process->executable), *full;
-    if (row->recording.size == 0 ||
-        asprintf(&full, "%.*s: %s", (int)row->recording.size, row->recording.bytes, title) < 0)
+    if (row->process.recording.size == 0 ||
+        asprintf(&full, "%.*s: %s", (int)row->process.recording.size, row->process.recording.bytes, title) < 0)
         return title;
     free(title);
     return full;

@@ -119,7 +119,6 @@ void event_shift(struct event *event, int64_t by_ns)
     case EVENT_FRAME:
     case EVENT_MISSED:
     case EVENT_COUNTER:
-    case EVENT_ORIGIN:
     case EVENT_SERIAL:
         break;
     }

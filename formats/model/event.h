@@ -35,8 +35,6 @@ enum event_kind {
     EVENT_MEASURE,  /* memory and CPU time of a process at a moment. Samples of earlier moments may follow */
     EVENT_COUNTER,  /* a counter of the recorder's work; a later value replaces an earlier one */
     EVENT_END,      /* always last; absent when the recorder was killed */
-    EVENT_ORIGIN,   /* the recording of a process, when several recordings are merged; follows EVENT_PROCESS, never in a
-                     * file */
     EVENT_SERIAL,   /* precedes the definition of a process, thread or task in a part of a recording */
 };
 
@@ -87,6 +85,9 @@ struct process {
     uint32_t parent_pid;  /* the process that started it; 0: not known */
     uint32_t parent;      /* number of the nearest ancestor that is in the recording; 0: none. An execve gives a process
                            * a new number, whose parent is the old number: both have the same pid */
+    /* When several recordings are merged; not in a file, which is one recording. */
+    struct text recording; /* the process's recording: a name that differs from those of the others; empty: only one */
+    uint64_t interval_ns;  /* of that recording; 0: as the event of the recording says */
 };
 
 /* The way in which a process ends. */
@@ -113,13 +114,6 @@ struct serial {
     enum serial_kind kind;
     uint32_t number; /* of the definition that follows */
     uint32_t serial; /* from 1 */
-};
-
-/* Where a process comes from, when several recordings are merged. */
-struct process_origin {
-    uint32_t process;
-    struct text recording; /* a name that differs from those of the other recordings */
-    uint64_t interval_ns;
 };
 
 struct thread {
@@ -342,7 +336,6 @@ struct event {
         };
         struct counter counter;
         struct end end;
-        struct process_origin origin;
         struct serial serial;
     };
 };

@@ -94,6 +94,7 @@ static bool tables_take_process(struct tables *tables, const struct process *giv
     process->command = text_copy(given->command);
     process->folder = text_copy(given->folder);
     process->build_id = text_copy(given->build_id);
+    process->recording = text_copy(given->recording);
     return true;
 }
 
@@ -133,17 +134,6 @@ static bool tables_take_thread(struct tables *tables, const struct thread *given
         tables->processes[given->process].process.python_version);
     const uint32_t life = tables->threads[given->number].life = find_life(tables, given);
     tables->threads[life].open++;
-    return true;
-}
-
-static bool take_origin(struct tables *tables, const struct process_origin *given, struct fault *why)
-{
-    if (!known_process(tables, given->process))
-        return is_loss(tables, "the origin of process", given->process, why);
-    struct process_row *row = &tables->processes[given->process];
-    tables_drop(&row->recording);
-    row->recording = text_copy(given->recording);
-    row->interval_ns = given->interval_ns;
     return true;
 }
 
@@ -450,8 +440,6 @@ bool tables_define(struct tables *tables, struct event *event, struct fault *why
         return tables_take_recording(tables, &event->recording, why);
     case EVENT_PROCESS:
         return tables_take_process(tables, &event->process, why);
-    case EVENT_ORIGIN:
-        return take_origin(tables, &event->origin, why);
     case EVENT_PROCESS_END:
         return tables_take_process_end(tables, &event->process_end, why);
     case EVENT_THREAD:
@@ -551,14 +539,15 @@ bool tables_have_instructions(const struct tables *tables)
 
 uint64_t tables_interval_ns(const struct tables *tables, uint32_t thread)
 {
-    const uint64_t interval_ns = tables->processes[tables->threads[thread].thread.process].interval_ns;
+    const uint64_t interval_ns = tables->processes[tables->threads[thread].thread.process].process.interval_ns;
     return interval_ns ? interval_ns : tables->recording.interval_ns;
 }
 
 bool tables_intervals_differ(const struct tables *tables)
 {
     for (size_t i = 1; i < tables->processes_count; i++)
-        if (tables->processes[i].interval_ns && tables->processes[i].interval_ns != tables->recording.interval_ns)
+        if (tables->processes[i].process.interval_ns &&
+            tables->processes[i].process.interval_ns != tables->recording.interval_ns)
             return true;
     return false;
 }
@@ -620,7 +609,7 @@ void tables_free(struct tables *tables)
         tables_drop(&tables->processes[i].process.command);
         tables_drop(&tables->processes[i].process.folder);
         tables_drop(&tables->processes[i].process.build_id);
-        tables_drop(&tables->processes[i].recording);
+        tables_drop(&tables->processes[i].process.recording);
     }
     for (size_t i = 0; i < tables->threads_count; i++) {
         tables_drop(&tables->threads[i].thread.name);

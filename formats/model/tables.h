@@ -47,9 +47,7 @@ struct process_row {
     struct process_ticks own;
     uint64_t end_ns; /* 0: not ended */
     enum fate fate;
-    int wait_status;       /* if the fate is FATE_EXITED: as in struct process_end */
-    struct text recording; /* name of the process's recording; empty when there is only one recording */
-    uint64_t interval_ns;  /* interval of the process's samples; 0: that of the recording */
+    int wait_status; /* if the fate is FATE_EXITED: as in struct process_end */
 };
 
 struct task_row {

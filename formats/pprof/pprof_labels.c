@@ -41,8 +41,8 @@ static struct label_set set_of(struct pprof_labels *labels, const struct tables 
     add_number(labels, &set, LABEL_THREAD_ID, thread->tid);
     add_number(labels, &set, LABEL_PID, process->process.pid);
     add_number(labels, &set, LABEL_INTERPRETER, thread->interpreter);
-    if (process->recording.size)
-        pprof_labels_add_text(labels, &set, LABEL_RECORDING, process->recording);
+    if (process->process.recording.size)
+        pprof_labels_add_text(labels, &set, LABEL_RECORDING, process->process.recording);
     if (said->task) {
         pprof_labels_add_text(labels, &set, LABEL_TASK, tables_task(tables, said->task)->task.name);
         add_number(labels, &set, LABEL_TASK_ID, said->task);

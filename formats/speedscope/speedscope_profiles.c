@@ -133,9 +133,9 @@ static void speedscope_profiles_put_process(struct bytes *to, const struct proce
     speedscope_profiles_put(to, text_of(title));
     speedscope_profiles_put(to, TEXT(" "));
     speedscope_profiles_put_decimal(to, row->process.pid);
-    if (row->recording.size) {
+    if (row->process.recording.size) {
         speedscope_profiles_put(to, TEXT(" ("));
-        speedscope_profiles_put(to, row->recording);
+        speedscope_profiles_put(to, row->process.recording);
         speedscope_profiles_put(to, TEXT(")"));
     }
     speedscope_profiles_put(to, TEXT(": "));

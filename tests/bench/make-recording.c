@@ -220,10 +220,12 @@ static uint32_t process_of(const struct making *making, uint32_t thread)
 /* A process begins with its first thread. Processes are children of the first one. */
 static bool tell_process(struct making *making, uint32_t number, uint32_t pid)
 {
-    struct process process = {
-        number, pid,      0, 0x030f02f0, TEXT("/usr/bin/python3.15"), TEXT("python3 app.py"), TEXT("/home/u"),
-        0,      TEXT(""), 0, 0
-    };
+    struct process process = { .number = number,
+                               .pid = pid,
+                               .python_version = 0x030f02f0,
+                               .executable = TEXT("/usr/bin/python3.15"),
+                               .command = TEXT("python3 app.py"),
+                               .folder = TEXT("/home/u") };
     if (number > 1) {
         process.parent = 1;
         process.parent_pid = 4000;

@@ -69,6 +69,9 @@ static void note_process(struct lines *to, const struct process *p)
         add_line(to, "process %" PRIu32 " is of build %" PRIx32 " '%.*s'", p->number, p->build, SHOWN(p->build_id));
     if (p->parent_pid || p->parent)
         add_line(to, "process %" PRIu32 " is a child of %" PRIu32 " pid %" PRIu32, p->number, p->parent, p->parent_pid);
+    if (p->recording.size)
+        add_line(to, "process %" PRIu32 " is of '%.*s' interval %" PRIu64, p->number, SHOWN(p->recording),
+                 p->interval_ns);
 }
 
 static void note_process_end(struct lines *to, const struct process_end *end)
@@ -238,9 +241,6 @@ static void note_event(struct journal *journal, const struct event *event)
         note_tick(journal, event->tick_ns, event->tick_process);
         break;
     case EVENT_SERIAL:
-    case EVENT_ORIGIN:
-        add_line(notes, "process %" PRIu32 " is of '%.*s' interval %" PRIu64, event->origin.process,
-                 SHOWN(event->origin.recording), event->origin.interval_ns);
         break;
     case EVENT_END:
         note_end(notes, &event->end);

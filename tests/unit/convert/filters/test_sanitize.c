@@ -138,10 +138,10 @@ static void recordings_get_numbers(void **state)
 {
     (void)state;
     static const struct event story[] = {
-        { EVENT_RECORDING, .recording = { .interval_ns = MS } }, PROCESS(1, 7, "/srv"),
-        { EVENT_ORIGIN, .origin = { 1, T("ann.pyreel"), MS } },  PROCESS(2, 8, "/srv"),
-        { EVENT_ORIGIN, .origin = { 2, T("bob.pyreel"), MS } },  PROCESS(3, 9, "/srv"),
-        { EVENT_ORIGIN, .origin = { 3, T("ann.pyreel"), MS } },
+        { EVENT_RECORDING, .recording = { .interval_ns = MS } },
+        { EVENT_PROCESS, .process = { .number = 1, .pid = 7, .recording = T("ann.pyreel") } },
+        { EVENT_PROCESS, .process = { .number = 2, .pid = 8, .recording = T("bob.pyreel") } },
+        { EVENT_PROCESS, .process = { .number = 3, .pid = 9, .recording = T("ann.pyreel") } },
     };
     struct tables tables = { 0 };
     for (size_t i = 0; i < countof(story); i++) {
@@ -154,9 +154,9 @@ static void recordings_get_numbers(void **state)
     assert_is(sanitize_recording_name(&recordings, TEXT("cid.pyreel"), room), "recording 1");
     assert_is(sanitize_recording_name(&recordings, TEXT("bob.pyreel"), room), "recording 2");
     sanitize_tables(&tables, &repositories, &recordings);
-    assert_is(tables.processes[1].recording, "recording 3");
-    assert_is(tables.processes[2].recording, "recording 2");
-    assert_is(tables.processes[3].recording, "recording 3");
+    assert_is(tables.processes[1].process.recording, "recording 3");
+    assert_is(tables.processes[2].process.recording, "recording 2");
+    assert_is(tables.processes[3].process.recording, "recording 3");
     intern_free(&recordings);
     tables_free(&tables);
 }

@@ -31,7 +31,7 @@ static const struct event story[] = {
                                       .processor = T("cpu"),
                                       .memory_bytes = (uint64_t)4 << 30 } },
     { EVENT_PROCESS,
-      .process = { 1, 71, 0, 0x030f02f0, T("/bin/python3"), T("python3 a.py"), T("/w"), 0, T(""), 0, 0 } },
+      .process = { 1, 71, 0, 0x030f02f0, T("/bin/python3"), T("python3 a.py"), T("/w"), 0, T(""), 0, 0, T(""), 0 } },
     { EVENT_THREAD, .thread = { 1, 1, 71, true, 0, 0, T("python3"), 0 } },
     STRING(1, "<module>"),
     STRING(2, "a.py"),
