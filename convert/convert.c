@@ -107,22 +107,7 @@ static struct sink convert_placed_sink(const struct run *run)
     const struct converter_events *events = &run->conversion.converter->events;
     if (!events->places_cpu || !needs_status(run))
         return (struct sink){ 0 };
-    return (struct sink){ .take = events->take_placed ? events->take_placed : events->take, .self = run->self };
-}
-
-static bool take_owned(struct run *run, struct event *event, struct fault *why)
-{
-    const struct converter_events *events = &run->conversion.converter->events;
-    if (events->take_placed && !events->take(run->self, event, why))
-        return false;
-    if (event->kind == EVENT_SAMPLE && events->host)
-        event->sample.thread = events->host(run->self);
-    if (event->kind == EVENT_SAMPLE && event->sample.thread == 0)
-        return true;
-    /* The definition of a thread may be lost, and its number be anything. */
-    if (event->kind == EVENT_LEFT_OUT && event->left_out.thread >= run->conversion.tables.threads_count)
-        return true;
-    return cpu_owner_take(&run->conversion.cpu_owner, event, &run->placed, why);
+    return (struct sink){ .take = events->take, .self = run->self };
 }
 
 /* Counts an event that the output gets. */
@@ -131,9 +116,11 @@ static bool take_counted(void *self, struct event *event, struct fault *why)
     struct run *run = self;
     const struct converter_events *events = &run->conversion.converter->events;
     tables_count(&run->conversion.tables, event);
-    if (run->placed.take)
-        return take_owned(run, event, why);
-    return !events->take || events->take(run->self, event, why);
+    if (!run->placed.take)
+        return !events->take || events->take(run->self, event, why);
+    /* The definition of a thread may be lost, and its number be anything. */
+    const bool lost = event->kind == EVENT_LEFT_OUT && event->left_out.thread >= run->conversion.tables.threads_count;
+    return lost || cpu_owner_take(&run->conversion.cpu_owner, event, &run->placed, why);
 }
 
 static struct sink counted_output(struct run *run)

@@ -5,10 +5,9 @@
  *
  *     one recording:        source → tables → mode filter → CPU owner → converter
  *     several, or a part:   source → tables → merge → tables → mode filter → CPU owner → converter
- *     samples in true order:   ... → mode filter → converter, and → CPU owner → converter once more (take_placed)
  *
- * The tables say how much wall-clock time a look stands for (model/wall.h). The CPU owner is there for converters that
- * sum up CPU time by stack, because the CPU owner holds looks back. */
+ * The tables say how much wall-clock time a look stands for (model/wall.h). The CPU owner works for converters that
+ * show which stack used which CPU time. */
 #ifndef PYREEL_CONVERT_CONVERT_H
 #define PYREEL_CONVERT_CONVERT_H
 
@@ -142,18 +141,11 @@ struct converter_file {
 struct converter_events {
     bool runs; /* the output sums up: `take` accepts a run of equal samples as one event (sample.count), and samples of
                 * different threads in any order */
-    bool places_cpu; /* the output shows which stack used which CPU time: the CPU owner works for the output. The
-                      * output then accepts samples of count 0 */
+    bool places_cpu; /* the output shows which stack used which CPU time: the CPU owner works for the output, so events
+                      * come some time later, in their order. The output then accepts samples of count 0 */
     /* Takes an event that the tables have accepted and the mode keeps. Never gets samples with stack STACK_LOST. NULL:
      * the output needs the tables only; then the converter cannot have --mode. */
     bool (*take)(void *self, struct event *event, struct fault *why);
-    /* The thread to which the CPU owner gives the CPU time of the sample that `take` got last; 0: to none. NULL: the
-     * sample's thread. */
-    uint32_t (*host)(const void *self);
-    /* Takes the samples once more, with the CPU time that the CPU owner places on them: the samples of each thread in
-     * their order, some time behind `take`; samples of count 0; and EVENT_THREAD_END behind the thread's samples. NULL:
-     * with `places_cpu`, `take` gets the samples from the CPU owner, and gets them once. */
-    bool (*take_placed)(void *self, struct event *event, struct fault *why);
     /* Takes the tables of one of several recordings that are merged, read to its end. Nobody needs the texts of its
      * description afterwards. `name` is unique among the recordings. NULL: the output shows nothing of single
      * recordings. */

@@ -168,15 +168,11 @@ static bool write_windows(struct to_pprof *to, uint64_t due_ns, struct fault *wh
     return good;
 }
 
-static bool to_pprof_take(void *self, struct event *event, struct fault *why);
-
-/* Writes the windows that are due, when all of their looks have been given. */
+/* Writes the windows that are due. */
 static bool to_pprof_end_tick(struct to_pprof *to, uint64_t time_ns, struct fault *why)
 {
     const uint64_t due_ns = windows_due_ns(&to->windows, time_ns);
-    const struct sink sink = { .take = to_pprof_take, .self = to };
-    return !due_ns ||
-           (cpu_owner_settle(&to->conversion->cpu_owner, due_ns, &sink, why) && write_windows(to, due_ns, why));
+    return !due_ns || write_windows(to, due_ns, why);
 }
 
 static bool take_for_window(struct to_pprof *to, struct event *event, struct fault *why)

@@ -6,8 +6,11 @@
 
 #include <stdlib.h>
 
-#define WAIT_MOST  512 /* looks of one thread that may wait: 50 ms at 10 kHz, and 50 kB */
-#define KEPT_LOOKS 64  /* CPU time of at most so many looks is kept for later looks on a processor */
+#define WAIT_NS     250000000u  /* a look waits for so long; the count's lag is some milliseconds of this */
+#define WAIT_MOST   512         /* looks of one thread that may wait: 50 ms at 10 kHz */
+#define EVENTS_MOST (1u << 17)  /* events that may wait: 256 ms of 500 threads at 1 kHz, and 32 MB */
+#define OVERDUE_NS  2000000000u /* nothing waits longer for a look of a thread at which nobody looks any more */
+#define KEPT_LOOKS  64          /* CPU time of at most so many looks is kept for later looks on a processor */
 
 static struct cpu_thread *cpu_owner_thread_of(struct cpu_owner *owner, uint32_t thread)
 {
@@ -43,17 +46,6 @@ static void note_given(struct cpu_thread *thread, const struct sample *sample, u
         thread->given[thread->given_count++ % CPU_OWNER_LATEST] = given;
 }
 
-/* Gives a look with its CPU time. */
-static bool cpu_owner_give(struct cpu_thread *thread, struct event *look, uint64_t cpu_ns, const struct sink *output,
-                           struct fault *why)
-{
-    struct sample *sample = &look->sample;
-    sample->cpu_ns = cpu_ns;
-    thread->counted_ns -= cpu_ns;
-    note_given(thread, sample, cpu_ns);
-    return sink_take(output, look, why);
-}
-
 static void note_latest(struct cpu_thread *thread, const struct sample *sample)
 {
     thread->latest = (struct cpu_given){ sample->stack, sample->task, sample->status, 0 };
@@ -67,29 +59,37 @@ static uint64_t share_of(uint64_t whole, uint64_t part, uint64_t all)
     return all ? (uint64_t)((double)whole * (double)part / (double)all) : 0;
 }
 
-/* Gives the waiting looks, with the CPU time that was counted meanwhile. Each look gets its share of what is left, so
- * that rounding loses nothing. */
-static bool settle(struct cpu_thread *thread, const struct sink *output, struct fault *why)
+static struct cpu_event *cpu_owner_event(const struct cpu_owner *owner, uint64_t number)
 {
-    if (thread->count == 0)
-        return true;
+    return &owner->events[number & (owner->events_room - 1)];
+}
+
+/* A look gets its CPU time. */
+static void cpu_owner_place(struct cpu_thread *thread, struct sample *look, uint64_t cpu_ns)
+{
+    look->cpu_ns = cpu_ns;
+    thread->counted_ns -= cpu_ns;
+    note_given(thread, look, cpu_ns);
+    note_latest(thread, look);
+}
+
+/* The waiting looks get the CPU time that was counted meanwhile. Each look gets its share of what is left, so that
+ * rounding loses nothing. */
+static void settle(struct cpu_owner *owner, struct cpu_thread *thread)
+{
     uint64_t left_ns = thread->counted_ns < thread->wall_ns ? thread->counted_ns : thread->wall_ns;
-    struct event look; /* not zeroed before: this runs millions of times */
-    look.kind = EVENT_SAMPLE;
-    bool good = true;
     for (size_t i = 0; i < thread->count; i++) {
-        look.sample = thread->waiting[i];
-        uint64_t cpu_ns = share_of(left_ns, look.sample.wall_ns, thread->wall_ns);
+        struct cpu_event *look = cpu_owner_event(owner, thread->waiting[i]);
+        uint64_t cpu_ns = share_of(left_ns, look->event.sample.wall_ns, thread->wall_ns);
         if (cpu_ns > left_ns)
             cpu_ns = left_ns;
         left_ns -= cpu_ns;
-        thread->wall_ns -= look.sample.wall_ns;
-        good = good && cpu_owner_give(thread, &look, cpu_ns, output, why);
+        thread->wall_ns -= look->event.sample.wall_ns;
+        cpu_owner_place(thread, &look->event.sample, cpu_ns);
+        look->waits = false;
     }
-    note_latest(thread, &thread->waiting[thread->count - 1]);
     thread->count = 0;
     thread->wall_ns = 0;
-    return good;
 }
 
 /* How much CPU time a look gets that had no processor: what is more than may be kept. */
@@ -100,22 +100,106 @@ static uint64_t surplus(const struct cpu_thread *thread, const struct sample *sa
     return more_ns < sample->wall_ns ? more_ns : sample->wall_ns;
 }
 
-static bool cpu_owner_take_look(struct cpu_owner *owner, struct event *look, const struct sink *output,
+/* ---- events in their order ---- */
+
+/* Whether an event defines something. Its texts are valid only now, and the tables have what it says already. */
+static bool is_definition(const struct event *event)
+{
+    switch (event->kind) {
+    case EVENT_RECORDING:
+    case EVENT_PROCESS:
+    case EVENT_THREAD:
+    case EVENT_THREAD_NAME:
+    case EVENT_TASK:
+    case EVENT_STRING:
+    case EVENT_FUNCTION:
+    case EVENT_FRAME:
+    case EVENT_COUNTER:
+    case EVENT_SERIAL:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static void cpu_owner_make_room(struct cpu_owner *owner)
+{
+    const size_t room = owner->events_room ? owner->events_room * 2 : 64;
+    struct cpu_event *events = alloc_zeroed(room, sizeof(*events));
+    for (uint64_t number = owner->first; number != owner->next; number++)
+        events[number & (room - 1)] = *cpu_owner_event(owner, number);
+    free(owner->events);
+    owner->events = events;
+    owner->events_room = room;
+}
+
+/* Gives the events up to the first look that waits. */
+static bool give_due(struct cpu_owner *owner, const struct sink *output, struct fault *why)
+{
+    bool good = true;
+    for (; owner->first != owner->next && !cpu_owner_event(owner, owner->first)->waits; owner->first++)
+        good = good && sink_take(output, &cpu_owner_event(owner, owner->first)->event, why);
+    return good;
+}
+
+static void cpu_owner_add(struct cpu_owner *owner, const struct event *event, bool waits)
+{
+    if (owner->next - owner->first == owner->events_room)
+        cpu_owner_make_room(owner);
+    struct cpu_event *added = cpu_owner_event(owner, owner->next++);
+    added->waits = waits;
+    if (event->kind == EVENT_SAMPLE) { /* most events; a sample is half as large as the largest event */
+        added->event.kind = EVENT_SAMPLE;
+        added->event.sample = event->sample;
+        added->event.sample.frames = NULL; /* they are valid only while the event is taken */
+    } else {
+        added->event = *event;
+    }
+}
+
+/* Whether the first event is a look that has waited too long when this event comes. A run comes up to a second after
+ * its end. */
+static bool is_overdue(const struct cpu_owner *owner, const struct event *event)
+{
+    const struct cpu_event *first = cpu_owner_event(owner, owner->first);
+    const bool old = event->kind == EVENT_TICK && event->tick_ns > first->event.sample.time_ns + OVERDUE_NS;
+    return first->waits && (old || owner->next - owner->first >= EVENTS_MOST);
+}
+
+/* Gives an event, or has it wait behind the look that waits. */
+static bool cpu_owner_pass(struct cpu_owner *owner, struct event *event, const struct sink *output, struct fault *why)
+{
+    if (owner->first == owner->next)
+        return sink_take(output, event, why);
+    cpu_owner_add(owner, event, false);
+    if (is_overdue(owner, event))
+        settle(owner, cpu_owner_thread_of(owner, cpu_owner_event(owner, owner->first)->event.sample.thread));
+    return give_due(owner, output, why);
+}
+
+static bool cpu_owner_take_look(struct cpu_owner *owner, struct event *event, const struct sink *output,
                                 struct fault *why)
 {
-    const struct sample *sample = &look->sample;
-    struct cpu_thread *thread = cpu_owner_thread_of(owner, sample->thread);
-    thread->counted_ns += sample->cpu_ns;
-    if (!attribute_is(sample->status, ATTRIBUTE_CPU)) {
-        const bool good = settle(thread, output, why);
-        note_latest(thread, sample);
-        return good && cpu_owner_give(thread, look, surplus(thread, sample), output, why);
+    struct sample *look = &event->sample;
+    struct cpu_thread *thread = cpu_owner_thread_of(owner, look->thread);
+    look->counted_ns = look->cpu_ns;
+    thread->counted_ns += look->cpu_ns;
+    if (!attribute_is(look->status, ATTRIBUTE_CPU)) {
+        settle(owner, thread);
+        cpu_owner_place(thread, look, surplus(thread, look));
+        return cpu_owner_pass(owner, event, output, why);
     }
     thread->waiting = alloc_grow(thread->waiting, &thread->room, thread->count + 1, sizeof(*thread->waiting));
-    thread->waiting[thread->count++] = *sample;
-    thread->wall_ns += sample->wall_ns;
-    return (thread->wall_ns < CPU_OWNER_WAIT_NS && thread->count < WAIT_MOST) || settle(thread, output, why);
+    thread->waiting[thread->count++] = owner->next;
+    thread->wall_ns += look->wall_ns;
+    cpu_owner_add(owner, event, true);
+    if (thread->wall_ns < WAIT_NS && thread->count < WAIT_MOST)
+        return true;
+    settle(owner, thread);
+    return give_due(owner, output, why);
 }
+
+/* ---- the end of a thread ---- */
 
 /* Gives CPU time to a look that was given before. */
 static bool give_late(struct cpu_owner *owner, uint32_t number, const struct cpu_given *to, uint64_t cpu_ns,
@@ -130,7 +214,7 @@ static bool give_late(struct cpu_owner *owner, uint32_t number, const struct cpu
                                        .time_ns = thread->latest_ns,
                                        .cpu_ns = cpu_ns } };
     thread->counted_ns -= cpu_ns;
-    return cpu_ns == 0 || sink_take(output, &event, why);
+    return cpu_ns == 0 || cpu_owner_pass(owner, &event, output, why);
 }
 
 static uint64_t weight_of(const struct cpu_thread *thread, uint32_t kept)
@@ -163,9 +247,10 @@ static bool cpu_owner_end_thread(struct cpu_owner *owner, uint32_t number, const
     if (number >= owner->room)
         return true;
     struct cpu_thread *thread = &owner->threads[number];
-    bool good = settle(thread, output, why);
+    bool good = true;
+    settle(owner, thread);
     if (thread->has_latest)
-        good = good && give_rest(owner, number, output, why);
+        good = give_rest(owner, number, output, why);
     else
         owner->unplaced_ns += thread->counted_ns;
     free_thread(thread);
@@ -179,23 +264,11 @@ bool cpu_owner_take(struct cpu_owner *owner, struct event *event, const struct s
     if (event->kind == EVENT_LEFT_OUT) {
         struct cpu_thread *thread = cpu_owner_thread_of(owner, event->left_out.thread);
         thread->counted_ns += event->left_out.cpu_ns;
-        if (!settle(thread, output, why))
-            return false;
+        settle(owner, thread);
     }
     if (event->kind == EVENT_THREAD_END && !cpu_owner_end_thread(owner, event->change.number, output, why))
         return false;
-    return sink_take(output, event, why);
-}
-
-bool cpu_owner_settle(struct cpu_owner *owner, uint64_t before_ns, const struct sink *output, struct fault *why)
-{
-    bool good = true;
-    for (size_t i = 0; i < owner->room && good; i++) {
-        struct cpu_thread *thread = &owner->threads[i];
-        if (thread->count > 0 && thread->waiting[0].time_ns < before_ns)
-            good = settle(thread, output, why);
-    }
-    return good;
+    return is_definition(event) ? sink_take(output, event, why) : cpu_owner_pass(owner, event, output, why);
 }
 
 bool cpu_owner_finish(struct cpu_owner *owner, const struct sink *output, struct fault *why)
@@ -203,7 +276,7 @@ bool cpu_owner_finish(struct cpu_owner *owner, const struct sink *output, struct
     bool good = true;
     for (size_t i = 0; i < owner->room; i++)
         good = cpu_owner_end_thread(owner, (uint32_t)i, output, why) && good;
-    return good;
+    return give_due(owner, output, why) && good;
 }
 
 void cpu_owner_free(struct cpu_owner *owner)
@@ -211,5 +284,6 @@ void cpu_owner_free(struct cpu_owner *owner)
     for (size_t i = 0; i < owner->room; i++)
         free_thread(&owner->threads[i]);
     free(owner->threads);
+    free(owner->events);
     *owner = (struct cpu_owner){ 0 };
 }

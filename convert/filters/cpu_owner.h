@@ -25,8 +25,7 @@
 
 #include "formats/model/sink.h"
 
-#define CPU_OWNER_WAIT_NS 250000000u /* a look waits for so long; the count's lag is some milliseconds of this */
-#define CPU_OWNER_LATEST  64 /* looks that may get CPU time at the thread's end; equal ones in a row count as one */
+#define CPU_OWNER_LATEST 64 /* looks that may get CPU time at the thread's end; equal ones in a row count as one */
 
 /* A look that was given to the output, and may get CPU time at the thread's end. */
 struct cpu_given {
@@ -35,7 +34,7 @@ struct cpu_given {
 };
 
 struct cpu_thread {
-    struct sample *waiting; /* looks that had a processor */
+    uint64_t *waiting; /* numbers of the events that are looks which had a processor */
     size_t count, room;
     uint64_t wall_ns;        /* of the waiting looks */
     uint64_t counted_ns;     /* CPU time that no look has yet */
@@ -47,19 +46,25 @@ struct cpu_thread {
     uint32_t given_count;    /* all that ever stood in the ring */
 };
 
+/* An event behind a look that waits, or that look. */
+struct cpu_event {
+    struct event event;
+    bool waits; /* a look whose CPU time is not known yet */
+};
+
 /* `= {0}` is empty. */
 struct cpu_owner {
     struct cpu_thread *threads; /* by number */
     size_t room;
+    struct cpu_event *events; /* a ring: event n is at n % events_room, which is a power of 2 */
+    size_t events_room;
+    uint64_t first, next; /* numbers of the first event that waits, and of the next one that comes */
     uint64_t unplaced_ns; /* CPU time of threads without a look */
 };
 
-/* Takes an event, and gives the events that are due to the output. The event itself may be among them; then its CPU
- * time changes. False with the reason when the output refused. */
+/* Takes an event, and gives the events that are due to the output. A look gets its CPU time, and has no frames any
+ * more. False with the reason when the output refused. */
 bool cpu_owner_take(struct cpu_owner *owner, struct event *event, const struct sink *output, struct fault *why);
-
-/* Gives the looks of all threads that have waited since before this time, with the CPU time that was counted so far. */
-bool cpu_owner_settle(struct cpu_owner *owner, uint64_t before_ns, const struct sink *output, struct fault *why);
 
 /* Gives all that waits. Call this at the end, also of a recording that was cut. */
 bool cpu_owner_finish(struct cpu_owner *owner, const struct sink *output, struct fault *why);

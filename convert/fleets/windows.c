@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "convert/fleets/windows.h"
 
-#include "convert/filters/cpu_owner.h"
 #include "formats/base/alloc.h"
 
 #include <limits.h>
@@ -33,7 +32,7 @@ static uint64_t begin_ns(const struct windows *windows, uint64_t number)
 
 uint64_t windows_due_ns(const struct windows *windows, uint64_t now_ns)
 {
-    const uint64_t open = now_ns < CPU_OWNER_WAIT_NS ? 0 : number_at(windows, now_ns - CPU_OWNER_WAIT_NS);
+    const uint64_t open = number_at(windows, now_ns);
     return open > windows->next ? begin_ns(windows, open) : 0;
 }
 

@@ -7,11 +7,11 @@
  *     windows named  10:00:00  10:00:15  10:00:30                          (UTC)
  *     their time     :07-:15   :15-:30   :30-:41
  *
- * A look counts in the window of its own time. The CPU owner holds looks back, so a window stays open for a while after
- * its end: CPU_OWNER_WAIT_NS of the recording's time. CPU time that comes later than that has no look of its own
- * (sample.count is 0), and counts in the oldest window that is open. So no window loses anything, and the sums of all
- * windows are the sums of the recording, but for a run's ends (model/wall.h). The windows in memory are the open ones,
- * which are two or three. The tables still hold every stack and every thread of the recording so far. */
+ * A look counts in the window of its own time, and a window is due with the first tick behind its end. CPU time that is
+ * known only later has no look of its own (sample.count is 0), and counts in the oldest window that is open. So no
+ * window loses anything, and the sums of all windows are the sums of the recording, but for a run's ends
+ * (model/wall.h). The windows in memory are the open ones, which are one or two. The tables still hold every stack and
+ * every thread of the recording so far. */
 #ifndef PYREEL_CONVERT_FLEETS_WINDOWS_H
 #define PYREEL_CONVERT_FLEETS_WINDOWS_H
 

@@ -50,18 +50,6 @@ static bool to_gecko_take(void *self, struct event *event, struct fault *why)
     return true;
 }
 
-static uint32_t host(const void *self)
-{
-    const struct to_gecko *to = self;
-    return gecko_host(to->gecko);
-}
-
-static bool to_gecko_take_placed(void *self, struct event *event, struct fault *why)
-{
-    struct to_gecko *to = self;
-    return gecko_take_placed(to->gecko, event, why);
-}
-
 static void to_gecko_take_recording(void *self, struct tables *recording, struct text name)
 {
     struct to_gecko *to = self;
@@ -140,8 +128,6 @@ static const struct converter to_gecko = {
     .plan = to_gecko_plan,
     .events.places_cpu = true,
     .events.take = to_gecko_take,
-    .events.host = host,
-    .events.take_placed = to_gecko_take_placed,
     .events.take_recording = to_gecko_take_recording,
     .delivery.before = before,
     .delivery.closed = to_gecko_closed,

@@ -83,6 +83,8 @@ static void gecko_take_sample(struct gecko *gecko, const struct sample *sample)
         thread->first = time;
     gecko_weights_take(gecko, thread, sample);
     spool_add(&gecko->spool, &thread->samples, (struct spool_sample){ .time = time, .stack = code });
+    gecko_cpu_take(gecko, thread, sample);
+    gecko_counters_take_cpu(gecko, sample);
 }
 
 static void gecko_take_thread_end(struct gecko *gecko, uint32_t number)
@@ -94,6 +96,7 @@ static void gecko_take_thread_end(struct gecko *gecko, uint32_t number)
     spool_settle(&gecko->spool, &thread->states);
     spool_settle(&gecko->spool, &thread->tasks);
     spool_settle(&gecko->spool, &thread->weights);
+    spool_settle(&gecko->spool, &thread->cpu);
 }
 
 static void take_other(struct gecko *gecko, const struct event *event)
@@ -113,19 +116,15 @@ bool gecko_take(struct gecko *gecko, const struct event *event, struct fault *wh
 {
     if (gecko->unit_ns == 0)
         gecko_choose_unit(gecko);
+    if (event->kind == EVENT_SAMPLE && event->sample.count == 0) {
+        gecko_cpu_take_late(gecko, &event->sample);
+        return true;
+    }
     gecko_counters_take(gecko, event);
     if (event->kind == EVENT_SAMPLE)
         gecko_take_sample(gecko, &event->sample);
     else
         take_other(gecko, event);
-    return gecko->spool.failure.text[0] == '\0' || fault(why, "%s", gecko->spool.failure.text);
-}
-
-bool gecko_take_placed(struct gecko *gecko, const struct event *event, struct fault *why)
-{
-    gecko_cpu_take(gecko, event);
-    if (event->kind == EVENT_SAMPLE && event->sample.count > 0)
-        gecko_counters_take_placed(gecko, &event->sample);
     return gecko->spool.failure.text[0] == '\0' || fault(why, "%s", gecko->spool.failure.text);
 }
 

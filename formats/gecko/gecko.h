@@ -82,11 +82,6 @@ bool gecko_take(struct gecko *gecko, const struct event *event, struct fault *wh
  * loop has the samples of its tasks. */
 uint32_t gecko_host(const struct gecko *gecko);
 
-/* Takes what the CPU owner places (convert/filters/cpu_owner.h): the samples of each host in their order, after
- * gecko_take() got them, with the CPU time that belongs to them; CPU time alone (sample.count is 0); and
- * EVENT_THREAD_END. */
-bool gecko_take_placed(struct gecko *gecko, const struct event *event, struct fault *why);
-
 /* Whether some sample says how much CPU time its thread used. */
 bool gecko_knows_cpu(const struct gecko *gecko);
 

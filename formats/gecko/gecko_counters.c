@@ -154,7 +154,7 @@ void gecko_counters_take(struct gecko *gecko, const struct event *event)
         gecko_counters_take_measure(gecko, &event->measure);
 }
 
-void gecko_counters_take_placed(struct gecko *gecko, const struct sample *sample)
+void gecko_counters_take_cpu(struct gecko *gecko, const struct sample *sample)
 {
     if (sample->cpu_ns == 0)
         return;

@@ -27,44 +27,29 @@ static enum cell_kind gecko_cpu_kind_of(uint32_t status)
     return attribute_is(status, ATTRIBUTE_CPU) ? CELL_RAN : CELL_SLEPT;
 }
 
-static void gecko_cpu_take_sample(struct gecko *gecko, struct gecko_thread *thread, const struct sample *sample)
+void gecko_cpu_take(struct gecko *gecko, struct gecko_thread *thread, const struct sample *sample)
 {
     const enum cell_kind kind = gecko_cpu_kind_of(sample->status);
     gecko_cpu_add(gecko, &thread->cpu_sum, sample->cpu_ns);
-    thread->placed++;
     if (thread->cpu.count == 0 && kind == CELL_BLANK)
         return;
     if (thread->cpu.count == 0)
-        thread->cpu_from = thread->placed - 1;
+        thread->cpu_from = thread->samples.count - 1;
     gecko->cpu_known = true;
     spool_add(&gecko->spool, &thread->cpu, (struct spool_sample){ thread->cpu_sum.units, kind });
 }
 
-/* Takes CPU time that comes behind the thread's last sample; a sample of the last tick may still follow. */
-static void take_late(struct gecko *gecko, struct gecko_thread *thread, const struct sample *sample)
+void gecko_cpu_take_late(struct gecko *gecko, const struct sample *sample)
 {
+    const uint32_t host = gecko_tasks_host(gecko, sample->thread, sample->status);
+    if (!host)
+        return;
+    struct gecko_thread *thread = gecko_thread_make(gecko, host);
     thread->late = alloc_grow(thread->late, &thread->late_room, thread->late_count + 1, sizeof(*thread->late));
     const uint64_t before = thread->late_sum.units;
     gecko_cpu_add(gecko, &thread->late_sum, sample->cpu_ns);
     thread->late[thread->late_count++] = (struct gecko_late){ .stack = gecko_leaves_code(gecko, thread, sample),
                                                               .units = thread->late_sum.units - before };
-}
-
-void gecko_cpu_take(struct gecko *gecko, const struct event *event)
-{
-    const bool end = event->kind == EVENT_THREAD_END;
-    if (!end && event->kind != EVENT_SAMPLE)
-        return;
-    const uint32_t number = end ? event->change.number : event->sample.thread;
-    if (end && (number >= gecko->threads_room || gecko_tasks_shared(gecko, number)))
-        return;
-    struct gecko_thread *thread = gecko_thread_make(gecko, number);
-    if (end)
-        spool_settle(&gecko->spool, &thread->cpu);
-    else if (event->sample.count > 0)
-        gecko_cpu_take_sample(gecko, thread, &event->sample);
-    else
-        take_late(gecko, thread, &event->sample);
 }
 
 uint64_t gecko_cpu_of(const struct gecko *gecko, uint32_t number)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The CPU times of samples. The CPU owner (convert/filters/cpu_owner.h) places CPU time on samples, later than the
- * samples come: the k-th placement of a thread belongs to the thread's k-th sample. The placements wait in a column of
- * their own. At the end they become cells of threadCPUDelta, each within the time since the sample before
- * (columns/cells.h), or the weights of a tree of CPU time, which are the placements as they are. */
+/* The CPU times of samples, in a column of their own. At the end they become cells of threadCPUDelta, each within the
+ * time since the sample before (columns/cells.h), or the weights of a tree of CPU time, which are the times as they
+ * are. */
 #ifndef PYREEL_FORMATS_GECKO_GECKO_CPU_H
 #define PYREEL_FORMATS_GECKO_GECKO_CPU_H
 
@@ -24,9 +23,11 @@ struct gecko_cpu_writer {
     bool begun;    /* the line has a sample */
 };
 
-/* Takes a placement: EVENT_SAMPLE, the sample with its CPU time, or CPU time alone (sample.count is 0);
- * EVENT_THREAD_END. */
-void gecko_cpu_take(struct gecko *gecko, const struct event *event);
+/* Takes the CPU time of a sample, behind the sample. */
+void gecko_cpu_take(struct gecko *gecko, struct gecko_thread *thread, const struct sample *sample);
+
+/* Takes CPU time that is known only behind the thread's last sample (sample->count is 0). */
+void gecko_cpu_take_late(struct gecko *gecko, const struct sample *sample);
 
 /* Begins a line. */
 void gecko_cpu_begin_line(struct gecko_cpu_writer *writer);

@@ -35,18 +35,17 @@ struct gecko_status_sum {
  * the first sample that has a value, so a recording without such values does not pay for them. */
 struct gecko_thread {
     struct spool_column samples; /* .stack is a code (gecko_leaves.h) */
-    struct spool_column cpu;     /* per placement: CPU time so far; .stack is the enum cell_kind */
+    struct spool_column cpu;     /* per sample: CPU time so far; .stack is the enum cell_kind */
     struct spool_column states;  /* per change: its time; .stack is the set of states */
     struct spool_column tasks;   /* per change: its time; .stack is the task that the thread runs */
     struct spool_column weights; /* per sample: the wall-clock time in ns of all samples so far; .stack is unused */
     uint64_t interval_ns;        /* the interval of the thread's samples; 0: no sample yet */
     uint64_t first;              /* time of the first sample */
-    uint64_t cpu_from;           /* number of placements before the first one in the column */
+    uint64_t cpu_from;           /* number of samples before the first one in the column `cpu` */
     uint64_t weights_from;       /* number of samples before the first one whose wall-clock time is not the interval */
     uint64_t stands_ns;          /* how long the latest sample stands for; 0: an interval */
     struct gecko_sum cpu_sum;    /* CPU time that was placed on samples so far */
     struct gecko_sum late_sum;   /* ... and behind the last sample */
-    uint64_t placed;             /* number of placements */
     struct gecko_late *late;     /* CPU time that was placed behind the last sample */
     size_t late_count, late_room;
     uint32_t status; /* of the latest sample */

@@ -224,6 +224,7 @@ struct sample {
     uint32_t collection; /* the generation of the garbage collection that the thread runs, plus 1; 0: it runs none, or
                           * the generation is not known. Of the samples of one collection the last one counts: a sample
                           * at its very beginning may have the generation before it is settled */
+    uint64_t counted_ns; /* filled by the CPU owner, which changes cpu_ns: the CPU time as it was recorded */
 };
 
 /* The most frames of a stack. A damaged file may claim any number; no program comes near this one. */

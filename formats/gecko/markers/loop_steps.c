@@ -76,7 +76,7 @@ static void loop_steps_go_on(struct loop_step *step, const struct look *look)
 {
     step->last_ns = look->ns;
     step->looks++;
-    step->cpu_ns += look->sample->cpu_ns;
+    step->cpu_ns += look->sample->counted_ns;
     step->cpu_known &= attribute_known(look->sample->status, ATTRIBUTE_CPU_TIME);
 }
 

@@ -260,39 +260,83 @@ static void cpu_time_without_a_look_is_counted(void **state)
     assert_string_equal(told.text, "left out 0 end 0 ");
 }
 
-/* Threads whose looks wait since before a time give them, with what was counted so far; others wait on. */
-static void looks_of_an_earlier_time_can_be_settled(void **state)
-{
-    (void)state;
-    struct cpu_owner owner = { 0 };
-    struct told told = { 0 };
-    const struct sink output = { .take = hear, .self = &told };
-    for (uint32_t thread = 1; thread <= 2; thread++) {
-        struct event event = { .kind = EVENT_SAMPLE };
-        event.sample = (struct sample){ .count = 1,
-                                        .thread = thread,
-                                        .status = ON,
-                                        .time_ns = 100 * thread,
-                                        .wall_ns = 10,
-                                        .cpu_ns = 3 * thread,
-                                        .stands_ns = 10 };
-        assert_true(cpu_owner_take(&owner, &event, &output, NULL));
-    }
-    assert_true(cpu_owner_settle(&owner, 100, &output, NULL));
-    assert_string_equal(told.text, "");
-    assert_true(cpu_owner_settle(&owner, 101, &output, NULL));
-    assert_string_equal(told.text, "look 3 ");
-    assert_true(cpu_owner_finish(&owner, &output, NULL));
-    assert_string_equal(told.text, "look 3 look 6 ");
-    cpu_owner_free(&owner);
-}
-
 static bool count_looks(void *self, struct event *event, struct fault *why)
 {
     (void)why;
     size_t *looks = self;
     *looks += event->kind == EVENT_SAMPLE;
     return true;
+}
+
+static bool hear_threads(void *self, struct event *event, struct fault *why)
+{
+    (void)why;
+    struct told *told = self;
+    const uint32_t number = event->kind == EVENT_SAMPLE   ? event->sample.thread
+                            : event->kind == EVENT_THREAD ? event->thread.number
+                                                          : 0;
+    told->size += (size_t)snprintf(told->text + told->size, sizeof(told->text) - told->size, "%s%" PRIu32 " ",
+                                   event->kind == EVENT_TICK ? "tick " : "", number);
+    return true;
+}
+
+static struct event look_at(uint32_t thread, uint32_t status, uint64_t time_ns)
+{
+    return (struct event){ EVENT_SAMPLE, .sample = { .count = 1,
+                                                     .thread = thread,
+                                                     .status = status,
+                                                     .time_ns = time_ns,
+                                                     .wall_ns = 10,
+                                                     .cpu_ns = 3,
+                                                     .stands_ns = 10 } };
+}
+
+/* What comes behind a look that waits, waits, too, but for definitions. */
+static void events_keep_their_order(void **state)
+{
+    (void)state;
+    const struct event story[] = { look_at(1, OFF, 100),
+                                   look_at(2, ON, 100),
+                                   look_at(3, OFF, 100),
+                                   { EVENT_TICK, .tick_ns = 100 },
+                                   { EVENT_THREAD, .thread = { .number = 9 } },
+                                   look_at(3, ON, 110),
+                                   look_at(2, OFF, 110),
+                                   { EVENT_TICK, .tick_ns = 110 } };
+    struct cpu_owner owner = { 0 };
+    struct told told = { 0 };
+    const struct sink output = { .take = hear_threads, .self = &told };
+    for (size_t i = 0; i < countof(story); i++) {
+        struct event event = story[i];
+        assert_true(cpu_owner_take(&owner, &event, &output, NULL));
+    }
+    assert_string_equal(told.text, "1 9 2 3 tick 0 ");
+    assert_true(cpu_owner_finish(&owner, &output, NULL));
+    assert_string_equal(told.text, "1 9 2 3 tick 0 3 2 tick 0 1 ");
+    cpu_owner_free(&owner);
+}
+
+/* Nothing waits for ever for a look of a thread at which nobody looks again, and the memory has a bound. */
+static void nothing_waits_for_ever(void **state)
+{
+    (void)state;
+    static const uint64_t steps_ns[] = { 1, 1000 * MS };
+    for (size_t i = 0; i < countof(steps_ns); i++) {
+        size_t looks = 0;
+        struct cpu_owner owner = { 0 };
+        const struct sink output = { .take = count_looks, .self = &looks };
+        struct event silent = look_at(1, ON, 0);
+        assert_true(cpu_owner_take(&owner, &silent, &output, NULL));
+        for (uint64_t number = 1; number <= 200000 && looks == 0; number++) {
+            struct event look = look_at(2, OFF, number * steps_ns[i]);
+            struct event tick = { EVENT_TICK, .tick_ns = number * steps_ns[i] };
+            assert_true(cpu_owner_take(&owner, &look, &output, NULL));
+            assert_true(cpu_owner_take(&owner, &tick, &output, NULL));
+        }
+        assert_true(looks > 1);
+        assert_true(owner.events_room <= 1u << 18);
+        cpu_owner_free(&owner);
+    }
 }
 
 /* A file may claim that its looks stand for next to no time. */
@@ -348,7 +392,8 @@ TEST_FILE(cpu_owner)
         cmocka_unit_test(sleep_gets_no_cpu_time_by_chance),
         cmocka_unit_test(late_cpu_time_is_no_sample),
         cmocka_unit_test(cpu_time_without_a_look_is_counted),
-        cmocka_unit_test(looks_of_an_earlier_time_can_be_settled),
+        cmocka_unit_test(events_keep_their_order),
+        cmocka_unit_test(nothing_waits_for_ever),
         cmocka_unit_test(few_looks_wait),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Windows of a recording: which look counts in which window, when a window is due, and names of files. */
-#include "convert/filters/cpu_owner.h"
 #include "convert/fleets/windows.h"
 #include "formats/base/text.h"
 
@@ -55,18 +54,18 @@ static void windows_are_aligned_to_the_clock(void **state)
     windows_free(&windows);
 }
 
-static void a_window_waits_for_looks_that_are_held_back(void **state)
+static void a_window_is_due_when_the_next_one_begins(void **state)
 {
     (void)state;
     struct windows windows = begin(SECOND);
     look(&windows, 100);
     look(&windows, 400);
-    assert_int_equal(windows_due_ns(&windows, 300 * MS + CPU_OWNER_WAIT_NS - 1), 0);
-    assert_int_equal(windows_due_ns(&windows, 300 * MS + CPU_OWNER_WAIT_NS), 300 * MS);
+    assert_int_equal(windows_due_ns(&windows, 300 * MS - 1), 0);
+    assert_int_equal(windows_due_ns(&windows, 300 * MS), 300 * MS);
     look(&windows, 200); /* late, and in time */
     assert_next(&windows, 300 * MS, 1000, 0, 300, 2);
     assert_null(windows_next(&windows, 300 * MS));
-    assert_int_equal(windows_due_ns(&windows, 300 * MS + CPU_OWNER_WAIT_NS), 0);
+    assert_int_equal(windows_due_ns(&windows, 300 * MS), 0);
     assert_int_equal(windows_due_ns(&windows, 7 * SECOND), 6 * SECOND + 300 * MS);
     assert_next(&windows, 6 * SECOND + 300 * MS, 1001, 300, 1300, 1);
     assert_null(windows_next(&windows, 6 * SECOND + 300 * MS));
@@ -140,7 +139,7 @@ TEST_FILE(windows)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(windows_are_aligned_to_the_clock),
-        cmocka_unit_test(a_window_waits_for_looks_that_are_held_back),
+        cmocka_unit_test(a_window_is_due_when_the_next_one_begins),
         cmocka_unit_test(late_cpu_time_is_no_sample),
         cmocka_unit_test(files_are_named_by_the_time_of_their_window),
         cmocka_unit_test(each_window_has_a_name_of_its_own),

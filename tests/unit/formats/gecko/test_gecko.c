@@ -150,7 +150,6 @@ static void take(struct gecko *gecko, struct tables *tables, struct event event)
 {
     assert_true(tables_take(tables, &event, NULL));
     assert_true(gecko_take(gecko, &event, NULL));
-    assert_true(gecko_take_placed(gecko, &event, NULL));
 }
 
 /* Takes a story, and then the main thread without frames, `flips` ticks long off and on the CPU in turn. */

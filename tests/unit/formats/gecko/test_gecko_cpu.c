@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* CPU times in a profile for the Firefox Profiler: the CPU owner's placements, later than the samples. */
+/* CPU times in a profile for the Firefox Profiler, as the CPU owner places them on samples. */
 #include "formats/gecko/gecko.h"
 
 #include "formats/base/alloc.h"
@@ -42,28 +42,50 @@ static const struct event looks[] = {
     TICK(40 * MS),
 };
 
-/* The placements of each thread in the order of its samples, but of one thread after the other. */
+/* The CPU times of each thread's samples, in the order of the samples, and what comes behind one. */
 static const struct event placements[] = {
-    PLACED(2, RUNS, 3 * MS), PLACED(1, RUNS, 4 * MS), PLACED(1, IDLE, 0),
-    PLACED(1, RUNS, 5 * MS), PLACED(1, RUNS, 8 * MS), PLACED(2, RUNS, 9 * MS),
-    LATE(1, 1, 2 * MS + 4),  LATE(1, 2, 6 * MS),      { EVENT_THREAD_END, .change = { 1, 45 * MS, { 0 } } },
+    PLACED(2, RUNS, 3 * MS), PLACED(1, RUNS, 4 * MS), PLACED(1, IDLE, 0),     PLACED(1, RUNS, 5 * MS),
+    PLACED(1, RUNS, 8 * MS), PLACED(2, RUNS, 9 * MS), LATE(1, 1, 2 * MS + 4), LATE(1, 2, 6 * MS),
 };
+
+/* Gives a look with the CPU time of the thread's next placement, and the late CPU time behind this placement. */
+static void give_look(struct gecko *gecko, struct event *look, const struct event *placed, size_t count, size_t number)
+{
+    size_t at = 0;
+    for (size_t seen = 0; at < count; at++) {
+        const bool own = placed[at].sample.thread == look->sample.thread && placed[at].sample.count > 0;
+        if (own && seen++ == number)
+            break;
+    }
+    look->sample.cpu_ns = at < count ? placed[at].sample.cpu_ns : 0;
+    assert_true(gecko_take(gecko, look, NULL));
+    for (at++; at < count; at++) {
+        if (placed[at].sample.thread == look->sample.thread && placed[at].sample.count > 0)
+            return;
+        if (placed[at].sample.thread == look->sample.thread)
+            assert_true(gecko_take(gecko, &placed[at], NULL));
+    }
+}
 
 static json_t *profile_of(enum gecko_weight weight, const struct event *placed, size_t count)
 {
     char path[] = "/tmp/pyreel-gecko.XXXXXX";
     struct output output = { 0 };
     struct tables tables = { 0 };
+    size_t given[3] = { 0 };
     close(mkstemp(path));
     assert_true(output_open(&output, path, false, NULL));
     struct gecko *gecko = gecko_start(&tables, &output, (struct gecko_style){ .weight = weight });
     for (size_t i = 0; i < countof(looks); i++) {
         struct event event = looks[i];
         assert_true(tables_take(&tables, &event, NULL));
-        assert_true(gecko_take(gecko, &event, NULL));
+        if (event.kind == EVENT_SAMPLE)
+            give_look(gecko, &event, placed, count, given[event.sample.thread]++);
+        else
+            assert_true(gecko_take(gecko, &event, NULL));
     }
-    for (size_t i = 0; i < count; i++)
-        assert_true(gecko_take_placed(gecko, &placed[i], NULL));
+    const struct event end = { EVENT_THREAD_END, .change = { 1, 45 * MS, { 0 } } };
+    assert_true(gecko_take(gecko, &end, NULL));
     assert_true(gecko_knows_cpu(gecko));
     assert_true(gecko_finish(gecko, NULL));
     gecko_drop(gecko);

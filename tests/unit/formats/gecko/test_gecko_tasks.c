@@ -69,7 +69,6 @@ static void take(struct gecko *gecko, struct tables *tables, struct event event)
 {
     assert_true(tables_take(tables, &event, NULL));
     assert_true(gecko_take(gecko, &event, NULL));
-    assert_true(gecko_take_placed(gecko, &event, NULL));
 }
 
 struct writing {
@@ -230,7 +229,7 @@ static void tasks_are_threads_behind_the_others(void **state)
 }
 
 /* The tasks of the main thread's loop used more CPU time than another thread, and the main thread's own samples less.
- * The placements are as convert/ has them: on the thread whose line has the sample. */
+ */
 static void a_loop_ranks_by_what_its_tasks_used(void **state)
 {
     (void)state;
@@ -252,9 +251,6 @@ static void a_loop_ranks_by_what_its_tasks_used(void **state)
         struct event event = story[i];
         assert_true(tables_take(&w.tables, &event, NULL));
         assert_true(gecko_take(w.gecko, &event, NULL));
-        if (event.kind == EVENT_SAMPLE)
-            event.sample.thread = gecko_host(w.gecko);
-        assert_true(gecko_take_placed(w.gecko, &event, NULL));
     }
     json_t *profile = finish(&w);
     assert_int_equal(number(at(json_object_get(profile, "meta"), "initialSelectedThreads", 0)), 0);

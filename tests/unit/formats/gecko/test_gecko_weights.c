@@ -49,7 +49,6 @@ static void take(struct gecko *gecko, struct tables *tables, struct event event)
 {
     assert_true(tables_take(tables, &event, NULL));
     assert_true(gecko_take(gecko, &event, NULL));
-    assert_true(gecko_take_placed(gecko, &event, NULL));
 }
 
 /* Of a story, and then many ticks in which thread 1 samples stand for one interval and for two in turn. */

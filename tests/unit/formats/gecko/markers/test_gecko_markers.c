@@ -356,9 +356,9 @@ static void tell_loop(struct finding *finding, const char *looks)
                                                          .thread = 1,
                                                          .time_ns = (i + 1) * 10 * MS,
                                                          .status = sleeps ? STATUS_RECORDED : HOLDS,
-                                                         .cpu_ns = look == 'H' ? 300000
-                                                                   : sleeps    ? 0
-                                                                               : 10 * MS } };
+                                                         .counted_ns = look == 'H' ? 300000
+                                                                       : sleeps    ? 0
+                                                                                   : 10 * MS } };
         event.sample.frames = f ? in_f : g ? in_g : selects;
         event.sample.pushed = f || g ? 4 : look == '.' ? 2 : 3;
         struct event tick = TICK((i + 1) * 10 * MS);
