@@ -23,27 +23,28 @@
     { EVENT_PROCESS, .process = { number, pid, 0, 0x030f02f0, T("/usr/bin/python3.15"), T("python3 app.py"), T(folder), 0, T(""), 0, 0, T(""), 0 } }
 #define THREAD(number, process, tid, name) \
     { EVENT_THREAD, .thread = { number, process, tid, (number) == 1, 0, 0, T(name), 0 } }
+#define SAMPLE_OF(ns, of_thread) .thread = of_thread, .time_ns = ns, .count = 1
+#define PUSHES(keeps, ...) .keep = keeps, .pushed = countof(((const uint32_t[]){ __VA_ARGS__ })), \
+                           .frames = (const uint32_t[]){ __VA_ARGS__ }
+#define STATE(bits, cpu) .status = bits, .cpu_ns = cpu
 #define SAMPLE(ns, thread, keep, ...) \
-    { EVENT_SAMPLE, .sample = { thread, keep, countof(((const uint32_t[]){ __VA_ARGS__ })), \
-                                (const uint32_t[]){ __VA_ARGS__ }, ns, 0, 0, 0, 0, 1, 0, 0, false, 0, 0 } }
+    { EVENT_SAMPLE, .sample = { SAMPLE_OF(ns, thread), PUSHES(keep, __VA_ARGS__) } }
 #define STATUS_SAMPLE(ns, thread, keep, status, cpu, ...) \
-    { EVENT_SAMPLE, .sample = { thread, keep, countof(((const uint32_t[]){ __VA_ARGS__ })), \
-                                (const uint32_t[]){ __VA_ARGS__ }, ns, status, cpu, 0, 0, 1, 0, 0, false, 0, 0 } }
+    { EVENT_SAMPLE, .sample = { SAMPLE_OF(ns, thread), PUSHES(keep, __VA_ARGS__), STATE(status, cpu) } }
 #define STATUS_SAME(ns, thread, depth, status, cpu) \
-    { EVENT_SAMPLE, .sample = { thread, depth, 0, NULL, ns, status, cpu, 0, 0, 1, 0, 0, false, 0, 0 } }
+    { EVENT_SAMPLE, .sample = { SAMPLE_OF(ns, thread), .keep = depth, STATE(status, cpu) } }
 #define STANDS_SAMPLE(ns, thread, keep, stands, ...) \
-    { EVENT_SAMPLE, .sample = { thread, keep, countof(((const uint32_t[]){ __VA_ARGS__ })), \
-                                (const uint32_t[]){ __VA_ARGS__ }, ns, 0, 0, 0, 0, 1, stands, 0, false, 0, 0 } }
+    { EVENT_SAMPLE, .sample = { SAMPLE_OF(ns, thread), PUSHES(keep, __VA_ARGS__), .stands_ns = stands } }
 #define STANDS_SAME(ns, thread, depth, stands) \
-    { EVENT_SAMPLE, .sample = { thread, depth, 0, NULL, ns, 0, 0, 0, 0, 1, stands, 0, false, 0, 0 } }
+    { EVENT_SAMPLE, .sample = { SAMPLE_OF(ns, thread), .keep = depth, .stands_ns = stands } }
 #define TASK(number, process, name) { EVENT_TASK, .task = { number, process, T(name), 0 } }
 #define TASK_WAITER(ns, task, waiter, waiters) { EVENT_TASK_WAITER, .task_waiter = { task, waiter, waiters, ns } }
 #define TASK_ENTRY(number, process, tid, task, name) \
     { EVENT_THREAD, .thread = { number, process, tid, false, 0, 0, T(name), task } }
-#define TASK_SAMPLE(ns, thread, task, keep, ...) \
-    { EVENT_SAMPLE, .sample = { thread, keep, countof(((const uint32_t[]){ __VA_ARGS__ })), \
-                                (const uint32_t[]){ __VA_ARGS__ }, ns, 0, 0, task, 0, 1, 0, 0, false, 0, 0 } }
-#define TASK_SAME(ns, thread, task, depth) { EVENT_SAMPLE, .sample = { thread, depth, 0, NULL, ns, 0, 0, task, 0, 1, 0, 0, false, 0, 0 } }
+#define TASK_SAMPLE(ns, thread, number, keep, ...) \
+    { EVENT_SAMPLE, .sample = { SAMPLE_OF(ns, thread), PUSHES(keep, __VA_ARGS__), .task = number } }
+#define TASK_SAME(ns, thread, number, depth) \
+    { EVENT_SAMPLE, .sample = { SAMPLE_OF(ns, thread), .keep = depth, .task = number } }
 #define LEFT_OUT(ns, thread, ticks, cpu) { EVENT_LEFT_OUT, .left_out = { thread, ticks, ns, cpu } }
 #define SAME(ns, thread, depth) TASK_SAME(ns, thread, 0, depth)
 #define FAILED(ns, thread, cause) { EVENT_FAILED, .failed = { thread, cause, ns, 0 } }

@@ -47,7 +47,7 @@ static bool tell_tick(struct stream_writer *writer, uint64_t tick)
     const uint32_t waiting = STATUS_GIL_WAIT | (tick % 4 == 0 ? STATUS_EXCEPTION : 0);
     struct event event = { EVENT_SAMPLE, .sample = { 1, 0, 2, working ? works : waits, tick * MS,
                                                      REC | (working ? STATUS_CPU | STATUS_GIL : 0),
-                                                     working && tick > 1 ? MS : 0, 0, 0, 1, 0, 0, false, 0, 0 } };
+                                                     working && tick > 1 ? MS : 0, 0, 0, 1, 0, 0, false, 0, 0, 0 } };
     return tell(writer, event) && tell(writer, (struct event)STATUS_SAMPLE(tick * MS, 2, 0, REC | waiting, 0, 3)) &&
            tell(writer, (struct event)TICK(tick * MS));
 }

@@ -318,7 +318,7 @@ static void deep_stacks_cost_what_changed(void **state)
     assert_true(tables_take(&tables, &all, NULL));
     for (uint32_t i = 0; i < 1000; i++) {
         struct event leaf = { EVENT_SAMPLE, .sample = { 1, countof(deep) - 1, 1, (uint32_t[]){ 1 + i % 4 }, i, 0, 0, 0,
-                                                        0, 1, 0, 0, false, 0, 0 } };
+                                                        0, 1, 0, 0, false, 0, 0, 0 } };
         assert_true(tables_take(&tables, &leaf, NULL));
     }
     assert_int_equal(tables.stacks_count, 1 + countof(deep) + 3);

@@ -210,7 +210,7 @@ static void much_goes_through_a_file(void **state)
             const uint32_t pushed = keep < 8 ? (uint32_t)(random >> 50) % 6 : 0;
             const struct event events[] = {
                 { EVENT_SAMPLE,
-                  .sample = { 1, keep, pushed, frames, i * MS + (random >> 45), 0, 0, 0, 0, 1, 0, 0, false, 0, 0 } },
+                  .sample = { 1, keep, pushed, frames, i * MS + (random >> 45), 0, 0, 0, 0, 1, 0, 0, false, 0, 0, 0 } },
                 TICK(i * MS + (random >> 45)),
             };
             tell(&making, events, countof(events));
@@ -265,13 +265,13 @@ static void of_a_stack_that_is_too_deep_the_middle_is_left_out(void **state)
     for (size_t i = 0; i < countof(frames); i++)
         frames[i] = i < 500 ? 1 : 3;
     const struct event deep[] = {
-        { EVENT_SAMPLE, .sample = { 1, 0, 256, frames + 372, MS, 0, 0, 0, 0, 1, 0, 0, false, 0, 0 } },
+        { EVENT_SAMPLE, .sample = { 1, 0, 256, frames + 372, MS, 0, 0, 0, 0, 1, 0, 0, false, 0, 0, 0 } },
         TICK(MS),
-        { EVENT_SAMPLE, .sample = { 1, 0, 1000, frames, 2 * MS, 0, 0, 0, 0, 1, 0, 0, false, 0, 0 } },
+        { EVENT_SAMPLE, .sample = { 1, 0, 1000, frames, 2 * MS, 0, 0, 0, 0, 1, 0, 0, false, 0, 0, 0 } },
         TICK(2 * MS),
         SAME(3 * MS, 1, 1000),
         TICK(3 * MS),
-        { EVENT_SAMPLE, .sample = { 1, 600, 257, frames + 600, 4 * MS, 0, 0, 0, 0, 1, 0, 0, false, 0, 0 } },
+        { EVENT_SAMPLE, .sample = { 1, 600, 257, frames + 600, 4 * MS, 0, 0, 0, 0, 1, 0, 0, false, 0, 0, 0 } },
         TICK(4 * MS),
     };
     struct making making;
