@@ -95,7 +95,7 @@ struct conversion {
     struct settings settings;
     struct converter_plan plan; /* of these settings */
     struct tables tables;
-    struct cpu_owner cpu_owner;  /* used when the converter sums up */
+    struct cpu_owner cpu_owner;  /* used with events.places_cpu */
     struct source_report report; /* of the recording that was read last */
     bool whole;                  /* nothing was missing of the recordings before that one, when several are merged */
     struct output output;

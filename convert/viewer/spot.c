@@ -57,9 +57,11 @@ static bool is_inside(struct spot *spot, const struct tables *tables, const stru
 void spot_take(struct spot *spot, const struct tables *tables, const struct event *event, uint32_t thread)
 {
     const struct sample *sample = &event->sample;
-    if (event->kind == EVENT_SAMPLE && spot->view == VIEW_MY_CODE && !spot->own_code)
+    if (event->kind != EVENT_SAMPLE || sample->count == 0)
+        return;
+    if (spot->view == VIEW_MY_CODE && !spot->own_code)
         spot->own_code = is_stack_inside(spot, tables, sample->stack);
-    if (event->kind != EVENT_SAMPLE || thread == 0 || !is_inside(spot, tables, sample))
+    if (thread == 0 || !is_inside(spot, tables, sample))
         return;
     spot->counts = alloc_grow(spot->counts, &spot->counts_room, (size_t)thread + 1, sizeof(*spot->counts));
     spot->counts[thread]++;

@@ -59,7 +59,7 @@ static void activate(struct gecko_counters *counters, struct gecko_curves *curve
                                   sizeof(*counters->active));
     counters->active[counters->active_count++] = process;
     curves->active = true;
-    /* Placements of one thread may come later than those of another. */
+    /* The CPU time of a sample is of the time before the sample. */
     if (!curves->begun && sample->stands_ns <= sample->time_ns)
         series_begin(&curves->threads_cpu, sample->time_ns - sample->stands_ns);
 }

@@ -41,7 +41,8 @@ void gecko_cpu_take(struct gecko *gecko, struct gecko_thread *thread, const stru
 
 void gecko_cpu_take_late(struct gecko *gecko, const struct sample *sample)
 {
-    const uint32_t host = gecko_tasks_host(gecko, sample->thread, sample->status);
+    /* A task used the time while the task ran, whatever its latest look says. */
+    const uint32_t host = gecko_tasks_host(gecko, sample->thread, sample->status & ~(uint32_t)STATUS_TASK_WAITS);
     if (!host)
         return;
     struct gecko_thread *thread = gecko_thread_make(gecko, host);

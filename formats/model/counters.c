@@ -22,7 +22,7 @@ static const struct wording {
     { .name = "samples", .words = "samples" },
     { "samples_exact", "  exact (proved to be one moment)", .part_of = { "samples" } },
     { "samples_live", "  live (the program may have run)", .part_of = { "samples" } },
-    { .name = "looks_again", .words = "looks thrown away and repeated" },
+    { .name = "looks_again", .words = "looks thrown away" },
     { .name = "states_unborn", .words = "states of threads not running yet" },
     { .name = "samples_blocked", .words = "ticks due while a read was blocked" },
     { .name = "ticks_left_out", .words = "ticks left out to keep the budget" },

@@ -85,7 +85,7 @@ struct process {
     uint32_t parent_pid;  /* the process that started it; 0: not known */
     uint32_t parent;      /* number of the nearest ancestor that is in the recording; 0: none. An execve gives a process
                            * a new number, whose parent is the old number: both have the same pid */
-    /* When several recordings are merged; not in a file, which is one recording. */
+    /* When recordings are merged, or a part of one is taken; not in a file. */
     struct text recording; /* the process's recording: a name that differs from those of the others; empty: only one */
     uint64_t interval_ns;  /* of that recording; 0: as the event of the recording says */
 };

@@ -12,7 +12,7 @@
  * without a break (sample.fresh is false).
  *
  * The events are not trusted: a number that is not defined becomes 0, which tables refuse. The events must have no runs
- * (sample.count), and none that merge or filter. */
+ * (sample.count is 1), and none that merge or filter. */
 #ifndef PYREEL_FORMATS_PARTS_PART_JOIN_H
 #define PYREEL_FORMATS_PARTS_PART_JOIN_H
 

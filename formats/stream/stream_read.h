@@ -55,7 +55,7 @@ struct stream_reader {
     bool ended;                 /* the END block has been given, ... */
     bool complete;              /* ... and reports no loss before it */
     enum end_reason end_reason;
-    bool gives_runs; /* set by the caller: the sink takes samples with `more` */
+    bool gives_runs; /* set by the caller: the sink takes samples whose count is above 1 */
     /* Set by the caller: samples get status 0 and no CPU time, and a change of these does not end a run. */
     bool ignores_status;
     bool ignores_stands; /* set by the caller: each sample stands for an interval, and a change does not end a run */

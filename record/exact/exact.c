@@ -199,7 +199,7 @@ static bool look_with(struct exact *exact, const struct holder *holder, uint64_t
     unwinder->retry_later = false;
     exact->work.state = exact->work.look(exact->work.self, now_ns);
     unwinder->still = false;
-    exact->hops += !witness->gone || witness->came; /* until exact_read() keeps the look */
+    exact->work.looks += !witness->gone || witness->came;
     return !witness->gone;
 }
 
@@ -365,6 +365,13 @@ static bool is_first_of_sleep(const struct exact_work *work)
     return work->slept && work->state == THREAD_LIST_READ && !work->retry_later;
 }
 
+/* Counts the looks of an appointment that is over: all are thrown away but the last one, if that is kept. */
+static void exact_count_looks(struct exact *exact, bool kept)
+{
+    exact->hops += exact->work.looks - kept;
+    exact->work.looks = 0;
+}
+
 enum thread_list_state exact_read(struct exact *exact, exact_look *look, void *self, uint64_t now_ns)
 {
     bool elsewhere = false;
@@ -377,13 +384,14 @@ enum thread_list_state exact_read(struct exact *exact, exact_look *look, void *s
             exact->proven = exact->work.same && exact->stand.stayed && !exact->work.retry_later;
             if (exact->proven || is_first_of_sleep(&exact->work) || exact->work.state == THREAD_LIST_GONE) {
                 note_holder(exact);
-                exact->hops--; /* this look is kept */
+                exact_count_looks(exact, true);
                 exact->proven &= exact->moment_ns < exact->work.due_ns + LATE_NS;
                 exact->appointed = false;
                 return exact->work.state;
             }
         }
         note_holder(exact);
+        exact_count_looks(exact, false);
         if (elsewhere && is_elsewhere(exact))
             note_lost(exact);
         elsewhere = is_elsewhere(exact);
@@ -416,6 +424,7 @@ void exact_open(struct exact *exact, struct thread_list *thread_list, bool raise
 void exact_cancel(struct exact *exact)
 {
     stand_cancel(&exact->stand);
+    exact_count_looks(exact, false);
     exact->appointed = false;
 }
 

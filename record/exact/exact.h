@@ -68,7 +68,7 @@ struct exact {
     bool proven;        /* the last look is proven to be one moment */
     uint64_t moment_ns; /* when the last look began (monotonic) */
     bool waited;        /* the last look waited for the lock of the program's memory */
-    uint64_t hops;      /* number of looks of posts that were thrown away */
+    uint64_t hops;      /* number of appointed looks that were thrown away */
     struct exact_work {
         exact_look *look;
         void *self;
@@ -77,6 +77,7 @@ struct exact {
         uint32_t processors[STAND_AT_ONCE]; /* where the look may be made, in rising order */
         size_t processors_count;
         enum thread_list_state state;
+        uint64_t looks;   /* that were made so far: a post whose thread slept during a look looks again */
         bool retry_later; /* a thread was in the middle of a change, and its memory does not show its stack: look again
                            * at another moment */
         bool same;        /* before and after the look: the same holder on the same processor */

@@ -85,7 +85,7 @@ struct watched_counters {
     struct unwind_counters unwind;
     uint64_t exact, live; /* samples of one proven moment; samples that were read while the process may have run */
     uint64_t hops;        /* looks that were thrown away, see struct exact */
-    uint64_t unborn;      /* states that were read and have no sample, because their thread does not run yet */
+    uint64_t unborn;      /* states that were read and have no sample: their thread does not run yet, or not here */
     uint64_t codes_gone;  /* see codes_gone() */
     uint64_t code_reads;  /* code objects that were read */
     uint64_t taken_ns;    /* see watched_taken_ns() */

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Runs our programs and the programs they record. Every run is watched for sanitizers' reports and for time."""
 
+import contextlib
 import ctypes
 import glob
 import json
@@ -250,7 +251,7 @@ class Recorder(Talk):
                     return True
             assert not over, f"it ended before {what}: {self.wait()}"
         size, found = 0, None
-        wait_until(meets, what)
+        wait_until(meets, lambda: f"{what}; so far: {found}; {states_of(self.process.pid)}")
         return found
 
     def wait_for_samples(self, path, count=50):
@@ -339,10 +340,24 @@ def parent_of(pid):
         return int(file.read().rpartition(")")[2].split()[1])
 
 
+def states_of(pid):
+    """What the threads of a process and its descendants do, for the message of a test that waited in vain."""
+    said = []
+    for process in (pid, *descendants(pid)):
+        for status in glob.glob(f"/proc/{process}/task/*/status"):
+            with contextlib.suppress(OSError), open(status) as file:
+                fields = dict(line.split(":\t", 1) for line in file.read().splitlines() if ":\t" in line)
+                said.append(f"{process}/{fields['Pid']} {fields['Name']} {fields['State']}")
+    return "; ".join(said)
+
+
 def wait_until(condition, what, seconds=PATIENCE):
-    give_up = time.monotonic() + seconds
+    """`what`: a text for who waited in vain, or a function that returns it. Not only the clock decides, for a machine may have
+    stood still meanwhile: a quarter of the time is spent with waiting."""
+    give_up, naps = time.monotonic() + seconds, 0
     while not condition():
-        assert time.monotonic() < give_up, f"waited in vain: {what}"
+        naps += 1
+        assert time.monotonic() < give_up or naps < 25 * seconds, f"waited in vain: {what() if callable(what) else what}"
         time.sleep(0.01)
 
 

@@ -41,8 +41,8 @@ def stacks_of(figures):
 
 def thrown_away(told):
     """At most so many stacks are of looks that turned out not to be one moment, of a look that came after the end of each
-    process, and of threads that did not run yet."""
-    looks = told["figures"].get("looks_again", 0) + len(told["processes"])
+    process, of threads that did not run yet, and of looks at which something failed."""
+    looks = told["figures"].get("looks_again", 0) + len(told["processes"]) + told["failed"]
     return looks * len(told["threads"]) + told["figures"].get("states_unborn", 0)
 
 

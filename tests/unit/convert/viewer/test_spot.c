@@ -63,6 +63,8 @@ static void imports_are_below_frames_of_the_import_machinery(void **state)
     take(&spot, 2, 2, 0, 30);
     take(&spot, 3, 4, 0, 40);
     take(&spot, 3, 0, 0, 50);
+    const struct event late = { EVENT_SAMPLE, .sample = { .count = 0, .thread = 3, .stack = 3, .cpu_ns = MS } };
+    spot_take(&spot, &tables, &late, 3); /* CPU time alone, which is no sample */
     assert_spot(&spot, 2, 20, 40);
     assert_int_equal(spot_threads(&spot, threads), 2);
     assert_int_equal(threads[0], 1);
