@@ -291,7 +291,7 @@ static struct event look_at(uint32_t thread, uint32_t status, uint64_t time_ns)
                                                      .stands_ns = 10 } };
 }
 
-/* What comes behind a look that waits, waits, too, but for definitions. */
+/* Events behind a look that waits wait, too; definitions do not. */
 static void events_keep_their_order(void **state)
 {
     (void)state;
