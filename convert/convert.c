@@ -26,7 +26,7 @@
 #define MEMORY_USUAL ((uint64_t)4 << 30) /* --max-memory, if the machine has twice as much */
 
 /* One run of a converter. */
-struct run {
+struct pipeline {
     struct conversion conversion;
     void *self;         /* state of the output */
     struct sink output; /* the sums and the output, or the mode filter in front */
@@ -50,9 +50,9 @@ struct run {
 };
 
 /* The tables of the recording that is being read. */
-static const struct tables *tables_of(const struct run *run)
+static const struct tables *tables_of(const struct pipeline *pipeline)
 {
-    return run->merging ? &run->own : &run->conversion.tables;
+    return pipeline->merging ? &pipeline->own : &pipeline->conversion.tables;
 }
 
 struct converter_plan converter_plan(const struct converter *converter, const struct settings *settings)
@@ -62,209 +62,211 @@ struct converter_plan converter_plan(const struct converter *converter, const st
 
 /* Whether recordings are compared: they are read in the order of the user, each begins at time 0, the same one may be
  * there twice, and none may be left out. */
-static bool compares(const struct run *run)
+static bool compares(const struct pipeline *pipeline)
 {
-    return run->conversion.converter->several == SEVERAL_COMPARED || run->conversion.settings.before > 0;
+    return pipeline->conversion.converter->several == SEVERAL_COMPARED || pipeline->conversion.settings.before > 0;
 }
 
 /* The number of samples read from the recording, with the samples that the output does not get. */
-static uint64_t samples_read(const struct run *run)
+static uint64_t samples_read(const struct pipeline *pipeline)
 {
-    return tables_of(run)->defined;
+    return tables_of(pipeline)->defined;
 }
 
-static void show_progress(struct run *run)
+static void show_progress(struct pipeline *pipeline)
 {
-    const int64_t now = run->show_progress ? monotonic_ns() : 0;
-    if (!run->show_progress || now < run->progress_due_ns)
+    const int64_t now = pipeline->show_progress ? monotonic_ns() : 0;
+    if (!pipeline->show_progress || now < pipeline->progress_due_ns)
         return;
-    run->progress_due_ns = now + PROGRESS_NS;
-    run->progress_shown = true;
-    fprintf(stderr, "\r%s: %" PRIu64 " samples", run->conversion.converter->name, samples_read(run));
-    if (run->input_bytes > 0)
-        fprintf(stderr, ", %" PRIu64 " %%", source_report(&run->source).bytes * 100 / run->input_bytes);
+    pipeline->progress_due_ns = now + PROGRESS_NS;
+    pipeline->progress_shown = true;
+    fprintf(stderr, "\r%s: %" PRIu64 " samples", pipeline->conversion.converter->name, samples_read(pipeline));
+    if (pipeline->input_bytes > 0)
+        fprintf(stderr, ", %" PRIu64 " %%", source_report(&pipeline->source).bytes * 100 / pipeline->input_bytes);
     fprintf(stderr, "  ");
 }
 
-static void end_progress(struct run *run)
+static void end_progress(struct pipeline *pipeline)
 {
-    if (run->progress_shown)
+    if (pipeline->progress_shown)
         fprintf(stderr, "\r\x1b[K");
-    run->progress_shown = false;
+    pipeline->progress_shown = false;
 }
 
 /* ---- events ---- */
 
 /* Whether the mode or the output needs the status of samples. */
-static bool needs_status(const struct run *run)
+static bool needs_status(const struct pipeline *pipeline)
 {
-    return mode_filter_selects(&run->mode_filter) || !run->conversion.plan.without_status;
+    return mode_filter_selects(&pipeline->mode_filter) || !pipeline->conversion.plan.without_status;
 }
 
 /* Where the events of the CPU owner go. Who needs no status needs no CPU time. */
-static struct sink convert_placed_sink(const struct run *run)
+static struct sink convert_placed_sink(const struct pipeline *pipeline)
 {
-    const struct converter_events *events = &run->conversion.converter->events;
-    if (!events->places_cpu || !needs_status(run))
+    const struct converter_events *events = &pipeline->conversion.converter->events;
+    if (!events->places_cpu || !needs_status(pipeline))
         return (struct sink){ 0 };
-    return (struct sink){ .take = events->take, .self = run->self };
+    return (struct sink){ .take = events->take, .self = pipeline->self };
 }
 
 /* Counts an event that the output gets. */
 static bool take_counted(void *self, struct event *event, struct fault *why)
 {
-    struct run *run = self;
-    const struct converter_events *events = &run->conversion.converter->events;
-    tables_count(&run->conversion.tables, event);
-    if (!run->placed.take)
-        return !events->take || events->take(run->self, event, why);
+    struct pipeline *pipeline = self;
+    const struct converter_events *events = &pipeline->conversion.converter->events;
+    tables_count(&pipeline->conversion.tables, event);
+    if (!pipeline->placed.take)
+        return !events->take || events->take(pipeline->self, event, why);
     /* The definition of a thread may be lost, and its number be anything. */
-    const bool lost = event->kind == EVENT_LEFT_OUT && event->left_out.thread >= run->conversion.tables.threads_count;
-    return lost || cpu_owner_take(&run->conversion.cpu_owner, event, &run->placed, why);
+    const bool lost = event->kind == EVENT_LEFT_OUT &&
+                      event->left_out.thread >= pipeline->conversion.tables.threads_count;
+    return lost || cpu_owner_take(&pipeline->conversion.cpu_owner, event, &pipeline->placed, why);
 }
 
-static struct sink counted_output(struct run *run)
+static struct sink counted_output(struct pipeline *pipeline)
 {
-    return (struct sink){ .take = take_counted, .self = run };
+    return (struct sink){ .take = take_counted, .self = pipeline };
 }
 
 /* Gives an event to the output if the mode keeps it. */
 static bool take_kept(void *self, struct event *event, struct fault *why)
 {
-    struct run *run = self;
-    const struct sink output = counted_output(run);
-    return mode_filter_take(&run->mode_filter, event, &output, why);
+    struct pipeline *pipeline = self;
+    const struct sink output = counted_output(pipeline);
+    return mode_filter_take(&pipeline->mode_filter, event, &output, why);
 }
 
 /* Gives an event that the tables of the output have accepted to the passes, and so to the output. */
-static bool run_give(struct run *run, struct event *event, struct fault *why)
+static bool pipeline_give(struct pipeline *pipeline, struct event *event, struct fault *why)
 {
-    const bool lost = (event->kind == EVENT_SAMPLE && event->sample.stack == STACK_LOST) ||
+    const bool lost = (event->kind == EVENT_RUN && event->run.stack == STACK_LOST) ||
                       (event->kind == EVENT_MEASURE && event->measure.process == 0);
-    return lost || sink_take(&run->output, event, why);
+    return lost || sink_take(&pipeline->output, event, why);
 }
 
 /* Takes an event that the merge has made from an event of a recording. */
 static bool take_merged(void *self, struct event *event, struct fault *why)
 {
-    struct run *run = self;
-    return tables_define(&run->conversion.tables, event, why) && run_give(run, event, why);
+    struct pipeline *pipeline = self;
+    return tables_define(&pipeline->conversion.tables, event, why) && pipeline_give(pipeline, event, why);
 }
 
 /* Prepares for a recording whose EVENT_RECORDING has been read. */
-static bool convert_begin_recording(struct run *run, struct event *event, struct fault *why)
+static bool convert_begin_recording(struct pipeline *pipeline, struct event *event, struct fault *why)
 {
-    if (!mode_filter_fits(&run->mode_filter, &event->recording, why))
+    if (!mode_filter_fits(&pipeline->mode_filter, &event->recording, why))
         return false;
-    if (!run->merging)
+    if (!pipeline->merging)
         return true;
-    if (!run->merge.opened) {
-        const struct recording whole = inputs_begin(&run->inputs, &run->own.recording);
-        if (!merge_open(&run->merge, &whole, why))
+    if (!pipeline->merge.opened) {
+        const struct recording whole = inputs_begin(&pipeline->inputs, &pipeline->own.recording);
+        if (!merge_open(&pipeline->merge, &whole, why))
             return false;
     }
-    const struct input *input = run->input;
-    merge_next(&run->merge, &run->own, run->inputs.count > 1 ? input->name : (struct text){ 0 },
-               inputs_offset_ns(&run->inputs, event->recording.start_unix_ns));
+    const struct input *input = pipeline->input;
+    merge_next(&pipeline->merge, &pipeline->own, pipeline->inputs.count > 1 ? input->name : (struct text){ 0 },
+               inputs_offset_ns(&pipeline->inputs, event->recording.start_unix_ns));
     for (size_t i = 1; i < input->wanted_room; i++)
         if (input->wanted[i])
-            merge_want(&run->merge, (uint32_t)i);
+            merge_want(&pipeline->merge, (uint32_t)i);
     return true;
 }
 
-static bool pass_on(struct run *run, struct event *event, struct fault *why)
+static bool pass_on(struct pipeline *pipeline, struct event *event, struct fault *why)
 {
-    if (event->kind == EVENT_RECORDING && !convert_begin_recording(run, event, why))
+    if (event->kind == EVENT_RECORDING && !convert_begin_recording(pipeline, event, why))
         return false;
-    return run->merging ? merge_take(&run->merge, event, why) : run_give(run, event, why);
+    return pipeline->merging ? merge_take(&pipeline->merge, event, why) : pipeline_give(pipeline, event, why);
 }
 
 static bool take_event(void *self, struct event *event, struct fault *why)
 {
-    struct run *run = self;
-    struct tables *tables = run->merging ? &run->own : &run->conversion.tables;
-    tables->forgiving = source_is_damaged(&run->source);
-    if (!(run->merging ? tables_take : tables_define)(tables, event, why)) {
-        run->refused = true;
+    struct pipeline *pipeline = self;
+    struct tables *tables = pipeline->merging ? &pipeline->own : &pipeline->conversion.tables;
+    tables->forgiving = source_is_damaged(&pipeline->source);
+    if (!(pipeline->merging ? tables_take : tables_define)(tables, event, why)) {
+        pipeline->refused = true;
         return false;
     }
-    run->stopped |= !pass_on(run, event, why);
-    return !run->stopped;
+    pipeline->stopped |= !pass_on(pipeline, event, why);
+    return !pipeline->stopped;
 }
 
 /* Counts an event that the tables refused as damage. True: the source drops the rest of the block and goes on with the
  * next block. False: the tables refused nothing, or files of this kind cannot be damaged. */
-static bool forgive_refusal(struct run *run, struct fault *why)
+static bool forgive_refusal(struct pipeline *pipeline, struct fault *why)
 {
-    if (!run->refused || !source_forgive(&run->source, why->text))
+    if (!pipeline->refused || !source_forgive(&pipeline->source, why->text))
         return false;
-    run->refused = false;
+    pipeline->refused = false;
     why->text[0] = '\0';
     return true;
 }
 
-static bool convert_events(struct run *run, struct fault *why)
+static bool convert_events(struct pipeline *pipeline, struct fault *why)
 {
-    const struct sink sink = { .take = take_event, .self = run };
+    const struct sink sink = { .take = take_event, .self = pipeline };
     for (;;) {
-        const enum source_state state = source_read(&run->source, &sink, why);
-        show_progress(run);
+        const enum source_state state = source_read(&pipeline->source, &sink, why);
+        show_progress(pipeline);
         if (state == SOURCE_ENDED)
             return true;
-        if (state == SOURCE_STOPPED && !forgive_refusal(run, why))
+        if (state == SOURCE_STOPPED && !forgive_refusal(pipeline, why))
             return false;
     }
 }
 
 /* ---- the report ---- */
 
-static void count_loss(struct run *run)
+static void count_loss(struct pipeline *pipeline)
 {
-    struct tables *all = &run->conversion.tables;
-    const struct source_report *report = &run->conversion.report;
-    run->samples += samples_read(run);
-    run->lost = loss_of(report, tables_of(run), samples_read(run));
-    all->missing += run->lost < INT64_MAX - all->missing ? run->lost : INT64_MAX - all->missing;
+    struct tables *all = &pipeline->conversion.tables;
+    const struct source_report *report = &pipeline->conversion.report;
+    pipeline->samples += samples_read(pipeline);
+    pipeline->lost = loss_of(report, tables_of(pipeline), samples_read(pipeline));
+    all->missing += pipeline->lost < INT64_MAX - all->missing ? pipeline->lost : INT64_MAX - all->missing;
     all->missing_estimated |= !report->ended && !report->complete;
 }
 
-static void warn_of_loss(const struct run *run)
+static void warn_of_loss(const struct pipeline *pipeline)
 {
-    if (run->lost > 0 && !run->conversion.report.ended)
-        fprintf(stderr, "; about %" PRIu64 " samples are lost", run->lost);
-    else if (run->lost > 0)
-        fprintf(stderr, "; %" PRIu64 " of %" PRIu64 " samples are lost", run->lost, tables_of(run)->end.samples);
+    if (pipeline->lost > 0 && !pipeline->conversion.report.ended)
+        fprintf(stderr, "; about %" PRIu64 " samples are lost", pipeline->lost);
+    else if (pipeline->lost > 0)
+        fprintf(stderr, "; %" PRIu64 " of %" PRIu64 " samples are lost", pipeline->lost,
+                tables_of(pipeline)->end.samples);
 }
 
 /* Warns that a part of the recording is damaged. */
-static void warn_of_damage(const struct run *run)
+static void warn_of_damage(const struct pipeline *pipeline)
 {
-    const struct conversion *conversion = &run->conversion;
+    const struct conversion *conversion = &pipeline->conversion;
     const struct damage *damage = &conversion->report.damage;
-    fprintf(stderr, "%s: warning: %s is damaged (first problem: %s)", run->conversion.converter->name,
+    fprintf(stderr, "%s: warning: %s is damaged (first problem: %s)", pipeline->conversion.converter->name,
             utf8_shown(conversion->settings.input), utf8_shown(damage->first.text));
     if (damage->bytes > 0)
         fprintf(stderr, "; %" PRIu64 " bytes are skipped", damage->bytes);
-    warn_of_loss(run);
+    warn_of_loss(pipeline);
     fprintf(stderr, "\n");
 }
 
 /* Warns that the end of the recording is missing. */
-static void warn_of_ending(const struct run *run)
+static void warn_of_ending(const struct pipeline *pipeline)
 {
-    const struct conversion *conversion = &run->conversion;
+    const struct conversion *conversion = &pipeline->conversion;
     fprintf(stderr, "%s: warning: %s is not complete: %s; only the first %.3f s are readable",
-            run->conversion.converter->name, utf8_shown(conversion->settings.input), conversion->report.ending,
-            (double)tables_of(run)->last_ns / 1e9);
+            pipeline->conversion.converter->name, utf8_shown(conversion->settings.input), conversion->report.ending,
+            (double)tables_of(pipeline)->last_ns / 1e9);
     if (conversion->report.ended || conversion->report.damage.cut)
-        warn_of_loss(run);
+        warn_of_loss(pipeline);
     fprintf(stderr, "\n");
 }
 
 /* Warns of files that are not there, between the files of a recording. */
-static void warn_of_missing_parts(const struct run *run)
+static void warn_of_missing_parts(const struct pipeline *pipeline)
 {
-    const struct conversion *conversion = &run->conversion;
+    const struct conversion *conversion = &pipeline->conversion;
     const uint32_t missing = conversion->report.missing;
     if (missing > 0)
         fprintf(stderr,
@@ -274,50 +276,50 @@ static void warn_of_missing_parts(const struct run *run)
 }
 
 /* Warns of everything that is missing. Returns whether nothing is missing. */
-static bool check_whole(const struct run *run)
+static bool check_whole(const struct pipeline *pipeline)
 {
-    const struct conversion *conversion = &run->conversion;
+    const struct conversion *conversion = &pipeline->conversion;
     const struct damage *damage = &conversion->report.damage;
-    const struct tables *tables = tables_of(run);
+    const struct tables *tables = tables_of(pipeline);
     /* If the file ends in the middle of a block, warn_of_ending() reports the bytes of this block. */
     const bool only_cut = damage->cut && !conversion->report.complete;
     const bool damaged = damage->blocks || damage->duplicates || (damage->bytes && !only_cut);
-    const bool short_of = conversion->report.complete && samples_read(run) != tables->end.samples;
-    warn_of_missing_parts(run);
+    const bool short_of = conversion->report.complete && samples_read(pipeline) != tables->end.samples;
+    warn_of_missing_parts(pipeline);
     if (damaged || short_of)
-        warn_of_damage(run);
+        warn_of_damage(pipeline);
     if (!conversion->report.complete)
-        warn_of_ending(run);
+        warn_of_ending(pipeline);
     return conversion->report.complete && !damaged && !short_of && conversion->report.missing == 0;
 }
 
 /* Warns of samples that were left out because they lack the status that --mode or --no-idle needs. mode_filter_finish()
  * fails when all samples lack it. */
-static void warn_of_unknown(const struct run *run)
+static void warn_of_unknown(const struct pipeline *pipeline)
 {
-    if (run->mode_filter.unknown > 0)
+    if (pipeline->mode_filter.unknown > 0)
         fprintf(stderr,
                 "%s: warning: %" PRIu64 " of %" PRIu64 " samples lack the status that %s needs and are left out\n",
-                run->conversion.converter->name, run->mode_filter.unknown, run->mode_filter.samples,
-                mode_filter_name(&run->mode_filter));
+                pipeline->conversion.converter->name, pipeline->mode_filter.unknown, pipeline->mode_filter.samples,
+                mode_filter_name(&pipeline->mode_filter));
 }
 
 /* Warns that numbers of samples stand for different times. */
-static void warn_of_rates(const struct run *run)
+static void warn_of_rates(const struct pipeline *pipeline)
 {
-    if (run->conversion.plan.only_counts && tables_intervals_differ(&run->conversion.tables))
+    if (pipeline->conversion.plan.only_counts && tables_intervals_differ(&pipeline->conversion.tables))
         fprintf(stderr,
                 "%s: warning: the recordings have different rates, so their numbers of samples cannot be compared; use "
                 "--weight wall\n",
-                run->conversion.converter->name);
+                pipeline->conversion.converter->name);
 }
 
-static void warn_of_no_opcodes(const struct run *run)
+static void warn_of_no_opcodes(const struct pipeline *pipeline)
 {
-    const struct conversion *conversion = &run->conversion;
+    const struct conversion *conversion = &pipeline->conversion;
     if (conversion->settings.opcodes && !tables_have_instructions(&conversion->tables))
         fprintf(stderr, "%s: warning: %s has no instructions to show; record again with pyreel-record --opcodes\n",
-                run->conversion.converter->name, utf8_shown(conversion->settings.input));
+                pipeline->conversion.converter->name, utf8_shown(conversion->settings.input));
 }
 
 static void report(const struct conversion *conversion, const char *path, uint64_t samples, uint64_t written)
@@ -365,79 +367,80 @@ bool conversion_close(struct conversion *conversion, void *self, const char *pat
 /* ---- all recordings ---- */
 
 /* Leaves out a recording that cannot be read. False with the reason if there is no other one, or the output failed. */
-static bool run_leave_out(struct run *run, struct fault *why)
+static bool pipeline_leave_out(struct pipeline *pipeline, struct fault *why)
 {
     const struct fault cause = *why;
     why->text[0] = '\0';
-    if (run->inputs.count == 1 || run->stopped || compares(run))
-        return fault(why, "cannot convert %s: %s", run->conversion.settings.input, cause.text);
-    end_progress(run);
-    fprintf(stderr, "%s: warning: %s is left out: %s\n", run->conversion.converter->name,
-            utf8_shown(run->conversion.settings.input), cause.text);
-    run->conversion.whole = false;
-    run->merge.cut = true;
+    if (pipeline->inputs.count == 1 || pipeline->stopped || compares(pipeline))
+        return fault(why, "cannot convert %s: %s", pipeline->conversion.settings.input, cause.text);
+    end_progress(pipeline);
+    fprintf(stderr, "%s: warning: %s is left out: %s\n", pipeline->conversion.converter->name,
+            utf8_shown(pipeline->conversion.settings.input), cause.text);
+    pipeline->conversion.whole = false;
+    pipeline->merge.cut = true;
     return true;
 }
 
 /* Ends one of the recordings that are merged, or a part of a recording. */
-static void convert_end_recording(struct run *run)
+static void convert_end_recording(struct pipeline *pipeline)
 {
-    merge_end_recording(&run->merge);
-    const struct converter_events *events = &run->conversion.converter->events;
-    if (run->inputs.count > 1 && events->take_recording)
-        events->take_recording(run->self, &run->own, run->input->name);
+    merge_end_recording(&pipeline->merge);
+    const struct converter_events *events = &pipeline->conversion.converter->events;
+    if (pipeline->inputs.count > 1 && events->take_recording)
+        events->take_recording(pipeline->self, &pipeline->own, pipeline->input->name);
 }
 
-static bool read_recording(struct run *run, int fd, struct fault *why)
+static bool read_recording(struct pipeline *pipeline, int fd, struct fault *why)
 {
     const struct source_options options = {
-        .runs = run->conversion.converter->events.runs && !run->merging && !run->conversion.plan.splits,
-        .without_status = !needs_status(run),
-        .without_stands = run->conversion.plan.only_counts,
-        .file_bytes = run->input_bytes,
+        .runs = pipeline->conversion.converter->events.runs && !pipeline->merging && !pipeline->conversion.plan.splits,
+        .without_status = !needs_status(pipeline),
+        .without_stands = pipeline->conversion.plan.only_counts,
+        .file_bytes = pipeline->input_bytes,
     };
-    const struct sink sink = { .take = take_event, .self = run };
-    if (!inputs_open_source(run->input, &run->source, fd, &options, &sink, why))
-        return run_leave_out(run, why);
-    run->read++;
-    const bool good = convert_events(run, why);
-    run->conversion.report = source_report(&run->source);
-    count_loss(run);
+    const struct sink sink = { .take = take_event, .self = pipeline };
+    if (!inputs_open_source(pipeline->input, &pipeline->source, fd, &options, &sink, why))
+        return pipeline_leave_out(pipeline, why);
+    pipeline->read++;
+    const bool good = convert_events(pipeline, why);
+    pipeline->conversion.report = source_report(&pipeline->source);
+    count_loss(pipeline);
     if (!good)
-        return run_leave_out(run, why);
-    if (run->merging)
-        convert_end_recording(run);
-    end_progress(run);
+        return pipeline_leave_out(pipeline, why);
+    if (pipeline->merging)
+        convert_end_recording(pipeline);
+    end_progress(pipeline);
     return true;
 }
 
-static bool read_input(struct run *run, const char *output, struct fault *why)
+static bool read_input(struct pipeline *pipeline, const char *output, struct fault *why)
 {
-    struct conversion *conversion = &run->conversion;
-    const int fd = inputs_open_file(run->input->path, &run->input_bytes, why);
+    struct conversion *conversion = &pipeline->conversion;
+    const int fd = inputs_open_file(pipeline->input->path, &pipeline->input_bytes, why);
     if (fd < 0)
         return false;
-    if (run->input->parts)
-        run->input_bytes = run->input->parts->bytes;
-    conversion->settings.input = run->input->path;
-    tables_free(&run->own);
+    if (pipeline->input->parts)
+        pipeline->input_bytes = pipeline->input->parts->bytes;
+    conversion->settings.input = pipeline->input->path;
+    tables_free(&pipeline->own);
     conversion->input_fd = fd;
-    if (!run->self && output && !conversion->plan.splits && !conversion_open(conversion, output, why)) {
+    if (!pipeline->self && output && !conversion->plan.splits && !conversion_open(conversion, output, why)) {
         inputs_close_file(fd);
         return false;
     }
-    if (!run->self) {
-        run->self = run->conversion.converter->start(conversion);
-        run->placed = convert_placed_sink(run);
-        run->output = mode_filter_selects(&run->mode_filter) ? (struct sink){ .take = take_kept, .self = run }
-                                                             : counted_output(run);
+    if (!pipeline->self) {
+        pipeline->self = pipeline->conversion.converter->start(conversion);
+        pipeline->placed = convert_placed_sink(pipeline);
+        pipeline->output = mode_filter_selects(&pipeline->mode_filter)
+                               ? (struct sink){ .take = take_kept, .self = pipeline }
+                               : counted_output(pipeline);
     }
-    const size_t read_before = run->read;
-    const bool good = read_recording(run, fd, why);
-    source_close(&run->source);
+    const size_t read_before = pipeline->read;
+    const bool good = read_recording(pipeline, fd, why);
+    source_close(&pipeline->source);
     inputs_close_file(fd);
-    if (good && run->merging && run->read > read_before)
-        run->conversion.whole &= check_whole(run);
+    if (good && pipeline->merging && pipeline->read > read_before)
+        pipeline->conversion.whole &= check_whole(pipeline);
     return good;
 }
 
@@ -450,104 +453,104 @@ bool convert_nothing_left(const struct conversion *conversion, struct fault *why
 }
 
 /* `output` NULL: the recordings become part of a list, which is written later. */
-static bool convert_read_all(struct run *run, const char *output, struct fault *why)
+static bool convert_read_all(struct pipeline *pipeline, const char *output, struct fault *why)
 {
-    struct conversion *conversion = &run->conversion;
-    for (size_t i = 0; i < run->inputs.count; i++) {
-        run->input = &run->inputs.rows[i];
-        if (!read_input(run, output, why))
+    struct conversion *conversion = &pipeline->conversion;
+    for (size_t i = 0; i < pipeline->inputs.count; i++) {
+        pipeline->input = &pipeline->inputs.rows[i];
+        if (!read_input(pipeline, output, why))
             return false;
     }
-    if (run->inputs.count > 1)
+    if (pipeline->inputs.count > 1)
         conversion->settings.input = "the recordings";
-    if (run->read == 0)
+    if (pipeline->read == 0)
         return fault(why, "none of the recordings could be read; the warnings above say why");
-    const struct sink sink = counted_output(run);
+    const struct sink sink = counted_output(pipeline);
     struct fault cause = { 0 };
-    if (run->merging && !merge_finish(&run->merge, why))
+    if (pipeline->merging && !merge_finish(&pipeline->merge, why))
         return false;
-    conversion->tables.cut = run->merge.cut;
-    if (!mode_filter_finish(&run->mode_filter, &sink, &cause))
+    conversion->tables.cut = pipeline->merge.cut;
+    if (!mode_filter_finish(&pipeline->mode_filter, &sink, &cause))
         return fault(why, "cannot convert %s: %s", conversion->settings.input, cause.text);
-    if (run->samples > 0 && conversion->tables.samples == 0 && !convert_nothing_left(conversion, why))
+    if (pipeline->samples > 0 && conversion->tables.samples == 0 && !convert_nothing_left(conversion, why))
         return false;
-    if (!cpu_owner_finish(&conversion->cpu_owner, &run->placed, why))
+    if (!cpu_owner_finish(&conversion->cpu_owner, &pipeline->placed, why))
         return false;
     tables_end_taking(&conversion->tables);
-    return run->conversion.converter->finish(run->self, why);
+    return pipeline->conversion.converter->finish(pipeline->self, why);
 }
 
-static void run_drop(struct run *run)
+static void run_drop(struct pipeline *pipeline)
 {
-    if (run->self)
-        run->conversion.converter->drop(run->self);
-    merge_free(&run->merge);
-    mode_filter_free(&run->mode_filter);
-    cpu_owner_free(&run->conversion.cpu_owner);
-    tables_free(&run->own);
-    tables_free(&run->conversion.tables);
-    inputs_close(&run->inputs);
-    if (run->conversion.kept_fd >= 0)
-        close(run->conversion.kept_fd);
+    if (pipeline->self)
+        pipeline->conversion.converter->drop(pipeline->self);
+    merge_free(&pipeline->merge);
+    mode_filter_free(&pipeline->mode_filter);
+    cpu_owner_free(&pipeline->conversion.cpu_owner);
+    tables_free(&pipeline->own);
+    tables_free(&pipeline->conversion.tables);
+    inputs_close(&pipeline->inputs);
+    if (pipeline->conversion.kept_fd >= 0)
+        close(pipeline->conversion.kept_fd);
 }
 
-static bool open_and_read(struct run *run, const char *output, struct fault *why)
+static bool open_and_read(struct pipeline *pipeline, const char *output, struct fault *why)
 {
-    const struct settings *settings = &run->conversion.settings;
-    struct selection *selection = &run->conversion.settings.selection;
-    const bool good = inputs_open(&run->inputs, settings->inputs, settings->inputs_count, &settings->parts, selection,
-                                  compares(run), why) &&
-                      selection_settle(selection, inputs_length_ns(&run->inputs), why) &&
-                      convert_read_all(run, output, why);
-    end_progress(run);
+    const struct settings *settings = &pipeline->conversion.settings;
+    struct selection *selection = &pipeline->conversion.settings.selection;
+    const bool good = inputs_open(&pipeline->inputs, settings->inputs, settings->inputs_count, &settings->parts,
+                                  selection, compares(pipeline), why) &&
+                      selection_settle(selection, inputs_length_ns(&pipeline->inputs), why) &&
+                      convert_read_all(pipeline, output, why);
+    end_progress(pipeline);
     return good;
 }
 
-static int convert(struct run *run)
+static int convert(struct pipeline *pipeline)
 {
-    struct conversion *conversion = &run->conversion;
+    struct conversion *conversion = &pipeline->conversion;
     const struct settings *settings = &conversion->settings;
     struct fault why = { 0 };
-    char *path = output_path_make(settings, run->conversion.converter);
-    bool good = open_and_read(run, path, &why);
+    char *path = output_path_make(settings, pipeline->conversion.converter);
+    bool good = open_and_read(pipeline, path, &why);
     if (!good)
         output_abandon(&conversion->output);
     else if (!conversion->plan.splits)
-        good = conversion_close(conversion, run->self, path, conversion->tables.samples, &why);
+        good = conversion_close(conversion, pipeline->self, path, conversion->tables.samples, &why);
     if (good) {
-        if (!run->merging)
-            run->conversion.whole = check_whole(run);
-        warn_of_unknown(run);
-        warn_of_rates(run);
-        warn_of_no_opcodes(run);
+        if (!pipeline->merging)
+            pipeline->conversion.whole = check_whole(pipeline);
+        warn_of_unknown(pipeline);
+        warn_of_rates(pipeline);
+        warn_of_no_opcodes(pipeline);
         if (conversion->converter->delivery.after)
-            good = conversion->converter->delivery.after(run->self, conversion->plan.keeps ? NULL : path, &why);
+            good = conversion->converter->delivery.after(pipeline->self, conversion->plan.keeps ? NULL : path, &why);
     }
     if (!good)
-        fprintf(stderr, "%s: %s\n", run->conversion.converter->name, why.text);
-    const bool fine = good && (run->conversion.whole || !settings->strict);
+        fprintf(stderr, "%s: %s\n", pipeline->conversion.converter->name, why.text);
+    const bool fine = good && (pipeline->conversion.whole || !settings->strict);
     const int refusal = conversion->refusal;
-    run_drop(run);
+    run_drop(pipeline);
     free(path);
     return fine ? refusal : EXIT_FAILURE;
 }
 
-static void run_begin(struct run *run, const struct converter *converter, const struct settings *settings)
+static void run_begin(struct pipeline *pipeline, const struct converter *converter, const struct settings *settings)
 {
-    *run = (struct run){ .conversion.converter = converter,
-                         .conversion.settings = *settings,
-                         .conversion.plan = converter_plan(converter, settings),
-                         .conversion.whole = true };
-    run->conversion.inputs = &run->inputs;
-    run->conversion.kept_fd = -1;
-    run->merging = settings->inputs_count > 1 || selection_is_partial(&settings->selection);
-    run->merge.to = (struct sink){ .take = take_merged, .self = run };
-    run->merge.selection = &run->conversion.settings.selection;
-    run->merge.compares = compares(run);
-    run->mode_filter.mode = settings->mode;
-    run->mode_filter.no_idle = settings->no_idle;
-    run->show_progress = !settings->quiet && isatty(STDERR_FILENO) && !run->conversion.plan.splits;
-    run->progress_due_ns = monotonic_ns() + PROGRESS_NS;
+    *pipeline = (struct pipeline){ .conversion.converter = converter,
+                                   .conversion.settings = *settings,
+                                   .conversion.plan = converter_plan(converter, settings),
+                                   .conversion.whole = true };
+    pipeline->conversion.inputs = &pipeline->inputs;
+    pipeline->conversion.kept_fd = -1;
+    pipeline->merging = settings->inputs_count > 1 || selection_is_partial(&settings->selection);
+    pipeline->merge.to = (struct sink){ .take = take_merged, .self = pipeline };
+    pipeline->merge.selection = &pipeline->conversion.settings.selection;
+    pipeline->merge.compares = compares(pipeline);
+    pipeline->mode_filter.mode = settings->mode;
+    pipeline->mode_filter.no_idle = settings->no_idle;
+    pipeline->show_progress = !settings->quiet && isatty(STDERR_FILENO) && !pipeline->conversion.plan.splits;
+    pipeline->progress_due_ns = monotonic_ns() + PROGRESS_NS;
 }
 
 /* ---- a list of recordings ---- */
@@ -556,30 +559,30 @@ static void run_begin(struct run *run, const struct converter *converter, const 
  * has to be. */
 static bool list_recording(const struct converter *converter, const struct settings *all, char **path, void *list)
 {
-    struct run run;
+    struct pipeline pipeline;
     struct settings settings = *all;
     struct fault why = { 0 };
     settings.inputs = path;
     settings.inputs_count = 1;
-    run_begin(&run, converter, &settings);
-    run.conversion.list = list;
-    const bool good = open_and_read(&run, NULL, &why);
+    run_begin(&pipeline, converter, &settings);
+    pipeline.conversion.list = list;
+    const bool good = open_and_read(&pipeline, NULL, &why);
     if (!good)
         converter->listing->add_failed(list, *path, why.text);
-    else if (!run.merging)
-        run.conversion.whole = check_whole(&run);
-    run_drop(&run);
-    return good && (run.conversion.whole || !all->strict);
+    else if (!pipeline.merging)
+        pipeline.conversion.whole = check_whole(&pipeline);
+    run_drop(&pipeline);
+    return good && (pipeline.conversion.whole || !all->strict);
 }
 
-static bool convert_write_list(struct run *run, void *list, struct fault *why)
+static bool convert_write_list(struct pipeline *pipeline, void *list, struct fault *why)
 {
-    struct conversion *conversion = &run->conversion;
-    char *path = output_path_make(&conversion->settings, run->conversion.converter);
+    struct conversion *conversion = &pipeline->conversion;
+    char *path = output_path_make(&conversion->settings, pipeline->conversion.converter);
     bool good = conversion_open(conversion, path, why);
     if (good) {
-        conversion->tables.samples = run->conversion.converter->listing->write(list, conversion);
-        good = conversion_close(conversion, run->self, path, conversion->tables.samples, why);
+        conversion->tables.samples = pipeline->conversion.converter->listing->write(list, conversion);
+        good = conversion_close(conversion, pipeline->self, path, conversion->tables.samples, why);
     }
     free(path);
     return good;
@@ -587,7 +590,7 @@ static bool convert_write_list(struct run *run, void *list, struct fault *why)
 
 static int list_recordings(const struct converter *converter, const struct settings *settings)
 {
-    struct run all;
+    struct pipeline all;
     struct fault why = { 0 };
     bool fine = true;
     void *list = converter->listing->start();
@@ -622,7 +625,7 @@ static void limit_memory(const struct settings *settings, const char *program)
 int convert_main(int argc, char **argv, const struct converter *converter)
 {
     struct settings settings = { 0 };
-    struct run run;
+    struct pipeline pipeline;
     int exit_code;
     startup(EXIT_FAILURE);
     const bool good = options_read(&settings, converter, argc, argv, &exit_code);
@@ -632,9 +635,9 @@ int convert_main(int argc, char **argv, const struct converter *converter)
     if (done >= 0) {
         exit_code = done;
     } else if (good) {
-        run_begin(&run, converter, &settings);
+        run_begin(&pipeline, converter, &settings);
         const bool lists = converter->listing && settings.inputs_count > 1;
-        exit_code = lists ? list_recordings(converter, &settings) : convert(&run);
+        exit_code = lists ? list_recordings(converter, &settings) : convert(&pipeline);
     }
     options_free(&settings);
     return exit_code;

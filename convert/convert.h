@@ -139,11 +139,11 @@ struct converter_file {
 
 /* The events that the output gets. */
 struct converter_events {
-    bool runs; /* the output sums up: `take` accepts a run of equal samples as one event (sample.count), and samples of
-                * different threads in any order */
+    bool runs;       /* the output sums up: `take` accepts a run of several samples (run.count), and runs of
+                      * different threads in any order */
     bool places_cpu; /* the output shows which stack used which CPU time: the CPU owner works for the output, so events
-                      * come some time later, in their order. The output then accepts samples of count 0 */
-    /* Takes an event that the tables have accepted and the mode keeps. Never gets samples with stack STACK_LOST. NULL:
+                      * come some time later, in their order. The output then accepts runs of count 0 */
+    /* Takes an event that the tables have accepted and the mode keeps. Never gets runs with stack STACK_LOST. NULL:
      * the output needs the tables only; then the converter cannot have --mode. */
     bool (*take)(void *self, struct event *event, struct fault *why);
     /* Takes the tables of one of several recordings that are merged, read to its end. Nobody needs the texts of its

@@ -183,8 +183,8 @@ static bool take_for_window(struct to_pprof *to, struct event *event, struct fau
             return fault(why, "it does not say when it was recorded, which --every needs");
         windows_begin(&to->windows, event->recording.start_unix_ns);
         return true;
-    case EVENT_SAMPLE:
-        windows_sample(&to->windows, &event->sample);
+    case EVENT_RUN:
+        windows_add_run(&to->windows, &event->run);
         return true;
     case EVENT_TICK:
         return to_pprof_end_tick(to, event->tick_ns, why);

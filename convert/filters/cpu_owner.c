@@ -27,10 +27,10 @@ static void free_thread(struct cpu_thread *thread)
 
 /* Notes a look that was given with so much CPU time. The first look that had a processor takes the place of all others.
  */
-static void note_given(struct cpu_thread *thread, const struct sample *sample, uint64_t cpu_ns)
+static void note_given(struct cpu_thread *thread, const struct run *run, uint64_t cpu_ns)
 {
-    const bool ran = attribute_is(sample->status, ATTRIBUTE_CPU);
-    const uint64_t weight_ns = ran ? sample->wall_ns : sample->wall_ns - cpu_ns;
+    const bool ran = attribute_is(run->status, ATTRIBUTE_CPU);
+    const uint64_t weight_ns = ran ? run->wall_ns : run->wall_ns - cpu_ns;
     if (weight_ns == 0 || (thread->ran && !ran))
         return;
     if (!thread->given)
@@ -38,7 +38,7 @@ static void note_given(struct cpu_thread *thread, const struct sample *sample, u
     if (ran && !thread->ran)
         thread->given_count = 0;
     thread->ran = ran;
-    const struct cpu_given given = { sample->stack, sample->task, sample->status, weight_ns };
+    const struct cpu_given given = { run->stack, run->task, run->status, weight_ns };
     struct cpu_given *last = &thread->given[(thread->given_count - 1) % CPU_OWNER_LATEST];
     if (thread->given_count && last->stack == given.stack && last->task == given.task && last->status == given.status)
         last->weight_ns += weight_ns;
@@ -46,10 +46,10 @@ static void note_given(struct cpu_thread *thread, const struct sample *sample, u
         thread->given[thread->given_count++ % CPU_OWNER_LATEST] = given;
 }
 
-static void note_latest(struct cpu_thread *thread, const struct sample *sample)
+static void note_latest(struct cpu_thread *thread, const struct run *run)
 {
-    thread->latest = (struct cpu_given){ sample->stack, sample->task, sample->status, 0 };
-    thread->latest_ns = sample->time_ns;
+    thread->latest = (struct cpu_given){ run->stack, run->task, run->status, 0 };
+    thread->latest_ns = run->time_ns;
     thread->has_latest = true;
 }
 
@@ -65,7 +65,7 @@ static struct cpu_event *cpu_owner_event(const struct cpu_owner *owner, uint64_t
 }
 
 /* A look gets its CPU time. */
-static void cpu_owner_place(struct cpu_thread *thread, struct sample *look, uint64_t cpu_ns)
+static void cpu_owner_place(struct cpu_thread *thread, struct run *look, uint64_t cpu_ns)
 {
     look->cpu_ns = cpu_ns;
     thread->counted_ns -= cpu_ns;
@@ -80,12 +80,12 @@ static void settle(struct cpu_owner *owner, struct cpu_thread *thread)
     uint64_t left_ns = thread->counted_ns < thread->wall_ns ? thread->counted_ns : thread->wall_ns;
     for (size_t i = 0; i < thread->count; i++) {
         struct cpu_event *look = cpu_owner_event(owner, thread->waiting[i]);
-        uint64_t cpu_ns = share_of(left_ns, look->event.sample.wall_ns, thread->wall_ns);
+        uint64_t cpu_ns = share_of(left_ns, look->event.run.wall_ns, thread->wall_ns);
         if (cpu_ns > left_ns)
             cpu_ns = left_ns;
         left_ns -= cpu_ns;
-        thread->wall_ns -= look->event.sample.wall_ns;
-        cpu_owner_place(thread, &look->event.sample, cpu_ns);
+        thread->wall_ns -= look->event.run.wall_ns;
+        cpu_owner_place(thread, &look->event.run, cpu_ns);
         look->waits = false;
     }
     thread->count = 0;
@@ -93,11 +93,11 @@ static void settle(struct cpu_owner *owner, struct cpu_thread *thread)
 }
 
 /* How much CPU time a look gets that had no processor: what is more than may be kept. */
-static uint64_t surplus(const struct cpu_thread *thread, const struct sample *sample)
+static uint64_t surplus(const struct cpu_thread *thread, const struct run *run)
 {
-    const uint64_t kept_ns = KEPT_LOOKS * sample->stands_ns;
+    const uint64_t kept_ns = KEPT_LOOKS * run->stands_ns;
     const uint64_t more_ns = thread->counted_ns > kept_ns ? thread->counted_ns - kept_ns : 0;
-    return more_ns < sample->wall_ns ? more_ns : sample->wall_ns;
+    return more_ns < run->wall_ns ? more_ns : run->wall_ns;
 }
 
 /* ---- events in their order ---- */
@@ -148,10 +148,9 @@ static void cpu_owner_add(struct cpu_owner *owner, const struct event *event, bo
         cpu_owner_make_room(owner);
     struct cpu_event *added = cpu_owner_event(owner, owner->next++);
     added->waits = waits;
-    if (event->kind == EVENT_SAMPLE) { /* most events; a sample is half as large as the largest event */
-        added->event.kind = EVENT_SAMPLE;
-        added->event.sample = event->sample;
-        added->event.sample.frames = NULL; /* they are valid only while the event is taken */
+    if (event->kind == EVENT_RUN) { /* most events; a run is half as large as the largest event */
+        added->event.kind = EVENT_RUN;
+        added->event.run = event->run;
     } else {
         added->event = *event;
     }
@@ -162,7 +161,7 @@ static void cpu_owner_add(struct cpu_owner *owner, const struct event *event, bo
 static bool is_overdue(const struct cpu_owner *owner, const struct event *event)
 {
     const struct cpu_event *first = cpu_owner_event(owner, owner->first);
-    const bool old = event->kind == EVENT_TICK && event->tick_ns > first->event.sample.time_ns + OVERDUE_NS;
+    const bool old = event->kind == EVENT_TICK && event->tick_ns > first->event.run.time_ns + OVERDUE_NS;
     return first->waits && (old || owner->next - owner->first >= EVENTS_MOST);
 }
 
@@ -173,16 +172,15 @@ static bool cpu_owner_pass(struct cpu_owner *owner, struct event *event, const s
         return sink_take(output, event, why);
     cpu_owner_add(owner, event, false);
     if (is_overdue(owner, event))
-        settle(owner, cpu_owner_thread_of(owner, cpu_owner_event(owner, owner->first)->event.sample.thread));
+        settle(owner, cpu_owner_thread_of(owner, cpu_owner_event(owner, owner->first)->event.run.thread));
     return give_due(owner, output, why);
 }
 
 static bool cpu_owner_take_look(struct cpu_owner *owner, struct event *event, const struct sink *output,
                                 struct fault *why)
 {
-    struct sample *look = &event->sample;
+    struct run *look = &event->run;
     struct cpu_thread *thread = cpu_owner_thread_of(owner, look->thread);
-    look->counted_ns = look->cpu_ns;
     thread->counted_ns += look->cpu_ns;
     if (!attribute_is(look->status, ATTRIBUTE_CPU)) {
         settle(owner, thread);
@@ -206,13 +204,13 @@ static bool give_late(struct cpu_owner *owner, uint32_t number, const struct cpu
                       const struct sink *output, struct fault *why)
 {
     struct cpu_thread *thread = &owner->threads[number];
-    struct event event = { .kind = EVENT_SAMPLE,
-                           .sample = { .thread = number,
-                                       .stack = to->stack,
-                                       .task = to->task,
-                                       .status = to->status,
-                                       .time_ns = thread->latest_ns,
-                                       .cpu_ns = cpu_ns } };
+    struct event event = { .kind = EVENT_RUN,
+                           .run = { .thread = number,
+                                    .stack = to->stack,
+                                    .task = to->task,
+                                    .status = to->status,
+                                    .time_ns = thread->latest_ns,
+                                    .cpu_ns = cpu_ns } };
     thread->counted_ns -= cpu_ns;
     return cpu_ns == 0 || cpu_owner_pass(owner, &event, output, why);
 }
@@ -259,7 +257,7 @@ static bool cpu_owner_end_thread(struct cpu_owner *owner, uint32_t number, const
 
 bool cpu_owner_take(struct cpu_owner *owner, struct event *event, const struct sink *output, struct fault *why)
 {
-    if (event->kind == EVENT_SAMPLE)
+    if (event->kind == EVENT_RUN)
         return cpu_owner_take_look(owner, event, output, why);
     if (event->kind == EVENT_LEFT_OUT) {
         struct cpu_thread *thread = cpu_owner_thread_of(owner, event->left_out.thread);

@@ -14,7 +14,7 @@
  * function gets CPU time as often as it was seen on a processor, and a sleeping function gets none, unless a thread
  * is seen on a processor far too rarely: then the sleeping looks get what is more than a while's CPU time.
  *
- * What is left at a thread's end goes to the thread's latest looks (in samples of count 0): to those that had a
+ * What is left at a thread's end goes to the thread's latest looks (in runs of count 0): to those that had a
  * processor, in proportion to their wall-clock time, even if it is more than that. By chance, a thread is seen on a
  * processor in fewer looks than its CPU time is worth; the functions in which it sleeps have no part in that. A thread
  * that was never seen on a processor gives the rest to its latest looks, each up to its wall-clock time, and what is

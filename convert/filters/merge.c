@@ -113,16 +113,16 @@ static bool merge_emit_task(struct merge *merge, uint32_t task, uint32_t *number
 }
 
 /* Emits who waits for the task of a sample, if that is not what was emitted last. The end of a wait is not emitted. */
-static bool emit_waiter(struct merge *merge, const struct sample *sample, uint32_t task, struct fault *why)
+static bool emit_waiter(struct merge *merge, const struct run *run, uint32_t task, struct fault *why)
 {
-    const struct task_row *row = tables_task(merge->from, sample->task);
-    merge->task_waiters = alloc_grow(merge->task_waiters, &merge->task_waiters_room, (size_t)sample->task + 1,
+    const struct task_row *row = tables_task(merge->from, run->task);
+    merge->task_waiters = alloc_grow(merge->task_waiters, &merge->task_waiters_room, (size_t)run->task + 1,
                                      sizeof(*merge->task_waiters));
-    if (!task || merge->task_waiters[sample->task] == row->waiter)
+    if (!task || merge->task_waiters[run->task] == row->waiter)
         return true;
-    merge->task_waiters[sample->task] = row->waiter;
+    merge->task_waiters[run->task] = row->waiter;
     struct event event = { .kind = EVENT_TASK_WAITER,
-                           .task_waiter = { task, 0, row->waiters, sample->time_ns + merge->offset_ns } };
+                           .task_waiter = { task, 0, row->waiters, run->time_ns + merge->offset_ns } };
     return merge_emit_task(merge, row->waiter, &event.task_waiter.waiter, why) &&
            (!event.task_waiter.waiter || merge_emit(merge, &event, why));
 }
@@ -180,32 +180,45 @@ static bool merge_emit_frames(struct merge *merge, uint32_t stack, uint32_t keep
     return true;
 }
 
-/* Emits a sample if it is wanted. The samples since the last emitted sample may have been left out. So the sample keeps
- * only the frames that none of these samples changed:
- *
- *     emitted [a b c], left out [a x], now [a x y]   → keep 1, push x y */
-static bool merge_take_sample(struct merge *merge, struct sample *sample, struct fault *why)
+/* Returns how many frames, from the root, two stacks have in common. A caller's number is smaller than its stack's. */
+static uint32_t merge_common_depth(const struct tables *tables, uint32_t one, uint32_t other, uint32_t other_depth)
 {
-    if (sample->thread >= merge->from->threads_count || !merge->from->threads[sample->thread].thread.number)
-        return true; /* the thread's definition was lost */
-    struct merged_thread *row = merge_thread_row(merge, sample->thread);
-    if (row->common > sample->keep)
-        row->common = sample->keep;
-    if (!row->wanted || sample->stack == STACK_LOST || !merge_is_wanted(merge, sample->time_ns))
+    while (one != other)
+        if (one > other) {
+            one = tables->stacks[one].caller;
+        } else {
+            other = tables->stacks[other].caller;
+            other_depth--;
+        }
+    return other_depth;
+}
+
+/* Emits the samples of a run if they are wanted. */
+static bool merge_take_run(struct merge *merge, const struct run *run, struct fault *why)
+{
+    if (run->stack == STACK_LOST || !merge_thread_row(merge, run->thread)->wanted ||
+        !merge_is_wanted(merge, run->time_ns))
         return true;
-    const uint32_t depth = merge->from->threads[sample->thread].depth, keep = row->common;
-    struct event event = { .kind = EVENT_SAMPLE, .sample = *sample };
-    if (!emit_thread(merge, sample->thread, &event.sample.thread, why) ||
-        !merge_emit_task(merge, sample->task, &event.sample.task, why) ||
-        !emit_waiter(merge, sample, event.sample.task, why) ||
-        !merge_emit_frames(merge, sample->stack, keep, depth, why))
+    struct event event = { .kind = EVENT_SAMPLE,
+                           .sample = { .time_ns = run->time_ns + merge->offset_ns,
+                                       .status = run->status,
+                                       .cpu_ns = run->cpu_ns,
+                                       .count = run->count,
+                                       .stands_ns = run->stands_ns,
+                                       .fresh = run->fresh,
+                                       .collection = run->collection } };
+    struct sample *sample = &event.sample;
+    if (!emit_thread(merge, run->thread, &sample->thread, why) ||
+        !merge_emit_task(merge, run->task, &sample->task, why) || !emit_waiter(merge, run, sample->task, why))
         return false;
-    merge->threads[sample->thread].common = depth;
-    event.sample.keep = keep;
-    event.sample.pushed = depth - keep;
-    event.sample.frames = depth > keep ? merge->stack + keep : NULL;
-    event.sample.time_ns += merge->offset_ns;
-    event.sample.first_ns = 0; /* no runs here */
+    struct merged_thread *thread = &merge->threads[run->thread];
+    const uint32_t depth = merge->from->threads[run->thread].depth;
+    sample->keep = merge_common_depth(merge->from, thread->stack, run->stack, depth);
+    sample->pushed = depth - sample->keep;
+    thread->stack = run->stack;
+    if (!merge_emit_frames(merge, run->stack, sample->keep, depth, why))
+        return false;
+    sample->frames = sample->pushed ? merge->stack + sample->keep : NULL;
     return merge_emit(merge, &event, why);
 }
 
@@ -301,8 +314,8 @@ bool merge_take(struct merge *merge, struct event *event, struct fault *why)
         return merge_take_change(merge, event, thread_number(merge, event->change.number), why);
     case EVENT_PROCESS_END:
         return merge_take_process_end(merge, event, why);
-    case EVENT_SAMPLE:
-        return merge_take_sample(merge, &event->sample, why);
+    case EVENT_RUN:
+        return merge_take_run(merge, &event->run, why);
     case EVENT_FAILED:
         return merge_take_failed(merge, event, why);
     case EVENT_LEFT_OUT:

@@ -20,7 +20,7 @@
 
 struct merged_thread {
     uint32_t number; /* number in the output; 0: not emitted yet */
-    uint32_t common; /* frames from the root that are unchanged since the last emitted sample */
+    uint32_t stack;  /* stack of the latest emitted sample, in the recording; 0: it has no frames, or there is none */
     bool wanted;     /* the selection has the thread, by its number or by a name that it has or had */
 };
 

@@ -62,15 +62,14 @@ static bool emit_all(struct mode_filter *filter, const struct sink *output, stru
     return true;
 }
 
-static void mode_filter_leave_out(struct mode_filter *filter, const struct sample *sample)
+static void mode_filter_leave_out(struct mode_filter *filter, const struct run *run)
 {
-    filter->left_out = alloc_grow(filter->left_out, &filter->room, (size_t)sample->thread + 1,
-                                  sizeof(*filter->left_out));
-    struct left_out *left_out = &filter->left_out[sample->thread];
-    left_out->thread = sample->thread;
-    left_out->ticks += sample->count;
-    left_out->time_ns = sample->time_ns;
-    left_out->cpu_ns += sample->cpu_ns;
+    filter->left_out = alloc_grow(filter->left_out, &filter->room, (size_t)run->thread + 1, sizeof(*filter->left_out));
+    struct left_out *left_out = &filter->left_out[run->thread];
+    left_out->thread = run->thread;
+    left_out->ticks += run->count;
+    left_out->time_ns = run->time_ns;
+    left_out->cpu_ns += run->cpu_ns;
 }
 
 const char *mode_filter_name(const struct mode_filter *filter)
@@ -86,15 +85,15 @@ static bool ran(uint32_t status)
     return attribute_is(status, ATTRIBUTE_GIL) || attribute_is(status, ATTRIBUTE_CPU);
 }
 
-static bool keeps(struct mode_filter *filter, const struct sample *sample)
+static bool keeps(struct mode_filter *filter, const struct run *run)
 {
-    const uint32_t status = sample->status;
+    const uint32_t status = run->status;
     const bool by_mode = filter->mode > KEPT_WALL;
     const enum attribute state = by_mode ? modes[filter->mode].state : ATTRIBUTES;
     const bool known = (!by_mode || attribute_known(status, state)) &&
                        (!filter->no_idle || ran(status) || attribute_known(status, ATTRIBUTE_CPU));
-    filter->samples += sample->count;
-    filter->unknown += known ? 0 : sample->count;
+    filter->samples += run->count;
+    filter->unknown += known ? 0 : run->count;
     return (!by_mode || attribute_is(status, state)) && (!filter->no_idle || ran(status));
 }
 
@@ -103,12 +102,12 @@ bool mode_filter_take(struct mode_filter *filter, struct event *event, const str
     if (!mode_filter_selects(filter))
         return sink_take(output, event, why);
     uint32_t thread = 0;
-    if (event->kind == EVENT_SAMPLE && !keeps(filter, &event->sample)) {
-        mode_filter_leave_out(filter, &event->sample);
+    if (event->kind == EVENT_RUN && !keeps(filter, &event->run)) {
+        mode_filter_leave_out(filter, &event->run);
         return true;
     }
-    if (event->kind == EVENT_SAMPLE)
-        thread = event->sample.thread;
+    if (event->kind == EVENT_RUN)
+        thread = event->run.thread;
     else if (event->kind == EVENT_LEFT_OUT)
         thread = event->left_out.thread;
     else if (event->kind == EVENT_THREAD_END)

@@ -66,9 +66,9 @@ static struct window *window_at(struct windows *windows, uint64_t time_ns)
     return windows->open[at] = new_window(windows, number);
 }
 
-void windows_sample(struct windows *windows, const struct sample *sample)
+void windows_add_run(struct windows *windows, const struct run *run)
 {
-    aggregate_sample(&window_at(windows, sample->time_ns)->aggregate, sample);
+    aggregate_add_run(&window_at(windows, run->time_ns)->aggregate, run);
 }
 
 struct window *windows_next(struct windows *windows, uint64_t due_ns)

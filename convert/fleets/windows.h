@@ -41,7 +41,7 @@ struct windows {
 void windows_begin(struct windows *windows, uint64_t start_unix_ns);
 
 /* Counts a sample. Samples may come in any order, but not in runs. */
-void windows_sample(struct windows *windows, const struct sample *sample);
+void windows_add_run(struct windows *windows, const struct run *run);
 
 /* At the time `now_ns` since the start of the recording: the time up to which windows are due and not given yet. All
  * looks before that time must be counted before windows_next(). 0: no window is due. */

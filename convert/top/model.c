@@ -99,17 +99,17 @@ static void flush(struct model *model)
 /* ---- events ---- */
 
 /* Adds a sample to the batch of its second. */
-static void model_add_sample(struct model *model, const struct event *event)
+static void model_add_run(struct model *model, const struct event *event)
 {
     struct event owned = *event;
-    struct sample *sample = &owned.sample;
-    const uint64_t second = sample->time_ns / SECOND_NS;
+    struct run *run = &owned.run;
+    const uint64_t second = run->time_ns / SECOND_NS;
     if (second != model->batch_second || model->batch.count >= BATCH_MOST)
         flush(model);
     model->batch_second = second;
     model->batch.group_of = waiting_group;
-    sample->thread = groups_of(&model->owners, &model->tables, sample->thread, sample->task);
-    sample->task = 0;
+    run->thread = groups_of(&model->owners, &model->tables, run->thread, run->task);
+    run->task = 0;
     aggregate_take(&model->batch, &owned);
 }
 
@@ -117,8 +117,8 @@ static void model_add_sample(struct model *model, const struct event *event)
 static bool model_take_placed(void *self, struct event *event, struct fault *why)
 {
     (void)why;
-    if (event->kind == EVENT_SAMPLE)
-        model_add_sample(self, event);
+    if (event->kind == EVENT_RUN)
+        model_add_run(self, event);
     return true;
 }
 
@@ -130,8 +130,8 @@ static struct sink model_placed_sink(struct model *model)
 /* Whether the event refers to what was lost, so that nothing can be counted. */
 static bool is_lost(const struct model *model, const struct event *event)
 {
-    if (event->kind == EVENT_SAMPLE)
-        return event->sample.stack == STACK_LOST;
+    if (event->kind == EVENT_RUN)
+        return event->run.stack == STACK_LOST;
     /* The definition of a thread may be lost, and its number be anything. */
     return event->kind == EVENT_LEFT_OUT && event->left_out.thread >= model->tables.threads_count;
 }

@@ -41,14 +41,14 @@ static bool is_stack_inside(struct spot *spot, const struct tables *tables, uint
     return stack < spot->stacks_count && spot->stacks[stack];
 }
 
-static bool is_inside(struct spot *spot, const struct tables *tables, const struct sample *sample)
+static bool is_inside(struct spot *spot, const struct tables *tables, const struct run *run)
 {
     switch (spot->view) {
     case VIEW_GIL:
-        return sample->status & STATUS_GIL_WAIT && sample->status & STATUS_RECORDED;
+        return run->status & STATUS_GIL_WAIT && run->status & STATUS_RECORDED;
     case VIEW_GC:
     case VIEW_IMPORTS:
-        return is_stack_inside(spot, tables, sample->stack);
+        return is_stack_inside(spot, tables, run->stack);
     default:
         return false;
     }
@@ -56,19 +56,19 @@ static bool is_inside(struct spot *spot, const struct tables *tables, const stru
 
 void spot_take(struct spot *spot, const struct tables *tables, const struct event *event, uint32_t thread)
 {
-    const struct sample *sample = &event->sample;
-    if (event->kind != EVENT_SAMPLE || sample->count == 0)
+    const struct run *run = &event->run;
+    if (event->kind != EVENT_RUN || run->count == 0)
         return;
     if (spot->view == VIEW_MY_CODE && !spot->own_code)
-        spot->own_code = is_stack_inside(spot, tables, sample->stack);
-    if (thread == 0 || !is_inside(spot, tables, sample))
+        spot->own_code = is_stack_inside(spot, tables, run->stack);
+    if (thread == 0 || !is_inside(spot, tables, run))
         return;
     spot->counts = alloc_grow(spot->counts, &spot->counts_room, (size_t)thread + 1, sizeof(*spot->counts));
     spot->counts[thread]++;
     if (spot->total == 0)
-        spot->from_ns = sample->time_ns;
+        spot->from_ns = run->time_ns;
     spot->total++;
-    const uint64_t end_ns = sample->time_ns + sample->stands_ns;
+    const uint64_t end_ns = run->time_ns + run->stands_ns;
     spot->to_ns = end_ns > spot->to_ns ? end_ns : spot->to_ns;
 }
 

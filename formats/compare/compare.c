@@ -27,39 +27,39 @@ size_t compare_run_of(const struct compare *compare, uint32_t thread)
     return run;
 }
 
-static uint32_t key_number(struct compare *compare, const struct sample *sample)
+static uint32_t key_number(struct compare *compare, const struct run *samples)
 {
-    const uint32_t group = compare->aggregate.group_of ? compare->aggregate.group_of(sample->status) : 0;
-    const uint32_t key[KEY_NUMBERS] = { sample->thread, sample->task, sample->stack, group };
+    const uint32_t group = compare->aggregate.group_of ? compare->aggregate.group_of(samples->status) : 0;
+    const uint32_t key[KEY_NUMBERS] = { samples->thread, samples->task, samples->stack, group };
     bool added;
     return intern_number(&compare->keys, key, sizeof(key), &added);
 }
 
-static void compare_add_sample(struct compare *compare, const struct sample *sample)
+static void compare_add_run(struct compare *compare, const struct run *samples)
 {
     const uint64_t from_ns = compare->tables->recording.from_ns;
-    const uint64_t time_ns = sample->time_ns > from_ns ? sample->time_ns - from_ns : 0;
+    const uint64_t time_ns = samples->time_ns > from_ns ? samples->time_ns - from_ns : 0;
     const uint64_t sums[SLICE_SUMS] = {
-        [SUM_SAMPLES] = sample->count,
-        [SUM_WALL_NS] = sample->wall_ns,
-        [SUM_CPU_NS] = sample->cpu_ns,
+        [SUM_SAMPLES] = samples->count,
+        [SUM_WALL_NS] = samples->wall_ns,
+        [SUM_CPU_NS] = samples->cpu_ns,
     };
-    struct compare_run *run = run_row(compare, compare_run_of(compare, sample->thread));
-    run->samples += sample->count;
-    run->cpu_known += attribute_known(sample->status, ATTRIBUTE_CPU_TIME) ? sample->count : 0;
-    run->ready_ns += attribute_is(sample->status, ATTRIBUTE_CPU) ? (double)sums[SUM_WALL_NS] : 0;
+    struct compare_run *run = run_row(compare, compare_run_of(compare, samples->thread));
+    run->samples += samples->count;
+    run->cpu_known += attribute_known(samples->status, ATTRIBUTE_CPU_TIME) ? samples->count : 0;
+    run->ready_ns += attribute_is(samples->status, ATTRIBUTE_CPU) ? (double)sums[SUM_WALL_NS] : 0;
     for (size_t i = 0; i < SLICE_SUMS; i++) {
         run->totals[i] += (double)sums[i];
         run->squares[i] += (double)sums[i] * (double)sums[i];
     }
-    slices_add(&run->slices, key_number(compare, sample), time_ns, sums);
+    slices_add(&run->slices, key_number(compare, samples), time_ns, sums);
 }
 
 void compare_take(struct compare *compare, const struct event *event)
 {
-    if (event->kind == EVENT_SAMPLE) {
-        aggregate_sample(&compare->aggregate, &event->sample);
-        compare_add_sample(compare, &event->sample);
+    if (event->kind == EVENT_RUN) {
+        aggregate_add_run(&compare->aggregate, &event->run);
+        compare_add_run(compare, &event->run);
     }
 }
 

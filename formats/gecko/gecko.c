@@ -60,31 +60,31 @@ static uint64_t time_of(const struct gecko_thread *thread, uint64_t time)
 }
 
 /* Takes a sample. A failed sample or a missed tick adds nothing: the viewer sees a longer step between two samples. */
-static void gecko_take_sample(struct gecko *gecko, const struct sample *sample)
+static void gecko_take_run(struct gecko *gecko, const struct run *run)
 {
-    const bool entry = gecko_tasks_is_entry(gecko, sample->thread);
-    const uint32_t host = entry ? gecko_tasks_host(gecko, sample->thread, sample->status) : sample->thread;
+    const bool entry = gecko_tasks_is_entry(gecko, run->thread);
+    const uint32_t host = entry ? gecko_tasks_host(gecko, run->thread, run->status) : run->thread;
     gecko->host = host;
-    gecko_totals_take(gecko, sample);
+    gecko_totals_take(gecko, run);
     if (entry)
-        gecko_tasks_take_markers(gecko, sample);
+        gecko_tasks_take_markers(gecko, run);
     else
-        markers_take_sample(&gecko->markers, sample, sample->thread);
+        markers_take_run(&gecko->markers, run, run->thread);
     if (!host)
         return;
     struct gecko_thread *thread = gecko_thread_make(gecko, host);
-    thread->shared |= host != sample->thread && gecko->tables->threads[host].thread.task != 0;
-    const uint64_t time = time_of(thread, in_units_of_tick(gecko, sample->time_ns));
+    thread->shared |= host != run->thread && gecko->tables->threads[host].thread.task != 0;
+    const uint64_t time = time_of(thread, in_units_of_tick(gecko, run->time_ns));
     if (gecko->style.markers == GECKO_MARKERS_ALL)
-        gecko_status_take(gecko, thread, sample, time);
-    const uint32_t code = gecko_leaves_code(gecko, thread, sample);
-    thread->status = sample->status;
+        gecko_status_take(gecko, thread, run, time);
+    const uint32_t code = gecko_leaves_code(gecko, thread, run);
+    thread->status = run->status;
     if (thread->samples.count == 0)
         thread->first = time;
-    gecko_weights_take(gecko, thread, sample);
+    gecko_weights_take(gecko, thread, run);
     spool_add(&gecko->spool, &thread->samples, (struct spool_sample){ .time = time, .stack = code });
-    gecko_cpu_take(gecko, thread, sample);
-    gecko_counters_take_cpu(gecko, sample);
+    gecko_cpu_take(gecko, thread, run);
+    gecko_counters_take_cpu(gecko, run);
 }
 
 static void gecko_take_thread_end(struct gecko *gecko, uint32_t number)
@@ -116,13 +116,13 @@ bool gecko_take(struct gecko *gecko, const struct event *event, struct fault *wh
 {
     if (gecko->unit_ns == 0)
         gecko_choose_unit(gecko);
-    if (event->kind == EVENT_SAMPLE && event->sample.count == 0) {
-        gecko_cpu_take_late(gecko, &event->sample);
+    if (event->kind == EVENT_RUN && event->run.count == 0) {
+        gecko_cpu_take_late(gecko, &event->run);
         return true;
     }
     gecko_counters_take(gecko, event);
-    if (event->kind == EVENT_SAMPLE)
-        gecko_take_sample(gecko, &event->sample);
+    if (event->kind == EVENT_RUN)
+        gecko_take_run(gecko, &event->run);
     else
         take_other(gecko, event);
     return gecko->spool.failure.text[0] == '\0' || fault(why, "%s", gecko->spool.failure.text);

@@ -53,31 +53,31 @@ static inline struct gecko_curves *curves_of(struct gecko *gecko, uint32_t proce
 
 /* The first look at a process in the open tick. */
 static void activate(struct gecko_counters *counters, struct gecko_curves *curves, uint32_t process,
-                     const struct sample *sample)
+                     const struct run *run)
 {
     counters->active = alloc_grow(counters->active, &counters->active_room, counters->active_count + 1,
                                   sizeof(*counters->active));
     counters->active[counters->active_count++] = process;
     curves->active = true;
     /* The CPU time of a sample is of the time before the sample. */
-    if (!curves->begun && sample->stands_ns <= sample->time_ns)
-        series_begin(&curves->threads_cpu, sample->time_ns - sample->stands_ns);
+    if (!curves->begun && run->stands_ns <= run->time_ns)
+        series_begin(&curves->threads_cpu, run->time_ns - run->stands_ns);
 }
 
-static void gecko_counters_take_sample(struct gecko *gecko, const struct sample *sample)
+static void gecko_counters_take_run(struct gecko *gecko, const struct run *run)
 {
     struct gecko_counters *counters = &gecko->counters;
-    const struct thread *thread = &gecko->tables->threads[sample->thread].thread;
-    if (!attribute_known(sample->status, ATTRIBUTE_GIL))
+    const struct thread *thread = &gecko->tables->threads[run->thread].thread;
+    if (!attribute_known(run->status, ATTRIBUTE_GIL))
         return;
     struct gecko_curves *curves = curves_of(gecko, thread->process);
     if (!curves->active)
-        activate(counters, curves, thread->process, sample);
+        activate(counters, curves, thread->process, run);
     curves->interpreters |= thread->interpreter != 0;
-    curves->goes_on |= !sample->fresh;
-    curves->holders += attribute_is(sample->status, ATTRIBUTE_GIL);
-    curves->waiters += attribute_is(sample->status, ATTRIBUTE_GIL_WAIT);
-    counters->stands_ns = sample->stands_ns;
+    curves->goes_on |= !run->fresh;
+    curves->holders += attribute_is(run->status, ATTRIBUTE_GIL);
+    curves->waiters += attribute_is(run->status, ATTRIBUTE_GIL_WAIT);
+    counters->stands_ns = run->stands_ns;
 }
 
 /* The state of a process in a tick holds since the tick before, which was at `last_ns`, if looks go on from there. */
@@ -144,8 +144,8 @@ static void gecko_counters_take_measure(struct gecko *gecko, const struct measur
 
 void gecko_counters_take(struct gecko *gecko, const struct event *event)
 {
-    if (event->kind == EVENT_SAMPLE)
-        gecko_counters_take_sample(gecko, &event->sample);
+    if (event->kind == EVENT_RUN)
+        gecko_counters_take_run(gecko, &event->run);
     else if (event->kind == EVENT_TICK)
         gecko_counters_take_tick(&gecko->counters, event);
     else if (event->kind == EVENT_FAILED)
@@ -154,15 +154,15 @@ void gecko_counters_take(struct gecko *gecko, const struct event *event)
         gecko_counters_take_measure(gecko, &event->measure);
 }
 
-void gecko_counters_take_cpu(struct gecko *gecko, const struct sample *sample)
+void gecko_counters_take_cpu(struct gecko *gecko, const struct run *run)
 {
-    if (sample->cpu_ns == 0)
+    if (run->cpu_ns == 0)
         return;
-    struct gecko_curves *curves = curves_of(gecko, gecko->tables->threads[sample->thread].thread.process);
+    struct gecko_curves *curves = curves_of(gecko, gecko->tables->threads[run->thread].thread.process);
     if (curves->cpu_ns != MEASURE_UNKNOWN)
         return;
-    const uint64_t wall_ns = sample->wall_ns < sample->time_ns ? sample->wall_ns : sample->time_ns;
-    series_add(&curves->threads_cpu, sample->time_ns - wall_ns, sample->time_ns, (double)sample->cpu_ns);
+    const uint64_t wall_ns = run->wall_ns < run->time_ns ? run->wall_ns : run->time_ns;
+    series_add(&curves->threads_cpu, run->time_ns - wall_ns, run->time_ns, (double)run->cpu_ns);
 }
 
 /* ---- the list ---- */

@@ -44,7 +44,7 @@ struct gecko_counters {
 /* Takes EVENT_SAMPLE, EVENT_TICK, EVENT_FAILED and EVENT_MEASURE. */
 void gecko_counters_take(struct gecko *gecko, const struct event *event);
 /* Takes the CPU time of a sample. */
-void gecko_counters_take_cpu(struct gecko *gecko, const struct sample *sample);
+void gecko_counters_take_cpu(struct gecko *gecko, const struct run *run);
 
 /* Writes the list of counters. Call it when the lines are made. */
 void gecko_counters_emit(struct gecko *gecko);

@@ -27,10 +27,10 @@ static enum cell_kind gecko_cpu_kind_of(uint32_t status)
     return attribute_is(status, ATTRIBUTE_CPU) ? CELL_RAN : CELL_SLEPT;
 }
 
-void gecko_cpu_take(struct gecko *gecko, struct gecko_thread *thread, const struct sample *sample)
+void gecko_cpu_take(struct gecko *gecko, struct gecko_thread *thread, const struct run *run)
 {
-    const enum cell_kind kind = gecko_cpu_kind_of(sample->status);
-    gecko_cpu_add(gecko, &thread->cpu_sum, sample->cpu_ns);
+    const enum cell_kind kind = gecko_cpu_kind_of(run->status);
+    gecko_cpu_add(gecko, &thread->cpu_sum, run->cpu_ns);
     if (thread->cpu.count == 0 && kind == CELL_BLANK)
         return;
     if (thread->cpu.count == 0)
@@ -39,17 +39,17 @@ void gecko_cpu_take(struct gecko *gecko, struct gecko_thread *thread, const stru
     spool_add(&gecko->spool, &thread->cpu, (struct spool_sample){ thread->cpu_sum.units, kind });
 }
 
-void gecko_cpu_take_late(struct gecko *gecko, const struct sample *sample)
+void gecko_cpu_take_late(struct gecko *gecko, const struct run *run)
 {
     /* A task used the time while the task ran, whatever its latest look says. */
-    const uint32_t host = gecko_tasks_host(gecko, sample->thread, sample->status & ~(uint32_t)STATUS_TASK_WAITS);
+    const uint32_t host = gecko_tasks_host(gecko, run->thread, run->status & ~(uint32_t)STATUS_TASK_WAITS);
     if (!host)
         return;
     struct gecko_thread *thread = gecko_thread_make(gecko, host);
     thread->late = alloc_grow(thread->late, &thread->late_room, thread->late_count + 1, sizeof(*thread->late));
     const uint64_t before = thread->late_sum.units;
-    gecko_cpu_add(gecko, &thread->late_sum, sample->cpu_ns);
-    thread->late[thread->late_count++] = (struct gecko_late){ .stack = gecko_leaves_code(gecko, thread, sample),
+    gecko_cpu_add(gecko, &thread->late_sum, run->cpu_ns);
+    thread->late[thread->late_count++] = (struct gecko_late){ .stack = gecko_leaves_code(gecko, thread, run),
                                                               .units = thread->late_sum.units - before };
 }
 

@@ -24,10 +24,10 @@ struct gecko_cpu_writer {
 };
 
 /* Takes the CPU time of a sample, behind the sample. */
-void gecko_cpu_take(struct gecko *gecko, struct gecko_thread *thread, const struct sample *sample);
+void gecko_cpu_take(struct gecko *gecko, struct gecko_thread *thread, const struct run *run);
 
 /* Takes CPU time that is known only behind the thread's last sample (sample->count is 0). */
-void gecko_cpu_take_late(struct gecko *gecko, const struct sample *sample);
+void gecko_cpu_take_late(struct gecko *gecko, const struct run *run);
 
 /* Begins a line. */
 void gecko_cpu_begin_line(struct gecko_cpu_writer *writer);

@@ -158,7 +158,7 @@ static inline struct gecko_thread *gecko_thread_make(struct gecko *gecko, uint32
 
 /* Takes the status and the task of a sample, for GECKO_MARKERS_ALL. `time` is the sample's time in units. Call it
  * before the sample is added to thread->samples. */
-void gecko_status_take(struct gecko *gecko, struct gecko_thread *thread, const struct sample *sample, uint64_t time);
+void gecko_status_take(struct gecko *gecko, struct gecko_thread *thread, const struct run *run, uint64_t time);
 
 /* Takes ticks that the mode left out: the thread's states in them are unknown. */
 void gecko_status_take_left_out(struct gecko *gecko, const struct left_out *left_out);
@@ -167,7 +167,7 @@ void gecko_status_take_left_out(struct gecko *gecko, const struct left_out *left
 uint64_t gecko_status_width_units(const struct gecko *gecko, uint64_t stands_ns);
 
 /* Takes the time that a sample stands for. Call it before the sample is added to thread->samples. */
-void gecko_weights_take(struct gecko *gecko, struct gecko_thread *thread, const struct sample *sample);
+void gecko_weights_take(struct gecko *gecko, struct gecko_thread *thread, const struct run *run);
 /* Whether the samples have weights, and whether these are times; otherwise a weight is the number of samples for which
  * a sample stands. */
 bool gecko_has_weights(const struct gecko *gecko);
@@ -187,11 +187,11 @@ static inline bool gecko_tasks_is_entry(const struct gecko *gecko, uint32_t thre
 }
 
 /* Takes a sample of an entry for the markers, which are on the line of the thread whose loop runs the task. */
-void gecko_tasks_take_markers(struct gecko *gecko, const struct sample *sample);
+void gecko_tasks_take_markers(struct gecko *gecko, const struct run *run);
 /* Whether several entries share the line of this entry. */
 bool gecko_tasks_shared(const struct gecko *gecko, uint32_t thread);
 /* Takes the task that a sample's thread runs. `time` as in gecko_status_take(). */
-void gecko_tasks_take(struct gecko *gecko, struct gecko_thread *thread, const struct sample *sample, uint64_t time);
+void gecko_tasks_take(struct gecko *gecko, struct gecko_thread *thread, const struct run *run, uint64_t time);
 /* Notes that the thread runs this task from `time` on. */
 void gecko_tasks_change(struct gecko *gecko, struct gecko_thread *thread, uint64_t time, uint32_t task);
 void gecko_tasks_free(struct gecko_tasks *tasks);
@@ -272,7 +272,7 @@ void gecko_markers_emit_delays(struct gecko *gecko, uint32_t thread, struct spoo
 /* The set of states of a status. */
 uint32_t gecko_state_markers_of(uint32_t status);
 /* Adds the time that a sample stands for to the totals. */
-void gecko_totals_take(struct gecko *gecko, const struct sample *sample);
+void gecko_totals_take(struct gecko *gecko, const struct run *run);
 /* The total time with a state. False: no sample is in this state. */
 bool gecko_totals_get(const struct gecko *gecko, enum attribute state, uint64_t *ns);
 /* The index of a text in the profile's strings; adds the text if absent. */

@@ -31,11 +31,11 @@ uint32_t gecko_state_markers_of(uint32_t status)
 _Static_assert((STATUS_BITS | STATUS_RECORDED | STATUS_GIL_WAIT_UNKNOWN) < STATUS_VALUES, "a sum for each status");
 
 /* The totals are made of the sums at the end: this runs millions of times, whatever the number of totals. */
-void gecko_totals_take(struct gecko *gecko, const struct sample *sample)
+void gecko_totals_take(struct gecko *gecko, const struct run *run)
 {
-    struct gecko_status_sum *sum = &gecko->by_status[sample->status % STATUS_VALUES];
+    struct gecko_status_sum *sum = &gecko->by_status[run->status % STATUS_VALUES];
     sum->samples++;
-    sum->ns += sample->wall_ns;
+    sum->ns += run->wall_ns;
 }
 
 bool gecko_totals_get(const struct gecko *gecko, enum attribute state, uint64_t *ns)

@@ -17,16 +17,16 @@ static void change_states(struct gecko *gecko, struct gecko_thread *thread, uint
     gecko->seen |= states;
 }
 
-void gecko_status_take(struct gecko *gecko, struct gecko_thread *thread, const struct sample *sample, uint64_t time)
+void gecko_status_take(struct gecko *gecko, struct gecko_thread *thread, const struct run *run, uint64_t time)
 {
     /* The states in ticks in which the thread was absent or left out are unknown. */
-    if (thread->samples.count && (sample->fresh || thread->left_out)) {
+    if (thread->samples.count && (run->fresh || thread->left_out)) {
         const uint64_t unseen = thread->samples.last.time + gecko_status_width_units(gecko, thread->stands_ns);
         change_states(gecko, thread, unseen < time ? unseen : time, 0);
         gecko_tasks_change(gecko, thread, unseen < time ? unseen : time, 0);
     }
-    change_states(gecko, thread, time, gecko_state_markers_of(sample->status));
-    gecko_tasks_take(gecko, thread, sample, time);
+    change_states(gecko, thread, time, gecko_state_markers_of(run->status));
+    gecko_tasks_take(gecko, thread, run, time);
     thread->left_out = false;
 }
 

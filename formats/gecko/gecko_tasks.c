@@ -101,15 +101,15 @@ uint32_t gecko_tasks_host(struct gecko *gecko, uint32_t thread, uint32_t status)
     return loop ? loop : track_of(gecko, thread);
 }
 
-void gecko_tasks_take_markers(struct gecko *gecko, const struct sample *sample)
+void gecko_tasks_take_markers(struct gecko *gecko, const struct run *run)
 {
-    uint32_t line = loop_of(gecko, sample->thread);
+    uint32_t line = loop_of(gecko, run->thread);
     if (!line)
-        line = track_of(gecko, sample->thread);
-    if (says_running(sample->status))
-        markers_take_sample(&gecko->markers, sample, line);
+        line = track_of(gecko, run->thread);
+    if (says_running(run->status))
+        markers_take_run(&gecko->markers, run, line);
     else
-        markers_take_waiting(&gecko->markers, sample, line);
+        markers_take_waiting(&gecko->markers, run, line);
 }
 
 bool gecko_tasks_shared(const struct gecko *gecko, uint32_t thread)
@@ -140,10 +140,10 @@ void gecko_tasks_change(struct gecko *gecko, struct gecko_thread *thread, uint64
 }
 
 /* An entry always runs its own task. */
-void gecko_tasks_take(struct gecko *gecko, struct gecko_thread *thread, const struct sample *sample, uint64_t time)
+void gecko_tasks_take(struct gecko *gecko, struct gecko_thread *thread, const struct run *run, uint64_t time)
 {
-    if (!gecko_tasks_is_entry(gecko, sample->thread))
-        gecko_tasks_change(gecko, thread, time, sample->task);
+    if (!gecko_tasks_is_entry(gecko, run->thread))
+        gecko_tasks_change(gecko, thread, time, run->task);
 }
 
 /* ---- markers ---- */

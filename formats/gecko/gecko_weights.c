@@ -21,19 +21,19 @@ enum gecko_weight gecko_weight_named(const char *name)
 
 /* The column has the total time of all samples so far. Then consecutive samples with the same weight have the same
  * step, and the spool stores them as one count. */
-void gecko_weights_take(struct gecko *gecko, struct gecko_thread *thread, const struct sample *sample)
+void gecko_weights_take(struct gecko *gecko, struct gecko_thread *thread, const struct run *run)
 {
     if (thread->interval_ns == 0)
-        thread->interval_ns = tables_interval_ns(gecko->tables, sample->thread);
+        thread->interval_ns = tables_interval_ns(gecko->tables, run->thread);
     const uint64_t interval_ns = thread->interval_ns;
-    const bool usual = sample->stands_ns == interval_ns;
-    thread->stands_ns = usual ? 0 : sample->stands_ns;
+    const bool usual = run->stands_ns == interval_ns;
+    thread->stands_ns = usual ? 0 : run->stands_ns;
     gecko->weighted |= !usual;
-    if (thread->weights.count == 0 && sample->wall_ns == interval_ns)
+    if (thread->weights.count == 0 && run->wall_ns == interval_ns)
         return;
     if (thread->weights.count == 0)
         thread->weights_from = thread->samples.count;
-    const struct spool_sample row = { .time = thread->weights.last.time + sample->wall_ns };
+    const struct spool_sample row = { .time = thread->weights.last.time + run->wall_ns };
     spool_add(&gecko->spool, &thread->weights, row);
 }
 

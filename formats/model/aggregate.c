@@ -95,11 +95,11 @@ static uint32_t group_of(struct aggregate *aggregate, uint32_t status)
 
 /* The waiting row for a sample. A thread mostly has the stack that it had in its sample before, and then its latest
  * waiting row is the right one. */
-static struct aggregate_row *waiting_row(struct aggregate *aggregate, const struct sample *sample)
+static struct aggregate_row *waiting_row(struct aggregate *aggregate, const struct run *run)
 {
-    uint32_t *const latest = &aggregate->latest[sample->thread % AGGREGATE_THREADS];
-    const uint32_t group = group_of(aggregate, sample->status);
-    const struct aggregate_row wanted = { sample->thread, sample->task, sample->stack, group, { 0 } };
+    uint32_t *const latest = &aggregate->latest[run->thread % AGGREGATE_THREADS];
+    const uint32_t group = group_of(aggregate, run->status);
+    const struct aggregate_row wanted = { run->thread, run->task, run->stack, group, { 0 } };
     if (*latest < aggregate->waiting_count && same_row(aggregate->waiting, *latest + 1, &wanted))
         return &aggregate->waiting[*latest];
     if (aggregate->waiting_count == AGGREGATE_WAITING)
@@ -110,18 +110,18 @@ static struct aggregate_row *waiting_row(struct aggregate *aggregate, const stru
     return &aggregate->waiting[*latest];
 }
 
-void aggregate_sample(struct aggregate *aggregate, const struct sample *sample)
+void aggregate_add_run(struct aggregate *aggregate, const struct run *run)
 {
-    struct aggregate_row *row = waiting_row(aggregate, sample);
-    row->sums[SUM_SAMPLES] += sample->count;
-    row->sums[SUM_WALL_NS] += sample->wall_ns;
-    aggregate->samples += sample->count;
-    if (!(sample->status & STATUS_RECORDED) && sample->cpu_ns == 0)
+    struct aggregate_row *row = waiting_row(aggregate, run);
+    row->sums[SUM_SAMPLES] += run->count;
+    row->sums[SUM_WALL_NS] += run->wall_ns;
+    aggregate->samples += run->count;
+    if (!(run->status & STATUS_RECORDED) && run->cpu_ns == 0)
         return;
     aggregate->in_full = true;
     for (size_t i = SUM_CPU_NS; i < SUMS; i++) {
-        row->sums[i] += attribute_sum_ns(sample, sum_rows[i].attribute);
-        aggregate->known[i] += attribute_known(sample->status, sum_rows[i].attribute) ? sample->count : 0;
+        row->sums[i] += attribute_sum_ns(run, sum_rows[i].attribute);
+        aggregate->known[i] += attribute_known(run->status, sum_rows[i].attribute) ? run->count : 0;
     }
 }
 

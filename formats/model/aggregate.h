@@ -50,13 +50,13 @@ static inline void aggregate_add_sums(uint64_t sums[SUMS], const uint64_t more[S
 }
 
 /* Adds a sample. The rows are complete, and may be read, only after aggregate_sort(). */
-void aggregate_sample(struct aggregate *aggregate, const struct sample *sample);
+void aggregate_add_run(struct aggregate *aggregate, const struct run *run);
 
 /* Adds the sample of an event; nothing of other events. */
 static inline void aggregate_take(struct aggregate *aggregate, const struct event *event)
 {
-    if (event->kind == EVENT_SAMPLE)
-        aggregate_sample(aggregate, &event->sample);
+    if (event->kind == EVENT_RUN)
+        aggregate_add_run(aggregate, &event->run);
 }
 
 /* Adds the sums of `given` to the row of the same thread, task, stack and group, without the batch. Rows stand in the

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Attributes: what a sample says of its thread besides the stack. Each attribute is one row: its name, where it is in
- * the sample, whether it is known, and how the samples of a stack add up.
+ * the run, whether it is known, and how the samples of a stack add up.
  *
- *     a state    the thread was so or not: bits of sample->status. Adds up to the time that the samples stand for.
- *     an amount  how much since the thread's last sample: a field of struct sample. Adds up by itself.
+ *     a state    the thread was so or not: bits of run->status. Adds up to the time that the samples stand for.
+ *     an amount  how much since the thread's last sample: a field of struct run. Adds up by itself.
  *
  * The recorder sets a state in thread_status.c, and all bits of STATUS_BITS are in the stream. Outputs loop over the
  * rows here. So a new state is a bit of enum status, a row of `attributes`, one of `sum_rows` if people weigh stacks by
@@ -30,7 +30,7 @@ struct attribute_row {
     const char *question; /* behind "the samples do not say" */
     const char *column;   /* the title of a column with its share of the time; NULL: nobody shows the share */
     const char *time;     /* what people call the time with this state; NULL: nobody shows the time */
-    uint32_t state;       /* the bit of sample->status that says that the thread is so; 0: an amount */
+    uint32_t state;       /* the bit of run->status that says that the thread is so; 0: an amount */
     uint32_t unknown;     /* the bit that says that nobody asked; 0: whoever records a status asks */
 };
 
@@ -93,11 +93,11 @@ static inline uint32_t attribute_never_said(uint32_t python_version)
 }
 
 /* Returns how much a run of samples adds to the sum of an attribute, in nanoseconds. */
-static inline uint64_t attribute_sum_ns(const struct sample *sample, enum attribute attribute)
+static inline uint64_t attribute_sum_ns(const struct run *run, enum attribute attribute)
 {
     if (!attributes[attribute].state)
-        return sample->cpu_ns; /* the one amount that there is */
-    return attribute_is(sample->status, attribute) ? sample->wall_ns : 0;
+        return run->cpu_ns; /* the one amount that there is */
+    return attribute_is(run->status, attribute) ? run->wall_ns : 0;
 }
 
 #endif

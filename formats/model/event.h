@@ -27,7 +27,8 @@ enum event_kind {
     EVENT_STRING,
     EVENT_FUNCTION,
     EVENT_FRAME,
-    EVENT_SAMPLE,   /* a thread's stack in a tick */
+    EVENT_SAMPLE,   /* a thread's stack in a tick, as files have it */
+    EVENT_RUN,      /* the same, as the tables make it of a sample; in no file */
     EVENT_FAILED,   /* a thread could not be read in this tick */
     EVENT_MISSED,   /* ticks without a look */
     EVENT_LEFT_OUT, /* ticks in which a thread was read but not sampled, because of the mode */
@@ -207,24 +208,37 @@ struct sample {
     uint32_t pushed;
     const uint32_t *frames;
     uint64_t time_ns;
-    uint32_t status; /* bits of enum status */
-    uint64_t cpu_ns; /* CPU time that the thread used since its previous sample; 0: unknown. Without the CPU time of
-                      * ticks that the mode left out, which EVENT_LEFT_OUT has */
-    uint32_t task;   /* the asyncio task that the thread runs; 0: none, or not recorded */
-    uint32_t stack;  /* filled by tables_take(): number of the whole stack, 0 when it has no frames */
-    uint64_t count;  /* how many equal samples this is (only their times differ): more than 1 in a run, whose cpu_ns is
-                      * the sum over the run. 0: no sample, but CPU time that is known only behind the thread's latest
-                      * sample, and goes to this stack, task and status. The CPU owner makes it, no file has it */
-    uint64_t stands_ns; /* how long the sample, and each sample of its run, stands for. 0: the interval of the
-                         * recording; tables_take() fills that in. Equal for all samples of a tick */
-    uint64_t first_ns;  /* in a run: the time of its first sample; 0: time_ns */
-    bool fresh;       /* the recorder did not look at the thread in the tick before the run, because the thread did not
-                       * exist or the mode left the thread out. A tick that failed or was missed makes no sample fresh */
-    uint64_t wall_ns; /* filled by tables_take(): the part of the thread's life that the run stands for, see wall.h */
+    uint32_t status;     /* bits of enum status */
+    uint64_t cpu_ns;     /* CPU time that the thread used since its previous sample; 0: unknown. Without the CPU time of
+                          * ticks that the mode left out, which EVENT_LEFT_OUT has */
+    uint32_t task;       /* the asyncio task that the thread runs; 0: none, or not recorded */
+    uint64_t count;      /* how many equal samples this is (only their times differ). The cpu_ns is the sum over all */
+    uint64_t stands_ns;  /* how long each of the samples stands for; 0: the interval of the recording. Equal for all
+                          * samples of a tick */
+    uint64_t first_ns;   /* the time of the first of several samples; 0: time_ns, the time of the last one */
+    bool fresh;          /* the recorder did not look at the thread in the tick before, because the thread did not exist
+                          * or the mode left the thread out. A tick that failed or was missed makes no sample fresh */
     uint32_t collection; /* the generation of the garbage collection that the thread runs, plus 1; 0: it runs none, or
                           * the generation is not known. Of the samples of one collection the last one counts: a sample
                           * at its very beginning may have the generation before it is settled */
-    uint64_t counted_ns; /* filled by the CPU owner, which changes cpu_ns: the CPU time as it was recorded */
+};
+
+/* One sample, or several equal ones of a thread, with everything that is known of them. The tables make a run of each
+ * sample (tables_take()). All passes and outputs behind the tables get runs. */
+struct run {
+    uint32_t thread;
+    uint32_t stack;             /* number of the whole stack in the tables; 0: it has no frames; STACK_LOST */
+    uint32_t task;              /* as in struct sample, as the members below that say nothing else */
+    uint32_t status;            /* with the bits for what the thread's CPython never says */
+    uint64_t first_ns, time_ns; /* the times of the first and the last sample */
+    uint64_t count;             /* how many samples; 0: none. Then the run is CPU time alone, known only behind the
+                                 * thread's latest sample. The CPU time goes to this stack, task and status */
+    uint64_t stands_ns;         /* how long each sample stands for; never 0 if there are samples */
+    uint64_t wall_ns;           /* the part of the thread's life that all samples stand for, see wall.h */
+    uint64_t counted_ns;        /* the CPU time of the sample as it was recorded, ... */
+    uint64_t cpu_ns;            /* ... and as the CPU owner places it, where it works for the output */
+    uint32_t collection;
+    bool fresh;
 };
 
 /* The most frames of a stack. A damaged file may claim any number; no program comes near this one. */
@@ -320,6 +334,7 @@ struct event {
         struct function function;
         struct frame frame;
         struct sample sample;
+        struct run run;
         struct failed failed;
         struct left_out left_out;
         struct measure measure;

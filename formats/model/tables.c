@@ -259,12 +259,12 @@ static uint32_t tables_fold(struct tables *tables, uint32_t caller, uint32_t fra
 }
 
 /* Checks the task of a sample. A sample whose task was lost still has a true stack, so only the task is cleared. */
-static bool check_task(const struct tables *tables, struct sample *sample, struct fault *why)
+static bool check_task(const struct tables *tables, struct run *run, struct fault *why)
 {
-    if (sample->task == 0 || known_task(tables, sample->task))
+    if (run->task == 0 || known_task(tables, run->task))
         return true;
-    sample->task = 0;
-    return is_loss(tables, "the task of a sample of thread", sample->thread, why);
+    run->task = 0;
+    return is_loss(tables, "the task of a sample of thread", run->thread, why);
 }
 
 /* Notes the latest time. A run comes behind later samples, and another merged recording may be older. */
@@ -274,55 +274,49 @@ static void tables_note_time(struct tables *tables, uint64_t time_ns)
         tables->last_ns = time_ns;
 }
 
-static void sum_states(struct tables *tables, struct thread_row *row, const struct sample *sample)
+static void sum_states(struct tables *tables, struct thread_row *row, const struct run *run)
 {
-    if (!(sample->status & STATUS_RECORDED))
+    if (!(run->status & STATUS_RECORDED))
         return;
     tables->states_known = true;
     /* A look at a thread that is in another interpreter has no wall-clock time here, but is a look. */
-    const bool elsewhere = attribute_is(sample->status, ATTRIBUTE_ELSEWHERE);
-    const double looked_ns = elsewhere ? (double)sample->stands_ns * (double)sample->count : (double)sample->wall_ns;
+    const bool elsewhere = attribute_is(run->status, ATTRIBUTE_ELSEWHERE);
+    const double looked_ns = elsewhere ? (double)run->stands_ns * (double)run->count : (double)run->wall_ns;
     for (enum attribute i = 0; i < ATTRIBUTE_STATES; i++) {
-        row->states[i].known_ns += attribute_known(sample->status, i) ? looked_ns : 0;
-        row->states[i].was_ns += attribute_is(sample->status, i) ? looked_ns : 0;
+        row->states[i].known_ns += attribute_known(run->status, i) ? looked_ns : 0;
+        row->states[i].was_ns += attribute_is(run->status, i) ? looked_ns : 0;
     }
 }
 
 /* Samples of a process that are rare, because the process sleeps, count less for the rate. */
-static void note_rate(struct process_ticks *own, const struct sample *sample)
+static void note_rate(struct process_ticks *own, const struct run *run)
 {
-    own->rates_mhz += sample->count * (UINT64_C(1000000000000) / sample->stands_ns);
+    own->rates_mhz += run->count * (UINT64_C(1000000000000) / run->stands_ns);
 }
 
-static void count_sample(struct tables *tables, const struct sample *sample)
+static void count_run(struct tables *tables, const struct run *run)
 {
-    struct thread_row *row = &tables->threads[sample->thread];
-    const uint64_t count = sample->count;
+    struct thread_row *row = &tables->threads[run->thread];
+    const uint64_t count = run->count;
     row->samples += count;
-    row->cpu_ns += sample->cpu_ns;
-    row->wall_ns += sample->wall_ns;
-    row->cpu_known |= attribute_known(sample->status, ATTRIBUTE_CPU_TIME);
+    row->cpu_ns += run->cpu_ns;
+    row->wall_ns += run->wall_ns;
+    row->cpu_known |= attribute_known(run->status, ATTRIBUTE_CPU_TIME);
     tables->samples += count;
     if (tables->sums_states)
-        sum_states(tables, row, sample);
+        sum_states(tables, row, run);
     if (tables->recording.process_ticks)
-        note_rate(&tables->processes[row->thread.process].own, sample);
-    if (sample->task == 0)
+        note_rate(&tables->processes[row->thread.process].own, run);
+    if (run->task == 0)
         return;
-    tables->tasks[sample->task].samples += count;
-    tables->tasks[sample->task].thread = sample->thread;
+    tables->tasks[run->task].samples += count;
+    tables->tasks[run->task].thread = run->thread;
 }
 
-static bool tables_take_sample(struct tables *tables, struct sample *sample, struct fault *why)
+/* Finds the number of a sample's whole stack, and notes the stack as that of the thread. */
+static bool find_stack(struct tables *tables, struct thread_row *row, const struct sample *sample, uint32_t *found,
+                       struct fault *why)
 {
-    struct thread_row *row = find_thread(tables, sample->thread);
-    sample->stack = STACK_LOST;
-    if (!row) {
-        tables->lost_samples += sample->count;
-        return is_loss(tables, "a sample of thread", sample->thread, why);
-    }
-    if (sample->status & STATUS_RECORDED)
-        sample->status |= row->never_said;
     if (sample->keep > row->depth || sample->pushed > STACK_DEPTH_LIMIT - sample->keep)
         return fault(why, "a sample keeps %" PRIu32 " frames of a stack of %" PRIu32, sample->keep, row->depth);
     if (tables->stacks_count + sample->pushed > STACKS_LIMIT)
@@ -335,25 +329,53 @@ static bool tables_take_sample(struct tables *tables, struct sample *sample, str
         stack = tables_fold(tables, stack, sample->frames[i]);
         row->stacks[sample->keep + i] = stack;
     }
-    sample->stack = stack;
-    if (stack == STACK_LOST && !is_loss(tables, "a sample of thread", sample->thread, why))
+    *found = stack;
+    return stack != STACK_LOST || is_loss(tables, "a sample of thread", sample->thread, why);
+}
+
+/* Fills a run whose stack is found. */
+static bool tables_take_run(struct tables *tables, struct thread_row *row, struct run *run, struct fault *why)
+{
+    if (run->status & STATUS_RECORDED)
+        run->status |= row->never_said;
+    if (!check_task(tables, run, why))
         return false;
-    if (!check_task(tables, sample, why))
-        return false;
-    if (sample->stands_ns == 0)
-        sample->stands_ns = tables_interval_ns(tables, sample->thread);
+    if (run->stands_ns == 0)
+        run->stands_ns = tables_interval_ns(tables, run->thread);
     /* Also of a sample that a pass leaves out: ticks that are missed next are as long. */
-    tables->stands_ns = sample->stands_ns;
+    tables->stands_ns = run->stands_ns;
     if (tables->recording.process_ticks)
-        tables->processes[row->thread.process].own.stands_ns = sample->stands_ns;
-    sample->wall_ns = wall_take(&tables->threads[row->life].wall, sample, !row->looked);
+        tables->processes[row->thread.process].own.stands_ns = run->stands_ns;
+    run->wall_ns = wall_take(&tables->threads[row->life].wall, run, !row->looked);
     row->looked = true;
-    tables_note_time(tables, sample->time_ns);
-    if (stack == STACK_LOST) {
-        tables->lost_samples += sample->count;
-        return true;
-    }
-    tables->defined += sample->count;
+    tables_note_time(tables, run->time_ns);
+    return true;
+}
+
+/* Makes a run of a sample. */
+static bool tables_take_sample(struct tables *tables, struct event *event, struct fault *why)
+{
+    const struct sample *sample = &event->sample;
+    struct thread_row *row = find_thread(tables, sample->thread);
+    struct run run = { .thread = sample->thread,
+                       .stack = STACK_LOST,
+                       .task = sample->task,
+                       .status = sample->status,
+                       .time_ns = sample->time_ns,
+                       .first_ns = sample_first_ns(sample),
+                       .count = sample->count,
+                       .stands_ns = sample->stands_ns,
+                       .cpu_ns = sample->cpu_ns,
+                       .counted_ns = sample->cpu_ns,
+                       .collection = sample->collection,
+                       .fresh = sample->fresh };
+    if (!row && !is_loss(tables, "a sample of thread", sample->thread, why))
+        return false;
+    if (row && !(find_stack(tables, row, sample, &run.stack, why) && tables_take_run(tables, row, &run, why)))
+        return false;
+    *(run.stack == STACK_LOST ? &tables->lost_samples : &tables->defined) += run.count;
+    event->kind = EVENT_RUN;
+    event->run = run;
     return true;
 }
 
@@ -458,7 +480,7 @@ bool tables_define(struct tables *tables, struct event *event, struct fault *why
     case EVENT_FRAME:
         return tables_take_frame(tables, &event->frame, why);
     case EVENT_SAMPLE:
-        return tables_take_sample(tables, &event->sample, why);
+        return tables_take_sample(tables, event, why);
     case EVENT_LEFT_OUT:
         return find_thread(tables, event->left_out.thread) ||
                is_loss(tables, "a change of thread", event->left_out.thread, why);
@@ -480,6 +502,8 @@ bool tables_define(struct tables *tables, struct event *event, struct fault *why
         return counters_set(&tables->counters, event->counter.name, event->counter.value, why);
     case EVENT_SERIAL:
         return true;
+    case EVENT_RUN:
+        break; /* only the tables make runs */
     case EVENT_END:
         tables->end = event->end;
         return true;
@@ -489,8 +513,8 @@ bool tables_define(struct tables *tables, struct event *event, struct fault *why
 
 void tables_count(struct tables *tables, const struct event *event)
 {
-    if (event->kind == EVENT_SAMPLE && event->sample.stack != STACK_LOST)
-        count_sample(tables, &event->sample);
+    if (event->kind == EVENT_RUN && event->run.stack != STACK_LOST)
+        count_run(tables, &event->run);
     else if (event->kind == EVENT_LEFT_OUT)
         count_left_out(tables, &event->left_out);
 }

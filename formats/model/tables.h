@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* All definitions so far, by number, and all stacks as a tree: a stack is its caller's stack and one frame. Each event
  * passes through tables_take() on its way to an output. After that the output can look up everything that the event
- * names, and a sample has the number of its whole stack.
+ * names, and a sample is a run, which has the number of its whole stack.
  *
  *     stack 3 = { caller 2, frame f:7 }       <module>:20 -> main:12 -> f:7
  *     stack 2 = { caller 1, frame main:12 }   <module>:20 -> main:12
@@ -117,13 +117,13 @@ struct tables {
     bool states_known; /* a sample had a status; only in tables that sum up states */
 };
 
-/* Takes an event: checks its references, adds its contents, and fills sample.stack, sample.stands_ns and
- * sample.wall_ns. Returns false with the reason when the event breaks a rule. After definitions were lost, an event
- * that refers to a lost definition counts as lost, too: its row stays empty. */
+/* Takes an event: checks its references, adds its contents, and makes an EVENT_RUN of an EVENT_SAMPLE. Returns false
+ * with the reason when the event breaks a rule. After definitions were lost, an event that refers to a lost definition
+ * counts as lost, too: its row stays empty. */
 bool tables_take(struct tables *tables, struct event *event, struct fault *why);
 
 /* The two halves of tables_take(), for passes that leave samples out or change them in between. tables_define() does
- * all but the sums over samples. tables_count() adds an event that tables_define() took, EVENT_SAMPLE or
+ * all but the sums over samples. tables_count() adds an event that tables_define() took, EVENT_RUN or
  * EVENT_LEFT_OUT, to the sums: those of threads, tasks and processes, `samples` and `left_out`. Other events have no
  * such sums. */
 bool tables_define(struct tables *tables, struct event *event, struct fault *why);

@@ -15,7 +15,7 @@
  * interval.
  *
  * A gap needs no limit: between two looks, the thread lived. Where the recorder did not look at a thread in the tick
- * before (sample.fresh), and at the first look, the look counts one interval.
+ * before (run.fresh), and at the first look, the look counts one interval.
  *
  * A thread that runs in several interpreters has looks in each of them, and one life. A look at the thread elsewhere
  * counts nothing here, because the look there counts.
@@ -35,16 +35,15 @@ struct wall {
     uint64_t until_ns; /* the end of the time that is accounted for */
 };
 
-/* Accounts for a run of looks. Returns the time that the run stands for, in nanoseconds. sample->stands_ns is set.
+/* Accounts for a run of looks. Returns the time that the run stands for, in nanoseconds. run->stands_ns is set.
  * `first`: the first look in this interpreter. The thread may have lived in another interpreter until then, so the look
  * counts a gap although the look is fresh. */
-static inline uint64_t wall_take(struct wall *wall, const struct sample *sample, bool first)
+static inline uint64_t wall_take(struct wall *wall, const struct run *run, bool first)
 {
-    const uint64_t each_ns = sample->stands_ns, least_ns = sample->time_ns;
-    const uint64_t first_ns = sample->first_ns ? sample->first_ns : sample->time_ns;
-    const uint64_t begin_ns = first_ns > each_ns / 2 ? first_ns - each_ns / 2 : 0;
-    const bool anew = !wall->begun || (sample->fresh && !(wall->shared && first));
-    if (attribute_is(sample->status, ATTRIBUTE_ELSEWHERE)) {
+    const uint64_t each_ns = run->stands_ns, least_ns = run->time_ns;
+    const uint64_t begin_ns = run->first_ns > each_ns / 2 ? run->first_ns - each_ns / 2 : 0;
+    const bool anew = !wall->begun || (run->fresh && !(wall->shared && first));
+    if (attribute_is(run->status, ATTRIBUTE_ELSEWHERE)) {
         /* Nobody looks there: this recording, or the selected part of it, has no look at the thread there. */
         if (!wall->shared)
             *wall = (struct wall){ .begun = true, .until_ns = least_ns + each_ns / 2 };
@@ -54,7 +53,7 @@ static inline uint64_t wall_take(struct wall *wall, const struct sample *sample,
         wall->until_ns = begin_ns;
     wall->begun = true;
     const uint64_t from_ns = wall->until_ns;
-    uint64_t until_ns = from_ns + each_ns * sample->count;
+    uint64_t until_ns = from_ns + each_ns * run->count;
     if (until_ns < least_ns)
         until_ns = least_ns;
     if (until_ns > least_ns + each_ns)

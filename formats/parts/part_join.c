@@ -368,6 +368,8 @@ bool part_join_take(struct part_join *join, struct event *event, struct fault *w
     case EVENT_MISSED:
         event->missed_process = part_join_number_of(join, PART_PROCESS, event->missed_process);
         return part_join_emit(join, event, why);
+    case EVENT_RUN:
+        break; /* behind the tables only */
     }
     return fault(why, "an event of unknown kind %d", (int)event->kind);
 }

@@ -42,21 +42,20 @@ static void speedscope_choose_unit(struct speedscope_shared *shared)
     shared->unit_ns = units[i].ns;
 }
 
-static void speedscope_take_sample(struct speedscope_shared *shared, const struct sample *sample)
+static void speedscope_take_run(struct speedscope_shared *shared, const struct run *run)
 {
     const struct tables *tables = shared->tables;
-    const uint32_t number = sample->thread;
+    const uint32_t number = run->thread;
     shared->threads = alloc_grow(shared->threads, &shared->threads_room, (size_t)number + 1, sizeof(*shared->threads));
     struct speedscope_thread *thread = &shared->threads[number];
-    const enum waiting wait = waiting_of(sample->status);
-    thread->cpu_ns += sample->cpu_ns;
-    thread->worked_ns += wait == WAITS_NOT ? sample->wall_ns : 0;
-    if (sample->wall_ns == 0)
+    const enum waiting wait = waiting_of(run->status);
+    thread->cpu_ns += run->cpu_ns;
+    thread->worked_ns += wait == WAITS_NOT ? run->wall_ns : 0;
+    if (run->wall_ns == 0)
         return;
     const uint64_t until_ns = tables->threads[tables->threads[number].life].wall.until_ns;
-    const uint32_t activity = speedscope_frames_activity(&shared->frames, sample->stack, wait);
-    speedscope_times_add(&thread->times, &shared->spool, shared->unit_ns, until_ns - sample->wall_ns, until_ns,
-                         activity);
+    const uint32_t activity = speedscope_frames_activity(&shared->frames, run->stack, wait);
+    speedscope_times_add(&thread->times, &shared->spool, shared->unit_ns, until_ns - run->wall_ns, until_ns, activity);
 }
 
 static void speedscope_take_thread_end(struct speedscope_shared *shared, uint32_t number)
@@ -70,8 +69,8 @@ bool speedscope_take(struct speedscope *speedscope, const struct event *event, s
     struct speedscope_shared *shared = &speedscope->shared;
     if (shared->unit_ns == 0)
         speedscope_choose_unit(shared);
-    if (event->kind == EVENT_SAMPLE)
-        speedscope_take_sample(shared, &event->sample);
+    if (event->kind == EVENT_RUN)
+        speedscope_take_run(shared, &event->run);
     else if (event->kind == EVENT_THREAD_END)
         speedscope_take_thread_end(shared, event->change.number);
     return shared->spool.failure.text[0] == '\0' || fault(why, "%s", shared->spool.failure.text);

@@ -166,37 +166,37 @@ static void put_stack(struct tachyon_writer *writer, struct line *line, const st
     line->depth = depth;
 }
 
-static uint8_t status_of(const struct sample *sample, const struct thread *thread)
+static uint8_t status_of(const struct run *run, const struct thread *thread)
 {
-    const uint32_t known = sample->status & STATUS_RECORDED ? sample->status & TACHYON_STATUS : STATUS_CPU_UNKNOWN;
+    const uint32_t known = run->status & STATUS_RECORDED ? run->status & TACHYON_STATUS : STATUS_CPU_UNKNOWN;
     return (uint8_t)(known | (thread->main ? TACHYON_MAIN_THREAD : 0));
 }
 
 /* Writes a sample. Two different stacks may look the same after their middle is left out; then the record has no
  * changes. */
-static bool tachyon_write_put_sample(struct tachyon_writer *writer, const struct sample *sample, struct fault *why)
+static bool tachyon_write_put_sample(struct tachyon_writer *writer, const struct run *run, struct fault *why)
 {
-    const struct thread_row *row = &writer->tables->threads[sample->thread];
+    const struct thread_row *row = &writer->tables->threads[run->thread];
     struct line *line = find_line(writer, &row->thread, why);
     if (!line)
         return false;
-    const uint64_t time_us = (writer->tables->recording.start_monotonic_ns % 1000 + sample->time_ns) / 1000;
-    const uint8_t status = status_of(sample, &row->thread);
-    if (sample->stack == line->stack) {
+    const uint64_t time_us = (writer->tables->recording.start_monotonic_ns % 1000 + run->time_ns) / 1000;
+    const uint8_t status = status_of(run, &row->thread);
+    if (run->stack == line->stack) {
         writer->cut += row->depth > TACHYON_DEPTH;
         put_repeat(writer, line, time_us, status);
     } else {
         put_stack(writer, line, row, time_us, status);
     }
-    line->stack = sample->stack;
+    line->stack = run->stack;
     writer->samples++;
-    writer->stands_ns += sample->stands_ns;
+    writer->stands_ns += run->stands_ns;
     return writer->store.failure.text[0] == '\0' || fault(why, "%s", writer->store.failure.text);
 }
 
 bool tachyon_writer_take(struct tachyon_writer *writer, const struct event *event, struct fault *why)
 {
-    return event->kind != EVENT_SAMPLE || tachyon_write_put_sample(writer, &event->sample, why);
+    return event->kind != EVENT_RUN || tachyon_write_put_sample(writer, &event->run, why);
 }
 
 /* ---- the file ---- */

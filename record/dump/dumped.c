@@ -16,13 +16,13 @@ static bool dumped_take(void *self, struct event *event, struct fault *why)
     struct dumped *dumped = self;
     if (!tables_take(&dumped->tables, event, why))
         return false;
-    const struct sample *sample = &event->sample;
-    if (event->kind == EVENT_SAMPLE)
-        dumped_add_row(dumped, (struct dumped_row){ .thread = sample->thread,
-                                                    .stack = sample->stack,
-                                                    .status = sample->status,
-                                                    .task = sample->task,
-                                                    .collection = sample->collection });
+    const struct run *run = &event->run;
+    if (event->kind == EVENT_RUN)
+        dumped_add_row(dumped, (struct dumped_row){ .thread = run->thread,
+                                                    .stack = run->stack,
+                                                    .status = run->status,
+                                                    .task = run->task,
+                                                    .collection = run->collection });
     if (event->kind == EVENT_FAILED && event->failed.thread)
         dumped_add_row(dumped, (struct dumped_row){ .thread = event->failed.thread, .failure = event->failed.cause });
     return true;

@@ -130,21 +130,21 @@ static void put_stack(struct bytes *to, const struct tables *tables, uint32_t st
     free(shown);
 }
 
-static void note_sample(struct journal *journal, const struct sample *sample)
+static void note_run(struct journal *journal, const struct run *run)
 {
     struct bytes stack = { 0 };
-    put_stack(&stack, &journal->tables, sample->stack);
+    put_stack(&stack, &journal->tables, run->stack);
     char status[48] = "", task[24] = "", stands[40] = "", collection[32] = "";
-    if (sample->status || sample->cpu_ns)
-        snprintf(status, sizeof(status), " status %" PRIx32 " cpu %" PRIu64, sample->status, sample->cpu_ns);
-    if (sample->task)
-        snprintf(task, sizeof(task), " task %" PRIu32, sample->task);
-    if (sample->collection)
-        snprintf(collection, sizeof(collection), " collection %" PRIu32, sample->collection);
-    if (sample->stands_ns != tables_interval_ns(&journal->tables, sample->thread))
-        snprintf(stands, sizeof(stands), " stands %" PRIu64, sample->stands_ns);
-    add_line(&journal->ticks, "%" PRIu64 " thread %" PRIu32 "%s%s%s%s%.*s", sample->time_ns, sample->thread, status,
-             task, collection, stands, (int)stack.size, stack.size ? (const char *)stack.at : "");
+    if (run->status || run->cpu_ns)
+        snprintf(status, sizeof(status), " status %" PRIx32 " cpu %" PRIu64, run->status, run->cpu_ns);
+    if (run->task)
+        snprintf(task, sizeof(task), " task %" PRIu32, run->task);
+    if (run->collection)
+        snprintf(collection, sizeof(collection), " collection %" PRIu32, run->collection);
+    if (run->stands_ns != tables_interval_ns(&journal->tables, run->thread))
+        snprintf(stands, sizeof(stands), " stands %" PRIu64, run->stands_ns);
+    add_line(&journal->ticks, "%" PRIu64 " thread %" PRIu32 "%s%s%s%s%.*s", run->time_ns, run->thread, status, task,
+             collection, stands, (int)stack.size, stack.size ? (const char *)stack.at : "");
     bytes_free(&stack);
 }
 
@@ -230,9 +230,9 @@ static void note_event(struct journal *journal, const struct event *event)
     case EVENT_COUNTER:
         add_line(notes, "figure '%.*s' %" PRIu64, SHOWN(event->counter.name), event->counter.value);
         break;
-    case EVENT_SAMPLE:
-        if (event->sample.stack != STACK_LOST)
-            note_sample(journal, &event->sample);
+    case EVENT_RUN:
+        if (event->run.stack != STACK_LOST)
+            note_run(journal, &event->run);
         break;
     case EVENT_FAILED:
         note_failed(&journal->ticks, &event->failed);
@@ -241,6 +241,7 @@ static void note_event(struct journal *journal, const struct event *event)
         note_tick(journal, event->tick_ns, event->tick_process);
         break;
     case EVENT_SERIAL:
+    case EVENT_SAMPLE: /* the tables made a run of it */
         break;
     case EVENT_END:
         note_end(notes, &event->end);

@@ -37,25 +37,25 @@ static void *start(struct conversion *conversion)
 }
 
 /* What every output relies on. A thread's times never go back. */
-static void check_sample(struct looking *looking, const struct sample *sample)
+static void check_sample(struct looking *looking, const struct run *run)
 {
     const struct tables *tables = &looking->conversion->tables;
     const struct selection *selection = &looking->conversion->settings.selection;
-    require(sample->stack < tables->stacks_count || sample->stack == 0);
-    require(tables->threads[sample->thread].thread.number == sample->thread);
+    require(run->stack < tables->stacks_count || run->stack == 0);
+    require(tables->threads[run->thread].thread.number == run->thread);
     uint32_t depth = 0;
-    for (uint32_t stack = sample->stack; stack; stack = tables->stacks[stack].caller, depth++) {
+    for (uint32_t stack = run->stack; stack; stack = tables->stacks[stack].caller, depth++) {
         require(tables->stacks[stack].caller < stack);
         const uint32_t frame = tables->stacks[stack].frame;
         require(frame < tables->frames_count && tables->frames[frame].number == frame);
         require(tables->functions[tables->frames[frame].function].number);
     }
-    require(depth == tables->threads[sample->thread].depth);
-    require(sample->task == tables_task(tables, sample->task)->task.number);
-    require(selection_has_time(selection, sample->time_ns));
-    looking->last_ns = alloc_grow(looking->last_ns, &looking->last_room, (size_t)sample->thread + 1, sizeof(uint64_t));
-    require(sample->time_ns >= looking->last_ns[sample->thread]);
-    looking->last_ns[sample->thread] = sample->time_ns;
+    require(depth == tables->threads[run->thread].depth);
+    require(run->task == tables_task(tables, run->task)->task.number);
+    require(selection_has_time(selection, run->time_ns));
+    looking->last_ns = alloc_grow(looking->last_ns, &looking->last_room, (size_t)run->thread + 1, sizeof(uint64_t));
+    require(run->time_ns >= looking->last_ns[run->thread]);
+    looking->last_ns[run->thread] = run->time_ns;
 }
 
 static bool take(void *self, struct event *event, struct fault *why)
@@ -63,8 +63,8 @@ static bool take(void *self, struct event *event, struct fault *why)
     struct looking *looking = self;
     if (++looking->events > EVENTS_LIMIT)
         return fault(why, "enough");
-    if (event->kind == EVENT_SAMPLE)
-        check_sample(looking, &event->sample);
+    if (event->kind == EVENT_RUN)
+        check_sample(looking, &event->run);
     return true;
 }
 

@@ -29,14 +29,14 @@ struct playing {
 };
 
 /* What every output relies on. A thread's times never go back. */
-static void check_sample(struct playing *playing, const struct sample *sample)
+static void check_sample(struct playing *playing, const struct run *run)
 {
-    if (sample->stack == STACK_LOST)
+    if (run->stack == STACK_LOST)
         return;
-    check_references(&playing->tables, sample);
-    playing->last_ns = alloc_grow(playing->last_ns, &playing->last_room, (size_t)sample->thread + 1, sizeof(uint64_t));
-    require(sample_first_ns(sample) >= playing->last_ns[sample->thread] && sample->time_ns >= sample_first_ns(sample));
-    playing->last_ns[sample->thread] = sample->time_ns;
+    check_references(&playing->tables, run);
+    playing->last_ns = alloc_grow(playing->last_ns, &playing->last_room, (size_t)run->thread + 1, sizeof(uint64_t));
+    require(run->first_ns >= playing->last_ns[run->thread] && run->time_ns >= run->first_ns);
+    playing->last_ns[run->thread] = run->time_ns;
 }
 
 static bool take(void *self, struct event *event, struct fault *why)
@@ -50,8 +50,8 @@ static bool take(void *self, struct event *event, struct fault *why)
         playing->refused = true;
         return false;
     }
-    if (event->kind == EVENT_SAMPLE)
-        check_sample(playing, &event->sample);
+    if (event->kind == EVENT_RUN)
+        check_sample(playing, &event->run);
     return true;
 }
 

@@ -7,18 +7,18 @@
 #include "tests/fuzz/fuzz.h"
 
 /* Follows the stack from the leaf to the root. The stack is not lost. */
-static inline void check_references(const struct tables *tables, const struct sample *sample)
+static inline void check_references(const struct tables *tables, const struct run *run)
 {
-    require(sample->stack < tables->stacks_count || sample->stack == 0);
+    require(run->stack < tables->stacks_count || run->stack == 0);
     uint32_t depth = 0;
-    for (uint32_t stack = sample->stack; stack; stack = tables->stacks[stack].caller, depth++) {
+    for (uint32_t stack = run->stack; stack; stack = tables->stacks[stack].caller, depth++) {
         require(tables->stacks[stack].caller < stack);
         const uint32_t frame = tables->stacks[stack].frame;
         require(frame < tables->frames_count && tables->frames[frame].number == frame);
         require(tables->frames[frame].function < tables->functions_count);
     }
-    require(depth == tables->threads[sample->thread].depth);
-    require(sample->task == tables_task(tables, sample->task)->task.number);
+    require(depth == tables->threads[run->thread].depth);
+    require(run->task == tables_task(tables, run->task)->task.number);
 }
 
 #endif

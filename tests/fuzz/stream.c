@@ -24,11 +24,11 @@ struct playing {
 };
 
 /* What every output relies on. */
-static void check_sample(const struct tables *tables, const struct sample *sample)
+static void check_sample(const struct tables *tables, const struct run *run)
 {
-    if (sample->stack == STACK_LOST)
+    if (run->stack == STACK_LOST)
         return;
-    check_references(tables, sample);
+    check_references(tables, run);
 }
 
 static bool take(void *self, struct event *event, struct fault *why)
@@ -43,8 +43,8 @@ static bool take(void *self, struct event *event, struct fault *why)
         playing->refused = true;
         return false;
     }
-    if (event->kind == EVENT_SAMPLE && last_ns != event->sample.time_ns)
-        check_sample(&playing->tables, &event->sample);
+    if (event->kind == EVENT_RUN && last_ns != event->run.time_ns)
+        check_sample(&playing->tables, &event->run);
     return true;
 }
 

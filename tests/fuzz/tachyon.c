@@ -21,18 +21,18 @@ struct playing {
 };
 
 /* What every output relies on. */
-static void check_sample(struct playing *playing, const struct sample *sample)
+static void check_sample(struct playing *playing, const struct run *run)
 {
     const struct tables *tables = &playing->tables;
-    require(sample->stack < tables->stacks_count || sample->stack == 0);
-    require(sample->time_ns >= playing->last_ns);
-    playing->last_ns = sample->time_ns;
+    require(run->stack < tables->stacks_count || run->stack == 0);
+    require(run->time_ns >= playing->last_ns);
+    playing->last_ns = run->time_ns;
     uint32_t depth = 0;
-    for (uint32_t stack = sample->stack; stack; stack = tables->stacks[stack].caller, depth++) {
+    for (uint32_t stack = run->stack; stack; stack = tables->stacks[stack].caller, depth++) {
         require(tables->stacks[stack].caller < stack);
         require(tables->stacks[stack].frame < tables->frames_count);
     }
-    require(depth == tables->threads[sample->thread].depth);
+    require(depth == tables->threads[run->thread].depth);
 }
 
 /* The tables never have a word to say: the reader lets nothing pass that breaks a rule. */
@@ -42,8 +42,8 @@ static bool take(void *self, struct event *event, struct fault *why)
     if (++playing->events > EVENTS_LIMIT)
         return fault(why, "enough");
     require(tables_take(&playing->tables, event, why));
-    if (event->kind == EVENT_SAMPLE)
-        check_sample(playing, &event->sample);
+    if (event->kind == EVENT_RUN)
+        check_sample(playing, &event->run);
     return true;
 }
 

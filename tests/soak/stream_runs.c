@@ -236,12 +236,12 @@ static bool take(void *self, struct event *event, struct fault *why)
         reading->refused = true;
         return false;
     }
-    if (event->kind != EVENT_SAMPLE)
+    if (event->kind != EVENT_RUN)
         return true;
-    assert_true(reading->reader.gives_runs || event->sample.count == 1);
+    assert_true(reading->reader.gives_runs || event->run.count == 1);
     reading->given++;
-    if (event->sample.stack != STACK_LOST)
-        aggregate_sample(&reading->aggregate, &event->sample);
+    if (event->run.stack != STACK_LOST)
+        aggregate_add_run(&reading->aggregate, &event->run);
     return true;
 }
 

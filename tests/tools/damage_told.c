@@ -145,22 +145,22 @@ static uint32_t stack_needs(struct told *told, uint32_t stack)
     return told->stack_sets[stack] = number;
 }
 
-static void note_needs(struct told *told, struct told_sample *to, const struct sample *sample)
+static void note_needs(struct told *told, struct told_sample *to, const struct run *run)
 {
-    const uint32_t stack = stack_needs(told, sample->stack);
-    const struct thread *thread = &told->tables.threads[sample->thread].thread;
+    const uint32_t stack = stack_needs(told, run->stack);
+    const struct thread *thread = &told->tables.threads[run->thread].thread;
     to->needs = new_set(told);
     struct block_set *set = &told->sets[to->needs];
     if (stack)
         *set = told->sets[stack];
     set_add(set, block_now(told));
-    set_add(set, told->thread_blocks[sample->thread]);
+    set_add(set, told->thread_blocks[run->thread]);
     set_add(set, told->process_blocks[thread->process]);
     need_task(told, set, thread->task);
-    if (sample->task == 0)
+    if (run->task == 0)
         return;
     to->task_needs = new_set(told);
-    need_task(told, &told->sets[to->task_needs], sample->task);
+    need_task(told, &told->sets[to->task_needs], run->task);
 }
 
 static void note_event(struct told *told, const struct event *event)
@@ -207,23 +207,23 @@ static void note_event(struct told *told, const struct event *event)
 
 /* ---- reading ---- */
 
-static void tell_sample(struct told *told, const struct sample *sample)
+static void tell_sample(struct told *told, const struct run *run)
 {
-    if (sample->stack == STACK_LOST)
+    if (run->stack == STACK_LOST)
         return;
     told->samples = alloc_grow(told->samples, &told->samples_room, told->samples_count + 1, sizeof(*told->samples));
     struct told_sample *to = &told->samples[told->samples_count++];
-    *to = (struct told_sample){ .time_ns = sample->time_ns,
-                                .stack = stack_hash(told, sample->stack),
-                                .thread = thread_hash(&told->tables, sample->thread),
-                                .task = task_hash(&told->tables, sample->task),
-                                .cpu_ns = sample->cpu_ns,
-                                .stands_ns = sample->stands_ns,
-                                .status = sample->status,
-                                .number = sample->thread,
+    *to = (struct told_sample){ .time_ns = run->time_ns,
+                                .stack = stack_hash(told, run->stack),
+                                .thread = thread_hash(&told->tables, run->thread),
+                                .task = task_hash(&told->tables, run->task),
+                                .cpu_ns = run->cpu_ns,
+                                .stands_ns = run->stands_ns,
+                                .status = run->status,
+                                .number = run->thread,
                                 .block = block_now(told) };
     if (told->whole)
-        note_needs(told, to, sample);
+        note_needs(told, to, run);
 }
 
 static void tell_name(struct told *told, uint32_t thread, struct text name)
@@ -243,8 +243,8 @@ static bool take(void *self, struct event *event, struct fault *why)
     }
     if (told->whole)
         note_event(told, event);
-    if (event->kind == EVENT_SAMPLE)
-        tell_sample(told, &event->sample);
+    if (event->kind == EVENT_RUN)
+        tell_sample(told, &event->run);
     if (event->kind == EVENT_THREAD)
         tell_name(told, event->thread.number, event->thread.name);
     if (event->kind == EVENT_THREAD_NAME)

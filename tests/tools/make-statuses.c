@@ -45,9 +45,13 @@ static bool tell_tick(struct stream_writer *writer, uint64_t tick)
     static const uint32_t works[] = { 1, 2 }, waits[] = { 1, 3 };
     const bool working = tick % 10 != 0;
     const uint32_t waiting = STATUS_GIL_WAIT | (tick % 4 == 0 ? STATUS_EXCEPTION : 0);
-    struct event event = { EVENT_SAMPLE, .sample = { 1, 0, 2, working ? works : waits, tick * MS,
-                                                     REC | (working ? STATUS_CPU | STATUS_GIL : 0),
-                                                     working && tick > 1 ? MS : 0, 0, 0, 1, 0, 0, false, 0, 0, 0 } };
+    struct event event = { EVENT_SAMPLE, .sample = { .thread = 1,
+                                                     .pushed = 2,
+                                                     .frames = working ? works : waits,
+                                                     .time_ns = tick * MS,
+                                                     .status = REC | (working ? STATUS_CPU | STATUS_GIL : 0),
+                                                     .cpu_ns = working && tick > 1 ? MS : 0,
+                                                     .count = 1 } };
     return tell(writer, event) && tell(writer, (struct event)STATUS_SAMPLE(tick * MS, 2, 0, REC | waiting, 0, 3)) &&
            tell(writer, (struct event)TICK(tick * MS));
 }

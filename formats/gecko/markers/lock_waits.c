@@ -52,16 +52,16 @@ void lock_waits_add_holder(struct lock_tick *tick, uint32_t thread, uint32_t sta
 void lock_waits_take(struct lock_tick *tick, struct lock_wait *wait, const struct look *look,
                      struct marker_store *store, uint64_t least_ns)
 {
-    const uint32_t status = look->sample->status;
+    const uint32_t status = look->run->status;
     const bool waits = attribute_is(status, ATTRIBUTE_GIL_WAIT);
     if (attribute_is(status, ATTRIBUTE_GIL))
-        lock_waits_add_holder(tick, look->thread, look->sample->stack);
+        lock_waits_add_holder(tick, look->thread, look->run->stack);
     if (!waits || !look->after)
         lock_waits_close(wait, look->thread, look->since_ns, store, least_ns);
     if (!waits)
         return;
     if (!wait->open)
-        *wait = (struct lock_wait){ .open = true, .start_ns = look->ns, .stack = look->sample->stack };
+        *wait = (struct lock_wait){ .open = true, .start_ns = look->ns, .stack = look->run->stack };
     lock_waits_add_waiter(tick, look->thread);
 }
 

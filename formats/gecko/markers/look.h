@@ -7,7 +7,7 @@
 #include "formats/gecko/markers/stack_facts.h"
 
 struct look {
-    const struct sample *sample;
+    const struct run *run;
     const struct stack_fact *fact; /* of the sample's stack */
     uint32_t thread;               /* on whose line the sample is */
     uint64_t ns;                   /* the time of the look */

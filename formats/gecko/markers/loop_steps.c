@@ -58,17 +58,17 @@ void loop_steps_close(struct loop_step *step, struct loop_counts *counts, uint32
 static void loop_steps_begin(struct loop_step *step, struct loop_counts *counts, const struct look *look,
                              uint32_t function)
 {
-    const struct sample *sample = look->sample;
-    if (step->before == function && step->before_task == sample->task && step->between > 0 &&
+    const struct run *run = look->run;
+    if (step->before == function && step->before_task == run->task && step->between > 0 &&
         step->between <= BETWEEN_MOST)
         count_of(counts, function)->between++;
     *step = (struct loop_step){ .open = true,
                                 .start_ns = look->ns,
                                 .last_ns = look->ns,
                                 .cpu_known = true,
-                                .task = sample->task,
+                                .task = run->task,
                                 .function = function,
-                                .stack = sample->stack,
+                                .stack = run->stack,
                                 .looks = 1 };
 }
 
@@ -76,14 +76,14 @@ static void loop_steps_go_on(struct loop_step *step, const struct look *look)
 {
     step->last_ns = look->ns;
     step->looks++;
-    step->cpu_ns += look->sample->counted_ns;
-    step->cpu_known &= attribute_known(look->sample->status, ATTRIBUTE_CPU_TIME);
+    step->cpu_ns += look->run->counted_ns;
+    step->cpu_known &= attribute_known(look->run->status, ATTRIBUTE_CPU_TIME);
 }
 
 /* Takes a look between two callbacks. A loop that sleeps in its selector pauses, which says nothing of callbacks. */
 static void loop_steps_pause(struct loop_step *step, const struct look *look, enum loop_place place)
 {
-    const uint32_t status = look->sample->status;
+    const uint32_t status = look->run->status;
     const bool sleeps = attribute_known(status, ATTRIBUTE_CPU) && !attribute_is(status, ATTRIBUTE_CPU);
     if (place == LOOP_NONE || sleeps)
         step->before = 0;
@@ -94,7 +94,7 @@ void loop_steps_take(struct loop_step *step, struct loop_counts *counts, const s
                      struct marker_store *store)
 {
     const struct stack_fact *fact = look->fact;
-    const uint32_t task = look->sample->task;
+    const uint32_t task = look->run->task;
     /* A loop in C has no frames; its tasks are known. */
     const enum loop_place place = fact->loop == LOOP_NONE && task ? LOOP_CALLBACK : fact->loop;
     const uint32_t function = task && fact->coroutine ? fact->coroutine : fact->step;

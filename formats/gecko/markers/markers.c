@@ -30,17 +30,17 @@ static void close_thread(struct markers *markers, uint32_t number, uint64_t ns)
     loop_steps_close(&thread->step, &markers->loops, number, ns, store);
 }
 
-static struct look look_of(struct markers *markers, const struct sample *sample, uint32_t number,
+static struct look look_of(struct markers *markers, const struct run *run, uint32_t number,
                            const struct marker_thread *thread, uint64_t tick)
 {
     const uint64_t end_ns = thread->last_ns + thread->width_ns;
-    const bool after = thread->width_ns && tick - thread->tick <= 1 && sample->time_ns >= thread->last_ns;
-    return (struct look){ .sample = sample,
-                          .fact = stack_facts_of(&markers->facts, sample->stack),
+    const bool after = thread->width_ns && tick - thread->tick <= 1 && run->time_ns >= thread->last_ns;
+    return (struct look){ .run = run,
+                          .fact = stack_facts_of(&markers->facts, run->stack),
                           .thread = number,
-                          .ns = sample->time_ns,
-                          .width_ns = sample->stands_ns,
-                          .since_ns = after || end_ns > sample->time_ns ? sample->time_ns : end_ns,
+                          .ns = run->time_ns,
+                          .width_ns = run->stands_ns,
+                          .since_ns = after || end_ns > run->time_ns ? run->time_ns : end_ns,
                           .after = after };
 }
 
@@ -86,10 +86,10 @@ static void count_tick(struct markers *markers, uint32_t process)
 }
 
 /* Whether the look says nothing that the look before did not say. Most looks are so. */
-static bool is_calm(const struct marker_thread *thread, const struct sample *sample, uint64_t tick)
+static bool is_calm(const struct marker_thread *thread, const struct run *run, uint64_t tick)
 {
-    return thread->calm && sample->stack == thread->stack && sample->status == thread->status && !sample->task &&
-           tick - thread->tick <= 1 && sample->time_ns >= thread->last_ns;
+    return thread->calm && run->stack == thread->stack && run->status == thread->status && !run->task &&
+           tick - thread->tick <= 1 && run->time_ns >= thread->last_ns;
 }
 
 static void take_calm(struct markers *markers, const struct marker_thread *thread, uint32_t number)
@@ -100,60 +100,60 @@ static void take_calm(struct markers *markers, const struct marker_thread *threa
         lock_waits_add_holder(&markers->lock, number, thread->stack);
 }
 
-static void markers_end_look(struct marker_thread *thread, const struct sample *sample, uint64_t tick)
+static void markers_end_look(struct marker_thread *thread, const struct run *run, uint64_t tick)
 {
-    thread->last_ns = sample->time_ns;
-    thread->width_ns = sample->stands_ns ? sample->stands_ns : 1;
+    thread->last_ns = run->time_ns;
+    thread->width_ns = run->stands_ns ? run->stands_ns : 1;
     thread->tick = tick;
 }
 
 /* Takes a look for the gaps of its process, once for each tick. */
-static void take_gaps(struct markers *markers, const struct sample *sample, uint32_t number, uint32_t process)
+static void take_gaps(struct markers *markers, const struct run *run, uint32_t number, uint32_t process)
 {
-    if (sample->time_ns == markers->gaps_ns && process == markers->gaps_process)
+    if (run->time_ns == markers->gaps_ns && process == markers->gaps_process)
         return;
-    const struct look look = { .thread = number, .ns = sample->time_ns, .width_ns = sample->stands_ns };
+    const struct look look = { .thread = number, .ns = run->time_ns, .width_ns = run->stands_ns };
     gaps_take(&markers->gaps, &look, markers->tables, &markers->store);
-    markers->gaps_ns = sample->time_ns;
+    markers->gaps_ns = run->time_ns;
     markers->gaps_process = process;
 }
 
-static void markers_take_look(struct markers *markers, struct marker_thread *thread, const struct sample *sample,
+static void markers_take_look(struct markers *markers, struct marker_thread *thread, const struct run *run,
                               uint32_t number, uint64_t tick)
 {
-    const struct look look = look_of(markers, sample, number, thread, tick);
+    const struct look look = look_of(markers, run, number, thread, tick);
     lock_waits_take(&markers->lock, &thread->wait, &look, &markers->store, markers->least_wait_ns);
     spans_take(&thread->spans, &look, markers->tables, &markers->store);
     loop_steps_take(&thread->step, &markers->loops, &look, &markers->store);
-    const bool goes_on = look.after && thread->task == sample->task;
+    const bool goes_on = look.after && thread->task == run->task;
     task_lives_take(&markers->tasks, &look, markers->tables, goes_on ? TASK_RUNS : TASK_BEGINS);
-    thread->stack = sample->stack;
-    thread->status = sample->status;
-    thread->task = sample->task;
-    thread->calm = look.fact->loop == LOOP_NONE && !sample->task && !look.fact->gc && !thread->step.before;
+    thread->stack = run->stack;
+    thread->status = run->status;
+    thread->task = run->task;
+    thread->calm = look.fact->loop == LOOP_NONE && !run->task && !look.fact->gc && !thread->step.before;
 }
 
-void markers_take_sample(struct markers *markers, const struct sample *sample, uint32_t number)
+void markers_take_run(struct markers *markers, const struct run *run, uint32_t number)
 {
     struct marker_thread *thread = markers_thread_of(markers, number);
     if (!thread)
         return;
     const uint64_t tick = tick_now(markers, thread->process);
-    take_gaps(markers, sample, number, thread->process);
-    if (is_calm(thread, sample, tick))
+    take_gaps(markers, run, number, thread->process);
+    if (is_calm(thread, run, tick))
         take_calm(markers, thread, number);
     else
-        markers_take_look(markers, thread, sample, number, tick);
-    markers_end_look(thread, sample, tick);
+        markers_take_look(markers, thread, run, number, tick);
+    markers_end_look(thread, run, tick);
 }
 
-void markers_take_waiting(struct markers *markers, const struct sample *sample, uint32_t number)
+void markers_take_waiting(struct markers *markers, const struct run *run, uint32_t number)
 {
-    const struct look look = { .sample = sample,
-                               .fact = stack_facts_of(&markers->facts, sample->stack),
+    const struct look look = { .run = run,
+                               .fact = stack_facts_of(&markers->facts, run->stack),
                                .thread = number,
-                               .ns = sample->time_ns,
-                               .width_ns = sample->stands_ns };
+                               .ns = run->time_ns,
+                               .width_ns = run->stands_ns };
     if (markers_is_known(markers->tables, number))
         task_lives_take(&markers->tasks, &look, markers->tables, TASK_WAITS);
 }

@@ -70,8 +70,8 @@ void markers_begin(struct markers *markers, const struct tables *tables, uint64_
 
 /* Takes a sample. `thread`: on whose line the sample is. Below: a sample of a task that waits, on the line of its
  * loop's thread. */
-void markers_take_sample(struct markers *markers, const struct sample *sample, uint32_t thread);
-void markers_take_waiting(struct markers *markers, const struct sample *sample, uint32_t thread);
+void markers_take_run(struct markers *markers, const struct run *run, uint32_t thread);
+void markers_take_waiting(struct markers *markers, const struct run *run, uint32_t thread);
 
 /* Takes any other event. */
 void markers_take(struct markers *markers, const struct event *event);

@@ -34,10 +34,10 @@ static void take_gc(struct spans *spans, const struct look *look, const struct t
         return;
     if (!spans->gc.stack) {
         spans->gc.start_ns = look->ns;
-        spans->gc.first_stack = look->sample->stack;
+        spans->gc.first_stack = look->run->stack;
     }
     spans->gc.stack = stack;
-    spans->gc.collection = look->sample->collection;
+    spans->gc.collection = look->run->collection;
 }
 
 /* ---- exceptions ---- */
@@ -75,7 +75,7 @@ static void spans_end_look(struct spans *spans, const struct look *look)
 static void take_exception(struct spans *spans, const struct look *look, struct marker_store *store)
 {
     const uint64_t gap_ns = 2 * look->width_ns > EXCEPTION_GAP_NS ? 2 * look->width_ns : EXCEPTION_GAP_NS;
-    const bool is = attribute_is(look->sample->status, ATTRIBUTE_EXCEPTION);
+    const bool is = attribute_is(look->run->status, ATTRIBUTE_EXCEPTION);
     spans_end_look(spans, look);
     if (spans->exception.end_ns && (!look->after || look->ns - spans->exception.end_ns > gap_ns))
         close_exception(spans, look->thread, store);
@@ -84,7 +84,7 @@ static void take_exception(struct spans *spans, const struct look *look, struct 
         return;
     if (spans->exception.end_ns == 0) {
         spans->exception.start_ns = look->ns;
-        spans->exception.stack = look->sample->stack;
+        spans->exception.stack = look->run->stack;
         spans->exception.amount_ns = 0;
     }
     spans->exception.end_ns = look->ns;

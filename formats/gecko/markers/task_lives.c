@@ -5,18 +5,18 @@
 
 #include <stdlib.h>
 
-static struct task_life *life_of(struct task_lives *lives, const struct tables *tables, const struct sample *sample)
+static struct task_life *life_of(struct task_lives *lives, const struct tables *tables, const struct run *run)
 {
-    const struct thread *thread = &tables->threads[sample->thread].thread;
-    const uint64_t task_ns = tables_task(tables, sample->task)->task.start_ns;
-    lives->lives = alloc_grow(lives->lives, &lives->room, (size_t)sample->task + 1, sizeof(*lives->lives));
-    struct task_life *life = &lives->lives[sample->task];
+    const struct thread *thread = &tables->threads[run->thread].thread;
+    const uint64_t task_ns = tables_task(tables, run->task)->task.start_ns;
+    lives->lives = alloc_grow(lives->lives, &lives->room, (size_t)run->task + 1, sizeof(*lives->lives));
+    struct task_life *life = &lives->lives[run->task];
     if (life->end_ns)
         return life;
     life->start_ns = thread->task ? thread->start_ns : task_ns;
-    if (life->start_ns == 0 || life->start_ns > sample->time_ns)
-        life->start_ns = sample->time_ns;
-    life->stack = sample->stack;
+    if (life->start_ns == 0 || life->start_ns > run->time_ns)
+        life->start_ns = run->time_ns;
+    life->stack = run->stack;
     return life;
 }
 
@@ -31,17 +31,17 @@ static void note_code(struct task_life *life, const struct stack_fact *fact)
 void task_lives_take(struct task_lives *lives, const struct look *look, const struct tables *tables,
                      enum task_doing doing)
 {
-    const struct sample *sample = look->sample;
-    if (sample->task == 0 || sample->task >= tables->tasks_count)
+    const struct run *run = look->run;
+    if (run->task == 0 || run->task >= tables->tasks_count)
         return;
-    struct task_life *life = life_of(lives, tables, sample);
-    const uint64_t end_ns = sample->time_ns + look->width_ns;
+    struct task_life *life = life_of(lives, tables, run);
+    const uint64_t end_ns = run->time_ns + look->width_ns;
     life->end_ns = end_ns > life->end_ns ? end_ns : life->end_ns;
     life->thread = look->thread;
     note_code(life, look->fact);
     if (doing == TASK_WAITS)
         return;
-    life->run_ns += sample->wall_ns;
+    life->run_ns += run->wall_ns;
     life->steps += doing == TASK_BEGINS;
 }
 

@@ -7,15 +7,15 @@
 
 #include <stdlib.h>
 
-static enum gecko_leaf_kind gecko_leaves_kind_of(const struct gecko *gecko, const struct sample *sample)
+static enum gecko_leaf_kind gecko_leaves_kind_of(const struct gecko *gecko, const struct run *run)
 {
-    switch (waiting_of(sample->status)) {
+    switch (waiting_of(run->status)) {
     case WAITS_IDLE:
         return LEAF_IDLE;
     case WAITS_FOR_LOCK:
         return LEAF_WAITING;
     default:
-        return gecko_opcodes_has_frame(gecko, sample->stack) ? LEAF_INSTRUCTION : LEAF_NONE;
+        return gecko_opcodes_has_frame(gecko, run->stack) ? LEAF_INSTRUCTION : LEAF_NONE;
     }
 }
 
@@ -31,15 +31,15 @@ static void gecko_leaves_note(struct gecko *gecko, uint32_t stack, enum gecko_le
     leaves->kinds[stack] |= (uint8_t)(1u << kind);
 }
 
-uint32_t gecko_leaves_code(struct gecko *gecko, const struct gecko_thread *thread, const struct sample *sample)
+uint32_t gecko_leaves_code(struct gecko *gecko, const struct gecko_thread *thread, const struct run *run)
 {
     const uint32_t before = thread->samples.last.stack;
-    const bool same = sample->stack == gecko_leaves_stack(before) && sample->status == thread->status;
+    const bool same = run->stack == gecko_leaves_stack(before) && run->status == thread->status;
     if (same && thread->samples.count > 0)
         return before;
-    const enum gecko_leaf_kind kind = gecko_leaves_kind_of(gecko, sample);
-    gecko_leaves_note(gecko, sample->stack, kind);
-    return sample->stack << GECKO_LEAF_BITS | kind;
+    const enum gecko_leaf_kind kind = gecko_leaves_kind_of(gecko, run);
+    gecko_leaves_note(gecko, run->stack, kind);
+    return run->stack << GECKO_LEAF_BITS | kind;
 }
 
 void gecko_leaves_note_bare(struct gecko *gecko, uint32_t stack)

@@ -59,7 +59,7 @@ static inline uint32_t gecko_leaves_bare(uint32_t code)
 
 /* The code of a sample. Notes the pair of stack and leaf, unless the sample has the stack and the status of the latest
  * sample in thread->samples. */
-uint32_t gecko_leaves_code(struct gecko *gecko, const struct gecko_thread *thread, const struct sample *sample);
+uint32_t gecko_leaves_code(struct gecko *gecko, const struct gecko_thread *thread, const struct run *run);
 
 /* Notes that a marker shows a stack. Call it before the rows are made. */
 void gecko_leaves_note_bare(struct gecko *gecko, uint32_t stack);

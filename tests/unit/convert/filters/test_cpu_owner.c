@@ -17,13 +17,13 @@
 
 static uint64_t look(struct wall *wall, uint64_t time_us, uint64_t more, bool fresh, uint32_t status)
 {
-    const struct sample sample = { .time_ns = time_us * 1000,
-                                   .count = more + 1,
-                                   .fresh = fresh,
-                                   .status = status,
-                                   .first_ns = (time_us - 1000 * more) * 1000,
-                                   .stands_ns = MS };
-    return wall_take(wall, &sample, false) / 1000;
+    const struct run run = { .time_ns = time_us * 1000,
+                             .count = more + 1,
+                             .fresh = fresh,
+                             .status = status,
+                             .first_ns = (time_us - 1000 * more) * 1000,
+                             .stands_ns = MS };
+    return wall_take(wall, &run, false) / 1000;
 }
 
 static void a_look_stands_for_the_time_between_looks(void **state)
@@ -66,7 +66,7 @@ struct told {
 /* Whether the event is CPU time alone, which came behind the samples. */
 static bool is_late(const struct event *event)
 {
-    return event->kind == EVENT_SAMPLE && event->sample.count == 0;
+    return event->kind == EVENT_RUN && event->run.count == 0;
 }
 
 static bool hear(void *self, struct event *event, struct fault *why)
@@ -74,11 +74,11 @@ static bool hear(void *self, struct event *event, struct fault *why)
     (void)why;
     struct told *told = self;
     static const char *const names[] = {
-        [EVENT_SAMPLE] = "look", [EVENT_LEFT_OUT] = "left out", [EVENT_THREAD_END] = "end"
+        [EVENT_RUN] = "look", [EVENT_LEFT_OUT] = "left out", [EVENT_THREAD_END] = "end"
     };
-    const bool sample = event->kind == EVENT_SAMPLE;
+    const bool run = event->kind == EVENT_RUN;
     told->size += (size_t)snprintf(told->text + told->size, sizeof(told->text) - told->size, "%s %" PRIu64 " ",
-                                   is_late(event) ? "late" : names[event->kind], sample ? event->sample.cpu_ns : 0);
+                                   is_late(event) ? "late" : names[event->kind], run ? event->run.cpu_ns : 0);
     return true;
 }
 
@@ -89,7 +89,7 @@ static bool hear_late(void *self, struct event *event, struct fault *why)
     struct told *told = self;
     if (is_late(event))
         told->size += (size_t)snprintf(told->text + told->size, sizeof(told->text) - told->size,
-                                       "%" PRIu32 ":%" PRIu64 " ", event->sample.stack, event->sample.cpu_ns);
+                                       "%" PRIu32 ":%" PRIu64 " ", event->run.stack, event->run.cpu_ns);
     return true;
 }
 
@@ -106,13 +106,13 @@ static uint64_t tell(struct told *told, const struct given *given, size_t count)
     *told = (struct told){ 0 };
     for (size_t i = 0; i < count; i++) {
         struct event event = { .kind = given[i].kind };
-        if (event.kind == EVENT_SAMPLE)
-            event.sample = (struct sample){ .count = 1,
-                                            .thread = 1,
-                                            .status = given[i].status,
-                                            .wall_ns = given[i].wall_ns,
-                                            .cpu_ns = given[i].cpu_ns,
-                                            .stands_ns = 10 };
+        if (event.kind == EVENT_RUN)
+            event.run = (struct run){ .count = 1,
+                                      .thread = 1,
+                                      .status = given[i].status,
+                                      .wall_ns = given[i].wall_ns,
+                                      .cpu_ns = given[i].cpu_ns,
+                                      .stands_ns = 10 };
         else if (event.kind == EVENT_LEFT_OUT)
             event.left_out = (struct left_out){ .thread = 1, .cpu_ns = given[i].cpu_ns };
         else
@@ -136,33 +136,33 @@ static void cpu_time_goes_to_looks_on_a_processor(void **state)
         /* counted late, when the thread sleeps again */
         { "look 8 look 4 look 0 look 6 look 0 ",
           5,
-          { { EVENT_SAMPLE, ON, 20, 0 },
-            { EVENT_SAMPLE, ON, 10, 0 },
-            { EVENT_SAMPLE, OFF, 10, 12 },
-            { EVENT_SAMPLE, ON, 10, 0 },
-            { EVENT_SAMPLE, OFF, 10, 6 } } },
+          { { EVENT_RUN, ON, 20, 0 },
+            { EVENT_RUN, ON, 10, 0 },
+            { EVENT_RUN, OFF, 10, 12 },
+            { EVENT_RUN, ON, 10, 0 },
+            { EVENT_RUN, OFF, 10, 6 } } },
         /* nobody looked while the thread ran: the next look on a processor has room for some of it */
         { "look 0 look 10 look 0 end 0 ",
           4,
-          { { EVENT_SAMPLE, OFF, 10, 7 },
-            { EVENT_SAMPLE, ON, 10, 0 },
-            { EVENT_SAMPLE, OFF, 10, 3 },
+          { { EVENT_RUN, OFF, 10, 7 },
+            { EVENT_RUN, ON, 10, 0 },
+            { EVENT_RUN, OFF, 10, 3 },
             { EVENT_THREAD_END, 0, 0, 0 } } },
         /* more than may be kept, and the rest */
-        { "look 60 late 40 late 600 end 0 ", 2, { { EVENT_SAMPLE, OFF, 100, 700 }, { EVENT_THREAD_END, 0, 0, 0 } } },
+        { "look 60 late 40 late 600 end 0 ", 2, { { EVENT_RUN, OFF, 100, 700 }, { EVENT_THREAD_END, 0, 0, 0 } } },
         /* seen on a processor more rarely than its CPU time is worth: the look that slept gets nothing */
         { "look 10 look 0 late 20 end 0 ",
           3,
-          { { EVENT_SAMPLE, ON, 10, 0 }, { EVENT_SAMPLE, OFF, 100, 30 }, { EVENT_THREAD_END, 0, 0, 0 } } },
+          { { EVENT_RUN, ON, 10, 0 }, { EVENT_RUN, OFF, 100, 30 }, { EVENT_THREAD_END, 0, 0, 0 } } },
         /* a mode left out the looks that show the time; an end shows the rest */
         { "left out 0 look 10 left out 0 late 5 end 0 ",
           4,
           { { EVENT_LEFT_OUT, 0, 0, 9 },
-            { EVENT_SAMPLE, ON, 10, 0 },
+            { EVENT_RUN, ON, 10, 0 },
             { EVENT_LEFT_OUT, 0, 0, 6 },
             { EVENT_THREAD_END, 0, 0, 0 } } },
         /* a recording that was cut */
-        { "look 3 ", 1, { { EVENT_SAMPLE, ON, 10, 3 } } },
+        { "look 3 ", 1, { { EVENT_RUN, ON, 10, 3 } } },
     };
     for (size_t i = 0; i < countof(cases); i++) {
         struct told told;
@@ -197,13 +197,13 @@ static void the_rest_goes_to_the_latest_looks(void **state)
         if (ran)
             assert_true(cpu_owner_take(&owner, &left_out, &output, NULL));
         for (size_t look = 0; look < countof(stacks); look++) {
-            struct event event = { .kind = EVENT_SAMPLE,
-                                   .sample = { .count = 1,
-                                               .thread = 1,
-                                               .status = cases[i].statuses[look],
-                                               .stack = stacks[look],
-                                               .wall_ns = 10 } };
-            event.sample.stands_ns = 10;
+            struct event event = { .kind = EVENT_RUN,
+                                   .run = { .count = 1,
+                                            .thread = 1,
+                                            .status = cases[i].statuses[look],
+                                            .stack = stacks[look],
+                                            .wall_ns = 10 } };
+            event.run.stands_ns = 10;
             assert_true(cpu_owner_take(&owner, &event, &output, NULL));
         }
         if (!ran)
@@ -218,8 +218,8 @@ static bool add_cpu(void *self, struct event *event, struct fault *why)
 {
     (void)why;
     uint64_t *by_stack = self;
-    if (event->kind == EVENT_SAMPLE)
-        by_stack[event->sample.stack] += event->sample.cpu_ns;
+    if (event->kind == EVENT_RUN)
+        by_stack[event->run.stack] += event->run.cpu_ns;
     return true;
 }
 
@@ -235,14 +235,14 @@ static void sleep_gets_no_cpu_time_by_chance(void **state)
         for (unsigned tick = 0; tick < 200; tick++) {
             dice = dice * 6364136223846793005u + 1442695040888963407u;
             const bool works = (dice >> 33) % 100 < 6;
-            struct event event = { .kind = EVENT_SAMPLE,
-                                   .sample = { .count = 1,
-                                               .thread = thread,
-                                               .status = works ? ON : OFF,
-                                               .stack = works,
-                                               .wall_ns = 1000,
-                                               .cpu_ns = 60,
-                                               .stands_ns = 1000 } };
+            struct event event = { .kind = EVENT_RUN,
+                                   .run = { .count = 1,
+                                            .thread = thread,
+                                            .status = works ? ON : OFF,
+                                            .stack = works,
+                                            .wall_ns = 1000,
+                                            .cpu_ns = 60,
+                                            .stands_ns = 1000 } };
             assert_true(cpu_owner_take(&owner, &event, &output, NULL));
         }
     assert_true(cpu_owner_finish(&owner, &output, NULL));
@@ -264,7 +264,7 @@ static bool count_looks(void *self, struct event *event, struct fault *why)
 {
     (void)why;
     size_t *looks = self;
-    *looks += event->kind == EVENT_SAMPLE;
+    *looks += event->kind == EVENT_RUN;
     return true;
 }
 
@@ -272,7 +272,7 @@ static bool hear_threads(void *self, struct event *event, struct fault *why)
 {
     (void)why;
     struct told *told = self;
-    const uint32_t number = event->kind == EVENT_SAMPLE   ? event->sample.thread
+    const uint32_t number = event->kind == EVENT_RUN      ? event->run.thread
                             : event->kind == EVENT_THREAD ? event->thread.number
                                                           : 0;
     told->size += (size_t)snprintf(told->text + told->size, sizeof(told->text) - told->size, "%s%" PRIu32 " ",
@@ -282,13 +282,13 @@ static bool hear_threads(void *self, struct event *event, struct fault *why)
 
 static struct event look_at(uint32_t thread, uint32_t status, uint64_t time_ns)
 {
-    return (struct event){ EVENT_SAMPLE, .sample = { .count = 1,
-                                                     .thread = thread,
-                                                     .status = status,
-                                                     .time_ns = time_ns,
-                                                     .wall_ns = 10,
-                                                     .cpu_ns = 3,
-                                                     .stands_ns = 10 } };
+    return (struct event){ EVENT_RUN, .run = { .count = 1,
+                                               .thread = thread,
+                                               .status = status,
+                                               .time_ns = time_ns,
+                                               .wall_ns = 10,
+                                               .cpu_ns = 3,
+                                               .stands_ns = 10 } };
 }
 
 /* Events behind a look that waits wait, too; definitions do not. */
@@ -347,8 +347,7 @@ static void few_looks_wait(void **state)
     struct cpu_owner owner = { 0 };
     const struct sink output = { .take = count_looks, .self = &looks };
     for (size_t i = 0; i < 1024; i++) {
-        struct event event = { .kind = EVENT_SAMPLE,
-                               .sample = { .count = 1, .thread = 1, .status = ON, .wall_ns = 1 } };
+        struct event event = { .kind = EVENT_RUN, .run = { .count = 1, .thread = 1, .status = ON, .wall_ns = 1 } };
         assert_true(cpu_owner_take(&owner, &event, &output, NULL));
     }
     assert_int_equal(looks, 1024);
@@ -367,18 +366,18 @@ static void late_cpu_time_is_no_sample(void **state)
 {
     (void)state;
     struct cpu_owner owner = { 0 };
-    struct event late = { .sample.count = 9 };
+    struct event late = { .run.count = 9 };
     const struct sink output = { .take = keep_late, .self = &late };
-    struct event run = { EVENT_SAMPLE,
-                         .sample = {
-                             .thread = 1, .time_ns = 20, .status = OFF, .count = 2, .wall_ns = 20, .stands_ns = 10 } };
+    struct event run = {
+        EVENT_RUN, .run = { .thread = 1, .time_ns = 20, .status = OFF, .count = 2, .wall_ns = 20, .stands_ns = 10 }
+    };
     struct event left_out = { EVENT_LEFT_OUT, .left_out = { .thread = 1, .ticks = 1, .cpu_ns = 5 } };
     assert_true(cpu_owner_take(&owner, &run, &output, NULL));
     assert_true(cpu_owner_take(&owner, &left_out, &output, NULL));
     assert_true(cpu_owner_finish(&owner, &output, NULL));
-    assert_int_equal(late.sample.cpu_ns, 5);
-    assert_int_equal(late.sample.count, 0);
-    assert_int_equal(late.sample.wall_ns, 0);
+    assert_int_equal(late.run.cpu_ns, 5);
+    assert_int_equal(late.run.count, 0);
+    assert_int_equal(late.run.wall_ns, 0);
     cpu_owner_free(&owner);
 }
 

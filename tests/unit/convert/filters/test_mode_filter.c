@@ -53,12 +53,12 @@ static bool hear(void *self, struct event *event, struct fault *why)
     char *at = told->text + told->size;
     const size_t room = sizeof(told->text) - told->size;
     int size = 0;
-    if (event->kind == EVENT_SAMPLE) {
+    if (event->kind == EVENT_RUN) {
         int depth = 0;
-        for (uint32_t stack = event->sample.stack; stack; stack = told->tables.stacks[stack].caller)
+        for (uint32_t stack = event->run.stack; stack; stack = told->tables.stacks[stack].caller)
             depth++;
-        size = snprintf(at, room, "sample %" PRIu32 " at %" PRIu64 " depth %d\n", event->sample.thread,
-                        event->sample.time_ns, depth);
+        size = snprintf(at, room, "sample %" PRIu32 " at %" PRIu64 " depth %d\n", event->run.thread, event->run.time_ns,
+                        depth);
     } else if (event->kind == EVENT_LEFT_OUT) {
         const struct left_out *out = &event->left_out;
         size = snprintf(at, room, "left out %" PRIu32 " %" PRIu64 " until %" PRIu64 " cpu %" PRIu64 "\n", out->thread,

@@ -14,8 +14,8 @@
 
 static void look(struct windows *windows, uint64_t time_ms)
 {
-    const struct sample sample = { .count = 1, .thread = 1, .stack = 1, .time_ns = time_ms * MS, .wall_ns = 1 };
-    windows_sample(windows, &sample);
+    const struct run run = { .count = 1, .thread = 1, .stack = 1, .time_ns = time_ms * MS, .wall_ns = 1 };
+    windows_add_run(windows, &run);
 }
 
 static struct windows begin(uint64_t every_ns)
@@ -78,8 +78,8 @@ static void late_cpu_time_is_no_sample(void **state)
 {
     (void)state;
     struct windows windows = begin(SECOND);
-    const struct sample late = { .count = 0, .thread = 1, .stack = 1, .time_ns = 100 * MS, .cpu_ns = 5 };
-    windows_sample(&windows, &late);
+    const struct run late = { .count = 0, .thread = 1, .stack = 1, .time_ns = 100 * MS, .cpu_ns = 5 };
+    windows_add_run(&windows, &late);
     struct window *window = windows_next(&windows, UINT64_MAX);
     aggregate_sort(&window->aggregate);
     assert_int_equal(window->aggregate.samples, 0);

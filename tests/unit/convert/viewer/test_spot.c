@@ -35,13 +35,13 @@ static const struct tables tables = {
 
 static void take(struct spot *spot, uint32_t thread, uint32_t stack, uint32_t status, uint64_t time_ms)
 {
-    const struct event event = { .kind = EVENT_SAMPLE,
-                                 .sample = { .count = 1,
-                                             .thread = thread,
-                                             .stack = stack,
-                                             .status = status,
-                                             .time_ns = time_ms * MS,
-                                             .stands_ns = 10 * MS } };
+    const struct event event = { .kind = EVENT_RUN,
+                                 .run = { .count = 1,
+                                          .thread = thread,
+                                          .stack = stack,
+                                          .status = status,
+                                          .time_ns = time_ms * MS,
+                                          .stands_ns = 10 * MS } };
     spot_take(spot, &tables, &event, thread);
 }
 
@@ -63,7 +63,7 @@ static void imports_are_below_frames_of_the_import_machinery(void **state)
     take(&spot, 2, 2, 0, 30);
     take(&spot, 3, 4, 0, 40);
     take(&spot, 3, 0, 0, 50);
-    const struct event late = { EVENT_SAMPLE, .sample = { .count = 0, .thread = 3, .stack = 3, .cpu_ns = MS } };
+    const struct event late = { EVENT_RUN, .run = { .count = 0, .thread = 3, .stack = 3, .cpu_ns = MS } };
     spot_take(&spot, &tables, &late, 3); /* CPU time alone, which is no sample */
     assert_spot(&spot, 2, 20, 40);
     assert_int_equal(spot_threads(&spot, threads), 2);
@@ -78,8 +78,8 @@ static void samples_of_tasks_count_for_the_line_that_shows_them(void **state)
     (void)state;
     struct spot spot = { .view = VIEW_GC };
     uint32_t threads[SPOT_THREADS];
-    const struct event event = { .kind = EVENT_SAMPLE,
-                                 .sample = { .count = 1, .thread = 9, .stack = 4, .time_ns = 10 * MS } };
+    const struct event event = { .kind = EVENT_RUN,
+                                 .run = { .count = 1, .thread = 9, .stack = 4, .time_ns = 10 * MS } };
     spot_take(&spot, &tables, &event, 0);
     assert_non_null(spot_missing(&spot));
     spot_take(&spot, &tables, &event, 2);
@@ -179,7 +179,7 @@ static void imports_are_not_own_code(void **state)
     without.stacks = only_import;
     without.stacks_count = countof(only_import);
     struct spot spot = { .view = VIEW_MY_CODE };
-    const struct event event = { .kind = EVENT_SAMPLE, .sample = { .count = 1, .thread = 1, .stack = 2 } };
+    const struct event event = { .kind = EVENT_RUN, .run = { .count = 1, .thread = 1, .stack = 2 } };
     spot_take(&spot, &without, &event, 1);
     assert_non_null(spot_missing(&spot));
     spot_free(&spot);

@@ -60,8 +60,8 @@ static void open_world(struct world *world, struct entries_style style, struct g
     for (size_t i = 0; i < countof(story); i++) {
         struct event event = story[i];
         assert_true(tables_take(&world->tables, &event, &why));
-        if (event.kind == EVENT_SAMPLE)
-            aggregate_sample(&world->aggregate, &event.sample);
+        if (event.kind == EVENT_RUN)
+            aggregate_add_run(&world->aggregate, &event.run);
     }
     aggregate_sort(&world->aggregate);
     style.filter = &world->filter;

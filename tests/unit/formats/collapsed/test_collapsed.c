@@ -340,8 +340,8 @@ static void take_story(struct tables *tables, struct aggregate *aggregate, const
         struct fault why = { 0 };
         if (!tables_take(tables, &event, &why))
             fail_msg("event %zu: %s", i, why.text);
-        if (event.kind == EVENT_SAMPLE)
-            aggregate_sample(aggregate, &event.sample);
+        if (event.kind == EVENT_RUN)
+            aggregate_add_run(aggregate, &event.run);
     }
     aggregate_sort(aggregate);
 }

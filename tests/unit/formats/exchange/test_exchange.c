@@ -127,8 +127,8 @@ static void whole_file(struct output *to)
     for (size_t i = 0; i < countof(story); i++) {
         struct event event = story[i];
         assert_true(tables_take(&tables, &event, &why));
-        if (event.kind == EVENT_SAMPLE)
-            aggregate_sample(&aggregate, &event.sample);
+        if (event.kind == EVENT_RUN)
+            aggregate_add_run(&aggregate, &event.run);
     }
     aggregate_sort(&aggregate);
     assert_true(pstats_write(to, &tables, &aggregate, &style));

@@ -16,11 +16,11 @@
 #define RUNS (STATUS_RECORDED | STATUS_CPU)
 #define LATE(thread_number, stack_number, cpu)                                                                         \
     {                                                                                                                  \
-        EVENT_SAMPLE, .sample = {.count = 0, .thread = thread_number, .stack = stack_number, .cpu_ns = cpu }           \
+        EVENT_RUN, .run = {.count = 0, .thread = thread_number, .stack = stack_number, .cpu_ns = cpu }                 \
     }
 #define PLACED(thread_number, state, cpu)                                                                              \
     {                                                                                                                  \
-        EVENT_SAMPLE, .sample = {.count = 1, .thread = thread_number, .status = state, .cpu_ns = cpu }                 \
+        EVENT_RUN, .run = {.count = 1, .thread = thread_number, .status = state, .cpu_ns = cpu }                       \
     }
 #define BEGINNING                                                                                                      \
     { EVENT_RECORDING, .recording = { .interval_ns = 10 * MS, .time_unit_ns = 200000 } }, PROCESS(1, 4242, "/home/u"), \
@@ -53,16 +53,16 @@ static void give_look(struct gecko *gecko, struct event *look, const struct even
 {
     size_t at = 0;
     for (size_t seen = 0; at < count; at++) {
-        const bool own = placed[at].sample.thread == look->sample.thread && placed[at].sample.count > 0;
+        const bool own = placed[at].run.thread == look->run.thread && placed[at].run.count > 0;
         if (own && seen++ == number)
             break;
     }
-    look->sample.cpu_ns = at < count ? placed[at].sample.cpu_ns : 0;
+    look->run.cpu_ns = at < count ? placed[at].run.cpu_ns : 0;
     assert_true(gecko_take(gecko, look, NULL));
     for (at++; at < count; at++) {
-        if (placed[at].sample.thread == look->sample.thread && placed[at].sample.count > 0)
+        if (placed[at].run.thread == look->run.thread && placed[at].run.count > 0)
             return;
-        if (placed[at].sample.thread == look->sample.thread)
+        if (placed[at].run.thread == look->run.thread)
             assert_true(gecko_take(gecko, &placed[at], NULL));
     }
 }
@@ -79,8 +79,8 @@ static json_t *profile_of(enum gecko_weight weight, const struct event *placed, 
     for (size_t i = 0; i < countof(looks); i++) {
         struct event event = looks[i];
         assert_true(tables_take(&tables, &event, NULL));
-        if (event.kind == EVENT_SAMPLE)
-            give_look(gecko, &event, placed, count, given[event.sample.thread]++);
+        if (event.kind == EVENT_RUN)
+            give_look(gecko, &event, placed, count, given[event.run.thread]++);
         else
             assert_true(gecko_take(gecko, &event, NULL));
     }

@@ -51,7 +51,7 @@ static void counts_each_stack_of_each_thread(void **state)
 static void tells_tasks_apart(void **state)
 {
     (void)state;
-    static const struct sample given[] = {
+    static const struct run given[] = {
         { .count = 1, .thread = 2, .stack = 5 },
         { .count = 1, .thread = 1, .stack = 5, .task = 7 },
         { .count = 1, .thread = 1, .stack = 5, .task = 3 },
@@ -66,7 +66,7 @@ static void tells_tasks_apart(void **state)
     };
     struct aggregate aggregate = { 0 };
     for (size_t i = 0; i < countof(given); i++)
-        aggregate_sample(&aggregate, &given[i]);
+        aggregate_add_run(&aggregate, &given[i]);
     aggregate_sort(&aggregate);
     assert_rows(&aggregate, wanted, countof(wanted));
     assert_int_equal(aggregate.samples, countof(given));
@@ -87,11 +87,11 @@ static void assert_counted(uint32_t samples, uint32_t stays)
     uint64_t wanted[THREADS][STACKS] = { 0 };
     struct aggregate aggregate = { 0 };
     for (uint32_t i = 0; i < samples; i++) {
-        const struct sample sample = { .thread = numbers[i % THREADS],
-                                       .stack = stack_of(i / THREADS, stays, STACKS),
-                                       .count = i + 1 };
-        wanted[i % THREADS][sample.stack] += sample.count;
-        aggregate_sample(&aggregate, &sample);
+        const struct run run = { .thread = numbers[i % THREADS],
+                                 .stack = stack_of(i / THREADS, stays, STACKS),
+                                 .count = i + 1 };
+        wanted[i % THREADS][run.stack] += run.count;
+        aggregate_add_run(&aggregate, &run);
     }
     aggregate_sort(&aggregate);
     size_t at = 0;
@@ -124,8 +124,8 @@ static void tells_groups_of_statuses_apart(void **state)
     for (int groups = 0; groups < 2; groups++) {
         struct aggregate aggregate = { .group_of = groups ? lowest_bits : NULL };
         for (size_t i = 0; i < countof(statuses); i++) {
-            const struct sample sample = { .count = 1, .thread = 1, .task = 7, .stack = 5, .status = statuses[i] };
-            aggregate_sample(&aggregate, &sample);
+            const struct run run = { .count = 1, .thread = 1, .task = 7, .stack = 5, .status = statuses[i] };
+            aggregate_add_run(&aggregate, &run);
         }
         aggregate_sort(&aggregate);
         assert_rows(&aggregate, groups ? apart : together, groups ? 3 : 1);
@@ -138,8 +138,8 @@ static void what_stays_waits_as_one(void **state)
     (void)state;
     struct aggregate aggregate = { 0 };
     for (uint32_t i = 0; i < 2 * AGGREGATE_WAITING; i++) {
-        aggregate_sample(&aggregate, &(struct sample){ .count = 1, .thread = 1, .stack = 7 });
-        aggregate_sample(&aggregate, &(struct sample){ .count = 1, .thread = 2, .stack = 7 });
+        aggregate_add_run(&aggregate, &(struct run){ .count = 1, .thread = 1, .stack = 7 });
+        aggregate_add_run(&aggregate, &(struct run){ .count = 1, .thread = 2, .stack = 7 });
     }
     assert_int_equal(aggregate.waiting_count, 2);
     aggregate_sort(&aggregate);
@@ -207,8 +207,8 @@ static void rows_that_were_chosen_are_counted_once(void **state)
     const uint32_t step = chosen_step(factor, MANY);
     struct aggregate aggregate = { 0 };
     for (uint32_t i = 0; i < 2 * MANY; i++) {
-        const struct sample sample = { .count = 1, .thread = 1, .stack = i % MANY * step };
-        aggregate_sample(&aggregate, &sample);
+        const struct run run = { .count = 1, .thread = 1, .stack = i % MANY * step };
+        aggregate_add_run(&aggregate, &run);
     }
     assert_int_not_equal(aggregate.index.spread.b, factor);
     aggregate_sort(&aggregate);
@@ -223,7 +223,7 @@ static void sums_up_what_samples_did(void **state)
 {
     (void)state;
     static const struct {
-        struct sample sample;
+        struct run run;
         uint64_t with_status, with_cpu; /* from then on */
     } given[] = {
         { { .count = 1, .thread = 1, .stack = 2 }, 0, 0 },
@@ -247,7 +247,7 @@ static void sums_up_what_samples_did(void **state)
                                                    { 1, 0, 3, 0, { 1, 6, 0, 0, 0 } } };
     struct aggregate aggregate = { 0 };
     for (size_t i = 0; i < countof(given); i++) {
-        aggregate_sample(&aggregate, &given[i].sample);
+        aggregate_add_run(&aggregate, &given[i].run);
         assert_int_equal(aggregate.samples, i + 1);
         assert_int_equal(aggregate.known[SUM_GIL_NS], given[i].with_status);
         assert_int_equal(aggregate.known[SUM_CPU_NS], given[i].with_cpu);
@@ -266,7 +266,7 @@ static void sums_up_what_samples_did(void **state)
 static void a_run_stands_for_as_long_as_its_samples(void **state)
 {
     (void)state;
-    static const struct sample given[] = {
+    static const struct run given[] = {
         { .thread = 1, .count = 10, .wall_ns = 10000, .status = REC | STATUS_GIL },
         { .thread = 1, .count = 5, .wall_ns = 150, .status = REC | STATUS_GIL_WAIT },
         { .thread = 1, .count = 2, .wall_ns = 4, .status = STATUS_GIL },
@@ -274,7 +274,7 @@ static void a_run_stands_for_as_long_as_its_samples(void **state)
     static const struct aggregate_row wanted = { 1, 0, 0, 0, { 17, 10154, 0, 10000, 150 } };
     struct aggregate aggregate = { 0 };
     for (size_t i = 0; i < countof(given); i++)
-        aggregate_sample(&aggregate, &given[i]);
+        aggregate_add_run(&aggregate, &given[i]);
     aggregate_sort(&aggregate);
     assert_rows(&aggregate, &wanted, 1);
     aggregate_free(&aggregate);
@@ -288,7 +288,7 @@ static void rows_outlive_their_index(void **state)
     struct aggregate aggregate = { 0 };
     aggregate_add(&aggregate, &wanted[0]);
     for (size_t i = 0; i < 2; i++)
-        aggregate_sample(&aggregate, &(struct sample){ .count = 1, .thread = 1, .stack = 9 });
+        aggregate_add_run(&aggregate, &(struct run){ .count = 1, .thread = 1, .stack = 9 });
     aggregate_end_adding(&aggregate);
     assert_int_equal(aggregate.index.room, 0);
     assert_rows(&aggregate, wanted, countof(wanted));

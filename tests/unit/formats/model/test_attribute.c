@@ -60,10 +60,10 @@ static void only_what_was_asked_for_is_known(void **state)
 static void states_add_up_to_time_and_amounts_to_themselves(void **state)
 {
     (void)state;
-    const struct sample sample = { .count = 1, .status = STATUS_RECORDED | STATUS_GIL, .wall_ns = 3000, .cpu_ns = 77 };
-    assert_int_equal(attribute_sum_ns(&sample, ATTRIBUTE_GIL), 3000);
-    assert_int_equal(attribute_sum_ns(&sample, ATTRIBUTE_GIL_WAIT), 0);
-    assert_int_equal(attribute_sum_ns(&sample, ATTRIBUTE_CPU_TIME), 77);
+    const struct run run = { .count = 1, .status = STATUS_RECORDED | STATUS_GIL, .wall_ns = 3000, .cpu_ns = 77 };
+    assert_int_equal(attribute_sum_ns(&run, ATTRIBUTE_GIL), 3000);
+    assert_int_equal(attribute_sum_ns(&run, ATTRIBUTE_GIL_WAIT), 0);
+    assert_int_equal(attribute_sum_ns(&run, ATTRIBUTE_CPU_TIME), 77);
 }
 
 TEST_FILE(attribute)

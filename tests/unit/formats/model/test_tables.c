@@ -59,7 +59,7 @@ static void folds_stacks_into_a_tree(void **state)
     for (size_t i = 0; i < countof(folded); i++) {
         struct event event = folded[i].event;
         assert_true(tables_take(&tables, &event, NULL));
-        assert_int_equal(event.sample.stack, folded[i].stack);
+        assert_int_equal(event.run.stack, folded[i].stack);
     }
     assert_int_equal(tables.stacks_count, countof(stacks));
     assert_memory_equal(tables.stacks + 1, stacks + 1, sizeof(stacks) - sizeof(*stacks));
@@ -218,8 +218,8 @@ static void forgives_what_a_lost_block_took(void **state)
         struct event event = forgiven[i].event;
         if (!tables_take(&tables, &event, NULL))
             fail_msg("row %zu was refused", i);
-        if (event.kind == EVENT_SAMPLE)
-            assert_int_equal(event.sample.stack, forgiven[i].stack);
+        if (event.kind == EVENT_RUN)
+            assert_int_equal(event.run.stack, forgiven[i].stack);
     }
     assert_int_equal(tables.samples, 5);
     assert_int_equal(tables.lost_samples, 8);
@@ -317,8 +317,12 @@ static void deep_stacks_cost_what_changed(void **state)
     struct event all = { EVENT_SAMPLE, .sample = { .count = 1, .thread = 1, .pushed = countof(deep), .frames = deep } };
     assert_true(tables_take(&tables, &all, NULL));
     for (uint32_t i = 0; i < 1000; i++) {
-        struct event leaf = { EVENT_SAMPLE, .sample = { 1, countof(deep) - 1, 1, (uint32_t[]){ 1 + i % 4 }, i, 0, 0, 0,
-                                                        0, 1, 0, 0, false, 0, 0, 0 } };
+        struct event leaf = { EVENT_SAMPLE, .sample = { .thread = 1,
+                                                        .keep = countof(deep) - 1,
+                                                        .pushed = 1,
+                                                        .frames = (uint32_t[]){ 1 + i % 4 },
+                                                        .time_ns = i,
+                                                        .count = 1 } };
         assert_true(tables_take(&tables, &leaf, NULL));
     }
     assert_int_equal(tables.stacks_count, 1 + countof(deep) + 3);
@@ -356,7 +360,7 @@ static void what_is_not_there_is_not_looked_for(void **state)
         struct event sample = { EVENT_SAMPLE,
                                 .sample = { .count = 1, .thread = 1, .pushed = countof(frames), .frames = frames } };
         assert_true(tables_take(&tables, &sample, NULL));
-        assert_int_equal(sample.sample.stack, STACK_LOST);
+        assert_int_equal(sample.run.stack, STACK_LOST);
     }
     tables_free(&tables);
 }
@@ -454,7 +458,7 @@ static void a_thread_has_one_life_in_all_interpreters(void **state)
         for (const struct entry_event *given = lives[i].events; given->kind; given++) {
             event = event_of(given);
             assert_true(tables_take(&tables, &event, NULL));
-            const uint64_t wall_us = given->kind == EVENT_SAMPLE ? event.sample.wall_ns / 1000 : 0;
+            const uint64_t wall_us = given->kind == EVENT_SAMPLE ? event.run.wall_ns / 1000 : 0;
             const uint64_t wanted_us = given->wall_ms * 1000;
             if (wall_us > wanted_us + 500 || wall_us + 500 < wanted_us)
                 fail_msg("%s: event %td stands for %lu us", lives[i].what, given - lives[i].events, wall_us);

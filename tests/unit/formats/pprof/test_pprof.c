@@ -170,8 +170,8 @@ static void aggregate_story(struct tables *tables, struct aggregate *aggregate, 
     for (size_t i = 0; i < count; i++) {
         struct event event = told[i];
         assert_true(tables_take(tables, &event, NULL));
-        if (event.kind == EVENT_SAMPLE)
-            aggregate_sample(aggregate, &event.sample);
+        if (event.kind == EVENT_RUN)
+            aggregate_add_run(aggregate, &event.run);
     }
     aggregate_sort(aggregate);
 }

@@ -68,8 +68,8 @@ static void add(struct world *world, const struct event *events, size_t count)
     for (size_t i = 0; i < count; i++) {
         struct event event = events[i];
         assert_true(tables_take(&world->tables, &event, &why));
-        if (event.kind == EVENT_SAMPLE)
-            aggregate_sample(&world->aggregate, &event.sample);
+        if (event.kind == EVENT_RUN)
+            aggregate_add_run(&world->aggregate, &event.run);
     }
 }
 

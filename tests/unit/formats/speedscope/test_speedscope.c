@@ -57,8 +57,15 @@ static const struct event story[] = {
     STATUS_SAME(300 * MS, 1, 2, IDLE, 0),
     THREAD(2, 1, 8, "worker"),
     SAMPLE(300 * MS, 2, 0, 5),
-    { EVENT_SAMPLE,
-      .sample = { 1, 1, 1, (const uint32_t[]){ 4 }, 600 * MS, IDLE | STATUS_CPU, 5, .count = 1, .fresh = true } },
+    { EVENT_SAMPLE, .sample = { .thread = 1,
+                                .keep = 1,
+                                .pushed = 1,
+                                .frames = (const uint32_t[]){ 4 },
+                                .time_ns = 600 * MS,
+                                .status = IDLE | STATUS_CPU,
+                                .cpu_ns = 5,
+                                .count = 1,
+                                .fresh = true } },
 };
 
 #define FRAMES                                                                                                         \

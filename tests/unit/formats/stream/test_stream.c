@@ -398,8 +398,10 @@ static void a_recursion_takes_few_bytes(void **state)
         for (uint32_t i = 0; i < countof(frames); i++)
             frames[i] = i < 2 || i > 2900 ? 1 + i * i % 3 : 1 + i % round;
         const size_t before = run.writer.open.size;
-        say(&run, (struct event){ EVENT_SAMPLE, .sample = { 1, 0, countof(frames), frames, MS, 0, 0, 0, 0, 1, 0, 0,
-                                                            false, 0, 0, 0 } });
+        say(&run,
+            (struct event){
+                EVENT_SAMPLE,
+                .sample = { .thread = 1, .pushed = countof(frames), .frames = frames, .time_ns = MS, .count = 1 } });
         say(&run, (struct event)TICK(MS));
         assert_in_range(run.writer.open.size - before, 12, 60);
         say(&run, (struct event){ EVENT_END, .end = { .reason = END_SIGNAL, .wait_status = -1 } });
@@ -435,8 +437,12 @@ static void many_deep_threads_come_back(void **state)
             if (thread % 5 == tick % 5 && depth)
                 continue;
             const uint32_t known = run.told.tables.threads[thread].depth, least = known < keep ? known : keep;
-            say(&run, (struct event){ EVENT_SAMPLE, .sample = { thread, least, wanted - least, frames, ns, 0, 0, 0, 0,
-                                                                1, 0, 0, false, 0, 0, 0 } });
+            say(&run, (struct event){ EVENT_SAMPLE, .sample = { .thread = thread,
+                                                                .keep = least,
+                                                                .pushed = wanted - least,
+                                                                .frames = frames,
+                                                                .time_ns = ns,
+                                                                .count = 1 } });
         }
         say(&run, (struct event)TICK(ns));
     }
@@ -846,7 +852,8 @@ static size_t run_partly(struct event *story, uint32_t bits, uint64_t each_ns, s
         STRING(1, "f"),
         FUNCTION(1, 1, 0, 1),
         FRAME(1, 1, 1),
-        { EVENT_SAMPLE, .sample = { 1, 0, 1, first, MS, REC, 0, 0, 0, 1, 0, 0, false, 0, 0, 0 } },
+        { EVENT_SAMPLE,
+          .sample = { .thread = 1, .pushed = 1, .frames = first, .time_ns = MS, .status = REC, .count = 1 } },
         TICK(MS),
     };
     size_t count = countof(beginning);

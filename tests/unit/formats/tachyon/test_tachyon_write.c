@@ -188,8 +188,8 @@ static bool count_frames(void *self, struct event *event, struct fault *why)
 {
     struct counting *counting = self;
     const bool taken = tables_take(&counting->tables, event, why);
-    if (taken && event->kind == EVENT_SAMPLE)
-        counting->frames += counting->tables.threads[event->sample.thread].depth;
+    if (taken && event->kind == EVENT_RUN)
+        counting->frames += counting->tables.threads[event->run.thread].depth;
     return taken;
 }
 
@@ -209,8 +209,12 @@ static void much_goes_through_a_file(void **state)
             const uint32_t keep = depth ? (uint32_t)(random >> 33) % (depth + 1) : 0;
             const uint32_t pushed = keep < 8 ? (uint32_t)(random >> 50) % 6 : 0;
             const struct event events[] = {
-                { EVENT_SAMPLE,
-                  .sample = { 1, keep, pushed, frames, i * MS + (random >> 45), 0, 0, 0, 0, 1, 0, 0, false, 0, 0, 0 } },
+                { EVENT_SAMPLE, .sample = { .thread = 1,
+                                            .keep = keep,
+                                            .pushed = pushed,
+                                            .frames = frames,
+                                            .time_ns = i * MS + (random >> 45),
+                                            .count = 1 } },
                 TICK(i * MS + (random >> 45)),
             };
             tell(&making, events, countof(events));
@@ -265,13 +269,18 @@ static void of_a_stack_that_is_too_deep_the_middle_is_left_out(void **state)
     for (size_t i = 0; i < countof(frames); i++)
         frames[i] = i < 500 ? 1 : 3;
     const struct event deep[] = {
-        { EVENT_SAMPLE, .sample = { 1, 0, 256, frames + 372, MS, 0, 0, 0, 0, 1, 0, 0, false, 0, 0, 0 } },
+        { EVENT_SAMPLE, .sample = { .thread = 1, .pushed = 256, .frames = frames + 372, .time_ns = MS, .count = 1 } },
         TICK(MS),
-        { EVENT_SAMPLE, .sample = { 1, 0, 1000, frames, 2 * MS, 0, 0, 0, 0, 1, 0, 0, false, 0, 0, 0 } },
+        { EVENT_SAMPLE, .sample = { .thread = 1, .pushed = 1000, .frames = frames, .time_ns = 2 * MS, .count = 1 } },
         TICK(2 * MS),
         SAME(3 * MS, 1, 1000),
         TICK(3 * MS),
-        { EVENT_SAMPLE, .sample = { 1, 600, 257, frames + 600, 4 * MS, 0, 0, 0, 0, 1, 0, 0, false, 0, 0, 0 } },
+        { EVENT_SAMPLE, .sample = { .thread = 1,
+                                    .keep = 600,
+                                    .pushed = 257,
+                                    .frames = frames + 600,
+                                    .time_ns = 4 * MS,
+                                    .count = 1 } },
         TICK(4 * MS),
     };
     struct making making;

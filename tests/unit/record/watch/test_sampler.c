@@ -47,9 +47,9 @@ static bool take(void *self, struct event *event, struct fault *why)
     case EVENT_THREAD_END:
         add(heard, "end of %u", event->change.number);
         break;
-    case EVENT_SAMPLE:
-        add(heard, "%u:", event->sample.thread);
-        for (uint32_t stack = event->sample.stack; stack; stack = stacks[stack].caller)
+    case EVENT_RUN:
+        add(heard, "%u:", event->run.thread);
+        for (uint32_t stack = event->run.stack; stack; stack = stacks[stack].caller)
             heard->used += (size_t)snprintf(heard->text + heard->used, sizeof(heard->text) - heard->used, " %u",
                                             heard->tables.frames[stacks[stack].frame].line);
         break;

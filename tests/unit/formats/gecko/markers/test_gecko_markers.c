@@ -149,8 +149,8 @@ static void begin(struct finding *finding, const struct event *story, size_t cou
         struct event event = story[i];
         assert_true(tables_take(&finding->tables, &event, NULL));
         markers_take(&finding->markers, &event);
-        if (event.kind == EVENT_SAMPLE)
-            markers_take_sample(&finding->markers, &event.sample, event.sample.thread);
+        if (event.kind == EVENT_RUN)
+            markers_take_run(&finding->markers, &event.run, event.run.thread);
     }
 }
 
@@ -270,7 +270,7 @@ static void exceptions_are_merged(void **state)
             assert_true(tables_take(&finding.tables, &story[k], NULL));
             markers_take(&finding.markers, &story[k]);
             if (k == 0)
-                markers_take_sample(&finding.markers, &story[k].sample, 1);
+                markers_take_run(&finding.markers, &story[k].run, 1);
         }
     }
     markers_settle(&finding.markers, 1u << 30);
@@ -356,14 +356,14 @@ static void tell_loop(struct finding *finding, const char *looks)
                                                          .thread = 1,
                                                          .time_ns = (i + 1) * 10 * MS,
                                                          .status = sleeps ? STATUS_RECORDED : HOLDS,
-                                                         .counted_ns = look == 'H' ? 300000
-                                                                       : sleeps    ? 0
-                                                                                   : 10 * MS } };
+                                                         .cpu_ns = look == 'H' ? 300000
+                                                                   : sleeps    ? 0
+                                                                               : 10 * MS } };
         event.sample.frames = f ? in_f : g ? in_g : selects;
         event.sample.pushed = f || g ? 4 : look == '.' ? 2 : 3;
         struct event tick = TICK((i + 1) * 10 * MS);
         assert_true(tables_take(&finding->tables, &event, NULL));
-        markers_take_sample(&finding->markers, &event.sample, 1);
+        markers_take_run(&finding->markers, &event.run, 1);
         assert_true(tables_take(&finding->tables, &tick, NULL));
         markers_take(&finding->markers, &tick);
     }
