@@ -25,7 +25,7 @@
 #define PROGRESS_NS  200000000           /* between two updates of the progress line */
 #define MEMORY_USUAL ((uint64_t)4 << 30) /* --max-memory, if the machine has twice as much */
 
-/* One run of a converter. */
+/* What a converter works with, from the recordings to the output. */
 struct pipeline {
     struct conversion conversion;
     void *self;         /* state of the output */
@@ -480,7 +480,7 @@ static bool convert_read_all(struct pipeline *pipeline, const char *output, stru
     return pipeline->conversion.converter->finish(pipeline->self, why);
 }
 
-static void run_drop(struct pipeline *pipeline)
+static void pipeline_drop(struct pipeline *pipeline)
 {
     if (pipeline->self)
         pipeline->conversion.converter->drop(pipeline->self);
@@ -530,12 +530,13 @@ static int convert(struct pipeline *pipeline)
         fprintf(stderr, "%s: %s\n", pipeline->conversion.converter->name, why.text);
     const bool fine = good && (pipeline->conversion.whole || !settings->strict);
     const int refusal = conversion->refusal;
-    run_drop(pipeline);
+    pipeline_drop(pipeline);
     free(path);
     return fine ? refusal : EXIT_FAILURE;
 }
 
-static void run_begin(struct pipeline *pipeline, const struct converter *converter, const struct settings *settings)
+static void pipeline_begin(struct pipeline *pipeline, const struct converter *converter,
+                           const struct settings *settings)
 {
     *pipeline = (struct pipeline){ .conversion.converter = converter,
                                    .conversion.settings = *settings,
@@ -564,14 +565,14 @@ static bool list_recording(const struct converter *converter, const struct setti
     struct fault why = { 0 };
     settings.inputs = path;
     settings.inputs_count = 1;
-    run_begin(&pipeline, converter, &settings);
+    pipeline_begin(&pipeline, converter, &settings);
     pipeline.conversion.list = list;
     const bool good = open_and_read(&pipeline, NULL, &why);
     if (!good)
         converter->listing->add_failed(list, *path, why.text);
     else if (!pipeline.merging)
         pipeline.conversion.whole = check_whole(&pipeline);
-    run_drop(&pipeline);
+    pipeline_drop(&pipeline);
     return good && (pipeline.conversion.whole || !all->strict);
 }
 
@@ -596,13 +597,13 @@ static int list_recordings(const struct converter *converter, const struct setti
     void *list = converter->listing->start();
     for (size_t i = 0; i < settings->inputs_count; i++)
         fine &= list_recording(converter, settings, &settings->inputs[i], list);
-    run_begin(&all, converter, settings);
+    pipeline_begin(&all, converter, settings);
     inputs_name(&all.inputs, settings->inputs, settings->inputs_count, &settings->parts);
     const bool good = convert_write_list(&all, list, &why);
     if (!good)
         fprintf(stderr, "%s: %s\n", converter->name, why.text);
     const int refusal = all.conversion.refusal;
-    run_drop(&all);
+    pipeline_drop(&all);
     converter->listing->drop(list);
     return good && fine ? refusal : EXIT_FAILURE;
 }
@@ -635,7 +636,7 @@ int convert_main(int argc, char **argv, const struct converter *converter)
     if (done >= 0) {
         exit_code = done;
     } else if (good) {
-        run_begin(&pipeline, converter, &settings);
+        pipeline_begin(&pipeline, converter, &settings);
         const bool lists = converter->listing && settings.inputs_count > 1;
         exit_code = lists ? list_recordings(converter, &settings) : convert(&pipeline);
     }

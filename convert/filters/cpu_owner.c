@@ -148,7 +148,7 @@ static void cpu_owner_add(struct cpu_owner *owner, const struct event *event, bo
         cpu_owner_make_room(owner);
     struct cpu_event *added = cpu_owner_event(owner, owner->next++);
     added->waits = waits;
-    if (event->kind == EVENT_RUN) { /* most events; a run is half as large as the largest event */
+    if (event->kind == EVENT_RUN) { /* most events; the largest event is three times as large */
         added->event.kind = EVENT_RUN;
         added->event.run = event->run;
     } else {

@@ -168,29 +168,21 @@ static bool merge_is_wanted(const struct merge *merge, uint64_t time_ns)
     return selection_has_time(merge->selection, time_ns + merge->offset_ns);
 }
 
-/* Puts the frames of a stack, from depth `keep` on, into merge->stack, as numbers in the output. */
-static bool merge_emit_frames(struct merge *merge, uint32_t stack, uint32_t keep, uint32_t depth, struct fault *why)
+/* Says in the sample how the stack of the run follows from the stack `before`, with frames as numbers in the output. */
+static bool merge_emit_frames(struct merge *merge, const struct run *run, uint32_t before, struct sample *sample,
+                              struct fault *why)
 {
+    const uint32_t common = stack_common(merge->from->stacks, before, run->stack);
+    const uint32_t depth = merge->from->threads[run->thread].depth;
     merge->stack = alloc_grow(merge->stack, &merge->stack_room, depth, sizeof(*merge->stack));
-    for (uint32_t at = depth; at > keep; at--) {
-        if (!merge_emit_frame(merge, merge->from->stacks[stack].frame, &merge->stack[at - 1], why))
+    uint32_t at = depth;
+    for (uint32_t stack = run->stack; stack != common; stack = merge->from->stacks[stack].caller)
+        if (!merge_emit_frame(merge, merge->from->stacks[stack].frame, &merge->stack[--at], why))
             return false;
-        stack = merge->from->stacks[stack].caller;
-    }
+    sample->keep = at;
+    sample->pushed = depth - at;
+    sample->frames = at < depth ? merge->stack + at : NULL;
     return true;
-}
-
-/* Returns how many frames, from the root, two stacks have in common. A caller's number is smaller than its stack's. */
-static uint32_t merge_common_depth(const struct tables *tables, uint32_t one, uint32_t other, uint32_t other_depth)
-{
-    while (one != other)
-        if (one > other) {
-            one = tables->stacks[one].caller;
-        } else {
-            other = tables->stacks[other].caller;
-            other_depth--;
-        }
-    return other_depth;
 }
 
 /* Emits the samples of a run if they are wanted. */
@@ -212,14 +204,9 @@ static bool merge_take_run(struct merge *merge, const struct run *run, struct fa
         !merge_emit_task(merge, run->task, &sample->task, why) || !emit_waiter(merge, run, sample->task, why))
         return false;
     struct merged_thread *thread = &merge->threads[run->thread];
-    const uint32_t depth = merge->from->threads[run->thread].depth;
-    sample->keep = merge_common_depth(merge->from, thread->stack, run->stack, depth);
-    sample->pushed = depth - sample->keep;
+    const uint32_t before = thread->stack;
     thread->stack = run->stack;
-    if (!merge_emit_frames(merge, run->stack, sample->keep, depth, why))
-        return false;
-    sample->frames = sample->pushed ? merge->stack + sample->keep : NULL;
-    return merge_emit(merge, &event, why);
+    return merge_emit_frames(merge, run, before, sample, why) && merge_emit(merge, &event, why);
 }
 
 static bool merge_take_failed(struct merge *merge, struct event *event, struct fault *why)

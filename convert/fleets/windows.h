@@ -8,7 +8,7 @@
  *     their time     :07-:15   :15-:30   :30-:41
  *
  * A look counts in the window of its own time, and a window is due with the first tick behind its end. CPU time that is
- * known only later has no look of its own (sample.count is 0), and counts in the oldest window that is open. So no
+ * known only later has no look of its own (run.count is 0), and counts in the oldest window that is open. So no
  * window loses anything, and the sums of all windows are the sums of the recording, but for a run's ends
  * (model/wall.h). The windows in memory are the open ones, which are one or two. The tables still hold every stack and
  * every thread of the recording so far. */
@@ -40,7 +40,7 @@ struct windows {
 /* Begins with the start of the recording. */
 void windows_begin(struct windows *windows, uint64_t start_unix_ns);
 
-/* Counts a sample. Samples may come in any order, but not in runs. */
+/* Counts a sample, or CPU time that comes later (run->count is 1 or 0). Samples may come in any order. */
 void windows_add_run(struct windows *windows, const struct run *run);
 
 /* At the time `now_ns` since the start of the recording: the time up to which windows are due and not given yet. All

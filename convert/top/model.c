@@ -98,7 +98,7 @@ static void flush(struct model *model)
 
 /* ---- events ---- */
 
-/* Adds a sample to the batch of its second. */
+/* Adds a run to the batch of its second. */
 static void model_add_run(struct model *model, const struct event *event)
 {
     struct event owned = *event;

@@ -75,7 +75,7 @@ struct gecko_style {
  * `output` is not closed. */
 struct gecko *gecko_start(const struct tables *tables, struct output *output, struct gecko_style style);
 
-/* Takes an event that the tables have accepted. Must not get a sample whose stack is STACK_LOST. */
+/* Takes an event that the tables have accepted. Must not get a run whose stack is STACK_LOST. */
 bool gecko_take(struct gecko *gecko, const struct event *event, struct fault *why);
 
 /* The thread on whose line the latest sample is; 0: on none. This is the thread of a sample, but the line of an event

@@ -41,7 +41,7 @@ struct gecko_counters {
     bool blind;         /* no thread could be read in the open tick */
 };
 
-/* Takes EVENT_SAMPLE, EVENT_TICK, EVENT_FAILED and EVENT_MEASURE. */
+/* Takes EVENT_RUN, EVENT_TICK, EVENT_FAILED and EVENT_MEASURE. */
 void gecko_counters_take(struct gecko *gecko, const struct event *event);
 /* Takes the CPU time of a sample. */
 void gecko_counters_take_cpu(struct gecko *gecko, const struct run *run);

@@ -26,7 +26,7 @@ struct gecko_cpu_writer {
 /* Takes the CPU time of a sample, behind the sample. */
 void gecko_cpu_take(struct gecko *gecko, struct gecko_thread *thread, const struct run *run);
 
-/* Takes CPU time that is known only behind the thread's last sample (sample->count is 0). */
+/* Takes CPU time that is known only behind the thread's last sample (run->count is 0). */
 void gecko_cpu_take_late(struct gecko *gecko, const struct run *run);
 
 /* Begins a line. */

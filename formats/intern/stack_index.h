@@ -30,4 +30,16 @@ static inline uint32_t stack_index_find(const struct id_index *index, const stru
  * stacks; the array may move. Entry 0 stands for "no stack". */
 void stack_index_add(struct id_index *index, struct stack **stacks, size_t *room, uint32_t number, struct stack stack);
 
+/* Returns the number of the longest stack from which two stacks go on; 0: they have no frame in common. A caller's
+ * number is smaller than that of its stack. */
+static inline uint32_t stack_common(const struct stack *stacks, uint32_t one, uint32_t other)
+{
+    while (one != other)
+        if (one > other)
+            one = stacks[one].caller;
+        else
+            other = stacks[other].caller;
+    return one;
+}
+
 #endif

@@ -49,10 +49,10 @@ static inline void aggregate_add_sums(uint64_t sums[SUMS], const uint64_t more[S
         sums[i] += more[i];
 }
 
-/* Adds a sample. The rows are complete, and may be read, only after aggregate_sort(). */
+/* Adds the samples of a run. The rows are complete, and may be read, only after aggregate_sort(). */
 void aggregate_add_run(struct aggregate *aggregate, const struct run *run);
 
-/* Adds the sample of an event; nothing of other events. */
+/* Adds the run of an event; nothing of other events. */
 static inline void aggregate_take(struct aggregate *aggregate, const struct event *event)
 {
     if (event->kind == EVENT_RUN)

@@ -227,16 +227,16 @@ struct sample {
  * sample (tables_take()). All passes and outputs behind the tables get runs. */
 struct run {
     uint32_t thread;
-    uint32_t stack;             /* number of the whole stack in the tables; 0: it has no frames; STACK_LOST */
-    uint32_t task;              /* as in struct sample, as the members below that say nothing else */
-    uint32_t status;            /* with the bits for what the thread's CPython never says */
-    uint64_t first_ns, time_ns; /* the times of the first and the last sample */
-    uint64_t count;             /* how many samples; 0: none. Then the run is CPU time alone, known only behind the
-                                 * thread's latest sample. The CPU time goes to this stack, task and status */
-    uint64_t stands_ns;         /* how long each sample stands for; never 0 if there are samples */
-    uint64_t wall_ns;           /* the part of the thread's life that all samples stand for, see wall.h */
-    uint64_t counted_ns;        /* the CPU time of the sample as it was recorded, ... */
-    uint64_t cpu_ns;            /* ... and as the CPU owner places it, where it works for the output */
+    uint32_t stack;      /* number of the whole stack in the tables; 0: it has no frames; STACK_LOST */
+    uint32_t task;       /* as in struct sample, as are all members here that say nothing else */
+    uint32_t status;     /* with the bits for what the thread's CPython never says */
+    uint64_t time_ns;    /* the time of the last sample */
+    uint64_t count;      /* how many samples; 0: none. Then the run is CPU time alone, which the CPU owner gives to this
+                          * stack, task and status when the thread's latest sample is over */
+    uint64_t stands_ns;  /* how long each sample stands for; never 0 if there are samples */
+    uint64_t wall_ns;    /* the part of the thread's life that all samples stand for, see wall.h */
+    uint64_t counted_ns; /* the CPU time of the samples as it was recorded, ... */
+    uint64_t cpu_ns;     /* ... and as the CPU owner places it, where it works for the output */
     uint32_t collection;
     bool fresh;
 };
@@ -356,7 +356,7 @@ struct event {
     };
 };
 
-/* The first time of a sample or a run. */
+/* The time of the first one of the samples. */
 static inline uint64_t sample_first_ns(const struct sample *sample)
 {
     return sample->first_ns ? sample->first_ns : sample->time_ns;

@@ -313,9 +313,9 @@ static void count_run(struct tables *tables, const struct run *run)
     tables->tasks[run->task].thread = run->thread;
 }
 
-/* Finds the number of a sample's whole stack, and notes the stack as that of the thread. */
-static bool find_stack(struct tables *tables, struct thread_row *row, const struct sample *sample, uint32_t *found,
-                       struct fault *why)
+/* Finds the number of a sample's whole stack, for the sample's run, and notes the stack as that of the thread. */
+static bool tables_take_stack(struct tables *tables, struct thread_row *row, const struct sample *sample,
+                              struct run *run, struct fault *why)
 {
     if (sample->keep > row->depth || sample->pushed > STACK_DEPTH_LIMIT - sample->keep)
         return fault(why, "a sample keeps %" PRIu32 " frames of a stack of %" PRIu32, sample->keep, row->depth);
@@ -329,27 +329,23 @@ static bool find_stack(struct tables *tables, struct thread_row *row, const stru
         stack = tables_fold(tables, stack, sample->frames[i]);
         row->stacks[sample->keep + i] = stack;
     }
-    *found = stack;
+    run->stack = stack;
     return stack != STACK_LOST || is_loss(tables, "a sample of thread", sample->thread, why);
 }
 
-/* Fills a run whose stack is found. */
-static bool tables_take_run(struct tables *tables, struct thread_row *row, struct run *run, struct fault *why)
+/* Finds the times of a sample's run. */
+static void tables_take_times(struct tables *tables, struct thread_row *row, const struct sample *sample,
+                              struct run *run)
 {
-    if (run->status & STATUS_RECORDED)
-        run->status |= row->never_said;
-    if (!check_task(tables, run, why))
-        return false;
     if (run->stands_ns == 0)
         run->stands_ns = tables_interval_ns(tables, run->thread);
     /* Also of a sample that a pass leaves out: ticks that are missed next are as long. */
     tables->stands_ns = run->stands_ns;
     if (tables->recording.process_ticks)
         tables->processes[row->thread.process].own.stands_ns = run->stands_ns;
-    run->wall_ns = wall_take(&tables->threads[row->life].wall, run, !row->looked);
+    run->wall_ns = wall_take(&tables->threads[row->life].wall, run, sample_first_ns(sample), !row->looked);
     row->looked = true;
     tables_note_time(tables, run->time_ns);
-    return true;
 }
 
 /* Makes a run of a sample. */
@@ -362,18 +358,23 @@ static bool tables_take_sample(struct tables *tables, struct event *event, struc
                        .task = sample->task,
                        .status = sample->status,
                        .time_ns = sample->time_ns,
-                       .first_ns = sample_first_ns(sample),
                        .count = sample->count,
                        .stands_ns = sample->stands_ns,
                        .cpu_ns = sample->cpu_ns,
                        .counted_ns = sample->cpu_ns,
                        .collection = sample->collection,
                        .fresh = sample->fresh };
-    if (!row && !is_loss(tables, "a sample of thread", sample->thread, why))
-        return false;
-    if (row && !(find_stack(tables, row, sample, &run.stack, why) && tables_take_run(tables, row, &run, why)))
-        return false;
-    *(run.stack == STACK_LOST ? &tables->lost_samples : &tables->defined) += run.count;
+    if (!row) {
+        tables->lost_samples += run.count;
+        if (!is_loss(tables, "a sample of thread", run.thread, why))
+            return false;
+    } else {
+        run.status |= run.status & STATUS_RECORDED ? row->never_said : 0;
+        if (!tables_take_stack(tables, row, sample, &run, why) || !check_task(tables, &run, why))
+            return false;
+        tables_take_times(tables, row, sample, &run);
+        *(run.stack == STACK_LOST ? &tables->lost_samples : &tables->defined) += run.count;
+    }
     event->kind = EVENT_RUN;
     event->run = run;
     return true;
@@ -503,7 +504,7 @@ bool tables_define(struct tables *tables, struct event *event, struct fault *why
     case EVENT_SERIAL:
         return true;
     case EVENT_RUN:
-        break; /* only the tables make runs */
+        break; /* made behind the tables */
     case EVENT_END:
         tables->end = event->end;
         return true;

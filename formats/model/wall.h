@@ -35,13 +35,13 @@ struct wall {
     uint64_t until_ns; /* the end of the time that is accounted for */
 };
 
-/* Accounts for a run of looks. Returns the time that the run stands for, in nanoseconds. run->stands_ns is set.
- * `first`: the first look in this interpreter. The thread may have lived in another interpreter until then, so the look
- * counts a gap although the look is fresh. */
-static inline uint64_t wall_take(struct wall *wall, const struct run *run, bool first)
+/* Accounts for a run of looks, the first of them at `first_ns`. Returns the time that the run stands for, in
+ * nanoseconds. run->stands_ns is set. `first`: the first look in this interpreter. The thread may have lived in another
+ * interpreter until then, so the look counts a gap although the look is fresh. */
+static inline uint64_t wall_take(struct wall *wall, const struct run *run, uint64_t first_ns, bool first)
 {
     const uint64_t each_ns = run->stands_ns, least_ns = run->time_ns;
-    const uint64_t begin_ns = run->first_ns > each_ns / 2 ? run->first_ns - each_ns / 2 : 0;
+    const uint64_t begin_ns = first_ns > each_ns / 2 ? first_ns - each_ns / 2 : 0;
     const bool anew = !wall->begun || (run->fresh && !(wall->shared && first));
     if (attribute_is(run->status, ATTRIBUTE_ELSEWHERE)) {
         /* Nobody looks there: this recording, or the selected part of it, has no look at the thread there. */

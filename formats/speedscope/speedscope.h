@@ -30,7 +30,7 @@ struct speedscope;
 struct speedscope *speedscope_start(const struct tables *tables, struct output *output,
                                     const struct entries_style *style);
 
-/* Takes an event that the tables have just accepted. Must not get a sample whose stack is STACK_LOST. False with the
+/* Takes an event that the tables have just accepted. Must not get a run whose stack is STACK_LOST. False with the
  * reason when samples cannot be stored. */
 bool speedscope_take(struct speedscope *speedscope, const struct event *event, struct fault *why);
 

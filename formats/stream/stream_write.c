@@ -595,6 +595,8 @@ bool stream_write(struct stream_writer *writer, const struct event *event, struc
         return true;
     case EVENT_END:
         return write_end(writer, &event->end, why);
+    case EVENT_RUN:
+        return fault(why, "a run of samples, which no file has");
     default:
         break;
     }

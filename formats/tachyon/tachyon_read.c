@@ -184,18 +184,6 @@ static void queue_all(struct tachyon_reader *reader)
 
 /* ---- samples ---- */
 
-/* The depth of the callers that two stacks share. */
-static uint32_t common_depth(const struct tachyon_samples *samples, uint32_t a, uint32_t b)
-{
-    const uint32_t *depths = samples->depths;
-    while (a != b) {
-        const uint32_t a_depth = depths[a], b_depth = depths[b];
-        a = a_depth >= b_depth ? samples->stacks[a].caller : a;
-        b = b_depth >= a_depth ? samples->stacks[b].caller : b;
-    }
-    return depths[a];
-}
-
 /* The CPU time since the previous sample: at most two intervals, because ticks may be drawn at random within their
  * intervals. */
 static uint64_t cpu_ns(const struct tachyon_reader *reader, const struct tachyon_line *line)
@@ -209,7 +197,8 @@ static bool give_sample(struct tachyon_reader *reader, uint32_t thread, const st
 {
     struct tachyon_line *line = &reader->lines[thread];
     const struct stack *stacks = reader->samples.stacks;
-    const uint32_t keep = common_depth(&reader->samples, line->stack, line->next.stack);
+    const uint32_t common = stack_common(stacks, line->stack, line->next.stack);
+    const uint32_t keep = reader->samples.depths[common];
     const uint32_t pushed = reader->samples.depths[line->next.stack] - keep;
     uint32_t stack = line->next.stack;
     for (uint32_t i = pushed; i-- > 0; stack = stacks[stack].caller)

@@ -174,7 +174,7 @@ static uint8_t status_of(const struct run *run, const struct thread *thread)
 
 /* Writes a sample. Two different stacks may look the same after their middle is left out; then the record has no
  * changes. */
-static bool tachyon_write_put_sample(struct tachyon_writer *writer, const struct run *run, struct fault *why)
+static bool tachyon_write_put_run(struct tachyon_writer *writer, const struct run *run, struct fault *why)
 {
     const struct thread_row *row = &writer->tables->threads[run->thread];
     struct line *line = find_line(writer, &row->thread, why);
@@ -196,7 +196,7 @@ static bool tachyon_write_put_sample(struct tachyon_writer *writer, const struct
 
 bool tachyon_writer_take(struct tachyon_writer *writer, const struct event *event, struct fault *why)
 {
-    return event->kind != EVENT_RUN || tachyon_write_put_sample(writer, &event->run, why);
+    return event->kind != EVENT_RUN || tachyon_write_put_run(writer, &event->run, why);
 }
 
 /* ---- the file ---- */

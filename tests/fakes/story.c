@@ -241,8 +241,9 @@ static void note_event(struct journal *journal, const struct event *event)
         note_tick(journal, event->tick_ns, event->tick_process);
         break;
     case EVENT_SERIAL:
-    case EVENT_SAMPLE: /* the tables made a run of it */
         break;
+    case EVENT_SAMPLE:
+        fail_msg("the tables made no run of a sample");
     case EVENT_END:
         note_end(notes, &event->end);
         break;

@@ -37,7 +37,7 @@ static void *start(struct conversion *conversion)
 }
 
 /* What every output relies on. A thread's times never go back. */
-static void check_sample(struct looking *looking, const struct run *run)
+static void check_run(struct looking *looking, const struct run *run)
 {
     const struct tables *tables = &looking->conversion->tables;
     const struct selection *selection = &looking->conversion->settings.selection;
@@ -64,7 +64,7 @@ static bool take(void *self, struct event *event, struct fault *why)
     if (++looking->events > EVENTS_LIMIT)
         return fault(why, "enough");
     if (event->kind == EVENT_RUN)
-        check_sample(looking, &event->run);
+        check_run(looking, &event->run);
     return true;
 }
 

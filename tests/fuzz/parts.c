@@ -29,13 +29,13 @@ struct playing {
 };
 
 /* What every output relies on. A thread's times never go back. */
-static void check_sample(struct playing *playing, const struct run *run)
+static void check_run(struct playing *playing, const struct run *run, uint64_t first_ns)
 {
     if (run->stack == STACK_LOST)
         return;
     check_references(&playing->tables, run);
     playing->last_ns = alloc_grow(playing->last_ns, &playing->last_room, (size_t)run->thread + 1, sizeof(uint64_t));
-    require(run->first_ns >= playing->last_ns[run->thread] && run->time_ns >= run->first_ns);
+    require(first_ns >= playing->last_ns[run->thread] && run->time_ns >= first_ns);
     playing->last_ns[run->thread] = run->time_ns;
 }
 
@@ -46,12 +46,13 @@ static bool take(void *self, struct event *event, struct fault *why)
     if (++playing->events > EVENTS_LIMIT)
         return fault(why, "enough");
     require(event->kind != EVENT_SERIAL);
+    const uint64_t first_ns = event->kind == EVENT_SAMPLE ? sample_first_ns(&event->sample) : 0;
     if (!tables_take(&playing->tables, event, why)) {
         playing->refused = true;
         return false;
     }
     if (event->kind == EVENT_RUN)
-        check_sample(playing, &event->run);
+        check_run(playing, &event->run, first_ns);
     return true;
 }
 

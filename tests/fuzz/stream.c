@@ -24,7 +24,7 @@ struct playing {
 };
 
 /* What every output relies on. */
-static void check_sample(const struct tables *tables, const struct run *run)
+static void check_run(const struct tables *tables, const struct run *run)
 {
     if (run->stack == STACK_LOST)
         return;
@@ -44,7 +44,7 @@ static bool take(void *self, struct event *event, struct fault *why)
         return false;
     }
     if (event->kind == EVENT_RUN && last_ns != event->run.time_ns)
-        check_sample(&playing->tables, &event->run);
+        check_run(&playing->tables, &event->run);
     return true;
 }
 

@@ -21,7 +21,7 @@ struct playing {
 };
 
 /* What every output relies on. */
-static void check_sample(struct playing *playing, const struct run *run)
+static void check_run(struct playing *playing, const struct run *run)
 {
     const struct tables *tables = &playing->tables;
     require(run->stack < tables->stacks_count || run->stack == 0);
@@ -43,7 +43,7 @@ static bool take(void *self, struct event *event, struct fault *why)
         return fault(why, "enough");
     require(tables_take(&playing->tables, event, why));
     if (event->kind == EVENT_RUN)
-        check_sample(playing, &event->run);
+        check_run(playing, &event->run);
     return true;
 }
 

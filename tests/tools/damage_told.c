@@ -207,7 +207,7 @@ static void note_event(struct told *told, const struct event *event)
 
 /* ---- reading ---- */
 
-static void tell_sample(struct told *told, const struct run *run)
+static void tell_run(struct told *told, const struct run *run)
 {
     if (run->stack == STACK_LOST)
         return;
@@ -244,7 +244,7 @@ static bool take(void *self, struct event *event, struct fault *why)
     if (told->whole)
         note_event(told, event);
     if (event->kind == EVENT_RUN)
-        tell_sample(told, &event->run);
+        tell_run(told, &event->run);
     if (event->kind == EVENT_THREAD)
         tell_name(told, event->thread.number, event->thread.name);
     if (event->kind == EVENT_THREAD_NAME)

@@ -17,13 +17,10 @@
 
 static uint64_t look(struct wall *wall, uint64_t time_us, uint64_t more, bool fresh, uint32_t status)
 {
-    const struct run run = { .time_ns = time_us * 1000,
-                             .count = more + 1,
-                             .fresh = fresh,
-                             .status = status,
-                             .first_ns = (time_us - 1000 * more) * 1000,
-                             .stands_ns = MS };
-    return wall_take(wall, &run, false) / 1000;
+    const struct run run = {
+        .time_ns = time_us * 1000, .count = more + 1, .fresh = fresh, .status = status, .stands_ns = MS
+    };
+    return wall_take(wall, &run, (time_us - 1000 * more) * 1000, false) / 1000;
 }
 
 static void a_look_stands_for_the_time_between_looks(void **state)

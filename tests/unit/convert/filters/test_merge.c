@@ -303,6 +303,46 @@ static void times_that_samples_stand_for_are_kept(void **state)
     journal_free(&journal);
 }
 
+/* Notes how many frames each sample keeps and pushes: "0+3 2+1". */
+static bool note_frames(void *self, struct event *event, struct fault *why)
+{
+    char *room = self;
+    const size_t used = strlen(room);
+    (void)why;
+    if (event->kind == EVENT_SAMPLE)
+        snprintf(room + used, 64 - used, "%u+%u ", event->sample.keep, event->sample.pushed);
+    return true;
+}
+
+/* A sample keeps the frames that it shares with the sample emitted before, whatever was left out. */
+static void only_new_frames_are_emitted(void **state)
+{
+    (void)state;
+    const struct event story[] = {
+        { EVENT_RECORDING, .recording = { .interval_ns = MS, .time_unit_ns = 1 } },
+        PROCESS(1, 42, "/w"),
+        THREAD(1, 1, 42, "python3"),
+        STRING(1, "f"),
+        FUNCTION(1, 1, 0, 1),
+        FRAME(1, 1, 1),
+        FRAME(2, 1, 2),
+        FRAME(3, 1, 3),
+        SAMPLE(1 * MS, 1, 0, 1, 2), /* left out */
+        SAMPLE(2 * MS, 1, 2, 3),
+        SAMPLE(3 * MS, 1, 2, 2),
+        SAME(4 * MS, 1, 3),
+        SAMPLE(5 * MS, 1, 1, 3),
+        SAME(6 * MS, 1, 1),
+        SAME(7 * MS, 1, 0),
+    };
+    const struct selection late = { .from_ns = 2 * MS };
+    char room[64] = "";
+    struct merge merge = { .to = { .take = note_frames, .self = room }, .selection = &late };
+    read_story(&merge, story, countof(story), "one", 0);
+    assert_string_equal(room, "0+3 2+1 3+0 1+1 1+0 0+0 ");
+    merge_free(&merge);
+}
+
 /* A measure belongs to its process and time in the output; one of a process without samples there is left out. */
 static void measures_are_merged_and_selected(void **state)
 {
@@ -544,6 +584,7 @@ TEST_FILE(merge)
         cmocka_unit_test(scripts_of_other_folders_are_alike),
         cmocka_unit_test(functions_that_may_be_others_stay_apart),
         cmocka_unit_test(times_that_samples_stand_for_are_kept),
+        cmocka_unit_test(only_new_frames_are_emitted),
         cmocka_unit_test(measures_are_merged_and_selected),
         cmocka_unit_test(a_recording_without_an_end_leaves_none),
         cmocka_unit_test(samples_have_their_stacks_whatever_is_left_out),
