@@ -24,8 +24,6 @@ struct gecko_sum {
     uint64_t ns, units;
 };
 
-#define STATUS_VALUES 1024u /* a status is below */
-
 /* The samples with one status. */
 struct gecko_status_sum {
     uint64_t samples, ns;

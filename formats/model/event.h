@@ -197,7 +197,8 @@ enum status {
                                        * another task on top of it. The thread's bits are 0. Without this bit, a sample
                                        * of an entry that has a status is that of a running task */
 };
-#define STATUS_BITS 0x29Fu /* the status bits that a recording has, without STATUS_RECORDED */
+#define STATUS_BITS   0x29Fu /* the status bits that a recording has, without STATUS_RECORDED */
+#define STATUS_VALUES 1024u  /* each status is below */
 
 /* A thread's stack: the `keep` frames nearest the root of the thread's previous stack, then `pushed` frames, root
  * first. A reader that gives runs emits equal consecutive samples of a thread as one sample with a count, which may
