@@ -11,6 +11,7 @@ void pprof_tables_start(struct pprof_tables *to, const struct tables *tables, co
     *to = (struct pprof_tables){ .tables = tables, .qualify = qualify };
     to->module_ids = alloc_zeroed(tables->strings_count + 1, sizeof(*to->module_ids));
     to->function_ids = alloc_zeroed(tables->functions_count + PPROF_SYNTHETICS, sizeof(*to->function_ids));
+    to->positions = alloc_zeroed(tables->frames_count + PPROF_SYNTHETICS + 1, sizeof(*to->positions));
     pprof_tables_string(to, TEXT(""));
 }
 
@@ -133,7 +134,6 @@ uint32_t pprof_tables_position(struct pprof_tables *to, struct pprof_position po
     if (known)
         return known;
     const uint32_t number = ++to->positions_count;
-    to->positions = alloc_grow(to->positions, &to->positions_room, (size_t)number + 1, sizeof(*to->positions));
     to->positions[number] = position;
     id_index_add(&to->position_index, to->positions, number, hash_of_position);
     return number;
