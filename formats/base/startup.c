@@ -10,7 +10,7 @@
 
 /* An array of this size has pages of its own: it grows without a copy, and its pages are the system's again when it is
  * freed. Left alone, malloc() raises this size up to 32 MB, and arrays that grew leave holes behind: pyreel-pprof took
- * 258 MB in place of 226 for a million rows. */
+ * 258 MiB in place of 226 for a million rows. */
 #define LARGE (1 << 20)
 
 void startup(int failure)

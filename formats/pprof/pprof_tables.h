@@ -48,7 +48,7 @@ struct pprof_tables {
 
     struct id_index position_index;   /* finds the number of a position */
     struct pprof_position *positions; /* by number; entry 0 is unused. There is room for one of each frame */
-    uint32_t positions_count; /* without entry 0 */
+    uint32_t positions_count;         /* without entry 0 */
 
     struct intern_pairs location_ids; /* (position, mapping) -> id */
     struct pprof_location *locations;
