@@ -46,6 +46,18 @@ static const char *session_refusal(const struct session *session)
     return refusal;
 }
 
+/* The rate at which a process was looked at. With child processes, the mean of all samples, as readers of the recording
+ * find it, too: the rare samples of processes that sleep hardly lower this mean. */
+static double session_reached_hz(const struct sampler *sampler, uint64_t elapsed_ns)
+{
+    const struct emitter *emitter = &sampler->emitter;
+    const double asked_hz = 1e9 / (double)sampler->options.interval_ns;
+    if (!sampler->options.tree)
+        return elapsed_ns ? (double)emitter->ticks * 1e9 / (double)elapsed_ns : 0;
+    const double rates_hz = emitter->rates_hz + (double)emitter->usual * asked_hz;
+    return emitter->samples ? rates_hz / (double)emitter->samples : 0;
+}
+
 struct progress_totals session_totals(const struct session *session)
 {
     const struct sampler *sampler = &session->sampler;
@@ -62,6 +74,7 @@ struct progress_totals session_totals(const struct session *session)
                                      .taken_ns = sampler_taken_ns(sampler),
                                      .limit = sampler->options.limit,
                                      .asked_hz = 1e9 / (double)sampler->options.interval_ns,
+                                     .reached_hz = session_reached_hz(sampler, elapsed_ns),
                                      .blocking = session->options.blocking,
                                      .refusal = session_refusal(session),
                                      .punctual = session->priority == PRIORITY_REAL_TIME,
@@ -70,6 +83,7 @@ struct progress_totals session_totals(const struct session *session)
                                      .bytes = outlet_bytes(&session->outlet),
                                      .threads = emitter_threads(emitter),
                                      .follows = session->options.subprocesses,
+                                     .selects = session->options.mode != MODE_WALL,
                                      .processes = emitter_processes(emitter),
                                      .refused = session->refused,
                                      .paused_ns = sampler->paused_ns,

@@ -93,11 +93,12 @@ static void summarise_exactness(const struct progress_totals *f)
     if (f->limit > 0 && f->refusal && f->exact < f->samples / 2)
         fprintf(stderr, "pyreel-record: most samples were read while the program ran: %s\n", f->refusal);
     if (f->left_out > f->ticks / 20 && taken > 50 * f->limit)
-        fprintf(stderr,
-                "pyreel-record: %.0f of %.0f ticks per second: more ticks would take more than %.3g %% of a processor "
-                "from the program%s\n",
-                (double)f->ticks / seconds, f->asked_hz, 100 * f->limit,
-                f->blocking ? "" : " (raise the limit with --disturb)");
+        fprintf(
+            stderr,
+            "pyreel-record: %.*f of %.0f ticks per second%s: more ticks would take more than %.3g %% of a processor "
+            "from the program%s\n",
+            f->reached_hz < 10, f->reached_hz, f->asked_hz, f->follows ? " of a process" : "", 100 * f->limit,
+            f->blocking ? "" : " (raise the limit with --disturb)");
 }
 
 /* Warns of missed ticks. They bias the profile: a program that computes keeps the processor from the recorder, and a
@@ -120,6 +121,24 @@ static const char *nothing_seen(const struct progress_totals *f)
     return f->follows ? "no Python was seen" : "no Python was seen in the command itself (-f records child processes)";
 }
 
+/* Says why there is no sample, as far as that is known. */
+static void tell_no_sample(const struct progress_totals *f, enum end_reason reason)
+{
+    fputs("pyreel-record: no sample was taken: ", stderr);
+    if (f->processes == 0)
+        fprintf(stderr, "%s\n", nothing_seen(f));
+    else if (f->failed > 0)
+        fprintf(stderr, "%" PRIu64 " looks at threads failed, and none succeeded (pyreel-info says how they failed)\n",
+                f->failed);
+    else if (f->ticks > 0)
+        fprintf(stderr, "in none of %" PRIu64 " ticks was there a Python thread%s\n", f->ticks,
+                f->selects ? " in a state that --mode keeps" : "");
+    else if (f->missed > 0)
+        fputs("all ticks were missed\n", stderr);
+    else
+        fprintf(stderr, "%s ended before the first tick\n", reason == END_TARGET ? "the program" : "the recording");
+}
+
 void progress_summary(const struct progress_totals *f, const char *path, enum end_reason reason)
 {
     char size[32];
@@ -137,10 +156,7 @@ void progress_summary(const struct progress_totals *f, const char *path, enum en
                 "<more functions>, or as a function without a line\n",
                 f->no_room);
     if (f->samples == 0 && reason != END_ERROR)
-        fprintf(stderr, "pyreel-record: no sample was taken: %s\n",
-                f->processes == 0      ? nothing_seen(f)
-                : reason == END_TARGET ? "the program ended before the first tick"
-                                       : "no Python code ran during the recording");
+        tell_no_sample(f, reason);
 }
 
 void progress_nothing(const struct progress_totals *f, enum end_reason reason)

@@ -23,7 +23,8 @@ struct progress_totals {
     uint64_t left_out;   /* see budget_left_out() */
     uint64_t taken_ns;   /* time that ticks took from the program */
     double limit;        /* the part of the program's time that ticks may take; 0: the program is never touched */
-    double asked_hz;     /* the rate that the user asked for */
+    double asked_hz;     /* the rate that the user asked for, ... */
+    double reached_hz;   /* ... and the one at which a process was looked at, on average (formats/model/exactness.h) */
     bool blocking;       /* the program is stopped while it is read */
     bool punctual;       /* the recorder has a real-time priority */
     const char *refusal; /* why samples were not one moment, for the user; NULL: not known */
@@ -35,6 +36,7 @@ struct progress_totals {
     bool stopped;        /* the program stands stopped now, by a signal or a debugger */
     uint64_t stopped_ns; /* for how long the program stood stopped so far */
     bool follows;        /* child processes are recorded, too */
+    bool selects;        /* the mode keeps a part of the samples */
     uint64_t processes;  /* number of processes that ran Python so far */
     uint64_t refused;    /* number of processes that could not be read so far */
 };

@@ -11,7 +11,7 @@
 /* The program that a command line starts. */
 struct program {
     struct text command; /* without its folder: "python3.15", "gunicorn" */
-    enum { ITSELF, SCRIPT, MODULE, CODE } kind;
+    enum { ITSELF, SCRIPT, MODULE, CODE, TITLE } kind;
     struct text argument; /* the script without its folder, or the module */
 };
 
@@ -72,18 +72,54 @@ static void parse_python(struct program *program, struct text line)
     }
 }
 
+static char *program_name_copy(struct text text)
+{
+    return alloc_copy(text.bytes, text.size);
+}
+
+#define QUOTE "'\\''" /* a quotation mark in quotes */
+
+/* The title that a process has given itself, such as "dask worker [tcp://127.0.0.1:38949]": the only argument, in
+ * quotes, and no path. It is returned without the outer quotes. Empty: the command is a command line. */
+static struct text title_of(struct text command)
+{
+    const bool quoted = command.size > 2 && command.bytes[0] == '\'' && command.bytes[command.size - 1] == '\'';
+    if (!quoted || command.bytes[1] == '/')
+        return (struct text){ 0 };
+    const struct text title = { command.bytes + 1, command.size - 2 };
+    for (size_t i = 0; i < title.size; i++) {
+        if (title.bytes[i] != '\'')
+            continue;
+        if (title.size - i < sizeof(QUOTE) - 1 || memcmp(title.bytes + i, QUOTE, sizeof(QUOTE) - 1) != 0)
+            return (struct text){ 0 }; /* the end of the argument: there are others */
+        i += sizeof(QUOTE) - 2;
+    }
+    return title;
+}
+
+/* The title as the process wrote it. */
+static char *copy_of_title(struct text title)
+{
+    char *copy = program_name_copy(title), *to = copy;
+    for (const char *from = copy; *from; to++) {
+        const bool quote = strncmp(from, QUOTE, sizeof(QUOTE) - 1) == 0;
+        *to = *from;
+        from += quote ? sizeof(QUOTE) - 1 : 1;
+    }
+    *to = '\0';
+    return copy;
+}
+
 static struct program parse(struct text command)
 {
     struct text line = command;
+    const struct text title = title_of(command);
+    if (title.size)
+        return (struct program){ .kind = TITLE, .command = title };
     struct program program = { .command = base_name(next_argument(&line)) };
     if (is_python(program.command))
         parse_python(&program, line);
     return program;
-}
-
-static char *program_name_copy(struct text text)
-{
-    return alloc_copy(text.bytes, text.size);
 }
 
 char *program_name_title(struct text command)
@@ -94,6 +130,8 @@ char *program_name_title(struct text command)
         return program_name_copy(TEXT("Python"));
     if (program.kind == SCRIPT)
         return program_name_copy(program.argument);
+    if (program.kind == TITLE)
+        return copy_of_title(program.command);
     if (program.kind == ITSELF)
         return program_name_copy(program.command);
     if (asprintf(&title, "%.*s -%s%.*s", (int)program.command.size, program.command.bytes,

@@ -6,7 +6,8 @@
 #include "formats/model/event.h"
 
 /* A title: "app.py" for "/usr/bin/python3 -u /srv/app.py x", "python3 -m json.tool", "python3 -c", "gunicorn"; "Python"
- * for an empty command line. The caller frees it. */
+ * for an empty command line. A title that the process has given itself, which is one argument in quotes, is whole:
+ * "gunicorn: worker [app]". The caller frees it. */
 char *program_name_title(struct text command);
 
 /* A short name for files: "app", "json.tool", "python3", "gunicorn". The caller frees it. */

@@ -36,6 +36,10 @@ bool emitter_sample(struct emitter *emitter, struct event *event, struct fault *
 {
     emitter->samples++;
     event->sample.stands_ns = emitter->stands_ns;
+    if (emitter->stands_ns)
+        emitter->rates_hz += 1e9 / (double)emitter->stands_ns;
+    else
+        emitter->usual++;
     return definitions_emit_sample(&emitter->definitions, event, why);
 }
 

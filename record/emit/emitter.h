@@ -15,6 +15,8 @@ struct emitter {
     bool in_parts;                       /* set by the caller: the recording becomes several files, so processes, ... */
     uint32_t last_serials[SERIAL_KINDS]; /* ... threads and tasks have serials; the highest so far, by kind */
     uint64_t ticks, samples, failed;     /* counts; failed: samples */
+    double rates_hz; /* the sum, over all samples, of the rate at which such samples come, without ... */
+    uint64_t usual;  /* ... so many samples, which come at the rate of the recording */
     uint64_t failures[FAILURE_KINDS];
 };
 

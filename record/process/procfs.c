@@ -249,16 +249,20 @@ static bool plain_argument(const char *argument)
     return true;
 }
 
-static void argument_put_quoted(struct bytes *to, const char *argument)
+static void put_quoted(struct bytes *to, const char *argument)
 {
-    if (plain_argument(argument)) {
-        put_string(to, argument);
-        return;
-    }
     put_bytes(to, "'", 1);
     for (const char *c = argument; *c; c++)
         put_bytes(to, *c == '\'' ? "'\\''" : c, *c == '\'' ? 4 : 1);
     put_bytes(to, "'", 1);
+}
+
+static void argument_put_quoted(struct bytes *to, const char *argument)
+{
+    if (plain_argument(argument))
+        put_string(to, argument);
+    else
+        put_quoted(to, argument);
 }
 
 struct text procfs_quote_arguments(struct text arguments)
@@ -284,10 +288,31 @@ struct text procfs_quote_command(char **arguments)
     return quoted;
 }
 
+/* The title that a process has written over its arguments: one text, and behind it nothing but zeros, or the blanks of
+ * some programs. Empty: these are arguments. */
+static struct text title_in(struct text arguments)
+{
+    size_t size = arguments.size ? strnlen(arguments.bytes, arguments.size) : 0;
+    for (size_t at = size; at < arguments.size; at++)
+        if (arguments.bytes[at])
+            return (struct text){ 0 };
+    const bool written = arguments.size - size > 1 || (size > 0 && arguments.bytes[size - 1] == ' ') ||
+                         (size > 0 && arguments.bytes[0] != '/' && memchr(arguments.bytes, ' ', size));
+    while (size > 0 && arguments.bytes[size - 1] == ' ')
+        size--;
+    return written ? (struct text){ arguments.bytes, size } : (struct text){ 0 };
+}
+
 struct text procfs_command(pid_t pid)
 {
-    const struct text arguments = read_proc(pid, "cmdline");
-    const struct text command = procfs_quote_arguments(arguments);
+    const struct text arguments = read_proc(pid, "cmdline"), title = title_in(arguments);
+    struct bytes quoted = { 0 };
+    if (title.size) {
+        char *copy = alloc_copy(title.bytes, title.size);
+        put_quoted(&quoted, copy);
+        free(copy);
+    }
+    const struct text command = title.size ? clean_and_free(bytes_text(&quoted)) : procfs_quote_arguments(arguments);
     text_free(arguments);
     return command;
 }

@@ -51,7 +51,8 @@ bool procfs_started(pid_t pid, uint64_t *started_ns);
 /* Texts of a process as clean UTF-8, which the caller frees with text_free(); empty when unknown. */
 struct text procfs_executable(pid_t pid);
 struct text procfs_folder(pid_t pid);  /* the current folder, as the program itself sees it */
-struct text procfs_command(pid_t pid); /* arguments joined by blanks, quoted where a shell would need it */
+struct text procfs_command(pid_t pid); /* arguments joined by blanks, quoted where a shell would need it; or the title
+                                        * that the process has written over its arguments, always quoted */
 struct text procfs_thread_name(pid_t pid, pid_t tid);
 
 /* Joins arguments as procfs_command() does; each argument ends in a NUL. The caller frees the text. */

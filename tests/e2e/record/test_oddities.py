@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: MIT
 """Names, tables and threads that are out of the ordinary are shown as they are, or cut, and never cost a sample."""
 
+import json
 import re
 
 import pytest
 
 import stacks
 from environment import as_root
-from recording import CHANGES, attach, collapsed, record_told, whole
+from recording import CHANGES, attach, collapsed, convert, info, record_told, whole
 
 CUT = re.compile(r"\.\.\.#[0-9a-f]{16}")  # the mark of a name that was cut
 KEPT = 1000  # bytes of such a name
@@ -18,8 +19,8 @@ def odd(python, program, start, tmp_path):
     """odd("long_name"): the stacks of a program of this kind, by thread."""
     prefix = as_root() if python.root else ()
 
-    def record(kind):
-        target = start(*python.command, program("odd"), kind)
+    def record(kind, *arguments):
+        target = start(*python.command, program("odd"), kind, *arguments)
         path = tmp_path / "odd.pyreel"
         attach(target, path, prefix=prefix)
         assert whole(path)["failures"].keys() <= CHANGES
@@ -64,6 +65,18 @@ def test_a_line_behind_a_large_table_is_known(odd):
 @pytest.mark.pythons("oldest and newest")
 def test_names_in_other_scripts(odd):
     assert above_spin(odd("other_scripts")) == ("数え上げ", "/made/größe/名前.py", 2)
+
+
+@pytest.mark.short
+@pytest.mark.parametrize("title", ["dask worker [tcp://127.0.0.1:38949]", "pool/3", "it's /a: [app]", "ray::Task.f()"])
+@pytest.mark.pythons("oldest and newest")
+def test_a_title_is_whole_and_has_no_path_and_no_arguments(odd, tmp_path, title):
+    odd("titled", title)
+    path = tmp_path / "odd.pyreel"
+    assert "''" not in info(path)["processes"][0]["command"].replace("'\\''", "")
+    assert f" {title}\n" in convert("report", path, "--by", "process").text
+    profile = json.loads(convert("gecko", path, "-o", "-").output)
+    assert {thread["processName"] for thread in profile["threads"]} == {title}
 
 
 @pytest.mark.sanitized("a thread name with brackets")

@@ -66,6 +66,17 @@ def test_children_are_recorded(family, python3, way):
 
 
 @pytest.mark.short
+def test_recorder_and_readers_tell_the_same_rate(family, python3):
+    """With a budget of nearly nothing, nearly all ticks of each process are left out."""
+    made = family([python3], "forked", 2, "told", options=("--disturb", "0.2"))
+    made.wait_for_burning(2)
+    ended = made.recorder.wait()
+    said = re.search(r"([\d.]+) of 1000 ticks per second of a process: more ticks would", ended.messages)
+    reached = whole(made.path)["reached_hz"]
+    assert said and abs(float(said[1]) - reached) <= (0.5 if reached >= 10 else 0.05) + 1e-6, (ended.messages, reached)
+
+
+@pytest.mark.short
 @pytest.mark.pythons("each version")
 def test_each_version_has_children(python, family):
     """A forked child shares what is known of its parent."""

@@ -141,6 +141,11 @@ static const struct {
     { "'/home/u/my folder/run me.py'", "run me.py", "run_me" },
     { "python3 '/home/u/my folder/run me.py'", "run me.py", "run_me" },
     { "", "Python", "python" },
+    { "'dask worker [tcp://127.0.0.1:38949]'", "dask worker [tcp://127.0.0.1:38949]",
+      "dask_worker__tcp___127.0.0.1_38949_" },
+    { "'pool/3'", "pool/3", "pool_3" },
+    { "'it'\\''s a worker'", "it's a worker", "it____s_a_worker" },
+    { "'my program' x", "my program", "my_program" },
 };
 
 static void programs_are_called_as_a_person_calls_them(void **state)
