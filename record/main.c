@@ -79,6 +79,7 @@ struct progress_totals session_totals(const struct session *session)
                                      .refusal = session_refusal(session),
                                      .punctual = session->priority == PRIORITY_REAL_TIME,
                                      .full = definitions_full(&emitter->definitions),
+                                     .cut = sampler_counters(sampler).interpreters_cut,
                                      .no_room = emitter->definitions.left_out,
                                      .bytes = outlet_bytes(&session->outlet),
                                      .threads = emitter_threads(emitter),

@@ -3,6 +3,7 @@
 
 #include "formats/base/utf8.h"
 #include "record/emit/definitions.h"
+#include "record/python/target.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -150,6 +151,11 @@ void progress_summary(const struct progress_totals *f, const char *path, enum en
     summarise_exactness(f);
     summarise_halts(f);
     summarise_missed(f);
+    if (f->cut > 0)
+        fprintf(stderr,
+                "pyreel-record: warning: a process had more than %d interpreters: the threads of some were not read "
+                "in %" PRIu64 " ticks\n",
+                TARGET_INTERPRETERS, f->cut);
     if (f->no_room > 0)
         fprintf(stderr,
                 "pyreel-record: warning: %" PRIu64 " times, a new function or line had no room: they are shown as "

@@ -81,7 +81,7 @@ static char *program_name_copy(struct text text)
 
 /* The title that a process has given itself, such as "dask worker [tcp://127.0.0.1:38949]": the only argument, in
  * quotes, and no path. It is returned without the outer quotes. Empty: the command is a command line. */
-static struct text title_of(struct text command)
+static struct text written_title(struct text command)
 {
     const bool quoted = command.size > 2 && command.bytes[0] == '\'' && command.bytes[command.size - 1] == '\'';
     if (!quoted || command.bytes[1] == '/')
@@ -113,7 +113,7 @@ static char *copy_of_title(struct text title)
 static struct program parse(struct text command)
 {
     struct text line = command;
-    const struct text title = title_of(command);
+    const struct text title = written_title(command);
     if (title.size)
         return (struct program){ .kind = TITLE, .command = title };
     struct program program = { .command = base_name(next_argument(&line)) };

@@ -8,7 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define INTERPRETERS_LIMIT 256
+#define INTERPRETERS_MAIN                                                                                              \
+    8 /* in the runtime: from the newest interpreter's address to the main one's, 3.11 to 3.15                         \
+       */
 
 static enum target_state target_refused(int cause)
 {
@@ -125,26 +127,32 @@ static void add_interpreter(const struct target *target, struct interpreter *int
 
 /* Reads the head of the list and all known interpreters with one call, and keeps the interpreters up to the first one
  * that is not in the list as expected. *missing: the address of the first interpreter that was not read; 0: the list is
- * whole.
- */
+ * whole. Of a list that is too long, the newest interpreters are read and the main one, which is the last of the list:
+ * the program's own code mostly runs there. */
 static enum remote_state read_expected(struct target *target, uint64_t *missing)
 {
     const struct layout *l = &target->runtime.layout;
     struct batch batch = { .count = 0 };
-    uint64_t head = 0;
+    uint64_t newest_and_main[2] = { 0 };
     size_t good = 0;
-    batch_add(&batch, target->runtime.address + l->runtime_interpreters_head, sizeof(head), &head);
+    batch_add(&batch, target->runtime.address + l->runtime_interpreters_head, INTERPRETERS_MAIN + sizeof(uint64_t),
+              newest_and_main);
     for (size_t i = 0; i < target->interpreters_count; i++)
         add_interpreter(target, &target->interpreters[i], &batch);
     const enum remote_state state = remote_read_pieces(&target->remote, batch.pieces, batch.count, &good);
     if (good == 0)
         return state;
 
-    uint64_t expected = head;
+    uint64_t expected = newest_and_main[0];
     size_t i = 0;
+    target->interpreters_cut = false;
     for (; 1 + (i + 1) * pieces_of_each(target) <= good && target->interpreters[i].address == expected; i++) {
         interpreter_take_in(target, &target->interpreters[i]);
         expected = interpreter_member(target, &target->interpreters[i], l->interpreter_next);
+        if (i + 2 == TARGET_INTERPRETERS && expected && newest_and_main[1] && expected != newest_and_main[1]) {
+            target->interpreters_cut = true;
+            expected = newest_and_main[1];
+        }
     }
     target->interpreters_count = i;
     *missing = expected;
@@ -156,7 +164,7 @@ static void find_gils(struct target *target)
 {
     const struct layout *l = &target->runtime.layout;
     struct batch batch = { .count = 0 };
-    uint64_t at[INTERPRETERS_LIMIT] = { 0 };
+    uint64_t at[TARGET_INTERPRETERS] = { 0 };
     for (size_t i = 0; l->interpreter_gil && i < target->interpreters_count; i++)
         batch_add(&batch, target->interpreters[i].address + l->interpreter_gil, sizeof(at[i]), &at[i]);
     if (batch.count > 0)
@@ -180,7 +188,7 @@ bool target_knows_locks(const struct target *target)
 enum remote_state target_read_interpreters(struct target *target)
 {
     uint64_t missing = 0;
-    for (size_t tries = 0; tries <= INTERPRETERS_LIMIT; tries++) {
+    for (size_t tries = 0; tries <= TARGET_INTERPRETERS; tries++) {
         const enum remote_state state = read_expected(target, &missing);
         if (state != REMOTE_READ)
             return state;
@@ -188,7 +196,7 @@ enum remote_state target_read_interpreters(struct target *target)
             find_gils(target);
             return state;
         }
-        if (target->interpreters_count == INTERPRETERS_LIMIT)
+        if (target->interpreters_count == TARGET_INTERPRETERS)
             return REMOTE_UNREADABLE;
         target->interpreters = alloc_grow(target->interpreters, &target->interpreters_room,
                                           target->interpreters_count + 1, sizeof(*target->interpreters));
@@ -330,7 +338,8 @@ bool target_check(struct target *target)
     for (size_t i = 0; i < target->interpreters_count; i++) {
         struct interpreter *interpreter = &target->interpreters[i];
         const uint64_t next = i + 1 < target->interpreters_count ? interpreter[1].address : 0;
-        same &= interpreter_member(target, interpreter, l->interpreter_next) == next &&
+        const bool cut = target->interpreters_cut && i + 2 == target->interpreters_count;
+        same &= (cut || interpreter_member(target, interpreter, l->interpreter_next) == next) &&
                 interpreter_member(target, interpreter, l->interpreter_threads_head) == interpreter->threads_head &&
                 interpreter_member(target, interpreter, l->interpreter_id) == interpreter->id;
         interpreter->generation = interpreter_generation(target, interpreter);

@@ -30,6 +30,10 @@ struct interpreter {
     unsigned char copies_generation[4];          /* a word as last read, which lies far from the rest */
 };
 
+/* The most interpreters that are read: their pieces fit into one call, with those of threads. Of more, the newest and
+ * the main one are read. */
+#define TARGET_INTERPRETERS 256
+
 #define TARGET_TIMES 3 /* how often the interpreters' pieces may be in one batch */
 
 struct target {
@@ -40,6 +44,7 @@ struct target {
     struct runtime runtime;
     struct interpreter *interpreters; /* newest first */
     size_t interpreters_count, interpreters_room;
+    bool interpreters_cut; /* there are others, between the last one, which is the main one, and the one before it */
     unsigned char gil_bytes[LAYOUT_GIL_MAX]; /* 3.11: of the lock that all interpreters share */
     size_t first[TARGET_TIMES];              /* index in the batch of each group of the interpreters' pieces */
     size_t times;

@@ -286,6 +286,7 @@ static void begin_new_threads(struct watched *w, uint64_t time_ns)
             begin_state(w, index, time_ns);
     }
     w->forked &= (w->unborn || thread_list->asked_count == 0) && w->tick < FORKED_TICKS;
+    w->counters.interpreters_cut += w->target.interpreters_cut;
 }
 
 static bool watched_emit_thread(struct watched *w, uint32_t index, uint64_t time_ns, struct fault *why)

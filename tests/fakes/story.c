@@ -244,6 +244,7 @@ static void note_event(struct journal *journal, const struct event *event)
         break;
     case EVENT_SAMPLE:
         fail_msg("the tables made no run of a sample");
+        break;
     case EVENT_END:
         note_end(notes, &event->end);
         break;

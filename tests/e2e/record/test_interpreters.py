@@ -8,7 +8,8 @@ import re
 import pytest
 
 import plain_stream
-from recording import CHANGES, collapsed, cpu_s_of
+from environment import as_root
+from recording import CHANGES, attach, collapsed, cpu_s_of, info
 
 ROLE = re.compile(r"(?:role|leaf)_(\d+) \(")
 INTERPRETER = re.compile(r"interpreter (\d+);")
@@ -176,3 +177,15 @@ def test_all_that_have_a_lock_are_sampled(inside):
     done = inside("own_locks", two_at_a_time, "-t", "gil", "--compression", "none")
     assert set(assert_right(done)) == {1, 2}
     assert max(len(look) for look in plain_stream.Recording(done.path).looks) >= 2
+
+
+@OLDEST_AND_NEWEST
+@pytest.mark.parametrize("count, cut", [(255, False), (256, True), (280, True)])
+def test_of_too_many_the_main_one_and_the_newest_are_read(start, program, python, tmp_path, count, cut):
+    """The main interpreter is one more."""
+    path = tmp_path / "many.pyreel"
+    target = start(*python.command, program("many_interpreters"), count)
+    ended = attach(target, path, until=lambda found: re.search(r"work \(.* \d+$", collapsed(path), re.M),
+                   prefix=as_root() if python.root else ())
+    assert ("a process had more than 256 interpreters" in ended.messages) == cut
+    assert (info(path)["figures"].get("interpreters_cut", 0) > 0) == cut

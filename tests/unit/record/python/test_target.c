@@ -201,12 +201,43 @@ static void closing_is_safe_at_any_time(void **state)
     fake_remote_reset();
 }
 
+/* Of too many interpreters, the newest and the main one are read. */
+static void the_main_interpreter_is_never_cut(void **state)
+{
+    (void)state;
+    for (size_t v = 0; v < countof(fake_versions); v++) {
+        struct fake_python *p = fake_python_start(fake_versions[v]);
+        const uint64_t head = p->target.runtime.address + fake_layout(p)->runtime_interpreters_head;
+        fake_poke(p, head + 8, p->interpreter);
+        uint64_t newest = 0;
+        for (uint64_t id = 1; id < TARGET_INTERPRETERS; id++)
+            newest = add_interpreter(p, id);
+        calls_of_reading(p, TARGET_INTERPRETERS);
+        assert_false(p->target.interpreters_cut);
+        for (uint64_t id = TARGET_INTERPRETERS; id < TARGET_INTERPRETERS + 50; id++)
+            newest = add_interpreter(p, id);
+        for (int again = 0; again < 2; again++) {
+            calls_of_reading(p, TARGET_INTERPRETERS);
+            assert_true(p->target.interpreters_cut);
+            assert_int_equal(p->target.interpreters[0].address, newest);
+            assert_int_equal(p->target.interpreters[TARGET_INTERPRETERS - 1].address, p->interpreter);
+            struct batch batch = { .count = 0 };
+            size_t good = 0;
+            assert_true(target_plan(&p->target, &batch));
+            remote_read_pieces(&p->target.remote, batch.pieces, batch.count, &good);
+            assert_true(target_came(&p->target, good) && target_check(&p->target));
+        }
+        fake_python_end(p);
+    }
+}
+
 TEST_FILE(target)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_the_list_of_interpreters),         cmocka_unit_test(many_interpreters_are_read),
-        cmocka_unit_test(the_lock_is_read_with_the_interpreters), cmocka_unit_test(a_ring_of_interpreters_is_left),
-        cmocka_unit_test(says_when_the_process_is_gone),          cmocka_unit_test(closing_is_safe_at_any_time),
+        cmocka_unit_test(reads_the_list_of_interpreters), cmocka_unit_test(the_main_interpreter_is_never_cut),
+        cmocka_unit_test(many_interpreters_are_read),     cmocka_unit_test(the_lock_is_read_with_the_interpreters),
+        cmocka_unit_test(a_ring_of_interpreters_is_left), cmocka_unit_test(says_when_the_process_is_gone),
+        cmocka_unit_test(closing_is_safe_at_any_time),
     };
     return run_all(tests);
 }
