@@ -79,12 +79,12 @@ struct progress_totals session_totals(const struct session *session)
                                      .refusal = session_refusal(session),
                                      .punctual = session->priority == PRIORITY_REAL_TIME,
                                      .full = definitions_full(&emitter->definitions),
-                                     .cut = sampler_counters(sampler).interpreters_cut,
                                      .no_room = emitter->definitions.left_out,
                                      .bytes = outlet_bytes(&session->outlet),
                                      .threads = emitter_threads(emitter),
                                      .follows = session->options.subprocesses,
-                                     .selects = session->options.mode != MODE_WALL,
+                                     .selects = session->options.mode != MODE_WALL ||
+                                                session->options.which != THREADS_ALL,
                                      .processes = emitter_processes(emitter),
                                      .refused = session->refused,
                                      .paused_ns = sampler->paused_ns,
@@ -241,6 +241,7 @@ static void summarise(const struct session *session, const char *path)
         return;
     const struct watched_counters counters = sampler_counters(&session->sampler); /* not for the status line */
     f.exact = counters.exact;
+    f.cut = counters.interpreters_cut;
     if (f.processes <= 1)
         f.stopped_ns = counters.stopped_ns;
     progress_summary(&f, path, session->reason);

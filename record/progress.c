@@ -59,8 +59,8 @@ void progress_update(struct progress *progress, const struct progress_totals *f)
     char line[256];
     snprintf(line, sizeof(line),
              "recording %.1f s%s, %" PRIu64 " samples, %.0f ticks/s, %" PRIu64 " missed, %" PRIu64 " failed, %s",
-             seconds, f->stopped ? " (the program is stopped)" : "", f->samples,
-             seconds > 0 ? (double)f->ticks / seconds : 0, f->missed, f->failed, progress_size_text(size, f->bytes));
+             seconds, f->stopped ? " (the program is stopped)" : "", f->samples, f->reached_hz, f->missed, f->failed,
+             progress_size_text(size, f->bytes));
     fprintf(stderr, "\r%.*s\x1b[K", line_width(), line);
 }
 
@@ -129,11 +129,10 @@ static void tell_no_sample(const struct progress_totals *f, enum end_reason reas
     if (f->processes == 0)
         fprintf(stderr, "%s\n", nothing_seen(f));
     else if (f->failed > 0)
-        fprintf(stderr, "%" PRIu64 " looks at threads failed, and none succeeded (pyreel-info says how they failed)\n",
-                f->failed);
+        fprintf(stderr, "%" PRIu64 " looks at threads failed (pyreel-info says how)\n", f->failed);
     else if (f->ticks > 0)
         fprintf(stderr, "in none of %" PRIu64 " ticks was there a Python thread%s\n", f->ticks,
-                f->selects ? " in a state that --mode keeps" : "");
+                f->selects ? " that --mode and --threads keep" : "");
     else if (f->missed > 0)
         fputs("all ticks were missed\n", stderr);
     else

@@ -30,14 +30,14 @@ struct progress_totals {
     const char *refusal; /* why samples were not one moment, for the user; NULL: not known */
     uint64_t bytes;      /* size of the recording so far */
     bool full;           /* new functions and lines have no room, see DEFINITIONS_LIMIT */
-    uint64_t cut;        /* looks at a process with more interpreters than are read */
+    uint64_t cut;        /* ticks of processes with more interpreters than are read */
     uint64_t no_room;    /* how often a function or a line had no room */
     uint64_t threads;    /* number of threads seen so far */
     uint64_t paused_ns;  /* for how long a signal had stopped the recorder itself */
     bool stopped;        /* the program stands stopped now, by a signal or a debugger */
     uint64_t stopped_ns; /* for how long the program stood stopped so far */
     bool follows;        /* child processes are recorded, too */
-    bool selects;        /* the mode keeps a part of the samples */
+    bool selects;        /* the mode or --threads keeps a part of the samples */
     uint64_t processes;  /* number of processes that ran Python so far */
     uint64_t refused;    /* number of processes that could not be read so far */
 };

@@ -136,10 +136,13 @@ static void shorten_files(struct tables *tables, const struct source_folders *re
 
 /* ---- processes and threads ---- */
 
-/* The title of a process in the form of a command line that has this title again. */
+/* The title of a process in the form of a command line that has this title again. Of a title that the process has given
+ * itself, the first word stays: behind it may be hosts and folders. */
 static struct text title_as_command(const struct process *process)
 {
     char *title = program_name_title(process->command.size ? process->command : process->executable), *quoted;
+    if (program_name_is_written(process->command))
+        title[strcspn(title, " /")] = '\0';
     const bool program = strncmp(title, "python", 6) == 0;
     if (program || !strchr(title, ' ') || asprintf(&quoted, "'%s'", title) < 0)
         return text_of(title);

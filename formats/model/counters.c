@@ -24,7 +24,7 @@ static const struct wording {
     { "samples_live", "  live (the program may have run)", .part_of = { "samples" } },
     { .name = "looks_again", .words = "looks thrown away" },
     { .name = "states_unborn", .words = "states of threads not running yet" },
-    { .name = "interpreters_cut", .words = "looks without some interpreters" },
+    { .name = "interpreters_cut", .words = "ticks without some interpreters" },
     { .name = "samples_blocked", .words = "ticks due while a read was blocked" },
     { .name = "ticks_left_out", .words = "ticks left out to keep the budget" },
     { .name = "taken_ns", .words = "time taken from the program (ns)" },

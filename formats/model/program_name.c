@@ -84,7 +84,7 @@ static char *program_name_copy(struct text text)
 static struct text written_title(struct text command)
 {
     const bool quoted = command.size > 2 && command.bytes[0] == '\'' && command.bytes[command.size - 1] == '\'';
-    if (!quoted || command.bytes[1] == '/')
+    if (!quoted || command.bytes[1] == '/' || command.bytes[1] == '.')
         return (struct text){ 0 };
     const struct text title = { command.bytes + 1, command.size - 2 };
     for (size_t i = 0; i < title.size; i++) {
@@ -120,6 +120,11 @@ static struct program parse(struct text command)
     if (is_python(program.command))
         parse_python(&program, line);
     return program;
+}
+
+bool program_name_is_written(struct text command)
+{
+    return written_title(command).size > 0;
 }
 
 char *program_name_title(struct text command)

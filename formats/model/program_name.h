@@ -10,6 +10,9 @@
  * "gunicorn: worker [app]". The caller frees it. */
 char *program_name_title(struct text command);
 
+/* Whether the command is such a title. */
+bool program_name_is_written(struct text command);
+
 /* A short name for files: "app", "json.tool", "python3", "gunicorn". The caller frees it. */
 char *program_name(struct text command);
 

@@ -288,31 +288,49 @@ struct text procfs_quote_command(char **arguments)
     return quoted;
 }
 
-/* The title that a process has written over its arguments: one text, and behind it nothing but zeros, or the blanks of
- * some programs. Empty: these are arguments. */
-static struct text title_in(struct text arguments)
+#define TITLE_MOST 1000 /* bytes of a title that are kept */
+
+/* Whether a text is a path of the program that runs, or of a Python, whose executable may have another name. */
+static bool is_path_of_program(pid_t pid, const char *text)
+{
+    const struct text executable = procfs_executable(pid);
+    const char *slash = executable.size ? memrchr(executable.bytes, '/', executable.size) : NULL;
+    const char *name = strrchr(text, '/') ? strrchr(text, '/') + 1 : text;
+    const size_t size = slash ? executable.size - (size_t)(slash + 1 - executable.bytes) : 0;
+    const bool same = strncmp(name, "python", 6) == 0 ||
+                      (slash && strlen(name) == size && memcmp(name, slash + 1, size) == 0);
+    text_free(executable);
+    return same || *text == '/' || *text == '.';
+}
+
+/* The title that a process has written over its arguments, which the caller frees: one text, and behind it nothing but
+ * zeros, or the blanks of some programs. NULL: these are arguments. A title of one word without a slash is shown in
+ * the same way as an argument, so that it need not be told from one. */
+static char *title_in(pid_t pid, struct text arguments)
 {
     size_t size = arguments.size ? strnlen(arguments.bytes, arguments.size) : 0;
     for (size_t at = size; at < arguments.size; at++)
         if (arguments.bytes[at])
-            return (struct text){ 0 };
-    const bool written = arguments.size - size > 1 || (size > 0 && arguments.bytes[size - 1] == ' ') ||
-                         (size > 0 && arguments.bytes[0] != '/' && memchr(arguments.bytes, ' ', size));
+            return NULL;
     while (size > 0 && arguments.bytes[size - 1] == ' ')
         size--;
-    return written ? (struct text){ arguments.bytes, size } : (struct text){ 0 };
+    char *title = alloc_copy(arguments.bytes, size < TITLE_MOST ? size : TITLE_MOST);
+    const bool written = strpbrk(title, " /") || (size > 0 && arguments.size - size > 1);
+    if (written && !is_path_of_program(pid, title))
+        return title;
+    free(title);
+    return NULL;
 }
 
 struct text procfs_command(pid_t pid)
 {
-    const struct text arguments = read_proc(pid, "cmdline"), title = title_in(arguments);
+    const struct text arguments = read_proc(pid, "cmdline");
+    char *title = title_in(pid, arguments);
     struct bytes quoted = { 0 };
-    if (title.size) {
-        char *copy = alloc_copy(title.bytes, title.size);
-        put_quoted(&quoted, copy);
-        free(copy);
-    }
-    const struct text command = title.size ? clean_and_free(bytes_text(&quoted)) : procfs_quote_arguments(arguments);
+    if (title)
+        put_quoted(&quoted, title);
+    const struct text command = title ? clean_and_free(bytes_text(&quoted)) : procfs_quote_arguments(arguments);
+    free(title);
     text_free(arguments);
     return command;
 }

@@ -8,9 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define INTERPRETERS_MAIN                                                                                              \
-    8 /* in the runtime: from the newest interpreter's address to the main one's, 3.11 to 3.15                         \
-       */
+/* In the runtime, the address of the main interpreter stands so far behind that of the newest one (3.11 to 3.15). */
+#define MAIN_BEHIND_NEWEST 8
 
 static enum target_state target_refused(int cause)
 {
@@ -125,6 +124,16 @@ static void add_interpreter(const struct target *target, struct interpreter *int
                   sizeof(interpreter->copies_generation), interpreter->copies_generation);
 }
 
+/* Whether so many interpreters are in the order in which CPython has them: each new one has a greater id, and comes
+ * first. A ring is in no such order. */
+static bool is_newest_first(const struct target *target, size_t count)
+{
+    for (size_t i = 1; i < count; i++)
+        if (target->interpreters[i].id >= target->interpreters[i - 1].id)
+            return false;
+    return true;
+}
+
 /* Reads the head of the list and all known interpreters with one call, and keeps the interpreters up to the first one
  * that is not in the list as expected. *missing: the address of the first interpreter that was not read; 0: the list is
  * whole. Of a list that is too long, the newest interpreters are read and the main one, which is the last of the list:
@@ -135,7 +144,7 @@ static enum remote_state read_expected(struct target *target, uint64_t *missing)
     struct batch batch = { .count = 0 };
     uint64_t newest_and_main[2] = { 0 };
     size_t good = 0;
-    batch_add(&batch, target->runtime.address + l->runtime_interpreters_head, INTERPRETERS_MAIN + sizeof(uint64_t),
+    batch_add(&batch, target->runtime.address + l->runtime_interpreters_head, MAIN_BEHIND_NEWEST + sizeof(uint64_t),
               newest_and_main);
     for (size_t i = 0; i < target->interpreters_count; i++)
         add_interpreter(target, &target->interpreters[i], &batch);
@@ -150,6 +159,8 @@ static enum remote_state read_expected(struct target *target, uint64_t *missing)
         interpreter_take_in(target, &target->interpreters[i]);
         expected = interpreter_member(target, &target->interpreters[i], l->interpreter_next);
         if (i + 2 == TARGET_INTERPRETERS && expected && newest_and_main[1] && expected != newest_and_main[1]) {
+            if (!is_newest_first(target, i + 1))
+                break;
             target->interpreters_cut = true;
             expected = newest_and_main[1];
         }
@@ -256,7 +267,7 @@ struct gil target_gil(const struct target *target, const unsigned char *bytes)
 static struct gil gil_of(const struct target *target, const struct interpreter *interpreter)
 {
     const struct layout *l = &target->runtime.layout;
-    bool shared = false;
+    bool shared = target->interpreters_cut; /* one that is not read may have the same lock */
     if (interpreter->gil_at == 0 || (!l->runtime_gil && !l->interpreter_own_gil))
         return (struct gil){ 0 };
     /* When interpreters share a lock, a thread can switch from one interpreter to another, and `switches` does not

@@ -86,7 +86,7 @@ struct watched_counters {
     uint64_t exact, live; /* samples of one proven moment; samples that were read while the process may have run */
     uint64_t hops;        /* looks that were thrown away, see struct exact */
     uint64_t unborn;      /* states that were read and have no sample: their thread does not run yet, or not here */
-    uint64_t interpreters_cut; /* looks at a process with more interpreters than are read */
+    uint64_t interpreters_cut; /* ticks of a process with more interpreters than are read */
     uint64_t codes_gone;       /* see codes_gone() */
     uint64_t code_reads;       /* code objects that were read */
     uint64_t taken_ns;         /* see watched_taken_ns() */

@@ -286,7 +286,6 @@ static void begin_new_threads(struct watched *w, uint64_t time_ns)
             begin_state(w, index, time_ns);
     }
     w->forked &= (w->unborn || thread_list->asked_count == 0) && w->tick < FORKED_TICKS;
-    w->counters.interpreters_cut += w->target.interpreters_cut;
 }
 
 static bool watched_emit_thread(struct watched *w, uint32_t index, uint64_t time_ns, struct fault *why)
@@ -365,6 +364,7 @@ bool watched_threads_emit(struct watched *w, uint64_t time_ns, struct fault *why
         end_unlisted(w, time_ns);
     if (changed || w->unborn)
         begin_new_threads(w, time_ns);
+    w->counters.interpreters_cut += w->target.interpreters_cut;
     w->statuses.slept = w->slept;
     if (w->options->with_status && !w->options->freezes)
         thread_status_tick(&w->statuses, thread_list->asked_count);

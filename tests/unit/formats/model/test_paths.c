@@ -144,6 +144,7 @@ static const struct {
     { "'dask worker [tcp://127.0.0.1:38949]'", "dask worker [tcp://127.0.0.1:38949]",
       "dask_worker__tcp___127.0.0.1_38949_" },
     { "'pool/3'", "pool/3", "pool_3" },
+    { "'./my app.py'", "my app.py", "my_app" },
     { "'it'\\''s a worker'", "it's a worker", "it____s_a_worker" },
     { "'my program' x", "my program", "my_program" },
 };

@@ -89,6 +89,11 @@ static void a_ring_of_interpreters_is_left(void **state)
         assert_int_not_equal(target_read_interpreters(&p->target), REMOTE_READ);
         fake_poke(p, p->interpreter + l->interpreter_next, 0);
         calls_of_reading(p, 1);
+        /* A ring in front of the main one, which the runtime names. */
+        fake_poke(p, p->target.runtime.address + l->runtime_interpreters_head + 8, p->interpreter);
+        const uint64_t older = add_interpreter(p, 1), newer = add_interpreter(p, 2);
+        fake_poke(p, older + l->interpreter_next, newer);
+        assert_int_equal(target_read_interpreters(&p->target), REMOTE_UNREADABLE);
         fake_python_end(p);
     }
 }
