@@ -25,7 +25,7 @@
 #define PROGRESS_NS  200000000           /* between two updates of the progress line */
 #define MEMORY_USUAL ((uint64_t)4 << 30) /* --max-memory, if the machine has twice as much */
 
-/* What a converter works with, from the recordings to the output. */
+/* The pipeline takes events from the recordings, through the passes, to the output. Its functions are below. */
 struct pipeline {
     struct conversion conversion;
     void *self;         /* state of the output */

@@ -206,7 +206,7 @@ static void closing_is_safe_at_any_time(void **state)
     fake_remote_reset();
 }
 
-/* Of too many interpreters, the newest and the main one are read. */
+/* The target reads the newest interpreters and the main one when there are too many. */
 static void the_main_interpreter_is_never_cut(void **state)
 {
     (void)state;
