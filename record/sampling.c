@@ -263,7 +263,6 @@ static void session_add_process(struct session *session, const struct tree_event
     w->pidfd = event->pidfd;
     w->parent_pid = event->parent;
     watched_descends(w, ancestor_of(session, event->parent));
-    w->forked = true;
     watched_seek(w);
     const struct watched *parent = find_watched(session, event->parent);
     if (parent)

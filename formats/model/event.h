@@ -130,6 +130,7 @@ struct thread {
                         * unknown): the thread whose event loop owns the task. Its name is the task's name. The task's
                         * life is that of the entry, from start_ns to EVENT_THREAD_END. While the task runs, its samples
                         * are the samples of the thread that runs it, which has none of its own then */
+    bool own_name; /* `name` is one that Python has for the main thread, which else has the kernel's name */
 };
 
 /* An asyncio task. A task keeps its number while its object, name and coroutine stay the same. */
@@ -288,6 +289,7 @@ struct change {
     uint32_t number;
     uint64_t time_ns;
     struct text name;
+    bool own_name; /* as in struct thread */
 };
 
 struct string {

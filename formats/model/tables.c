@@ -162,6 +162,7 @@ static bool take_thread_change(struct tables *tables, enum event_kind kind, cons
     }
     tables_drop(&row->thread.name);
     row->thread.name = text_copy(change->name);
+    row->thread.own_name = change->own_name;
     return true;
 }
 
@@ -547,7 +548,7 @@ const struct task_row *tables_task(const struct tables *tables, uint32_t task)
 struct text tables_thread_name(const struct tables *tables, uint32_t thread)
 {
     const struct thread *row = &tables->threads[thread].thread;
-    if (row->main)
+    if (row->main && !row->own_name)
         return TEXT("MainThread");
     if (row->name.size)
         return row->name;

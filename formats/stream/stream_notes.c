@@ -197,7 +197,7 @@ static void put_thread(struct stream_notes_writing *w, const struct event *event
     put_number(w->to, thread->process);
     put_number(w->to, thread->tid);
     put_number(w->to, thread->interpreter);
-    put_number(w->to, thread->main);
+    put_number(w->to, thread->main ? 1 + thread->own_name : 0);
     stream_notes_put_time(w, thread->start_ns);
     put_text(w->to, thread->name);
     if (thread->task)
@@ -211,7 +211,9 @@ static void stream_notes_take_thread(struct stream_notes_reading *r, struct even
     thread->process = take_number32(&r->from);
     thread->tid = take_number32(&r->from);
     thread->interpreter = take_number(&r->from);
-    thread->main = take_number(&r->from) != 0;
+    const uint64_t main = take_number(&r->from);
+    thread->main = main > 0;
+    thread->own_name = main == 2;
     thread->start_ns = take_time(r);
     thread->name = take_text(&r->from);
     if (!r->from.bad && cursor_left(&r->from) > 0)
@@ -270,12 +272,16 @@ static void stream_notes_put_name(struct stream_notes_writing *w, const struct e
 {
     put_change(w, event);
     put_text(w->to, event->change.name);
+    if (event->change.own_name)
+        put_number(w->to, 1);
 }
 
 static void take_name(struct stream_notes_reading *r, struct event *event)
 {
     stream_notes_take_change(r, event);
     event->change.name = take_text(&r->from);
+    if (!r->from.bad && cursor_left(&r->from) > 0)
+        event->change.own_name = take_number(&r->from) == 1;
 }
 
 static void put_missed(struct stream_notes_writing *w, const struct event *event)

@@ -188,7 +188,6 @@ void asyncio_thread_stack(struct asyncio *a, uint32_t index, struct frames *stac
     const struct thread_task *thread = asyncio_thread(a, index);
     const bool runs = thread && thread->task;
     const uint32_t depth = member->walk.depth;
-    stack->count = 0;
     await_graph_add_links(a, member, 0, runs ? thread->above : depth, stack);
     if (runs && await_graph_chain(a, thread->task - 1) == LOOK_SURE)
         await_graph_add_chain(a, stack);

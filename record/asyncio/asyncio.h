@@ -137,7 +137,7 @@ void asyncio_forget_entry(struct known_task *task);
 /* What the thread at this index of thread_list->members runs in this tick. NULL: the thread was not asked for. */
 const struct thread_task *asyncio_thread(const struct asyncio *asyncio, uint32_t index);
 
-/* Makes the stack of a thread. If the thread runs a task, the label of the task and the tasks that wait for it are
+/* Adds the stack of a thread. If the thread runs a task, the label of the task and the tasks that wait for it are
  * inserted before the frame of the task's coroutine. */
 void asyncio_thread_stack(struct asyncio *asyncio, uint32_t index, struct frames *stack);
 

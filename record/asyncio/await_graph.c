@@ -261,6 +261,11 @@ bool await_graph_find_running(const struct asyncio *a, const struct walk *walk, 
     return i > 0;
 }
 
+void await_graph_add_native(const struct asyncio *a, struct frames *stack)
+{
+    await_stack_push(stack, synthetic_frames_native_frame(a->synthetic));
+}
+
 void await_graph_add_links(struct asyncio *a, const struct member *member, uint32_t from, uint32_t to,
                            struct frames *stack)
 {

@@ -38,6 +38,9 @@ enum look await_graph_stack(struct asyncio *asyncio, struct frames *stack);
 void await_graph_add_links(struct asyncio *asyncio, const struct member *member, uint32_t from, uint32_t to,
                            struct frames *stack);
 
+/* Adds <native>: the stack below was called from C code. */
+void await_graph_add_native(const struct asyncio *asyncio, struct frames *stack);
+
 /* Adds the tasks of asyncio->chain, the last one first: for each its label, and its frames unless the task runs. */
 void await_graph_add_chain(struct asyncio *asyncio, struct frames *stack);
 

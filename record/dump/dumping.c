@@ -43,9 +43,11 @@ void dumping_add_idents(struct dumping *d)
     const struct watched *watched = &d->watched;
     const size_t numbers = d->dumped->tables.threads_count;
     uint64_t *idents = alloc_zeroed(numbers + 1, sizeof(*idents)); /* by number of the thread */
-    for (size_t i = 0; i < watched->threads_count && i < watched->thread_list.members_count; i++)
-        if (watched->threads[i].number < numbers)
-            idents[watched->threads[i].number] = watched->thread_list.members[i].pointer;
+    for (uint32_t i = 0; i < watched->thread_list.members_count; i++) {
+        const struct emitted_thread *thread = watched_thread_of(watched, i);
+        if (thread && thread->number < numbers)
+            idents[thread->number] = watched->thread_list.members[i].pointer;
+    }
     idents[0] = 0;
     for (size_t i = 0; i < d->dumped->count; i++)
         d->dumped->rows[i].ident = idents[d->dumped->rows[i].thread];

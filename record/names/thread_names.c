@@ -60,19 +60,42 @@ static uint64_t active_of(struct thread_names *names, uint64_t interpreter, uint
     return row->active = threading_search(&names->reader, interpreter);
 }
 
+/* The attributes of a Thread. */
+struct named_thread {
+    uint64_t object, name; /* addresses */
+};
+
+/* Finds the Thread with this _ident and _native_id, and its name. */
+static bool find_named(struct dict_reader *reader, uint64_t active, uint64_t ident, uint32_t native_id,
+                       struct named_thread *named)
+{
+    static const struct text wanted[] = { { "_ident", 6 }, { "_native_id", 10 }, { "_name", 5 } };
+    uint64_t values[countof(wanted)], number, native;
+    const uint64_t thread = dict_find_number(reader, active, ident);
+    if (!thread || !dict_find_attributes(reader, thread, wanted, countof(wanted), values) ||
+        !dict_read_int(reader, values[0], &number) || number != ident)
+        return false;
+    if (native_id && (!dict_read_int(reader, values[1], &native) || native != native_id))
+        return false;
+    *named = (struct named_thread){ thread, values[2] };
+    return true;
+}
+
 struct text thread_names_find(struct thread_names *names, uint64_t interpreter, uint64_t ident, uint32_t native_id,
                               uint64_t now_ns)
 {
-    static const struct text wanted[] = { { "_ident", 6 }, { "_native_id", 10 }, { "_name", 5 } };
     struct dict_reader *reader = &names->reader;
-    uint64_t values[countof(wanted)], number, native;
+    struct named_thread before, after;
     struct text name = { 0 };
     const uint64_t active = ident ? active_of(names, interpreter, now_ns) : 0;
-    const uint64_t thread = active ? dict_find_number(reader, active, ident) : 0;
-    if (!thread || !dict_find_attributes(reader, thread, wanted, countof(wanted), values) ||
-        !dict_read_int(reader, values[0], &number) || number != ident || !dict_read_int(reader, values[1], &native) ||
-        native != native_id)
+    if (!active || !find_named(reader, active, ident, native_id, &before) ||
+        !dict_read_string(reader, before.name, THREAD_NAMES_LIMIT, &name))
+        return (struct text){ 0 };
+    /* The text belongs to the thread if the thread had it before and after the text was read: in between, the thread
+     * may end, and its name's memory become something else. */
+    if (find_named(reader, active, ident, native_id, &after) && after.object == before.object &&
+        after.name == before.name)
         return name;
-    dict_read_string(reader, values[2], THREAD_NAMES_LIMIT, &name);
-    return name;
+    text_free(name);
+    return (struct text){ 0 };
 }

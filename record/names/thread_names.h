@@ -7,7 +7,8 @@
  *
  * A Thread is believed if its _ident is the pthread_self() that was searched for, and its _native_id is the kernel's
  * number of the thread: a new thread often has the pthread_self() of a thread that has ended. The program runs
- * meanwhile, so a name may not be found at one moment and be found at the next. */
+ * meanwhile, so a name is believed if the Thread had it before and after the name was read, and may not be found at one
+ * moment and be found at the next. */
 #ifndef PYREEL_RECORD_NAMES_THREAD_NAMES_H
 #define PYREEL_RECORD_NAMES_THREAD_NAMES_H
 
@@ -33,8 +34,9 @@ struct thread_names {
 void thread_names_open(struct thread_names *names, struct remote *remote, const struct layout *layout);
 
 /* Finds the name of a thread. `interpreter` is the address of its interpreter, `ident` its pthread_self(),
- * `native_id` the process's own number for it, `now_ns` the monotonic clock. The caller frees the text. An empty text:
- * not known. */
+ * `native_id` the process's own number for it, `now_ns` the monotonic clock. native_id 0: a main thread, whose
+ * pthread_self() no other thread can have. Its Thread has the number from before a fork, which CPython leaves there.
+ * The caller frees the text. An empty text: not known. */
 struct text thread_names_find(struct thread_names *names, uint64_t interpreter, uint64_t ident, uint32_t native_id,
                               uint64_t now_ns);
 

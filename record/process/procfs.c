@@ -479,7 +479,7 @@ bool procfs_same_pids(pid_t pid)
     return same;
 }
 
-void procfs_map_threads(pid_t pid, struct intern_pairs *threads)
+void procfs_map_threads(pid_t pid, bool same, struct intern_pairs *threads)
 {
     char path[64];
     snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
@@ -488,13 +488,23 @@ void procfs_map_threads(pid_t pid, struct intern_pairs *threads)
         char status[sizeof(path) + sizeof(task->d_name) + 16];
         if (!isdigit((unsigned char)task->d_name[0]))
             continue;
+        const uint32_t tid = (uint32_t)strtoul(task->d_name, NULL, 10);
         snprintf(status, sizeof(status), "%s/%s/status", path, task->d_name);
-        const uint32_t ns_tid = (uint32_t)ns_number(status);
+        const uint32_t ns_tid = same ? tid : (uint32_t)ns_number(status);
         if (ns_tid && !intern_pairs_find(threads, ns_tid, 0))
-            intern_pairs_add(threads, ns_tid, 0, (uint32_t)strtoul(task->d_name, NULL, 10));
+            intern_pairs_add(threads, ns_tid, 0, tid);
     }
     if (tasks)
         closedir(tasks);
+}
+
+bool procfs_thread_lives(pid_t pid, pid_t tid)
+{
+    char name[64], stat[STAT_ROOM];
+    snprintf(name, sizeof(name), "task/%d/stat", (int)tid);
+    read_small(pid, name, stat, sizeof(stat));
+    const char *state = field_of(stat, 3);
+    return state && *state != 'Z' && *state != 'X';
 }
 
 bool procfs_user(pid_t pid, uid_t *user)

@@ -67,8 +67,11 @@ pid_t procfs_ns_pid(pid_t pid);
 bool procfs_same_pids(pid_t pid);
 
 /* Fills in `threads` for each thread of a process: (the process's own number for the thread, 0) → the recorder's
- * number. */
-void procfs_map_threads(pid_t pid, struct intern_pairs *threads);
+ * number. `same`: the process is in the recorder's pid namespace. */
+void procfs_map_threads(pid_t pid, bool same, struct intern_pairs *threads);
+
+/* Whether a thread of the process lives. The first thread of a process may end before the others. */
+bool procfs_thread_lives(pid_t pid, pid_t tid);
 
 /* Sets *user to the user of a process. Returns false when there is no such process. */
 bool procfs_user(pid_t pid, uid_t *user);

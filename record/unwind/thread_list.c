@@ -119,6 +119,7 @@ static bool thread_list_follow(struct thread_list *thread_list, size_t interpret
         if (native_id != member->native_id || member->interpreter_id != id) {
             walk_free(&member->walk);
             member->tick = 0;
+            member->proved_id = 0;
         }
         member->interpreter = interpreter;
         member->interpreter_id = id;
@@ -135,7 +136,7 @@ static bool thread_list_follow(struct thread_list *thread_list, size_t interpret
 
 static bool member_is_main(const struct thread_list *thread_list, const struct member *member)
 {
-    return member->native_id == (uint32_t)thread_list->target->ns_pid;
+    return member_number(member) == (uint32_t)thread_list->target->ns_pid;
 }
 
 static void member_ask_for(struct thread_list *thread_list, uint32_t index)
@@ -158,7 +159,7 @@ static void ask_for_listed(struct thread_list *thread_list)
 /* Links the states of each thread that has states in several interpreters. */
 static void link_twins(struct thread_list *thread_list)
 {
-    struct intern_pairs threads = { 0 }; /* native id → index in `members` + 1 of one of its states */
+    struct intern_pairs threads = { 0 }; /* number of a thread → index in `members` + 1 of one of its states */
     for (size_t i = 0; i < thread_list->members_count; i++)
         thread_list->members[i].twin = 0; /* also of unlisted members, which may be part of a ring */
     if (thread_list->target->interpreters_count < 2)
@@ -166,14 +167,20 @@ static void link_twins(struct thread_list *thread_list)
     for (size_t i = 0; i < thread_list->order_count; i++) {
         const uint32_t index = thread_list->order[i];
         struct member *member = &thread_list->members[index];
-        const uint32_t other = intern_pairs_find(&threads, member->native_id, 0);
+        const uint32_t other = intern_pairs_find(&threads, member_number(member), 0);
         member->twin = other ? thread_list->members[other - 1].twin : index + 1;
         if (other)
             thread_list->members[other - 1].twin = index + 1;
         else
-            intern_pairs_add(&threads, member->native_id, 0, index + 1);
+            intern_pairs_add(&threads, member_number(member), 0, index + 1);
     }
     intern_pairs_free(&threads);
+}
+
+void thread_list_ask_anew(struct thread_list *thread_list)
+{
+    link_twins(thread_list);
+    ask_for_listed(thread_list);
 }
 
 /* Reads the lists, and sets `order` to their order. */
@@ -202,8 +209,7 @@ static enum thread_list_state make_list(struct thread_list *thread_list)
     thread_list->order_room = room;
     thread_list->whole = whole;
     thread_list->listed = whole && target_knows_locks(thread_list->target);
-    link_twins(thread_list);
-    ask_for_listed(thread_list);
+    thread_list_ask_anew(thread_list);
     return whole ? THREAD_LIST_READ : THREAD_LIST_TORN;
 }
 
@@ -212,6 +218,16 @@ static enum thread_list_state make_list(struct thread_list *thread_list)
 static bool is_without_lock(const struct thread_list *thread_list)
 {
     return thread_list->target->runtime.layout.free_threaded;
+}
+
+/* Asks for all states of the thread that has a state. */
+static void ask_for_thread(struct thread_list *thread_list, uint32_t index)
+{
+    uint32_t other = index;
+    do {
+        member_ask_for(thread_list, other);
+        other = thread_list->members[other].twin ? thread_list->members[other].twin - 1 : index;
+    } while (other != index);
 }
 
 /* Asks for the threads that hold a lock, by the state that was read last. */
@@ -225,7 +241,7 @@ static void ask_for_holders(struct thread_list *thread_list)
                                            : 0;
         const struct member *member = index ? &thread_list->members[index - 1] : NULL;
         if (member && member->listed == thread_list->list && member->interpreter == i)
-            member_ask_for(thread_list, index - 1);
+            ask_for_thread(thread_list, index - 1);
     }
 }
 
@@ -237,23 +253,14 @@ bool thread_list_holds(const struct thread_list *thread_list, const struct membe
     return gil->known && gil->locked && gil->holder == member->address;
 }
 
-bool thread_list_current(const struct thread_list *thread_list, struct member *member)
+bool thread_list_is_inside(const struct thread_list *thread_list, const struct member *inner,
+                           const struct member *outer)
 {
-    if (thread_list_holds(thread_list, member)) {
-        member->held = thread_list->tick;
-        return true;
-    }
-    const struct member *current = member;
-    for (const struct member *m = member; m->twin && &thread_list->members[m->twin - 1] != member;) {
-        m = &thread_list->members[m->twin - 1];
-        if (m->hidden == thread_list->tick)
-            continue;
-        if (thread_list_holds(thread_list, m))
-            return false;
-        if (m->held > current->held || (m->held == current->held && m->interpreter_id > current->interpreter_id))
-            current = m;
-    }
-    return current == member;
+    const struct layout *l = &thread_list->target->runtime.layout;
+    const uint64_t at = walk_stack_address(&inner->walk, l), outer_at = walk_stack_address(&outer->walk, l);
+    if (thread_list_holds(thread_list, inner) != thread_list_holds(thread_list, outer))
+        return thread_list_holds(thread_list, inner);
+    return at && outer_at ? at < outer_at : inner->interpreter_id > outer->interpreter_id;
 }
 
 static bool walk_has_frame(const struct walk *walk, uint64_t frame)
@@ -365,6 +372,8 @@ static bool thread_list_take_over(struct thread_list *thread_list)
         }
         there &= wanted->unwound.previous_thread == member->previous && wanted->unwound.next_thread == member->next;
         member->pointer = wanted->unwound.pointer;
+        if (member->native_id != wanted->unwound.native_id)
+            member->proved_id = 0;
         member->native_id = wanted->unwound.native_id;
         member->state = wanted->state;
         member->cause = wanted->unwound.cause;
@@ -391,13 +400,22 @@ static void repeat_others(struct thread_list *thread_list)
     }
 }
 
+/* Whether the thread is attached to an interpreter with one of its states. */
+static bool is_attached(const struct thread_list *thread_list, const struct member *member)
+{
+    const struct member *state = member;
+    while (state->attachment != THREAD_ATTACHED && state->twin && &thread_list->members[state->twin - 1] != member)
+        state = &thread_list->members[state->twin - 1];
+    return state->attachment == THREAD_ATTACHED;
+}
+
 /* In a free-threaded build, THREADS_GIL means the attached threads. All threads have to be read to know which are
  * attached. */
 static void keep_attached(struct thread_list *thread_list)
 {
     size_t kept = 0;
     for (size_t i = 0; i < thread_list->asked_count; i++)
-        if (thread_list->members[thread_list->asked[i]].attachment == THREAD_ATTACHED)
+        if (is_attached(thread_list, &thread_list->members[thread_list->asked[i]]))
             thread_list->asked[kept++] = thread_list->asked[i];
     thread_list->asked_count = kept;
 }
@@ -498,7 +516,7 @@ uint64_t thread_list_pointer(const struct thread_list *thread_list, uint64_t thr
 uint32_t thread_list_native_id(const struct thread_list *thread_list, uint64_t thread)
 {
     const struct member *member = listed_at(thread_list, thread);
-    return member ? member->native_id : 0;
+    return member ? member_number(member) : 0;
 }
 
 bool thread_list_placed(const struct thread_list *thread_list, const struct member *member)

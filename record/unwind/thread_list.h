@@ -19,13 +19,14 @@ struct member {
     size_t interpreter; /* index in target->interpreters */
     uint64_t interpreter_id;
     uint64_t pointer;           /* the thread pointer, see layout->thread_id */
-    uint32_t native_id;         /* the process's own number for the thread; 0 while it is starting */
+    uint32_t native_id;         /* the thread's number in CPython's memory; 0 while the thread is starting */
+    uint32_t proved_id;         /* set by the caller, if it knows that native_id is stale: the kernel's number of the
+                                 * thread, in the pid namespace of the process. It holds as long as native_id stays */
     enum unwind_state state;    /* UNWIND_WANTED: the thread was not asked for */
     uint32_t status;            /* bits of enum status that the thread's state shows */
     enum attachment attachment; /* of the thread to its interpreter */
     uint32_t twin;   /* index + 1 of the next state of the same thread; the states form a ring; 0: there is one state */
-    uint64_t held;   /* the last tick in which the thread had the lock */
-    uint64_t hidden; /* set by the caller: the last tick that showed no sample of this state */
+    uint64_t hidden; /* set by the caller: the last tick in which no thread had this state */
     struct walk walk;
     enum failure cause;      /* of UNWIND_FAILED */
     uint64_t listed;         /* number of the last list that had the thread */
@@ -98,6 +99,15 @@ bool thread_list_placed(const struct thread_list *thread_list, const struct memb
 uint64_t thread_list_pointer(const struct thread_list *thread_list, uint64_t thread);
 uint32_t thread_list_native_id(const struct thread_list *thread_list, uint64_t thread);
 
+/* The number of the thread that has a state, as far as it is known. */
+static inline uint32_t member_number(const struct member *member)
+{
+    return member->proved_id ? member->proved_id : member->native_id;
+}
+
+/* Chooses the wanted threads anew, because members have got another number. */
+void thread_list_ask_anew(struct thread_list *thread_list);
+
 /* Begins a tick in which no thread has moved since the last one. */
 void thread_list_repeat(struct thread_list *thread_list);
 
@@ -108,10 +118,16 @@ void thread_list_distrust(struct thread_list *thread_list);
  * whether the thread is attached to its interpreter. */
 bool thread_list_holds(const struct thread_list *thread_list, const struct member *member);
 
-/* Whether this is the state in which its thread runs now. A thread that calls from one interpreter into another has a
- * state in each. It runs in the state that has a lock, else in the state that had one last, else in the state of the
- * newest interpreter. States that are hidden in this tick do not count. */
-bool thread_list_current(const struct thread_list *thread_list, struct member *member);
+/* Whether one stack of a thread runs inside another one. A thread that calls from one interpreter into another has a
+ * state, and a stack, in each:
+ *
+ *     interpreter 0   <module> ─▶ call ╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╮        C code enters interpreter 3
+ *     interpreter 3                                    ╰╌▶ <module> ─▶ work
+ *
+ * The stack that has the lock is innermost. Else the code of the inner one is lower on the thread's C stack. Where
+ * nothing shows that address, the newer interpreter is taken for the inner one. Both have frames. */
+bool thread_list_is_inside(const struct thread_list *thread_list, const struct member *inner,
+                           const struct member *outer);
 
 /* Whether the thread is collecting garbage, as far as known. With a global lock: the holder, while its interpreter
  * collects. In a free-threaded build: the attached thread whose stack has the frame that started the collection (3.15),

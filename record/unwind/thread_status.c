@@ -51,6 +51,7 @@ static uint32_t ask_cpu(struct statuses *statuses, struct watch *watch, struct m
         return STATUS_CPU_UNKNOWN;
     const struct cpu_look look = statuses_take_look(statuses, watch, tid, now_ns);
     watch->cpu_ns = look.used_ns;
+    watch->known = look.known;
     /* The thread ran without the lock, so it may wait for the lock now: read its state again. */
     if (waits_are_kept && (look.running || look.used_ns > 0))
         member->walk.since.known = false;
@@ -69,17 +70,14 @@ static bool stands_stopped(const struct statuses *statuses, bool holds, uint32_t
 uint32_t thread_status_of(struct statuses *statuses, struct watch *watch, const struct thread_list *thread_list,
                           struct member *member, pid_t tid, uint64_t now_ns)
 {
-    const bool has_lock = thread_list_holds(thread_list, member);
-    const bool waits_are_kept = thread_list->target->runtime.layout.thread_gil_wait != 0;
+    const bool has_lock = member && thread_list_holds(thread_list, member);
+    const bool waits_are_kept = member && thread_list->target->runtime.layout.thread_gil_wait != 0;
     const uint32_t cpu = ask_cpu(statuses, watch, member, waits_are_kept, tid, now_ns);
     const bool stopped = stands_stopped(statuses, has_lock, cpu, now_ns);
     const bool holds = has_lock && !stopped;
-    const uint32_t seen = has_lock || stopped ? member->status & ~(uint32_t)STATUS_GIL_WAIT : member->status;
-    const uint32_t status = STATUS_RECORDED | seen;
-    if (thread_list_current(thread_list, member))
-        return status | (holds ? STATUS_GIL : 0) | (stopped ? cpu & STATUS_CPU_UNKNOWN : cpu);
-    watch->cpu_ns = 0;
-    return status | STATUS_ELSEWHERE | (cpu & STATUS_CPU_UNKNOWN);
+    const uint32_t shown = member ? member->status : 0;
+    const uint32_t seen = has_lock || stopped ? shown & ~(uint32_t)STATUS_GIL_WAIT : shown;
+    return STATUS_RECORDED | seen | (holds ? STATUS_GIL : 0) | (stopped ? cpu & STATUS_CPU_UNKNOWN : cpu);
 }
 
 bool thread_status_kept(const struct statuses *statuses, uint32_t status)

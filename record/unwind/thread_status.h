@@ -32,6 +32,7 @@ struct watch {
     struct cpu_look ahead;    /* what thread_status_ask_ahead() saw ... */
     bool asked_ahead;         /* ... since the last thread_status_of() */
     uint64_t cpu_ns;          /* CPU time since the last thread_status_of() */
+    bool known;               /* the kernel knew the thread in the last thread_status_of() that asked for it */
     struct left_out left_out; /* what the mode left out since the thread's last sample; left_out.thread is not set */
 };
 
@@ -47,7 +48,8 @@ void thread_status_tick(struct statuses *statuses, size_t threads);
 void thread_status_ask_ahead(struct statuses *statuses, struct watch *watch, uint64_t now_ns);
 
 /* Returns the status of a thread that was read or has not moved, in bits of enum status, and sets watch->cpu_ns. `tid`
- * is the recorder's own number for the thread. A thread of a process that stands stopped neither works with the lock
+ * is the recorder's own number for the thread. `member` is the state that tells what the thread does; NULL: the thread
+ * has no state now. A thread of a process that stands stopped neither works with the lock
  * nor waits for the lock, whatever the memory of the process says. `now_ns` is the moment of the tick (monotonic). */
 uint32_t thread_status_of(struct statuses *statuses, struct watch *watch, const struct thread_list *thread_list,
                           struct member *member, pid_t tid, uint64_t now_ns);

@@ -209,6 +209,7 @@ enum attempt walk_still(struct walker *w, struct walk *walk)
     const uint64_t base = l->thread_base_frame ? word_at(snapshot_state(s), l->thread_base_frame) : 0;
     const uint64_t epoch = w->codes->epoch;
     bool from_c = false;
+    uint64_t shim = 0; /* the entry shim of the frames that were found last */
     w->met_count = w->up_count = w->down_count = w->joined = 0;
     w->unreadable = 0;
     walk_compare(w, walk);
@@ -230,6 +231,7 @@ enum attempt walk_still(struct walker *w, struct walk *walk)
         const uint64_t above = word_at(here, l->frame_previous);
         if (here[l->frame_owner] >= l->owner_shim) {
             from_c = true;
+            shim = frame;
             frame = above;
             continue;
         }
@@ -253,5 +255,14 @@ enum attempt walk_still(struct walker *w, struct walk *walk)
             return ATTEMPT_UNSURE;
         frame = above;
     }
+    walk->entered_at = shim;
     return ATTEMPT_ACCEPTED;
+}
+
+uint64_t walk_stack_address(const struct walk *walk, const struct layout *l)
+{
+    const struct snapshot *s = &walk->snapshot;
+    if (l->root_is_shim)
+        return walk->entered_at;
+    return s->cframe < s->cframes_count ? s->cframes[s->cframe] : 0;
 }

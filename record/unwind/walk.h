@@ -65,9 +65,10 @@ struct walk {
     uint32_t root_function; /* of links[0] */
     uint32_t looked_at;     /* index of the link whose opcode was read again last (frame_opcodes.h) */
     uint64_t epoch;         /* codes->epoch for which the code pointers of the links are valid */
-    uint64_t root;    /* address of the entry shim above the first frame, if no frame is above the shim; 0: not known */
-    uint64_t checked; /* the code generation + 1 for which the links' code objects are confirmed; 0: none */
-    struct doubts doubts;           /* of the last copy, if that copy was for the current sample */
+    uint64_t root; /* address of the entry shim above the first frame, if no frame is above the shim; 0: not known */
+    uint64_t entered_at;  /* address of the entry shim of the first frame; 0: not known */
+    uint64_t checked;     /* the code generation + 1 for which the links' code objects are confirmed; 0: none */
+    struct doubts doubts; /* of the last copy, if that copy was for the current sample */
     struct entry_shim *entry_shims; /* a hash table of ENTRY_SHIMS slots, by the shim's address; NULL: not needed yet */
     struct snapshot snapshot;
 };
@@ -123,6 +124,10 @@ bool walk_is_in_code(const struct code *code, uint64_t instruction);
  * callers: `above` is the address of the first caller, and the callers are followed as far as the copy has them.
  * Returns false when the frame's code object is not readable. */
 bool walk_read_codes(struct walker *walker, struct walk *walk, struct executed unknown, uint64_t above);
+
+/* An address on the thread's C stack that tells which of a thread's stacks is the inner one: where the code lies that
+ * runs the first frame; before CPython 3.12, the last one. 0: not known. */
+uint64_t walk_stack_address(const struct walk *walk, const struct layout *layout);
 
 /* Frees the memory of a walk and its snapshot, and resets the walk to `= {0}`. */
 void walk_free(struct walk *walk);

@@ -26,7 +26,7 @@ static const struct row {
     { "samples_exact", offsetof(struct counted, watched.exact), false, true },
     { "samples_live", offsetof(struct counted, watched.live), false, false },
     { "looks_again", offsetof(struct counted, watched.hops), true, false },
-    { "states_unborn", offsetof(struct counted, watched.unborn), true, false },
+    { "states_without_thread", offsetof(struct counted, watched.ownerless), true, false },
     { "interpreters_cut", offsetof(struct counted, watched.interpreters_cut), true, false },
     { "samples_blocked", offsetof(struct counted, blocked), true, false },
     { "ticks_left_out", offsetof(struct counted, limits.ticks_left_out), false, true },

@@ -374,18 +374,28 @@ bool watched_emit_again(struct watched *w, uint64_t time_ns, struct fault *why)
     return good;
 }
 
+void watched_map_threads(struct watched *w)
+{
+    if (w->mapped_tick == w->tick && w->kernel_threads.count > 0)
+        return;
+    intern_pairs_free(&w->kernel_threads);
+    procfs_map_threads(w->target.pid, w->target.same_pids, &w->kernel_threads);
+    w->mapped_tick = w->tick;
+}
+
 pid_t watched_host_thread(struct watched *w, uint32_t native_id)
 {
-    const struct target *target = &w->target;
-    if (target->same_pids)
+    if (w->target.same_pids)
         return (pid_t)native_id;
-    if (w->mapped_tick != w->tick) {
-        intern_pairs_free(&w->host_threads);
-        procfs_map_threads(target->pid, &w->host_threads);
-        w->mapped_tick = w->tick;
-    }
-    const uint32_t tid = intern_pairs_find(&w->host_threads, native_id, 0);
+    watched_map_threads(w);
+    const uint32_t tid = intern_pairs_find(&w->kernel_threads, native_id, 0);
     return tid ? (pid_t)tid : (pid_t)native_id;
+}
+
+struct emitted_thread *watched_thread_of(const struct watched *w, uint32_t state)
+{
+    const uint32_t row = state < w->states_count ? w->states[state].thread : 0;
+    return row ? &w->threads[row - 1] : NULL;
 }
 
 void watched_measure(struct watched *w, uint64_t recorder_cpu_ns)
@@ -562,7 +572,7 @@ void watched_detach(struct watched *w, enum fate fate)
                                                   .fate = fate,
                                                   .wait_status = fate == FATE_EXITED ? watched_wait_status(w) : -1 } });
     w->counters = watched_counters(w);
-    intern_pairs_free(&w->host_threads);
+    intern_pairs_free(&w->kernel_threads);
     asyncio_close(&w->asyncio);
     thread_names_close(&w->names);
     text_free(w->program_name);

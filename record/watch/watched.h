@@ -57,27 +57,48 @@ struct watch_shared {
     struct code_bodies bodies; /* of all code objects */
 };
 
-/* What was emitted of one thread state. The row has the same index as the thread state in the thread list. */
+/* A thread of the kernel that has, or had, a thread state, from then until its end. Thread states come and go on a
+ * thread: one for each call of Python from a thread of C, one for each interpreter in which the thread works. */
 struct emitted_thread {
-    uint64_t interpreter_id;
-    uint32_t number;       /* as emitted; 0: not emitted */
-    uint32_t serial;       /* serial of the thread; 0: none yet */
-    uint32_t native_id;    /* the kernel's number of the thread, in the pid namespace of the process */
-    pid_t tid;             /* the kernel's number of the thread, in the recorder's pid namespace */
-    uint64_t name_read_ns; /* time of the tick in which the name was last looked up; 0: never */
+    uint64_t interpreter_id; /* of the first state */
+    uint32_t number;         /* as emitted; 0: the row is free */
+    uint32_t serial;         /* serial of the thread; 0: none yet */
+    uint32_t native_id;      /* the kernel's number of the thread, in the pid namespace of the process */
+    pid_t tid;               /* the kernel's number of the thread, in the recorder's pid namespace */
+    uint32_t states;         /* listed states of the thread */
+    uint32_t first, last;    /* of those that were wanted in tick `tick`: index + 1 in `states` */
+    uint64_t tick;
+    uint64_t live_due_ns;  /* a thread without a state: when to ask whether it still lives */
+    bool asked;            /* the name was looked up, ... */
+    uint64_t name_read_ns; /* ... in the tick at this time */
     uint64_t name_due_ns;  /* when the name is looked up again (monotonic) */
     uint64_t name_wait_ns; /* the wait after that lookup */
     uint32_t name_tries;   /* lookups that did not find Python's name */
     bool named;            /* Python's name of the thread was found once */
+    bool own_name;         /* a main thread whose name is not the kernel's */
     struct text name;
     struct watch watch;
-    bool shown; /* a sample was emitted, and `expansion` is of the last one */
+    uint32_t shown; /* the state of the last sample: index + 1 in `states`, and `expansion` is of that sample; 0: the
+                     * last sample had no such state, and `emitted` is its stack */
     struct expansion expansion;
-    struct frames stack, emitted; /* with the labels of the task: the stack of this tick, of the last sample */
+    struct frames stack, emitted; /* of several states, or with the labels of the task: the stack of this tick, of the
+                                   * last sample */
     uint64_t left_out_since_ns;   /* see watch.left_out */
     uint32_t status;              /* with --async all: the status in this tick ... */
     uint64_t cpu_ns;              /* ... and the CPU time, for the task that the thread runs */
     uint64_t owed_ns;             /* with --async all: CPU time that no sample has yet */
+};
+
+/* A thread state, by its index in the thread list. */
+struct thread_state {
+    uint64_t interpreter_id;
+    uint32_t native_id; /* as it was noted in the state when its thread was found */
+    uint32_t owner;     /* the kernel's number of its thread, in the pid namespace of the process; 0: not known */
+    uint32_t thread;    /* the thread: index + 1 in `threads`; 0: none */
+    uint32_t next;      /* the next state of the thread in this tick: index + 1; 0: none */
+    uint32_t above;   /* links of the thread's other stacks above this one in this tick; UINT32_MAX: it is not shown */
+    uint64_t due_ns;  /* a state without a thread: when the thread is searched again (monotonic), ... */
+    uint64_t wait_ns; /* ... and the wait after that search */
 };
 
 /* Counters of the work to read a process. All fields are uint64_t: watched_counters_add() sums them as an array. */
@@ -85,7 +106,7 @@ struct watched_counters {
     struct unwind_counters unwind;
     uint64_t exact, live; /* samples of one proven moment; samples that were read while the process may have run */
     uint64_t hops;        /* looks that were thrown away, see struct exact */
-    uint64_t unborn;      /* states that were read and have no sample: their thread does not run yet, or not here */
+    uint64_t ownerless;   /* states that were read and have no sample: no thread of the process has them, or not yet */
     uint64_t interpreters_cut; /* ticks of a process with more interpreters than are read */
     uint64_t codes_gone;       /* see codes_gone() */
     uint64_t code_reads;       /* code objects that were read */
@@ -156,31 +177,35 @@ struct watched {
     struct asyncio asyncio;
     struct thread_names names;
     uint64_t lookups_ns;      /* time of the tick in which ... */
-    uint32_t lookups;         /* ... so many names of threads were looked up */
+    uint32_t lookups;         /* ... so many names of threads may still be looked up */
+    size_t unasked;           /* threads whose name was never looked up */
     struct text program_name; /* the kernel's name of the main thread, which new threads inherit */
 
     struct emitted_thread *threads;
     size_t threads_count, threads_room;
-    struct expanded expanded;         /* the stack that is being emitted */
-    struct intern_pairs host_threads; /* native_id → tid, if the pid namespace is another one: procfs_map_threads() */
-    uint64_t mapped_tick;             /* the tick in which host_threads was last filled */
-    uint64_t tick;                    /* number of the tick */
-    uint64_t list;                    /* thread_list.list at the last check for threads that left the list */
-    bool forked;                      /* it may still have the thread states of the process that forked it */
-    bool unborn;                      /* a listed state belongs to a thread that does not run yet */
-    uint64_t checked_ns;              /* when the process was last known to run the same program (monotonic) */
-    bool prepared;                    /* watched_appoint() was called for the next tick */
-    bool idle_looked;                 /* there was a look since the process was seen asleep */
-    bool slept;                       /* the process has slept since that look, so the last look read nothing */
-    uint64_t ran_ns;                  /* time of the last tick whose look found that the process had run */
-    uint64_t moment_ns;               /* moment of the last look (monotonic) */
-    uint64_t idle_ns;                 /* time that looks took while the process slept */
-    uint64_t frozen_ns;               /* time for which `freeze` stopped the process */
-    bool one_moment;                  /* the last look showed one proven moment of the process */
-    bool waited;                      /* the last look had to wait for the lock of the process's memory */
-    bool lost;                        /* the process has ended, or runs another program */
-    enum thread_list_state state;     /* result of the last look */
-    struct watched_counters counters; /* of closed targets; watched_counters() adds those of the open target */
+    struct intern_pairs thread_rows; /* native_id → index in `threads` + 1, also of threads that have ended */
+    struct thread_state *states;
+    size_t states_count, states_room;
+    uint32_t *nested; /* of the thread that is being emitted: indexes of the states that have frames, innermost last */
+    size_t nested_count, nested_room;
+    struct expanded expanded;           /* the stack that is being emitted */
+    struct intern_pairs kernel_threads; /* native_id → tid of the process's threads: watched_map_threads() */
+    uint64_t mapped_tick;               /* the tick in which kernel_threads was last filled */
+    uint64_t tick;                      /* number of the tick */
+    uint64_t list;                      /* thread_list.list at the last check for threads that left the list */
+    uint64_t checked_ns;                /* when the process was last known to run the same program (monotonic) */
+    bool prepared;                      /* watched_appoint() was called for the next tick */
+    bool idle_looked;                   /* there was a look since the process was seen asleep */
+    bool slept;                         /* the process has slept since that look, so the last look read nothing */
+    uint64_t ran_ns;                    /* time of the last tick whose look found that the process had run */
+    uint64_t moment_ns;                 /* moment of the last look (monotonic) */
+    uint64_t idle_ns;                   /* time that looks took while the process slept */
+    uint64_t frozen_ns;                 /* time for which `freeze` stopped the process */
+    bool one_moment;                    /* the last look showed one proven moment of the process */
+    bool waited;                        /* the last look had to wait for the lock of the process's memory */
+    bool lost;                          /* the process has ended, or runs another program */
+    enum thread_list_state state;       /* result of the last look */
+    struct watched_counters counters;   /* of closed targets; watched_counters() adds those of the open target */
 };
 
 /* ---- from a number to a CPython ---- */
@@ -292,8 +317,13 @@ struct watched_counters watched_counters(const struct watched *watched);
 /* Adds counters to a sum. */
 void watched_counters_add(struct watched_counters *sum, const struct watched_counters *more);
 
-/* Translates a thread's native_id into the recorder's pid namespace. If the process is in another namespace, reads the
- * numbers of all its threads, at most once per tick. */
+/* Fills in watched->kernel_threads, at most once per tick. */
+void watched_map_threads(struct watched *watched);
+
+/* Translates the process's own number of a thread into the recorder's pid namespace. */
 pid_t watched_host_thread(struct watched *watched, uint32_t native_id);
+
+/* The thread that has a thread state in this tick; NULL: none. `state` is its index in the thread list. */
+struct emitted_thread *watched_thread_of(const struct watched *watched, uint32_t state);
 
 #endif

@@ -30,10 +30,9 @@ static uint32_t common(const struct frames *a, const struct frames *b)
     return (uint32_t)i;
 }
 
-/* Puts the difference between the last emitted stack and `stack` into the sample. Then `stack` becomes the last emitted
- * stack: the two structs are swapped. */
-static void sample_take_stack(struct frames *stack, struct frames *emitted, struct sample *sample)
+void watched_tasks_take_stack(struct watched *w, struct frames *stack, struct frames *emitted, struct sample *sample)
 {
+    truncate_middle(w, stack);
     const struct frames before = *emitted;
     sample->keep = common(stack, emitted);
     *emitted = *stack;
@@ -50,17 +49,12 @@ uint32_t watched_tasks_running(const struct watched *w, uint32_t member)
     return runs && runs->task ? w->asyncio.tasks.rows[runs->task - 1].number : 0;
 }
 
-bool watched_tasks_running_stack(struct watched *w, struct emitted_thread *thread, uint32_t member,
-                                 struct sample *sample)
+bool watched_tasks_running_stack(struct watched *w, uint32_t member, struct frames *stack)
 {
-    struct asyncio *asyncio = &w->asyncio;
-    const struct thread_task *runs = asyncio_thread(asyncio, member);
+    const struct thread_task *runs = asyncio_thread(&w->asyncio, member);
     if (runs && runs->failed)
         return false;
-    asyncio_thread_stack(asyncio, member, &thread->stack);
-    truncate_middle(w, &thread->stack);
-    sample_take_stack(&thread->stack, &thread->emitted, sample);
-    sample->task = watched_tasks_running(w, member);
+    asyncio_thread_stack(&w->asyncio, member, stack);
     return true;
 }
 
@@ -98,7 +92,7 @@ static const struct emitted_thread *runner_of(const struct watched *w, uint32_t 
 {
     const uint32_t owner = w->asyncio.tasks.rows[row].owner;
     const struct thread_task *runs = owner ? asyncio_thread(&w->asyncio, owner - 1) : NULL;
-    return runs && runs->task == row + 1 && owner <= w->threads_count ? &w->threads[owner - 1] : NULL;
+    return runs && runs->task == row + 1 ? watched_thread_of(w, owner - 1) : NULL;
 }
 
 static void end_task(struct watched *w, struct known_task *task, uint64_t time_ns)
@@ -122,7 +116,7 @@ static void begin_task(struct watched *w, const struct known_task *task, uint64_
                  (struct event){ .kind = EVENT_THREAD,
                                  .thread = { .number = entry->thread,
                                              .process = w->number,
-                                             .tid = owner ? (uint32_t)watched_host_thread(w, owner->native_id) : 0,
+                                             .tid = owner ? (uint32_t)watched_host_thread(w, member_number(owner)) : 0,
                                              .interpreter = w->target.interpreters[task->interpreter].id,
                                              .start_ns = time_ns,
                                              .name = task->name,
@@ -166,8 +160,7 @@ static bool watched_emit_task(struct watched *w, uint32_t row, uint64_t time_ns,
     if (entry->same) {
         sample->keep = (uint32_t)entry->emitted.count;
     } else {
-        truncate_middle(w, &entry->stack);
-        sample_take_stack(&entry->stack, &entry->emitted, sample);
+        watched_tasks_take_stack(w, &entry->stack, &entry->emitted, sample);
         entry->same = true; /* for watched_emit_again() */
     }
     return emitter_sample(w->emitter, &event, why);

@@ -5,10 +5,13 @@
 
 #include "record/watch/watched.h"
 
-/* Puts the stack of a thread, with the task that the thread runs, into the sample of this tick. `member` is the index
- * of the thread in the thread list. False when the task could not be determined. */
-bool watched_tasks_running_stack(struct watched *w, struct emitted_thread *thread, uint32_t member,
-                                 struct sample *sample);
+/* Adds the stack of a state, with the task that its thread runs, to a stack. `member` is the index of the state in the
+ * thread list. False when the task could not be determined. */
+bool watched_tasks_running_stack(struct watched *w, uint32_t member, struct frames *stack);
+
+/* Puts the difference between the last emitted stack and `stack` into the sample. Leaves out the middle of a stack that
+ * is deeper than --depth. Then `stack` becomes the last emitted stack: the two structs are swapped. */
+void watched_tasks_take_stack(struct watched *w, struct frames *stack, struct frames *emitted, struct sample *sample);
 
 /* The number of the task that a thread runs; 0: none, or not known. */
 uint32_t watched_tasks_running(const struct watched *w, uint32_t member);

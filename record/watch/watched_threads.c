@@ -2,33 +2,56 @@
 #include "record/watch/watched_threads.h"
 
 #include "formats/base/alloc.h"
-#include "record/process/procfs.h"
+#include "record/asyncio/await_graph.h"
+#include "record/watch/state_owner.h"
+#include "record/watch/watched_names.h"
 #include "record/watch/watched_tasks.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define LEFT_OUT_NS       500000000   /* ticks that were left out are emitted after this time at the latest */
-#define NAME_WAIT_NS      10000000u   /* a new thread's name is looked up again after this, then after twice as long */
-#define NAME_WAIT_MOST_NS 1000000000u /* longest wait, ... */
-#define NAME_WAIT_MANY_NS 8000000000u /* ... and with more threads than this: */
-#define FEW_THREADS       64
-#define NAMES_BY_TICK     8 /* lookups in one tick: each takes some ten system calls, and the next tick must not wait */
-#define NAME_TRIES        8 /* ticks in a row in which a name that Python does not have yet is looked up */
-#define FORKED_TICKS      1000 /* ticks after which a forked process has no more thread states of its parent */
-#define SURE_BYTES        11   /* the kernel keeps 15 bytes of a name, of which the last character may be damaged */
+#define LEFT_OUT_NS     500000000   /* ticks that were left out are emitted after this time at the latest */
+#define OWNER_WAIT_NS   1000000u    /* the thread of a state is searched again after this, then after twice as long */
+#define OWNER_MOST_NS   1000000000u /* longest wait */
+#define LIVE_NS         10000000u   /* how often to ask whether a thread without a state still lives */
+#define ROWS_GONE_LEAST 1024        /* rows in thread_rows of threads that have ended, before they are removed */
 
 /* ---- threads ---- */
 
-/* The row of what was emitted of a thread, by the thread's index in the thread list. */
-static struct emitted_thread *watched_thread(struct watched *w, uint32_t member)
+/* Forgets the rows of threads that have ended: a program may start threads for days. */
+static void thread_rows_trim(struct watched *w)
 {
-    if (member >= w->threads_count) {
-        w->threads = alloc_grow(w->threads, &w->threads_room, member + 1, sizeof(*w->threads));
-        memset(w->threads + w->threads_count, 0, (member + 1 - w->threads_count) * sizeof(*w->threads));
-        w->threads_count = member + 1;
+    if (w->thread_rows.count < 2 * w->threads_count + ROWS_GONE_LEAST)
+        return;
+    intern_pairs_free(&w->thread_rows);
+    for (size_t i = 0; i < w->threads_count; i++)
+        if (w->threads[i].number)
+            intern_pairs_add(&w->thread_rows, w->threads[i].native_id, 0, (uint32_t)i + 1);
+}
+
+/* The index + 1 of the row of a thread; 0: it has none. */
+static uint32_t thread_row_find(const struct watched *w, uint32_t native_id)
+{
+    const uint32_t row = intern_pairs_find(&w->thread_rows, native_id, 0);
+    return row && w->threads[row - 1].number && w->threads[row - 1].native_id == native_id ? row : 0;
+}
+
+/* Makes a row for a thread that has none. Returns its index + 1. */
+static uint32_t thread_row_add(struct watched *w, uint32_t native_id)
+{
+    size_t row = 0;
+    while (row < w->threads_count && w->threads[row].number)
+        row++;
+    if (row == w->threads_count) {
+        w->threads = alloc_grow(w->threads, &w->threads_room, row + 1, sizeof(*w->threads));
+        w->threads[w->threads_count++] = (struct emitted_thread){ 0 };
     }
-    return &w->threads[member];
+    thread_rows_trim(w);
+    if (intern_pairs_find(&w->thread_rows, native_id, 0))
+        intern_pairs_slot(&w->thread_rows, native_id, 0)->number = (uint32_t)row + 1;
+    else
+        intern_pairs_add(&w->thread_rows, native_id, 0, (uint32_t)row + 1);
+    return (uint32_t)row + 1;
 }
 
 /* Emits EVENT_LEFT_OUT: the ticks that read the thread and, because of the mode, made no sample. */
@@ -63,68 +86,26 @@ static void thread_leave_out(struct watched *w, struct emitted_thread *thread, u
         emit_left_out(w, thread);
 }
 
-static void watched_end_thread(struct watched *w, uint32_t index, uint64_t time_ns)
+/* The next sample has the whole stack. */
+static void forget_shown(struct emitted_thread *thread)
 {
-    struct emitted_thread *thread = watched_thread(w, index);
+    synthetic_frames_free(&thread->expansion);
+    thread->emitted.count = 0;
+    thread->shown = 0;
+}
+
+static void watched_end_thread(struct watched *w, struct emitted_thread *thread, uint64_t time_ns)
+{
     if (!thread->number)
         return;
     emit_left_out(w, thread);
     emit_owed(w, thread, time_ns);
     thread_status_watch_close(&thread->watch);
-    synthetic_frames_free(&thread->expansion);
-    thread->emitted.count = 0;
-    thread->shown = false;
-    emitter_note(w->emitter, (struct event){ .kind = EVENT_THREAD_END, .change = { thread->number, time_ns, { 0 } } });
+    forget_shown(thread);
+    const struct change change = { .number = thread->number, .time_ns = time_ns };
+    emitter_note(w->emitter, (struct event){ .kind = EVENT_THREAD_END, .change = change });
+    watched_names_end(w, thread);
     thread->number = thread->serial = 0;
-    text_free(thread->name);
-    thread->name = (struct text){ 0 };
-}
-
-/* Whether Python itself made the name: "Thread-7 (work)"; "Dummy-8" for a thread that Python did not start. */
-static bool is_automatic(struct text name)
-{
-    static const struct text beginnings[] = { { "Thread-", 7 }, { "Dummy-", 6 } };
-    for (size_t i = 0; i < countof(beginnings); i++)
-        if (name.size > beginnings[i].size && memcmp(name.bytes, beginnings[i].bytes, beginnings[i].size) == 0)
-            return true;
-    return false;
-}
-
-/* Whether the program gave the thread a name of its own in the kernel. A new thread has the program's name there, and
- * since CPython 3.14 the beginning of Python's name. */
-static bool is_own(const struct watched *w, struct text kernel, struct text python)
-{
-    const size_t beginning = kernel.size < SURE_BYTES ? kernel.size : SURE_BYTES;
-    return kernel.size > 0 && !text_equal(kernel, w->program_name) &&
-           (python.size < beginning || memcmp(kernel.bytes, python.bytes, beginning) != 0);
-}
-
-/* The name of a thread: Python's, or the kernel's where Python has none or an automatic one and the program gave the
- * thread a name in the kernel. A main thread has the kernel's. */
-static struct text emitted_thread_name(struct watched *w, struct emitted_thread *thread, const struct member *member,
-                                       uint64_t time_ns)
-{
-    const struct text kernel = procfs_thread_name(w->target.pid, thread->tid);
-    if (member->native_id == (uint32_t)w->target.ns_pid)
-        return kernel;
-    const uint64_t interpreter = w->target.interpreters[member->interpreter].address;
-    const struct text python = thread_names_find(&w->names, interpreter, member->pointer, member->native_id,
-                                                 w->options->start_ns + time_ns);
-    const bool found = python.size > 0;
-    const bool takes_kernel = !found || (is_automatic(python) && is_own(w, kernel, python));
-    thread->name_tries = found ? 0 : thread->name_tries + 1;
-    text_free(takes_kernel ? python : kernel);
-    return takes_kernel ? kernel : python;
-}
-
-/* Whether one more name may be looked up in this tick. */
-static bool take_lookup(struct watched *w, uint64_t time_ns)
-{
-    if (w->lookups_ns != time_ns) {
-        w->lookups_ns = time_ns;
-        w->lookups = 0;
-    }
-    return w->options->all_names || w->lookups++ < NAMES_BY_TICK;
 }
 
 /* Emits the definition of a thread, with the next number. */
@@ -137,73 +118,235 @@ static void define_thread(struct watched *w, struct emitted_thread *thread, uint
                                                          .process = w->number,
                                                          .tid = (uint32_t)thread->tid,
                                                          .main = thread->native_id == (uint32_t)w->target.ns_pid,
+                                                         .own_name = thread->own_name,
                                                          .interpreter = thread->interpreter_id,
                                                          .start_ns = time_ns,
                                                          .name = thread->name } });
 }
 
-static void begin_thread(struct watched *w, struct emitted_thread *thread, const struct member *member,
-                         uint64_t time_ns)
+/* Begins a thread. `member` is its first state. Returns the index + 1 of its row. */
+static uint32_t begin_thread(struct watched *w, const struct member *member, uint32_t native_id, uint64_t time_ns)
 {
-    thread->native_id = member->native_id;
-    thread->interpreter_id = w->target.interpreters[member->interpreter].id;
-    thread->tid = watched_host_thread(w, member->native_id);
-    thread->name_tries = 0;
-    const bool looked_up = take_lookup(w, time_ns);
-    thread->name_read_ns = looked_up ? time_ns : 0;
-    thread->name = looked_up ? emitted_thread_name(w, thread, member, time_ns)
-                             : procfs_thread_name(w->target.pid, thread->tid);
-    thread->named = looked_up && thread->name_tries == 0;
-    thread->name_wait_ns = NAME_WAIT_NS;
-    thread->name_due_ns = time_ns + (thread->named ? NAME_WAIT_NS : 0);
+    const uint32_t row = thread_row_add(w, native_id);
+    struct emitted_thread *thread = &w->threads[row - 1];
+    thread->native_id = native_id;
+    thread->interpreter_id = member->interpreter_id;
+    thread->tid = watched_host_thread(w, native_id);
+    thread->states = 0;
+    thread->tick = 0;
+    watched_names_begin(w, thread, member, time_ns);
     define_thread(w, thread, time_ns);
+    return row;
 }
 
-/* Looks up the name of a thread again: a thread gets its name only when it runs, and may be renamed at any time, but
- * not while the whole process sleeps. */
-static void refresh_name(struct watched *w, struct emitted_thread *thread, const struct member *member,
-                         uint64_t time_ns)
+/* ---- the states of threads ---- */
+
+static struct thread_state *watched_state(struct watched *w, uint32_t index)
 {
-    const bool sleeps_on = w->slept && thread->name_read_ns >= w->ran_ns;
-    if (sleeps_on || time_ns < thread->name_due_ns || !take_lookup(w, time_ns))
-        return;
-    thread->name_read_ns = time_ns;
-    const uint64_t most_ns = w->threads_count > FEW_THREADS ? NAME_WAIT_MANY_NS : NAME_WAIT_MOST_NS;
-    const struct text name = emitted_thread_name(w, thread, member, time_ns);
-    /* Python learns the name of a new thread a moment after the thread's first frame. */
-    if (thread->name_tries == 0 || thread->name_tries > NAME_TRIES) {
-        thread->name_wait_ns = thread->name_wait_ns * 2 < most_ns ? thread->name_wait_ns * 2 : most_ns;
-        thread->name_due_ns = time_ns + thread->name_wait_ns;
+    if (index >= w->states_count) {
+        w->states = alloc_grow(w->states, &w->states_room, (size_t)index + 1, sizeof(*w->states));
+        memset(w->states + w->states_count, 0, (index + 1 - w->states_count) * sizeof(*w->states));
+        w->states_count = (size_t)index + 1;
     }
-    /* Python forgets the name a moment before the thread ends. */
-    const bool forgotten = thread->named && thread->name_tries > 0;
-    thread->named |= thread->name_tries == 0;
-    if (name.size == 0 || forgotten || text_equal(name, thread->name)) {
-        text_free(name);
-        return;
-    }
-    text_free(thread->name);
-    thread->name = name;
-    emitter_note(w->emitter, (struct event){ .kind = EVENT_THREAD_NAME, .change = { thread->number, time_ns, name } });
+    return &w->states[index];
 }
 
-/* Whether the thread of a thread state does not run yet. CPython 3.11 makes the state first, with the native_id of the
- * thread that starts the new thread. So the new thread may even look like the main thread. Such states are skipped. The
- * state of a thread that makes an interpreter looks the same until it has a frame: meanwhile the thread counts where it
- * calls from. */
-static bool is_unborn(const struct watched *w, const struct member *member)
+/* Takes a state away from its thread. The thread lives on, unless the kernel says that it has ended. */
+static void state_leave(struct watched *w, uint32_t index)
 {
-    if (w->options->which == THREADS_MAIN && member->native_id != (uint32_t)w->target.ns_pid)
-        return true;
-    if (member->native_id == 0)
-        return true;
-    if (member->walk.depth > 0)
-        return false;
-    for (size_t i = 0; i < w->threads_count; i++)
-        if (w->threads[i].number && w->threads[i].native_id == member->native_id &&
-            &w->thread_list.members[i] != member)
-            return true;
-    return false;
+    struct emitted_thread *thread = watched_thread_of(w, index);
+    if (thread) {
+        thread->states--;
+        thread->live_due_ns = 0;
+        if (thread->shown == index + 1)
+            forget_shown(thread);
+    }
+    *watched_state(w, index) = (struct thread_state){ 0 };
+}
+
+/* Whether the thread of a state was searched, with this result. */
+static bool state_is_settled(const struct thread_state *state, const struct member *member, uint64_t time_ns)
+{
+    const bool same = state->native_id == member->native_id && state->interpreter_id == member->interpreter_id;
+    return same && (state->owner || time_ns < state->due_ns);
+}
+
+/* Finds which thread has a state. Its number in the state is not believed in the first look at a process, and after the
+ * kernel did not know the number. */
+static void state_find_owner(struct watched *w, uint32_t index, uint64_t time_ns)
+{
+    struct member *member = &w->thread_list.members[index];
+    struct thread_state *state = watched_state(w, index);
+    if (state_is_settled(state, member, time_ns))
+        return;
+    const bool again = state->native_id == member->native_id && state->interpreter_id == member->interpreter_id;
+    const uint64_t waited_ns = again ? state->wait_ns : 0;
+    state_leave(w, index);
+    state->native_id = member->native_id;
+    state->interpreter_id = member->interpreter_id;
+    state->owner = state_owner_find(w, member, !w->ticked || waited_ns > 0);
+    member->proved_id = state->owner == member->native_id ? 0 : state->owner;
+    state->wait_ns = 2 * waited_ns > OWNER_MOST_NS ? OWNER_MOST_NS : waited_ns > 0 ? 2 * waited_ns : OWNER_WAIT_NS;
+    /* A thread that begins notes its number soon. Each look sees that without a search. */
+    state->due_ns = member->native_id ? time_ns + state->wait_ns : UINT64_MAX;
+}
+
+/* Gives a state to its thread, which may be new. */
+static void state_join(struct watched *w, uint32_t index, uint64_t time_ns)
+{
+    struct member *member = &w->thread_list.members[index];
+    state_find_owner(w, index, time_ns);
+    struct thread_state *state = watched_state(w, index);
+    if (state->thread || !state->owner)
+        return;
+    const uint32_t row = thread_row_find(w, state->owner);
+    state->thread = row ? row : begin_thread(w, member, state->owner, time_ns);
+    watched_thread_of(w, index)->states++;
+    member->walk.same = 0;
+}
+
+/* Forgets that a thread has its states, because the kernel has no such thread. */
+static void thread_lose_states(struct watched *w, const struct emitted_thread *thread)
+{
+    for (uint32_t i = 0; i < w->states_count; i++) {
+        struct thread_state *state = &w->states[i];
+        if (watched_thread_of(w, i) != thread)
+            continue;
+        state->thread = state->owner = 0;
+        state->due_ns = 0;
+        w->thread_list.members[i].proved_id = 0;
+    }
+}
+
+/* Ends a thread if the kernel has it no more. Its states, if it left some behind, are those of no thread. */
+static void end_if_gone(struct watched *w, struct emitted_thread *thread, uint64_t time_ns)
+{
+    if (state_owner_lives(w, thread->native_id))
+        return;
+    if (thread->states > 0)
+        thread_lose_states(w, thread);
+    thread->states = 0;
+    watched_end_thread(w, thread, time_ns);
+}
+
+/* Asks now and then whether threads that have no state still live. */
+static void end_gone(struct watched *w, uint64_t time_ns)
+{
+    for (size_t i = 0; i < w->threads_count && !w->slept; i++) {
+        struct emitted_thread *thread = &w->threads[i];
+        if (!thread->number || thread->states > 0 || time_ns < thread->live_due_ns)
+            continue;
+        thread->live_due_ns = time_ns + LIVE_NS;
+        end_if_gone(w, thread, time_ns);
+    }
+}
+
+/* Finds the threads of the states that are new. With -t main, a state may turn out to be that of the main thread. */
+static void find_owners(struct watched *w, uint64_t time_ns)
+{
+    struct thread_list *list = &w->thread_list;
+    bool proved = false;
+    for (size_t i = 0; list->which == THREADS_MAIN && i < list->order_count; i++) {
+        struct member *member = &list->members[list->order[i]];
+        const uint32_t before = member_number(member);
+        state_find_owner(w, list->order[i], time_ns);
+        proved |= before != member_number(member);
+    }
+    if (proved)
+        thread_list_ask_anew(list);
+}
+
+/* Takes the states that have got another number away from their threads. */
+static void leave_changed(struct watched *w, const uint32_t *indexes, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct thread_state *state = watched_state(w, indexes[i]);
+        const struct member *member = &w->thread_list.members[indexes[i]];
+        if (state->thread && (state->native_id != member->native_id || state->interpreter_id != member->interpreter_id))
+            state_leave(w, indexes[i]);
+    }
+}
+
+/* Puts the states of this tick in rows: those of one thread behind one another. Threads that are new begin in the order
+ * in which the program made them, which is the order of their numbers for every reader: an interpreter's list begins
+ * with the newest one. */
+static void group_states(struct watched *w, const uint32_t *indexes, size_t count, uint64_t time_ns)
+{
+    const uint64_t tick = w->thread_list.tick;
+    for (size_t i = count; i-- > 0;)
+        state_join(w, indexes[i], time_ns);
+    for (size_t i = 0; i < count; i++) {
+        struct member *member = &w->thread_list.members[indexes[i]];
+        struct thread_state *state = watched_state(w, indexes[i]);
+        struct emitted_thread *thread = watched_thread_of(w, indexes[i]);
+        state->next = 0;
+        state->above = UINT32_MAX;
+        if (!thread) {
+            member->hidden = tick;
+            w->counters.ownerless += member->state == UNWIND_DONE;
+            continue;
+        }
+        if (member->tick != tick)
+            continue; /* -t main: it was not known as a state of the main thread, and not read */
+        if (thread->tick == tick)
+            w->states[thread->last - 1].next = indexes[i] + 1;
+        else
+            thread->first = indexes[i] + 1;
+        thread->tick = tick;
+        thread->last = indexes[i] + 1;
+    }
+}
+
+/* ---- the stack of a thread ---- */
+
+/* Puts a state into the row of the thread's stacks, which has the inner ones behind the outer ones. */
+static void nest_state(struct watched *w, uint32_t index)
+{
+    const struct thread_list *list = &w->thread_list;
+    size_t at = w->nested_count++;
+    w->nested = alloc_grow(w->nested, &w->nested_room, w->nested_count, sizeof(*w->nested));
+    for (; at > 0 && thread_list_is_inside(list, &list->members[w->nested[at - 1]], &list->members[index]); at--)
+        w->nested[at] = w->nested[at - 1];
+    w->nested[at] = index;
+}
+
+/* A thread may enter an interpreter, from there a second one, and from there the first one again. Then the stack in the
+ * first one has frames above and below those of the second one. The stack that is shown lacks those of the second one.
+ */
+static void leave_out_enclosed(struct watched *w)
+{
+    const struct thread_list *list = &w->thread_list;
+    const struct layout *l = &w->target.runtime.layout;
+    const uint64_t innermost = walk_stack_address(&list->members[w->nested[w->nested_count - 1]].walk, l);
+    size_t kept = 0;
+    for (size_t i = 0; i < w->nested_count; i++)
+        if (walk_stack_address(&list->members[w->nested[i]].walk, l) >= innermost || i + 1 == w->nested_count)
+            w->nested[kept++] = w->nested[i];
+    w->nested_count = kept;
+}
+
+/* Fills in w->nested: the states in whose interpreters the thread is, the innermost one last. Returns the state that
+ * tells what the thread does: the one that has the lock, or the innermost one. */
+static uint32_t nest_states(struct watched *w, const struct emitted_thread *thread)
+{
+    const struct thread_list *list = &w->thread_list;
+    uint32_t holder = 0;
+    w->nested_count = 0;
+    for (uint32_t state = thread->first; state; state = w->states[state - 1].next) {
+        const struct member *member = &list->members[state - 1];
+        if (member->walk.depth > 0)
+            nest_state(w, state - 1);
+        if (thread_list_holds(list, member))
+            holder = state;
+    }
+    if (w->nested_count > 1)
+        leave_out_enclosed(w);
+    const uint32_t innermost = w->nested_count > 0 ? w->nested[w->nested_count - 1] + 1 : thread->first;
+    if (w->nested_count == 0) {
+        w->nested = alloc_grow(w->nested, &w->nested_room, 1, sizeof(*w->nested));
+        w->nested[w->nested_count++] = innermost - 1;
+    }
+    return (holder ? holder : innermost) - 1;
 }
 
 /* ---- samples ---- */
@@ -215,134 +358,192 @@ uint32_t watched_threads_collection(const struct watched *w, uint32_t index)
     return collects ? w->target.interpreters[member->interpreter].collection : 0;
 }
 
-/* Emits the sample of a thread that was read in this tick, or that has not moved. */
-static bool thread_emit_stack(struct watched *w, uint32_t index, uint32_t status, uint64_t time_ns, struct fault *why)
+/* Puts the stack of a state, which is the only one of its thread, into a sample. */
+static void sample_take_state(struct watched *w, struct emitted_thread *thread, uint32_t index, struct sample *sample)
 {
     struct member *member = &w->thread_list.members[index];
-    struct emitted_thread *thread = watched_thread(w, index);
+    struct expanded *expanded = &w->expanded;
+    synthetic_frames_expand(&thread->expansion, w->synthetic, &member->walk, thread->shown == index + 1,
+                            synthetic_frames_collecting(w->synthetic, &w->thread_list, member), expanded);
+    sample->keep = expanded->keep;
+    sample->pushed = expanded->pushed;
+    sample->frames = expanded->pushed ? expanded->frames : NULL;
+    member->walk.same = member->walk.depth;
+    w->states[index].above = 0;
+    thread->shown = index + 1;
+}
+
+/* Adds the stacks outside the innermost one to the thread's stack. */
+static void add_outer_stacks(struct watched *w, struct emitted_thread *thread)
+{
+    uint32_t above = 0;
+    for (size_t i = 0; i < w->nested_count; i++) {
+        const struct member *member = &w->thread_list.members[w->nested[i]];
+        w->states[w->nested[i]].above = above;
+        above += member->walk.depth;
+        if (i + 1 == w->nested_count)
+            break;
+        await_graph_add_links(&w->asyncio, member, 0, member->walk.depth, &thread->stack);
+        if (w->synthetic->native)
+            await_graph_add_native(&w->asyncio, &thread->stack);
+    }
+}
+
+/* Puts the stacks of several states, or the stack with the labels of tasks, into a sample. False when the task could
+ * not be determined. */
+static bool sample_take_stacks(struct watched *w, struct emitted_thread *thread, struct sample *sample)
+{
+    const uint32_t innermost = w->nested[w->nested_count - 1];
+    const struct member *member = &w->thread_list.members[innermost];
+    thread->stack.count = 0;
+    add_outer_stacks(w, thread);
+    if (!w->options->async || w->options->plain_threads)
+        await_graph_add_links(&w->asyncio, member, 0, member->walk.depth, &thread->stack);
+    else if (!watched_tasks_running_stack(w, innermost, &thread->stack))
+        return false;
+    if (thread->shown)
+        forget_shown(thread);
+    watched_tasks_take_stack(w, &thread->stack, &thread->emitted, sample);
+    return true;
+}
+
+/* Emits the sample of a thread that was read in this tick, or that has not moved. `runs`: the state that tells what the
+ * thread does. */
+static bool thread_emit_stack(struct watched *w, struct emitted_thread *thread, uint32_t runs, uint32_t status,
+                              uint64_t time_ns, struct fault *why)
+{
+    const uint32_t innermost = w->nested[w->nested_count - 1];
+    const bool tasks = w->options->async && !w->options->plain_threads;
     struct event event;
     struct sample *sample = emitter_begin_sample(&event, thread->number, time_ns);
     sample->status = status;
     sample->cpu_ns = w->options->async == ASYNC_ALL ? thread->cpu_ns : thread->watch.cpu_ns;
-    sample->collection = watched_threads_collection(w, index);
-    if (w->options->async && !w->options->plain_threads) {
-        if (!watched_tasks_running_stack(w, thread, index, sample))
-            return emitter_failed(w->emitter, thread->number, FAILURE_CHANGED, time_ns, why);
-    } else {
-        struct expanded *expanded = &w->expanded;
-        synthetic_frames_expand(&thread->expansion, w->synthetic, &member->walk, thread->shown,
-                                synthetic_frames_collecting(w->synthetic, &w->thread_list, member), expanded);
-        sample->keep = expanded->keep;
-        sample->pushed = expanded->pushed;
-        sample->frames = expanded->pushed ? expanded->frames : NULL;
-        sample->task = w->options->async ? watched_tasks_running(w, index) : 0;
-    }
-    member->walk.same = member->walk.depth;
-    thread->shown = true;
+    sample->collection = watched_threads_collection(w, runs);
+    sample->task = w->options->async ? watched_tasks_running(w, innermost) : 0;
+    if (w->nested_count == 1 && !tasks)
+        sample_take_state(w, thread, innermost, sample);
+    else if (!sample_take_stacks(w, thread, sample))
+        return emitter_failed(w->emitter, thread->number, FAILURE_CHANGED, time_ns, why);
     return emitter_sample(w->emitter, &event, why);
 }
 
-/* Whether the thread's number was emitted. */
-static bool thread_is_known(const struct watched *w, const struct member *member, const struct emitted_thread *thread)
+/* Emits the sample of a thread that has no state: it is outside Python, and its stack is empty. */
+static bool thread_emit_outside(struct watched *w, struct emitted_thread *thread, uint32_t status, uint64_t time_ns,
+                                struct fault *why)
 {
-    return thread->number && thread->native_id == member->native_id &&
-           thread->interpreter_id == w->target.interpreters[member->interpreter].id;
+    struct event event;
+    struct sample *sample = emitter_begin_sample(&event, thread->number, time_ns);
+    sample->status = status;
+    sample->cpu_ns = thread->watch.cpu_ns + thread->owed_ns;
+    thread->owed_ns = 0;
+    forget_shown(thread);
+    return emitter_sample(w->emitter, &event, why);
 }
 
-/* Whether the state is that of a thread of the process that forked this one. Right after the fork, a process has the
- * states of all threads of its parent, until CPython gives its own thread the new number and frees the others. */
-static bool is_of_parent(struct watched *w, const struct member *member)
+/* Emits a sample in which the thread has a status, unless the mode leaves the sample out. `runs`: the state that tells
+ * what the thread does; NULL: it has none. */
+static bool thread_emit_status(struct watched *w, struct emitted_thread *thread, struct member *runs, uint64_t time_ns,
+                               struct fault *why)
 {
-    uint32_t processor;
-    return w->forked &&
-           !procfs_processor(w->target.pid, (uint32_t)watched_host_thread(w, member->native_id), &processor);
-}
-
-/* Emits a thread for a state that has none. False: the thread does not run yet. */
-static bool begin_state(struct watched *w, uint32_t index, uint64_t time_ns)
-{
-    struct member *member = &w->thread_list.members[index];
-    watched_end_thread(w, index, time_ns);
-    if (is_unborn(w, member) || is_of_parent(w, member)) {
-        /* The thread's other states come later in this tick: the newest interpreter is the first in the list. */
-        member->hidden = w->thread_list.tick;
-        w->unborn = true;
-        return false;
+    const uint64_t now_ns = w->options->start_ns + time_ns;
+    const uint32_t index = runs ? (uint32_t)(runs - w->thread_list.members) : 0;
+    uint32_t status = 0;
+    if (w->options->with_status)
+        status = thread_status_of(&w->statuses, &thread->watch, &w->thread_list, runs, thread->tid, now_ns);
+    if (!runs && w->statuses.ask_cpu && !thread->watch.known)
+        end_if_gone(w, thread, time_ns);
+    if (!thread->number)
+        return true;
+    if (w->options->with_status && !thread_status_kept(&w->statuses, status)) {
+        thread_leave_out(w, thread, time_ns);
+        return true;
     }
-    begin_thread(w, watched_thread(w, index), member, time_ns);
-    member->walk.same = 0;
+    emit_left_out(w, thread);
+    if (!runs)
+        return thread_emit_outside(w, thread, status, time_ns, why);
+    if (w->options->async == ASYNC_ALL &&
+        !watched_tasks_owns_sample(w, thread, w->nested[w->nested_count - 1], status) && !w->options->plain_threads)
+        return true;
+    return thread_emit_stack(w, thread, index, status, time_ns, why);
+}
+
+/* Emits the sample of a thread by its states, which were read in this tick. */
+static bool watched_emit_thread(struct watched *w, struct emitted_thread *thread, uint64_t time_ns, struct fault *why)
+{
+    struct member *members = w->thread_list.members;
+    for (uint32_t state = thread->first; state; state = w->states[state - 1].next)
+        if (members[state - 1].state != UNWIND_DONE)
+            return emitter_failed(w->emitter, thread->number, members[state - 1].cause, time_ns, why);
+    const uint32_t runs = nest_states(w, thread);
+    watched_names_refresh(w, thread, &members[w->nested[w->nested_count - 1]], time_ns);
+    if (!thread_emit_status(w, thread, &members[runs], time_ns, why))
+        return false;
+    if (w->statuses.ask_cpu && !thread->watch.known)
+        end_if_gone(w, thread, time_ns);
     return true;
 }
 
-/* Emits the threads that are new in this tick in the order in which the program made them, which is the order of their
- * numbers for every reader. An interpreter's list begins with the newest thread. */
-static void begin_new_threads(struct watched *w, uint64_t time_ns)
+/* Emits the samples of threads that have no state now: between two calls of Python from C. */
+static bool watched_emit_others(struct watched *w, uint64_t time_ns, struct fault *why)
 {
-    const struct thread_list *thread_list = &w->thread_list;
-    w->unborn = false;
-    for (size_t i = thread_list->asked_count; i-- > 0;) {
-        const uint32_t index = thread_list->asked[i];
-        if (!thread_is_known(w, &thread_list->members[index], watched_thread(w, index)))
-            begin_state(w, index, time_ns);
+    const enum threads which = w->thread_list.which;
+    for (size_t i = 0; i < w->threads_count; i++) {
+        struct emitted_thread *thread = &w->threads[i];
+        const bool wanted = which == THREADS_ALL ||
+                            (which == THREADS_MAIN && thread->native_id == (uint32_t)w->target.ns_pid);
+        if (thread->number && thread->states == 0 && wanted && !thread_emit_status(w, thread, NULL, time_ns, why))
+            return false;
     }
-    w->forked &= (w->unborn || thread_list->asked_count == 0) && w->tick < FORKED_TICKS;
+    return true;
 }
 
-static bool watched_emit_thread(struct watched *w, uint32_t index, uint64_t time_ns, struct fault *why)
-{
-    struct member *member = &w->thread_list.members[index];
-    if (!thread_is_known(w, member, watched_thread(w, index)) && !begin_state(w, index, time_ns)) {
-        w->counters.unborn += member->state == UNWIND_DONE;
-        return true;
-    }
-    struct emitted_thread *thread = watched_thread(w, index);
-    refresh_name(w, thread, member, time_ns);
-    if (member->state == UNWIND_DONE) {
-        const uint32_t status = w->options->with_status
-                                    ? thread_status_of(&w->statuses, &thread->watch, &w->thread_list, member,
-                                                       thread->tid, w->options->start_ns + time_ns)
-                                    : 0;
-        if (w->options->with_status && !thread_status_kept(&w->statuses, status)) {
-            thread_leave_out(w, thread, time_ns);
-            return true;
-        }
-        emit_left_out(w, thread);
-        if (w->options->async == ASYNC_ALL && !watched_tasks_owns_sample(w, thread, index, status) &&
-            !w->options->plain_threads)
-            return true;
-        return thread_emit_stack(w, index, status, time_ns, why);
-    }
-    return emitter_failed(w->emitter, thread->number, member->cause, time_ns, why);
-}
-
-/* Emits the ends of threads that have left the thread list, and clears their rows: a new thread may get the index. */
-static void end_unlisted(struct watched *w, uint64_t time_ns)
+/* Takes the states that have left the thread list away from their threads, and clears their rows: a new state may get
+ * the index. */
+static void leave_unlisted(struct watched *w)
 {
     struct thread_list *thread_list = &w->thread_list;
     for (uint32_t i = 0; i < thread_list->members_count; i++) {
         if (thread_list->members[i].listed == thread_list->list)
             continue;
-        watched_end_thread(w, i, time_ns);
+        state_leave(w, i);
         walk_free(&thread_list->members[i].walk);
     }
 }
 
-bool watched_threads_emit_unread(struct watched *w, uint64_t time_ns, struct fault *why)
+/* Emits the threads that have these states, in the order of the states. */
+static bool emit_states(struct watched *w, const uint32_t *indexes, size_t count, uint64_t time_ns, struct fault *why)
 {
-    struct thread_list *thread_list = &w->thread_list;
-    bool any = false;
-    if (w->options->async == ASYNC_ALL)
-        return emitter_failed(w->emitter, 0, FAILURE_THREADS, time_ns, why);
-    for (uint32_t i = 0; i < thread_list->members_count; i++) {
-        const bool read = thread_list->members[i].tick == thread_list->tick &&
-                          thread_list_placed(thread_list, &thread_list->members[i]);
-        const uint32_t number = watched_thread(w, i)->number;
-        any |= read || number;
-        if (read ? !watched_emit_thread(w, i, time_ns, why)
-                 : number && !emitter_failed(w->emitter, number, FAILURE_THREADS, time_ns, why))
+    leave_changed(w, indexes, count);
+    end_gone(w, time_ns);
+    group_states(w, indexes, count, time_ns);
+    for (size_t i = 0; i < count; i++) {
+        struct emitted_thread *thread = watched_thread_of(w, indexes[i]);
+        if (thread && thread->tick == w->thread_list.tick && thread->first == indexes[i] + 1 &&
+            !watched_emit_thread(w, thread, time_ns, why))
             return false;
     }
-    return any || emitter_failed(w->emitter, 0, FAILURE_THREADS, time_ns, why);
+    return true;
+}
+
+bool watched_threads_emit_unread(struct watched *w, uint64_t time_ns, struct fault *why)
+{
+    struct thread_list *list = &w->thread_list;
+    if (w->options->async == ASYNC_ALL)
+        return emitter_failed(w->emitter, 0, FAILURE_THREADS, time_ns, why);
+    uint32_t *read = alloc_zeroed(list->members_count + 1, sizeof(*read));
+    size_t count = 0;
+    for (uint32_t i = 0; i < list->members_count; i++)
+        if (list->members[i].tick == list->tick && thread_list_placed(list, &list->members[i]))
+            read[count++] = i;
+    bool good = emit_states(w, read, count, time_ns, why), any = count > 0;
+    free(read);
+    for (size_t i = 0; good && i < w->threads_count; i++) {
+        const struct emitted_thread *thread = &w->threads[i];
+        const bool unread = thread->number && thread->tick != list->tick;
+        any |= unread;
+        good = !unread || emitter_failed(w->emitter, thread->number, FAILURE_THREADS, time_ns, why);
+    }
+    return good && (any || emitter_failed(w->emitter, 0, FAILURE_THREADS, time_ns, why));
 }
 
 void watched_threads_ask_ahead(struct watched *w, uint64_t now_ns)
@@ -361,17 +562,15 @@ bool watched_threads_emit(struct watched *w, uint64_t time_ns, struct fault *why
     const bool changed = w->list != thread_list->list;
     w->list = thread_list->list;
     if (changed)
-        end_unlisted(w, time_ns);
-    if (changed || w->unborn)
-        begin_new_threads(w, time_ns);
+        leave_unlisted(w);
+    find_owners(w, time_ns);
     w->counters.interpreters_cut += w->target.interpreters_cut;
     w->statuses.slept = w->slept;
     if (w->options->with_status && !w->options->freezes)
         thread_status_tick(&w->statuses, thread_list->asked_count);
-    for (size_t i = 0; i < thread_list->asked_count; i++)
-        if (!watched_emit_thread(w, thread_list->asked[i], time_ns, why))
-            return false;
-    return w->options->async != ASYNC_ALL || watched_tasks_emit(w, time_ns, why);
+    return emit_states(w, thread_list->asked, thread_list->asked_count, time_ns, why) &&
+           watched_emit_others(w, time_ns, why) &&
+           (w->options->async != ASYNC_ALL || watched_tasks_emit(w, time_ns, why));
 }
 
 /* ---- another stream ---- */
@@ -399,9 +598,7 @@ void watched_threads_restart(struct watched *w, uint64_t time_ns)
             threads[count++] = &w->threads[i];
     qsort(threads, count, sizeof(struct emitted_thread *), thread_number_compare);
     for (size_t i = 0; i < count; i++) {
-        synthetic_frames_free(&threads[i]->expansion);
-        threads[i]->emitted.count = 0;
-        threads[i]->shown = false;
+        forget_shown(threads[i]);
         define_thread(w, threads[i], time_ns);
     }
     free(threads);
@@ -418,11 +615,16 @@ void watched_threads_pause(struct watched *w)
 void watched_threads_end(struct watched *w, uint64_t time_ns)
 {
     for (uint32_t i = 0; i < w->threads_count; i++) {
-        watched_end_thread(w, i, time_ns);
+        watched_end_thread(w, &w->threads[i], time_ns);
         free(w->threads[i].stack.frames);
         free(w->threads[i].emitted.frames);
     }
+    intern_pairs_free(&w->thread_rows);
     free(w->threads);
+    free(w->states);
+    free(w->nested);
     w->threads = NULL;
-    w->threads_count = w->threads_room = 0;
+    w->states = NULL;
+    w->nested = NULL;
+    w->threads_count = w->threads_room = w->states_count = w->states_room = w->nested_count = w->nested_room = 0;
 }

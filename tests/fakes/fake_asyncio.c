@@ -371,6 +371,7 @@ const char *fake_thread_stack(struct fake_asyncio *a, size_t thread)
         const struct thread_task *runs = asyncio_thread(&a->asyncio, (uint32_t)i);
         if (runs && runs->failed)
             return "failed";
+        stack.count = 0;
         asyncio_thread_stack(&a->asyncio, (uint32_t)i, &stack);
         return stack_text(a, &stack);
     }

@@ -128,9 +128,12 @@ void locals_number(struct locals *locals, const struct watched *watched)
     for (size_t i = 0; i < locals->frames_count; i++) {
         struct frame_locals *frame = &locals->frames[i];
         const struct walk *walk = &watched->thread_list.members[frame->member].walk;
-        const bool shown = frame->member < watched->threads_count && frame->link < walk->depth;
-        frame->thread = shown ? watched->threads[frame->member].number : 0;
+        const struct emitted_thread *thread = watched_thread_of(watched, frame->member);
+        const uint32_t above = thread ? watched->states[frame->member].above : UINT32_MAX;
+        const bool shown = above != UINT32_MAX && frame->link < walk->depth;
+        frame->thread = shown ? thread->number : 0;
         frame->frame = shown && walk->links[frame->link].frame ? defined[walk->links[frame->link].frame].number : 0;
+        frame->link += shown ? above : 0;
     }
     if (locals->frames_count > 0)
         qsort(locals->frames, locals->frames_count, sizeof(*locals->frames), locals_compare);

@@ -169,7 +169,8 @@ static enum attempt check_root(struct walker *w, struct walk *walk, const struct
         return ATTEMPT_TORN;
     if (plain && !is_first(w, walk, root))
         return ATTEMPT_TORN;
-    walk->root = plain && climb->last_owner >= w->layout->owner_shim ? root->previous : 0;
+    walk->entered_at = !empty && climb->last_owner >= w->layout->owner_shim ? root->previous : 0;
+    walk->root = plain ? walk->entered_at : 0;
     return ATTEMPT_ACCEPTED;
 }
 

@@ -43,7 +43,7 @@ def thrown_away(told):
     """At most so many stacks are of looks that turned out not to be one moment, of a look that came after the end of each
     process, of threads that did not run yet, and of looks at which something failed."""
     looks = told["figures"].get("looks_again", 0) + len(told["processes"]) + told["failed"]
-    return looks * len(told["threads"]) + told["figures"].get("states_unborn", 0)
+    return looks * len(told["threads"]) + told["figures"].get("states_without_thread", 0)
 
 
 def check(told):

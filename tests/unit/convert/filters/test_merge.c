@@ -493,7 +493,7 @@ static void threads_are_chosen_by_name_and_number(void **state)
     size_t count;
     struct event *story = make_story(&count, frames);
     story[9].kind = EVENT_THREAD_NAME; /* in the place of a frame */
-    story[9].change = (struct change){ 3, 0, TEXT("late") };
+    story[9].change = (struct change){ 3, 0, TEXT("late"), false };
     for (size_t k = 10; k < count; k++)
         for (uint32_t i = 0; story[k].kind == EVENT_SAMPLE && i < story[k].sample.pushed; i++)
             ((uint32_t *)story[k].sample.frames)[i] = 1;

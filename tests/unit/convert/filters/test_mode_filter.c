@@ -32,7 +32,7 @@ static const struct event story[] = {
     STATUS_SAME(40, 2, 1, REC, 64),
     TICK(40),
     LEFT_OUT(50, 2, 5, 128), /* of the recorder's own */
-    { EVENT_THREAD_END, .change = { 2, 60, { 0 } } },
+    { EVENT_THREAD_END, .change = { 2, 60, { 0 }, false } },
     STATUS_SAME(60, 1, 3, REC, 256),
     TICK(60),
     { EVENT_END, .end = { END_TARGET, 70, 5, 9, 0, 0, 0 } },

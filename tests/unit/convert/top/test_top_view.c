@@ -231,7 +231,7 @@ static void test_renamed_thread(void **state)
     struct scene scene;
     begin(&scene);
     ticks(&scene, 5);
-    tell(&scene, (struct event){ EVENT_THREAD_NAME, .change = { 2, scene.now_ns, T("importer") } });
+    tell(&scene, (struct event){ EVENT_THREAD_NAME, .change = { 2, scene.now_ns, T("importer"), false } });
     ticks(&scene, 5);
     model_finish(&scene.model);
     look(&scene);
@@ -367,7 +367,7 @@ static void test_hostile_names(void **state)
                         "\xe6\xb7\xb1\xe6\xb7\xb1\xe6\xb7\xb1\xe6\xb7\xb1\xe6\xb7\xb1\xe6\xb7\xb1\xe6\xb7\xb1"));
     tell(&scene, (struct event)FUNCTION(4, 5, 5, 1));
     tell(&scene, (struct event)FRAME(4, 4, 2));
-    tell(&scene, (struct event){ EVENT_THREAD_NAME, .change = { 2, 0, T("\x1b]0;owned\x07") } });
+    tell(&scene, (struct event){ EVENT_THREAD_NAME, .change = { 2, 0, T("\x1b]0;owned\x07"), false } });
     scene.now_ns = 100 * MS;
     tell(&scene, (struct event)STATUS_SAMPLE(100 * MS, 1, 0, RUNS, 90 * MS, 1, 3));
     tell(&scene, (struct event)STATUS_SAMPLE(100 * MS, 2, 0, RUNS, 90 * MS, 1, 4));

@@ -30,7 +30,7 @@ static const struct event story[] = {
     SAME(20 * MS, 1, 1),
     SAME(20 * MS, 2, 0),
     TICK(20 * MS),
-    { EVENT_THREAD_END, .change = { 2, 25 * MS, { 0 } } },
+    { EVENT_THREAD_END, .change = { 2, 25 * MS, { 0 }, false } },
     SAMPLE(30400000, 1, 1, 2),
     TICK(30400000),
     { EVENT_END, .end = { END_TARGET, 40 * MS, 3, 5, 0, 0, 0 } },

@@ -84,7 +84,7 @@ static json_t *profile_of(enum gecko_weight weight, const struct event *placed, 
         else
             assert_true(gecko_take(gecko, &event, NULL));
     }
-    const struct event end = { EVENT_THREAD_END, .change = { 1, 45 * MS, { 0 } } };
+    const struct event end = { EVENT_THREAD_END, .change = { 1, 45 * MS, { 0 }, false } };
     assert_true(gecko_take(gecko, &end, NULL));
     assert_true(gecko_knows_cpu(gecko));
     assert_true(gecko_finish(gecko, NULL));

@@ -308,7 +308,7 @@ static void very_many_tasks_share_a_line(void **state)
         take(w.gecko, &w.tables, (struct event)TICK(tick * MS));
     }
     for (uint32_t i = 2; i <= tasks; i++)
-        take(w.gecko, &w.tables, (struct event){ EVENT_THREAD_END, .change = { i, 3 * MS, { 0 } } });
+        take(w.gecko, &w.tables, (struct event){ EVENT_THREAD_END, .change = { i, 3 * MS, { 0 }, false } });
     json_t *profile = finish(&w);
     const size_t lines = json_array_size(json_object_get(profile, "threads"));
     uint64_t samples = 0;

@@ -56,7 +56,7 @@ static const struct event everything[] = {
     SAME(70 * MS, 1, 6), /* it has the stack from before it failed */
     SAME(70 * MS, 2, 0),
     TICK(70 * MS),
-    { EVENT_THREAD_NAME, .change = { 2, 71 * MS, T("renamed") } },
+    { EVENT_THREAD_NAME, .change = { 2, 71 * MS, T("renamed"), false } },
     SAME(80 * MS, 2, 0), /* thread 1 is absent */
     TICK(80 * MS),
     SAME(90 * MS, 2, 0),
@@ -72,7 +72,7 @@ static const struct event everything[] = {
     TICK(150 * MS),
     PROCESS(2, 4400, "/tmp"),
     THREAD(3, 2, 4400, "child"),
-    { EVENT_THREAD_END, .change = { 2, 152 * MS, { 0 } } },
+    { EVENT_THREAD_END, .change = { 2, 152 * MS, { 0 }, false } },
     MEASURE(150 * MS, 2, 0, 0, 4 * MS), /* at the tick */
     MEASURE(153 * MS, 1, 3 * 4096, 40 * MS, 4 * MS),
     SAME(160 * MS, 1, 2),
@@ -82,7 +82,7 @@ static const struct event everything[] = {
     TICK(180 * MS),
     MEASURE(180 * MS, 2, MEASURE_UNKNOWN, MEASURE_UNKNOWN, 4 * MS + 200000), /* it is gone */
     MEASURE(181 * MS, 1, UINT64_C(1) << 40, MEASURE_UNKNOWN, MEASURE_UNKNOWN),
-    { EVENT_THREAD_END, .change = { 3, 181 * MS, { 0 } } },
+    { EVENT_THREAD_END, .change = { 3, 181 * MS, { 0 }, false } },
     { EVENT_PROCESS_END, .process_end = { 2, 181 * MS, FATE_EXITED, 256 } },
     COUNTER("samples", 18),
     COUNTER("cache_full", 0),
@@ -282,7 +282,7 @@ static void long_names_in_a_file_are_cut(void **state)
         { EVENT_TASK, .task = { .number = 1, .process = 1, .name = name } },
         { EVENT_THREAD, .thread = { .number = 1, .process = 1, .tid = 5, .name = name } },
         { EVENT_THREAD, .thread = { .number = 2, .process = 1, .tid = 6, .name = TEXT("short") } },
-        { EVENT_THREAD_NAME, .change = { 2, MS, name } },
+        { EVENT_THREAD_NAME, .change = { 2, MS, name, false } },
         { EVENT_STRING, .string = { 1, name } },
         { EVENT_END, .end = { .reason = END_TARGET, .time_ns = MS, .wait_status = -1 } },
     };
@@ -320,7 +320,7 @@ static void threads_that_come_and_go_take_no_memory(void **state)
             say(&run, (struct event)SAMPLE(ns, thread, 0, 1 + thread % 3));
         say(&run, (struct event)TICK(ns));
         if (last - first == 2)
-            say(&run, (struct event){ EVENT_THREAD_END, .change = { first++, ns, { 0 } } });
+            say(&run, (struct event){ EVENT_THREAD_END, .change = { first++, ns, { 0 }, false } });
     }
     assert_true(last == 5001);
     assert_true(run.writer.threads_room < 1024);
@@ -537,7 +537,7 @@ static const struct event entries[] = {
     TASK_SAME(2 * MS, 3, 1, 2),
     TASK_SAME(2 * MS, 4, 2, 1),
     TICK(2 * MS),
-    { EVENT_THREAD_END, .change = { 3, 2 * MS, { 0 } } },
+    { EVENT_THREAD_END, .change = { 3, 2 * MS, { 0 }, false } },
     TASK_SAME(3 * MS, 4, 2, 1),
     TICK(3 * MS),
     { EVENT_END, .end = { END_TARGET, 3 * MS, 3, 7, 0, 0, 0 } },
@@ -691,7 +691,7 @@ static const struct event awaiting[] = {
     ENTRY_SAMPLE(2 * MS, 4, 2, 0, RUNS, MS / 50, 2),
     TICK(2 * MS),
     TASK_WAITER(2 * MS, 2, 0, 0),
-    { EVENT_THREAD_END, .change = { 4, 2 * MS, { 0 } } },
+    { EVENT_THREAD_END, .change = { 4, 2 * MS, { 0 }, false } },
     ENTRY_SAMPLE(3 * MS, 3, 1, 0, RUNS, MS / 10, 1),
     TICK(3 * MS),
     { EVENT_END, .end = { END_TARGET, 3 * MS, 3, 5, 0, 0, 0 } },
@@ -717,7 +717,7 @@ static void cpu_time_of_short_tasks_adds_up(void **state)
         const struct event life[] = { TASK_ENTRY(3 + i, 1, 4313, 1, "Task-1"),
                                       ENTRY_SAMPLE(now, 3 + i, 1, 0, RUNS, USED, 1),
                                       TICK(now),
-                                      { EVENT_THREAD_END, .change = { 3 + i, now, { 0 } } } };
+                                      { EVENT_THREAD_END, .change = { 3 + i, now, { 0 }, false } } };
         memcpy(story + countof(beginning) + 4 * (size_t)i, life, sizeof(life));
         story[countof(beginning) + 4 * (size_t)i + 1].sample.frames = &frame;
     }

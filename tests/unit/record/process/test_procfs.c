@@ -129,7 +129,7 @@ static void nobody_has_nothing(void **state)
     assert_false(procfs_images(NOBODY, &images));
     assert_int_equal(procfs_ns_pid(NOBODY), 0);
     struct intern_pairs threads = { 0 };
-    procfs_map_threads(NOBODY, &threads);
+    procfs_map_threads(NOBODY, true, &threads);
     assert_int_equal(threads.count, 0);
     intern_pairs_free(&threads);
     assert_false(procfs_user(NOBODY, &user));
@@ -147,7 +147,7 @@ static void threads_are_found_by_their_own_number(void **state)
     const pid_t ns_pid = procfs_ns_pid(getpid());
     assert_true(ns_pid > 0);
     struct intern_pairs threads = { 0 };
-    procfs_map_threads(getpid(), &threads);
+    procfs_map_threads(getpid(), false, &threads);
     assert_int_equal(intern_pairs_find(&threads, (uint32_t)ns_pid, 0), getpid());
     assert_int_equal(intern_pairs_find(&threads, NOBODY, 0), 0);
     intern_pairs_free(&threads);

@@ -384,60 +384,69 @@ static void go(struct fake_python *p, uint64_t from, uint64_t from_state, uint64
     let_hold(p, to, to_state, true);
 }
 
-/* In which interpreter the first thread is, and 9 for each state of another one that is not current. */
-static void assert_current(struct scene *s, uint64_t wanted)
+/* The state of the first thread in an interpreter. */
+static struct member *state_in(struct scene *s, uint64_t interpreter)
 {
-    uint64_t current = 0;
-    assert_int_equal(thread_list_read(&s->thread_list, clock_now_ns()), THREAD_LIST_READ);
     for (size_t i = 0; i < s->thread_list.order_count; i++) {
         struct member *member = &s->thread_list.members[s->thread_list.order[i]];
-        if (member->native_id != 4711)
-            assert_true(thread_list_current(&s->thread_list, member));
-        else if (thread_list_current(&s->thread_list, member))
-            current = current * 10 + 1 + s->p->target.interpreters[member->interpreter].id;
+        if (member->native_id == 4711 && member->interpreter_id == interpreter)
+            return member;
     }
-    if (current != wanted + 1)
-        fail_msg("Python %x: in %lu, and should be in %lu", fake_layout(s->p)->version, current - 1, wanted);
+    fail_msg("no state in interpreter %lu", interpreter);
+    return NULL;
+}
+
+/* Which of the first thread's two stacks is the inner one. */
+static void assert_inner(struct scene *s, uint64_t wanted)
+{
+    assert_int_equal(thread_list_read(&s->thread_list, clock_now_ns()), THREAD_LIST_READ);
+    const struct member *first = state_in(s, 0), *second = state_in(s, 1);
+    const bool inner = thread_list_is_inside(&s->thread_list, second, first);
+    assert_int_equal(thread_list_is_inside(&s->thread_list, first, second), !inner);
+    if (inner != wanted)
+        fail_msg("Python %x: in %d, and should be in %lu", fake_layout(s->p)->version, inner, wanted);
+}
+
+/* Puts the C code that runs the stack of a state at an address of the thread's C stack; 0: not known. */
+static void run_at(struct scene *s, struct member *member, uint64_t address)
+{
+    member->walk.entered_at = address;
+    member->walk.snapshot.cframe = 0;
+    member->walk.snapshot.cframes_count = 1;
+    member->walk.snapshot.cframes[0] = address;
+    assert_int_equal(walk_stack_address(&member->walk, fake_layout(s->p)), address);
+}
+
+static void assert_nested(struct scene *s, uint64_t first_at, uint64_t second_at, bool inner)
+{
+    struct member *first = state_in(s, 0), *second = state_in(s, 1);
+    run_at(s, first, first_at);
+    run_at(s, second, second_at);
+    assert_int_equal(thread_list_is_inside(&s->thread_list, second, first), inner);
+    assert_int_equal(thread_list_is_inside(&s->thread_list, first, second), !inner);
 }
 
 static void enter_another(struct fake_python *p)
 {
     struct scene s;
     begin(&s, p, THREADS_ALL, false);
-    assert_current(&s, 0);
-    const uint64_t head = p->target.interpreters[0].threads_head;
     const uint64_t first = p->interpreter, second = second_interpreter(p), state = enter(p, second);
+    const uint64_t outer = p->threads[0].address;
     thread_list_distrust(&s.thread_list);
-    assert_current(&s, 0);
-    go(p, first, p->threads[0].address, second, state);
-    assert_current(&s, 1);
-    go(p, second, state, first, p->threads[0].address);
-    assert_current(&s, 0);
-    let_hold(p, first, p->threads[0].address, false);
-    assert_current(&s, 0); /* as far as is known */
+    let_hold(p, first, outer, true);
+    assert_inner(&s, 0);
+    go(p, first, outer, second, state);
+    assert_inner(&s, 1);
+    go(p, second, state, first, outer);
+    assert_inner(&s, 0);
+    let_hold(p, first, outer, false);
     let_hold(p, second, state, true);
-    assert_current(&s, 1);
+    assert_inner(&s, 1);
     let_hold(p, second, state, false);
-    assert_current(&s, 1); /* it sleeps there */
-    let_hold(p, first, p->threads[0].address, true);
-    assert_current(&s, 0);
-    /* The list of the first breaks before its state: what is known of it has an end all the same. */
-    fake_poke(p, first + fake_layout(p)->interpreter_threads_head, 0x10);
-    thread_list_distrust(&s.thread_list);
-    assert_int_equal(thread_list_read(&s.thread_list, clock_now_ns()), THREAD_LIST_TORN);
-    alarm(PATIENCE_S);
-    for (size_t i = 0; i < s.thread_list.members_count; i++) {
-        thread_list_current(&s.thread_list, &s.thread_list.members[i]);
-        assert_false(thread_list_placed(&s.thread_list, &s.thread_list.members[i]));
-    }
-    alarm(0);
-    fake_poke(p, first + fake_layout(p)->interpreter_threads_head, head);
-    assert_current(&s, 0);
-    end(&s);
-    /* Never seen with a lock: in the one that was made last. */
-    let_hold(p, first, p->threads[0].address, false);
-    thread_list_open(&s.thread_list, &p->target, &p->codes, THREADS_ALL, false);
-    assert_current(&s, 1);
+    assert_int_equal(thread_list_read(&s.thread_list, clock_now_ns()), THREAD_LIST_READ);
+    assert_nested(&s, 0x7f0000002000, 0x7f0000001000, true); /* a C stack grows down */
+    assert_nested(&s, 0x7f0000001000, 0x7f0000002000, false);
+    assert_nested(&s, 0, 0x7f0000002000, true); /* the one that was made last, as far as is known */
     end(&s);
 }
 EACH_VERSION(a_thread_is_at_work_in_one_interpreter, enter_another);

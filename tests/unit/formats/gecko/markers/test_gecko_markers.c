@@ -215,7 +215,7 @@ static void a_wait_ends_with_its_thread(void **state)
         BEGINNING,
         STATUS_SAMPLE(10 * MS, 2, 0, WAITS, 0, 1),
         TICK(10 * MS),
-        { EVENT_THREAD_END, .change = { 2, 28 * MS, { 0 } } },
+        { EVENT_THREAD_END, .change = { 2, 28 * MS, { 0 }, false } },
         STATUS_SAME(20 * MS, 2, 1, WAITS, 0),
         TICK(20 * MS),
         STATUS_SAMPLE(30 * MS, 1, 0, RUNS, 0, 1),

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/watch/watched_names.h"
+
+#include "formats/base/alloc.h"
+#include "record/process/procfs.h"
+
+#include <string.h>
+
+#define NAME_WAIT_NS      10000000u   /* a new thread's name is looked up again after this, then after twice as long */
+#define NAME_WAIT_MOST_NS 1000000000u /* longest wait, ... */
+#define NAME_WAIT_MANY_NS 8000000000u /* ... and with more threads than this: */
+#define FEW_THREADS       64
+#define NAMES_BY_TICK     8  /* lookups in one tick, ... */
+#define NAMES_BY_MS       1  /* ... and for each millisecond since the last tick with lookups, ... */
+#define NAMES_MOST        64 /* ... but not more than this */
+#define NAME_TRIES        8  /* ticks in a row in which a name that Python does not have yet is looked up */
+#define SURE_BYTES        11 /* the kernel keeps 15 bytes of a name, of which the last character may be damaged */
+
+/* Whether Python itself made the name: "Thread-7 (work)"; "Dummy-8" for a thread that Python did not start. */
+static bool is_automatic(struct text name)
+{
+    static const struct text beginnings[] = { { "Thread-", 7 }, { "Dummy-", 6 } };
+    for (size_t i = 0; i < countof(beginnings); i++)
+        if (name.size > beginnings[i].size && memcmp(name.bytes, beginnings[i].bytes, beginnings[i].size) == 0)
+            return true;
+    return false;
+}
+
+/* Whether the program gave the thread a name of its own in the kernel. A new thread has the program's name there, and
+ * since CPython 3.14 the beginning of Python's name. */
+static bool is_own(const struct watched *w, struct text kernel, struct text python)
+{
+    const size_t beginning = kernel.size < SURE_BYTES ? kernel.size : SURE_BYTES;
+    return kernel.size > 0 && !text_equal(kernel, w->program_name) &&
+           (python.size < beginning || memcmp(kernel.bytes, python.bytes, beginning) != 0);
+}
+
+/* The name of a thread: Python's, or the kernel's where Python has none or an automatic one and the program gave the
+ * thread a name in the kernel. A main thread has the kernel's, unless Python does not call it "MainThread": it was
+ * renamed, or it is the thread of a process that another thread of the parent forked. */
+static struct text name_of_state(struct watched *w, struct emitted_thread *thread, const struct member *member,
+                                 uint64_t time_ns)
+{
+    const bool main = thread->native_id == (uint32_t)w->target.ns_pid;
+    const struct text kernel = procfs_thread_name(w->target.pid, thread->tid);
+    const uint64_t interpreter = w->target.interpreters[member->interpreter].address;
+    const struct text python = thread_names_find(&w->names, interpreter, member->pointer, main ? 0 : member->native_id,
+                                                 w->options->start_ns + time_ns);
+    const bool found = python.size > 0;
+    const bool takes_kernel = !found || (main ? text_equal(python, TEXT("MainThread"))
+                                              : is_automatic(python) && is_own(w, kernel, python));
+    thread->name_tries = found ? 0 : thread->name_tries + 1;
+    thread->own_name = main && !takes_kernel;
+    text_free(takes_kernel ? python : kernel);
+    return takes_kernel ? kernel : python;
+}
+
+/* Whether the name of a thread may be looked up in this tick. The slower the ticks, the more names have one. */
+static bool take_lookup(struct watched *w, const struct emitted_thread *thread, uint64_t time_ns)
+{
+    if (w->options->all_names)
+        return true;
+    if (w->lookups_ns != time_ns) {
+        const uint64_t by_time = (time_ns - w->lookups_ns) / 1000000 * NAMES_BY_MS;
+        w->lookups_ns = time_ns;
+        w->lookups = by_time < NAMES_BY_TICK ? NAMES_BY_TICK : by_time > NAMES_MOST ? NAMES_MOST : (uint32_t)by_time;
+    }
+    if (w->lookups == 0 || (thread->asked && w->unasked >= w->lookups))
+        return false;
+    w->lookups--;
+    return true;
+}
+
+void watched_names_begin(struct watched *w, struct emitted_thread *thread, const struct member *member,
+                         uint64_t time_ns)
+{
+    thread->name_tries = 0;
+    thread->asked = false;
+    const bool looked_up = take_lookup(w, thread, time_ns);
+    thread->asked = looked_up;
+    thread->name_read_ns = time_ns;
+    w->unasked += !looked_up;
+    thread->own_name = false;
+    thread->name = looked_up ? name_of_state(w, thread, member, time_ns)
+                             : procfs_thread_name(w->target.pid, thread->tid);
+    thread->named = looked_up && thread->name_tries == 0;
+    thread->name_wait_ns = NAME_WAIT_NS;
+    thread->name_due_ns = time_ns + (thread->named ? NAME_WAIT_NS : 0);
+}
+
+/* A thread gets its name only when it runs, and may be renamed at any time, but not while the whole process sleeps. */
+void watched_names_refresh(struct watched *w, struct emitted_thread *thread, const struct member *member,
+                           uint64_t time_ns)
+{
+    const bool sleeps_on = w->slept && thread->asked && thread->name_read_ns >= w->ran_ns;
+    const bool had_own_name = thread->own_name;
+    if (sleeps_on || time_ns < thread->name_due_ns || !take_lookup(w, thread, time_ns))
+        return;
+    w->unasked -= !thread->asked;
+    thread->asked = true;
+    thread->name_read_ns = time_ns;
+    const uint64_t most_ns = w->threads_count > FEW_THREADS ? NAME_WAIT_MANY_NS : NAME_WAIT_MOST_NS;
+    const struct text name = name_of_state(w, thread, member, time_ns);
+    /* Python learns the name of a new thread a moment after the thread's first frame. */
+    if (thread->name_tries == 0 || thread->name_tries > NAME_TRIES) {
+        thread->name_wait_ns = thread->name_wait_ns * 2 < most_ns ? thread->name_wait_ns * 2 : most_ns;
+        thread->name_due_ns = time_ns + thread->name_wait_ns;
+    }
+    /* Python forgets the name a moment before the thread ends. */
+    const bool forgotten = thread->named && thread->name_tries > 0;
+    thread->named |= thread->name_tries == 0;
+    if (name.size == 0 || forgotten || text_equal(name, thread->name)) {
+        thread->own_name = had_own_name;
+        text_free(name);
+        return;
+    }
+    text_free(thread->name);
+    thread->name = name;
+    const struct change change = { thread->number, time_ns, name, thread->own_name };
+    emitter_note(w->emitter, (struct event){ .kind = EVENT_THREAD_NAME, .change = change });
+}
+
+void watched_names_end(struct watched *w, struct emitted_thread *thread)
+{
+    w->unasked -= !thread->asked;
+    text_free(thread->name);
+    thread->name = (struct text){ 0 };
+    thread->own_name = false;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* Part of watched.c: the names of threads, which may change. Each lookup takes some ten system calls, and the next tick
+ * must not wait. So a tick looks up a few names only. Threads whose name was never looked up come first. */
+#ifndef PYREEL_RECORD_WATCH_WATCHED_NAMES_H
+#define PYREEL_RECORD_WATCH_WATCHED_NAMES_H
+
+#include "record/watch/watched.h"
+
+/* Sets the name of a new thread, which has the state `member`: that of Python, or for now that of the kernel. */
+void watched_names_begin(struct watched *watched, struct emitted_thread *thread, const struct member *member,
+                         uint64_t time_ns);
+
+/* Looks up the name of a thread again if that is due, and emits a new name. */
+void watched_names_refresh(struct watched *watched, struct emitted_thread *thread, const struct member *member,
+                           uint64_t time_ns);
+
+/* Frees the name of a thread that has ended. */
+void watched_names_end(struct watched *watched, struct emitted_thread *thread);
+
+#endif
