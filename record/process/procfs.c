@@ -144,6 +144,22 @@ bool procfs_images(pid_t pid, struct images *images)
     return true;
 }
 
+bool procfs_mapping(pid_t pid, uint64_t address, struct mapping *mapping)
+{
+    FILE *maps = open_proc(pid, "maps");
+    char *line = NULL;
+    size_t room = 0;
+    bool found = false;
+    while (maps && !found && getline(&line, &room, maps) > 0)
+        if (sscanf(line, "%" SCNx64 "-%" SCNx64, &mapping->low, &mapping->high) == 2)
+            found = address >= mapping->low && address < mapping->high;
+    mapping->stack = found && strstr(line, "[stack]") != NULL;
+    free(line);
+    if (maps)
+        fclose(maps);
+    return found;
+}
+
 void procfs_images_free(struct images *images)
 {
     for (size_t i = 0; i < images->count; i++)

@@ -73,6 +73,15 @@ void procfs_map_threads(pid_t pid, bool same, struct intern_pairs *threads);
 /* Whether a thread of the process lives. The first thread of a process may end before the others. */
 bool procfs_thread_lives(pid_t pid, pid_t tid);
 
+/* A range of addresses that the process has mapped in one piece. */
+struct mapping {
+    uint64_t low, high; /* high: behind the last byte */
+    bool stack;         /* of the process's first thread */
+};
+
+/* Finds the mapping that has an address. False: there is none. */
+bool procfs_mapping(pid_t pid, uint64_t address, struct mapping *mapping);
+
 /* Sets *user to the user of a process. Returns false when there is no such process. */
 bool procfs_user(pid_t pid, uid_t *user);
 

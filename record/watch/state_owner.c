@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/watch/state_owner.h"
 
-#include "record/process/procfs.h"
-
+/* Bytes of a C stack, at its upper end, in which a struct pthread is searched, and the addresses at which it may be. */
+#define STACK_END    65536
+#define PTHREAD_STEP 64
 /* Bytes of a struct pthread in which the number is searched, and how many there are at least: glibc has the number at
  * byte 720 or before, musl has it at byte 48 or before, near the end of the memory. */
 #define PTHREAD_BYTES 1024
@@ -64,4 +65,50 @@ uint32_t state_owner_find(struct watched *w, const struct member *member, bool c
         return number;
     /* The state that runs is that of the only thread. The states of the parent's other threads never run again. */
     return thread_list_holds(&w->thread_list, member) ? only_thread(owner_threads(w)) : 0;
+}
+
+/* The number of a thread that has a state in which it names a struct pthread of this stack. */
+static uint32_t named_by_state(struct watched *w, const struct mapping *stack)
+{
+    const struct thread_list *list = &w->thread_list;
+    for (size_t i = 0; i < list->order_count; i++) {
+        const struct member *member = &list->members[list->order[i]];
+        if (member->pointer < stack->low || member->pointer >= stack->high)
+            continue;
+        const uint32_t number = number_in_pthread(w, member->pointer);
+        if (number)
+            return number;
+    }
+    return 0;
+}
+
+/* The number of the thread whose struct pthread is at the end of this stack. On x86-64, and with musl everywhere, a
+ * struct pthread begins with its own address. */
+static uint32_t named_by_end(struct watched *w, const struct mapping *stack)
+{
+    unsigned char bytes[STACK_END];
+    const uint64_t size = stack->high - stack->low < STACK_END ? stack->high - stack->low : STACK_END;
+    const uint64_t from = stack->high - size;
+    if (remote_read(&w->target.remote, from, bytes, size) != REMOTE_READ)
+        return 0;
+    for (uint64_t at = size / PTHREAD_STEP * PTHREAD_STEP; at >= PTHREAD_STEP; at -= PTHREAD_STEP) {
+        const uint64_t address = from + at - PTHREAD_STEP;
+        if (word_at(bytes, (uint32_t)(at - PTHREAD_STEP)) != address)
+            continue;
+        const uint32_t number = number_in_pthread(w, address);
+        if (number)
+            return number;
+    }
+    return 0;
+}
+
+uint32_t state_owner_by_stack(struct watched *w, const struct member *member, struct mapping *stack)
+{
+    const uint64_t address = walk_stack_address(&member->walk, &w->target.runtime.layout);
+    if (!address || w->target.remote.kind || !procfs_mapping(w->pid, address, stack))
+        return 0;
+    if (stack->stack && state_owner_lives(w, (uint32_t)w->target.ns_pid))
+        return (uint32_t)w->target.ns_pid;
+    const uint32_t number = named_by_state(w, stack);
+    return number ? number : named_by_end(w, stack);
 }

@@ -10,7 +10,15 @@
  *
  *     state ─ thread_id ─▶ struct pthread { ... tid ... }           glibc and musl, each at an offset of its own
  *
- * A process that has one thread needs no more evidence. A state whose thread cannot be found has no samples. */
+ * A process that has one thread needs no more evidence. A state whose thread cannot be found has no samples.
+ *
+ * A number that the process has may be wrong, too: in CPython 3.12, a thread that works in another interpreter uses the
+ * state of the thread which made that interpreter, and C code may make a state in one thread for another. The frames
+ * tell: the C code that runs them keeps a part of them on the C stack of its thread. A C stack is a mapping of its own,
+ * and has the thread's struct pthread at its upper end:
+ *
+ *     guard │ C stack: ... entry shim ... │ struct pthread │ guard │ C stack of another thread ...
+ */
 #ifndef PYREEL_RECORD_WATCH_STATE_OWNER_H
 #define PYREEL_RECORD_WATCH_STATE_OWNER_H
 
@@ -19,6 +27,10 @@
 /* The number of the thread that has a state, in the pid namespace of the process; 0: none is known. `checked`: the
  * number in the state is not believed until the kernel confirms it. For the thread that calls watched_emit(). */
 uint32_t state_owner_find(struct watched *watched, const struct member *member, bool checked);
+
+/* The number of the thread on whose C stack a state's frames are, and the mapping of that stack; 0: not known. Reads
+ * the list of mappings, which takes a while. */
+uint32_t state_owner_by_stack(struct watched *watched, const struct member *member, struct mapping *stack);
 
 /* Whether the process has a thread of this number, in the pid namespace of the process. The kernel is asked once in a
  * tick. A process that is no process (a core file) has all threads. */

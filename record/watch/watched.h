@@ -21,6 +21,7 @@
 #include "record/names/thread_names.h"
 #include "record/process/idle.h"
 #include "record/process/meter.h"
+#include "record/process/procfs.h"
 #include "record/unwind/halt.h"
 #include "record/unwind/synthetic_frames.h"
 #include "record/unwind/thread_list.h"
@@ -96,9 +97,10 @@ struct thread_state {
     uint32_t owner;     /* the kernel's number of its thread, in the pid namespace of the process; 0: not known */
     uint32_t thread;    /* the thread: index + 1 in `threads`; 0: none */
     uint32_t next;      /* the next state of the thread in this tick: index + 1; 0: none */
-    uint32_t above;   /* links of the thread's other stacks above this one in this tick; UINT32_MAX: it is not shown */
-    uint64_t due_ns;  /* a state without a thread: when the thread is searched again (monotonic), ... */
-    uint64_t wait_ns; /* ... and the wait after that search */
+    uint32_t above; /* links of the thread's other stacks above this one in this tick; UINT32_MAX: it is not shown */
+    struct mapping stack; /* the C stack on which its frames were when that was looked up */
+    uint64_t due_ns;      /* a state without a thread: when the thread is searched again (monotonic), ... */
+    uint64_t wait_ns;     /* ... and the wait after that search */
 };
 
 /* Counters of the work to read a process. All fields are uint64_t: watched_counters_add() sums them as an array. */

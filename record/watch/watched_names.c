@@ -46,7 +46,8 @@ static struct text name_of_state(struct watched *w, struct emitted_thread *threa
     const uint64_t interpreter = w->target.interpreters[member->interpreter].address;
     const struct text python = thread_names_find(&w->names, interpreter, member->pointer, main ? 0 : member->native_id,
                                                  w->options->start_ns + time_ns);
-    const bool found = python.size > 0;
+    /* In each interpreter, the module `threading` takes the thread that imports it for the main thread. */
+    const bool found = python.size > 0 && (main || !text_equal(python, TEXT("MainThread")));
     const bool takes_kernel = !found || (main ? text_equal(python, TEXT("MainThread"))
                                               : is_automatic(python) && is_own(w, kernel, python));
     thread->name_tries = found ? 0 : thread->name_tries + 1;

@@ -195,14 +195,59 @@ static void state_find_owner(struct watched *w, uint32_t index, uint64_t time_ns
 static void state_join(struct watched *w, uint32_t index, uint64_t time_ns)
 {
     struct member *member = &w->thread_list.members[index];
-    state_find_owner(w, index, time_ns);
-    struct thread_state *state = watched_state(w, index);
-    if (state->thread || !state->owner)
-        return;
-    const uint32_t row = thread_row_find(w, state->owner);
-    state->thread = row ? row : begin_thread(w, member, state->owner, time_ns);
+    const uint32_t owner = watched_state(w, index)->owner;
+    const uint32_t row = thread_row_find(w, owner);
+    watched_state(w, index)->thread = row ? row : begin_thread(w, member, owner, time_ns);
     watched_thread_of(w, index)->states++;
     member->walk.same = 0;
+}
+
+/* Whether the frames of a state may be those of another thread: the thread has several states, or the state belongs to
+ * an interpreter in which threads use the states of others. */
+static bool state_is_doubtful(const struct watched *w, uint32_t index)
+{
+    const struct member *member = &w->thread_list.members[index];
+    const struct mapping *stack = &w->states[index].stack;
+    const uint64_t address = walk_stack_address(&member->walk, &w->target.runtime.layout);
+    const bool read = member->tick == w->thread_list.tick && member->state == UNWIND_DONE && member->walk.depth > 0;
+    return read && address && (address < stack->low || address >= stack->high) &&
+           (member->interpreter_id > 0 || watched_thread_of(w, index)->states > 1);
+}
+
+/* Gives a state to the thread on whose C stack its frames are. If that is not known, and the thread in the state's
+ * memory has other states, then no thread has the state for now. */
+static void state_follow_stack(struct watched *w, uint32_t index, uint64_t time_ns)
+{
+    struct member *member = &w->thread_list.members[index];
+    struct thread_state *state = watched_state(w, index);
+    struct mapping stack = { 0 };
+    const uint32_t owner = state_owner_by_stack(w, member, &stack), was = state->owner;
+    if (!owner && watched_thread_of(w, index)->states == 1)
+        return;
+    if (owner == was) {
+        state->stack = stack;
+        return;
+    }
+    const struct thread_state kept = *state;
+    state_leave(w, index);
+    *state = kept;
+    state->thread = 0;
+    state->owner = member->proved_id = owner;
+    state->stack = stack;
+    state->due_ns = time_ns + state->wait_ns;
+    if (owner)
+        state_join(w, index, time_ns);
+}
+
+/* Makes sure that a state has the right thread. */
+static void state_settle(struct watched *w, uint32_t index, uint64_t time_ns)
+{
+    state_find_owner(w, index, time_ns);
+    const struct thread_state *state = watched_state(w, index);
+    if (!state->thread && state->owner)
+        state_join(w, index, time_ns);
+    if (watched_state(w, index)->thread && state_is_doubtful(w, index))
+        state_follow_stack(w, index, time_ns);
 }
 
 /* Forgets that a thread has its states, because the kernel has no such thread. */
@@ -274,7 +319,7 @@ static void group_states(struct watched *w, const uint32_t *indexes, size_t coun
 {
     const uint64_t tick = w->thread_list.tick;
     for (size_t i = count; i-- > 0;)
-        state_join(w, indexes[i], time_ns);
+        state_settle(w, indexes[i], time_ns);
     for (size_t i = 0; i < count; i++) {
         struct member *member = &w->thread_list.members[indexes[i]];
         struct thread_state *state = watched_state(w, indexes[i]);
@@ -475,7 +520,7 @@ static bool watched_emit_thread(struct watched *w, struct emitted_thread *thread
         if (members[state - 1].state != UNWIND_DONE)
             return emitter_failed(w->emitter, thread->number, members[state - 1].cause, time_ns, why);
     const uint32_t runs = nest_states(w, thread);
-    watched_names_refresh(w, thread, &members[w->nested[w->nested_count - 1]], time_ns);
+    watched_names_refresh(w, thread, &members[w->nested[0]], time_ns);
     if (!thread_emit_status(w, thread, &members[runs], time_ns, why))
         return false;
     if (w->statuses.ask_cpu && !thread->watch.known)
