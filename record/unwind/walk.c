@@ -264,5 +264,5 @@ uint64_t walk_stack_address(const struct walk *walk, const struct layout *l)
     const struct snapshot *s = &walk->snapshot;
     if (l->root_is_shim)
         return walk->entered_at;
-    return s->cframe < s->cframes_count ? s->cframes[s->cframe] : 0;
+    return walk->sampled && s->last ? word_at(s->last, l->thread_cframe) : 0;
 }

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/watch/state_owner.h"
 
+/* Bytes of a struct pthread in which the number is searched, and how many there are at least: glibc has the number at
+ * byte 720 or before, musl has it at byte 48 or before, near the end of the memory. glibc notes the stack farther on.
+ */
+#define PTHREAD_BYTES 1024
+#define PTHREAD_LEAST 128
+#define PTHREAD_MOST  2048
 /* Bytes of a C stack, at its upper end, in which a struct pthread is searched, and the addresses at which it may be. */
 #define STACK_END    65536
 #define PTHREAD_STEP 64
-/* Bytes of a struct pthread in which the number is searched, and how many there are at least: glibc has the number at
- * byte 720 or before, musl has it at byte 48 or before, near the end of the memory. */
-#define PTHREAD_BYTES 1024
-#define PTHREAD_LEAST 128
 
 /* The threads of the process: the process's own numbers → the recorder's. */
 static const struct intern_pairs *owner_threads(struct watched *w)
@@ -67,48 +69,66 @@ uint32_t state_owner_find(struct watched *w, const struct member *member, bool c
     return thread_list_holds(&w->thread_list, member) ? only_thread(owner_threads(w)) : 0;
 }
 
-/* The number of a thread that has a state in which it names a struct pthread of this stack. */
-static uint32_t named_by_state(struct watched *w, const struct mapping *stack)
+/* Whether a struct pthread is that of the thread whose C stack has an address, and the bounds of that stack. The C
+ * library notes the lower end of the stack and its size next to each other, and the struct is at the upper end. */
+static bool is_on_stack_of(struct watched *w, uint64_t pthread, uint64_t address, struct mapping *stack)
 {
-    const struct thread_list *list = &w->thread_list;
-    for (size_t i = 0; i < list->order_count; i++) {
-        const struct member *member = &list->members[list->order[i]];
-        if (member->pointer < stack->low || member->pointer >= stack->high)
+    unsigned char bytes[PTHREAD_MOST];
+    uint32_t size = PTHREAD_MOST;
+    while (remote_read(&w->target.remote, pthread, bytes, size) != REMOTE_READ)
+        if ((size /= 2) < PTHREAD_LEAST)
+            return false;
+    for (uint32_t at = 0; at + 16 <= size; at += 8) {
+        const uint64_t low = word_at(bytes, at), high = low + word_at(bytes, at + 8);
+        if (low == 0 || low > address || high <= pthread || high - pthread > STACK_END)
             continue;
-        const uint32_t number = number_in_pthread(w, member->pointer);
-        if (number)
-            return number;
+        *stack = (struct mapping){ .low = low, .high = pthread };
+        return true;
     }
-    return 0;
+    return false;
 }
 
-/* The number of the thread whose struct pthread is at the end of this stack. On x86-64, and with musl everywhere, a
- * struct pthread begins with its own address. */
-static uint32_t named_by_end(struct watched *w, const struct mapping *stack)
+/* The struct pthread nearest above an address, of those that states name; 0: none. */
+static uint64_t pthread_above(const struct watched *w, uint64_t address)
+{
+    const struct thread_list *list = &w->thread_list;
+    uint64_t nearest = 0;
+    for (size_t i = 0; i < list->order_count; i++) {
+        const uint64_t pthread = list->members[list->order[i]].pointer;
+        if (pthread > address && (nearest == 0 || pthread < nearest))
+            nearest = pthread;
+    }
+    return nearest;
+}
+
+/* The struct pthread at the end of a mapping; 0: none. On x86-64, and with musl everywhere, it begins with its own
+ * address. */
+static uint64_t pthread_at_end(struct watched *w, const struct mapping *stack)
 {
     unsigned char bytes[STACK_END];
     const uint64_t size = stack->high - stack->low < STACK_END ? stack->high - stack->low : STACK_END;
     const uint64_t from = stack->high - size;
     if (remote_read(&w->target.remote, from, bytes, size) != REMOTE_READ)
         return 0;
-    for (uint64_t at = size / PTHREAD_STEP * PTHREAD_STEP; at >= PTHREAD_STEP; at -= PTHREAD_STEP) {
-        const uint64_t address = from + at - PTHREAD_STEP;
-        if (word_at(bytes, (uint32_t)(at - PTHREAD_STEP)) != address)
-            continue;
-        const uint32_t number = number_in_pthread(w, address);
-        if (number)
-            return number;
-    }
+    for (uint64_t at = size; at >= PTHREAD_STEP; at -= PTHREAD_STEP)
+        if (word_at(bytes, (uint32_t)(at - PTHREAD_STEP)) == from + at - PTHREAD_STEP)
+            return from + at - PTHREAD_STEP;
     return 0;
 }
 
 uint32_t state_owner_by_stack(struct watched *w, const struct member *member, struct mapping *stack)
 {
     const uint64_t address = walk_stack_address(&member->walk, &w->target.runtime.layout);
-    if (!address || w->target.remote.kind || !procfs_mapping(w->pid, address, stack))
+    if (!address || w->target.remote.kind)
+        return 0;
+    const uint64_t above = pthread_above(w, address);
+    if (above && is_on_stack_of(w, above, address, stack))
+        return number_in_pthread(w, above);
+    if (!procfs_mapping(w->pid, address, stack))
         return 0;
     if (stack->stack && state_owner_lives(w, (uint32_t)w->target.ns_pid))
         return (uint32_t)w->target.ns_pid;
-    const uint32_t number = named_by_state(w, stack);
-    return number ? number : named_by_end(w, stack);
+    /* A thread of C may have made the state in another thread, so that no state names its own struct. */
+    const uint64_t last = pthread_at_end(w, stack);
+    return last && is_on_stack_of(w, last, address, stack) ? number_in_pthread(w, last) : 0;
 }

@@ -14,10 +14,10 @@
  *
  * A number that the process has may be wrong, too: in CPython 3.12, a thread that works in another interpreter uses the
  * state of the thread which made that interpreter, and C code may make a state in one thread for another. The frames
- * tell: the C code that runs them keeps a part of them on the C stack of its thread. A C stack is a mapping of its own,
- * and has the thread's struct pthread at its upper end:
+ * tell: the C code that runs them keeps a part of them on the C stack of its thread. The thread's struct pthread is at
+ * the upper end of the stack, and has the bounds of the stack:
  *
- *     guard │ C stack: ... entry shim ... │ struct pthread │ guard │ C stack of another thread ...
+ *     guard │ C stack: ... entry shim ... │ struct pthread { ... tid, lower end, size ... } │ guard │ another stack ...
  */
 #ifndef PYREEL_RECORD_WATCH_STATE_OWNER_H
 #define PYREEL_RECORD_WATCH_STATE_OWNER_H
@@ -28,7 +28,7 @@
  * number in the state is not believed until the kernel confirms it. For the thread that calls watched_emit(). */
 uint32_t state_owner_find(struct watched *watched, const struct member *member, bool checked);
 
-/* The number of the thread on whose C stack a state's frames are, and the mapping of that stack; 0: not known. Reads
+/* The number of the thread on whose C stack a state's frames are, and the bounds of that stack; 0: not known. May read
  * the list of mappings, which takes a while. */
 uint32_t state_owner_by_stack(struct watched *watched, const struct member *member, struct mapping *stack);
 

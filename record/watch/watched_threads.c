@@ -222,7 +222,7 @@ static void state_follow_stack(struct watched *w, uint32_t index, uint64_t time_
     struct thread_state *state = watched_state(w, index);
     struct mapping stack = { 0 };
     const uint32_t owner = state_owner_by_stack(w, member, &stack), was = state->owner;
-    if (!owner && watched_thread_of(w, index)->states == 1)
+    if (!owner && (state->stack.low || watched_thread_of(w, index)->states == 1))
         return;
     if (owner == was) {
         state->stack = stack;
@@ -364,9 +364,11 @@ static void leave_out_enclosed(struct watched *w)
     const struct layout *l = &w->target.runtime.layout;
     const uint64_t innermost = walk_stack_address(&list->members[w->nested[w->nested_count - 1]].walk, l);
     size_t kept = 0;
-    for (size_t i = 0; i < w->nested_count; i++)
-        if (walk_stack_address(&list->members[w->nested[i]].walk, l) >= innermost || i + 1 == w->nested_count)
+    for (size_t i = 0; i < w->nested_count; i++) {
+        const uint64_t address = walk_stack_address(&list->members[w->nested[i]].walk, l);
+        if (address == 0 || address >= innermost)
             w->nested[kept++] = w->nested[i];
+    }
     w->nested_count = kept;
 }
 

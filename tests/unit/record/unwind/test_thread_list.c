@@ -411,9 +411,8 @@ static void assert_inner(struct scene *s, uint64_t wanted)
 static void run_at(struct scene *s, struct member *member, uint64_t address)
 {
     member->walk.entered_at = address;
-    member->walk.snapshot.cframe = 0;
-    member->walk.snapshot.cframes_count = 1;
-    member->walk.snapshot.cframes[0] = address;
+    if (!fake_layout(s->p)->root_is_shim)
+        memcpy(member->walk.snapshot.last + fake_layout(s->p)->thread_cframe, &address, sizeof(address));
     assert_int_equal(walk_stack_address(&member->walk, fake_layout(s->p)), address);
 }
 
