@@ -13,7 +13,6 @@ import pytest
 
 import gecko_check
 import known_program
-import plain_stream
 import stacks
 from environment import missing, need_command
 from fixtures import done_of
