@@ -244,7 +244,9 @@ static void state_settle(struct watched *w, uint32_t index, uint64_t time_ns)
 {
     state_find_owner(w, index, time_ns);
     const struct thread_state *state = watched_state(w, index);
-    if (!state->thread && state->owner)
+    /* CPython 3.11 makes the state of a new thread with the number of the thread that starts it. */
+    const bool wanted = w->thread_list.which != THREADS_MAIN || state->owner == (uint32_t)w->target.ns_pid;
+    if (!state->thread && state->owner && wanted)
         state_join(w, index, time_ns);
     if (watched_state(w, index)->thread && state_is_doubtful(w, index))
         state_follow_stack(w, index, time_ns);
