@@ -242,6 +242,7 @@ static void summarise(const struct session *session, const char *path)
     const struct watched_counters counters = sampler_counters(&session->sampler); /* not for the status line */
     f.exact = counters.exact;
     f.cut = counters.interpreters_cut;
+    f.before_ns = counters.before_looks_ns;
     if (f.processes <= 1)
         f.stopped_ns = counters.stopped_ns;
     progress_summary(&f, path, session->reason);
@@ -337,11 +338,12 @@ static int record_running(struct session *session, char **argv)
         return session_fail(session, EXIT_OURS);
     open_sampler(session, pid);
     signals_handle();
-    const enum target_state state = sampling_find(session, clock_now_ns() + BECOME_PYTHON_NS);
+    /* With --subprocesses, a process that runs no Python may have children that do: the recording begins at once. */
+    const bool follows = session->options.subprocesses;
+    const enum target_state state = sampling_find(session, follows ? 0 : clock_now_ns() + BECOME_PYTHON_NS);
     if (state == TARGET_NOT_YET && signals_stop())
         return 128 + signals_stop();
-    /* With --subprocesses, a process that runs no Python may have children that do. */
-    const bool others = session->options.subprocesses && state == TARGET_NOT_YET;
+    const bool others = follows && state == TARGET_NOT_YET;
     session->give_up_ns = others ? UINT64_MAX : 0;
     if (state != TARGET_READY && !others) {
         watched_refusal(session->program, state, &session->why);

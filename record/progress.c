@@ -13,6 +13,8 @@
 
 #define UPDATE_NS     250000000u
 #define LEAST_HALT_NS 50000000u /* a shorter halt is not mentioned: it would be 0.0 s */
+#define BEFORE_NS     10000000u /* so much CPU time before first looks is told, ... */
+#define BEFORE_PART   100       /* ... if it is more than 1 % of the recording's time */
 
 void progress_start(struct progress *progress, bool quiet)
 {
@@ -150,6 +152,11 @@ void progress_summary(const struct progress_totals *f, const char *path, enum en
     summarise_exactness(f);
     summarise_halts(f);
     summarise_missed(f);
+    if (f->before_ns > BEFORE_NS && f->before_ns > f->elapsed_ns / BEFORE_PART)
+        fprintf(stderr,
+                "pyreel-record: up to %.3f s of CPU time is in no sample: Python used it before the first look at the "
+                "process%s\n",
+                (double)f->before_ns / 1e9, f->processes > 1 ? "es" : "");
     if (f->cut > 0)
         fprintf(stderr,
                 "pyreel-record: warning: a process had more than %d interpreters: the threads of some were not read "

@@ -31,6 +31,7 @@ struct progress_totals {
     uint64_t bytes;      /* size of the recording so far */
     bool full;           /* new functions and lines have no room, see DEFINITIONS_LIMIT */
     uint64_t cut;        /* ticks of processes with more interpreters than are read */
+    uint64_t before_ns;  /* CPU time that Pythons used before their first look */
     uint64_t no_room;    /* how often a function or a line had no room */
     uint64_t threads;    /* number of threads seen so far */
     uint64_t paused_ns;  /* for how long a signal had stopped the recorder itself */

@@ -160,6 +160,7 @@ enum target_state sampling_find(struct session *session, uint64_t give_up_ns)
 {
     struct watched *program = session->program;
     watched_seek(program);
+    watched_existed(program);
     for (;;) {
         struct fault why = { 0 };
         const enum target_state state = watched_find(program, &why);
@@ -167,7 +168,8 @@ enum target_state sampling_find(struct session *session, uint64_t give_up_ns)
             session->why = why;
         if (state != TARGET_NOT_YET)
             return state;
-        if (clock_now_ns() >= give_up_ns || !sleep_until(session, program->find_due_ns))
+        const bool doubtful = program->found != TARGET_NOT_YET; /* a refusal that is not final yet */
+        if ((!doubtful && clock_now_ns() >= give_up_ns) || !sleep_until(session, program->find_due_ns))
             return program->found == TARGET_GONE ? TARGET_GONE : TARGET_NOT_YET;
     }
 }
@@ -264,6 +266,8 @@ static void session_add_process(struct session *session, const struct tree_event
     w->parent_pid = event->parent;
     watched_descends(w, ancestor_of(session, event->parent));
     watched_seek(w);
+    if (event->existed)
+        watched_existed(w);
     const struct watched *parent = find_watched(session, event->parent);
     if (parent)
         watched_forked(w, parent);

@@ -8,8 +8,9 @@
 /* How long a process to which pyreel-record attaches may take to become a Python. */
 #define BECOME_PYTHON_NS 1000000000u
 
-/* Waits until the program is a running Python, or until it is certain that it will not be one before `give_up_ns`
- * (monotonic). Then session->why has the reason. The program is not attached yet. */
+/* Waits until the program, which runs already, is a running Python, or until it is certain that it will not be one
+ * before `give_up_ns` (monotonic). Then session->why has the reason. With `give_up_ns` 0, only a program that cannot be
+ * read takes time. The program is not attached yet. */
 enum target_state sampling_find(struct session *session, uint64_t give_up_ns);
 
 /* Samples the program, and with --subprocesses all processes of its tree, one program after the other: execve starts

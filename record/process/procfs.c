@@ -422,6 +422,13 @@ bool procfs_started(pid_t pid, uint64_t *started_ns)
     return true;
 }
 
+uint64_t procfs_pages(pid_t pid)
+{
+    char text[128];
+    read_small(pid, "statm", text, sizeof(text));
+    return strtoull(text, NULL, 10);
+}
+
 size_t procfs_count_threads(pid_t pid)
 {
     char stat[STAT_ROOM];

@@ -85,6 +85,9 @@ bool procfs_mapping(pid_t pid, uint64_t address, struct mapping *mapping);
 /* Sets *user to the user of a process. Returns false when there is no such process. */
 bool procfs_user(pid_t pid, uid_t *user);
 
+/* The size of a process's memory, in pages, with what it has only reserved; 0: not known. */
+uint64_t procfs_pages(pid_t pid);
+
 /* The number of threads of a process; 0: not known. */
 size_t procfs_count_threads(pid_t pid);
 

@@ -657,6 +657,8 @@ void tree_watch_existing(struct tree *tree)
         return;
     tree_walk(tree);
     tell(tree);
+    for (size_t i = 0; i < tree->events_count; i++)
+        tree->events[i].existed = true;
 }
 
 int tree_fd(const struct tree *tree)

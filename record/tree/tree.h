@@ -45,6 +45,7 @@ struct tree_event {
     pid_t parent;    /* 0: not known, since the parent ended before the process was seen. Of the root: its parent */
     int pidfd;       /* TREE_CAME: the taker closes this descriptor; else, and when there is none: -1 */
     int wait_status; /* TREE_ENDED: as waitpid() gives; -1: not known */
+    bool existed;    /* TREE_CAME: tree_watch_existing() found the process */
 };
 
 /* Ways that the tree goes without, for tests. */
@@ -90,7 +91,7 @@ struct tree {
         pid_t number;
         unsigned tries;
         uint64_t due_ns;
-    } * late; /* numbers that were given and had no process when they were looked at */
+    } *late; /* numbers that were given and had no process when they were looked at */
     size_t late_count, late_room;
     uint64_t looked_ns, next_ns, changed_ns, walked_ns, reaped_ns, checks_due_ns;
     uint64_t calls; /* system calls of the last look beyond a few, about */
@@ -105,7 +106,7 @@ struct tree {
  * Returns false with the reason when the root cannot be watched. */
 bool tree_open(struct tree *tree, pid_t root, bool ours, struct fault *why);
 
-/* Adds the descendants that the root has already. */
+/* Adds the descendants that the root has already. Call this before the first tree_look(). */
 void tree_watch_existing(struct tree *tree);
 
 /* A descriptor that becomes readable when tree_look() has something to see. Not everything makes the descriptor

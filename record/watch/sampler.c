@@ -67,6 +67,7 @@ struct watched *sampler_watch(struct sampler *sampler, pid_t pid, struct command
     watched->shared = &sampler->shared;
     sampler->watched = alloc_grow(sampler->watched, &sampler->room, sampler->count + 1, sizeof(*sampler->watched));
     sampler->watched[sampler->count++] = watched;
+    sampler->shared.processes = sampler->count;
     return watched;
 }
 
@@ -135,6 +136,7 @@ void sampler_forget(struct sampler *sampler, struct watched *watched)
     while (sampler->watched[i] != watched)
         i++;
     memmove(sampler->watched + i, sampler->watched + i + 1, (--sampler->count - i) * sizeof(*sampler->watched));
+    sampler->shared.processes = sampler->count;
     free_without_waiting(sampler, watched);
 }
 

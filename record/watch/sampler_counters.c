@@ -28,6 +28,7 @@ static const struct row {
     { "looks_again", offsetof(struct counted, watched.hops), true, false },
     { "states_without_thread", offsetof(struct counted, watched.ownerless), true, false },
     { "interpreters_cut", offsetof(struct counted, watched.interpreters_cut), true, false },
+    { "before_looks_ns", offsetof(struct counted, watched.before_looks_ns), true, false },
     { "samples_blocked", offsetof(struct counted, blocked), true, false },
     { "ticks_left_out", offsetof(struct counted, limits.ticks_left_out), false, true },
     { "taken_ns", offsetof(struct counted, watched.taken_ns), false, true },

@@ -18,10 +18,14 @@
 #define SAME_PROGRAM_NS 1000000     /* how often to check for an execve */
 #define WAIT_LEAST_NS   500000      /* a look that takes less time has not waited */
 #define FIND_LEAST_NS   500000u     /* the shortest wait between two calls of watched_find(), ... */
-#define FIND_START_NS   2000000u    /* ... the longest while a Python starts, ... */
-#define FIND_MOST_NS    16000000u   /* ... while the process runs, ... */
-#define FIND_IDLE_NS    1000000000u /* ... and while it does not run */
+#define FIND_START_NS   8000000u    /* ... the longest while a Python starts, ... */
+#define FIND_MOST_NS    16000000u   /* ... and else; of many processes, those that do not run wait longer: ... */
+#define FIND_EACH_NS    1000000u    /* ... so long for each process of the recording, ... */
+#define FIND_IDLE_NS    1000000000u /* ... and at most so long */
+#define FIND_PART       4           /* a wait is a quarter of the time for which nothing has changed, ... */
+#define FIND_START_PART 256         /* ... and much less of it while a Python starts: its first time may be short */
 #define SEARCH_MOST_NS  256000000u  /* the longest wait between two searches of a process that runs */
+#define SEARCH_REST     64          /* searches of processes that grew are followed by so much more rest */
 #define FORK_NS         100000000u /* the kernel notes the start of a process that long after it copied the memory, at most */
 #define LOOK_MOST_NS    5000000000u /* a look that still reads then is of a program that lies */
 #define BELIEVE_NS      50000000u   /* how long a process may refuse to be read before the refusal is final */
@@ -78,6 +82,20 @@ void watched_seek(struct watched *w)
     cpu_process_open(&w->search.clock, w->pid);
 }
 
+/* How much CPU time the process has used; 0: not known. */
+static uint64_t watched_cpu_ns(const struct watched *w)
+{
+    struct cpu_process clock = w->search.clock;
+    clock.used_ns = 0;
+    cpu_process_ran(&clock);
+    return clock.used_ns;
+}
+
+void watched_existed(struct watched *w)
+{
+    w->begun_cpu_ns = watched_cpu_ns(w);
+}
+
 void watched_descends(struct watched *w, uint32_t ancestor)
 {
     w->parent = w->forebear = ancestor;
@@ -96,14 +114,39 @@ static bool can_be_recorded(struct watched *w, struct fault *why)
            (!w->options->freezes || freeze_open(&w->freeze, w->pid, why));
 }
 
+/* Notes that the process ran no Python when its CPU clock was last read for the search. */
+static void watched_is_no_python(struct watched *w)
+{
+    if (w->search.clock.used_ns != UINT64_MAX)
+        w->begun_cpu_ns = w->search.clock.used_ns;
+}
+
+/* Whether a CPython of the process has no interpreter yet. Then a search is one read. */
+static bool watched_starts(const struct watched *w)
+{
+    return w->search.likely.address && !w->search.likely.described;
+}
+
+/* Whether the memory of the process has another size than at the last search. If not, no CPython came. */
+static bool watched_grew(struct watched *w, uint64_t now_ns)
+{
+    if (w->shared && now_ns < w->shared->search_ns)
+        return false;
+    if (procfs_pages(w->pid) != w->search.pages)
+        return true;
+    watched_is_no_python(w);
+    return false;
+}
+
 /* Whether the process may have become a Python since the last search. A process that has not run has not changed. */
 static bool is_worth_a_search(struct watched *w, uint64_t now_ns)
 {
     struct search_state *search = &w->search;
     uint64_t device = 0, inode = 0;
+    const bool ran = cpu_process_ran(&search->clock);
     if (w->found != TARGET_NOT_YET)
         return true;
-    if (!cpu_process_ran(&search->clock))
+    if (!ran)
         return false;
     search->ran_ns = now_ns;
     procfs_program(w->pid, &device, &inode);
@@ -113,7 +156,14 @@ static bool is_worth_a_search(struct watched *w, uint64_t now_ns)
         search->inode = inode;
         return true;
     }
-    return now_ns >= search->due_ns;
+    return watched_starts(w) || now_ns >= search->due_ns || watched_grew(w, now_ns);
+}
+
+/* A part of a time, within bounds: a process that has not changed for long is not expected to change soon. */
+static uint64_t wait_after(uint64_t unchanged_ns, uint64_t part, uint64_t most_ns)
+{
+    const uint64_t wait_ns = unchanged_ns / part < most_ns ? unchanged_ns / part : most_ns;
+    return wait_ns > FIND_LEAST_NS ? wait_ns : FIND_LEAST_NS;
 }
 
 static enum target_state watched_search(struct watched *w, struct fault *why)
@@ -126,32 +176,45 @@ static enum target_state watched_search(struct watched *w, struct fault *why)
     return TARGET_UNSUPPORTED;
 }
 
-/* A quarter of a time, within bounds: a process that has not changed for long is not expected to change soon. */
-static uint64_t wait_after(uint64_t unchanged_ns, uint64_t most_ns)
+/* Searches the process, and notes what is_worth_a_search() and the next search need. */
+static void watched_search_now(struct watched *w, uint64_t now_ns, struct fault *why)
 {
-    const uint64_t wait_ns = unchanged_ns / 4 < most_ns ? unchanged_ns / 4 : most_ns;
-    return wait_ns > FIND_LEAST_NS ? wait_ns : FIND_LEAST_NS;
+    struct search_state *search = &w->search;
+    const bool started = watched_starts(w);
+    search->pages = started ? search->pages : procfs_pages(w->pid);
+    w->found = watched_search(w, why);
+    search->due_ns = now_ns + wait_after(now_ns - search->began_ns, FIND_PART, SEARCH_MOST_NS);
+    search->started_ns = !watched_starts(w) ? 0 : search->started_ns ? search->started_ns : now_ns;
+    if (w->found == TARGET_NOT_YET)
+        watched_is_no_python(w);
+    const uint64_t end_ns = clock_now_ns();
+    if (w->shared && !started)
+        w->shared->search_ns = end_ns + SEARCH_REST * (end_ns - now_ns);
+}
+
+/* The longest wait of a process that does not run. */
+static uint64_t idle_most_ns(const struct watched *w)
+{
+    const uint64_t all_ns = (w->shared ? w->shared->processes : 1) * FIND_EACH_NS;
+    return all_ns < FIND_MOST_NS ? FIND_MOST_NS : all_ns < FIND_IDLE_NS ? all_ns : FIND_IDLE_NS;
 }
 
 /* When the next call of watched_find() is due. */
 static uint64_t next_find_ns(const struct watched *w, uint64_t now_ns)
 {
     const struct search_state *search = &w->search;
-    const bool starts = search->likely.address && !search->likely.described;
-    if (starts)
-        return now_ns + wait_after(now_ns - search->began_ns, FIND_START_NS);
+    if (search->started_ns)
+        return now_ns + wait_after(now_ns - search->started_ns, FIND_START_PART, FIND_START_NS);
     if (search->ran_ns == now_ns || w->found != TARGET_NOT_YET)
-        return now_ns + wait_after(now_ns - search->began_ns, FIND_MOST_NS);
-    return now_ns + wait_after(now_ns - search->ran_ns, FIND_IDLE_NS);
+        return now_ns + wait_after(now_ns - search->began_ns, FIND_PART, FIND_MOST_NS);
+    return now_ns + wait_after(now_ns - search->ran_ns, FIND_PART, idle_most_ns(w));
 }
 
 enum target_state watched_find(struct watched *w, struct fault *why)
 {
     const uint64_t now_ns = clock_now_ns();
-    if (is_worth_a_search(w, now_ns)) {
-        w->found = watched_search(w, why);
-        w->search.due_ns = now_ns + wait_after(now_ns - w->search.began_ns, SEARCH_MOST_NS);
-    }
+    if (is_worth_a_search(w, now_ns))
+        watched_search_now(w, now_ns, why);
     if (w->found == TARGET_READY)
         return TARGET_READY;
     if (watched_ended(w))
@@ -349,9 +412,18 @@ static void count_exact(struct watched *w, uint64_t samples)
     w->counters.exact += samples - live;
 }
 
+/* Notes how much CPU time the program used before its first look, which just was. */
+static void note_first_look(struct watched *w)
+{
+    const uint64_t used_ns = watched_cpu_ns(w);
+    w->counters.before_looks_ns += used_ns > w->begun_cpu_ns ? used_ns - w->begun_cpu_ns : 0;
+}
+
 bool watched_emit(struct watched *w, uint64_t time_ns, struct fault *why)
 {
     const uint64_t samples = w->emitter->samples;
+    if (!w->ticked)
+        note_first_look(w);
     w->tick++;
     if (!w->slept)
         w->ran_ns = time_ns;
@@ -562,6 +634,7 @@ void watched_detach(struct watched *w, enum fate fate)
         return;
     exact_cancel(&w->exact);
     watched_measure(w, meter_own_cpu_ns());
+    w->begun_cpu_ns = watched_cpu_ns(w);
     const uint64_t time_ns = clock_now_ns() - w->options->start_ns;
     watched_threads_end(w, time_ns);
     watched_tasks_end(w, time_ns);

@@ -54,8 +54,10 @@ struct watch_options {
 
 /* What the processes of a recording share, besides the sink. `= {0}` is empty. */
 struct watch_shared {
+    size_t processes;          /* number of watched processes */
     struct elf_files files;    /* what is known of the files that processes map */
     struct code_bodies bodies; /* of all code objects */
+    uint64_t search_ns;        /* before this time, growth of a process is no reason to search it (monotonic) */
 };
 
 /* A thread of the kernel that has, or had, a thread state, from then until its end. Thread states come and go on a
@@ -110,6 +112,7 @@ struct watched_counters {
     uint64_t hops;        /* looks that were thrown away, see struct exact */
     uint64_t ownerless;   /* states that were read and have no sample: no thread of the process has them, or not yet */
     uint64_t interpreters_cut; /* ticks of a process with more interpreters than are read */
+    uint64_t before_looks_ns;  /* CPU time that Pythons used before their first look, at most: see begun_cpu_ns */
     uint64_t codes_gone;       /* see codes_gone() */
     uint64_t code_reads;       /* code objects that were read */
     uint64_t taken_ns;         /* see watched_taken_ns() */
@@ -145,12 +148,16 @@ struct watched {
     uint64_t believe_ns;     /* a refusal before this time is not final (monotonic) */
     struct search_state {
         uint64_t began_ns;        /* when the search began, or when the process was last seen with another program */
+        uint64_t started_ns;      /* when `likely` was first seen to start; 0: it does not */
         uint64_t ran_ns;          /* when the process was last seen to have run */
-        uint64_t due_ns;          /* before this time, only a change of the program is worth a search */
+        uint64_t due_ns;          /* before this time, only a change of the process is worth a search */
         struct cpu_process clock; /* tells whether the process ran */
-        uint64_t device, inode;   /* the program that the process ran */
+        uint64_t device, inode;   /* the program that the process ran, ... */
+        uint64_t pages;           /* ... and the size of its memory at the last search: a library makes it larger */
         struct runtime likely;    /* see struct runtime_hints */
     } search;
+    uint64_t begun_cpu_ns; /* CPU time of the process when it was last known to run no Python, or to be recorded; 0:
+                            * since its birth, which was in the recording */
 
     pid_t parent_pid; /* the process that started it; 0: not known */
     uint32_t parent; /* number of the nearest recorded ancestor; after an execve, that of its program before; 0: none */
@@ -229,6 +236,10 @@ int watched_wait_status(const struct watched *watched);
 /* Starts the search for a Python in the process. Call this again when the process is known to have called execve. */
 void watched_seek(struct watched *watched);
 
+/* Notes that the process began before the recording, which does not want its CPU time until now. Call this after
+ * watched_seek(). */
+void watched_existed(struct watched *watched);
+
 /* Notes the number of the nearest recorded ancestor; 0: none. Call this before the process is attached. */
 void watched_descends(struct watched *watched, uint32_t ancestor);
 
@@ -243,9 +254,11 @@ void watched_forked(struct watched *watched, const struct watched *parent);
  *     TARGET_DENIED, TARGET_UNSUPPORTED: final, with the reason
  *     TARGET_NOT_YET: search again at find_due_ns
  *
- * A call takes two or three system calls while the process does not run, or runs the same program and was searched
- * lately. Then find_due_ns is up to a second away, but never more than a quarter of the time for which nothing has
- * changed.
+ * A call takes two or three system calls while the process does not run, and a few more while it runs the same program
+ * and was searched lately. While nothing changes, find_due_ns is up to a quarter of this time away: at most 16 ms, and
+ * of many processes that do not run, a millisecond for each, up to a second. A CPython that starts is asked each 0.5 to
+ * 8 ms whether it has an interpreter. A process that maps a library becomes larger, and is searched at once; all such
+ * searches together take a 64th of a processor at most.
  *
  * A refusal becomes final only after a while. A process that is ending has no memory left, which looks like missing
  * permission. A process that is starting may not have mapped all of its files. */
