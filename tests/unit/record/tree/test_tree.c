@@ -230,6 +230,7 @@ static void see_fork(struct scene *scene, const struct way *way)
     const pid_t child = told_pid(scene);
     look_until(scene, event_of(scene, child, TREE_CAME));
     assert_int_equal(event_of(scene, child, TREE_CAME)->parent, scene->root);
+    assert_false(event_of(scene, child, TREE_CAME)->existed);
     let_pass(scene, 1, 1);
     look_until(scene, event_of(scene, child, TREE_ENDED));
     assert_int_equal(event_of(scene, child, TREE_ENDED)->wait_status, 7 << 8);
@@ -596,6 +597,8 @@ static void what_exists_comes(void **state)
         tree_watch_existing(&scene.tree);
         take_events(&scene);
         assert_int_equal(count_of(&scene, TREE_CAME), 5);
+        for (size_t k = 0; k < scene.count; k++)
+            assert_true(scene.log[k].existed);
         let_pass(&scene, 1, 4);
         let_pass(&scene, 2, 1);
         look_until(&scene, !tree_has_left(&scene.tree));
