@@ -370,7 +370,7 @@ uint32_t codes_frame(struct codes *codes, const struct code *code, int64_t unit,
     const uint32_t known = intern_pairs_find(locations, number, key);
     if (known)
         return known;
-    const int32_t first_line = body ? (int32_t)body->first_line : 0;
+    const int32_t first_line = body && unit != UNIT_UNKNOWN ? (int32_t)body->first_line : 0;
     struct location location = { first_line, first_line, -1, -1 };
     if (unit >= 0 && body)
         linetable_find(body->line_table, body->line_table_size, body->first_line, (uint32_t)unit, &location);

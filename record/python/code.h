@@ -44,7 +44,11 @@ struct code {
     unsigned char *identity; /* codes->identity_size bytes, in the same piece of memory */
 };
 
-#define CODES_AT_ONCE 16 /* the most code objects that are read together */
+#define CODES_AT_ONCE   16  /* the most code objects that are read together */
+#define COMPILED_BEFORE 192 /* bytes of a frame object in front of a frame of compiled code, see frame_is_compiled()   \
+                             */
+#define UNIT_BEGINS  (-1)   /* of codes_frame(): the function is about to begin */
+#define UNIT_UNKNOWN (-2)   /* the line is not known: compiled code executes no instructions */
 
 struct codes {
     struct remote *remote;
@@ -107,6 +111,12 @@ static inline bool code_is_generator(const struct code *code)
     return code->flags & 0x2a0; /* CO_GENERATOR, CO_COROUTINE, CO_ASYNC_GENERATOR */
 }
 
+/* The address that stands for a unit of the code. */
+static inline uint64_t code_address(const struct code *code, int64_t unit)
+{
+    return code->first + (uint64_t)(unit * 2);
+}
+
 /* Forgets all code objects. All struct code pointers become invalid. */
 void codes_forget(struct codes *codes);
 
@@ -121,6 +131,20 @@ static inline struct executed code_executed(const struct layout *l, const unsign
 {
     return (struct executed){ .code = word_at(frame, l->frame_executable) & l->executable_mask,
                               .copy = l->frame_copy ? half_word_at(frame, l->frame_copy) : 0 };
+}
+
+/* Whether a frame is one of compiled code. Nuitka makes C of Python functions, and links a frame for each call, so that
+ * tracebacks and sys._getframe() have it:
+ *
+ *     frame object of compiled code  [ head, f_back, f_frame ... │ the frame ]       one piece of memory
+ *     frame object of CPython        [ head, f_back, f_frame ... ]  ...  [ generator │ the frame ]
+ *
+ * Such a frame says that a generator owns it, but it lies in its own frame object. CPython's generators never do:
+ * between the addresses of a generator's frame and of its frame object are the whole frame object, whose own frame has
+ * more than 128 bytes, or the whole generator, and their heads. */
+static inline bool frame_is_compiled(const struct layout *l, const unsigned char *frame, uint64_t address)
+{
+    return frame[l->frame_owner] == l->owner_generator && address - word_at(frame, l->frame_object) < COMPILED_BEFORE;
 }
 
 /* Returns this copy of the code object at this address; NULL: it is not remembered. Valid until codes->epoch changes.
@@ -150,7 +174,7 @@ bool codes_confirm(struct codes *codes, struct code *const *which, size_t count)
  * bytes. */
 int64_t code_instruction(const struct code *code, uint64_t address);
 
-/* Returns the index in the definitions of the frame at a unit; unit -1: the function is about to begin. `opcode` is the
+/* Returns the index in the definitions of the frame at a unit, or at UNIT_BEGINS or UNIT_UNKNOWN. `opcode` is the
  * opcode at the unit; 0: the frame is defined without an instruction. */
 uint32_t codes_frame(struct codes *codes, const struct code *code, int64_t unit, uint8_t opcode);
 

@@ -109,6 +109,8 @@ static const struct fact facts[] = {
     { AT(owner_frame_object), EACH(2, 2, 2, 2, 2) },
     { AT(owner_shim), EACH(3, 3, 3, 3, 3) },
     { AT(root_is_shim), EACH(0, 1, 1, 1, 1) },
+    /* _PyInterpreterFrame.frame_obj */
+    { AT(frame_object), EACH(40, 48, 48, 48, 48) },
     /* _PyInterpreterFrame: int stacktop, -1 while the frame runs; since 3.14 _PyStackRef *stackpointer, which is at the
      * bottom in a frame that has returned. */
     { AT(stack_is_pointer), EACH(0, 0, 0, 1, 1) },
@@ -230,8 +232,8 @@ static void layout_complete(struct layout *l)
     const uint32_t thread[] = { l->thread_prev,          l->thread_next,     l->thread_interpreter, l->thread_native_id,
                                 l->thread_current_frame, l->thread_cframe,   l->thread_base_frame,  l->thread_chunk + 8,
                                 l->thread_handler + 8,   l->thread_gil_wait, l->thread_attachment };
-    const uint32_t frame[] = { l->frame_previous, l->frame_executable, l->frame_instruction,
-                               l->frame_owner,    l->frame_stack,      l->frame_copy };
+    const uint32_t frame[] = { l->frame_previous, l->frame_executable, l->frame_instruction, l->frame_owner,
+                               l->frame_stack,    l->frame_copy,       l->frame_object };
     /* In front of thread_id, which the native id follows: current_exception, exc_info, dict and two more words. */
     l->thread_exception = l->thread_native_id - 48;
     l->thread_exc_info = l->thread_native_id - 40;

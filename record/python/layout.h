@@ -87,6 +87,7 @@ struct layout {
     uint32_t marks_running_frames, marks_returned_frames;
     uint32_t frame_copy;         /* int: which copy of the bytecode the frame executes; 0: there are no copies */
     uint32_t frame_entry;        /* a byte that is 1 if C code entered the frame; 0: not kept (since 3.12) */
+    uint32_t frame_object;       /* address of the frame object, if Python code has asked for one */
     uint32_t frame_size;         /* bytes from the start that hold all of the above */
     uint32_t owner_generator;    /* a frame inside a generator or coroutine */
     uint32_t owner_frame_object; /* a frame that has left its stack */

@@ -150,6 +150,12 @@ static enum attempt leads_to(struct walker *w, struct walk *walk, uint64_t *curr
         const uint64_t above = word_at(here, l->frame_previous);
         const bool entered = l->frame_entry ? here[l->frame_entry] : here[l->frame_owner] >= l->owner_shim;
         const bool generator = here[l->frame_owner] == l->owner_generator;
+        if (frame_is_compiled(l, here, frame)) { /* linked before it is current, and by no C frame of its own */
+            if (above == 0)
+                return caller == 0 ? ATTEMPT_ACCEPTED : ATTEMPT_TORN;
+            frame = above;
+            continue;
+        }
         if (frame == *current)
             linked = entered || has_begun(l, here);
         if (is_behind_end(l, s, &found, frame)) {
@@ -241,7 +247,8 @@ enum attempt walk_still(struct walker *w, struct walk *walk)
         }
         if (w->joined > 0)
             return ATTEMPT_ACCEPTED;
-        from_c = l->frame_entry && here[l->frame_entry];
+        const bool compiled = frame_is_compiled(l, here, frame);
+        from_c = !compiled && l->frame_entry && here[l->frame_entry];
         const uint64_t instruction = word_at(here, l->frame_instruction);
         struct code *code = walk_code(w, walk, code_executed(l, here), above);
         if (w->codes->epoch != epoch)
@@ -249,9 +256,12 @@ enum attempt walk_still(struct walker *w, struct walk *walk)
         if (code->units > 0 && !walk_is_in_code(code, instruction)) /* torn, unless the code object was replaced */
             return codes_confirm(w->codes, &code, 1) ? ATTEMPT_TORN : ATTEMPT_LEARNED;
         if (!code->hidden)
-            walker_add_frame(w, frame, code, code->units > 0 ? instruction : code->first - 2);
+            walker_add_frame(w, frame, code,
+                             compiled          ? code_address(code, UNIT_UNKNOWN)
+                             : code->units > 0 ? instruction
+                                               : code_address(code, UNIT_BEGINS));
         /* A generator that yields is unlinked one machine instruction before its caller becomes current. */
-        if (above == 0 && l->root_is_shim && here[l->frame_owner] == l->owner_generator)
+        if (above == 0 && l->root_is_shim && here[l->frame_owner] == l->owner_generator && !compiled)
             return ATTEMPT_UNSURE;
         frame = above;
     }

@@ -155,7 +155,7 @@ static void pass_frame(struct walker *w, struct climb *climb, const struct live_
         walker_add_seen(w, seen);
     climb->callee = *seen;
     climb->callee.entered_c = called && climb->from_c;
-    climb->from_c = l->frame_entry && seen->here[l->frame_entry];
+    climb->from_c = l->frame_entry && !seen->compiled && seen->here[l->frame_entry];
     if (!seen->off_stack)
         climb->plain = *seen;
 }
@@ -165,7 +165,8 @@ static enum attempt check_root(struct walker *w, struct walk *walk, const struct
 {
     const struct live_frame *root = &climb->callee;
     const bool plain = !empty && !root->off_stack;
-    if (!at_root(w, walk, climb->frame, climb->last_owner) || (w->up_count == 0 && !empty))
+    const bool compiled = root->compiled && climb->frame == 0;
+    if ((!compiled && !at_root(w, walk, climb->frame, climb->last_owner)) || (w->up_count == 0 && !empty))
         return ATTEMPT_TORN;
     if (plain && !is_first(w, walk, root))
         return ATTEMPT_TORN;
@@ -218,7 +219,7 @@ static enum attempt go_up(struct walker *w, struct walk *walk, uint64_t from, st
         pass_frame(w, &climb, &seen, called);
         found = w->up_count > 0 && is_root(w, walk, &seen);
         /* A suspended generator has no caller either, and is not the root. */
-        if (!found && seen.owner == l->owner_generator && climb.frame == 0 &&
+        if (!found && seen.owner == l->owner_generator && !seen.compiled && climb.frame == 0 &&
             !may_begin(w, walk, &seen, called, &climb.plain))
             return ATTEMPT_TORN;
     }

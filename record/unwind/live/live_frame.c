@@ -45,6 +45,16 @@ static void note_met(struct walker *w, struct code *code)
     w->met[w->met_count++] = code;
 }
 
+/* Compiled code is C code that its frame runs: the frame has no instruction, and no stack of values. */
+static enum attempt look_at_compiled(struct live_frame *seen)
+{
+    if (!walk_is_in_code(seen->code, seen->instruction))
+        return ATTEMPT_TORN;
+    seen->life = LIFE_RUNNING;
+    seen->instruction = code_address(seen->code, UNIT_UNKNOWN);
+    return ATTEMPT_ACCEPTED;
+}
+
 enum attempt live_frame_look(struct walker *w, struct walk *walk, uint64_t address, struct live_frame *seen)
 {
     const struct layout *l = w->layout;
@@ -58,6 +68,7 @@ enum attempt live_frame_look(struct walker *w, struct walk *walk, uint64_t addre
                                  .previous = word_at(here, l->frame_previous),
                                  .instruction = word_at(here, l->frame_instruction),
                                  .owner = here[l->frame_owner],
+                                 .compiled = frame_is_compiled(l, here, address),
                                  .off_stack = found.off_stack,
                                  .chunk = found.chunk };
     if (seen->owner >= l->owner_shim)
@@ -77,6 +88,8 @@ enum attempt live_frame_look(struct walker *w, struct walk *walk, uint64_t addre
     if (seen->code->number > w->known)
         return ATTEMPT_LEARNED;
     seen->life = live_frame_life(l, seen);
+    if (seen->compiled)
+        return look_at_compiled(seen);
     if (seen->owner == l->owner_generator)
         snapshot_widen(&walk->snapshot, &found, (uint32_t)live_frame_bytes(l, seen->code));
     else if (!is_begun(l, seen))
@@ -146,9 +159,9 @@ static bool called_through_c(const struct layout *l, const struct live_frame *ca
     /* gen.throw() into a generator that delegates: the inner generator handles the exception while the outer one is not
      * LIFE_RUNNING. */
     const bool throws = caller->owner == l->owner_generator && caller->life == LIFE_CALLING;
-    if (callee->owner != l->owner_generator)
+    if (callee->owner != l->owner_generator || callee->compiled)
         return certain || !l->marks_running_frames || caller->life == LIFE_RUNNING || throws;
-    return certain || throws || (caller->life == life_in_c(l) && kind & OPCODE_DRIVES);
+    return certain || throws || caller->compiled || (caller->life == life_in_c(l) && kind & OPCODE_DRIVES);
 }
 
 static enum attempt resumed(struct walker *w, struct walk *walk, const struct live_frame *caller,
@@ -170,7 +183,7 @@ enum attempt live_frame_called(struct walker *w, struct walk *walk, const struct
     if (caller->life == LIFE_DEAD)
         return ATTEMPT_TORN;
     const uint32_t kind = live_frame_kind(caller);
-    if (from_c)
+    if (from_c || callee->compiled)
         return called_through_c(l, caller, callee, kind, certain) ? ATTEMPT_ACCEPTED : ATTEMPT_TORN;
     /* gen.throw() is C code, but links the generator without an entry shim. */
     if (callee->owner == l->owner_generator && callee->entered_c && kind & OPCODE_DRIVES)

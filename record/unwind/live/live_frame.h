@@ -24,6 +24,7 @@ struct live_frame {
     uint64_t address, previous, instruction;
     struct code *code; /* NULL: an entry shim, or a dead frame */
     uint32_t owner;
+    bool compiled; /* see frame_is_compiled(); its instruction says nothing */
     enum life life;
     bool entered_c;   /* the frame called the next frame through C */
     size_t off_stack; /* where it is, as struct found_frame has it: 0: on the data stack, ... */

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Programs that have something out of the ordinary in their names, tables or threads: odd.py KIND runs one of them."""
 import os
+import random
 import signal
 import sys
 import threading
@@ -36,6 +37,24 @@ def large_table():
     """Its last line is behind some hundred kilobytes of locations."""
     lines = "".join(f" value = ((value + {n}) * 3 - value) if value else {n}\n" for n in range(12000))
     run_code(f"def large():\n value = 0\n{lines} spin()\n", "/made/large.py", "large")
+
+
+TABLES = {
+    "none": lambda table: b"",
+    "no_locations": lambda table: bytes([0xFF]) * 64,  # of eight units each
+    "cut": lambda table: table[:1],
+    "endless": lambda table: bytes([0xEF]) + bytes([0x7F]) * 64,  # the line is a number without an end
+    "wild": lambda table: random.Random(7).randbytes(len(table)),
+}
+
+
+def made_table():
+    """A function whose table of lines another tool has made, or has left out."""
+    made = {"spin": spin}
+    exec(compile("def made():\n spin()\n", "/made/table.py", "exec"), made)
+    code = made["made"].__code__
+    made["made"].__code__ = code.replace(co_linetable=TABLES[sys.argv[2]](code.co_linetable))
+    made["made"]()
 
 
 def other_scripts():

@@ -63,6 +63,14 @@ def test_a_line_behind_a_large_table_is_known(odd):
 @pytest.mark.short
 @pytest.mark.sanitized("names of two and four bytes a character")
 @pytest.mark.pythons("oldest and newest")
+@pytest.mark.parametrize("table", ["none", "no_locations", "cut", "endless", "wild"])
+def test_a_table_of_lines_that_says_nothing(odd, table):
+    """Tools that make bytecode leave lines out, or write what they like: the function is known, and its line is not."""
+    name, file, line = above_spin(odd("made_table", table))
+    assert (name, file) == ("made", "/made/table.py")
+    assert line == 0 or table in ("cut", "wild")
+
+
 def test_names_in_other_scripts(odd):
     assert above_spin(odd("other_scripts")) == ("数え上げ", "/made/größe/名前.py", 2)
 

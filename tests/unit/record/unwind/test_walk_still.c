@@ -190,6 +190,76 @@ static void have_none(struct fake_python *p)
 }
 EACH_VERSION(a_thread_may_have_no_frames, have_none);
 
+/* ---- compiled code ---- */
+
+/* Makes a frame one of compiled code, which lies so far behind the start of its frame object. */
+static void compile_frame(struct fake_python *p, size_t n, uint64_t before)
+{
+    const uint64_t frame = fake_frame_address(p, 0, n);
+    fake_poke(p, frame + fake_layout(p)->frame_object, frame - before);
+}
+
+/* Its frames have no lines. They are called directly, and call through C. */
+static void run_compiled(struct fake_python *p)
+{
+    const struct layout *l = fake_layout(p);
+    struct moving s = moving_start(p);
+    const struct fake_frame shim = { SHIM, 0, 0 };
+    show(p, FRAMES({ PLAIN, s.m, 1 }, { GENERATOR, s.gen, 2 }, { GENERATOR, s.gen, 3 }, shim, { PLAIN, s.f, 2 }));
+    compile_frame(p, 1, 104);
+    assert_still(p, "m:2 gen:0 gen:63 f:22");
+    compile_frame(p, 2, 104);
+    assert_still(p, "m:2 gen:0 gen:0 f:22");
+    stand_in(p, 2);
+    assert_still(p, "m:2 gen:0 gen:0");
+    const uint64_t gen = fake_frame_address(p, 0, 1);
+    if (l->frame_entry) /* nobody has written the word */
+        *fake_bytes(p, gen + l->frame_entry) = 0x5a;
+    assert_still(p, "m:2 gen:0 gen:0");
+}
+EACH_VERSION(frames_of_compiled_code_have_no_lines, run_compiled);
+
+/* A stack may begin with such a frame, without an entry shim. */
+static void begin_compiled(struct fake_python *p)
+{
+    const struct layout *l = fake_layout(p);
+    struct moving s = moving_start(p);
+    show(p, FRAMES({ GENERATOR, s.gen, 2 }, { GENERATOR, s.gen, 3 }));
+    const uint64_t gen = fake_frame_address(p, 0, 0);
+    fake_poke(p, gen + l->frame_previous, p->threads[0].base_frame);
+    compile_frame(p, 0, 120);
+    compile_frame(p, 1, 120);
+    if (l->thread_cframe) /* no C frame of theirs */
+        fake_poke(p, p->threads[0].cframe + l->cframe_current_frame + 8, 0);
+    assert_still(p, "gen:0 gen:0");
+    stand_in(p, 0);
+    assert_still(p, "gen:0");
+    p->unwinder.still = false;
+    for (int i = 0; i < 8 && p->threads[0].walk.depth != 1; i++)
+        fake_bounded_sample(p);
+    fake_assert_seen(p, "gen:0");
+}
+EACH_VERSION(a_stack_may_begin_in_compiled_code, begin_compiled);
+
+/* What is no compiled code is a generator: its frame object lies elsewhere, or there is none. */
+static void begin_otherwise(struct fake_python *p)
+{
+    const struct layout *l = fake_layout(p);
+    struct moving s = moving_start(p);
+    const uint64_t distances[] = { COMPILED_BEFORE, COMPILED_BEFORE + 8, 4096, (uint64_t)-8, (uint64_t)-96 };
+    for (size_t i = 0; i < countof(distances) && l->root_is_shim && !l->thread_base_frame; i++) {
+        show(p, FRAMES({ GENERATOR, s.gen, 2 }));
+        fake_poke(p, fake_frame_address(p, 0, 0) + l->frame_previous, 0);
+        compile_frame(p, 0, distances[i]);
+        p->unwinder.still = true;
+        assert_not_believed(p);
+    }
+    show(p, FRAMES({ PLAIN, s.m, 1 }, { PLAIN, s.f, 2 }));
+    compile_frame(p, 1, 104); /* a plain frame is none, whatever its words say */
+    assert_still(p, "m:2 f:22");
+}
+EACH_VERSION(a_generator_is_no_compiled_code, begin_otherwise);
+
 /* ---- a current frame that was not noted yet ---- */
 
 /* The thread has a new place for its current frame, and what was there before is noted in it. */
@@ -341,6 +411,9 @@ TEST_FILE(walk_still)
         cmocka_unit_test(a_callee_that_is_not_linked_yet_is_not_believed),
         cmocka_unit_test(calls_through_c_are_told),
         cmocka_unit_test(a_thread_may_have_no_frames),
+        cmocka_unit_test(frames_of_compiled_code_have_no_lines),
+        cmocka_unit_test(a_stack_may_begin_in_compiled_code),
+        cmocka_unit_test(a_generator_is_no_compiled_code),
         cmocka_unit_test(before_a_current_frame_is_noted_its_caller_is_current),
         cmocka_unit_test(a_place_that_does_not_say_who_called_is_not_believed),
         cmocka_unit_test(new_code_is_read_on_the_spot),
