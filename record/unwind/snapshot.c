@@ -9,7 +9,7 @@
 #define C_STACK_LIMIT   (UINT64_C(1) << 30) /* bytes; the C stack of a thread is smaller */
 #define STATE_LIMIT     4096                /* bytes; a thread's state is smaller */
 #define CHUNKS_LIMIT    780                 /* of a thread: 12 MiB of frames where chunks have their usual size */
-#define OFF_STACK_LIMIT 384                 /* of a thread */
+#define OFF_STACK_LIMIT 32768               /* of a thread: three times what CPython allows of recursion through C */
 #define CHUNK_LIMIT     (16u << 20)         /* bytes of one chunk */
 #define COPY_LIMIT      (64u << 20)         /* bytes of all chunks that learn_chunks() adds */
 #define SLACK           512 /* bytes that are read beyond those that were in use lately: the stack may have grown */
@@ -17,41 +17,61 @@
 #define OFF_STACK_IDLE  32  /* samples after which an unused off-stack frame is dropped; ... */
 #define STILL_IDLE      4 /* ... of a thread that stands still: snapshot_fetch() costs little more than a planned read */
 #define FIT_SAMPLES     256   /* after this many samples the plan is fitted to the memory in use */
-#define LEARN_READS     1200  /* frames that may be read one by one in a tick */
+#define LEARN_READS     1200  /* calls that may read frames that the plan lacks, in a look */
+#define WINDOW_FIRST    4096  /* bytes that such a call reads, if the frame is near the one before; ... */
+#define WINDOW_MOST     65536 /* ... up to these, as long as more frames are found in them */
+#define WINDOW_NEAR     16384 /* bytes between two frames that are near */
 #define LEARN_STEPS     40000 /* frames, read or in the copy, that snapshot_learn() follows */
 #define OFF_STACK_MOST  4096  /* bytes of an off-stack frame that are read at most */
 
-/* Bytes of the copies of all threads of all processes. A program may have thousands of threads, and map the same memory
- * as the stack of each. */
+/* Bytes of the copies of all threads of all processes, and of what is kept of off-stack frames. A program may have
+ * thousands of threads, and map the same memory as the stack of each. */
 static size_t copies_bytes;
+
+/* Memory around the frame that was read last. Off-stack frames that follow each other on the way to the root mostly lie
+ * close together: entry shims on the C stack, generators' frames in an arena. One window serves all threads, and lasts
+ * until the next snapshot_check(). */
+static struct frame_window {
+    uint64_t from, frame; /* the first byte's address; the frame that was looked for last */
+    uint32_t size, hits;  /* bytes; other frames that were found in them */
+    unsigned char bytes[WINDOW_MOST];
+} window;
 
 void snapshot_free(struct snapshot *snapshot)
 {
-    copies_bytes -= snapshot->copy_room + snapshot->last_room;
+    copies_bytes -= snapshot->copy_room + snapshot->last_room +
+                    snapshot->off_stack_room * sizeof(*snapshot->off_stack) +
+                    snapshot->off_stack_slots_room * sizeof(*snapshot->off_stack_slots);
     free(snapshot->chunks);
     free(snapshot->off_stack);
+    free(snapshot->off_stack_slots);
     free(snapshot->copy);
     free(snapshot->last);
     *snapshot = (struct snapshot){ 0 };
 }
 
-static unsigned char *copy_grow(unsigned char *copy, size_t *room, size_t size)
+void *snapshot_grow(void *array, size_t *room, size_t wanted, size_t size)
 {
     const size_t before = *room;
-    copy = alloc_grow(copy, room, size, 1);
-    copies_bytes += *room - before;
-    return copy;
+    array = alloc_grow(array, room, wanted, size);
+    copies_bytes += (*room - before) * size;
+    return array;
+}
+
+/* Whether the copies of all threads may take `more` bytes more. */
+static bool copies_may_grow(size_t more)
+{
+    return more <= SNAPSHOTS_LIMIT && copies_bytes <= SNAPSHOTS_LIMIT - more;
 }
 
 bool snapshot_make_room(struct snapshot *s, size_t size)
 {
     if (size <= s->copy_room && size <= s->last_room)
         return true;
-    const size_t most = 4 * size; /* each of the two may grow to twice its room */
-    if (most > SNAPSHOTS_LIMIT || copies_bytes > SNAPSHOTS_LIMIT - most)
+    if (!copies_may_grow(4 * size)) /* each of the two may grow to twice its room */
         return false;
-    s->copy = copy_grow(s->copy, &s->copy_room, size);
-    s->last = copy_grow(s->last, &s->last_room, size);
+    s->copy = snapshot_grow(s->copy, &s->copy_room, size, 1);
+    s->last = snapshot_grow(s->last, &s->last_room, size, 1);
     return true;
 }
 
@@ -71,7 +91,7 @@ static uint32_t chunk_read_size(uint64_t used, uint64_t size)
 
 /* ---- checks of the copy ---- */
 
-/* Reads memory that the plan lacks; only LEARN_READS times in a tick. */
+/* Reads memory that the plan lacks, as often as snapshot_begin() allowed. */
 static bool snapshot_read_at(struct snapshot *s, struct remote *remote, uint64_t address, void *into, size_t size)
 {
     if (s->learn_left == 0)
@@ -162,20 +182,42 @@ static enum attempt learn_chunks(struct snapshot *s, const struct layout *l, str
     return ATTEMPT_LEARNED;
 }
 
-static void drop_off_stack(struct snapshot *s, size_t i)
+/* Keeps the first `count` off-stack frames. */
+static void keep_off_stack(struct snapshot *s, size_t count)
 {
     s->comparable = false;
-    s->off_stack_read -= i < s->off_stack_read;
-    s->off_stack_count--;
-    memmove(&s->off_stack[i], &s->off_stack[i + 1], (s->off_stack_count - i) * sizeof(*s->off_stack));
+    s->off_stack_count = count;
+    s->off_stack_read = s->off_stack_read < count ? s->off_stack_read : count;
+    s->off_stack_indexed = 0;
 }
 
-/* Drops the off-stack frames of one piece. */
-static void drop_off_stack_piece(struct snapshot *s, size_t piece)
+/* Drops the off-stack frames that are in a piece, or behind it: other pieces may be gone, too. */
+static void drop_off_stack_from(struct snapshot *s, size_t piece)
 {
-    for (size_t i = s->off_stack_count; i > 0; i--)
-        if (s->off_stack[i - 1].piece == piece)
-            drop_off_stack(s, i - 1);
+    size_t kept = s->off_stack_count;
+    while (kept > 0 && s->off_stack[kept - 1].piece >= piece)
+        kept--;
+    keep_off_stack(s, kept);
+}
+
+/* Makes the off-stack frames older by `age` samples, and drops those that have been idle for more than `most`. */
+static void age_off_stack(struct snapshot *s, uint32_t age, uint32_t most)
+{
+    const size_t count = s->off_stack_count;
+    size_t kept = 0, read = s->off_stack_read;
+    for (size_t i = 0; i < count; i++) {
+        s->off_stack[i].idle += age;
+        if (s->off_stack[i].idle > most) {
+            read -= i < s->off_stack_read;
+            continue;
+        }
+        if (kept < i)
+            s->off_stack[kept] = s->off_stack[i];
+        kept++;
+    }
+    s->off_stack_read = read;
+    if (kept < count)
+        keep_off_stack(s, kept);
 }
 
 /* The thread's piece `k` is the first one that the call did not read. Returns true when the walk may work without it: a
@@ -195,7 +237,7 @@ static bool lacks_piece(struct snapshot *s, size_t k)
             forget_chunks(s, 0);
         return s->chunks_came > 0 && s->off_stack_count == 0 && !s->twice;
     case PIECE_OFF_STACK:
-        drop_off_stack_piece(s, index);
+        drop_off_stack_from(s, index);
         return false;
     default:
         return false;
@@ -270,9 +312,33 @@ static bool find_cframe(struct snapshot *s, uint64_t cframe)
     return cframe == 0 || s->cframe < CFRAMES;
 }
 
+/* Reads the off-stack pieces that were not in the batch. Returns false when one of them is gone. */
+static bool read_late_pieces(struct snapshot *s, struct remote *remote)
+{
+    static struct piece pieces[REMOTE_PIECES];
+    size_t count = 0, good, first = s->off_stack_late;
+    for (size_t i = 0; first < s->off_stack_pieces && i < s->off_stack_count; i++) {
+        const struct off_stack *off_stack = &s->off_stack[i];
+        const bool begins = off_stack->span && off_stack->piece >= s->off_stack_late;
+        if (begins)
+            pieces[count++] = (struct piece){ off_stack->frame, off_stack->span, s->copy + off_stack->at };
+        if (count == 0 || (count < REMOTE_PIECES && i + 1 < s->off_stack_count))
+            continue;
+        if (remote_read_pieces(remote, pieces, count, &good) != REMOTE_READ) {
+            drop_off_stack_from(s, first + good);
+            return false;
+        }
+        first += count;
+        count = 0;
+    }
+    return true;
+}
+
 enum attempt snapshot_check(struct snapshot *s, const struct layout *l, struct remote *remote, uint64_t interpreter,
                             size_t good)
 {
+    window.size = 0;
+    window.frame = 0;
     if (good <= s->first || word_at(s->copy, l->thread_interpreter) != interpreter)
         return ATTEMPT_ELSEWHERE;
     const size_t came = pieces_that_came(s, good);
@@ -290,6 +356,8 @@ enum attempt snapshot_check(struct snapshot *s, const struct layout *l, struct r
         s->chunks_came += more < spare ? more : spare;
         s->until = s->spare_first + (more < spare ? more : spare);
     }
+    if (!read_late_pieces(s, remote))
+        return ATTEMPT_LEARNED;
     if (l->thread_cframe && !find_cframe(s, word_at(s->copy, l->thread_cframe)))
         return changed_plan(s);
     return check_chunks(s, l, remote);
@@ -346,30 +414,22 @@ static bool grow_chunk(struct snapshot *s, const struct layout *l, uint64_t fram
     return false;
 }
 
-static bool is_off_stack(const struct snapshot *s, uint64_t frame)
+/* Adds a frame to the plan. ATTEMPT_TOO_DEEP: there is no room for one more. ATTEMPT_NO_MEMORY: the plan has it
+ * already, so the frames are a ring. */
+static enum attempt note_off_stack(struct snapshot *s, const struct layout *l, uint64_t frame)
 {
-    for (size_t i = 0; i < s->off_stack_count; i++)
-        if (s->off_stack[i].frame == frame)
-            return true;
-    return false;
-}
-
-/* Makes room for one more off-stack frame. Returns false when all are in use. */
-static bool off_stack_make_room(struct snapshot *s)
-{
-    for (size_t i = 0; s->off_stack_count == OFF_STACK_LIMIT && i < s->off_stack_count; i++)
-        if (s->off_stack[i].idle > 0)
-            drop_off_stack(s, i);
-    return s->off_stack_count < OFF_STACK_LIMIT;
-}
-
-static bool note_off_stack(struct snapshot *s, const struct layout *l, uint64_t frame)
-{
-    if (is_off_stack(s, frame))
-        return false;
-    s->off_stack = alloc_grow(s->off_stack, &s->off_stack_room, s->off_stack_count + 1, sizeof(*s->off_stack));
+    if (snapshot_find_off_stack(s, frame, s->off_stack_count))
+        return ATTEMPT_NO_MEMORY;
+    if (s->off_stack_count >= OFF_STACK_LIMIT)
+        age_off_stack(s, 0, 0);
+    const size_t wanted = s->off_stack_count + 1, each = sizeof(*s->off_stack) + 4 * sizeof(*s->off_stack_slots);
+    if (wanted > OFF_STACK_LIMIT || (wanted > s->off_stack_room && !copies_may_grow(2 * wanted * each))) {
+        s->comparable = false;
+        return ATTEMPT_TOO_DEEP;
+    }
+    s->off_stack = snapshot_grow(s->off_stack, &s->off_stack_room, wanted, sizeof(*s->off_stack));
     s->off_stack[s->off_stack_count++] = (struct off_stack){ .frame = frame, .next = l->frame_size };
-    return true;
+    return ATTEMPT_ACCEPTED;
 }
 
 /* A frame of the data stack is in no known chunk: looks for a new chunk. */
@@ -385,10 +445,44 @@ static enum attempt learn_new_chunk(struct snapshot *s, const struct layout *l, 
     return learn_chunks(s, l, remote, newest, word_at(state, l->thread_chunk + 8));
 }
 
-void snapshot_begin(struct snapshot *s)
+void snapshot_begin(struct snapshot *s, uint32_t more)
 {
-    s->learn_left = LEARN_READS;
+    s->learn_left = LEARN_READS + more;
     s->twice = false;
+}
+
+/* How many bytes to read from a frame on, or up to a frame, that is not in the window. */
+static uint32_t window_size(const struct layout *l, uint64_t distance)
+{
+    if (distance > WINDOW_NEAR || (window.hits == 0 && window.size > l->frame_size))
+        return l->frame_size;
+    return window.size < WINDOW_FIRST ? WINDOW_FIRST : window.size < WINDOW_MOST ? 2 * window.size : WINDOW_MOST;
+}
+
+static bool window_read(struct snapshot *s, struct remote *remote, uint64_t from, uint32_t size)
+{
+    window.from = from;
+    window.hits = 0;
+    window.size = snapshot_read_at(s, remote, from, window.bytes, size) ? size : 0;
+    return window.size > 0;
+}
+
+/* Reads a frame that the plan lacks. Returns its bytes, or NULL. They are valid until the next such call. */
+static const unsigned char *read_off_stack(struct snapshot *s, const struct layout *l, struct remote *remote,
+                                           uint64_t frame)
+{
+    const uint64_t offset = frame - window.from;
+    const bool up = frame > window.frame;
+    const uint64_t distance = up ? frame - window.frame : window.frame - frame;
+    window.frame = frame;
+    if (offset < window.size && window.size - offset >= l->frame_size) {
+        window.hits++;
+        return window.bytes + offset;
+    }
+    const uint32_t size = window_size(l, distance);
+    if (size > l->frame_size && window_read(s, remote, up ? frame : frame + l->frame_size - size, size))
+        return window.bytes + (frame - window.from);
+    return window_read(s, remote, frame, l->frame_size) ? window.bytes : NULL;
 }
 
 /* Whether the bytes can be a frame. A frame that has returned may point to arbitrary memory, and an address that enters
@@ -403,24 +497,20 @@ enum attempt snapshot_learn(struct snapshot *s, const struct layout *l, struct r
 {
     bool learned = false;
     for (size_t steps = 0; frame && steps < LEARN_STEPS; steps++) {
-        unsigned char head[LAYOUT_FRAME_MAX];
         const unsigned char *here = snapshot_find(s, l, frame);
         if (!here) {
-            if (!snapshot_read_at(s, remote, frame, head, l->frame_size))
+            here = read_off_stack(s, l, remote, frame);
+            if (!here || !may_be_frame(l, frame, here))
                 break;
-            if (!may_be_frame(l, frame, head))
-                break;
-            here = head;
             if (grow_chunk(s, l, frame))
                 return changed_plan(s); /* the next copy has its callers, too */
-            if (head[l->frame_owner] == 0)
+            if (here[l->frame_owner] == 0)
                 return learned ? changed_plan(s) : learn_new_chunk(s, l, remote);
-            if (!off_stack_make_room(s)) {
-                s->comparable = false;
-                return ATTEMPT_TOO_DEEP;
-            }
-            if (!note_off_stack(s, l, frame))
-                break; /* a ring */
+            const enum attempt noted = note_off_stack(s, l, frame);
+            if (noted == ATTEMPT_TOO_DEEP)
+                return noted;
+            if (noted != ATTEMPT_ACCEPTED)
+                break;
             learned = true;
         }
         frame = word_at(here, l->frame_previous);
@@ -430,27 +520,29 @@ enum attempt snapshot_learn(struct snapshot *s, const struct layout *l, struct r
 
 enum attempt snapshot_fetch(struct snapshot *s, const struct layout *l, struct remote *remote, uint64_t frame)
 {
-    unsigned char head[LAYOUT_FRAME_MAX];
-    if (!snapshot_read_at(s, remote, frame, head, l->frame_size) || !may_be_frame(l, frame, head))
+    const unsigned char *here = read_off_stack(s, l, remote, frame);
+    if (!here && s->learn_left == 0)
+        return ATTEMPT_TOO_DEEP;
+    if (!here || !may_be_frame(l, frame, here))
         return ATTEMPT_NO_MEMORY;
     if (grow_chunk(s, l, frame))
         return changed_plan(s);
-    if (head[l->frame_owner] == 0)
+    if (here[l->frame_owner] == 0)
         return learn_new_chunk(s, l, remote);
-    if (!off_stack_make_room(s)) {
-        s->comparable = false;
+    const size_t size = s->copy_size + ((l->frame_size + 7u) & ~7u);
+    if (size > s->copy_room && !copies_may_grow(2 * size))
         return ATTEMPT_TOO_DEEP;
-    }
-    if (!note_off_stack(s, l, frame))
-        return ATTEMPT_NO_MEMORY;
+    const enum attempt noted = note_off_stack(s, l, frame);
+    if (noted != ATTEMPT_ACCEPTED)
+        return noted;
     if (s->off_stack_read + 1 != s->off_stack_count) /* the copy lacks off-stack frames before this one */
         return changed_plan(s);
     struct off_stack *off_stack = &s->off_stack[s->off_stack_read++];
     off_stack->size = l->frame_size;
     off_stack->at = (uint32_t)s->copy_size;
-    s->copy_size += (l->frame_size + 7u) & ~7u;
-    s->copy = copy_grow(s->copy, &s->copy_room, s->copy_size);
-    memcpy(s->copy + off_stack->at, head, l->frame_size);
+    s->copy = snapshot_grow(s->copy, &s->copy_room, size, 1);
+    s->copy_size = size;
+    memcpy(s->copy + off_stack->at, here, l->frame_size);
     s->fetched = true;
     return ATTEMPT_ACCEPTED;
 }
@@ -464,6 +556,15 @@ void snapshot_widen(struct snapshot *s, const struct found_frame *found, uint32_
     s->comparable = false;
 }
 
+/* Plans to read `size` bytes of all off-stack frames of which `planned` bytes are planned. In a recursion they are
+ * alike, and one attempt for each of thousands would be too many. */
+static void widen_off_stack(struct snapshot *s, uint32_t planned, uint32_t size)
+{
+    for (size_t i = 0; size > planned && i < s->off_stack_count; i++)
+        if (s->off_stack[i].next == planned)
+            s->off_stack[i].next = size;
+}
+
 enum attempt snapshot_cover(struct snapshot *s, const struct layout *l, const struct found_frame *found, uint64_t end)
 {
     if (found->off_stack) {
@@ -471,7 +572,7 @@ enum attempt snapshot_cover(struct snapshot *s, const struct layout *l, const st
         const uint64_t size = end - off_stack->frame;
         if (size > CHUNK_LIMIT)
             return ATTEMPT_TORN;
-        off_stack->next = size > off_stack->next ? (uint32_t)size : off_stack->next;
+        widen_off_stack(s, off_stack->next, (uint32_t)size);
         return changed_plan(s);
     }
     return grow_chunk(s, l, end - l->frame_size) ? changed_plan(s) : ATTEMPT_TORN;
@@ -505,6 +606,15 @@ static void fit_chunk(struct snapshot *s, const struct layout *l)
     s->fit_due = FIT_SAMPLES;
 }
 
+/* Whether the plan or its memory is larger than what the accepted sample used. */
+static bool is_larger_than_used(const struct snapshot *s)
+{
+    size_t used = 0;
+    for (size_t i = 0; i < s->off_stack_count; i++)
+        used += s->off_stack[i].idle <= 1;
+    return used < s->off_stack_count || s->off_stack_room > 4 * used + 64 || s->last_room > 4 * s->copy_size;
+}
+
 void snapshot_accept(struct snapshot *s, const struct layout *l)
 {
     unsigned char *const copy = s->copy;
@@ -518,7 +628,25 @@ void snapshot_accept(struct snapshot *s, const struct layout *l)
     const size_t room = s->copy_room;
     s->copy_room = s->last_room;
     s->last_room = room;
-    for (size_t i = s->off_stack_count; i > 0; i--)
-        if (s->off_stack[i - 1].idle++ > idle_most)
-            drop_off_stack(s, i - 1);
+    age_off_stack(s, 1, idle_most + 1);
+    /* Memory is short: threads that were deep once do not keep what others need. */
+    if (copies_bytes > SNAPSHOTS_LIMIT / 2 && is_larger_than_used(s))
+        snapshot_free(s);
+}
+
+bool snapshot_forget_idle(struct snapshot *s)
+{
+    const size_t before = s->off_stack_count;
+    age_off_stack(s, 0, 0);
+    return s->off_stack_count < before;
+}
+
+void snapshot_fail(struct snapshot *s, enum attempt why)
+{
+    /* When the look was too short to read all, the next one goes on where this one ended. */
+    const bool short_of_reads = why == ATTEMPT_TOO_DEEP && s->learn_left == 0;
+    if (!short_of_reads && (why == ATTEMPT_TOO_DEEP || why == ATTEMPT_NO_MEMORY))
+        snapshot_free(s);
+    else if (why != ATTEMPT_UNSURE)
+        age_off_stack(s, 1, 1);
 }

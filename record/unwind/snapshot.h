@@ -13,6 +13,12 @@
  * quicker call more often shows one moment. The plan never grows from bytes that cannot be a frame: the memory of a
  * frame that has returned may point anywhere.
  *
+ * A recursion through C, or of generators, has thousands of off-stack frames. Of a thread that stands still, further
+ * calls read the pieces that have no room in the first call ("late" pieces).
+ *
+ * What a plan remembers is a guess. A look that fails forgets what it did not use, and a plan that is too large is
+ * forgotten as a whole: the next look is not worse than the first one.
+ *
  * The chunks of a deep stack come and go while functions return and call. A system call ends at the first piece that is
  * not readable. So when some chunks may be gone and the call reads only one thread, the state of the interpreters is
  * read before the chunks, and once more at the end:
@@ -101,7 +107,12 @@ struct snapshot {
     size_t fewest, most_chunks; /* fewest and most chunks that a sample used since the chunks were fitted */
     struct off_stack *off_stack;
     size_t off_stack_count, off_stack_room;
-    uint32_t learn_left; /* frames that may still be read one by one in this tick */
+    uint32_t *off_stack_slots; /* a hash table by address: index + 1 in `off_stack`; 0: the slot is free */
+    size_t off_stack_slots_room, off_stack_slots_mask; /* slots that there are; those in use, minus 1 */
+    size_t off_stack_indexed; /* this many off-stack frames, from the first one on, are in the hash table */
+    size_t
+        off_stack_hint;  /* index of the off-stack frame that is probably looked for next: speed alone depends on it */
+    uint32_t learn_left; /* calls that may still read frames that the plan lacks, in this tick */
     uint32_t fit_due;    /* samples until `next` of the newest chunk is fitted to its use */
 
     unsigned char *copy, *last; /* bytes of the last call, and of the last accepted sample */
@@ -122,14 +133,16 @@ struct snapshot {
                                                this offset of the copy, so far apart; near_at 0: there are none */
     size_t near_chunk;
     size_t off_stack_pieces; /* number of pieces that the off-stack frames are in, without second copies */
+    size_t off_stack_late;   /* off-stack pieces from this one on are not in the batch: snapshot_check() reads them */
     size_t same_chunk;       /* chunks before this index are the same as in `last`, ... */
     uint32_t same_until;     /* ... and so are these many bytes of this chunk: snapshot_find_changes() */
     size_t near_chunk_hint;  /* a chunk near which the next frame is probably found: speed alone depends on it */
 };
 
 /* Adds the thread's pieces to a batch; `thread` is the address of the thread's state. Returns false when the batch has
- * no room left. `alone`: the batch reads no other thread. Then, if some chunks may be gone, only the state is added:
- * the call would end at a chunk that is gone. */
+ * no room left, or the copies would take too much memory; if the batch is empty, snapshot_free() is the way out.
+ * `alone`: the batch reads no other thread. Then, if some chunks may be gone, only the state is added: the call would
+ * end at a chunk that is gone. */
 bool snapshot_plan(struct snapshot *snapshot, const struct layout *layout, uint64_t thread, struct batch *batch,
                    bool alone);
 /* Adds the pieces that snapshot_plan() left out. Returns false when it left out none. */
@@ -149,7 +162,8 @@ enum piece_is {
 /* Says what the thread's piece `k` contains; piece 0 is the state. */
 enum piece_is snapshot_plan_piece(const struct snapshot *snapshot, size_t k, size_t *index);
 
-/* Checks the copy after the system call, which read the first `good` pieces of the batch. ATTEMPT_ACCEPTED: `thread` is
+/* Checks the copy after the system call, which read the first `good` pieces of the batch, and reads late pieces.
+ * ATTEMPT_ACCEPTED: `thread` is
  * a thread of the interpreter at address `interpreter`, and the copy has a chain of chunks. Other results: the thread
  * has to be read again, or is gone (ATTEMPT_ELSEWHERE). */
 enum attempt snapshot_check(struct snapshot *snapshot, const struct layout *layout, struct remote *remote,
@@ -185,10 +199,10 @@ static inline const unsigned char *snapshot_find(struct snapshot *snapshot, cons
     return snapshot_locate(snapshot, layout, frame).bytes;
 }
 /* The same bytes in the second copy, which was read after everything else; NULL when the frame has no second copy. */
-const unsigned char *snapshot_find_again(const struct snapshot *snapshot, const struct layout *layout, uint64_t frame);
+const unsigned char *snapshot_find_again(struct snapshot *snapshot, const struct layout *layout, uint64_t frame);
 /* The same bytes in near copy 0 to NEAR_COPIES - 1, read a fraction of a microsecond later; NULL when the frame's piece
  * has no near copies. */
-const unsigned char *snapshot_find_near(const struct snapshot *snapshot, const struct layout *layout, uint64_t frame,
+const unsigned char *snapshot_find_near(struct snapshot *snapshot, const struct layout *layout, uint64_t frame,
                                         size_t copy);
 /* Identifies the piece of a frame: frames of one piece have the same number. Returns 0 when no near copies can be made
  * of the piece. */
@@ -198,8 +212,12 @@ size_t snapshot_near_piece(struct snapshot *snapshot, const struct layout *layou
 size_t snapshot_words(const struct snapshot *snapshot, const struct found_frame *found, uint64_t address,
                       uint64_t *words, size_t room);
 
-/* Begins a new tick: snapshot_learn() and snapshot_fetch() may read frames again. */
-void snapshot_begin(struct snapshot *snapshot);
+/* Finds an off-stack frame among the first `count`, whether the copy has it or not. Returns the index + 1; 0: none. */
+size_t snapshot_find_off_stack(struct snapshot *snapshot, uint64_t frame, size_t count);
+
+/* Begins a new look: snapshot_learn() and snapshot_fetch() may read frames again. `more`: so many calls may do so more
+ * than usual. */
+void snapshot_begin(struct snapshot *snapshot, uint32_t more);
 
 /* Looks for a frame that is not in the copy, reads it and its callers one by one, and adds the off-stack frames to the
  * plan. ATTEMPT_LEARNED: the next copy has the frame. */
@@ -227,9 +245,15 @@ bool snapshot_unchanged(const struct snapshot *snapshot, const struct layout *la
 
 /* Accepts the copy as a sample: `copy` becomes `last`, and the plan is fitted to the memory that the stack used. */
 void snapshot_accept(struct snapshot *snapshot, const struct layout *layout);
+/* The look failed for this reason: forgets what may have been the cause. */
+void snapshot_fail(struct snapshot *snapshot, enum attempt why);
+/* Forgets the off-stack frames that are not known to be part of the stack now. Returns whether there were any. */
+bool snapshot_forget_idle(struct snapshot *snapshot);
 
 /* Makes room for copies of `size` bytes. False when the copies of all threads would take more than SNAPSHOTS_LIMIT. */
 bool snapshot_make_room(struct snapshot *snapshot, size_t size);
+/* Grows an array of a snapshot, as alloc_grow() does; its bytes count as copies. */
+void *snapshot_grow(void *array, size_t *room, size_t wanted, size_t size);
 
 /* Frees the snapshot's memory and resets it to `= {0}`. */
 void snapshot_free(struct snapshot *snapshot);

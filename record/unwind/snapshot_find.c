@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-#define BLOCK 256 /* bytes per memcmp() */
+#define BLOCK         256 /* bytes per memcmp() */
+#define OFF_STACK_FEW 16  /* off-stack frames that are searched one by one; beyond, they have a hash table */
 
 static bool chunk_has_frame(const struct chunk *chunk, const struct layout *l, uint64_t frame)
 {
@@ -25,6 +26,53 @@ static size_t find_chunk(const struct snapshot *s, const struct layout *l, uint6
     return count;
 }
 
+/* The slot of the off-stack frame at an address, or the free one where it belongs. */
+static uint32_t *off_stack_slot(const struct snapshot *s, uint64_t frame)
+{
+    const size_t mask = s->off_stack_slots_mask;
+    size_t i = (frame * UINT64_C(0x9e3779b97f4a7c15) >> 32) & mask;
+    while (s->off_stack_slots[i] && s->off_stack[s->off_stack_slots[i] - 1].frame != frame)
+        i = (i + 1) & mask;
+    return &s->off_stack_slots[i];
+}
+
+/* Brings the hash table up to date. */
+static void index_off_stack(struct snapshot *s)
+{
+    if (s->off_stack_indexed == 0 || 3 * s->off_stack_count > 2 * s->off_stack_slots_mask) {
+        size_t slots = 4 * OFF_STACK_FEW;
+        while (slots < 2 * s->off_stack_count)
+            slots *= 2;
+        s->off_stack_slots = snapshot_grow(s->off_stack_slots, &s->off_stack_slots_room, slots, sizeof(uint32_t));
+        s->off_stack_slots_mask = slots - 1;
+        s->off_stack_indexed = 0;
+        memset(s->off_stack_slots, 0, slots * sizeof(uint32_t));
+    }
+    for (; s->off_stack_indexed < s->off_stack_count; s->off_stack_indexed++)
+        *off_stack_slot(s, s->off_stack[s->off_stack_indexed].frame) = (uint32_t)s->off_stack_indexed + 1;
+}
+
+size_t snapshot_find_off_stack(struct snapshot *s, uint64_t frame, size_t count)
+{
+    /* The walk goes towards the root: to higher addresses of the C stack, or on as the frames were fetched. */
+    const size_t hint = s->off_stack_hint;
+    size_t found = 0;
+    if (hint < count && s->off_stack[hint].frame == frame) {
+        found = hint + 1;
+    } else if (s->off_stack_count <= OFF_STACK_FEW) {
+        while (found < count && s->off_stack[found].frame != frame)
+            found++;
+        found = found < count ? found + 1 : 0;
+    } else {
+        if (s->off_stack_indexed < s->off_stack_count)
+            index_off_stack(s);
+        found = *off_stack_slot(s, frame);
+        found = found <= count ? found : 0;
+    }
+    s->off_stack_hint = found ? found : hint;
+    return found;
+}
+
 struct found_frame snapshot_locate(struct snapshot *s, const struct layout *l, uint64_t frame)
 {
     const size_t came = s->newest < s->chunks_came ? s->newest + 1 : 0;
@@ -34,28 +82,24 @@ struct found_frame snapshot_locate(struct snapshot *s, const struct layout *l, u
         s->near_chunk_hint = position - 1;
         return (struct found_frame){ s->copy + chunk->at + (frame - chunk->address), 0, position - 1 };
     }
-    for (size_t i = 0; i < s->off_stack_read; i++) {
-        if (s->off_stack[i].frame != frame)
-            continue;
-        s->off_stack[i].idle = 0;
-        return (struct found_frame){ s->copy + s->off_stack[i].at, i + 1, 0 };
-    }
-    return (struct found_frame){ 0 };
+    const size_t found = snapshot_find_off_stack(s, frame, s->off_stack_read);
+    if (!found)
+        return (struct found_frame){ 0 };
+    s->off_stack[found - 1].idle = 0;
+    return (struct found_frame){ s->copy + s->off_stack[found - 1].at, found, 0 };
 }
 
-const unsigned char *snapshot_find_again(const struct snapshot *s, const struct layout *l, uint64_t frame)
+const unsigned char *snapshot_find_again(struct snapshot *s, const struct layout *l, uint64_t frame)
 {
     const size_t position = find_chunk(s, l, frame, s->chunks_came);
     const struct chunk *chunk = position ? &s->chunks[position - 1] : NULL;
     if (chunk && chunk->again_at && frame - chunk->address >= chunk->again_from)
         return s->copy + chunk->again_at + (frame - chunk->address) - chunk->again_from;
-    for (size_t i = 0; s->off_stack_again && i < s->off_stack_read; i++)
-        if (s->off_stack[i].frame == frame)
-            return s->copy + s->off_stack[i].again_at;
-    return NULL;
+    const size_t found = s->off_stack_again ? snapshot_find_off_stack(s, frame, s->off_stack_read) : 0;
+    return found ? s->copy + s->off_stack[found - 1].again_at : NULL;
 }
 
-const unsigned char *snapshot_find_near(const struct snapshot *s, const struct layout *l, uint64_t frame, size_t copy)
+const unsigned char *snapshot_find_near(struct snapshot *s, const struct layout *l, uint64_t frame, size_t copy)
 {
     if (!s->near_at)
         return NULL;
@@ -63,10 +107,9 @@ const unsigned char *snapshot_find_near(const struct snapshot *s, const struct l
         const uint64_t offset = frame - s->chunks[s->newest].address;
         return offset >= s->near_from ? s->copy + s->near_at + copy * s->near_step + offset - s->near_from : NULL;
     }
-    for (size_t i = 0; i < s->off_stack_read; i++)
-        if (s->off_stack[i].frame == frame)
-            return s->copy + s->off_stack[i].near_at + copy * s->off_stack[i].near_step;
-    return NULL;
+    const size_t found = snapshot_find_off_stack(s, frame, s->off_stack_read);
+    const struct off_stack *off_stack = found ? &s->off_stack[found - 1] : NULL;
+    return off_stack ? s->copy + off_stack->near_at + copy * off_stack->near_step : NULL;
 }
 
 size_t snapshot_near_piece(struct snapshot *s, const struct layout *l, uint64_t frame)

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/unwind/snapshot.h"
 
+#include <stdlib.h>
+
 #define AGAIN        2048        /* bytes at the end of the newest chunk that are read again behind off-stack frames */
 #define COPY_LIMIT   (64u << 20) /* bytes of all pieces */
 #define PIECES_LIMIT 900         /* of a batch, without the interpreters' pieces */
 #define ALONE_LIMIT  700         /* of a thread whose chunks come behind the interpreters' pieces */
-#define TWICE_LIMIT  100 /* the most off-stack frames that get a second copy; if there are more, only chunks do */
+#define STILL_LIMIT                                                                                                    \
+    256                 /* off-stack pieces in the batch of a thread that stands still; further calls read the others  \
+                         */
+#define TWICE_LIMIT 100 /* the most off-stack frames that get a second copy; if there are more, only chunks do */
 
 #define PAGE      4096u /* bytes; a page of memory is readable as a whole or not at all */
 #define SPAN_GAP  1024  /* the largest gap, in bytes, between two off-stack frames that are read as one piece, ... */
@@ -40,16 +45,22 @@ static uint64_t lay_out_again(struct snapshot *s, uint64_t at)
     return at;
 }
 
-/* Sorts by address. The off-stack frames are few and mostly in order. */
+static int off_stack_order(const void *a, const void *b)
+{
+    const uint64_t one = ((const struct off_stack *)a)->frame, other = ((const struct off_stack *)b)->frame;
+    return one < other ? -1 : one > other;
+}
+
+/* Sorts by address. The off-stack frames are mostly in order. */
 static void sort_off_stack(struct snapshot *s)
 {
-    for (size_t i = 1; i < s->off_stack_count; i++) {
-        const struct off_stack off_stack = s->off_stack[i];
-        size_t index = i;
-        for (; index > 0 && s->off_stack[index - 1].frame > off_stack.frame; index--)
-            s->off_stack[index] = s->off_stack[index - 1];
-        s->off_stack[index] = off_stack;
-    }
+    size_t sorted = 1;
+    while (sorted < s->off_stack_count && s->off_stack[sorted - 1].frame < s->off_stack[sorted].frame)
+        sorted++;
+    if (sorted >= s->off_stack_count)
+        return;
+    qsort(s->off_stack, s->off_stack_count, sizeof(*s->off_stack), off_stack_order);
+    s->off_stack_indexed = 0;
 }
 
 /* Whether an off-stack frame can join the piece that begins with `first` and ends at address `end`. One piece is read
@@ -131,6 +142,8 @@ static void add_off_stack(const struct snapshot *s, struct batch *batch)
 {
     for (size_t i = 0; i < s->off_stack_count; i++) {
         const struct off_stack *off_stack = &s->off_stack[i];
+        if (off_stack->piece >= s->off_stack_late)
+            break;
         if (off_stack->span)
             batch_add(batch, off_stack->frame, off_stack->span, s->copy + off_stack->at);
         for (size_t near = 0; near < NEAR_COPIES && off_stack->span && off_stack->near_at; near++)
@@ -162,34 +175,44 @@ static void add_others(const struct snapshot *s, struct batch *batch)
     add_again(s, batch);
 }
 
-/* The most pieces that the thread may need in a batch. */
-static size_t most_pieces(const struct snapshot *s)
+/* The most pieces that the thread may need in a batch, as it is laid out. Those of off-stack frames may be late if the
+ * thread stands still. */
+static size_t most_pieces(const struct snapshot *s, bool off_stack)
 {
     const size_t near = s->twice && s->near ? NEAR_COPIES : 0;
     const size_t again = s->twice && !s->near ? s->chunks_count + TWICE_LIMIT : 1;
-    return 3 + CFRAMES + near + s->chunks_count + s->off_stack_count * (1 + near) + again;
+    return 3 + CFRAMES + near + s->chunks_count + (off_stack ? s->off_stack_pieces * (1 + near) : 0) + again;
+}
+
+/* Lays out as many copies as there is room for. If there is room for none, only the off-stack frames that are in use
+ * are laid out. Returns the size of the copy; 0: there is no room for these. */
+static uint64_t lay_out_within(struct snapshot *s, const struct layout *l, size_t room)
+{
+    for (;;) {
+        const uint64_t size = lay_out_pieces(s, l);
+        if (size <= COPY_LIMIT && most_pieces(s, !s->still) <= room)
+            return size;
+        if (s->twice) {
+            s->twice = s->near;
+            s->near = false;
+        } else if (!snapshot_forget_idle(s)) {
+            return 0;
+        }
+    }
 }
 
 bool snapshot_plan(struct snapshot *s, const struct layout *l, uint64_t thread, struct batch *batch, bool alone)
 {
-    if (batch->count + most_pieces(s) > PIECES_LIMIT)
-        s->near = false;
-    const size_t wanted = most_pieces(s);
-    if (batch->count + wanted > PIECES_LIMIT) {
-        s->twice = false;
-        return false;
-    }
     if (s->newest >= s->chunks_count)
         s->newest = s->chunks_count ? s->chunks_count - 1 : 0;
-    uint64_t size = lay_out_pieces(s, l);
-    if (size > COPY_LIMIT && s->twice) {
-        s->twice = false;
-        size = lay_out_pieces(s, l);
-    }
-    if (size > COPY_LIMIT || !snapshot_make_room(s, size)) {
-        snapshot_free(s);
+    const size_t room = batch->count < PIECES_LIMIT ? PIECES_LIMIT - batch->count : 0;
+    const uint64_t size = lay_out_within(s, l, room);
+    if (size == 0 || !snapshot_make_room(s, size))
         return false;
-    }
+    const size_t left = room - most_pieces(s, false);
+    const size_t at_once = s->still ? (left < STILL_LIMIT ? left : STILL_LIMIT) : s->off_stack_pieces;
+    s->off_stack_late = s->off_stack_pieces < at_once ? s->off_stack_pieces : at_once;
+    const size_t wanted = s->still ? most_pieces(s, false) + s->off_stack_late : most_pieces(s, true);
     s->copy_size = size;
     s->fetched = false;
     s->thread = thread;
@@ -249,5 +272,5 @@ enum piece_is snapshot_plan_piece(const struct snapshot *s, size_t k, size_t *in
         return PIECE_CHUNK;
     }
     *index = (k - first_off_stack) / copies;
-    return *index < s->off_stack_pieces ? PIECE_OFF_STACK : PIECE_AGAIN;
+    return *index < s->off_stack_late ? PIECE_OFF_STACK : PIECE_AGAIN;
 }

@@ -16,6 +16,7 @@
 #define SLOW_ATTEMPTS  16 /* after this many attempts a slow call is accepted: the machine may be that slow */
 #define PATIENCE_NS    200000000 /* time in a tick for threads whose attempts fail */
 #define STILL_NS       50000000  /* the same for threads that the recorder stopped */
+#define STILL_READS    40000     /* calls for frames that the plans of threads that stand still lack, in all */
 #define BATCH_PIECES   48        /* no further thread is added to a batch of this many pieces */
 #define DOUBT_CODES    4    /* in each attempt of this many, the code objects are checked even if the stack is torn */
 #define CALM_CALLS     64   /* after this many calls without a freed code object, unwinder_is_calm() */
@@ -289,13 +290,20 @@ static void count_retry(struct unwind_counters *counters, enum attempt done)
     counters->no_memory += done == ATTEMPT_NO_MEMORY;
 }
 
-/* Handles what one call read of one thread: accepts the sample, gives up, or leaves the thread wanted. */
-static void wanted_take_in(struct unwinder *u, struct wanted *wanted, size_t good, bool slow)
+static void wanted_fail(struct wanted *wanted, enum attempt done)
 {
     static const enum failure causes[] = {
         [ATTEMPT_TORN] = FAILURE_CHANGED, [ATTEMPT_LEARNED] = FAILURE_CHANGED, [ATTEMPT_UNSURE] = FAILURE_CHANGED,
         [ATTEMPT_NO_CODE] = FAILURE_CODE, [ATTEMPT_TOO_DEEP] = FAILURE_DEPTH,  [ATTEMPT_NO_MEMORY] = FAILURE_MEMORY
     };
+    snapshot_fail(&wanted->walk->snapshot, done);
+    wanted->unwound.cause = causes[done];
+    wanted->state = UNWIND_FAILED;
+}
+
+/* Handles what one call read of one thread: accepts the sample, gives up, or leaves the thread wanted. */
+static void wanted_take_in(struct unwinder *u, struct wanted *wanted, size_t good, bool slow)
+{
     struct walk *walk = wanted->walk;
     if (good < walk->snapshot.first)
         return; /* the call ended before this thread's pieces */
@@ -316,16 +324,16 @@ static void wanted_take_in(struct unwinder *u, struct wanted *wanted, size_t goo
         wanted->state = UNWIND_DONE;
     } else if (done == ATTEMPT_ELSEWHERE) {
         wanted->state = UNWIND_ELSEWHERE;
-    } else if (u->still && done != ATTEMPT_LEARNED && done != ATTEMPT_TOO_DEEP &&
+    } else if (u->still && done == ATTEMPT_TOO_DEEP) { /* so is the next attempt */
+        wanted_fail(wanted, done);
+    } else if (u->still && done != ATTEMPT_LEARNED &&
                (done == ATTEMPT_UNSURE ||
                 wanted->attempts >= STILL_ATTEMPTS)) { /* the next attempt would fail in the same way */
         u->retry_later = true;
-        wanted->unwound.cause = causes[done];
-        wanted->state = UNWIND_FAILED;
+        wanted_fail(wanted, done);
     } else if (wanted->attempts >= ATTEMPTS || (done == ATTEMPT_TOO_DEEP && wanted->attempts >= DEEP_ATTEMPTS)) {
-        u->retry_later |= u->still && done != ATTEMPT_TOO_DEEP;
-        wanted->unwound.cause = causes[done];
-        wanted->state = UNWIND_FAILED;
+        u->retry_later |= u->still;
+        wanted_fail(wanted, done);
     } else {
         count_retry(&u->counters, done);
     }
@@ -387,15 +395,14 @@ static size_t plan_call(struct unwinder *u, struct wanted *wanted, size_t count,
         only = &wanted[i].walk->snapshot;
         only->still = u->still;
         if (wanted[i].attempts == 0) {
-            snapshot_begin(only);
+            snapshot_begin(only, u->more_reads);
             wanted[i].walk->doubts.count = wanted[i].walk->doubts.looks = 0;
         }
         if (!snapshot_plan(only, l, wanted[i].thread, u->batch, alone)) {
             if (threads > 0)
                 break;
-            /* One call cannot read so many pieces. */
-            wanted[i].unwound.cause = FAILURE_DEPTH;
-            wanted[i].state = UNWIND_FAILED;
+            wanted_fail(&wanted[i], ATTEMPT_TOO_DEEP);
+            snapshot_free(only); /* the next look begins without a plan */
             continue;
         }
         wanted[i].before = u->target->interpreters[wanted[i].interpreter].gil;
@@ -430,6 +437,7 @@ bool unwind_threads(struct unwinder *u, struct wanted *wanted, size_t count, uin
     bool came = false; /* at least one call has read the state of the interpreters */
     *same = true;
     u->tick++;
+    u->more_reads = u->still && count > 0 ? STILL_READS / (uint32_t)count : 0;
     codes_trim(u->codes);
     const uint64_t give_up_ns = now_ns + (u->still ? STILL_NS : PATIENCE_NS);
     size_t left = count;
@@ -465,8 +473,7 @@ bool unwind_threads(struct unwinder *u, struct wanted *wanted, size_t count, uin
     for (size_t i = 0; left > 0 && i < count; i++) {
         if (wanted[i].state != UNWIND_WANTED)
             continue;
-        wanted[i].unwound.cause = FAILURE_CHANGED;
-        wanted[i].state = UNWIND_FAILED;
+        wanted_fail(&wanted[i], ATTEMPT_TORN);
         u->retry_later |= u->still;
     }
     *same &= came;

@@ -109,6 +109,7 @@ struct unwinder {
     uint64_t generation;  /* code generation + 1 of the thread's interpreter, read after the copy; 0: not known */
     uint64_t generations; /* sum over all interpreters */
     uint64_t calm;        /* calls since `generations` changed */
+    uint32_t more_reads;  /* of each thread of this call: see snapshot_begin() */
     uint32_t tick;        /* number of ticks */
     uint64_t sample;      /* number of samples; `asked_in` of a code object refers to it */
     struct unwind_counters counters;

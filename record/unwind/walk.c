@@ -144,7 +144,7 @@ static enum attempt leads_to(struct walker *w, struct walk *walk, uint64_t *curr
         if (!here) {
             const enum attempt fetched = snapshot_fetch(s, l, w->remote, frame);
             if (fetched != ATTEMPT_ACCEPTED)
-                return fetched == ATTEMPT_LEARNED ? ATTEMPT_LEARNED : ATTEMPT_TORN;
+                return fetched == ATTEMPT_LEARNED || fetched == ATTEMPT_TOO_DEEP ? fetched : ATTEMPT_TORN;
             continue;
         }
         const uint64_t above = word_at(here, l->frame_previous);

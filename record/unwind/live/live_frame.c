@@ -197,8 +197,7 @@ enum attempt live_frame_called(struct walker *w, struct walk *walk, const struct
     return live_frame_calls_plainly(caller, kind) && fits ? ATTEMPT_ACCEPTED : ATTEMPT_TORN;
 }
 
-bool live_frame_still_there(const struct walker *w, const struct walk *walk, const struct live_frame *seen,
-                            bool exactly)
+bool live_frame_still_there(const struct walker *w, struct walk *walk, const struct live_frame *seen, bool exactly)
 {
     const struct layout *l = w->layout;
     const unsigned char *again = seen->off_stack ? NULL : snapshot_find_again(&walk->snapshot, l, seen->address);
@@ -318,7 +317,7 @@ bool live_frame_near(const struct walker *w, struct walk *walk, const struct lin
 uint32_t live_frame_sure(const struct walker *w, struct walk *walk, const struct link *caller,
                          const struct link *callee)
 {
-    const struct snapshot *s = &walk->snapshot;
+    struct snapshot *s = &walk->snapshot;
     const struct layout *l = w->layout;
     if (s->near && !live_frame_near(w, walk, caller, callee))
         return LIVE_FRAME_UNSEEN;

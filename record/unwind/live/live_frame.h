@@ -68,7 +68,7 @@ enum attempt live_frame_called(struct walker *walker, struct walk *walk, const s
 
 /* Whether a frame next to an off-stack frame is the same frame in the second copy, which was read behind the off-stack
  * frames. `exactly`: the frame must stand at the same instruction, too. True when the frame has no second copy. */
-bool live_frame_still_there(const struct walker *walker, const struct walk *walk, const struct live_frame *seen,
+bool live_frame_still_there(const struct walker *walker, struct walk *walk, const struct live_frame *seen,
                             bool exactly);
 
 /* Whether the entry shim at this address is known to link to the frame `above`. */

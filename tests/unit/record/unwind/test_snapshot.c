@@ -462,7 +462,7 @@ static void overflow(struct fake_python *p)
     struct snapshot s = { .firm = 1, .newest = 191, .twice = true };
     fake_sample(p, 0);
     s.chunks = alloc_grow(NULL, &s.chunks_room, 192, sizeof(*s.chunks));
-    s.off_stack = alloc_grow(NULL, &s.off_stack_room, 384, sizeof(*s.off_stack));
+    s.off_stack = snapshot_grow(NULL, &s.off_stack_room, 384, sizeof(*s.off_stack));
     for (size_t i = 0; i < 192; i++)
         s.chunks[s.chunks_count++] = (struct chunk){ .address = FAKE_BASE + i * 4096, .next = 512 };
     for (size_t i = 0; i < 384; i++)

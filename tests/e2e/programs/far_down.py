@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: MIT
+"""Has frames outside the data stack, far down: KIND DEPTH SECONDS, and prints as its last line how much CPU time its functions
+deep() and flat() had, and how deep it was. KIND:
+
+    sorted       each level is entered from C, by the key of sorted()
+    getattr      the same by __getattr__
+    generator    generators that drive each other, built anew for each deep moment
+    coroutine    coroutines that await each other, suspended and resumed
+    once         "getattr" for one deep moment at the start, then flat work only
+    threads      "sorted" in six threads at once
+
+A depth that this CPython refuses is halved.
+"""
+import functools
+import sys
+import threading
+import time
+
+SHARE = 3  # of four: what deep() has
+TURN_S = 0.01
+spent = {"deep": 0.0, "flat": 0.0}
+lock = threading.Lock()
+
+
+def burn(name, seconds):
+    begin = time.thread_time()
+    while time.thread_time() - begin < seconds:
+        pass
+    with lock:
+        spent[name] += time.thread_time() - begin
+
+
+def deep():
+    burn("deep", SHARE * TURN_S)
+    return 0
+
+
+def flat():
+    burn("flat", TURN_S)
+
+
+def down_sorted(levels):
+    return sorted([levels], key=lambda n: down_sorted(n - 1) if n > 0 else deep())
+
+
+class Down:
+    def __getattr__(self, name):
+        levels = int(name[5:])
+        return getattr(self, f"level{levels - 1}") if levels > 0 else deep()
+
+
+def down_getattr(levels):
+    return getattr(Down(), f"level{levels}")
+
+
+def down_generator(levels):
+    if levels > 0:
+        yield from down_generator(levels - 1)
+    else:
+        yield deep()
+
+
+async def down_coroutine(levels):
+    return await down_coroutine(levels - 1) if levels > 0 else await resting()
+
+
+class Rest:
+    def __await__(self):
+        yield
+        deep()
+        yield
+
+
+async def resting():
+    await Rest()
+
+
+def run_coroutine(levels):
+    task = down_coroutine(levels)
+    task.send(None)
+    task.send(None)
+    task.close()
+
+
+def run_generator(levels):
+    for _ in down_generator(levels):
+        pass
+
+
+WAYS = {"sorted": down_sorted, "threads": down_sorted, "getattr": down_getattr, "once": down_getattr,
+        "generator": run_generator, "coroutine": run_coroutine}
+
+
+def turns(way, depth, end, deep_turns):
+    while time.monotonic() < end:
+        if deep_turns != 0:
+            way(depth)
+            deep_turns -= 1
+        flat()
+
+
+def allowed(way, depth):
+    """The depth, or as much of it as CPython permits."""
+    while True:
+        try:
+            way(depth)
+            return depth
+        except (RecursionError, MemoryError):
+            depth //= 2
+
+
+def main(kind, depth, seconds):
+    sys.setrecursionlimit(200000)
+    threading.stack_size(512 << 20)
+    found = []
+    probe = threading.Thread(target=lambda: found.append(allowed(WAYS[kind], depth)))
+    probe.start()
+    probe.join()
+    spent["deep"] = spent["flat"] = 0.0
+    print("begins", flush=True)
+    work = functools.partial(turns, WAYS[kind], found[0], time.monotonic() + seconds, 1 if kind == "once" else -1)
+    threads = [threading.Thread(target=work, name=f"diver {i}") for i in range(6 if kind == "threads" else 1)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    print(spent["deep"], spent["flat"], found[0])
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]), float(sys.argv[3]))
