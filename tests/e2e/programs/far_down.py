@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: MIT
-"""Has frames outside the data stack, far down: KIND DEPTH SECONDS, and prints as its last line how much CPU time its functions
+"""Has frames outside the data stack, far down: KIND DEPTH. Works until standard input ends, and says in JSON how much CPU time
 deep() and flat() had, and how deep it was. KIND:
 
     sorted       each level is entered from C, by the key of sorted()
     getattr      the same by __getattr__
-    generator    generators that drive each other, built anew for each deep moment
-    coroutine    coroutines that await each other, suspended and resumed
+    generator    generators that drive each other, made anew for each deep moment
+    coroutine    coroutines that await each other
     once         "getattr" for one deep moment at the start, then flat work only
     threads      "sorted" in six threads at once
 
-A depth that this CPython refuses is halved.
-"""
+A depth that this CPython does not permit is halved."""
 import functools
+import json
+import select
 import sys
 import threading
 import time
@@ -91,15 +92,15 @@ WAYS = {"sorted": down_sorted, "threads": down_sorted, "getattr": down_getattr, 
         "generator": run_generator, "coroutine": run_coroutine}
 
 
-def turns(way, depth, end, deep_turns):
-    while time.monotonic() < end:
+def turns(way, depth, deep_turns):
+    while not select.select([0], [], [], 0)[0]:
         if deep_turns != 0:
             way(depth)
             deep_turns -= 1
         flat()
 
 
-def allowed(way, depth):
+def permitted(way, depth):
     """The depth, or as much of it as CPython permits."""
     while True:
         try:
@@ -109,23 +110,21 @@ def allowed(way, depth):
             depth //= 2
 
 
-def main(kind, depth, seconds):
+def main(kind, depth):
     sys.setrecursionlimit(200000)
-    threading.stack_size(512 << 20)
+    threading.stack_size(256 << 20)
     found = []
-    probe = threading.Thread(target=lambda: found.append(allowed(WAYS[kind], depth)))
+    probe = threading.Thread(target=lambda: found.append(permitted(WAYS[kind], depth)), name="probe")
     probe.start()
     probe.join()
-    spent["deep"] = spent["flat"] = 0.0
-    print("begins", flush=True)
-    work = functools.partial(turns, WAYS[kind], found[0], time.monotonic() + seconds, 1 if kind == "once" else -1)
-    threads = [threading.Thread(target=work, name=f"diver {i}") for i in range(6 if kind == "threads" else 1)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    print(spent["deep"], spent["flat"], found[0])
+    spent.update(deep=0, flat=0)
+    work = functools.partial(turns, WAYS[kind], found[0], 1 if kind == "once" else -1)
+    divers = [threading.Thread(target=work, name=f"diver {i}") for i in range(6 if kind == "threads" else 1)]
+    for diver in divers:
+        diver.start()
+    for diver in divers:
+        diver.join()
+    print(json.dumps({**spent, "depth": found[0]}))
 
 
-if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), float(sys.argv[3]))
+main(sys.argv[1], int(sys.argv[2]))

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: MIT
+"""Stacks with thousands of frames outside the data stack (entries from C, generators) are read, and one deep moment leaves
+nothing behind. The program keeps account of its CPU time."""
+
+import math
+
+import pytest
+
+import stacks
+from recording import ALL_TICKS, CHANGES, LIVE, collapsed
+
+LEVELS = {"sorted": "down_sorted", "threads": "down_sorted", "getattr": "Down.__getattr__", "once": "Down.__getattr__",
+          "generator": "down_generator", "coroutine": "down_coroutine"}
+
+
+@pytest.fixture
+def record(python, program, tmp_path, record_until):
+    """record(has, KIND, DEPTH): the recording, what the program said, and {stack: microseconds of CPU time} of its divers."""
+    def record(condition, kind, depth, options=ALL_TICKS):
+        done = record_until(tmp_path / "a.pyreel", condition, "-r", 100, *options, "--", *python.command, program("far_down"), kind,
+                            depth, prefix=python.prefix)
+        threads = stacks.of_collapsed(collapsed(done.path, "--weight", "cpu"))
+        return done, stacks.merged({who: seen for who, seen in threads.items() if who[0].startswith("diver")})
+
+    return record
+
+
+def has(samples):
+    return lambda found: found["samples"] >= samples
+
+
+def assert_as_told(done, seen, kind, samples):
+    failures = done.info["failures"]
+    assert failures.keys() <= CHANGES and sum(failures.values()) <= 0.02 * samples, failures
+    deep, flat = stacks.samples(seen, "deep"), stacks.samples(seen, "flat")
+    share = done.said["deep"] / (done.said["deep"] + done.said["flat"])
+    noise = math.sqrt(share * (1 - share) / (samples / 3))
+    assert abs(deep / (deep + flat) - share) <= 4 * noise + 0.03, (deep, flat, done.said)
+    for stack in seen:
+        names = [frame[0] for frame in stack]
+        if "deep" in names:
+            assert names.count(LEVELS[kind]) == done.said["depth"] + 1, (names[:8], names[-8:], len(names))
+
+
+@pytest.mark.parametrize("kind, depth", [("sorted", 700), ("getattr", 3000), ("generator", 9000), ("coroutine", 5000)])
+def test_deep_moments_have_their_time(record, kind, depth):
+    done, seen = record(has(600), kind, depth)
+    assert_as_told(done, seen, kind, 300)
+
+
+@pytest.mark.pythons("oldest and newest")
+def test_many_deep_threads_have_their_time(record):
+    done, seen = record(has(1600), "threads", 2000)
+    assert_as_told(done, seen, "threads", 200)
+
+
+@pytest.mark.parametrize("options", [ALL_TICKS, LIVE], ids=["still", "live"])
+def test_one_deep_moment_blinds_nobody(record, options):
+    done, seen = record(has(600), "once", 4000, options=options)
+    deep, flat = stacks.samples(seen, "deep"), stacks.samples(seen, "flat")
+    assert flat >= 0.8 * (deep + flat) > 0
+    assert sum(done.info["failures"].values()) <= 30
