@@ -15,6 +15,11 @@ uint64_t elf_symbol(struct remote *remote, uint64_t base, const char *name);
  * such symbol and `section` is not NULL, returns the start of the section of that name. */
 uint64_t elf_file_symbol(int fd, uint64_t base, const char *name, const char *section);
 
+/* Calls `look` with the bytes of each part of the open file that is loaded and that the program cannot write. `address`
+ * is that of the first byte, without the bias. */
+typedef void elf_look(void *self, const unsigned char *bytes, size_t size, uint64_t address);
+void elf_file_constants(int fd, elf_look *look, void *self);
+
 #define ELF_BUILD_ID_MAX 32 /* bytes; linkers write 8, 16 or 20 */
 
 /* The bytes that a name or a description of `size` bytes takes in a note. */

@@ -8,6 +8,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -69,7 +70,7 @@ static void name_old_version(const struct images *images, struct fault *why)
 {
     for (size_t i = 0; i < images->count; i++) {
         const char *at = strstr(images->rows[i].path, "python3.");
-        if (at && isdigit((unsigned char)at[8])) {
+        if (at && isdigit((unsigned char)at[8]) && atoi(at + 8) < atoi(strchr(LAYOUT_FIRST, '.') + 1)) {
             fault(why, "it seems to run CPython %.*s, and this version of pyreel reads CPython " LAYOUT_SUPPORTED,
                   2 + (int)strspn(at + 8, "0123456789"), at + 6);
             return;
@@ -126,6 +127,60 @@ static void describe_build(struct runtime *runtime, struct runtime_search *searc
         build->bits |= BUILD_DEBUG;
 }
 
+/* Loads the layout of a version. RUNTIME_STARTING: the CPython has no interpreter yet. */
+static enum runtime_state try_version(struct runtime *runtime, struct runtime_search *search, uint32_t version,
+                                      const unsigned char *published, struct fault *why)
+{
+    if (!layout_load(&runtime->layout, version, published, LAYOUT_PUBLISHED_MAX, why))
+        return RUNTIME_UNSUPPORTED;
+    const uint64_t at = runtime->address + runtime->layout.runtime_interpreters_head;
+    uint64_t head;
+    if (remote_read(search->remote, at, &head, sizeof(head)) != REMOTE_READ)
+        return RUNTIME_NONE;
+    return head ? RUNTIME_READY : RUNTIME_STARTING;
+}
+
+/* Tries the versions for which there is evidence. Exactly one of them must fit what is in memory. */
+static enum runtime_state try_evidence(struct runtime *runtime, struct runtime_search *search,
+                                       const unsigned char *published, struct fault *why)
+{
+    uint32_t versions[RUNTIME_VERSIONS];
+    const struct runtime bare = *runtime;
+    struct runtime fitting = bare;
+    size_t ready = 0, starting = 0;
+    if (search->file < 0)
+        search->file = images_open(search->remote, search->image);
+    const size_t count = search->file < 0 ? 0 : runtime_versions(search->file, versions);
+    for (size_t i = 0; i < count; i++) {
+        *runtime = bare;
+        enum runtime_state state = try_version(runtime, search, versions[i], published, why);
+        if (state == RUNTIME_READY)
+            state = runtime_confirm(runtime, search->remote);
+        ready += state == RUNTIME_READY;
+        starting += state == RUNTIME_STARTING;
+        if (state == RUNTIME_READY)
+            fitting = *runtime;
+    }
+    if (count > 1 || ready == 1)
+        *runtime = fitting;
+    return ready == 1 ? RUNTIME_READY : ready == 0 && starting > 0 ? RUNTIME_STARTING : RUNTIME_UNSUPPORTED;
+}
+
+/* Says why the version is not known. A file that has the symbol _PyRuntime and not Py_Version has an older CPython. */
+static void name_version(struct runtime_search *search, const struct images *images, struct fault *why)
+{
+    if (why->text[0] != '\0')
+        return;
+    if (elf_symbol(search->remote, search->image->address, "_PyRuntime") != 0 ||
+        find_in_file(search, "_PyRuntime", NULL) != 0)
+        name_old_version(images, why);
+    else
+        fault(why,
+              "its version of CPython could not be determined: %s has no symbols. Do not strip it, or link it with "
+              "-Wl,--export-dynamic",
+              search->image->path);
+}
+
 static enum runtime_state try_image(struct runtime *runtime, struct runtime_search *search, const struct images *images,
                                     struct fault *why)
 {
@@ -135,23 +190,15 @@ static enum runtime_state try_image(struct runtime *runtime, struct runtime_sear
     unsigned char published[LAYOUT_PUBLISHED_MAX];
     if (remote_read(search->remote, address, published, sizeof(published)) != REMOTE_READ)
         return RUNTIME_NONE;
-    const uint32_t version = find_version(search, published);
-    if (version == 0) {
-        if (why->text[0] == '\0')
-            name_old_version(images, why);
-        return RUNTIME_UNSUPPORTED;
-    }
-    if (!layout_load(&runtime->layout, version, published, sizeof(published), why))
-        return RUNTIME_UNSUPPORTED;
     runtime->address = address;
-    const uint64_t at = address + runtime->layout.runtime_interpreters_head;
-    uint64_t head;
-    if (remote_read(search->remote, at, &head, sizeof(head)) != REMOTE_READ)
-        return RUNTIME_NONE;
-    if (!head)
-        return RUNTIME_STARTING;
-    describe_build(runtime, search);
-    return RUNTIME_READY;
+    const uint32_t version = find_version(search, published);
+    const enum runtime_state state = version ? try_version(runtime, search, version, published, why)
+                                             : try_evidence(runtime, search, published, why);
+    if (state == RUNTIME_READY)
+        describe_build(runtime, search);
+    if (state == RUNTIME_UNSUPPORTED)
+        name_version(search, images, why);
+    return state;
 }
 
 /* The same for a file of which something may be known. What is known may be wrong: then the image is searched anew. */
@@ -318,7 +365,7 @@ enum runtime_state runtime_find_hinted(struct runtime *runtime, struct remote *r
     if (state != RUNTIME_NONE)
         return state;
     state = search_process(runtime, remote, hints->files, why);
-    if (hints->likely && (state == RUNTIME_READY || state == RUNTIME_STARTING))
+    if (hints->likely && runtime->layout.version && (state == RUNTIME_READY || state == RUNTIME_STARTING))
         find_random(runtime, remote);
     return state;
 }
