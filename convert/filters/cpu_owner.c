@@ -108,6 +108,7 @@ static bool is_definition(const struct event *event)
     switch (event->kind) {
     case EVENT_RECORDING:
     case EVENT_PROCESS:
+    case EVENT_PROCESS_TITLE:
     case EVENT_THREAD:
     case EVENT_THREAD_NAME:
     case EVENT_TASK:

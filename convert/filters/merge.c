@@ -254,6 +254,13 @@ static bool merge_take_change(struct merge *merge, struct event *event, uint32_t
     return !number || merge_emit(merge, event, why);
 }
 
+/* A process that is not emitted yet is emitted with the title that it has by then. */
+static bool merge_take_title(struct merge *merge, struct event *event, struct fault *why)
+{
+    return !merge_is_wanted(merge, event->change.time_ns) ||
+           merge_take_change(merge, event, process_number(merge, event->change.number), why);
+}
+
 /* Marks a thread as wanted if its name or number is wanted. The mark stays when the thread gets another name. */
 static void look_at_name(struct merge *merge, uint32_t thread)
 {
@@ -299,6 +306,8 @@ bool merge_take(struct merge *merge, struct event *event, struct fault *why)
         return merge_take_change(merge, event, thread_number(merge, event->change.number), why);
     case EVENT_THREAD_END:
         return merge_take_change(merge, event, thread_number(merge, event->change.number), why);
+    case EVENT_PROCESS_TITLE:
+        return merge_take_title(merge, event, why);
     case EVENT_PROCESS_END:
         return merge_take_process_end(merge, event, why);
     case EVENT_RUN:

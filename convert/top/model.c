@@ -156,6 +156,7 @@ bool model_take(void *self, struct event *event, struct fault *why)
         return true;
     if (event->kind == EVENT_THREAD_NAME)
         groups_renamed(&model->owners);
+    model->retitled |= event->kind == EVENT_PROCESS_TITLE;
     if (event->kind == EVENT_COUNTER)
         model->counted_ns = tables_end_ns(&model->tables);
     return cpu_owner_take(&model->cpu_owner, event, &placed, why);
@@ -168,6 +169,9 @@ void model_settle(struct model *model)
     for (size_t i = 0; i < MODEL_KINDS; i++)
         window_advance(&model->pairs[i].window, second);
     window_advance(&model->by_owner, second);
+    if (model->retitled)
+        groups_retitled(&model->owners, &model->tables);
+    model->retitled = false;
 }
 
 void model_finish(struct model *model)

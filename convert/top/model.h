@@ -57,6 +57,7 @@ struct model {
     uint64_t batch_second;
     uint64_t walk;                 /* number of the walk that is being made */
     uint64_t samples, known[SUMS]; /* as in an aggregate, of all batches that were added up */
+    bool retitled;                 /* processes have other titles than their owners */
     uint64_t counted_ns;           /* the time at which the recorder counted (EVENT_COUNTER) */
 };
 

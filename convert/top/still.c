@@ -56,7 +56,8 @@ static void take_facts(struct still *still, const struct model *model)
 {
     const struct tables *tables = &model->tables;
     const struct process *first = tables_first_process(tables);
-    still->command = first->command;
+    text_free(still->command);
+    still->command = text_copy(first->command);
     still->pid = first->pid;
     still->python_version = first->python_version;
     still->free_threaded = first->build & BUILD_FREE_THREADED;
@@ -106,5 +107,6 @@ void still_free(struct still *still)
     for (size_t i = 0; i < MODEL_KINDS; i++)
         free(still->pairs[i].rows);
     paths_free(&still->paths);
+    text_free(still->command);
     *still = (struct still){ 0 };
 }

@@ -84,7 +84,7 @@ static uint32_t group_index(struct groups *groups, const struct group *group, ui
     key->size = 0;
     put_number(key, groups->style.ids && !groups->style.one ? thread : 0);
     put_number(key, groups->style.processes ? group->number : 0);
-    put_text(key, group->process);
+    put_text(key, groups->style.processes ? (struct text){ "", 0 } : group->process);
     put_text(key, group->thread);
     put_text(key, group->task);
     const uint32_t number = intern_number(&groups->keys, (const char *)key->at, key->size, &added);
@@ -163,6 +163,13 @@ void groups_renamed(struct groups *groups)
         memset(groups->by_run, 0, groups->by_run_room * sizeof(*groups->by_run));
     for (size_t i = 0; i < groups->count; i++)
         groups->rows[i].threads = 0;
+}
+
+void groups_retitled(struct groups *groups, const struct tables *tables)
+{
+    for (size_t i = 0; i < groups->count; i++)
+        if (groups->rows[i].number)
+            groups->rows[i].process = process_name(groups, &tables->processes[groups->rows[i].number]);
 }
 
 void groups_free(struct groups *groups)

@@ -19,7 +19,7 @@ struct groups_style {
     bool ids;       /* each thread is a group of its own */
     bool one;       /* all samples are one group */
     bool runs;      /* the recordings are runs of one program: their names do not tell groups apart */
-    bool processes; /* the numbers of processes tell groups apart, too */
+    bool processes; /* the numbers of processes tell groups apart, and their titles do not */
     bool tasks;     /* names of tasks have no numbers, either */
     size_t most;    /* so many groups; the threads of all others are one more, <others>; 0: without a limit */
 };
@@ -65,6 +65,9 @@ uint32_t groups_of(struct groups *groups, const struct tables *tables, uint32_t 
 
 /* A thread has another name: later samples belong to the group of this name, and threads are counted anew. */
 void groups_renamed(struct groups *groups);
+
+/* Processes have other titles: where their numbers tell groups apart, the groups get the titles. */
+void groups_retitled(struct groups *groups, const struct tables *tables);
 
 void groups_free(struct groups *groups);
 

@@ -55,6 +55,7 @@ enum stream_note {
     NOTE_TASK_WAITER,
     NOTE_TICK_PROCESS,
     NOTE_SERIAL = 28,
+    NOTE_PROCESS_TITLE,
 };
 
 /* Fields of HEADER and END blocks that readers and writers of blocks need: the version and the recording id. */

@@ -83,6 +83,7 @@ void event_shift(struct event *event, int64_t by_ns)
     case EVENT_THREAD:
         shift(&event->thread.start_ns, by_ns);
         break;
+    case EVENT_PROCESS_TITLE:
     case EVENT_THREAD_NAME:
     case EVENT_THREAD_END:
         shift(&event->change.time_ns, by_ns);

@@ -18,7 +18,8 @@
 enum event_kind {
     EVENT_RECORDING = 1, /* always first: describes the recording */
     EVENT_PROCESS,
-    EVENT_PROCESS_END, /* has a struct process_end */
+    EVENT_PROCESS_TITLE, /* the process has another title, or command line */
+    EVENT_PROCESS_END,   /* has a struct process_end */
     EVENT_THREAD,
     EVENT_THREAD_NAME,
     EVENT_THREAD_END,
@@ -130,7 +131,7 @@ struct thread {
                         * unknown): the thread whose event loop owns the task. Its name is the task's name. The task's
                         * life is that of the entry, from start_ns to EVENT_THREAD_END. While the task runs, its samples
                         * are the samples of the thread that runs it, which has none of its own then */
-    bool own_name; /* `name` is one that Python has for the main thread, which else has the kernel's name */
+    bool own_name;     /* `name` is one that Python has for the main thread, which else has the kernel's name */
 };
 
 /* An asyncio task. A task keeps its number while its object, name and coroutine stay the same. */
@@ -284,12 +285,13 @@ struct measure {
 
 #define MEASURE_UNKNOWN UINT64_MAX
 
-/* EVENT_THREAD_END, EVENT_THREAD_NAME (the only one with a name): a change of the thread `number`. */
+/* EVENT_THREAD_END, EVENT_THREAD_NAME: a change of the thread `number`. EVENT_PROCESS_TITLE: of the process `number`,
+ * whose command line, in the form of struct process, is the name. An end has no name. */
 struct change {
     uint32_t number;
     uint64_t time_ns;
     struct text name;
-    bool own_name; /* as in struct thread */
+    bool own_name; /* of EVENT_THREAD_NAME: as in struct thread */
 };
 
 struct string {

@@ -148,6 +148,24 @@ static bool tables_take_process_end(struct tables *tables, const struct process_
     return true;
 }
 
+/* A process that has erased its title keeps the one before: "" tells nobody who it is. */
+static bool tables_take_title(struct tables *tables, const struct change *change, struct fault *why)
+{
+    if (!known_process(tables, change->number))
+        return is_loss(tables, "a title of process", change->number, why);
+    struct process_row *row = &tables->processes[change->number];
+    struct process *process = &row->process;
+    if (change->name.size == 0 || text_equal(change->name, process->command))
+        return true;
+    const uint64_t from_ns = tables->recording.from_ns;
+    if (row->titles.count == 0)
+        titles_add(&row->titles, process->command, process->start_ns > from_ns ? process->start_ns : from_ns);
+    titles_add(&row->titles, change->name, change->time_ns);
+    tables_drop(&process->command);
+    process->command = text_copy(change->name);
+    return true;
+}
+
 static bool take_thread_change(struct tables *tables, enum event_kind kind, const struct change *change,
                                struct fault *why)
 {
@@ -464,6 +482,8 @@ bool tables_define(struct tables *tables, struct event *event, struct fault *why
         return tables_take_recording(tables, &event->recording, why);
     case EVENT_PROCESS:
         return tables_take_process(tables, &event->process, why);
+    case EVENT_PROCESS_TITLE:
+        return tables_take_title(tables, &event->change, why);
     case EVENT_PROCESS_END:
         return tables_take_process_end(tables, &event->process_end, why);
     case EVENT_THREAD:
@@ -529,9 +549,20 @@ bool tables_take(struct tables *tables, struct event *event, struct fault *why)
     return true;
 }
 
+static void settle_title(const struct tables *tables, struct process_row *row)
+{
+    if (row->titles.count == 0)
+        return;
+    const struct text title = titles_longest(&row->titles, row->end_ns ? row->end_ns : tables_end_ns(tables));
+    tables_drop(&row->process.command);
+    row->process.command = text_copy(title);
+}
+
 void tables_end_taking(struct tables *tables)
 {
     id_index_free(&tables->stack_index);
+    for (size_t i = 1; i < tables->processes_count; i++)
+        settle_title(tables, &tables->processes[i]);
 }
 
 struct text tables_string(const struct tables *tables, uint32_t string)
@@ -636,6 +667,7 @@ void tables_free(struct tables *tables)
         tables_drop(&tables->processes[i].process.folder);
         tables_drop(&tables->processes[i].process.build_id);
         tables_drop(&tables->processes[i].process.recording);
+        titles_free(&tables->processes[i].titles);
     }
     for (size_t i = 0; i < tables->threads_count; i++) {
         tables_drop(&tables->threads[i].thread.name);

@@ -15,6 +15,7 @@
 
 #include "formats/intern/intern.h"
 #include "formats/intern/stack_index.h"
+#include "formats/intern/titles.h"
 #include "formats/model/counters.h"
 #include "formats/model/sink.h"
 #include "formats/model/wall.h"
@@ -42,7 +43,8 @@ struct process_ticks {
 };
 
 struct process_row {
-    struct process process;
+    struct process process; /* .command is the latest one; after tables_end_taking() that of most of the time */
+    struct titles titles;   /* all of its command lines; empty: it has one */
     struct measures measures;
     struct process_ticks own;
     uint64_t end_ns; /* 0: not ended */
@@ -129,8 +131,8 @@ bool tables_take(struct tables *tables, struct event *event, struct fault *why);
 bool tables_define(struct tables *tables, struct event *event, struct fault *why);
 void tables_count(struct tables *tables, const struct event *event);
 
-/* Frees the index by which tables_take() finds stacks, before an output makes large tables of its own. No event may be
- * taken afterwards; all rows stay. */
+/* Frees the index by which tables_take() finds stacks, before an output makes large tables of its own, and settles the
+ * titles of processes. No event may be taken afterwards; all rows stay. */
 void tables_end_taking(struct tables *tables);
 
 /* The text of a string; the empty text for number 0. Below: the name and the file of a function. */

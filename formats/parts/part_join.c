@@ -2,6 +2,7 @@
 #include "formats/parts/part_join.h"
 
 #include "formats/base/alloc.h"
+#include "formats/intern/name.h"
 #include "formats/model/known.h"
 
 #include <inttypes.h>
@@ -76,6 +77,25 @@ static uint32_t part_join_take_serial(struct part_join *join, enum serial_kind k
 
 /* ---- definitions ---- */
 
+/* Notes the title of a process. Returns whether it is another one than before. */
+static bool part_join_note_title(struct part_join *join, uint32_t process, struct text title)
+{
+    const uint64_t mark = name_hash(NAME_HASH_START, title);
+    join->titles = alloc_grow(join->titles, &join->titles_room, (size_t)process + 1, sizeof(*join->titles));
+    const bool other = join->titles[process] != mark;
+    join->titles[process] = mark;
+    return other;
+}
+
+/* A later part defines the process with the title that it has then, which may be another one: its change may be in a
+ * part that is missing. */
+static bool part_join_take_title(struct part_join *join, struct event *event, struct fault *why)
+{
+    const struct change *title = &event->change;
+    const bool same = title->number && !part_join_note_title(join, title->number, title->name);
+    return same || part_join_emit(join, event, why);
+}
+
 static bool part_join_take_process(struct part_join *join, struct event *event, struct fault *why)
 {
     struct process *process = &event->process;
@@ -87,7 +107,13 @@ static bool part_join_take_process(struct part_join *join, struct event *event, 
     join->ticks_ns = alloc_grow(join->ticks_ns, &join->ticks_room, (size_t)process->number + 1,
                                 sizeof(*join->ticks_ns));
     process->parent = part_join_number_of(join, PART_PROCESS, process->parent);
-    return !added || part_join_emit(join, event, why);
+    if (added) {
+        part_join_note_title(join, process->number, process->command);
+        return part_join_emit(join, event, why);
+    }
+    struct event title = { .kind = EVENT_PROCESS_TITLE,
+                           .change = { process->number, process->start_ns, process->command, false } };
+    return part_join_take_title(join, &title, why);
 }
 
 static bool part_join_take_thread(struct part_join *join, struct event *event, struct fault *why)
@@ -344,6 +370,9 @@ bool part_join_take(struct part_join *join, struct event *event, struct fault *w
     case EVENT_PROCESS_END:
         event->process_end.number = part_join_number_of(join, PART_PROCESS, event->process_end.number);
         return part_join_emit(join, event, why);
+    case EVENT_PROCESS_TITLE:
+        event->change.number = part_join_number_of(join, PART_PROCESS, event->change.number);
+        return part_join_take_title(join, event, why);
     case EVENT_THREAD_NAME:
     case EVENT_THREAD_END:
         event->change.number = part_join_number_of(join, PART_THREAD, event->change.number);
@@ -392,6 +421,7 @@ void part_join_free(struct part_join *join)
     intern_pairs_free(&join->serials);
     free(join->threads);
     free(join->ticks_ns);
+    free(join->titles);
     free(join->frame_numbers);
     counters_free(&join->counters);
     counters_free(&join->of_part);

@@ -55,6 +55,8 @@ struct part_join {
     size_t threads_room;
     uint64_t *ticks_ns; /* by number of a process of the recording: its latest tick; [0]: tick of all processes */
     size_t ticks_room;
+    uint64_t *titles; /* by number of a process of the recording: the hash of its title */
+    size_t titles_room;
     uint64_t last_ns;        /* the latest tick or look, ... */
     uint64_t least_ns;       /* ... and the latest one of the parts before: no look of this part is earlier */
     uint32_t *frame_numbers; /* pushed frames of the sample that is being given */

@@ -268,18 +268,28 @@ static void stream_notes_take_change(struct stream_notes_reading *r, struct even
     event->change.time_ns = take_time(r);
 }
 
-static void stream_notes_put_name(struct stream_notes_writing *w, const struct event *event)
+static void stream_notes_put_title(struct stream_notes_writing *w, const struct event *event)
 {
     put_change(w, event);
     put_text(w->to, event->change.name);
+}
+
+static void stream_notes_take_title(struct stream_notes_reading *r, struct event *event)
+{
+    stream_notes_take_change(r, event);
+    event->change.name = take_text(&r->from);
+}
+
+static void stream_notes_put_name(struct stream_notes_writing *w, const struct event *event)
+{
+    stream_notes_put_title(w, event);
     if (event->change.own_name)
         put_number(w->to, 1);
 }
 
 static void take_name(struct stream_notes_reading *r, struct event *event)
 {
-    stream_notes_take_change(r, event);
-    event->change.name = take_text(&r->from);
+    stream_notes_take_title(r, event);
     if (!r->from.bad && cursor_left(&r->from) > 0)
         event->change.own_name = take_number(&r->from) == 1;
 }
@@ -424,6 +434,7 @@ static const struct {
     [NOTE_TASK] = { EVENT_TASK, put_task, stream_notes_take_task },
     [NOTE_TASK_WAITER] = { EVENT_TASK_WAITER, put_task_waiter, stream_notes_take_task_waiter },
     [NOTE_SERIAL] = { EVENT_SERIAL, put_serial, stream_notes_take_serial },
+    [NOTE_PROCESS_TITLE] = { EVENT_PROCESS_TITLE, stream_notes_put_title, stream_notes_take_title },
 };
 
 enum stream_note stream_notes_of(enum event_kind kind)
@@ -497,6 +508,9 @@ void stream_notes_cut(struct event *event, struct stream_cut *room)
         break;
     case EVENT_PROCESS:
         cut_process(&event->process, room);
+        break;
+    case EVENT_PROCESS_TITLE:
+        cut_texts(&(struct text *){ &event->change.name }, 1, room);
         break;
     default:
         break; /* no texts; the name of a counter has a limit of its own */

@@ -3,6 +3,7 @@
 
 #include "formats/base/alloc.h"
 #include "formats/base/utf8.h"
+#include "formats/intern/name.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -21,6 +22,7 @@
 #define MAPS_BUFFER  4096              /* bytes; the kernel gives not more of /proc/PID/maps at once */
 #define AUXV_ENTRIES 64
 #define STAT_ROOM    1024 /* bytes of a file `stat` */
+#define COMMAND_ROOM 4096 /* bytes of a command line that the mark is of; more than a title */
 
 static FILE *open_proc(pid_t pid, const char *name)
 {
@@ -338,9 +340,22 @@ static char *title_in(pid_t pid, struct text arguments)
     return NULL;
 }
 
+/* Whether there is nothing but the zeros of a title that was erased. */
+static bool is_erased(struct text arguments)
+{
+    size_t zeros = 0;
+    while (zeros < arguments.size && arguments.bytes[zeros] == '\0')
+        zeros++;
+    return zeros == arguments.size;
+}
+
 struct text procfs_command(pid_t pid)
 {
     const struct text arguments = read_proc(pid, "cmdline");
+    if (is_erased(arguments)) {
+        text_free(arguments);
+        return (struct text){ 0 };
+    }
     char *title = title_in(pid, arguments);
     struct bytes quoted = { 0 };
     if (title)
@@ -382,6 +397,14 @@ static size_t read_small(pid_t pid, const char *name, char *into, size_t room)
         close(file);
     into[size > 0 ? size : 0] = '\0';
     return size > 0 ? (size_t)size : 0;
+}
+
+uint64_t procfs_command_mark(pid_t pid)
+{
+    char arguments[COMMAND_ROOM];
+    const size_t size = read_small(pid, "cmdline", arguments, sizeof(arguments));
+    const uint64_t mark = name_hash(NAME_HASH_START, (struct text){ arguments, size });
+    return size ? mark | 1 : 0;
 }
 
 /* A file `stat` is "PID (NAME) STATE ...", and NAME may have any characters. Returns the text from the n-th field on,

@@ -55,6 +55,10 @@ struct text procfs_command(pid_t pid); /* arguments joined by blanks, quoted whe
                                         * that the process has written over its arguments, always quoted */
 struct text procfs_thread_name(pid_t pid, pid_t tid);
 
+/* A number that is another one when the beginning of the command line is: a title is no longer than that. 0: the
+ * process has no command line, or has ended. */
+uint64_t procfs_command_mark(pid_t pid);
+
 /* Joins arguments as procfs_command() does; each argument ends in a NUL. The caller frees the text. */
 struct text procfs_quote_arguments(struct text arguments);
 /* The same for the NULL-terminated arguments of a main(). */

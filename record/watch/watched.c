@@ -470,6 +470,16 @@ struct emitted_thread *watched_thread_of(const struct watched *w, uint32_t state
     return row ? &w->threads[row - 1] : NULL;
 }
 
+/* Emits the title of the process if it is another one. The process may have called execve and not be found out yet:
+ * then the title is not that of the attached program. */
+static void watched_emit_title(struct watched *w, uint64_t now_ns, uint64_t cpu_ns)
+{
+    if (title_changed(&w->title, now_ns, cpu_ns) && target_same_program(&w->target))
+        emitter_note(w->emitter,
+                     (struct event){ .kind = EVENT_PROCESS_TITLE,
+                                     .change = { w->number, now_ns - w->options->start_ns, w->title.text, false } });
+}
+
 void watched_measure(struct watched *w, uint64_t recorder_cpu_ns)
 {
     const struct metered metered = meter_read(&w->meter);
@@ -482,6 +492,7 @@ void watched_measure(struct watched *w, uint64_t recorder_cpu_ns)
                                                           .resident_bytes = metered.resident_bytes,
                                                           .cpu_ns = metered.cpu_ns,
                                                           .recorder_cpu_ns = recorder_cpu_ns } });
+    watched_emit_title(w, now_ns, metered.cpu_ns);
 }
 
 /* ---- counters ---- */
@@ -533,7 +544,6 @@ static void watched_emit_process(struct watched *w, uint64_t time_ns)
     w->asyncio.process = w->number;
     emitter_serial(w->emitter, SERIAL_PROCESS, w->number, &w->serial);
     const struct text executable = procfs_executable(w->pid);
-    const struct text command = procfs_command(w->pid);
     const struct text folder = procfs_folder(w->pid);
     const struct runtime_build *build = &w->target.runtime.build;
     emitter_note(w->emitter, (struct event){ .kind = EVENT_PROCESS,
@@ -542,14 +552,13 @@ static void watched_emit_process(struct watched *w, uint64_t time_ns)
                                                           .start_ns = time_ns,
                                                           .python_version = w->target.runtime.layout.version,
                                                           .executable = executable,
-                                                          .command = command,
+                                                          .command = w->title.text,
                                                           .folder = folder,
                                                           .build = build->bits,
                                                           .build_id = text_of(build->id),
                                                           .parent_pid = (uint32_t)w->parent_pid,
                                                           .parent = w->parent } });
     text_free(executable);
-    text_free(command);
     text_free(folder);
 }
 
@@ -570,6 +579,7 @@ void watched_attach(struct watched *w)
     if (!options->freezes)
         halt_open(&w->halt, w->pid);
     meter_open(&w->meter, w->pid);
+    title_open(&w->title, w->pid, clock_now_ns());
     thread_names_open(&w->names, &w->target.remote, &w->target.runtime.layout);
     w->program_name = procfs_thread_name(w->pid, w->pid);
     w->attached = true;
@@ -633,6 +643,7 @@ void watched_detach(struct watched *w, enum fate fate)
     if (!w->attached)
         return;
     exact_cancel(&w->exact);
+    w->title.due_ns = fate == FATE_EXECED ? UINT64_MAX : 0;
     watched_measure(w, meter_own_cpu_ns());
     w->begun_cpu_ns = watched_cpu_ns(w);
     const uint64_t time_ns = clock_now_ns() - w->options->start_ns;
@@ -654,6 +665,7 @@ void watched_detach(struct watched *w, enum fate fate)
     idle_close(&w->idle);
     halt_close(&w->halt);
     meter_close(&w->meter);
+    title_close(&w->title);
     target_close(&w->target);
     w->attached = false;
 }

@@ -22,6 +22,7 @@
 #include "record/process/idle.h"
 #include "record/process/meter.h"
 #include "record/process/procfs.h"
+#include "record/process/title.h"
 #include "record/unwind/halt.h"
 #include "record/unwind/synthetic_frames.h"
 #include "record/unwind/thread_list.h"
@@ -182,6 +183,7 @@ struct watched {
     struct idle idle;
     struct halt halt;
     struct meter meter;
+    struct title title;
     struct statuses statuses;
     struct asyncio asyncio;
     struct thread_names names;

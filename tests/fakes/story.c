@@ -183,6 +183,10 @@ static void note_event(struct journal *journal, const struct event *event)
     case EVENT_PROCESS:
         note_process(notes, &event->process);
         break;
+    case EVENT_PROCESS_TITLE:
+        add_line(notes, "process %" PRIu32 " at %" PRIu64 " is '%.*s'", event->change.number, event->change.time_ns,
+                 SHOWN(event->change.name));
+        break;
     case EVENT_PROCESS_END:
         note_process_end(notes, &event->process_end);
         break;

@@ -101,15 +101,20 @@ static void tell_news(struct making *making)
     if (below(random, 90) == 0)
         tell(making, (struct event){ EVENT_MISSED, .missed = 1 + below(random, 5), .missed_process = making->process });
     if (below(random, 80) == 0)
+        tell(making, (struct event){ EVENT_THREAD_NAME,
+                                     .change = { making->threads, making->now_ns, TEXT("renamed"), false } });
+    if (below(random, 80) == 0)
         tell(making,
-             (struct event){ EVENT_THREAD_NAME, .change = { making->threads, making->now_ns, TEXT("renamed"), false } });
+             (struct event){ EVENT_PROCESS_TITLE, .change = { 1 + (uint32_t)below(random, PROCESSES), making->now_ns,
+                                                              TEXT("'worker: another title'"), false } });
     if (below(random, 10) == 0)
         tell(making, (struct event){ EVENT_MEASURE,
                                      .measure = { 1 + (uint32_t)below(random, PROCESSES), making->now_ns,
                                                   below(random, 1 << 30), making->now_ns / 2, making->now_ns / 50 } });
     if (below(random, 120) != 0)
         return;
-    tell(making, (struct event){ EVENT_THREAD_END, .change = { making->first_thread++, making->now_ns, { 0 }, false } });
+    tell(making,
+         (struct event){ EVENT_THREAD_END, .change = { making->first_thread++, making->now_ns, { 0 }, false } });
     tell_thread(making, below(random, 3) ? 0 : 1 + (uint32_t)below(random, making->tasks));
 }
 

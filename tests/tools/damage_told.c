@@ -66,7 +66,7 @@ static uint64_t thread_hash(const struct tables *tables, uint32_t number)
     const struct process *process = &tables->processes[thread->process].process;
     uint64_t hash = mix(mix(mix(3, thread->tid), thread->interpreter), thread->start_ns);
     hash = mix(mix(mix(hash, thread->main), process->pid), process->python_version);
-    return mix(mix_text(hash, process->command), task_hash(tables, thread->task));
+    return mix(hash, task_hash(tables, thread->task));
 }
 
 /* A stack's caller has a lower number, and its hash is known. */

@@ -303,6 +303,37 @@ static void times_that_samples_stand_for_are_kept(void **state)
     journal_free(&journal);
 }
 
+/* A process has the title of its first wanted sample; later ones come as they are, up to the end of the part. */
+static void titles_are_those_of_the_part(void **state)
+{
+    (void)state;
+    static const struct event titled[] = {
+        { EVENT_RECORDING, .recording = { .interval_ns = MS, .time_unit_ns = 1 } },
+        PROCESS(1, 42, "/w"),
+        THREAD(1, 1, 42, "python3"),
+        { EVENT_SAMPLE, .sample = { .count = 1, .thread = 1, .time_ns = 1 * MS } },
+        TITLE(1, 2 * MS, "'early'"),
+        TITLE(1, 3 * MS, "'first'"),
+        { EVENT_SAMPLE, .sample = { .count = 1, .thread = 1, .time_ns = 5 * MS } },
+        TITLE(1, 6 * MS, "'second'"),
+        { EVENT_SAMPLE, .sample = { .count = 1, .thread = 1, .time_ns = 7 * MS } },
+        TITLE(1, 9 * MS, "'late'"),
+        { EVENT_SAMPLE, .sample = { .count = 1, .thread = 1, .time_ns = 10 * MS } },
+    };
+    const struct selection part = { .from_ns = 4 * MS, .to_ns = 8 * MS };
+    struct journal journal = { 0 };
+    struct merge merge = { .to = journal_sink(&journal), .selection = &part };
+    read_story(&merge, titled, countof(titled), "one", 0);
+    char *text = journal_text(&journal);
+    assert_null(strstr(text, "early"));
+    assert_non_null(strstr(text, "''first''"));
+    assert_non_null(strstr(text, "process 1 at 6000000 is ''second''\n"));
+    assert_null(strstr(text, "late"));
+    free(text);
+    merge_free(&merge);
+    journal_free(&journal);
+}
+
 /* Notes how many frames each sample keeps and pushes: "0+3 2+1". */
 static bool note_frames(void *self, struct event *event, struct fault *why)
 {
@@ -584,6 +615,7 @@ TEST_FILE(merge)
         cmocka_unit_test(scripts_of_other_folders_are_alike),
         cmocka_unit_test(functions_that_may_be_others_stay_apart),
         cmocka_unit_test(times_that_samples_stand_for_are_kept),
+        cmocka_unit_test(titles_are_those_of_the_part),
         cmocka_unit_test(only_new_frames_are_emitted),
         cmocka_unit_test(measures_are_merged_and_selected),
         cmocka_unit_test(a_recording_without_an_end_leaves_none),

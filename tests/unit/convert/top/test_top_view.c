@@ -241,6 +241,27 @@ static void test_renamed_thread(void **state)
     end(&scene);
 }
 
+/* A process with another title is the same process: its rows and the head have the latest title. */
+static void test_retitled_process(void **state)
+{
+    (void)state;
+    struct scene scene;
+    begin(&scene);
+    ticks(&scene, 5);
+    look(&scene);
+    press(&scene, "t");
+    const size_t owners = scene.still.owners_count;
+    tell(&scene, (struct event)TITLE(1, scene.now_ns, "'worker: GET /'"));
+    ticks(&scene, 5);
+    tell(&scene, (struct event)TITLE(1, scene.now_ns, "'worker: idle [app]'"));
+    ticks(&scene, 5);
+    look(&scene);
+    assert_int_equal(scene.still.owners_count, owners);
+    assert_text(scene.still.owners[0].process, "worker: idle [app]");
+    assert_text(scene.still.command, "'worker: idle [app]'");
+    end(&scene);
+}
+
 static void test_tasks(void **state)
 {
     (void)state;
@@ -563,14 +584,23 @@ static void test_keys(void **state)
 TEST_FILE(top_view)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_functions),      cmocka_unit_test(test_window_and_all),
-        cmocka_unit_test(test_threads),        cmocka_unit_test(test_threads_apart),
-        cmocka_unit_test(test_renamed_thread), cmocka_unit_test(test_tasks),
-        cmocka_unit_test(test_calls),          cmocka_unit_test(test_filter),
-        cmocka_unit_test(test_lines),          cmocka_unit_test(test_still),
-        cmocka_unit_test(test_hostile_names),  cmocka_unit_test(test_sizes),
-        cmocka_unit_test(test_thousands),      cmocka_unit_test(test_owners_are_bounded),
-        cmocka_unit_test(test_head),           cmocka_unit_test(test_instructions),
+        cmocka_unit_test(test_functions),
+        cmocka_unit_test(test_window_and_all),
+        cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_threads_apart),
+        cmocka_unit_test(test_renamed_thread),
+        cmocka_unit_test(test_retitled_process),
+        cmocka_unit_test(test_tasks),
+        cmocka_unit_test(test_calls),
+        cmocka_unit_test(test_filter),
+        cmocka_unit_test(test_lines),
+        cmocka_unit_test(test_still),
+        cmocka_unit_test(test_hostile_names),
+        cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_thousands),
+        cmocka_unit_test(test_owners_are_bounded),
+        cmocka_unit_test(test_head),
+        cmocka_unit_test(test_instructions),
         cmocka_unit_test(test_keys),
     };
     return run_all(tests);

@@ -4,6 +4,8 @@
 #include "tests/fakes/story.h"
 #include "tests/fakes/testing.h"
 
+#include <stdio.h>
+
 #include <string.h>
 
 /* Two processes' worth of definitions: frames 1 to 4 are <module>:3, main:7, f:11, f:12. */
@@ -97,6 +99,7 @@ static const struct {
     { { EVENT_THREAD_END, .change = { .number = 3 } }, "a change of thread 3 refers to something that is not defined" },
     { { EVENT_THREAD_NAME, .change = { .number = 0 } },
       "a change of thread 0 refers to something that is not defined" },
+    { TITLE(2, 9, "late"), "a title of process 2 refers to something that is not defined" },
     { { EVENT_PROCESS_END, .process_end = { .number = 2 } },
       "the end of process 2 refers to something that is not defined" },
     { MEASURE(9, 2, 0, 0, 0), "a measure of process 2 refers to something that is not defined" },
@@ -285,6 +288,72 @@ static void counts_what_happened(void **state)
     assert_int_equal(tables.end.reason, END_SIGNAL);
     assert_text(tables_thread_name(&tables, 1), "MainThread");
     assert_text(tables_thread_name(&tables, 2), "renamed");
+    tables_free(&tables);
+}
+
+static void take_titles(struct tables *tables, const struct event *events, size_t count)
+{
+    define(tables);
+    for (size_t i = 0; i < count; i++) {
+        struct event event = events[i];
+        assert_true(tables_take(tables, &event, NULL));
+    }
+}
+
+/* While events come, a process has its latest title; then the one that it had for most of the time. */
+static void a_process_has_the_title_of_most_of_its_time(void **state)
+{
+    (void)state;
+    static const struct {
+        struct event events[6];
+        const char *latest, *longest;
+    } rows[] = {
+        { { TICK(100) }, "python3 app.py", "python3 app.py" },
+        { { TITLE(1, 40, "'a b'"), TICK(100) }, "'a b'", "'a b'" },
+        { { TITLE(1, 60, "'a b'"), TICK(100) }, "'a b'", "python3 app.py" },
+        { { TITLE(1, 10, "'a b'"), TITLE(1, 50, "'c'"), TITLE(1, 70, "'a b'"), TITLE(1, 71, "'c'"), TICK(100) },
+          "'c'",
+          "'c'" },
+        { { TITLE(1, 10, "'a b'"), TITLE(1, 50, "'c'"), TITLE(1, 70, "'a b'"), TITLE(1, 90, "'c'"), TICK(100) },
+          "'c'",
+          "'a b'" },
+        { { TITLE(1, 10, "'a b'"), TITLE(1, 30, ""), TICK(100) }, "'a b'", "'a b'" }, /* erased */
+        { { TITLE(1, 10, "'a b'"),
+            TITLE(1, 50, "'c'"),
+            { EVENT_PROCESS_END, .process_end = { .number = 1, .time_ns = 60 } },
+            TICK(200) },
+          "'c'",
+          "'a b'" },
+        { { TITLE(1, 10, "'a b'"), TITLE(1, 5, "'c'"), TICK(4) }, "'c'", "python3 app.py" }, /* times that lie */
+    };
+    for (size_t i = 0; i < countof(rows); i++) {
+        struct tables tables = { 0 };
+        size_t count = 0;
+        while (count < countof(rows[i].events) && rows[i].events[count].kind)
+            count++;
+        take_titles(&tables, rows[i].events, count);
+        assert_true(text_equal(tables.processes[1].process.command, text_of(rows[i].latest)));
+        tables_end_taking(&tables);
+        assert_true(text_equal(tables.processes[1].process.command, text_of(rows[i].longest)));
+        tables_free(&tables);
+    }
+}
+
+/* A worker may have a title for each thing that it does. */
+static void titles_take_bounded_memory(void **state)
+{
+    (void)state;
+    struct tables tables = { 0 };
+    char text[32];
+    define(&tables);
+    for (unsigned i = 0; i < 5000; i++) {
+        snprintf(text, sizeof(text), i % 2 ? "'idle'" : "'request %u'", i);
+        struct event event = { EVENT_PROCESS_TITLE, .change = { 1, i * 10 + i % 2 * 2, text_of(text) } };
+        assert_true(tables_take(&tables, &event, NULL));
+    }
+    assert_int_equal(tables.processes[1].titles.count, TITLES_MOST);
+    tables_end_taking(&tables);
+    assert_text(tables.processes[1].process.command, "'idle'");
     tables_free(&tables);
 }
 
@@ -510,6 +579,8 @@ TEST_FILE(tables)
         cmocka_unit_test(forgives_what_a_lost_block_took),
         cmocka_unit_test(jumps_are_bounded_in_all),
         cmocka_unit_test(counts_what_happened),
+        cmocka_unit_test(a_process_has_the_title_of_most_of_its_time),
+        cmocka_unit_test(titles_take_bounded_memory),
         cmocka_unit_test(names_can_be_looked_up),
         cmocka_unit_test(deep_stacks_cost_what_changed),
         cmocka_unit_test(a_thread_has_one_life_in_all_interpreters),

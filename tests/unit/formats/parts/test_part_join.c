@@ -6,6 +6,7 @@
 #include "tests/fakes/testing.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define BEGINS(start, number)                                                                                          \
@@ -187,6 +188,55 @@ static void a_look_behind_ticks_without_one_is_fresh(void **state)
     assert_string_equal(room, "-f");
 }
 
+/* ---- titles ---- */
+
+static const struct event titled_first[] = {
+    BEGINS(0, 1),
+    SERIAL(SERIAL_PROCESS, 1, 1),
+    PROCESS(1, 7, "/"),
+    SERIAL(SERIAL_PROCESS, 2, 2),
+    PROCESS(2, 8, "/"),
+    TITLE(2, 50 * MS, "'worker: idle'"),
+    ENDS(250 * MS, END_CONTINUED, 0, 0),
+};
+
+/* The title that process 2 has in the beginning of this part is that of the part before, or another one. */
+static void tell_titled(struct part_join *join, const char *title)
+{
+    const struct event part[] = {
+        BEGINS(300 * MS, 2),          SERIAL(SERIAL_PROCESS, 1, 2), PROCESS(1, 8, "/"),
+        SERIAL(SERIAL_PROCESS, 2, 1), PROCESS(2, 7, "/"),           TITLE(1, 50 * MS, "'worker: GET /'"),
+    };
+    struct event own[countof(part)];
+    memcpy(own, part, sizeof(part));
+    own[2].process.command = text_of(title);
+    tell_part(join, titled_first, countof(titled_first), false);
+    tell_part(join, own, countof(own), true);
+}
+
+static void a_title_goes_on_in_the_next_part(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *begins, *told;
+    } rows[] = {
+        { "'worker: idle'",
+          "process 2 at 50000000 is ''worker: idle''\nprocess 2 at 350000000 is ''worker: GET /''\n" },
+        { "'late'", "process 2 at 50000000 is ''worker: idle''\nprocess 2 at 300000000 is ''late''\n"
+                    "process 2 at 350000000 is ''worker: GET /''\n" },
+    };
+    for (size_t i = 0; i < countof(rows); i++) {
+        struct journal journal = { 0 };
+        struct part_join join = { .to = journal_sink(&journal) };
+        tell_titled(&join, rows[i].begins);
+        char *text = journal_text(&journal);
+        assert_string_equal(strstr(text, "process 2 at 50000000"), rows[i].told);
+        free(text);
+        part_join_free(&join);
+        journal_free(&journal);
+    }
+}
+
 /* ---- times ---- */
 
 static bool note_times(void *self, struct event *event, struct fault *why)
@@ -298,6 +348,7 @@ static void without_an_end_there_is_none(void **state)
 TEST_FILE(part_join)
 {
     static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_title_goes_on_in_the_next_part),
         cmocka_unit_test(parts_read_as_one_recording),
         cmocka_unit_test(the_first_look_of_a_part_follows_the_last_one_before),
         cmocka_unit_test(a_look_behind_ticks_without_one_is_fresh),

@@ -57,6 +57,7 @@ static const struct event everything[] = {
     SAME(70 * MS, 2, 0),
     TICK(70 * MS),
     { EVENT_THREAD_NAME, .change = { 2, 71 * MS, T("renamed"), false } },
+    TITLE(1, 71 * MS, "'worker: idle [app]'"),
     SAME(80 * MS, 2, 0), /* thread 1 is absent */
     TICK(80 * MS),
     SAME(90 * MS, 2, 0),
@@ -82,6 +83,7 @@ static const struct event everything[] = {
     TICK(180 * MS),
     MEASURE(180 * MS, 2, MEASURE_UNKNOWN, MEASURE_UNKNOWN, 4 * MS + 200000), /* it is gone */
     MEASURE(181 * MS, 1, UINT64_C(1) << 40, MEASURE_UNKNOWN, MEASURE_UNKNOWN),
+    TITLE(2, 181 * MS, "'it\'\\\'\'s late'"),
     { EVENT_THREAD_END, .change = { 3, 181 * MS, { 0 }, false } },
     { EVENT_PROCESS_END, .process_end = { 2, 181 * MS, FATE_EXITED, 256 } },
     COUNTER("samples", 18),
