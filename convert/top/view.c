@@ -53,7 +53,7 @@ static bool is_same(bool wanted, struct text name, struct text other)
 static bool is_whose(const struct view_whose *whose, const struct group *owner)
 {
     return (whose->process == 0 || whose->process == owner->number) &&
-           is_same(whose->of_thread, whose->thread, owner->thread) && is_same(whose->of_task, whose->task, owner->task);
+           is_same(whose->of_thread, whose->thread, owner->label) && is_same(whose->of_task, whose->task, owner->task);
 }
 
 static struct view_row *view_add_row(struct view *view)
@@ -145,7 +145,7 @@ static bool is_one_row(enum view_table table, const struct group *a, const struc
         return true;
     if (table == VIEW_TASKS)
         return text_equal(a->task, b->task);
-    return text_equal(a->thread, b->thread);
+    return text_equal(a->label, b->label);
 }
 
 /* By process, thread or task, so that owners of one row follow each other. */
@@ -157,7 +157,7 @@ static int compare_owners(const void *left, const void *right, void *view)
     if (!order && table == VIEW_TASKS)
         order = text_compare(a->task, b->task);
     if (!order && table == VIEW_THREADS)
-        order = text_compare(a->thread, b->thread);
+        order = text_compare(a->label, b->label);
     return order ? order : (a > b) - (a < b);
 }
 
@@ -167,7 +167,7 @@ static struct text view_name_of(enum view_table table, const struct group *owner
         return owner->process;
     if (table == VIEW_TASKS)
         return owner->task;
-    return owner->thread.size ? owner->thread : TEXT("<unknown>");
+    return owner->label.size ? owner->label : TEXT("<unknown>");
 }
 
 static struct view_whose whose_of(enum view_table table, const struct group *owner)
@@ -175,7 +175,7 @@ static struct view_whose whose_of(enum view_table table, const struct group *own
     return (struct view_whose){ .process = owner->number,
                                 .program = owner->process,
                                 .of_thread = table == VIEW_THREADS,
-                                .thread = owner->thread,
+                                .thread = owner->label,
                                 .of_task = table == VIEW_TASKS,
                                 .task = owner->task };
 }

@@ -7,6 +7,8 @@
 #include "formats/frames/waiting.h"
 #include "formats/model/program_name.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,6 +51,22 @@ static struct text groups_thread_name(struct groups *groups, const struct tables
     return plain_name(groups, task_owner_name(&groups->owners, tables, number));
 }
 
+/* The name of a thread with what tells it from others of the name. */
+static struct text groups_label(struct groups *groups, struct text name, const struct thread *thread)
+{
+    char number[64];
+    if (!groups->style.ids || !thread->tid)
+        return name;
+    int size = snprintf(number, sizeof(number), " (%" PRIu32 ")", thread->tid);
+    if (thread->interpreter)
+        size = snprintf(number, sizeof(number), " (%" PRIu32 ", interpreter %" PRIu64 ")", thread->tid,
+                        thread->interpreter);
+    groups->scratch.size = 0;
+    put_bytes(&groups->scratch, name.bytes, name.size);
+    put_bytes(&groups->scratch, number, (size_t)size);
+    return keep_scratch(groups);
+}
+
 /* A task with an automatic name is "task" without ids. */
 static struct text groups_task_name(struct groups *groups, const struct tables *tables, uint32_t task)
 {
@@ -72,6 +90,7 @@ static struct group group_describe(struct groups *groups, const struct tables *t
         return (struct group){ .process = groups->processes ? (struct text){ "", 0 } : group.process,
                                .pid = group.pid };
     group.thread = groups_thread_name(groups, tables, number);
+    group.label = groups_label(groups, group.thread, thread);
     group.task = groups_task_name(groups, tables, thread->task ? thread->task : task);
     return group;
 }
@@ -104,7 +123,7 @@ static bool groups_are_full(const struct groups *groups)
 /* Adds a thread that has samples. Returns the index of its group. */
 static uint32_t group_add_thread(struct groups *groups, const struct tables *tables, uint32_t thread)
 {
-    const struct group others = { .process = TEXT("<others>"), .thread = TEXT("<others>") };
+    const struct group others = { .process = TEXT("<others>"), .thread = TEXT("<others>"), .label = TEXT("<others>") };
     const bool full = groups_are_full(groups);
     const struct group group = full ? others : group_describe(groups, tables, thread, 0);
     const uint32_t index = group_index(groups, &group, full ? 0 : thread);
@@ -140,6 +159,20 @@ uint32_t groups_of(struct groups *groups, const struct tables *tables, uint32_t 
     return groups->by_run[run - 1] - 1;
 }
 
+/* Finds the CPU time of the busiest thread of each group. */
+static void groups_find_busiest(struct groups *groups, const struct tables *tables, const struct aggregate *aggregate)
+{
+    uint64_t *cpu_ns = alloc_zeroed(tables->threads_count + 1, sizeof(*cpu_ns));
+    for (size_t i = 0; i < aggregate->count; i++)
+        cpu_ns[aggregate->rows[i].thread] += aggregate->rows[i].sums[SUM_CPU_NS];
+    for (size_t i = 1; i < tables->threads_count; i++) {
+        struct group *group = groups->by_thread[i] ? &groups->rows[groups->by_thread[i] - 1] : NULL;
+        if (group && group->most_cpu_ns < cpu_ns[i])
+            group->most_cpu_ns = cpu_ns[i];
+    }
+    free(cpu_ns);
+}
+
 void groups_find(struct groups *groups, const struct tables *tables, const struct aggregate *aggregate,
                  const struct groups_style *style)
 {
@@ -153,6 +186,7 @@ void groups_find(struct groups *groups, const struct tables *tables, const struc
         aggregate_add_sums(group->sums, row->sums);
         group->waits_ns += waiting_of_group(row->group) != WAITS_NOT ? row->sums[SUM_WALL_NS] : 0;
     }
+    groups_find_busiest(groups, tables, aggregate);
 }
 
 void groups_renamed(struct groups *groups)

@@ -284,6 +284,42 @@ static void gecko_lines_make_rows(struct gecko *gecko, const struct gecko_lines_
     free(line_of);
 }
 
+/* What a line is called, and whose it is. */
+static void line_key(struct bytes *key, const struct gecko_line *line)
+{
+    key->size = 0;
+    put_number(key, line->process);
+    put_string(key, line->name);
+}
+
+/* Gives threads of a process that have one name their numbers. The number comes first, as the pid of a process does. */
+static void tell_threads_apart(struct gecko *gecko)
+{
+    struct gecko_lines *lines = &gecko->lines;
+    struct gecko_again names = { 0 };
+    struct bytes key = { 0 };
+    uint32_t *before = alloc_zeroed(lines->count + 1, sizeof(*before));
+    for (size_t i = 0; i < lines->count; i++) {
+        line_key(&key, &lines->rows[i]);
+        before[i] = gecko_again_count(&names, key.at, key.size);
+    }
+    for (size_t i = 0; i < lines->count; i++) {
+        struct gecko_line *line = &lines->rows[i];
+        const uint32_t tid = gecko_lines_thread(gecko, gecko_line_first(line))->tid;
+        char *longer;
+        line_key(&key, line);
+        const bool same = gecko_again_count(&names, key.at, key.size) - before[i] > 1;
+        if (!same || line->main || line->task || gecko_line_is_shared(line) || !tid ||
+            asprintf(&longer, "%" PRIu32 ": %s", tid, line->name) < 0)
+            continue;
+        free(line->name);
+        line->name = longer;
+    }
+    free(before);
+    bytes_free(&key);
+    gecko_again_free(&names);
+}
+
 /* Adds an empty line. A profile without threads is an error in the viewer, so a recording without samples needs one. */
 static void make_empty_line(struct gecko *gecko)
 {
@@ -313,6 +349,7 @@ void gecko_lines_make(struct gecko *gecko)
     struct gecko_lines_entry *entries = collect(gecko, &count);
     struct lane_thread *lanes = assign(gecko, entries, count);
     gecko_lines_make_rows(gecko, entries, lanes, count);
+    tell_threads_apart(gecko);
     free(lanes);
     free(entries);
     if (gecko->lines.count == 0)

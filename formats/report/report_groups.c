@@ -6,11 +6,14 @@
 #include "formats/base/alloc.h"
 #include "formats/frames/waiting.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #define WAITED_MOSTLY 0.9  /* share of the time of a group that waited, ... */
 #define WORK_LITTLE   0.1  /* ... and did less than this share of all work */
 #define WORK_NONE     0.01 /* share of all work below which nobody looks for a group */
+#define THREAD_WORKS  0.02 /* share of all work from which on a thread is not hidden by others of its group */
 
 /* What the report knows of waits: CPU time, the states of samples, or nothing. */
 enum knowledge { KNOWS_NOTHING, KNOWS_STATES, KNOWS_CPU };
@@ -36,22 +39,36 @@ static uint64_t busy_of(const struct report *report, const struct group *group, 
     return report_sum(report, group->sums);
 }
 
+static bool is_of_lock(const struct report *report)
+{
+    return report->weight == SUM_GIL_NS || report->weight == SUM_GIL_WAIT_NS;
+}
+
 /* What groups are compared by: their work, or what a user who asks for the lock wants to see of them. */
 static uint64_t work_of(const struct report *report, const struct group *group, enum knowledge knowledge)
 {
-    const bool of_lock = report->weight == SUM_GIL_NS || report->weight == SUM_GIL_WAIT_NS;
-    return of_lock ? report_sum(report, group->sums) : busy_of(report, group, knowledge);
+    return is_of_lock(report) ? report_sum(report, group->sums) : busy_of(report, group, knowledge);
+}
+
+struct text report_thread_name(struct report *report, const struct group *group)
+{
+    const struct text process = group->process, thread = group->label.size ? group->label : TEXT("unknown thread");
+    char pid[16] = "";
+    if (!report->found.processes)
+        return thread;
+    if (report->style.ids)
+        snprintf(pid, sizeof(pid), " (%" PRIu32 ")", group->pid);
+    return report_say(report, "%.*s%s %.*s", (int)process.size, process.bytes, pid, (int)thread.size, thread.bytes);
 }
 
 static struct text report_group_name(struct report *report, const struct group *group)
 {
-    const struct text process = report->found.processes ? group->process : (struct text){ "", 0 };
-    const struct text thread = group->thread.size ? group->thread : TEXT("unknown thread");
+    const struct text thread = report_thread_name(report, group);
     const char *unit = group->task.size ? "tasks" : "threads";
-    const struct text name = report_say(
-        report, "%.*s%s%.*s%s%.*s", (int)process.size, process.bytes, process.size ? " " : "", (int)thread.size,
-        thread.bytes, group->task.size && !text_equal(group->task, TEXT("task")) ? ", task " : "",
-        text_equal(group->task, TEXT("task")) ? 0 : (int)group->task.size, group->task.size ? group->task.bytes : "");
+    const struct text name = report_say(report, "%.*s%s%.*s", (int)thread.size, thread.bytes,
+                                        group->task.size && !text_equal(group->task, TEXT("task")) ? ", task " : "",
+                                        text_equal(group->task, TEXT("task")) ? 0 : (int)group->task.size,
+                                        group->task.size ? group->task.bytes : "");
     if (group->threads < 2)
         return name;
     return report_say(report, "%.*s, %zu %s", (int)name.size, name.bytes, group->threads, unit);
@@ -72,6 +89,7 @@ static struct report_group report_group_describe(struct report *report, const st
 struct placed {
     struct report_group group;
     uint64_t work;
+    uint64_t most; /* the work of the thread that worked most, as far as it is known of threads */
 };
 
 static int report_group_compare(const void *left, const void *right)
@@ -88,6 +106,8 @@ static int report_group_compare(const void *left, const void *right)
 static bool is_quiet(const struct placed *placed, double all)
 {
     const double share = all > 0 ? (double)placed->work / all : 0;
+    if (all > 0 && (double)placed->most / all >= THREAD_WORKS)
+        return false;
     return share < WORK_NONE || (placed->group.waited >= WAITED_MOSTLY && share < WORK_LITTLE);
 }
 
@@ -99,8 +119,8 @@ bool report_find_groups(struct report *report)
     double work = 0;
     for (size_t i = 0; i < count; i++) {
         const struct group *group = &report->found.rows[i];
-        placed[i] = (struct placed){ report_group_describe(report, group, knowledge),
-                                     work_of(report, group, knowledge) };
+        placed[i] = (struct placed){ report_group_describe(report, group, knowledge), work_of(report, group, knowledge),
+                                     knowledge == KNOWS_CPU && !is_of_lock(report) ? group->most_cpu_ns : 0 };
         work += (double)placed[i].work;
     }
     if (count)

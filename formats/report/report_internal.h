@@ -59,6 +59,10 @@ bool report_find_entry(const struct entries *entries, const char *option, const 
 
 /* The sections: of groups, of hottest entries, of callers and callees, of the tree, of source. */
 bool report_find_groups(struct report *report);
+
+/* The name of a group's thread, with the process where there are several: "app.py worker". With --ids the numbers tell
+ * it from all others: "app.py (4242) worker (4243)". */
+struct text report_thread_name(struct report *report, const struct group *group);
 bool report_add_tables(struct report *report);
 bool report_add_callers(struct report *report, struct fault *why);
 bool report_add_callees(struct report *report, struct fault *why);

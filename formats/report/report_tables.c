@@ -118,10 +118,7 @@ static void add_both(struct report *report, const struct section_calls *calls,
 static struct text row_thread_title(struct report *report, const struct aggregate_row *row)
 {
     const struct group *group = &report->found.rows[report->found.by_thread[row->thread] - 1];
-    const struct text process = report->found.processes ? group->process : (struct text){ "", 0 };
-    const struct text thread = group->thread.size ? group->thread : TEXT("unknown thread");
-    const struct text name = report_say(report, "%.*s%s%.*s", (int)process.size, process.bytes, process.size ? " " : "",
-                                        (int)thread.size, thread.bytes);
+    const struct text name = report_thread_name(report, group);
     if (group->task.size || group->threads < 2)
         return name;
     return report_say(report, "%.*s, %zu threads", (int)name.size, name.bytes, group->threads);

@@ -23,9 +23,9 @@ def path(tmp_path):
 def titled(python, program, path):
     """titled((1, "a b"), (2, "c d")): records a program that has each title for so many seconds."""
 
-    def start(*steps, what=FILLER, options=()):
-        command = (*python.prefix, *python.command, program("titles"), json.dumps(steps), what)
-        ended = run_record("-o", path, *options, "--", *command, prefix=as_root() if python.root else ())
+    def start(*steps):
+        command = (*python.prefix, *python.command, program("titles"), json.dumps(steps), FILLER)
+        ended = run_record("-o", path, "--", *command, prefix=as_root() if python.root else ())
         assert ended.code == 0, ended
         whole(path)
 

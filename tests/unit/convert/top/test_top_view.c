@@ -221,7 +221,7 @@ static void test_threads_apart(void **state)
     look(&scene);
     press(&scene, "t");
     assert_int_equal(scene.view.count, 3);
-    assert_non_null(row(&scene, "worker-2"));
+    assert_non_null(row(&scene, "worker-2 (4244)"));
     end(&scene);
 }
 
