@@ -7,7 +7,6 @@
 #include "formats/base/alloc.h"
 #include "formats/pprof/pprof.h"
 #include "formats/pprof/pprof_label_names.h"
-#include "formats/pprof/pprof_limits.h"
 #include "formats/pprof/pprof_remedies.h"
 #include "formats/pprof/pprof_status.h"
 
@@ -66,7 +65,7 @@ static bool to_pprof_apply(struct settings *settings, int number, const char *va
     case OPTION_MIN_COUNT:
         return arguments_parse_count(value, 1, UINT64_MAX, &style->min_count);
     case OPTION_MAX_DEPTH:
-        return arguments_parse_count(value, PPROF_LEAST_DEPTH, UINT64_MAX, &style->max_depth);
+        return arguments_parse_count(value, OUTLINE_LEAST_DEPTH, UINT64_MAX, &style->max_depth);
     case OPTION_NO_COMMENTS:
         return style->no_comments = true;
     case OPTION_EVERY:

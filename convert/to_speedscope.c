@@ -11,25 +11,29 @@
 
 enum own_option {
     OPTION_FULL_PATHS = OPTION_OWN,
+    OPTION_MAX_DEPTH,
 };
 
 static const struct argument options[] = {
     { OPTION_FULL_PATHS, 0, "full-paths", NULL, 0, "show file names unshortened" },
+    { OPTION_MAX_DEPTH, 0, "max-depth", "N", 0, "keep N frames of a deep stack, 3 or more (all)" },
     { 0 },
 };
 
 /* The values of this program's own options. */
 struct speedscope_wanted {
     bool full_paths;
+    uint64_t max_depth; /* 0: no limit */
 };
 
 static bool to_speedscope_apply(struct settings *settings, int number, const char *value)
 {
-    (void)value;
     struct speedscope_wanted *wanted = settings->wanted;
     switch ((enum own_option)number) {
     case OPTION_FULL_PATHS:
         return wanted->full_paths = true;
+    case OPTION_MAX_DEPTH:
+        return arguments_parse_count(value, OUTLINE_LEAST_DEPTH, UINT64_MAX, &wanted->max_depth);
     }
     return false;
 }
@@ -43,12 +47,14 @@ struct to_speedscope {
 static void *to_speedscope_start(struct conversion *conversion)
 {
     const struct settings *settings = &conversion->settings;
+    const struct speedscope_wanted *wanted = settings->wanted;
     const struct entries_style style = {
         .kind = settings->detail == DETAIL_FUNCTIONS ? ENTRY_FUNCTION : ENTRY_LINE,
-        .full_paths = ((const struct speedscope_wanted *)settings->wanted)->full_paths,
+        .full_paths = wanted->full_paths,
         .ids = true,
         .opcodes = settings->opcodes,
         .waits = true,
+        .max_depth = wanted->max_depth,
         .filter = &settings->frames,
     };
     struct to_speedscope *to = alloc_zeroed(1, sizeof(*to));
@@ -73,13 +79,27 @@ static bool to_speedscope_finish(void *self, struct fault *why)
     return good;
 }
 
+/* Warns of stacks that are too deep for speedscope. */
+static void to_speedscope_warn_of_depth(const struct to_speedscope *to)
+{
+    const uint32_t deepest = speedscope_deepest(to->speedscope);
+    if (deepest > SPEEDSCOPE_DEPTH_MOST)
+        fprintf(stderr,
+                "pyreel-speedscope: warning: a stack has %" PRIu32 " frames, and with more than about %d the page of "
+                "speedscope may only say \"Maximum call stack size exceeded\"; keep fewer with --max-depth %d\n",
+                deepest, SPEEDSCOPE_DEPTH_MOST, SPEEDSCOPE_DEPTH_MOST);
+}
+
 /* Warns of a profile that is too large for speedscope. */
 static void to_speedscope_closed(void *self, const char *path, uint64_t bytes)
 {
     (void)path;
     (void)bytes;
     const struct to_speedscope *to = self;
-    if (to->conversion->settings.quiet || to->json_bytes <= SPEEDSCOPE_JSON_MOST)
+    if (to->conversion->settings.quiet)
+        return;
+    to_speedscope_warn_of_depth(to);
+    if (to->json_bytes <= SPEEDSCOPE_JSON_MOST)
         return;
     fprintf(stderr,
             "pyreel-speedscope: warning: the profile has %" PRIu64 " MB of JSON, and more than about %" PRIu64

@@ -198,6 +198,8 @@ void entries_find(struct entries *entries, const struct tables *tables, const st
     entries_grow(entries);
     entries_filter_frames(entries);
     entries->hidden = label_entry(entries, TEXT(HIDDEN_FRAMES), CODE_OTHER);
+    if (style->max_depth)
+        entries->truncated = label_entry(entries, TEXT("<truncated>"), CODE_OTHER);
     if (!style->waits)
         return;
     entries->waits[WAITS_IDLE] = label_entry(entries, TEXT(IDLE_FRAME), CODE_IDLE);
@@ -219,7 +221,10 @@ uint32_t entries_place(const struct entries *entries, struct outline *outline, u
     uint32_t node = outline_node(outline, entries->tables, entries->labels, root, stack);
     if (node == root)
         node = outline_child(outline, root, entries->hidden);
-    return waits || opcode ? outline_child(outline, node, waits ? waits : opcode) : node;
+    if (waits || opcode)
+        node = outline_child(outline, node, waits ? waits : opcode);
+    return entries->truncated ? outline_shorten(outline, root, node, entries->style.max_depth, entries->truncated)
+                              : node;
 }
 
 void entries_free(struct entries *entries)

@@ -23,10 +23,11 @@ enum entry_kind { ENTRY_FUNCTION, ENTRY_LINE, ENTRY_FILE, ENTRY_MODULE };
 
 struct entries_style {
     enum entry_kind kind;
-    bool full_paths; /* files as recorded */
-    bool ids;        /* <task Task-17> keeps its number */
-    bool opcodes;    /* the leaf's instruction is an entry of its own, [LOAD_ATTR] */
-    bool waits;      /* a wait is an entry of its own, [idle]: the aggregate has the groups of waiting_group() */
+    bool full_paths;    /* files as recorded */
+    bool ids;           /* <task Task-17> keeps its number */
+    bool opcodes;       /* the leaf's instruction is an entry of its own, [LOAD_ATTR] */
+    bool waits;         /* a wait is an entry of its own, [idle]: the aggregate has the groups of waiting_group() */
+    uint64_t max_depth; /* a deeper stack lacks its middle, see outline_shorten(); 0: no limit */
     const struct frame_filter *filter;
 };
 
@@ -60,6 +61,7 @@ struct entries {
     size_t by_function_room;
     uint32_t waits[WAITINGS]; /* the entries of waits; 0: not wanted */
     uint32_t hidden;          /* the entry of a stack of which nothing is shown */
+    uint32_t truncated;       /* the entry of the middle of a deep stack; 0: not wanted */
     bool *left_out;           /* by stack: --focus leaves the stack out; NULL: none is left out */
 
     struct intern codes_by_key; /* numbers are those of codes */

@@ -58,6 +58,17 @@ uint32_t outline_child(struct outline *outline, uint32_t parent, uint32_t label)
 uint32_t outline_node(struct outline *outline, const struct tables *tables, const uint32_t *labels, uint32_t root,
                       uint32_t stack);
 
+/* The node under the root, node 0, below which a node is. *depth is the depth of the node below that one. */
+uint32_t outline_top(const struct outline *outline, uint32_t node, size_t *depth);
+
+#define OUTLINE_LEAST_DEPTH 3 /* a root, <truncated> and a leaf */
+
+/* The node of the same stack with `most` frames at most, OUTLINE_LEAST_DEPTH or more. A deeper stack keeps half of the
+ * frames next to `root` and half at its leaf, the leaf's half being the larger one, with a frame `label` between:
+ *
+ *     5 frames of a b c d e f g       ->   a b <truncated> f g */
+uint32_t outline_shorten(struct outline *outline, uint32_t root, uint32_t node, size_t most, uint32_t label);
+
 /* Frees all but the nodes: the indexes by which the functions above find nodes. No stack may be placed afterwards. */
 void outline_end_placing(struct outline *outline);
 

@@ -3,7 +3,6 @@
 
 #include "formats/base/alloc.h"
 #include "formats/pprof/pprof_comments.h"
-#include "formats/pprof/pprof_limits.h"
 #include "formats/pprof/pprof_rows.h"
 
 #include <stdlib.h>
@@ -113,7 +112,7 @@ static void pprof_add_sample(struct pprof *pprof, const struct aggregate_row *ro
     const struct outline *outline = &pprof->rows.outline;
     const struct stack *nodes = outline->nodes;
     size_t depth;
-    const uint32_t mapping = nodes[pprof_limits_mapping(outline, row->stack, &depth)].frame;
+    const uint32_t mapping = nodes[outline_top(outline, row->stack, &depth)].frame;
     uint64_t *locations = take_locations(pprof, depth);
     uint32_t node = row->stack;
     for (size_t i = 0; i < depth; i++, node = nodes[node].caller)

@@ -35,7 +35,7 @@ struct pprof_style {
     unsigned labels;          /* a set of labels, see formats/pprof/pprof_label_names.h */
     bool opcodes;             /* samples have labels for the leaf's instruction in addition */
     bool qualify;             /* functions are named with their modules: json.decoder.JSONDecoder.decode */
-    uint64_t max_depth;       /* deeper stacks lack their middle, see formats/pprof/pprof_limits.h; 0: no limit */
+    uint64_t max_depth;       /* deeper stacks lack their middle, see outline_shorten(); 0: no limit */
     uint64_t min_count;       /* rows with fewer samples become one row <rest> for each thread */
     bool no_comments;         /* no comment holds a text of the recording */
     uint64_t unplaced_cpu_ns; /* CPU time that belongs to no sample */

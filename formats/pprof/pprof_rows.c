@@ -2,7 +2,6 @@
 #include "formats/pprof/pprof_rows.h"
 
 #include "formats/base/alloc.h"
-#include "formats/pprof/pprof_limits.h"
 
 #include <stdlib.h>
 
@@ -69,8 +68,8 @@ static uint32_t shown_stack(struct pprof_rows *rows, uint32_t root, uint32_t sta
     const uint32_t node = outline_node(&rows->outline, rows->tables, rows->frame_labels, root, stack);
     if (!rows->style->max_depth)
         return node;
-    return pprof_limits_shorten(&rows->outline, node, rows->style->max_depth,
-                                pprof_tables_synthetic(&rows->refers, PPROF_TRUNCATED));
+    return outline_shorten(&rows->outline, root, node, rows->style->max_depth,
+                           pprof_tables_synthetic(&rows->refers, PPROF_TRUNCATED));
 }
 
 /* Merges rows that look the same in the profile. */
@@ -103,7 +102,7 @@ static void sum_up_rest(struct pprof_rows *rows)
         if (pprof_rows_keep(rows, &row))
             continue;
         row.thread = pprof_labels_of_thread(&rows->labels, row.thread);
-        row.stack = outline_child(&rows->outline, pprof_limits_mapping(&rows->outline, row.stack, &depth),
+        row.stack = outline_child(&rows->outline, outline_top(&rows->outline, row.stack, &depth),
                                   pprof_tables_synthetic(&rows->refers, PPROF_REST));
         aggregate_add(&rows->rest, &row);
     }

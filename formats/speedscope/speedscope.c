@@ -97,6 +97,11 @@ bool speedscope_settle(struct speedscope *speedscope)
     return speedscope->profiles.count > 0 || shared->frames.activities_by_key.count == 0;
 }
 
+uint32_t speedscope_deepest(const struct speedscope *speedscope)
+{
+    return speedscope->shared.frames.deepest;
+}
+
 static void speedscope_emit_name(struct speedscope *speedscope)
 {
     char *title = program_name_title(tables_first_process(speedscope->shared.tables)->command);

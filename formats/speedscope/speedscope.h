@@ -23,6 +23,10 @@
 /* More JSON than this crashes the tab of a browser, or no text of a browser has room for it. */
 #define SPEEDSCOPE_JSON_MOST ((uint64_t)375 * 1000 * 1000)
 
+/* Of deeper stacks, speedscope may say "Maximum call stack size exceeded": Chromium loads 3,000 frames in each view,
+ * and fails in one with 3,500, but other browsers have other limits. */
+#define SPEEDSCOPE_DEPTH_MOST 2000
+
 struct speedscope;
 
 /* Starts a profile that goes to `output`. `tables`, `output` and the filter of `style` must outlive the profile.
@@ -40,6 +44,9 @@ bool speedscope_settle(struct speedscope *speedscope);
 /* Writes the profile, behind speedscope_settle(). Returns false with the reason when samples could not be stored or a
  * text is not UTF-8. Write errors are reported by output_close(). */
 bool speedscope_write(struct speedscope *speedscope, struct fault *why);
+
+/* The number of frames of the deepest stack, behind speedscope_settle(). */
+uint32_t speedscope_deepest(const struct speedscope *speedscope);
 
 /* Frees everything. */
 void speedscope_drop(struct speedscope *speedscope);

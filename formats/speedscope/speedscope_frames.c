@@ -29,14 +29,27 @@ static void place_activities(struct speedscope_frames *frames, struct outline *o
     }
 }
 
-/* Nodes of the outline become nodes of the profile. Entries that no node has get no frame. A caller comes before the
- * frames that it calls. */
+/* Which nodes activities have, or are above them: not the middle of a stack that was shortened. */
+static bool *find_used(const struct speedscope_frames *frames, const struct outline *outline)
+{
+    bool *used = alloc_zeroed((size_t)outline->count + 1, sizeof(*used));
+    for (uint32_t i = 1; i <= frames->activities_by_key.count; i++)
+        for (uint32_t node = frames->node_of[i]; node && !used[node]; node = outline->nodes[node].caller)
+            used[node] = true;
+    return used;
+}
+
+/* Nodes of the outline become nodes of the profile. Entries that no used node has get no frame. A caller comes before
+ * the frames that it calls. */
 static void speedscope_frames_make_nodes(struct speedscope_frames *frames, const struct outline *outline)
 {
     uint32_t *index = alloc_zeroed(frames->entries.count + 1, sizeof(*index)); /* by entry: its index + 1 */
     frames->shown = alloc_zeroed(frames->entries.count + 1, sizeof(*frames->shown));
     frames->nodes = alloc_zeroed((size_t)outline->count + 1, sizeof(*frames->nodes));
+    bool *used = find_used(frames, outline);
     for (size_t i = 1; i <= outline->count; i++) {
+        if (!used[i])
+            continue;
         const struct stack *placed = &outline->nodes[i];
         const struct speedscope_node *caller = &frames->nodes[placed->caller];
         if (!index[placed->frame]) {
@@ -46,7 +59,10 @@ static void speedscope_frames_make_nodes(struct speedscope_frames *frames, const
         const uint32_t frame = index[placed->frame] - 1;
         frames->nodes[i] = (struct speedscope_node){ placed->caller, frame, caller->depth + 1,
                                                      caller->digits + (uint32_t)output_digits(frame) };
+        if (frames->deepest < caller->depth + 1)
+            frames->deepest = caller->depth + 1;
     }
+    free(used);
     free(index);
 }
 

@@ -37,6 +37,7 @@ struct speedscope_frames {
     uint32_t *node_of;             /* by activity */
     uint32_t *shown;               /* entries, by index in shared.frames */
     size_t shown_count;
+    uint32_t deepest; /* frames of the deepest node */
 };
 
 /* The number of an activity; it is made if absent. */

@@ -193,6 +193,42 @@ def test_the_importer_finds_the_times(tmp_path, options):
             assert frame["total"] == pytest.approx(sum(s for stack, s in truth.items() if text in stack) * 1e6, abs=0.5)
 
 
+def deep(path, depth):
+    """A recording with a stack so deep, and with one of three frames."""
+    stacks = [[(f"f{i}", "a.py", i + 1) for i in range(depth)], [("f0", "a.py", 1), ("other", "a.py", 7), ("leaf", "a.py", 9)]]
+    made_stream.write(path, made_stream.Samples(stacks * 20), pid=7, start_unix_ns=1_700_000_000_000_000_000)
+    return path
+
+
+def profiled(path, folder, *options):
+    out = folder / "deep.speedscope.json"
+    ended = convert("speedscope", path, "--force", "-o", out, *options)
+    assert ended.code == 0, ended
+    return ended.messages, speedscope_check.load(out), out
+
+
+@pytest.mark.parametrize("depth", [2000, 2001, 4000])
+def test_stacks_that_the_page_may_not_load_are_told(tmp_path, depth):
+    path = deep(tmp_path / "deep.pyreel", depth)
+    told, file, _ = profiled(path, tmp_path)
+    assert (f"a stack has {depth} frames" in told and "--max-depth 2000" in told) == (depth > 2000)
+    assert len(file["shared"]["frames"]) == depth + 2
+    assert profiled(path, tmp_path, "--quiet")[0] == ""
+
+
+@pytest.mark.parametrize("most", [3, 4, 2000])
+def test_deep_stacks_keep_their_ends(tmp_path, most):
+    path = deep(tmp_path / "deep.pyreel", 4000)
+    told, file, out = profiled(path, tmp_path, "--max-depth", most)
+    assert told == "" and speedscope_check.problems(file) == []
+    leaf, root = most // 2, most - 1 - most // 2
+    wanted = [f"f{i}" for i in range(root)] + ["<truncated>"] + [f"f{i}" for i in range(4000 - leaf, 4000)]
+    names = [frame["name"] for frame in file["shared"]["frames"]]
+    assert sorted(names) == sorted({*wanted, "f0", "other", "leaf"})
+    (shown,) = imported(out)["profiles"]
+    assert {frame["name"] for frame in shown["frames"]} == set(names)
+
+
 class Site:
     """speedscope's own page on the loopback, and profiles at /profiles/."""
 
