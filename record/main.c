@@ -77,7 +77,6 @@ struct progress_totals session_totals(const struct session *session)
                                      .reached_hz = session_reached_hz(sampler, elapsed_ns),
                                      .blocking = session->options.blocking,
                                      .refusal = session_refusal(session),
-                                     .punctual = session->priority == PRIORITY_REAL_TIME,
                                      .full = definitions_full(&emitter->definitions),
                                      .no_room = emitter->definitions.left_out,
                                      .bytes = outlet_bytes(&session->outlet),
@@ -208,6 +207,7 @@ static bool session_begin_recording(struct session *session, char **argv)
     descriptors_raise_limit();
     session->priority = options->priority ? priority_raise() : PRIORITY_OWN;
     session_say(session, "priority: %s", priority_text(session->priority));
+    hindrance_begin(&session->hindrance, session->priority, !options->priority);
     session->sampler.options.start_ns = clock_now_ns();
     if (options->duration_ns)
         session->deadline_ns = session->sampler.options.start_ns + options->duration_ns;
@@ -237,8 +237,15 @@ static void print_hint(const struct session *session)
 static void summarise(const struct session *session, const char *path)
 {
     struct progress_totals f = session_totals(session);
+    char missed_cause[512];
     if (session->options.quiet)
         return;
+    const double missed = progress_missed(&f);
+    if (missed > 0) {
+        const struct hindrance_facts facts = hindrance_look(&session->hindrance, missed, f.elapsed_ns);
+        hindrance_write(&session->hindrance, &facts, missed_cause, sizeof(missed_cause));
+        f.cause = missed_cause;
+    }
     const struct watched_counters counters = sampler_counters(&session->sampler); /* not for the status line */
     f.exact = counters.exact;
     f.cut = counters.interpreters_cut;
@@ -305,6 +312,7 @@ static void close_session(struct session *session)
     stream_writer_close(&session->writer);
     outlet_close(&session->outlet);
     recording_info_forget(&session->recording);
+    hindrance_end(&session->hindrance);
     if (session->file.path)
         recording_file_close(&session->file, &unused);
 }

@@ -104,17 +104,18 @@ static void summarise_exactness(const struct progress_totals *f)
             f->blocking ? "" : " (raise the limit with --disturb)");
 }
 
+double progress_missed(const struct progress_totals *f)
+{
+    return f->missed_ns > f->ticked_ns / 50 ? (double)f->missed_ns / (double)f->ticked_ns : 0;
+}
+
 /* Warns of missed ticks. They bias the profile: a program that computes keeps the processor from the recorder, and a
  * program that sleeps does not. */
 static void summarise_missed(const struct progress_totals *f)
 {
-    if (f->missed_ns <= f->ticked_ns / 50)
-        return;
-    fprintf(stderr, "pyreel-record: warning: %.0f %% of the time was missed: %s\n",
-            100 * (double)f->missed_ns / (double)f->ticked_ns,
-            f->punctual
-                ? "a read took longer than an interval, or the machine stood still; try a lower --rate"
-                : "other programs used the processors; run as root or with CAP_SYS_NICE to get a higher priority");
+    if (progress_missed(f) > 0)
+        fprintf(stderr, "pyreel-record: warning: %.0f %% of the time was missed: %s\n", 100 * progress_missed(f),
+                f->cause);
 }
 
 static const char *nothing_seen(const struct progress_totals *f)

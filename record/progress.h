@@ -26,7 +26,7 @@ struct progress_totals {
     double asked_hz;     /* the rate that the user asked for, ... */
     double reached_hz;   /* ... and the one at which a process was looked at, on average (formats/model/exactness.h) */
     bool blocking;       /* the program is stopped while it is read */
-    bool punctual;       /* the recorder has a real-time priority */
+    const char *cause;   /* why ticks were missed, for the user; used when progress_missed() is not 0 */
     const char *refusal; /* why samples were not one moment, for the user; NULL: not known */
     uint64_t bytes;      /* size of the recording so far */
     bool full;           /* new functions and lines have no room, see DEFINITIONS_LIMIT */
@@ -42,6 +42,9 @@ struct progress_totals {
     uint64_t processes;  /* number of processes that ran Python so far */
     uint64_t refused;    /* number of processes that could not be read so far */
 };
+
+/* The part of the time that was missed; 0: too little to be mentioned. */
+double progress_missed(const struct progress_totals *totals);
 
 /* Decides whether the status line is shown. */
 void progress_start(struct progress *progress, bool quiet);

@@ -7,10 +7,10 @@
 #include "formats/stream/stream_write.h"
 #include "record/file/outlet.h"
 #include "record/file/recording_file.h"
+#include "record/hindrance.h"
 #include "record/launch/command.h"
 #include "record/launch/pause.h"
 #include "record/options.h"
-#include "record/process/priority.h"
 #include "record/progress.h"
 #include "record/tree/hint.h"
 #include "record/tree/tree.h"
@@ -32,6 +32,7 @@ struct session {
     bool has_change;          /* ... if there is one */
     struct hint hint;         /* without --subprocesses: the Pythons that are not recorded */
     enum priority priority;
+    struct hindrance hindrance;
     struct progress progress;
     struct watched *program; /* the process that the user asked for; owned by the sampler. NULL: it has ended, and
                               * others of its tree are left */

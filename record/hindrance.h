@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* What kept the recorder from looking in time: the cause of missed ticks, as far as the kernel tells it. A thread that
+ * has to wait for a processor waits because its cgroup has used up its quota (quota.h), or because others have the
+ * processors; the kernel counts the time of each wait (schedstat). What is not known is not told as a cause. */
+#ifndef PYREEL_RECORD_HINDRANCE_H
+#define PYREEL_RECORD_HINDRANCE_H
+
+#include "record/process/priority.h"
+#include "record/quota.h"
+
+#include <stdbool.h>
+
+/* `= {0}` knows nothing. */
+struct hindrance {
+    struct quota quota;
+    uint64_t waited_ns; /* for how long the recorder had waited for a processor before */
+    enum priority priority;
+    bool own_wish; /* the user wants no other priority */
+    bool root;     /* pyreel-record runs as root, ... */
+    bool able;     /* ... or may take any priority */
+};
+
+/* What has happened since. */
+struct hindrance_facts {
+    double missed; /* part of the time that was missed */
+    uint64_t elapsed_ns;
+    struct quota_hit quota;
+    bool waited_known;
+    uint64_t waited_ns; /* the longest time that a thread of the recorder waited for a processor, all in all */
+};
+
+/* Begins. Call this before the capabilities are given up. */
+void hindrance_begin(struct hindrance *hindrance, enum priority priority, bool own_wish);
+
+/* Asks the kernel what has happened since hindrance_begin(). */
+struct hindrance_facts hindrance_look(const struct hindrance *hindrance, double missed, uint64_t elapsed_ns);
+
+/* Writes why ticks were missed, and what can be done, without a full stop. */
+void hindrance_write(const struct hindrance *hindrance, const struct hindrance_facts *facts, char *text, size_t room);
+
+void hindrance_end(struct hindrance *hindrance);
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* The quota of processor time that the recorder has: of its cgroup, and of each cgroup above that it can see. When the
+ * quota of a period is used up, by whomever in the cgroup, nothing of the cgroup runs until the next period begins: the
+ * cgroup is throttled. Both versions of cgroups are looked at; a container mostly sees its own cgroup as the root. */
+#ifndef PYREEL_RECORD_QUOTA_H
+#define PYREEL_RECORD_QUOTA_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define QUOTA_LEVELS 16 /* cgroups that are looked at: the recorder's own, and those above it */
+
+/* What the kernel counts of one cgroup. */
+struct quota_counts {
+    uint64_t periods;   /* periods in which something of the cgroup ran */
+    uint64_t throttled; /* those in which the quota was used up */
+};
+
+/* `= {0}` knows no cgroup. */
+struct quota {
+    struct quota_level {
+        int stat; /* the open file cpu.stat */
+        struct quota_counts before;
+        double processors;  /* the quota, in processors; 0: not known */
+        uint64_t period_ns; /* length of a period; 0: not known */
+    } levels[QUOTA_LEVELS];
+    size_t count;
+};
+
+/* Finds the cgroups, and notes what was counted so far. `root` is "", or in tests a folder that has the files. */
+void quota_open(struct quota *quota, const char *root);
+
+/* What has happened since quota_open() in the cgroup that was throttled most often. Its own fields are counts.throttled
+ * == 0 when none was. */
+struct quota_hit {
+    struct quota_counts counts;
+    double processors;
+    uint64_t period_ns;
+};
+struct quota_hit quota_look(const struct quota *quota);
+
+void quota_close(struct quota *quota);
+
+#endif

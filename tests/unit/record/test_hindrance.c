@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/* Each cause of missed ticks is told only when it is known, with what this user can do about it. */
+#include "record/hindrance.h"
+
+#include "formats/base/alloc.h"
+#include "tests/fakes/testing.h"
+
+#include <string.h>
+
+#define S  1000000000u
+#define MS 1000000u
+
+static void the_cause_is_the_one_that_is_known(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *says, *not;
+        struct hindrance hindrance;
+        struct hindrance_facts facts; /* of 10 s */
+    } rows[] = {
+        /* the quota explains it, though the time waited does, too: a throttled thread waits */
+        { "(20 % of a processor) was used up in 60 of 100 periods; raise the quota",
+          "other programs",
+          { .priority = PRIORITY_NICE, .root = true },
+          { .missed = 0.5,
+            .waited_known = true,
+            .waited_ns = 6ull * S,
+            .quota = { .counts = { 100, 60 }, .processors = 0.2, .period_ns = 100 * MS } } },
+        { "cgroup was used up in 3 of 100 periods",
+          "a processor)",
+          { .priority = PRIORITY_OWN },
+          { .missed = 0.03, .quota = { .counts = { 100, 3 }, .period_ns = 100 * MS } } },
+        /* too few periods to be the cause */
+        { "other programs used the processors; run as root or with CAP_SYS_NICE",
+          "quota",
+          { .priority = PRIORITY_SLICE },
+          { .missed = 0.5,
+            .waited_known = true,
+            .waited_ns = 6ull * S,
+            .quota = { .counts = { 100, 6 }, .processors = 0.2, .period_ns = 100 * MS } } },
+        /* real time has no quota */
+        { "other programs used the processors",
+          "quota",
+          { .priority = PRIORITY_REAL_TIME, .able = true },
+          { .missed = 0.5,
+            .waited_known = true,
+            .waited_ns = 6ull * S,
+            .quota = { .counts = { 100, 90 }, .processors = 0.2, .period_ns = 100 * MS } } },
+        { "give pyreel-record the capability CAP_SYS_NICE",
+          "as root",
+          { .priority = PRIORITY_SLICE, .root = true },
+          { .missed = 0.2, .waited_known = true, .waited_ns = 2ull * S } },
+        { "other programs used the processors",
+          ";",
+          { .priority = PRIORITY_NICE, .root = true, .able = true },
+          { .missed = 0.2, .waited_known = true, .waited_ns = 2ull * S } },
+        { "leave out --no-priority",
+          "root",
+          { .priority = PRIORITY_OWN, .root = true, .able = true, .own_wish = true },
+          { .missed = 0.2, .waited_known = true, .waited_ns = 2ull * S } },
+        { "did not wait for a processor: a read took longer",
+          "other programs",
+          { .priority = PRIORITY_OWN },
+          { .missed = 0.2, .waited_known = true, .waited_ns = 20 * MS } },
+        { "the cause is not known", "other programs", { .priority = PRIORITY_OWN }, { .missed = 0.2 } },
+    };
+    for (size_t i = 0; i < countof(rows); i++) {
+        struct hindrance_facts facts = rows[i].facts;
+        char text[512];
+        facts.elapsed_ns = 10ull * S;
+        hindrance_write(&rows[i].hindrance, &facts, text, sizeof(text));
+        if (!strstr(text, rows[i].says) || strstr(text, rows[i].not))
+            fail_msg("row %zu: %s", i, text);
+    }
+}
+
+static void what_is_asked_is_there(void **state)
+{
+    (void)state;
+    struct hindrance hindrance;
+    hindrance_begin(&hindrance, PRIORITY_OWN, false);
+    const struct hindrance_facts facts = hindrance_look(&hindrance, 0.1, S);
+    assert_true(facts.missed > 0 && facts.elapsed_ns == S);
+    assert_true(facts.waited_known || facts.waited_ns == 0);
+    hindrance_end(&hindrance);
+    hindrance_end(&hindrance);
+}
+
+TEST_FILE(hindrance)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_cause_is_the_one_that_is_known),
+        cmocka_unit_test(what_is_asked_is_there),
+    };
+    return run_all(tests);
+}
