@@ -12,6 +12,7 @@
 #include "record/process/procfs.h"
 #include "record/recording_info.h"
 #include "record/sampling.h"
+#include "record/tree/python_kin.h"
 #include "record/watch/sampler_counters.h"
 
 #include <inttypes.h>
@@ -97,6 +98,14 @@ struct limits session_limits(const struct session *session)
 {
     return (struct limits){ .ticks_left_out = sampler_left_out(&session->sampler),
                             .limit_ppm = (uint64_t)(session->sampler.options.limit * 1e6 + 0.5) };
+}
+
+void session_tell(struct session *session, const char *text)
+{
+    if (session->options.quiet)
+        return;
+    progress_clear(&session->progress);
+    fprintf(stderr, "pyreel-record: %s\n", text);
 }
 
 void session_tell_notice(struct session *session)
@@ -226,11 +235,16 @@ static bool session_end_recording(struct session *session)
     return outlet_end(&session->outlet, &end, &session->why);
 }
 
-/* Says which Pythons were not recorded. */
+/* Says which Pythons were not recorded, as far as it was not told when they came. */
 static void print_hint(const struct session *session)
 {
     char text[512];
-    if (!session->options.quiet && hint_write(&session->hint, text, sizeof(text)))
+    if (session->options.quiet)
+        return;
+    if (session->unread > UNREAD_TOLD)
+        fprintf(stderr, "pyreel-record: %" PRIu32 " more processes that run Python could not be read\n",
+                session->unread - UNREAD_TOLD);
+    if (hint_write(&session->hint, text, sizeof(text)))
         fprintf(stderr, "pyreel-record: %s\n", text);
 }
 
@@ -329,7 +343,8 @@ static int session_fail(const struct session *session, int exit_code)
 static bool session_follow(struct session *session, pid_t root)
 {
     if (!session->options.subprocesses) {
-        hint_open(&session->hint, root, session->command.pid == 0);
+        if (!session->options.quiet)
+            hint_open(&session->hint, root, session->command.pid == 0);
         return true;
     }
     if (!tree_open(&session->tree, root, session->command.pid != 0, &session->why))
@@ -337,6 +352,26 @@ static bool session_follow(struct session *session, pid_t root)
     if (!session->command.pid)
         tree_watch_existing(&session->tree);
     return true;
+}
+
+/* Whether the tree is recorded though the process that the user named cannot be: its children may run Python. Those of
+ * a CPython that cannot be read mostly run the same, so one must be there. */
+static bool session_goes_on_without(const struct session *session, enum target_state state)
+{
+    if (!session->options.subprocesses)
+        return false;
+    const bool other = state == TARGET_UNSUPPORTED && session->why.text[0] == '\0';
+    return state == TARGET_NOT_YET || other ||
+           (state == TARGET_UNSUPPORTED && python_kin_of(session->program->pid).readable);
+}
+
+/* Says why the process that the user named cannot be recorded, and which below it could. */
+static void session_refuse_program(struct session *session, enum target_state state)
+{
+    static const struct python_kin_words words = { .one = "-p", .whole = "record" };
+    watched_refusal(session->program, state, &session->why);
+    if (state == TARGET_NOT_YET || state == TARGET_UNSUPPORTED)
+        python_kin_explain(session->program->pid, state == TARGET_UNSUPPORTED, &words, &session->why);
 }
 
 static int record_running(struct session *session, char **argv)
@@ -351,10 +386,10 @@ static int record_running(struct session *session, char **argv)
     const enum target_state state = sampling_find(session, follows ? 0 : clock_now_ns() + BECOME_PYTHON_NS);
     if (state == TARGET_NOT_YET && signals_stop())
         return 128 + signals_stop();
-    const bool others = follows && state == TARGET_NOT_YET;
+    const bool others = session_goes_on_without(session, state);
     session->give_up_ns = others ? UINT64_MAX : 0;
     if (state != TARGET_READY && !others) {
-        watched_refusal(session->program, state, &session->why);
+        session_refuse_program(session, state);
         return session_fail(session, EXIT_OURS);
     }
     if (!session_follow(session, pid))

@@ -17,7 +17,6 @@
 #define ENDS_NAP_NS       200000u
 #define COUNTERS_FIRST_NS 1000000000u /* when the early counters are emitted first, ... */
 #define COUNTERS_NS       5000000000u /* ... and the time until they are emitted again */
-#define FAULTS_TOLD       5           /* so many processes of a tree that cannot be read are told */
 /* How long before a tick its look is appointed, if something else is due before the tick. While a look is appointed, no
  * other work is done, and with --subprocesses there is more of it. */
 #define APPOINT_NS      5000000u
@@ -185,10 +184,18 @@ static void attach(struct session *session, struct watched *w)
     sampler_attach(&session->sampler, w);
     if (parent)
         watched_inherit(w, parent);
-    runs_python_note(&session->hint.programs, w->pid);
+    if (!follows(session))
+        hint_note_program(&session->hint, w->target.runtime.random_at, w->target.runtime.random);
     if (session->sampler.options.stands)
         watched_warm_up(w);
     budget_begin(&w->budget, clock_now_ns());
+}
+
+/* Tells of a process that cannot be read, unless there were many before it: then the end has the number. */
+static void tell_unread(struct session *session, const struct fault *why)
+{
+    if (session->unread++ < UNREAD_TOLD)
+        session_tell(session, why->text);
 }
 
 /* Notes that a process cannot be read. Without other processes, this ends the recording. False when it does. */
@@ -202,10 +209,8 @@ static bool session_refuse(struct session *session, struct watched *w, enum targ
         session->why = why;
         return !session_stop(session, END_ERROR);
     }
-    if (session->refused++ < FAULTS_TOLD && !session->options.quiet) {
-        progress_clear(&session->progress);
-        fprintf(stderr, "pyreel-record: %s\n", why.text);
-    }
+    session->refused++;
+    tell_unread(session, &why);
     return true;
 }
 
@@ -244,6 +249,8 @@ static bool seek(struct session *session, struct watched *w)
     case TARGET_NOT_YET:
         break;
     }
+    if (follows(session) && watched_puzzles(w, &why))
+        tell_unread(session, &why);
     if (w != session->program || clock_now_ns() < session->give_up_ns)
         return true;
     w->refused = true;
@@ -349,7 +356,7 @@ static uint64_t work_due_ns(const struct session *session)
     const struct watched *sought = next_sought(session);
     const uint64_t due_ns = moment_earlier(sampler_measure_due_ns(&session->sampler),
                                            sampler_rest_due_ns(&session->sampler));
-    return sought ? moment_earlier(due_ns, sought->find_due_ns) : due_ns;
+    return moment_earlier(hint_due_ns(&session->hint), sought ? moment_earlier(due_ns, sought->find_due_ns) : due_ns);
 }
 
 /* Whether a process is left that may be sampled. */
@@ -364,11 +371,11 @@ static bool session_has_process_left(const struct session *session)
  * must stop. */
 static bool pause_if_asked(struct session *session)
 {
+    char text[96];
     if (!session->options.pid || session->options.flight_ns || !pause_asked(&session->pause))
         return true;
-    progress_clear(&session->progress);
-    if (!session->options.quiet)
-        fprintf(stderr, "pyreel-record: paused; SIGUSR2 ends the pause (kill -USR2 %d)\n", (int)getpid());
+    snprintf(text, sizeof(text), "paused; SIGUSR2 ends the pause (kill -USR2 %d)", (int)getpid());
+    session_tell(session, text);
     while (pause_asked(&session->pause) && session_has_process_left(session)) {
         if (asked_to_stop(session))
             return false;
@@ -379,6 +386,15 @@ static bool pause_if_asked(struct session *session)
         nap(session, moment_earlier(clock_now_ns() + NAP_MOST_NS, session->deadline_ns));
     }
     return sampler_pause(&session->sampler, &session->why) || !session_stop(session, END_ERROR);
+}
+
+/* Looks for children that are not recorded, and tells of the first. */
+static void tell_hint(struct session *session)
+{
+    char text[256];
+    hint_look(&session->hint, clock_now_ns());
+    if (hint_write_first(&session->hint, text, sizeof(text)))
+        session_tell(session, text);
 }
 
 /* Does the work that is due. False when the recording must stop. */
@@ -392,7 +408,7 @@ static bool session_do_work(struct session *session)
     if (follows(session))
         take_changes(session);
     else
-        hint_look(&session->hint, clock_now_ns());
+        tell_hint(session);
     struct watched *sought = next_sought(session);
     const bool ends = sought && !follows(session) && has_change(session);
     if (sought && (ends || sought->find_due_ns <= clock_now_ns()) && !seek(session, sought))
@@ -487,4 +503,5 @@ void sampling_run(struct session *session)
         take_changes(session);
     else
         end_program(session);
+    hint_end(&session->hint);
 }

@@ -17,6 +17,8 @@
 #include "record/watch/sampler.h"
 #include "record/watch/sampler_counters.h"
 
+#define UNREAD_TOLD 5 /* so many processes of a tree that cannot be read are told when they are found */
+
 struct session {
     struct options options;
     struct command command;
@@ -40,7 +42,8 @@ struct session {
     uint64_t deadline_ns;    /* end of --duration (monotonic); UINT64_MAX: none */
     uint64_t counters_ns;    /* when the early counters are emitted next (monotonic) */
     uint32_t blocks;         /* number of blocks at the last check of the file */
-    uint32_t refused;        /* number of processes that could not be read */
+    uint32_t refused;        /* number of processes that could not be read, ... */
+    uint32_t unread;         /* ... and of those that seemed to run Python and had no runtime for a while */
     const char *refusal;     /* why samples were not one moment, for the user; NULL: they were */
     enum end_reason reason;
     struct fault why; /* the reason of END_ERROR */
@@ -48,6 +51,9 @@ struct session {
 
 /* Prints a message with --verbose. */
 void session_say(const struct session *session, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Prints a message for the user, above the status line; nothing with --quiet. */
+void session_tell(struct session *session, const char *text);
 
 /* Shows what the outlet has to tell. */
 void session_tell_notice(struct session *session);

@@ -3,6 +3,7 @@
 
 #include "record/dump/dumping.h"
 #include "record/process/clock.h"
+#include "record/tree/python_kin.h"
 
 #include <string.h>
 
@@ -123,13 +124,17 @@ static void name_us(struct fault *why)
     }
 }
 
-static enum dump_result dumping_refused(struct dumping *d, enum target_state state, struct fault *why)
+static enum dump_result dumping_refused(struct dumping *d, enum target_state state, const struct dump_options *options,
+                                        struct fault *why)
 {
+    static const struct python_kin_words words = { .one = "pyreel-dump", .whole = "dump" };
     const struct standing standing = standing_of(d->dumped->pid);
     if (state == TARGET_GONE || standing_is_ended(&standing))
         return dumping_ended(d, why);
     watched_refusal(&d->watched, state, why);
     name_us(why);
+    if (!options->subprocesses && (state == TARGET_NOT_YET || state == TARGET_UNSUPPORTED))
+        python_kin_explain(d->dumped->pid, state == TARGET_UNSUPPORTED, &words, why);
     return state == TARGET_NOT_YET ? DUMP_NOT_PYTHON : DUMP_FAILED;
 }
 
@@ -142,7 +147,7 @@ enum dump_result dump_live(struct dumped *dumped, pid_t pid, const struct dump_o
     const enum target_state state = find_python(&d.watched, give_up_ns, why);
     enum dump_result result = DUMP_DONE;
     if (state != TARGET_READY) {
-        result = dumping_refused(&d, state, why);
+        result = dumping_refused(&d, state, options, why);
     } else {
         cpu_process_open(&d.ran, pid);
         watched_attach(&d.watched);

@@ -14,7 +14,7 @@
 
 #define THREADS_MOST 4096 /* threads of a process whose lists are read */
 
-static void kin_add(struct kin *kin, pid_t pid, pid_t parent)
+void kin_add(struct kin *kin, pid_t pid, pid_t parent)
 {
     if (kin->count == KIN_MOST || pid <= 0)
         return;

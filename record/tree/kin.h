@@ -12,7 +12,7 @@
 struct kin {
     struct kin_row {
         pid_t pid, parent;
-    } * rows;
+    } *rows;
     size_t count, room;
 };
 
@@ -20,6 +20,9 @@ struct kin {
 
 /* Whether the kernel lists children. */
 bool kin_listed(void);
+
+/* Adds a process; not when there are KIN_MOST. */
+void kin_add(struct kin *kin, pid_t pid, pid_t parent);
 
 /* Adds the children of a process. Needs kin_listed(). */
 void kin_add_children(struct kin *kin, pid_t pid);

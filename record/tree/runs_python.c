@@ -1,55 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/tree/runs_python.h"
 
-#include "record/process/procfs.h"
+#include "record/process/python_files.h"
 
 #include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
-
-static bool name_begins(const char *text, const char *with)
-{
-    return strncmp(text, with, strlen(with)) == 0;
-}
-
-bool runs_python_by_path(const char *path)
-{
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    if (name_begins(name, "libpython"))
-        return true;
-    if (!name_begins(name, "python") && !name_begins(name, "Python"))
-        return false;
-    name += strlen("python");
-    name += strspn(name, "0123456789.");
-    name += strspn(name, "tdmu"); /* free-threaded and debug builds, as in python3.15t */
-    return *name == '\0' || strcmp(name, " (deleted)") == 0;
-}
 
 static bool program_of(pid_t pid, struct stat *file)
 {
     char path[64];
     snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
     return stat(path, file) == 0;
-}
-
-/* Looks at the name of the program, and at the names of all mapped libraries. */
-static bool process_guess(pid_t pid)
-{
-    char link[64], path[4096];
-    struct images images;
-    snprintf(link, sizeof(link), "/proc/%d/exe", (int)pid);
-    const ssize_t size = readlink(link, path, sizeof(path) - 1);
-    path[size > 0 ? size : 0] = '\0';
-    if (runs_python_by_path(path))
-        return true;
-    if (!procfs_images(pid, &images))
-        return false;
-    bool python = false;
-    for (size_t i = 0; i < images.count && !python; i++)
-        python = runs_python_by_path(images.rows[i].path);
-    procfs_images_free(&images);
-    return python;
 }
 
 static void programs_note(struct programs *programs, const struct stat *file, bool python)
@@ -75,9 +36,15 @@ bool runs_python(struct programs *programs, pid_t pid)
     const struct program *known = programs_find(programs, &file);
     if (known)
         return known->python;
-    const bool python = process_guess(pid);
-    programs_note(programs, &file, python);
-    return python;
+    const struct python_files files = python_files_of(pid);
+    programs_note(programs, &file, python_files_readable(&files));
+    return python_files_readable(&files);
+}
+
+bool runs_python_by_now(pid_t pid)
+{
+    const struct python_files files = python_files_of(pid);
+    return python_files_readable(&files);
 }
 
 void runs_python_note(struct programs *programs, pid_t pid)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Guesses whether a process runs Python, without reading its memory: from the name of its program, and from the
- * libraries that it has mapped. A program that has Python built in under another name is not recognised. The guess is
- * the same for all processes of a program, so it is made once: after that, a process costs one system call. */
+/* Guesses whether a process runs a CPython that can be read, without reading its memory: from its files
+ * (python_files.h). The guess is the same for all processes of a program, so it is made once: after that, a process
+ * costs one system call. */
 #ifndef PYREEL_RECORD_TREE_RUNS_PYTHON_H
 #define PYREEL_RECORD_TREE_RUNS_PYTHON_H
 
@@ -22,13 +22,14 @@ struct programs {
     size_t count, next;
 };
 
-/* Whether the process seems to run Python. False when there is no such process, or it may not be looked at. */
+/* Whether the process seems to run such a CPython. False when there is no such process, or it may not be looked at. */
 bool runs_python(struct programs *programs, pid_t pid);
+
+/* The same of a process that has run for a while. What was guessed of another process of its program does not count,
+ * and nothing is remembered: the loader of a bundle runs the program of the Python that it starts. */
+bool runs_python_by_now(pid_t pid);
 
 /* Notes that the program of this process is Python, whatever its name. */
 void runs_python_note(struct programs *programs, pid_t pid);
-
-/* Whether a path names a program or library of CPython: .../python3.11, .../libpython3.11.so.1.0. */
-bool runs_python_by_path(const char *path);
 
 #endif

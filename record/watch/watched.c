@@ -5,6 +5,7 @@
 #include "record/process/clock.h"
 #include "record/process/permission.h"
 #include "record/process/procfs.h"
+#include "record/watch/unreadable.h"
 #include "record/watch/watched_tasks.h"
 #include "record/watch/watched_threads.h"
 
@@ -28,6 +29,7 @@
 #define SEARCH_REST     64          /* searches of processes that grew are followed by so much more rest */
 #define FORK_NS         100000000u /* the kernel notes the start of a process that long after it copied the memory, at most */
 #define LOOK_MOST_NS    5000000000u /* a look that still reads then is of a program that lies */
+#define PUZZLE_NS       1000000000u /* a Python that starts has a runtime before that time */
 #define BELIEVE_NS      50000000u   /* how long a process may refuse to be read before the refusal is final */
 
 /* ---- from a number to a CPython ---- */
@@ -154,6 +156,7 @@ static bool is_worth_a_search(struct watched *w, uint64_t now_ns)
         search->began_ns = now_ns;
         search->device = device;
         search->inode = inode;
+        search->judged = search->puzzled = false;
         return true;
     }
     return watched_starts(w) || now_ns >= search->due_ns || watched_grew(w, now_ns);
@@ -210,6 +213,17 @@ static uint64_t next_find_ns(const struct watched *w, uint64_t now_ns)
     return now_ns + wait_after(now_ns - search->ran_ns, FIND_PART, idle_most_ns(w));
 }
 
+/* Refuses a process whose files are those of a Python that is never read. They are asked for once for each program: by
+ * then, a process that starts has mapped them. */
+static void judge_files(struct watched *w, uint64_t now_ns, struct fault *why)
+{
+    if (w->found != TARGET_NOT_YET || w->search.judged || now_ns < w->search.began_ns + BELIEVE_NS)
+        return;
+    w->search.judged = true;
+    if (unreadable_by_files(w->pid, why))
+        w->found = TARGET_UNSUPPORTED;
+}
+
 enum target_state watched_find(struct watched *w, struct fault *why)
 {
     const uint64_t now_ns = clock_now_ns();
@@ -219,36 +233,21 @@ enum target_state watched_find(struct watched *w, struct fault *why)
         return TARGET_READY;
     if (watched_ended(w))
         return TARGET_GONE;
+    judge_files(w, now_ns, why);
     if ((w->found == TARGET_UNSUPPORTED || w->found == TARGET_DENIED) && now_ns >= w->believe_ns)
         return w->found;
     w->find_due_ns = next_find_ns(w, now_ns);
     return TARGET_NOT_YET;
 }
 
-/* Says what the process runs in the place of a CPython, as far as its mapped files tell. Always returns false. */
-static bool explain_no_python(pid_t pid, struct fault *why)
+bool watched_puzzles(struct watched *w, struct fault *why)
 {
-    static const char *const others[][2] = { { "pypy", "PyPy" }, { "graalpy", "GraalPy" }, { "python2", "Python 2" } };
-    struct images images = { 0 };
-    const char *other = NULL;
-    procfs_images(pid, &images);
-    const size_t count = images.count;
-    for (size_t i = 0; i < count; i++)
-        for (size_t k = 0; k < countof(others) && !other; k++)
-            other = strstr(images.rows[i].path, others[k][0]) ? others[k][1] : NULL;
-    procfs_images_free(&images);
-    if (count == 0)
-        return fault(why, "no CPython interpreter was found in process %d: it has no program in its memory", (int)pid);
-    if (other)
-        return fault(why,
-                     "no CPython interpreter was found in process %d: it runs %s; this version of pyreel reads "
-                     "CPython " LAYOUT_SUPPORTED,
-                     (int)pid, other);
-    return fault(why,
-                 "no CPython interpreter was found in process %d: its memory may be read, and none of the %zu programs "
-                 "and libraries in it is one, or has the symbols of one; this version of pyreel reads "
-                 "CPython " LAYOUT_SUPPORTED,
-                 (int)pid, count);
+    struct search_state *search = &w->search;
+    if (w->found != TARGET_NOT_YET || watched_starts(w) || search->puzzled ||
+        clock_now_ns() < search->began_ns + PUZZLE_NS)
+        return false;
+    search->puzzled = true;
+    return unreadable_without_runtime(w->pid, why);
 }
 
 bool watched_refusal(const struct watched *w, enum target_state state, struct fault *why)
@@ -261,9 +260,11 @@ bool watched_refusal(const struct watched *w, enum target_state state, struct fa
     case TARGET_DENIED:
         return permission_explain(w->pid, why);
     case TARGET_UNSUPPORTED:
-        return fault(why, "cannot read process %d: %s", (int)w->pid, known.text);
+        if (known.text[0])
+            return fault(why, "cannot read process %d: %s", (int)w->pid, known.text);
+        return unreadable_explain(w->pid, why);
     default:
-        return explain_no_python(w->pid, why);
+        return unreadable_explain(w->pid, why);
     }
 }
 

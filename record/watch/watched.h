@@ -156,6 +156,7 @@ struct watched {
         uint64_t device, inode;   /* the program that the process ran, ... */
         uint64_t pages;           /* ... and the size of its memory at the last search: a library makes it larger */
         struct runtime likely;    /* see struct runtime_hints */
+        bool judged, puzzled;     /* of the program: judge_files(), watched_puzzles() have asked for its files */
     } search;
     uint64_t begun_cpu_ns; /* CPU time of the process when it was last known to run no Python, or to be recorded; 0:
                             * since its birth, which was in the recording */
@@ -263,8 +264,13 @@ void watched_forked(struct watched *watched, const struct watched *parent);
  * searches together take a 64th of a processor at most.
  *
  * A refusal becomes final only after a while. A process that is ending has no memory left, which looks like missing
- * permission. A process that is starting may not have mapped all of its files. */
+ * permission. A process that is starting may not have mapped all of its files. Without a reason, a refusal is of a
+ * process whose files are those of another Python: watched_refusal() names it. */
 enum target_state watched_find(struct watched *watched, struct fault *why);
+
+/* Whether the process has had the files of a CPython for a second, and no runtime of one was found in its memory. Says
+ * so in `why`. True at most once for each program: the search goes on. */
+bool watched_puzzles(struct watched *watched, struct fault *why);
 
 /* Explains to the user, in one sentence, why the process cannot be opened. `state` and `why` are the result of
  * watched_find(). Sets `why` to the sentence, and returns false. */

@@ -56,7 +56,7 @@ ROOMS = {
     "record/core": ("record/process", *MODEL),
     "record/guard": (),
     "record/dump/locals": ("record/watch", "record/names", "record/unwind", "record/python", "record/process", *MODEL),
-    "record/dump": ("record/dump/locals", "record/core", "record/guard", "record/watch", "record/exact", "record/asyncio", "record/unwind", "record/python", "record/emit", "record/process",
+    "record/dump": ("record/dump/locals", "record/core", "record/guard", "record/tree", "record/watch", "record/exact", "record/asyncio", "record/unwind", "record/python", "record/emit", "record/process",
                     "formats/sources", "formats/terminal", *MODEL),
     "record/tree": ("record/process", *MODEL),
     "record/watch": ("record/launch", "record/exact", "record/asyncio", "record/names", "record/unwind", "record/python", "record/emit", "record/process", *RECORDING),

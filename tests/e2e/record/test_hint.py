@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Without -f, the end of a recording names the child processes that run Python."""
+"""Without -f, the first child process that runs Python is told when it comes, and the end of a recording has the number."""
 
 import re
+import shlex
 
 import pytest
 
@@ -27,6 +28,26 @@ while not select.select([0], [], [], 0)[0]:
 OTHERS = "import os, subprocess\nprint('ready', os.getpid(), flush=True)\nsubprocess.run('cat')"  # until standard input ends
 HINT = r"(\d+) child process\w* that runs? Python w\w+ not recorded \(pids? ([^)]*)\); -f records \w+ too"
 
+FIRST = r"process (\d+) \(.*\), which the program has started, runs Python and is not recorded: -f records it, too"
+WAITER = "import os, sys\nprint('ready', os.getpid(), flush=True)\nsys.stdin.read()"
+# Forks twice, as a daemon does: the child of the child is nobody's that is known. The program ends when it is there.
+DAEMON = """
+import os, sys, time
+there, tell = os.pipe()
+if os.fork():
+    os.read(there, 1)
+    os._exit(0)
+os.setsid()
+between = os.getpid()
+if os.fork():
+    os._exit(0)
+while os.getppid() == between:
+    time.sleep(0.001)
+os.write(tell, b"x")
+print("ready", os.getpid(), flush=True)
+sys.stdin.read()
+"""
+
 
 def named(ended):
     assert ended.code == 0, ended
@@ -50,6 +71,8 @@ def test_children_that_come_are_named(python, start_recorder, tmp_path, quiet):
         assert ended.messages == ""
     else:
         assert named(ended) == children
+        firsts = re.findall(FIRST, ended.messages)
+        assert len(firsts) == 1 and int(firsts[0]) in children
 
 
 def test_children_that_are_there_are_named(start, python3, tmp_path):
@@ -60,4 +83,25 @@ def test_children_that_are_there_are_named(start, python3, tmp_path):
 
 def test_programs_that_run_no_python_are_not_named(start, python3, tmp_path):
     ended = attach(start(python3, "-c", OTHERS), tmp_path / "a.pyreel", samples=500)
-    assert not re.search(HINT, ended.messages), ended
+    assert not re.search(HINT, ended.messages) and not re.search(FIRST, ended.messages), ended
+
+
+@pytest.mark.short
+@pytest.mark.parametrize("before, behind", [(("sh", "-c"), "{}; true"), (("timeout", "600"), ""), (("timeout", "600", "env", "A=b"), ""),
+                                            (("setsid", "--fork", "--wait"), "")], ids=["shell", "timeout", "env", "setsid"])
+def test_the_child_of_a_program_that_is_no_python_is_told_at_once(before, behind, start_recorder, python3, tmp_path):
+    command = [*before, behind.format(f"{python3} -c {shlex.quote(WAITER)}")] if behind else [*before, python3, "-c", WAITER]
+    recorder = start_recorder("-o", tmp_path / "a.pyreel", "--", *command)
+    python = int(recorder.wait_for_output().split()[1])
+    line = recorder.wait_for_message("-f records it, too")  # while the child runs on
+    assert int(re.search(FIRST, line)[1]) == python
+    ended = recorder.wait()
+    assert ended.code == 0 and ended.messages.count(str(python)) == 1, ended
+
+
+def test_a_daemon_is_named(start_recorder, python3, tmp_path):
+    recorder = start_recorder("-o", tmp_path / "a.pyreel", "--", python3, "-c", DAEMON)
+    daemon = int(recorder.wait_for_output().split()[1])
+    recorder.exit_code()  # the daemon lives on
+    ended = recorder.wait()
+    assert named(ended) == {daemon}, ended

@@ -4,6 +4,7 @@
 
 #include "formats/base/alloc.h"
 #include "record/process/clock.h"
+#include "record/process/python_files.h"
 #include "tests/fakes/testing.h"
 
 #include <fcntl.h>
@@ -103,6 +104,26 @@ static void children_that_run_python_are_counted(void **state)
     rmdir(folder);
 }
 
+/* A child that is told when it comes is not told at the end, too, unless others came. */
+static void the_first_child_is_told_once(void **state)
+{
+    (void)state;
+    struct hint hint = { 0 };
+    char text[512], expected[512], name[PYTHON_FILES_NAME];
+    assert_false(hint_write_first(&hint, text, sizeof(text)));
+    hint.count = 1;
+    hint.named[0] = getpid();
+    assert_true(hint_write_first(&hint, text, sizeof(text)));
+    snprintf(expected, sizeof(expected),
+             "process %d (%s), which the program has started, runs Python and is not recorded: -f records it, too",
+             (int)getpid(), python_files_name(getpid(), name));
+    assert_string_equal(text, expected);
+    assert_false(hint_write_first(&hint, text, sizeof(text)));
+    assert_false(hint_write(&hint, text, sizeof(text)));
+    hint.count = 2;
+    assert_true(hint_write(&hint, text, sizeof(text)));
+}
+
 static void the_hint_is_a_sentence(void **state)
 {
     (void)state;
@@ -117,28 +138,6 @@ static void the_hint_is_a_sentence(void **state)
                         "-f records them too");
 }
 
-static void python_is_known_by_its_name(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *path;
-        bool python;
-    } rows[] = {
-        { "/usr/bin/python3.11", true },
-        { "/usr/bin/python", true },
-        { "python3.15t", true },
-        { "/opt/venv/bin/python3.13 (deleted)", true },
-        { "/usr/lib/x86_64-linux-gnu/libpython3.11.so.1.0", true },
-        { "/Library/Python", true },
-        { "/usr/bin/python3-config", false },
-        { "/usr/lib/python3/dist-packages/x.so", false },
-        { "/usr/bin/gcc", false },
-        { "", false },
-    };
-    for (size_t i = 0; i < countof(rows); i++)
-        assert_int_equal(runs_python_by_path(rows[i].path), rows[i].python);
-}
-
 /* A program that is known costs one call; a program with a name that says nothing is known when it is noted. */
 static void programs_are_remembered(void **state)
 {
@@ -148,6 +147,7 @@ static void programs_are_remembered(void **state)
     assert_int_equal(programs.count, 1);
     assert_false(runs_python(&programs, getpid()));
     assert_int_equal(programs.count, 1);
+    assert_false(runs_python_by_now(getpid()));
     programs = (struct programs){ 0 };
     runs_python_note(&programs, getpid());
     assert_true(runs_python(&programs, getpid()));
@@ -158,8 +158,8 @@ TEST_FILE(hint)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(children_that_run_python_are_counted),
+        cmocka_unit_test(the_first_child_is_told_once),
         cmocka_unit_test(the_hint_is_a_sentence),
-        cmocka_unit_test(python_is_known_by_its_name),
         cmocka_unit_test(programs_are_remembered),
     };
     return run_all(tests);
