@@ -29,7 +29,7 @@ void hindrance_begin(struct hindrance *hindrance, enum priority priority, bool o
 {
     uint64_t capabilities = 0;
     *hindrance = (struct hindrance){ .priority = priority, .own_wish = own_wish, .root = geteuid() == 0 };
-    quota_open(&hindrance->quota, "");
+    quota_open(&hindrance->quota, "", getpid());
     procfs_number("/proc/self/status", "CapEff", 16, &capabilities);
     hindrance->able = capabilities >> CAP_SYS_NICE_BIT & 1;
     thread_waited(getpid(), &hindrance->waited_ns);

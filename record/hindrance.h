@@ -5,8 +5,8 @@
 #ifndef PYREEL_RECORD_HINDRANCE_H
 #define PYREEL_RECORD_HINDRANCE_H
 
+#include "record/cgroup/quota.h"
 #include "record/process/priority.h"
-#include "record/quota.h"
 
 #include <stdbool.h>
 

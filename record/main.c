@@ -22,8 +22,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STUCK_PATIENCE 20  /* seconds for which a page of the program may not come */
-#define BLOCKING_LIMIT 0.5 /* part of the program's time that --blocking may take */
+#define STUCK_PATIENCE     20 /* seconds for which a page of the program may not come */
+#define LEAST_SUSPENDED_NS 100000000u
+#define BLOCKING_LIMIT     0.5 /* part of the program's time that --blocking may take */
 
 void session_say(const struct session *session, const char *format, ...)
 {
@@ -59,6 +60,15 @@ static double session_reached_hz(const struct sampler *sampler, uint64_t elapsed
     return emitter->samples ? rates_hz / (double)emitter->samples : 0;
 }
 
+/* For how long the machine has been suspended since the start. A wait for the processor may look like a little. */
+static uint64_t session_suspended_ns(const struct session *session)
+{
+    const uint64_t suspended_ns = clock_suspended_ns();
+    const uint64_t since_ns = suspended_ns > session->suspended_before_ns ? suspended_ns - session->suspended_before_ns
+                                                                          : 0;
+    return since_ns >= LEAST_SUSPENDED_NS ? since_ns : 0;
+}
+
 struct progress_totals session_totals(const struct session *session)
 {
     const struct sampler *sampler = &session->sampler;
@@ -88,16 +98,19 @@ struct progress_totals session_totals(const struct session *session)
                                      .processes = emitter_processes(emitter),
                                      .refused = session->refused,
                                      .paused_ns = sampler->paused_ns,
-                                     .stopped = session->program && session->program->halt.stands,
-                                     .stopped_ns = session->program ? session->program->halt.total_ns : 0 };
+                                     .halt = session->program ? session->program->halt.kind : HALT_NONE };
 }
 
 /* ---- the file ---- */
 
 struct limits session_limits(const struct session *session)
 {
+    const struct quota_counts counts = quota_look(&session->quota).counts;
     return (struct limits){ .ticks_left_out = sampler_left_out(&session->sampler),
-                            .limit_ppm = (uint64_t)(session->sampler.options.limit * 1e6 + 0.5) };
+                            .limit_ppm = (uint64_t)(session->sampler.options.limit * 1e6 + 0.5),
+                            .quota_periods = counts.periods,
+                            .quota_used_up = counts.throttled,
+                            .suspended_ns = session_suspended_ns(session) };
 }
 
 void session_tell(struct session *session, const char *text)
@@ -217,6 +230,8 @@ static bool session_begin_recording(struct session *session, char **argv)
     session->priority = options->priority ? priority_raise() : PRIORITY_OWN;
     session_say(session, "priority: %s", priority_text(session->priority));
     hindrance_begin(&session->hindrance, session->priority, !options->priority);
+    quota_open(&session->quota, "", session->program->pid);
+    session->suspended_before_ns = clock_suspended_ns();
     session->sampler.options.start_ns = clock_now_ns();
     if (options->duration_ns)
         session->deadline_ns = session->sampler.options.start_ns + options->duration_ns;
@@ -264,8 +279,15 @@ static void summarise(const struct session *session, const char *path)
     f.exact = counters.exact;
     f.cut = counters.interpreters_cut;
     f.before_ns = counters.before_looks_ns;
-    if (f.processes <= 1)
-        f.stopped_ns = counters.stopped_ns;
+    f.quota = quota_look(&session->quota);
+    f.suspended_ns = session_suspended_ns(session);
+    if (f.processes <= 1) {
+        f.halted_ns[HALT_SIGNAL] = counters.signalled_ns;
+        f.halted_ns[HALT_TRACER] = counters.traced_ns;
+        f.halted_ns[HALT_FROZEN] = counters.cgroup_frozen_ns;
+    } else if (session->program) {
+        memcpy(f.halted_ns, session->program->halt.total_ns, sizeof(f.halted_ns));
+    }
     progress_summary(&f, path, session->reason);
     print_hint(session);
     if (session->program)
@@ -327,6 +349,7 @@ static void close_session(struct session *session)
     outlet_close(&session->outlet);
     recording_info_forget(&session->recording);
     hindrance_end(&session->hindrance);
+    quota_close(&session->quota);
     if (session->file.path)
         recording_file_close(&session->file, &unused);
 }

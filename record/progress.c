@@ -56,25 +56,48 @@ void progress_update(struct progress *progress, const struct progress_totals *f)
     if (!progress->shown)
         return;
     progress->drawn = true;
+    static const char *const states[HALT_KINDS] = { "", " (the program is stopped)",
+                                                    " (a debugger has stopped the program)",
+                                                    " (the program is frozen)" };
     const double seconds = (double)f->elapsed_ns / 1e9;
     char size[32];
     char line[256];
     snprintf(line, sizeof(line),
              "recording %.1f s%s, %" PRIu64 " samples, %.0f ticks/s, %" PRIu64 " missed, %" PRIu64 " failed, %s",
-             seconds, f->stopped ? " (the program is stopped)" : "", f->samples, f->reached_hz, f->missed, f->failed,
+             seconds, states[f->halt], f->samples, f->reached_hz, f->missed, f->failed,
              progress_size_text(size, f->bytes));
     fprintf(stderr, "\r%.*s\x1b[K", line_width(), line);
 }
 
-/* Says for how long a signal or a debugger had stopped the program, and a signal the recorder. */
+/* Says how often the quota of the program was used up, and for how long the machine was suspended. */
+static void summarise_limits(const struct progress_totals *f)
+{
+    const struct quota_hit *hit = &f->quota;
+    if (hit->counts.throttled > hit->counts.periods / 20)
+        fprintf(stderr,
+                "pyreel-record: the quota of the program's cgroup was used up in %" PRIu64 " of %" PRIu64
+                " periods: it stood still for the rest of each\n",
+                hit->counts.throttled, hit->counts.periods);
+    if (f->suspended_ns > 0)
+        fprintf(stderr, "pyreel-record: the machine was suspended for %.1f s, which is no time of the recording\n",
+                (double)f->suspended_ns / 1e9);
+}
+
+/* Says for how long the program stood still, and for how long a signal had stopped the recorder. */
 static void summarise_halts(const struct progress_totals *f)
 {
+    static const struct {
+        const char *what, *by;
+    } halts[HALT_KINDS] = { [HALT_SIGNAL] = { "stopped", "a signal" },
+                            [HALT_TRACER] = { "stopped", "a debugger" },
+                            [HALT_FROZEN] = { "frozen", "its cgroup" } };
     if (f->paused_ns >= LEAST_HALT_NS)
         fprintf(stderr, "pyreel-record: the recording paused for %.1f s of %.1f s\n", (double)f->paused_ns / 1e9,
                 (double)f->elapsed_ns / 1e9);
-    if (f->stopped_ns >= LEAST_HALT_NS)
-        fprintf(stderr, "pyreel-record: the program was stopped for %.1f s of %.1f s, by a signal or a debugger\n",
-                (double)f->stopped_ns / 1e9, (double)f->elapsed_ns / 1e9);
+    for (enum halt_kind kind = HALT_NONE + 1; kind < HALT_KINDS; kind++)
+        if (f->halted_ns[kind] >= LEAST_HALT_NS)
+            fprintf(stderr, "pyreel-record: the program was %s for %.1f s of %.1f s, by %s\n", halts[kind].what,
+                    (double)f->halted_ns[kind] / 1e9, (double)f->elapsed_ns / 1e9, halts[kind].by);
 }
 
 /* Prints how many samples are exact, and how much time the ticks took from the program. */
@@ -152,6 +175,7 @@ void progress_summary(const struct progress_totals *f, const char *path, enum en
             f->missed, f->failed, progress_size_text(size, f->bytes), event_end_reason_text(reason));
     summarise_exactness(f);
     summarise_halts(f);
+    summarise_limits(f);
     summarise_missed(f);
     if (f->before_ns > BEFORE_NS && f->before_ns > f->elapsed_ns / BEFORE_PART)
         fprintf(stderr,

@@ -4,6 +4,8 @@
 #define PYREEL_RECORD_PROGRESS_H
 
 #include "formats/model/event.h"
+#include "record/cgroup/quota.h"
+#include "record/unwind/halt.h"
 
 struct progress {
     bool shown;      /* the status line is wanted: standard error is a terminal, and not --quiet */
@@ -35,12 +37,14 @@ struct progress_totals {
     uint64_t no_room;    /* how often a function or a line had no room */
     uint64_t threads;    /* number of threads seen so far */
     uint64_t paused_ns;  /* for how long a signal had stopped the recorder itself */
-    bool stopped;        /* the program stands stopped now, by a signal or a debugger */
-    uint64_t stopped_ns; /* for how long the program stood stopped so far */
-    bool follows;        /* child processes are recorded, too */
-    bool selects;        /* the mode or --threads keeps a part of the samples */
-    uint64_t processes;  /* number of processes that ran Python so far */
-    uint64_t refused;    /* number of processes that could not be read so far */
+    enum halt_kind halt; /* how the program stands still now, ... */
+    uint64_t halted_ns[HALT_KINDS]; /* ... and for how long it stood so; for the summary, as the next two */
+    struct quota_hit quota;         /* of the program's cgroup */
+    uint64_t suspended_ns;          /* for how long the machine was suspended */
+    bool follows;                   /* child processes are recorded, too */
+    bool selects;                   /* the mode or --threads keeps a part of the samples */
+    uint64_t processes;             /* number of processes that ran Python so far */
+    uint64_t refused;               /* number of processes that could not be read so far */
 };
 
 /* The part of the time that was missed; 0: too little to be mentioned. */

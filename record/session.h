@@ -35,6 +35,8 @@ struct session {
     struct hint hint;         /* without --subprocesses: the Pythons that are not recorded */
     enum priority priority;
     struct hindrance hindrance;
+    struct quota quota;           /* of the program */
+    uint64_t suspended_before_ns; /* clock_suspended_ns() at the start */
     struct progress progress;
     struct watched *program; /* the process that the user asked for; owned by the sampler. NULL: it has ended, and
                               * others of its tree are left */

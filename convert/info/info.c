@@ -353,12 +353,13 @@ static void print_exactness(struct output *to, const struct tables *tables)
             output_format(to, "%-11s %s\n", lines[i].label, room);
 }
 
-/* Says for how long a signal or a debugger had stopped the program. */
-static void print_halts(struct output *to, const struct tables *tables)
+/* Says for how long the program stood still, and why. */
+static void print_stands(struct output *to, const struct tables *tables)
 {
-    const uint64_t stopped_ns = counters_get(&tables->counters, "stopped_ns");
-    if (stopped_ns > 0)
-        output_format(to, "%-11s %.3f s, by a signal or a debugger\n", "stopped", info_seconds(stopped_ns));
+    char room[EXACTNESS_ROOM];
+    for (enum exactness_stand stand = 0; stand < STANDS; stand++)
+        if (exactness_stand(room, tables, stand)[0])
+            output_format(to, "%-11s %s\n", exactness_stand_labels[stand], room);
 }
 
 /* Prints what the program and the recorder used, by the measures. info_processes.h has the memory of several. */
@@ -406,7 +407,7 @@ static void print_totals(struct output *to, const struct info *info)
                           event_failure_text((enum failure)cause));
     print_files(to, &info->conversion->report);
     print_exactness(to, tables);
-    print_halts(to, tables);
+    print_stands(to, tables);
     if (tables->left_out)
         output_format(to, "%-11s %" PRIu64 " samples of threads that did not match the mode\n", "left out",
                       tables->left_out);

@@ -117,6 +117,8 @@ static void emit_exactness(struct json_emitter *json, const struct tables *table
     char room[EXACTNESS_ROOM];
     for (size_t i = 0; i < countof(lines); i++)
         flame_facts_emit_one(json, lines[i].name, text_of(lines[i].words(room, &exactness)));
+    for (enum exactness_stand stand = 0; stand < STANDS; stand++)
+        flame_facts_emit_one(json, exactness_stand_titles[stand], text_of(exactness_stand(room, tables, stand)));
 }
 
 static size_t count_threads(const struct tables *tables)

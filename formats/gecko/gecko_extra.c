@@ -70,6 +70,8 @@ static void add_looks(json_t *rows, const struct tables *tables)
     if (exactness.has_left_out)
         add_string(rows, "Rate", exactness_rate(room, &exactness));
     add_string(rows, "Exactness", exactness_share(room, &exactness));
+    for (enum exactness_stand stand = 0; stand < STANDS; stand++)
+        add_string(rows, exactness_stand_titles[stand], exactness_stand(room, tables, stand));
 }
 
 /* What is special about a build of CPython. */

@@ -153,3 +153,56 @@ const char *exactness_missed(char room[EXACTNESS_ROOM], const struct exactness *
             exactness->missed_percent);
     return room;
 }
+
+/* ---- time without progress ---- */
+
+const char *const exactness_stand_labels[STANDS] = { "stopped", "frozen", "throttled", "suspended" };
+const char *const exactness_stand_titles[STANDS] = { "Stopped", "Frozen", "Throttled", "Suspended" };
+
+static double counted_s(const struct tables *tables, const char *name)
+{
+    return (double)counters_get(&tables->counters, name) / 1e9;
+}
+
+/* Earlier recorders did not tell signals and debuggers apart. */
+static void add_stopped(char room[EXACTNESS_ROOM], const struct tables *tables)
+{
+    const double all_s = counted_s(tables, "stopped_ns"), signal_s = counted_s(tables, "stopped_signal_ns"),
+                 tracer_s = counted_s(tables, "stopped_tracer_ns");
+    if (all_s <= 0)
+        return;
+    exactness_add(room, "%.3f s, by a %s", all_s,
+                  signal_s > 0   ? "signal"
+                  : tracer_s > 0 ? "debugger"
+                                 : "signal or a debugger");
+    if (signal_s > 0 && tracer_s > 0)
+        exactness_add(room, ", and %.3f s of them by a debugger", tracer_s);
+}
+
+const char *exactness_stand(char room[EXACTNESS_ROOM], const struct tables *tables, enum exactness_stand stand)
+{
+    room[0] = '\0';
+    switch (stand) {
+    case STAND_STOPPED:
+        add_stopped(room, tables);
+        break;
+    case STAND_FROZEN:
+        if (counted_s(tables, "frozen_ns") > 0)
+            exactness_add(room, "%.3f s, by the program's cgroup", counted_s(tables, "frozen_ns"));
+        break;
+    case STAND_THROTTLED:
+        if (counters_get(&tables->counters, "quota_used_up") > 0)
+            exactness_add(room, "the quota of the program's cgroup was used up in %" PRIu64 " of %" PRIu64 " periods",
+                          counters_get(&tables->counters, "quota_used_up"),
+                          counters_get(&tables->counters, "quota_periods"));
+        break;
+    case STAND_SUSPENDED:
+        if (counted_s(tables, "suspended_ns") > 0)
+            exactness_add(room, "the machine, for %.3f s, which are no time of the recording",
+                          counted_s(tables, "suspended_ns"));
+        break;
+    case STANDS:
+        break;
+    }
+    return room;
+}

@@ -38,6 +38,12 @@ double exactness_tenths(double percent);
 const char *exactness_rate(char room[EXACTNESS_ROOM], const struct exactness *exactness);
 const char *exactness_share(char room[EXACTNESS_ROOM], const struct exactness *exactness);
 
+/* Ways in which the program stood still without having chosen to. Each has a label, and a sentence that is empty when
+ * the recorder did not see the program stand so. The title is the label for a list of labels with capitals. */
+enum exactness_stand { STAND_STOPPED, STAND_FROZEN, STAND_THROTTLED, STAND_SUSPENDED, STANDS };
+extern const char *const exactness_stand_labels[STANDS], *const exactness_stand_titles[STANDS];
+const char *exactness_stand(char room[EXACTNESS_ROOM], const struct tables *tables, enum exactness_stand stand);
+
 /* A sentence about missed ticks. Empty unless so many ticks were missed that shares may be wrong. */
 const char *exactness_missed(char room[EXACTNESS_ROOM], const struct exactness *exactness);
 

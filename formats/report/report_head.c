@@ -87,6 +87,9 @@ static void head_add_exactness(struct report *report)
         head_add_line(report, "exact", report_say(report, "%s", room));
     if (exactness_missed(room, &exactness)[0])
         head_add_line(report, "missed", report_say(report, "%s", room));
+    for (enum exactness_stand stand = 0; stand < STANDS; stand++)
+        if (exactness_stand(room, tables, stand)[0])
+            head_add_line(report, exactness_stand_labels[stand], report_say(report, "%s", room));
 }
 
 void report_sum_up(const struct report *report, uint64_t sums[SUMS])

@@ -23,6 +23,14 @@ uint64_t clock_unix_ns(void)
     return clock_read(CLOCK_REALTIME);
 }
 
+/* The clock of boot time goes on while the machine is suspended. It is read between two readings of the other, so that
+ * a wait for the processor in between is no suspension. */
+uint64_t clock_suspended_ns(void)
+{
+    const uint64_t before_ns = clock_now_ns(), boot_ns = clock_read(CLOCK_BOOTTIME), after_ns = clock_now_ns();
+    return boot_ns > before_ns + (after_ns - before_ns) / 2 ? boot_ns - before_ns - (after_ns - before_ns) / 2 : 0;
+}
+
 void clock_sleep_until(uint64_t deadline_ns)
 {
     const struct timespec deadline = { (time_t)(deadline_ns / NS), (long)(deadline_ns % NS) };

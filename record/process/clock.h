@@ -8,6 +8,9 @@
 uint64_t clock_now_ns(void);  /* the monotonic clock */
 uint64_t clock_unix_ns(void); /* since 1970 */
 
+/* For how long the machine has been suspended since it started. The monotonic clock stands still in that time. */
+uint64_t clock_suspended_ns(void);
+
 /* Sleeps until `deadline_ns` of the monotonic clock, or until the next signal. */
 void clock_sleep_until(uint64_t deadline_ns);
 

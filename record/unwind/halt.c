@@ -12,6 +12,7 @@ void halt_open(struct halt *halt, pid_t pid)
     halt_close(halt);
     snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", (int)pid, (int)pid);
     halt->opened = true;
+    halt->pid = pid;
     halt->state = open(path, O_RDONLY | O_CLOEXEC);
 }
 
@@ -19,30 +20,49 @@ void halt_close(struct halt *halt)
 {
     if (halt->opened && halt->state >= 0)
         close(halt->state);
-    halt->opened = halt->stands = false;
+    freezer_close(&halt->freezer);
+    halt->opened = false;
+    halt->kind = HALT_NONE;
+}
+
+static bool is_frozen(struct halt *halt)
+{
+    if (!halt->freezer.opened)
+        freezer_open(&halt->freezer, "", halt->pid);
+    return freezer_is_frozen(&halt->freezer);
 }
 
 /* The state follows the name of the thread, which may have any characters, so the last ")" ends the name. */
-static bool is_stopped(const struct halt *halt)
+static enum halt_kind ask_kind(struct halt *halt)
 {
     char stat[512];
     const ssize_t size = halt->state >= 0 ? pread(halt->state, stat, sizeof(stat) - 1, 0) : -1;
     stat[size > 0 ? size : 0] = '\0';
     const char *rest = strrchr(stat, ')');
-    return rest && rest[1] == ' ' && (rest[2] == 'T' || rest[2] == 't');
+    switch (rest && rest[1] == ' ' ? rest[2] : '\0') {
+    case 'T':
+        return HALT_SIGNAL;
+    case 't':
+        return HALT_TRACER;
+    case 'S':
+    case 'D':
+        return is_frozen(halt) ? HALT_FROZEN : HALT_NONE;
+    default:
+        return HALT_NONE;
+    }
 }
 
-void halt_note(struct halt *halt, bool stands, uint64_t now_ns)
+void halt_note(struct halt *halt, enum halt_kind kind, uint64_t now_ns)
 {
-    if (halt->stands && stands && now_ns > halt->looked_ns)
-        halt->total_ns += now_ns - halt->looked_ns;
-    halt->stands = stands;
+    if (halt->kind != HALT_NONE && kind != HALT_NONE && now_ns > halt->looked_ns)
+        halt->total_ns[halt->kind] += now_ns - halt->looked_ns;
+    halt->kind = kind;
     halt->looked_ns = now_ns;
 }
 
 bool halt_look(struct halt *halt, uint64_t now_ns)
 {
     if (halt->opened && now_ns != halt->looked_ns)
-        halt_note(halt, is_stopped(halt), now_ns);
-    return halt->stands;
+        halt_note(halt, ask_kind(halt), now_ns);
+    return halt->kind != HALT_NONE;
 }

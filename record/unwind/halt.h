@@ -1,23 +1,31 @@
 /* SPDX-License-Identifier: MIT */
-/* A halt: a time in which a process stands stopped, by a signal (SIGSTOP, ^Z) or by a debugger. A thread that was
- * stopped while it held the interpreter's lock still has the lock, but does not work.
+/* A halt: a time in which a process stands still without having chosen to: a signal stopped it (SIGSTOP, ^Z), a
+ * debugger did, or its cgroup is frozen, as in a container that is paused. A thread that was stopped while it held the
+ * interpreter's lock still has the lock, but does not work.
  *
- * The kernel says in the state of the main thread whether the process stands stopped. Asking takes one system call. A
- * halt is as long as the time between the first and the last look that found the process stopped. */
+ * The kernel says in the state of the main thread whether the process is stopped. A frozen process seems to sleep, so
+ * its cgroup is asked while it sleeps (freezer.h). Asking takes one to three system calls. A halt is as long as the
+ * time between the first and the last look that found the process so. */
 #ifndef PYREEL_RECORD_UNWIND_HALT_H
 #define PYREEL_RECORD_UNWIND_HALT_H
+
+#include "record/cgroup/freezer.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
+enum halt_kind { HALT_NONE, HALT_SIGNAL, HALT_TRACER, HALT_FROZEN, HALT_KINDS };
+
 /* `= {0}` is closed: halt_look() does not ask the kernel then, and knows what halt_note() was told. */
 struct halt {
     bool opened;
-    int state;          /* /proc/PID/task/PID/stat; -1: cannot be read */
-    bool stands;        /* the last look found the process stopped */
-    uint64_t looked_ns; /* when the last look was made (monotonic) */
-    uint64_t total_ns;  /* length of all halts so far */
+    pid_t pid;
+    int state;                     /* /proc/PID/task/PID/stat; -1: cannot be read */
+    struct freezer freezer;        /* opened when it is needed first */
+    enum halt_kind kind;           /* what the last look found */
+    uint64_t looked_ns;            /* when the last look was made (monotonic) */
+    uint64_t total_ns[HALT_KINDS]; /* length of all halts of each kind so far */
 };
 
 /* Opens the state of a process. The total goes on. Cannot fail: a state that cannot be read is never a halt. */
@@ -26,10 +34,10 @@ void halt_open(struct halt *halt, pid_t pid);
 /* Closes the state, and keeps the total. */
 void halt_close(struct halt *halt);
 
-/* Whether the process stands stopped. Asks the kernel once for each `now_ns`. */
+/* Whether the process stands in a halt. Asks the kernel once for each `now_ns`. */
 bool halt_look(struct halt *halt, uint64_t now_ns);
 
 /* Notes what is known otherwise of the process at this moment. */
-void halt_note(struct halt *halt, bool stands, uint64_t now_ns);
+void halt_note(struct halt *halt, enum halt_kind kind, uint64_t now_ns);
 
 #endif

@@ -64,7 +64,7 @@ static bool stands_stopped(const struct statuses *statuses, bool holds, uint32_t
 {
     if (!statuses->halt || (cpu & STATUS_CPU && !statuses->stops))
         return false;
-    return (statuses->halt->stands || (holds && cpu == 0)) && halt_look(statuses->halt, now_ns);
+    return (statuses->halt->kind != HALT_NONE || (holds && cpu == 0)) && halt_look(statuses->halt, now_ns);
 }
 
 uint32_t thread_status_of(struct statuses *statuses, struct watch *watch, const struct thread_list *thread_list,

@@ -7,9 +7,11 @@
 #include "formats/stream/block_write.h"
 #include "record/watch/sampler.h"
 
-/* Values that the sampler does not have: the limit on the time that ticks may take. */
+/* Values that the sampler does not have: the limit on the time that ticks may take, and what limits the program. */
 struct limits {
-    uint64_t ticks_left_out, limit_ppm; /* see struct budget */
+    uint64_t ticks_left_out, limit_ppm;    /* see struct budget */
+    uint64_t quota_periods, quota_used_up; /* see struct quota_counts */
+    uint64_t suspended_ns;                 /* see clock_suspended_ns() */
 };
 
 /* Emits the counters as events; none when the sampler never had a process. False when the sink refused. */

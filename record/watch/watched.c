@@ -310,7 +310,7 @@ static enum thread_list_state look_frozen(struct watched *w, uint64_t now_ns)
     const uint64_t stopped_count = w->freeze.stopped_count;
     watched_threads_ask_ahead(w, now_ns);
     const bool stopped = freeze_begin(&w->freeze);
-    halt_note(&w->halt, w->freeze.stopped_count != stopped_count, now_ns);
+    halt_note(&w->halt, w->freeze.stopped_count != stopped_count ? HALT_SIGNAL : HALT_NONE, now_ns);
     w->thread_list.unwinder.still = w->one_moment = stopped;
     const enum thread_list_state state = look_now(w, now_ns);
     w->thread_list.unwinder.still = false;
@@ -522,7 +522,10 @@ struct watched_counters watched_counters(const struct watched *w)
     counters.taken_ns = watched_taken_ns(w);
     counters.partial_ticks = w->freeze.partial_count;
     counters.stopped_ticks = w->freeze.stopped_count;
-    counters.stopped_ns = w->halt.total_ns;
+    counters.signalled_ns = w->halt.total_ns[HALT_SIGNAL];
+    counters.traced_ns = w->halt.total_ns[HALT_TRACER];
+    counters.stopped_ns = counters.signalled_ns + counters.traced_ns;
+    counters.cgroup_frozen_ns = w->halt.total_ns[HALT_FROZEN];
     if (!w->attached)
         return counters;
     const struct remote *remote = &w->target.remote;

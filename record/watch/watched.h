@@ -118,9 +118,10 @@ struct watched_counters {
     uint64_t code_reads;       /* code objects that were read */
     uint64_t taken_ns;         /* see watched_taken_ns() */
     uint64_t idle_ticks;       /* ticks in which the process slept since the tick before, so nothing was read */
-    uint64_t partial_ticks, stopped_ticks; /* see struct freeze */
-    uint64_t stopped_ns;                   /* length of all halts, see struct halt */
-    uint64_t reads, pieces, bytes;         /* reads of foreign memory: system calls, pieces, bytes */
+    uint64_t partial_ticks, stopped_ticks;                          /* see struct freeze */
+    uint64_t stopped_ns, signalled_ns, traced_ns, cgroup_frozen_ns; /* lengths of halts, see struct halt: stopped by a
+                                                                     * signal or a tracer, each of them; frozen */
+    uint64_t reads, pieces, bytes; /* reads of foreign memory: system calls, pieces, bytes */
 };
 
 /* A process rests when it has slept for a while and other processes are recorded, too: see sampler.h. Times are

@@ -47,7 +47,8 @@ ROOMS = {
     "record/emit": MODEL,
     "record/python": ("record/emit", "record/process", "formats/cpython", *MODEL),
     "record/names": ("record/python", "record/process", *MODEL),
-    "record/unwind": ("record/unwind/live", "record/python", "record/emit", "record/process", *MODEL),
+    "record/cgroup": (),
+    "record/unwind": ("record/unwind/live", "record/cgroup", "record/python", "record/emit", "record/process", *MODEL),
     "record/unwind/live": ("record/unwind", "record/python", "record/emit", "record/process", *MODEL),
     "record/asyncio": ("record/unwind", "record/python", "record/emit", "record/process", *MODEL),
     "record/exact": ("record/unwind", "record/process", *MODEL),
@@ -63,6 +64,7 @@ ROOMS = {
     "record": (
         "record/watch",
         "record/tree",
+        "record/cgroup",
         "record/file",
         "record/guard",
         "record/launch",

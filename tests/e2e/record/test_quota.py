@@ -7,7 +7,7 @@ import re
 import pytest
 
 from environment import RECORD
-from recording import run
+from recording import attach, convert, info, run
 
 PERIOD_US = 100000
 PLACES = {"/sys/fs/cgroup/cpu": ("cpu.cfs_quota_us", "{quota}"), "/sys/fs/cgroup": ("cpu.max", "{quota} {period}")}
@@ -58,3 +58,16 @@ def test_a_quota_that_is_not_used_up_is_no_cause(cgroup, python3, program, tmp_p
     joins = cgroup(64, "own")
     ended = run("sh", "-c", f"echo $$ > {joins}; exec \"$@\"", "sh", RECORD, "-o", tmp_path / "a.pyreel", "--", python3, program("spin"), "1")
     assert ended.code == 0 and "the quota of" not in ended.messages, ended
+
+
+def test_a_quota_of_the_program_is_told(cgroup, start, python3, program, tmp_path):
+    """The recorder is not in the cgroup, so that it misses no more ticks than ever."""
+    joins = cgroup(0.1, "own")
+    target = start("sh", "-c", f"echo $$ > {joins}; exec \"$@\"", "sh", python3, program("spin"))
+    ended = attach(target, tmp_path / "a.pyreel", seconds=3)
+    said = re.search(r"the quota of the program's cgroup was used up in (\d+) of (\d+) periods", ended.messages)
+    assert said and 0 < int(said[1]) <= int(said[2]), ended
+    counters = info(tmp_path / "a.pyreel")["figures"]
+    assert 0 < counters["quota_used_up"] <= counters["quota_periods"]
+    assert "\nthrottled   the quota of the program's cgroup was used up in " in convert("info", tmp_path / "a.pyreel").text
+    target.close()

@@ -8,8 +8,9 @@ import time
 
 import pytest
 
+import gecko_check
 from environment import CONVERTERS, RECORD
-from recording import attach, convert, end, parent_of, process_state, trace, wait_for_samples, wait_until, whole
+from recording import attach, convert, end, gecko, parent_of, process_state, trace, wait_for_samples, wait_until, whole
 
 ENDED = ("stopped by a signal", "the target ended")  # as the recorder noticed first
 BASH = ("/bin/bash", "--noprofile", "--norc", "-i")
@@ -198,7 +199,7 @@ def test_a_program_that_was_stopped_for_a_while(spinning, start_recorder, tmp_pa
     recorder.wait_for_samples(path, later + 1000)
     recorder.signal(signal.SIGINT)
     ended = recorder.wait()
-    assert re.search(STOPPED, ended.messages), ended
+    assert re.search(STOPPED + r" of \d+\.\d s, by a signal\n", ended.messages), ended
     figures = whole(path)
     assert 0 < figures["stopped_s"] <= lasted + 0.002
     assert 0 < figures["threads"][0]["gil_percent"] < 100
@@ -210,8 +211,55 @@ def test_a_program_that_a_debugger_stopped(spinning, tmp_path):
     os.waitpid(spinning.pid, 0)
     ended = attach(spinning, tmp_path / "a.pyreel")
     trace("detach", spinning.pid)
-    assert re.search(STOPPED, ended.messages), ended
+    assert re.search(STOPPED + r" of \d+\.\d s, by a debugger\n", ended.messages), ended
     assert whole(tmp_path / "a.pyreel")["threads"][0]["gil_percent"] == 0
+    assert re.search(r"\nstopped     \d+\.\d+ s, by a debugger\n", convert("info", tmp_path / "a.pyreel").text)
+
+
+@pytest.mark.parametrize("place, file, words", [("/sys/fs/cgroup/freezer", "freezer.state", ("THAWED", "FROZEN")),
+                                                ("/sys/fs/cgroup/unified", "cgroup.freeze", ("0", "1")),
+                                                ("/sys/fs/cgroup", "cgroup.freeze", ("0", "1"))],
+                         ids=["version 1", "hybrid", "version 2"])
+def test_a_program_that_is_frozen(place, file, words, spinning, start_recorder, tmp_path):
+    """As in a container that is paused. It stands still, and neither works nor has the lock."""
+    folder = os.path.join(place, f"pyreel-frozen-{os.getpid()}")
+    path = tmp_path / "a.pyreel"
+
+    def freeze(frozen):
+        with open(os.path.join(folder, file), "w") as to:
+            to.write(words[frozen])
+    try:
+        os.mkdir(folder)
+    except OSError:
+        pytest.skip(f"no cgroup can be made in {place}")
+    try:
+        if not os.path.exists(os.path.join(folder, file)):
+            pytest.skip("nothing can be frozen here")
+        with open(os.path.join(folder, "cgroup.procs"), "w") as to:
+            to.write(str(spinning.pid))
+        recorder = start_recorder("-p", spinning.pid, "-o", path)
+        before = recorder.wait_for_samples(path)["samples"]
+        began = time.monotonic()
+        freeze(True)
+        later = recorder.wait_for_samples(path, before + 1000)["samples"]
+        freeze(False)
+        lasted = time.monotonic() - began
+        recorder.wait_for_samples(path, later + 1000)
+        recorder.signal(signal.SIGINT)
+        ended = recorder.wait()
+        assert re.search(r"pyreel-record: the program was frozen for \d+\.\d s of \d+\.\d s, by its cgroup\n", ended.messages), ended
+        figures = whole(path)
+        assert 0 < figures["figures"]["frozen_ns"] / 1e9 <= lasted + 0.002 and figures["stopped_s"] == 0
+        assert 0 < figures["threads"][0]["gil_percent"] < 100
+        for name in "info", "report":
+            assert re.search(r"\nfrozen +\d+\.\d+ s, by the program's cgroup\n", convert(name, path).text)
+        assert any(row["label"] == "Frozen" for part in gecko_check.load(gecko(path))["meta"]["extra"] for row in part["entries"])
+    finally:
+        if os.path.exists(os.path.join(folder, file)):
+            freeze(False)
+        end(spinning.pid)
+        spinning.process.wait()
+        os.rmdir(folder)
 
 
 def test_a_program_that_was_not_stopped(spinning, tmp_path):

@@ -96,6 +96,49 @@ static void it_is_told_in_words(void **state)
     }
 }
 
+static void time_without_progress_is_told_apart(void **state)
+{
+    (void)state;
+    static const struct {
+        struct event figures[3];
+        enum exactness_stand stand;
+        const char *words;
+    } told[] = {
+        { { COUNTER("samples", 1) }, STAND_STOPPED, "" },
+        { { COUNTER("samples", 1) }, STAND_FROZEN, "" },
+        { { COUNTER("quota_periods", 9) }, STAND_THROTTLED, "" },
+        { { COUNTER("samples", 1) }, STAND_SUSPENDED, "" },
+        { { COUNTER("stopped_ns", 1500000000) }, STAND_STOPPED, "1.500 s, by a signal or a debugger" }, /* as before */
+        { { COUNTER("stopped_ns", 1500000000), COUNTER("stopped_signal_ns", 1500000000) },
+          STAND_STOPPED,
+          "1.500 s, by a signal" },
+        { { COUNTER("stopped_ns", 1500000000), COUNTER("stopped_tracer_ns", 1500000000) },
+          STAND_STOPPED,
+          "1.500 s, by a debugger" },
+        { { COUNTER("stopped_ns", 1500000000), COUNTER("stopped_signal_ns", 1000000000),
+            COUNTER("stopped_tracer_ns", 500000000) },
+          STAND_STOPPED,
+          "1.500 s, by a signal, and 0.500 s of them by a debugger" },
+        { { COUNTER("frozen_ns", 250000000) }, STAND_FROZEN, "0.250 s, by the program's cgroup" },
+        { { COUNTER("quota_periods", 9), COUNTER("quota_used_up", 3) },
+          STAND_THROTTLED,
+          "the quota of the program's cgroup was used up in 3 of 9 periods" },
+        { { COUNTER("suspended_ns", UINT64_MAX) },
+          STAND_SUSPENDED,
+          "the machine, for 18446744073.710 s, which are no time of the recording" },
+    };
+    for (size_t i = 0; i < countof(told); i++) {
+        struct tables tables = { 0 };
+        char room[EXACTNESS_ROOM];
+        for (size_t k = 0; k < 3 && told[i].figures[k].kind; k++) {
+            struct event event = told[i].figures[k];
+            assert_true(tables_take(&tables, &event, NULL));
+        }
+        assert_string_equal(exactness_stand(room, &tables, told[i].stand), told[i].words);
+        tables_free(&tables);
+    }
+}
+
 static void shares_are_known_or_not(void **state)
 {
     (void)state;
@@ -163,11 +206,9 @@ static void a_missed_tick_is_as_long_as_its_interval(void **state)
 TEST_FILE(exactness)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_missed_tick_is_as_long_as_its_interval),
-        cmocka_unit_test(it_is_told_in_words),
-        cmocka_unit_test(shares_are_known_or_not),
-        cmocka_unit_test(what_was_due_and_is_not_there_is_not_kept),
-        cmocka_unit_test(numbers_of_any_size_have_room),
+        cmocka_unit_test(a_missed_tick_is_as_long_as_its_interval),  cmocka_unit_test(it_is_told_in_words),
+        cmocka_unit_test(time_without_progress_is_told_apart),       cmocka_unit_test(shares_are_known_or_not),
+        cmocka_unit_test(what_was_due_and_is_not_there_is_not_kept), cmocka_unit_test(numbers_of_any_size_have_room),
     };
     return run_all(tests);
 }

@@ -231,7 +231,7 @@ EACH_VERSION(a_thread_that_sleeps_has_no_processor, look_at_one_that_sleeps);
 static void look_at_one_that_is_stopped(struct fake_python *p)
 {
     const struct layout *l = fake_layout(p);
-    struct halt halt = { .stands = true };
+    struct halt halt = { .kind = HALT_FROZEN };
     struct worker worker;
     struct scene s;
     begin(&s, p, MODE_WALL);
@@ -246,7 +246,7 @@ static void look_at_one_that_is_stopped(struct fake_python *p)
     s.statuses.halt = &halt;
     assert_int_equal(status_of(&s, member_of(&s, 0), tid), STATUS_RECORDED);
     assert_int_equal(status_of(&s, member_of(&s, WORKER), tid), STATUS_RECORDED | STATUS_EXCEPTION);
-    halt.stands = false;
+    halt.kind = HALT_NONE;
     assert_int_equal(status_of(&s, member_of(&s, 0), tid), STATUS_RECORDED | STATUS_GIL);
     end_worker(&worker);
     end(&s);

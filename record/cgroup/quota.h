@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* The quota of processor time that the recorder has: of its cgroup, and of each cgroup above that it can see. When the
+/* The quota of processor time that a process has: of its cgroup, and of each cgroup above that can be seen. When the
  * quota of a period is used up, by whomever in the cgroup, nothing of the cgroup runs until the next period begins: the
- * cgroup is throttled. Both versions of cgroups are looked at; a container mostly sees its own cgroup as the root. */
-#ifndef PYREEL_RECORD_QUOTA_H
-#define PYREEL_RECORD_QUOTA_H
+ * cgroup is throttled. Both versions of cgroups are looked at. */
+#ifndef PYREEL_RECORD_CGROUP_QUOTA_H
+#define PYREEL_RECORD_CGROUP_QUOTA_H
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
-#define QUOTA_LEVELS 16 /* cgroups that are looked at: the recorder's own, and those above it */
+#define QUOTA_LEVELS 16 /* cgroups that are looked at: the process's own, and those above it */
 
 /* What the kernel counts of one cgroup. */
 struct quota_counts {
@@ -28,7 +29,7 @@ struct quota {
 };
 
 /* Finds the cgroups, and notes what was counted so far. `root` is "", or in tests a folder that has the files. */
-void quota_open(struct quota *quota, const char *root);
+void quota_open(struct quota *quota, const char *root, pid_t pid);
 
 /* What has happened since quota_open() in the cgroup that was throttled most often. Its own fields are counts.throttled
  * == 0 when none was. */

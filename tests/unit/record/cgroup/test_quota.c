@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Folders in the place of /proc/self and of the cgroups, as both versions and containers have them. */
-#include "record/quota.h"
+#include "record/cgroup/quota.h"
 
 #include "formats/base/alloc.h"
 #include "tests/fakes/testing.h"
@@ -64,7 +64,7 @@ static void nothing_is_known_without_files(void **state)
 {
     (void)state;
     struct quota quota;
-    quota_open(&quota, root);
+    quota_open(&quota, root, 77);
     assert_int_equal(quota.count, 0);
     assert_int_equal(quota_look(&quota).counts.throttled, 0);
     quota_close(&quota);
@@ -77,14 +77,14 @@ static void version_2(void **state)
 {
     (void)state;
     struct quota quota;
-    put_file("/proc/self/cgroup", "0::/pod/box\n");
+    put_file("/proc/77/cgroup", "0::/pod/box\n");
     put_file("/proc/self/mountinfo", mounts_2);
     put_file("/sys/fs/cgroup/cpu.stat", "usage_usec 12\n"); /* the root counts no periods */
     put_file("/sys/fs/cgroup/pod/cpu.stat", "usage_usec 12\nnr_periods 50\nnr_throttled 20\nthrottled_usec 5\n");
     put_file("/sys/fs/cgroup/pod/cpu.max", "50000 100000\n");
     put_file("/sys/fs/cgroup/pod/box/cpu.stat", "usage_usec 12\nnr_periods 7\nnr_throttled 0\nthrottled_usec 0\n");
     put_file("/sys/fs/cgroup/pod/box/cpu.max", "max 100000\n");
-    quota_open(&quota, root);
+    quota_open(&quota, root, 77);
     assert_int_equal(quota.count, 2);
     assert_int_equal(quota_look(&quota).counts.throttled, 0); /* what was before does not count */
     put_file("/sys/fs/cgroup/pod/cpu.stat", "usage_usec 12\nnr_periods 90\nnr_throttled 50\nthrottled_usec 5\n");
@@ -101,13 +101,13 @@ static void version_1(void **state)
 {
     (void)state;
     struct quota quota;
-    put_file("/proc/self/cgroup", "9:name=systemd:/\n2:cpuacct:/else\n1:cpu:/box\n0::/\n");
+    put_file("/proc/77/cgroup", "9:name=systemd:/\n2:cpuacct:/else\n1:cpu:/box\n0::/\n");
     put_file("/proc/self/mountinfo", mounts_1);
     put_file("/sys/fs/cgroup/unified/cpu.stat", "usage_usec 12\n");
     put_file("/sys/fs/cgroup/cpu/box/cpu.stat", "nr_periods 0\nnr_throttled 0\nthrottled_time 0\n");
     put_file("/sys/fs/cgroup/cpu/box/cpu.cfs_quota_us", "20000\n");
     put_file("/sys/fs/cgroup/cpu/box/cpu.cfs_period_us", "50000\n");
-    quota_open(&quota, root);
+    quota_open(&quota, root, 77);
     assert_int_equal(quota.count, 1);
     put_file("/sys/fs/cgroup/cpu/box/cpu.stat", "nr_periods 10\nnr_throttled 9\nthrottled_time 1\n");
     const struct quota_hit hit = quota_look(&quota);
@@ -123,24 +123,26 @@ static void in_a_container(void **state)
     (void)state;
     static const struct {
         const char *own, *shown, *folder;
+        uint64_t throttled;
     } rows[] = {
-        { "0::/", "/", "" },
-        { "0::/docker/12ab", "/docker/12ab", "" },
-        { "0::/docker/12ab/in", "/docker/12ab", "/in" },
-        { "0::/../other", "/", "" },
-        { "0::/elsewhere", "/docker/12ab", "" },
+        { "0::/", "/", "", 1 },
+        { "0::/docker/12ab", "/docker/12ab", "", 1 },
+        { "0::/docker/12ab/in", "/docker/12ab", "/in", 1 },
+        { "0::/../other", "/", "", 0 }, /* of another container: not to be seen */
+        { "0::/elsewhere", "/docker/12ab", "", 0 },
+        { "0::/docker/12abc", "/docker/12ab", "", 0 },
     };
     for (size_t i = 0; i < countof(rows); i++) {
         char text[PATH_ROOM];
         struct quota quota;
-        put_file("/proc/self/cgroup", rows[i].own);
+        put_file("/proc/77/cgroup", rows[i].own);
         snprintf(text, sizeof(text), "31 24 0:27 %s /sys/fs/cgroup ro - cgroup2 cgroup rw\n", rows[i].shown);
         put_file("/proc/self/mountinfo", text);
         snprintf(text, sizeof(text), "/sys/fs/cgroup%s/cpu.stat", rows[i].folder);
         put_file(text, "nr_periods 1\nnr_throttled 1\n");
-        quota_open(&quota, root);
+        quota_open(&quota, root, 77);
         put_file(text, "nr_periods 3\nnr_throttled 2\n");
-        if (quota_look(&quota).counts.throttled != 1)
+        if (quota_look(&quota).counts.throttled != rows[i].throttled)
             fail_msg("row %zu", i);
         quota_close(&quota);
         put_file(text, "");
@@ -154,8 +156,8 @@ static void nonsense_is_bounded(void **state)
     char path[PATH_ROOM] = "/sys/fs/cgroup", own[PATH_ROOM] = "0::";
     struct quota quota;
     put_file("/proc/self/mountinfo", mounts_2);
-    put_file("/proc/self/cgroup", "0\n0:\n:::::\n\n0::");
-    quota_open(&quota, root);
+    put_file("/proc/77/cgroup", "0\n0:\n:::::\n\n0::");
+    quota_open(&quota, root, 77);
     quota_close(&quota);
     for (int i = 0; i < QUOTA_LEVELS + 10; i++) {
         char file[PATH_ROOM + 16];
@@ -166,8 +168,8 @@ static void nonsense_is_bounded(void **state)
         snprintf(file, sizeof(file), "%s/cpu.max", path);
         put_file(file, i % 2 ? "-7" : "rubbish 99999999999999999999");
     }
-    put_file("/proc/self/cgroup", own);
-    quota_open(&quota, root);
+    put_file("/proc/77/cgroup", own);
+    quota_open(&quota, root, 77);
     assert_int_equal(quota.count, QUOTA_LEVELS);
     strcat(path, "/cpu.stat");
     put_file(path, "nr_periods 2\nnr_throttled 2\n"); /* a cgroup that was made anew */
