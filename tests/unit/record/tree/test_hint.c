@@ -10,7 +10,9 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -104,6 +106,59 @@ static void children_that_run_python_are_counted(void **state)
     rmdir(folder);
 }
 
+/* Maps a file of the name of a library, as the loader of a bundle does, when a byte comes; answers with a byte. */
+static void map_later(const char *library, int go, int done)
+{
+    char byte;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (read(go, &byte, 1) != 1)
+        _exit(1);
+    const int file = open(library, O_RDONLY | O_CLOEXEC);
+    if (mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, file, 0) == MAP_FAILED || write(done, "d", 1) != 1)
+        _exit(1);
+    pause();
+}
+
+/* The loader of a bundle and the Python that it starts run the same program, so the second look does not believe what
+ * the first one guessed. */
+static void a_child_that_loads_python_late_is_counted(void **state)
+{
+    (void)state;
+    char file[] = "/tmp/libpython3.99-XXXXXX", byte;
+    struct hint hint;
+    int go[2], done[2];
+    const int library = mkstemp(file);
+    assert_true(library >= 0 && ftruncate(library, 4096) == 0);
+    assert_int_equal(pipe2(go, O_CLOEXEC) | pipe2(done, O_CLOEXEC), 0);
+    hint_open(&hint, getpid(), false);
+    const pid_t child = fork();
+    if (child == 0)
+        map_later(file, go[0], done[1]);
+    uint64_t now_ns = clock_now_ns();
+    const time_t since = time(NULL);
+    while (hint.children_count == 0 || !hint.children[0].seen) {
+        assert_true(is_patient(since));
+        hint_look(&hint, now_ns += 10000000);
+    }
+    assert_int_equal(hint.count, 0);
+    assert_true(hint_due_ns(&hint) > now_ns && hint_due_ns(&hint) < UINT64_MAX);
+    assert_int_equal(write(go[1], "g", 1), 1);
+    assert_int_equal(read(done[0], &byte, 1), 1);
+    hint_look(&hint, hint_due_ns(&hint));
+    assert_int_equal(hint.count, 1);
+    assert_int_equal(hint.named[0], child);
+    assert_true(hint_due_ns(&hint) == UINT64_MAX);
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    hint_close(&hint);
+    for (int i = 0; i < 2; i++) {
+        close(go[i]);
+        close(done[i]);
+    }
+    close(library);
+    unlink(file);
+}
+
 /* A child that is told when it comes is not told at the end, too, unless others came. */
 static void the_first_child_is_told_once(void **state)
 {
@@ -158,6 +213,7 @@ TEST_FILE(hint)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(children_that_run_python_are_counted),
+        cmocka_unit_test(a_child_that_loads_python_late_is_counted),
         cmocka_unit_test(the_first_child_is_told_once),
         cmocka_unit_test(the_hint_is_a_sentence),
         cmocka_unit_test(programs_are_remembered),
