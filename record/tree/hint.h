@@ -49,7 +49,9 @@ void hint_note_program(struct hint *hint, uint64_t random_at, const unsigned cha
 /* When hint_look() should be called at the latest (monotonic). */
 static inline uint64_t hint_due_ns(const struct hint *hint)
 {
-    return hint->tree.open ? hint->settled_ns : UINT64_MAX;
+    if (!hint->tree.open)
+        return UINT64_MAX;
+    return hint->settled_ns > hint->due_ns ? hint->settled_ns : hint->due_ns;
 }
 
 /* Looks at the tree, if that is due. Call this often. `now_ns` is the monotonic clock. */
