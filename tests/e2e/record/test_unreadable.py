@@ -25,7 +25,8 @@ while not select.select([0], [], [], 0)[0]:
     pass
 """
 WAITER = "import os, sys\nprint('ready', os.getpid(), flush=True)\nsys.stdin.read()"
-SLEEPER = "import os, time\nprint('ready', os.getpid(), flush=True)\ntime.sleep(600)"  # the shell's jobs have no standard input
+# The jobs of a shell have no standard input, and write their lines at the same time.
+SLEEPER = "import os, time\nos.write(1, b'ready %d\\n' % os.getpid())\ntime.sleep(600)"
 READ = "this version of pyreel reads CPython 3.11 to 3.15"
 
 
