@@ -49,7 +49,7 @@ struct speedscope_profiles {
     struct speedscope_profile {
         uint32_t thread;
         bool evented; /* the smaller type */
-    } * rows;
+    } *rows;
     size_t count;
     size_t active; /* index of the thread that works most */
 };

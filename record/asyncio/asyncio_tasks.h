@@ -124,7 +124,7 @@ struct tasks {
     struct frame_link {
         struct code *code;
         int64_t unit; /* the instruction at which the frame stands, in code units */
-    } * links;        /* frames that the current look found */
+    } *links;         /* frames that the current look found */
     size_t links_count, links_room;
 };
 

@@ -16,7 +16,7 @@ struct file_numbers {
         uint32_t number;
         dev_t device;
         ino_t inode;
-    } * ours; /* files that were opened and not deleted, oldest first; only with `keep` */
+    } *ours; /* files that were opened and not deleted, oldest first; only with `keep` */
     size_t count, room;
 };
 

@@ -31,7 +31,7 @@ struct triggers {
     struct trigger_process {
         uint32_t number, serial;   /* number: in the present stream */
         uint64_t since_ns, cpu_ns; /* the measure at the begin of the 2 seconds; since_ns 0: none */
-    } * processes;
+    } *processes;
     size_t processes_count, processes_room;
     uint64_t window_ns;          /* begin of the 2 seconds in which samples are counted */
     uint64_t samples, waits;     /* samples in it; those that waited for the lock */

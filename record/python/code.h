@@ -44,11 +44,12 @@ struct code {
     unsigned char *identity; /* codes->identity_size bytes, in the same piece of memory */
 };
 
-#define CODES_AT_ONCE   16  /* the most code objects that are read together */
-#define COMPILED_BEFORE 192 /* bytes of a frame object in front of a frame of compiled code, see frame_is_compiled()   \
-                             */
-#define UNIT_BEGINS  (-1)   /* of codes_frame(): the function is about to begin */
-#define UNIT_UNKNOWN (-2)   /* the line is not known: compiled code executes no instructions */
+#define CODES_AT_ONCE 16 /* the most code objects that are read together */
+#define COMPILED_BEFORE                                                                                                \
+    192                   /* bytes of a frame object in front of a frame of compiled code, see frame_is_compiled()     \
+                           */
+#define UNIT_BEGINS  (-1) /* of codes_frame(): the function is about to begin */
+#define UNIT_UNKNOWN (-2) /* the line is not known: compiled code executes no instructions */
 
 struct codes {
     struct remote *remote;

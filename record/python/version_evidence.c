@@ -35,7 +35,7 @@ static void list_add(struct version_list *list, uint32_t version)
         list->versions[list->count++] = version;
 }
 
-static bool list_has(const struct version_list *list, uint32_t version)
+static bool evidence_has(const struct version_list *list, uint32_t version)
 {
     for (size_t i = 0; i < list->count; i++)
         if (list->versions[i] == version)
@@ -115,7 +115,7 @@ size_t runtime_versions(int fd, uint32_t versions[RUNTIME_VERSIONS])
     if (search.words.more || search.texts.more)
         return 0;
     for (size_t i = 0; i < search.texts.count; i++)
-        if (search.words.count == 0 || list_has(&search.words, search.texts.versions[i]))
+        if (search.words.count == 0 || evidence_has(&search.words, search.texts.versions[i]))
             versions[count++] = search.texts.versions[i];
     return count;
 }

@@ -26,7 +26,7 @@ struct fuzz_target {
 #define FUZZ_TARGET(name)                                                                                              \
     static int run_##name(const uint8_t *bytes, size_t size);                                                          \
     static const struct fuzz_target target_##name                                                                      \
-            __attribute__((section("fuzz_targets"), used)) = { #name, run_##name };                                    \
+        __attribute__((section("fuzz_targets"), used)) = { #name, run_##name };                                        \
     static int run_##name(const uint8_t *bytes, size_t size)
 
 extern const struct fuzz_target __start_fuzz_targets[], __stop_fuzz_targets[]; /* the linker's */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* replay_PROGRAM TARGET VARIANTS FILE-OR-FOLDER...: runs a fuzz target over files, and over the files of folders. Then it
- * runs the target over so many variants of each file, cut at a few places and with a few bytes changed: so the tests
+/* replay_PROGRAM TARGET VARIANTS FILE-OR-FOLDER...: runs a fuzz target over files, and over the files of folders. Then
+ * it runs the target over so many variants of each file, cut at a few places and with a few bytes changed: so the tests
  * find what is easy to find without a fuzzer. With PYREEL_SOAK=10, see tests/soak/run, there are ten times as many. */
 #include "tests/fuzz/fuzz.h"
 

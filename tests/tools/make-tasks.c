@@ -107,7 +107,8 @@ static bool tell_all(struct stream_writer *writer, bool good, uint32_t count, bo
         good = tell_task(writer, number);
     for (uint64_t tick = 1; tick <= 10 && good; tick++) {
         if (renamed && tick == 10)
-            good = made_tell(writer, (struct event){ EVENT_THREAD_NAME, .change = { count + 2, 10 * MS, T("late"), false } });
+            good = made_tell(writer,
+                             (struct event){ EVENT_THREAD_NAME, .change = { count + 2, 10 * MS, T("late"), false } });
         for (uint32_t number = 1; number <= count && good; number++) {
             const struct sample sample = { .count = 1,
                                            .thread = number + 2,

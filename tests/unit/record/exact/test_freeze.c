@@ -30,7 +30,7 @@ struct shared {
 };
 
 static struct shared *shared;
-static unsigned freezes; /* in each test */
+static unsigned freezes;         /* in each test */
 static pid_t children[CHILDREN]; /* that a test started and has not ended; 0 where there is none */
 
 static void nap_us(long us)

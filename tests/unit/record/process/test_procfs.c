@@ -56,7 +56,8 @@ static void says_of_us_what_we_are(void **state)
     assert_memory_equal(text.bytes, folder, text.size);
     text_free(text);
     text = procfs_command(getpid());
-    assert_non_null(memmem(text.bytes, text.size, program_invocation_short_name, strlen(program_invocation_short_name)));
+    assert_non_null(
+        memmem(text.bytes, text.size, program_invocation_short_name, strlen(program_invocation_short_name)));
     text_free(text);
     uid_t user = (uid_t)-1;
     assert_true(procfs_user(getpid(), &user));

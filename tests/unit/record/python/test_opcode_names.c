@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Expected values are those of the running interpreters: dis._all_opname. tests/e2e/record/test_opcodes.py compares all. */
+/* Expected values are those of the running interpreters: dis._all_opname. tests/e2e/record/test_opcodes.py compares
+ * all. */
 #include "formats/cpython/opcodes.h"
 
 #include "formats/base/alloc.h"

@@ -2,8 +2,8 @@
 /* What a process calls itself: its command line, or the title that it has written over it, now and whenever it changes.
  * Workers of servers set their title after their start, and again with each thing that they do. A look takes three
  * system calls, about once a second, and only if the process ran since the last look. */
-#ifndef PYREEL_RECORD_PROCESS_TITLE_H
-#define PYREEL_RECORD_PROCESS_TITLE_H
+#ifndef PYREEL_RECORD_NAMES_TITLE_H
+#define PYREEL_RECORD_NAMES_TITLE_H
 
 #include "formats/base/text.h"
 

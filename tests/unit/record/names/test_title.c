@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What a process calls itself: it is asked in time, not too often, and never believed to be nobody. */
-#include "record/process/title.h"
+#include "record/names/title.h"
 
 #include "record/process/meter.h"
 #include "record/process/procfs.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "record/process/title.h"
+#include "record/names/title.h"
 
 #include "record/process/meter.h"
 #include "record/process/procfs.h"
