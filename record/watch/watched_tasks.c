@@ -98,8 +98,8 @@ static const struct emitted_thread *runner_of(const struct watched *w, uint32_t 
 static void end_task(struct watched *w, struct known_task *task, uint64_t time_ns)
 {
     if (task->entry && task->entry->thread)
-        emitter_note(w->emitter,
-                     (struct event){ .kind = EVENT_THREAD_END, .change = { task->entry->thread, time_ns, { 0 } } });
+        emitter_note(w->emitter, (struct event){ .kind = EVENT_THREAD_END,
+                                                 .change = { .number = task->entry->thread, .time_ns = time_ns } });
     asyncio_forget_entry(task);
 }
 
@@ -143,8 +143,8 @@ static bool watched_emit_task(struct watched *w, uint32_t row, uint64_t time_ns,
     if (entry->settled != w->asyncio.tasks.tick)
         return !entry->thread || emitter_failed(w->emitter, entry->thread, entry->cause, time_ns, why);
     if (entry->thread && (entry->number != task->number || entry->owner != task->owner)) {
-        emitter_note(w->emitter,
-                     (struct event){ .kind = EVENT_THREAD_END, .change = { entry->thread, time_ns, { 0 } } });
+        emitter_note(w->emitter, (struct event){ .kind = EVENT_THREAD_END,
+                                                 .change = { .number = entry->thread, .time_ns = time_ns } });
         entry->thread = entry->serial = 0;
     }
     if (!entry->thread)
