@@ -118,11 +118,15 @@ struct serial {
     uint32_t serial; /* from 1 */
 };
 
+/* Whether a thread is the main thread of its process. `name` is the kernel's name of a main thread, or Python's own if
+ * Python does not call the thread "MainThread". */
+enum main_thread { MAIN_NOT, MAIN_THREAD, MAIN_THREAD_NAMED };
+
 struct thread {
     uint32_t number;
     uint32_t process;
     uint32_t tid;
-    bool main; /* the process's main thread */
+    enum main_thread main;
     uint64_t interpreter;
     uint64_t start_ns; /* when the recorder first saw it */
     struct text name;  /* Python's name for it, or the kernel's (comm) */
@@ -131,7 +135,6 @@ struct thread {
                         * unknown): the thread whose event loop owns the task. Its name is the task's name. The task's
                         * life is that of the entry, from start_ns to EVENT_THREAD_END. While the task runs, its samples
                         * are the samples of the thread that runs it, which has none of its own then */
-    bool own_name;     /* `name` is one that Python has for the main thread, which else has the kernel's name */
 };
 
 /* An asyncio task. A task keeps its number while its object, name and coroutine stay the same. */
@@ -291,7 +294,7 @@ struct change {
     uint32_t number;
     uint64_t time_ns;
     struct text name;
-    bool own_name; /* of EVENT_THREAD_NAME: as in struct thread */
+    bool own_name; /* of EVENT_THREAD_NAME: the thread is MAIN_THREAD_NAMED from now on */
 };
 
 struct string {

@@ -180,7 +180,8 @@ static bool take_thread_change(struct tables *tables, enum event_kind kind, cons
     }
     tables_drop(&row->thread.name);
     row->thread.name = text_copy(change->name);
-    row->thread.own_name = change->own_name;
+    if (row->thread.main)
+        row->thread.main = change->own_name ? MAIN_THREAD_NAMED : MAIN_THREAD;
     return true;
 }
 
@@ -579,7 +580,7 @@ const struct task_row *tables_task(const struct tables *tables, uint32_t task)
 struct text tables_thread_name(const struct tables *tables, uint32_t thread)
 {
     const struct thread *row = &tables->threads[thread].thread;
-    if (row->main && !row->own_name)
+    if (row->main == MAIN_THREAD)
         return TEXT("MainThread");
     if (row->name.size)
         return row->name;

@@ -197,7 +197,7 @@ static void put_thread(struct stream_notes_writing *w, const struct event *event
     put_number(w->to, thread->process);
     put_number(w->to, thread->tid);
     put_number(w->to, thread->interpreter);
-    put_number(w->to, thread->main ? 1 + thread->own_name : 0);
+    put_number(w->to, thread->main);
     stream_notes_put_time(w, thread->start_ns);
     put_text(w->to, thread->name);
     if (thread->task)
@@ -212,8 +212,7 @@ static void stream_notes_take_thread(struct stream_notes_reading *r, struct even
     thread->tid = take_number32(&r->from);
     thread->interpreter = take_number(&r->from);
     const uint64_t main = take_number(&r->from);
-    thread->main = main > 0;
-    thread->own_name = main == 2;
+    thread->main = main <= MAIN_THREAD_NAMED ? (enum main_thread)main : MAIN_THREAD;
     thread->start_ns = take_time(r);
     thread->name = take_text(&r->from);
     if (!r->from.bad && cursor_left(&r->from) > 0)

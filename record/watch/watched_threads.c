@@ -111,14 +111,16 @@ static void watched_end_thread(struct watched *w, struct emitted_thread *thread,
 /* Emits the definition of a thread, with the next number. */
 static void define_thread(struct watched *w, struct emitted_thread *thread, uint64_t time_ns)
 {
+    const enum main_thread main = thread->native_id != (uint32_t)w->target.ns_pid ? MAIN_NOT
+                                  : thread->own_name                              ? MAIN_THREAD_NAMED
+                                                                                  : MAIN_THREAD;
     thread->number = ++w->emitter->last_thread;
     emitter_serial(w->emitter, SERIAL_THREAD, thread->number, &thread->serial);
     emitter_note(w->emitter, (struct event){ .kind = EVENT_THREAD,
                                              .thread = { .number = thread->number,
                                                          .process = w->number,
                                                          .tid = (uint32_t)thread->tid,
-                                                         .main = thread->native_id == (uint32_t)w->target.ns_pid,
-                                                         .own_name = thread->own_name,
+                                                         .main = main,
                                                          .interpreter = thread->interpreter_id,
                                                          .start_ns = time_ns,
                                                          .name = thread->name } });

@@ -238,7 +238,7 @@ static bool tell_threads(struct making *making)
     bool good = true;
     for (uint32_t i = 1, last = 0; i <= making->program.threads_count && good; i++) {
         const uint32_t process = process_of(making, i);
-        const struct thread thread = { i, process, 3999 + i, process != last, 0, 0, TEXT("python3"), 0, false };
+        const struct thread thread = { i, process, 3999 + i, process != last, 0, 0, TEXT("python3"), 0 };
         good = (process == last || tell_process(making, process, thread.tid)) &&
                tell(making, (struct event){ EVENT_THREAD, .thread = thread });
         last = process;
