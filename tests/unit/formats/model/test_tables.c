@@ -348,7 +348,7 @@ static void titles_take_bounded_memory(void **state)
     define(&tables);
     for (unsigned i = 0; i < 5000; i++) {
         snprintf(text, sizeof(text), i % 2 ? "'idle'" : "'request %u'", i);
-        struct event event = { EVENT_PROCESS_TITLE, .change = { 1, i * 10 + i % 2 * 2, text_of(text) } };
+        struct event event = { EVENT_PROCESS_TITLE, .change = { 1, i * 10 + i % 2 * 2, text_of(text), false } };
         assert_true(tables_take(&tables, &event, NULL));
     }
     assert_int_equal(tables.processes[1].titles.count, TITLES_MOST);
