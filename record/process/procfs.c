@@ -22,6 +22,7 @@
 #define MAPS_BUFFER  4096              /* bytes; the kernel gives not more of /proc/PID/maps at once */
 #define AUXV_ENTRIES 64
 #define STAT_ROOM    1024 /* bytes of a file `stat` */
+#define READERS      16   /* threads among which one that lives is sought: those that end are soon out of the list */
 #define COMMAND_ROOM 4096 /* bytes of a command line that the mark is of; more than a title */
 
 static FILE *open_proc(pid_t pid, const char *name)
@@ -113,7 +114,7 @@ static bool stat_program(pid_t pid, struct stat *program)
 bool procfs_program(pid_t pid, uint64_t *device, uint64_t *inode)
 {
     struct stat program;
-    if (!stat_program(pid, &program))
+    if (!stat_program(pid, &program) && !stat_program(procfs_reader(pid), &program))
         return false;
     *device = program.st_dev;
     *inode = program.st_ino;
@@ -222,7 +223,11 @@ static struct text read_link(pid_t pid, const char *name)
 {
     char path[64], target[4096];
     snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
-    const ssize_t size = readlink(path, target, sizeof(target));
+    ssize_t size = readlink(path, target, sizeof(target));
+    if (size < 0) {
+        snprintf(path, sizeof(path), "/proc/%d/%s", (int)procfs_reader(pid), name);
+        size = readlink(path, target, sizeof(target));
+    }
     return size > 0 ? utf8_clean((struct text){ target, (size_t)size }) : (struct text){ 0 };
 }
 
@@ -351,7 +356,8 @@ static bool is_erased(struct text arguments)
 
 struct text procfs_command(pid_t pid)
 {
-    const struct text arguments = read_proc(pid, "cmdline");
+    const struct text own = read_proc(pid, "cmdline");
+    const struct text arguments = own.size > 0 ? own : read_proc(procfs_reader(pid), "cmdline");
     if (is_erased(arguments)) {
         text_free(arguments);
         return (struct text){ 0 };
@@ -535,6 +541,8 @@ void procfs_map_threads(pid_t pid, bool same, struct intern_pairs *threads)
         if (!isdigit((unsigned char)task->d_name[0]))
             continue;
         const uint32_t tid = (uint32_t)strtoul(task->d_name, NULL, 10);
+        if (tid == (uint32_t)pid && !procfs_thread_lives(pid, pid))
+            continue;
         snprintf(status, sizeof(status), "%s/%s/status", path, task->d_name);
         const uint32_t ns_tid = same ? tid : (uint32_t)ns_number(status);
         if (ns_tid && !intern_pairs_find(threads, ns_tid, 0))
@@ -551,6 +559,18 @@ bool procfs_thread_lives(pid_t pid, pid_t tid)
     read_small(pid, name, stat, sizeof(stat));
     const char *state = field_of(stat, 3);
     return state && *state != 'Z' && *state != 'X';
+}
+
+pid_t procfs_reader(pid_t pid)
+{
+    pid_t tids[READERS];
+    if (procfs_thread_lives(pid, pid))
+        return pid;
+    const size_t count = procfs_threads(pid, tids, countof(tids));
+    for (size_t i = 0; i < count; i++)
+        if (tids[i] != pid && procfs_thread_lives(pid, tids[i]))
+            return tids[i];
+    return pid;
 }
 
 bool procfs_user(pid_t pid, uid_t *user)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/process/remote.h"
 
+#include "record/process/procfs.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -14,9 +16,9 @@
 
 bool remote_open(struct remote *remote, pid_t pid, struct fault *why)
 {
-    *remote = (struct remote){ .pid = pid };
+    *remote = (struct remote){ .process = pid, .pid = procfs_reader(pid) };
     char path[64];
-    snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
+    snprintf(path, sizeof(path), "/proc/%d/mem", (int)remote->pid);
     remote->memory = open(path, O_RDONLY | O_CLOEXEC);
     if (remote->memory >= 0)
         return true;
@@ -65,6 +67,15 @@ static enum remote_state remote_take_in(struct remote *remote, const struct piec
     return came == count ? REMOTE_READ : REMOTE_UNREADABLE;
 }
 
+/* Goes on with another thread when the one through which the memory was read has ended. Leaves errno as it was. */
+static bool remote_follow(struct remote *remote)
+{
+    const pid_t reader = procfs_reader(remote->process), was = remote->pid;
+    remote->pid = reader;
+    errno = ESRCH;
+    return reader != was;
+}
+
 static enum remote_state read_vector(struct remote *remote, const struct piece *pieces, size_t count, size_t *good)
 {
     assert(count <= REMOTE_PIECES);
@@ -73,7 +84,9 @@ static enum remote_state read_vector(struct remote *remote, const struct piece *
         here[i] = (struct iovec){ pieces[i].into, pieces[i].size };
         there[i] = (struct iovec){ (void *)(uintptr_t)pieces[i].address, pieces[i].size };
     }
-    const ssize_t got = process_vm_readv(remote->pid, here, count, there, count, 0);
+    ssize_t got = process_vm_readv(remote->pid, here, count, there, count, 0);
+    if (got < 0 && errno == ESRCH && remote_follow(remote))
+        got = process_vm_readv(remote->pid, here, count, there, count, 0);
     return remote_take_in(remote, pieces, count, got, good);
 }
 

@@ -44,7 +44,8 @@ struct memory_kind {
 };
 
 struct remote {
-    pid_t pid;
+    pid_t process;
+    pid_t pid; /* through which its memory is read: that of a thread, once the first thread has ended before others */
     const struct memory_kind *kind; /* NULL: a process that lives */
     void *self;                     /* for the functions of `kind` */
     int memory;                     /* /proc/PID/mem: stays with the program that ran at remote_open(); -1: not open */

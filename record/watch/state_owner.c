@@ -124,7 +124,7 @@ uint32_t state_owner_by_stack(struct watched *w, const struct member *member, st
     const uint64_t above = pthread_above(w, address);
     if (above && is_on_stack_of(w, above, address, stack))
         return number_in_pthread(w, above);
-    if (!procfs_mapping(w->pid, address, stack))
+    if (!procfs_mapping(w->target.remote.pid, address, stack))
         return 0;
     if (stack->stack && state_owner_lives(w, (uint32_t)w->target.ns_pid))
         return (uint32_t)w->target.ns_pid;

@@ -278,12 +278,15 @@ static void end_if_gone(struct watched *w, struct emitted_thread *thread, uint64
     watched_end_thread(w, thread, time_ns);
 }
 
-/* Asks now and then whether threads that have no state still live. */
+/* Asks now and then whether threads that have no state still live. The first thread of a process, which may end before
+ * the others, leaves its state behind. */
 static void end_gone(struct watched *w, uint64_t time_ns)
 {
+    const bool first_ended = w->target.remote.pid != w->target.remote.process;
     for (size_t i = 0; i < w->threads_count && !w->slept; i++) {
         struct emitted_thread *thread = &w->threads[i];
-        if (!thread->number || thread->states > 0 || time_ns < thread->live_due_ns)
+        const bool ended = first_ended && thread->native_id == (uint32_t)w->target.ns_pid;
+        if (!thread->number || (thread->states > 0 && !ended) || time_ns < thread->live_due_ns)
             continue;
         thread->live_due_ns = time_ns + LIVE_NS;
         end_if_gone(w, thread, time_ns);
