@@ -17,9 +17,7 @@ size_t dump_words(const struct dumped *dumped, const struct dumped_row *row, con
         words[count++] = free_threaded ? "attached" : "has the lock";
     if (waits)
         words[count++] = "waiting for the lock";
-    if (attribute_is(status, ATTRIBUTE_ELSEWHERE))
-        words[count++] = "in another interpreter";
-    else if (!waits && attribute_known(status, ATTRIBUTE_CPU) && !standing_is_stopped(&dumped->standing))
+    if (!waits && attribute_known(status, ATTRIBUTE_CPU) && !standing_is_stopped(&dumped->standing))
         words[count++] = attribute_is(status, ATTRIBUTE_CPU) ? "working" : "idle";
     if (attribute_is(status, ATTRIBUTE_EXCEPTION))
         words[count++] = "in an exception";
