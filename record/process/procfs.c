@@ -531,7 +531,7 @@ bool procfs_same_pids(pid_t pid)
     return same;
 }
 
-void procfs_map_threads(pid_t pid, bool same, struct intern_pairs *threads)
+bool procfs_map_threads(pid_t pid, bool same, struct intern_pairs *threads)
 {
     char path[64];
     snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
@@ -550,6 +550,16 @@ void procfs_map_threads(pid_t pid, bool same, struct intern_pairs *threads)
     }
     if (tasks)
         closedir(tasks);
+    return tasks;
+}
+
+bool procfs_thread_gone(pid_t pid, pid_t tid)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/%d/task/%d", (int)pid, (int)tid);
+    if (access(path, F_OK) != 0)
+        return errno == ENOENT || errno == ESRCH;
+    return tid == pid && !procfs_thread_lives(pid, tid);
 }
 
 bool procfs_thread_lives(pid_t pid, pid_t tid)

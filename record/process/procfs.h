@@ -71,8 +71,12 @@ pid_t procfs_ns_pid(pid_t pid);
 bool procfs_same_pids(pid_t pid);
 
 /* Fills in `threads` for each thread of a process: (the process's own number for the thread, 0) → the recorder's
- * number. `same`: the process is in the recorder's pid namespace. A first thread that has ended is left out. */
-void procfs_map_threads(pid_t pid, bool same, struct intern_pairs *threads);
+ * number. `same`: the process is in the recorder's pid namespace. False when the threads cannot be read. A first thread
+ * that has ended is left out. */
+bool procfs_map_threads(pid_t pid, bool same, struct intern_pairs *threads);
+
+/* Whether the kernel has no such thread of the process. */
+bool procfs_thread_gone(pid_t pid, pid_t tid);
 
 /* The number through which the memory and the files of a process can be read: that of the process or, if its first
  * thread has ended before others, that of another thread. */

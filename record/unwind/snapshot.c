@@ -420,10 +420,11 @@ static enum attempt note_off_stack(struct snapshot *s, const struct layout *l, u
 {
     if (snapshot_find_off_stack(s, frame, s->off_stack_count))
         return ATTEMPT_NO_MEMORY;
-    if (s->off_stack_count >= OFF_STACK_LIMIT)
+    const size_t limit = s->still ? OFF_STACK_LIMIT : SNAPSHOT_LIVE;
+    if (s->off_stack_count >= limit)
         age_off_stack(s, 0, 0);
     const size_t wanted = s->off_stack_count + 1, each = sizeof(*s->off_stack) + 4 * sizeof(*s->off_stack_slots);
-    if (wanted > OFF_STACK_LIMIT || (wanted > s->off_stack_room && !copies_may_grow(2 * wanted * each))) {
+    if (wanted > limit || (wanted > s->off_stack_room && !copies_may_grow(2 * wanted * each))) {
         s->comparable = false;
         return ATTEMPT_TOO_DEEP;
     }

@@ -44,6 +44,7 @@
 #ifndef PYREEL_RECORD_UNWIND_SNAPSHOT_H
 #define PYREEL_RECORD_UNWIND_SNAPSHOT_H
 
+#include "formats/intern/hash.h"
 #include "record/process/remote.h"
 #include "record/python/layout.h"
 
@@ -88,7 +89,8 @@ enum attempt {
 #define CFRAME_BYTES    16 /* of each C frame: the current frame, and the address of the previous C frame */
 #define NEAR_COPIES     3
 #define SNAPSHOTS_LIMIT ((size_t)512 << 20) /* bytes of the copies of all threads; beyond, a stack is too deep */
-#define SNAPSHOT_NEAR   8192                /* bytes at the end of the newest chunk of which near copies are made */
+#define SNAPSHOT_LIVE   384  /* frames off the data stack of a thread that moves: an attempt to read more ends torn */
+#define SNAPSHOT_NEAR   8192 /* bytes at the end of the newest chunk of which near copies are made */
 
 /* Of one thread; lives as long as the thread is watched. `= {0}` knows nothing yet. The arrays belong to the snapshot:
  * free them with snapshot_free(). */
@@ -109,6 +111,7 @@ struct snapshot {
     size_t off_stack_count, off_stack_room;
     uint32_t *off_stack_slots; /* a hash table by address: index + 1 in `off_stack`; 0: the slot is free */
     size_t off_stack_slots_room, off_stack_slots_mask; /* slots that there are; those in use, minus 1 */
+    struct hash_factors off_stack_spread;              /* of these slots; random */
     size_t off_stack_indexed; /* this many off-stack frames, from the first one on, are in the hash table */
     size_t
         off_stack_hint;  /* index of the off-stack frame that is probably looked for next: speed alone depends on it */

@@ -30,7 +30,7 @@ static size_t find_chunk(const struct snapshot *s, const struct layout *l, uint6
 static uint32_t *off_stack_slot(const struct snapshot *s, uint64_t frame)
 {
     const size_t mask = s->off_stack_slots_mask;
-    size_t i = (frame * UINT64_C(0x9e3779b97f4a7c15) >> 32) & mask;
+    size_t i = hash_pair(&s->off_stack_spread, (uint32_t)(frame >> 32), (uint32_t)frame) >> 32 & mask;
     while (s->off_stack_slots[i] && s->off_stack[s->off_stack_slots[i] - 1].frame != frame)
         i = (i + 1) & mask;
     return &s->off_stack_slots[i];
@@ -45,6 +45,8 @@ static void index_off_stack(struct snapshot *s)
             slots *= 2;
         s->off_stack_slots = snapshot_grow(s->off_stack_slots, &s->off_stack_slots_room, slots, sizeof(uint32_t));
         s->off_stack_slots_mask = slots - 1;
+        if (s->off_stack_spread.a == 0)
+            s->off_stack_spread = hash_anew(); /* the frames are those of the target, which may want them to collide */
         s->off_stack_indexed = 0;
         memset(s->off_stack_slots, 0, slots * sizeof(uint32_t));
     }

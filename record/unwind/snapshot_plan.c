@@ -190,9 +190,10 @@ static uint64_t lay_out_within(struct snapshot *s, const struct layout *l, size_
 {
     for (;;) {
         const uint64_t size = lay_out_pieces(s, l);
-        if (size <= COPY_LIMIT && most_pieces(s, !s->still) <= room)
+        const bool few = s->still || s->off_stack_count <= SNAPSHOT_LIVE;
+        if (few && size <= COPY_LIMIT && most_pieces(s, !s->still) <= room)
             return size;
-        if (s->twice) {
+        if (few && s->twice) {
             s->twice = s->near;
             s->near = false;
         } else if (!snapshot_forget_idle(s)) {

@@ -225,7 +225,10 @@ static void ask_for_thread(struct thread_list *thread_list, uint32_t index)
 {
     uint32_t other = index;
     do {
-        member_ask_for(thread_list, other);
+        /* Read while the program runs, two interpreters may seem to be held by one thread. */
+        if (thread_list->members[other].chosen != thread_list->choice)
+            member_ask_for(thread_list, other);
+        thread_list->members[other].chosen = thread_list->choice;
         other = thread_list->members[other].twin ? thread_list->members[other].twin - 1 : index;
     } while (other != index);
 }
@@ -234,6 +237,7 @@ static void ask_for_thread(struct thread_list *thread_list, uint32_t index)
 static void ask_for_holders(struct thread_list *thread_list)
 {
     thread_list->asked_count = 0;
+    thread_list->choice++;
     for (size_t i = 0; i < thread_list->target->interpreters_count; i++) {
         const struct gil *gil = &thread_list->target->interpreters[i].gil;
         const uint32_t index = gil->locked ? intern_pairs_find(&thread_list->addresses, (uint32_t)(gil->holder >> 32),

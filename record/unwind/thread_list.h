@@ -29,6 +29,7 @@ struct member {
     uint64_t hidden; /* set by the caller: the last tick in which no thread had this state */
     struct walk walk;
     enum failure cause;      /* of UNWIND_FAILED */
+    uint64_t chosen;         /* number of the last choice of holders that had the thread */
     uint64_t listed;         /* number of the last list that had the thread */
     uint64_t previous, next; /* addresses of the neighbours in the list */
 };
@@ -49,9 +50,10 @@ struct thread_list {
     size_t order_count, order_room;
     uint32_t *asked; /* of these, the threads that are wanted in this tick */
     size_t asked_count, asked_room;
-    bool listed;   /* `order` is that of the lists, as far as known */
-    bool whole;    /* the last list was read to its end */
-    uint64_t list; /* number of the last list */
+    bool listed;     /* `order` is that of the lists, as far as known */
+    bool whole;      /* the last list was read to its end */
+    uint64_t choice; /* number of the last choice of holders */
+    uint64_t list;   /* number of the last list */
     uint64_t tick;
     size_t failed; /* threads that could not be read in this tick */
 

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/watch/state_owner.h"
 
-/* Bytes of a struct pthread in which the number is searched, and how many there are at least: glibc has the number at
- * byte 720 or before, musl has it at byte 48 or before, near the end of the memory. glibc notes the stack farther on.
- */
-#define PTHREAD_BYTES 1024
-#define PTHREAD_LEAST 128
+#include "formats/base/alloc.h"
+
+/* Bytes of a struct pthread that are read: glibc notes the stack in them. musl's are less, and near the end of the
+ * memory. */
 #define PTHREAD_MOST  2048
+#define PTHREAD_LEAST 128
+#define PAGE          4096
+#define STACK_MOST    (UINT64_C(1) << 36)
 /* Bytes of a C stack, at its upper end, in which a struct pthread is searched, and the addresses at which it may be. */
 #define STACK_END    65536
 #define PTHREAD_STEP 64
@@ -22,30 +24,40 @@ bool state_owner_lives(struct watched *w, uint32_t number)
 {
     if (w->target.remote.kind)
         return true;
-    if (!intern_pairs_find(owner_threads(w), number, 0))
-        return false;
-    /* The first thread of a process keeps its number after its end, until all others have ended. */
-    return number != (uint32_t)w->target.ns_pid || procfs_thread_lives(w->pid, w->pid);
+    const struct intern_pairs *threads = owner_threads(w);
+    return w->map_failed || intern_pairs_find(threads, number, 0) != 0;
 }
 
-/* The number that the C library keeps for the thread with this struct pthread. The memory of a thread that has ended
- * may hold anything: two different numbers of threads in it are no evidence. */
+/* Where a struct pthread has the number of its thread: glibc (behind a head and two links), and musl. */
+#if defined(__x86_64__)
+static const uint32_t tid_at[] = { 720, 48 };
+#else
+static const uint32_t tid_at[] = { 208, 32 };
+#endif
+
+/* The number that the C library keeps for the thread with this struct pthread; 0: it is that of no thread that lives.
+ */
 static uint32_t number_in_pthread(struct watched *w, uint64_t pthread)
 {
-    unsigned char bytes[PTHREAD_BYTES];
-    uint32_t size = PTHREAD_BYTES, found = 0;
-    while (remote_read(&w->target.remote, pthread, bytes, size) != REMOTE_READ)
-        if ((size /= 2) < PTHREAD_LEAST)
-            return 0;
-    for (uint32_t at = 0; at < size; at += 4) {
-        const uint32_t number = half_word_at(bytes, at);
-        if (number == 0 || number == found || !intern_pairs_find(owner_threads(w), number, 0))
-            continue;
-        if (found)
-            return 0;
-        found = number;
+    uint32_t number;
+    for (size_t i = 0; i < countof(tid_at); i++)
+        if (remote_read(&w->target.remote, pthread + tid_at[i], &number, sizeof(number)) == REMOTE_READ &&
+            intern_pairs_find(owner_threads(w), number, 0))
+            return number;
+    return 0;
+}
+
+/* Whether another state of the interpreter notes this number itself: then a state that was left behind names the struct
+ * pthread of a thread that has ended, and a new thread has that memory. */
+static bool is_noted_by_another(const struct watched *w, const struct member *member, uint32_t number)
+{
+    const struct thread_list *list = &w->thread_list;
+    for (size_t i = 0; i < list->order_count; i++) {
+        const struct member *other = &list->members[list->order[i]];
+        if (other != member && other->native_id == number && other->interpreter_id == member->interpreter_id)
+            return true;
     }
-    return found;
+    return false;
 }
 
 /* The only thread of the process, if it has one; 0: it has several, or is not known. */
@@ -62,8 +74,9 @@ uint32_t state_owner_find(struct watched *w, const struct member *member, bool c
     const uint32_t noted = member->native_id;
     if (noted == 0 || !checked || state_owner_lives(w, noted))
         return noted;
-    const uint32_t number = member->pointer ? number_in_pthread(w, member->pointer) : 0;
-    if (number)
+    /* Later, the memory of a thread that has ended may be that of another one. */
+    const uint32_t number = member->pointer && !w->looked ? number_in_pthread(w, member->pointer) : 0;
+    if (number && !is_noted_by_another(w, member, number))
         return number;
     /* The state that runs is that of the only thread. The states of the parent's other threads never run again. */
     return thread_list_holds(&w->thread_list, member) ? only_thread(owner_threads(w)) : 0;
@@ -80,7 +93,8 @@ static bool is_on_stack_of(struct watched *w, uint64_t pthread, uint64_t address
             return false;
     for (uint32_t at = 0; at + 16 <= size; at += 8) {
         const uint64_t low = word_at(bytes, at), high = low + word_at(bytes, at + 8);
-        if (low == 0 || low > address || high <= pthread || high - pthread > STACK_END)
+        if (low == 0 || low % PAGE != 0 || high - low > STACK_MOST || low > address || high <= pthread ||
+            high - pthread > STACK_END)
             continue;
         *stack = (struct mapping){ .low = low, .high = pthread };
         return true;

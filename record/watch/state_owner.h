@@ -10,6 +10,8 @@
  *
  *     state ─ thread_id ─▶ struct pthread { ... tid ... }           glibc and musl, each at an offset of its own
  *
+ * After the end of the thread, the memory may be that of another one. So this counts in the first look only.
+ *
  * A process that has one thread needs no more evidence. A state whose thread cannot be found has no samples.
  *
  * A number that the process has may be wrong, too: in CPython 3.12, a thread that works in another interpreter uses the

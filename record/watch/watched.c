@@ -432,6 +432,7 @@ bool watched_emit(struct watched *w, uint64_t time_ns, struct fault *why)
     w->lost = w->state == THREAD_LIST_GONE || (w->state == THREAD_LIST_TORN && !target_same_program(&w->target));
     const bool good = w->state == THREAD_LIST_READ ? watched_threads_emit(w, time_ns, why)
                                                    : w->lost || watched_threads_emit_unread(w, time_ns, why);
+    w->looked |= w->state == THREAD_LIST_READ;
     count_exact(w, w->emitter->samples - samples);
     return good;
 }
@@ -452,7 +453,7 @@ void watched_map_threads(struct watched *w)
     if (w->mapped_tick == w->tick && w->kernel_threads.count > 0)
         return;
     intern_pairs_free(&w->kernel_threads);
-    procfs_map_threads(w->target.pid, w->target.same_pids, &w->kernel_threads);
+    w->map_failed = !procfs_map_threads(w->target.pid, w->target.same_pids, &w->kernel_threads);
     w->mapped_tick = w->tick;
 }
 
@@ -594,7 +595,7 @@ void watched_attach(struct watched *w)
         w->parent = w->number;
     asyncio_open(&w->asyncio, &w->thread_list, &w->codes);
     w->checked_ns = w->attached_ns = clock_now_ns() - options->start_ns;
-    w->ticked = false;
+    w->ticked = w->looked = false;
     w->serial = 0;
     watched_emit_process(w, w->checked_ns);
 }

@@ -72,7 +72,8 @@ struct emitted_thread {
     uint32_t states;         /* listed states of the thread */
     uint32_t first, last;    /* of those that were wanted in tick `tick`: index + 1 in `states` */
     uint64_t tick;
-    uint64_t live_due_ns;  /* a thread without a state: when to ask whether it still lives */
+    bool left;             /* one of its states has left the list since it was asked whether it lives */
+    uint32_t innermost;    /* in the last sample: index + 1 in `states` of the state with the innermost stack */
     bool asked;            /* the name was looked up, ... */
     uint64_t name_read_ns; /* ... in the tick at this time */
     uint64_t name_due_ns;  /* when the name is looked up again (monotonic) */
@@ -98,6 +99,7 @@ struct thread_state {
     uint64_t interpreter_id;
     uint32_t native_id; /* as it was noted in the state when its thread was found */
     uint32_t owner;     /* the kernel's number of its thread, in the pid namespace of the process; 0: not known */
+    bool lent;          /* `owner` is not the thread that is noted in the state, nor that of its thread pointer */
     uint32_t thread;    /* the thread: index + 1 in `threads`; 0: none */
     uint32_t next;      /* the next state of the thread in this tick: index + 1; 0: none */
     uint32_t above; /* links of the thread's other stacks above this one in this tick; UINT32_MAX: it is not shown */
@@ -204,6 +206,10 @@ struct watched {
     struct expanded expanded;           /* the stack that is being emitted */
     struct intern_pairs kernel_threads; /* native_id → tid of the process's threads: watched_map_threads() */
     uint64_t mapped_tick;               /* the tick in which kernel_threads was last filled */
+    bool proved;                        /* a state got another owner: the wanted states are chosen anew */
+    uint64_t live_due_ns;               /* when all threads are asked whether they live */
+    bool map_failed;                    /* the threads could not be read then */
+    bool looked;                        /* there was a look that read all threads */
     uint64_t tick;                      /* number of the tick */
     uint64_t list;                      /* thread_list.list at the last check for threads that left the list */
     uint64_t checked_ns;                /* when the process was last known to run the same program (monotonic) */

@@ -72,15 +72,15 @@ static bool take_lookup(struct watched *w, const struct emitted_thread *thread, 
     return true;
 }
 
-void watched_names_begin(struct watched *w, struct emitted_thread *thread, const struct member *member,
+void watched_names_begin(struct watched *w, const struct member *member, struct emitted_thread *thread,
                          uint64_t time_ns)
 {
     thread->name_tries = 0;
     thread->asked = false;
-    const bool looked_up = take_lookup(w, thread, time_ns);
-    thread->asked = looked_up;
+    const bool looked_up = member && take_lookup(w, thread, time_ns);
+    thread->asked = looked_up || !member;
     thread->name_read_ns = time_ns;
-    w->unasked += !looked_up;
+    w->unasked += !thread->asked;
     thread->own_name = false;
     thread->name = looked_up ? name_of_state(w, thread, member, time_ns)
                              : procfs_thread_name(w->target.pid, thread->tid);
@@ -127,4 +127,10 @@ void watched_names_end(struct watched *w, struct emitted_thread *thread)
     text_free(thread->name);
     thread->name = (struct text){ 0 };
     thread->own_name = false;
+}
+
+void watched_names_rest(struct watched *w, struct emitted_thread *thread)
+{
+    w->unasked -= !thread->asked;
+    thread->asked = true;
 }

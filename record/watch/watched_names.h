@@ -6,13 +6,17 @@
 
 #include "record/watch/watched.h"
 
-/* Sets the name of a new thread, which has the state `member`: that of Python, or for now that of the kernel. */
-void watched_names_begin(struct watched *watched, struct emitted_thread *thread, const struct member *member,
+/* Sets the name of a new thread, which has the state `member`: that of Python, or for now that of the kernel. NULL: the
+ * state says nothing of the thread's name. */
+void watched_names_begin(struct watched *watched, const struct member *member, struct emitted_thread *thread,
                          uint64_t time_ns);
 
 /* Looks up the name of a thread again if that is due, and emits a new name. */
 void watched_names_refresh(struct watched *watched, struct emitted_thread *thread, const struct member *member,
                            uint64_t time_ns);
+
+/* A thread has no state now: nobody asks for its name until it has one. */
+void watched_names_rest(struct watched *watched, struct emitted_thread *thread);
 
 /* Frees the name of a thread that has ended. */
 void watched_names_end(struct watched *watched, struct emitted_thread *thread);

@@ -92,7 +92,9 @@ static const struct emitted_thread *runner_of(const struct watched *w, uint32_t 
 {
     const uint32_t owner = w->asyncio.tasks.rows[row].owner;
     const struct thread_task *runs = owner ? asyncio_thread(&w->asyncio, owner - 1) : NULL;
-    return runs && runs->task == row + 1 ? watched_thread_of(w, owner - 1) : NULL;
+    const struct emitted_thread *thread = owner ? watched_thread_of(w, owner - 1) : NULL;
+    /* A task that has entered another interpreter waits: the stack there is the thread's own. */
+    return runs && runs->task == row + 1 && thread && thread->innermost == owner ? thread : NULL;
 }
 
 static void end_task(struct watched *w, struct known_task *task, uint64_t time_ns)

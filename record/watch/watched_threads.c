@@ -3,6 +3,7 @@
 
 #include "formats/base/alloc.h"
 #include "record/asyncio/await_graph.h"
+#include "record/process/procfs.h"
 #include "record/watch/state_owner.h"
 #include "record/watch/watched_names.h"
 #include "record/watch/watched_tasks.h"
@@ -13,7 +14,8 @@
 #define LEFT_OUT_NS     500000000   /* ticks that were left out are emitted after this time at the latest */
 #define OWNER_WAIT_NS   1000000u    /* the thread of a state is searched again after this, then after twice as long */
 #define OWNER_MOST_NS   1000000000u /* longest wait */
-#define LIVE_NS         10000000u   /* how often to ask whether a thread without a state still lives */
+#define LIVE_NS         1000000000u /* how often to ask whether threads still live where samples do not show it */
+#define STACK_PART      65536       /* bytes of a C stack around an address of unknown owner */
 #define ROWS_GONE_LEAST 1024        /* rows in thread_rows of threads that have ended, before they are removed */
 
 /* ---- threads ---- */
@@ -136,7 +138,8 @@ static uint32_t begin_thread(struct watched *w, const struct member *member, uin
     thread->tid = watched_host_thread(w, native_id);
     thread->states = 0;
     thread->tick = 0;
-    watched_names_begin(w, thread, member, time_ns);
+    thread->left = false;
+    watched_names_begin(w, w->states[member - w->thread_list.members].lent ? NULL : member, thread, time_ns);
     define_thread(w, thread, time_ns);
     return row;
 }
@@ -159,9 +162,11 @@ static void state_leave(struct watched *w, uint32_t index)
     struct emitted_thread *thread = watched_thread_of(w, index);
     if (thread) {
         thread->states--;
-        thread->live_due_ns = 0;
+        thread->left = true;
         if (thread->shown == index + 1)
             forget_shown(thread);
+        if (thread->states == 0)
+            watched_names_rest(w, thread);
     }
     *watched_state(w, index) = (struct thread_state){ 0 };
 }
@@ -186,7 +191,7 @@ static void state_find_owner(struct watched *w, uint32_t index, uint64_t time_ns
     state_leave(w, index);
     state->native_id = member->native_id;
     state->interpreter_id = member->interpreter_id;
-    state->owner = state_owner_find(w, member, !w->ticked || waited_ns > 0);
+    state->owner = state_owner_find(w, member, !w->looked || waited_ns > 0);
     member->proved_id = state->owner == member->native_id ? 0 : state->owner;
     state->wait_ns = 2 * waited_ns > OWNER_MOST_NS ? OWNER_MOST_NS : waited_ns > 0 ? 2 * waited_ns : OWNER_WAIT_NS;
     /* A thread that begins notes its number soon. Each look sees that without a search. */
@@ -204,6 +209,13 @@ static void state_join(struct watched *w, uint32_t index, uint64_t time_ns)
     member->walk.same = 0;
 }
 
+/* Whether samples of the thread are asked for. CPython 3.11 makes the state of a new thread with the number of the
+ * thread that starts it, so a state may turn out not to be the main thread's. */
+static bool is_wanted(const struct watched *w, uint32_t owner)
+{
+    return w->thread_list.which != THREADS_MAIN || owner == (uint32_t)w->target.ns_pid;
+}
+
 /* Whether the frames of a state may be those of another thread: the thread has several states, or the state belongs to
  * an interpreter in which threads use the states of others. */
 static bool state_is_doubtful(const struct watched *w, uint32_t index)
@@ -211,7 +223,8 @@ static bool state_is_doubtful(const struct watched *w, uint32_t index)
     const struct member *member = &w->thread_list.members[index];
     const struct mapping *stack = &w->states[index].stack;
     const uint64_t address = walk_stack_address(&member->walk, &w->target.runtime.layout);
-    const bool read = member->tick == w->thread_list.tick && member->state == UNWIND_DONE && member->walk.depth > 0;
+    const bool read = !w->target.remote.kind && member->tick == w->thread_list.tick && member->state == UNWIND_DONE &&
+                      member->walk.depth > 0;
     return read && address && (address < stack->low || address >= stack->high) &&
            (member->interpreter_id > 0 || watched_thread_of(w, index)->states > 1);
 }
@@ -222,22 +235,28 @@ static void state_follow_stack(struct watched *w, uint32_t index, uint64_t time_
 {
     struct member *member = &w->thread_list.members[index];
     struct thread_state *state = watched_state(w, index);
+    const uint64_t address = walk_stack_address(&member->walk, &w->target.runtime.layout);
     struct mapping stack = { 0 };
-    const uint32_t owner = state_owner_by_stack(w, member, &stack), was = state->owner;
-    if (!owner && (state->stack.low || watched_thread_of(w, index)->states == 1))
-        return;
-    if (owner == was) {
+    const uint32_t owner = state_owner_by_stack(w, member, &stack);
+    if (!owner) /* nothing contradicts the number in the state; the question is not repeated for calls near this one */
+        stack = (struct mapping){ .low = address > STACK_PART ? address - STACK_PART : 0,
+                                  .high = address + STACK_PART };
+    if (!owner || owner == state->owner) {
         state->stack = stack;
         return;
     }
-    const struct thread_state kept = *state;
+    const uint64_t wait_ns = state->wait_ns;
     state_leave(w, index);
-    *state = kept;
-    state->thread = 0;
-    state->owner = member->proved_id = owner;
-    state->stack = stack;
-    state->due_ns = time_ns + state->wait_ns;
-    if (owner)
+    *state = (struct thread_state){ .interpreter_id = member->interpreter_id,
+                                    .native_id = member->native_id,
+                                    .owner = owner,
+                                    .lent = true,
+                                    .stack = stack,
+                                    .due_ns = time_ns + wait_ns,
+                                    .wait_ns = wait_ns };
+    member->proved_id = owner;
+    w->proved = true;
+    if (is_wanted(w, owner))
         state_join(w, index, time_ns);
 }
 
@@ -246,9 +265,7 @@ static void state_settle(struct watched *w, uint32_t index, uint64_t time_ns)
 {
     state_find_owner(w, index, time_ns);
     const struct thread_state *state = watched_state(w, index);
-    /* CPython 3.11 makes the state of a new thread with the number of the thread that starts it. */
-    const bool wanted = w->thread_list.which != THREADS_MAIN || state->owner == (uint32_t)w->target.ns_pid;
-    if (!state->thread && state->owner && wanted)
+    if (!state->thread && state->owner && is_wanted(w, state->owner))
         state_join(w, index, time_ns);
     if (watched_state(w, index)->thread && state_is_doubtful(w, index))
         state_follow_stack(w, index, time_ns);
@@ -270,7 +287,7 @@ static void thread_lose_states(struct watched *w, const struct emitted_thread *t
 /* Ends a thread if the kernel has it no more. Its states, if it left some behind, are those of no thread. */
 static void end_if_gone(struct watched *w, struct emitted_thread *thread, uint64_t time_ns)
 {
-    if (state_owner_lives(w, thread->native_id))
+    if (state_owner_lives(w, thread->native_id) || !procfs_thread_gone(w->pid, thread->tid))
         return;
     if (thread->states > 0)
         thread_lose_states(w, thread);
@@ -278,18 +295,22 @@ static void end_if_gone(struct watched *w, struct emitted_thread *thread, uint64
     watched_end_thread(w, thread, time_ns);
 }
 
-/* Asks now and then whether threads that have no state still live. The first thread of a process, which may end before
- * the others, leaves its state behind. */
+/* Asks whether threads still live: those whose state has left the list, and where samples do not show it (without a
+ * question to the kernel for each), all of them now and then. The first thread of a process, which may end before the
+ * others, leaves its state behind. */
 static void end_gone(struct watched *w, uint64_t time_ns)
 {
     const bool first_ended = w->target.remote.pid != w->target.remote.process;
+    const bool shown = w->statuses.ask_cpu && w->thread_list.which == THREADS_ALL;
+    const bool all = !shown && time_ns >= w->live_due_ns;
+    w->live_due_ns = all ? time_ns + LIVE_NS : w->live_due_ns;
     for (size_t i = 0; i < w->threads_count && !w->slept; i++) {
         struct emitted_thread *thread = &w->threads[i];
+        const bool left = thread->states == 0 && thread->left;
         const bool ended = first_ended && thread->native_id == (uint32_t)w->target.ns_pid;
-        if (!thread->number || (thread->states > 0 && !ended) || time_ns < thread->live_due_ns)
-            continue;
-        thread->live_due_ns = time_ns + LIVE_NS;
-        end_if_gone(w, thread, time_ns);
+        thread->left = false;
+        if (thread->number && (all || left || ended))
+            end_if_gone(w, thread, time_ns);
     }
 }
 
@@ -297,15 +318,17 @@ static void end_gone(struct watched *w, uint64_t time_ns)
 static void find_owners(struct watched *w, uint64_t time_ns)
 {
     struct thread_list *list = &w->thread_list;
-    bool proved = false;
     for (size_t i = 0; list->which == THREADS_MAIN && i < list->order_count; i++) {
         struct member *member = &list->members[list->order[i]];
         const uint32_t before = member_number(member);
         state_find_owner(w, list->order[i], time_ns);
-        proved |= before != member_number(member);
+        w->proved |= before != member_number(member);
     }
-    if (proved)
+    if (w->proved) {
         thread_list_ask_anew(list);
+        w->idle_looked = false; /* what was not asked for was not read: the next look reads */
+    }
+    w->proved = false;
 }
 
 /* Takes the states that have got another number away from their threads. */
@@ -381,7 +404,7 @@ static void leave_out_enclosed(struct watched *w)
 
 /* Fills in w->nested: the states in whose interpreters the thread is, the innermost one last. Returns the state that
  * tells what the thread does: the one that has the lock, or the innermost one. */
-static uint32_t nest_states(struct watched *w, const struct emitted_thread *thread)
+static uint32_t nest_states(struct watched *w, struct emitted_thread *thread)
 {
     const struct thread_list *list = &w->thread_list;
     uint32_t holder = 0;
@@ -400,6 +423,7 @@ static uint32_t nest_states(struct watched *w, const struct emitted_thread *thre
         w->nested = alloc_grow(w->nested, &w->nested_room, 1, sizeof(*w->nested));
         w->nested[w->nested_count++] = innermost - 1;
     }
+    thread->innermost = innermost;
     return (holder ? holder : innermost) - 1;
 }
 
@@ -525,11 +549,15 @@ static bool thread_emit_status(struct watched *w, struct emitted_thread *thread,
 static bool watched_emit_thread(struct watched *w, struct emitted_thread *thread, uint64_t time_ns, struct fault *why)
 {
     struct member *members = w->thread_list.members;
-    for (uint32_t state = thread->first; state; state = w->states[state - 1].next)
+    uint32_t count = 0;
+    for (uint32_t state = thread->first; state; state = w->states[state - 1].next, count++)
         if (members[state - 1].state != UNWIND_DONE)
             return emitter_failed(w->emitter, thread->number, members[state - 1].cause, time_ns, why);
+    if (w->state != THREAD_LIST_READ && count < thread->states) /* a part of the stack is missing */
+        return emitter_failed(w->emitter, thread->number, FAILURE_THREADS, time_ns, why);
     const uint32_t runs = nest_states(w, thread);
-    watched_names_refresh(w, thread, &members[w->nested[0]], time_ns);
+    if (!w->states[w->nested[0]].lent)
+        watched_names_refresh(w, thread, &members[w->nested[0]], time_ns);
     if (!thread_emit_status(w, thread, &members[runs], time_ns, why))
         return false;
     if (w->statuses.ask_cpu && !thread->watch.known)
@@ -610,6 +638,15 @@ void watched_threads_ask_ahead(struct watched *w, uint64_t now_ns)
             thread_status_ask_ahead(&w->statuses, &w->threads[i].watch, now_ns);
 }
 
+/* The number of threads that have no state now. */
+static size_t count_outside(const struct watched *w)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < w->threads_count; i++)
+        count += w->threads[i].number && w->threads[i].states == 0;
+    return count;
+}
+
 bool watched_threads_emit(struct watched *w, uint64_t time_ns, struct fault *why)
 {
     const struct thread_list *thread_list = &w->thread_list;
@@ -621,7 +658,7 @@ bool watched_threads_emit(struct watched *w, uint64_t time_ns, struct fault *why
     w->counters.interpreters_cut += w->target.interpreters_cut;
     w->statuses.slept = w->slept;
     if (w->options->with_status && !w->options->freezes)
-        thread_status_tick(&w->statuses, thread_list->asked_count);
+        thread_status_tick(&w->statuses, thread_list->asked_count + count_outside(w));
     return emit_states(w, thread_list->asked, thread_list->asked_count, time_ns, why) &&
            watched_emit_others(w, time_ns, why) &&
            (w->options->async != ASYNC_ALL || watched_tasks_emit(w, time_ns, why));

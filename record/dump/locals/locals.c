@@ -58,6 +58,14 @@ static void add_variable(struct locals_reading *r, uint64_t name, uint64_t objec
     locals->variables[locals->count++] = variable;
 }
 
+/* Whether the variables of a frame lie behind the frame. Compiled code has its own memory for them. */
+static bool has_variables(struct locals_reading *r, const struct link *link)
+{
+    unsigned char frame[LAYOUT_FRAME_MAX];
+    return link->code && locals_read_at(r, link->address, frame, r->layout->frame_size) &&
+           !frame_is_compiled(r->layout, frame, link->address);
+}
+
 /* The names and the kinds of a code object's variables are the two words in front of its file name: a tuple of strs,
  * and a bytes object. */
 static void read_variables(struct locals_reading *r, const struct link *link)
@@ -89,7 +97,7 @@ static void read_thread(struct locals_reading *r, uint32_t member, const struct 
     struct locals *locals = r->locals;
     for (uint32_t i = 0; i < walk->depth; i++) {
         const size_t first = locals->count;
-        if (walk->links[i].code && locals->count < VARIABLES_MOST)
+        if (locals->count < VARIABLES_MOST && has_variables(r, &walk->links[i]))
             read_variables(r, &walk->links[i]);
         locals->frames = alloc_grow(locals->frames, &locals->frames_room, locals->frames_count + 1,
                                     sizeof(*locals->frames));

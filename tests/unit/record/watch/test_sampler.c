@@ -95,7 +95,7 @@ static void begin(struct scene *scene, uint32_t version, enum threads which)
     scene->watched = sampler_watch(&scene->sampler, getpid(), NULL);
     scene->watched->target = p->target;
     watched_attach(scene->watched);
-    scene->watched->ticked = true; /* the numbers in the first look are believed */
+    scene->watched->looked = true; /* the numbers in the first look are believed */
 }
 
 static void end(struct scene *scene)
@@ -573,7 +573,7 @@ static void a_forked_process_has_its_own_threads_only(void **state)
         struct scene scene;
         char wanted[200];
         begin(&scene, fake_versions[v], THREADS_ALL);
-        scene.watched->ticked = false;
+        scene.watched->looked = false;
         struct fake_python *p = scene.p;
         const struct layout *l = &p->target.runtime.layout;
         const uint32_t numbers[] = { (uint32_t)getpid(), (uint32_t)getppid() };
@@ -657,7 +657,7 @@ static void lives_of_processes_add_up(void **state)
     (void)state;
     struct scene scene;
     begin(&scene, 0x030f02f0, THREADS_ALL);
-    scene.watched->ticked = false;
+    scene.watched->looked = false;
     scene.sampler.options.start_ns -= 1000 * MS;           /* the recording runs for a second */
     assert_int_equal(sampler_lives_ns(&scene.sampler), 0); /* no tick yet */
     struct watched *child = watch_child(&scene, scene.watched->number, true);
