@@ -2,6 +2,7 @@
 #include "record/process/python_files.h"
 
 #include "formats/base/alloc.h"
+#include "formats/base/utf8.h"
 #include "record/process/procfs.h"
 
 #include <ctype.h>
@@ -117,7 +118,9 @@ const char *python_files_name(pid_t pid, char room[PYTHON_FILES_NAME])
     const struct text path = procfs_executable(pid), kernels = procfs_thread_name(pid, pid);
     const char *slash = path.size ? memrchr(path.bytes, '/', path.size) : NULL;
     const struct text name = slash ? (struct text){ slash + 1, path.size - (size_t)(slash + 1 - path.bytes) } : kernels;
-    snprintf(room, PYTHON_FILES_NAME, "%.*s", (int)name.size, name.size ? name.bytes : "");
+    char *string = alloc_copy(name.size ? name.bytes : "", name.size);
+    utf8_show_string(room, PYTHON_FILES_NAME, string);
+    free(string);
     text_free(path);
     text_free(kernels);
     return room;

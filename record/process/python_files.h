@@ -32,7 +32,8 @@ static inline bool python_files_readable(const struct python_files *files)
 #define PYTHON_FILES_NAME 64
 
 /* Writes the name of a process for a message: that of the file of its program, which of a Python mostly has the
- * version. Where that is not known, the kernel's name. Returns `room`. */
+ * version. Where that is not known, the kernel's name. The process chose it, so it is written as it may be shown
+ * (utf8.h). Returns `room`. */
 const char *python_files_name(pid_t pid, char room[PYTHON_FILES_NAME]);
 
 /* Whether a path names a program or library of CPython: .../python3.11, .../libpython3.11.so.1.0. */

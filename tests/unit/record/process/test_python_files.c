@@ -85,6 +85,25 @@ static void the_name_of_the_program_tells(void **state)
     }
 }
 
+static void a_name_gives_the_terminal_no_commands(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *shown;
+    } rows[] = {
+        { "python\x1b[2J", "python\\x1b[2J" },
+        { "python\nforged: line", "python\\x0aforged: line" },
+        { "\x1b]0;title\a", "\\x1b]0;title\\x07" },
+        { "py\xE2\x80\xAEthon", "py\\u202ethon" },
+        { "py\xFFthon", "py\\xffthon" },
+    };
+    for (size_t i = 0; i < countof(rows); i++) {
+        char name[PYTHON_FILES_NAME];
+        look_at(rows[i].name, name);
+        assert_string_equal(name, rows[i].shown);
+    }
+}
+
 static void who_may_not_be_looked_at_shows_nothing(void **state)
 {
     (void)state;
@@ -128,6 +147,7 @@ TEST_FILE(python_files)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_name_of_the_program_tells),
+        cmocka_unit_test(a_name_gives_the_terminal_no_commands),
         cmocka_unit_test(who_may_not_be_looked_at_shows_nothing),
         cmocka_unit_test(the_oldest_is_that_of_the_layouts),
         cmocka_unit_test(python_is_known_by_its_name),
