@@ -171,12 +171,13 @@ static void add_stopped(char room[EXACTNESS_ROOM], const struct tables *tables)
                  tracer_s = counted_s(tables, "stopped_tracer_ns");
     if (all_s <= 0)
         return;
-    exactness_add(room, "%.3f s, by a %s", all_s,
-                  signal_s > 0   ? "signal"
-                  : tracer_s > 0 ? "debugger"
-                                 : "signal or a debugger");
     if (signal_s > 0 && tracer_s > 0)
-        exactness_add(room, ", and %.3f s of them by a debugger", tracer_s);
+        exactness_add(room, "%.3f s: %.3f s by a signal, %.3f s by a debugger", all_s, signal_s, tracer_s);
+    else
+        exactness_add(room, "%.3f s, by a %s", all_s,
+                      signal_s > 0   ? "signal"
+                      : tracer_s > 0 ? "debugger"
+                                     : "signal or a debugger");
 }
 
 const char *exactness_stand(char room[EXACTNESS_ROOM], const struct tables *tables, enum exactness_stand stand)

@@ -118,7 +118,7 @@ static void time_without_progress_is_told_apart(void **state)
         { { COUNTER("stopped_ns", 1500000000), COUNTER("stopped_signal_ns", 1000000000),
             COUNTER("stopped_tracer_ns", 500000000) },
           STAND_STOPPED,
-          "1.500 s, by a signal, and 0.500 s of them by a debugger" },
+          "1.500 s: 1.000 s by a signal, 0.500 s by a debugger" },
         { { COUNTER("frozen_ns", 250000000) }, STAND_FROZEN, "0.250 s, by the program's cgroup" },
         { { COUNTER("quota_periods", 9), COUNTER("quota_used_up", 3) },
           STAND_THROTTLED,
