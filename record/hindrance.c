@@ -9,7 +9,8 @@
 
 #define THREADS_ASKED    2048 /* threads of the recorder: one for each processor, and some more */
 #define CAP_SYS_NICE_BIT 23
-#define CAUSE_PART       0.5 /* what explains so much of the missed time is its cause */
+#define CAUSE_PART       0.5 /* what explains so much of the missed time is its cause, ... */
+#define NO_CAUSE_PART    0.1 /* ... and what explains less than this has no part in it */
 
 /* ---- asking ---- */
 
@@ -61,18 +62,22 @@ void hindrance_end(struct hindrance *hindrance)
 
 /* ---- words ---- */
 
+static double missed_time_ns(const struct hindrance_facts *facts)
+{
+    return facts->missed * (double)facts->elapsed_ns;
+}
+
 /* Whether so much time explains the missed part. */
 static bool explains(const struct hindrance_facts *facts, uint64_t time_ns)
 {
-    return (double)time_ns >= CAUSE_PART * facts->missed * (double)facts->elapsed_ns;
+    return (double)time_ns >= CAUSE_PART * missed_time_ns(facts);
 }
 
 /* A thread with real time has no quota. */
 static bool is_throttled(const struct hindrance *hindrance, const struct hindrance_facts *facts)
 {
     const struct quota_hit *hit = &facts->quota;
-    return hindrance->priority != PRIORITY_REAL_TIME && hit->counts.throttled > 0 &&
-           explains(facts, hit->counts.throttled * hit->period_ns);
+    return hindrance->priority != PRIORITY_REAL_TIME && hit->counts.throttled > 0 && explains(facts, hit->lost_ns);
 }
 
 static void write_quota(const struct quota_hit *hit, char *text, size_t room)
@@ -105,6 +110,10 @@ void hindrance_write(const struct hindrance *hindrance, const struct hindrance_f
         snprintf(text, room, "the cause is not known; try a lower --rate");
     else if (explains(facts, facts->waited_ns))
         snprintf(text, room, "other programs used the processors%s", better_priority(hindrance));
+    else if ((double)facts->waited_ns >= NO_CAUSE_PART * missed_time_ns(facts))
+        snprintf(text, room,
+                 "the recorder waited %.3f s of the %.3f s for a processor; the cause of the rest is not known",
+                 (double)facts->waited_ns / 1e9, missed_time_ns(facts) / 1e9);
     else
         snprintf(text, room,
                  "the recorder did not wait for a processor: a read took longer than an interval, or the machine stood "

@@ -76,7 +76,7 @@ static void summarise_limits(const struct progress_totals *f)
     if (hit->counts.throttled > hit->counts.periods / 20)
         fprintf(stderr,
                 "pyreel-record: the quota of the program's cgroup was used up in %" PRIu64 " of %" PRIu64
-                " periods: it stood still for the rest of each\n",
+                " periods: threads that were to run waited for the next period\n",
                 hit->counts.throttled, hit->counts.periods);
     if (f->suspended_ns > 0)
         fprintf(stderr, "pyreel-record: the machine was suspended for %.1f s, which is no time of the recording\n",
@@ -178,10 +178,11 @@ void progress_summary(const struct progress_totals *f, const char *path, enum en
     summarise_limits(f);
     summarise_missed(f);
     if (f->before_ns > BEFORE_NS && f->before_ns > f->elapsed_ns / BEFORE_PART)
-        fprintf(stderr,
-                "pyreel-record: up to %.3f s of CPU time is in no sample: Python used it before the first look at the "
-                "process%s\n",
-                (double)f->before_ns / 1e9, f->processes > 1 ? "es" : "");
+        fprintf(
+            stderr,
+            "pyreel-record: up to %.3f s of CPU time is in no sample: the process used it before the first look at the "
+            "process%s\n",
+            (double)f->before_ns / 1e9, f->processes > 1 ? "es" : "");
     if (f->cut > 0)
         fprintf(stderr,
                 "pyreel-record: warning: a process had more than %d interpreters: the threads of some were not read "

@@ -26,8 +26,15 @@ static bool quota_number(const char *text, const char *name, uint64_t *number)
 static bool quota_count(int stat, struct quota_counts *counts)
 {
     char text[2048];
-    return cgroup_read(stat, text, sizeof(text)) && quota_number(text, "nr_periods", &counts->periods) &&
-           quota_number(text, "nr_throttled", &counts->throttled);
+    uint64_t time_us;
+    if (!cgroup_read(stat, text, sizeof(text)) || !quota_number(text, "nr_periods", &counts->periods) ||
+        !quota_number(text, "nr_throttled", &counts->throttled))
+        return false;
+    if (quota_number(text, "throttled_usec", &time_us))
+        counts->time_ns = time_us * US;
+    else if (!quota_number(text, "throttled_time", &counts->time_ns)) /* version 1 */
+        counts->time_ns = UINT64_MAX;
+    return true;
 }
 
 /* Reads how much the cgroup may have: cpu.max ("20000 100000" or "max 100000", in us) or, in version 1, two files. */
@@ -75,19 +82,41 @@ void quota_open(struct quota *quota, const char *root, pid_t pid)
 
 /* ---- looking ---- */
 
+/* What was counted since; zeros when the cgroup was made anew. */
+static struct quota_counts quota_since(const struct quota_level *level)
+{
+    const struct quota_counts *before = &level->before;
+    struct quota_counts now;
+    if (!quota_count(level->stat, &now) || now.throttled < before->throttled || now.periods < before->periods)
+        return (struct quota_counts){ 0 };
+    const bool timed = now.time_ns != UINT64_MAX && now.time_ns >= before->time_ns;
+    return (struct quota_counts){ .periods = now.periods - before->periods,
+                                  .throttled = now.throttled - before->throttled,
+                                  .time_ns = timed ? now.time_ns - before->time_ns : UINT64_MAX };
+}
+
+static bool was_throttled_more(const struct quota_counts *a, const struct quota_counts *b)
+{
+    return a->throttled > b->throttled || (a->throttled == b->throttled && a->periods > b->periods);
+}
+
+/* The quota of a period is used up at its start at the earliest, and the processors wait at the same time. */
+static uint64_t lost_at_most_ns(const struct quota_counts *counts, uint64_t period_ns)
+{
+    const uint64_t whole_ns = counts->throttled * period_ns;
+    return counts->time_ns < whole_ns ? counts->time_ns : whole_ns;
+}
+
 struct quota_hit quota_look(const struct quota *quota)
 {
     struct quota_hit worst = { 0 };
     for (size_t i = 0; i < quota->count; i++) {
         const struct quota_level *level = &quota->levels[i];
-        struct quota_counts now;
-        if (!quota_count(level->stat, &now) || now.throttled < level->before.throttled ||
-            now.throttled - level->before.throttled <= worst.counts.throttled)
-            continue;
-        worst = (struct quota_hit){ .counts = { .periods = now.periods - level->before.periods,
-                                                .throttled = now.throttled - level->before.throttled },
-                                    .processors = level->processors,
-                                    .period_ns = level->period_ns };
+        const struct quota_counts counts = quota_since(level);
+        if (was_throttled_more(&counts, &worst.counts))
+            worst = (struct quota_hit){ .counts = counts,
+                                        .processors = level->processors,
+                                        .lost_ns = lost_at_most_ns(&counts, level->period_ns) };
     }
     return worst;
 }

@@ -15,6 +15,8 @@
 struct quota_counts {
     uint64_t periods;   /* periods in which something of the cgroup ran */
     uint64_t throttled; /* those in which the quota was used up */
+    uint64_t time_ns;   /* for how long its threads had to wait for that, added up over the processors; UINT64_MAX: not
+                         * counted */
 };
 
 /* `= {0}` knows no cgroup. */
@@ -31,12 +33,13 @@ struct quota {
 /* Finds the cgroups, and notes what was counted so far. `root` is "", or in tests a folder that has the files. */
 void quota_open(struct quota *quota, const char *root, pid_t pid);
 
-/* What has happened since quota_open() in the cgroup that was throttled most often. Its own fields are counts.throttled
- * == 0 when none was. */
+/* What has happened since quota_open() in the cgroup that was throttled most often; counts.throttled is 0 when none
+ * was.
+ */
 struct quota_hit {
     struct quota_counts counts;
     double processors;
-    uint64_t period_ns;
+    uint64_t lost_ns; /* the most time that this took from one thread; 0: not known */
 };
 struct quota_hit quota_look(const struct quota *quota);
 

@@ -75,6 +75,13 @@ static const struct row {
     { "failed_threads", offsetof(struct counted, failures[FAILURE_THREADS]), true, false },
 };
 
+/* Whether a counter says something. That a quota was never used up is worth saying, where there is one. */
+static bool counter_tells(const struct row *row, uint64_t value, const struct limits *limits)
+{
+    return value > 0 || !row->rare ||
+           (row->offset == offsetof(struct counted, limits.quota_used_up) && limits->quota_periods > 0);
+}
+
 /* Makes the list of counters, or of the early ones, which the caller frees. The list is empty when the sampler never
  * had a process. */
 static struct counters list_of(const struct sampler *sampler, const struct limits *limits, bool early)
@@ -90,7 +97,7 @@ static struct counters list_of(const struct sampler *sampler, const struct limit
     for (size_t i = 0; i < countof(rows) && emitter_processes(&sampler->emitter) > 0; i++) {
         uint64_t value;
         memcpy(&value, (const char *)&counted + rows[i].offset, sizeof(value));
-        if ((value > 0 || !rows[i].rare) && (rows[i].early || !early))
+        if (counter_tells(&rows[i], value, limits) && (rows[i].early || !early))
             counters_set(&list, text_of(rows[i].name), value, NULL);
     }
     return list;

@@ -87,11 +87,11 @@ static void version_2(void **state)
     quota_open(&quota, root, 77);
     assert_int_equal(quota.count, 2);
     assert_int_equal(quota_look(&quota).counts.throttled, 0); /* what was before does not count */
-    put_file("/sys/fs/cgroup/pod/cpu.stat", "usage_usec 12\nnr_periods 90\nnr_throttled 50\nthrottled_usec 5\n");
+    put_file("/sys/fs/cgroup/pod/cpu.stat", "usage_usec 12\nnr_periods 90\nnr_throttled 50\nthrottled_usec 700005\n");
     const struct quota_hit hit = quota_look(&quota);
     assert_int_equal(hit.counts.throttled, 30);
     assert_int_equal(hit.counts.periods, 40);
-    assert_int_equal(hit.period_ns, 100000000);
+    assert_int_equal(hit.lost_ns, 700000000); /* as the kernel counts it: the 30 periods are 3 s */
     assert_true(hit.processors > 0.499 && hit.processors < 0.501);
     quota_close(&quota);
 }
@@ -109,11 +109,59 @@ static void version_1(void **state)
     put_file("/sys/fs/cgroup/cpu/box/cpu.cfs_period_us", "50000\n");
     quota_open(&quota, root, 77);
     assert_int_equal(quota.count, 1);
-    put_file("/sys/fs/cgroup/cpu/box/cpu.stat", "nr_periods 10\nnr_throttled 9\nthrottled_time 1\n");
+    put_file("/sys/fs/cgroup/cpu/box/cpu.stat", "nr_periods 10\nnr_throttled 9\nthrottled_time 200000001\n");
     const struct quota_hit hit = quota_look(&quota);
     assert_int_equal(hit.counts.throttled, 9);
-    assert_int_equal(hit.period_ns, 50000000);
+    assert_int_equal(hit.lost_ns, 200000001);
     assert_true(hit.processors > 0.399 && hit.processors < 0.401);
+    quota_close(&quota);
+}
+
+/* The kernel adds up the times of all processors; the program loses no more than the periods. Where the kernel counts
+ * no time, it may be all of them. */
+static void no_more_is_lost_than_the_periods(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *before, *after;
+        uint64_t lost_ns;
+    } rows[] = {
+        { "nr_throttled 0\nthrottled_usec 0\n", "nr_throttled 4\nthrottled_usec 1600000\n", 400000000 },
+        { "nr_throttled 0\nthrottled_time 0\n", "nr_throttled 4\nthrottled_time 1600000000\n", 400000000 },
+        { "nr_throttled 1\n", "nr_throttled 4\n", 300000000 },
+        { "nr_throttled 0\nthrottled_usec 9\n", "nr_throttled 4\nthrottled_usec 3\n", 400000000 },
+    };
+    put_file("/proc/77/cgroup", "0::/box\n");
+    put_file("/proc/self/mountinfo", mounts_2);
+    put_file("/sys/fs/cgroup/box/cpu.max", "20000 100000\n");
+    for (size_t i = 0; i < countof(rows); i++) {
+        char text[PATH_ROOM];
+        struct quota quota;
+        snprintf(text, sizeof(text), "nr_periods 1\n%s", rows[i].before);
+        put_file("/sys/fs/cgroup/box/cpu.stat", text);
+        quota_open(&quota, root, 77);
+        snprintf(text, sizeof(text), "nr_periods 9\n%s", rows[i].after);
+        put_file("/sys/fs/cgroup/box/cpu.stat", text);
+        assert_int_equal(quota_look(&quota).lost_ns, rows[i].lost_ns);
+        quota_close(&quota);
+    }
+}
+
+/* A quota that was never used up is known all the same, of the cgroup that has one. */
+static void periods_are_counted_when_none_is_used_up(void **state)
+{
+    (void)state;
+    struct quota quota;
+    put_file("/proc/77/cgroup", "0::/pod/box\n");
+    put_file("/proc/self/mountinfo", mounts_2);
+    put_file("/sys/fs/cgroup/pod/box/cpu.stat", "nr_periods 0\nnr_throttled 0\nthrottled_usec 0\n");
+    put_file("/sys/fs/cgroup/pod/cpu.stat", "nr_periods 2\nnr_throttled 1\nthrottled_usec 7\n");
+    quota_open(&quota, root, 77);
+    put_file("/sys/fs/cgroup/pod/cpu.stat", "nr_periods 12\nnr_throttled 1\nthrottled_usec 7\n");
+    const struct quota_hit hit = quota_look(&quota);
+    assert_int_equal(hit.counts.periods, 10);
+    assert_int_equal(hit.counts.throttled, 0);
+    assert_int_equal(hit.lost_ns, 0);
     quota_close(&quota);
 }
 
@@ -183,6 +231,8 @@ TEST_FILE(quota)
         cmocka_unit_test_setup_teardown(nothing_is_known_without_files, begin, end),
         cmocka_unit_test_setup_teardown(version_2, begin, end),
         cmocka_unit_test_setup_teardown(version_1, begin, end),
+        cmocka_unit_test_setup_teardown(no_more_is_lost_than_the_periods, begin, end),
+        cmocka_unit_test_setup_teardown(periods_are_counted_when_none_is_used_up, begin, end),
         cmocka_unit_test_setup_teardown(in_a_container, begin, end),
         cmocka_unit_test_setup_teardown(nonsense_is_bounded, begin, end),
     };
