@@ -18,6 +18,7 @@
 #define SETTLED_NS 20000000u   /* how old a child is when it is looked at: most that call execve() have done so */
 #define AGAIN_NS   1000000000u /* from there to the second look */
 #define END_NAP_NS 2000000u
+#define LOOK_MOST  16 /* children that are looked at in a call: ticks wait meanwhile */
 
 void hint_open(struct hint *hint, pid_t root, bool existing)
 {
@@ -90,8 +91,8 @@ void hint_look(struct hint *hint, uint64_t now_ns)
     while (tree_next(&hint->tree, &event))
         hint_take(hint, &event, now_ns);
     hint->settled_ns = UINT64_MAX;
-    for (size_t i = 0; i < hint->children_count; i++) {
-        if (hint->children[i].due_ns <= now_ns)
+    for (size_t i = 0, looks = 0; i < hint->children_count; i++) {
+        if (hint->children[i].due_ns <= now_ns && looks++ < LOOK_MOST)
             hint_look_at(hint, &hint->children[i], now_ns);
         if (hint->children[i].due_ns < hint->settled_ns)
             hint->settled_ns = hint->children[i].due_ns;
@@ -148,6 +149,7 @@ void hint_end(struct hint *hint)
     for (uint64_t now_ns = clock_now_ns(), end_ns = now_ns + 2 * SETTLED_NS; has_unseen(hint) && now_ns < end_ns;
          now_ns = clock_now_ns()) {
         clock_sleep_until(now_ns + END_NAP_NS);
+        hint->due_ns = 0;
         hint_look(hint, clock_now_ns());
     }
     if (hint->random_at && !hint->existing)

@@ -2,10 +2,12 @@
 /* What a recording of one process says of the others: which child processes run Python and are not recorded. The first
  * is told when it is found, and the end has the number.
  *
- * The hint watches the tree of the process (tree.h) in a way that changes nothing for the processes (no subreaper), and
- * costs next to nothing: two system calls, at most a hundred times a second. A child that has lived for 20 ms without
- * calling execve() is looked at (runs_python.h), and again after a second: of two processes of one program, only the
- * second may run Python, as with the loader of a bundle. Children that live shorter are not counted.
+ * The hint watches the tree of the process (tree.h) in a way that changes nothing for the processes (no subreaper):
+ * that takes two system calls, at most a hundred times a second, and more while children come and go. A child that has
+ * lived for 20 ms without calling execve() is looked at (runs_python.h), and again after a second: of two processes of
+ * one program, only the second may run Python, as with the loader of a bundle. A look may read the list of the child's
+ * mapped files, so a call of hint_look() looks at 16 children at most, and the others wait for the next call. Children
+ * that live shorter are not counted.
  *
  * A child whose parent ended before the next look is a child of nobody that is known: a daemon forks twice. When the
  * program has ended, such children are sought among all processes: those that were forked and did not call execve()
@@ -57,7 +59,7 @@ static inline uint64_t hint_due_ns(const struct hint *hint)
 /* Looks at the tree, if that is due. Call this often. `now_ns` is the monotonic clock. */
 void hint_look(struct hint *hint, uint64_t now_ns);
 
-/* When the program has ended: waits for 20 ms at most until each child has been looked at, and seeks children that no
+/* When the program has ended: waits for 40 ms at most until each child has been looked at, and seeks children that no
  * look saw come. */
 void hint_end(struct hint *hint);
 

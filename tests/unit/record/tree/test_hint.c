@@ -159,6 +159,38 @@ static void a_child_that_loads_python_late_is_counted(void **state)
     unlink(file);
 }
 
+/* Ticks wait while children are looked at, so a call looks at a few of many. */
+static void of_many_children_a_few_are_looked_at_in_a_call(void **state)
+{
+    (void)state;
+    enum { CHILDREN = 40, MOST = 16 };
+    struct hint hint;
+    pid_t children[CHILDREN];
+    hint_open(&hint, getpid(), false);
+    for (size_t i = 0; i < CHILDREN; i++)
+        if ((children[i] = fork()) == 0) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+            pause();
+        }
+    uint64_t now_ns = clock_now_ns();
+    const time_t since = time(NULL);
+    for (size_t seen = 0, before; seen < CHILDREN;) {
+        assert_true(is_patient(since));
+        hint_look(&hint, now_ns += 10000000);
+        before = seen;
+        seen = 0;
+        for (size_t i = 0; i < hint.children_count; i++)
+            seen += hint.children[i].seen;
+        assert_true(seen - before <= MOST);
+        assert_true(seen == hint.children_count || hint_due_ns(&hint) <= now_ns + 20000000);
+    }
+    for (size_t i = 0; i < CHILDREN; i++) {
+        kill(children[i], SIGKILL);
+        waitpid(children[i], NULL, 0);
+    }
+    hint_close(&hint);
+}
+
 /* A child that is told when it comes is not told at the end, too, unless others came. */
 static void the_first_child_is_told_once(void **state)
 {
@@ -214,6 +246,7 @@ TEST_FILE(hint)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(children_that_run_python_are_counted),
         cmocka_unit_test(a_child_that_loads_python_late_is_counted),
+        cmocka_unit_test(of_many_children_a_few_are_looked_at_in_a_call),
         cmocka_unit_test(the_first_child_is_told_once),
         cmocka_unit_test(the_hint_is_a_sentence),
         cmocka_unit_test(programs_are_remembered),
