@@ -250,15 +250,25 @@ static bool session_end_recording(struct session *session)
     return outlet_end(&session->outlet, &end, &session->why);
 }
 
+/* The number of processes whose Python could not be read, and of which nothing was told when they came. */
+static uint32_t session_unread(const struct session *session)
+{
+    uint32_t count = session->unread;
+    for (size_t i = 0; i < session->sampler.count; i++)
+        count += watched_is_untold(session->sampler.watched[i]);
+    return count;
+}
+
 /* Says which Pythons were not recorded, as far as it was not told when they came. */
 static void print_hint(const struct session *session)
 {
     char text[512];
     if (session->options.quiet)
         return;
-    if (session->unread > UNREAD_TOLD)
-        fprintf(stderr, "pyreel-record: %" PRIu32 " more processes that run Python could not be read\n",
-                session->unread - UNREAD_TOLD);
+    const uint32_t unread = session_unread(session);
+    if (unread > 0)
+        fprintf(stderr, "pyreel-record: %" PRIu32 " more process%s that run%s Python could not be read\n", unread,
+                unread == 1 ? "" : "es", unread == 1 ? "s" : "");
     if (hint_write(&session->hint, text, sizeof(text)))
         fprintf(stderr, "pyreel-record: %s\n", text);
 }

@@ -182,6 +182,7 @@ static void attach(struct session *session, struct watched *w)
     if (!w->number && parent) /* the parent may have been attached since the process came */
         watched_descends(w, ancestor_of(session, w->parent_pid));
     sampler_attach(&session->sampler, w);
+    w->was_attached = true;
     if (parent)
         watched_inherit(w, parent);
     if (!follows(session))
@@ -191,11 +192,15 @@ static void attach(struct session *session, struct watched *w)
     budget_begin(&w->budget, clock_now_ns());
 }
 
-/* Tells of a process that cannot be read, unless there were many before it: then the end has the number. */
-static void tell_unread(struct session *session, const struct fault *why)
+/* Tells of a process that cannot be read, once, unless there were many before it: then the end has the number. */
+static void tell_unread(struct session *session, struct watched *w, const struct fault *why)
 {
-    if (session->unread++ < UNREAD_TOLD)
-        session_tell(session, why->text);
+    w->unread = true;
+    if (w->told || session->told == UNREAD_TOLD)
+        return;
+    w->told = true;
+    session->told++;
+    session_tell(session, why->text);
 }
 
 /* Notes that a process cannot be read. Without other processes, this ends the recording. False when it does. */
@@ -210,7 +215,7 @@ static bool session_refuse(struct session *session, struct watched *w, enum targ
         return !session_stop(session, END_ERROR);
     }
     session->refused++;
-    tell_unread(session, &why);
+    tell_unread(session, w, &why);
     return true;
 }
 
@@ -250,7 +255,7 @@ static bool seek(struct session *session, struct watched *w)
         break;
     }
     if (follows(session) && watched_puzzles(w, &why))
-        tell_unread(session, &why);
+        tell_unread(session, w, &why);
     if (w != session->program || clock_now_ns() < session->give_up_ns)
         return true;
     w->refused = true;
@@ -298,6 +303,7 @@ static void session_end_process(struct session *session, struct watched *w, int 
     if (w == session->program)
         session->program = NULL;
     const bool is_recorded = w->attached;
+    session->unread += watched_is_untold(w);
     const pid_t pid = w->pid;
     const int status = watched_wait_status(w);
     sampler_forget(&session->sampler, w);

@@ -44,8 +44,9 @@ struct session {
     uint64_t deadline_ns;    /* end of --duration (monotonic); UINT64_MAX: none */
     uint64_t counters_ns;    /* when the early counters are emitted next (monotonic) */
     uint32_t blocks;         /* number of blocks at the last check of the file */
-    uint32_t refused;        /* number of processes that could not be read, ... */
-    uint32_t unread;         /* ... and of those that seemed to run Python and had no runtime for a while */
+    uint32_t refused;        /* how often it was noticed that a process cannot be read */
+    uint32_t told;           /* processes that the user was told of as such, UNREAD_TOLD at most */
+    uint32_t unread;         /* processes that ended and were neither told nor ever attached */
     const char *refusal;     /* why samples were not one moment, for the user; NULL: they were */
     enum end_reason reason;
     struct fault why; /* the reason of END_ERROR */

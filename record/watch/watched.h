@@ -169,6 +169,9 @@ struct watched {
     uint32_t forebear;    /* number of the nearest ancestor that may be in the next stream, too; 0: none */
     int wait_status;      /* after its end: its status, if somebody told; -1: not known */
     bool refused;         /* it cannot be read: it is not searched again */
+    bool unread;          /* it seemed to run a Python that could not be read, ... */
+    bool told;            /* ... and the user was told so */
+    bool was_attached;    /* it was attached at some time */
     bool ended;           /* it has ended */
     bool attached;        /* the process is a CPython; its target, code objects, threads and tasks are open */
     bool ticked;          /* there was a tick since it was attached, ... */
@@ -282,6 +285,12 @@ bool watched_puzzles(struct watched *watched, struct fault *why);
 /* Explains to the user, in one sentence, why the process cannot be opened. `state` and `why` are the result of
  * watched_find(). Sets `why` to the sentence, and returns false. */
 bool watched_refusal(const struct watched *watched, enum target_state state, struct fault *why);
+
+/* Whether the process is one whose Python could not be read at any time, and the user was not told so. */
+static inline bool watched_is_untold(const struct watched *watched)
+{
+    return watched->unread && !watched->told && !watched->was_attached;
+}
 
 /* ---- a CPython ---- */
 
