@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: MIT
 """titles.py STEPS FILLER: writes titles over its arguments, as workers of servers do, each SECONDS after the one before.
 
-STEPS is a list [[SECONDS, TITLE], ...] as JSON: what it is called for so long; TITLE null: as before. Room for the titles is that
-of the arguments, so FILLER may be long. With "workers" in the place of FILLER, two children do all steps but the first.
+STEPS is a list [[SECONDS, TITLE], ...] as JSON: what it is called for so long; SECONDS null: until standard input has something;
+TITLE null: as before. Room for the titles is that of the arguments, so FILLER may be long. With "workers" in the place of FILLER,
+two children do all steps but the first.
 """
 import ctypes
 import json
 import os
+import select
 import sys
 import time
 
@@ -28,8 +30,8 @@ def write_title(title, where):
 
 
 def spin(seconds):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
+    end = None if seconds is None else time.monotonic() + seconds
+    while time.monotonic() < end if end else not select.select([0], [], [], 0)[0]:
         sum(range(1000))
 
 
