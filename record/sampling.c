@@ -167,7 +167,8 @@ enum target_state sampling_find(struct session *session, uint64_t give_up_ns)
             session->why = why;
         if (state != TARGET_NOT_YET)
             return state;
-        const bool doubtful = program->found != TARGET_NOT_YET; /* a refusal that is not final yet */
+        /* A refusal that is not final yet. */
+        const bool doubtful = program->found == TARGET_UNSUPPORTED || program->found == TARGET_DENIED;
         if ((!doubtful && clock_now_ns() >= give_up_ns) || !sleep_until(session, program->find_due_ns))
             return program->found == TARGET_GONE ? TARGET_GONE : TARGET_NOT_YET;
     }

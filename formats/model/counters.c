@@ -23,6 +23,8 @@ static const struct wording {
     { "samples_exact", "  exact (proved to be one moment)", .part_of = { "samples" } },
     { "samples_live", "  live (the program may have run)", .part_of = { "samples" } },
     { .name = "looks_again", .words = "looks thrown away" },
+    { .name = "samples_outside", .words = "  of threads outside Python" },
+    { .name = "states_joined", .words = "states with the sample of another one" },
     { .name = "states_without_thread", .words = "states of CPython that no thread had" },
     { .name = "states_unborn", .words = "states of threads not running yet" },
     { .name = "interpreters_cut", .words = "ticks without some interpreters" },

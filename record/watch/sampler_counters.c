@@ -26,6 +26,8 @@ static const struct row {
     { "samples_exact", offsetof(struct counted, watched.exact), false, true },
     { "samples_live", offsetof(struct counted, watched.live), false, false },
     { "looks_again", offsetof(struct counted, watched.hops), true, false },
+    { "samples_outside", offsetof(struct counted, watched.outside), true, false },
+    { "states_joined", offsetof(struct counted, watched.joined), true, false },
     { "states_without_thread", offsetof(struct counted, watched.ownerless), true, false },
     { "interpreters_cut", offsetof(struct counted, watched.interpreters_cut), true, false },
     { "before_looks_ns", offsetof(struct counted, watched.before_looks_ns), true, false },

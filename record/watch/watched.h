@@ -113,6 +113,8 @@ struct watched_counters {
     struct unwind_counters unwind;
     uint64_t exact, live; /* samples of one proven moment; samples that were read while the process may have run */
     uint64_t hops;        /* looks that were thrown away, see struct exact */
+    uint64_t outside;     /* samples of threads without a state */
+    uint64_t joined;      /* states that were read and are a part of the sample of their thread, which has several */
     uint64_t ownerless;   /* states that were read and have no sample: no thread of the process has them, or not yet */
     uint64_t interpreters_cut; /* ticks of a process with more interpreters than are read */
     uint64_t before_looks_ns;  /* CPU time that Pythons used before their first look, at most: see begun_cpu_ns */

@@ -363,6 +363,7 @@ static void group_states(struct watched *w, const uint32_t *indexes, size_t coun
         }
         if (member->tick != tick)
             continue; /* -t main: it was not known as a state of the main thread, and not read */
+        w->counters.joined += thread->tick == tick && member->state == UNWIND_DONE;
         if (thread->tick == tick)
             w->states[thread->last - 1].next = indexes[i] + 1;
         else
@@ -515,6 +516,7 @@ static bool thread_emit_outside(struct watched *w, struct emitted_thread *thread
     sample->cpu_ns = thread->watch.cpu_ns + thread->owed_ns;
     thread->owed_ns = 0;
     forget_shown(thread);
+    w->counters.outside++;
     return emitter_sample(w->emitter, &event, why);
 }
 

@@ -43,14 +43,15 @@ def thrown_away(told):
     """At most so many stacks are of looks that turned out not to be one moment, of a look that came after the end of each
     process, of threads that did not run yet, and of looks at which something failed."""
     looks = told["figures"].get("looks_again", 0) + len(told["processes"]) + told["failed"]
-    return looks * len(told["threads"]) + told["figures"].get("states_without_thread", 0)
+    return looks * len(told["threads"]) + sum(told["figures"].get(name, 0) for name in ("states_without_thread", "states_joined"))
 
 
 def check(told):
     """What must hold of any recording's figures."""
     figures = told["figures"]
     assert figures["samples"] == told["samples"]
-    assert figures["samples"] <= stacks_of(figures) <= figures["samples"] + thrown_away(told)
+    inside = figures["samples"] - figures.get("samples_outside", 0)
+    assert inside <= stacks_of(figures) <= inside + thrown_away(told)
     assert figures["cache_unmoved"] <= figures["cache_full"]
     assert stacks_of(figures) - figures["cache_unmoved"] <= figures["batched_tried"]
     assert figures["batched_right"] <= figures["batched_tried"]
