@@ -291,6 +291,7 @@ static void start_anew(struct session *session, struct watched *w)
 {
     sampler_detach(&session->sampler, w, FATE_EXECED);
     w->lost = w->refused = w->ended = false;
+    w->unread = w->was_attached = false;
     if (w == session->program)
         session->give_up_ns = session->command.pid ? UINT64_MAX : clock_now_ns() + BECOME_PYTHON_NS;
     watched_seek(w);

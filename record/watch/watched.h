@@ -171,9 +171,9 @@ struct watched {
     uint32_t forebear;    /* number of the nearest ancestor that may be in the next stream, too; 0: none */
     int wait_status;      /* after its end: its status, if somebody told; -1: not known */
     bool refused;         /* it cannot be read: it is not searched again */
-    bool unread;          /* it seemed to run a Python that could not be read, ... */
+    bool unread;          /* its program seemed to be a Python that could not be read, ... */
     bool told;            /* ... and the user was told so */
-    bool was_attached;    /* it was attached at some time */
+    bool was_attached;    /* its program was attached at some time */
     bool ended;           /* it has ended */
     bool attached;        /* the process is a CPython; its target, code objects, threads and tasks are open */
     bool ticked;          /* there was a tick since it was attached, ... */
