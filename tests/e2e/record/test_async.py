@@ -31,8 +31,11 @@ def watch(python, program, start, tmp_path):
 
 
 def seen(path):
-    """{(entry, tid): {stack: samples}} with the names of functions only."""
-    return {thread: stacks.functions(counted) for thread, counted in stacks.of_collapsed(collapsed(path)).items()}
+    """{(entry, tid): {stack: samples}} with the names of functions only. The recorder may come before the program has said that
+    it is ready: that moment is left out."""
+    found = {thread: stacks.functions(counted) for thread, counted in stacks.of_collapsed(collapsed(path)).items()}
+    return {thread: collections.Counter({stack: count for stack, count in counted.items() if stack[-1:] != ("ready",)})
+            for thread, counted in found.items()}
 
 
 def of_task(threads, name):
