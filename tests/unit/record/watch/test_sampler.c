@@ -582,7 +582,8 @@ static void a_forked_process_has_its_own_threads_only(void **state)
             const uint64_t pthread = fake_room(p, 1024);
             fake_poke(p, states[i] + l->thread_native_id, (uint64_t)getppid() - i);
             fake_poke(p, states[i] + l->thread_id, pthread);
-            fake_poke4(p, pthread + 720, numbers[i]);
+            fake_poke4(p, pthread + 720, numbers[i]); /* glibc on x86-64 */
+            fake_poke4(p, pthread + 208, numbers[i]); /* on aarch64 */
         }
         text_with_us(wanted, sizeof(wanted), "", ", 1: 21, tick");
         assert_tick(&scene, wanted);
