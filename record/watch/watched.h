@@ -364,6 +364,12 @@ void watched_map_threads(struct watched *watched);
 /* Translates the process's own number of a thread into the recorder's pid namespace. */
 pid_t watched_host_thread(struct watched *watched, uint32_t native_id);
 
+/* Whether this is the process's own number of its main thread. */
+static inline bool watched_is_main(const struct watched *watched, uint32_t native_id)
+{
+    return native_id == (uint32_t)watched->target.ns_pid;
+}
+
 /* The thread that has a thread state in this tick; NULL: none. `state` is its index in the thread list. */
 struct emitted_thread *watched_thread_of(const struct watched *watched, uint32_t state);
 

@@ -41,7 +41,7 @@ static bool is_own(const struct watched *w, struct text kernel, struct text pyth
 static struct text name_of_state(struct watched *w, struct emitted_thread *thread, const struct member *member,
                                  uint64_t time_ns)
 {
-    const bool main = thread->native_id == (uint32_t)w->target.ns_pid;
+    const bool main = watched_is_main(w, thread->native_id);
     const struct text kernel = procfs_thread_name(w->target.pid, thread->tid);
     const uint64_t interpreter = w->target.interpreters[member->interpreter].address;
     const struct text python = thread_names_find(&w->names, interpreter, member->pointer, main ? 0 : member->native_id,

@@ -113,9 +113,9 @@ static void watched_end_thread(struct watched *w, struct emitted_thread *thread,
 /* Emits the definition of a thread, with the next number. */
 static void define_thread(struct watched *w, struct emitted_thread *thread, uint64_t time_ns)
 {
-    const enum main_thread main = thread->native_id != (uint32_t)w->target.ns_pid ? MAIN_NOT
-                                  : thread->own_name                              ? MAIN_THREAD_NAMED
-                                                                                  : MAIN_THREAD;
+    const enum main_thread main = !watched_is_main(w, thread->native_id) ? MAIN_NOT
+                                  : thread->own_name                     ? MAIN_THREAD_NAMED
+                                                                         : MAIN_THREAD;
     thread->number = ++w->emitter->last_thread;
     emitter_serial(w->emitter, SERIAL_THREAD, thread->number, &thread->serial);
     emitter_note(w->emitter, (struct event){ .kind = EVENT_THREAD,
@@ -171,11 +171,11 @@ static void state_leave(struct watched *w, uint32_t index)
     *watched_state(w, index) = (struct thread_state){ 0 };
 }
 
-/* Whether the thread of a state was searched, with this result. */
-static bool state_is_settled(const struct thread_state *state, const struct member *member, uint64_t time_ns)
+/* Whether the row is about the state that the list has now: another state may have got the address, and the thread of a
+ * state may note another number. */
+static bool state_is_of(const struct thread_state *state, const struct member *member)
 {
-    const bool same = state->native_id == member->native_id && state->interpreter_id == member->interpreter_id;
-    return same && (state->owner || time_ns < state->due_ns);
+    return state->native_id == member->native_id && state->interpreter_id == member->interpreter_id;
 }
 
 /* Finds which thread has a state. Its number in the state is not believed in the first look at a process, and after the
@@ -184,16 +184,16 @@ static void state_find_owner(struct watched *w, uint32_t index, uint64_t time_ns
 {
     struct member *member = &w->thread_list.members[index];
     struct thread_state *state = watched_state(w, index);
-    if (state_is_settled(state, member, time_ns))
+    const bool again = state_is_of(state, member);
+    if (again && (state->owner || time_ns < state->due_ns))
         return;
-    const bool again = state->native_id == member->native_id && state->interpreter_id == member->interpreter_id;
-    const uint64_t waited_ns = again ? state->wait_ns : 0;
+    const uint64_t waited_ns = again ? state->wait_ns : 0, twice_ns = 2 * waited_ns;
     state_leave(w, index);
     state->native_id = member->native_id;
     state->interpreter_id = member->interpreter_id;
     state->owner = state_owner_find(w, member, !w->looked || waited_ns > 0);
     member->proved_id = state->owner == member->native_id ? 0 : state->owner;
-    state->wait_ns = 2 * waited_ns > OWNER_MOST_NS ? OWNER_MOST_NS : waited_ns > 0 ? 2 * waited_ns : OWNER_WAIT_NS;
+    state->wait_ns = twice_ns == 0 ? OWNER_WAIT_NS : twice_ns < OWNER_MOST_NS ? twice_ns : OWNER_MOST_NS;
     /* A thread that begins notes its number soon. Each look sees that without a search. */
     state->due_ns = member->native_id ? time_ns + state->wait_ns : UINT64_MAX;
 }
@@ -213,7 +213,7 @@ static void state_join(struct watched *w, uint32_t index, uint64_t time_ns)
  * thread that starts it, so a state may turn out not to be the main thread's. */
 static bool is_wanted(const struct watched *w, uint32_t owner)
 {
-    return w->thread_list.which != THREADS_MAIN || owner == (uint32_t)w->target.ns_pid;
+    return w->thread_list.which != THREADS_MAIN || watched_is_main(w, owner);
 }
 
 /* Whether the frames of a state may be those of another thread: the thread has several states, or the state belongs to
@@ -229,8 +229,7 @@ static bool state_is_doubtful(const struct watched *w, uint32_t index)
            (member->interpreter_id > 0 || watched_thread_of(w, index)->states > 1);
 }
 
-/* Gives a state to the thread on whose C stack its frames are. If that is not known, and the thread in the state's
- * memory has other states, then no thread has the state for now. */
+/* Gives a state to the thread on whose C stack its frames are, if that is known. */
 static void state_follow_stack(struct watched *w, uint32_t index, uint64_t time_ns)
 {
     struct member *member = &w->thread_list.members[index];
@@ -307,7 +306,7 @@ static void end_gone(struct watched *w, uint64_t time_ns)
     for (size_t i = 0; i < w->threads_count && !w->slept; i++) {
         struct emitted_thread *thread = &w->threads[i];
         const bool left = thread->states == 0 && thread->left;
-        const bool ended = first_ended && thread->native_id == (uint32_t)w->target.ns_pid;
+        const bool ended = first_ended && watched_is_main(w, thread->native_id);
         thread->left = false;
         if (thread->number && (all || left || ended))
             end_if_gone(w, thread, time_ns);
@@ -336,8 +335,7 @@ static void leave_changed(struct watched *w, const uint32_t *indexes, size_t cou
 {
     for (size_t i = 0; i < count; i++) {
         const struct thread_state *state = watched_state(w, indexes[i]);
-        const struct member *member = &w->thread_list.members[indexes[i]];
-        if (state->thread && (state->native_id != member->native_id || state->interpreter_id != member->interpreter_id))
+        if (state->thread && !state_is_of(state, &w->thread_list.members[indexes[i]]))
             state_leave(w, indexes[i]);
     }
 }
@@ -419,11 +417,9 @@ static uint32_t nest_states(struct watched *w, struct emitted_thread *thread)
     }
     if (w->nested_count > 1)
         leave_out_enclosed(w);
-    const uint32_t innermost = w->nested_count > 0 ? w->nested[w->nested_count - 1] + 1 : thread->first;
-    if (w->nested_count == 0) {
-        w->nested = alloc_grow(w->nested, &w->nested_room, 1, sizeof(*w->nested));
-        w->nested[w->nested_count++] = innermost - 1;
-    }
+    if (w->nested_count == 0)
+        nest_state(w, thread->first - 1);
+    const uint32_t innermost = w->nested[w->nested_count - 1] + 1;
     thread->innermost = innermost;
     return (holder ? holder : innermost) - 1;
 }
@@ -570,12 +566,11 @@ static bool watched_emit_thread(struct watched *w, struct emitted_thread *thread
 /* Emits the samples of threads that have no state now: between two calls of Python from C. */
 static bool watched_emit_others(struct watched *w, uint64_t time_ns, struct fault *why)
 {
-    const enum threads which = w->thread_list.which;
-    for (size_t i = 0; i < w->threads_count; i++) {
+    const bool all = w->thread_list.which != THREADS_GIL;
+    for (size_t i = 0; all && i < w->threads_count; i++) {
         struct emitted_thread *thread = &w->threads[i];
-        const bool wanted = which == THREADS_ALL ||
-                            (which == THREADS_MAIN && thread->native_id == (uint32_t)w->target.ns_pid);
-        if (thread->number && thread->states == 0 && wanted && !thread_emit_status(w, thread, NULL, time_ns, why))
+        if (thread->number && thread->states == 0 && is_wanted(w, thread->native_id) &&
+            !thread_emit_status(w, thread, NULL, time_ns, why))
             return false;
     }
     return true;
@@ -630,23 +625,23 @@ bool watched_threads_emit_unread(struct watched *w, uint64_t time_ns, struct fau
     return good && (any || emitter_failed(w->emitter, 0, FAILURE_THREADS, time_ns, why));
 }
 
+/* Begins to ask what the threads do: those that are wanted, and those that have no state now. */
+static void tick_statuses(struct watched *w)
+{
+    size_t count = w->thread_list.asked_count;
+    for (size_t i = 0; i < w->threads_count; i++)
+        count += w->threads[i].number && w->threads[i].states == 0;
+    thread_status_tick(&w->statuses, count);
+}
+
 void watched_threads_ask_ahead(struct watched *w, uint64_t now_ns)
 {
     if (!w->options->with_status)
         return;
-    thread_status_tick(&w->statuses, w->thread_list.asked_count);
+    tick_statuses(w);
     for (uint32_t i = 0; i < w->threads_count; i++)
         if (w->threads[i].number)
             thread_status_ask_ahead(&w->statuses, &w->threads[i].watch, now_ns);
-}
-
-/* The number of threads that have no state now. */
-static size_t count_outside(const struct watched *w)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < w->threads_count; i++)
-        count += w->threads[i].number && w->threads[i].states == 0;
-    return count;
 }
 
 bool watched_threads_emit(struct watched *w, uint64_t time_ns, struct fault *why)
@@ -660,7 +655,7 @@ bool watched_threads_emit(struct watched *w, uint64_t time_ns, struct fault *why
     w->counters.interpreters_cut += w->target.interpreters_cut;
     w->statuses.slept = w->slept;
     if (w->options->with_status && !w->options->freezes)
-        thread_status_tick(&w->statuses, thread_list->asked_count + count_outside(w));
+        tick_statuses(w);
     return emit_states(w, thread_list->asked, thread_list->asked_count, time_ns, why) &&
            watched_emit_others(w, time_ns, why) &&
            (w->options->async != ASYNC_ALL || watched_tasks_emit(w, time_ns, why));
