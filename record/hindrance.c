@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/hindrance.h"
 
+#include "record/process/permission.h"
 #include "record/process/procfs.h"
 
 #include <inttypes.h>
@@ -28,11 +29,9 @@ static bool thread_waited(pid_t tid, uint64_t *waited_ns)
 
 void hindrance_begin(struct hindrance *hindrance, enum priority priority, bool own_wish)
 {
-    uint64_t capabilities = 0;
     *hindrance = (struct hindrance){ .priority = priority, .own_wish = own_wish, .root = geteuid() == 0 };
     quota_open(&hindrance->quota, "", getpid());
-    procfs_number("/proc/self/status", "CapEff", 16, &capabilities);
-    hindrance->able = capabilities >> CAP_SYS_NICE_BIT & 1;
+    hindrance->able = permission_capabilities() >> CAP_SYS_NICE_BIT & 1;
     thread_waited(getpid(), &hindrance->waited_ns);
 }
 

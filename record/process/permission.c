@@ -49,14 +49,14 @@ static uint64_t capabilities_of(const char *status, const char *which)
     return capabilities;
 }
 
-static uint64_t our_capabilities(void)
+uint64_t permission_capabilities(void)
 {
     return capabilities_of("/proc/self/status", "CapEff");
 }
 
 static bool may_trace_all(void)
 {
-    return our_capabilities() >> CAP_SYS_PTRACE_BIT & 1;
+    return permission_capabilities() >> CAP_SYS_PTRACE_BIT & 1;
 }
 
 /* Whether a seccomp filter forbids the system call. Nothing else forbids a process to read itself. */
@@ -156,7 +156,7 @@ static bool explain_filter(pid_t pid, struct fault *why)
 /* Whether we may open the files of other users, as the file in /proc that is the memory of a process. */
 static bool may_open_all(void)
 {
-    return our_capabilities() & ((uint64_t)1 << CAP_DAC_READ_SEARCH_BIT | (uint64_t)1 << CAP_DAC_OVERRIDE_BIT);
+    return permission_capabilities() & ((uint64_t)1 << CAP_DAC_READ_SEARCH_BIT | (uint64_t)1 << CAP_DAC_OVERRIDE_BIT);
 }
 
 static bool explain_closed_file(pid_t pid, uid_t user, struct fault *why)
@@ -279,7 +279,7 @@ static bool explain_same_user(pid_t pid, struct fault *why)
             "ids are not all yours), as a setuid program does. Run pyreel-record as root: "
             "sudo pyreel-record -p %d",
             (int)pid, (int)pid);
-    if (capabilities_of(path, "CapPrm") & ~our_capabilities())
+    if (capabilities_of(path, "CapPrm") & ~permission_capabilities())
         return fault(
             why,
             "not permitted to read process %d: it has the same user, but capabilities that pyreel-record lacks "

@@ -6,7 +6,11 @@
 
 #include "formats/base/fault.h"
 
+#include <stdint.h>
 #include <sys/types.h>
+
+/* The capabilities of the recorder that hold now, a bit for each. */
+uint64_t permission_capabilities(void);
 
 /* Puts the cause, and what to do, into `why`. Always returns false. */
 bool permission_explain(pid_t pid, struct fault *why);

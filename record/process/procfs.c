@@ -219,15 +219,19 @@ int procfs_open_image(pid_t pid, const struct image *image)
 
 /* ---- texts ---- */
 
+static ssize_t link_target(pid_t pid, const char *name, char *target, size_t room)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+    return readlink(path, target, room);
+}
+
 static struct text read_link(pid_t pid, const char *name)
 {
-    char path[64], target[4096];
-    snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
-    ssize_t size = readlink(path, target, sizeof(target));
-    if (size < 0) {
-        snprintf(path, sizeof(path), "/proc/%d/%s", (int)procfs_reader(pid), name);
-        size = readlink(path, target, sizeof(target));
-    }
+    char target[4096];
+    ssize_t size = link_target(pid, name, target, sizeof(target));
+    if (size < 0)
+        size = link_target(procfs_reader(pid), name, target, sizeof(target));
     return size > 0 ? utf8_clean((struct text){ target, (size_t)size }) : (struct text){ 0 };
 }
 

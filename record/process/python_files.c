@@ -53,8 +53,7 @@ static const char *other_python(const char *path)
     return NULL;
 }
 
-/* The number behind the first "python3." of a text; 0: there is none. */
-static unsigned minor_in(const char *text)
+unsigned python_files_minor(const char *text)
 {
     const char *at = strstr(text, "python3.");
     char digits[MINOR_DIGITS + 1] = "";
@@ -70,14 +69,14 @@ static void take_path(struct python_files *found, const char *path)
     if (other || !python_files_is_cpython(path))
         return;
     found->cpython = true;
-    found->minor = found->minor ? found->minor : minor_in(python_file_name(path));
+    found->minor = found->minor ? found->minor : python_files_minor(python_file_name(path));
 }
 
 /* A program may be named `python` only. Its modules lie in folders that have the version. */
 static void take_folders(struct python_files *found, const struct images *images)
 {
     for (size_t i = 0; i < images->count && found->minor == 0; i++)
-        found->minor = minor_in(images->rows[i].path);
+        found->minor = python_files_minor(images->rows[i].path);
 }
 
 static bool program_is_narrow(pid_t pid)

@@ -4,8 +4,8 @@
 #include "formats/base/alloc.h"
 #include "formats/model/event.h"
 #include "record/process/images.h"
+#include "record/process/python_files.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -69,10 +69,10 @@ static bool exports(struct runtime_search *search, const char *name, const char 
 static void name_old_version(const struct images *images, struct fault *why)
 {
     for (size_t i = 0; i < images->count; i++) {
-        const char *at = strstr(images->rows[i].path, "python3.");
-        if (at && isdigit((unsigned char)at[8]) && atoi(at + 8) < atoi(strchr(LAYOUT_FIRST, '.') + 1)) {
-            fault(why, "it seems to run CPython %.*s, and this version of pyreel reads CPython " LAYOUT_SUPPORTED,
-                  2 + (int)strspn(at + 8, "0123456789"), at + 6);
+        const unsigned minor = python_files_minor(images->rows[i].path);
+        if (minor && minor < PYTHON_FILES_OLDEST) {
+            fault(why, "it seems to run CPython 3.%u, and this version of pyreel reads CPython " LAYOUT_SUPPORTED,
+                  minor);
             return;
         }
     }

@@ -24,23 +24,22 @@ struct version_search {
     struct version_list words, texts;
 };
 
-static void list_add(struct version_list *list, uint32_t version)
-{
-    for (size_t i = 0; i < list->count; i++)
-        if (list->versions[i] == version)
-            return;
-    if (list->count == RUNTIME_VERSIONS)
-        list->more = true;
-    else
-        list->versions[list->count++] = version;
-}
-
 static bool evidence_has(const struct version_list *list, uint32_t version)
 {
     for (size_t i = 0; i < list->count; i++)
         if (list->versions[i] == version)
             return true;
     return false;
+}
+
+static void list_add(struct version_list *list, uint32_t version)
+{
+    if (evidence_has(list, version))
+        return;
+    if (list->count == RUNTIME_VERSIONS)
+        list->more = true;
+    else
+        list->versions[list->count++] = version;
 }
 
 /* Whether a word can be the variable Py_Version of a CPython that does not publish its version in its runtime: 3.11 or
