@@ -90,7 +90,7 @@ static void write_quota(const struct quota_hit *hit, char *text, size_t room)
              part, hit->counts.throttled, hit->counts.periods);
 }
 
-/* What gives the recorder a better priority; "": nothing that is known. */
+/* Returns the words that say how the user gives the recorder a better priority; "" when nothing would. */
 static const char *better_priority(const struct hindrance *hindrance)
 {
     if (hindrance->priority == PRIORITY_REAL_TIME || hindrance->able)

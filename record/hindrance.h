@@ -20,7 +20,7 @@ struct hindrance {
     bool able;     /* ... or may take any priority */
 };
 
-/* What has happened since. */
+/* The facts of a recording from which the cause of its missed ticks follows. */
 struct hindrance_facts {
     double missed; /* part of the time that was missed */
     uint64_t elapsed_ns;

@@ -284,7 +284,7 @@ static void gecko_lines_make_rows(struct gecko *gecko, const struct gecko_lines_
     free(line_of);
 }
 
-/* What a line is called, and whose it is. */
+/* Writes the key of a line: equal keys are lines that a reader cannot tell apart, of one name and one process. */
 static void line_key(struct bytes *key, const struct gecko_line *line)
 {
     key->size = 0;

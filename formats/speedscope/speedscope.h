@@ -23,8 +23,9 @@
 /* More JSON than this crashes the tab of a browser, or no text of a browser has room for it. */
 #define SPEEDSCOPE_JSON_MOST ((uint64_t)375 * 1000 * 1000)
 
-/* Of deeper stacks, speedscope may say "Maximum call stack size exceeded": Chromium loads 3,000 frames in each view,
- * and fails in one with 3,500, but other browsers have other limits. */
+/* The deepest stack that speedscope's page surely loads. With deeper ones the page may say "Maximum call stack size
+ * exceeded": Chromium loads 3,000 frames in each view, and fails in one with 3,500; other browsers have other limits.
+ */
 #define SPEEDSCOPE_DEPTH_MOST 2000
 
 struct speedscope;

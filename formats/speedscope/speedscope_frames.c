@@ -29,7 +29,8 @@ static void place_activities(struct speedscope_frames *frames, struct outline *o
     }
 }
 
-/* Which nodes activities have, or are above them: not the middle of a stack that was shortened. */
+/* Returns for each node of the outline whether the file needs it: an activity stands at the node or below it. The
+ * middle of a stack that was shortened is not needed. */
 static bool *find_used(const struct speedscope_frames *frames, const struct outline *outline)
 {
     bool *used = alloc_zeroed((size_t)outline->count + 1, sizeof(*used));

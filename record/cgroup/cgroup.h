@@ -30,7 +30,7 @@ int cgroup_open(const struct cgroup *cgroup, const char *name);
 /* Reads the beginning of an open file as a string. False when there is nothing, as in a file that is -1. */
 bool cgroup_read(int file, char *room, size_t size);
 
-/* The same for a file of the cgroup that is not open. */
+/* Reads the beginning of a file of the cgroup as cgroup_read() does. Opens the file, and closes it. */
 bool cgroup_read_file(const struct cgroup *cgroup, const char *name, char *room, size_t size);
 
 #endif

@@ -82,7 +82,7 @@ void quota_open(struct quota *quota, const char *root, pid_t pid)
 
 /* ---- looking ---- */
 
-/* What was counted since; zeros when the cgroup was made anew. */
+/* Returns the counts of a cgroup since quota_open(); zeros when the cgroup was made anew. */
 static struct quota_counts quota_since(const struct quota_level *level)
 {
     const struct quota_counts *before = &level->before;

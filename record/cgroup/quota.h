@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The quota of processor time that a process has: of its cgroup, and of each cgroup above that can be seen. When the
- * quota of a period is used up, by whomever in the cgroup, nothing of the cgroup runs until the next period begins: the
- * cgroup is throttled. Both versions of cgroups are looked at. */
+ * quota of a period is used up, by whomever in the cgroup, threads of the cgroup that were to run wait for the next
+ * period: the cgroup is throttled. Both versions of cgroups are looked at. */
 #ifndef PYREEL_RECORD_CGROUP_QUOTA_H
 #define PYREEL_RECORD_CGROUP_QUOTA_H
 
@@ -11,7 +11,7 @@
 
 #define QUOTA_LEVELS 16 /* cgroups that are looked at: the process's own, and those above it */
 
-/* What the kernel counts of one cgroup. */
+/* The kernel's counts of one cgroup. */
 struct quota_counts {
     uint64_t periods;   /* periods in which something of the cgroup ran */
     uint64_t throttled; /* those in which the quota was used up */
@@ -33,9 +33,7 @@ struct quota {
 /* Finds the cgroups, and notes what was counted so far. `root` is "", or in tests a folder that has the files. */
 void quota_open(struct quota *quota, const char *root, pid_t pid);
 
-/* What has happened since quota_open() in the cgroup that was throttled most often; counts.throttled is 0 when none
- * was.
- */
+/* The cgroup that was throttled most often since quota_open(). counts.throttled is 0 when no cgroup was throttled. */
 struct quota_hit {
     struct quota_counts counts;
     double processors;
