@@ -11,7 +11,7 @@ import subprocess
 import pytest
 
 import stacks
-from environment import HERE, need_command, pythons
+from environment import HERE, missing, need_command, pythons
 from recording import ALL_TICKS, attach, collapsed, info, run_record, succeed
 
 SOURCE = os.path.join(HERE, "programs", "embedder.c")
@@ -27,7 +27,7 @@ def static_python(version):
         library = os.path.join(known["LIBPL"], known["LIBRARY"])
         if os.path.exists(library) and not python.name.endswith("d"):
             return python, known, library
-    return pytest.skip(f"no Python {version} of this machine has a static library")
+    return missing(f"a Python {version} with a static library")
 
 
 def number_of(text):
@@ -51,7 +51,7 @@ def embedder(tmp_path):
             if built.returncode == 0:
                 break
         if built.returncode != 0:
-            pytest.skip(f"cannot link with {library}: {built.stderr[-500:]}")
+            missing(f"what {library} is linked with: {built.stderr[-500:]}")
         succeed(need_command("strip"), "-s", path)
         return path, python.full_version, known["prefix"]
 

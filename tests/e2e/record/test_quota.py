@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from environment import RECORD
+from environment import RECORD, missing
 from recording import attach, convert, info, run
 
 PERIOD_US = 100000
@@ -34,7 +34,7 @@ def cgroup():
             except OSError:
                 continue
             return os.path.join(top, "cgroup.procs")
-        pytest.skip("no cgroup with a quota can be made here")
+        missing("a cgroup with a quota: it needs root, and a folder of /sys/fs/cgroup that can be written to")
 
     yield make
     for folder in reversed(made):
