@@ -36,14 +36,18 @@ static const uint32_t tid_at[] = { 208, 32 };
 #endif
 
 /* The number that the C library keeps for the thread with this struct pthread; 0: it is that of no thread that lives.
- */
-static uint32_t number_in_pthread(struct watched *w, uint64_t pthread)
+ * `ended`: the number was cleared, which happens at the end of the thread. */
+static uint32_t number_in_pthread(struct watched *w, uint64_t pthread, bool *ended)
 {
     uint32_t number;
-    for (size_t i = 0; i < countof(tid_at); i++)
-        if (remote_read(&w->target.remote, pthread + tid_at[i], &number, sizeof(number)) == REMOTE_READ &&
-            intern_pairs_find(owner_threads(w), number, 0))
+    *ended = false;
+    for (size_t i = 0; i < countof(tid_at); i++) {
+        if (remote_read(&w->target.remote, pthread + tid_at[i], &number, sizeof(number)) != REMOTE_READ)
+            continue;
+        if (intern_pairs_find(owner_threads(w), number, 0))
             return number;
+        *ended |= number == 0;
+    }
     return 0;
 }
 
@@ -75,7 +79,8 @@ uint32_t state_owner_find(struct watched *w, const struct member *member, bool c
     if (noted == 0 || !checked || state_owner_lives(w, noted))
         return noted;
     /* Later, the memory of a thread that has ended may be that of another one. */
-    const uint32_t number = member->pointer && !w->looked ? number_in_pthread(w, member->pointer) : 0;
+    bool ended;
+    const uint32_t number = member->pointer && !w->looked ? number_in_pthread(w, member->pointer, &ended) : 0;
     if (number && !is_noted_by_another(w, member, number))
         return number;
     /* The state that runs is that of the only thread. The states of the parent's other threads never run again. */
@@ -130,19 +135,30 @@ static uint64_t pthread_at_end(struct watched *w, const struct mapping *stack)
     return 0;
 }
 
-uint32_t state_owner_by_stack(struct watched *w, const struct member *member, struct mapping *stack)
+/* Fills in `stack` and `ended`. */
+static uint32_t owner_at_pthread(struct watched *w, uint64_t pthread, uint64_t address, struct stack_owner *found)
+{
+    return is_on_stack_of(w, pthread, address, &found->stack) ? number_in_pthread(w, pthread, &found->ended) : 0;
+}
+
+struct stack_owner state_owner_by_stack(struct watched *w, const struct member *member)
 {
     const uint64_t address = walk_stack_address(&member->walk, &w->target.runtime.layout);
+    struct stack_owner found = { 0 };
     if (!address || w->target.remote.kind)
-        return 0;
+        return found;
     const uint64_t above = pthread_above(w, address);
-    if (above && is_on_stack_of(w, above, address, stack))
-        return number_in_pthread(w, above);
-    if (!procfs_mapping(w->target.remote.pid, address, stack))
-        return 0;
-    if (stack->stack && state_owner_lives(w, (uint32_t)w->target.ns_pid))
-        return (uint32_t)w->target.ns_pid;
+    if (above)
+        found.number = owner_at_pthread(w, above, address, &found);
+    if (found.number || found.ended || !procfs_mapping(w->target.remote.pid, address, &found.stack))
+        return found;
+    if (found.stack.stack && state_owner_lives(w, (uint32_t)w->target.ns_pid)) {
+        found.number = (uint32_t)w->target.ns_pid;
+        return found;
+    }
     /* A thread of C may have made the state in another thread, so that no state names its own struct. */
-    const uint64_t last = pthread_at_end(w, stack);
-    return last && is_on_stack_of(w, last, address, stack) ? number_in_pthread(w, last) : 0;
+    const uint64_t last = pthread_at_end(w, &found.stack);
+    if (last)
+        found.number = owner_at_pthread(w, last, address, &found);
+    return found;
 }

@@ -30,9 +30,15 @@
  * number in the state is not believed until the kernel confirms it. For the thread that calls watched_emit(). */
 uint32_t state_owner_find(struct watched *watched, const struct member *member, bool checked);
 
-/* The number of the thread on whose C stack a state's frames are, and the bounds of that stack; 0: not known. May read
- * the list of mappings, which takes a while. */
-uint32_t state_owner_by_stack(struct watched *watched, const struct member *member, struct mapping *stack);
+/* The thread on whose C stack the frames of a state are. */
+struct stack_owner {
+    uint32_t number;      /* in the pid namespace of the process; 0: none that lives, or not known */
+    bool ended;           /* it has ended: the state was left behind, and its frames are those of nobody */
+    struct mapping stack; /* the bounds of the stack, if one of these two is told */
+};
+
+/* May read the list of mappings, which takes a while. */
+struct stack_owner state_owner_by_stack(struct watched *watched, const struct member *member);
 
 /* Whether the process has a thread of this number, in the pid namespace of the process. The kernel is asked once in a
  * tick. A process that is no process (a core file) has all threads. */

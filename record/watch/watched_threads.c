@@ -229,33 +229,36 @@ static bool state_is_doubtful(const struct watched *w, uint32_t index)
            (member->interpreter_id > 0 || watched_thread_of(w, index)->states > 1);
 }
 
-/* Gives a state to the thread on whose C stack its frames are, if that is known. */
+/* Gives a state to the thread on whose C stack its frames are, if that is known. A state that a thread left behind at
+ * its end is nobody's. */
 static void state_follow_stack(struct watched *w, uint32_t index, uint64_t time_ns)
 {
     struct member *member = &w->thread_list.members[index];
     struct thread_state *state = watched_state(w, index);
     const uint64_t address = walk_stack_address(&member->walk, &w->target.runtime.layout);
-    struct mapping stack = { 0 };
-    const uint32_t owner = state_owner_by_stack(w, member, &stack);
-    if (!owner) /* nothing contradicts the number in the state; the question is not repeated for calls near this one */
-        stack = (struct mapping){ .low = address > STACK_PART ? address - STACK_PART : 0,
-                                  .high = address + STACK_PART };
-    if (!owner || owner == state->owner) {
-        state->stack = stack;
+    const struct stack_owner found = state_owner_by_stack(w, member);
+    if (!found.number && !found.ended) {
+        /* Nothing contradicts the number in the state; the question is not repeated for calls near this one. */
+        state->stack = (struct mapping){ .low = address > STACK_PART ? address - STACK_PART : 0,
+                                         .high = address + STACK_PART };
         return;
     }
-    const uint64_t wait_ns = state->wait_ns;
+    if (found.number == state->owner) {
+        state->stack = found.stack;
+        return;
+    }
+    const uint64_t wait_ns = found.ended ? 0 : state->wait_ns; /* the next thread may take the state at once */
     state_leave(w, index);
     *state = (struct thread_state){ .interpreter_id = member->interpreter_id,
                                     .native_id = member->native_id,
-                                    .owner = owner,
+                                    .owner = found.number,
                                     .lent = true,
-                                    .stack = stack,
+                                    .stack = found.stack,
                                     .due_ns = time_ns + wait_ns,
                                     .wait_ns = wait_ns };
-    member->proved_id = owner;
+    member->proved_id = found.number;
     w->proved = true;
-    if (is_wanted(w, owner))
+    if (found.number && is_wanted(w, found.number))
         state_join(w, index, time_ns);
 }
 

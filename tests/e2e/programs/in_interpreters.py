@@ -15,6 +15,7 @@ except ImportError:
     import _xxsubinterpreters as _interpreters
 
 ALWAYS = 1000  # seconds
+said = []  # the numbers of the work that has begun
 
 ROLE = """
 import select
@@ -43,6 +44,7 @@ def create(shares_lock):
 
 def run(interpreter, n, seconds, rest="pass", clock="perf_counter"):
     os.write(1, f"role {n} {int(interpreter)}\n".encode())  # whole, whoever else says something
+    said.append(n)
     source = ROLE.format(n=n, seconds=seconds, rest=rest, clock=clock)
     text = f"exec(compile({source!r}, 'role_{n}.py', 'exec'))"
     if int(interpreter) == 0:
@@ -116,6 +118,19 @@ def pool():
             future.result()
 
 
+def left_behind():
+    """A thread of C ends in the middle of its work, so that nobody frees the state, and its frames stay. Then another thread
+    works in an interpreter of its own."""
+    interpreter = create(True)
+    rest = "import ctypes; ctypes.CDLL(None).pthread_exit(None)"
+    threading.Thread(target=run, args=(interpreter, 1, ALWAYS, rest), daemon=True).start()
+    while 1 not in said:
+        time.sleep(0.001)
+    run(create(True), 2, ALWAYS)
+    print("cpu", time.process_time(), flush=True)
+    os._exit(0)  # the end of Python would wait for the state
+
+
 # A lock that several interpreters share is not given away for the asking: who sleeps gives it away.
 WHAT = {
     "many": lambda: side_by_side(50, False, "time.sleep(0.05)"),
@@ -125,6 +140,7 @@ WHAT = {
     "turns": by_turns,
     "turns_with_one_lock": by_turns_with_one_lock,
     "come_and_go": come_and_go,
+    "left_behind": left_behind,
     "pool": pool,
 }
 

@@ -93,6 +93,15 @@ def test_they_are_made_and_destroyed(inside):
     assert done.info["threads"][0]["end_s"] > 0.9 * done.info["duration_s"]
 
 
+def test_what_a_thread_left_behind_is_no_work(inside):
+    """Before 3.13, the number in such a state is that of the thread that made the interpreter."""
+    done = inside("left_behind", lambda path, found: 2 in roles_in(path) and cpu_s_of(found["threads"]) >= 0.3)
+    seen = seen_in(done)
+    assert sum(seen[1].values()) < sum(seen[2].values()) / 2, seen
+    assert not any(thread.startswith("MainThread") for thread in seen[1])
+    assert len(done.info["threads"]) == 2
+
+
 def working(done):
     """The threads in which roles worked."""
     return [thread for thread in done.info["threads"] if "(run)" in thread["name"]]
