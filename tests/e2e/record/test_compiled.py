@@ -25,8 +25,10 @@ def test_compiled_functions_have_their_time(python, program, tmp_path, where, op
     time = stacks.of_thread(stacks.of_collapsed(collapsed(path, "--weight", "cpu")), stacks.MAIN)
     used = {name: sum(stacks.within(time, name).values()) / 1e6 for name in account}
     assert sum(used.values()) == pytest.approx(sum(account.values()), rel=0.1)
+    gaps = 2 * found["missed"] / (found["missed"] + found["ticks"])  # the time of each is in one place
     for name in account:
-        assert used[name] / sum(used.values()) == pytest.approx(account[name] / sum(account.values()), abs=0.1)
+        share, right = used[name] / sum(used.values()), account[name] / sum(account.values())
+        assert share == pytest.approx(right, abs=0.1 + gaps), ended
         for stack in stacks.within(time, name):
             # Compiled code executes no instructions that would tell the line.
             assert (name, "/made/compiled.py", 0) in stack
