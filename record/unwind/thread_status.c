@@ -3,8 +3,9 @@
 
 #include "formats/model/attribute.h"
 
-#define LOOK_NS 1000 /* approximate time to ask for a thread's processor */
-#define SHARE   10   /* if the mode does not need the processors, asking may take 1/10 of the interval */
+#define LOOK_NS  1000       /* approximate time to ask for a thread's processor */
+#define SHARE    10         /* if the mode does not need the processors, asking may take 1/10 of the time, ... */
+#define SAVED_NS 100000000u /* ... and of so much time before in which it took less */
 
 const char *const mode_names[MODES] = { "wall", "cpu", "gil", "exception" };
 
@@ -15,10 +16,37 @@ void thread_status_open(struct statuses *statuses, pid_t pid)
     cpu_process_open(&statuses->process, pid);
 }
 
-void thread_status_tick(struct statuses *statuses, size_t threads)
+void thread_status_tick(struct statuses *statuses)
 {
-    statuses->ask_cpu = statuses->mode == MODE_CPU || threads * LOOK_NS * SHARE <= statuses->interval_ns;
+    statuses->ask_cpu = statuses->interval_ns > 0 || statuses->mode == MODE_CPU;
+    statuses->others = true;
     statuses->ran = !statuses->slept && (!statuses->ask_cpu || cpu_process_ran(&statuses->process));
+}
+
+bool thread_status_may_run(const struct watch *watch)
+{
+    return !watch->cpu.watched || watch->cpu.running || watch->cpu.crowded;
+}
+
+bool thread_status_ask_others(struct statuses *statuses, uint64_t known_ns, size_t others, uint64_t now_ns)
+{
+    const uint64_t clock_ns = statuses->process.used_ns, each_ns = others * LOOK_NS * SHARE;
+    const uint64_t least_ns = now_ns > SAVED_NS ? now_ns - SAVED_NS : 0;
+    statuses->ran &= !statuses->process.known || clock_ns > known_ns + statuses->rest_ns;
+    if (!statuses->ran)
+        return false;
+    if (statuses->due_ns < least_ns)
+        statuses->due_ns = least_ns;
+    statuses->others = statuses->mode == MODE_CPU || each_ns <= statuses->interval_ns || now_ns >= statuses->due_ns;
+    if (statuses->others)
+        statuses->due_ns += each_ns;
+    return statuses->others;
+}
+
+void thread_status_asked_all(struct statuses *statuses, uint64_t known_ns)
+{
+    const uint64_t clock_ns = statuses->process.used_ns;
+    statuses->rest_ns = clock_ns > known_ns ? clock_ns - known_ns : 0;
 }
 
 void thread_status_ask_ahead(struct statuses *statuses, struct watch *watch, uint64_t now_ns)
@@ -34,8 +62,11 @@ void thread_status_ask_ahead(struct statuses *statuses, struct watch *watch, uin
 /* Returns what was seen ahead. If nothing was, looks now: for a thread that is new, or if nothing stops the thread. */
 static struct cpu_look statuses_take_look(struct statuses *statuses, struct watch *watch, pid_t tid, uint64_t now_ns)
 {
-    if (!watch->cpu.watched)
+    if (!watch->cpu.watched) {
         cpu_open(&watch->cpu, statuses->pid, tid);
+        /* So far, its time was a part of the rest. */
+        statuses->rest_ns -= watch->cpu.ran_ns < statuses->rest_ns ? watch->cpu.ran_ns : statuses->rest_ns;
+    }
     watch->cpu.stops = statuses->stops;
     if (!watch->asked_ahead)
         return cpu_look(&watch->cpu, statuses->ran, now_ns);
@@ -47,7 +78,7 @@ static uint32_t ask_cpu(struct statuses *statuses, struct watch *watch, struct m
                         pid_t tid, uint64_t now_ns)
 {
     watch->cpu_ns = 0;
-    if (!statuses->ask_cpu)
+    if (!statuses->ask_cpu || (!statuses->others && watch->cpu.watched && !watch->asked_ahead))
         return STATUS_CPU_UNKNOWN;
     const struct cpu_look look = statuses_take_look(statuses, watch, tid, now_ns);
     watch->cpu_ns = look.used_ns;

@@ -12,13 +12,22 @@
 enum mode { MODE_WALL, MODE_CPU, MODE_GIL, MODE_EXCEPTION, MODES };
 extern const char *const mode_names[MODES];
 
-/* The state for one process. Set `mode` and `interval_ns`, then call thread_status_open(). */
+/* The state for one process. Set `mode` and `interval_ns`, then call thread_status_open(). A tick asks for the
+ * processors of threads in this order, cheapest first:
+ *   1. The process's CPU clock. If it has not moved, no thread ran.
+ *   2. The threads that ran at the last look. If what the clock has gained is theirs, the others have slept on: then
+ * the clock minus the time of all threads that are known has not grown (`rest_ns`: of threads that ended, or that
+ *      Python does not know).
+ *   3. All others, if asking takes a small share of the time. Else nobody knows in this tick what they do. */
 struct statuses {
     enum mode mode;
-    uint64_t interval_ns;
+    uint64_t interval_ns; /* the least time between two ticks; 0: the process is no process, and nothing is asked */
     pid_t pid;
     struct cpu_process process;
-    bool ask_cpu;      /* ask for the processors of threads in this tick */
+    bool ask_cpu;      /* ask for the processors of threads in this tick ... */
+    bool others;       /* ... and for those of threads that slept at the last look */
+    uint64_t rest_ns;  /* see above; when all threads were asked last */
+    uint64_t due_ns;   /* asking for the others has its share of the time again */
     bool ran;          /* some thread may have run since the last tick */
     bool slept;        /* set by the caller before thread_status_tick(): no thread has run since the last tick */
     struct halt *halt; /* set by the caller: whether the process stands stopped; NULL: never */
@@ -39,9 +48,17 @@ struct watch {
 /* Begins to watch the CPU clock of a process. */
 void thread_status_open(struct statuses *statuses, pid_t pid);
 
-/* Begins a tick with this many threads. Decides whether to ask for the threads' processors: if the mode needs to know
- * them, or if asking costs little time. */
-void thread_status_tick(struct statuses *statuses, size_t threads);
+/* Begins a tick. */
+void thread_status_tick(struct statuses *statuses);
+
+/* Whether the thread is asked in each tick: it ran at the last look, or is new. */
+bool thread_status_may_run(const struct watch *watch);
+
+/* When those threads were asked: decides what is known of the others in this tick, see struct statuses. `known_ns`: the
+ * CPU time of all threads that are watched; `others`: how many the others are. Returns whether to ask for them, and
+ * then to call thread_status_asked_all(). `now_ns` is the monotonic clock. */
+bool thread_status_ask_others(struct statuses *statuses, uint64_t known_ns, size_t others, uint64_t now_ns);
+void thread_status_asked_all(struct statuses *statuses, uint64_t known_ns);
 
 /* Asks what a thread does before the recorder stops the thread: a stopped thread seems to run. For a thread that had a
  * thread_status_of() before, and after thread_status_tick(). */

@@ -303,7 +303,7 @@ static void end_if_gone(struct watched *w, struct emitted_thread *thread, uint64
 static void end_gone(struct watched *w, uint64_t time_ns)
 {
     const bool first_ended = w->target.remote.pid != w->target.remote.process;
-    const bool shown = w->statuses.ask_cpu && w->thread_list.which == THREADS_ALL;
+    const bool shown = w->statuses.ask_cpu && w->statuses.others && w->thread_list.which == THREADS_ALL;
     const bool all = !shown && time_ns >= w->live_due_ns;
     w->live_due_ns = all ? time_ns + LIVE_NS : w->live_due_ns;
     for (size_t i = 0; i < w->threads_count && !w->slept; i++) {
@@ -628,23 +628,32 @@ bool watched_threads_emit_unread(struct watched *w, uint64_t time_ns, struct fau
     return good && (any || emitter_failed(w->emitter, 0, FAILURE_THREADS, time_ns, why));
 }
 
-/* Begins to ask what the threads do: those that are wanted, and those that have no state now. */
-static void tick_statuses(struct watched *w)
+/* The CPU time of all threads that are watched, as far as known. */
+static uint64_t known_cpu_ns(const struct watched *w)
 {
-    size_t count = w->thread_list.asked_count;
-    for (size_t i = 0; i < w->threads_count; i++)
-        count += w->threads[i].number && w->threads[i].states == 0;
-    thread_status_tick(&w->statuses, count);
+    uint64_t known_ns = 0;
+    for (uint32_t i = 0; i < w->threads_count; i++)
+        known_ns += w->threads[i].number ? w->threads[i].watch.cpu.ran_ns : 0;
+    return known_ns;
 }
 
 void watched_threads_ask_ahead(struct watched *w, uint64_t now_ns)
 {
+    size_t others = 0;
     if (!w->options->with_status)
         return;
-    tick_statuses(w);
-    for (uint32_t i = 0; i < w->threads_count; i++)
-        if (w->threads[i].number)
+    thread_status_tick(&w->statuses);
+    for (uint32_t i = 0; i < w->threads_count && w->statuses.ask_cpu; i++)
+        if (w->threads[i].number && thread_status_may_run(&w->threads[i].watch))
             thread_status_ask_ahead(&w->statuses, &w->threads[i].watch, now_ns);
+        else
+            others += w->threads[i].number != 0;
+    if (!w->statuses.ask_cpu || !thread_status_ask_others(&w->statuses, known_cpu_ns(w), others, now_ns))
+        return;
+    for (uint32_t i = 0; i < w->threads_count; i++)
+        if (w->threads[i].number && !w->threads[i].watch.asked_ahead)
+            thread_status_ask_ahead(&w->statuses, &w->threads[i].watch, now_ns);
+    thread_status_asked_all(&w->statuses, known_cpu_ns(w));
 }
 
 bool watched_threads_emit(struct watched *w, uint64_t time_ns, struct fault *why)
@@ -657,8 +666,8 @@ bool watched_threads_emit(struct watched *w, uint64_t time_ns, struct fault *why
     find_owners(w, time_ns);
     w->counters.interpreters_cut += w->target.interpreters_cut;
     w->statuses.slept = w->slept;
-    if (w->options->with_status && !w->options->freezes)
-        tick_statuses(w);
+    if (!w->options->freezes)
+        watched_threads_ask_ahead(w, w->options->start_ns + time_ns);
     return emit_states(w, thread_list->asked, thread_list->asked_count, time_ns, why) &&
            watched_emit_others(w, time_ns, why) &&
            (w->options->async != ASYNC_ALL || watched_tasks_emit(w, time_ns, why));

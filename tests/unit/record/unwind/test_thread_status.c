@@ -116,7 +116,7 @@ static struct member *member_of(struct scene *s, size_t thread)
 /* The status of a thread, whose processor is that of our thread `tid`. */
 static uint32_t status_of(struct scene *s, struct member *member, pid_t tid)
 {
-    thread_status_tick(&s->statuses, 2);
+    thread_status_tick(&s->statuses);
     return thread_status_of(&s->statuses, &s->watch, &s->thread_list, member, tid, true_time_ns());
 }
 
@@ -296,25 +296,48 @@ EACH_VERSION(a_thread_without_a_state_has_a_processor, be_outside);
 
 /* ---- what is asked, and what is kept ---- */
 
-static void processors_are_asked_about_where_that_costs_little(void **state)
+static void asking_about_others_takes_a_part_of_the_time(void **state)
 {
     (void)state;
     static const struct {
         enum mode mode;
         uint64_t interval_ns;
         size_t threads;
-        bool asked;
+        uint64_t tick_ns; /* between two ticks, as the budget allows */
+        int least, most;  /* how often the others are asked in 1000 ticks */
     } rows[] = {
-        { MODE_WALL, 1000000, 1, true },  { MODE_WALL, 1000000, 100, true }, { MODE_WALL, 1000000, 101, false },
-        { MODE_GIL, 100000, 10, true },   { MODE_GIL, 100000, 11, false },   { MODE_EXCEPTION, 10000, 2, false },
-        { MODE_CPU, 1000000, 101, true }, { MODE_CPU, 10000, 10000, true },
+        { MODE_WALL, 1000000, 100, 1000000, 1000, 1000 }, { MODE_WALL, 1000000, 200, 1000000, 500, 550 },
+        { MODE_WALL, 1000000, 200, 4000000, 1000, 1000 }, { MODE_WALL, 1000000, 1000, 5000000, 500, 511 },
+        { MODE_GIL, 100000, 10, 100000, 1000, 1000 },     { MODE_CPU, 10000, 10000, 10000, 1000, 1000 },
     };
     for (size_t i = 0; i < countof(rows); i++) {
         struct statuses statuses = { .mode = rows[i].mode, .interval_ns = rows[i].interval_ns };
         thread_status_open(&statuses, getpid());
-        thread_status_tick(&statuses, rows[i].threads);
-        assert_int_equal(statuses.ask_cpu, rows[i].asked);
-        assert_true(statuses.ran); /* this test did */
+        int asked = 0;
+        for (uint64_t tick = 1; tick <= 1000; tick++) {
+            thread_status_tick(&statuses);
+            assert_true(statuses.ask_cpu);
+            assert_true(statuses.ran); /* this test did */
+            const uint64_t now_ns = 10000000000 + tick * rows[i].tick_ns;
+            asked += thread_status_ask_others(&statuses, 0, rows[i].threads, now_ns);
+        }
+        assert_in_range(asked, rows[i].least, rows[i].most);
+    }
+}
+
+static void others_sleep_when_all_time_is_known(void **state)
+{
+    (void)state;
+    struct statuses statuses = { .mode = MODE_WALL, .interval_ns = 1000000 };
+    thread_status_open(&statuses, getpid());
+    thread_status_tick(&statuses);
+    const uint64_t ended_ns = 1000;
+    thread_status_asked_all(&statuses, statuses.process.used_ns - ended_ns);
+    for (int unknown_ns = 0; unknown_ns < 2; unknown_ns++) {
+        thread_status_tick(&statuses);
+        const uint64_t known_ns = statuses.process.used_ns - ended_ns - (uint64_t)unknown_ns;
+        assert_int_equal(thread_status_ask_others(&statuses, known_ns, 1, 2000000000), unknown_ns == 1);
+        assert_int_equal(statuses.ran, unknown_ns == 1);
     }
 }
 
@@ -322,7 +345,7 @@ static void ask_about_none(struct fake_python *p)
 {
     struct scene s;
     begin(&s, p, MODE_WALL);
-    s.statuses.interval_ns = 1000;
+    s.statuses.interval_ns = 0;
     read_threads(&s);
     assert_int_equal(status_of(&s, member_of(&s, 0), getpid()), STATUS_RECORDED | STATUS_GIL | STATUS_CPU_UNKNOWN);
     assert_int_equal(s.watch.cpu_ns, 0);
@@ -369,7 +392,8 @@ TEST_FILE(thread_status)
         cmocka_unit_test(a_thread_of_a_stopped_process_has_no_state),
         cmocka_unit_test(a_thread_that_ran_is_read_again_where_its_wait_is_kept),
         cmocka_unit_test(a_thread_without_a_state_has_a_processor),
-        cmocka_unit_test(processors_are_asked_about_where_that_costs_little),
+        cmocka_unit_test(asking_about_others_takes_a_part_of_the_time),
+        cmocka_unit_test(others_sleep_when_all_time_is_known),
         cmocka_unit_test(a_processor_that_is_not_asked_about_is_unknown),
         cmocka_unit_test(a_mode_keeps_what_it_is_about),
         cmocka_unit_test(each_mode_has_a_name),
