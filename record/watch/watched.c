@@ -6,6 +6,7 @@
 #include "record/process/permission.h"
 #include "record/process/procfs.h"
 #include "record/watch/unreadable.h"
+#include "record/watch/watched_names.h"
 #include "record/watch/watched_tasks.h"
 #include "record/watch/watched_threads.h"
 
@@ -585,8 +586,7 @@ void watched_attach(struct watched *w)
         halt_open(&w->halt, w->pid);
     meter_open(&w->meter, w->pid);
     title_open(&w->title, w->pid, clock_now_ns());
-    thread_names_open(&w->names, &w->target.remote, &w->target.runtime.layout);
-    w->program_name = procfs_thread_name(w->pid, w->pid);
+    watched_names_open(w);
     w->attached = true;
     w->lost = w->prepared = w->idle_looked = w->slept = false;
     w->list = 0;
@@ -663,8 +663,7 @@ void watched_detach(struct watched *w, enum fate fate)
     w->counters = watched_counters(w);
     intern_pairs_free(&w->kernel_threads);
     asyncio_close(&w->asyncio);
-    thread_names_close(&w->names);
-    text_free(w->program_name);
+    watched_names_close(w);
     thread_list_close(&w->thread_list);
     codes_close(&w->codes);
     idle_close(&w->idle);

@@ -28,6 +28,8 @@
 #include "record/unwind/thread_list.h"
 #include "record/unwind/thread_status.h"
 
+#define PROGRAM_NAMES 16 /* names of a first thread that are remembered */
+
 struct watched;
 
 /* The options of a recording that concern each process. */
@@ -196,10 +198,11 @@ struct watched {
     struct statuses statuses;
     struct asyncio asyncio;
     struct thread_names names;
-    uint64_t lookups_ns;      /* time of the tick in which ... */
-    uint32_t lookups;         /* ... so many names of threads may still be looked up */
-    size_t unasked;           /* threads whose name was never looked up */
-    struct text program_name; /* the kernel's name of the main thread, which new threads inherit */
+    uint64_t lookups_ns;                      /* time of the tick in which ... */
+    uint32_t lookups;                         /* ... so many names of threads may still be looked up */
+    size_t unasked;                           /* threads whose name was never looked up */
+    struct text program_names[PROGRAM_NAMES]; /* the first thread's names in the kernel, which new threads inherit: the
+                                                 latest first */
 
     struct emitted_thread *threads;
     size_t threads_count, threads_room;

@@ -16,6 +16,21 @@
 #define NAME_TRIES        8  /* ticks in a row in which a name that Python does not have yet is looked up */
 #define SURE_BYTES        11 /* the kernel keeps 15 bytes of a name, of which the last character may be damaged */
 
+void watched_names_open(struct watched *w)
+{
+    thread_names_open(&w->names, &w->target.remote, &w->target.runtime.layout);
+    w->program_names[0] = procfs_thread_name(w->pid, w->pid);
+}
+
+void watched_names_close(struct watched *w)
+{
+    thread_names_close(&w->names);
+    for (size_t i = 0; i < PROGRAM_NAMES; i++) {
+        text_free(w->program_names[i]);
+        w->program_names[i] = (struct text){ 0 };
+    }
+}
+
 /* Whether Python itself made the name: "Thread-7 (work)"; "Dummy-8" for a thread that Python did not start. */
 static bool is_automatic(struct text name)
 {
@@ -26,13 +41,44 @@ static bool is_automatic(struct text name)
     return false;
 }
 
-/* Whether the program gave the thread a name of its own in the kernel. A new thread has the program's name there, and
- * since CPython 3.14 the beginning of Python's name. */
-static bool is_own(const struct watched *w, struct text kernel, struct text python)
+/* Whether a name in the kernel is that of the program's file, which the kernel gives at an execve. The file of a Python
+ * has several names: python3 for python3.13. */
+static bool is_of_file(const struct watched *w, struct text kernel)
+{
+    const struct text path = procfs_executable(w->pid);
+    const char *slash = path.size ? memrchr(path.bytes, '/', path.size) : NULL;
+    const size_t before = slash ? (size_t)(slash + 1 - path.bytes) : 0;
+    const bool is = slash && text_begins((struct text){ path.bytes + before, path.size - before }, kernel);
+    text_free(path);
+    return is || text_begins(kernel, TEXT("python"));
+}
+
+/* Whether the first thread has or had a name in the kernel, as far as known. A process that writes its title mostly
+ * renames its first thread, too: threads that began before have the name from before. */
+static bool is_of_program(struct watched *w, struct text kernel)
+{
+    struct text *names = w->program_names;
+    for (size_t i = 0; i < PROGRAM_NAMES; i++)
+        if (text_equal(kernel, names[i]))
+            return true;
+    const struct text now = procfs_thread_name(w->pid, w->pid);
+    if (now.size == 0 || text_equal(now, names[0])) {
+        text_free(now);
+        return is_of_file(w, kernel);
+    }
+    text_free(names[PROGRAM_NAMES - 1]);
+    memmove(names + 1, names, (PROGRAM_NAMES - 1) * sizeof(*names));
+    names[0] = now;
+    return text_equal(kernel, now) || is_of_file(w, kernel);
+}
+
+/* Whether the program gave the thread a name of its own in the kernel. A new thread has the first thread's name there,
+ * and since CPython 3.14 the beginning of Python's name. */
+static bool is_own(struct watched *w, struct text kernel, struct text python)
 {
     const size_t beginning = kernel.size < SURE_BYTES ? kernel.size : SURE_BYTES;
-    return kernel.size > 0 && !text_equal(kernel, w->program_name) &&
-           (python.size < beginning || memcmp(kernel.bytes, python.bytes, beginning) != 0);
+    return kernel.size > 0 && (python.size < beginning || memcmp(kernel.bytes, python.bytes, beginning) != 0) &&
+           !is_of_program(w, kernel);
 }
 
 /* The name of a thread: Python's, or the kernel's where Python has none or an automatic one and the program gave the

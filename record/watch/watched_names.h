@@ -6,6 +6,9 @@
 
 #include "record/watch/watched.h"
 
+void watched_names_open(struct watched *watched);
+void watched_names_close(struct watched *watched);
+
 /* Sets the name of a new thread, which has the state `member`: that of Python, or for now that of the kernel. NULL: the
  * state says nothing of the thread's name. */
 void watched_names_begin(struct watched *watched, const struct member *member, struct emitted_thread *thread,

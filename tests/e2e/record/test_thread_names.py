@@ -68,3 +68,39 @@ def test_short_threads_have_names(python, record_until, tmp_path):
     record_until(path, is_named(r"one of many short threads \d+"), "--", *python.command, "-c", code, prefix=python.prefix)
     named = [name for name in names_of(path) if name.startswith("one of many short threads ")]
     assert len(named) == len(set(named)) > 0
+
+
+# As a server does: it renames itself, in the kernel too, and its threads take that name over.
+TITLED = """
+import ctypes, os, select, threading
+def wait():
+    threading.Event().wait()
+def begin(name=None):
+    threading.Thread(target=wait, daemon=True, name=name).start()
+begin()
+ctypes.CDLL(None).prctl(15, b"master: serves", 0, 0, 0)  # PR_SET_NAME
+begin()
+begin("the last one of all")
+print("ready", os.getpid(), flush=True)
+while not select.select([0], [], [], 0)[0]: sum(range(1000))
+"""
+
+
+def check_titled(path):
+    names = names_of(path)
+    assert sum(bool(BEFORE.fullmatch(name)) for name in names) == 2 and len(names) == 4, names
+
+
+@pytest.mark.pythons("each build")
+def test_a_title_is_no_name_of_the_threads_that_take_it_over(python, record_until, tmp_path):
+    path = tmp_path / "titled.pyreel"
+    record_until(path, is_named("the last one of all"), "--", *python.command, "-c", TITLED, prefix=python.prefix)
+    check_titled(path)
+
+
+@pytest.mark.pythons("each build")
+def test_nor_is_the_name_from_before_a_title(python, start, tmp_path):
+    path = tmp_path / "titled.pyreel"
+    target = start(*python.prefix, *python.command, "-c", TITLED)
+    attach(target, path, until=is_named("the last one of all"), prefix=python.prefix)
+    check_titled(path)
