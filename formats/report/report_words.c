@@ -35,9 +35,12 @@ void report_put_quiet(struct bytes *to, const struct report *report, const struc
         put_format(to, " waited %.0f %% of %.1f s", group->waited * 100 - (group->waited < 1 ? 0.5 : 0), wall_s);
         return;
     }
-    put_format(to, " used ");
+    /* Whether the group waited may not be known, and the weight may be of any kind. */
+    put_format(to, " had ");
     report_put_amount(to, report, group->sum);
-    put_format(to, "%s of %.1f s", report_unit(report), wall_s);
+    put_format(to, "%s of ", report_unit(report));
+    report_put_amount(to, report, report->whole);
+    put_format(to, "%s", report_unit(report));
 }
 
 size_t report_count_quiet(const struct report *report)

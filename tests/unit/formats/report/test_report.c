@@ -54,6 +54,8 @@ static const struct event story[] = {
     TICK(300 * MS),
 };
 
+#define STORY_SAMPLES 9 /* events at the end of the story, which are samples and ticks */
+
 struct world {
     struct tables tables;
     struct aggregate aggregate;
@@ -492,6 +494,33 @@ static void who_waits_for_the_lock_is_never_quiet(void **state)
     }
 }
 
+/* Nothing is known of what the threads did. */
+static const struct event busy_or_not[] = {
+    STANDS_SAMPLE(100 * MS, 1, 0, 3980 * MS, 1),
+    STANDS_SAMPLE(100 * MS, 2, 0, 20 * MS, 7),
+    TICK(100 * MS),
+};
+
+/* That a thread did something is not said of wall-clock time alone. */
+static void a_small_share_is_no_work_when_waits_are_not_known(void **state)
+{
+    (void)state;
+    struct world world = { 0 };
+    struct fault why = { 0 };
+    struct bytes words = { 0 };
+    const struct report_style style = { .weighted = true, .weight = SUM_WALL_NS, .filter = &world.filter };
+    add(&world, story, countof(story) - STORY_SAMPLES);
+    take(&world, busy_or_not, countof(busy_or_not));
+    assert_true(report_begin(&world.report, &world.tables, &world.aggregate, &style, &why));
+    assert_int_equal(world.report.groups_count, 2);
+    assert_true(world.report.groups[1].quiet && world.report.groups[1].waited < 0);
+    report_put_quiet(&words, &world.report, &world.report.groups[1], true);
+    put_bytes(&words, "", 1);
+    assert_string_equal((const char *)words.at, "waiter had 0.020 s of 4.000 s");
+    bytes_free(&words);
+    close_world(&world);
+}
+
 static void a_filter_that_leaves_nothing_is_no_report(void **state)
 {
     (void)state;
@@ -602,6 +631,7 @@ TEST_FILE(report)
         cmocka_unit_test(an_empty_recording_has_an_empty_report),
         cmocka_unit_test(threads_of_one_name_are_counted),
         cmocka_unit_test(who_waits_for_the_lock_is_never_quiet),
+        cmocka_unit_test(a_small_share_is_no_work_when_waits_are_not_known),
         cmocka_unit_test(the_head_says_of_how_many_samples_waits_are_not_known),
     };
     return run_all(tests);
