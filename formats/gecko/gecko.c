@@ -79,6 +79,7 @@ static void gecko_take_run(struct gecko *gecko, const struct run *run)
         gecko_status_take(gecko, thread, run, time);
     const uint32_t code = gecko_leaves_code(gecko, thread, run);
     thread->status = run->status;
+    thread->stack = run->stack ? run->stack : thread->stack;
     if (thread->samples.count == 0)
         thread->first = time;
     gecko_weights_take(gecko, thread, run);

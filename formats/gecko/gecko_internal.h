@@ -46,6 +46,7 @@ struct gecko_thread {
     struct gecko_sum late_sum;   /* ... and behind the last sample */
     struct gecko_late *late;     /* CPU time that was placed behind the last sample */
     size_t late_count, late_room;
+    uint32_t stack;  /* the latest one that has Python frames; 0: none */
     uint32_t status; /* of the latest sample */
     uint32_t seen;   /* set of all states so far */
     bool left_out;   /* the mode left out ticks since the last sample */

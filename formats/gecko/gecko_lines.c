@@ -158,13 +158,12 @@ static struct gecko_lines_entry *collect(const struct gecko *gecko, size_t *coun
 /* ---- names ---- */
 
 /* The function with which the work of a thread begins: nearest the root, and not of the standard library, which starts
- * each thread. Empty when the latest stack has no such function. */
+ * each thread. Empty when the latest stack of Python has no such function. */
 static struct text first_function(const struct gecko *gecko, uint32_t thread)
 {
     const struct tables *tables = gecko->tables;
     struct text name = { 0 }, rest;
-    for (uint32_t stack = gecko_leaves_stack(gecko_samples(gecko, thread)->last.stack); stack;
-         stack = tables->stacks[stack].caller) {
+    for (uint32_t stack = gecko_thread(gecko, thread)->stack; stack; stack = tables->stacks[stack].caller) {
         const uint32_t function = tables->frames[tables->stacks[stack].frame].function;
         const struct text file = tables_function_file(tables, function);
         if (file.size && paths_origin(file, &rest) != ORIGIN_LIBRARY)

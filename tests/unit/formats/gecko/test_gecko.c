@@ -236,6 +236,20 @@ static void each_thread_has_its_samples(void **state)
     json_decref(profile);
 }
 
+/* The thread is outside Python at last, as a thread of C between two callbacks is. */
+static void a_thread_without_a_name_is_called_by_its_work(void **state)
+{
+    (void)state;
+    struct event unnamed[countof(story)];
+    memcpy(unnamed, story, sizeof(story));
+    assert_int_equal(unnamed[3].kind, EVENT_THREAD);
+    unnamed[3].thread.name = unnamed[2].thread.name;
+    json_t *profile = write_profile_of(unnamed, countof(unnamed), 0);
+    const json_t *worker = json_array_get(json_object_get(profile, "threads"), 1);
+    assert_string_equal(json_string_value(json_object_get(worker, "name")), "na\xC3\xAFve \"f\"");
+    json_decref(profile);
+}
+
 static void tables_have_rows_of_one_length(void **state)
 {
     (void)state;
@@ -499,6 +513,7 @@ TEST_FILE(gecko)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_thread_has_its_samples),
+        cmocka_unit_test(a_thread_without_a_name_is_called_by_its_work),
         cmocka_unit_test(tables_have_rows_of_one_length),
         cmocka_unit_test(cpu_times_are_what_the_samples_say),
         cmocka_unit_test(states_are_markers),
