@@ -159,18 +159,53 @@ uint32_t groups_of(struct groups *groups, const struct tables *tables, uint32_t 
     return groups->by_run[run - 1] - 1;
 }
 
-/* Finds the CPU time of the busiest thread of each group. */
+/* Puts a thread into the row of the busiest ones of its group. `cpu_ns` is by number of the thread. */
+static void group_note_busy(struct group *group, const uint64_t *cpu_ns, uint32_t thread, double least_ns)
+{
+    if (group->most_cpu_ns < cpu_ns[thread])
+        group->most_cpu_ns = cpu_ns[thread];
+    if (cpu_ns[thread] == 0 || (double)cpu_ns[thread] < least_ns)
+        return;
+    size_t at = group->busy_count < GROUP_BUSY ? group->busy_count : GROUP_BUSY;
+    group->busy_count++;
+    for (; at > 0 && cpu_ns[group->busy[at - 1]] < cpu_ns[thread]; at--)
+        if (at < GROUP_BUSY)
+            group->busy[at] = group->busy[at - 1];
+    if (at < GROUP_BUSY)
+        group->busy[at] = thread;
+}
+
+/* Finds the busiest threads of each group. */
 static void groups_find_busiest(struct groups *groups, const struct tables *tables, const struct aggregate *aggregate)
 {
     uint64_t *cpu_ns = alloc_zeroed(tables->threads_count + 1, sizeof(*cpu_ns));
-    for (size_t i = 0; i < aggregate->count; i++)
+    double all_ns = 0;
+    for (size_t i = 0; i < aggregate->count; i++) {
         cpu_ns[aggregate->rows[i].thread] += aggregate->rows[i].sums[SUM_CPU_NS];
-    for (size_t i = 1; i < tables->threads_count; i++) {
-        struct group *group = groups->by_thread[i] ? &groups->rows[groups->by_thread[i] - 1] : NULL;
-        if (group && group->most_cpu_ns < cpu_ns[i])
-            group->most_cpu_ns = cpu_ns[i];
+        all_ns += (double)aggregate->rows[i].sums[SUM_CPU_NS];
     }
+    for (uint32_t i = 1; i < tables->threads_count; i++)
+        if (groups->by_thread[i])
+            group_note_busy(&groups->rows[groups->by_thread[i] - 1], cpu_ns, i, all_ns * GROUP_WORKS);
     free(cpu_ns);
+}
+
+void groups_put_busy(struct bytes *to, const struct tables *tables, const struct group *group)
+{
+    const size_t named = group->busy_count < GROUP_BUSY ? group->busy_count : GROUP_BUSY;
+    bool processes = false;
+    for (size_t i = 1; i < named; i++)
+        processes |= tables->threads[group->busy[i]].thread.process != tables->threads[group->busy[0]].thread.process;
+    for (size_t i = 0; named > 1 && i < named; i++) {
+        const struct thread *thread = &tables->threads[group->busy[i]].thread;
+        put_format(to, "%s%" PRIu32,
+                   i > 0       ? ", "
+                   : processes ? "pid "
+                               : "tid ",
+                   processes ? tables->processes[thread->process].process.pid : thread->tid);
+    }
+    if (group->busy_count > GROUP_BUSY)
+        put_format(to, " and %zu more", group->busy_count - GROUP_BUSY);
 }
 
 void groups_find(struct groups *groups, const struct tables *tables, const struct aggregate *aggregate,

@@ -15,6 +15,10 @@
 #include "formats/model/aggregate.h"
 #include "formats/model/task_owner.h"
 
+/* Threads of a group that are named by their numbers, and the share of all CPU time that makes a thread worth it. */
+#define GROUP_BUSY  4
+#define GROUP_WORKS 0.02
+
 struct groups_style {
     bool ids;       /* each thread is a group of its own */
     bool one;       /* all samples are one group */
@@ -36,7 +40,9 @@ struct group {
     bool main;            /* has a main thread */
     uint64_t sums[SUMS];  /* by groups_find(): of all samples, before any are left out by --focus */
     uint64_t most_cpu_ns; /* the CPU time of the thread with the most */
-    uint64_t waits_ns;    /* the part of the wall-clock time in which the threads waited (frames/waiting.h) */
+    uint32_t busy[GROUP_BUSY]; /* numbers in the tables of the threads with the most CPU time, ... */
+    size_t busy_count;         /* ... and how many have GROUP_WORKS of all; there may be more than GROUP_BUSY */
+    uint64_t waits_ns;         /* the part of the wall-clock time in which the threads waited (frames/waiting.h) */
 };
 
 /* `= {0}` with `style` set is empty. */
@@ -70,6 +76,10 @@ void groups_renamed(struct groups *groups);
 
 /* Processes have other titles: where their numbers tell groups apart, the groups get the titles. */
 void groups_retitled(struct groups *groups, const struct tables *tables);
+
+/* Appends the numbers by which a person tells the threads of a group apart that use the processor: "pid 4242, 4243", or
+ * "tid 4244, 4245 and 6 more" where all are of one process. Nothing unless there are two. For groups_find(). */
+void groups_put_busy(struct bytes *to, const struct tables *tables, const struct group *group);
 
 void groups_free(struct groups *groups);
 

@@ -153,6 +153,15 @@ static uint32_t *group_nodes(const struct flame *flame)
     return nodes;
 }
 
+static void flame_emit_busy(struct flame *flame, const struct group *group)
+{
+    struct bytes busy = { 0 };
+    groups_put_busy(&busy, flame->tables, group);
+    if (busy.size)
+        emit_short_text(flame, "busy", bytes_text(&busy));
+    bytes_free(&busy);
+}
+
 /* A group of which --focus leaves nothing has sums of 0. */
 static void flame_emit_groups(struct flame *flame)
 {
@@ -170,6 +179,8 @@ static void flame_emit_groups(struct flame *flame)
             emit_integer(json, "tid", group->tid);
         emit_short_text(flame, "task", group->task);
         emit_integer(json, "threads", (int64_t)((group->threads + runs - 1) / runs));
+        if (runs == 1)
+            flame_emit_busy(flame, group);
         emit_open(json, "sums", '{');
         for (size_t place = 0; place < SUMS; place++) {
             const enum aggregate_sum sum = weight_at(place);

@@ -13,7 +13,6 @@
 #define WAITED_MOSTLY 0.9  /* share of the time of a group that waited, ... */
 #define WORK_LITTLE   0.1  /* ... and did less than this share of all work */
 #define WORK_NONE     0.01 /* share of all work below which nobody looks for a group */
-#define THREAD_WORKS  0.02 /* share of all work from which on a thread is not hidden by others of its group */
 
 /* What the report knows of waits: CPU time, the states of samples, or nothing. */
 enum knowledge { KNOWS_NOTHING, KNOWS_STATES, KNOWS_CPU };
@@ -71,7 +70,13 @@ static struct text report_group_name(struct report *report, const struct group *
                                         group->task.size ? group->task.bytes : "");
     if (group->threads < 2)
         return name;
-    return report_say(report, "%.*s, %zu %s", (int)name.size, name.bytes, group->threads, unit);
+    struct bytes busy = { 0 };
+    groups_put_busy(&busy, report->tables, group);
+    const struct text said = report_say(report, "%.*s, %zu %s%s%.*s%s", (int)name.size, name.bytes, group->threads,
+                                        unit, busy.size ? " (" : "", (int)busy.size, (const char *)busy.at,
+                                        busy.size ? ")" : "");
+    bytes_free(&busy);
+    return said;
 }
 
 static struct report_group report_group_describe(struct report *report, const struct group *group,
@@ -106,7 +111,7 @@ static int report_group_compare(const void *left, const void *right)
 static bool is_quiet(const struct placed *placed, double all)
 {
     const double share = all > 0 ? (double)placed->work / all : 0;
-    if (all > 0 && (double)placed->most / all >= THREAD_WORKS)
+    if (all > 0 && (double)placed->most / all >= GROUP_WORKS)
         return false;
     return share < WORK_NONE || (placed->group.waited >= WAITED_MOSTLY && share < WORK_LITTLE);
 }

@@ -35,7 +35,8 @@ function groupRow(i, most) {
     rebuild();
   } });
   box.checked = view.groups[i] === 1;
-  const threads = group.threads > 1 ? make('small', {}, ' ×' + group.threads) : '';
+  const busy = group.busy ? ' (' + group.busy + ')' : '';
+  const threads = group.threads > 1 ? make('small', { title: group.name + busy }, ' ×' + group.threads + busy) : '';
   return make('li', {}, make('label', {}, box, make('span', { class: 'name', title: group.name }, group.name, threads),
     barOf(sum / most), make('span', { class: 'number' }, amount(sum, weight.unit))),
   make('button', { class: 'only', 'aria-label': 'Only ' + group.name, onclick: () => {

@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+import flame_output
 from recording import convert, run_record, whole
 
 TOLERANCE_S = 0.15
@@ -38,6 +39,16 @@ def check_tracks(path, used):
     assert len(profiles) == len(set(profiles)) and all(any(f"({tid})" in name for name in profiles) for tid in used)
 
 
+def check_group(path, text, numbers, named):
+    """Those who work are named where a group is."""
+    found = re.search(r"threads \(" + named + r"\)$", text.replace("\n", " ").replace("Hottest", "\nHottest").replace(")", ")\n"), re.M)
+    assert found and sorted(map(int, found.groups())) == numbers, text
+    page = path.with_suffix(".html")
+    convert("flame", path, "-o", page)
+    groups = flame_output.load(page)["groups"]
+    assert any(sorted(map(int, re.findall(r"\d+", group.get("busy", "")))) == numbers for group in groups)
+
+
 @pytest.mark.parametrize("how", ["named", "unnamed", "pooled"])
 def test_threads_of_one_name_are_told_apart(python3, program, tmp_path, how):
     path = tmp_path / "same.pyreel"
@@ -50,7 +61,8 @@ def test_threads_of_one_name_are_told_apart(python3, program, tmp_path, how):
     check_tracks(path, used)
     # The light one has a fifth of the time, and its group waits for most of its own.
     text = convert("report", path, "--top", "50").text
-    assert " light " in text and re.search(r": .*, \d+ threads$", text, re.M)
+    assert " light " in text
+    check_group(path, text, sorted(used), r"tid (\d+), (\d+)")
 
 
 def test_workers_of_one_title_are_told_apart(python3, program, tmp_path):
@@ -63,6 +75,7 @@ def test_workers_of_one_title_are_told_apart(python3, program, tmp_path):
     assert len(workers) == 2
     rows = re.findall(r"pid (\d+) worker \[app\]$", convert("report", path, "--by", "process").text, re.M)
     assert set(rows) == workers and len(rows) == 2
+    check_group(path, convert("report", path).text, sorted(map(int, workers)), r"pid (\d+), (\d+)")
     rows = re.findall(r" worker \[app\] \((\d+)\) MainThread \((\d+)\)$", convert("report", path, "--by", "thread", "--ids").text, re.M)
     assert sorted(rows) == sorted((pid, pid) for pid in workers)
     headings = re.findall(r"^Hottest functions by self CPU time: (.*)", convert("report", path, "--ids").text, re.M)

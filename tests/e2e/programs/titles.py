@@ -39,7 +39,7 @@ def go(steps, where):
     for seconds, title in steps:
         if title is not None:
             write_title(title, where)
-        print("ready", os.getpid(), flush=True)
+        os.write(1, f"ready {os.getpid()}\n".encode())  # whole, whoever else says something
         spin(seconds)
 
 
