@@ -65,7 +65,7 @@ static bool cpu_read_note(struct cpu *cpu, bool *changed)
 }
 
 /* While a thread runs, its file /proc/PID/task/TID/syscall is just "running". A kernel without that file has `stat`. */
-void cpu_open(struct cpu *cpu, pid_t pid, pid_t tid)
+void cpu_open(struct cpu *cpu, pid_t pid, pid_t tid, bool young)
 {
     char text[TEXT_ROOM];
     *cpu = (struct cpu){ .watched = true, .running = true };
@@ -80,7 +80,7 @@ void cpu_open(struct cpu *cpu, pid_t pid, pid_t tid)
     bool unused;
     cpu_read_note(cpu, &unused);
     cpu->crowded = 0;
-    cpu->reported_ns = cpu->ran_ns;
+    cpu->reported_ns = young ? 0 : cpu->ran_ns;
 }
 
 bool cpu_stat_runs(const char *stat)

@@ -54,8 +54,9 @@ void cpu_process_open(struct cpu_process *process, pid_t pid);
 /* Whether any thread may have run since the last call. */
 bool cpu_process_ran(struct cpu_process *process);
 
-/* Begins to watch a thread; `pid` and `tid` are the recorder's own numbers. CPU time from before does not count. */
-void cpu_open(struct cpu *cpu, pid_t pid, pid_t tid);
+/* Begins to watch a thread; `pid` and `tid` are the recorder's own numbers. CPU time from before counts if the thread
+ * is `young`: if the first look at the thread is the first one since the thread began. */
+void cpu_open(struct cpu *cpu, pid_t pid, pid_t tid, bool young);
 /* Looks at a thread. `ran`: the result of cpu_process_ran() for this look. */
 struct cpu_look cpu_look(struct cpu *cpu, bool ran, uint64_t now_ns);
 /* Closes the thread's files. Safe on a zeroed struct. */

@@ -63,7 +63,8 @@ void thread_status_ask_ahead(struct statuses *statuses, struct watch *watch, uin
 static struct cpu_look statuses_take_look(struct statuses *statuses, struct watch *watch, pid_t tid, uint64_t now_ns)
 {
     if (!watch->cpu.watched) {
-        cpu_open(&watch->cpu, statuses->pid, tid);
+        cpu_open(&watch->cpu, statuses->pid, tid, watch->young);
+        watch->young = false;
         /* So far, its time was a part of the rest. */
         statuses->rest_ns -= watch->cpu.ran_ns < statuses->rest_ns ? watch->cpu.ran_ns : statuses->rest_ns;
     }

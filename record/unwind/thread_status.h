@@ -40,6 +40,7 @@ struct watch {
     struct cpu cpu;
     struct cpu_look ahead;    /* what thread_status_ask_ahead() saw ... */
     bool asked_ahead;         /* ... since the last thread_status_of() */
+    bool young;               /* set by the caller: the thread began after the look before its first one */
     uint64_t cpu_ns;          /* CPU time since the last thread_status_of() */
     bool known;               /* the kernel knew the thread in the last thread_status_of() that asked for it */
     struct left_out left_out; /* what the mode left out since the thread's last sample; left_out.thread is not set */

@@ -217,7 +217,8 @@ struct watched {
     bool proved;                        /* a state got another owner: the wanted states are chosen anew */
     uint64_t live_due_ns;               /* when all threads are asked whether they live */
     bool map_failed;                    /* the threads could not be read then */
-    bool looked;                        /* there was a look that read all threads */
+    bool looked;                        /* there was a look that read all threads, ... */
+    uint64_t looked_ns;                 /* ... the last time at this moment of the recording */
     uint64_t tick;                      /* number of the tick */
     uint64_t list;                      /* thread_list.list at the last check for threads that left the list */
     uint64_t checked_ns;                /* when the process was last known to run the same program (monotonic) */

@@ -3,6 +3,7 @@
 
 #include "formats/base/alloc.h"
 #include "record/asyncio/await_graph.h"
+#include "record/process/clock.h"
 #include "record/process/procfs.h"
 #include "record/watch/state_owner.h"
 #include "record/watch/watched_names.h"
@@ -14,6 +15,7 @@
 #define LEFT_OUT_NS     500000000   /* ticks that were left out are emitted after this time at the latest */
 #define OWNER_WAIT_NS   1000000u    /* the thread of a state is searched again after this, then after twice as long */
 #define OWNER_MOST_NS   1000000000u /* longest wait */
+#define BEGAN_NS        10000000u   /* the unit in which the kernel tells when a thread began */
 #define LIVE_NS         1000000000u /* how often to ask whether threads still live where samples do not show it */
 #define STACK_PART      65536       /* bytes of a C stack around an address of unknown owner */
 #define ROWS_GONE_LEAST 1024        /* rows in thread_rows of threads that have ended, before they are removed */
@@ -128,6 +130,15 @@ static void define_thread(struct watched *w, struct emitted_thread *thread, uint
                                                          .name = thread->name } });
 }
 
+/* Whether a thread that is new here began after the last look: all its CPU time is the recording's. The kernel says the
+ * beginning in whole hundredths of a second. */
+static bool is_young(const struct watched *w, pid_t tid)
+{
+    uint64_t began_ns;
+    return w->looked && !w->target.remote.kind && procfs_started(tid, &began_ns) &&
+           began_ns + BEGAN_NS >= w->options->start_ns + w->looked_ns + clock_suspended_ns();
+}
+
 /* Begins a thread. `member` is its first state. Returns the index + 1 of its row. */
 static uint32_t begin_thread(struct watched *w, const struct member *member, uint32_t native_id, uint64_t time_ns)
 {
@@ -136,6 +147,7 @@ static uint32_t begin_thread(struct watched *w, const struct member *member, uin
     thread->native_id = native_id;
     thread->interpreter_id = member->interpreter_id;
     thread->tid = watched_host_thread(w, native_id);
+    thread->watch.young = is_young(w, thread->tid);
     thread->states = 0;
     thread->tick = 0;
     thread->left = false;

@@ -18,13 +18,24 @@ def functions_of(path):
     return lambda name: sum(time for stack, time in times.items() if name in stack) / 1e6
 
 
+@pytest.fixture
+def recorded_account(python, program, tmp_path):
+    """recorded_account("beside_waiters", 150, "-r", "100"): the recording of the program, what it said of itself, and how it
+    ended."""
+    def record(what, argument, *options):
+        path = tmp_path / "account.pyreel"
+        ended = run_record("-o", path, *options, "--", *python.command, program("cpu_account"), what, argument,
+                           prefix=python.prefix)
+        assert ended.code == 0, ended
+        return path, json.loads(ended.text.splitlines()[-1]), ended
+
+    return record
+
+
 @OLDEST_AND_NEWEST
 @pytest.mark.parametrize("count", [150, 600])
-def test_threads_that_wait_take_nothing_from_one_that_works(python, program, tmp_path, count):
-    path = tmp_path / "accounts.pyreel"
-    ended = run_record("-o", path, "--", *python.command, program("accounts"), "beside_waiters", count, prefix=python.prefix)
-    assert ended.code == 0, ended
-    account = json.loads(ended.text.splitlines()[-1])
+def test_threads_that_wait_take_nothing_from_one_that_works(recorded_account, count):
+    path, account, ended = recorded_account("beside_waiters", count)
     found, used = whole(path), functions_of(path)
     assert len(found["threads"]) == count + 1
     assert all(thread["cpu_s"] is not None for thread in found["threads"])
@@ -32,3 +43,12 @@ def test_threads_that_wait_take_nothing_from_one_that_works(python, program, tmp
     total = sum(account.values())
     assert used("busy") + used("other") == pytest.approx(total, rel=0.1 + gaps), ended
     assert used("busy") / (used("busy") + used("other")) == pytest.approx(account["busy"] / total, abs=0.1 + gaps), ended
+
+
+@OLDEST_AND_NEWEST
+def test_the_time_of_a_thread_counts_from_its_birth(recorded_account):
+    """Ten milliseconds pass between two looks, so a thread of 15 ms has a third of its time before the first one."""
+    path, account, ended = recorded_account("short_threads", 15, "-r", "100")
+    found, used = whole(path), functions_of(path)
+    gaps = 2 * found["missed"] / (found["missed"] + found["ticks"])
+    assert 0.4 - gaps < used("burn") / sum(account.values()) < 1.05, ended

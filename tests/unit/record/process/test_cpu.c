@@ -43,7 +43,7 @@ static void begin(struct busy *busy)
     assert_int_equal(pthread_create(&busy->thread, NULL, compute, busy), 0);
     while (!atomic_load(&busy->tid))
         usleep(100);
-    cpu_open(&busy->cpu, getpid(), atomic_load(&busy->tid));
+    cpu_open(&busy->cpu, getpid(), atomic_load(&busy->tid), false);
 }
 
 static void end(struct busy *busy)
@@ -169,7 +169,7 @@ static void used_time_is_what_the_threads_own_clock_says(void **state)
     struct cpu cpu;
     begin_sleeper(&sleeper);
     uint64_t before_ns = clock_asleep_ns(&sleeper);
-    cpu_open(&cpu, getpid(), atomic_load(&sleeper.tid));
+    cpu_open(&cpu, getpid(), atomic_load(&sleeper.tid), false);
     for (int i = 0; i < 4; i++) {
         const uint64_t burn_ns = (uint64_t)(10 * i + 5) * MS;
         burn(&sleeper, burn_ns);
@@ -194,7 +194,7 @@ static void a_thread_that_sleeps_does_not_run(void **state)
     struct sleeper sleeper;
     struct cpu cpu;
     begin_sleeper(&sleeper);
-    cpu_open(&cpu, getpid(), atomic_load(&sleeper.tid));
+    cpu_open(&cpu, getpid(), atomic_load(&sleeper.tid), false);
     for (int i = 0; i < 50; i++) {
         const struct cpu_look look = cpu_look(&cpu, i % 2, clock_now_ns());
         assert_true(look.known);
@@ -212,7 +212,7 @@ static void a_thread_that_sleeps_is_not_asked_when_nobody_ran(void **state)
     struct sleeper sleeper;
     struct cpu cpu;
     begin_sleeper(&sleeper);
-    cpu_open(&cpu, getpid(), atomic_load(&sleeper.tid));
+    cpu_open(&cpu, getpid(), atomic_load(&sleeper.tid), false);
     assert_false(cpu_look(&cpu, true, clock_now_ns()).running);
     const int note = cpu.note, closed = dup(note);
     close(closed);
@@ -231,7 +231,7 @@ static void a_thread_that_had_to_wait_is_looked_at_more_closely(void **state)
     struct sleeper sleeper;
     struct cpu cpu;
     begin_sleeper(&sleeper);
-    cpu_open(&cpu, getpid(), atomic_load(&sleeper.tid));
+    cpu_open(&cpu, getpid(), atomic_load(&sleeper.tid), false);
     const uint64_t waited_ns = cpu.waited_ns;
     cpu.waited_ns = waited_ns - 10 * MS; /* as if the note had been read before the wait */
     cpu.ran_ns--;
@@ -295,7 +295,7 @@ static void the_stop_of_a_thread_that_sleeps_is_no_time_of_the_thread(void **sta
     for (int free = 0; free < 20;) { /* a stop that takes very long counts, and so does what is guessed meanwhile */
         struct cpu cpu;
         assert_true(is_patient(since));
-        cpu_open(&cpu, child, child);
+        cpu_open(&cpu, child, child, false);
         cpu.stops = true;
         look_at_sleep(&cpu);
         const uint64_t before_ns = cpu.ran_ns;
@@ -317,7 +317,7 @@ static void a_thread_that_has_ended_is_not_known(void **state)
     struct cpu cpu;
     struct cpu_look look = { .known = true };
     begin_sleeper(&sleeper);
-    cpu_open(&cpu, getpid(), atomic_load(&sleeper.tid));
+    cpu_open(&cpu, getpid(), atomic_load(&sleeper.tid), false);
     end_sleeper(&sleeper);
     while (look.known) { /* the kernel tells of its end before it is over */
         look = cpu_look(&cpu, true, clock_now_ns());
@@ -334,7 +334,7 @@ static void a_thread_that_never_was_is_not_known(void **state)
 {
     (void)state;
     struct cpu cpu;
-    cpu_open(&cpu, getpid(), 0x7FFFFFFF);
+    cpu_open(&cpu, getpid(), 0x7FFFFFFF, false);
     assert_false(cpu_look(&cpu, true, clock_now_ns()).known);
     cpu_close(&cpu);
 }
@@ -347,10 +347,10 @@ static void files_are_closed(void **state)
     const int before = dup(0);
     close(before);
     for (int i = 0; i < 10; i++) {
-        cpu_open(&cpu, getpid(), getpid());
+        cpu_open(&cpu, getpid(), getpid(), false);
         assert_true(cpu.note >= 0 && cpu.state >= 0);
         cpu_close(&cpu);
-        cpu_open(&cpu, getpid(), 0x7FFFFFFF);
+        cpu_open(&cpu, getpid(), 0x7FFFFFFF, false);
         cpu_close(&cpu);
     }
     const int after = dup(0);
@@ -430,7 +430,7 @@ static void both_files_tell_the_state(void **state)
     struct cpu cpu;
     char path[64];
     begin_sleeper(&sleeper);
-    cpu_open(&cpu, getpid(), atomic_load(&sleeper.tid));
+    cpu_open(&cpu, getpid(), atomic_load(&sleeper.tid), false);
     begin(&busy);
     struct cpu *const both[] = { &cpu, &busy.cpu };
     for (size_t i = 0; i < 2; i++) {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""accounts.py WHAT [ARG]: keeps account of the CPU time of its functions, and prints it as JSON at the end:
+"""cpu_account.py WHAT [ARG]: keeps account of the CPU time of its functions, and prints it as JSON at the end:
 {"busy": 1.0, "other": 0.5}."""
 import json
 import sys
@@ -34,6 +34,14 @@ def beside_waiters(count):
         other()
 
 
-WHAT = {"beside_waiters": beside_waiters}
+def short_threads(milliseconds):
+    """Each piece of work has a thread of its own, for which the main thread waits."""
+    for name in ("busy", "other") * 40:
+        thread = threading.Thread(target=burn, args=(name, milliseconds / 1000), name=name)
+        thread.start()
+        thread.join()
+
+
+WHAT = {"beside_waiters": beside_waiters, "short_threads": short_threads}
 WHAT[sys.argv[1]](*map(int, sys.argv[2:]))
 print(json.dumps(spent), flush=True)
