@@ -97,6 +97,7 @@ struct progress_totals session_totals(const struct session *session)
                                                 session->options.which != THREADS_ALL,
                                      .processes = emitter_processes(emitter),
                                      .refused = session->refused,
+                                     .passed = session->tree.counters.passed + session->passed,
                                      .paused_ns = sampler->paused_ns,
                                      .halt = session->program ? session->program->halt.kind : HALT_NONE };
 }
@@ -110,7 +111,8 @@ struct limits session_limits(const struct session *session)
                             .limit_ppm = (uint64_t)(session->sampler.options.limit * 1e6 + 0.5),
                             .quota_periods = counts.periods,
                             .quota_used_up = counts.throttled,
-                            .suspended_ns = session_suspended_ns(session) };
+                            .suspended_ns = session_suspended_ns(session),
+                            .processes_passed = session->tree.counters.passed + session->passed };
 }
 
 void session_tell(struct session *session, const char *text)

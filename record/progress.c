@@ -183,6 +183,9 @@ void progress_summary(const struct progress_totals *f, const char *path, enum en
             "pyreel-record: up to %.3f s of CPU time is in no sample: the process used it before the first look at the "
             "process%s\n",
             (double)f->before_ns / 1e9, f->processes > 1 ? "es" : "");
+    if (f->passed > 0)
+        fprintf(stderr, "pyreel-record: %" PRIu64 " process%s, Python or not, ended before the first look\n", f->passed,
+                f->passed == 1 ? "" : "es");
     if (f->cut > 0)
         fprintf(stderr,
                 "pyreel-record: warning: a process had more than %d interpreters: the threads of some were not read "

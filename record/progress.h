@@ -45,6 +45,7 @@ struct progress_totals {
     bool selects;                   /* the mode or --threads keeps a part of the samples */
     uint64_t processes;             /* number of processes that ran Python so far */
     uint64_t refused;               /* number of processes that could not be read so far */
+    uint64_t passed;                /* processes that ended before the first look at them */
 };
 
 /* The part of the time that was missed; 0: too little to be mentioned. */

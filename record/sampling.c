@@ -306,6 +306,7 @@ static void session_end_process(struct session *session, struct watched *w, int 
         session->program = NULL;
     const bool is_recorded = w->attached;
     session->unread += watched_is_untold(w);
+    session->passed += watched_is_passed(w);
     const pid_t pid = w->pid;
     const int status = watched_wait_status(w);
     sampler_forget(&session->sampler, w);

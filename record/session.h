@@ -46,6 +46,7 @@ struct session {
     uint32_t blocks;         /* number of blocks at the last check of the file */
     uint32_t refused;        /* how often it was noticed that a process cannot be read */
     uint32_t told;           /* processes that the user was told of as such, UNREAD_TOLD at most */
+    uint64_t passed;         /* see watched_is_passed() */
     uint32_t unread;         /* processes that ended and were neither told nor ever attached */
     const char *refusal;     /* why samples were not one moment, for the user; NULL: they were */
     enum end_reason reason;

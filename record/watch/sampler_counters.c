@@ -52,6 +52,7 @@ static const struct row {
     { "quota_periods", offsetof(struct counted, limits.quota_periods), true, false },
     { "quota_used_up", offsetof(struct counted, limits.quota_used_up), true, false },
     { "suspended_ns", offsetof(struct counted, limits.suspended_ns), true, false },
+    { "processes_passed", offsetof(struct counted, limits.processes_passed), true, false },
     { "frames_cached", offsetof(struct counted, watched.unwind.frames_known), false, false },
     { "frames_read", offsetof(struct counted, watched.unwind.frames_new), false, false },
     { "code_hits", offsetof(struct counted, watched.unwind.code_known), false, false },

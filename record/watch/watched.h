@@ -292,6 +292,12 @@ bool watched_puzzles(struct watched *watched, struct fault *why);
  * watched_find(). Sets `why` to the sentence, and returns false. */
 bool watched_refusal(const struct watched *watched, enum target_state state, struct fault *why);
 
+/* Whether the process was forked by a Python, and the program of that was not attached in it at any time. */
+static inline bool watched_is_passed(const struct watched *watched)
+{
+    return !watched->was_attached && watched->search.likely.described;
+}
+
 /* Whether the process is one whose Python could not be read at any time, and the user was not told so. */
 static inline bool watched_is_untold(const struct watched *watched)
 {

@@ -65,6 +65,18 @@ def test_children_are_recorded(family, python3, way):
     assert {pid: processes[pid]["parent"] for pid in said} == {pid: line["parent"] for pid, line in said.items()}
 
 
+def test_children_that_come_and_go_are_recorded_or_counted(python3, tmp_path):
+    """The kernel tells the recorder of each."""
+    path, count = tmp_path / "short.pyreel", 300
+    code = f"import os\nfor _ in range({count}):\n  child = os.fork()\n  if not child: os._exit(0)\n  os.waitpid(child, 0)"
+    ended = run_record("-f", "-o", path, "--", python3, "-c", code, prefix=as_root())
+    assert ended.code == 0, ended
+    found = whole(path)
+    passed = found["figures"].get("processes_passed", 0)
+    assert len(found["processes"]) - 1 + passed == count
+    assert passed == 0 or f"{passed} process" in ended.messages
+
+
 @pytest.mark.short
 def test_recorder_and_readers_tell_the_same_rate(family, python3):
     """With a budget of nearly nothing, nearly all ticks of each process are left out."""
