@@ -258,21 +258,25 @@ uint64_t elf_file_symbol(int fd, uint64_t base, const char *name, const char *se
     return found ? found + bias : 0;
 }
 
-void elf_file_constants(int fd, elf_look *look, void *self)
+bool elf_file_constants(int fd, size_t *left, elf_look *look, void *self)
 {
     elf_version(EV_CURRENT);
     Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
     size_t count = 0;
+    bool whole = true;
     if (!elf || elf_kind(elf) != ELF_K_ELF || elf_getphdrnum(elf, &count) != 0)
         count = 0;
     for (size_t i = 0; i < count && i < SEGMENTS_LIMIT; i++) {
         GElf_Phdr segment;
-        if (!gelf_getphdr(elf, (int)i, &segment) || segment.p_type != PT_LOAD || segment.p_flags & PF_W ||
-            segment.p_filesz > INT32_MAX)
+        if (!gelf_getphdr(elf, (int)i, &segment) || segment.p_type != PT_LOAD || segment.p_flags & PF_W)
             continue;
-        const Elf_Data *data = elf_getdata_rawchunk(elf, (int64_t)segment.p_offset, segment.p_filesz, ELF_T_BYTE);
+        const size_t size = segment.p_filesz < *left ? segment.p_filesz : *left;
+        const Elf_Data *data = elf_getdata_rawchunk(elf, (int64_t)segment.p_offset, size, ELF_T_BYTE);
+        whole &= size == segment.p_filesz;
+        *left -= size;
         if (data && data->d_buf)
             look(self, data->d_buf, data->d_size, segment.p_vaddr);
     }
     elf_end(elf);
+    return whole;
 }

@@ -16,9 +16,10 @@ uint64_t elf_symbol(struct remote *remote, uint64_t base, const char *name);
 uint64_t elf_file_symbol(int fd, uint64_t base, const char *name, const char *section);
 
 /* Calls `look` with the bytes of each part of the open file that is loaded and that the program cannot write. `address`
- * is that of the first byte, without the bias. */
+ * is that of the first byte, without the bias. Subtracts the bytes from *left, and stops when none is left. Returns
+ * false when it left bytes out. */
 typedef void elf_look(void *self, const unsigned char *bytes, size_t size, uint64_t address);
-void elf_file_constants(int fd, elf_look *look, void *self);
+bool elf_file_constants(int fd, size_t *left, elf_look *look, void *self);
 
 #define ELF_BUILD_ID_MAX 32 /* bytes; linkers write 8, 16 or 20 */
 

@@ -16,6 +16,16 @@
 #define ELF_FILE_FACTS 8    /* facts of each file */
 #define ELF_FILE_HEAD  1024 /* first bytes of a file that are compared */
 
+#define ELF_FILE_VERSIONS 16
+
+/* The versions of CPython (PY_VERSION_HEX) that a file may have been built with, as far as its constants tell. */
+struct elf_file_versions {
+    uint32_t rows[ELF_FILE_VERSIONS];
+    size_t count;
+    bool known; /* the file was searched */
+    bool cut;   /* only the beginning of the file was searched */
+};
+
 /* Where a file has a symbol, or that the file has none. */
 struct elf_fact {
     const char *name; /* of the symbol; a string literal */
@@ -32,6 +42,7 @@ struct elf_file {
     bool id_known;
     unsigned char id[ELF_BUILD_ID_MAX];
     size_t id_size;
+    struct elf_file_versions versions; /* not from memory: elf_file_forget() does not concern them */
 };
 
 /* `= {0}` knows no file. */

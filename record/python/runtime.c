@@ -22,6 +22,8 @@ struct runtime_search {
     struct elf_file *known; /* what is known of the file; NULL: nothing is remembered */
     int file;               /* the open file of the image; -1: not needed yet, or it cannot be opened */
     bool recalled;          /* the address of a symbol was known already */
+    size_t *evidence_left;  /* bytes that may still be searched for evidence of a version */
+    bool evidence_cut;      /* evidence was sought in a part of the file only */
 };
 
 static uint64_t find_in_file(struct runtime_search *search, const char *name, const char *section)
@@ -140,20 +142,34 @@ static enum runtime_state try_version(struct runtime *runtime, struct runtime_se
     return head ? RUNTIME_READY : RUNTIME_STARTING;
 }
 
+/* Searches each file once, as far as files are remembered: the search takes long. */
+static struct elf_file_versions find_evidence(struct runtime_search *search)
+{
+    if (search->known && search->known->versions.known)
+        return search->known->versions;
+    if (search->file < 0)
+        search->file = images_open(search->remote, search->image);
+    if (search->file < 0)
+        return (struct elf_file_versions){ 0 };
+    const bool all_left = *search->evidence_left == RUNTIME_EVIDENCE_MOST;
+    const struct elf_file_versions versions = runtime_versions(search->file, search->evidence_left);
+    if (search->known && (all_left || !versions.cut))
+        search->known->versions = versions;
+    return versions;
+}
+
 /* Tries the versions for which there is evidence. Exactly one of them must fit what is in memory. */
 static enum runtime_state try_evidence(struct runtime *runtime, struct runtime_search *search,
                                        const unsigned char *published, struct fault *why)
 {
-    uint32_t versions[RUNTIME_VERSIONS];
+    const struct elf_file_versions versions = find_evidence(search);
     const struct runtime bare = *runtime;
     struct runtime fitting = bare;
     size_t ready = 0, starting = 0;
-    if (search->file < 0)
-        search->file = images_open(search->remote, search->image);
-    const size_t count = search->file < 0 ? 0 : runtime_versions(search->file, versions);
-    for (size_t i = 0; i < count; i++) {
+    search->evidence_cut = versions.cut;
+    for (size_t i = 0; i < versions.count; i++) {
         *runtime = bare;
-        enum runtime_state state = try_version(runtime, search, versions[i], published, why);
+        enum runtime_state state = try_version(runtime, search, versions.rows[i], published, why);
         if (state == RUNTIME_READY)
             state = runtime_confirm(runtime, search->remote);
         ready += state == RUNTIME_READY;
@@ -161,7 +177,7 @@ static enum runtime_state try_evidence(struct runtime *runtime, struct runtime_s
         if (state == RUNTIME_READY)
             fitting = *runtime;
     }
-    if (count > 1 || ready == 1)
+    if (versions.count > 1 || ready == 1)
         *runtime = fitting;
     return ready == 1 ? RUNTIME_READY : ready == 0 && starting > 0 ? RUNTIME_STARTING : RUNTIME_UNSUPPORTED;
 }
@@ -176,9 +192,10 @@ static void name_version(struct runtime_search *search, const struct images *ima
         name_old_version(images, why);
     else
         fault(why,
-              "its version of CPython could not be determined: %s has no symbols. Do not strip it, or link it with "
+              "its version of CPython could not be determined: %s has no symbols%s. Do not strip it, or link it with "
               "-Wl,--export-dynamic",
-              search->image->path);
+              search->image->path,
+              search->evidence_cut ? ", and only a part of it was searched for its version, because it is large" : "");
 }
 
 static enum runtime_state try_image(struct runtime *runtime, struct runtime_search *search, const struct images *images,
@@ -290,8 +307,10 @@ static enum runtime_state search_images(struct runtime *runtime, struct remote *
                                         struct elf_files *files, struct fault *why)
 {
     enum runtime_state best = RUNTIME_NONE;
+    size_t evidence_left = RUNTIME_EVIDENCE_MOST;
     for (size_t i = 0; i < images->count && best != RUNTIME_READY; i++) {
         struct runtime_search search = begin_search(remote, &images->rows[i], files);
+        search.evidence_left = &evidence_left;
         struct runtime found = { 0 };
         const enum runtime_state state = try_known_image(&found, &search, images, why);
         end_search(&search);

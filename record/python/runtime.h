@@ -35,11 +35,13 @@ enum runtime_state {
 /* A CPython 3.11 or 3.12 in a program without symbols does not state its version. There is other evidence: numbers and
  * texts in the read-only data of the program's file, and whether the runtime is built as that version builds it. */
 
-/* Fills in the versions that the open file may have been built with. A version is one if the file has both the number
- * (as in the variable Py_Version) and the text; the text alone if the file has no such number. Returns how many there
- * are; 0: it is not known. */
-#define RUNTIME_VERSIONS 16
-size_t runtime_versions(int fd, uint32_t versions[RUNTIME_VERSIONS]);
+/* The most bytes of the files of one process that are searched for evidence. */
+#define RUNTIME_EVIDENCE_MOST ((size_t)256 << 20)
+
+/* Returns the versions that the open file may have been built with. A version is one if the file has both the number
+ * (as in the variable Py_Version) and the text; the text alone if the file has no such number. No version: it is not
+ * known. Searches at most *left bytes, and subtracts them. */
+struct elf_file_versions runtime_versions(int fd, size_t *left);
 
 /* RUNTIME_READY: the runtime has interpreters and threads where its layout has them: the lists and the links back
  * agree, and the kernel knows a thread. RUNTIME_STARTING: it agrees, and has no threads yet. RUNTIME_NONE: it does not

@@ -15,7 +15,7 @@
 
 /* Version numbers (PY_VERSION_HEX) that were found in a file. */
 struct version_list {
-    uint32_t versions[RUNTIME_VERSIONS];
+    uint32_t versions[ELF_FILE_VERSIONS];
     size_t count;
     bool more; /* there was no room for all */
 };
@@ -36,7 +36,7 @@ static void list_add(struct version_list *list, uint32_t version)
 {
     if (evidence_has(list, version))
         return;
-    if (list->count == RUNTIME_VERSIONS)
+    if (list->count == ELF_FILE_VERSIONS)
         list->more = true;
     else
         list->versions[list->count++] = version;
@@ -106,17 +106,17 @@ static void look_at_bytes(void *self, const unsigned char *bytes, size_t size, u
     look_at_texts(self, bytes, size);
 }
 
-size_t runtime_versions(int fd, uint32_t versions[RUNTIME_VERSIONS])
+struct elf_file_versions runtime_versions(int fd, size_t *left)
 {
     struct version_search search = { 0 };
-    size_t count = 0;
-    elf_file_constants(fd, look_at_bytes, &search);
+    struct elf_file_versions found = { .known = true };
+    found.cut = !elf_file_constants(fd, left, look_at_bytes, &search);
     if (search.words.more || search.texts.more)
-        return 0;
+        return found;
     for (size_t i = 0; i < search.texts.count; i++)
         if (search.words.count == 0 || evidence_has(&search.words, search.texts.versions[i]))
-            versions[count++] = search.texts.versions[i];
-    return count;
+            found.rows[found.count++] = search.texts.versions[i];
+    return found;
 }
 
 /* ---- what the runtime looks like ---- */

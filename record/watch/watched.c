@@ -124,10 +124,16 @@ static void watched_is_no_python(struct watched *w)
         w->begun_cpu_ns = w->search.clock.used_ns;
 }
 
-/* Whether a CPython of the process has no interpreter yet. Then a search is one read. */
+/* Whether a CPython of the process has no interpreter yet. */
 static bool watched_starts(const struct watched *w)
 {
     return w->search.likely.address && !w->search.likely.described;
+}
+
+/* Whether a search is one read. It is not while the CPython that starts may have one of several versions. */
+static bool search_is_cheap(const struct watched *w)
+{
+    return watched_starts(w) && w->search.likely.random_at;
 }
 
 /* Whether the memory of the process has another size than at the last search. If not, no CPython came. */
@@ -160,7 +166,7 @@ static bool is_worth_a_search(struct watched *w, uint64_t now_ns)
         search->judged = search->puzzled = false;
         return true;
     }
-    return watched_starts(w) || now_ns >= search->due_ns || watched_grew(w, now_ns);
+    return search_is_cheap(w) || now_ns >= search->due_ns || watched_grew(w, now_ns);
 }
 
 /* A part of a time, within bounds: a process that has not changed for long is not expected to change soon. */
@@ -184,7 +190,7 @@ static enum target_state watched_search(struct watched *w, struct fault *why)
 static void watched_search_now(struct watched *w, uint64_t now_ns, struct fault *why)
 {
     struct search_state *search = &w->search;
-    const bool started = watched_starts(w);
+    const bool started = search_is_cheap(w);
     search->pages = started ? search->pages : procfs_pages(w->pid);
     w->found = watched_search(w, why);
     search->due_ns = now_ns + wait_after(now_ns - search->began_ns, FIND_PART, SEARCH_MOST_NS);

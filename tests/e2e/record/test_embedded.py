@@ -7,12 +7,13 @@ import math
 import os
 import re
 import subprocess
+import time
 
 import pytest
 
 import stacks
 from environment import HERE, missing, need_command, pythons
-from recording import ALL_TICKS, attach, collapsed, info, run_record, succeed
+from recording import ALL_TICKS, attach, collapsed, info, run_record, succeed, wait_until
 
 SOURCE = os.path.join(HERE, "programs", "embedder.c")
 ASKED = "import json, sysconfig; print(json.dumps(sysconfig.get_config_vars()))"
@@ -102,3 +103,24 @@ def test_a_stripped_program_that_runs_is_read(embedder, start, tmp_path, version
     target = start(program, "isolated", home, "ready")
     attach(target, tmp_path / "a.pyreel", samples=20)
     assert info(tmp_path / "a.pyreel")["python"] == full
+
+
+def test_a_search_that_finds_two_versions_is_not_repeated(start_recorder, tmp_path):
+    """A program of 128 MiB that has no interpreter, ever, costs little once it was searched."""
+    program = tmp_path / "two"
+    succeed(need_command("cc"), "-O1", "-rdynamic", os.path.join(HERE, "programs", "two_versions.c"), "-o", program)
+    succeed(need_command("strip"), "-s", program)
+    recorder = start_recorder("-r", 10, "-o", tmp_path / "a.pyreel", "--", program)
+    wait_until(lambda: cpu_seconds(recorder.pid) > 0.01, "the first search")
+    time.sleep(1)
+    before, began = cpu_seconds(recorder.pid), time.monotonic()
+    time.sleep(3)
+    used, seconds = cpu_seconds(recorder.pid) - before, time.monotonic() - began
+    ended = recorder.wait()
+    assert "no Python was seen" in ended.messages, ended
+    assert used < seconds / 10
+
+
+def cpu_seconds(pid):
+    with open(f"/proc/{pid}/stat") as file:
+        return sum(map(int, file.read().rpartition(")")[2].split()[11:13])) / os.sysconf("SC_CLK_TCK")
