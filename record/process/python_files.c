@@ -25,40 +25,61 @@ static const char *python_file_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
+/* Whether a program or library is called `stem` with a version and what builds add: python3.15t, pypy3.10-c,
+ * libpython3.11d.so.1.0. */
+static bool is_named(const char *name, const char *stem)
+{
+    if (!name_begins(name, stem))
+        return false;
+    name += strlen(stem);
+    name += strspn(name, "0123456789.");
+    if (name[-1] == '.')
+        name--;
+    name += strspn(name, "tdmu"); /* free-threaded and debug builds */
+    name += name_begins(name, "-dbg") ? 4 : name_begins(name, "-c") ? 2 : 0;
+    if (name_begins(name, ".so"))
+        name += 3 + strspn(name + 3, "0123456789.");
+    return *name == '\0' || strcmp(name, " (deleted)") == 0;
+}
+
 bool python_files_is_cpython(const char *path)
 {
     const char *name = python_file_name(path);
-    if (name_begins(name, "libpython"))
-        return true;
-    if (!name_begins(name, "python") && !name_begins(name, "Python"))
-        return false;
-    name += strlen("python");
-    name += strspn(name, "0123456789.");
-    name += strspn(name, "tdmu"); /* free-threaded and debug builds, as in python3.15t */
-    return *name == '\0' || strcmp(name, " (deleted)") == 0;
+    return is_named(name, "libpython") || is_named(name, "python") || is_named(name, "Python");
 }
 
 /* The other Python whose program or library has this path. */
 static const char *other_python(const char *path)
 {
     static const struct {
-        const char *begin, *name;
+        const char *stem, *name;
     } rows[] = {
         { "pypy", "PyPy" },           { "libpypy", "PyPy" },     { "graalpy", "GraalPy" },
         { "libpythonvm", "GraalPy" }, { "python2", "Python 2" }, { "libpython2", "Python 2" },
     };
     for (size_t i = 0; i < countof(rows); i++)
-        if (name_begins(python_file_name(path), rows[i].begin))
+        if (is_named(python_file_name(path), rows[i].stem))
             return rows[i].name;
     return NULL;
 }
 
-unsigned python_files_minor(const char *text)
+/* What stands behind "3." in the name of a CPython, or behind "3" in that of a module of it:
+ * _csv.cpython-39-x86_64-linux-gnu.so. */
+static const char *minor_in(const char *path)
 {
-    const char *at = strstr(text, "python3.");
+    const char *name = python_file_name(path);
+    const char *module = strstr(name, ".cpython-3"), *version = strstr(name, "ython3.");
+    if (module)
+        return module + strlen(".cpython-3");
+    return version && python_files_is_cpython(path) ? version + strlen("ython3.") : "";
+}
+
+unsigned python_files_minor(const char *path)
+{
+    const char *at = minor_in(path);
     char digits[MINOR_DIGITS + 1] = "";
-    for (size_t i = 0; at && i < MINOR_DIGITS && isdigit((unsigned char)at[8 + i]); i++)
-        digits[i] = at[8 + i];
+    for (size_t i = 0; i < MINOR_DIGITS && isdigit((unsigned char)at[i]); i++)
+        digits[i] = at[i];
     return (unsigned)strtoul(digits, NULL, 10);
 }
 
@@ -69,11 +90,11 @@ static void take_path(struct python_files *found, const char *path)
     if (other || !python_files_is_cpython(path))
         return;
     found->cpython = true;
-    found->minor = found->minor ? found->minor : python_files_minor(python_file_name(path));
+    found->minor = found->minor ? found->minor : python_files_minor(path);
 }
 
-/* A program may be named `python` only. Its modules lie in folders that have the version. */
-static void take_folders(struct python_files *found, const struct images *images)
+/* A program may be named `python` only. The names of its modules have the version. */
+static void take_modules(struct python_files *found, const struct images *images)
 {
     for (size_t i = 0; i < images->count && found->minor == 0; i++)
         found->minor = python_files_minor(images->rows[i].path);
@@ -103,7 +124,7 @@ struct python_files python_files_of(pid_t pid)
         for (size_t i = 0; i < images.count; i++)
             take_path(&found, images.rows[i].path);
         if (found.cpython)
-            take_folders(&found, &images);
+            take_modules(&found, &images);
         procfs_images_free(&images);
     }
     found.narrow = program_is_narrow(pid);

@@ -36,8 +36,9 @@ static inline bool python_files_readable(const struct python_files *files)
  * (utf8.h). Returns `room`. */
 const char *python_files_name(pid_t pid, char room[PYTHON_FILES_NAME]);
 
-/* The number behind the first "python3." of a text; 0: there is none. */
-unsigned python_files_minor(const char *text);
+/* The minor version that the name of a file tells, if the file is a CPython or a module of one; 0: it tells none. The
+ * folders of its path tell nothing: /opt/python3.9/app/libfoo.so may be of any Python. */
+unsigned python_files_minor(const char *path);
 
 /* Whether a path names a program or library of CPython: .../python3.11, .../libpython3.11.so.1.0. */
 bool python_files_is_cpython(const char *path);

@@ -67,7 +67,7 @@ static bool exports(struct runtime_search *search, const char *name, const char 
     return look_up(search, name, fact, NULL, false) != 0;
 }
 
-/* Before 3.11 no memory of the process states the version, but the paths of its files mostly do: .../python3.9/... */
+/* Before 3.11 no memory of the process states the version, but the names of its files mostly do. */
 static void name_old_version(const struct images *images, struct fault *why)
 {
     for (size_t i = 0; i < images->count; i++) {

@@ -26,12 +26,14 @@ static void put_copy(const char *path)
     close(to);
 }
 
-/* What is known of a program of that name, once it runs. */
+/* What is known of a program of that name, once it runs. The folder has a name that says nothing. */
 static struct python_files look_at(const char *name, char own_name[PYTHON_FILES_NAME])
 {
-    char folder[] = "/tmp/pyreel-files-XXXXXX", path[96], byte;
+    char above[] = "/tmp/pyreel-files-XXXXXX", folder[64], path[96], byte;
     int into[2], from[2];
-    assert_non_null(mkdtemp(folder));
+    assert_non_null(mkdtemp(above));
+    snprintf(folder, sizeof(folder), "%s/python3.9", above);
+    assert_int_equal(mkdir(folder, 0700), 0);
     snprintf(path, sizeof(path), "%s/%s", folder, name);
     put_copy(path);
     assert_int_equal(pipe2(into, O_CLOEXEC) | pipe2(from, O_CLOEXEC), 0);
@@ -54,6 +56,7 @@ static struct python_files look_at(const char *name, char own_name[PYTHON_FILES_
     assert_int_equal(waitpid(pid, NULL, 0), pid);
     unlink(path);
     rmdir(folder);
+    rmdir(above);
     return found;
 }
 
@@ -71,6 +74,9 @@ static void the_name_of_the_program_tells(void **state)
         { "python3", true, true, 0, NULL },          { "python2.7", false, false, 0, "Python 2" },
         { "pypy3.10-c", false, false, 0, "PyPy" },   { "graalpy", false, false, 0, "GraalPy" },
         { "python3-config", false, false, 0, NULL }, { "uwsgi", false, false, 0, NULL },
+        { "pypyserver", false, false, 0, NULL },     { "python2vec", false, false, 0, NULL },
+        { "graalpython", false, false, 0, NULL },    { "libpython_app", false, false, 0, NULL },
+        { "pypy-c", false, false, 0, "PyPy" },       { "python3.11-dbg", true, true, 11, NULL },
     };
     for (size_t i = 0; i < countof(rows); i++) {
         char name[PYTHON_FILES_NAME];
@@ -132,6 +138,10 @@ static void python_is_known_by_its_name(void **state)
         { "python3.15t", true },
         { "/opt/venv/bin/python3.13 (deleted)", true },
         { "/usr/lib/x86_64-linux-gnu/libpython3.11.so.1.0", true },
+        { "/usr/lib/libpython3.so", true },
+        { "/usr/lib/libpython3.13td.so.1.0 (deleted)", true },
+        { "/usr/lib/libpython_bindings.so", false },
+        { "/usr/lib/libpython3.11.so.backup", false },
         { "/Library/Python", true },
         { "/usr/bin/python3-config", false },
         { "/usr/lib/python3/dist-packages/x.so", false },
@@ -143,6 +153,30 @@ static void python_is_known_by_its_name(void **state)
         assert_int_equal(python_files_is_cpython(rows[i].path), rows[i].python);
 }
 
+static void the_name_of_the_file_tells_the_version(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *path;
+        unsigned minor;
+    } rows[] = {
+        { "/usr/bin/python3.11", 11 },
+        { "/opt/python3.9/bin/python3.12", 12 },
+        { "/opt/python3.9/lib/libpython3.13t.so.1.0", 13 },
+        { "/usr/lib/libpython3.9.so.1.0", 9 },
+        { "/usr/lib/python3.9/lib-dynload/_csv.cpython-39-x86_64-linux-gnu.so", 9 },
+        { "/opt/python3.9/site/_csv.cpython-312-x86_64-linux-gnu.so", 12 },
+        { "/opt/python3.9/app/libfoo.so", 0 },
+        { "/opt/python3.9/bin/python", 0 },
+        { "/opt/python3.9/python3.8/libpython3.so", 0 },
+        { "/usr/bin/python3.9-config", 0 },
+        { "/usr/bin/app-python3.9", 0 },
+        { "", 0 },
+    };
+    for (size_t i = 0; i < countof(rows); i++)
+        assert_int_equal(python_files_minor(rows[i].path), rows[i].minor);
+}
+
 TEST_FILE(python_files)
 {
     const struct CMUnitTest tests[] = {
@@ -151,6 +185,7 @@ TEST_FILE(python_files)
         cmocka_unit_test(who_may_not_be_looked_at_shows_nothing),
         cmocka_unit_test(the_oldest_is_that_of_the_layouts),
         cmocka_unit_test(python_is_known_by_its_name),
+        cmocka_unit_test(the_name_of_the_file_tells_the_version),
     };
     return run_all(tests);
 }
