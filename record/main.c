@@ -96,7 +96,7 @@ struct progress_totals session_totals(const struct session *session)
                                      .selects = session->options.mode != MODE_WALL ||
                                                 session->options.which != THREADS_ALL,
                                      .processes = emitter_processes(emitter),
-                                     .refused = session->refused,
+                                     .refused = session->told > 0,
                                      .passed = session->tree.counters.passed + session->passed,
                                      .paused_ns = sampler->paused_ns,
                                      .halt = session->program ? session->program->halt.kind : HALT_NONE };

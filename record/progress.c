@@ -143,7 +143,7 @@ static void summarise_missed(const struct progress_totals *f)
 
 static const char *nothing_seen(const struct progress_totals *f)
 {
-    if (f->refused > 0)
+    if (f->refused)
         return "no Python could be read";
     return f->follows ? "no Python was seen" : "no Python was seen in the command itself (-f records child processes)";
 }

@@ -44,7 +44,7 @@ struct progress_totals {
     bool follows;                   /* child processes are recorded, too */
     bool selects;                   /* the mode or --threads keeps a part of the samples */
     uint64_t processes;             /* number of processes that ran Python so far */
-    uint64_t refused;               /* number of processes that could not be read so far */
+    bool refused;                   /* a process that could not be read was told */
     uint64_t passed;                /* processes that ended before the first look at them */
 };
 

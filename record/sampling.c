@@ -169,7 +169,9 @@ enum target_state sampling_find(struct session *session, uint64_t give_up_ns)
             return state;
         /* A refusal that is not final yet. */
         const bool doubtful = program->found == TARGET_UNSUPPORTED || program->found == TARGET_DENIED;
-        if ((!doubtful && clock_now_ns() >= give_up_ns) || !sleep_until(session, program->find_due_ns))
+        if (!doubtful && clock_now_ns() >= give_up_ns)
+            return give_up_ns ? watched_give_up(program, &session->why) : TARGET_NOT_YET;
+        if (!sleep_until(session, program->find_due_ns))
             return program->found == TARGET_GONE ? TARGET_GONE : TARGET_NOT_YET;
     }
 }
@@ -255,7 +257,7 @@ static bool seek(struct session *session, struct watched *w)
     case TARGET_NOT_YET:
         break;
     }
-    if (follows(session) && watched_puzzles(w, &why))
+    if (watched_puzzles(w, &why))
         tell_unread(session, w, &why);
     if (w != session->program || clock_now_ns() < session->give_up_ns)
         return true;

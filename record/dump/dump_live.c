@@ -24,7 +24,7 @@ static enum target_state find_python(struct watched *watched, uint64_t give_up_n
         /* A refusal is believed after a while only. */
         const bool refused = watched->found == TARGET_DENIED || watched->found == TARGET_UNSUPPORTED;
         if (clock_now_ns() >= give_up_ns && !refused)
-            return TARGET_NOT_YET;
+            return watched_give_up(watched, why);
         clock_sleep_until(watched->find_due_ns);
     }
 }

@@ -27,7 +27,7 @@ static const char *python_file_name(const char *path)
 
 /* Whether a program or library is called `stem` with a version and what builds add: python3.15t, pypy3.10-c,
  * libpython3.11d.so.1.0. */
-static bool is_named(const char *name, const char *stem)
+static bool has_stem(const char *name, const char *stem)
 {
     if (!name_begins(name, stem))
         return false;
@@ -45,7 +45,7 @@ static bool is_named(const char *name, const char *stem)
 bool python_files_is_cpython(const char *path)
 {
     const char *name = python_file_name(path);
-    return is_named(name, "libpython") || is_named(name, "python") || is_named(name, "Python");
+    return has_stem(name, "libpython") || has_stem(name, "python") || has_stem(name, "Python");
 }
 
 /* The other Python whose program or library has this path. */
@@ -58,7 +58,7 @@ static const char *other_python(const char *path)
         { "libpythonvm", "GraalPy" }, { "python2", "Python 2" }, { "libpython2", "Python 2" },
     };
     for (size_t i = 0; i < countof(rows); i++)
-        if (is_named(python_file_name(path), rows[i].stem))
+        if (has_stem(python_file_name(path), rows[i].stem))
             return rows[i].name;
     return NULL;
 }
@@ -86,18 +86,10 @@ unsigned python_files_minor(const char *path)
 static void take_path(struct python_files *found, const char *path)
 {
     const char *other = other_python(path);
+    const unsigned minor = other ? 0 : python_files_minor(path);
     found->other = found->other ? found->other : other;
-    if (other || !python_files_is_cpython(path))
-        return;
-    found->cpython = true;
-    found->minor = found->minor ? found->minor : python_files_minor(path);
-}
-
-/* A program may be named `python` only. The names of its modules have the version. */
-static void take_modules(struct python_files *found, const struct images *images)
-{
-    for (size_t i = 0; i < images->count && found->minor == 0; i++)
-        found->minor = python_files_minor(images->rows[i].path);
+    found->cpython |= minor > 0 || (!other && python_files_is_cpython(path));
+    found->minor = found->minor ? found->minor : minor;
 }
 
 static bool program_is_narrow(pid_t pid)
@@ -123,8 +115,6 @@ struct python_files python_files_of(pid_t pid)
         found.files = images.count;
         for (size_t i = 0; i < images.count; i++)
             take_path(&found, images.rows[i].path);
-        if (found.cpython)
-            take_modules(&found, &images);
         procfs_images_free(&images);
     }
     found.narrow = program_is_narrow(pid);

@@ -14,7 +14,7 @@
 /* `= {0}` says nothing. */
 struct python_files {
     size_t files;      /* programs and libraries that are mapped; 0: there are none, or they may not be looked at */
-    bool cpython;      /* one of them has the name of a CPython, of any version */
+    bool cpython;      /* one of them has the name of a CPython, or of a module of one, of any version */
     unsigned minor;    /* of CPython 3.minor; 0: the names do not tell */
     bool narrow;       /* the program is a 32-bit program */
     const char *other; /* "PyPy", "GraalPy", "Python 2"; NULL: none of them */

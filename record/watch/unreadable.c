@@ -45,9 +45,9 @@ bool unreadable_without_runtime(pid_t pid, struct fault *why)
     return python_files_readable(&files) &&
            !fault(
                why,
-               "process %d seems to run %s, but none of the %zu programs and libraries in its memory has the symbols "
-               "of one: it is not recorded as long as that is so",
-               (int)pid, cpython_text(&files, name), files.files);
+               "it seems to run %s, but in none of the %zu programs and libraries in its memory was the state of one "
+               "found (the symbol _PyRuntime or the section .PyRuntime): they may be stripped",
+               cpython_text(&files, name), files.files);
 }
 
 bool unreadable_explain(pid_t pid, struct fault *why)

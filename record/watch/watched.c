@@ -254,7 +254,15 @@ bool watched_puzzles(struct watched *w, struct fault *why)
         clock_now_ns() < search->began_ns + PUZZLE_NS)
         return false;
     search->puzzled = true;
-    return unreadable_without_runtime(w->pid, why);
+    struct fault cause = { 0 };
+    return unreadable_without_runtime(w->pid, &cause) &&
+           !fault(why, "process %d cannot be read so far: %s", (int)w->pid, cause.text);
+}
+
+enum target_state watched_give_up(const struct watched *w, struct fault *why)
+{
+    const bool unreadable = !watched_starts(w) && unreadable_without_runtime(w->pid, why);
+    return unreadable ? TARGET_UNSUPPORTED : TARGET_NOT_YET;
 }
 
 bool watched_refusal(const struct watched *w, enum target_state state, struct fault *why)

@@ -284,6 +284,10 @@ void watched_forked(struct watched *watched, const struct watched *parent);
  * process whose files are those of another Python: watched_refusal() names it. */
 enum target_state watched_find(struct watched *watched, struct fault *why);
 
+/* Ends the search. TARGET_UNSUPPORTED: the process has the files of a CPython, and no runtime of one was found in its
+ * memory, as `why` says. TARGET_NOT_YET: it is no Python. */
+enum target_state watched_give_up(const struct watched *watched, struct fault *why);
+
 /* Whether the process has had the files of a CPython for a second, and no runtime of one was found in its memory. Says
  * so in `why`. True at most once for each program: the search goes on. */
 bool watched_puzzles(struct watched *watched, struct fault *why);

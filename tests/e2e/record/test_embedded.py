@@ -124,3 +124,18 @@ def test_a_search_that_finds_two_versions_is_not_repeated(start_recorder, tmp_pa
 def cpu_seconds(pid):
     with open(f"/proc/{pid}/stat") as file:
         return sum(map(int, file.read().rpartition(")")[2].split()[11:13])) / os.sysconf("SC_CLK_TCK")
+
+
+def test_a_program_without_sections_is_named(embedder, start, tmp_path):
+    """Then nothing tells where the state of a CPython 3.13 is. The name of the program tells that there is one."""
+    built, _, home = embedder("3.13")
+    program = built.rename(tmp_path / "python3.13")
+    with open(program, "r+b") as file:
+        file.seek(0x28)  # e_shoff
+        file.write(bytes(8))
+        file.seek(0x3c)  # e_shnum, e_shstrndx
+        file.write(bytes(4))
+    target = start(program, "calls", home, "ready")
+    ended = run_record("-p", target.pid, "-d", 1, "-o", tmp_path / "a.pyreel")
+    assert ended.code == 125, ended
+    assert f"cannot read process {target.pid}: it seems to run CPython 3.13, but in none of the" in ended.messages, ended

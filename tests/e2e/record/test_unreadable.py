@@ -28,6 +28,7 @@ WAITER = "import os, sys\nprint('ready', os.getpid(), flush=True)\nsys.stdin.rea
 # The jobs of a shell have no standard input, and write their lines at the same time.
 SLEEPER = "import os, time\nos.write(1, b'ready %d\\n' % os.getpid())\ntime.sleep(600)"
 READ = "this version of pyreel reads CPython 3.11 to 3.15"
+NOT_FOUND = "it seems to run CPython 3.13, but in none of the"
 
 
 def narrow_program():
@@ -67,7 +68,7 @@ def of_kind(kind, stand_in):
             "oldest": lambda: (stand_in("python3.6"), f"it seems to run CPython 3.6, and {READ}"),
             "python2": lambda: (stand_in("python2.7"), f"it runs Python 2; {READ}"),
             "pypy": lambda: (stand_in("pypy3.10"), f"it runs PyPy; {READ}"),
-            "no runtime": lambda: (stand_in("python3.13"), "seems to run CPython 3.13, but none of the")}[kind]()
+            "no runtime": lambda: (stand_in("python3.13"), NOT_FOUND)}[kind]()
 
 
 KINDS = ["old", "oldest", "python2", "pypy", "no runtime"] + (["narrow"] if platform.machine() == "x86_64" else [])
@@ -172,3 +173,39 @@ def test_a_child_that_cannot_be_read_is_named(start, stand_in, tmp_path):
     wait_until(lambda: child_of(shell.pid) != shell.pid and "python" in os.readlink(f"/proc/{child_of(shell.pid)}/exe"), "the child")
     ended = run_record("-p", shell.pid, cwd=tmp_path)
     assert ended.code == 125 and "(python3.7) is a Python that cannot be read" in ended.messages and "use -p" not in ended.messages, ended
+
+
+# ---- a Python whose state is not found ----
+
+def sleeper(stand_in, name, start):
+    """A stand-in that sleeps."""
+    return start("sh", "-c", f"echo ready $$; exec {stand_in(name)}").pid
+
+
+def test_a_python_without_a_state_is_not_called_none(stand_in, start, tmp_path):
+    pid = sleeper(stand_in, "python3.13", start)
+    wait_until(lambda: "python" in os.readlink(f"/proc/{pid}/exe"), "the program")
+    ended = run_record("-p", pid, cwd=tmp_path)
+    assert (ended.code, os.listdir(tmp_path)) == (125, []), ended
+    assert ended.messages.startswith(f"pyreel-record: cannot read process {pid}: {NOT_FOUND}"), ended
+    ended = run(DUMP, pid)
+    assert ended.code == 1 and f"cannot read process {pid}: {NOT_FOUND}" in ended.messages, ended
+    ended = run(DUMP, "-f", pid)
+    assert ended.code == 1 and f"cannot read process {pid}: {NOT_FOUND}" in ended.messages, ended
+
+
+def test_a_python_without_a_state_names_its_child(stand_in, start, python3, tmp_path):
+    """A copy of the shell under the name of a Python, which starts one that can be read."""
+    shell = tmp_path / "python3.13"
+    shutil.copy(shutil.which("sh"), shell)
+    parent, python = started_by(start, python3, shell, "-c", behind="{}; true")
+    for command, words in [((run_record, "-p", parent), f"use -p {python}, or -f"), ((run, DUMP, parent), f"use pyreel-dump {python}, or -f")]:
+        ended = command[0](*command[1:])
+        assert ended.code and NOT_FOUND in ended.messages and "is no Python" not in ended.messages, ended
+        assert f"its child {python} (" in ended.messages and f"is one that can: {words}" in ended.messages, ended
+
+
+def test_a_command_without_a_state_is_named(stand_in, tmp_path):
+    ended = run_record("-d", 3, "--kill", "-o", tmp_path / "a.pyreel", "--", *stand_in("python3.13").split())
+    assert f"cannot be read so far: {NOT_FOUND}" in ended.messages, ended
+    assert "no Python could be read, so there is no recording" in ended.messages, ended

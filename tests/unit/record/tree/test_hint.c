@@ -124,10 +124,12 @@ static void map_later(const char *library, int go, int done)
 static void a_child_that_loads_python_late_is_counted(void **state)
 {
     (void)state;
-    char file[] = "/tmp/libpython3.99-XXXXXX", byte;
+    char above[] = "/tmp/pyreel-hint-XXXXXX", file[64], byte;
     struct hint hint;
     int go[2], done[2];
-    const int library = mkstemp(file);
+    assert_non_null(mkdtemp(above));
+    snprintf(file, sizeof(file), "%s/libpython3.99.so.1.0", above);
+    const int library = open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     assert_true(library >= 0 && ftruncate(library, 4096) == 0);
     assert_int_equal(pipe2(go, O_CLOEXEC) | pipe2(done, O_CLOEXEC), 0);
     hint_open(&hint, getpid(), false);
@@ -157,6 +159,7 @@ static void a_child_that_loads_python_late_is_counted(void **state)
     }
     close(library);
     unlink(file);
+    rmdir(above);
 }
 
 /* Ticks wait while children are looked at, so a call looks at a few of many. */
