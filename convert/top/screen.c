@@ -185,14 +185,23 @@ static const char *const sorts[VIEW_SORTS] = {
     [VIEW_BY_SELF] = "self", [VIEW_BY_TOTAL] = "total", [VIEW_BY_NAME] = "name"
 };
 
-static void put_whose(struct drawn *drawn, struct bytes *to, const struct view_whose *whose)
+/* The title of a process that has owners. */
+static struct text still_title(const struct still *still, uint32_t process)
+{
+    for (size_t i = 0; i < still->owners_count; i++)
+        if (still->owners[i].number == process)
+            return still->owners[i].process;
+    return (struct text){ "", 0 };
+}
+
+static void put_whose(struct drawn *drawn, struct bytes *to, const struct still *still, const struct view_whose *whose)
 {
     if (!whose->process) {
         put_format(to, "; all threads");
         return;
     }
     put_format(to, "; ");
-    put_printable(to, whose->program, drawn->ascii);
+    put_printable(to, still_title(still, whose->process), drawn->ascii);
     put_format(to, " ");
     put_printable(to,
                   whose->of_thread ? whose->thread
@@ -220,7 +229,7 @@ static void add_choice(struct drawn *drawn, const struct view *view, const struc
         put_format(&text, "; calls of ");
         put_printable(&text, still->codes[view->function].name, drawn->ascii);
     } else if (functions || view->whose.process)
-        put_whose(drawn, &text, &view->whose);
+        put_whose(drawn, &text, still, &view->whose);
     if (view->filter_size || view->typing) {
         put_format(&text, "; filter: ");
         put_printable(&text, (struct text){ view->filter, view->filter_size }, drawn->ascii);

@@ -43,10 +43,29 @@ static void take_pairs(struct still_pairs *still, const struct model_pairs *pair
         still->rows[i] = (struct still_pair){ pairs->pairs[i].a, pairs->pairs[i].b, still_sums_of(&pairs->window, i) };
 }
 
+/* Copies the titles of the owners' processes. */
+static void take_titles(struct still *still)
+{
+    size_t size = 0;
+    for (size_t i = 0; i < still->owners_count; i++)
+        size += still->owners[i].process.size;
+    still->titles = alloc_grow(still->titles, &still->titles_room, size, 1);
+    char *at = still->titles;
+    for (size_t i = 0; i < still->owners_count; i++) {
+        struct text *title = &still->owners[i].process;
+        if (title->size == 0)
+            continue;
+        memcpy(at, title->bytes, title->size);
+        title->bytes = at;
+        at += title->size;
+    }
+}
+
 static void take_owners(struct still *still, const struct model *model)
 {
     const size_t count = still->owners_count = model->owners.count;
     still->owners = still_copy(still->owners, &still->owners_room, model->owners.rows, count, sizeof(*still->owners));
+    take_titles(still);
     still->by_owner = alloc_grow(still->by_owner, &still->by_owner_room, count, sizeof(*still->by_owner));
     for (size_t i = 0; i < count; i++)
         still->by_owner[i] = still_sums_of(&model->by_owner, i);
@@ -103,6 +122,7 @@ void still_free(struct still *still)
     free(still->codes);
     free(still->entries);
     free(still->owners);
+    free(still->titles);
     free(still->by_owner);
     for (size_t i = 0; i < MODEL_KINDS; i++)
         free(still->pairs[i].rows);

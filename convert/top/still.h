@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A still picture of the model: all that the view shows, copied while the events stand still. The view sorts and
  * filters the copy, so a view that is paused keeps its copy while the model goes on. Texts belong to the model, which
- * never moves them. */
+ * never moves them, but for the titles of processes, which are copied. */
 #ifndef PYREEL_CONVERT_TOP_STILL_H
 #define PYREEL_CONVERT_TOP_STILL_H
 
@@ -32,8 +32,9 @@ struct still {
     struct entry *entries;
     size_t entries_count, entries_room;
     struct group *owners; /* by number */
+    char *titles;         /* the bytes of the owners' processes */
     struct still_sums *by_owner;
-    size_t owners_count, owners_room, by_owner_room;
+    size_t owners_count, owners_room, titles_room, by_owner_room;
     struct still_pairs pairs[MODEL_KINDS];
     struct paths paths;
 

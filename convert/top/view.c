@@ -173,7 +173,6 @@ static struct text view_name_of(enum view_table table, const struct group *owner
 static struct view_whose whose_of(enum view_table table, const struct group *owner)
 {
     return (struct view_whose){ .process = owner->number,
-                                .program = owner->process,
                                 .of_thread = table == VIEW_THREADS,
                                 .thread = owner->label,
                                 .of_task = table == VIEW_TASKS,

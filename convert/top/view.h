@@ -28,9 +28,8 @@ enum view_measure { VIEW_CPU, VIEW_WALL, VIEW_BUSY, VIEW_GIL, VIEW_GIL_WAIT, VIE
 
 /* The owners whose samples count: those that are alike in what is set. */
 struct view_whose {
-    uint32_t process;    /* 0: all */
-    struct text program; /* for people */
-    bool of_thread;      /* the thread of this name */
+    uint32_t process; /* 0: all */
+    bool of_thread;   /* the thread of this name */
     struct text thread;
     bool of_task; /* the task of this name */
     struct text task;

@@ -17,7 +17,8 @@ static struct text keep_scratch(struct groups *groups)
     return intern_text(&groups->texts, bytes_text(&groups->scratch));
 }
 
-static struct text process_name(struct groups *groups, const struct process_row *row)
+/* Puts the name of a process into `scratch`. */
+static struct text put_process_name(struct groups *groups, const struct process_row *row)
 {
     char *title = program_name_title(row->process.command);
     const struct text name = text_of(title);
@@ -29,7 +30,19 @@ static struct text process_name(struct groups *groups, const struct process_row 
         put_bytes(&groups->scratch, row->process.recording.bytes, row->process.recording.size);
         put_bytes(&groups->scratch, ")", 1);
     }
-    return keep_scratch(groups);
+    return bytes_text(&groups->scratch);
+}
+
+/* A process may have titles without end. Where its number tells groups apart, only the latest title is kept. */
+static struct text process_name(struct groups *groups, const struct tables *tables, uint32_t number)
+{
+    const struct process_row *row = &tables->processes[number];
+    if (!groups->style.processes)
+        return intern_text(&groups->texts, put_process_name(groups, row));
+    groups->titles = alloc_grow(groups->titles, &groups->titles_room, (size_t)number + 1, sizeof(*groups->titles));
+    if (!groups->titles[number].size)
+        groups->titles[number] = text_copy(put_process_name(groups, row));
+    return groups->titles[number];
 }
 
 static struct text plain_name(struct groups *groups, struct text name)
@@ -81,10 +94,9 @@ static struct text groups_task_name(struct groups *groups, const struct tables *
 static struct group group_describe(struct groups *groups, const struct tables *tables, uint32_t number, uint32_t task)
 {
     const struct thread *thread = &tables->threads[number].thread;
-    const struct process_row *process = &tables->processes[thread->process];
-    struct group group = { .process = process_name(groups, process),
+    struct group group = { .process = process_name(groups, tables, thread->process),
                            .number = thread->process,
-                           .pid = process->process.pid,
+                           .pid = tables->processes[thread->process].process.pid,
                            .tid = thread->tid };
     if (groups->style.one)
         return (struct group){ .process = groups->processes ? (struct text){ "", 0 } : group.process,
@@ -236,9 +248,13 @@ void groups_renamed(struct groups *groups)
 
 void groups_retitled(struct groups *groups, const struct tables *tables)
 {
+    for (size_t i = 0; i < groups->titles_room; i++) {
+        text_free(groups->titles[i]);
+        groups->titles[i] = (struct text){ 0 };
+    }
     for (size_t i = 0; i < groups->count; i++)
         if (groups->rows[i].number)
-            groups->rows[i].process = process_name(groups, &tables->processes[groups->rows[i].number]);
+            groups->rows[i].process = process_name(groups, tables, groups->rows[i].number);
 }
 
 void groups_free(struct groups *groups)
@@ -250,6 +266,9 @@ void groups_free(struct groups *groups)
     task_owner_free(&groups->owners);
     intern_free(&groups->keys);
     intern_free(&groups->texts);
+    for (size_t i = 0; i < groups->titles_room; i++)
+        text_free(groups->titles[i]);
+    free(groups->titles);
     bytes_free(&groups->scratch);
     *groups = (struct groups){ 0 };
 }

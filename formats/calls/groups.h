@@ -28,7 +28,7 @@ struct groups_style {
     size_t most;    /* so many groups; the threads of all others are one more, <others>; 0: without a limit */
 };
 
-/* Texts belong to the groups and stay where they are. */
+/* Texts belong to the groups and stay where they are, but `process` with `style.processes` until groups_retitled(). */
 struct group {
     struct text process;  /* title of the program; with several recordings also the name of the recording */
     struct text thread;   /* empty: the thread of a task is not known, or all samples are one group */
@@ -59,6 +59,8 @@ struct groups {
     struct task_owners owners;
     struct intern keys;
     struct intern texts;
+    struct text *titles; /* with `style.processes`: the name of each process, by its number; empty: not asked for yet */
+    size_t titles_room;
     struct bytes scratch;
 };
 

@@ -262,6 +262,37 @@ static void test_retitled_process(void **state)
     end(&scene);
 }
 
+/* A process that changes its title all the time takes no more memory. A view that is paused shows the title of its
+ * time, and the choice of a process has the latest title. */
+static void test_titles_without_end(void **state)
+{
+    (void)state;
+    struct scene scene;
+    char title[64];
+    begin(&scene);
+    ticks(&scene, 5);
+    look(&scene);
+    press(&scene, "p");
+    const uint32_t texts = scene.model.owners.texts.count;
+    press_key(&scene, VIEW_KEY_ENTER);
+    for (unsigned i = 0; i < 100; i++) {
+        snprintf(title, sizeof(title), "'worker: request %u'", i);
+        tell(&scene, (struct event)TITLE(1, scene.now_ns, title));
+        tick(&scene);
+        if (i < 50)
+            look(&scene);
+        else
+            model_settle(&scene.model); /* nobody takes a still picture: paused */
+    }
+    assert_int_equal(scene.model.owners.texts.count, texts);
+    draw(&scene, 100, 20);
+    assert_shown(&scene, "; worker: request 49");
+    look(&scene);
+    draw(&scene, 100, 20);
+    assert_shown(&scene, "; worker: request 99");
+    end(&scene);
+}
+
 static void test_tasks(void **state)
 {
     (void)state;
@@ -590,6 +621,7 @@ TEST_FILE(top_view)
         cmocka_unit_test(test_threads_apart),
         cmocka_unit_test(test_renamed_thread),
         cmocka_unit_test(test_retitled_process),
+        cmocka_unit_test(test_titles_without_end),
         cmocka_unit_test(test_tasks),
         cmocka_unit_test(test_calls),
         cmocka_unit_test(test_filter),
