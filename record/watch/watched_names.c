@@ -41,6 +41,15 @@ static bool is_automatic(struct text name)
     return false;
 }
 
+/* python, python3, python3.13: the name of a link to the program's file. */
+static bool has_python_name(struct text name)
+{
+    size_t at = text_begins(name, TEXT("python")) ? strlen("python") : name.size + 1;
+    while (at < name.size && strchr("0123456789.td", name.bytes[at]))
+        at++;
+    return at == name.size;
+}
+
 /* Whether a name in the kernel is that of the program's file, which the kernel gives at an execve. The file of a Python
  * has several names: python3 for python3.13. */
 static bool is_of_file(const struct watched *w, struct text kernel)
@@ -50,7 +59,7 @@ static bool is_of_file(const struct watched *w, struct text kernel)
     const size_t before = slash ? (size_t)(slash + 1 - path.bytes) : 0;
     const bool is = slash && text_begins((struct text){ path.bytes + before, path.size - before }, kernel);
     text_free(path);
-    return is || text_begins(kernel, TEXT("python"));
+    return is || has_python_name(kernel);
 }
 
 /* Whether the first thread has or had a name in the kernel, as far as known. A process that writes its title mostly
