@@ -3,7 +3,9 @@
 
 #include "formats/base/alloc.h"
 #include "record/process/procfs.h"
+#include "record/process/python_files.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define NAME_WAIT_NS      10000000u   /* a new thread's name is looked up again after this, then after twice as long */
@@ -41,17 +43,8 @@ static bool is_automatic(struct text name)
     return false;
 }
 
-/* python, python3, python3.13: the name of a link to the program's file. */
-static bool has_python_name(struct text name)
-{
-    size_t at = text_begins(name, TEXT("python")) ? strlen("python") : name.size + 1;
-    while (at < name.size && strchr("0123456789.td", name.bytes[at]))
-        at++;
-    return at == name.size;
-}
-
-/* Whether a name in the kernel is that of the program's file, which the kernel gives at an execve. The file of a Python
- * has several names: python3 for python3.13. */
+/* Whether a name in the kernel, of 15 bytes at most, is that of the program's file, which the kernel gives at an
+ * execve. The file of a Python has several names: python3 for python3.13. */
 static bool is_of_file(const struct watched *w, struct text kernel)
 {
     const struct text path = procfs_executable(w->pid);
@@ -59,7 +52,9 @@ static bool is_of_file(const struct watched *w, struct text kernel)
     const size_t before = slash ? (size_t)(slash + 1 - path.bytes) : 0;
     const bool is = slash && text_begins((struct text){ path.bytes + before, path.size - before }, kernel);
     text_free(path);
-    return is || has_python_name(kernel);
+    char name[16];
+    snprintf(name, sizeof(name), "%.*s", (int)kernel.size, kernel.bytes);
+    return is || python_files_is_cpython(name);
 }
 
 /* Whether the first thread has or had a name in the kernel, as far as known. A process that writes its title mostly
