@@ -202,20 +202,34 @@ static void groups_find_busiest(struct groups *groups, const struct tables *tabl
     free(cpu_ns);
 }
 
+static uint32_t pid_of_thread(const struct tables *tables, uint32_t thread)
+{
+    return tables->processes[tables->threads[thread].thread.process].process.pid;
+}
+
+/* Whether the process of a busy thread has the number of one before: it became another program. */
+static bool is_named_before(const struct tables *tables, const struct group *group, size_t at)
+{
+    const uint32_t pid = pid_of_thread(tables, group->busy[at]);
+    while (at-- > 0)
+        if (pid_of_thread(tables, group->busy[at]) == pid)
+            return true;
+    return false;
+}
+
 void groups_put_busy(struct bytes *to, const struct tables *tables, const struct group *group)
 {
     const size_t named = group->busy_count < GROUP_BUSY ? group->busy_count : GROUP_BUSY;
     bool processes = false;
     for (size_t i = 1; i < named; i++)
         processes |= tables->threads[group->busy[i]].thread.process != tables->threads[group->busy[0]].thread.process;
-    for (size_t i = 0; named > 1 && i < named; i++) {
-        const struct thread *thread = &tables->threads[group->busy[i]].thread;
-        put_format(to, "%s%" PRIu32,
-                   i > 0       ? ", "
-                   : processes ? "pid "
-                               : "tid ",
-                   processes ? tables->processes[thread->process].process.pid : thread->tid);
-    }
+    for (size_t i = 0; named > 1 && i < named; i++)
+        if (!processes || !is_named_before(tables, group, i))
+            put_format(to, "%s%" PRIu32,
+                       i > 0       ? ", "
+                       : processes ? "pid "
+                                   : "tid ",
+                       processes ? pid_of_thread(tables, group->busy[i]) : tables->threads[group->busy[i]].thread.tid);
     if (group->busy_count > GROUP_BUSY)
         put_format(to, " and %zu more", group->busy_count - GROUP_BUSY);
 }

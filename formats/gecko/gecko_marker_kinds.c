@@ -6,9 +6,11 @@
 #include "formats/frames/plain_name.h"
 #include "formats/frames/task_frame.h"
 #include "formats/gecko/gecko_internal.h"
+#include "formats/model/program_name.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define FIELDS 5
@@ -116,6 +118,15 @@ static const struct kind {
                          "{marker.data.how}",
                          "The process exited, a signal ended it, or it became another program (exec).",
                          { { "how", "How", "unique-string" }, { "command", "Command", "unique-string" } } },
+    [MARKER_TITLE] = { "Title",
+                       "title of a process",
+                       "titles of processes",
+                       "teal",
+                       CATEGORY_OTHER,
+                       NULL,
+                       "{marker.data.title}",
+                       "The title that the process had in this time: what it says of itself in lists of processes.",
+                       { { "title", "Title", "unique-string" } } },
 };
 
 bool gecko_marker_kinds_overview(enum marker_kind kind)
@@ -272,6 +283,13 @@ static void gecko_marker_kinds_emit_end(struct gecko *gecko, const struct marker
     gecko_marker_kinds_emit_string(gecko, "command", process->command);
 }
 
+static void gecko_marker_kinds_emit_title(struct gecko *gecko, const struct marker *marker)
+{
+    char *title = program_name_title(gecko->markers.titles.rows[marker->other - 1].title);
+    gecko_marker_kinds_emit_string(gecko, "title", text_of(title));
+    free(title);
+}
+
 static void gecko_marker_kinds_emit_own(struct gecko *gecko, const struct marker *marker)
 {
     struct json_emitter *json = &gecko->json;
@@ -306,6 +324,9 @@ static void gecko_marker_kinds_emit_own(struct gecko *gecko, const struct marker
     case MARKER_PROCESS:
         gecko_marker_kinds_emit_end(gecko, marker);
         return;
+    case MARKER_TITLE:
+        gecko_marker_kinds_emit_title(gecko, marker);
+        return;
     case MARKER_KINDS:
         return;
     }
@@ -314,7 +335,7 @@ static void gecko_marker_kinds_emit_own(struct gecko *gecko, const struct marker
 bool gecko_marker_kinds_has_cause(const struct marker *marker)
 {
     return marker->kind != MARKER_TASK && marker->kind != MARKER_GAP && marker->kind != MARKER_THREAD &&
-           marker->kind != MARKER_PROCESS;
+           marker->kind != MARKER_PROCESS && marker->kind != MARKER_TITLE;
 }
 
 void gecko_marker_kinds_emit(struct gecko *gecko, const struct marker *marker, uint64_t start)

@@ -7,6 +7,7 @@
 #include "formats/gecko/gecko_marker_kinds.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Kinds with as many markers as the states of threads change. Only --markers=all shows them. */
@@ -385,11 +386,24 @@ static void add_ends(struct gecko *gecko)
     free(became);
 }
 
+static void add_title_lives(struct gecko *gecko)
+{
+    const struct tables *tables = gecko->tables;
+    uint32_t *threads = alloc_zeroed(tables->processes_count + 1, sizeof(*threads));
+    for (uint32_t i = 1; i < tables->processes_count; i++) {
+        const size_t line = gecko->lines.processes[i].line;
+        threads[i] = line == SIZE_MAX || gecko->lines.rows[line].count == 0 ? 0 : gecko->lines.rows[line].threads[0];
+    }
+    title_lives_settle(&gecko->markers.titles, tables, threads, gecko->end_ns, &gecko->markers.store);
+    free(threads);
+}
+
 void gecko_markers_settle(struct gecko *gecko)
 {
     if (gecko->style.markers == GECKO_MARKERS_NONE)
         return;
     add_lives(gecko);
+    add_title_lives(gecko);
     if (gecko_extra_has_tree(gecko))
         add_ends(gecko);
     markers_settle(&gecko->markers, profile_bytes(gecko));

@@ -26,6 +26,7 @@ enum marker_kind {
     MARKER_TASK,    /* the life of an asyncio task */
     MARKER_THREAD,  /* the life of a thread that shares its line with others */
     MARKER_PROCESS, /* the moment at which a process of a tree ended, or became another program */
+    MARKER_TITLE,   /* the time for which a process had a title that it gave itself */
     MARKER_KINDS
 };
 
@@ -38,11 +39,12 @@ struct marker {
                          * MARKER_THREAD: its CPU time */
     uint32_t stack;     /* of the look with which the marker begins */
     uint32_t subject;   /* MARKER_TASK, MARKER_BLOCKED: the task; MARKER_GIL_WAIT: the thread that held the lock;
-                         * MARKER_PROCESS: the process */
+                         * MARKER_PROCESS, MARKER_TITLE: the process */
     uint32_t function;  /* MARKER_GIL_WAIT: what that thread did; MARKER_BLOCKED: the callback; MARKER_GC: what began
                          * the collection; MARKER_TASK: the coroutine */
     uint32_t other;     /* MARKER_TASK: the function of the task frame of the task that waits for this one;
-                         * MARKER_PROCESS: the process that it became by an exec; 0: none that the recording has */
+                         * MARKER_PROCESS: the process that it became by an exec; 0: none that the recording has;
+                         * MARKER_TITLE: index of the life + 1 */
     uint32_t count;     /* MARKER_TASK: steps; MARKER_GAP: ticks that were missed; MARKER_GC: generation + 1 */
     uint32_t failed;    /* MARKER_GAP: ticks in which the recorder could read no thread */
 };

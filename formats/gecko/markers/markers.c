@@ -8,8 +8,9 @@
 
 /* Bytes of one marker, as the profile has it: about what recordings show, rather more. */
 static const uint32_t each_bytes[MARKER_KINDS] = {
-    [MARKER_GIL_WAIT] = 110, [MARKER_GC] = 120,   [MARKER_EXCEPTION] = 110, [MARKER_GAP] = 70,
-    [MARKER_BLOCKED] = 130,  [MARKER_TASK] = 110, [MARKER_THREAD] = 110,    [MARKER_PROCESS] = 160,
+    [MARKER_GIL_WAIT] = 110, [MARKER_GC] = 120,      [MARKER_EXCEPTION] = 110,
+    [MARKER_GAP] = 70,       [MARKER_BLOCKED] = 130, [MARKER_TASK] = 110,
+    [MARKER_THREAD] = 110,   [MARKER_PROCESS] = 160, [MARKER_TITLE] = 110,
 };
 
 #define SHARE       20           /* markers take one part of so many of a profile's bytes */
@@ -225,6 +226,8 @@ void markers_take(struct markers *markers, const struct event *event)
         gaps_take_thread(&markers->gaps, &event->thread);
     else if (event->kind == EVENT_THREAD_END)
         markers_take_thread_end(markers, &event->change);
+    else if (event->kind == EVENT_PROCESS_TITLE)
+        title_lives_take(&markers->titles, markers->tables, &event->change);
 }
 
 static bool stands(const void *counts, const struct marker *marker)
@@ -237,7 +240,8 @@ void markers_settle(struct markers *markers, uint64_t bytes)
     struct marker_budget budget = { .bytes = bytes / SHARE };
     for (size_t kind = 0; kind < MARKER_KINDS; kind++) {
         budget.each_bytes[kind] = each_bytes[kind];
-        const bool life = kind == MARKER_TASK || kind == MARKER_THREAD || kind == MARKER_PROCESS;
+        const bool life = kind == MARKER_TASK || kind == MARKER_THREAD || kind == MARKER_PROCESS ||
+                          kind == MARKER_TITLE;
         budget.least_bytes[kind] = life ? LIVES_BYTES : SMALL_BYTES / MARKER_KINDS;
     }
     if (budget.bytes < SMALL_BYTES)
@@ -262,5 +266,6 @@ void markers_free(struct markers *markers)
     lock_waits_free(&markers->lock);
     loop_steps_free(&markers->loops);
     task_lives_free(&markers->tasks);
+    title_lives_free(&markers->titles);
     gaps_free(&markers->gaps);
 }

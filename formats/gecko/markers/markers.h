@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Finds the markers of a recording while its events come: waits for the lock, garbage collections, exceptions, gaps,
- * blocked event loops, and lives of tasks. This is the door of the room; the files of the room are one kind each:
+ * blocked event loops, and lives of tasks and titles. This is the door of the room; the files of the room are one kind
+ * each:
  *
  *     event → markers ─┬→ lock_waits       with the holder of each tick
  *                      ├→ spans            collections and exceptions
  *                      ├→ loop_steps       callbacks of the event loop
  *                      ├→ task_lives
+ *                      ├→ title_lives      of a process
  *                      └→ gaps             of a process
  *                              ↓
  *                         marker_store     keeps the heaviest of each kind
@@ -20,6 +22,7 @@
 #include "formats/gecko/markers/loop_steps.h"
 #include "formats/gecko/markers/spans.h"
 #include "formats/gecko/markers/task_lives.h"
+#include "formats/gecko/markers/title_lives.h"
 
 #define GIL_WAIT_LEAST_NS 5000000 /* CPython's switch interval: who waits so long waits for a thread that works */
 
@@ -51,6 +54,7 @@ struct markers {
     struct lock_tick lock;
     struct loop_counts loops;
     struct task_lives tasks;
+    struct title_lives titles;
     struct gaps gaps;
     uint64_t gaps_ns; /* the time and the process of the latest look that `gaps` took */
     uint32_t gaps_process;

@@ -75,6 +75,17 @@ def test_each_part_has_the_title_of_its_time(titled, path):
     assert shown(path, "--from", str(0.5 + 3 * ASKED_S)) == [LATE]
 
 
+def test_firefox_shows_each_title_at_its_time(titled, path):
+    titled((0.5, None), (2 * ASKED_S, EARLY), (2 * ASKED_S, LATE))
+    profile = json.loads(convert("gecko", path, "-o", "-").output)
+    texts, markers = profile["shared"]["stringArray"], profile["threads"][0]["markers"]
+    rows = [(texts[data["title"]], markers["startTime"][i], markers["endTime"][i])
+            for i, data in enumerate(markers["data"]) if data["type"] == "Title"]
+    assert [title for title, _, _ in rows][-2:] == [EARLY, LATE] and "titles.py" in rows[0][0]
+    assert all(before[2] == after[1] for before, after in zip(rows, rows[1:]))
+    assert rows[-1][2] - rows[-1][1] > 1000 * ASKED_S / 2
+
+
 def test_a_title_that_is_erased_is_no_title(titled, path):
     titled((0.1, EARLY), (2 * ASKED_S, ""))
     assert shown(path)[0] in (EARLY, "titles.py") and "''" not in commands(path)[0]

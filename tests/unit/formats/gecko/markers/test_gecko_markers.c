@@ -14,7 +14,7 @@
 
 static const struct marker_budget plenty = {
     .bytes = 1u << 30,
-    .each_bytes = { 100, 100, 100, 100, 100, 100, 100, 100 },
+    .each_bytes = { 100, 100, 100, 100, 100, 100, 100, 100, 100 },
 };
 
 /* Adds markers of 1, 2, ... ms, in an order that looks random. */
