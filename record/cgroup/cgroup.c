@@ -68,46 +68,73 @@ static bool cgroup_path(const char *root, pid_t pid, const char *controller, cha
     return found;
 }
 
-/* Finds where the hierarchy is mounted, and which of its cgroups is there. A line of mountinfo:
+/* Undoes what the kernel does to blanks and the like in a path: "\040" is a blank. */
+static void undo_escapes(char *path)
+{
+    char *to = path;
+    for (const char *at = path; *at; to++) {
+        unsigned character;
+        if (sscanf(at, "\\%3o", &character) != 1) {
+            *to = *at++;
+            continue;
+        }
+        *to = (char)character;
+        at += strlen("\\040");
+    }
+    *to = '\0';
+}
+
+/* Takes a line of mountinfo: whether the hierarchy is mounted there; if so, at which place, and which of its cgroups is
+ * shown:
  *
  *     32 31 0:29 / /sys/fs/cgroup/cpu rw,relatime - cgroup cgroup rw,cpu */
-static bool cgroup_mount(const char *root, const char *controller, char shown[PATH_MAX], char place[PATH_MAX])
+static bool take_mount(const char *line, const char *controller, char shown[PATH_MAX], char place[PATH_MAX])
 {
-    char file_path[PATH_MAX], *line = NULL;
+    char type[32] = "", options[512] = "";
+    const char *rest = strstr(line, " - ");
+    if (strlen(line) >= PATH_MAX || !rest || sscanf(rest, " - %31s %*s %511s", type, options) < 1 ||
+        sscanf(line, "%*s %*s %*s %s %s", shown, place) != 2)
+        return false;
+    undo_escapes(shown);
+    undo_escapes(place);
+    return controller ? strcmp(type, "cgroup") == 0 && list_has(options, controller) : strcmp(type, "cgroup2") == 0;
+}
+
+/* Whether the cgroup of this path can be seen in a mount. */
+static bool place_cgroup(struct cgroup *cgroup, const char *root, const char *path, const char *shown,
+                         const char *place)
+{
+    const size_t above = strcmp(shown, "/") == 0 ? 0 : strlen(shown);
+    if (strncmp(path, shown, above) != 0 || (path[above] != '/' && path[above] != '\0') ||
+        strlen(root) + strlen(place) + strlen(path + above) >= sizeof(cgroup->folder))
+        return false;
+    const int size = snprintf(cgroup->folder, sizeof(cgroup->folder), "%s%s%s", root, place, path + above);
+    cgroup->top = strlen(root) + strlen(place);
+    if (cgroup->folder[size - 1] == '/')
+        cgroup->folder[size - 1] = '\0';
+    return true;
+}
+
+/* A hierarchy may be mounted at several places, and a place may be hidden or show a part only. A cgroup that was
+ * removed is in no place. */
+bool cgroup_find(struct cgroup *cgroup, const char *root, pid_t pid, const char *controller)
+{
+    char path[PATH_MAX], shown[PATH_MAX], place[PATH_MAX], file_path[PATH_MAX], *line = NULL;
     size_t room = 0;
-    bool found = false;
+    bool found = false, there = false;
+    if (!cgroup_path(root, pid, controller, path) || strstr(path, "/.."))
+        return false;
     snprintf(file_path, sizeof(file_path), "%s/proc/self/mountinfo", root);
     FILE *file = fopen(file_path, "re");
-    while (file && !found && getline(&line, &room, file) > 0) {
-        char type[32] = "", options[512] = "";
-        const char *rest = strstr(line, " - ");
-        if (strlen(line) >= PATH_MAX || !rest || sscanf(rest, " - %31s %*s %511s", type, options) < 1 ||
-            sscanf(line, "%*s %*s %*s %s %s", shown, place) != 2)
-            continue;
-        found = controller ? strcmp(type, "cgroup") == 0 && list_has(options, controller)
-                           : strcmp(type, "cgroup2") == 0;
-    }
+    while (file && !there && getline(&line, &room, file) > 0)
+        if (take_mount(line, controller, shown, place) && place_cgroup(cgroup, root, path, shown, place)) {
+            found = true;
+            there = access(cgroup->folder, F_OK) == 0;
+        }
     free(line);
     if (file)
         fclose(file);
     return found;
-}
-
-bool cgroup_find(struct cgroup *cgroup, const char *root, pid_t pid, const char *controller)
-{
-    char path[PATH_MAX], shown[PATH_MAX], place[PATH_MAX];
-    if (!cgroup_path(root, pid, controller, path) || !cgroup_mount(root, controller, shown, place))
-        return false;
-    const size_t above = strcmp(shown, "/") == 0 ? 0 : strlen(shown);
-    if (strncmp(path, shown, above) != 0 || (path[above] != '/' && path[above] != '\0') || strstr(path, "/.."))
-        return false;
-    const int size = snprintf(cgroup->folder, sizeof(cgroup->folder), "%s%s%s", root, place, path + above);
-    cgroup->top = strlen(root) + strlen(place);
-    if (size >= (int)sizeof(cgroup->folder))
-        return false;
-    if (cgroup->folder[size - 1] == '/')
-        cgroup->folder[size - 1] = '\0';
-    return true;
 }
 
 bool cgroup_rise(struct cgroup *cgroup)

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define FOLLOW_NS 1000000000u /* how often it is asked whether the process was moved to another cgroup */
+
 void halt_open(struct halt *halt, pid_t pid)
 {
     char path[64];
@@ -25,15 +27,20 @@ void halt_close(struct halt *halt)
     halt->kind = HALT_NONE;
 }
 
-static bool is_frozen(struct halt *halt)
+static bool is_frozen(struct halt *halt, uint64_t now_ns)
 {
     if (!halt->freezer.opened)
         freezer_open(&halt->freezer, "", halt->pid);
+    else if (now_ns - halt->followed_ns >= FOLLOW_NS)
+        freezer_follow(&halt->freezer, "");
+    else
+        return freezer_is_frozen(&halt->freezer);
+    halt->followed_ns = now_ns;
     return freezer_is_frozen(&halt->freezer);
 }
 
 /* The state follows the name of the thread, which may have any characters, so the last ")" ends the name. */
-static enum halt_kind ask_kind(struct halt *halt)
+static enum halt_kind ask_kind(struct halt *halt, uint64_t now_ns)
 {
     char stat[512];
     const ssize_t size = halt->state >= 0 ? pread(halt->state, stat, sizeof(stat) - 1, 0) : -1;
@@ -46,7 +53,7 @@ static enum halt_kind ask_kind(struct halt *halt)
         return HALT_TRACER;
     case 'S':
     case 'D':
-        return is_frozen(halt) ? HALT_FROZEN : HALT_NONE;
+        return is_frozen(halt, now_ns) ? HALT_FROZEN : HALT_NONE;
     default:
         return HALT_NONE;
     }
@@ -63,6 +70,6 @@ void halt_note(struct halt *halt, enum halt_kind kind, uint64_t now_ns)
 bool halt_look(struct halt *halt, uint64_t now_ns)
 {
     if (halt->opened && now_ns != halt->looked_ns)
-        halt_note(halt, ask_kind(halt), now_ns);
+        halt_note(halt, ask_kind(halt, now_ns), now_ns);
     return halt->kind != HALT_NONE;
 }

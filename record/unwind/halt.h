@@ -23,6 +23,7 @@ struct halt {
     pid_t pid;
     int state;                     /* /proc/PID/task/PID/stat; -1: cannot be read */
     struct freezer freezer;        /* opened when it is needed first */
+    uint64_t followed_ns;          /* when it was last asked whether the process has another cgroup */
     enum halt_kind kind;           /* what the last look found */
     uint64_t looked_ns;            /* when the last look was made (monotonic) */
     uint64_t total_ns[HALT_KINDS]; /* length of all halts of each kind so far */

@@ -243,40 +243,49 @@ def test_something_can_be_frozen_here():
 @pytest.mark.parametrize("place, file, words", [pytest.param(*freezer, id=name) for name, freezer in FREEZERS.items()
                                                 if can_freeze(*freezer)])
 def test_a_program_that_is_frozen(place, file, words, spinning, start_recorder, tmp_path):
-    """As in a container that is paused. It stands still, and neither works nor has the lock."""
-    folder = os.path.join(place, f"pyreel-frozen-{os.getpid()}")
+    """As in a container that is paused. It stands still, and neither works nor has the lock. Afterwards it is moved to another
+    cgroup, which is frozen, too."""
+    folders = [os.path.join(place, f"pyreel-{name}-{os.getpid()}") for name in ("frozen", "moved")]
     path = tmp_path / "a.pyreel"
 
-    def freeze(frozen):
-        with open(os.path.join(folder, file), "w") as to:
-            to.write(words[frozen])
-    os.mkdir(folder)
-    try:
-        with open(os.path.join(folder, "cgroup.procs"), "w") as to:
-            to.write(str(spinning.pid))
-        recorder = start_recorder("-p", spinning.pid, "-o", path)
-        before = recorder.wait_for_samples(path)["samples"]
-        began = time.monotonic()
-        freeze(True)
-        later = recorder.wait_for_samples(path, before + 1000)["samples"]
-        freeze(False)
+    def write(folder, name, text):
+        with open(os.path.join(folder, name), "w") as to:
+            to.write(text)
+
+    def frozen_for(folder, samples):
+        """Freezes the cgroup for so many samples; for how many seconds that was."""
+        before, began = recorder.wait_for_samples(path)["samples"], time.monotonic()
+        write(folder, file, words[True])
+        later = recorder.wait_for_samples(path, before + samples)["samples"]
+        write(folder, file, words[False])
         lasted = time.monotonic() - began
         recorder.wait_for_samples(path, later + 1000)
+        return lasted
+    for folder in folders:
+        os.mkdir(folder)
+    try:
+        write(folders[0], "cgroup.procs", str(spinning.pid))
+        recorder = start_recorder("-p", spinning.pid, "-o", path)
+        first = frozen_for(folders[0], 1000)
+        write(folders[1], "cgroup.procs", str(spinning.pid))
+        second = frozen_for(folders[1], 4000)
         recorder.signal(signal.SIGINT)
         ended = recorder.wait()
         assert re.search(r"pyreel-record: the program was frozen for \d+\.\d s of \d+\.\d s, by its cgroup\n", ended.messages), ended
         figures = whole(path)
-        assert 0 < figures["figures"]["frozen_ns"] / 1e9 <= lasted + 0.002 and figures["stopped_s"] == 0
+        assert first + 0.5 < figures["figures"]["frozen_ns"] / 1e9 <= first + second + 0.004 and figures["stopped_s"] == 0
         assert 0 < figures["threads"][0]["gil_percent"] < 100
         for name in "info", "report":
             assert re.search(r"\nfrozen +\d+\.\d+ s, by the program's cgroup\n", convert(name, path).text)
         assert any(row["label"] == "Frozen" for part in gecko_check.load(gecko(path))["meta"]["extra"] for row in part["entries"])
     finally:
-        if os.path.exists(os.path.join(folder, file)):
-            freeze(False)
+        for folder in folders:
+            if os.path.exists(os.path.join(folder, file)):
+                write(folder, file, words[False])
         end(spinning.pid)
         spinning.process.wait()
-        os.rmdir(folder)
+        for folder in folders:
+            os.rmdir(folder)
 
 
 def test_a_program_that_was_not_stopped(spinning, tmp_path):

@@ -72,6 +72,34 @@ static void both_versions(void **state)
     freezer_close(&freezer);
 }
 
+/* An escaped blank is in the name of the folder, and the hierarchy is mounted at several places, the last of which
+ * shows the cgroup. */
+static void a_process_that_is_moved_is_followed(void **state)
+{
+    (void)state;
+    struct freezer freezer;
+    put_file("/proc/self/mountinfo", "1 1 0:1 /else /cg/else rw - cgroup2 cgroup2 rw\n"
+                                     "2 1 0:1 / /cg/hidden rw - cgroup2 cgroup2 rw\n"
+                                     "3 1 0:1 /my\\040pod /cg/a\\134b\\040c rw - cgroup2 cgroup2 rw\n");
+    put_file("/proc/5/cgroup", "0::/my pod/a\n");
+    put_file("/cg/a\\b c/a/cgroup.events", "frozen 0\n");
+    put_file("/cg/a\\b c/b/cgroup.events", "frozen 1\n");
+    freezer_open(&freezer, root, 5);
+    assert_false(freezer_is_frozen(&freezer));
+    freezer_follow(&freezer, root);
+    assert_false(freezer_is_frozen(&freezer));
+    put_file("/proc/5/cgroup", "0::/my pod/b\n");
+    assert_false(freezer_is_frozen(&freezer));
+    freezer_follow(&freezer, root);
+    assert_true(freezer_is_frozen(&freezer));
+    put_file("/proc/5/cgroup", "0::/nowhere\n");
+    freezer_follow(&freezer, root);
+    assert_false(freezer_is_frozen(&freezer));
+    freezer_close(&freezer);
+    freezer_follow(&freezer, root);
+    assert_false(freezer.opened);
+}
+
 static void the_root_is_never_frozen(void **state)
 {
     (void)state;
@@ -90,6 +118,7 @@ TEST_FILE(freezer)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(both_versions, begin, end),
+        cmocka_unit_test_setup_teardown(a_process_that_is_moved_is_followed, begin, end),
         cmocka_unit_test_setup_teardown(the_root_is_never_frozen, begin, end),
     };
     return run_all(tests);
