@@ -1,15 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/process/meter.h"
 
+#include "record/process/procfs.h"
+
 #include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>
 
-void meter_open(struct meter *meter, pid_t pid)
+static int open_statm(pid_t pid)
 {
     char path[64];
     snprintf(path, sizeof(path), "/proc/%d/statm", (int)pid);
-    *meter = (struct meter){ .opened = true, .statm = open(path, O_RDONLY | O_CLOEXEC) };
+    return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+void meter_open(struct meter *meter, pid_t pid)
+{
+    *meter = (struct meter){ .opened = true, .pid = pid, .statm = open_statm(pid) };
     meter->has_clock = clock_getcpuclockid(pid, &meter->clock) == 0;
 }
 
@@ -20,16 +27,26 @@ void meter_close(struct meter *meter)
     *meter = (struct meter){ 0 };
 }
 
-/* A process that has ended has no memory any more: the kernel says 0 pages. */
-static uint64_t read_resident(const struct meter *meter)
+static unsigned long long read_pages(int statm)
 {
     char text[128];
     unsigned long long pages = 0;
-    const ssize_t size = meter->statm >= 0 ? pread(meter->statm, text, sizeof(text) - 1, 0) : -1;
+    const ssize_t size = statm >= 0 ? pread(statm, text, sizeof(text) - 1, 0) : -1;
     text[size > 0 ? size : 0] = '\0';
-    if (sscanf(text, "%*u %llu", &pages) != 1 || pages == 0)
-        return METER_UNKNOWN;
-    return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+    return sscanf(text, "%*u %llu", &pages) == 1 ? pages : 0;
+}
+
+/* A thread that has ended has no memory any more: the kernel says 0 pages. It may be the first thread, or the one
+ * through which the memory was measured, while others go on. */
+static uint64_t read_resident(struct meter *meter)
+{
+    unsigned long long pages = read_pages(meter->statm);
+    if (pages == 0 && meter->statm >= 0) {
+        close(meter->statm);
+        meter->statm = open_statm(procfs_reader(meter->pid));
+        pages = read_pages(meter->statm);
+    }
+    return pages ? pages * (uint64_t)sysconf(_SC_PAGESIZE) : METER_UNKNOWN;
 }
 
 static uint64_t meter_read_clock(clockid_t clock)
@@ -40,7 +57,7 @@ static uint64_t meter_read_clock(clockid_t clock)
     return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
 }
 
-struct metered meter_read(const struct meter *meter)
+struct metered meter_read(struct meter *meter)
 {
     return (struct metered){ .resident_bytes = read_resident(meter),
                              .cpu_ns = meter->has_clock ? meter_read_clock(meter->clock) : METER_UNKNOWN };

@@ -14,7 +14,8 @@
 /* `= {0}` is closed. */
 struct meter {
     bool opened;
-    int statm;       /* /proc/PID/statm; -1: cannot be read */
+    pid_t pid;
+    int statm;       /* /proc/PID/statm, of a thread that lives; -1: cannot be read */
     clockid_t clock; /* CPU clock of the process, ... */
     bool has_clock;  /* ... if it can be read */
 };
@@ -27,7 +28,7 @@ struct metered {
 
 /* Opens the meter of a process. Cannot fail: what cannot be read is not known. */
 void meter_open(struct meter *meter, pid_t pid);
-struct metered meter_read(const struct meter *meter);
+struct metered meter_read(struct meter *meter);
 void meter_close(struct meter *meter);
 
 /* CPU time of all threads of the recorder itself. Takes one system call. */

@@ -459,6 +459,8 @@ uint64_t procfs_pages(pid_t pid)
 {
     char text[128];
     read_small(pid, "statm", text, sizeof(text));
+    if (strtoull(text, NULL, 10) == 0) /* the first thread has ended, or the process */
+        read_small(procfs_reader(pid), "statm", text, sizeof(text));
     return strtoull(text, NULL, 10);
 }
 

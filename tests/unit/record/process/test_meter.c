@@ -2,8 +2,10 @@
 /* What processes use, asked of children of ours: one that holds memory, one that computes, one that has ended. */
 #include "record/process/meter.h"
 
+#include "record/process/procfs.h"
 #include "tests/fakes/testing.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,6 +61,54 @@ static void memory_and_time_are_those_of_the_process(void **state)
     meter_close(&meter);
 }
 
+static int ends[2];
+
+static void *live_on(void *self)
+{
+    (void)self;
+    char *held = malloc(HELD), byte;
+    memset(held, 1, HELD);
+    if (write(ends[1], held, 1) != 1)
+        _exit(1);
+    return read(ends[0], &byte, 1) ? NULL : self; /* for ever */
+}
+
+/* The memory is that of the threads that go on: here of one, then of none. */
+static void the_first_thread_may_have_ended(void **state)
+{
+    (void)state;
+    struct meter meter;
+    char ready;
+    assert_int_equal(pipe(ends), 0);
+    const int ready_of = ends[0];
+    const pid_t child = fork();
+    if (child == 0) {
+        pthread_t other;
+        int never[2];
+        if (pipe(never) != 0)
+            _exit(1);
+        ends[0] = never[0];
+        pthread_create(&other, NULL, live_on, NULL);
+        pthread_exit(NULL);
+    }
+    meter_open(&meter, child);
+    assert_int_equal(read(ready_of, &ready, 1), 1);
+    wait_until(!procfs_thread_lives(child, child));
+    for (int i = 0; i < 2; i++) {
+        const uint64_t bytes = meter_read(&meter).resident_bytes;
+        assert_true(bytes != METER_UNKNOWN && bytes >= HELD);
+    }
+    assert_true(procfs_pages(child) * (uint64_t)sysconf(_SC_PAGESIZE) >= HELD);
+    kill(child, SIGKILL);
+    siginfo_t ended;
+    assert_int_equal(waitid(P_PID, (id_t)child, &ended, WEXITED | WNOWAIT), 0);
+    assert_true(meter_read(&meter).resident_bytes == METER_UNKNOWN);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    meter_close(&meter);
+    close(ends[0]);
+    close(ends[1]);
+}
+
 static void nothing_is_known_of_no_process(void **state)
 {
     (void)state;
@@ -82,6 +132,7 @@ TEST_FILE(meter)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(memory_and_time_are_those_of_the_process),
+        cmocka_unit_test(the_first_thread_may_have_ended),
         cmocka_unit_test(nothing_is_known_of_no_process),
         cmocka_unit_test(our_own_time_grows),
     };
