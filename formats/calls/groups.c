@@ -23,7 +23,10 @@ static struct text put_process_name(struct groups *groups, const struct process_
     char *title = program_name_title(row->process.command);
     const struct text name = text_of(title);
     groups->scratch.size = 0;
-    put_bytes(&groups->scratch, name.bytes, name.size);
+    if (groups->style.runs && program_name_is_written(row->process.command))
+        put_plain_title(&groups->scratch, name);
+    else
+        put_bytes(&groups->scratch, name.bytes, name.size);
     free(title);
     if (row->process.recording.size && !groups->style.runs) {
         put_bytes(&groups->scratch, " (", 2);

@@ -22,7 +22,8 @@
 struct groups_style {
     bool ids;       /* each thread is a group of its own */
     bool one;       /* all samples are one group */
-    bool runs;      /* the recordings are runs of one program: their names do not tell groups apart */
+    bool runs;      /* the recordings are runs of one program: their names do not tell groups apart, nor what a title
+                     * says of the moment */
     bool processes; /* the numbers of processes tell groups apart, and their titles do not */
     bool tasks;     /* names of tasks have no numbers, either */
     size_t most;    /* so many groups; the threads of all others are one more, <others>; 0: without a limit */

@@ -15,4 +15,14 @@
  * nothing else is appended whole. */
 void put_plain_name(struct bytes *to, struct text name);
 
+/* Appends the title that a process has given itself, without what it says of the moment or of this run: brackets and
+ * numbers at its end.
+ *
+ *     worker [idle]                            worker
+ *     gunicorn: worker [app]                   gunicorn: worker
+ *     dask worker [tcp://127.0.0.1:38949]      dask worker
+ *     pool worker-3 (2 jobs)                   pool worker
+ *     [celeryd: MainProcess]                   the same: nothing else would remain */
+void put_plain_title(struct bytes *to, struct text title);
+
 #endif

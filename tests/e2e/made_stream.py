@@ -58,9 +58,9 @@ class Samples:
         return number(TICK) + number(1 << 3 | SUFFIX) + number(0) + number(len(stack)) + frames
 
 
-def write(path, samples, *, pid, start_unix_ns, rest_units=1):
+def write(path, samples, *, pid, start_unix_ns, rest_units=1, command="python3.13 app.py"):
     """A recording of a process with one thread, which has these Samples, and ends so long after the last one."""
-    process = note(PROCESS, 1, pid, 0, 0x030D00F0, "/usr/bin/python3.13", "python3.13 app.py", "/srv")
+    process = note(PROCESS, 1, pid, 0, 0x030D00F0, "/usr/bin/python3.13", command, "/srv")
     thread = note(THREAD, 1, 1, pid, 0, 1, 0, "python3.13")
     blocks = [(HEADER, fields({1: 1, 2: "0.1.0", 3: "host", 6: start_unix_ns, 8: INTERVAL_NS, 9: UNIT_NS, 10: "wall",
                                11: "all"}))]

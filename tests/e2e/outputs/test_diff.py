@@ -61,8 +61,8 @@ def rounds(**counts):
     return [stack for _ in range(200) for name, count in counts.items() for stack in calls(name, count)]
 
 
-def make(path, stacks, pid=1):
-    made_stream.write(path, made_stream.Samples(stacks), pid=pid, start_unix_ns=1_700_000_000 * SECOND + pid)
+def make(path, stacks, pid=1, **more):
+    made_stream.write(path, made_stream.Samples(stacks), pid=pid, start_unix_ns=1_700_000_000 * SECOND + pid, **more)
     return path
 
 
@@ -89,6 +89,20 @@ def test_amounts_are_those_of_info():
         assert told[side]["amount"] == pytest.approx(cpu_s, rel=1e-4)
         assert told[side]["runs"][0]["samples"] == info(path)["samples"]
         assert sum(row["self"][side] for row in told["items"]["rows"]) == pytest.approx(cpu_s, rel=1e-4)
+
+
+@pytest.mark.parametrize("before, after, name", [
+    ("'worker [idle]'", "'worker [busy]'", "worker MainThread"),
+    ("'dask worker [tcp://127.0.0.1:38949]'", "'dask worker [tcp://127.0.0.1:4711]'", "dask worker MainThread"),
+    ("'pool worker-1'", "'pool worker-2 (request 7)'", "pool worker MainThread"),
+    ("python3.13 app.py [a]", "python3.13 app.py [b]", "app.py MainThread"),
+])
+def test_a_thread_is_the_same_whatever_its_process_says_of_the_moment(tmp_path, before, after, name):
+    paths = [make(tmp_path / side, rounds(parse=2, store=2), pid, command=command)
+             for pid, (side, command) in enumerate((("before", before), ("after", after)), start=1)]
+    told = diff_json("--by", "thread", "--min", "0", *paths)
+    assert [row["name"] for row in told["items"]["rows"]] == [name]
+    assert row_of(told, name)["self"]["before"] == pytest.approx(row_of(told, name)["self"]["after"])
 
 
 def test_text_says_what_changed(runs):

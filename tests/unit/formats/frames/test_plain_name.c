@@ -35,10 +35,40 @@ static void numbers_at_the_end_go(void **state)
     }
 }
 
+static void titles_keep_what_the_process_is(void **state)
+{
+    (void)state;
+    static const char *const titles[][2] = {
+        { "worker [idle]", "worker" },
+        { "worker [busy: 12 jobs]", "worker" },
+        { "gunicorn: worker [app]", "gunicorn: worker" },
+        { "dask worker [tcp://127.0.0.1:38949]", "dask worker" },
+        { "pool worker-3 (2 jobs)", "pool worker" },
+        { "uWSGI worker 1", "uWSGI worker" },
+        { "a [b] (c)", "a" },
+        { "a (b) c", "a (b) c" },
+        { "worker [a long request that was c", "worker" },
+        { "[celeryd: MainProcess]", "[celeryd: MainProcess]" },
+        { "ray::f()", "ray::f()" },
+        { "ray::IDLE", "ray::IDLE" },
+        { " [x]", " [x]" },
+        { "[", "[" },
+        { "", "" },
+    };
+    for (size_t i = 0; i < sizeof(titles) / sizeof(*titles); i++) {
+        struct bytes to = { 0 };
+        put_plain_title(&to, (struct text){ titles[i][0], strlen(titles[i][0]) });
+        put_bytes(&to, "", 1);
+        assert_string_equal((const char *)to.at, titles[i][1]);
+        bytes_free(&to);
+    }
+}
+
 TEST_FILE(plain_name)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_at_the_end_go),
+        cmocka_unit_test(titles_keep_what_the_process_is),
     };
     return run_all(tests);
 }
