@@ -130,7 +130,7 @@ void sampling_wait_for_command(struct session *session)
 {
     while (!command_ended(&session->command)) {
         const bool settles = sampler_settle(&session->sampler);
-        if (!settles && !follows(session))
+        if (!settles && !follows(session) && !session->sampler.options.freezes)
             break;
         tree_reap(&session->tree);
         clock_sleep_until(clock_now_ns() + (settles ? SETTLE_NS : NAP_MOST_NS));

@@ -153,6 +153,28 @@ static bool seize(pid_t tid)
     return ours;
 }
 
+static void freeze_add(struct freeze *freeze, pid_t tid)
+{
+    freeze->threads = alloc_grow(freeze->threads, &freeze->room, freeze->count + 1, sizeof(*freeze->threads));
+    freeze->threads[freeze->count++] = (struct frozen_thread){ .tid = tid };
+}
+
+/* A thread that calls execve takes the number of the main thread over, and stays seized. Its own number is gone then,
+ * and the row of the main thread does not say that the recorder has it. Returns whether that was so. */
+static bool find_successor(struct freeze *freeze)
+{
+    size_t i = 0;
+    while (i < freeze->count && freeze->threads[i].tid != freeze->pid)
+        i++;
+    const bool held = i < freeze->count && freeze->threads[i].hold != HOLD_NONE;
+    if (held || freeze->pid == 0 || ptrace(PTRACE_INTERRUPT, freeze->pid, NULL, NULL) != 0)
+        return false; /* the call fails unless the recorder has seized the thread */
+    if (i == freeze->count)
+        freeze_add(freeze, freeze->pid);
+    freeze->threads[i] = (struct frozen_thread){ .tid = freeze->pid, .hold = HOLD_ASKED };
+    return true;
+}
+
 enum asked {
     ASKED_SEIZED, /* seized and asked to stop */
     ASKED_REFUSED,
@@ -161,7 +183,7 @@ enum asked {
     ASKED_GONE,
 };
 
-static enum asked frozen_thread_ask(const struct freeze *freeze, struct frozen_thread *thread, int *cause)
+static enum asked frozen_thread_ask(struct freeze *freeze, struct frozen_thread *thread, int *cause)
 {
     /* A single alarm may have come at the wrong time, so try twice. */
     if (seize(thread->tid) || (errno == EAGAIN && seize(thread->tid))) {
@@ -173,6 +195,8 @@ static enum asked frozen_thread_ask(const struct freeze *freeze, struct frozen_t
         return ASKED_SEIZED;
     }
     *cause = errno;
+    if (*cause == EPERM && find_successor(freeze)) /* it is the recorder that traces the thread */
+        return ASKED_SEIZED;
     if (*cause == EAGAIN)
         return ASKED_BUSY;
     const char state = *cause == ESRCH ? 0 : frozen_thread_state(freeze, thread->tid);
@@ -194,12 +218,6 @@ static bool let_go(struct frozen_thread *thread)
 static void freeze_forget(struct freeze *freeze, size_t which)
 {
     freeze->threads[which] = freeze->threads[--freeze->count];
-}
-
-static void freeze_add(struct freeze *freeze, pid_t tid)
-{
-    freeze->threads = alloc_grow(freeze->threads, &freeze->room, freeze->count + 1, sizeof(*freeze->threads));
-    freeze->threads[freeze->count++] = (struct frozen_thread){ .tid = tid };
 }
 
 /* The number of threads in /proc/PID/task; 0: not known. */
@@ -380,6 +398,7 @@ void freeze_end(struct freeze *freeze)
 bool freeze_settle(struct freeze *freeze)
 {
     bool left = false, unused = false;
+    find_successor(freeze);
     for (size_t i = freeze->count; i-- > 0;) {
         struct frozen_thread *thread = &freeze->threads[i];
         if (thread->hold != HOLD_ASKED)

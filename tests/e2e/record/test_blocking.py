@@ -170,6 +170,12 @@ def test_a_program_with_threads_that_becomes_another(start_recorder, python3, pr
     assert whole(path)["processes"][0]["command"].endswith(" 20 told")
 
 
+def test_a_thread_that_becomes_the_first_one_is_released(python3, program, tmp_path):
+    """A thread that calls execve takes the number of the first thread over, while the recorder stops the process."""
+    ended = run_record("--blocking", "-r", "1k", "-o", tmp_path / "a.pyreel", "--", python3, "-I", "-S", program("exec_in_thread"), 50)
+    assert ended.code == 0 and ended.text.strip().isdigit(), ended
+
+
 def test_a_command_that_runs_on(python3, tmp_path):
     code = "import time; time.sleep(0.6); raise SystemExit(3)"
     ended = run_record("--blocking", "-d", "0.2", "-o", tmp_path / "a.pyreel", "--", python3, "-c", code)
