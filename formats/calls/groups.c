@@ -234,7 +234,7 @@ void groups_put_busy(struct bytes *to, const struct tables *tables, const struct
                                    : "tid ",
                        processes ? pid_of_thread(tables, group->busy[i]) : tables->threads[group->busy[i]].thread.tid);
     if (group->busy_count > GROUP_BUSY)
-        put_format(to, " and %zu more", group->busy_count - GROUP_BUSY);
+        put_format(to, " and %zu more%s", group->busy_count - GROUP_BUSY, processes ? " threads" : "");
 }
 
 void groups_find(struct groups *groups, const struct tables *tables, const struct aggregate *aggregate,

@@ -18,6 +18,7 @@ void thread_status_open(struct statuses *statuses, pid_t pid)
 
 void thread_status_tick(struct statuses *statuses)
 {
+    statuses->tick++;
     statuses->ask_cpu = statuses->interval_ns > 0 || statuses->mode == MODE_CPU;
     statuses->others = true;
     statuses->ran = !statuses->slept && (!statuses->ask_cpu || cpu_process_ran(&statuses->process));
@@ -35,6 +36,11 @@ bool thread_status_ask_others(struct statuses *statuses, uint64_t known_ns, size
     statuses->ran &= !statuses->process.known || clock_ns > known_ns + statuses->rest_ns;
     if (!statuses->ran)
         return false;
+    /* What a stop takes from a thread that sleeps is known only if the thread is asked before each stop. */
+    if (statuses->stops && statuses->mode != MODE_CPU && each_ns > statuses->interval_ns) {
+        statuses->ask_cpu = false;
+        return false;
+    }
     if (statuses->due_ns < least_ns)
         statuses->due_ns = least_ns;
     statuses->others = statuses->mode == MODE_CPU || each_ns <= statuses->interval_ns || now_ns >= statuses->due_ns;
@@ -57,9 +63,15 @@ void thread_status_ask_ahead(struct statuses *statuses, struct watch *watch, uin
     watch->ahead = cpu_look(&watch->cpu, statuses->ran, now_ns);
     watch->ahead.used_ns += unused_ns;
     watch->asked_ahead = true;
+    watch->asked_tick = statuses->tick;
 }
 
-/* Returns what was seen ahead. If nothing was, looks now: for a thread that is new, or if nothing stops the thread. */
+static bool is_asked(const struct statuses *statuses, const struct watch *watch)
+{
+    return watch->asked_ahead && watch->asked_tick == statuses->tick;
+}
+
+/* Returns what was seen ahead in this tick. If nothing was, looks now: for a thread that is new, or sleeps on. */
 static struct cpu_look statuses_take_look(struct statuses *statuses, struct watch *watch, pid_t tid, uint64_t now_ns)
 {
     if (!watch->cpu.watched) {
@@ -69,17 +81,21 @@ static struct cpu_look statuses_take_look(struct statuses *statuses, struct watc
         statuses->rest_ns -= watch->cpu.ran_ns < statuses->rest_ns ? watch->cpu.ran_ns : statuses->rest_ns;
     }
     watch->cpu.stops = statuses->stops;
-    if (!watch->asked_ahead)
-        return cpu_look(&watch->cpu, statuses->ran, now_ns);
+    const uint64_t unused_ns = watch->asked_ahead ? watch->ahead.used_ns : 0;
+    struct cpu_look look = watch->ahead;
+    if (!is_asked(statuses, watch)) {
+        look = cpu_look(&watch->cpu, statuses->ran, now_ns);
+        look.used_ns += unused_ns;
+    }
     watch->asked_ahead = false;
-    return watch->ahead;
+    return look;
 }
 
 static uint32_t ask_cpu(struct statuses *statuses, struct watch *watch, struct member *member, bool waits_are_kept,
                         pid_t tid, uint64_t now_ns)
 {
     watch->cpu_ns = 0;
-    if (!statuses->ask_cpu || (!statuses->others && watch->cpu.watched && !watch->asked_ahead))
+    if (!statuses->ask_cpu || (!statuses->others && watch->cpu.watched && !is_asked(statuses, watch)))
         return STATUS_CPU_UNKNOWN;
     const struct cpu_look look = statuses_take_look(statuses, watch, tid, now_ns);
     watch->cpu_ns = look.used_ns;
@@ -124,7 +140,7 @@ bool thread_status_kept(const struct statuses *statuses, uint32_t status)
 void thread_status_pause(struct watch *watch)
 {
     cpu_close(&watch->cpu);
-    watch->asked_ahead = false;
+    watch->asked_ahead = watch->young = false;
 }
 
 void thread_status_watch_close(struct watch *watch)

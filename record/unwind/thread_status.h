@@ -24,6 +24,7 @@ struct statuses {
     uint64_t interval_ns; /* the least time between two ticks; 0: the process is no process, and nothing is asked */
     pid_t pid;
     struct cpu_process process;
+    uint64_t tick;     /* number of the tick */
     bool ask_cpu;      /* ask for the processors of threads in this tick ... */
     bool others;       /* ... and for those of threads that slept at the last look */
     uint64_t rest_ns;  /* see above; when all threads were asked last */
@@ -39,7 +40,8 @@ struct statuses {
 struct watch {
     struct cpu cpu;
     struct cpu_look ahead;    /* what thread_status_ask_ahead() saw ... */
-    bool asked_ahead;         /* ... since the last thread_status_of() */
+    bool asked_ahead;         /* ... since the last thread_status_of(), ... */
+    uint64_t asked_tick;      /* ... the last time in this tick */
     bool young;               /* set by the caller: the thread began after the look before its first one */
     uint64_t cpu_ns;          /* CPU time since the last thread_status_of() */
     bool known;               /* the kernel knew the thread in the last thread_status_of() that asked for it */

@@ -44,8 +44,10 @@ static uint32_t number_in_pthread(struct watched *w, uint64_t pthread, bool *end
     for (size_t i = 0; i < countof(tid_at); i++) {
         if (remote_read(&w->target.remote, pthread + tid_at[i], &number, sizeof(number)) != REMOTE_READ)
             continue;
-        if (intern_pairs_find(owner_threads(w), number, 0))
+        if (intern_pairs_find(owner_threads(w), number, 0)) {
+            *ended = false;
             return number;
+        }
         *ended |= number == 0;
     }
     return 0;

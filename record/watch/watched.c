@@ -106,7 +106,9 @@ void watched_descends(struct watched *w, uint32_t ancestor)
 
 void watched_forked(struct watched *w, const struct watched *parent)
 {
-    if (parent->attached)
+    uint64_t device, inode; /* the child of a vfork() comes when it runs another program */
+    if (parent->attached && procfs_program(w->pid, &device, &inode) && device == parent->search.device &&
+        inode == parent->search.inode)
         w->search.likely = parent->target.runtime;
 }
 
@@ -193,6 +195,7 @@ static void watched_search_now(struct watched *w, uint64_t now_ns, struct fault 
     const bool started = search_is_cheap(w);
     search->pages = started ? search->pages : procfs_pages(w->pid);
     w->found = watched_search(w, why);
+    search->searched |= w->found == TARGET_NOT_YET;
     search->due_ns = now_ns + wait_after(now_ns - search->began_ns, FIND_PART, SEARCH_MOST_NS);
     search->started_ns = !watched_starts(w) ? 0 : search->started_ns ? search->started_ns : now_ns;
     if (w->found == TARGET_NOT_YET)

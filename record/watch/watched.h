@@ -101,6 +101,7 @@ struct thread_state {
     uint64_t interpreter_id;
     uint32_t native_id; /* as it was noted in the state when its thread was found */
     uint32_t owner;     /* the kernel's number of its thread, in the pid namespace of the process; 0: not known */
+    bool ended;         /* a thread has left the state behind at its end */
     bool lent;          /* `owner` is not the thread that is noted in the state, nor that of its thread pointer */
     uint32_t thread;    /* the thread: index + 1 in `threads`; 0: none */
     uint32_t next;      /* the next state of the thread in this tick: index + 1; 0: none */
@@ -163,6 +164,7 @@ struct watched {
         uint64_t device, inode;   /* the program that the process ran, ... */
         uint64_t pages;           /* ... and the size of its memory at the last search: a library makes it larger */
         struct runtime likely;    /* see struct runtime_hints */
+        bool searched;            /* a search found no Python */
         bool judged, puzzled;     /* of the program: judge_files(), watched_puzzles() have asked for its files */
     } search;
     uint64_t begun_cpu_ns; /* CPU time of the process when it was last known to run no Python, or to be recorded; 0:
@@ -218,7 +220,8 @@ struct watched {
     uint64_t live_due_ns;               /* when all threads are asked whether they live */
     bool map_failed;                    /* the threads could not be read then */
     bool looked;                        /* there was a look that read all threads, ... */
-    uint64_t looked_ns;                 /* ... the last time at this moment of the recording */
+    uint64_t looked_ns;                 /* ... the last time at this moment of the recording; UINT64_MAX: there was a
+                                         * pause since */
     uint64_t tick;                      /* number of the tick */
     uint64_t list;                      /* thread_list.list at the last check for threads that left the list */
     uint64_t checked_ns;                /* when the process was last known to run the same program (monotonic) */
@@ -296,10 +299,10 @@ bool watched_puzzles(struct watched *watched, struct fault *why);
  * watched_find(). Sets `why` to the sentence, and returns false. */
 bool watched_refusal(const struct watched *watched, enum target_state state, struct fault *why);
 
-/* Whether the process was forked by a Python, and the program of that was not attached in it at any time. */
+/* Whether the process was forked by a Python, and had no look, nor a search that could tell what it runs. */
 static inline bool watched_is_passed(const struct watched *watched)
 {
-    return !watched->was_attached && watched->search.likely.described;
+    return !watched->was_attached && !watched->unread && watched->search.likely.described && !watched->search.searched;
 }
 
 /* Whether the process is one whose Python could not be read at any time, and the user was not told so. */

@@ -16,6 +16,7 @@
 #define NAMES_BY_MS       1  /* ... and for each millisecond since the last tick with lookups, ... */
 #define NAMES_MOST        64 /* ... but not more than this */
 #define NAME_TRIES        8  /* ticks in a row in which a name that Python does not have yet is looked up */
+#define KERNEL_BYTES      15 /* of a name in the kernel */
 #define SURE_BYTES        11 /* the kernel keeps 15 bytes of a name, of which the last character may be damaged */
 
 void watched_names_open(struct watched *w)
@@ -50,9 +51,10 @@ static bool is_of_file(const struct watched *w, struct text kernel)
     const struct text path = procfs_executable(w->pid);
     const char *slash = path.size ? memrchr(path.bytes, '/', path.size) : NULL;
     const size_t before = slash ? (size_t)(slash + 1 - path.bytes) : 0;
-    const bool is = slash && text_begins((struct text){ path.bytes + before, path.size - before }, kernel);
+    const size_t kept = path.size - before < KERNEL_BYTES ? path.size - before : KERNEL_BYTES;
+    const bool is = slash && text_equal((struct text){ path.bytes + before, kept }, kernel);
     text_free(path);
-    char name[16];
+    char name[KERNEL_BYTES + 1];
     snprintf(name, sizeof(name), "%.*s", (int)kernel.size, kernel.bytes);
     return is || python_files_is_cpython(name);
 }

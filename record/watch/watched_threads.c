@@ -17,6 +17,7 @@
 #define OWNER_MOST_NS   1000000000u /* longest wait */
 #define BEGAN_NS        10000000u   /* the unit in which the kernel tells when a thread began */
 #define LIVE_NS         1000000000u /* how often to ask whether threads still live where samples do not show it */
+#define ENDED_WAIT_NS   8000000u    /* the same of a state that a thread left behind: another one may take it */
 #define STACK_PART      65536       /* bytes of a C stack around an address of unknown owner */
 #define ROWS_GONE_LEAST 1024        /* rows in thread_rows of threads that have ended, before they are removed */
 
@@ -135,7 +136,7 @@ static void define_thread(struct watched *w, struct emitted_thread *thread, uint
 static bool is_young(const struct watched *w, pid_t tid)
 {
     uint64_t began_ns;
-    return w->looked && !w->target.remote.kind && procfs_started(tid, &began_ns) &&
+    return w->looked && w->looked_ns != UINT64_MAX && !w->target.remote.kind && procfs_started(tid, &began_ns) &&
            began_ns + BEGAN_NS >= w->options->start_ns + w->looked_ns + clock_suspended_ns();
 }
 
@@ -199,7 +200,7 @@ static void state_find_owner(struct watched *w, uint32_t index, uint64_t time_ns
     const bool again = state_is_of(state, member);
     if (again && (state->owner || time_ns < state->due_ns))
         return;
-    const uint64_t waited_ns = again ? state->wait_ns : 0, twice_ns = 2 * waited_ns;
+    const uint64_t waited_ns = again && !state->ended ? state->wait_ns : 0, twice_ns = 2 * waited_ns;
     state_leave(w, index);
     state->native_id = member->native_id;
     state->interpreter_id = member->interpreter_id;
@@ -259,17 +260,18 @@ static void state_follow_stack(struct watched *w, uint32_t index, uint64_t time_
         state->stack = found.stack;
         return;
     }
-    const uint64_t wait_ns = found.ended ? 0 : state->wait_ns; /* the next thread may take the state at once */
+    const uint64_t wait_ns = found.ended ? ENDED_WAIT_NS : state->wait_ns;
     state_leave(w, index);
     *state = (struct thread_state){ .interpreter_id = member->interpreter_id,
                                     .native_id = member->native_id,
                                     .owner = found.number,
                                     .lent = true,
+                                    .ended = found.ended,
                                     .stack = found.stack,
                                     .due_ns = time_ns + wait_ns,
                                     .wait_ns = wait_ns };
+    w->proved |= member->proved_id != found.number;
     member->proved_id = found.number;
-    w->proved = true;
     if (found.number && is_wanted(w, found.number))
         state_join(w, index, time_ns);
 }
@@ -663,7 +665,7 @@ void watched_threads_ask_ahead(struct watched *w, uint64_t now_ns)
     if (!w->statuses.ask_cpu || !thread_status_ask_others(&w->statuses, known_cpu_ns(w), others, now_ns))
         return;
     for (uint32_t i = 0; i < w->threads_count; i++)
-        if (w->threads[i].number && !w->threads[i].watch.asked_ahead)
+        if (w->threads[i].number && w->threads[i].watch.asked_tick != w->statuses.tick)
             thread_status_ask_ahead(&w->statuses, &w->threads[i].watch, now_ns);
     thread_status_asked_all(&w->statuses, known_cpu_ns(w));
 }
@@ -720,6 +722,7 @@ void watched_threads_restart(struct watched *w, uint64_t time_ns)
 
 void watched_threads_pause(struct watched *w)
 {
+    w->looked_ns = UINT64_MAX;
     for (uint32_t i = 0; i < w->threads_count; i++)
         thread_status_pause(&w->threads[i].watch);
 }

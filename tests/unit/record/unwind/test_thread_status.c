@@ -271,6 +271,27 @@ static void run_and_perhaps_wait(struct fake_python *p)
 }
 EACH_VERSION(a_thread_that_ran_is_read_again_where_its_wait_is_kept, run_and_perhaps_wait);
 
+/* A look of an earlier tick that nobody took (-t gil) says nothing of this one; its CPU time is not lost. */
+static void leave_a_look(struct fake_python *p)
+{
+    struct worker worker;
+    struct scene s;
+    begin(&s, p, MODE_WALL);
+    read_threads(&s);
+    begin_worker(&worker, SLEEPS);
+    struct member *member = member_of(&s, WORKER);
+    const pid_t tid = atomic_load(&worker.tid);
+    for (int i = 0; i < PATIENCE && status_of(&s, member, tid) & STATUS_CPU; i++)
+        usleep(100);
+    s.watch.asked_ahead = true;
+    s.watch.ahead = (struct cpu_look){ .known = true, .running = true, .used_ns = 12345 };
+    assert_false(status_of(&s, member, tid) & STATUS_CPU);
+    assert_true(s.watch.cpu_ns >= 12345);
+    end_worker(&worker);
+    end(&s);
+}
+EACH_VERSION(a_look_of_another_tick_is_not_taken, leave_a_look);
+
 /* ---- a thread without a state ---- */
 
 /* A thread of C between two calls of Python: the kernel alone says what it does. */
@@ -392,6 +413,7 @@ TEST_FILE(thread_status)
         cmocka_unit_test(a_thread_of_a_stopped_process_has_no_state),
         cmocka_unit_test(a_thread_that_ran_is_read_again_where_its_wait_is_kept),
         cmocka_unit_test(a_thread_without_a_state_has_a_processor),
+        cmocka_unit_test(a_look_of_another_tick_is_not_taken),
         cmocka_unit_test(asking_about_others_takes_a_part_of_the_time),
         cmocka_unit_test(others_sleep_when_all_time_is_known),
         cmocka_unit_test(a_processor_that_is_not_asked_about_is_unknown),
