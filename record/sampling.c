@@ -169,10 +169,12 @@ enum target_state sampling_find(struct session *session, uint64_t give_up_ns)
             return state;
         /* A refusal that is not final yet. */
         const bool doubtful = program->found == TARGET_UNSUPPORTED || program->found == TARGET_DENIED;
-        if (!doubtful && clock_now_ns() >= give_up_ns)
-            return give_up_ns ? watched_give_up(program, &session->why) : TARGET_NOT_YET;
-        if (!sleep_until(session, program->find_due_ns))
-            return program->found == TARGET_GONE ? TARGET_GONE : TARGET_NOT_YET;
+        const bool over = !doubtful && clock_now_ns() >= give_up_ns;
+        if (!over && sleep_until(session, program->find_due_ns))
+            continue;
+        if (program->found == TARGET_GONE)
+            return TARGET_GONE;
+        return over && give_up_ns ? watched_give_up(program, &session->why) : TARGET_NOT_YET;
     }
 }
 
