@@ -41,8 +41,9 @@ static unsigned long long read_pages(int statm)
 static uint64_t read_resident(struct meter *meter)
 {
     unsigned long long pages = read_pages(meter->statm);
-    if (pages == 0 && meter->statm >= 0) {
-        close(meter->statm);
+    if (pages == 0) {
+        if (meter->statm >= 0)
+            close(meter->statm);
         meter->statm = open_statm(procfs_reader(meter->pid));
         pages = read_pages(meter->statm);
     }

@@ -70,3 +70,4 @@ def test_so_it_is_when_attached_to(python, command, start, start_recorder, tmp_p
     ended = start_recorder("-f", "-p", target.pid, "-o", path, prefix=python.prefix).wait()
     assert ended.code == 0, ended
     assert_right(path, target.wait().text, 0.2)
+    assert all(process["most_resident_bytes"] for process in whole(path)["processes"])

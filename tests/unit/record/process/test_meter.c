@@ -98,6 +98,9 @@ static void the_first_thread_may_have_ended(void **state)
         const uint64_t bytes = meter_read(&meter).resident_bytes;
         assert_true(bytes != METER_UNKNOWN && bytes >= HELD);
     }
+    close(meter.statm); /* as if the thread had ended before its file could be opened */
+    meter.statm = -1;
+    assert_true(meter_read(&meter).resident_bytes != METER_UNKNOWN);
     assert_true(procfs_pages(child) * (uint64_t)sysconf(_SC_PAGESIZE) >= HELD);
     kill(child, SIGKILL);
     siginfo_t ended;
