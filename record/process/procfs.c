@@ -409,10 +409,16 @@ static size_t read_small(pid_t pid, const char *name, char *into, size_t room)
     return size > 0 ? (size_t)size : 0;
 }
 
+/* The same of a file that tells of the memory of the process, which its first thread has no more once it has ended. */
+static size_t read_of_memory(pid_t pid, const char *name, char *into, size_t room)
+{
+    return read_small(procfs_reader(pid), name, into, room);
+}
+
 uint64_t procfs_command_mark(pid_t pid)
 {
     char arguments[COMMAND_ROOM];
-    const size_t size = read_small(pid, "cmdline", arguments, sizeof(arguments));
+    const size_t size = read_of_memory(pid, "cmdline", arguments, sizeof(arguments));
     const uint64_t mark = name_hash(NAME_HASH_START, (struct text){ arguments, size });
     return size ? mark | 1 : 0;
 }
@@ -458,9 +464,7 @@ bool procfs_started(pid_t pid, uint64_t *started_ns)
 uint64_t procfs_pages(pid_t pid)
 {
     char text[128];
-    read_small(pid, "statm", text, sizeof(text));
-    if (strtoull(text, NULL, 10) == 0) /* the first thread has ended, or the process */
-        read_small(procfs_reader(pid), "statm", text, sizeof(text));
+    read_of_memory(pid, "statm", text, sizeof(text));
     return strtoull(text, NULL, 10);
 }
 

@@ -106,18 +106,19 @@ static bool program_is_narrow(pid_t pid)
 
 struct python_files python_files_of(pid_t pid)
 {
+    const pid_t reader = procfs_reader(pid);
     struct python_files found = { 0 };
     struct images images;
     const struct text program = procfs_executable(pid);
     char *path = alloc_copy(program.bytes, program.size);
     take_path(&found, path);
-    if (procfs_images(pid, &images)) {
+    if (procfs_images(reader, &images)) {
         found.files = images.count;
         for (size_t i = 0; i < images.count; i++)
             take_path(&found, images.rows[i].path);
         procfs_images_free(&images);
     }
-    found.narrow = program_is_narrow(pid);
+    found.narrow = program_is_narrow(reader);
     free(path);
     text_free(program);
     return found;

@@ -2,6 +2,8 @@
 #include "record/process/procfs.h"
 
 #include "formats/base/alloc.h"
+#include "record/process/python_files.h"
+#include "tests/fakes/leaderless.h"
 #include "tests/fakes/testing.h"
 
 #include <errno.h>
@@ -39,6 +41,21 @@ static void arguments_are_quoted_where_a_shell_would_need_it(void **state)
             fail_msg("row %zu: %.*s", i, (int)quoted.size, quoted.bytes);
         text_free(quoted);
     }
+}
+
+/* What is known of the memory of a process is known when its first thread has ended. */
+static void a_process_without_its_first_thread(void **state)
+{
+    (void)state;
+    const pid_t child = leaderless_start();
+    const uint64_t mark = procfs_command_mark(child), pages = procfs_pages(child);
+    assert_true(mark && pages);
+    leaderless_end_thread(child, child);
+    assert_true(procfs_command_mark(child) == mark);
+    assert_true(procfs_pages(child) > 0);
+    assert_true(python_files_of(child).files > 0);
+    kill(child, SIGKILL);
+    assert_int_equal(waitpid(child, NULL, 0), child);
 }
 
 static void says_of_us_what_we_are(void **state)
@@ -186,6 +203,7 @@ TEST_FILE(procfs)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(arguments_are_quoted_where_a_shell_would_need_it),
+        cmocka_unit_test(a_process_without_its_first_thread),
         cmocka_unit_test(says_of_us_what_we_are),
         cmocka_unit_test(a_folder_is_as_the_program_sees_it),
         cmocka_unit_test(thread_names_are_clean),
