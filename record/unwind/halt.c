@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/unwind/halt.h"
 
+#include "record/process/procfs.h"
+
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,21 +10,33 @@
 
 #define FOLLOW_NS 1000000000u /* how often it is asked whether the process was moved to another cgroup */
 
-void halt_open(struct halt *halt, pid_t pid)
+static void halt_open_state(struct halt *halt, pid_t tid)
 {
     char path[64];
+    snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", (int)halt->pid, (int)tid);
+    halt->tid = tid;
+    halt->state = open(path, O_RDONLY | O_CLOEXEC);
+}
+
+static void halt_close_state(struct halt *halt)
+{
+    if (halt->state >= 0)
+        close(halt->state);
+    freezer_close(&halt->freezer);
+}
+
+void halt_open(struct halt *halt, pid_t pid)
+{
     halt_close(halt);
-    snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", (int)pid, (int)pid);
     halt->opened = true;
     halt->pid = pid;
-    halt->state = open(path, O_RDONLY | O_CLOEXEC);
+    halt_open_state(halt, pid);
 }
 
 void halt_close(struct halt *halt)
 {
-    if (halt->opened && halt->state >= 0)
-        close(halt->state);
-    freezer_close(&halt->freezer);
+    if (halt->opened)
+        halt_close_state(halt);
     halt->opened = false;
     halt->kind = HALT_NONE;
 }
@@ -30,7 +44,7 @@ void halt_close(struct halt *halt)
 static bool is_frozen(struct halt *halt, uint64_t now_ns)
 {
     if (!halt->freezer.opened)
-        freezer_open(&halt->freezer, "", halt->pid);
+        freezer_open(&halt->freezer, "", halt->tid);
     else if (now_ns - halt->followed_ns >= FOLLOW_NS)
         freezer_follow(&halt->freezer, "");
     else
@@ -40,13 +54,29 @@ static bool is_frozen(struct halt *halt, uint64_t now_ns)
 }
 
 /* The state follows the name of the thread, which may have any characters, so the last ")" ends the name. */
-static enum halt_kind ask_kind(struct halt *halt, uint64_t now_ns)
+static char halt_read_state(const struct halt *halt)
 {
     char stat[512];
     const ssize_t size = halt->state >= 0 ? pread(halt->state, stat, sizeof(stat) - 1, 0) : -1;
     stat[size > 0 ? size : 0] = '\0';
     const char *rest = strrchr(stat, ')');
-    switch (rest && rest[1] == ' ' ? rest[2] : '\0') {
+    return rest && rest[1] == ' ' ? rest[2] : 'X';
+}
+
+/* Goes on with another thread when this one has ended: version 1 of cgroups shows such a thread at the root, too. */
+static char read_living_state(struct halt *halt)
+{
+    const char state = halt_read_state(halt);
+    if (state != 'Z' && state != 'X')
+        return state;
+    halt_close_state(halt);
+    halt_open_state(halt, procfs_reader(halt->pid));
+    return halt_read_state(halt);
+}
+
+static enum halt_kind ask_kind(struct halt *halt, uint64_t now_ns)
+{
+    switch (read_living_state(halt)) {
     case 'T':
         return HALT_SIGNAL;
     case 't':

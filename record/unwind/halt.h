@@ -3,7 +3,7 @@
  * debugger did, or its cgroup is frozen, as in a container that is paused. A thread that was stopped while it held the
  * interpreter's lock still has the lock, but does not work.
  *
- * The kernel says in the state of the main thread whether the process is stopped. A frozen process seems to sleep, so
+ * The kernel says in the state of a thread whether the process is stopped. A frozen process seems to sleep, so
  * its cgroup is asked while it sleeps (freezer.h). Asking takes one to three system calls. A halt is as long as the
  * time between the first and the last look that found the process so. */
 #ifndef PYREEL_RECORD_UNWIND_HALT_H
@@ -21,7 +21,8 @@ enum halt_kind { HALT_NONE, HALT_SIGNAL, HALT_TRACER, HALT_FROZEN, HALT_KINDS };
 struct halt {
     bool opened;
     pid_t pid;
-    int state;                     /* /proc/PID/task/PID/stat; -1: cannot be read */
+    pid_t tid;                     /* the first thread or, if that has ended, another one */
+    int state;                     /* /proc/PID/task/TID/stat; -1: cannot be read */
     struct freezer freezer;        /* opened when it is needed first */
     uint64_t followed_ns;          /* when it was last asked whether the process has another cgroup */
     enum halt_kind kind;           /* what the last look found */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/unwind/halt.h"
 
+#include "tests/fakes/leaderless.h"
 #include "tests/fakes/testing.h"
 
 #include <signal.h>
@@ -113,9 +114,8 @@ static void a_frozen_process_is_a_halt(void **state)
     uint64_t now_ns = MS;
     assert_false(halt_look(&halt, now_ns));
     set_frozen(file, true);
-    const time_t since = time(NULL);
-    while (!halt_look(&halt, now_ns += MS)) /* it may not have begun to sleep */
-        assert_true(is_patient(since));
+    wait_until(procfs_sleeps(child, child));
+    assert_true(halt_look(&halt, now_ns += MS));
     assert_int_equal(halt.kind, HALT_FROZEN);
     assert_true(halt_look(&halt, now_ns += 4 * MS));
     assert_int_equal(halt.total_ns[HALT_FROZEN], 4 * MS);
@@ -131,6 +131,25 @@ static void a_frozen_process_is_a_halt(void **state)
     halt_close(&halt);
     close(file);
     end(child);
+}
+
+/* Any thread knows a halt, as long as it lives. */
+static void a_halt_is_known_when_threads_end(void **state)
+{
+    (void)state;
+    struct halt halt = { 0 };
+    const pid_t child = leaderless_start();
+    halt_open(&halt, child);
+    assert_false(halt_look(&halt, 1 * MS));
+    for (uint64_t now_ns = 2 * MS; procfs_thread_lives(child, procfs_reader(child)); now_ns += 2 * MS) {
+        stop(child);
+        assert_true(halt_look(&halt, now_ns));
+        go_on(child);
+        assert_false(halt_look(&halt, now_ns + MS));
+        leaderless_end_thread(child, procfs_reader(child));
+    }
+    halt_close(&halt);
+    assert_int_equal(waitpid(child, NULL, 0), child);
 }
 
 static void what_is_not_open_knows_what_it_is_told(void **state)
@@ -152,6 +171,7 @@ TEST_FILE(halt)
         cmocka_unit_test(a_stopped_process_is_a_halt),
         cmocka_unit_test(a_process_that_a_debugger_stopped_is_a_halt),
         cmocka_unit_test(a_frozen_process_is_a_halt),
+        cmocka_unit_test(a_halt_is_known_when_threads_end),
         cmocka_unit_test(what_is_not_open_knows_what_it_is_told),
     };
     return run_all(tests);
