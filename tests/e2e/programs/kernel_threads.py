@@ -50,6 +50,8 @@ if what == "fork of C":
     account(second, end)
     os.waitpid(pid, 0)
 elif what == "fork of C in a thread":
+    # A fork that takes longer may copy a request for the lock: the child would wait for ever for the one who takes it.
+    sys.setswitchinterval(0.5)
     def forks():
         pid = fork_of_c(first, end)
         account(second, end)
