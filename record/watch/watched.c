@@ -195,7 +195,6 @@ static void watched_search_now(struct watched *w, uint64_t now_ns, struct fault 
     const bool started = search_is_cheap(w);
     search->pages = started ? search->pages : procfs_pages(w->pid);
     w->found = watched_search(w, why);
-    search->searched |= w->found == TARGET_NOT_YET;
     search->due_ns = now_ns + wait_after(now_ns - search->began_ns, FIND_PART, SEARCH_MOST_NS);
     search->started_ns = !watched_starts(w) ? 0 : search->started_ns ? search->started_ns : now_ns;
     if (w->found == TARGET_NOT_YET)
@@ -243,6 +242,8 @@ enum target_state watched_find(struct watched *w, struct fault *why)
         return TARGET_READY;
     if (watched_ended(w))
         return TARGET_GONE;
+    if (!w->search.searched) /* a process that is ending has no memory */
+        w->search.searched = w->found == TARGET_NOT_YET && procfs_pages(w->pid) > 0;
     judge_files(w, now_ns, why);
     if ((w->found == TARGET_UNSUPPORTED || w->found == TARGET_DENIED) && now_ns >= w->believe_ns)
         return w->found;

@@ -164,7 +164,7 @@ struct watched {
         uint64_t device, inode;   /* the program that the process ran, ... */
         uint64_t pages;           /* ... and the size of its memory at the last search: a library makes it larger */
         struct runtime likely;    /* see struct runtime_hints */
-        bool searched;            /* a search found no Python */
+        bool searched;            /* the process lived on after a search that found no Python */
         bool judged, puzzled;     /* of the program: judge_files(), watched_puzzles() have asked for its files */
     } search;
     uint64_t begun_cpu_ns; /* CPU time of the process when it was last known to run no Python, or to be recorded; 0:
@@ -299,10 +299,10 @@ bool watched_puzzles(struct watched *watched, struct fault *why);
  * watched_find(). Sets `why` to the sentence, and returns false. */
 bool watched_refusal(const struct watched *watched, enum target_state state, struct fault *why);
 
-/* Whether the process was forked by a Python, and had no look, nor a search that could tell what it runs. */
+/* Whether the process was never recorded, nor searched so that it is known what it ran. */
 static inline bool watched_is_passed(const struct watched *watched)
 {
-    return !watched->was_attached && !watched->unread && watched->search.likely.described && !watched->search.searched;
+    return watched->number == 0 && !watched->unread && !watched->search.searched;
 }
 
 /* Whether the process is one whose Python could not be read at any time, and the user was not told so. */

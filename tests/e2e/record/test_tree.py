@@ -5,11 +5,14 @@ import json
 import os
 import re
 import signal
+import socket
 
 import pytest
 
-from environment import as_root
+from environment import as_root, missing
 from recording import Recorder, end, info, parent_of, pids_in, process_state, run_record, so_far, wait_until, whole
+
+NETLINK_CONNECTOR = 11
 
 
 def told(text):
@@ -65,11 +68,19 @@ def test_children_are_recorded(family, python3, way):
     assert {pid: processes[pid]["parent"] for pid in said} == {pid: line["parent"] for pid, line in said.items()}
 
 
+def need_connector():
+    """The kernel's: it tells of each process."""
+    try:
+        socket.socket(socket.AF_NETLINK, socket.SOCK_DGRAM, NETLINK_CONNECTOR).bind((0, 1))
+    except OSError as why:
+        missing(f"needs the kernel's process events: {why}")
+
+
 def test_children_that_come_and_go_are_recorded_or_counted(python3, tmp_path):
-    """The kernel tells the recorder of each."""
     path, count = tmp_path / "short.pyreel", 300
+    need_connector()
     code = f"import os\nfor _ in range({count}):\n  child = os.fork()\n  if not child: os._exit(0)\n  os.waitpid(child, 0)"
-    ended = run_record("-f", "-o", path, "--", python3, "-c", code, prefix=as_root())
+    ended = run_record("-f", "-o", path, "--", python3, "-c", code)
     assert ended.code == 0, ended
     found = whole(path)
     passed = found["figures"].get("processes_passed", 0)
