@@ -177,8 +177,6 @@ uint32_t groups_of(struct groups *groups, const struct tables *tables, uint32_t 
 /* Puts a thread into the row of the busiest ones of its group. `cpu_ns` is by number of the thread. */
 static void group_note_busy(struct group *group, const uint64_t *cpu_ns, uint32_t thread, double least_ns)
 {
-    if (group->most_cpu_ns < cpu_ns[thread])
-        group->most_cpu_ns = cpu_ns[thread];
     if (cpu_ns[thread] == 0 || (double)cpu_ns[thread] < least_ns)
         return;
     size_t at = group->busy_count < GROUP_BUSY ? group->busy_count : GROUP_BUSY;

@@ -31,16 +31,15 @@ struct groups_style {
 
 /* Texts belong to the groups and stay where they are, but `process` with `style.processes` until groups_retitled(). */
 struct group {
-    struct text process;  /* title of the program; with several recordings also the name of the recording */
-    struct text thread;   /* empty: the thread of a task is not known, or all samples are one group */
-    struct text label;    /* the same with the number of the thread, where each thread is a group: worker (4243) */
-    struct text task;     /* empty: no task */
-    uint32_t number;      /* of the first thread's process; 0: many processes, of <others> */
-    uint32_t pid, tid;    /* of the first thread */
-    size_t threads;       /* number of threads that have samples; with a task, number of entries and runs of tasks */
-    bool main;            /* has a main thread */
-    uint64_t sums[SUMS];  /* by groups_find(): of all samples, before any are left out by --focus */
-    uint64_t most_cpu_ns; /* the CPU time of the thread with the most */
+    struct text process; /* title of the program; with several recordings also the name of the recording */
+    struct text thread;  /* empty: the thread of a task is not known, or all samples are one group */
+    struct text label;   /* the same with the number of the thread, where each thread is a group: worker (4243) */
+    struct text task;    /* empty: no task */
+    uint32_t number;     /* of the first thread's process; 0: many processes, of <others> */
+    uint32_t pid, tid;   /* of the first thread */
+    size_t threads;      /* number of threads that have samples; with a task, number of entries and runs of tasks */
+    bool main;           /* has a main thread */
+    uint64_t sums[SUMS]; /* by groups_find(): of all samples, before any are left out by --focus */
     uint32_t busy[GROUP_BUSY]; /* numbers in the tables of the threads with the most CPU time, ... */
     size_t busy_count;         /* ... and how many have GROUP_WORKS of all; there may be more than GROUP_BUSY */
     uint64_t waits_ns;         /* the part of the wall-clock time in which the threads waited (frames/waiting.h) */

@@ -94,7 +94,7 @@ static struct report_group report_group_describe(struct report *report, const st
 struct placed {
     struct report_group group;
     uint64_t work;
-    uint64_t most; /* the work of the thread that worked most, as far as it is known of threads */
+    bool works; /* as far as is known of its threads, one works: it is not hidden by what the others do */
 };
 
 static int report_group_compare(const void *left, const void *right)
@@ -111,7 +111,7 @@ static int report_group_compare(const void *left, const void *right)
 static bool is_quiet(const struct placed *placed, double all)
 {
     const double share = all > 0 ? (double)placed->work / all : 0;
-    if (all > 0 && (double)placed->most / all >= GROUP_WORKS)
+    if (placed->works)
         return false;
     return share < WORK_NONE || (placed->group.waited >= WAITED_MOSTLY && share < WORK_LITTLE);
 }
@@ -125,7 +125,7 @@ bool report_find_groups(struct report *report)
     for (size_t i = 0; i < count; i++) {
         const struct group *group = &report->found.rows[i];
         placed[i] = (struct placed){ report_group_describe(report, group, knowledge), work_of(report, group, knowledge),
-                                     knowledge == KNOWS_CPU && !is_of_lock(report) ? group->most_cpu_ns : 0 };
+                                     knowledge == KNOWS_CPU && !is_of_lock(report) && group->busy_count > 0 };
         work += (double)placed[i].work;
     }
     if (count)
