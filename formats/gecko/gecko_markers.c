@@ -355,15 +355,22 @@ static void add_lives(struct gecko *gecko)
     }
 }
 
+/* A thread on the first line of a process, on which the markers of the process are; 0: the process has no line. */
+static uint32_t first_line_thread(const struct gecko *gecko, uint32_t process)
+{
+    const size_t line = gecko->lines.processes[process].line;
+    return line == SIZE_MAX || gecko->lines.rows[line].count == 0 ? 0 : gecko->lines.rows[line].threads[0];
+}
+
 /* Adds how a process of a tree ended, to the first line of the process. `became`: the process after an exec. */
 static void add_end(struct gecko *gecko, uint32_t number, uint32_t became)
 {
     const struct process_row *row = gecko_lines_process(gecko, number);
-    const size_t line = gecko->lines.processes[number].line;
-    if (line == SIZE_MAX || !row->end_ns || (row->fate != FATE_EXITED && row->fate != FATE_EXECED))
+    const uint32_t thread = first_line_thread(gecko, number);
+    if (!thread || !row->end_ns || (row->fate != FATE_EXITED && row->fate != FATE_EXECED))
         return;
     const struct marker end = { .kind = MARKER_PROCESS,
-                                .thread = gecko->lines.rows[line].threads[0],
+                                .thread = thread,
                                 .start_ns = row->end_ns,
                                 .end_ns = row->end_ns,
                                 .subject = number,
@@ -390,10 +397,8 @@ static void add_title_lives(struct gecko *gecko)
 {
     const struct tables *tables = gecko->tables;
     uint32_t *threads = alloc_zeroed(tables->processes_count + 1, sizeof(*threads));
-    for (uint32_t i = 1; i < tables->processes_count; i++) {
-        const size_t line = gecko->lines.processes[i].line;
-        threads[i] = line == SIZE_MAX || gecko->lines.rows[line].count == 0 ? 0 : gecko->lines.rows[line].threads[0];
-    }
+    for (uint32_t i = 1; i < tables->processes_count; i++)
+        threads[i] = first_line_thread(gecko, i);
     title_lives_settle(&gecko->markers.titles, tables, threads, gecko->end_ns, &gecko->markers.store);
     free(threads);
 }

@@ -17,11 +17,10 @@ void title_lives_take(struct title_lives *lives, const struct tables *tables, co
     if (number >= tables->processes_count || tables->processes[number].titles.count == 0 || change->name.size == 0)
         return;
     const struct process_row *row = &tables->processes[number];
-    bool first = true;
-    for (size_t i = lives->count; i > 0 && first; i--)
-        first = lives->rows[i - 1].process != number;
-    if (first)
+    lives->begun = alloc_grow(lives->begun, &lives->begun_room, (size_t)number + 1, sizeof(*lives->begun));
+    if (!lives->begun[number])
         add_life_of_title(lives, number, row->titles.rows[0].title, row->process.start_ns);
+    lives->begun[number] = true;
     add_life_of_title(lives, number, change->name, change->time_ns);
 }
 
@@ -52,6 +51,7 @@ void title_lives_settle(const struct title_lives *lives, const struct tables *ta
 void title_lives_free(struct title_lives *lives)
 {
     free(lives->rows);
+    free(lives->begun);
     intern_free(&lives->texts);
     *lives = (struct title_lives){ 0 };
 }

@@ -17,6 +17,8 @@ struct title_life {
 struct title_lives {
     struct title_life *rows; /* in the order of their times, of each process */
     size_t count, room;
+    bool *begun; /* by process: it has a life */
+    size_t begun_room;
     struct intern texts;
 };
 
