@@ -69,6 +69,12 @@ static uint64_t session_suspended_ns(const struct session *session)
     return since_ns >= LEAST_SUSPENDED_NS ? since_ns : 0;
 }
 
+/* Processes that ended before the first look at them: before the tree told them, or after. */
+static uint64_t session_passed(const struct session *session)
+{
+    return session->tree.counters.passed + session->passed;
+}
+
 struct progress_totals session_totals(const struct session *session)
 {
     const struct sampler *sampler = &session->sampler;
@@ -97,7 +103,7 @@ struct progress_totals session_totals(const struct session *session)
                                                 session->options.which != THREADS_ALL,
                                      .processes = emitter_processes(emitter),
                                      .refused = session->told > 0,
-                                     .passed = session->tree.counters.passed + session->passed,
+                                     .passed = session_passed(session),
                                      .paused_ns = sampler->paused_ns,
                                      .halt = session->program ? session->program->halt.kind : HALT_NONE };
 }
@@ -112,7 +118,7 @@ struct limits session_limits(const struct session *session)
                             .quota_periods = counts.periods,
                             .quota_used_up = counts.throttled,
                             .suspended_ns = session_suspended_ns(session),
-                            .processes_passed = session->tree.counters.passed + session->passed };
+                            .processes_passed = session_passed(session) };
 }
 
 void session_tell(struct session *session, const char *text)

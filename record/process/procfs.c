@@ -409,7 +409,8 @@ static size_t read_small(pid_t pid, const char *name, char *into, size_t room)
     return size > 0 ? (size_t)size : 0;
 }
 
-/* The same of a file that tells of the memory of the process, which its first thread has no more once it has ended. */
+/* Reads a file of /proc/PID that tells of the memory of the process. A first thread that has ended has no memory, so
+ * another thread is asked then. */
 static size_t read_of_memory(pid_t pid, const char *name, char *into, size_t room)
 {
     return read_small(procfs_reader(pid), name, into, room);

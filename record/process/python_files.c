@@ -63,8 +63,8 @@ static const char *other_python(const char *path)
     return NULL;
 }
 
-/* What stands behind "3." in the name of a CPython, or behind "3" in that of a module of it:
- * _csv.cpython-39-x86_64-linux-gnu.so. */
+/* The text behind "3." in the name of a CPython, python3.9, or behind "3" in the name of a module of one,
+ * _csv.cpython-39-x86_64-linux-gnu.so. Empty: the name tells no version. */
 static const char *minor_in(const char *path)
 {
     const char *name = python_file_name(path);

@@ -36,7 +36,8 @@ bool thread_status_ask_others(struct statuses *statuses, uint64_t known_ns, size
     statuses->ran &= !statuses->process.known || clock_ns > known_ns + statuses->rest_ns;
     if (!statuses->ran)
         return false;
-    /* What a stop takes from a thread that sleeps is known only if the thread is asked before each stop. */
+    /* A stop takes CPU time from a thread that sleeps. That time is known only if the thread is asked before each stop.
+     */
     if (statuses->stops && statuses->mode != MODE_CPU && each_ns > statuses->interval_ns) {
         statuses->ask_cpu = false;
         return false;

@@ -15,10 +15,10 @@ extern const char *const mode_names[MODES];
 /* The state for one process. Set `mode` and `interval_ns`, then call thread_status_open(). A tick asks for the
  * processors of threads in this order, cheapest first:
  *   1. The process's CPU clock. If it has not moved, no thread ran.
- *   2. The threads that ran at the last look. If what the clock has gained is theirs, the others have slept on: then
- * the clock minus the time of all threads that are known has not grown (`rest_ns`: of threads that ended, or that
- *      Python does not know).
- *   3. All others, if asking takes a small share of the time. Else nobody knows in this tick what they do. */
+ *   2. The threads that ran at the last look. If what the clock has gained is theirs, the others have slept on.
+ *   3. All others, if asking takes a small share of the time. Else nobody knows in this tick what they do.
+ * The rest is the clock minus the time of all threads that are known: the time of threads that have ended, or that
+ * Python does not know. Others have run if the rest has grown since all were asked. */
 struct statuses {
     enum mode mode;
     uint64_t interval_ns; /* the least time between two ticks; 0: the process is no process, and nothing is asked */
@@ -27,7 +27,7 @@ struct statuses {
     uint64_t tick;     /* number of the tick */
     bool ask_cpu;      /* ask for the processors of threads in this tick ... */
     bool others;       /* ... and for those of threads that slept at the last look */
-    uint64_t rest_ns;  /* see above; when all threads were asked last */
+    uint64_t rest_ns;  /* the rest when all threads were asked last */
     uint64_t due_ns;   /* asking for the others has its share of the time again */
     bool ran;          /* some thread may have run since the last tick */
     bool slept;        /* set by the caller before thread_status_tick(): no thread has run since the last tick */

@@ -40,16 +40,16 @@ static const uint32_t tid_at[] = { 208, 32 };
 static uint32_t number_in_pthread(struct watched *w, uint64_t pthread, bool *ended)
 {
     uint32_t number;
+    bool cleared = false;
     *ended = false;
     for (size_t i = 0; i < countof(tid_at); i++) {
         if (remote_read(&w->target.remote, pthread + tid_at[i], &number, sizeof(number)) != REMOTE_READ)
             continue;
-        if (intern_pairs_find(owner_threads(w), number, 0)) {
-            *ended = false;
+        if (intern_pairs_find(owner_threads(w), number, 0))
             return number;
-        }
-        *ended |= number == 0;
+        cleared |= number == 0;
     }
+    *ended = cleared;
     return 0;
 }
 
@@ -137,10 +137,11 @@ static uint64_t pthread_at_end(struct watched *w, const struct mapping *stack)
     return 0;
 }
 
-/* Fills in `stack` and `ended`. */
-static uint32_t owner_at_pthread(struct watched *w, uint64_t pthread, uint64_t address, struct stack_owner *found)
+/* Finds out about the thread with this struct pthread, if the address is on its C stack. */
+static void ask_pthread(struct watched *w, uint64_t pthread, uint64_t address, struct stack_owner *found)
 {
-    return is_on_stack_of(w, pthread, address, &found->stack) ? number_in_pthread(w, pthread, &found->ended) : 0;
+    if (pthread && is_on_stack_of(w, pthread, address, &found->stack))
+        found->number = number_in_pthread(w, pthread, &found->ended);
 }
 
 struct stack_owner state_owner_by_stack(struct watched *w, const struct member *member)
@@ -149,18 +150,12 @@ struct stack_owner state_owner_by_stack(struct watched *w, const struct member *
     struct stack_owner found = { 0 };
     if (!address || w->target.remote.kind)
         return found;
-    const uint64_t above = pthread_above(w, address);
-    if (above)
-        found.number = owner_at_pthread(w, above, address, &found);
+    ask_pthread(w, pthread_above(w, address), address, &found);
     if (found.number || found.ended || !procfs_mapping(w->target.remote.pid, address, &found.stack))
         return found;
-    if (found.stack.stack && state_owner_lives(w, (uint32_t)w->target.ns_pid)) {
+    if (found.stack.stack && state_owner_lives(w, (uint32_t)w->target.ns_pid))
         found.number = (uint32_t)w->target.ns_pid;
-        return found;
-    }
-    /* A thread of C may have made the state in another thread, so that no state names its own struct. */
-    const uint64_t last = pthread_at_end(w, &found.stack);
-    if (last)
-        found.number = owner_at_pthread(w, last, address, &found);
+    else /* a thread of C may have made the state in another thread, so that no state names its own struct */
+        ask_pthread(w, pthread_at_end(w, &found.stack), address, &found);
     return found;
 }

@@ -43,7 +43,7 @@ static void arguments_are_quoted_where_a_shell_would_need_it(void **state)
     }
 }
 
-/* What is known of the memory of a process is known when its first thread has ended. */
+/* Files that tell of the memory of a process can be read when its first thread has ended, too. */
 static void a_process_without_its_first_thread(void **state)
 {
     (void)state;

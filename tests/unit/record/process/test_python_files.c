@@ -26,7 +26,7 @@ static void put_copy(const char *path)
     close(to);
 }
 
-/* What is known of a program of that name, once it runs. The folder has a name that says nothing. */
+/* Starts a program of this name, and asks for its files. The name of its folder says nothing. */
 static struct python_files look_at(const char *name, char own_name[PYTHON_FILES_NAME])
 {
     char above[] = "/tmp/pyreel-files-XXXXXX", folder[64], path[96], byte;
