@@ -385,6 +385,12 @@ def cpu_s_of(threads):
     return sum(thread["cpu_s"] or 0 for thread in threads)
 
 
+def gaps_of(found):
+    """The part of the time that may stand in a wrong place: that of missed ticks, for what has it too much and what lacks it.
+    A busy machine misses ticks."""
+    return 2 * found["missed"] / (found["missed"] + found["ticks"])
+
+
 def collapsed(path, *options):
     """With the numbers of processes, threads and tasks, which tests tell apart."""
     return succeed(CONVERTERS["collapsed"], "--ids", *options, path).text

@@ -7,7 +7,7 @@ import json
 import pytest
 
 import stacks
-from recording import collapsed, run_record, whole
+from recording import collapsed, gaps_of, run_record, whole
 
 OLDEST_AND_NEWEST = pytest.mark.pythons("oldest and newest")
 
@@ -39,7 +39,7 @@ def test_threads_that_wait_take_nothing_from_one_that_works(recorded_account, co
     found, used = whole(path), functions_of(path)
     assert len(found["threads"]) == count + 1
     assert all(thread["cpu_s"] is not None for thread in found["threads"])
-    gaps = 2 * found["missed"] / (found["missed"] + found["ticks"])
+    gaps = gaps_of(found)
     total = sum(account.values())
     assert used("busy") + used("other") == pytest.approx(total, rel=0.1 + gaps), ended
     assert used("busy") / (used("busy") + used("other")) == pytest.approx(account["busy"] / total, abs=0.1 + gaps), ended
@@ -50,5 +50,5 @@ def test_the_time_of_a_thread_counts_from_its_birth(recorded_account):
     """Ten milliseconds pass between two looks, so a thread of 15 ms has a third of its time before the first one."""
     path, account, ended = recorded_account("short_threads", 15, "-r", "100")
     found, used = whole(path), functions_of(path)
-    gaps = 2 * found["missed"] / (found["missed"] + found["ticks"])
+    gaps = gaps_of(found)
     assert 0.4 - gaps < used("burn") / sum(account.values()) < 1.5, ended  # to begin and to end a thread takes time, too

@@ -7,7 +7,7 @@ import math
 import pytest
 
 import stacks
-from recording import ALL_TICKS, CHANGES, LIVE, collapsed
+from recording import ALL_TICKS, CHANGES, LIVE, collapsed, gaps_of
 
 LEVELS = {"sorted": "down_sorted", "threads": "down_sorted", "getattr": "Down.__getattr__", "once": "Down.__getattr__",
           "generator": "down_generator", "coroutine": "down_coroutine"}
@@ -36,7 +36,7 @@ def assert_as_told(done, seen, kind, samples):
     deep, flat = stacks.samples(seen, "deep"), stacks.samples(seen, "flat")
     share = done.said["deep"] / (done.said["deep"] + done.said["flat"])
     noise = math.sqrt(share * (1 - share) / (samples / 3))
-    gaps = 2 * done.info["missed"] / (done.info["missed"] + done.info["ticks"])
+    gaps = gaps_of(done.info)
     assert abs(deep / (deep + flat) - share) <= 4 * noise + 0.03 + gaps, (deep, flat, done.said)
     for stack in seen:
         names = [frame[0] for frame in stack]
