@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Has frames outside the data stack, far down: KIND DEPTH. Works until standard input ends, and says in JSON how much CPU time
-deep() and flat() had, and how deep it was. KIND:
+deep() and flat() had, how deep it was, and for how long by the clock on the wall. KIND:
 
     sorted       each level is entered from C, by the key of sorted()
     getattr      the same by __getattr__
@@ -20,6 +20,7 @@ import time
 SHARE = 3  # of four: what deep() has
 TURN_S = 0.01
 spent = {"deep": 0.0, "flat": 0.0}
+dives = []  # seconds of each
 lock = threading.Lock()
 
 
@@ -92,10 +93,18 @@ WAYS = {"sorted": down_sorted, "threads": down_sorted, "getattr": down_getattr, 
         "generator": run_generator, "coroutine": run_coroutine}
 
 
+def dive(way, depth):
+    begin = time.perf_counter()
+    try:
+        way(depth)
+    finally:
+        dives.append(time.perf_counter() - begin)
+
+
 def turns(way, depth, deep_turns):
     while not select.select([0], [], [], 0)[0]:
         if deep_turns != 0:
-            way(depth)
+            dive(way, depth)
             deep_turns -= 1
         flat()
 
@@ -104,7 +113,7 @@ def permitted(way, depth):
     """The depth, or as much of it as CPython permits."""
     while True:
         try:
-            way(depth)
+            dive(way, depth)
             return depth
         except (RecursionError, MemoryError):
             depth //= 2
@@ -124,7 +133,7 @@ def main(kind, depth):
         diver.start()
     for diver in divers:
         diver.join()
-    print(json.dumps({**spent, "depth": found[0]}))
+    print(json.dumps({**spent, "depth": found[0], "dived": sum(dives)}))
 
 
 main(sys.argv[1], int(sys.argv[2]))

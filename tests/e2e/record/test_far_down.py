@@ -9,6 +9,7 @@ import pytest
 import stacks
 from recording import ALL_TICKS, CHANGES, LIVE, collapsed, gaps_of
 
+RATE = 100
 LEVELS = {"sorted": "down_sorted", "threads": "down_sorted", "getattr": "Down.__getattr__", "once": "Down.__getattr__",
           "generator": "down_generator", "coroutine": "down_coroutine"}
 
@@ -17,7 +18,7 @@ LEVELS = {"sorted": "down_sorted", "threads": "down_sorted", "getattr": "Down.__
 def record(python, program, tmp_path, record_until):
     """record(has, KIND, DEPTH): the recording, what the program said, and {stack: microseconds of CPU time} of its divers."""
     def record(condition, kind, depth, options=ALL_TICKS):
-        done = record_until(tmp_path / "a.pyreel", condition, "-r", 100, *options, "--", *python.command, program("far_down"), kind,
+        done = record_until(tmp_path / "a.pyreel", condition, "-r", RATE, *options, "--", *python.command, program("far_down"), kind,
                             depth, prefix=python.prefix)
         threads = stacks.of_collapsed(collapsed(done.path, "--weight", "cpu"))
         return done, stacks.merged({who: seen for who, seen in threads.items() if who[0].startswith("diver")})
@@ -61,4 +62,5 @@ def test_one_deep_moment_blinds_nobody(record, options):
     done, seen = record(has(600), "once", 4000, options=options)
     deep, flat = stacks.samples(seen, "deep"), stacks.samples(seen, "flat")
     assert flat >= 0.8 * (deep + flat) > 0
-    assert sum(done.info["failures"].values()) <= 30
+    # A look that is not exact reads fewer frames, so those that find it deep fail. A busy machine makes these moments longer.
+    assert sum(done.info["failures"].values()) <= max(30, 1.1 * RATE * done.said["dived"] + 5)
