@@ -6,11 +6,10 @@
 
 #include <stdlib.h>
 
-#define WAIT_NS     250000000u  /* a look waits for so long; the count's lag is some milliseconds of this */
-#define WAIT_MOST   512         /* looks of one thread that may wait: 50 ms at 10 kHz */
-#define EVENTS_MOST (1u << 17)  /* events that may wait: 256 ms of 500 threads at 1 kHz, and 32 MB */
-#define OVERDUE_NS  2000000000u /* nothing waits longer for a look of a thread at which nobody looks any more */
-#define KEPT_LOOKS  64          /* CPU time of at most so many looks is kept for later looks on a processor */
+#define WINDOW_NS   250000000u
+#define EVENTS_MOST (1u << 17) /* events that may wait: 256 ms of 500 threads at 1 kHz, and 32 MB */
+#define KEPT_LOOKS  8          /* CPU time of at most so many looks is kept for later looks */
+#define TAIL_LOOKS  3 /* a thread that ended was seen in one look of so many that its kind is worth, at least */
 
 static struct cpu_thread *cpu_owner_thread_of(struct cpu_owner *owner, uint32_t thread)
 {
@@ -18,89 +17,37 @@ static struct cpu_thread *cpu_owner_thread_of(struct cpu_owner *owner, uint32_t 
     return &owner->threads[thread];
 }
 
-static void free_thread(struct cpu_thread *thread)
+static struct cpu_pool *cpu_owner_pool_of(struct cpu_owner *owner, uint32_t process)
 {
-    free(thread->waiting);
-    free(thread->given);
-    *thread = (struct cpu_thread){ 0 };
+    owner->pools = alloc_grow(owner->pools, &owner->pools_room, (size_t)process + 1, sizeof(*owner->pools));
+    return &owner->pools[process];
 }
 
-/* Notes a look that was given with so much CPU time. The first look that had a processor takes the place of all others.
- */
-static void note_given(struct cpu_thread *thread, const struct run *run, uint64_t cpu_ns)
+/* A thread that takes part in the closing of the window. */
+static struct cpu_thread *cpu_owner_activate(struct cpu_owner *owner, uint32_t number)
 {
-    const bool ran = attribute_is(run->status, ATTRIBUTE_CPU);
-    const uint64_t weight_ns = ran ? run->wall_ns : run->wall_ns - cpu_ns;
-    if (weight_ns == 0 || (thread->ran && !ran))
-        return;
-    if (!thread->given)
-        thread->given = alloc_zeroed(CPU_OWNER_LATEST, sizeof(*thread->given));
-    if (ran && !thread->ran)
-        thread->given_count = 0;
-    thread->ran = ran;
-    const struct cpu_given given = { run->stack, run->task, run->status, weight_ns };
-    struct cpu_given *last = &thread->given[(thread->given_count - 1) % CPU_OWNER_LATEST];
-    if (thread->given_count && last->stack == given.stack && last->task == given.task && last->status == given.status)
-        last->weight_ns += weight_ns;
-    else
-        thread->given[thread->given_count++ % CPU_OWNER_LATEST] = given;
-}
-
-static void note_latest(struct cpu_thread *thread, const struct run *run)
-{
-    thread->latest = (struct cpu_given){ run->stack, run->task, run->status, 0 };
-    thread->latest_ns = run->time_ns;
-    thread->has_latest = true;
+    struct cpu_thread *thread = cpu_owner_thread_of(owner, number);
+    if (thread->active)
+        return thread;
+    owner->active = alloc_grow(owner->active, &owner->active_room, owner->active_count + 1, sizeof(*owner->active));
+    owner->active[owner->active_count++] = number;
+    thread->active = true;
+    return thread;
 }
 
 /* The part of `whole` that belongs to `part` of `all`. */
 static uint64_t share_of(uint64_t whole, uint64_t part, uint64_t all)
 {
-    return all ? (uint64_t)((double)whole * (double)part / (double)all) : 0;
+    const uint64_t share = all ? (uint64_t)((double)whole * (double)part / (double)all) : 0;
+    return share < whole ? share : whole;
 }
+
+/* ---- events in their order ---- */
 
 static struct cpu_event *cpu_owner_event(const struct cpu_owner *owner, uint64_t number)
 {
     return &owner->events[number & (owner->events_room - 1)];
 }
-
-/* A look gets its CPU time. */
-static void cpu_owner_place(struct cpu_thread *thread, struct run *look, uint64_t cpu_ns)
-{
-    look->cpu_ns = cpu_ns;
-    thread->counted_ns -= cpu_ns;
-    note_given(thread, look, cpu_ns);
-    note_latest(thread, look);
-}
-
-/* The waiting looks get the CPU time that was counted meanwhile. Each look gets its share of what is left, so that
- * rounding loses nothing. */
-static void settle(struct cpu_owner *owner, struct cpu_thread *thread)
-{
-    uint64_t left_ns = thread->counted_ns < thread->wall_ns ? thread->counted_ns : thread->wall_ns;
-    for (size_t i = 0; i < thread->count; i++) {
-        struct cpu_event *look = cpu_owner_event(owner, thread->waiting[i]);
-        uint64_t cpu_ns = share_of(left_ns, look->event.run.wall_ns, thread->wall_ns);
-        if (cpu_ns > left_ns)
-            cpu_ns = left_ns;
-        left_ns -= cpu_ns;
-        thread->wall_ns -= look->event.run.wall_ns;
-        cpu_owner_place(thread, &look->event.run, cpu_ns);
-        look->waits = false;
-    }
-    thread->count = 0;
-    thread->wall_ns = 0;
-}
-
-/* How much CPU time a look gets that had no processor: what is more than may be kept. */
-static uint64_t surplus(const struct cpu_thread *thread, const struct run *run)
-{
-    const uint64_t kept_ns = KEPT_LOOKS * run->stands_ns;
-    const uint64_t more_ns = thread->counted_ns > kept_ns ? thread->counted_ns - kept_ns : 0;
-    return more_ns < run->wall_ns ? more_ns : run->wall_ns;
-}
-
-/* ---- events in their order ---- */
 
 /* Whether an event defines something. Its texts are valid only now, and the tables have what it says already. */
 static bool is_definition(const struct event *event)
@@ -134,15 +81,6 @@ static void cpu_owner_make_room(struct cpu_owner *owner)
     owner->events_room = room;
 }
 
-/* Gives the events up to the first look that waits. */
-static bool give_due(struct cpu_owner *owner, const struct sink *output, struct fault *why)
-{
-    bool good = true;
-    for (; owner->first != owner->next && !cpu_owner_event(owner, owner->first)->waits; owner->first++)
-        good = good && sink_take(output, &cpu_owner_event(owner, owner->first)->event, why);
-    return good;
-}
-
 static void cpu_owner_add(struct cpu_owner *owner, const struct event *event, bool waits)
 {
     if (owner->next - owner->first == owner->events_room)
@@ -157,132 +95,269 @@ static void cpu_owner_add(struct cpu_owner *owner, const struct event *event, bo
     }
 }
 
-/* Whether the first event is a look that has waited too long when this event comes. A run comes up to a second after
- * its end. */
-static bool is_overdue(const struct cpu_owner *owner, const struct event *event)
+/* Gives the events up to the first look that waits. */
+static bool give_due(struct cpu_owner *owner, const struct sink *output, struct fault *why)
 {
-    const struct cpu_event *first = cpu_owner_event(owner, owner->first);
-    const bool old = event->kind == EVENT_TICK && event->tick_ns > first->event.run.time_ns + OVERDUE_NS;
-    return first->waits && (old || owner->next - owner->first >= EVENTS_MOST);
+    bool good = true;
+    for (; owner->first != owner->next && !cpu_owner_event(owner, owner->first)->waits; owner->first++)
+        good = good && sink_take(output, &cpu_owner_event(owner, owner->first)->event, why);
+    return good;
 }
 
-/* Gives an event, or has it wait behind the look that waits. */
-static bool cpu_owner_pass(struct cpu_owner *owner, struct event *event, const struct sink *output, struct fault *why)
+/* ---- shares ---- */
+
+/* What a look that saw its thread run weighs. */
+static uint64_t cpu_owner_weight(const struct run *look)
 {
-    if (owner->first == owner->next)
-        return sink_take(output, event, why);
-    cpu_owner_add(owner, event, false);
-    if (is_overdue(owner, event))
-        settle(owner, cpu_owner_thread_of(owner, cpu_owner_event(owner, owner->first)->event.run.thread));
-    return give_due(owner, output, why);
+    const uint64_t most_ns = look->cpu_ns + look->stands_ns;
+    return look->wall_ns < most_ns ? look->wall_ns : most_ns;
 }
 
-static bool cpu_owner_take_look(struct cpu_owner *owner, struct event *event, const struct sink *output,
-                                struct fault *why)
+/* Gives a share of *left_ns to each look of the thread that waits, and takes the looks' weight from *weight_ns. Each
+ * look gets its share of what is left, so that rounding loses nothing. */
+static void give_shares(struct cpu_owner *owner, struct cpu_thread *thread, uint64_t *left_ns, uint64_t *weight_ns)
 {
-    struct run *look = &event->run;
-    struct cpu_thread *thread = cpu_owner_thread_of(owner, look->thread);
-    thread->counted_ns += look->cpu_ns;
-    if (!attribute_is(look->status, ATTRIBUTE_CPU)) {
-        settle(owner, thread);
-        cpu_owner_place(thread, look, surplus(thread, look));
-        return cpu_owner_pass(owner, event, output, why);
+    for (size_t i = 0; i < thread->count; i++) {
+        struct cpu_event *look = cpu_owner_event(owner, thread->waiting[i]);
+        const uint64_t weight = cpu_owner_weight(&look->event.run);
+        look->event.run.cpu_ns = share_of(*left_ns, weight, *weight_ns);
+        *left_ns -= look->event.run.cpu_ns;
+        *weight_ns -= weight;
+        look->waits = false;
     }
-    thread->waiting = alloc_grow(thread->waiting, &thread->room, thread->count + 1, sizeof(*thread->waiting));
-    thread->waiting[thread->count++] = owner->next;
-    thread->wall_ns += look->wall_ns;
-    cpu_owner_add(owner, event, true);
-    if (thread->wall_ns < WAIT_NS && thread->count < WAIT_MOST)
-        return true;
-    settle(owner, thread);
-    return give_due(owner, output, why);
+    thread->count = 0;
+    thread->weight_ns = 0;
 }
 
-/* ---- the end of a thread ---- */
-
-/* Gives CPU time to a look that was given before. */
-static bool give_late(struct cpu_owner *owner, uint32_t number, const struct cpu_given *to, uint64_t cpu_ns,
-                      const struct sink *output, struct fault *why)
+/* Gives CPU time to a stack outside of a look. */
+static void give_alone(struct cpu_owner *owner, uint32_t number, const struct run *to, uint64_t cpu_ns)
 {
-    struct cpu_thread *thread = &owner->threads[number];
-    struct event event = { .kind = EVENT_RUN,
-                           .run = { .thread = number,
-                                    .stack = to->stack,
-                                    .task = to->task,
-                                    .status = to->status,
-                                    .time_ns = thread->latest_ns,
-                                    .cpu_ns = cpu_ns } };
-    thread->counted_ns -= cpu_ns;
-    return cpu_ns == 0 || cpu_owner_pass(owner, &event, output, why);
+    const struct event event = { .kind = EVENT_RUN,
+                                 .run = { .thread = number,
+                                          .stack = to->stack,
+                                          .task = to->task,
+                                          .status = to->status,
+                                          .time_ns = to->time_ns,
+                                          .cpu_ns = cpu_ns } };
+    if (cpu_ns > 0)
+        cpu_owner_add(owner, &event, false);
 }
 
-static uint64_t weight_of(const struct cpu_thread *thread, uint32_t kept)
-{
-    uint64_t weight_ns = 0;
-    for (uint32_t i = 1; i <= kept; i++)
-        weight_ns += thread->given[(thread->given_count - i) % CPU_OWNER_LATEST].weight_ns;
-    return weight_ns;
-}
-
-/* Gives what is left at a thread's end, to the latest look first. */
-static bool give_rest(struct cpu_owner *owner, uint32_t number, const struct sink *output, struct fault *why)
+/* Gives CPU time of a thread that no look can have. */
+static void give_unseen(struct cpu_owner *owner, uint32_t number, uint64_t cpu_ns)
 {
     const struct cpu_thread *thread = &owner->threads[number];
-    const uint32_t kept = thread->given_count < CPU_OWNER_LATEST ? thread->given_count : CPU_OWNER_LATEST;
-    uint64_t weight_ns = weight_of(thread, kept);
-    bool good = true;
-    for (uint32_t i = 1; i <= kept && good; i++) {
-        const struct cpu_given *given = &thread->given[(thread->given_count - i) % CPU_OWNER_LATEST];
-        const uint64_t left_ns = thread->counted_ns;
-        const uint64_t most_ns = thread->ran ? share_of(left_ns, given->weight_ns, weight_ns) : given->weight_ns;
-        weight_ns -= given->weight_ns;
-        good = give_late(owner, number, given, left_ns < most_ns ? left_ns : most_ns, output, why);
-    }
-    return good && give_late(owner, number, &thread->latest, thread->counted_ns, output, why);
+    const struct cpu_pool *pool = cpu_owner_pool_of(owner, thread->process);
+    struct run to = thread->ran.stands_ns ? thread->ran : thread->latest;
+    to.time_ns = thread->latest.stands_ns ? thread->latest.time_ns : pool->time_ns;
+    if (pool->stack && thread->stacks != 1)
+        to = (struct run){
+            .stack = pool->stack, .status = STATUS_RECORDED | STATUS_CPU, .time_ns = to.time_ns, .stands_ns = 1
+        };
+    if (to.stands_ns)
+        give_alone(owner, number, &to, cpu_ns);
+    else
+        owner->unplaced_ns += cpu_ns;
 }
 
-static bool cpu_owner_end_thread(struct cpu_owner *owner, uint32_t number, const struct sink *output, struct fault *why)
+/* ---- the end of a window ---- */
+
+/* Shares the CPU time of a thread that lives on among its own looks. */
+static void settle_living(struct cpu_owner *owner, uint32_t number)
 {
-    if (number >= owner->room)
-        return true;
     struct cpu_thread *thread = &owner->threads[number];
-    bool good = true;
-    settle(owner, thread);
-    if (thread->has_latest)
-        good = give_rest(owner, number, output, why);
+    const uint64_t kept_ns = KEPT_LOOKS * thread->latest.stands_ns;
+    if (thread->weight_ns > 0) {
+        give_shares(owner, thread, &thread->counted_ns, &thread->weight_ns);
+    } else if (thread->latest.stands_ns && thread->counted_ns > kept_ns) {
+        give_unseen(owner, number, thread->counted_ns - kept_ns);
+        thread->counted_ns = kept_ns;
+    }
+}
+
+/* Whether a thread that ended lived long enough that its looks say that it did not run, or hardly. */
+static bool never_ran(const struct cpu_thread *thread)
+{
+    return thread->ran.stands_ns == 0 && thread->looks > KEPT_LOOKS;
+}
+
+/* Adds a thread that ended to its process. */
+static void pool_thread(struct cpu_owner *owner, uint32_t number)
+{
+    struct cpu_thread *thread = &owner->threads[number];
+    struct cpu_pool *pool = cpu_owner_pool_of(owner, thread->process);
+    if (never_ran(thread) || pool->entry == 0) {
+        settle_living(owner, number);
+        give_unseen(owner, number, thread->counted_ns);
+    } else {
+        pool->left_ns += thread->counted_ns;
+        pool->weight_ns += thread->weight_ns;
+        pool->most_ns += thread->weight_ns > 0 ? TAIL_LOOKS * thread->latest.stands_ns : 0;
+    }
+    thread->counted_ns = 0;
+}
+
+/* Adds the rest of a process to what its threads that ended share, as far as their looks can stand for the rest.
+ * Without such looks, all is kept for the next window. */
+static void pool_rest(struct cpu_owner *owner, uint32_t process)
+{
+    struct cpu_pool *pool = &owner->pools[process];
+    if (pool->weight_ns == 0) {
+        pool->rest_ns += pool->left_ns;
+        pool->left_ns = 0;
+        return;
+    }
+    const uint64_t taken_ns = pool->rest_ns < pool->most_ns ? pool->rest_ns : pool->most_ns;
+    pool->left_ns += taken_ns;
+    pool->rest_ns -= taken_ns;
+}
+
+/* Gives away the rest of a process that the looks do not stand for: all but `kept_ns`. */
+static void give_rest(struct cpu_owner *owner, struct cpu_pool *pool, uint64_t kept_ns)
+{
+    pool->most_ns = pool->left_ns = pool->weight_ns = 0;
+    if (pool->entry == 0 || pool->rest_ns <= kept_ns)
+        return;
+    give_unseen(owner, pool->entry, pool->rest_ns - kept_ns);
+    pool->rest_ns = kept_ns;
+}
+
+static void close_window(struct cpu_owner *owner, bool last)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < owner->active_count; i++)
+        if (owner->threads[owner->active[i]].ended)
+            pool_thread(owner, owner->active[i]);
+        else
+            settle_living(owner, owner->active[i]);
+    for (uint32_t process = 0; process < owner->pools_room; process++)
+        pool_rest(owner, process);
+    for (size_t i = 0; i < owner->active_count; i++) {
+        const uint32_t number = owner->active[i];
+        struct cpu_thread *thread = &owner->threads[number];
+        struct cpu_pool *pool = &owner->pools[thread->process];
+        if (thread->ended) {
+            give_shares(owner, thread, &pool->left_ns, &pool->weight_ns);
+            free(thread->waiting);
+            *thread = (struct cpu_thread){ .process = thread->process };
+        } else if (thread->counted_ns > 0) {
+            owner->active[kept++] = number;
+        } else {
+            thread->active = false;
+        }
+    }
+    owner->active_count = kept;
+    for (size_t process = 0; process < owner->pools_room; process++)
+        give_rest(owner, &owner->pools[process], last ? 0 : KEPT_LOOKS * owner->stands_ns);
+}
+
+/* Whether the window is over when this event comes. Another recording that is merged may begin earlier. */
+static bool window_is_over(struct cpu_owner *owner, const struct event *event)
+{
+    if (owner->next - owner->first >= EVENTS_MOST)
+        return true;
+    if (event->kind != EVENT_TICK)
+        return false;
+    if (owner->window_ns == 0)
+        owner->window_ns = event->tick_ns + WINDOW_NS;
+    const bool over = event->tick_ns >= owner->window_ns || event->tick_ns + 2 * WINDOW_NS < owner->window_ns;
+    owner->window_ns = over ? event->tick_ns + WINDOW_NS : owner->window_ns;
+    return over;
+}
+
+/* ---- events ---- */
+
+static void take_look(struct cpu_owner *owner, const struct event *event)
+{
+    const struct run *look = &event->run;
+    const bool ran = attribute_is(look->status, ATTRIBUTE_CPU) && !attribute_is(look->status, ATTRIBUTE_READY) &&
+                     look->count > 0;
+    struct cpu_thread *thread = cpu_owner_thread_of(owner, look->thread);
+    if (look->cpu_ns > 0 || ran)
+        cpu_owner_activate(owner, look->thread);
+    if (thread->stacks < 2 && (thread->stacks == 0 || thread->latest.stack != look->stack))
+        thread->stacks++;
+    thread->counted_ns += look->cpu_ns;
+    thread->latest = *look;
+    thread->looks += look->count;
+    owner->stands_ns = look->stands_ns;
+    cpu_owner_add(owner, event, ran);
+    struct run *added = &cpu_owner_event(owner, owner->next - 1)->event.run;
+    if (!ran) {
+        added->cpu_ns = 0;
+        return;
+    }
+    thread->ran = *look;
+    thread->waiting = alloc_grow(thread->waiting, &thread->room, thread->count + 1, sizeof(*thread->waiting));
+    thread->waiting[thread->count++] = owner->next - 1;
+    thread->weight_ns += cpu_owner_weight(look);
+}
+
+static void take_thread(struct cpu_owner *owner, const struct thread *given)
+{
+    struct cpu_thread *thread = cpu_owner_thread_of(owner, given->number);
+    thread->process = given->process;
+    struct cpu_pool *pool = cpu_owner_pool_of(owner, given->process);
+    if (given->tid == 0 && given->task == 0 && text_equal(given->name, TEXT(NOT_SAMPLED)))
+        pool->entry = given->number;
+}
+
+static void take_left_out(struct cpu_owner *owner, const struct left_out *left_out)
+{
+    const struct cpu_thread *thread = cpu_owner_thread_of(owner, left_out->thread);
+    struct cpu_pool *pool = cpu_owner_pool_of(owner, thread->process);
+    if (pool->entry != left_out->thread) {
+        cpu_owner_activate(owner, left_out->thread)->counted_ns += left_out->cpu_ns;
+        return;
+    }
+    pool->time_ns = left_out->time_ns;
+    if (left_out->stack)
+        pool->stack = left_out->stack;
+    if (left_out->stack)
+        give_unseen(owner, left_out->thread, left_out->cpu_ns);
     else
-        owner->unplaced_ns += thread->counted_ns;
-    free_thread(thread);
-    return good;
+        pool->rest_ns += left_out->cpu_ns;
 }
 
 bool cpu_owner_take(struct cpu_owner *owner, struct event *event, const struct sink *output, struct fault *why)
 {
+    if (event->kind == EVENT_THREAD)
+        take_thread(owner, &event->thread);
+    if (is_definition(event))
+        return sink_take(output, event, why);
+    if (event->kind == EVENT_LEFT_OUT)
+        take_left_out(owner, &event->left_out);
+    if (event->kind == EVENT_THREAD_END && event->change.number < owner->room &&
+        owner->threads[event->change.number].latest.stands_ns)
+        cpu_owner_activate(owner, event->change.number)->ended = true;
+    const bool over = window_is_over(owner, event);
     if (event->kind == EVENT_RUN)
-        return cpu_owner_take_look(owner, event, output, why);
-    if (event->kind == EVENT_LEFT_OUT) {
-        struct cpu_thread *thread = cpu_owner_thread_of(owner, event->left_out.thread);
-        thread->counted_ns += event->left_out.cpu_ns;
-        settle(owner, thread);
-    }
-    if (event->kind == EVENT_THREAD_END && !cpu_owner_end_thread(owner, event->change.number, output, why))
-        return false;
-    return is_definition(event) ? sink_take(output, event, why) : cpu_owner_pass(owner, event, output, why);
+        take_look(owner, event);
+    else if (owner->first == owner->next && !over)
+        return sink_take(output, event, why);
+    else
+        cpu_owner_add(owner, event, false);
+    if (over)
+        close_window(owner, false);
+    return give_due(owner, output, why);
 }
 
 bool cpu_owner_finish(struct cpu_owner *owner, const struct sink *output, struct fault *why)
 {
-    bool good = true;
-    for (size_t i = 0; i < owner->room; i++)
-        good = cpu_owner_end_thread(owner, (uint32_t)i, output, why) && good;
-    return give_due(owner, output, why) && good;
+    for (uint32_t i = 0; i < owner->room; i++)
+        if (owner->threads[i].latest.stands_ns || owner->threads[i].counted_ns)
+            cpu_owner_activate(owner, i)->ended = true;
+    close_window(owner, true);
+    return give_due(owner, output, why);
 }
 
 void cpu_owner_free(struct cpu_owner *owner)
 {
     for (size_t i = 0; i < owner->room; i++)
-        free_thread(&owner->threads[i]);
+        free(owner->threads[i].waiting);
     free(owner->threads);
+    free(owner->pools);
+    free(owner->active);
     free(owner->events);
     *owner = (struct cpu_owner){ 0 };
 }

@@ -1,49 +1,57 @@
 /* SPDX-License-Identifier: MIT */
-/* Gives CPU time to the looks to which it belongs. The kernel's count of a thread's CPU time lags while the thread
- * runs, and is right when the thread sleeps. So what the thread used often shows in the look behind the look that used
- * it:
+/* Gives CPU time to the looks to which it belongs. A recording has the kernel's count of each thread's CPU time, and
+ * looks that the clock alone chose. So of the looks that saw a thread run, each stands for an equal part of the CPU
+ * time that the thread used, whatever the thread did between the looks:
  *
- *     look               f, running    f, running    sleep         g, running    sleep
- *     count grew by, ms  0             0             2.0           0             0.6
- *     CPU time, in ms    1.0           1.0           0             0.6           0
+ *     look               f, running    sleep    g, running    g, running    sleep
+ *     count grew by, ms  2.0           1.0      0             5.0           1.0       9 ms, 3 looks
+ *     CPU time, in ms    3.0           0        3.0           3.0           0
  *
- * The looks of a thread that had a processor wait here until the thread sleeps, or for a while. Then the CPU time that
- * was counted meanwhile goes to these looks in proportion to their wall-clock time, and no look gets more than its
- * wall-clock time. CPU time for which these looks have no room (nobody looked while the thread ran) is kept for the
- * next looks that had a processor. CPU time of ticks that a mode left out is kept in the same way. So over a time, each
- * function gets CPU time as often as it was seen on a processor, and a sleeping function gets none, unless a thread
- * is seen on a processor far too rarely: then the sleeping looks get what is more than a while's CPU time.
+ * Looks wait here until their window of WINDOW_NS is over. Then the CPU time that was counted in the window is shared
+ * out among the looks that saw the thread run, in proportion to their wall-clock time. A run of looks at one place
+ * cannot have run for longer than was counted in it: the part of its wall-clock time that is more counts as one look.
+ * CPU time of a window in which no look saw the thread run is kept for the next window.
  *
- * What is left at a thread's end goes to the thread's latest looks (in runs of count 0): to those that had a
- * processor, in proportion to their wall-clock time, even if it is more than that. By chance, a thread is seen on a
- * processor in fewer looks than its CPU time is worth; the functions in which it sleeps have no part in that. A thread
- * that was never seen on a processor gives the rest to its latest looks, each up to its wall-clock time, and what is
- * still left to the very latest. The CPU time of a thread without any look has no stack to go to: `unplaced_ns`.
- */
+ * What a thread used after its last look, and what threads used at which nobody looked, is known of the process as a
+ * whole only: the recorder tells it for the entry <not sampled>. The threads that ended in a window share this time and
+ * their own among all their looks that saw one of them run: short threads are seen as often as their CPU time is worth,
+ * together. So all CPU time that a recording has is given to somebody:
+ *
+ *     to looks, or to the one stack that a thread ever had
+ *     the rest to the frame <not sampled>: what a thread used that was never seen to run, or more than the looks at
+ *         threads that ended can stand for
+ *     where a recording has no such frame: to the thread's latest look that saw it run, or else to the latest one; of a
+ *         thread without a look to nobody, and `unplaced_ns` has it
+ *
+ * CPU time that is given when its look is over comes as a run of count 0. */
 #ifndef PYREEL_CONVERT_FILTERS_CPU_OWNER_H
 #define PYREEL_CONVERT_FILTERS_CPU_OWNER_H
 
 #include "formats/model/sink.h"
 
-#define CPU_OWNER_LATEST 64 /* looks that may get CPU time at the thread's end; equal ones in a row count as one */
-
-/* A look that was given to the output, and may get CPU time at the thread's end. */
-struct cpu_given {
-    uint32_t stack, task, status;
-    uint64_t weight_ns; /* its wall-clock time; of a look that had no processor: the part without CPU time */
+struct cpu_thread {
+    uint32_t process;
+    uint64_t *waiting; /* numbers of the events that are looks which saw the thread run */
+    size_t count, room;
+    uint64_t weight_ns;  /* of the waiting looks */
+    uint64_t counted_ns; /* CPU time that no look has yet */
+    struct run latest;   /* the last look; .stands_ns is 0 when there was none */
+    struct run ran;      /* the same of the looks that saw the thread run */
+    uint64_t looks;      /* so far */
+    uint32_t stacks;     /* how many different stacks the looks had: 0, 1, or 2 for more */
+    bool active;         /* it stands in `active` */
+    bool ended;
 };
 
-struct cpu_thread {
-    uint64_t *waiting; /* numbers of the events that are looks which had a processor */
-    size_t count, room;
-    uint64_t wall_ns;        /* of the waiting looks */
-    uint64_t counted_ns;     /* CPU time that no look has yet */
-    struct cpu_given latest; /* the last look that was given, ... */
-    uint64_t latest_ns;      /* ... and its time */
-    bool has_latest;
-    bool ran;                /* a look that was given had a processor; then only such looks stand in the ring */
-    struct cpu_given *given; /* the latest looks that were given, in a ring; NULL: none yet */
-    uint32_t given_count;    /* all that ever stood in the ring */
+/* The CPU time of a process that no thread has. */
+struct cpu_pool {
+    uint32_t entry; /* the entry <not sampled>; 0: none */
+    uint32_t stack; /* that of the frame <not sampled>; 0: none */
+    uint64_t time_ns;
+    uint64_t rest_ns; /* CPU time that no look has yet */
+    /* While a window is closed, of the threads that ended in the window: */
+    uint64_t left_ns, weight_ns; /* CPU time that is to be given, and the weight of the looks that get it */
+    uint64_t most_ns;            /* how much of the rest the looks can stand for */
 };
 
 /* An event behind a look that waits, or that look. */
@@ -56,10 +64,16 @@ struct cpu_event {
 struct cpu_owner {
     struct cpu_thread *threads; /* by number */
     size_t room;
+    struct cpu_pool *pools; /* by number of the process */
+    size_t pools_room;
+    uint32_t *active; /* numbers of the threads with looks that wait or CPU time to give, or that ended */
+    size_t active_count, active_room;
     struct cpu_event *events; /* a ring: event n is at n % events_room, which is a power of 2 */
     size_t events_room;
     uint64_t first, next; /* numbers of the first event that waits, and of the next one that comes */
-    uint64_t unplaced_ns; /* CPU time of threads without a look */
+    uint64_t window_ns;   /* when the window ends; 0: none has begun */
+    uint64_t stands_ns;   /* how long the latest look stands for */
+    uint64_t unplaced_ns; /* CPU time that no stack has */
 };
 
 /* Takes an event, and gives the events that are due to the output. A look gets its CPU time, and has no frames any

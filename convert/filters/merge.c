@@ -229,6 +229,8 @@ static bool merge_take_left_out(struct merge *merge, struct event *event, struct
         !merge->from->threads[left_out->thread].thread.number)
         return true;
     left_out->time_ns += merge->offset_ns;
+    if (left_out->frame && !merge_emit_frame(merge, left_out->frame, &left_out->frame, why))
+        return false;
     return emit_thread(merge, left_out->thread, &left_out->thread, why) &&
            (!left_out->thread || merge_emit(merge, event, why));
 }

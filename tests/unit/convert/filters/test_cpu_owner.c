@@ -79,17 +79,6 @@ static bool hear(void *self, struct event *event, struct fault *why)
     return true;
 }
 
-/* Notes which stack gets CPU time at a thread's end. */
-static bool hear_late(void *self, struct event *event, struct fault *why)
-{
-    (void)why;
-    struct told *told = self;
-    if (is_late(event))
-        told->size += (size_t)snprintf(told->text + told->size, sizeof(told->text) - told->size,
-                                       "%" PRIu32 ":%" PRIu64 " ", event->run.stack, event->run.cpu_ns);
-    return true;
-}
-
 struct given {
     enum event_kind kind;
     uint32_t status;
@@ -130,29 +119,24 @@ static void cpu_time_goes_to_looks_on_a_processor(void **state)
         size_t count;
         struct given given[6];
     } cases[] = {
-        /* counted late, when the thread sleeps again */
-        { "look 8 look 4 look 0 look 6 look 0 ",
+        /* each look that saw the thread run gets the same, whenever it was counted */
+        { "look 6 look 6 look 0 look 6 look 0 ",
           5,
-          { { EVENT_RUN, ON, 20, 0 },
+          { { EVENT_RUN, ON, 10, 0 },
             { EVENT_RUN, ON, 10, 0 },
             { EVENT_RUN, OFF, 10, 12 },
             { EVENT_RUN, ON, 10, 0 },
             { EVENT_RUN, OFF, 10, 6 } } },
-        /* nobody looked while the thread ran: the next look on a processor has room for some of it */
-        { "look 0 look 10 look 0 end 0 ",
-          4,
-          { { EVENT_RUN, OFF, 10, 7 },
-            { EVENT_RUN, ON, 10, 0 },
-            { EVENT_RUN, OFF, 10, 3 },
-            { EVENT_THREAD_END, 0, 0, 0 } } },
-        /* more than may be kept, and the rest */
-        { "look 60 late 40 late 600 end 0 ", 2, { { EVENT_RUN, OFF, 100, 700 }, { EVENT_THREAD_END, 0, 0, 0 } } },
-        /* seen on a processor more rarely than its CPU time is worth: the look that slept gets nothing */
-        { "look 10 look 0 late 20 end 0 ",
+        /* at one place for long, and hardly ran: a quota stopped it. So that place is one look. */
+        { "look 10 look 11 look 0 ",
           3,
-          { { EVENT_RUN, ON, 10, 0 }, { EVENT_RUN, OFF, 100, 30 }, { EVENT_THREAD_END, 0, 0, 0 } } },
+          { { EVENT_RUN, ON, 10, 10 }, { EVENT_RUN, ON, 80, 1 }, { EVENT_RUN, OFF, 10, 10 } } },
+        /* ready and without a processor: it did not run */
+        { "look 0 look 20 ", 2, { { EVENT_RUN, ON | STATUS_READY, 10, 10 }, { EVENT_RUN, ON, 10, 10 } } },
+        /* never seen to run, but at one place only */
+        { "look 0 end 0 late 620 late 80 ", 2, { { EVENT_RUN, OFF, 100, 700 }, { EVENT_THREAD_END, 0, 0, 0 } } },
         /* a mode left out the looks that show the time; an end shows the rest */
-        { "left out 0 look 10 left out 0 late 5 end 0 ",
+        { "left out 0 look 15 left out 0 end 0 ",
           4,
           { { EVENT_LEFT_OUT, 0, 0, 9 },
             { EVENT_RUN, ON, 10, 0 },
@@ -168,47 +152,130 @@ static void cpu_time_goes_to_looks_on_a_processor(void **state)
     }
 }
 
-/* Looks at stacks 1, 2, 2, 3, each 10 ns of wall-clock time. What is left at the thread's end goes to the looks that
- * had a processor, in proportion, or else to the latest ones, up to their wall-clock time and then to the very latest.
- */
-static void the_rest_goes_to_the_latest_looks(void **state)
+/* ---- threads that ended ---- */
+
+enum { MAIN = 1, SHORT, OTHER, ENTRY, THREADS };
+enum { NONE, WORK, REST_STACK, SLEEP, STACKS };
+
+struct scene {
+    struct cpu_owner owner;
+    uint64_t cpu_ns[THREADS + 1][STACKS];
+};
+
+static bool add_up(void *self, struct event *event, struct fault *why)
+{
+    (void)why;
+    struct scene *scene = self;
+    if (event->kind == EVENT_RUN)
+        scene->cpu_ns[event->run.thread][event->run.stack] += event->run.cpu_ns;
+    return true;
+}
+
+static void happens(struct scene *scene, struct event event)
+{
+    const struct sink output = { .take = add_up, .self = scene };
+    assert_true(cpu_owner_take(&scene->owner, &event, &output, NULL));
+}
+
+static void begin_threads(struct scene *scene)
+{
+    *scene = (struct scene){ 0 };
+    for (uint32_t i = MAIN; i <= ENTRY; i++)
+        happens(scene,
+                (struct event){ EVENT_THREAD, .thread = { .number = i,
+                                                          .process = 1,
+                                                          .tid = i == ENTRY ? 0 : i,
+                                                          .name = i == ENTRY ? TEXT(NOT_SAMPLED) : TEXT("t") } });
+}
+
+static void is_seen(struct scene *scene, uint32_t thread, uint32_t stack, uint64_t cpu_ns)
+{
+    happens(scene, (struct event){ EVENT_RUN, .run = { .count = 1,
+                                                       .thread = thread,
+                                                       .stack = stack,
+                                                       .status = stack == SLEEP ? OFF : ON,
+                                                       .wall_ns = 10,
+                                                       .cpu_ns = cpu_ns,
+                                                       .stands_ns = 10 } });
+}
+
+static void rest_is_told(struct scene *scene, uint64_t cpu_ns, uint32_t stack)
+{
+    happens(scene, (struct event){ EVENT_LEFT_OUT,
+                                   .left_out = { .thread = ENTRY, .cpu_ns = cpu_ns, .frame = stack, .stack = stack } });
+}
+
+static void ends(struct scene *scene, uint32_t thread)
+{
+    happens(scene, (struct event){ EVENT_THREAD_END, .change.number = thread });
+}
+
+static void finish(struct scene *scene)
+{
+    const struct sink output = { .take = add_up, .self = scene };
+    assert_true(cpu_owner_finish(&scene->owner, &output, NULL));
+    cpu_owner_free(&scene->owner);
+}
+
+/* Of two short threads, one was seen to run twice and one once. Others lived between two looks. */
+static void threads_that_ended_share_the_rest_of_the_process(void **state)
 {
     (void)state;
-    static const struct {
-        const char *text;
-        uint32_t statuses[4];
-        uint64_t cpu_ns;
-    } cases[] = {
-        { "3:10 2:15 ", { OFF, OFF, OFF, OFF }, 25 },
-        { "3:10 2:20 1:10 3:5 ", { OFF, OFF, OFF, OFF }, 45 },
-        { "2:10 1:5 ", { ON, ON, ON, OFF }, 45 }, /* 30 of it went to the looks themselves */
-        { "2:7 ", { OFF, ON, ON, OFF }, 27 },
-    };
-    for (size_t i = 0; i < countof(cases); i++) {
-        static const uint32_t stacks[] = { 1, 2, 2, 3 };
-        struct cpu_owner owner = { 0 };
-        struct told told = { 0 };
-        const struct sink output = { .take = hear_late, .self = &told };
-        struct event left_out = { .kind = EVENT_LEFT_OUT, .left_out = { .thread = 1, .cpu_ns = cases[i].cpu_ns } };
-        const bool ran = cases[i].statuses[1] == ON;
-        if (ran)
-            assert_true(cpu_owner_take(&owner, &left_out, &output, NULL));
-        for (size_t look = 0; look < countof(stacks); look++) {
-            struct event event = { .kind = EVENT_RUN,
-                                   .run = { .count = 1,
-                                            .thread = 1,
-                                            .status = cases[i].statuses[look],
-                                            .stack = stacks[look],
-                                            .wall_ns = 10 } };
-            event.run.stands_ns = 10;
-            assert_true(cpu_owner_take(&owner, &event, &output, NULL));
-        }
-        if (!ran)
-            assert_true(cpu_owner_take(&owner, &left_out, &output, NULL));
-        assert_true(cpu_owner_finish(&owner, &output, NULL));
-        cpu_owner_free(&owner);
-        assert_string_equal(told.text, cases[i].text);
+    struct scene scene;
+    begin_threads(&scene);
+    rest_is_told(&scene, 5, REST_STACK); /* before the first look */
+    is_seen(&scene, MAIN, WORK, 50);
+    is_seen(&scene, SHORT, WORK, 4);
+    is_seen(&scene, SHORT, WORK, 10);
+    is_seen(&scene, OTHER, WORK, 4);
+    ends(&scene, SHORT);
+    ends(&scene, OTHER);
+    rest_is_told(&scene, 12, NONE);
+    happens(&scene, (struct event){ EVENT_TICK, .tick_ns = 1 });
+    happens(&scene, (struct event){ EVENT_TICK, .tick_ns = 1000 * MS });
+    assert_int_equal(scene.cpu_ns[MAIN][WORK], 50);
+    assert_int_equal(scene.cpu_ns[SHORT][WORK], 20);
+    assert_int_equal(scene.cpu_ns[OTHER][WORK], 10);
+    finish(&scene);
+    assert_int_equal(scene.cpu_ns[ENTRY][REST_STACK], 5);
+}
+
+/* Three looks for each thread that ended: more is not the looks' time. It may be that of later threads for a while. */
+static void what_the_looks_cannot_stand_for_is_not_sampled(void **state)
+{
+    (void)state;
+    struct scene scene;
+    begin_threads(&scene);
+    rest_is_told(&scene, 0, REST_STACK);
+    is_seen(&scene, SHORT, WORK, 10);
+    ends(&scene, SHORT);
+    rest_is_told(&scene, 1000, NONE);
+    finish(&scene);
+    assert_int_equal(scene.cpu_ns[SHORT][WORK], 10 + 30);
+    assert_int_equal(scene.cpu_ns[ENTRY][REST_STACK], 1000 - 30);
+}
+
+/* A thread that was looked at often enough and never seen to run: the thread is known, the function is not. */
+static void a_thread_that_was_never_seen_to_run_keeps_its_time(void **state)
+{
+    (void)state;
+    struct scene scene;
+    begin_threads(&scene);
+    rest_is_told(&scene, 0, REST_STACK);
+    for (unsigned i = 0; i < 20; i++) {
+        is_seen(&scene, MAIN, WORK, 10);
+        happens(&scene, (struct event){ EVENT_RUN, .run = { .count = 1,
+                                                            .thread = OTHER,
+                                                            .stack = i % 2 ? SLEEP : NONE,
+                                                            .status = OFF,
+                                                            .wall_ns = 10,
+                                                            .cpu_ns = 1,
+                                                            .stands_ns = 10 } });
     }
+    finish(&scene);
+    assert_int_equal(scene.cpu_ns[MAIN][WORK], 200);
+    assert_int_equal(scene.cpu_ns[OTHER][REST_STACK], 20);
+    assert_int_equal(scene.cpu_ns[OTHER][SLEEP] + scene.cpu_ns[OTHER][NONE], 0);
 }
 
 static bool add_cpu(void *self, struct event *event, struct fault *why)
@@ -307,7 +374,7 @@ static void events_keep_their_order(void **state)
         struct event event = story[i];
         assert_true(cpu_owner_take(&owner, &event, &output, NULL));
     }
-    assert_string_equal(told.text, "1 9 2 3 tick 0 ");
+    assert_string_equal(told.text, "1 9 ");
     assert_true(cpu_owner_finish(&owner, &output, NULL));
     assert_string_equal(told.text, "1 9 2 3 tick 0 3 2 tick 0 1 ");
     cpu_owner_free(&owner);
@@ -334,21 +401,6 @@ static void nothing_waits_for_ever(void **state)
         assert_true(owner.events_room <= 1u << 18);
         cpu_owner_free(&owner);
     }
-}
-
-/* A file may claim that its looks stand for next to no time. */
-static void few_looks_wait(void **state)
-{
-    (void)state;
-    size_t looks = 0;
-    struct cpu_owner owner = { 0 };
-    const struct sink output = { .take = count_looks, .self = &looks };
-    for (size_t i = 0; i < 1024; i++) {
-        struct event event = { .kind = EVENT_RUN, .run = { .count = 1, .thread = 1, .status = ON, .wall_ns = 1 } };
-        assert_true(cpu_owner_take(&owner, &event, &output, NULL));
-    }
-    assert_int_equal(looks, 1024);
-    cpu_owner_free(&owner);
 }
 
 static bool keep_late(void *self, struct event *event, struct fault *why)
@@ -384,13 +436,14 @@ TEST_FILE(cpu_owner)
         cmocka_unit_test(a_look_stands_for_the_time_between_looks),
         cmocka_unit_test(jitter_adds_no_time),
         cmocka_unit_test(cpu_time_goes_to_looks_on_a_processor),
-        cmocka_unit_test(the_rest_goes_to_the_latest_looks),
+        cmocka_unit_test(threads_that_ended_share_the_rest_of_the_process),
+        cmocka_unit_test(what_the_looks_cannot_stand_for_is_not_sampled),
+        cmocka_unit_test(a_thread_that_was_never_seen_to_run_keeps_its_time),
         cmocka_unit_test(sleep_gets_no_cpu_time_by_chance),
         cmocka_unit_test(late_cpu_time_is_no_sample),
         cmocka_unit_test(cpu_time_without_a_look_is_counted),
         cmocka_unit_test(events_keep_their_order),
         cmocka_unit_test(nothing_waits_for_ever),
-        cmocka_unit_test(few_looks_wait),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

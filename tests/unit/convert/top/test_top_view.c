@@ -567,7 +567,7 @@ static void test_instructions(void **state)
     (void)state;
     struct scene scene;
     begin(&scene);
-    ticks(&scene, 3); /* looks at threads that run wait for a while */
+    ticks(&scene, 4); /* looks at threads that run wait for a while */
     look(&scene);
     press(&scene, "o");
     draw(&scene, 80, 24);
