@@ -20,6 +20,7 @@ enum attribute {
     ATTRIBUTE_EXCEPTION,
     ATTRIBUTE_ELSEWHERE,
     ATTRIBUTE_TASK_WAITS,
+    ATTRIBUTE_READY,
     ATTRIBUTE_STATES,
     ATTRIBUTE_CPU_TIME = ATTRIBUTE_STATES, /* amounts, in nanoseconds */
     ATTRIBUTES
@@ -47,6 +48,8 @@ static const struct attribute_row attributes[ATTRIBUTES] = {
     [ATTRIBUTE_ELSEWHERE] = { "elsewhere", "whether their thread was in another interpreter", NULL, NULL,
                               STATUS_ELSEWHERE, 0 },
     [ATTRIBUTE_TASK_WAITS] = { "task_waits", "whether their task waited", NULL, NULL, STATUS_TASK_WAITS, 0 },
+    [ATTRIBUTE_READY] = { "ready", "whether their thread waited for a processor", NULL, NULL, STATUS_READY,
+                          STATUS_CPU_UNKNOWN },
     [ATTRIBUTE_CPU_TIME] = { "cpu_time", "how much CPU time their thread used", NULL, NULL, 0, STATUS_CPU_UNKNOWN },
 };
 

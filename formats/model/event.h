@@ -191,7 +191,7 @@ struct frame {
 /* The status of a thread. The bits 0 to 4 have Tachyon's numbers. Tachyon's bit 5 (main thread) is no status. */
 enum status {
     STATUS_GIL = 1 << 0,              /* the thread held the interpreter's lock, or was attached if there is no lock */
-    STATUS_CPU = 1 << 1,              /* the thread was running, or ready to run */
+    STATUS_CPU = 1 << 1,              /* the thread was running, or ready to run (STATUS_READY) */
     STATUS_CPU_UNKNOWN = 1 << 2,      /* STATUS_CPU and the CPU time were not recorded */
     STATUS_GIL_WAIT = 1 << 3,         /* the thread waited for the interpreter's lock */
     STATUS_EXCEPTION = 1 << 4,        /* an exception was raised or being handled */
@@ -201,9 +201,11 @@ enum status {
     STATUS_TASK_WAITS = 1 << 9,       /* the task of the entry waited: no thread ran it, or the thread that ran it ran
                                        * another task on top of it. The thread's bits are 0. Without this bit, a sample
                                        * of an entry that has a status is that of a running task */
+    STATUS_READY = 1 << 10, /* with STATUS_CPU: the thread was ready and had no processor. A recording of an older
+                             * pyreel, or of a kernel that does not tell the two apart, never has it */
 };
-#define STATUS_BITS   0x29Fu /* the status bits that a recording has, without STATUS_RECORDED */
-#define STATUS_VALUES 1024u  /* each status is below */
+#define STATUS_BITS   0x69Fu /* the status bits that a recording has, without STATUS_RECORDED */
+#define STATUS_VALUES 2048u  /* each status is below */
 
 /* A thread's stack: the `keep` frames nearest the root of the thread's previous stack, then `pushed` frames, root
  * first. A reader that gives runs emits equal consecutive samples of a thread as one sample with a count, which may
@@ -266,12 +268,19 @@ struct failed {
     uint32_t process; /* if thread is 0 and each process has its own ticks: the process of the tick */
 };
 
-/* The thread was read in `ticks` more ticks since its last sample, but its status was not one that the mode keeps. */
+/* The name of an entry without a tid, for CPU time of a process that is no thread's so far: of threads that lived
+ * between two looks, and after the last looks at threads that ended. Also the name of a frame. */
+#define NOT_SAMPLED "<not sampled>"
+
+/* The thread was read in `ticks` more ticks since its last sample, but its status was not one that the mode keeps. Or
+ * `ticks` is 0, and the event is CPU time alone. */
 struct left_out {
     uint32_t thread;
     uint64_t ticks;
     uint64_t time_ns; /* time of the last of these ticks */
     uint64_t cpu_ns;  /* CPU time that the thread used in these ticks */
+    uint32_t frame; /* the only frame of the stack that used the CPU time; 0: the stack is one of the thread's looks */
+    uint32_t stack; /* set by the tables: the number of that stack; 0: there is none */
 };
 
 /* What a process uses at a moment. The recorder measures by the clock, about every 100 ms, whatever the process does.

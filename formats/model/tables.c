@@ -476,6 +476,14 @@ static void count_missed(struct tables *tables, uint64_t missed, uint32_t proces
     own->missed_ns += missed_ns;
 }
 
+/* Sets the stack of CPU time. A frame whose definition was lost is no frame. */
+static void take_left_out_stack(struct tables *tables, struct left_out *left_out)
+{
+    if (is_lost_frame(tables, left_out->frame))
+        left_out->frame = 0;
+    left_out->stack = left_out->frame ? tables_fold(tables, 0, left_out->frame) : 0;
+}
+
 bool tables_define(struct tables *tables, struct event *event, struct fault *why)
 {
     switch (event->kind) {
@@ -505,6 +513,7 @@ bool tables_define(struct tables *tables, struct event *event, struct fault *why
     case EVENT_SAMPLE:
         return tables_take_sample(tables, event, why);
     case EVENT_LEFT_OUT:
+        take_left_out_stack(tables, &event->left_out);
         return find_thread(tables, event->left_out.thread) ||
                is_loss(tables, "a change of thread", event->left_out.thread, why);
     case EVENT_MEASURE:

@@ -238,6 +238,7 @@ static bool part_join_take_left_out(struct part_join *join, struct event *event,
     struct left_out *left_out = &event->left_out;
     left_out->thread = part_join_number_of(join, PART_THREAD, left_out->thread);
     left_out->time_ns = joined_ns(join, left_out->time_ns);
+    left_out->frame = left_out->frame ? part_join_number_of(join, PART_FRAME, left_out->frame) : 0;
     if (left_out->thread)
         join->threads[left_out->thread].looked_ns = 0;
     return part_join_emit(join, event, why);

@@ -327,6 +327,8 @@ static void put_left_out(struct stream_notes_writing *w, const struct event *eve
     put_number(w->to, left_out->ticks);
     stream_notes_put_time(w, left_out->time_ns);
     stream_notes_put_time(w, left_out->cpu_ns);
+    if (left_out->frame)
+        put_number(w->to, left_out->frame);
 }
 
 static void stream_notes_take_left_out(struct stream_notes_reading *r, struct event *event)
@@ -336,6 +338,8 @@ static void stream_notes_take_left_out(struct stream_notes_reading *r, struct ev
     left_out->ticks = take_number(&r->from);
     left_out->time_ns = take_time(r);
     left_out->cpu_ns = take_time(r);
+    if (!r->from.bad && cursor_left(&r->from) > 0)
+        left_out->frame = take_number32(&r->from);
 }
 
 static void put_serial(struct stream_notes_writing *w, const struct event *event)

@@ -140,10 +140,10 @@ static bool definitions_emit_function(struct definitions *d, uint32_t *function,
     return sink_take(&d->to, &event, why);
 }
 
-static bool definitions_emit_frame(struct definitions *d, uint32_t *frame, struct fault *why)
+bool definitions_number_frame(struct definitions *d, uint32_t frame, uint32_t *number, struct fault *why)
 {
-    struct defined_frame *row = &d->frames.rows[*frame];
-    *frame = row->number;
+    struct defined_frame *row = &d->frames.rows[frame];
+    *number = row->number;
     if (row->number)
         return true;
     struct event event = { .kind = EVENT_FRAME, .frame = row->frame };
@@ -151,7 +151,7 @@ static bool definitions_emit_frame(struct definitions *d, uint32_t *frame, struc
         !definitions_emit_string(d, &event.frame.instruction, why) ||
         !definitions_emit_string(d, &event.frame.base, why))
         return false;
-    *frame = event.frame.number = row->number = ++d->last_frame;
+    *number = event.frame.number = row->number = ++d->last_frame;
     return sink_take(&d->to, &event, why);
 }
 
@@ -159,11 +159,9 @@ bool definitions_emit_sample(struct definitions *d, struct event *event, struct 
 {
     struct sample *sample = &event->sample;
     d->pushed = alloc_grow(d->pushed, &d->pushed_room, sample->pushed, sizeof(*d->pushed));
-    for (uint32_t i = 0; i < sample->pushed; i++) {
-        d->pushed[i] = sample->frames[i];
-        if (!definitions_emit_frame(d, &d->pushed[i], why))
+    for (uint32_t i = 0; i < sample->pushed; i++)
+        if (!definitions_number_frame(d, sample->frames[i], &d->pushed[i], why))
             return false;
-    }
     if (sample->pushed > 0)
         sample->frames = d->pushed;
     return sink_take(&d->to, event, why);

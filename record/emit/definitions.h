@@ -95,6 +95,10 @@ static inline uint32_t definitions_line(const struct definitions *definitions, u
     return definitions->lines[frame];
 }
 
+/* Sets *number to the number of a frame, whose definition is emitted if it has none yet. False when the sink refused.
+ */
+bool definitions_number_frame(struct definitions *definitions, uint32_t frame, uint32_t *number, struct fault *why);
+
 /* Emits a sample whose frames are indexes. Before it, emits the definitions that the sample is the first to need. Sets
  * event->sample.frames to the numbers of the frames; this array is valid until the next call. False when the sink
  * refused. */

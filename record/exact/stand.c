@@ -3,6 +3,7 @@
 
 #include "formats/base/alloc.h"
 #include "record/process/clock.h"
+#include "record/process/cpu.h"
 #include "record/process/priority.h"
 
 #include <linux/futex.h>
@@ -208,6 +209,7 @@ static void *post_main(void *data)
         if (atomic_load(&post->stand->caller_sleeps))
             futex_wake(&post->stand->passes);
     }
+    cpu_end_thread();
     return NULL;
 }
 

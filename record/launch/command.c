@@ -3,6 +3,7 @@
 
 #include "record/launch/signals.h"
 #include "record/process/clock.h"
+#include "record/process/cpu.h"
 #include "record/process/ends.h"
 
 #include <errno.h>
@@ -111,6 +112,7 @@ static bool command_has_ended(struct command *command, int options)
         return false;
     signals_pass_on_to(0);
     command->ended = true;
+    command->cpu_ns = cpu_of_process(command->pid);
     waitpid(command->pid, &command->wait_status, 0);
     return true;
 }

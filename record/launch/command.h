@@ -6,6 +6,7 @@
 
 #include "formats/base/fault.h"
 
+#include <stdint.h>
 #include <sys/types.h>
 
 #define EXIT_OURS 125 /* exit code when pyreel-record itself failed, the same as that of timeout(1) and env(1) */
@@ -16,6 +17,7 @@ struct command {
     int verdict;     /* pipe: the process writes the error here if it cannot run the command; -1 once read */
     bool ended;      /* the process was reaped, ... */
     int wait_status; /* ... and waitpid() gave this status */
+    uint64_t cpu_ns; /* CPU time of the process at its end; 0: not known */
 };
 
 /* Starts a process that will run the command. `to_stderr`: its standard output goes to standard error, because the

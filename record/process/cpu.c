@@ -10,9 +10,7 @@
 #define STOP_RUNS    2      /* a thread that sleeps gets a processor to stop, and to sleep on */
 #define STOP_MOST_NS 100000 /* CPU time of a stop at most: 10 to 40 us were seen */
 #define TEXT_ROOM    512    /* bytes that hold the parts of the kernel's files that are used */
-#define CROWDED_NS   100000 /* a longer wait for a processor is more than the time to wake up */
-#define CROWDED_RUNS                                                                                                   \
-    32 /* after this many runs without such a wait, the state is not read any more after an unchanged note */
+#define SCHED_ROOM   4096   /* the same of `sched` */
 
 void cpu_process_open(struct cpu_process *process, pid_t pid)
 {
@@ -29,6 +27,15 @@ bool cpu_process_ran(struct cpu_process *process)
     const bool ran = used_ns != process->used_ns;
     process->used_ns = used_ns;
     return ran;
+}
+
+uint64_t cpu_of_process(pid_t pid)
+{
+    struct cpu_process process;
+    cpu_process_open(&process, pid);
+    process.used_ns = 0;
+    cpu_process_ran(&process);
+    return process.used_ns;
 }
 
 static int cpu_open_file(pid_t pid, pid_t tid, const char *name)
@@ -52,20 +59,57 @@ static bool cpu_read_note(struct cpu *cpu, bool *changed)
     if (!cpu_read_text(cpu->note, text))
         return false;
     const uint64_t ran_ns = strtoull(text, &end, 10);
-    const uint64_t waited_ns = strtoull(end, &end, 10);
+    strtoull(end, &end, 10);
     *changed = ran_ns != cpu->ran_ns;
-    if (*changed && waited_ns - cpu->waited_ns > CROWDED_NS)
-        cpu->crowded = CROWDED_RUNS;
-    else if (*changed && cpu->crowded > 0)
-        cpu->crowded--;
     cpu->ran_ns = ran_ns;
-    cpu->waited_ns = waited_ns;
     cpu->runs = strtoull(end, NULL, 10);
     return true;
 }
 
+/* The number behind a name in the text of `sched`; NULL: there is none. */
+static const char *sched_number(const char *text, const char *name)
+{
+    const char *at = strstr(text, name);
+    at = at ? strchr(at, ':') : NULL;
+    return at ? at + 1 : NULL;
+}
+
+/* Reads how often a thread lost its processor, and when the kernel counted its CPU time last, by the clock of that
+ * processor. */
+static bool read_sched(int file, uint64_t *lost, uint64_t *start_ns)
+{
+    char text[SCHED_ROOM], *end;
+    const ssize_t size = pread(file, text, sizeof(text) - 1, 0);
+    text[size > 0 ? size : 0] = '\0';
+    const char *start = sched_number(text, "exec_start"), *switches = sched_number(text, "nr_switches");
+    if (!start || !switches)
+        return false;
+    *start_ns = strtoull(start, &end, 10) * 1000000; /* milliseconds with six decimals */
+    *start_ns += *end == '.' ? strtoull(end + 1, NULL, 10) : 0;
+    *lost = strtoull(switches, NULL, 10);
+    return true;
+}
+
+static _Thread_local int own_sched = -1;
+
+/* When the calling thread last took a processor, or later. */
+static uint64_t own_start_ns(void)
+{
+    uint64_t lost, start_ns = 0;
+    if (own_sched < 0)
+        own_sched = open("/proc/thread-self/sched", O_RDONLY | O_CLOEXEC);
+    return own_sched >= 0 && read_sched(own_sched, &lost, &start_ns) ? start_ns : 0;
+}
+
+void cpu_end_thread(void)
+{
+    if (own_sched >= 0)
+        close(own_sched);
+    own_sched = -1;
+}
+
 /* While a thread runs, its file /proc/PID/task/TID/syscall is just "running". A kernel without that file has `stat`. */
-void cpu_open(struct cpu *cpu, pid_t pid, pid_t tid, bool young)
+void cpu_open(struct cpu *cpu, pid_t pid, pid_t tid, uint64_t told_ns)
 {
     char text[TEXT_ROOM];
     *cpu = (struct cpu){ .watched = true, .running = true };
@@ -79,8 +123,24 @@ void cpu_open(struct cpu *cpu, pid_t pid, pid_t tid, bool young)
     }
     bool unused;
     cpu_read_note(cpu, &unused);
-    cpu->crowded = 0;
-    cpu->reported_ns = young ? 0 : cpu->ran_ns;
+    uint64_t lost, start_ns;
+    cpu->sched = cpu_open_file(pid, tid, "sched");
+    if (cpu->sched >= 0 && (cpu->runs == 0 || !read_sched(cpu->sched, &lost, &start_ns))) {
+        close(cpu->sched);
+        cpu->sched = -1;
+    }
+    cpu->reported_ns = told_ns == CPU_NEW ? cpu->ran_ns : told_ns;
+}
+
+bool cpu_of_thread(pid_t pid, pid_t tid, uint64_t *ran_ns)
+{
+    char text[TEXT_ROOM];
+    const int note = cpu_open_file(pid, tid, "schedstat");
+    const bool known = cpu_read_text(note, text);
+    *ran_ns = known ? strtoull(text, NULL, 10) : 0;
+    if (note >= 0)
+        close(note);
+    return known;
 }
 
 bool cpu_stat_runs(const char *stat)
@@ -89,17 +149,32 @@ bool cpu_stat_runs(const char *stat)
     return name_end && name_end[1] == ' ' && name_end[2] == 'R';
 }
 
-static bool read_state(const struct cpu *cpu, bool *running)
+/* Whether a thread has a processor, or is ready to run. */
+static bool read_ready(const struct cpu *cpu, bool *ready)
 {
     char text[TEXT_ROOM];
     if (!cpu_read_text(cpu->state, text))
         return false;
-    *running = cpu->state_is_stat ? cpu_stat_runs(text) : strncmp(text, "running", 7) == 0;
+    *ready = cpu->state_is_stat ? cpu_stat_runs(text) : strncmp(text, "running", 7) == 0;
     return true;
 }
 
-/* Returns the CPU time since the last report. After a guess that was too high, this is 0 until the note has caught up.
- */
+/* Finds out whether a thread has a processor, or had one until the calling post took it, and if not, whether it is
+ * ready to run. False when the thread is gone. */
+static bool read_running(struct cpu *cpu, bool posted)
+{
+    uint64_t lost, start_ns;
+    cpu->ready = false;
+    if (cpu->sched < 0)
+        return read_ready(cpu, &cpu->running);
+    if (!read_sched(cpu->sched, &lost, &start_ns))
+        return false;
+    const uint64_t post_ns = posted && cpu->runs == lost ? own_start_ns() : 0;
+    cpu->running = cpu->runs == lost + 1 || (post_ns && start_ns == post_ns);
+    return cpu->running || read_ready(cpu, &cpu->ready);
+}
+
+/* Returns the CPU time since the last report. */
 static uint64_t take_used(struct cpu *cpu, uint64_t used_ns)
 {
     const uint64_t more_ns = used_ns > cpu->reported_ns ? used_ns - cpu->reported_ns : 0;
@@ -117,33 +192,29 @@ static uint64_t cpu_least_ns(uint64_t a, uint64_t b)
 static void leave_out_stop(struct cpu *cpu, const struct cpu *before)
 {
     const uint64_t more_ns = cpu->ran_ns - before->ran_ns;
-    if (!cpu->running && cpu->runs - before->runs == STOP_RUNS)
+    if (!cpu->running && !cpu->ready && cpu->runs - before->runs == STOP_RUNS)
         cpu->stop_ns = cpu_least_ns(more_ns, STOP_MOST_NS);
     cpu->stops_ns += cpu_least_ns(more_ns, cpu->stop_ns);
 }
 
-struct cpu_look cpu_look(struct cpu *cpu, bool ran, uint64_t now_ns)
+struct cpu_look cpu_look(struct cpu *cpu, bool ran, bool posted)
 {
     struct cpu_look look = { .known = true };
     const struct cpu before = *cpu;
     bool changed;
-    if (!ran && !cpu->running && !cpu->crowded)
+    if (!ran && !cpu->running && !cpu->ready)
         return look;
     if (!cpu_read_note(cpu, &changed))
         return (struct cpu_look){ 0 };
-    if (changed || !cpu->running)
-        cpu->changed_ns = now_ns;
-    if (!changed && !cpu->running && !cpu->crowded)
+    if (!changed && !cpu->running && !cpu->ready)
         return look;
-    if (!read_state(cpu, &cpu->running))
+    if (!read_running(cpu, posted))
         return (struct cpu_look){ 0 };
-    if (cpu->stops && !before.running)
+    if (cpu->stops && !before.running && !before.ready)
         leave_out_stop(cpu, &before);
-    /* A thread that had to wait for a processor may wait again: then only its note counts. */
-    const bool goes_on = before.running && cpu->running && cpu->changed_ns && !cpu->crowded;
-    const uint64_t since_ns = now_ns > cpu->changed_ns ? now_ns - cpu->changed_ns : 0;
     look.running = cpu->running;
-    look.used_ns = take_used(cpu, cpu->ran_ns - cpu->stops_ns + (goes_on ? since_ns : 0));
+    look.ready = cpu->ready;
+    look.used_ns = take_used(cpu, cpu->ran_ns - cpu->stops_ns);
     return look;
 }
 
@@ -151,6 +222,8 @@ void cpu_close(struct cpu *cpu)
 {
     if (cpu->watched && cpu->note >= 0)
         close(cpu->note);
+    if (cpu->watched && cpu->sched >= 0)
+        close(cpu->sched);
     if (cpu->watched && cpu->state >= 0)
         close(cpu->state);
     *cpu = (struct cpu){ 0 };

@@ -4,10 +4,16 @@
  *   2. A thread's "note", the file /proc/PID/task/TID/schedstat: time on a processor, time spent waiting for a
  *      processor, number of times that the thread got one. If the thread slept and its note is the same, the thread
  *      still sleeps, or was woken and waits for a processor.
- *   3. The thread's state, from the kernel. This costs four times as much as the note. It is read if the note has
- *      changed or the thread ran at the last look; after an unchanged note, only if the thread had to wait for a
- *      processor lately.
- * While a thread runs, its note is some milliseconds behind. So the time since the note changed counts as CPU time.
+ *   3. If the note has changed or the thread ran or was ready at the last look: whether it has a processor now. The
+ *      file /proc/PID/task/TID/sched has the number of times that the thread lost its processor, which is one less than
+ *      in the note while the thread has one. A thread from which a post took the processor (stand.h) ran up to that
+ *      moment: exec_start, when the kernel counted its CPU time last, is exactly the moment at which the post itself
+ *      began. A tick of the kernel's clock within the post moves the latter: one look of a hundred.
+ *   4. If it has none: whether it is ready to run, from the file `syscall`.
+ * Steps 3 and 4 cost ten times as much as the note. A kernel without the file `sched` does not say which of the threads
+ * that are ready have a processor: then all of them count as running.
+ * While a thread runs, its note may be some milliseconds behind: the kernel brings the note up to date when the thread
+ * leaves its processor (also for a post of the recorder), and at each tick of the kernel's clock.
  *
  * A recorder that stops the threads (--blocking) looks before each stop: a thread that is stopped in its sleep wakes up
  * to stop, and seems to run. The stop takes CPU time from that thread, which is left out. */
@@ -22,15 +28,12 @@
 /* The state for one thread. `= {0}` is a thread that is not watched. */
 struct cpu {
     bool watched;
-    int note, state; /* open files; -1: the file does not exist */
+    int note, sched, state; /* open files; -1: the file does not exist */
     bool state_is_stat;
     uint64_t ran_ns;      /* time on a processor, by the last note */
-    uint64_t waited_ns;   /* time that the thread waited for a processor, by the last note */
     uint64_t runs;        /* how often the thread got a processor, by the last note */
-    uint32_t crowded;     /* not 0: the thread had to wait for a processor before one of its last runs */
-    uint64_t changed_ns;  /* the time of the look that last saw ran_ns change */
     uint64_t reported_ns; /* CPU time that cpu_look() has reported */
-    bool running;         /* the thread ran at the last look */
+    bool running, ready;  /* at the last look */
     bool stops;           /* set by the caller: the thread is stopped after each look */
     uint64_t stop_ns;     /* CPU time of the last stop in the thread's sleep */
     uint64_t stops_ns;    /* CPU time of all stops in the thread's sleep, which is in ran_ns */
@@ -45,20 +48,31 @@ struct cpu_process {
 
 /* What a look shows of a thread. */
 struct cpu_look {
-    bool known, running; /* running: on a processor, or ready to run */
-    uint64_t used_ns;    /* CPU time since the last look */
+    bool known;
+    bool running;     /* on a processor */
+    bool ready;       /* ready to run, without a processor */
+    uint64_t used_ns; /* CPU time since the last look */
 };
 
+/* The CPU time of a process, which may be a zombie; 0: not known. */
+uint64_t cpu_of_process(pid_t pid);
 /* Begins to watch the CPU clock of a process. */
 void cpu_process_open(struct cpu_process *process, pid_t pid);
 /* Whether any thread may have run since the last call. */
 bool cpu_process_ran(struct cpu_process *process);
 
-/* Begins to watch a thread; `pid` and `tid` are the recorder's own numbers. CPU time from before counts if the thread
- * is `young`: if the first look at the thread is the first one since the thread began. */
-void cpu_open(struct cpu *cpu, pid_t pid, pid_t tid, bool young);
-/* Looks at a thread. `ran`: the result of cpu_process_ran() for this look. */
-struct cpu_look cpu_look(struct cpu *cpu, bool ran, uint64_t now_ns);
+#define CPU_NEW UINT64_MAX
+
+/* Begins to watch a thread; `pid` and `tid` are the recorder's own numbers. `told_ns`: CPU time of the thread that does
+ * not count, because it was told before; CPU_NEW: all that the thread has used so far. */
+void cpu_open(struct cpu *cpu, pid_t pid, pid_t tid, uint64_t told_ns);
+/* Looks at a thread. `ran`: the result of cpu_process_ran() for this look. `posted`: the caller is a post, and has
+ * taken the processor from a thread. */
+struct cpu_look cpu_look(struct cpu *cpu, bool ran, bool posted);
+/* Closes what cpu_look() has opened for the calling thread. */
+void cpu_end_thread(void);
+/* The CPU time of a thread that is not watched. False when there is no such thread. */
+bool cpu_of_thread(pid_t pid, pid_t tid, uint64_t *ran_ns);
 /* Closes the thread's files. Safe on a zeroed struct. */
 void cpu_close(struct cpu *cpu);
 

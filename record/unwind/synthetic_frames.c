@@ -39,6 +39,11 @@ uint32_t synthetic_frames_truncated_frame(struct synthetic_frames *wanted)
     return synthetic_frame(wanted, &wanted->truncated_frame, KIND_HOLE, TEXT("<truncated>"));
 }
 
+uint32_t synthetic_frames_not_sampled(struct synthetic_frames *wanted)
+{
+    return synthetic_frame(wanted, &wanted->not_sampled_frame, KIND_HOLE, TEXT(NOT_SAMPLED));
+}
+
 static void note_frames_until(struct expansion *expansion, uint32_t link, uint32_t frames)
 {
     expansion->frames_until = alloc_grow(expansion->frames_until, &expansion->frames_until_room, (size_t)link + 1,

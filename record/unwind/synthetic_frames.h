@@ -17,7 +17,8 @@ struct synthetic_frames {
     bool native, gc;
     uint32_t depth; /* the most links of a stack that are emitted, at least 2 */
     struct definitions *definitions;
-    uint32_t native_frame, gc_frame, truncated_frame; /* their indexes in the definitions; 0: not used yet */
+    uint32_t native_frame, gc_frame, truncated_frame,
+        not_sampled_frame; /* their indexes in the definitions; 0: not used yet */
 };
 
 /* A thread's stack as it was emitted last. `= {0}` before the first time. */
@@ -56,6 +57,8 @@ uint32_t synthetic_frames_collecting(const struct synthetic_frames *wanted, cons
 uint32_t synthetic_frames_gc_frame(struct synthetic_frames *wanted);
 uint32_t synthetic_frames_native_frame(struct synthetic_frames *wanted);
 uint32_t synthetic_frames_truncated_frame(struct synthetic_frames *wanted);
+/* <not sampled>: no code, but CPU time of which no look is known. */
+uint32_t synthetic_frames_not_sampled(struct synthetic_frames *wanted);
 
 /* Frees the memory of an expansion and resets it to `= {0}`. */
 void synthetic_frames_free(struct expansion *expansion);

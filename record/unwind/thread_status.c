@@ -26,7 +26,7 @@ void thread_status_tick(struct statuses *statuses)
 
 bool thread_status_may_run(const struct watch *watch)
 {
-    return !watch->cpu.watched || watch->cpu.running || watch->cpu.crowded;
+    return !watch->cpu.watched || watch->cpu.running || watch->cpu.ready;
 }
 
 bool thread_status_ask_others(struct statuses *statuses, uint64_t known_ns, size_t others, uint64_t now_ns)
@@ -52,16 +52,25 @@ bool thread_status_ask_others(struct statuses *statuses, uint64_t known_ns, size
 
 void thread_status_asked_all(struct statuses *statuses, uint64_t known_ns)
 {
-    const uint64_t clock_ns = statuses->process.used_ns;
-    statuses->rest_ns = clock_ns > known_ns ? clock_ns - known_ns : 0;
+    const uint64_t clock_ns = statuses->process.used_ns, rest_ns = clock_ns > known_ns ? clock_ns - known_ns : 0;
+    /* The clock is read first, so a rest that is smaller than before is one with more of the threads' time. */
+    if (statuses->process.known && (rest_ns > statuses->rest_ns || !statuses->rest_known)) {
+        statuses->rest_ns = rest_ns;
+        statuses->rest_known = true;
+    }
 }
 
-void thread_status_ask_ahead(struct statuses *statuses, struct watch *watch, uint64_t now_ns)
+void thread_status_tell(struct statuses *statuses, uint64_t told_ns)
+{
+    statuses->rest_ns -= told_ns < statuses->rest_ns ? told_ns : statuses->rest_ns;
+}
+
+void thread_status_ask_ahead(struct statuses *statuses, struct watch *watch)
 {
     if (!statuses->ask_cpu || !watch->cpu.watched)
         return;
     const uint64_t unused_ns = watch->asked_ahead ? watch->ahead.used_ns : 0;
-    watch->ahead = cpu_look(&watch->cpu, statuses->ran, now_ns);
+    watch->ahead = cpu_look(&watch->cpu, statuses->ran, statuses->posted);
     watch->ahead.used_ns += unused_ns;
     watch->asked_ahead = true;
     watch->asked_tick = statuses->tick;
@@ -73,19 +82,19 @@ static bool is_asked(const struct statuses *statuses, const struct watch *watch)
 }
 
 /* Returns what was seen ahead in this tick. If nothing was, looks now: for a thread that is new, or sleeps on. */
-static struct cpu_look statuses_take_look(struct statuses *statuses, struct watch *watch, pid_t tid, uint64_t now_ns)
+static struct cpu_look statuses_take_look(struct statuses *statuses, struct watch *watch, pid_t tid)
 {
     if (!watch->cpu.watched) {
-        cpu_open(&watch->cpu, statuses->pid, tid, watch->young);
-        watch->young = false;
+        cpu_open(&watch->cpu, statuses->pid, tid, watch->told_ns);
         /* So far, its time was a part of the rest. */
-        statuses->rest_ns -= watch->cpu.ran_ns < statuses->rest_ns ? watch->cpu.ran_ns : statuses->rest_ns;
+        const uint64_t told_ns = watch->told_ns == CPU_NEW ? 0 : watch->told_ns;
+        thread_status_tell(statuses, watch->cpu.ran_ns > told_ns ? watch->cpu.ran_ns - told_ns : 0);
     }
     watch->cpu.stops = statuses->stops;
     const uint64_t unused_ns = watch->asked_ahead ? watch->ahead.used_ns : 0;
     struct cpu_look look = watch->ahead;
     if (!is_asked(statuses, watch)) {
-        look = cpu_look(&watch->cpu, statuses->ran, now_ns);
+        look = cpu_look(&watch->cpu, statuses->ran, statuses->posted);
         look.used_ns += unused_ns;
     }
     watch->asked_ahead = false;
@@ -93,18 +102,18 @@ static struct cpu_look statuses_take_look(struct statuses *statuses, struct watc
 }
 
 static uint32_t ask_cpu(struct statuses *statuses, struct watch *watch, struct member *member, bool waits_are_kept,
-                        pid_t tid, uint64_t now_ns)
+                        pid_t tid)
 {
     watch->cpu_ns = 0;
     if (!statuses->ask_cpu || (!statuses->others && watch->cpu.watched && !is_asked(statuses, watch)))
         return STATUS_CPU_UNKNOWN;
-    const struct cpu_look look = statuses_take_look(statuses, watch, tid, now_ns);
+    const struct cpu_look look = statuses_take_look(statuses, watch, tid);
     watch->cpu_ns = look.used_ns;
     watch->known = look.known;
     /* The thread ran without the lock, so it may wait for the lock now: read its state again. */
-    if (waits_are_kept && (look.running || look.used_ns > 0))
+    if (waits_are_kept && (look.running || look.ready || look.used_ns > 0))
         member->walk.since.known = false;
-    return !look.known ? STATUS_CPU_UNKNOWN : look.running ? STATUS_CPU : 0;
+    return !look.known ? STATUS_CPU_UNKNOWN : look.running ? STATUS_CPU : look.ready ? STATUS_CPU | STATUS_READY : 0;
 }
 
 /* Whether the process stands stopped. Asks the kernel only where a halt is likely: as long as there is one, and when
@@ -121,7 +130,7 @@ uint32_t thread_status_of(struct statuses *statuses, struct watch *watch, const 
 {
     const bool has_lock = member && thread_list_holds(thread_list, member);
     const bool waits_are_kept = member && thread_list->target->runtime.layout.thread_gil_wait != 0;
-    const uint32_t cpu = ask_cpu(statuses, watch, member, waits_are_kept, tid, now_ns);
+    const uint32_t cpu = ask_cpu(statuses, watch, member, waits_are_kept, tid);
     const bool stopped = stands_stopped(statuses, has_lock, cpu, now_ns);
     const bool holds = has_lock && !stopped;
     const uint32_t shown = member ? member->status : 0;
@@ -141,11 +150,13 @@ bool thread_status_kept(const struct statuses *statuses, uint32_t status)
 void thread_status_pause(struct watch *watch)
 {
     cpu_close(&watch->cpu);
-    watch->asked_ahead = watch->young = false;
+    watch->told_ns = CPU_NEW;
+    watch->asked_ahead = false;
 }
 
-void thread_status_watch_close(struct watch *watch)
+void thread_status_watch_close(struct statuses *statuses, struct watch *watch)
 {
+    statuses->ended_ns += watch->cpu.ran_ns;
     cpu_close(&watch->cpu);
     *watch = (struct watch){ 0 };
 }

@@ -17,8 +17,9 @@ extern const char *const mode_names[MODES];
  *   1. The process's CPU clock. If it has not moved, no thread ran.
  *   2. The threads that ran at the last look. If what the clock has gained is theirs, the others have slept on.
  *   3. All others, if asking takes a small share of the time. Else nobody knows in this tick what they do.
- * The rest is the clock minus the time of all threads that are known: the time of threads that have ended, or that
- * Python does not know. Others have run if the rest has grown since all were asked. */
+ * The rest is the clock minus the time of all threads that are known, those that have ended included: the time of
+ * threads that lived between two looks or that Python does not know, and what threads used between their last look and
+ * their end. Others have run if the rest has grown since all were asked. */
 struct statuses {
     enum mode mode;
     uint64_t interval_ns; /* the least time between two ticks; 0: the process is no process, and nothing is asked */
@@ -27,11 +28,14 @@ struct statuses {
     uint64_t tick;     /* number of the tick */
     bool ask_cpu;      /* ask for the processors of threads in this tick ... */
     bool others;       /* ... and for those of threads that slept at the last look */
-    uint64_t rest_ns;  /* the rest when all threads were asked last */
+    uint64_t rest_ns;  /* the rest when all threads were asked last, without what was told since; never too high */
+    bool rest_known;   /* all threads were asked once */
+    uint64_t ended_ns; /* the time of the threads that have ended, as far as their looks showed it */
     uint64_t due_ns;   /* asking for the others has its share of the time again */
     bool ran;          /* some thread may have run since the last tick */
     bool slept;        /* set by the caller before thread_status_tick(): no thread has run since the last tick */
     struct halt *halt; /* set by the caller: whether the process stands stopped; NULL: never */
+    bool posted;       /* set by the caller: the caller is a post */
     bool stops; /* set by the caller: the recorder stops the process for each look, after thread_status_ask_ahead() */
 };
 
@@ -42,7 +46,7 @@ struct watch {
     struct cpu_look ahead;    /* what thread_status_ask_ahead() saw ... */
     bool asked_ahead;         /* ... since the last thread_status_of(), ... */
     uint64_t asked_tick;      /* ... the last time in this tick */
-    bool young;               /* set by the caller: the thread began after the look before its first one */
+    uint64_t told_ns;         /* set by the caller before the first look, see cpu_open() */
     uint64_t cpu_ns;          /* CPU time since the last thread_status_of() */
     bool known;               /* the kernel knew the thread in the last thread_status_of() that asked for it */
     struct left_out left_out; /* what the mode left out since the thread's last sample; left_out.thread is not set */
@@ -65,7 +69,7 @@ void thread_status_asked_all(struct statuses *statuses, uint64_t known_ns);
 
 /* Asks what a thread does before the recorder stops the thread: a stopped thread seems to run. For a thread that had a
  * thread_status_of() before, and after thread_status_tick(). */
-void thread_status_ask_ahead(struct statuses *statuses, struct watch *watch, uint64_t now_ns);
+void thread_status_ask_ahead(struct statuses *statuses, struct watch *watch);
 
 /* Returns the status of a thread that was read or has not moved, in bits of enum status, and sets watch->cpu_ns. `tid`
  * is the recorder's own number for the thread. `member` is the state that tells what the thread does; NULL: the thread
@@ -77,10 +81,13 @@ uint32_t thread_status_of(struct statuses *statuses, struct watch *watch, const 
 /* Whether the mode keeps a sample with this status. */
 bool thread_status_kept(const struct statuses *statuses, uint32_t status);
 
+/* Takes CPU time out of the rest, because a thread has that time from now on. */
+void thread_status_tell(struct statuses *statuses, uint64_t told_ns);
+
 /* Forgets the CPU time that the thread has used since the last look. */
 void thread_status_pause(struct watch *watch);
 
-/* Closes the thread's files and resets it to `= {0}`. */
-void thread_status_watch_close(struct watch *watch);
+/* Closes the files of a thread that has ended, and resets it to `= {0}`. */
+void thread_status_watch_close(struct statuses *statuses, struct watch *watch);
 
 #endif

@@ -7,6 +7,7 @@
 #include "record/process/procfs.h"
 #include "record/watch/unreadable.h"
 #include "record/watch/watched_names.h"
+#include "record/watch/watched_natives.h"
 #include "record/watch/watched_tasks.h"
 #include "record/watch/watched_threads.h"
 
@@ -85,9 +86,10 @@ void watched_seek(struct watched *w)
     cpu_process_open(&w->search.clock, w->pid);
 }
 
-/* How much CPU time the process has used; 0: not known. */
-static uint64_t watched_cpu_ns(const struct watched *w)
+uint64_t watched_cpu_ns(const struct watched *w)
 {
+    if (w->command && w->command->ended)
+        return w->command->cpu_ns;
     struct cpu_process clock = w->search.clock;
     clock.used_ns = 0;
     cpu_process_ran(&clock);
@@ -316,6 +318,10 @@ static enum thread_list_state look_now(void *self, uint64_t now_ns)
         thread_list_repeat(&w->thread_list);
         return THREAD_LIST_SLEPT;
     }
+    if (!w->options->freezes) {
+        w->statuses.slept = false;
+        watched_threads_ask_ahead(w, w->thread_list.unwinder.still, now_ns);
+    }
     remote_give_up_at(&w->target.remote, now_ns + LOOK_MOST_NS);
     const enum thread_list_state state = w->options->async
                                              ? asyncio_read(&w->asyncio, now_ns, now_ns - w->options->start_ns)
@@ -327,7 +333,7 @@ static enum thread_list_state look_now(void *self, uint64_t now_ns)
 static enum thread_list_state look_frozen(struct watched *w, uint64_t now_ns)
 {
     const uint64_t stopped_count = w->freeze.stopped_count;
-    watched_threads_ask_ahead(w, now_ns);
+    watched_threads_ask_ahead(w, false, now_ns);
     const bool stopped = freeze_begin(&w->freeze);
     halt_note(&w->halt, w->freeze.stopped_count != stopped_count ? HALT_SIGNAL : HALT_NONE, now_ns);
     w->thread_list.unwinder.still = w->one_moment = stopped;
@@ -436,7 +442,8 @@ static void count_exact(struct watched *w, uint64_t samples)
 static void note_first_look(struct watched *w)
 {
     const uint64_t used_ns = watched_cpu_ns(w);
-    w->counters.before_looks_ns += used_ns > w->begun_cpu_ns ? used_ns - w->begun_cpu_ns : 0;
+    w->natives.before_ns = used_ns > w->begun_cpu_ns ? used_ns - w->begun_cpu_ns : 0;
+    w->counters.before_looks_ns += w->natives.before_ns;
 }
 
 bool watched_emit(struct watched *w, uint64_t time_ns, struct fault *why)
@@ -454,6 +461,7 @@ bool watched_emit(struct watched *w, uint64_t time_ns, struct fault *why)
     if (w->state == THREAD_LIST_READ) {
         w->looked = true;
         w->looked_ns = time_ns;
+        watched_natives_look(w, time_ns);
     }
     count_exact(w, w->emitter->samples - samples);
     return good;
@@ -506,7 +514,9 @@ static void watched_emit_title(struct watched *w, uint64_t now_ns, uint64_t cpu_
 
 void watched_measure(struct watched *w, uint64_t recorder_cpu_ns)
 {
-    const struct metered metered = meter_read(&w->meter);
+    struct metered metered = meter_read(&w->meter);
+    if (metered.cpu_ns == METER_UNKNOWN && watched_cpu_ns(w) > 0)
+        metered.cpu_ns = watched_cpu_ns(w);
     const uint64_t now_ns = clock_now_ns(), time_ns = now_ns - w->options->start_ns;
     halt_look(&w->halt, now_ns);
     exact_trim(&w->exact, now_ns);
@@ -516,6 +526,7 @@ void watched_measure(struct watched *w, uint64_t recorder_cpu_ns)
                                                           .resident_bytes = metered.resident_bytes,
                                                           .cpu_ns = metered.cpu_ns,
                                                           .recorder_cpu_ns = recorder_cpu_ns } });
+    watched_natives_measure(w, time_ns);
     watched_emit_title(w, now_ns, metered.cpu_ns);
 }
 
@@ -635,6 +646,7 @@ void watched_restart(struct watched *w)
         return;
     const uint64_t time_ns = clock_now_ns() - w->options->start_ns;
     watched_emit_process(w, time_ns);
+    watched_natives_restart(w);
     watched_threads_restart(w, time_ns);
     watched_tasks_restart(w);
     watched_measure(w, meter_own_cpu_ns());
@@ -673,6 +685,7 @@ void watched_detach(struct watched *w, enum fate fate)
     watched_measure(w, meter_own_cpu_ns());
     w->begun_cpu_ns = watched_cpu_ns(w);
     const uint64_t time_ns = clock_now_ns() - w->options->start_ns;
+    watched_natives_end(w, time_ns);
     watched_threads_end(w, time_ns);
     watched_tasks_end(w, time_ns);
     emitter_note(w->emitter,

@@ -93,7 +93,22 @@ struct emitted_thread {
     uint64_t left_out_since_ns;   /* see watch.left_out */
     uint32_t status;              /* with --async all: the status in this tick ... */
     uint64_t cpu_ns;              /* ... and the CPU time, for the task that the thread runs */
-    uint64_t owed_ns;             /* with --async all: CPU time that no sample has yet */
+    uint64_t owed_ns;             /* with --async all, and of a native thread: CPU time that no sample has yet */
+    uint32_t native;              /* of a native thread: its frame, an index of the definitions; else 0 */
+    bool busy; /* a native thread used at least half of the time between the last two questions for its CPU time */
+};
+
+/* What is known of the CPU time that no thread of Python used: watched_natives.h. `= {0}`: nothing. */
+struct natives {
+    bool opened;
+    struct native *rows; /* the threads of the kernel that Python does not know, when they were asked last */
+    size_t count, room;
+    struct intern_pairs index; /* native_id -> index in `rows` + 1 */
+    size_t shown;              /* those with a row in `threads` */
+    uint64_t asked_ns, due_ns; /* monotonic: when they were asked last, and may be asked again */
+    uint64_t seen_ns;          /* the rest at that time, or less */
+    uint64_t before_ns;        /* CPU time before the first look, which is not told yet */
+    uint32_t entry, serial;    /* number and serial of the entry <not sampled>; 0: none yet */
 };
 
 /* A thread state, by its index in the thread list. */
@@ -198,6 +213,7 @@ struct watched {
     struct meter meter;
     struct title title;
     struct statuses statuses;
+    struct natives natives;
     struct asyncio asyncio;
     struct thread_names names;
     uint64_t lookups_ns;                      /* time of the tick in which ... */
@@ -217,6 +233,8 @@ struct watched {
     struct intern_pairs kernel_threads; /* native_id → tid of the process's threads: watched_map_threads() */
     uint64_t mapped_tick;               /* the tick in which kernel_threads was last filled */
     bool proved;                        /* a state got another owner: the wanted states are chosen anew */
+    bool asked;                         /* the look of this tick has asked what the threads do, ... */
+    size_t others_wait;                 /* ... but not these many, which slept at the look before */
     uint64_t live_due_ns;               /* when all threads are asked whether they live */
     bool map_failed;                    /* the threads could not be read then */
     bool looked;                        /* there was a look that read all threads, ... */
@@ -251,6 +269,9 @@ void watched_close(struct watched *watched);
 
 /* Whether the process has ended. A zombie has, too. */
 bool watched_ended(struct watched *watched);
+
+/* How much CPU time the process has used; 0: not known. */
+uint64_t watched_cpu_ns(const struct watched *watched);
 
 /* The status of a process that has ended, as waitpid() gives it; -1: not known. */
 int watched_wait_status(const struct watched *watched);

@@ -7,6 +7,7 @@
 #include "record/process/procfs.h"
 #include "record/watch/state_owner.h"
 #include "record/watch/watched_names.h"
+#include "record/watch/watched_natives.h"
 #include "record/watch/watched_tasks.h"
 
 #include <stdlib.h>
@@ -19,6 +20,7 @@
 #define LIVE_NS         1000000000u /* how often to ask whether threads still live where samples do not show it */
 #define ENDED_WAIT_NS   8000000u    /* the same of a state that a thread left behind: another one may take it */
 #define STACK_PART      65536       /* bytes of a C stack around an address of unknown owner */
+#define POST_OTHERS     16          /* so many threads that slept at the last look are asked while the program waits */
 #define ROWS_GONE_LEAST 1024        /* rows in thread_rows of threads that have ended, before they are removed */
 
 /* ---- threads ---- */
@@ -39,6 +41,12 @@ static uint32_t thread_row_find(const struct watched *w, uint32_t native_id)
 {
     const uint32_t row = intern_pairs_find(&w->thread_rows, native_id, 0);
     return row && w->threads[row - 1].number && w->threads[row - 1].native_id == native_id ? row : 0;
+}
+
+struct emitted_thread *watched_threads_row(const struct watched *w, uint32_t native_id)
+{
+    const uint32_t row = thread_row_find(w, native_id);
+    return row ? &w->threads[row - 1] : NULL;
 }
 
 /* Makes a row for a thread that has none. Returns its index + 1. */
@@ -99,18 +107,18 @@ static void forget_shown(struct emitted_thread *thread)
     thread->shown = 0;
 }
 
-static void watched_end_thread(struct watched *w, struct emitted_thread *thread, uint64_t time_ns)
+void watched_threads_end_one(struct watched *w, struct emitted_thread *thread, uint64_t time_ns)
 {
     if (!thread->number)
         return;
     emit_left_out(w, thread);
     emit_owed(w, thread, time_ns);
-    thread_status_watch_close(&thread->watch);
+    thread_status_watch_close(&w->statuses, &thread->watch);
     forget_shown(thread);
     const struct change change = { .number = thread->number, .time_ns = time_ns };
     emitter_note(w->emitter, (struct event){ .kind = EVENT_THREAD_END, .change = change });
     watched_names_end(w, thread);
-    thread->number = thread->serial = 0;
+    thread->number = thread->serial = thread->native = 0;
 }
 
 /* Emits the definition of a thread, with the next number. */
@@ -140,21 +148,38 @@ static bool is_young(const struct watched *w, pid_t tid)
            began_ns + BEGAN_NS >= w->options->start_ns + w->looked_ns + clock_suspended_ns();
 }
 
-/* Begins a thread. `member` is its first state. Returns the index + 1 of its row. */
-static uint32_t begin_thread(struct watched *w, const struct member *member, uint32_t native_id, uint64_t time_ns)
+/* Begins a thread. `member` is its state in `interpreter_id` if that tells its name; else NULL. */
+static struct emitted_thread *begin_row(struct watched *w, const struct member *member, uint64_t interpreter_id,
+                                        uint32_t native_id, pid_t tid, uint64_t time_ns)
 {
     const uint32_t row = thread_row_add(w, native_id);
     struct emitted_thread *thread = &w->threads[row - 1];
     thread->native_id = native_id;
-    thread->interpreter_id = member->interpreter_id;
-    thread->tid = watched_host_thread(w, native_id);
-    thread->watch.young = is_young(w, thread->tid);
+    thread->interpreter_id = interpreter_id;
+    thread->tid = tid;
     thread->states = 0;
     thread->tick = 0;
     thread->left = false;
-    watched_names_begin(w, w->states[member - w->thread_list.members].lent ? NULL : member, thread, time_ns);
+    watched_names_begin(w, member, thread, time_ns);
     define_thread(w, thread, time_ns);
-    return row;
+    return thread;
+}
+
+/* Begins a thread. `member` is its first state. */
+static struct emitted_thread *begin_thread(struct watched *w, const struct member *member, uint32_t native_id,
+                                           uint64_t time_ns)
+{
+    const struct member *named = w->states[member - w->thread_list.members].lent ? NULL : member;
+    struct emitted_thread *thread = begin_row(w, named, member->interpreter_id, native_id,
+                                              watched_host_thread(w, native_id), time_ns);
+    const uint64_t told_ns = watched_natives_adopt(w, native_id, NULL);
+    thread->watch.told_ns = told_ns == CPU_NEW && is_young(w, thread->tid) ? 0 : told_ns;
+    return thread;
+}
+
+struct emitted_thread *watched_threads_begin_native(struct watched *w, uint32_t native_id, pid_t tid, uint64_t time_ns)
+{
+    return begin_row(w, NULL, 0, native_id, tid, time_ns);
 }
 
 /* ---- the states of threads ---- */
@@ -216,9 +241,14 @@ static void state_join(struct watched *w, uint32_t index, uint64_t time_ns)
 {
     struct member *member = &w->thread_list.members[index];
     const uint32_t owner = watched_state(w, index)->owner;
-    const uint32_t row = thread_row_find(w, owner);
-    watched_state(w, index)->thread = row ? row : begin_thread(w, member, owner, time_ns);
-    watched_thread_of(w, index)->states++;
+    struct emitted_thread *row = watched_threads_row(w, owner);
+    if (row && row->native) {
+        row->watch.told_ns = watched_natives_adopt(w, owner, row);
+        forget_shown(row);
+    }
+    row = row ? row : begin_thread(w, member, owner, time_ns);
+    row->states++;
+    watched_state(w, index)->thread = (uint32_t)(row - w->threads) + 1;
     member->walk.same = 0;
 }
 
@@ -308,7 +338,7 @@ static void end_if_gone(struct watched *w, struct emitted_thread *thread, uint64
     if (thread->states > 0)
         thread_lose_states(w, thread);
     thread->states = 0;
-    watched_end_thread(w, thread, time_ns);
+    watched_threads_end_one(w, thread, time_ns);
 }
 
 /* Asks whether threads still live: those whose state has left the list, and where samples do not show it (without a
@@ -519,7 +549,8 @@ static bool thread_emit_stack(struct watched *w, struct emitted_thread *thread, 
     return emitter_sample(w->emitter, &event, why);
 }
 
-/* Emits the sample of a thread that has no state: it is outside Python, and its stack is empty. */
+/* Emits the sample of a thread that has no state: it is outside Python, and its stack is empty, but for the frame of a
+ * native thread. */
 static bool thread_emit_outside(struct watched *w, struct emitted_thread *thread, uint32_t status, uint64_t time_ns,
                                 struct fault *why)
 {
@@ -528,8 +559,16 @@ static bool thread_emit_outside(struct watched *w, struct emitted_thread *thread
     sample->status = status;
     sample->cpu_ns = thread->watch.cpu_ns + thread->owed_ns;
     thread->owed_ns = 0;
-    forget_shown(thread);
     w->counters.outside++;
+    if (thread->native) {
+        struct frames *stack = &thread->stack;
+        stack->frames = alloc_grow(stack->frames, &stack->room, 1, sizeof(*stack->frames));
+        stack->frames[0] = thread->native;
+        stack->count = 1;
+        watched_tasks_take_stack(w, &thread->stack, &thread->emitted, sample);
+    } else {
+        forget_shown(thread);
+    }
     return emitter_sample(w->emitter, &event, why);
 }
 
@@ -540,10 +579,12 @@ static bool thread_emit_status(struct watched *w, struct emitted_thread *thread,
 {
     const uint64_t now_ns = w->options->start_ns + time_ns;
     const uint32_t index = runs ? (uint32_t)(runs - w->thread_list.members) : 0;
-    uint32_t status = 0;
-    if (w->options->with_status)
+    uint32_t status = STATUS_RECORDED | (thread->busy ? STATUS_CPU : 0);
+    if (!w->options->with_status)
+        status = 0;
+    else if (!thread->native)
         status = thread_status_of(&w->statuses, &thread->watch, &w->thread_list, runs, thread->tid, now_ns);
-    if (!runs && w->statuses.ask_cpu && !thread->watch.known)
+    if (!runs && w->statuses.ask_cpu && !thread->watch.known && !thread->native)
         end_if_gone(w, thread, time_ns);
     if (!thread->number)
         return true;
@@ -642,32 +683,62 @@ bool watched_threads_emit_unread(struct watched *w, uint64_t time_ns, struct fau
     return good && (any || emitter_failed(w->emitter, 0, FAILURE_THREADS, time_ns, why));
 }
 
-/* The CPU time of all threads that are watched, as far as known. */
-static uint64_t known_cpu_ns(const struct watched *w)
+uint64_t watched_threads_known_cpu_ns(const struct watched *w)
 {
-    uint64_t known_ns = 0;
+    uint64_t known_ns = w->statuses.ended_ns;
     for (uint32_t i = 0; i < w->threads_count; i++)
         known_ns += w->threads[i].number ? w->threads[i].watch.cpu.ran_ns : 0;
     return known_ns;
 }
 
-void watched_threads_ask_ahead(struct watched *w, uint64_t now_ns)
+/* Asks the threads that ran at the last look. Returns how many others there are. */
+static size_t ask_running(struct watched *w)
 {
     size_t others = 0;
-    if (!w->options->with_status)
-        return;
-    thread_status_tick(&w->statuses);
     for (uint32_t i = 0; i < w->threads_count && w->statuses.ask_cpu; i++)
         if (w->threads[i].number && thread_status_may_run(&w->threads[i].watch))
-            thread_status_ask_ahead(&w->statuses, &w->threads[i].watch, now_ns);
+            thread_status_ask_ahead(&w->statuses, &w->threads[i].watch);
         else
             others += w->threads[i].number != 0;
-    if (!w->statuses.ask_cpu || !thread_status_ask_others(&w->statuses, known_cpu_ns(w), others, now_ns))
+    return others;
+}
+
+/* Asks the other threads if they may have run. */
+static void ask_others(struct watched *w, size_t others, uint64_t now_ns)
+{
+    w->others_wait = 0;
+    if (!w->statuses.ask_cpu ||
+        !thread_status_ask_others(&w->statuses, watched_threads_known_cpu_ns(w), others, now_ns))
         return;
     for (uint32_t i = 0; i < w->threads_count; i++)
         if (w->threads[i].number && w->threads[i].watch.asked_tick != w->statuses.tick)
-            thread_status_ask_ahead(&w->statuses, &w->threads[i].watch, now_ns);
-    thread_status_asked_all(&w->statuses, known_cpu_ns(w));
+            thread_status_ask_ahead(&w->statuses, &w->threads[i].watch);
+    thread_status_asked_all(&w->statuses, watched_threads_known_cpu_ns(w));
+}
+
+void watched_threads_ask_ahead(struct watched *w, bool posted, uint64_t now_ns)
+{
+    if (!w->options->with_status)
+        return;
+    w->asked = true;
+    w->statuses.posted = posted;
+    thread_status_tick(&w->statuses);
+    const size_t others = ask_running(w);
+    if (posted && others > POST_OTHERS)
+        w->others_wait = others;
+    else
+        ask_others(w, others, now_ns);
+}
+
+/* Asks what the look did not ask. */
+static void ask_late(struct watched *w, uint64_t now_ns)
+{
+    w->statuses.slept = w->slept;
+    if (!w->asked && !w->options->freezes)
+        watched_threads_ask_ahead(w, false, now_ns);
+    w->statuses.posted = w->asked = false;
+    if (w->others_wait)
+        ask_others(w, w->others_wait, now_ns);
 }
 
 bool watched_threads_emit(struct watched *w, uint64_t time_ns, struct fault *why)
@@ -679,9 +750,7 @@ bool watched_threads_emit(struct watched *w, uint64_t time_ns, struct fault *why
         leave_unlisted(w);
     find_owners(w, time_ns);
     w->counters.interpreters_cut += w->target.interpreters_cut;
-    w->statuses.slept = w->slept;
-    if (!w->options->freezes)
-        watched_threads_ask_ahead(w, w->options->start_ns + time_ns);
+    ask_late(w, w->options->start_ns + time_ns);
     return emit_states(w, thread_list->asked, thread_list->asked_count, time_ns, why) &&
            watched_emit_others(w, time_ns, why) &&
            (w->options->async != ASYNC_ALL || watched_tasks_emit(w, time_ns, why));
@@ -722,6 +791,7 @@ void watched_threads_restart(struct watched *w, uint64_t time_ns)
 
 void watched_threads_pause(struct watched *w)
 {
+    watched_natives_pause(w);
     w->looked_ns = UINT64_MAX;
     for (uint32_t i = 0; i < w->threads_count; i++)
         thread_status_pause(&w->threads[i].watch);
@@ -730,7 +800,7 @@ void watched_threads_pause(struct watched *w)
 void watched_threads_end(struct watched *w, uint64_t time_ns)
 {
     for (uint32_t i = 0; i < w->threads_count; i++) {
-        watched_end_thread(w, &w->threads[i], time_ns);
+        watched_threads_end_one(w, &w->threads[i], time_ns);
         free(w->threads[i].stack.frames);
         free(w->threads[i].emitted.frames);
     }

@@ -6,9 +6,21 @@
 
 #include "record/watch/watched.h"
 
-/* Looks at what the threads do, before the process is stopped for the look of a tick. The next watched_threads_emit()
- * emits that. `now_ns` is the monotonic clock. */
-void watched_threads_ask_ahead(struct watched *watched, uint64_t now_ns);
+/* Asks what the threads do, at the moment of the look of a tick, or before the process is stopped for the look. The
+ * next watched_threads_emit() emits that. `posted`: the caller is a post, and the program waits. `now_ns` is the
+ * monotonic clock. */
+void watched_threads_ask_ahead(struct watched *watched, bool posted, uint64_t now_ns);
+
+/* The CPU time of all threads that are or were watched, as far as known. */
+uint64_t watched_threads_known_cpu_ns(const struct watched *watched);
+
+/* The row of a thread that lives; NULL: it has none. */
+struct emitted_thread *watched_threads_row(const struct watched *watched, uint32_t native_id);
+
+/* Begins a thread that has no state of Python, and ends a thread. */
+struct emitted_thread *watched_threads_begin_native(struct watched *watched, uint32_t native_id, pid_t tid,
+                                                    uint64_t time_ns);
+void watched_threads_end_one(struct watched *watched, struct emitted_thread *thread, uint64_t time_ns);
 
 /* Emits the samples of all threads that were asked for, and the ends of threads that have ended. With --async all, a
  * thread that runs a task has no sample of its own: the sample is that of the task. All other tasks wait, and have a
