@@ -73,7 +73,16 @@ static const char *info_problem(const struct settings *settings)
 
 struct info {
     struct conversion *conversion;
+    struct accounts accounts;
 };
+
+/* The account of all processes. Where samples were left out, the process's clock says nothing of the others. */
+static struct account info_account(const struct info *info)
+{
+    struct account account = accounts_of(&info->accounts, &info->conversion->tables, 0);
+    account.known &= !selection_is_partial(&info->conversion->settings.selection);
+    return account;
+}
 
 static void *info_start(struct conversion *conversion)
 {
@@ -81,6 +90,23 @@ static void *info_start(struct conversion *conversion)
     info->conversion = conversion;
     conversion->tables.sums_states = true;
     return info;
+}
+
+static bool info_take(void *self, struct event *event, struct fault *why)
+{
+    struct info *info = self;
+    (void)why;
+    if (event->kind == EVENT_RUN)
+        accounts_add(&info->accounts, &info->conversion->tables, event->run.thread, event->run.stack,
+                     event->run.cpu_ns);
+    return true;
+}
+
+static void info_drop(void *self)
+{
+    struct info *info = self;
+    accounts_free(&info->accounts);
+    free(info);
 }
 
 /* The time of an end; null when there was none. */
@@ -232,13 +258,15 @@ static json_t *info_json(const struct info *info)
         { "processors", json_processors(recording->processors) },
         { "cores", json_processors(recording->cores) },
         { "recorder_cpu_s", info_json_cpu(recorder_cpu_ns(tables)) },
-        { "processes", info_processes_json(tables) },
+        { "processes", info_processes_json(tables, &info->accounts) },
         { "threads", info_threads_json(tables) },
         { "tasks", info_tasks_json(tables) },
         { "damage", damage_json(info) },
     };
+    const struct account account = info_account(info);
     for (size_t i = 0; i < countof(members); i++)
         json_object_set_new(all, members[i].key, members[i].value);
+    info_json_put_account(all, &account);
     if (tables->counters.count > 0)
         json_object_set_new(all, "figures", counters_json(&tables->counters));
     return all;
@@ -363,15 +391,17 @@ static void print_stands(struct output *to, const struct tables *tables)
 }
 
 /* Prints what the program and the recorder used, by the measures. info_processes.h has the memory of several. */
-static void print_uses(struct output *to, const struct tables *tables)
+static void print_uses(struct output *to, const struct info *info)
 {
+    const struct tables *tables = &info->conversion->tables;
+    const struct account account = info_account(info);
+    char room[ACCOUNT_ROOM];
     const uint64_t recorder_ns = recorder_cpu_ns(tables), duration_ns = tables_duration_ns(tables);
     const struct measures *measures = tables->processes_count == 2 ? &tables->processes[1].measures : NULL;
     if (measures && measures->count && measures->most_resident_bytes != MEASURE_UNKNOWN)
         output_format(to, "%-11s %.1f MiB at most\n", "memory", (double)measures->most_resident_bytes / MEBIBYTE);
-    if (measures && info_measured_cpu_ns(measures) != MEASURE_UNKNOWN)
-        output_format(to, "%-11s %.3f s of all threads of the program\n", "CPU",
-                      info_seconds(info_measured_cpu_ns(measures)));
+    if (account.known)
+        output_format(to, "%-11s %.3f s: %s\n", "CPU", info_seconds(account.cpu_ns), account_text(room, &account));
     if (recorder_ns != MEASURE_UNKNOWN && duration_ns)
         output_format(to, "%-11s %.3f s of CPU, %.1f %% of a processor\n", "recorder", info_seconds(recorder_ns),
                       (double)recorder_ns * 100 / (double)duration_ns);
@@ -413,7 +443,7 @@ static void print_totals(struct output *to, const struct info *info)
                       tables->left_out);
     if (info_tasks_count(tables))
         output_format(to, "%-11s %" PRIu64 " asyncio tasks\n", "tasks", info_tasks_count(tables));
-    print_uses(to, tables);
+    print_uses(to, info);
     print_size(to, info);
     if (tables_have_instructions(tables))
         output_format(to, "%-11s recorded (the instruction of each frame)\n", "opcodes");
@@ -442,15 +472,17 @@ static bool info_finish(void *self, struct fault *why)
     const struct info *info = self;
     struct output *to = &info->conversion->output;
     const struct info_wanted *wanted = info->conversion->settings.wanted;
-    const bool enough = !wanted->has_least || info_summary_keeps(info->conversion, wanted->least_share);
+    const struct account account = info_account(info);
+    const bool enough = !wanted->has_least || info_summary_keeps(info->conversion, &account, wanted->least_share);
     if (info->conversion->list) {
         ((struct info_several *)info->conversion->list)->too_few |= !enough;
-        return info_several_add(info->conversion->list, info->conversion, wanted->json ? info_json(info) : NULL, why);
+        return info_several_add(info->conversion->list, info->conversion, &account,
+                                wanted->json ? info_json(info) : NULL, why);
     }
     info->conversion->refusal = enough ? 0 : INFO_TOO_FEW_KEPT;
     if (wanted->summary) {
         struct bytes line = { 0 };
-        info_summary_put(&line, info->conversion);
+        info_summary_put(&line, info->conversion, &account);
         output_bytes(to, line.at, line.size);
         bytes_free(&line);
         return true;
@@ -543,9 +575,11 @@ int main(int argc, char **argv)
         .options.exits = "            3 a recording has fewer samples than --min-kept asks for.",
         .file.recognises = info_recognises,
         .events.runs = true,
+        .events.places_cpu = true,
+        .events.take = info_take,
         .start = info_start,
         .finish = info_finish,
-        .drop = free,
+        .drop = info_drop,
     };
     return convert_main(argc, argv, &info);
 }

@@ -13,13 +13,6 @@
 #define MEBIBYTE    1048576.0
 #define INDENT_MOST 20 /* generations that the table shows as such */
 
-uint64_t info_measured_cpu_ns(const struct measures *measures)
-{
-    if (measures->count == 0 || measures->latest.cpu_ns == MEASURE_UNKNOWN)
-        return MEASURE_UNKNOWN;
-    return measures->latest.cpu_ns - measures->first_cpu_ns;
-}
-
 /* The samples of each process, by its number. The caller frees the array. */
 static uint64_t *info_processes_count_samples(const struct tables *tables)
 {
@@ -37,9 +30,19 @@ static json_t *json_amount(const struct measures *measures, uint64_t amount)
     return measures->count && amount != MEASURE_UNKNOWN ? info_json_count(amount) : json_null();
 }
 
-static json_t *info_processes_json_cpu(uint64_t cpu_ns)
+void info_json_put_account(json_t *object, const struct account *account)
 {
-    return cpu_ns == MEASURE_UNKNOWN ? json_null() : info_json_seconds(cpu_ns);
+    const struct {
+        const char *key;
+        uint64_t ns;
+    } members[] = {
+        { "cpu_s", account->cpu_ns },
+        { "cpu_placed_s", account->placed_ns },
+        { "cpu_native_s", account->native_ns },
+        { "cpu_not_sampled_s", account->not_sampled_ns },
+    };
+    for (size_t i = 0; i < countof(members); i++)
+        json_object_set_new(object, members[i].key, account->known ? info_json_seconds(members[i].ns) : json_null());
 }
 
 /* Whether the CPython is of such a build; null when it is not known. */
@@ -77,8 +80,8 @@ static json_t *json_python(const struct process *process)
 }
 
 /* `places` has the place in the list of each process, by its number. */
-static json_t *process_json(const struct tables *tables, const struct process_row *row, uint64_t samples,
-                            const size_t *places)
+static json_t *process_json(const struct tables *tables, const struct process_row *row, const struct account *account,
+                            uint64_t samples, const size_t *places)
 {
     const struct process *process = &row->process;
     const struct measures *measures = &row->measures;
@@ -108,15 +111,15 @@ static json_t *process_json(const struct tables *tables, const struct process_ro
         { "measures", info_json_count(measures->count) },
         { "resident_bytes", json_amount(measures, measures->latest.resident_bytes) },
         { "most_resident_bytes", json_amount(measures, measures->most_resident_bytes) },
-        { "cpu_s", info_processes_json_cpu(info_measured_cpu_ns(measures)) },
     };
     json_t *all = json_object();
     for (size_t i = 0; i < countof(members); i++)
         json_object_set_new(all, members[i].key, members[i].value);
+    info_json_put_account(all, account);
     return all;
 }
 
-json_t *info_processes_json(const struct tables *tables)
+json_t *info_processes_json(const struct tables *tables, const struct accounts *accounts)
 {
     json_t *list = json_array();
     uint64_t *samples = info_processes_count_samples(tables);
@@ -124,9 +127,11 @@ json_t *info_processes_json(const struct tables *tables)
     for (size_t i = 1; i < tables->processes_count; i++)
         if (tables->processes[i].process.number)
             places[i] = place++;
-    for (size_t i = 1; i < tables->processes_count; i++)
+    for (uint32_t i = 1; i < tables->processes_count; i++) {
+        const struct account account = accounts_of(accounts, tables, i);
         if (tables->processes[i].process.number)
-            json_array_append_new(list, process_json(tables, &tables->processes[i], samples[i], places));
+            json_array_append_new(list, process_json(tables, &tables->processes[i], &account, samples[i], places));
+    }
     free(samples);
     free(places);
     return list;
@@ -253,8 +258,10 @@ static void print_amount(struct output *to, int width, uint64_t amount, double u
         output_format(to, " %*.*f", width, digits, (double)amount / unit);
 }
 
-static void info_processes_print_row(struct output *to, const struct process_row *row, uint64_t samples, uint32_t depth)
+static void info_processes_print_row(struct output *to, const struct tables *tables, uint32_t process, uint64_t samples,
+                                     uint32_t depth)
 {
+    const struct process_row *row = &tables->processes[process];
     const struct measures *measures = &row->measures;
     char room[EVENT_FATE_ROOM];
     output_format(to, "%8" PRIu32, row->process.pid);
@@ -263,7 +270,7 @@ static void info_processes_print_row(struct output *to, const struct process_row
     else
         output_format(to, " %8s", "-");
     output_format(to, " %10" PRIu64, samples);
-    print_amount(to, 9, info_measured_cpu_ns(measures), 1e9, 3);
+    print_amount(to, 9, tables_measured_cpu_ns(tables, process), 1e9, 3);
     print_amount(to, 9, measures->count ? measures->most_resident_bytes : MEASURE_UNKNOWN, MEBIBYTE, 1);
     output_format(to, "  %9.3f ", info_seconds(row->process.start_ns));
     if (row->end_ns)
@@ -289,7 +296,7 @@ void info_processes_print_tree(struct output *to, const struct tables *tables, b
     for (uint32_t at = tree.child[0]; at; at = next_in_tree(tables, &tree, at)) {
         if (!info_is_chosen(&choice, samples[at]))
             continue;
-        info_processes_print_row(to, &tables->processes[at], samples[at], tree.depth[at]);
+        info_processes_print_row(to, tables, at, samples[at], tree.depth[at]);
         printed++;
     }
     if (printed < count)

@@ -52,8 +52,8 @@ static const struct info_row *find_twin(const struct info_several *several, cons
     return NULL;
 }
 
-bool info_several_add(struct info_several *several, const struct conversion *conversion, json_t *json,
-                      struct fault *why)
+bool info_several_add(struct info_several *several, const struct conversion *conversion, const struct account *account,
+                      json_t *json, struct fault *why)
 {
     const struct tables *tables = &conversion->tables;
     const struct source_report *report = &conversion->report;
@@ -67,7 +67,7 @@ bool info_several_add(struct info_several *several, const struct conversion *con
     struct info_row *row = info_several_add_row(several, conversion->settings.input);
     row->identity = identity;
     row->json = json;
-    info_summary_put(&row->summary, conversion);
+    info_summary_put(&row->summary, conversion, account);
     row->interval_ns = tables->recording.interval_ns;
     row->complete = report->complete;
     row->damaged = loss_is_damage(report, tables);

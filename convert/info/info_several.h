@@ -6,6 +6,7 @@
 #define PYREEL_CONVERT_INFO_INFO_SEVERAL_H
 
 #include "convert/convert.h"
+#include "formats/calls/account.h"
 
 #include <jansson.h>
 
@@ -20,8 +21,8 @@ struct info_several {
 
 /* Adds a recording that was read. `json` is what --json shows of the recording alone, or NULL; the list owns it. False
  * with the reason when the list has the recording already. */
-bool info_several_add(struct info_several *several, const struct conversion *conversion, json_t *json,
-                      struct fault *why);
+bool info_several_add(struct info_several *several, const struct conversion *conversion, const struct account *account,
+                      json_t *json, struct fault *why);
 
 /* Adds a recording that cannot be shown. */
 void info_several_add_failed(struct info_several *several, const char *path, const char *reason);

@@ -59,6 +59,12 @@ static void put_quality(struct bytes *to, const struct exactness *exactness)
                    exactness->asked_hz);
 }
 
+static void put_account(struct bytes *to, const struct account *account)
+{
+    if (account_share(account) >= 0)
+        put_format(to, ", %.1f %% of the CPU time placed", exactness_tenths(100 * account_share(account)));
+}
+
 static void put_completeness(struct bytes *to, const struct conversion *conversion)
 {
     const struct source_report *report = &conversion->report;
@@ -70,7 +76,7 @@ static void put_completeness(struct bytes *to, const struct conversion *conversi
                plural(tables->missing));
 }
 
-void info_summary_put(struct bytes *to, const struct conversion *conversion)
+void info_summary_put(struct bytes *to, const struct conversion *conversion, const struct account *account)
 {
     const struct tables *tables = &conversion->tables;
     const struct exactness exactness = exactness_of(tables);
@@ -79,6 +85,7 @@ void info_summary_put(struct bytes *to, const struct conversion *conversion)
     put_format(to, ", %.3f s", info_seconds(tables_duration_ns(tables)));
     put_samples(to, tables);
     put_quality(to, &exactness);
+    put_account(to, account);
     put_completeness(to, conversion);
     put_format(to, "\n");
 }
@@ -101,13 +108,27 @@ static void say_what_went(const struct tables *tables, const struct exactness *e
         fprintf(stderr, "; %" PRIu64 " sample%s lost", tables->missing, tables->missing == 1 ? " is" : "s are");
 }
 
-bool info_summary_keeps(const struct conversion *conversion, double least_share)
+/* Whether enough of the CPU time has an owner. */
+static bool account_keeps(const struct conversion *conversion, const struct account *account, double least_share)
+{
+    const double share = account_share(account);
+    if (share < 0 || share >= least_share)
+        return true;
+    fprintf(
+        stderr,
+        "%s: %s says of %.1f %% of the CPU time who used it, and --min-kept asks for %g %%; %.3f s are not sampled\n",
+        conversion->converter->name, utf8_shown(conversion->settings.input), exactness_tenths(100 * share),
+        least_share * 100, info_seconds(account->not_sampled_ns));
+    return false;
+}
+
+bool info_summary_keeps(const struct conversion *conversion, const struct account *account, double least_share)
 {
     const struct tables *tables = &conversion->tables;
     const struct exactness exactness = exactness_of(tables);
     const char *name = conversion->converter->name, *path = utf8_shown(conversion->settings.input);
     if (exactness.kept_percent / 100 >= least_share)
-        return true;
+        return account_keeps(conversion, account, least_share);
     if (exactness.kept_percent < 0) {
         fprintf(stderr, "%s: %s has no sample, and --min-kept asks for %g %% of the samples that were due\n", name,
                 path, least_share * 100);

@@ -628,6 +628,13 @@ uint64_t tables_life_ns(const struct tables *tables, uint32_t process)
     return end_ns > start_ns ? end_ns - start_ns : 0;
 }
 
+uint64_t tables_measured_cpu_ns(const struct tables *tables, uint32_t process)
+{
+    const struct measures *measures = &tables->processes[process].measures;
+    const bool known = measures->count > 0 && measures->latest.cpu_ns != MEASURE_UNKNOWN;
+    return known ? measures->latest.cpu_ns - measures->first_cpu_ns : MEASURE_UNKNOWN;
+}
+
 size_t tables_count_processes(const struct tables *tables)
 {
     size_t count = 0;

@@ -196,6 +196,9 @@ static inline uint64_t tables_duration_ns(const struct tables *tables)
 /* How long the process was there while the recording lasted, or the part that was selected. */
 uint64_t tables_life_ns(const struct tables *tables, uint32_t process);
 
+/* How much CPU time a process used in the recording, by its measures; MEASURE_UNKNOWN: not known. */
+uint64_t tables_measured_cpu_ns(const struct tables *tables, uint32_t process);
+
 /* How many processes the recording has. */
 size_t tables_count_processes(const struct tables *tables);
 

@@ -217,6 +217,7 @@ bool report_begin(struct report *report, const struct tables *tables, const stru
         return false;
     const struct groups_style groups = { .ids = style->ids };
     groups_find(&report->found, tables, aggregate, &groups);
+    report->account = account_of_aggregate(aggregate, tables);
     if (report->without_waits)
         leave_out_waits(report);
     return report_find_groups(report);

@@ -10,6 +10,7 @@
 #ifndef PYREEL_FORMATS_REPORT_REPORT_H
 #define PYREEL_FORMATS_REPORT_REPORT_H
 
+#include "formats/calls/account.h"
 #include "formats/calls/by.h"
 #include "formats/calls/groups.h"
 #include "formats/frames/frame_filter.h"
@@ -102,8 +103,9 @@ struct report {
     bool names_quiet; /* the sections leave out the groups that are quiet, so these are named */
     struct report_section *sections;
     size_t sections_count, sections_room;
-    struct intern texts; /* texts that the report owns */
-    struct groups found; /* of all samples; rows are those of report_group.from */
+    struct intern texts;    /* texts that the report owns */
+    struct account account; /* of the CPU time of all processes */
+    struct groups found;    /* of all samples; rows are those of report_group.from */
     const struct tables *tables;
     const struct aggregate *all; /* every sample */
     struct aggregate_row *busy;  /* the rows of samples that count, when the report leaves out waits; else NULL */

@@ -117,7 +117,7 @@ static struct text lock_of(struct report *report, const uint64_t *sums)
                       seconds(sums[SUM_GIL_WAIT_NS]));
 }
 
-static void add_threads(struct report *report)
+static void add_threads(struct report *report, bool has_account)
 {
     uint64_t sums[SUMS];
     size_t threads = 0, tasks = 0;
@@ -126,7 +126,7 @@ static void add_threads(struct report *report)
     for (size_t i = 0; i < report->found.count; i++)
         *(report->found.rows[i].task.size ? &tasks : &threads) += report->found.rows[i].threads;
     struct text cpu = { "", 0 };
-    if (aggregate_knows(report->all, SUM_CPU_NS))
+    if (!has_account && aggregate_knows(report->all, SUM_CPU_NS))
         cpu = report_say(report, "; CPU %.3f s", seconds(sums[SUM_CPU_NS]));
     if (cpu.size && duration_ns > 0)
         cpu = report_say(report, "%.*s (%.0f %% of a processor)", (int)cpu.size, cpu.bytes,
@@ -146,6 +146,18 @@ static uint64_t waiting_unknown(const struct aggregate *all)
     for (size_t i = 0; i < all->count; i++)
         samples += all->rows[i].group == WAITING_UNKNOWN ? all->rows[i].sums[SUM_SAMPLES] : 0;
     return samples;
+}
+
+/* Where the CPU time of the processes went. */
+static void add_account(struct report *report, const struct report_origin *origin)
+{
+    const struct account *account = &report->account;
+    const double duration_ns = (double)tables_duration_ns(report->tables);
+    char room[ACCOUNT_ROOM];
+    if (report_knows_account(report, origin) && duration_ns > 0)
+        head_add_line(report, "CPU",
+                      report_say(report, "%.3f s (%.0f %% of a processor): %s", seconds(account->cpu_ns),
+                                 100 * (double)account->cpu_ns / duration_ns, account_text(room, account)));
 }
 
 /* What the numbers are, and what else they could be. */
@@ -180,6 +192,7 @@ void report_add_head(struct report *report, const struct report_origin *origin)
     add_program(report);
     add_recording(report, origin);
     head_add_exactness(report);
-    add_threads(report);
+    add_threads(report, report_knows_account(report, origin));
+    add_account(report, origin);
     add_weight(report);
 }

@@ -14,6 +14,13 @@ struct report_origin {
     bool complete;          /* nothing is missing of the recordings */
 };
 
+/* Whether the report has the account of CPU time. Where samples were left out, the clock of a process says nothing of
+ * the others. */
+static inline bool report_knows_account(const struct report *report, const struct report_origin *origin)
+{
+    return report->account.known && !origin->filters;
+}
+
 /* Adds the facts of the head. Call this behind report_begin(). */
 void report_add_head(struct report *report, const struct report_origin *origin);
 

@@ -52,6 +52,26 @@ static void report_emit_sums(struct json_emitter *json, const struct report *rep
 
 /* ---- parts ---- */
 
+/* The account of CPU time; null where it is not known. */
+static void emit_account(struct json_emitter *json, const struct report *report, const struct report_origin *origin)
+{
+    const struct account *account = &report->account;
+    const struct {
+        const char *key;
+        uint64_t ns;
+    } members[] = {
+        { "cpu_s", account->cpu_ns },
+        { "cpu_placed_s", account->placed_ns },
+        { "cpu_native_s", account->native_ns },
+        { "cpu_not_sampled_s", account->not_sampled_ns },
+    };
+    for (size_t i = 0; i < countof(members); i++)
+        if (report_knows_account(report, origin))
+            emit_seconds(json, members[i].key, members[i].ns);
+        else
+            emit_literal(json, members[i].key, "null");
+}
+
 static void emit_recording(struct json_emitter *json, const struct report *report, const struct report_origin *origin)
 {
     const struct tables *tables = report->tables;
@@ -75,6 +95,7 @@ static void emit_recording(struct json_emitter *json, const struct report *repor
     emit_known(json, "reached_hz", exactness.reached_hz);
     emit_known(json, "exact_percent", exactness.exact_percent);
     emit_known(json, "disturb_percent", exactness.taken_percent);
+    emit_account(json, report, origin);
     emit_close(json, '}');
 }
 

@@ -460,7 +460,6 @@ bool watched_emit(struct watched *w, uint64_t time_ns, struct fault *why)
                                                    : w->lost || watched_threads_emit_unread(w, time_ns, why);
     if (w->state == THREAD_LIST_READ) {
         w->looked = true;
-        w->looked_ns = time_ns;
         watched_natives_look(w, time_ns);
     }
     count_exact(w, w->emitter->samples - samples);
@@ -512,6 +511,16 @@ static void watched_emit_title(struct watched *w, uint64_t now_ns, uint64_t cpu_
                                      .change = { w->number, now_ns - w->options->start_ns, w->title.text, false } });
 }
 
+static void emit_measure(struct watched *w, uint64_t time_ns, struct metered metered, uint64_t recorder_cpu_ns)
+{
+    emitter_note(w->emitter, (struct event){ .kind = EVENT_MEASURE,
+                                             .measure = { .process = w->number,
+                                                          .time_ns = time_ns,
+                                                          .resident_bytes = metered.resident_bytes,
+                                                          .cpu_ns = metered.cpu_ns,
+                                                          .recorder_cpu_ns = recorder_cpu_ns } });
+}
+
 void watched_measure(struct watched *w, uint64_t recorder_cpu_ns)
 {
     struct metered metered = meter_read(&w->meter);
@@ -520,12 +529,7 @@ void watched_measure(struct watched *w, uint64_t recorder_cpu_ns)
     const uint64_t now_ns = clock_now_ns(), time_ns = now_ns - w->options->start_ns;
     halt_look(&w->halt, now_ns);
     exact_trim(&w->exact, now_ns);
-    emitter_note(w->emitter, (struct event){ .kind = EVENT_MEASURE,
-                                             .measure = { .process = w->number,
-                                                          .time_ns = time_ns,
-                                                          .resident_bytes = metered.resident_bytes,
-                                                          .cpu_ns = metered.cpu_ns,
-                                                          .recorder_cpu_ns = recorder_cpu_ns } });
+    emit_measure(w, time_ns, metered, recorder_cpu_ns);
     watched_natives_measure(w, time_ns);
     watched_emit_title(w, now_ns, metered.cpu_ns);
 }
@@ -630,6 +634,9 @@ void watched_attach(struct watched *w)
     w->ticked = w->looked = false;
     w->serial = 0;
     watched_emit_process(w, w->checked_ns);
+    /* What the process has used since it is recorded counts, also before the first look. */
+    emit_measure(w, w->checked_ns, (struct metered){ .resident_bytes = METER_UNKNOWN, .cpu_ns = w->begun_cpu_ns },
+                 METER_UNKNOWN);
 }
 
 void watched_flush(struct watched *w)

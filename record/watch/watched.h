@@ -237,9 +237,7 @@ struct watched {
     size_t others_wait;                 /* ... but not these many, which slept at the look before */
     uint64_t live_due_ns;               /* when all threads are asked whether they live */
     bool map_failed;                    /* the threads could not be read then */
-    bool looked;                        /* there was a look that read all threads, ... */
-    uint64_t looked_ns;                 /* ... the last time at this moment of the recording; UINT64_MAX: there was a
-                                         * pause since */
+    bool looked;                        /* there was a look that read all threads */
     uint64_t tick;                      /* number of the tick */
     uint64_t list;                      /* thread_list.list at the last check for threads that left the list */
     uint64_t checked_ns;                /* when the process was last known to run the same program (monotonic) */

@@ -9,16 +9,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define ASK_LEAST_NS  1000000u /* the threads of the kernel are asked when the rest is larger */
-#define ROW_LEAST_NS  1000000u /* a native thread that used more has a row */
-#define TELL_LEAST_NS 5000000u /* the rest is told when it is larger */
-#define ASK_REST      100      /* asking takes a hundredth of a processor at most */
-#define ROWS_MOST     256      /* native threads of a process that have a row; the others are in the rest */
+#define ASK_LEAST_NS  1000000u  /* the threads of the kernel are asked when the rest is larger */
+#define ROW_LEAST_NS  1000000u  /* a native thread that used more has a row, ... */
+#define NATIVE_NS     10000000u /* ... when it has lived for so long: a thread of Python may have had no look yet */
+#define TELL_LEAST_NS 5000000u  /* the rest is told when it is larger */
+#define ASK_REST      100       /* asking takes a hundredth of a processor at most */
+#define ROWS_MOST     256       /* native threads of a process that have a row; the others are in the rest */
 
 /* The kernel's number of the thread, and its CPU time. `base_ns` is from before the recording. */
 struct native {
     uint32_t native_id;
     uint64_t base_ns, ran_ns;
+    uint64_t since_ns; /* when it was first seen (monotonic) */
 };
 
 static struct native *native_find(const struct natives *natives, uint32_t native_id)
@@ -52,14 +54,13 @@ static uint32_t native_frame(struct watched *w, struct text name)
                                    (struct text){ text, size < (int)sizeof(text) ? (size_t)size : sizeof(text) - 1 });
 }
 
-/* Gives what a native thread used since it was asked last to its row. The row begins with the first millisecond, when
- * the thread was `known` before: a thread of Python may not have had its first look yet. */
-static void native_note(struct watched *w, const struct native *native, pid_t tid, bool known, uint64_t passed_ns,
-                        uint64_t time_ns)
+/* Gives what a native thread used since it was asked last to its row. */
+static void native_note(struct watched *w, const struct native *native, pid_t tid, uint64_t passed_ns, uint64_t time_ns)
 {
     const uint64_t used_ns = native->ran_ns - native->base_ns;
     struct emitted_thread *thread = watched_threads_row(w, native->native_id);
-    if (!thread && (!known || used_ns < ROW_LEAST_NS || w->natives.shown >= ROWS_MOST))
+    const bool lasts = w->natives.asked_ns - native->since_ns >= NATIVE_NS;
+    if (!thread && (!lasts || used_ns < ROW_LEAST_NS || w->natives.shown >= ROWS_MOST))
         return;
     if (!thread) {
         thread = watched_threads_begin_native(w, native->native_id, tid, time_ns);
@@ -79,7 +80,7 @@ static void native_ask(struct watched *w, const struct natives *before, uint32_t
 {
     struct natives *natives = &w->natives;
     const struct native *known = native_find(before, native_id);
-    struct native native = { .native_id = native_id };
+    struct native native = { .native_id = native_id, .since_ns = known ? known->since_ns : natives->asked_ns };
     if (!cpu_of_thread(w->pid, tid, &native.ran_ns))
         return;
     native.base_ns = !natives->opened ? native.ran_ns : known ? known->base_ns : 0;
@@ -89,7 +90,7 @@ static void native_ask(struct watched *w, const struct natives *before, uint32_t
     natives->rows[natives->count++] = native;
     intern_pairs_add(&natives->index, native_id, 0, (uint32_t)natives->count);
     if (natives->opened)
-        native_note(w, &native, tid, known, passed_ns, time_ns);
+        native_note(w, &native, tid, passed_ns, time_ns);
 }
 
 static void end_gone_natives(struct watched *w, uint64_t time_ns)
@@ -219,8 +220,8 @@ void watched_natives_measure(struct watched *w, uint64_t time_ns)
 uint64_t watched_natives_adopt(struct watched *w, uint32_t native_id, struct emitted_thread *row)
 {
     const struct native *native = native_find(&w->natives, native_id);
-    if (!native)
-        return CPU_NEW;
+    if (!native) /* it began after the first look, when all threads of the kernel were known */
+        return w->natives.opened ? 0 : CPU_NEW;
     if (row && row->native) {
         row->native = 0;
         row->watch.cpu.ran_ns = 0;

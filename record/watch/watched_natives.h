@@ -23,7 +23,7 @@ void watched_natives_look(struct watched *watched, uint64_t time_ns);
 void watched_natives_measure(struct watched *watched, uint64_t time_ns);
 
 /* A thread gets a state of Python. `row` is its row if it has one, which may be that of a native thread; else NULL.
- * Returns how much of its CPU time is told or from before the recording; CPU_NEW: nothing is known of the thread. */
+ * Returns how much of its CPU time is told or from before the recording; CPU_NEW: all of it. */
 uint64_t watched_natives_adopt(struct watched *watched, uint32_t native_id, struct emitted_thread *row);
 
 /* The recorder was stopped: what the threads used meanwhile is no part of the recording. */

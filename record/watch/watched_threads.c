@@ -16,7 +16,6 @@
 #define LEFT_OUT_NS     500000000   /* ticks that were left out are emitted after this time at the latest */
 #define OWNER_WAIT_NS   1000000u    /* the thread of a state is searched again after this, then after twice as long */
 #define OWNER_MOST_NS   1000000000u /* longest wait */
-#define BEGAN_NS        10000000u   /* the unit in which the kernel tells when a thread began */
 #define LIVE_NS         1000000000u /* how often to ask whether threads still live where samples do not show it */
 #define ENDED_WAIT_NS   8000000u    /* the same of a state that a thread left behind: another one may take it */
 #define STACK_PART      65536       /* bytes of a C stack around an address of unknown owner */
@@ -139,15 +138,6 @@ static void define_thread(struct watched *w, struct emitted_thread *thread, uint
                                                          .name = thread->name } });
 }
 
-/* Whether a thread that is new here began after the last look: all its CPU time is the recording's. The kernel says the
- * beginning in whole hundredths of a second. */
-static bool is_young(const struct watched *w, pid_t tid)
-{
-    uint64_t began_ns;
-    return w->looked && w->looked_ns != UINT64_MAX && !w->target.remote.kind && procfs_started(tid, &began_ns) &&
-           began_ns + BEGAN_NS >= w->options->start_ns + w->looked_ns + clock_suspended_ns();
-}
-
 /* Begins a thread. `member` is its state in `interpreter_id` if that tells its name; else NULL. */
 static struct emitted_thread *begin_row(struct watched *w, const struct member *member, uint64_t interpreter_id,
                                         uint32_t native_id, pid_t tid, uint64_t time_ns)
@@ -172,8 +162,7 @@ static struct emitted_thread *begin_thread(struct watched *w, const struct membe
     const struct member *named = w->states[member - w->thread_list.members].lent ? NULL : member;
     struct emitted_thread *thread = begin_row(w, named, member->interpreter_id, native_id,
                                               watched_host_thread(w, native_id), time_ns);
-    const uint64_t told_ns = watched_natives_adopt(w, native_id, NULL);
-    thread->watch.told_ns = told_ns == CPU_NEW && is_young(w, thread->tid) ? 0 : told_ns;
+    thread->watch.told_ns = watched_natives_adopt(w, native_id, NULL);
     return thread;
 }
 
@@ -792,7 +781,6 @@ void watched_threads_restart(struct watched *w, uint64_t time_ns)
 void watched_threads_pause(struct watched *w)
 {
     watched_natives_pause(w);
-    w->looked_ns = UINT64_MAX;
     for (uint32_t i = 0; i < w->threads_count; i++)
         thread_status_pause(&w->threads[i].watch);
 }

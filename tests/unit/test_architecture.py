@@ -83,7 +83,7 @@ ROOMS = {
     "convert/viewer": ("formats/gecko", *MODEL),
     "convert/sharing": ("convert/viewer", *MODEL),
     "convert/report": ("convert", "formats/calls", "formats/exchange", "formats/frames", "formats/report", "formats/sources", "formats/terminal", *MODEL),
-    "convert/info": ("convert", "formats/terminal", *MODEL),
+    "convert/info": ("convert", "formats/calls", "formats/terminal", *MODEL),
     "convert/top": ("convert", "convert/filters", "formats/calls", "formats/frames", "formats/stream", "formats/terminal", *MODEL),
     "convert/gecko": ("convert/filters", "convert/sharing", "convert/viewer", "convert", "formats/gecko", "formats/sources", *MODEL),
     "convert": (
