@@ -298,7 +298,7 @@ static void take_thread(struct cpu_owner *owner, const struct thread *given)
     struct cpu_thread *thread = cpu_owner_thread_of(owner, given->number);
     thread->process = given->process;
     struct cpu_pool *pool = cpu_owner_pool_of(owner, given->process);
-    if (given->tid == 0 && given->task == 0 && text_equal(given->name, TEXT(NOT_SAMPLED)))
+    if (thread_is_rest(given))
         pool->entry = given->number;
 }
 

@@ -74,6 +74,8 @@ static const char *info_problem(const struct settings *settings)
 struct info {
     struct conversion *conversion;
     struct accounts accounts;
+    uint64_t *cpu_ns; /* by thread: as the CPU owner placed it */
+    size_t cpu_room;
 };
 
 /* The account of all processes. Where samples were left out, the process's clock says nothing of the others. */
@@ -95,9 +97,13 @@ static void *info_start(struct conversion *conversion)
 static bool info_take(void *self, struct event *event, struct fault *why)
 {
     struct info *info = self;
+    const uint32_t thread = event->kind == EVENT_RUN ? event->run.thread : 0;
     (void)why;
-    if (event->kind == EVENT_RUN)
-        accounts_add(&info->accounts, &info->conversion->tables, event->run.thread, event->run.stack,
+    if (!thread)
+        return true;
+    info->cpu_ns = alloc_grow(info->cpu_ns, &info->cpu_room, (size_t)thread + 1, sizeof(*info->cpu_ns));
+    info->cpu_ns[thread] += event->run.cpu_ns;
+    accounts_add(&info->accounts, &info->conversion->tables, event->run.thread, event->run.stack,
                      event->run.cpu_ns);
     return true;
 }
@@ -106,6 +112,7 @@ static void info_drop(void *self)
 {
     struct info *info = self;
     accounts_free(&info->accounts);
+    free(info->cpu_ns);
     free(info);
 }
 
@@ -467,11 +474,20 @@ static void print_counters(struct output *to, const struct counters *counters)
     }
 }
 
+/* Threads have the CPU time that was placed: that of <not sampled> is what is left. */
+static void take_placed(const struct info *info)
+{
+    struct tables *tables = &info->conversion->tables;
+    for (size_t i = 1; i < tables->threads_count; i++)
+        tables->threads[i].cpu_ns = i < info->cpu_room ? info->cpu_ns[i] : 0;
+}
+
 static bool info_finish(void *self, struct fault *why)
 {
     const struct info *info = self;
     struct output *to = &info->conversion->output;
     const struct info_wanted *wanted = info->conversion->settings.wanted;
+    take_placed(info);
     const struct account account = info_account(info);
     const bool enough = !wanted->has_least || info_summary_keeps(info->conversion, &account, wanted->least_share);
     if (info->conversion->list) {

@@ -48,11 +48,11 @@ static json_t *thread_json(const struct tables *tables, size_t number)
     return all;
 }
 
-/* Whether the number belongs to a thread, not to an entry that stands for a task. */
+/* Whether the number belongs to a thread, not to an entry that stands for a task or for CPU time. */
 static bool is_thread(const struct tables *tables, size_t number)
 {
     const struct thread *thread = &tables->threads[number].thread;
-    return thread->number && !thread->task;
+    return thread->number && !thread->task && !thread_is_rest(thread);
 }
 
 uint64_t info_threads_count(const struct tables *tables)

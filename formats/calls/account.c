@@ -8,25 +8,13 @@
 
 #define SHOWN_LEAST_NS 500000u /* 0.001 s when it is rounded */
 
-/* The frame of a stack that has only one; 0: it has none or more. */
-static uint32_t only_frame(const struct tables *tables, uint32_t stack)
-{
-    return stack && tables->stacks[stack].caller == 0 ? tables->stacks[stack].frame : 0;
-}
-
-static bool is_not_sampled(const struct tables *tables, uint32_t frame)
-{
-    return frame && tables_kind(tables, frame) == KIND_HOLE &&
-           text_equal(tables_function_name(tables, tables->frames[frame].function), TEXT(NOT_SAMPLED));
-}
-
 void accounts_add(struct accounts *accounts, const struct tables *tables, uint32_t thread, uint32_t stack,
                   uint64_t cpu_ns)
 {
-    const uint32_t process = tables->threads[thread].thread.process, only = only_frame(tables, stack);
+    const uint32_t process = tables->threads[thread].thread.process, only = tables_only_frame(tables, stack);
     accounts->rows = alloc_grow(accounts->rows, &accounts->room, (size_t)process + 1, sizeof(*accounts->rows));
     struct account *account = &accounts->rows[process];
-    if (is_not_sampled(tables, only))
+    if (tables_not_sampled(tables, stack))
         account->not_sampled_ns += cpu_ns;
     else if (only && tables_kind(tables, only) == KIND_NATIVE)
         account->native_ns += cpu_ns;

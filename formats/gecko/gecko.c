@@ -117,7 +117,8 @@ bool gecko_take(struct gecko *gecko, const struct event *event, struct fault *wh
 {
     if (gecko->unit_ns == 0)
         gecko_choose_unit(gecko);
-    if (event->kind == EVENT_RUN && event->run.count == 0) {
+    /* CPU time that no look has is a sample of its own. */
+    if (event->kind == EVENT_RUN && event->run.count == 0 && !tables_not_sampled(gecko->tables, event->run.stack)) {
         gecko_cpu_take_late(gecko, &event->run);
         return true;
     }

@@ -137,6 +137,16 @@ struct thread {
                         * are the samples of the thread that runs it, which has none of its own then */
 };
 
+/* The name of an entry without a tid, for CPU time of a process that is no thread's so far: of threads that lived
+ * between two looks, and after the last looks at threads that ended. Also the name of a frame. */
+#define NOT_SAMPLED "<not sampled>"
+
+/* Whether an entry is the one of its process with the name <not sampled>. */
+static inline bool thread_is_rest(const struct thread *thread)
+{
+    return thread->tid == 0 && thread->task == 0 && text_equal(thread->name, TEXT(NOT_SAMPLED));
+}
+
 /* An asyncio task. A task keeps its number while its object, name and coroutine stay the same. */
 struct task {
     uint32_t number;
@@ -267,10 +277,6 @@ struct failed {
     uint64_t time_ns;
     uint32_t process; /* if thread is 0 and each process has its own ticks: the process of the tick */
 };
-
-/* The name of an entry without a tid, for CPU time of a process that is no thread's so far: of threads that lived
- * between two looks, and after the last looks at threads that ended. Also the name of a frame. */
-#define NOT_SAMPLED "<not sampled>"
 
 /* The thread was read in `ticks` more ticks since its last sample, but its status was not one that the mode keeps. Or
  * `ticks` is 0, and the event is CPU time alone. */

@@ -628,6 +628,13 @@ uint64_t tables_life_ns(const struct tables *tables, uint32_t process)
     return end_ns > start_ns ? end_ns - start_ns : 0;
 }
 
+bool tables_not_sampled(const struct tables *tables, uint32_t stack)
+{
+    const uint32_t frame = tables_only_frame(tables, stack);
+    return frame && tables_kind(tables, frame) == KIND_HOLE &&
+           text_equal(tables_function_name(tables, tables->frames[frame].function), TEXT(NOT_SAMPLED));
+}
+
 uint64_t tables_measured_cpu_ns(const struct tables *tables, uint32_t process)
 {
     const struct measures *measures = &tables->processes[process].measures;

@@ -154,6 +154,15 @@ static inline enum frame_kind tables_kind(const struct tables *tables, uint32_t 
     return frame ? tables->functions[tables->frames[frame].function].kind : KIND_HOLE;
 }
 
+/* The frame of a stack that has only one; 0: it has none or more. */
+static inline uint32_t tables_only_frame(const struct tables *tables, uint32_t stack)
+{
+    return stack && tables->stacks[stack].caller == 0 ? tables->stacks[stack].frame : 0;
+}
+
+/* Whether a stack stands for CPU time of which no look is known: <not sampled>. */
+bool tables_not_sampled(const struct tables *tables, uint32_t stack);
+
 /* The row of a task; an empty row for number 0 and for a task whose definition was lost. */
 const struct task_row *tables_task(const struct tables *tables, uint32_t task);
 

@@ -32,7 +32,7 @@ void emitter_restart(struct emitter *emitter);
  * it has none yet, and gets the next one. */
 void emitter_serial(struct emitter *emitter, enum serial_kind kind, uint32_t number, uint32_t *serial);
 
-/* How many processes, and threads and entries of tasks, were emitted in all streams. */
+/* How many processes, and threads and entries, were emitted in all streams. */
 static inline uint32_t emitter_processes(const struct emitter *emitter)
 {
     return emitter->in_parts ? emitter->last_serials[SERIAL_PROCESS] : emitter->last_process;

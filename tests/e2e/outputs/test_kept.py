@@ -14,7 +14,8 @@ pytestmark = pytest.mark.short
 WHOLE, MISSED, CUT, EMPTY = map(frozen, ("exceptions-3.13", "grouped-3.14", "cut", "lost-block"))
 LINE = re.compile(r"(?P<file>.*): (?P<command>.*), (?P<seconds>[\d.]+) s, (?P<samples>\d+) samples? of \d+ "
                   r"(threads?|processes)(, (?P<exact>[\d.]+) % exact)?(, (?P<kept>[\d.]+) % kept)?"
-                  r"(, [\d.]+ of [\d.]+ Hz)?, (?P<complete>.*)")
+                  r"(, [\d.]+ of [\d.]+ Hz)?"
+                  r"(, (?P<placed>[\d.]+) % of the CPU time placed)?, (?P<complete>.*)")
 
 
 def summary(*arguments, code=0):
