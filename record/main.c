@@ -118,6 +118,7 @@ struct limits session_limits(const struct session *session)
                             .quota_periods = counts.periods,
                             .quota_used_up = counts.throttled,
                             .suspended_ns = session_suspended_ns(session),
+                            .command_cpu_ns = session->command.all_cpu_ns,
                             .processes_passed = session_passed(session) };
 }
 

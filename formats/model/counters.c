@@ -29,6 +29,7 @@ static const struct wording {
     { .name = "states_unborn", .words = "states of threads not running yet" },
     { .name = "interpreters_cut", .words = "ticks without some interpreters" },
     { .name = "before_looks_ns", .words = "CPU time before first looks (ns)" },
+    { .name = "command_cpu_ns", .words = "CPU time of the command's tree (ns)" },
     { .name = "processes_passed", .words = "processes that ended unseen" },
     { .name = "samples_blocked", .words = "ticks due while a read was blocked" },
     { .name = "ticks_left_out", .words = "ticks left out to keep the budget" },

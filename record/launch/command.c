@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -97,6 +98,11 @@ void command_cancel(struct command *command)
     command_wait(command);
 }
 
+static uint64_t nanoseconds_of(struct timeval time)
+{
+    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_usec * 1000u;
+}
+
 /* Whether the command has ended; reaps it then. waitid() also returns when a traced child stops, which is not the end.
  * After the reaping, another process may get the number, so signals are not passed on any more. */
 static bool command_has_ended(struct command *command, int options)
@@ -113,7 +119,9 @@ static bool command_has_ended(struct command *command, int options)
     signals_pass_on_to(0);
     command->ended = true;
     command->cpu_ns = cpu_of_process(command->pid);
-    waitpid(command->pid, &command->wait_status, 0);
+    struct rusage used = { 0 };
+    wait4(command->pid, &command->wait_status, 0, &used);
+    command->all_cpu_ns = nanoseconds_of(used.ru_utime) + nanoseconds_of(used.ru_stime);
     return true;
 }
 

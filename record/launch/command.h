@@ -17,7 +17,8 @@ struct command {
     int verdict;     /* pipe: the process writes the error here if it cannot run the command; -1 once read */
     bool ended;      /* the process was reaped, ... */
     int wait_status; /* ... and waitpid() gave this status */
-    uint64_t cpu_ns; /* CPU time of the process at its end; 0: not known */
+    uint64_t cpu_ns;     /* CPU time of the process at its end; 0: not known */
+    uint64_t all_cpu_ns; /* the same with that of all its children for which it waited, and of theirs */
 };
 
 /* Starts a process that will run the command. `to_stderr`: its standard output goes to standard error, because the

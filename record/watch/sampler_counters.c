@@ -31,6 +31,7 @@ static const struct row {
     { "states_without_thread", offsetof(struct counted, watched.ownerless), true, false },
     { "interpreters_cut", offsetof(struct counted, watched.interpreters_cut), true, false },
     { "before_looks_ns", offsetof(struct counted, watched.before_looks_ns), true, false },
+    { "command_cpu_ns", offsetof(struct counted, limits.command_cpu_ns), true, false },
     { "samples_blocked", offsetof(struct counted, blocked), true, false },
     { "ticks_left_out", offsetof(struct counted, limits.ticks_left_out), false, true },
     { "taken_ns", offsetof(struct counted, watched.taken_ns), false, true },

@@ -12,6 +12,7 @@ struct limits {
     uint64_t ticks_left_out, limit_ppm;    /* see struct budget */
     uint64_t quota_periods, quota_used_up; /* see struct quota_counts */
     uint64_t suspended_ns;                 /* see clock_suspended_ns() */
+    uint64_t command_cpu_ns;               /* see struct command, all_cpu_ns; 0: it has not ended, or there is none */
     uint64_t processes_passed;             /* those that ended before the first look at them */
 };
 
