@@ -10,6 +10,8 @@
 #define STOP_RUNS    2      /* a thread that sleeps gets a processor to stop, and to sleep on */
 #define STOP_MOST_NS 100000 /* CPU time of a stop at most: 10 to 40 us were seen */
 #define TEXT_ROOM    512    /* bytes that hold the parts of the kernel's files that are used */
+#define CROWDED_NS   150000 /* a longer wait for a processor is not that for a post */
+#define CROWDED_RUNS 32     /* after this many notes without such a wait, a thread is not crowded any more */
 #define SCHED_ROOM   4096   /* the same of `sched` */
 
 void cpu_process_open(struct cpu_process *process, pid_t pid)
@@ -59,8 +61,13 @@ static bool cpu_read_note(struct cpu *cpu, bool *changed)
     if (!cpu_read_text(cpu->note, text))
         return false;
     const uint64_t ran_ns = strtoull(text, &end, 10);
-    strtoull(end, &end, 10);
+    const uint64_t waited_ns = strtoull(end, &end, 10);
     *changed = ran_ns != cpu->ran_ns;
+    if (waited_ns - cpu->waited_ns > CROWDED_NS)
+        cpu->crowded = CROWDED_RUNS;
+    else if (*changed && cpu->crowded > 0)
+        cpu->crowded--;
+    cpu->waited_ns = waited_ns;
     cpu->ran_ns = ran_ns;
     cpu->runs = strtoull(end, NULL, 10);
     return true;
@@ -123,6 +130,7 @@ void cpu_open(struct cpu *cpu, pid_t pid, pid_t tid, uint64_t told_ns)
     }
     bool unused;
     cpu_read_note(cpu, &unused);
+    cpu->crowded = 0;
     uint64_t lost, start_ns;
     cpu->sched = cpu_open_file(pid, tid, "sched");
     if (cpu->sched >= 0 && (cpu->runs == 0 || !read_sched(cpu->sched, &lost, &start_ns))) {
@@ -161,17 +169,20 @@ static bool read_ready(const struct cpu *cpu, bool *ready)
 
 /* Finds out whether a thread has a processor, or had one until the calling post took it, and if not, whether it is
  * ready to run. False when the thread is gone. */
-static bool read_running(struct cpu *cpu, bool posted)
+static bool read_running(struct cpu *cpu, enum cpu_asker asker)
 {
     uint64_t lost, start_ns;
-    cpu->ready = false;
+    cpu->ready = cpu->late = false;
+    if (asker == CPU_POST_OF_HOLDER && !cpu->crowded)
+        return cpu->running = true;
     if (cpu->sched < 0)
         return read_ready(cpu, &cpu->running);
     if (!read_sched(cpu->sched, &lost, &start_ns))
         return false;
-    const uint64_t post_ns = posted && cpu->runs == lost ? own_start_ns() : 0;
+    const uint64_t post_ns = asker != CPU_ANYBODY && cpu->runs == lost ? own_start_ns() : 0;
     cpu->running = cpu->runs == lost + 1 || (post_ns && start_ns == post_ns);
-    return cpu->running || read_ready(cpu, &cpu->ready);
+    cpu->late = !cpu->running && asker != CPU_ANYBODY;
+    return cpu->running || cpu->late || read_ready(cpu, &cpu->ready);
 }
 
 /* Returns the CPU time since the last report. */
@@ -197,7 +208,7 @@ static void leave_out_stop(struct cpu *cpu, const struct cpu *before)
     cpu->stops_ns += cpu_least_ns(more_ns, cpu->stop_ns);
 }
 
-struct cpu_look cpu_look(struct cpu *cpu, bool ran, bool posted)
+struct cpu_look cpu_look(struct cpu *cpu, bool ran, enum cpu_asker asker)
 {
     struct cpu_look look = { .known = true };
     const struct cpu before = *cpu;
@@ -208,7 +219,7 @@ struct cpu_look cpu_look(struct cpu *cpu, bool ran, bool posted)
         return (struct cpu_look){ 0 };
     if (!changed && !cpu->running && !cpu->ready)
         return look;
-    if (!read_running(cpu, posted))
+    if (!read_running(cpu, asker))
         return (struct cpu_look){ 0 };
     if (cpu->stops && !before.running && !before.ready)
         leave_out_stop(cpu, &before);
@@ -216,6 +227,14 @@ struct cpu_look cpu_look(struct cpu *cpu, bool ran, bool posted)
     look.ready = cpu->ready;
     look.used_ns = take_used(cpu, cpu->ran_ns - cpu->stops_ns);
     return look;
+}
+
+void cpu_look_late(struct cpu *cpu, struct cpu_look *look)
+{
+    if (cpu->late)
+        look->known &= read_ready(cpu, &cpu->ready);
+    cpu->late = false;
+    look->ready = cpu->ready;
 }
 
 void cpu_close(struct cpu *cpu)

@@ -10,7 +10,9 @@
  *      moment: exec_start, when the kernel counted its CPU time last, is exactly the moment at which the post itself
  *      began. A tick of the kernel's clock within the post moves the latter: one look of a hundred.
  *   4. If it has none: whether it is ready to run, from the file `syscall`.
- * Steps 3 and 4 cost ten times as much as the note. A kernel without the file `sched` does not say which of the threads
+ * Steps 3 and 4 cost ten times as much as the note. A post, for which the program waits, leaves out step 4, which
+ * cpu_look_late() does, and step 3 for a thread that holds the interpreter's lock on its processor and had no need to
+ * wait for a processor lately: such a thread runs. A kernel without the file `sched` does not say which of the threads
  * that are ready have a processor: then all of them count as running.
  * While a thread runs, its note may be some milliseconds behind: the kernel brings the note up to date when the thread
  * leaves its processor (also for a post of the recorder), and at each tick of the kernel's clock.
@@ -33,7 +35,10 @@ struct cpu {
     uint64_t ran_ns;      /* time on a processor, by the last note */
     uint64_t runs;        /* how often the thread got a processor, by the last note */
     uint64_t reported_ns; /* CPU time that cpu_look() has reported */
+    uint64_t waited_ns;   /* time that the thread waited for a processor, by the last note */
+    uint32_t crowded;     /* not 0: the thread had to wait for a processor before one of its last runs */
     bool running, ready;  /* at the last look */
+    bool late;            /* `ready` is not known yet */
     bool stops;           /* set by the caller: the thread is stopped after each look */
     uint64_t stop_ns;     /* CPU time of the last stop in the thread's sleep */
     uint64_t stops_ns;    /* CPU time of all stops in the thread's sleep, which is in ran_ns */
@@ -66,9 +71,14 @@ bool cpu_process_ran(struct cpu_process *process);
 /* Begins to watch a thread; `pid` and `tid` are the recorder's own numbers. `told_ns`: CPU time of the thread that does
  * not count, because it was told before; CPU_NEW: all that the thread has used so far. */
 void cpu_open(struct cpu *cpu, pid_t pid, pid_t tid, uint64_t told_ns);
-/* Looks at a thread. `ran`: the result of cpu_process_ran() for this look. `posted`: the caller is a post, and has
- * taken the processor from a thread. */
-struct cpu_look cpu_look(struct cpu *cpu, bool ran, bool posted);
+/* Who looks at a thread: anybody; a post, which has taken the processor from a thread; a post that has taken the
+ * processor of the holder of the lock, and looks at this holder. */
+enum cpu_asker { CPU_ANYBODY, CPU_POST, CPU_POST_OF_HOLDER };
+
+/* Looks at a thread. `ran`: the result of cpu_process_ran() for this look. */
+struct cpu_look cpu_look(struct cpu *cpu, bool ran, enum cpu_asker asker);
+/* Completes the look of a post. */
+void cpu_look_late(struct cpu *cpu, struct cpu_look *look);
 /* Closes what cpu_look() has opened for the calling thread. */
 void cpu_end_thread(void);
 /* The CPU time of a thread that is not watched. False when there is no such thread. */

@@ -65,12 +65,12 @@ void thread_status_tell(struct statuses *statuses, uint64_t told_ns)
     statuses->rest_ns -= told_ns < statuses->rest_ns ? told_ns : statuses->rest_ns;
 }
 
-void thread_status_ask_ahead(struct statuses *statuses, struct watch *watch)
+void thread_status_ask_ahead(struct statuses *statuses, struct watch *watch, enum cpu_asker asker)
 {
     if (!statuses->ask_cpu || !watch->cpu.watched)
         return;
     const uint64_t unused_ns = watch->asked_ahead ? watch->ahead.used_ns : 0;
-    watch->ahead = cpu_look(&watch->cpu, statuses->ran, statuses->posted);
+    watch->ahead = cpu_look(&watch->cpu, statuses->ran, asker);
     watch->ahead.used_ns += unused_ns;
     watch->asked_ahead = true;
     watch->asked_tick = statuses->tick;
@@ -94,9 +94,10 @@ static struct cpu_look statuses_take_look(struct statuses *statuses, struct watc
     const uint64_t unused_ns = watch->asked_ahead ? watch->ahead.used_ns : 0;
     struct cpu_look look = watch->ahead;
     if (!is_asked(statuses, watch)) {
-        look = cpu_look(&watch->cpu, statuses->ran, statuses->posted);
+        look = cpu_look(&watch->cpu, statuses->ran, CPU_ANYBODY);
         look.used_ns += unused_ns;
     }
+    cpu_look_late(&watch->cpu, &look);
     watch->asked_ahead = false;
     return look;
 }

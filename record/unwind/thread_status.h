@@ -35,7 +35,6 @@ struct statuses {
     bool ran;          /* some thread may have run since the last tick */
     bool slept;        /* set by the caller before thread_status_tick(): no thread has run since the last tick */
     struct halt *halt; /* set by the caller: whether the process stands stopped; NULL: never */
-    bool posted;       /* set by the caller: the caller is a post */
     bool stops; /* set by the caller: the recorder stops the process for each look, after thread_status_ask_ahead() */
 };
 
@@ -67,9 +66,9 @@ bool thread_status_may_run(const struct watch *watch);
 bool thread_status_ask_others(struct statuses *statuses, uint64_t known_ns, size_t others, uint64_t now_ns);
 void thread_status_asked_all(struct statuses *statuses, uint64_t known_ns);
 
-/* Asks what a thread does before the recorder stops the thread: a stopped thread seems to run. For a thread that had a
- * thread_status_of() before, and after thread_status_tick(). */
-void thread_status_ask_ahead(struct statuses *statuses, struct watch *watch);
+/* Asks what a thread does before the recorder stops the thread: a stopped thread seems to run. Or in a post; then
+ * `asker` says so. For a thread that had a thread_status_of() before, and after thread_status_tick(). */
+void thread_status_ask_ahead(struct statuses *statuses, struct watch *watch, enum cpu_asker asker);
 
 /* Returns the status of a thread that was read or has not moved, in bits of enum status, and sets watch->cpu_ns. `tid`
  * is the recorder's own number for the thread. `member` is the state that tells what the thread does; NULL: the thread

@@ -318,15 +318,12 @@ static enum thread_list_state look_now(void *self, uint64_t now_ns)
         thread_list_repeat(&w->thread_list);
         return THREAD_LIST_SLEPT;
     }
-    if (!w->options->freezes) {
-        w->statuses.slept = false;
-        watched_threads_ask_ahead(w, w->thread_list.unwinder.still, now_ns);
-    }
     remote_give_up_at(&w->target.remote, now_ns + LOOK_MOST_NS);
     const enum thread_list_state state = w->options->async
                                              ? asyncio_read(&w->asyncio, now_ns, now_ns - w->options->start_ns)
                                              : thread_list_read(&w->thread_list, now_ns);
     remote_give_up_at(&w->target.remote, 0);
+    watched_threads_ask_in_look(w, w->thread_list.unwinder.still, now_ns);
     return state;
 }
 

@@ -234,6 +234,7 @@ struct watched {
     uint64_t mapped_tick;               /* the tick in which kernel_threads was last filled */
     bool proved;                        /* a state got another owner: the wanted states are chosen anew */
     bool asked;                         /* the look of this tick has asked what the threads do, ... */
+    bool posted;                        /* ... in a post, ... */
     size_t others_wait;                 /* ... but not these many, which slept at the look before */
     uint64_t live_due_ns;               /* when all threads are asked whether they live */
     bool map_failed;                    /* the threads could not be read then */

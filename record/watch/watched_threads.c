@@ -680,13 +680,24 @@ uint64_t watched_threads_known_cpu_ns(const struct watched *w)
     return known_ns;
 }
 
+/* Who asks for a thread. By its state in the last tick, whose lock the look has read. */
+static enum cpu_asker asker_of(const struct watched *w, const struct emitted_thread *thread)
+{
+    if (!w->posted)
+        return CPU_ANYBODY;
+    const uint32_t state = thread->states > 0 ? thread->innermost : 0;
+    const bool holds = state && state <= w->thread_list.members_count &&
+                       thread_list_holds(&w->thread_list, &w->thread_list.members[state - 1]);
+    return holds ? CPU_POST_OF_HOLDER : CPU_POST;
+}
+
 /* Asks the threads that ran at the last look. Returns how many others there are. */
 static size_t ask_running(struct watched *w)
 {
     size_t others = 0;
     for (uint32_t i = 0; i < w->threads_count && w->statuses.ask_cpu; i++)
         if (w->threads[i].number && thread_status_may_run(&w->threads[i].watch))
-            thread_status_ask_ahead(&w->statuses, &w->threads[i].watch);
+            thread_status_ask_ahead(&w->statuses, &w->threads[i].watch, asker_of(w, &w->threads[i]));
         else
             others += w->threads[i].number != 0;
     return others;
@@ -701,7 +712,7 @@ static void ask_others(struct watched *w, size_t others, uint64_t now_ns)
         return;
     for (uint32_t i = 0; i < w->threads_count; i++)
         if (w->threads[i].number && w->threads[i].watch.asked_tick != w->statuses.tick)
-            thread_status_ask_ahead(&w->statuses, &w->threads[i].watch);
+            thread_status_ask_ahead(&w->statuses, &w->threads[i].watch, asker_of(w, &w->threads[i]));
     thread_status_asked_all(&w->statuses, watched_threads_known_cpu_ns(w));
 }
 
@@ -710,7 +721,7 @@ void watched_threads_ask_ahead(struct watched *w, bool posted, uint64_t now_ns)
     if (!w->options->with_status)
         return;
     w->asked = true;
-    w->statuses.posted = posted;
+    w->posted = posted;
     thread_status_tick(&w->statuses);
     const size_t others = ask_running(w);
     if (posted && others > POST_OTHERS)
@@ -719,13 +730,34 @@ void watched_threads_ask_ahead(struct watched *w, bool posted, uint64_t now_ns)
         ask_others(w, others, now_ns);
 }
 
+/* Whether what the threads do is the same a moment after the look: the only thread has the processor whenever it is
+ * ready, and no other thread has the lock. */
+static bool can_wait(const struct watched *w)
+{
+    const struct emitted_thread *only = NULL;
+    for (size_t i = 0; i < w->threads_count; i++) {
+        const struct emitted_thread *thread = &w->threads[i];
+        if (thread->number && (only || thread->watch.cpu.crowded))
+            return false;
+        only = thread->number ? thread : only;
+    }
+    return true;
+}
+
+void watched_threads_ask_in_look(struct watched *w, bool posted, uint64_t now_ns)
+{
+    w->statuses.slept = false;
+    if (!w->options->freezes && !can_wait(w))
+        watched_threads_ask_ahead(w, posted, now_ns);
+}
+
 /* Asks what the look did not ask. */
 static void ask_late(struct watched *w, uint64_t now_ns)
 {
     w->statuses.slept = w->slept;
     if (!w->asked && !w->options->freezes)
         watched_threads_ask_ahead(w, false, now_ns);
-    w->statuses.posted = w->asked = false;
+    w->posted = w->asked = false;
     if (w->others_wait)
         ask_others(w, w->others_wait, now_ns);
 }

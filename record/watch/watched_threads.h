@@ -11,6 +11,9 @@
  * monotonic clock. */
 void watched_threads_ask_ahead(struct watched *watched, bool posted, uint64_t now_ns);
 
+/* The same in a look that has read the threads, if the answer could be another one a moment later. */
+void watched_threads_ask_in_look(struct watched *watched, bool posted, uint64_t now_ns);
+
 /* The CPU time of all threads that are or were watched, as far as known. */
 uint64_t watched_threads_known_cpu_ns(const struct watched *watched);
 

@@ -62,7 +62,7 @@ static void used_time_is_the_time_that_passed_at_most(void **state)
     begin(&busy);
     for (int i = 0; i < 100; i++) {
         usleep(500);
-        const struct cpu_look look = cpu_look(&busy.cpu, true, false);
+        const struct cpu_look look = cpu_look(&busy.cpu, true, CPU_ANYBODY);
         assert_true(look.known && (look.running || look.ready));
         used_ns += look.used_ns;
     }
@@ -162,11 +162,11 @@ static void used_time_is_what_the_threads_own_clock_says(void **state)
         do
             after_ns = clock_asleep_ns(&sleeper);
         while (after_ns - before_ns < burn_ns);
-        const struct cpu_look look = cpu_look(&cpu, true, false);
+        const struct cpu_look look = cpu_look(&cpu, true, CPU_ANYBODY);
         assert_true(look.known);
         assert_false(look.running);
         assert_int_equal(look.used_ns, after_ns - before_ns);
-        assert_int_equal(cpu_look(&cpu, true, false).used_ns, 0);
+        assert_int_equal(cpu_look(&cpu, true, CPU_ANYBODY).used_ns, 0);
         before_ns = after_ns;
     }
     cpu_close(&cpu);
@@ -181,7 +181,7 @@ static void a_thread_that_sleeps_does_not_run(void **state)
     begin_sleeper(&sleeper);
     cpu_open(&cpu, getpid(), atomic_load(&sleeper.tid), CPU_NEW);
     for (int i = 0; i < 50; i++) {
-        const struct cpu_look look = cpu_look(&cpu, i % 2, false);
+        const struct cpu_look look = cpu_look(&cpu, i % 2, CPU_ANYBODY);
         assert_true(look.known);
         assert_false(look.running);
         assert_int_equal(look.used_ns, 0);
@@ -198,12 +198,12 @@ static void a_thread_that_sleeps_is_not_asked_when_nobody_ran(void **state)
     struct cpu cpu;
     begin_sleeper(&sleeper);
     cpu_open(&cpu, getpid(), atomic_load(&sleeper.tid), CPU_NEW);
-    assert_false(cpu_look(&cpu, true, false).running);
+    assert_false(cpu_look(&cpu, true, CPU_ANYBODY).running);
     const int note = cpu.note, closed = dup(note);
     close(closed);
     cpu.note = closed; /* what is read of it is an error */
-    assert_true(cpu_look(&cpu, false, false).known);
-    assert_false(cpu_look(&cpu, true, false).known);
+    assert_true(cpu_look(&cpu, false, CPU_ANYBODY).known);
+    assert_false(cpu_look(&cpu, true, CPU_ANYBODY).known);
     cpu.note = note;
     cpu_close(&cpu);
     end_sleeper(&sleeper);
@@ -236,7 +236,7 @@ static struct cpu_look look_at_sleep(struct cpu *cpu)
     uint64_t used_ns = 0;
     do {
         usleep(1000);
-        look = cpu_look(cpu, true, false);
+        look = cpu_look(cpu, true, CPU_ANYBODY);
         assert_true(look.known);
         used_ns += look.used_ns;
     } while (look.running);
@@ -277,7 +277,7 @@ static void a_thread_that_has_ended_is_not_known(void **state)
     cpu_open(&cpu, getpid(), atomic_load(&sleeper.tid), CPU_NEW);
     end_sleeper(&sleeper);
     while (look.known) { /* the kernel tells of its end before it is over */
-        look = cpu_look(&cpu, true, false);
+        look = cpu_look(&cpu, true, CPU_ANYBODY);
         usleep(100);
     }
     assert_false(look.running);
@@ -292,7 +292,7 @@ static void a_thread_that_never_was_is_not_known(void **state)
     (void)state;
     struct cpu cpu;
     cpu_open(&cpu, getpid(), 0x7FFFFFFF, CPU_NEW);
-    assert_false(cpu_look(&cpu, true, false).known);
+    assert_false(cpu_look(&cpu, true, CPU_ANYBODY).known);
     cpu_close(&cpu);
 }
 
@@ -396,7 +396,7 @@ static void both_files_tell_the_state(void **state)
                  (int)(i == 0 ? atomic_load(&sleeper.tid) : atomic_load(&busy.tid)));
         both[i]->state = open(path, O_RDONLY | O_CLOEXEC);
         both[i]->state_is_stat = true;
-        const struct cpu_look look = cpu_look(both[i], true, false);
+        const struct cpu_look look = cpu_look(both[i], true, CPU_ANYBODY);
         assert_true(look.known);
         assert_int_equal(look.running || look.ready, i == 1);
     }
