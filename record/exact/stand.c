@@ -232,6 +232,8 @@ static bool post_start(struct post *post)
     pthread_attr_setstacksize(&attributes, STACK_SIZE);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     const bool good = pthread_create(&post->thread, &attributes, post_main, post) == 0;
+    if (good && post->stand->raise)
+        priority_lend(post->thread);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attributes);
     return good;

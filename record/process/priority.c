@@ -79,6 +79,13 @@ enum priority priority_raise(void)
     return take_slice() ? PRIORITY_SLICE : PRIORITY_OWN;
 }
 
+void priority_lend(pthread_t thread)
+{
+    const struct sched_param first = { .sched_priority = 1 };
+    if (sched_getscheduler(0) == (SCHED_FIFO | SCHED_RESET_ON_FORK))
+        pthread_setschedparam(thread, SCHED_FIFO, &first);
+}
+
 const char *priority_text(enum priority priority)
 {
     static const char *const texts[] = { "unchanged", "short time slices", "nice -20", "real-time" };

@@ -9,11 +9,17 @@
 #ifndef PYREEL_RECORD_PROCESS_PRIORITY_H
 #define PYREEL_RECORD_PROCESS_PRIORITY_H
 
+#include <pthread.h>
+
 enum priority { PRIORITY_OWN, PRIORITY_SLICE, PRIORITY_NICE, PRIORITY_REAL_TIME };
 
 /* Raises the priority of the calling thread; returns how far. A process that the recorder starts later does not inherit
  * real time. */
 enum priority priority_raise(void);
+
+/* Gives real time to a thread that was just created, if the caller has it. A thread that would raise its own priority
+ * has to wait for its first turn, which takes long where many others want the processor. */
+void priority_lend(pthread_t thread);
 
 /* The name of a priority for messages: "real-time", "nice -20", ... */
 const char *priority_text(enum priority priority);
