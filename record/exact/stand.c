@@ -63,7 +63,8 @@ struct post {
     /* Only the caller uses these. */
     pthread_t thread;
     uint32_t appointed;     /* the appointment that the caller waits for */
-    uint64_t used_ns;       /* when the last appointment was made (monotonic) */
+    uint64_t used_ns;       /* when the last appointment was made (monotonic), ... */
+    uint64_t turn;          /* ... and its number */
     struct post *next;      /* in stand->ending */
     uint64_t counted_ns;    /* the post's processor time that stand->taken_ns has, ... */
     uint32_t counted_wakes; /* ... and the wake-ups */
@@ -313,8 +314,8 @@ static void note_waits(struct stand *stand, const struct stay *before)
 }
 
 /* Moves the caller away from the processors of the appointment, because caller and post on one processor would
- * interrupt the program twice per tick. If there is no other processor, the program loses the caller's time, too:
- * note_taken() adds that time, divided by the number of processors. */
+ * interrupt the program twice per tick. If there is no other processor, the program may lose the caller's time, too:
+ * see caller_took(). */
 static void step_aside(struct stand *stand, const uint32_t *processors, size_t count)
 {
     const bool crowded = stand->crowded;
@@ -399,6 +400,20 @@ static void appoint_post(struct post *post, const struct moments *moments)
         futex_wake(&post->last);
 }
 
+/* Leaves out what a post has taken since its last appointment: it woke for moments at which another post looked, and of
+ * several posts at one moment the one that took most counts. */
+static void leave_out_passes(const struct stand *stand, struct post *post)
+{
+    clockid_t clock;
+    struct timespec used;
+    if (post->turn + 1 < stand->turns && pthread_getcpuclockid(post->thread, &clock) == 0 &&
+        clock_gettime(clock, &used) == 0) {
+        post->counted_ns = (uint64_t)used.tv_sec * NS + (uint64_t)used.tv_nsec;
+        post->counted_wakes = atomic_load(&post->wakes);
+    }
+    post->turn = stand->turns;
+}
+
 bool stand_appoint(struct stand *stand, const uint32_t *processors, size_t count, const struct moments *moments,
                    stand_ask *ask, stand_work *work, void *data)
 {
@@ -416,9 +431,11 @@ bool stand_appoint(struct stand *stand, const uint32_t *processors, size_t count
     step_aside(stand, processors, count);
     atomic_store(&stand->claim, CLAIM_OPEN);
     stand->appointed_count = count;
+    stand->turns++;
     const uint64_t now_ns = clock_now_ns();
     for (size_t i = 0; i < count; i++) {
         stand->appointed[i] = find_post(stand, processors[i]);
+        leave_out_passes(stand, stand->appointed[i]);
         stand->appointed[i]->used_ns = now_ns;
         appoint_post(stand->appointed[i], moments);
     }
@@ -485,9 +502,32 @@ static void wait_for_posts(struct stand *stand, uint64_t patience_ns)
 /* The processor time since the last call with this sum; updates the sum. */
 static uint64_t newly_used(uint64_t used_ns, uint64_t *counted_ns)
 {
-    const uint64_t more_ns = used_ns - *counted_ns;
-    *counted_ns = used_ns;
+    const uint64_t more_ns = used_ns > *counted_ns ? used_ns - *counted_ns : 0;
+    *counted_ns += more_ns;
     return more_ns;
+}
+
+/* The post that did the work; NULL: none. */
+static const struct post *find_doer(const struct stand *stand)
+{
+    for (size_t i = 0; i < stand->appointed_count; i++) {
+        struct post *post = stand->appointed[i];
+        if (has_passed(post) && post->worked == post->appointed && post->stood.done)
+            return post;
+    }
+    return NULL;
+}
+
+/* What the caller has taken from the program since the last time that it had no processor for itself: its time if it
+ * runs on the processor of the look, where the program runs. Where no post looked, each of the processors is as likely.
+ */
+static uint64_t caller_took(const struct stand *stand)
+{
+    const uint64_t used_ns = newly_used(stand_stay_now().used_ns, &caller_counted_ns);
+    const struct post *doer = find_doer(stand);
+    if (!doer)
+        return used_ns / stand->appointed_count;
+    return sched_getcpu() == (int)doer->processor ? used_ns : 0;
 }
 
 /* Adds the cost of the appointment to stand->taken_ns. The posts run at the same time, so the largest cost counts. */
@@ -507,7 +547,7 @@ static void note_taken(struct stand *stand)
         any = true;
     }
     if (stand->crowded)
-        most_ns += newly_used(stand_stay_now().used_ns, &caller_counted_ns) / stand->appointed_count;
+        most_ns += caller_took(stand);
     stand->taken_ns += most_ns;
     stand->works += any;
 }
@@ -530,17 +570,6 @@ static bool work_here(struct stand *stand)
     stand->works++;
     stand->taken_ns += newly_used(stood.used_ns, &caller_counted_ns) + SWITCH_NS;
     return stood.done;
-}
-
-/* The post that did the work; NULL: none. */
-static const struct post *find_doer(struct stand *stand)
-{
-    for (size_t i = 0; i < stand->appointed_count; i++) {
-        struct post *post = stand->appointed[i];
-        if (has_passed(post) && post->worked == post->appointed && post->stood.done)
-            return post;
-    }
-    return NULL;
 }
 
 bool stand_meet(struct stand *stand)

@@ -85,6 +85,7 @@ struct stand {
     bool stayed;         /* nothing else ran on the processor during the last work */
     bool waited;         /* the post slept during the last work, and did the work again */
     uint64_t began_ns;   /* when the last work began (monotonic) */
+    uint64_t turns;      /* number of appointments */
     uint64_t works;      /* appointments that a post came to, or that the caller did itself */
     uint64_t waits;      /* how often the caller slept to wait for a post or a moment */
     uint64_t taken_ns;   /* see stand_taken_ns() */
