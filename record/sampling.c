@@ -432,11 +432,32 @@ static bool session_do_work(struct session *session)
            !session_stop(session, END_ERROR);
 }
 
+/* Prepares the look that is due, if that is of use and there is time. Sets *ready to false when something happened to a
+ * process meanwhile, and the tick is not due yet. False when the recording must stop. */
+static bool look_ahead(struct session *session, struct watched *w, uint64_t due_ns, bool *ready)
+{
+    const uint64_t ahead_ns = watched_ahead_ns(w);
+    *ready = true;
+    if (ahead_ns == 0 || clock_now_ns() + ahead_ns >= due_ns)
+        return true;
+    if (!sleep_until(session, due_ns - ahead_ns))
+        return false;
+    *ready = clock_now_ns() >= due_ns - ahead_ns;
+    if (*ready)
+        watched_look_ahead(w, due_ns);
+    return true;
+}
+
 /* Makes the next tick of a process. False when the recording must stop. */
 static bool tick(struct session *session, struct watched *w)
 {
     struct sampler *sampler = &session->sampler;
     const uint64_t due_ns = w->budget.present.moment_ns;
+    bool ready;
+    if (!look_ahead(session, w, due_ns, &ready))
+        return false;
+    if (!ready)
+        return true;
     const bool appointed = sampler_appoint(w);
     if (!sleep_until(session, due_ns + (appointed ? STAND_LATE_NS : 0))) {
         watched_cancel(w); /* what ends the recording needs the process for itself */

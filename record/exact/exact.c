@@ -293,6 +293,18 @@ static bool is_ahead(struct exact *exact, const struct holder *holder, uint64_t 
     return exact->ahead;
 }
 
+void exact_look_ahead(struct exact *exact, uint64_t now_ns)
+{
+    struct thread_list *list = exact->thread_list;
+    const struct unwind_counters counters = list->unwinder.counters;
+    list->unwinder.still = true; /* as a look in a post that is not proven */
+    thread_list_read(list, now_ns);
+    list->unwinder.still = list->unwinder.retry_later = list->rests = false;
+    list->unwinder.counters = counters;
+    if (!find_holder(exact, &exact->holder))
+        exact->holder = (struct holder){ 0 };
+}
+
 bool exact_appoint(struct exact *exact, exact_look *look, void *self, const struct moments *moments)
 {
     exact->appointed = false;
@@ -419,6 +431,11 @@ void exact_open(struct exact *exact, struct thread_list *thread_list, bool raise
     memset(exact->lost, 0, sizeof(exact->lost));
     exact->rseq = thread_list->target->runtime.rseq;
     exact->refusal = NULL;
+}
+
+bool exact_refuses(const struct exact *exact)
+{
+    return exact->refusal != NULL;
 }
 
 void exact_cancel(struct exact *exact)

@@ -91,6 +91,12 @@ struct exact {
 /* Starts with a process. May be called again for another process. `thread_list` must be open, and must live as long. */
 void exact_open(struct exact *exact, struct thread_list *thread_list, bool raise_priority);
 
+/* Reads the threads and finds the lock's holder while the program runs, shortly before the next look is appointed. What
+ * is read is believed no more than a look that is thrown away, but the look then knows the threads that are new, what
+ * there is to read of them, and where the holder runs. So a new thread takes no more of the program's time than one
+ * that is known. */
+void exact_look_ahead(struct exact *exact, uint64_t now_ns);
+
 /* Appoints the next look at moments->due_ns. True: the caller calls exact_read() STAND_LATE_NS after that moment.
  * False: the look will be made by the caller, who calls exact_read() at the moment. */
 bool exact_appoint(struct exact *exact, exact_look *look, void *self, const struct moments *moments);
@@ -98,6 +104,9 @@ bool exact_appoint(struct exact *exact, exact_look *look, void *self, const stru
 /* Waits for the appointed look, and returns its result. Reads the threads live, now, when no look was appointed or no
  * look of the tick is proven. `now_ns` is the monotonic clock. */
 enum thread_list_state exact_read(struct exact *exact, exact_look *look, void *self, uint64_t now_ns);
+
+/* Whether no look at the program can be one moment, as far as known. */
+bool exact_refuses(const struct exact *exact);
 
 /* Calls off the appointed look. Afterwards only the caller uses the thread list. */
 void exact_cancel(struct exact *exact);

@@ -30,6 +30,9 @@
 #define SEARCH_MOST_NS  256000000u  /* the longest wait between two searches of a process that runs */
 #define SEARCH_REST     64          /* searches of processes that grew are followed by so much more rest */
 #define FORK_NS         100000000u /* the kernel notes the start of a process that long after it copied the memory, at most */
+#define AHEAD_TICKS     64         /* so long after a change of the threads, looks are prepared by a look ahead, ... */
+#define AHEAD_LEAST_NS  120000u     /* ... so long before their moment, besides the time that it takes, ... */
+#define AHEAD_MOST_NS   2000000u    /* ... but not longer than this */
 #define LOOK_MOST_NS    5000000000u /* a look that still reads then is of a program that lies */
 #define PUZZLE_NS       1000000000u /* a Python that starts has a runtime before that time */
 #define BELIEVE_NS      50000000u   /* how long a process may refuse to be read before the refusal is final */
@@ -372,15 +375,47 @@ static void watched_prepare(struct watched *w)
     w->prepared = true;
 }
 
-bool watched_appoint(struct watched *w, const struct moments *moments)
+uint64_t watched_ahead_ns(const struct watched *w)
+{
+    const uint64_t before_ns = AHEAD_LEAST_NS + 2 * w->ahead_took_ns;
+    if (!w->options->stands || w->options->async || w->ahead_ticks == 0)
+        return 0;
+    return before_ns < AHEAD_MOST_NS ? before_ns : AHEAD_MOST_NS;
+}
+
+void watched_look_ahead(struct watched *w, uint64_t due_ns)
 {
     watched_prepare(w);
+    if (watched_sleeps_on(w) || exact_refuses(&w->exact))
+        return;
+    const struct stay before = stand_stay_now();
+    const uint64_t began_ns = clock_now_ns();
+    remote_give_up_at(&w->target.remote, due_ns);
+    exact_look_ahead(&w->exact, began_ns);
+    remote_give_up_at(&w->target.remote, 0);
+    const uint64_t took_ns = clock_now_ns() - began_ns;
+    w->ahead_took_ns += (took_ns < AHEAD_MOST_NS ? took_ns : AHEAD_MOST_NS) / 8 - w->ahead_took_ns / 8;
+    w->ahead_waited = began_ns + took_ns > due_ns && has_waited(&before, 0, began_ns);
+}
+
+bool watched_appoint(struct watched *w, const struct moments *moments)
+{
+    if (!w->prepared)
+        watched_prepare(w);
     return w->options->stands && exact_appoint(&w->exact, look_now, w, moments);
 }
 
 void watched_cancel(struct watched *w)
 {
     exact_cancel(&w->exact);
+    w->prepared = w->ahead_waited = false;
+}
+
+/* Notes whether the thread lists have changed since the last look. */
+static void note_lists(struct watched *w)
+{
+    w->ahead_ticks = w->ahead_list != w->thread_list.list ? AHEAD_TICKS : w->ahead_ticks - (w->ahead_ticks > 0);
+    w->ahead_list = w->thread_list.list;
 }
 
 /* Reads the threads: while they are stopped (--blocking), from their processor, or while they run. */
@@ -413,6 +448,9 @@ void watched_look(struct watched *w, uint64_t now_ns)
     w->prepared = false;
     w->thread_list.moved = 0;
     watched_read_threads(w, now_ns);
+    note_lists(w);
+    w->waited |= w->ahead_waited;
+    w->ahead_waited = false;
     if (w->state == THREAD_LIST_READ && w->thread_list.rests)
         w->state = thread_list_rest(&w->thread_list, clock_now_ns());
     /* A failed look cannot stand for the ticks of the wait. */
@@ -621,7 +659,8 @@ void watched_attach(struct watched *w)
     title_open(&w->title, w->pid, clock_now_ns());
     watched_names_open(w);
     w->attached = true;
-    w->lost = w->prepared = w->idle_looked = w->slept = false;
+    w->lost = w->prepared = w->idle_looked = w->slept = w->ahead_waited = false;
+    w->ahead_ticks = 0;
     w->list = 0;
     w->rest = (struct rest){ 0 };
     if (w->number) /* the program is another one after an execve */

@@ -242,7 +242,11 @@ struct watched {
     uint64_t tick;                      /* number of the tick */
     uint64_t list;                      /* thread_list.list at the last check for threads that left the list */
     uint64_t checked_ns;                /* when the process was last known to run the same program (monotonic) */
-    bool prepared;                      /* watched_appoint() was called for the next tick */
+    bool prepared;                      /* the checks that precede the next look were made */
+    uint32_t ahead_ticks;               /* ticks for which watched_look_ahead() is still worth its time, ... */
+    uint64_t ahead_list;                /* ... since thread_list.list was another one than this, ... */
+    uint64_t ahead_took_ns;             /* ... and how long it takes lately */
+    bool ahead_waited;                  /* it waited for the lock of the process's memory beyond the moment */
     bool idle_looked;                   /* there was a look since the process was seen asleep */
     bool slept;                         /* the process has slept since that look, so the last look read nothing */
     uint64_t ran_ns;                    /* time of the last tick whose look found that the process had run */
@@ -355,6 +359,13 @@ void watched_restart(struct watched *watched);
 /* Looks at the process once without emitting anything. This first look reads all threads, stacks and code objects, and
  * would take too long while the process stands still. */
 void watched_warm_up(struct watched *watched);
+
+/* How long before the moment of the next tick watched_look_ahead() is due; 0: it is of no use. */
+uint64_t watched_ahead_ns(const struct watched *watched);
+
+/* Learns what is new in the threads of the process, so that the look at `due_ns` need not do so while the process
+ * stands still. Which moments are looked at, and what is seen, does not depend on this. */
+void watched_look_ahead(struct watched *watched, uint64_t due_ns);
 
 /* Appoints the look of the next tick, if the look can be one moment of the process. True: the caller calls
  * watched_look() STAND_LATE_NS after moments->due_ns. False: at that moment. Without a call, the next look is live. */

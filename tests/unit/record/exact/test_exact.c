@@ -24,6 +24,7 @@ struct scene {
     uint64_t f;
     uint64_t pointers[2];
     int looks;
+    uint64_t reads; /* calls of the first look */
     bool looking;
     struct {
         int processor;
@@ -67,7 +68,9 @@ static enum thread_list_state look(void *self, uint64_t now_ns)
     s->seen[s->looks].still = s->thread_list.unwinder.still;
     s->looks++;
     s->looking = true;
+    const uint64_t calls = s->p->target.remote.calls;
     const enum thread_list_state state = thread_list_read(&s->thread_list, now_ns);
+    s->reads = s->looks == 1 ? s->p->target.remote.calls - calls : s->reads;
     s->looking = false;
     return state;
 }
@@ -210,6 +213,46 @@ static void the_lock_is_followed_from_tick_to_tick(void **state)
     (void)state;
     need_two();
     each_with_a_lock(follow);
+}
+
+/* ---- what is new is learnt before ---- */
+
+/* A thread begins, with a stack and code that were never seen, and takes the lock. */
+static void begin_thread(struct scene *s, uint32_t number, const char *function)
+{
+    const uint64_t code = fake_code(s->p, function, 30, 9), pointer = fake_room(s->p, 128);
+    const size_t thread = fake_thread(s->p, number);
+    fake_stack(s->p, thread, (struct fake_frame[]){ { PLAIN, s->f, 1 }, { PLAIN, code, 0 } }, 2);
+    fake_poke(s->p, s->p->threads[thread].address + fake_layout(s->p)->thread_id, pointer);
+    fake_poke4(s->p, pointer + NOTE, processor_after((int)processor_after(-1)));
+    fake_take_lock(s->p, thread);
+}
+
+/* The look reads no more than it does when all is known. */
+static void learn_ahead(struct scene *s)
+{
+    const uint32_t second = processor_after((int)processor_after(-1));
+    read_until_it_stays(s);
+    const uint64_t usual = s->reads;
+    begin_thread(s, 4713, "g");
+    read_now(s);
+    assert_true(s->reads > usual + 2);
+    begin_thread(s, 4714, "h");
+    exact_look_ahead(&s->exact, clock_now_ns());
+    assert_false(s->thread_list.unwinder.still);
+    read_now(s);
+    if (!is_as_told(s, s->exact.proven && s->exact.hops == 0))
+        return;
+    assert_true(s->reads <= usual + 1); /* the code of two functions is asked for in one call more */
+    assert_int_equal(s->seen[0].processor, second);
+    assert_line(s, 3, "f:21 h:30");
+}
+
+static void what_is_new_is_learnt_before_the_look(void **state)
+{
+    (void)state;
+    need_two();
+    each_with_a_lock(learn_ahead);
 }
 
 /* ---- what moved is read again ---- */
@@ -607,6 +650,7 @@ TEST_FILE(exact)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_look_is_where_the_holder_runs),
         cmocka_unit_test(the_lock_is_followed_from_tick_to_tick),
+        cmocka_unit_test(what_is_new_is_learnt_before_the_look),
         cmocka_unit_test(a_look_in_which_the_lock_went_on_is_thrown_away),
         cmocka_unit_test(a_look_in_which_the_holder_went_away_is_too),
         cmocka_unit_test(a_look_at_a_program_that_slept_is_kept),
