@@ -36,11 +36,13 @@ double budget_draw(struct budget *budget)
 
 /* ---- intervals ---- */
 
-/* The number of intervals in the next group. The first groups are small, because the cost of ticks is not known yet and
- * the intervals of a group all have one length. */
+/* The number of intervals in the next group. The intervals of a group all have one length. So the first groups are
+ * small, because the cost of ticks is not known yet, and so are those of long intervals, whose length is soon fitted
+ * anew. */
 static uint32_t group_size(const struct budget *budget)
 {
-    const uint64_t size = budget->drawn / 2;
+    const uint64_t known = budget->drawn / 2, fitting = FIT_NS / (budget->interval_ns + 1);
+    const uint64_t size = known < fitting ? known : fitting;
     return size < 1 ? 1 : size < BUDGET_GROUP ? (uint32_t)size : BUDGET_GROUP;
 }
 
@@ -172,8 +174,13 @@ double budget_load(const struct budget *budget)
 
 void budget_share(struct budget *budget, double limit)
 {
-    if (is_limited(budget))
-        budget->limit = limit;
+    if (!is_limited(budget))
+        return;
+    const bool less = limit < budget->limit;
+    budget->limit = limit;
+    const double wanted_ns = less ? wanted_interval(budget) : 0;
+    if (wanted_ns > (double)budget->interval_ns * (1 + STEP))
+        budget->interval_ns = interval_rounded(wanted_ns);
 }
 
 void budget_expect(struct budget *budget, double cost_ns)

@@ -75,8 +75,8 @@ double budget_draw(struct budget *budget);
 /* The part of a processor's time that ticks would take at the rate that the user asked for. */
 double budget_load(const struct budget *budget);
 
-/* Sets the limit from now on, where other processes share a processor with this one. Does nothing to a limit of 0 or 1.
- */
+/* Sets the limit from now on, where other processes share a processor with this one. A lower limit makes the intervals
+ * longer at once, from the next group on. Does nothing to a limit of 0 or 1. */
 void budget_share(struct budget *budget, double limit);
 
 /* The moment of the present interval's tick, and the moments of the next intervals. */

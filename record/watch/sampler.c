@@ -16,6 +16,7 @@
 #define REST_PART       8         /* a window of its questions is 1/8 of the time that it has slept, ... */
 #define BEAT_NS         16000000u /* ... from this length on so many whole beats, ... */
 #define BEATS_MOST      4         /* ... and never more than these */
+#define SHARE_PART      0.25      /* of the way from its limit to its share that a process goes with each measure */
 #define RESTING_MEASURE 16        /* a process that rests is measured each so many times */
 
 /* ---- processes ---- */
@@ -182,25 +183,36 @@ static uint32_t processor_of(const struct watched *w)
     return w->exact.holder.thread ? w->exact.holder.processor : UINT32_MAX;
 }
 
-/* The part of a processor's time that ticks of the busy processes on this processor take at the rate that was asked
- * for. */
-static double load_of(const struct sampler *sampler, uint32_t processor)
+/* How much of a process that ran last on `other` is expected on a processor. A process that was not looked at yet may
+ * be on any one, as others may be on its own. */
+static double part_on(uint32_t processor, uint32_t other, int processors)
+{
+    const bool known = processor != UINT32_MAX && other != UINT32_MAX;
+    return known ? processor == other : 1.0 / (processors > 0 ? processors : 1);
+}
+
+/* The part of a processor's time that ticks of the busy processes on the processor of this one take at the rate that
+ * was asked for. */
+static double load_beside(const struct sampler *sampler, const struct watched *one)
 {
     double load = 0;
     size_t at = 0;
     for (const struct watched *w; (w = next_attached(sampler, &at));)
-        if (!w->rest.rests && processor_of(w) == processor)
-            load += budget_load(&w->budget);
+        if (!w->rest.rests || w == one)
+            load += budget_load(&w->budget) *
+                    (w == one ? 1 : part_on(processor_of(one), processor_of(w), one->exact.stand.count));
     return load;
 }
 
-/* Gives each process the part of the limit that its ticks have in the load of its processor. */
-static void share_limit(const struct sampler *sampler)
+/* Gives each process the part of the limit that its ticks have in the load of its processor. Processes go from one
+ * processor to another all the time, so their parts follow slowly, unless `at_once`: they have become more. */
+static void share_limit(const struct sampler *sampler, bool at_once)
 {
     size_t at = 0;
     for (struct watched *w; (w = next_attached(sampler, &at));) {
-        const double own = budget_load(&w->budget), load = load_of(sampler, processor_of(w));
-        budget_share(&w->budget, own > 0 && load > own ? sampler->options.limit * own / load : sampler->options.limit);
+        const double own = budget_load(&w->budget), load = load_beside(sampler, w), had = w->budget.limit;
+        const double limit = sampler->options.limit * (own > 0 && load > own ? own / load : 1);
+        budget_share(&w->budget, at_once && limit < had ? limit : had + (limit - had) * SHARE_PART);
     }
 }
 
@@ -242,6 +254,8 @@ void sampler_attach(struct sampler *sampler, struct watched *watched)
         hand_children_over(sampler, watched, before);
     budget_open(&watched->budget, clock_now_ns());
     budget_expect(&watched->budget, cost_ns);
+    if (sampler->options.tree)
+        share_limit(sampler, true);
 }
 
 static uint64_t due_ns(const struct watched *watched)
@@ -480,7 +494,7 @@ void sampler_measure(struct sampler *sampler, uint64_t now_ns)
         if (all || !watched->rest.rests)
             watched_measure(watched, recorder_cpu_ns);
     if (sampler->options.tree)
-        share_limit(sampler);
+        share_limit(sampler, false);
     /* Measures that are late do not move later ones. */
     const uint64_t late_ns = now_ns > sampler->measure_due_ns ? now_ns - sampler->measure_due_ns : 0;
     sampler->measure_due_ns += (late_ns / SAMPLER_MEASURE_NS + 1) * SAMPLER_MEASURE_NS;

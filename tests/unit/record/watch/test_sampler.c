@@ -470,6 +470,13 @@ static void questions_come_in_windows(void **state)
     end(&scene);
 }
 
+/* Measures until the shares of the limit have settled. */
+static void settle_shares(struct scene *scene)
+{
+    for (int i = 0; i < 80; i++)
+        sampler_measure(&scene->sampler, clock_now_ns());
+}
+
 /* Processes on one processor share the limit by the cost of their ticks. */
 static void the_limit_is_that_of_a_processor(void **state)
 {
@@ -482,20 +489,44 @@ static void the_limit_is_that_of_a_processor(void **state)
     second->target = scene.p->target;
     sampler_attach(&scene.sampler, second);
     first->budget = second->budget;
+    first->exact.stand.count = second->exact.stand.count = 2;
     first->budget.cost_ns = 30000;
     second->budget.cost_ns = 10000;
     first->exact.holder.processor = second->exact.holder.processor = 1;
     first->exact.holder.thread = second->exact.holder.thread = 1;
-    sampler_measure(&scene.sampler, clock_now_ns());
+    settle_shares(&scene);
     assert_float_equal(first->budget.limit, 0.0075, 1e-9);
     assert_float_equal(second->budget.limit, 0.0025, 1e-9);
     second->exact.holder.processor = 0;
-    sampler_measure(&scene.sampler, clock_now_ns());
+    settle_shares(&scene);
     assert_float_equal(first->budget.limit, 0.01, 1e-9);
     second->exact.holder.processor = 1;
     second->rest.rests = true;
-    sampler_measure(&scene.sampler, clock_now_ns());
+    settle_shares(&scene);
     assert_float_equal(first->budget.limit, 0.01, 1e-9);
+    end(&scene);
+}
+
+/* A process that was just attached may be on any processor: those that are there give way at once. */
+static void a_new_process_shares_the_limit_at_once(void **state)
+{
+    (void)state;
+    struct scene scene;
+    begin(&scene, 0x030e0af0, THREADS_ALL);
+    scene.sampler.options.tree = true;
+    scene.sampler.options.limit = 0.01;
+    struct watched *first = scene.watched, *second = sampler_watch(&scene.sampler, getpid(), NULL);
+    first->budget = (struct budget){ .asked_ns = 1000000, .limit = 0.01, .cost_ns = 40000, .interval_ns = 4000000 };
+    first->exact.stand.count = second->exact.stand.count = 2;
+    first->exact.holder.thread = 1;
+    second->target = scene.p->target;
+    sampler_attach(&scene.sampler, second);
+    assert_float_equal(first->budget.limit, 0.01 * 2 / 3, 1e-9);
+    assert_float_equal(second->budget.limit, 0.01 * 2 / 3, 1e-9);
+    assert_in_range(first->budget.interval_ns, 5990000, 6000000);
+    second->exact.holder.thread = 1;
+    settle_shares(&scene);
+    assert_float_equal(first->budget.limit, 0.005, 1e-9);
     end(&scene);
 }
 
@@ -721,6 +752,7 @@ TEST_FILE(sampler)
         cmocka_unit_test(the_earliest_moment_is_next),
         cmocka_unit_test(questions_come_in_windows),
         cmocka_unit_test(the_limit_is_that_of_a_processor),
+        cmocka_unit_test(a_new_process_shares_the_limit_at_once),
         cmocka_unit_test(a_process_that_is_forgotten_still_counts),
     };
     return run_all(tests);
