@@ -100,6 +100,16 @@ static void summarise_halts(const struct progress_totals *f)
                     (double)f->halted_ns[kind] / 1e9, (double)f->elapsed_ns / 1e9, halts[kind].by);
 }
 
+/* Says how often a process of a tree was looked at. */
+static void summarise_looks(const struct progress_totals *f)
+{
+    const double looks_hz = f->ticked_ns ? (double)f->ticks * 1e9 / (double)f->ticked_ns : 0;
+    if (f->follows && f->processes > 1 && f->ticks > 0)
+        fprintf(stderr,
+                "pyreel-record: each of the %" PRIu64 " processes was looked at %.*f times per second, on average\n",
+                f->processes, looks_hz < 10, looks_hz);
+}
+
 /* Prints how many samples are exact, and how much time the ticks took from the program. */
 static void summarise_exactness(const struct progress_totals *f)
 {
@@ -173,6 +183,7 @@ void progress_summary(const struct progress_totals *f, const char *path, enum en
             " missed, %" PRIu64 " failed), %s; %s\n",
             utf8_shown(path), f->samples, f->threads, f->threads == 1 ? "" : "s", (double)f->elapsed_ns / 1e9, f->ticks,
             f->missed, f->failed, progress_size_text(size, f->bytes), event_end_reason_text(reason));
+    summarise_looks(f);
     summarise_exactness(f);
     summarise_halts(f);
     summarise_limits(f);
