@@ -35,9 +35,10 @@ void hindrance_begin(struct hindrance *hindrance, enum priority priority, bool o
     thread_waited(getpid(), &hindrance->waited_ns);
 }
 
-struct hindrance_facts hindrance_look(const struct hindrance *hindrance, double missed, uint64_t elapsed_ns)
+struct hindrance_facts hindrance_look(const struct hindrance *hindrance, double missed, uint64_t elapsed_ns,
+                                      uint64_t starved_ns, uint64_t blocked_ns)
 {
-    struct hindrance_facts facts = { .missed = missed, .elapsed_ns = elapsed_ns };
+    struct hindrance_facts facts = { .missed = missed, .elapsed_ns = elapsed_ns, .blocked_ns = blocked_ns };
     static pid_t tids[THREADS_ASKED];
     const size_t count = procfs_threads(getpid(), tids, THREADS_ASKED);
     facts.quota = quota_look(&hindrance->quota);
@@ -47,6 +48,7 @@ struct hindrance_facts hindrance_look(const struct hindrance *hindrance, double 
             continue;
         if (tids[i] == getpid()) {
             waited_ns -= waited_ns > hindrance->waited_ns ? hindrance->waited_ns : waited_ns;
+            waited_ns += starved_ns;
             facts.waited_known = true;
         }
         facts.waited_ns = waited_ns > facts.waited_ns ? waited_ns : facts.waited_ns;
@@ -108,7 +110,12 @@ void hindrance_write(const struct hindrance *hindrance, const struct hindrance_f
     else if (!facts->waited_known)
         snprintf(text, room, "the cause is not known; try a lower --rate");
     else if (explains(facts, facts->waited_ns))
-        snprintf(text, room, "other programs used the processors%s", better_priority(hindrance));
+        snprintf(text, room, "the processors were busy with the program itself or with others%s",
+                 better_priority(hindrance));
+    else if (explains(facts, facts->blocked_ns))
+        snprintf(text, room,
+                 "reads waited for %.3f s while a process changed the map of its memory, as fork and munmap do",
+                 (double)facts->blocked_ns / 1e9);
     else if ((double)facts->waited_ns >= NO_CAUSE_PART * missed_time_ns(facts))
         snprintf(text, room,
                  "the recorder waited %.3f s of the %.3f s for a processor; the cause of the rest is not known",

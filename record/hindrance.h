@@ -26,14 +26,17 @@ struct hindrance_facts {
     uint64_t elapsed_ns;
     struct quota_hit quota;
     bool waited_known;
-    uint64_t waited_ns; /* the longest time that a thread of the recorder waited for a processor, all in all */
+    uint64_t waited_ns;  /* for how long the recorder waited for a processor, all in all */
+    uint64_t blocked_ns; /* for how long reads waited while a process changed the map of its memory */
 };
 
 /* Begins. Call this before the capabilities are given up. */
 void hindrance_begin(struct hindrance *hindrance, enum priority priority, bool own_wish);
 
-/* Asks the kernel what has happened since hindrance_begin(). */
-struct hindrance_facts hindrance_look(const struct hindrance *hindrance, double missed, uint64_t elapsed_ns);
+/* Asks the kernel what has happened since hindrance_begin(). `starved_ns`: for how long the first thread waited for
+ * others that did not get their processors; they may have ended since. */
+struct hindrance_facts hindrance_look(const struct hindrance *hindrance, double missed, uint64_t elapsed_ns,
+                                      uint64_t starved_ns, uint64_t blocked_ns);
 
 /* Writes why ticks were missed, and what can be done, without a full stop. */
 void hindrance_write(const struct hindrance *hindrance, const struct hindrance_facts *facts, char *text, size_t room);

@@ -289,12 +289,13 @@ static void summarise(const struct session *session, const char *path)
     if (session->options.quiet)
         return;
     const double missed = progress_missed(&f);
+    const struct watched_counters counters = sampler_counters(&session->sampler); /* not for the status line */
     if (missed > 0) {
-        const struct hindrance_facts facts = hindrance_look(&session->hindrance, missed, f.elapsed_ns);
+        const struct hindrance_facts facts = hindrance_look(&session->hindrance, missed, f.elapsed_ns,
+                                                            counters.starved_ns, counters.blocked_ns);
         hindrance_write(&session->hindrance, &facts, missed_cause, sizeof(missed_cause));
         f.cause = missed_cause;
     }
-    const struct watched_counters counters = sampler_counters(&session->sampler); /* not for the status line */
     f.exact = counters.exact;
     f.cut = counters.interpreters_cut;
     f.before_ns = counters.before_looks_ns;

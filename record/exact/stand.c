@@ -175,7 +175,7 @@ static void do_appointed(struct post *post, uint32_t number)
         atomic_store(&stand->claim, CLAIM_TAKEN);
     const uint64_t now_ns = clock_now_ns();
     const struct stay before = stand_stay_now(); /* before take_claim(), which may sleep */
-    post->stood = (struct stood){ .used_ns = before.used_ns };
+    post->stood = (struct stood){ .began_ns = now_ns, .used_ns = before.used_ns };
     if (stand->appointed_count > 1 && !take_claim(stand, post->processor))
         return;
     post->stood = stand_do_work(stand, post->processor, before, now_ns);
@@ -477,6 +477,20 @@ static bool is_in_the_way(struct stand *stand)
     return false;
 }
 
+/* When the first post came to its processor for the appointment; `now_ns`: none has. Posts that were called off have
+ * not.
+ */
+static uint64_t first_came_ns(struct stand *stand, uint64_t now_ns)
+{
+    uint64_t came_ns = now_ns;
+    for (size_t i = 0; i < stand->appointed_count; i++) {
+        const struct post *post = stand->appointed[i];
+        if (has_passed(stand->appointed[i]) && post->worked == post->appointed && post->stood.began_ns < came_ns)
+            came_ns = post->stood.began_ns;
+    }
+    return came_ns;
+}
+
 /* Waits for the posts of the appointment: spins first, because a sleep and a wake-up take ten times as long and also
  * cost the program time. Gives up after `patience_ns`: a post may not get its processor, for example from a thread with
  * a higher priority. */
@@ -497,6 +511,8 @@ static void wait_for_posts(struct stand *stand, uint64_t patience_ns)
         futex_wait(&stand->passes, passes, &nap);
     atomic_store(&stand->caller_sleeps, false);
     note_waits(stand, &before);
+    const uint64_t came_ns = first_came_ns(stand, clock_now_ns());
+    stand->starved_ns += came_ns > begin_ns ? came_ns - begin_ns : 0;
 }
 
 /* The processor time since the last call with this sum; updates the sum. */

@@ -88,6 +88,7 @@ struct stand {
     uint64_t turns;      /* number of appointments */
     uint64_t works;      /* appointments that a post came to, or that the caller did itself */
     uint64_t waits;      /* how often the caller slept to wait for a post or a moment */
+    uint64_t starved_ns; /* for how long the caller slept because the posts did not get their processors */
     uint64_t taken_ns;   /* see stand_taken_ns() */
     uint64_t counted_ns; /* the caller's processor time that `taken_ns` has or that does not count */
     bool crowded;        /* the caller has no processor besides those of the appointment, and runs on one of these */

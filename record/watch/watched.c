@@ -450,6 +450,7 @@ void watched_look(struct watched *w, uint64_t now_ns)
     watched_read_threads(w, now_ns);
     note_lists(w);
     w->waited |= w->ahead_waited;
+    w->counters.blocked_ns += w->waited ? clock_now_ns() - (now_ns < w->moment_ns ? now_ns : w->moment_ns) : 0;
     w->ahead_waited = false;
     if (w->state == THREAD_LIST_READ && w->thread_list.rests)
         w->state = thread_list_rest(&w->thread_list, clock_now_ns());
@@ -593,6 +594,7 @@ struct watched_counters watched_counters(const struct watched *w)
     struct watched_counters counters = w->counters;
     counters.hops = w->exact.hops;
     counters.taken_ns = watched_taken_ns(w);
+    counters.starved_ns = w->exact.stand.starved_ns;
     counters.partial_ticks = w->freeze.partial_count;
     counters.stopped_ticks = w->freeze.stopped_count;
     counters.signalled_ns = w->halt.total_ns[HALT_SIGNAL];

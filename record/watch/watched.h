@@ -139,6 +139,8 @@ struct watched_counters {
     uint64_t codes_gone;       /* see codes_gone() */
     uint64_t code_reads;       /* code objects that were read */
     uint64_t taken_ns;         /* see watched_taken_ns() */
+    uint64_t starved_ns;       /* for how long posts did not get their processors, ... */
+    uint64_t blocked_ns;       /* ... and looks waited for the lock of a process's memory */
     uint64_t idle_ticks;       /* ticks in which the process slept since the tick before, so nothing was read */
     uint64_t partial_ticks, stopped_ticks;                          /* see struct freeze */
     uint64_t stopped_ns, signalled_ns, traced_ns, cgroup_frozen_ns; /* lengths of halts, see struct halt: stopped by a
