@@ -2,6 +2,7 @@
 """Process trees: pyreel-record -f. What a recording says of each process is held against what the process says itself."""
 
 import json
+import math
 import os
 import re
 import signal
@@ -95,8 +96,13 @@ def test_recorder_and_readers_tell_the_same_rate(family, python3):
     made.wait_for_burning(2)
     ended = made.recorder.wait()
     said = re.search(r"([\d.]+) of 1000 ticks per second of a process: more ticks would", ended.messages)
-    reached = whole(made.path)["reached_hz"]
+    found = whole(made.path)
+    reached = found["reached_hz"]
     assert said and abs(float(said[1]) - reached) <= (0.5 if reached >= 10 else 0.05) + 1e-6, (ended.messages, reached)
+    looks = re.search(r"each of the (\d+) processes was looked at ([\d.]+) times per second", ended.messages)
+    lives = sum(process["end_s"] - process["start_s"] for process in found["processes"])
+    assert looks and int(looks[1]) == len(found["processes"]) == 3, ended.messages
+    assert math.isclose(float(looks[2]), found["ticks"] / lives, rel_tol=0.1), (ended.messages, found["ticks"], lives)
 
 
 @pytest.mark.short
