@@ -198,7 +198,8 @@ static bool merge_take_run(struct merge *merge, const struct run *run, struct fa
                                        .count = run->count,
                                        .stands_ns = run->stands_ns,
                                        .fresh = run->fresh,
-                                       .collection = run->collection } };
+                                       .collection = run->collection,
+                                       .callback_ns = run->callback_ns ? run->callback_ns + merge->offset_ns : 0 } };
     struct sample *sample = &event.sample;
     if (!emit_thread(merge, run->thread, &sample->thread, why) ||
         !merge_emit_task(merge, run->task, &sample->task, why) || !emit_waiter(merge, run, sample->task, why))

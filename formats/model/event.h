@@ -239,6 +239,9 @@ struct sample {
     uint32_t collection; /* the generation of the garbage collection that the thread runs, plus 1; 0: it runs none, or
                           * the generation is not known. Of the samples of one collection the last one counts: a sample
                           * at its very beginning may have the generation before it is settled */
+    uint64_t callback_ns; /* since when the thread's event loop has run one callback, or one step of a task, all the
+                           * time until this sample; 0: it runs none, or that is not known. It began then or earlier,
+                           * or, where it began before the recording, at 1 */
 };
 
 /* One sample, or several equal ones of a thread, with everything that is known of them. The tables make a run of each
@@ -255,6 +258,7 @@ struct run {
     uint64_t wall_ns;    /* the part of the thread's life that all samples stand for, see wall.h */
     uint64_t counted_ns; /* the CPU time of the samples as it was recorded, ... */
     uint64_t cpu_ns;     /* ... and as the CPU owner places it, where it works for the output */
+    uint64_t callback_ns;
     uint32_t collection;
     bool fresh;
 };

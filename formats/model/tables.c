@@ -383,6 +383,7 @@ static bool tables_take_sample(struct tables *tables, struct event *event, struc
                        .cpu_ns = sample->cpu_ns,
                        .counted_ns = sample->cpu_ns,
                        .collection = sample->collection,
+                       .callback_ns = sample->callback_ns,
                        .fresh = sample->fresh };
     if (!row) {
         tables->lost_samples += run.count;

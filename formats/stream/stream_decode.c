@@ -164,7 +164,7 @@ static bool decoding_give(struct decoding *d, uint32_t number, uint32_t keep, ui
     thread->looked = last;
     thread->looked_losses = reader->losses;
     for (size_t i = 0; i < HELD; i++)
-        *stream_held_in(sample, i) = stream_held_now(&thread->held[i], reader->block);
+        stream_held_give(sample, i, stream_held_now(&thread->held[i], reader->block), reader->unit_ns);
     return sink_take(d->to, &event, d->why);
 }
 

@@ -15,35 +15,55 @@
 
 #include <stddef.h>
 
-enum { HELD_TASK, HELD_COLLECTION, HELD };
+enum { HELD_TASK, HELD_COLLECTION, HELD_CALLBACK, HELD };
 
 /* One row each. */
 static const struct {
     enum stream_note note;
-    size_t member; /* a uint32_t in struct sample */
-    bool task;     /* the value is the number of a task, which must be defined before */
+    size_t member;
+    enum {
+        HOLDS_NUMBER, /* a uint32_t in struct sample */
+        HOLDS_TASK,   /* the same: the number of a task, which must be defined before */
+        HOLDS_TIME,   /* a uint64_t, which is no later than the sample; a note has it in units, 0 for none */
+    } holds;
 } stream_held[HELD] = {
-    [HELD_TASK] = { NOTE_THREAD_TASK, offsetof(struct sample, task), true },
-    [HELD_COLLECTION] = { NOTE_THREAD_COLLECTION, offsetof(struct sample, collection), false },
+    [HELD_TASK] = { NOTE_THREAD_TASK, offsetof(struct sample, task), HOLDS_TASK },
+    [HELD_COLLECTION] = { NOTE_THREAD_COLLECTION, offsetof(struct sample, collection), HOLDS_NUMBER },
+    [HELD_CALLBACK] = { NOTE_THREAD_CALLBACK, offsetof(struct sample, callback_ns), HOLDS_TIME },
 };
 
 /* One attribute of a thread. `= {0}`: no block has said anything. */
 struct stream_held {
-    uint32_t begin; /* the value with which each block begins: the task of a virtual thread, else 0 */
-    uint32_t value; /* the latest value, ... */
+    uint64_t begin; /* the value with which each block begins: the task of a virtual thread, else 0 */
+    uint64_t value; /* the latest value, as its note has it, ... */
     uint64_t block; /* ... valid in this block */
 };
 
 /* The value at this point of the block. */
-static inline uint32_t stream_held_now(const struct stream_held *held, uint64_t block)
+static inline uint64_t stream_held_now(const struct stream_held *held, uint64_t block)
 {
     return held->block == block ? held->value : held->begin;
 }
 
-/* Where the attribute is in a sample. */
-static inline uint32_t *stream_held_in(struct sample *sample, size_t attribute)
+/* The attribute of a sample, as its note has it. */
+static inline uint64_t stream_held_of(const struct sample *sample, size_t attribute, uint64_t unit_ns)
 {
-    return (uint32_t *)(void *)((char *)sample + stream_held[attribute].member);
+    const void *member = (const char *)sample + stream_held[attribute].member;
+    if (stream_held[attribute].holds != HOLDS_TIME)
+        return *(const uint32_t *)member;
+    const uint64_t ns = *(const uint64_t *)member;
+    const uint64_t units = ns && ns < unit_ns ? 1 : ns / unit_ns, most = sample->time_ns / unit_ns;
+    return units < most ? units : most;
+}
+
+/* Gives a sample the attribute. */
+static inline void stream_held_give(struct sample *sample, size_t attribute, uint64_t value, uint64_t unit_ns)
+{
+    void *member = (char *)sample + stream_held[attribute].member;
+    if (stream_held[attribute].holds == HOLDS_TIME)
+        *(uint64_t *)member = value * unit_ns;
+    else
+        *(uint32_t *)member = (uint32_t)value;
 }
 
 #endif

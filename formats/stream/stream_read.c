@@ -141,12 +141,13 @@ static bool read_held(struct decoding *d, size_t attribute, struct cursor fields
     struct stream_reader *reader = d->reader;
     const uint64_t number = take_number(&fields);
     struct reader_thread *thread = stream_decode_thread_of_tick(d, number);
-    const uint32_t value = take_number32(&fields);
-    if (fields.bad || d->from.bad || !thread)
+    const uint64_t value = take_number(&fields);
+    const uint64_t most = stream_held[attribute].holds == HOLDS_TIME ? reader->tick_units : UINT32_MAX;
+    if (fields.bad || d->from.bad || !thread || value > most)
         return stream_decode_broken(d);
     if (!stream_decode_give_run(d, (uint32_t)number))
         return false;
-    d->unsure |= stream_held[attribute].task && value > reader->last_task;
+    d->unsure |= stream_held[attribute].holds == HOLDS_TASK && value > reader->last_task;
     thread->held[attribute].value = value;
     thread->held[attribute].block = reader->block;
     return true;

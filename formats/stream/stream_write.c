@@ -364,7 +364,7 @@ static void follow_held(struct stream_writer *writer, const struct sample *sampl
 {
     for (size_t i = 0; i < HELD; i++) {
         struct stream_held *held = &known_row(writer, sample->thread)->held[i];
-        const uint32_t value = *stream_held_in((struct sample *)sample, i);
+        const uint64_t value = stream_held_of(sample, i, writer->unit_ns);
         if (value == stream_held_now(held, writer->block))
             continue;
         begin_tick(writer, sample->time_ns);

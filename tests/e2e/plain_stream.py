@@ -8,7 +8,7 @@ Frame = collections.namedtuple("Frame", "function file line end_line column end_
 MAGIC, SYNC, BLOCK_HEAD = b"\x89pyreel\n", b"\xf5prB", 24
 HEADER, EVENTS = 1, 2
 TICK, REPEAT, SUFFIX, POP_PUSH, ABSENT, FAILED, NOTE = range(1, 8)
-STRING, FUNCTION, FRAME, THREAD, STATUS, STANDS, MEASURE, THREAD_COLLECTION = 1, 2, 3, 6, 11, 16, 20, 22
+STRING, FUNCTION, FRAME, THREAD, STATUS, STANDS, MEASURE, THREAD_COLLECTION, THREAD_CALLBACK = 1, 2, 3, 6, 11, 16, 20, 22, 30
 Measure = collections.namedtuple("Measure", "process time_ns resident_bytes cpu_ns recorder_cpu_ns")
 
 
@@ -105,12 +105,14 @@ class Recording:
     """stacks: Counter of the samples with each stack, a tuple of Frames, root first; frames: all that were defined;
     times: Counter of the nanoseconds that the samples of each thread stand for; tids: thread -> tid;
     looks: Counter of the ticks with each set of (thread, status); measures: the Measures, None for what is not known;
-    collections: (time in ns, generation) of each tick in which a thread collects garbage of a known generation."""
+    collections: (time in ns, generation) of each tick in which a thread collects garbage of a known generation;
+    callbacks: (thread, since when its loop runs one callback) -> the last tick that says so; ticks: those with samples.
+    Both are times in ns."""
 
     def __init__(self, path):
         self.strings, self.functions, self.frames = {0: ""}, {}, {}
         self.stacks, self.times, self.looks = collections.Counter(), collections.Counter(), collections.Counter()
-        self.tids, self.measures, self.collections = {}, [], []
+        self.tids, self.measures, self.collections, self.callbacks, self.ticks = {}, [], [], {}, []
         with open(path, "rb") as file:
             data = file.read()
         for kind, payload in blocks(data):
@@ -132,7 +134,7 @@ class Recording:
         stands = interval = Bytes(self.header[8]).number()
         unit = Bytes(self.header[9]).number()
         time = payload.number()  # in units, of the latest tick: first the base
-        collecting, measured = {}, {}
+        collecting, measured, in_callback = {}, {}, {}
 
         def due():
             count = time * unit // interval  # a multiple that is not too late: units are rounded down
@@ -146,6 +148,10 @@ class Recording:
             self.times.update({thread: stands for thread in sampled})
             self.looks[frozenset((thread, statuses.get(thread, 0)) for thread in sampled)] += 1
             self.collections += [(time * unit, collecting[thread] - 1) for thread in sampled if collecting.get(thread)]
+            self.callbacks.update({(thread, in_callback[thread] * unit): time * unit for thread in sampled
+                                   if in_callback.get(thread)})
+            if sampled:
+                self.ticks.append(time * unit)
             failed.clear()
 
         asleep, ticked = {}, False
@@ -175,6 +181,9 @@ class Recording:
             elif kind == NOTE and argument == THREAD_COLLECTION:
                 thread, generation_plus_1 = Bytes(payload.bytes()).numbers(2)
                 collecting[thread] = generation_plus_1
+            elif kind == NOTE and argument == THREAD_CALLBACK:
+                thread, units = Bytes(payload.bytes()).numbers(2)
+                in_callback[thread] = units
             elif kind == NOTE and argument == MEASURE:
                 fields = Bytes(payload.bytes())
                 process, since = fields.numbers(2)

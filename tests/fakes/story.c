@@ -134,17 +134,19 @@ static void note_run(struct journal *journal, const struct run *run)
 {
     struct bytes stack = { 0 };
     put_stack(&stack, &journal->tables, run->stack);
-    char status[48] = "", task[24] = "", stands[40] = "", collection[32] = "";
+    char status[48] = "", task[24] = "", stands[40] = "", collection[32] = "", callback[40] = "";
     if (run->status || run->cpu_ns)
         snprintf(status, sizeof(status), " status %" PRIx32 " cpu %" PRIu64, run->status, run->cpu_ns);
     if (run->task)
         snprintf(task, sizeof(task), " task %" PRIu32, run->task);
     if (run->collection)
         snprintf(collection, sizeof(collection), " collection %" PRIu32, run->collection);
+    if (run->callback_ns)
+        snprintf(callback, sizeof(callback), " callback since %" PRIu64, run->callback_ns);
     if (run->stands_ns != tables_interval_ns(&journal->tables, run->thread))
         snprintf(stands, sizeof(stands), " stands %" PRIu64, run->stands_ns);
-    add_line(&journal->ticks, "%" PRIu64 " thread %" PRIu32 "%s%s%s%s%.*s", run->time_ns, run->thread, status, task,
-             collection, stands, (int)stack.size, stack.size ? (const char *)stack.at : "");
+    add_line(&journal->ticks, "%" PRIu64 " thread %" PRIu32 "%s%s%s%s%s%.*s", run->time_ns, run->thread, status, task,
+             collection, callback, stands, (int)stack.size, stack.size ? (const char *)stack.at : "");
     bytes_free(&stack);
 }
 

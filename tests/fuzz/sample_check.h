@@ -19,6 +19,7 @@ static inline void check_references(const struct tables *tables, const struct ru
     }
     require(depth == tables->threads[run->thread].depth);
     require(run->task == tables_task(tables, run->task)->task.number);
+    require(run->callback_ns <= run->time_ns);
 }
 
 #endif

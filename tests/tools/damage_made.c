@@ -139,6 +139,7 @@ static void tell_sample(struct making *making, uint32_t thread)
         sample.cpu_ns = making->ticks > 1 && bits & STATUS_CPU ? below(random, 12) * MS : 0;
     }
     sample.task = thread % 3 == 0 ? (uint32_t)below(random, making->tasks + 1) : 0;
+    sample.callback_ns = below(random, 5) ? 0 : below(random, making->now_ns + 1);
     tell(making, (struct event){ EVENT_SAMPLE, .sample = sample });
     making->samples++;
 }

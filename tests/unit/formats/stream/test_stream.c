@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "formats/stream/stream_fields.h"
+#include "formats/stream/stream_held.h"
 #include "formats/stream/stream_read.h"
 #include "formats/stream/stream_records.h"
 #include "formats/stream/stream_write.h"
@@ -575,6 +576,35 @@ static void collections_and_builds_come_back(void **state)
     check_comes_back(collections, countof(collections));
 }
 
+/* Callbacks of a loop one after the other, one that began before the recording, and a time that lies between two units.
+ */
+static const struct event callbacks[] = {
+    { EVENT_RECORDING, .recording = { .interval_ns = MS, .time_unit_ns = MS } },
+    { EVENT_PROCESS, .process = { .number = 1 } },
+    THREAD(1, 1, 4313, "python3"),
+    { EVENT_SAMPLE, .sample = { .count = 1, .thread = 1, .time_ns = MS, .callback_ns = MS } },
+    TICK(MS),
+    { EVENT_SAMPLE, .sample = { .count = 1, .thread = 1, .time_ns = 2 * MS, .callback_ns = MS } },
+    TICK(2 * MS),
+    { EVENT_SAMPLE, .sample = { .count = 1, .thread = 1, .time_ns = 3 * MS } },
+    TICK(3 * MS),
+    { EVENT_SAMPLE, .sample = { .count = 1, .thread = 1, .time_ns = 4 * MS, .callback_ns = 3 * MS } },
+    TICK(4 * MS),
+    { EVENT_SAMPLE, .sample = { .count = 1, .thread = 1, .time_ns = 5 * MS, .callback_ns = 5 * MS } },
+    TICK(5 * MS),
+    { EVENT_END, .end = { END_TARGET, 5 * MS, 5, 5, 0, 0, 0 } },
+};
+
+static void callbacks_come_back(void **state)
+{
+    (void)state;
+    check_comes_back(callbacks, countof(callbacks));
+    const struct sample between = { .time_ns = 2 * MS + 7, .callback_ns = 2 * MS + 5 };
+    assert_int_equal(stream_held_of(&between, HELD_CALLBACK, MS), 2);
+    const struct sample before = { .time_ns = 2 * MS, .callback_ns = 1 };
+    assert_int_equal(stream_held_of(&before, HELD_CALLBACK, MS), 1); /* not 0, which says that there is none */
+}
+
 static bool count_damage(void *self, struct event *event, struct fault *why)
 {
     uint64_t *measures = self;
@@ -932,6 +962,7 @@ TEST_FILE(stream)
         cmocka_unit_test(a_full_disk_is_told),
         cmocka_unit_test(a_sample_can_not_keep_what_was_not_there),
         cmocka_unit_test(collections_and_builds_come_back),
+        cmocka_unit_test(callbacks_come_back),
         cmocka_unit_test(measures_that_lie_are_damage),
         cmocka_unit_test(a_measure_costs_few_bytes),
         cmocka_unit_test(what_a_thread_runs_comes_back),

@@ -15,6 +15,7 @@
 #define ABSENT(thread)      TAG(RECORD_ABSENT, thread)
 #define FAIL(thread)        TAG(RECORD_FAILED, thread)
 #define NOTE(kind)          TAG(RECORD_NOTE, kind)
+#define NOTE_OF_LATER(kind) (NOTE(kind) & 0x7F) | 0x80, NOTE(kind) >> 7 /* from 16 on */
 
 /* Behind base 0 and notes that define two threads and the frames 1 "f" and 2 "g". The interval is 10 ms, the unit 1 ms.
  * Each row is the records, the ticks they give, and whether the block is broken. */
@@ -132,6 +133,18 @@ static const struct rule rules[] = {
       9,
       "",
       true },
+    { "THREAD_CALLBACK holds from its tick on, and what comes behind its fields is ignored",
+      { TICK_ON_TIME, NOTE_OF_LATER(NOTE_THREAD_CALLBACK), 2, 1, 9, SUFFIX(1), 0, 1, 1, TICK_ON_TIME, TICK_ON_TIME,
+        NOTE_OF_LATER(NOTE_THREAD_CALLBACK), 3, 1, 0, 0xFF },
+      18,
+      "10000000 thread 1 callback since 9000000; f (:1)\n10000000 tick\n"
+      "20000000 thread 1 callback since 9000000; f (:1)\n20000000 tick\n"
+      "30000000 thread 1; f (:1)\n30000000 tick\n",
+      false },
+    { "THREAD_CALLBACK outside a tick", { NOTE_OF_LATER(NOTE_THREAD_CALLBACK), 2, 1, 0, TICK_ON_TIME }, 6, "", true },
+    { "THREAD_CALLBACK of thread 0", { TICK_ON_TIME, NOTE_OF_LATER(NOTE_THREAD_CALLBACK), 2, 0, 1 }, 6, "", true },
+    { "THREAD_CALLBACK without its time", { TICK_ON_TIME, NOTE_OF_LATER(NOTE_THREAD_CALLBACK), 1, 1 }, 5, "", true },
+    { "a callback that begins later", { TICK_ON_TIME, NOTE_OF_LATER(NOTE_THREAD_CALLBACK), 2, 1, 11 }, 6, "", true },
     { "a task twice", { NOTE(NOTE_TASK), 5, 2, 1, 0, 1, 'x', TICK_ON_TIME }, 8, "", true },
     { "a task without its name", { NOTE(NOTE_TASK), 3, 3, 1, 0, TICK_ON_TIME }, 6, "", true },
     { "LEFT OUT", { NOTE(NOTE_LEFT_OUT), 4, 1, 5, 3, 0, TICK_ON_TIME }, 7, "10000000 tick\n", false },
