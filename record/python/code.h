@@ -35,6 +35,8 @@ struct code {
     uint32_t flags;          /* co_flags */
     uint32_t locals, stack;  /* words of its frames for variables, and for the stack of values */
     bool hidden;             /* CPython's own code: no function of the program */
+    bool turns;              /* BaseEventLoop._run_once of asyncio, see record/unwind/loop_turn.h ... */
+    uint32_t turn_places[3]; /* ... indexes + 1 of its variables; 0: not looked up yet; or TURN_NOWHERE */
     uint64_t generation;     /* code generation + 1 of the interpreter when the identity was last confirmed; 0: never */
     uint64_t asked_in;       /* the last sample that asked for the identity */
     struct code_body *body;  /* NULL for codes_gone() */
@@ -44,6 +46,7 @@ struct code {
     unsigned char *identity; /* codes->identity_size bytes, in the same piece of memory */
 };
 
+#define TURN_NOWHERE  UINT32_MAX
 #define CODES_AT_ONCE 16 /* the most code objects that are read together */
 #define COMPILED_BEFORE                                                                                                \
     192                   /* bytes of a frame object in front of a frame of compiled code, see frame_is_compiled()     \

@@ -280,6 +280,7 @@ static bool code_complete(struct code_batch *b, struct code_reading *r)
     code->function = definitions_function(
         definitions, name,
         &(struct function){ .file = definitions_string(definitions, file), .first_line = r->first_line });
+    code->turns = text_equal(name, TEXT("BaseEventLoop._run_once")) && text_ends(file, TEXT("asyncio/base_events.py"));
     text_free(name);
     text_free(file);
     const unsigned char *line_table = r->line_table.bytes + b->codes->layout->bytes_data;

@@ -190,7 +190,7 @@ static bool same_link(const struct link *a, const struct link *b)
     return a->frame == b->frame && a->from_c == b->from_c;
 }
 
-static void walk_take_stack(struct unwinder *u, struct walk *walk)
+static void walk_take_stack(struct unwinder *u, struct walk *walk, size_t good)
 {
     const struct walker *w = &u->walker;
     const uint32_t depth = w->joined + u->fresh_count;
@@ -207,6 +207,7 @@ static void walk_take_stack(struct unwinder *u, struct walk *walk)
     walk->root_function = depth > 0 ? walk->links[0].code->function : 0;
     walk->same = keep < walk->same ? keep : walk->same;
     walk->depth = depth;
+    loop_turn_take(walk, w, w->joined, good);
     snapshot_accept(&walk->snapshot, w->layout);
 }
 
@@ -318,7 +319,7 @@ static void wanted_take_in(struct unwinder *u, struct wanted *wanted, size_t goo
         u->counters.right += wanted->attempts == 1;
         if (u->statuses)
             wanted->unwound.status = status_of_state(u, wanted->thread, snapshot_state(&walk->snapshot));
-        walk_take_stack(u, walk);
+        walk_take_stack(u, walk, good);
         /* A stack that was cut off is read again, even if the thread does not move. */
         walk->since = walk->cut ? (struct gil){ 0 } : wanted->before;
         wanted->state = UNWIND_DONE;
@@ -414,6 +415,9 @@ static size_t plan_call(struct unwinder *u, struct wanted *wanted, size_t count,
         target_plan_again(u->target, u->batch);
     if (threads == 1 && snapshot_plan_spare(only, u->batch) && !unwinder_is_calm(u))
         target_plan_again(u->target, u->batch);
+    for (size_t k = 0; k < i; k++)
+        if (planned[k])
+            loop_turn_plan(&wanted[k].walk->turn, l, u->batch);
     u->witness.at_last = add_witness(u, u->witness.last); /* a full batch has no room for it */
     return i;
 }

@@ -13,6 +13,7 @@
 
 #include "record/python/code.h"
 #include "record/python/target.h"
+#include "record/unwind/loop_turn.h"
 #include "record/unwind/snapshot.h"
 
 #define DEPTH_LIMIT 100000 /* frames of a stack */
@@ -70,6 +71,7 @@ struct walk {
     uint64_t checked;     /* the code generation + 1 for which the links' code objects are confirmed; 0: none */
     struct doubts doubts; /* of the last copy, if that copy was for the current sample */
     struct entry_shim *entry_shims; /* a hash table of ENTRY_SHIMS slots, by the shim's address; NULL: not needed yet */
+    struct loop_turn turn;
     struct snapshot snapshot;
 };
 

@@ -27,6 +27,7 @@
 #include "record/unwind/synthetic_frames.h"
 #include "record/unwind/thread_list.h"
 #include "record/unwind/thread_status.h"
+#include "record/watch/loop_callback.h"
 
 #define PROGRAM_NAMES 16 /* names of a first thread that are remembered */
 
@@ -121,6 +122,7 @@ struct thread_state {
     uint32_t thread;    /* the thread: index + 1 in `threads`; 0: none */
     uint32_t next;      /* the next state of the thread in this tick: index + 1; 0: none */
     uint32_t above; /* links of the thread's other stacks above this one in this tick; UINT32_MAX: it is not shown */
+    struct loop_callback callback;
     struct mapping stack; /* the C stack on which its frames were when that was looked up */
     uint64_t due_ns;      /* a state without a thread: when the thread is searched again (monotonic), ... */
     uint64_t wait_ns;     /* ... and the wait after that search */

@@ -3,10 +3,13 @@
 
 #include "formats/base/alloc.h"
 #include "record/asyncio/await_graph.h"
+#include "record/process/clock.h"
 #include "record/watch/watched_threads.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#define CALLBACK_LEAST_NS 20000000 /* a callback that ran for less is no news: a loop that is busy has many */
 
 #define KEPT_LOOKS 64 /* CPU time of at most so many looks is kept for later looks on a processor */
 
@@ -56,6 +59,21 @@ bool watched_tasks_running_stack(struct watched *w, uint32_t member, struct fram
         return false;
     asyncio_thread_stack(&w->asyncio, member, stack);
     return true;
+}
+
+uint64_t watched_tasks_callback(struct watched *w, uint32_t member, uint64_t time_ns)
+{
+    struct loop_callback *callback = &w->states[member].callback;
+    const struct loop_turn *turn = &w->thread_list.members[member].walk.turn;
+    if (!turn->known)
+        return 0;
+    if (callback->looked_ns != w->moment_ns)
+        loop_callback_take(callback, turn, w->moment_ns, w->one_moment ? w->moment_ns : clock_now_ns());
+    if (callback->since_ns == 0 || callback->looked_ns < callback->since_ns + CALLBACK_LEAST_NS)
+        return 0;
+    const uint64_t start_ns = w->options->start_ns;
+    const uint64_t since_ns = callback->since_ns > start_ns ? callback->since_ns - start_ns : 1;
+    return since_ns < time_ns ? since_ns : time_ns;
 }
 
 /* ---- all tasks ---- */
@@ -159,6 +177,7 @@ static bool watched_emit_task(struct watched *w, uint32_t row, uint64_t time_ns,
         sample->status = runner ? runner->status : STATUS_RECORDED | STATUS_TASK_WAITS;
     sample->cpu_ns = runner ? runner->cpu_ns : 0;
     sample->collection = runner ? watched_threads_collection(w, task->owner - 1) : 0;
+    sample->callback_ns = runner ? watched_tasks_callback(w, task->owner - 1, time_ns) : 0;
     if (entry->same) {
         sample->keep = (uint32_t)entry->emitted.count;
     } else {

@@ -16,6 +16,10 @@ void watched_tasks_take_stack(struct watched *w, struct frames *stack, struct fr
 /* The number of the task that a thread runs; 0: none, or not known. */
 uint32_t watched_tasks_running(const struct watched *w, uint32_t member);
 
+/* Since when the event loop of a thread runs one callback, for its sample at a time; 0: none, not known, or not long.
+ */
+uint64_t watched_tasks_callback(struct watched *w, uint32_t member, uint64_t time_ns);
+
 /* With --async all: gives the CPU time of a thread to the sample of this tick, or keeps the time for the next sample of
  * the thread or its tasks on a processor. Sets thread->status and thread->cpu_ns. Returns whether the sample is that of
  * the thread itself; if not, watched_tasks_emit() emits the sample as that of the task that the thread runs. */

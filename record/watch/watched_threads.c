@@ -531,6 +531,7 @@ static bool thread_emit_stack(struct watched *w, struct emitted_thread *thread, 
     sample->cpu_ns = w->options->async == ASYNC_ALL ? thread->cpu_ns : thread->watch.cpu_ns;
     sample->collection = watched_threads_collection(w, runs);
     sample->task = w->options->async ? watched_tasks_running(w, innermost) : 0;
+    sample->callback_ns = watched_tasks_callback(w, innermost, time_ns);
     if (w->nested_count == 1 && !tasks)
         sample_take_state(w, thread, innermost, sample);
     else if (!sample_take_stacks(w, thread, sample))
