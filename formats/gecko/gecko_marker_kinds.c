@@ -77,11 +77,8 @@ static const struct kind {
                          CATEGORY_ASYNCIO,
                          NULL,
                          "by {marker.data.function}",
-                         "Each look in this time found the event loop in the same callback, or in the same task, and "
-                         "none "
-                         "found it waiting for events: whatever else wanted to run had to wait. Looks do not see "
-                         "whether "
-                         "one call took so long, or many calls in a row did.",
+                         "The event loop ran one callback, or one step of a task, at least so long: whatever else "
+                         "wanted to run had to wait. The looks prove it by the loop's own variables.",
                          { { "function", "Callback", "unique-string" }, { "task", "Task", "unique-string" } } },
     [MARKER_TASK] = { "Task",
                       "asyncio task",

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Tasks in looks that are not proved to be one moment, and what other work on the machine makes of a loop that is busy."""
+"""Tasks in looks that are not proved to be one moment, and the time that tasks have."""
 
 import pytest
 
 import environment
-import gecko_check
-from recording import attach, convert, run_record, whole
+from recording import attach, whole
 from task_truth import judge, weighed
 
 NAMED = 10_000 * environment.SOAK  # stacks with tasks in them, of each kind
@@ -26,23 +25,6 @@ def test_no_task_is_shown_over_the_frames_of_another(python, program, start, tmp
         if marked >= NAMED:
             break
     assert marked >= 1000  # a slow machine or build
-
-
-@pytest.mark.parametrize("rate", [(), ("--disturb", "1")], ids=["each tick", "1 %"])
-@pytest.mark.parametrize("kind", ["chain", "single", "many"])
-@pytest.mark.pythons("newest")
-def test_a_loop_that_is_only_busy_is_not_blocked(python, program, tmp_path, kind, rate):
-    """Where the program waits for a processor between two looks, one callback seems to last."""
-    path, out = tmp_path / "marked.pyreel", tmp_path / "marked.json"
-    ended = run_record("--async", "running", *rate, "-o", path, "--", *python.command, program("marked"), kind,
-                       prefix=python.prefix)
-    assert ended.code == 0, ended
-    assert convert("gecko", path, "-o", out).code == 0
-    profile = gecko_check.load(out)
-    strings = profile["shared"]["stringArray"]
-    blocked = [data for thread in profile["threads"] for data in thread["markers"]["data"]
-               if data["type"] == "Loop blocked" and strings[data["function"]] in ("call_again", "steps")]
-    assert blocked == []
 
 
 @pytest.mark.pythons("each version", since="3.14")

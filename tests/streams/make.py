@@ -59,6 +59,7 @@ RECORDED = {
     "grouped-runs-3.12": ("3.12", ["-r", "200"], ["doing.py", "sleeps"], 2.4),
     "grouped-tree-3.14": ("3.14", ["-f", "-r", "50"], ["relatives.py"], 20),
     "titles-3.12": ("3.12", ["-r", "50"], ["titles.py", '[[1.5, "worker: idle [app]"], [9, "worker: GET /a"]]', "x" * 60], 4),
+    "blocked-3.14": ("3.14", ["-r", "50"], ["marked.py", "blocks"], 1.4),
     "free-threaded-3.14": (None, ["-r", "50"], ["free-threaded", "3.14"], 1.2),
 }
 

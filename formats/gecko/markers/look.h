@@ -12,6 +12,7 @@ struct look {
     uint32_t thread;               /* on whose line the sample is */
     uint64_t ns;                   /* the time of the look */
     uint64_t width_ns;             /* how long it stands for */
+    uint64_t last_ns;              /* the time of the look before; 0: there was none */
     uint64_t since_ns;             /* what held at the look before ends here: at this look; or an interval behind the
                                     * look before, when the thread was absent since then */
     bool after;                    /* the thread was not absent since the look before */

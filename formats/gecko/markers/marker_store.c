@@ -76,18 +76,6 @@ void marker_store_add(struct marker_store *store, const struct marker *marker)
 
 /* ---- what is written ---- */
 
-/* The rest need not be a heap: marker_store_settle() sorts it. */
-void marker_store_filter(struct marker_store *store, enum marker_kind kind,
-                         bool (*stands)(const void *self, const struct marker *marker), const void *self)
-{
-    struct marker_heap *heap = &store->heaps[kind];
-    size_t kept = 0;
-    for (size_t i = 0; i < heap->count; i++)
-        if (stands(self, &heap->markers[i]))
-            heap->markers[kept++] = heap->markers[i];
-    heap->count = kept;
-}
-
 /* Divides `total` among the kinds: each gets at most what it needs, and who needs more than an equal part of the rest
  * gets that part. */
 static void divide(uint64_t total, const uint64_t needs[MARKER_KINDS], uint64_t shares[MARKER_KINDS])

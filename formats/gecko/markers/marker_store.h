@@ -81,10 +81,6 @@ void marker_store_add(struct marker_store *store, const struct marker *marker);
 /* Counts a marker that is below the minimum of its kind. */
 void marker_store_leave_out(struct marker_store *store, enum marker_kind kind, uint64_t ns);
 
-/* Keeps only the markers of a kind that stand, which is up to `stands`. The others are not counted. */
-void marker_store_filter(struct marker_store *store, enum marker_kind kind,
-                         bool (*stands)(const void *self, const struct marker *marker), const void *self);
-
 /* Decides which markers are written. Call it once, after the last marker. */
 void marker_store_settle(struct marker_store *store, const struct marker_budget *budget);
 

@@ -28,7 +28,7 @@ static void close_thread(struct markers *markers, uint32_t number, uint64_t ns)
     struct marker_store *store = &markers->store;
     lock_waits_close(&thread->wait, number, ns, store, markers->least_wait_ns);
     spans_close(&thread->spans, number, ns, markers->tables, store);
-    loop_steps_close(&thread->step, &markers->loops, number, ns, store);
+    loop_steps_close(&thread->step, number, ns, store);
 }
 
 static struct look look_of(struct markers *markers, const struct run *run, uint32_t number,
@@ -41,6 +41,7 @@ static struct look look_of(struct markers *markers, const struct run *run, uint3
                           .thread = number,
                           .ns = run->time_ns,
                           .width_ns = run->stands_ns,
+                          .last_ns = thread->last_ns,
                           .since_ns = after || end_ns > run->time_ns ? run->time_ns : end_ns,
                           .after = after };
 }
@@ -90,7 +91,7 @@ static void count_tick(struct markers *markers, uint32_t process)
 static bool is_calm(const struct marker_thread *thread, const struct run *run, uint64_t tick)
 {
     return thread->calm && run->stack == thread->stack && run->status == thread->status && !run->task &&
-           tick - thread->tick <= 1 && run->time_ns >= thread->last_ns;
+           !run->callback_ns && tick - thread->tick <= 1 && run->time_ns >= thread->last_ns;
 }
 
 static void take_calm(struct markers *markers, const struct marker_thread *thread, uint32_t number)
@@ -125,13 +126,13 @@ static void markers_take_look(struct markers *markers, struct marker_thread *thr
     const struct look look = look_of(markers, run, number, thread, tick);
     lock_waits_take(&markers->lock, &thread->wait, &look, &markers->store, markers->least_wait_ns);
     spans_take(&thread->spans, &look, markers->tables, &markers->store);
-    loop_steps_take(&thread->step, &markers->loops, &look, &markers->store);
+    loop_steps_take(&thread->step, &look, &markers->store);
     const bool goes_on = look.after && thread->task == run->task;
     task_lives_take(&markers->tasks, &look, markers->tables, goes_on ? TASK_RUNS : TASK_BEGINS);
     thread->stack = run->stack;
     thread->status = run->status;
     thread->task = run->task;
-    thread->calm = look.fact->loop == LOOP_NONE && !run->task && !look.fact->gc && !thread->step.before;
+    thread->calm = !run->task && !look.fact->gc && !thread->step.since_ns;
 }
 
 void markers_take_run(struct markers *markers, const struct run *run, uint32_t number)
@@ -214,9 +215,7 @@ static void markers_take_thread_end(struct markers *markers, const struct change
 
 void markers_take(struct markers *markers, const struct event *event)
 {
-    if (event->kind == EVENT_RECORDING)
-        markers->loops.cpu_unit_ns = event->recording.time_unit_ns;
-    else if (event->kind == EVENT_TICK)
+    if (event->kind == EVENT_TICK)
         markers_end_tick(markers, event->tick_process);
     else if (event->kind == EVENT_FAILED)
         markers_take_failed(markers, &event->failed);
@@ -228,11 +227,6 @@ void markers_take(struct markers *markers, const struct event *event)
         markers_take_thread_end(markers, &event->change);
     else if (event->kind == EVENT_PROCESS_TITLE)
         title_lives_take(&markers->titles, markers->tables, &event->change);
-}
-
-static bool stands(const void *counts, const struct marker *marker)
-{
-    return loop_steps_stands(counts, marker);
 }
 
 void markers_settle(struct markers *markers, uint64_t bytes)
@@ -249,7 +243,6 @@ void markers_settle(struct markers *markers, uint64_t bytes)
     for (uint32_t i = 0; i < markers->threads_room; i++)
         if (markers->threads[i])
             close_thread(markers, i, markers->threads[i]->last_ns + markers->threads[i]->width_ns);
-    marker_store_filter(&markers->store, MARKER_BLOCKED, stands, &markers->loops);
     task_lives_settle(&markers->tasks, &markers->store);
     marker_store_settle(&markers->store, &budget);
 }
@@ -264,7 +257,6 @@ void markers_free(struct markers *markers)
     marker_store_free(&markers->store);
     stack_facts_free(&markers->facts);
     lock_waits_free(&markers->lock);
-    loop_steps_free(&markers->loops);
     task_lives_free(&markers->tasks);
     title_lives_free(&markers->titles);
     gaps_free(&markers->gaps);

@@ -52,7 +52,6 @@ struct markers {
     struct marker_store store;
     struct stack_facts facts;
     struct lock_tick lock;
-    struct loop_counts loops;
     struct task_lives tasks;
     struct title_lives titles;
     struct gaps gaps;

@@ -12,9 +12,8 @@ enum role {
     ROLE_SYNTHETIC, /* a frame that no function has */
     ROLE_GC,
     ROLE_TASK,
-    ROLE_TURN,   /* BaseEventLoop._run_once */
-    ROLE_RUN,    /* Handle._run */
-    ROLE_SELECT, /* select() of a selector */
+    ROLE_TURN, /* BaseEventLoop._run_once */
+    ROLE_RUN,  /* Handle._run; since 3.15 also _ThreadSafeHandle._run, which calls it */
 };
 
 /* Methods of the event loop: the end of the qualified name, and the end of the file's path. */
@@ -24,7 +23,6 @@ static const struct known {
 } known[] = {
     { { "_run_once", 9 }, { "asyncio/base_events.py", 22 }, ROLE_TURN },
     { { "_run", 4 }, { "asyncio/events.py", 17 }, ROLE_RUN },
-    { { "select", 6 }, { "selectors.py", 12 }, ROLE_SELECT },
 };
 
 /* Whether `text` is `end`, or ends with a separator and `end`. */
@@ -81,12 +79,10 @@ static void add_frame(struct stack_fact *fact, uint32_t stack, uint32_t function
         fact->step = 0;
         return;
     }
-    if (role == ROLE_RUN && fact->loop == LOOP_TURN) {
+    if (role == ROLE_RUN && (fact->loop == LOOP_TURN || fact->loop == LOOP_RUN)) {
         fact->loop = LOOP_RUN;
         return;
     }
-    if (role == ROLE_SELECT && fact->loop == LOOP_TURN)
-        fact->loop = LOOP_SELECT;
     if (role >= ROLE_TURN || role == ROLE_CODE)
         add_code(fact, function);
 }

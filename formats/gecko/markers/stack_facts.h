@@ -14,8 +14,7 @@
 
 enum loop_place {
     LOOP_NONE,     /* no event loop on the stack */
-    LOOP_TURN,     /* the loop itself: between two callbacks */
-    LOOP_SELECT,   /* the loop waits for events */
+    LOOP_TURN,     /* the loop itself, also while it waits for events */
     LOOP_RUN,      /* the loop is about to call a callback */
     LOOP_CALLBACK, /* a callback, or a step of a task */
 };

@@ -5,7 +5,6 @@ to be ready.
 fight: two threads that want the lock all the time, and one that sleeps and then wants the lock.
 collects: full collections of many objects; pair: of two processes at a time. handles: an exception that is handled for a while.
 blocks: a coroutine that sleeps for 0.2 s and works for 0.2 s, and leaves the loop alone between.
-chain, single, many: callbacks of a millisecond that call themselves; one task, or 50, with steps of a millisecond.
 lives: tasks that live for known times."""
 import asyncio
 import gc
@@ -113,36 +112,6 @@ async def blocks():
         timed(spans, work, 0.2)
         await asyncio.sleep(0.1)
     return spans
-
-
-def call_again(loop, until):
-    work(0.001)
-    if perf_counter() < until:
-        loop.call_soon(call_again, loop, until)
-
-
-async def chain():
-    until = perf_counter() + 2
-    asyncio.get_running_loop().call_soon(call_again, asyncio.get_running_loop(), until)
-    await asyncio.sleep(2.1)
-    return []
-
-
-async def steps(until):
-    while perf_counter() < until:
-        work(0.001)
-        await asyncio.sleep(0)
-
-
-async def single():
-    await asyncio.create_task(steps(perf_counter() + 2))
-    return []
-
-
-async def many():
-    until = perf_counter() + 2
-    await asyncio.gather(*(steps(until) for _ in range(50)))
-    return []
 
 
 async def live(spans, seconds):

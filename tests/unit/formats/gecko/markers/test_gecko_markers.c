@@ -5,6 +5,7 @@
 #include "tests/fakes/story.h"
 #include "tests/fakes/testing.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -340,28 +341,31 @@ static void a_recording_without_frames_has_no_markers(void **state)
 
 /* ---- blocked loops ---- */
 
-/* Tells looks at a loop: 'f' and 'g' in callbacks of these functions, 's' asleep in the selector, '.' at work between
- * callbacks. Lower-case callbacks use the processor, upper-case ones sleep, and 'H' sleeps and wakes again and again.
- */
-static void tell_loop(struct finding *finding, const char *looks)
+/* Tells looks at a loop, so many ms apart: 'f' and 'g' in a callback of these functions, which is proved to run since
+ * its first look; 'F' and 'G' in one of which this look proves nothing; 's' in no callback. */
+static void tell_loop(struct finding *finding, const char *looks, uint64_t apart)
 {
     static const struct event beginning[] = { BEGINNING };
-    static const uint32_t in_f[] = { 1, 5, 6, 2 }, in_g[] = { 1, 5, 6, 3 }, selects[] = { 1, 5, 7 };
+    static const uint32_t in_f[] = { 1, 5, 6, 2 }, in_g[] = { 1, 5, 6, 3 };
     begin(finding, beginning, countof(beginning));
+    uint64_t since_ns = 0;
+    char before = 's';
     for (uint64_t i = 0; looks[i]; i++) {
         const char look = looks[i];
-        const bool sleeps = strchr("FGHs", look) != NULL, f = strchr("fFH", look) != NULL,
-                   g = strchr("gG", look) != NULL;
+        const uint64_t now_ns = (i + 1) * apart * MS;
+        const bool f = strchr("fF", look) != NULL, g = strchr("gG", look) != NULL, proved = strchr("fg", look) != NULL;
+        if (tolower(look) != tolower(before))
+            since_ns = now_ns;
+        before = look;
         struct event event = { EVENT_SAMPLE, .sample = { .count = 1,
                                                          .thread = 1,
-                                                         .time_ns = (i + 1) * 10 * MS,
-                                                         .status = sleeps ? STATUS_RECORDED : HOLDS,
-                                                         .cpu_ns = look == 'H' ? 300000
-                                                                   : sleeps    ? 0
-                                                                               : 10 * MS } };
-        event.sample.frames = f ? in_f : g ? in_g : selects;
-        event.sample.pushed = f || g ? 4 : look == '.' ? 2 : 3;
-        struct event tick = TICK((i + 1) * 10 * MS);
+                                                         .time_ns = now_ns,
+                                                         .stands_ns = apart * MS,
+                                                         .status = HOLDS,
+                                                         .callback_ns = proved ? since_ns : 0 } };
+        event.sample.frames = f ? in_f : in_g;
+        event.sample.pushed = f || g ? 4 : 2;
+        struct event tick = TICK(now_ns);
         assert_true(tables_take(&finding->tables, &event, NULL));
         markers_take_run(&finding->markers, &event.run, 1);
         assert_true(tables_take(&finding->tables, &tick, NULL));
@@ -369,30 +373,41 @@ static void tell_loop(struct finding *finding, const char *looks)
     }
 }
 
-static void assert_blocked(const char *looks, const char *wanted)
+static void assert_blocked(const char *looks, uint64_t apart, const char *wanted)
 {
     struct finding finding;
-    tell_loop(&finding, looks);
+    tell_loop(&finding, looks, apart);
     assert_found(&finding, wanted);
 }
 
 static void a_long_callback_blocks_the_loop(void **state)
 {
     (void)state;
-    assert_blocked("ssffffffffss", "1: blocked 30-110 of 0 in f, 0\n");
-    assert_blocked("ssFFFFFFFFFFFFFFFFFFFFFFFFss", "1: blocked 30-270 of 0 in f, 1\n");
-    assert_blocked("ssfffffgggggss", "");                            /* too short, each of them */
-    assert_blocked("ssfffffff", "1: blocked 30-100 of 0 in f, 0\n"); /* the recording ends */
+    assert_blocked("ssffffffffss", 10, "1: blocked 30-100 of 0 in f, 0\n");
+    assert_blocked("ssfffffgggggss", 10, ""); /* too short, each of them */
+    assert_blocked("ssffffffggggggss", 10, "1: blocked 30-80 of 0 in f, 0\n1: blocked 90-140 of 0 in g, 0\n");
+    assert_blocked("ssffffff", 10, "1: blocked 30-80 of 0 in f, 0\n"); /* the recording ends */
 }
 
-static void short_callbacks_do_not(void **state)
+static void what_is_not_proved_is_no_marker(void **state)
 {
     (void)state;
-    assert_blocked("fgfgfgfgfgfgfgfgfgfgfg", "");
-    assert_blocked("ffffffff.ffffffffff.ffffffff.fffffffffffffff", ""); /* looks find the loop between them */
-    assert_blocked("HHHHHHHH.HHHHHHHHHH.HHHHHHHH.HHHHHHHHHHHHHHH.", "");
-    assert_blocked("ssssssssssssssssss", "");
-    assert_blocked("..................", "");
+    assert_blocked("FFFFFFFFFFFFFFFFFFFFFFFF", 10, "");
+    assert_blocked("ssfffFFFFFFs", 10, "");                                 /* another callback of f, maybe */
+    assert_blocked("ssfffFFfffss", 10, "1: blocked 30-100 of 0 in f, 0\n"); /* no: it still runs */
+    assert_blocked("ssssssssssssssssss", 10, "");
+}
+
+/* Three looks may fall into a block of 100 ms that prove no more than what is between them. */
+static void rare_looks_prove_less(void **state)
+{
+    (void)state;
+    assert_blocked("ssfffs", 33, "1: blocked 99-165 of 0 in f, 0\n");
+    assert_blocked("ssfffs", 24, "1: blocked 72-120 of 0 in f, 0\n");
+    assert_blocked("ssffffs", 10, "");                                /* frequent looks: it was not so long */
+    assert_blocked("ssFFfs", 24, "1: blocked 72-120 of 0 in f, 0\n"); /* the first two are known by the third */
+    assert_blocked("ssFfs", 40, "");
+    assert_blocked("ssfs", 80, "");
 }
 
 /* Names and files of asyncio that are not asyncio's. */
@@ -436,7 +451,8 @@ TEST_FILE(gecko_markers)
         cmocka_unit_test(a_recording_without_frames_has_no_markers),
         cmocka_unit_test(missed_ticks_do_not_explain_what_a_mode_leaves_out),
         cmocka_unit_test(a_long_callback_blocks_the_loop),
-        cmocka_unit_test(short_callbacks_do_not),
+        cmocka_unit_test(what_is_not_proved_is_no_marker),
+        cmocka_unit_test(rare_looks_prove_less),
         cmocka_unit_test(only_asyncio_has_loops),
     };
     return run_all(tests);
