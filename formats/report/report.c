@@ -129,18 +129,20 @@ bool report_is_wait(const struct entries *entries, uint32_t entry)
     return false;
 }
 
-/* The rows of groups that are not quiet. The caller frees them. */
-static struct aggregate_row *without_quiet(const struct report *report, const struct aggregate *from, size_t *count)
+/* Leaves the rows of groups that are not quiet. Returns them; the caller frees them. */
+static struct aggregate_row *leave_out_quiet(const struct report *report, struct aggregate *aggregate)
 {
     bool *quiet = alloc_zeroed(report->groups_count + 1, sizeof(*quiet));
-    struct aggregate_row *rows = alloc_zeroed(from->count + 1, sizeof(*rows));
+    struct aggregate_row *rows = alloc_zeroed(aggregate->count + 1, sizeof(*rows));
+    size_t count = 0;
     for (size_t i = 0; i < report->groups_count; i++)
         quiet[report->groups[i].from - report->found.rows] = report->groups[i].quiet;
-    *count = 0;
-    for (size_t i = 0; i < from->count; i++)
-        if (!quiet[report->found.by_thread[from->rows[i].thread] - 1])
-            rows[(*count)++] = from->rows[i];
+    for (size_t i = 0; i < aggregate->count; i++)
+        if (!quiet[report->found.by_thread[aggregate->rows[i].thread] - 1])
+            rows[count++] = aggregate->rows[i];
     free(quiet);
+    aggregate->rows = rows;
+    aggregate->count = count;
     return rows;
 }
 
@@ -155,9 +157,7 @@ bool section_calls_make(struct section_calls *calls, const struct report *report
         .filter = report->style.filter,
     };
     struct aggregate aggregate = report_counted(report);
-    struct aggregate_row *rows = NULL;
-    if (style->without_quiet)
-        aggregate.rows = rows = without_quiet(report, &aggregate, &aggregate.count);
+    struct aggregate_row *rows = style->without_quiet ? leave_out_quiet(report, &aggregate) : NULL;
     *calls = (struct section_calls){ 0 };
     entries_find(&calls->entries, report->tables, &entries);
     for (size_t i = 0; style->folds_recursion && i < report->tables->frames_count; i++)
@@ -223,12 +223,23 @@ bool report_begin(struct report *report, const struct tables *tables, const stru
     return report_find_groups(report);
 }
 
+/* Says why a table has no rows. */
+static void explain_empty(struct report *report)
+{
+    for (size_t i = 0; i < report->sections_count; i++) {
+        struct report_section *section = &report->sections[i];
+        if (section->count == 0 && section->note.size == 0 && report->all->samples > 0)
+            section->note = report_say(report, "No sample here has %s; choose another --weight.",
+                                       report_weight_label(report));
+    }
+}
+
 bool report_make(struct report *report, struct fault *why)
 {
     const struct report_style *style = &report->style;
     bool good = true;
     if (!style->callers && !style->callees && !style->annotate && !style->tree)
-        return report_add_tables(report);
+        good = report_add_tables(report);
     if (style->callers)
         good = report_add_callers(report, why);
     if (good && style->callees)
@@ -237,6 +248,7 @@ bool report_make(struct report *report, struct fault *why)
         good = report_add_source(report, why);
     if (good && style->tree)
         good = report_add_tree(report);
+    explain_empty(report);
     return good;
 }
 

@@ -237,21 +237,23 @@ static void add_every(struct report *report, const struct section_calls *calls)
     }
 }
 
-/* Tables for each group that worked. */
-static void add_of_each(struct report *report, const struct section_calls *calls, size_t working)
+/* Tables for each group that worked and has something to show. Returns whether there is one: --focus may leave none. */
+static bool add_of_each(struct report *report, const struct section_calls *calls, size_t working)
 {
+    const size_t before = report->sections_count;
     for (size_t i = 0; i < report->groups_count; i++) {
         const struct report_group *group = &report->groups[i];
         const struct report_tables_subject subject = { .top = report_group_node(report, &calls->tree, group),
                                                        .group = i + 1,
                                                        .name = group->name,
                                                        .usual = working > 1 ? ROWS_EACH : ROWS_ALONE };
-        if (!group->quiet && subject.top)
+        if (!group->quiet && subject.top && report_sum(report, calls->tree.nodes[subject.top].total) > 0)
             add_both(report, calls, &subject);
     }
+    return report->sections_count > before;
 }
 
-/* One table for all groups together, where many worked. Waits of the others must not bury their work. */
+/* One table for all groups together. */
 static void add_of_all(struct report *report, const struct section_calls *calls)
 {
     const struct report_tables_subject all = { .usual = ROWS_ALONE };
@@ -260,20 +262,25 @@ static void add_of_all(struct report *report, const struct section_calls *calls)
     add_both(report, calls, &all);
 }
 
+/* Where many groups worked, they have one table, and waits of the others must not bury their work. If those that worked
+ * have nothing to show, all groups have one table. */
 static bool add_entries(struct report *report, enum entry_kind kind)
 {
     const size_t working = count_working(report);
     const bool many = working > GROUPS_MOST && !report->style.every_row;
-    const struct section_style style = { .kind = kind, .without_quiet = many && report->weight == SUM_WALL_NS };
+    struct section_style style = { .kind = kind, .without_quiet = many && report->weight == SUM_WALL_NS };
     struct section_calls calls;
-    const bool any = section_calls_make(&calls, report, &style);
+    bool any = section_calls_make(&calls, report, &style);
+    if (!any && style.without_quiet) {
+        section_calls_free(&calls);
+        style.without_quiet = false;
+        any = section_calls_make(&calls, report, &style);
+    }
     report->names_quiet = true;
     if (any && report->style.every_row)
         add_every(report, &calls);
-    else if (any && many)
+    else if (any && (many || (!add_of_each(report, &calls, working) && report->groups_count > 0)))
         add_of_all(report, &calls);
-    else if (any)
-        add_of_each(report, &calls, working);
     section_calls_free(&calls);
     return any;
 }

@@ -35,11 +35,15 @@ def problems(found):
         if total is not None and abs(sum(sums) - total) > ROUNDED * (1 + len(sums)):
             wrong.append(f"{key} of all groups is {sum(sums)}, and in the totals {total}")
     for place, section in enumerate(found["sections"]):
+        if found["totals"]["samples"] and not section["rows"] and not section["note"]:
+            wrong.append(f"sections[{place}] is empty, and does not say why")
         wrong += [f"sections[{place}]: {words}" for words in problems_of_section(section)]
     return wrong
 
 
 def problems_of_section(section):
+    if section["all"] > 0 and not section["rows"] and section["what"] != "tree":
+        yield "it is empty"
     amounts = [row[section["sorted_by"]] for row in section["rows"] if section["sorted_by"] in row]
     if section["what"] not in ("tree", "source") and amounts != sorted(amounts, reverse=True):
         yield "its rows are not sorted"

@@ -521,6 +521,78 @@ static void a_small_share_is_no_work_when_waits_are_not_known(void **state)
     close_world(&world);
 }
 
+/* Of these threads, each works, and one waits. */
+static const struct event five_threads[] = {
+    THREAD(3, 1, 4244, "north"),
+    THREAD(4, 1, 4245, "south"),
+    THREAD(5, 1, 4246, "west"),
+    STATUS_SAMPLE(400 * MS, 3, 0, RUNS, 90 * MS, 1, 2),
+    STATUS_SAMPLE(400 * MS, 4, 0, RUNS, 90 * MS, 1, 3),
+    STATUS_SAMPLE(400 * MS, 5, 0, RUNS, 90 * MS, 1, 4),
+    TICK(400 * MS),
+};
+
+/* `focus` NULL: all stacks. */
+static void make_five(struct world *world, const char *focus, enum aggregate_sum weight)
+{
+    struct fault why = { 0 };
+    const struct report_style style = { .weighted = true, .weight = weight, .filter = &world->filter };
+    add(world, story, countof(story));
+    take(world, five_threads, countof(five_threads));
+    assert_true(!focus || patterns_add(&world->filter.focus, focus, &why));
+    assert_true(report_begin(&world->report, &world->tables, &world->aggregate, &style, &why));
+    assert_true(report_make(&world->report, &why));
+}
+
+static void many_that_work_have_one_table(void **state)
+{
+    (void)state;
+    for (enum aggregate_sum weight = SUM_SAMPLES; weight <= SUM_GIL_NS; weight++) {
+        struct world world = { 0 };
+        make_five(&world, NULL, weight);
+        const struct report *report = &world.report;
+        assert_int_equal(report->sections_count, 3); /* threads, and functions by self and total */
+        for (size_t i = 0; i < report->sections_count; i++)
+            assert_true(report->sections[i].count > 0 && report->sections[i].note.size == 0);
+        bool waits = false;
+        for (size_t i = 0; i < report->sections[2].count; i++)
+            waits |= text_equal(report->sections[2].rows[i].name, TEXT("wait"));
+        assert_true(waits == (weight == SUM_SAMPLES || weight == SUM_CPU_NS)); /* it had 1 ms of CPU time */
+        close_world(&world);
+    }
+}
+
+static void focus_on_a_thread_that_waits_has_a_table(void **state)
+{
+    (void)state;
+    struct world world = { 0 };
+    make_five(&world, "^wait ", SUM_WALL_NS);
+    assert_int_equal(world.report.sections_count, 3);
+    assert_text(world.report.sections[0].rows[0].name, "waiter");
+    assert_text(world.report.sections[1].rows[0].name, "wait");
+    assert_int_equal(world.report.sections[1].whole, 300 * MS);
+    close_world(&world);
+
+    world = (struct world){ 0 };
+    struct fault why = { 0 };
+    assert_true(patterns_add(&world.filter.focus, "^wait ", &why));
+    assert_true(make(&world, (struct report_style){ .weighted = true, .weight = SUM_WALL_NS }, &why));
+    assert_int_equal(world.report.sections_count, 3);
+    assert_text(world.report.sections[2].rows[0].name, "wait");
+    close_world(&world);
+}
+
+static void an_empty_table_says_why(void **state)
+{
+    (void)state;
+    struct world world = { 0 };
+    make_five(&world, "^wait ", SUM_GIL_NS);
+    assert_int_equal(world.report.sections[1].count, 0);
+    assert_text(world.report.sections[1].note,
+                "No sample here has time with the interpreter's lock; choose another --weight.");
+    close_world(&world);
+}
+
 static void a_filter_that_leaves_nothing_is_no_report(void **state)
 {
     (void)state;
@@ -627,6 +699,9 @@ TEST_FILE(report)
         cmocka_unit_test(colours_are_balanced),
         cmocka_unit_test(json_is_json),
         cmocka_unit_test(names_in_markdown_are_code),
+        cmocka_unit_test(many_that_work_have_one_table),
+        cmocka_unit_test(focus_on_a_thread_that_waits_has_a_table),
+        cmocka_unit_test(an_empty_table_says_why),
         cmocka_unit_test(a_filter_that_leaves_nothing_is_no_report),
         cmocka_unit_test(an_empty_recording_has_an_empty_report),
         cmocka_unit_test(threads_of_one_name_are_counted),
