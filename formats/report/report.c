@@ -2,6 +2,7 @@
 #include "formats/report/report.h"
 
 #include "formats/base/alloc.h"
+#include "formats/frames/weight_choice.h"
 #include "formats/report/report_internal.h"
 
 #include <stdarg.h>
@@ -13,7 +14,7 @@
 
 const char *report_weight_label(const struct report *report)
 {
-    return report->without_waits ? "wall-clock time without waits" : sum_rows[report->weight].label;
+    return weight_choice_label(&(struct weight_choice){ report->weight, report->without_waits });
 }
 
 /* ---- texts and rows ---- */
@@ -176,15 +177,11 @@ void section_calls_free(struct section_calls *calls)
 
 /* ---- the report ---- */
 
-/* CPU time, where it is known of nearly all samples. Else how long threads ran by the clock, if it is known when they
- * waited; a task of asyncio that waits would bury those that run. Else all time. */
 static void report_choose_weight(struct report *report)
 {
-    const struct aggregate *all = report->all;
-    const bool cpu_first = aggregate_cpu_first(aggregate_known(all, SUM_CPU_NS), all->samples);
-    report->weight = cpu_first ? SUM_CPU_NS : SUM_WALL_NS;
-    for (size_t i = 0; i < all->count && report->weight == SUM_WALL_NS; i++)
-        report->without_waits |= waiting_of_group(all->rows[i].group) != WAITS_NOT;
+    const struct weight_choice choice = weight_choose(report->all);
+    report->weight = choice.weight;
+    report->without_waits = choice.without_waits;
 }
 
 static bool check_weight(const struct report *report, struct fault *why)
@@ -197,14 +194,7 @@ static bool check_weight(const struct report *report, struct fault *why)
 static void leave_out_waits(struct report *report)
 {
     report->busy = alloc_zeroed(report->all->count + 1, sizeof(*report->busy));
-    for (size_t i = 0; i < report->all->count; i++)
-        if (waiting_of_group(report->all->rows[i].group) == WAITS_NOT)
-            report->busy[report->busy_count++] = report->all->rows[i];
-    if (report->busy_count > 0)
-        return;
-    free(report->busy); /* everything waited: then waits are what there is to see */
-    report->busy = NULL;
-    report->without_waits = false;
+    report->busy_count = weight_take_busy(report->all, report->busy);
 }
 
 bool report_begin(struct report *report, const struct tables *tables, const struct aggregate *aggregate,

@@ -2,6 +2,7 @@
 #include "formats/report/report_head.h"
 
 #include "formats/base/alloc.h"
+#include "formats/frames/weight_choice.h"
 #include "formats/model/exactness.h"
 #include "formats/report/report_internal.h"
 
@@ -160,11 +161,25 @@ static void add_account(struct report *report, const struct report_origin *origi
                                  100 * (double)account->cpu_ns / duration_ns, account_text(room, account)));
 }
 
-/* What the numbers are, and what else they could be. */
-static void add_weight(struct report *report)
+/* Why the report chose its weight, and what else there is. */
+static struct text why_chosen(struct report *report)
 {
     const struct report_group *first = report->groups_count ? &report->groups[0] : NULL;
     const bool waited = first && first->from->sums[SUM_CPU_NS] < (double)first->from->sums[SUM_WALL_NS] * MOSTLY_WAITED;
+    if (report->style.weighted)
+        return (struct text){ "", 0 };
+    if (report->weight == SUM_SAMPLES)
+        return TEXT("; they stand for no time");
+    if (report->weight == SUM_CPU_NS)
+        return waited ? TEXT("; it mostly waited: --weight wall shows where")
+                      : TEXT("; --weight wall shows waits, too");
+    return report_say(report, "; %s%s", weight_choice_reason(report->all),
+                      report->without_waits ? ", and --weight wall shows waits, too" : "");
+}
+
+/* What the numbers are, and what else they could be. */
+static void add_weight(struct report *report)
+{
     const uint64_t unknown = report->all->samples - aggregate_known(report->all, report->weight);
     const struct text known = unknown ? report_say(report, " of the %.1f %% of samples of which it is known",
                                                    100 - 100 * (double)unknown / (double)report->all->samples)
@@ -173,18 +188,16 @@ static void add_weight(struct report *report)
     struct text waits = { "", 0 };
     if (report->without_waits && unsure >= UNSURE_LEAST)
         waits = report_say(report, "; of %.1f %% of samples nobody knows whether the thread waited", unsure);
-    const char *more = "";
-    if (!report->style.weighted && report->weight == SUM_CPU_NS)
-        more = waited ? "; it mostly waited: --weight wall shows where" : "; --weight wall shows waits, too";
-    if (!report->style.weighted && report->weight == SUM_WALL_NS)
-        more = report->without_waits ? "; CPU time is not known, and --weight wall shows waits, too"
-                                     : "; CPU time is not known";
+    const struct text chosen = why_chosen(report);
     if (report->weight == SUM_SAMPLES)
-        head_add_line(report, "numbers", report_say(report, "samples, %" PRIu64 " in all", report->whole));
+        head_add_line(
+            report, "numbers",
+            report_say(report, "samples, %" PRIu64 " in all%.*s", report->whole, (int)chosen.size, chosen.bytes));
     else
         head_add_line(report, "times",
-                      report_say(report, "%s%.*s, %.3f s in all%.*s%s", report_weight_label(report), (int)known.size,
-                                 known.bytes, seconds(report->whole), (int)waits.size, waits.bytes, more));
+                      report_say(report, "%s%.*s, %.3f s in all%.*s%.*s", report_weight_label(report), (int)known.size,
+                                 known.bytes, seconds(report->whole), (int)waits.size, waits.bytes, (int)chosen.size,
+                                 chosen.bytes));
 }
 
 void report_add_head(struct report *report, const struct report_origin *origin)

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* The weight of an output that adds up one weight, when the user names none. It is a time: the number of samples says
+ * little of the time, because the recorder's budget makes the distance of looks vary.
+ *
+ *     CPU time                             where it is known of nearly all samples, and any was used
+ *     wall-clock time without waits        else, where it is known of some samples that their thread or task waited:
+ *                                          those would bury the ones that run
+ *     wall-clock time                      else
+ *     samples                              where no sample stands for any time, as in a recording of a single look */
+#ifndef PYREEL_FORMATS_FRAMES_WEIGHT_CHOICE_H
+#define PYREEL_FORMATS_FRAMES_WEIGHT_CHOICE_H
+
+#include "formats/model/aggregate.h"
+
+struct weight_choice {
+    enum aggregate_sum weight;
+    bool without_waits; /* samples of threads that waited do not count */
+};
+
+/* Chooses for an aggregate that has the groups of waiting_group() (frames/waiting.h). */
+struct weight_choice weight_choose(const struct aggregate *aggregate);
+
+/* What people call the time, and why it is not CPU time: in a sentence. */
+const char *weight_choice_label(const struct weight_choice *choice);
+const char *weight_choice_reason(const struct aggregate *aggregate);
+
+/* Writes the rows of threads that did not wait to `to`, which has room for all rows and may be `from->rows`. Returns
+ * their number. */
+size_t weight_take_busy(const struct aggregate *from, struct aggregate_row *to);
+
+#endif
