@@ -5,9 +5,12 @@
 #include "formats/base/replaced.h"
 #include "formats/base/utf8.h"
 #include "formats/collapsed/collapsed.h"
+#include "formats/frames/waiting.h"
+#include "formats/frames/weight_choice.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 enum own_option {
     OPTION_WEIGHT = OPTION_OWN,
@@ -19,7 +22,9 @@ enum own_option {
 };
 
 static const struct argument options[] = {
-    { OPTION_WEIGHT, 0, "weight", "WHAT", 0, "add up " SUM_NAMES " (samples)" },
+    { OPTION_WEIGHT, 0, "weight", "WHAT", 0,
+      "add up " SUM_NAMES " (cpu, where\n"
+      "it is known)" },
     { OPTION_ROOTS, 0, "roots", "LIST", 0,
       "begin lines with recording,process,interpreter,\n"
       "thread,task; or with none" },
@@ -30,12 +35,19 @@ static const struct argument options[] = {
     { 0 },
 };
 
+/* The values of this program's own options. */
+struct collapsed_wanted {
+    struct collapsed_style style;
+    bool weighted; /* style.weight was asked for */
+};
+
 static bool to_collapsed_apply(struct settings *settings, int number, const char *value)
 {
-    struct collapsed_style *style = settings->wanted;
+    struct collapsed_wanted *wanted = settings->wanted;
+    struct collapsed_style *style = &wanted->style;
     switch ((enum own_option)number) {
     case OPTION_WEIGHT:
-        return sum_named(value, &style->weight);
+        return wanted->weighted = sum_named(value, &style->weight);
     case OPTION_ROOTS:
         return collapsed_roots_named(value, &style->roots);
     case OPTION_IDS:
@@ -51,45 +63,78 @@ static bool to_collapsed_apply(struct settings *settings, int number, const char
     return false;
 }
 
-static const struct collapsed_style *to_collapsed_style_of(const struct settings *settings)
-{
-    return settings->wanted;
-}
-
 /* Wall-clock time needs the status, too: a thread that is in another interpreter has its time there. */
 static struct converter_plan to_collapsed_plan(const struct settings *settings)
 {
-    const bool counts = to_collapsed_style_of(settings)->weight == SUM_SAMPLES;
+    const struct collapsed_wanted *wanted = settings->wanted;
+    const bool counts = wanted->weighted && wanted->style.weight == SUM_SAMPLES;
     return (struct converter_plan){ .without_status = counts, .only_counts = counts };
 }
 
+static void *to_collapsed_start(struct conversion *conversion)
+{
+    const struct collapsed_wanted *wanted = conversion->settings.wanted;
+    struct sums *sums = sums_start(conversion);
+    if (!wanted->weighted)
+        sums->aggregate.group_of = waiting_group;
+    return sums;
+}
+
+/* Tells a person what the numbers are, where they are not the usual ones. */
+static void tell_of_choice(const struct sums *sums, const struct weight_choice *choice)
+{
+    const struct settings *settings = &sums->conversion->settings;
+    const bool wanted = !settings->quiet && (settings->verbose || isatty(STDERR_FILENO));
+    if (!wanted || sums->aggregate.samples == 0 || choice->weight == SUM_CPU_NS)
+        return;
+    if (choice->weight == SUM_SAMPLES)
+        fprintf(stderr, "pyreel-collapsed: the lines count samples, which stand for no time in this recording\n");
+    else
+        fprintf(stderr, "pyreel-collapsed: the lines have microseconds of %s, because %s%s\n",
+                weight_choice_label(choice), weight_choice_reason(&sums->aggregate),
+                choice->without_waits ? "; --weight wall has waits, too" : "");
+}
+
+/* The numbers are those of a report without options. */
+static enum aggregate_sum to_collapsed_choose_weight(struct sums *sums)
+{
+    struct aggregate *aggregate = &sums->aggregate;
+    const struct weight_choice choice = weight_choose(aggregate);
+    tell_of_choice(sums, &choice);
+    if (choice.without_waits)
+        aggregate->count = weight_take_busy(aggregate, aggregate->rows);
+    return choice.weight;
+}
+
 /* Warns of an output without a line, which is right if the sum of each stack is 0. */
-static void warn_of_no_line(const struct sums *sums)
+static void warn_of_no_line(const struct sums *sums, enum aggregate_sum weight)
 {
     const struct conversion *conversion = sums->conversion;
     const struct output *output = &conversion->output;
     if (sums->aggregate.count > 0 && output->written + output->used == 0)
         fprintf(stderr, "pyreel-collapsed: warning: %s is 0 in all samples of %s, so no line is written\n",
-                sum_rows[to_collapsed_style_of(&conversion->settings)->weight].name,
-                utf8_shown(conversion->settings.input));
+                sum_rows[weight].name, utf8_shown(conversion->settings.input));
 }
 
 static bool to_collapsed_finish(void *self, struct fault *why)
 {
     struct sums *sums = self;
-    const enum aggregate_sum weight = to_collapsed_style_of(&sums->conversion->settings)->weight;
-    if (!sums_know(sums, weight, why))
-        return false;
-    sums_warn_of_unknown(sums, weight);
     struct conversion *conversion = sums->conversion;
-    struct collapsed_style style = *to_collapsed_style_of(&conversion->settings);
+    const struct collapsed_wanted *wanted = conversion->settings.wanted;
+    struct collapsed_style style = wanted->style;
     style.detail = conversion->settings.detail;
     style.opcodes = conversion->settings.opcodes;
     style.filter = conversion->settings.frames;
     aggregate_sort(&sums->aggregate);
+    if (wanted->weighted && !sums_know(sums, style.weight, why))
+        return false;
+    if (wanted->weighted)
+        sums_warn_of_unknown(sums, style.weight);
+    else
+        style.weight = to_collapsed_choose_weight(sums);
     if (!collapsed_write(&conversion->output, &conversion->tables, &sums->aggregate, &style))
         return convert_nothing_left(conversion, why);
-    warn_of_no_line(sums);
+    warn_of_no_line(sums, style.weight);
     return true;
 }
 
@@ -107,18 +152,18 @@ static bool to_collapsed_recognises(struct text head)
 
 static const struct converter to_collapsed = {
     .name = "pyreel-collapsed",
-    .makes = "Writes collapsed stacks, one per line: root;...;leaf COUNT.",
+    .makes = "Writes collapsed stacks, one per line: root;...;leaf MICROSECONDS.",
     .takes = TAKES_MODE | TAKES_SELECTION | TAKES_DETAIL | TAKES_COLUMNS | TAKES_OPCODES | TAKES_NO_IDLE |
              TAKES_FRAMES | TAKES_FOCUS,
     .options.rows = options,
-    .options.size = sizeof(struct collapsed_style),
+    .options.size = sizeof(struct collapsed_wanted),
     .options.apply = to_collapsed_apply,
     .file.recognises = to_collapsed_recognises,
     .plan = to_collapsed_plan,
     .events.runs = true,
     .events.places_cpu = true,
     .events.take = sums_take,
-    .start = sums_start,
+    .start = to_collapsed_start,
     .finish = to_collapsed_finish,
     .drop = sums_drop,
 };

@@ -119,7 +119,7 @@ class Pyreel(Profiler):
     def read(self, path, said):
         told = bench.info(path)
         processes = sum(1 for process in told["processes"] if process["samples"])
-        return Seen(self.collapsed(path), self.collapsed(path, "--weight", "wall"), told["ticks"], told["samples"],
+        return Seen(self.collapsed(path, "--weight", "samples"), self.collapsed(path, "--weight", "wall"), told["ticks"], told["samples"],
                     told["failed"], processes)
 
 

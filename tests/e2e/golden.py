@@ -14,7 +14,7 @@ import gecko_check
 import pprof_check
 import speedscope_check
 from environment import PROJECT
-from recording import convert
+from recording import COUNTS, convert
 
 STREAMS = pathlib.Path(PROJECT) / "tests" / "streams"
 RECORDING = "recording.pyreel"
@@ -102,7 +102,7 @@ def flame_of(path):
 
 
 OUTPUTS = {
-    "collapsed": ([], collapsed_of, "txt"),
+    "collapsed": (COUNTS, collapsed_of, "txt"),
     "info": (["--json"], info_of, "json"),
     "flame": ([], flame_of, "json"),
     "pprof": ([], pprof_of, "json"),

@@ -405,9 +405,17 @@ def gaps_of(found):
     return 2 * found["missed"] / (found["missed"] + found["ticks"])
 
 
+# Tests compare numbers of samples, which every output has, unless they name another weight.
+COUNTS = ("--weight", "samples")
+
+
+def counting(options):
+    return options if "--weight" in options else (*COUNTS, *options)
+
+
 def collapsed(path, *options):
     """With the numbers of processes, threads and tasks, which tests tell apart."""
-    return succeed(CONVERTERS["collapsed"], "--ids", *options, path).text
+    return succeed(CONVERTERS["collapsed"], "--ids", *counting(options), path).text
 
 
 def pids_in(path, function):

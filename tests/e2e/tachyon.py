@@ -8,7 +8,7 @@ import os
 import re
 
 import environment
-from recording import CONVERTERS, run, succeed
+from recording import collapsed, run, succeed
 
 NO_FRAMES = "<no Python frames>"
 
@@ -66,7 +66,7 @@ def frame_as_theirs(frame):
 def converted(path, *options):
     """The same as pyreel-collapsed tells it."""
     counts = collections.Counter()
-    for line in succeed(CONVERTERS["collapsed"], "--ids", "--full-paths", *options, path).text.splitlines():
+    for line in collapsed(path, "--full-paths", *options).splitlines():
         frames = [frame for frame in line.rpartition(" ")[0].split(";") if not frame.startswith("interpreter ")]
         tid = int(re.search(r"\((\d+)\)$", frames[0])[1])
         counts[tid, tuple(map(frame_as_theirs, frames[1:]))] += int(line.rpartition(" ")[2])

@@ -10,7 +10,7 @@ import made_stream
 from environment import CONVERTERS
 from golden import STREAMS, frozen
 from plain_stream import started_later
-from recording import convert, info, succeed
+from recording import convert, counting, info, succeed
 
 pytestmark = pytest.mark.short
 
@@ -20,7 +20,7 @@ IDLE = frozen("plain-3.11")  # a thread that runs, and one that sleeps
 
 
 def lines_of(*arguments):
-    lines = [line.rpartition(" ") for line in succeed(CONVERTERS["collapsed"], *arguments).text.splitlines()]
+    lines = [line.rpartition(" ") for line in succeed(CONVERTERS["collapsed"], *counting(arguments)).text.splitlines()]
     assert len({stack for stack, _, _ in lines}) == len(lines), "a stack is said twice"
     return {stack: int(count) for stack, _, count in lines}
 

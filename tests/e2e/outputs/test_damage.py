@@ -15,7 +15,7 @@ import pprof_check
 import speedscope_check
 from environment import CONVERTERS, SANITIZED
 from golden import frozen
-from recording import convert, info, succeed
+from recording import COUNTS, convert, info, succeed
 
 MAGIC = 8
 BLOCK = struct.Struct("<4sBBHIIII")  # sync, kind, codec, zero, sequence, stored size, plain size, checksum
@@ -60,7 +60,7 @@ def shown_by_collapsed(output):
 
 
 def shown_by_tachyon(output):  # test_tachyon.py has its own reader look at such files
-    return shown_by_collapsed(succeed(CONVERTERS["collapsed"], "-", input=output).output)
+    return shown_by_collapsed(succeed(CONVERTERS["collapsed"], *COUNTS, "-", input=output).output)
 
 
 def shown_by_info(output):
@@ -100,7 +100,7 @@ def shown_by_pprof(file):
 
 READ_BYTES = {"collapsed": shown_by_collapsed, "tachyon": shown_by_tachyon, "info": shown_by_info, "report": shown_by_report}
 READ_FILES = {"flame": shown_by_flame, "gecko": shown_by_gecko, "pprof": shown_by_pprof}
-OPTIONS = {"info": ["--json"], "report": ["--jsonl", "-o", "-"]}
+OPTIONS = {"collapsed": COUNTS, "info": ["--json"], "report": ["--jsonl", "-o", "-"]}
 COUNTING = [name for name in CONVERTERS if name in READ_BYTES or name in READ_FILES]  # speedscope shows times only
 FUZZED = ("flame", "gecko", "report")  # tests/fuzz damages recordings with sanitizers, and has these read them
 DAMAGED = [name if name in FUZZED else pytest.param(name, marks=pytest.mark.sanitized("damaged recordings")) for name in COUNTING]

@@ -22,7 +22,7 @@ import pprof_check
 import pprof_output
 from environment import CONVERTERS, PPROFS, PROJECT, need_flamegraph, need_pprof
 from pprof_output import Graph, by_line, samples_of
-from recording import ENVIRONMENT, PATIENCE, cpu_s_of, info, run, succeed, wait_until
+from recording import COUNTS, ENVIRONMENT, PATIENCE, cpu_s_of, info, run, succeed, wait_until
 from viewers import speedscope
 
 STREAMS = pathlib.Path(PROJECT) / "tests" / "streams"
@@ -86,7 +86,7 @@ def test_viewers_have_every_sample(kind, tmp_path):
     assert samples == pprof_output.as_raw(profiled.samples)
 
     path, count = tmp_path / "stacks.txt", sum(sample.values[0] for sample in profiled.samples)
-    path.write_text(succeed(CONVERTERS["collapsed"], "-q", *profiled.recordings).text, encoding="utf-8")
+    path.write_text(succeed(CONVERTERS["collapsed"], "-q", *COUNTS, *profiled.recordings).text, encoding="utf-8")
     assert speedscope(path)["total"] == count
     whole = f"<title>all ({count:,} samples, 100%)</title>"
     assert whole in flames(path)

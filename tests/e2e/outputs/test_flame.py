@@ -17,7 +17,7 @@ import known_program
 from browser import Browser
 from plain_stream import started_later
 from environment import CONVERTERS, PROJECT
-from recording import Recorder, attach, collapsed, convert, cpu_s_of, info, record_told, succeed
+from recording import Recorder, attach, collapsed, convert, counting, cpu_s_of, info, record_told, succeed
 
 pytestmark = pytest.mark.pythons("newest")
 
@@ -48,7 +48,7 @@ def made(recorded, page):
 
 def lines_of(path, *options):
     """{stack: number} of collapsed stacks."""
-    lines = (line.rpartition(" ") for line in succeed(CONVERTERS["collapsed"], *options, path).text.splitlines())
+    lines = (line.rpartition(" ") for line in succeed(CONVERTERS["collapsed"], *counting(options), path).text.splitlines())
     return collections.Counter({tuple(stack.split(";")): int(number) for stack, _, number in lines})
 
 

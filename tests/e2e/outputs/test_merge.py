@@ -16,7 +16,7 @@ import pprof_check
 from environment import CONVERTERS
 from golden import frozen
 from plain_stream import dated, started_later
-from recording import convert, info, run, succeed
+from recording import COUNTS, convert, counting, info, run, succeed
 
 pytestmark = pytest.mark.short
 
@@ -63,7 +63,7 @@ def paths(shards):
 
 
 def collapsed_of(shards, *options):
-    ended = succeed(CONVERTERS["collapsed"], "--ids", *options, *paths(shards))
+    ended = succeed(CONVERTERS["collapsed"], "--ids", *counting(options), *paths(shards))
     assert ended.messages == (RATES_DIFFER if rates_differ(shards) and "wall" not in options else "")
     lines = [line.rpartition(" ") for line in ended.text.splitlines()]
     return {stack: int(count) for stack, _, count in lines}
@@ -189,7 +189,7 @@ def test_damage_costs_the_same_on_the_way_through_the_merge():
         flipped = bytearray(data)
         flipped[place] ^= 1 << place % 8
         for damaged in (bytes(flipped), data[:place], data[:place] + data[place + 40:]):
-            plain, merged = (convert("collapsed", "-", *part, input=damaged) for part in ([], ["--to", "1000000"]))
+            plain, merged = (convert("collapsed", "-", *COUNTS, *part, input=damaged) for part in ([], ["--to", "1000000"]))
             if (plain.code, plain.output, plain.messages) != (merged.code, merged.output, merged.messages):
                 return f"byte {place}: {plain}, {merged}"
         return None
@@ -234,8 +234,8 @@ def test_a_copy_of_a_recording_of_tachyon_is_refused(shards, tmp_path):
 def test_names_that_are_not_utf8(shards, tmp_path, name):
     odd = tmp_path / os.fsdecode(b"odd \xff.pyreel")
     odd.write_bytes(shards[0].path.read_bytes())
-    roots = ["--roots", "recording,thread"] if name == "collapsed" else []
-    ended = convert(name, shards[1].path, *roots, "-o", tmp_path / "out", odd)
+    own = ["--roots", "recording,thread", *COUNTS] if name == "collapsed" else []
+    ended = convert(name, shards[1].path, *own, "-o", tmp_path / "out", odd)
     warning = RATES_DIFFER if name == "collapsed" and rates_differ(shards) else ""
     assert (ended.code, ended.messages) == (0, warning), ended
     if name == "collapsed":

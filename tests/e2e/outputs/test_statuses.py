@@ -13,6 +13,7 @@ import gecko_check
 import pprof_check
 from environment import BUILD, PPROFS, need_pprof
 from recording import collapsed, convert, info, run, succeed
+from report_check import report
 
 WITH_MODE = ["pprof", "collapsed", "gecko", "tachyon"]
 WORK, WAIT = "MainThread (4242);<module> (a.py:3);work (a.py:6)", "MainThread (4242);<module> (a.py:3);wait (a.py:10)"
@@ -52,6 +53,22 @@ def test_weights_are_microseconds(path):
     assert lines(path, "--weight", "gil") == {WORK: 90_000}
     assert lines(path, "--weight", "gil_wait") == {WORKER: 100_000}
     assert lines(path, "--weight", "gil_wait", "--mode", "exception") == {WORKER: 25_000}
+
+
+@pytest.mark.parametrize("mode, options, wanted, what", [
+    ([], [], {WORK: 89_000}, ""),
+    ([], ["--threads", "worker"], {WORKER: 100_000}, "wall-clock time, because no CPU time was used\n"),
+    (["wall", "none"], [], {WORK: 90_000, WAIT: 10_000, WORKER: 100_000}, "wall-clock time, because CPU time is not known\n"),
+    (["wall", "no-cpu"], [], {WORK: 90_000, WAIT: 10_000},
+     "wall-clock time without waits, because CPU time is not known; --weight wall has waits, too\n")])
+def test_the_default_is_the_time_that_the_report_shows(tmp_path, mode, options, wanted, what):
+    """A person is told where it is no CPU time."""
+    path = make(tmp_path / "a.pyreel", *mode)
+    ended = convert("collapsed", path, "--ids", "-v", *options)
+    assert {stack: int(count) for stack, _, count in (line.rpartition(" ") for line in ended.text.splitlines())} == wanted
+    assert f"the lines have microseconds of {what}" in ended.messages if what else "microseconds" not in ended.messages
+    assert convert("collapsed", path, *options).messages == ""
+    assert report(*options, path)["weight"]["all"] * 1e6 == pytest.approx(sum(wanted.values()))
 
 
 def test_a_weight_that_is_0_in_all_samples(path):

@@ -16,7 +16,7 @@ import tachyon
 from environment import CONVERTERS, as_root
 from golden import frozen
 from plain_stream import Recording
-from recording import convert, end, info, succeed, wait_until
+from recording import COUNTS, convert, end, info, succeed, wait_until
 
 RECORDED = {  # how it records, and what pyreel-info says then
     "main-thread": ([], {"mode": "wall", "threads_option": "main"}),
@@ -146,7 +146,7 @@ def test_a_pipe_gives_what_its_file_gives(theirs, name, tmp_path):
 
 def test_its_statuses_can_be_asked_for(theirs):
     path = theirs("all-threads")
-    everything, held = tachyon.converted(path), succeed(CONVERTERS["collapsed"], "--mode", "gil", path).text
+    everything, held = tachyon.converted(path), succeed(CONVERTERS["collapsed"], *COUNTS, "--mode", "gil", path).text
     assert 0 < sum(int(line.rpartition(" ")[2]) for line in held.splitlines()) < sum(everything.values())
     refused = convert("collapsed", path, "--mode", "cpu")
     assert refused.code == 1 and "its samples do not say" in refused.messages

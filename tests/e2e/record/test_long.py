@@ -12,7 +12,7 @@ import pytest
 
 import environment
 from environment import CONVERTERS, RECORD
-from recording import PATIENCE, convert, gecko, info, pprof, run, run_record, succeed, wait_until, whole
+from recording import COUNTS, PATIENCE, convert, gecko, info, pprof, run, run_record, succeed, wait_until, whole
 
 
 def parts(stem):
@@ -26,7 +26,7 @@ def joined(paths, *options):
 
 def counted(*paths):
     """Samples by stack of these files, as one recording."""
-    lines = succeed(CONVERTERS["collapsed"], "--strict", *paths).text.splitlines()
+    lines = succeed(CONVERTERS["collapsed"], *COUNTS, "--strict", *paths).text.splitlines()
     return {line.rpartition(" ")[0]: int(line.rpartition(" ")[2]) for line in lines}
 
 
@@ -308,7 +308,7 @@ def test_the_death_of_a_worker_is_written_while_the_server_lives(python, fly):
 
     def see_worker():
         pid = flight.attached()
-        wait_until(lambda: "last_words" in convert("collapsed", flight.write(), "--threads", str(pid)).text, "samples of it")
+        wait_until(lambda: "last_words" in convert("collapsed", flight.write(), *COUNTS, "--threads", str(pid)).text, "samples of it")
         return pid
 
     server, workers = flight.attached(), []

@@ -7,14 +7,14 @@ import re
 import pytest
 
 from environment import CONVERTERS, DIFF
-from recording import Recorder, run, whole
+from recording import COUNTS, Recorder, run, whole
 
 FUNCTIONS = 300
 NAME = re.compile(r"f{1000}\.\.\.#[0-9a-f]{16}")
 
 
 def names_in(path):
-    return set(NAME.findall(run(CONVERTERS["collapsed"], "--functions", path).text))
+    return set(NAME.findall(run(CONVERTERS["collapsed"], *COUNTS, "--functions", path).text))
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +34,7 @@ def big_names(python3, programs, tmp_path_factory):
 def test_long_names_are_cut_and_stay_different(big_names):
     told = whole(big_names)
     assert told["figures"]["definitions_kb"] < 3 * FUNCTIONS + 100, told["figures"]
-    lines = run(CONVERTERS["collapsed"], "--functions", big_names).text.splitlines()
+    lines = run(CONVERTERS["collapsed"], *COUNTS, "--functions", big_names).text.splitlines()
     assert FUNCTIONS // 2 < len(names_in(big_names)) <= FUNCTIONS
     assert max(map(len, lines)) < 5000
 

@@ -7,7 +7,7 @@ import os
 import pytest
 
 from environment import BUILD, PROJECT, missing
-from recording import CONVERTERS, succeed
+from recording import CONVERTERS, COUNTS, succeed
 
 SEVERAL = os.path.join(BUILD, "tests", "oracle", "several")
 TARGETS = os.path.join(PROJECT, "tests", "bench", "targets")
@@ -27,6 +27,6 @@ def test_processes_share_a_recording(start, python3, tmp_path):
     assert 0 < counted["exact"] <= counted["samples"]
     assert {thread["pid"] for thread in told["threads"]} == set(pids)
     assert min(thread["samples"] for thread in told["threads"]) > 0
-    for line in succeed(CONVERTERS["collapsed"], "--ids", path).text.splitlines():
+    for line in succeed(CONVERTERS["collapsed"], *COUNTS, "--ids", path).text.splitlines():
         of_first = line.startswith(f"pid {pids[0]}:")
         assert f"{names[1 if of_first else 0]}.py" not in line.split(";", 1)[1]
