@@ -1,52 +1,28 @@
 # SPDX-License-Identifier: MIT
 """The cause of missed ticks is told when it is known: a quota of processor time that the recorder shares."""
 
-import os
+import contextlib
 import re
 
 import pytest
 
-from environment import RECORD, missing
+import cgroups
+from environment import RECORD
 from recording import attach, convert, info, run
-
-PERIOD_US = 100000
-PLACES = {"/sys/fs/cgroup/cpu": ("cpu.cfs_quota_us", "{quota}"), "/sys/fs/cgroup": ("cpu.max", "{quota} {period}")}
 
 
 @pytest.fixture
 def cgroup():
-    """cgroup(quota, "a/b"): the file that a process writes itself into to be in a cgroup of that name, below one with this quota of a
-    processor. Skips where no cgroup can be made."""
-    made = []
-
-    def make(quota, name):
-        for place, (limit, words) in PLACES.items():
-            top = os.path.join(place, f"pyreel-test-{os.getpid()}")
-            try:
-                os.mkdir(top)
-                made.append(top)
-                with open(os.path.join(top, limit), "r+") as file:
-                    file.write(words.format(quota=int(quota * PERIOD_US), period=PERIOD_US))
-                for part in name.split("/"):
-                    top = os.path.join(top, part)
-                    os.mkdir(top)
-                    made.append(top)
-            except OSError:
-                continue
-            return os.path.join(top, "cgroup.procs")
-        missing("a cgroup with a quota: it needs root, and a folder of /sys/fs/cgroup that can be written to")
-
-    yield make
-    for folder in reversed(made):
-        os.rmdir(folder)
+    """cgroup(quota, "a/b"): what to put before a command to run it in a cgroup of that name, below one with this quota of a
+    processor."""
+    with contextlib.ExitStack() as made:
+        yield lambda quota, name: cgroups.joining(made.enter_context(cgroups.limited(quota, name)))
 
 
 @pytest.mark.parametrize("name", ["own", "above/own"])
 @pytest.mark.parametrize("options", [(), ("-f",)], ids=["", "tree"])
 def test_a_quota_is_the_cause(name, options, cgroup, python3, program, tmp_path):
-    joins = cgroup(0.15, name)
-    ended = run("sh", "-c", f"echo $$ > {joins}; exec \"$@\"", "sh", RECORD, "--no-priority", *options, "-o", tmp_path / "a.pyreel", "--", python3,
-                program("spin"), "3")
+    ended = run(*cgroup(0.15, name), RECORD, "--no-priority", *options, "-o", tmp_path / "a.pyreel", "--", python3, program("spin"), "3")
     assert ended.code == 0, ended
     warned = re.search(r"warning: (\d+) % of the time was missed: (.*)", ended.messages)
     assert warned and int(warned[1]) > 5, ended
@@ -55,15 +31,13 @@ def test_a_quota_is_the_cause(name, options, cgroup, python3, program, tmp_path)
 
 
 def test_a_quota_that_is_not_used_up_is_no_cause(cgroup, python3, program, tmp_path):
-    joins = cgroup(64, "own")
-    ended = run("sh", "-c", f"echo $$ > {joins}; exec \"$@\"", "sh", RECORD, "-o", tmp_path / "a.pyreel", "--", python3, program("spin"), "1")
+    ended = run(*cgroup(64, "own"), RECORD, "-o", tmp_path / "a.pyreel", "--", python3, program("spin"), "1")
     assert ended.code == 0 and "the quota of" not in ended.messages, ended
 
 
 def test_a_quota_of_the_program_is_told(cgroup, start, python3, program, tmp_path):
     """The recorder is not in the cgroup, so that it misses no more ticks than ever."""
-    joins = cgroup(0.1, "own")
-    target = start("sh", "-c", f"echo $$ > {joins}; exec \"$@\"", "sh", python3, program("spin"))
+    target = start(*cgroup(0.1, "own"), python3, program("spin"))
     ended = attach(target, tmp_path / "a.pyreel", seconds=3)
     said = re.search(r"the quota of the program's cgroup was used up in (\d+) of (\d+) periods", ended.messages)
     assert said and 0 < int(said[1]) <= int(said[2]), ended
