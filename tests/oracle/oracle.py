@@ -67,13 +67,15 @@ def pythons(wanted=None):
 
 
 @contextlib.contextmanager
-def programs_folder(roots, programs=PROGRAMS):
-    """A folder with the programs. It has the same name in each root folder."""
+def programs_folder(roots, programs=PROGRAMS, *more):
+    """A folder with the programs, and with more files. It has the same name in each root folder."""
     folder = tempfile.mkdtemp(prefix="pyreel-oracle-", dir="/tmp")
     shutil.copytree(programs, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__", "*.account"))
     for name, variants in VARIANTS.items() if programs == PROGRAMS else ():
         for variant in variants:
             shutil.copy(os.path.join(folder, f"{name}.py"), os.path.join(folder, f"{variant}.py"))
+    for path in more:
+        shutil.copy(path, folder)
     os.chmod(folder, 0o755)
     prefix = environment.as_root() or ()
     try:
