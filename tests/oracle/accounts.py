@@ -47,7 +47,21 @@ class Case:
 
 OF_C = "LIBRARY"  # of an argument: where the library of C is
 CASES = [
+    Case("requests-3-ms", "request_threads", ("3",)),
+    Case("requests-30-ms", "request_threads", ("30",)),
+    Case("pool", "pool"),
+    Case("callbacks", "callbacks_of_c", (OF_C, "1"), cpu_s=7),
+    Case("states", "callbacks_of_c", (OF_C, "3"), cpu_s=7),
+    Case("threads-of-c", "threads_of_c", (OF_C,)),
+    Case("sleepers", "sleepers"),
+    Case("quota-20", "throttled", ("15",), cpu_s=1.6, quota=0.2),
+    Case("quota-50", "throttled", ("37.5",), cpu_s=3, quota=0.5),
+    Case("busy", "two_parts", cpu_s=3, busy=True),
+    Case("busy-requests", "request_threads", ("3",), cpu_s=3, busy=True),
+    Case("busy-sleepers", "sleepers", cpu_s=3, busy=True),
     Case("fork-of-c", "fork_of_c", options=("-f",)),
+    Case("forked", "short_processes", ("forked",), options=("-f",)),
+    Case("started", "short_processes", ("started",), options=("-f",)),
     Case("no-first-thread", "no_first_thread"),
     Case("deep-moments", "deep_moments"),
 ]

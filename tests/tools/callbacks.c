@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* A library with a thread of C that calls back again and again, as those for sound and events do. */
+/* A library with a thread of C that calls back again and again, as those for sound and events do, and with threads that
+ * compute for a call, as numeric libraries have them. */
 #include <pthread.h>
+#include <stddef.h>
+#include <sys/prctl.h>
 #include <time.h>
 
 struct caller {
@@ -33,11 +36,31 @@ static void *call_again(void *self)
     return NULL;
 }
 
+#define COMPUTERS_MOST 64
+
+struct computer {
+    pthread_t thread;
+    const char *name;
+    double seconds; /* of CPU time: how much is wanted, and at the end how much it was */
+};
+
+static void *compute(void *self)
+{
+    struct computer *computer = self;
+    prctl(PR_SET_NAME, computer->name);
+    use(computer->seconds);
+    computer->seconds = clock_s(CLOCK_THREAD_CPUTIME_ID);
+    return NULL;
+}
+
 #define EXPORT __attribute__((visibility("default")))
 
 /* Calls `call` for `seconds` from a new thread, with CPU time of C between two calls. */
 EXPORT int callbacks_start(struct caller *caller, void (*call)(void), double seconds, double between);
 EXPORT int callbacks_join(struct caller *caller);
+
+/* Starts threads of this name, waits until each has used so many seconds of CPU time, and returns what all used. */
+EXPORT double compute_in_threads(const char *name, int count, double seconds);
 
 int callbacks_start(struct caller *caller, void (*call)(void), double seconds, double between)
 {
@@ -50,4 +73,22 @@ int callbacks_start(struct caller *caller, void (*call)(void), double seconds, d
 int callbacks_join(struct caller *caller)
 {
     return pthread_join(caller->thread, NULL);
+}
+
+double compute_in_threads(const char *name, int count, double seconds)
+{
+    struct computer computers[COMPUTERS_MOST];
+    double used = 0;
+    int started = 0;
+    for (; started < count && started < COMPUTERS_MOST; started++) {
+        struct computer *computer = &computers[started];
+        *computer = (struct computer){ .name = name, .seconds = seconds };
+        if (pthread_create(&computer->thread, NULL, compute, computer) != 0)
+            break;
+    }
+    for (int i = 0; i < started; i++) {
+        pthread_join(computers[i].thread, NULL);
+        used += computers[i].seconds;
+    }
+    return used;
 }
