@@ -103,8 +103,7 @@ static bool info_take(void *self, struct event *event, struct fault *why)
         return true;
     info->cpu_ns = alloc_grow(info->cpu_ns, &info->cpu_room, (size_t)thread + 1, sizeof(*info->cpu_ns));
     info->cpu_ns[thread] += event->run.cpu_ns;
-    accounts_add(&info->accounts, &info->conversion->tables, event->run.thread, event->run.stack,
-                     event->run.cpu_ns);
+    accounts_add(&info->accounts, &info->conversion->tables, event->run.thread, event->run.stack, event->run.cpu_ns);
     return true;
 }
 

@@ -12,11 +12,11 @@
 #define EXIT_OURS 125 /* exit code when pyreel-record itself failed, the same as that of timeout(1) and env(1) */
 
 struct command {
-    pid_t pid;       /* 0: there is no command */
-    int gate;        /* pipe: the process waits for a byte here before it runs the command; -1 afterwards */
-    int verdict;     /* pipe: the process writes the error here if it cannot run the command; -1 once read */
-    bool ended;      /* the process was reaped, ... */
-    int wait_status; /* ... and waitpid() gave this status */
+    pid_t pid;           /* 0: there is no command */
+    int gate;            /* pipe: the process waits for a byte here before it runs the command; -1 afterwards */
+    int verdict;         /* pipe: the process writes the error here if it cannot run the command; -1 once read */
+    bool ended;          /* the process was reaped, ... */
+    int wait_status;     /* ... and waitpid() gave this status */
     uint64_t cpu_ns;     /* CPU time of the process at its end; 0: not known */
     uint64_t all_cpu_ns; /* the same with that of all its children for which it waited, and of theirs */
 };

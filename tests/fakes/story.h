@@ -46,7 +46,7 @@
     { EVENT_SAMPLE, .sample = { SAMPLE_OF(ns, thread), PUSHES(keep, __VA_ARGS__), .task = number } }
 #define TASK_SAME(ns, thread, number, depth) \
     { EVENT_SAMPLE, .sample = { SAMPLE_OF(ns, thread), .keep = depth, .task = number } }
-#define LEFT_OUT(ns, thread, ticks, cpu) { EVENT_LEFT_OUT, .left_out = { thread, ticks, ns, cpu } }
+#define LEFT_OUT(ns, thread, ticks, cpu) { EVENT_LEFT_OUT, .left_out = { thread, ticks, ns, cpu, 0, 0 } }
 #define SAME(ns, thread, depth) TASK_SAME(ns, thread, 0, depth)
 #define FAILED(ns, thread, cause) { EVENT_FAILED, .failed = { thread, cause, ns, 0 } }
 #define MEASURE(ns, process, resident, cpu, recorder_cpu) \

@@ -66,6 +66,6 @@ int main(int argc, char **argv)
     bool good = made_begin(&writer, argv[1], argc > 2 ? argv[2] : "wall", beginning, countof(beginning));
     for (uint64_t tick = 1; tick <= TICKS; tick++)
         good = good && tell_tick(&writer, tick);
-    good = good && tell(&writer, (struct event){ EVENT_LEFT_OUT, .left_out = { 2, 7, TICKS * MS, 0 } });
+    good = good && tell(&writer, (struct event){ EVENT_LEFT_OUT, .left_out = { 2, 7, TICKS * MS, 0, 0, 0 } });
     return made_end(&writer, good, TICKS, 2 * (uint64_t)TICKS) ? 0 : 1;
 }

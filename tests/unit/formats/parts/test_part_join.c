@@ -180,7 +180,7 @@ static void a_look_behind_ticks_without_one_is_fresh(void **state)
     char room[20] = "";
     tell_absent(room, (struct event)TICK(200 * MS), 1);
     assert_string_equal(room, "ff");
-    const struct event left_out = { EVENT_LEFT_OUT, .left_out = { 1, 1, 300 * MS, 0 } };
+    const struct event left_out = { EVENT_LEFT_OUT, .left_out = { 1, 1, 300 * MS, 0, 0, 0 } };
     tell_absent(room, left_out, 1);
     assert_string_equal(room, "ff");
     const struct event failed = { EVENT_FAILED, .failed = { 1, FAILURE_CHANGED, 300 * MS, 0 } };
