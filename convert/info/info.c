@@ -31,7 +31,7 @@ static const struct argument options[] = {
     { OPTION_SUMMARY, 0, "summary", NULL, 0, "print one line for each recording" },
     { OPTION_MIN_KEPT, 0, "min-kept", "PERCENT", 0,
       "exit 3 if a recording has fewer of the samples\n"
-      "that were due: 95%" },
+      "that were due, or of the CPU time: 95%" },
     { OPTION_ALL, 0, "all", NULL, 0, "print all threads, tasks and processes" },
     { OPTION_VERIFY, 0, "verify", NULL, 0, "exit 1 unless every block is right" },
     { 0 },

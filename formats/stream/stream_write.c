@@ -18,7 +18,8 @@
 #define CLOSING_ROOM 4096
 #define LITTLE_ROOM  512 /* bytes for a block of one or two ticks */
 
-#define CPU_SLACK_NS 1000000 /* allowed error of the CPU time, in addition to an interval */
+#define CPU_SLACK_NS   1000000 /* allowed error of the CPU time, in addition to an interval */
+#define CPU_SLACK_PART 64      /* ... and not by more than this part of all that the thread used */
 
 /* The bytes of a record, at most: a record must leave the block below its limit, however deep the stack is. */
 #define RECORD_ROOM(frames) ((size_t)80 + (size_t)(frames) * 5)
@@ -392,10 +393,11 @@ static bool follow_stands(struct stream_writer *writer, const struct sample *sam
     return true;
 }
 
-/* The CPU time that ended entries had and that was less than a unit. The next entry that ran gets this time. */
-static uint64_t take_rest(struct stream_writer *writer, const struct stream_thread *thread, const struct sample *sample)
+/* The CPU time that ended threads and entries had and that was less than a unit. The next one that ran gets this time.
+ */
+static uint64_t take_rest(struct stream_writer *writer, const struct sample *sample)
 {
-    const uint64_t rest_ns = thread->task && sample->cpu_ns ? writer->rest_ns : 0;
+    const uint64_t rest_ns = sample->cpu_ns ? writer->rest_ns : 0;
     writer->rest_ns -= rest_ns;
     return rest_ns;
 }
@@ -407,7 +409,7 @@ static void follow_status(struct stream_writer *writer, const struct sample *sam
     const struct stream_status *last_status = &thread->status;
     if (!(sample->status & STATUS_RECORDED))
         return;
-    thread->cpu_ns += sample->cpu_ns + take_rest(writer, thread, sample);
+    thread->cpu_ns += sample->cpu_ns + take_rest(writer, sample);
     const uint32_t bits = sample->status & STATUS_BITS;
     const uint64_t now = writer->tick_open ? writer->last_units : units(writer, sample->time_ns);
     const uint64_t cpu = thread->cpu_ns / writer->unit_ns;
@@ -415,8 +417,10 @@ static void follow_status(struct stream_writer *writer, const struct sample *sam
     const uint64_t off = cpu > expected ? cpu - expected : expected - cpu;
     const bool known = last_status->block == writer->block && last_status->bits == bits;
     /* While the thread sleeps, its CPU time is exact, and shows the time of a burst that no look has seen. */
-    /* An entry of a task may end before its CPU time is right again, and the next task gets what the thread used. */
-    const uint64_t slack = thread->task ? 0 : (writer->interval_ns + CPU_SLACK_NS) / writer->unit_ns;
+    /* An entry of a task may end before its CPU time is right again, and the next task gets what the thread used. A
+     * short thread may end, too. */
+    const uint64_t most = (writer->interval_ns + CPU_SLACK_NS) / writer->unit_ns, part = cpu / CPU_SLACK_PART;
+    const uint64_t slack = thread->task ? 0 : part < most ? part : most;
     const bool wrong = bits & STATUS_CPU ? off > slack : cpu > expected;
     if (known && (bits & STATUS_CPU_UNKNOWN || !wrong))
         return;
@@ -495,8 +499,7 @@ static void forget_thread(struct stream_writer *writer, uint32_t number)
     thread->stack_room = 0;
     thread->depth = 0;
     thread->block = 0;
-    if (thread->task)
-        writer->rest_ns += thread->cpu_ns % writer->unit_ns;
+    writer->rest_ns += thread->cpu_ns % writer->unit_ns;
 }
 
 /* ---- notes ---- */

@@ -557,11 +557,18 @@ static void emit_measure(struct watched *w, uint64_t time_ns, struct metered met
                                                           .recorder_cpu_ns = recorder_cpu_ns } });
 }
 
+/* The CPU time of a process that has ended: at its end, or at the last look. */
+static uint64_t last_cpu_ns(const struct watched *w)
+{
+    const uint64_t end_ns = watched_cpu_ns(w), look_ns = w->statuses.process.used_ns;
+    return end_ns > 0 ? end_ns : look_ns != UINT64_MAX ? look_ns : METER_UNKNOWN;
+}
+
 void watched_measure(struct watched *w, uint64_t recorder_cpu_ns)
 {
     struct metered metered = meter_read(&w->meter);
-    if (metered.cpu_ns == METER_UNKNOWN && watched_cpu_ns(w) > 0)
-        metered.cpu_ns = watched_cpu_ns(w);
+    if (metered.cpu_ns == METER_UNKNOWN)
+        metered.cpu_ns = last_cpu_ns(w);
     const uint64_t now_ns = clock_now_ns(), time_ns = now_ns - w->options->start_ns;
     halt_look(&w->halt, now_ns);
     exact_trim(&w->exact, now_ns);

@@ -52,3 +52,44 @@ def test_the_time_of_a_thread_counts_from_its_birth(recorded_account):
     found, used = whole(path), functions_of(path)
     gaps = gaps_of(found)
     assert 0.4 - gaps < used("burn") / sum(account.values()) < 1.5, ended  # to begin and to end a thread takes time, too
+
+
+@OLDEST_AND_NEWEST
+def test_threads_that_python_does_not_know_have_rows_of_their_own(recorded_account):
+    path, account, ended = recorded_account("native_threads", 30)
+    found = whole(path)
+    gaps = gaps_of(found)
+    assert found["cpu_native_s"] == pytest.approx(account["busy"], rel=0.1 + gaps, abs=0.02), ended
+    assert functions_of(path)("other") == pytest.approx(account["other"], rel=0.1 + gaps, abs=0.02), ended
+    stacks_of_c = [line for line in collapsed(path, "--weight", "cpu").splitlines() if "<native thread " in line]
+    assert sum(int(line.rsplit(" ", 1)[1]) for line in stacks_of_c) / 1e6 == pytest.approx(found["cpu_native_s"], abs=0.01)
+
+
+@OLDEST_AND_NEWEST
+def test_short_threads_have_their_share(recorded_account):
+    """A look comes every ten milliseconds, and a thread lives for three."""
+    path, account, ended = recorded_account("mixed_threads", 3, "-r", "100")
+    found, used = whole(path), functions_of(path)
+    gaps = gaps_of(found)
+    parts = used("burn") / found["cpu_s"]
+    assert parts > 0.75 - gaps, ended
+    lines = collapsed(path, "--weight", "cpu", "--functions").splitlines()
+    of_threads = sum(int(line.rsplit(" ", 1)[1]) for line in lines if "burn" in line and "Thread.run" in line) / 1e6
+    assert of_threads / used("burn") == pytest.approx(account["busy"] / sum(account.values()), abs=0.2 + gaps), ended
+
+
+@OLDEST_AND_NEWEST
+def test_a_function_that_sleeps_has_no_time_while_others_work(recorded_account):
+    path, account, ended = recorded_account("sleepers", 3)
+    found, used = whole(path), functions_of(path)
+    assert used("burn") / found["cpu_s"] > 0.85 - gaps_of(found), ended
+
+
+@OLDEST_AND_NEWEST
+@pytest.mark.parametrize("what, argument", [("native_threads", 10), ("mixed_threads", 3), ("sleepers", 3)])
+def test_the_account_is_that_of_the_kernel(recorded_account, what, argument):
+    """Of the command and its children: there are none."""
+    path, _, ended = recorded_account(what, argument)
+    found = whole(path)
+    kernel = found["figures"]["command_cpu_ns"] / 1e9
+    assert found["cpu_s"] == pytest.approx(kernel, rel=0.01, abs=0.01), ended
