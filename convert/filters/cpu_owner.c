@@ -9,6 +9,7 @@
 #define WINDOW_NS   250000000u
 #define EVENTS_MOST (1u << 17) /* events that may wait: 256 ms of 500 threads at 1 kHz, and 32 MB */
 #define KEPT_LOOKS  8          /* CPU time of at most so many looks is kept for later looks */
+#define LONG_LOOKS  64         /* the last moment of a thread with so many looks is a small part of its life */
 #define TAIL_LOOKS  3 /* a thread that ended was seen in one look of so many that its kind is worth, at least */
 
 static struct cpu_thread *cpu_owner_thread_of(struct cpu_owner *owner, uint32_t thread)
@@ -167,6 +168,10 @@ static void settle_living(struct cpu_owner *owner, uint32_t number)
 {
     struct cpu_thread *thread = &owner->threads[number];
     const uint64_t kept_ns = KEPT_LOOKS * thread->latest.stands_ns;
+    if (thread->count > 0 && thread->weight_ns == 0) { /* looks that stand for no time get nothing */
+        uint64_t none_ns = 0, no_weight_ns = 0;
+        give_shares(owner, thread, &none_ns, &no_weight_ns);
+    }
     if (thread->weight_ns > 0) {
         give_shares(owner, thread, &thread->counted_ns, &thread->weight_ns);
     } else if (thread->latest.stands_ns && thread->counted_ns > kept_ns) {
@@ -181,20 +186,46 @@ static bool never_ran(const struct cpu_thread *thread)
     return thread->ran.stands_ns == 0 && thread->looks > KEPT_LOOKS;
 }
 
+/* Whether the looks at a thread that ended are enough to share out its own CPU time, but for its last moment: the
+ * thread lived long, or was for some time at one place only, as a native thread is. */
+static bool is_known(const struct cpu_thread *thread)
+{
+    return thread->weight_ns > 0 && thread->looks >= (thread->stacks == 1 ? KEPT_LOOKS : LONG_LOOKS);
+}
+
 /* Adds a thread that ended to its process. */
 static void pool_thread(struct cpu_owner *owner, uint32_t number)
 {
     struct cpu_thread *thread = &owner->threads[number];
     struct cpu_pool *pool = cpu_owner_pool_of(owner, thread->process);
-    if (never_ran(thread) || pool->entry == 0) {
+    if (pool->entry == 0 || never_ran(thread)) {
         settle_living(owner, number);
         give_unseen(owner, number, thread->counted_ns);
+    } else if (is_known(thread)) {
+        settle_living(owner, number);
+        thread->tail_ns = thread->latest.stands_ns;
+        pool->weight_ns += thread->tail_ns;
+        pool->most_ns += TAIL_LOOKS * thread->latest.stands_ns;
     } else {
         pool->left_ns += thread->counted_ns;
         pool->weight_ns += thread->weight_ns;
         pool->most_ns += thread->weight_ns > 0 ? TAIL_LOOKS * thread->latest.stands_ns : 0;
     }
     thread->counted_ns = 0;
+}
+
+/* Gives a thread that ended its share of what the threads of its process share. */
+static void give_pooled(struct cpu_owner *owner, uint32_t number)
+{
+    struct cpu_thread *thread = &owner->threads[number];
+    struct cpu_pool *pool = &owner->pools[thread->process];
+    if (thread->tail_ns > 0) {
+        const uint64_t share_ns = share_of(pool->left_ns, thread->tail_ns, pool->weight_ns);
+        give_alone(owner, number, &thread->ran, share_ns);
+        pool->left_ns -= share_ns;
+        pool->weight_ns -= thread->tail_ns;
+    }
+    give_shares(owner, thread, &pool->left_ns, &pool->weight_ns);
 }
 
 /* Adds the rest of a process to what its threads that ended share, as far as their looks can stand for the rest.
@@ -235,9 +266,8 @@ static void close_window(struct cpu_owner *owner, bool last)
     for (size_t i = 0; i < owner->active_count; i++) {
         const uint32_t number = owner->active[i];
         struct cpu_thread *thread = &owner->threads[number];
-        struct cpu_pool *pool = &owner->pools[thread->process];
         if (thread->ended) {
-            give_shares(owner, thread, &pool->left_ns, &pool->weight_ns);
+            give_pooled(owner, number);
             free(thread->waiting);
             *thread = (struct cpu_thread){ .process = thread->process };
         } else if (thread->counted_ns > 0) {

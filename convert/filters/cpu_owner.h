@@ -15,7 +15,8 @@
  * What a thread used after its last look, and what threads used at which nobody looked, is known of the process as a
  * whole only: the recorder tells it for the entry <not sampled>. The threads that ended in a window share this time and
  * their own among all their looks that saw one of them run: short threads are seen as often as their CPU time is worth,
- * together. So all CPU time that a recording has is given to somebody:
+ * together. A thread with many looks has its own time, and shares for its last moment only. So all CPU time that a
+ * recording has is given to somebody:
  *
  *     to looks, or to the one stack that a thread ever had
  *     the rest to the frame <not sampled>: what a thread used that was never seen to run, or more than the looks at
@@ -38,6 +39,7 @@ struct cpu_thread {
     struct run latest;   /* the last look; .stands_ns is 0 when there was none */
     struct run ran;      /* the same of the looks that saw the thread run */
     uint64_t looks;      /* so far */
+    uint64_t tail_ns;    /* while a window is closed: the weight of what the thread used after its last look */
     uint32_t stacks;     /* how many different stacks the looks had: 0, 1, or 2 for more */
     bool active;         /* it stands in `active` */
     bool ended;

@@ -98,6 +98,10 @@ void event_shift(struct event *event, int64_t by_ns)
         shift(&event->sample.time_ns, by_ns);
         if (event->sample.first_ns)
             shift(&event->sample.first_ns, by_ns);
+        if (event->sample.callback_ns) {
+            shift(&event->sample.callback_ns, by_ns);
+            event->sample.callback_ns += event->sample.callback_ns == 0; /* 0: there is no callback */
+        }
         break;
     case EVENT_FAILED:
         shift(&event->failed.time_ns, by_ns);

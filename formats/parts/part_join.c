@@ -208,6 +208,8 @@ static bool part_join_take_sample(struct part_join *join, struct event *event, s
     sample->time_ns = joined_ns(join, sample->time_ns);
     if (sample->first_ns)
         sample->first_ns = joined_ns(join, sample->first_ns);
+    if (sample->callback_ns)
+        sample->callback_ns = joined_ns(join, sample->callback_ns);
     part_join_note_time(join, sample->time_ns);
     if (sample->thread)
         follow_part_before(join, sample);

@@ -12,6 +12,7 @@ struct emitter {
     uint64_t stands_ns;             /* how long the next samples stand for; 0: the interval of the recording */
     uint32_t tick_process;          /* the process whose tick is emitted; 0: ticks are of all processes */
     uint32_t last_process, last_thread, last_task; /* highest numbers so far */
+    uint32_t rests;                                /* entries that are no threads: <not sampled> */
     bool in_parts;                       /* set by the caller: the recording becomes several files, so processes, ... */
     uint32_t last_serials[SERIAL_KINDS]; /* ... threads and tasks have serials; the highest so far, by kind */
     uint64_t ticks, samples, failed;     /* counts; failed: samples */
@@ -32,7 +33,7 @@ void emitter_restart(struct emitter *emitter);
  * it has none yet, and gets the next one. */
 void emitter_serial(struct emitter *emitter, enum serial_kind kind, uint32_t number, uint32_t *serial);
 
-/* How many processes, and threads and entries, were emitted in all streams. */
+/* How many processes, and threads and entries of tasks, were emitted in all streams. */
 static inline uint32_t emitter_processes(const struct emitter *emitter)
 {
     return emitter->in_parts ? emitter->last_serials[SERIAL_PROCESS] : emitter->last_process;
@@ -40,7 +41,7 @@ static inline uint32_t emitter_processes(const struct emitter *emitter)
 
 static inline uint32_t emitter_threads(const struct emitter *emitter)
 {
-    return emitter->in_parts ? emitter->last_serials[SERIAL_THREAD] : emitter->last_thread;
+    return (emitter->in_parts ? emitter->last_serials[SERIAL_THREAD] : emitter->last_thread) - emitter->rests;
 }
 
 /* Emits an event that is no sample, failed sample or tick. Such an event cannot fail, because the stream only puts it

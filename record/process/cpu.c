@@ -88,7 +88,10 @@ static bool read_sched(int file, uint64_t *lost, uint64_t *start_ns)
     char text[SCHED_ROOM], *end;
     const ssize_t size = pread(file, text, sizeof(text) - 1, 0);
     text[size > 0 ? size : 0] = '\0';
-    const char *start = sched_number(text, "exec_start"), *switches = sched_number(text, "nr_switches");
+    /* The text begins with the name of the thread, which may be anything. */
+    const char *from = strstr(text, "#threads: ");
+    const char *start = from ? sched_number(from, "exec_start") : NULL;
+    const char *switches = from ? sched_number(from, "nr_switches") : NULL;
     if (!start || !switches)
         return false;
     *start_ns = strtoull(start, &end, 10) * 1000000; /* milliseconds with six decimals */
@@ -137,7 +140,7 @@ void cpu_open(struct cpu *cpu, pid_t pid, pid_t tid, uint64_t told_ns)
         close(cpu->sched);
         cpu->sched = -1;
     }
-    cpu->reported_ns = told_ns == CPU_NEW ? cpu->ran_ns : told_ns;
+    cpu->reported_ns = told_ns == CPU_NEW ? cpu->ran_ns : told_ns > cpu->ran_ns ? 0 : told_ns;
 }
 
 bool cpu_of_thread(pid_t pid, pid_t tid, uint64_t *ran_ns)
@@ -169,11 +172,11 @@ static bool read_ready(const struct cpu *cpu, bool *ready)
 
 /* Finds out whether a thread has a processor, or had one until the calling post took it, and if not, whether it is
  * ready to run. False when the thread is gone. */
-static bool read_running(struct cpu *cpu, enum cpu_asker asker)
+static bool read_running(struct cpu *cpu, bool changed, enum cpu_asker asker)
 {
     uint64_t lost, start_ns;
     cpu->ready = cpu->late = false;
-    if (asker == CPU_POST_OF_HOLDER && !cpu->crowded)
+    if (asker == CPU_POST_OF_HOLDER && changed && !cpu->crowded)
         return cpu->running = true;
     if (cpu->sched < 0)
         return read_ready(cpu, &cpu->running);
@@ -219,7 +222,7 @@ struct cpu_look cpu_look(struct cpu *cpu, bool ran, enum cpu_asker asker)
         return (struct cpu_look){ 0 };
     if (!changed && !cpu->running && !cpu->ready)
         return look;
-    if (!read_running(cpu, asker))
+    if (!read_running(cpu, changed, asker))
         return (struct cpu_look){ 0 };
     if (cpu->stops && !before.running && !before.ready)
         leave_out_stop(cpu, &before);

@@ -3,9 +3,10 @@
 
 #include "formats/model/attribute.h"
 
-#define LOOK_NS  1000       /* approximate time to ask for a thread's processor */
-#define SHARE    10         /* if the mode does not need the processors, asking may take 1/10 of the time, ... */
-#define SAVED_NS 100000000u /* ... and of so much time before in which it took less */
+#define LOOK_NS       1000       /* approximate time to ask for a thread's processor */
+#define SHARE         10         /* if the mode does not need the processors, asking may take 1/10 of the time, ... */
+#define KNOWN_MORE_NS 10000000u  /* the clock is read before the threads, and lags by some milliseconds at most */
+#define SAVED_NS      100000000u /* ... and of so much time before in which it took less */
 
 const char *const mode_names[MODES] = { "wall", "cpu", "gil", "exception" };
 
@@ -13,6 +14,8 @@ void thread_status_open(struct statuses *statuses, pid_t pid)
 {
     statuses->pid = pid;
     statuses->ran = true;
+    statuses->rest_known = false;
+    statuses->rest_ns = statuses->ended_ns = statuses->due_ns = 0;
     cpu_process_open(&statuses->process, pid);
 }
 
@@ -53,6 +56,11 @@ bool thread_status_ask_others(struct statuses *statuses, uint64_t known_ns, size
 void thread_status_asked_all(struct statuses *statuses, uint64_t known_ns)
 {
     const uint64_t clock_ns = statuses->process.used_ns, rest_ns = clock_ns > known_ns ? clock_ns - known_ns : 0;
+    /* More is known than there is: something counts twice, and threads that sleep would not be asked for so long. */
+    if (statuses->process.known && known_ns > clock_ns + KNOWN_MORE_NS) {
+        const uint64_t more_ns = known_ns - clock_ns;
+        statuses->ended_ns -= more_ns < statuses->ended_ns ? more_ns : statuses->ended_ns;
+    }
     /* The clock is read first, so a rest that is smaller than before is one with more of the threads' time. */
     if (statuses->process.known && (rest_ns > statuses->rest_ns || !statuses->rest_known)) {
         statuses->rest_ns = rest_ns;
@@ -81,15 +89,27 @@ static bool is_asked(const struct statuses *statuses, const struct watch *watch)
     return watch->asked_ahead && watch->asked_tick == statuses->tick;
 }
 
+void thread_status_watch_open(struct statuses *statuses, struct watch *watch, pid_t tid)
+{
+    struct cpu *cpu = &watch->cpu;
+    cpu_open(cpu, statuses->pid, tid, watch->told_ns);
+    if (watch->told_ns == CPU_NEW) {
+        thread_status_tell(statuses, cpu->ran_ns);
+        return;
+    }
+    /* What the rest does not have was told as the rest before, or comes back as the rest. */
+    const uint64_t more_ns = cpu->ran_ns - cpu->reported_ns;
+    const uint64_t told_ns = more_ns > statuses->rest_ns ? more_ns - statuses->rest_ns : 0;
+    thread_status_tell(statuses, more_ns);
+    cpu->reported_ns += told_ns;
+    statuses->ended_ns -= told_ns < statuses->ended_ns ? told_ns : statuses->ended_ns;
+}
+
 /* Returns what was seen ahead in this tick. If nothing was, looks now: for a thread that is new, or sleeps on. */
 static struct cpu_look statuses_take_look(struct statuses *statuses, struct watch *watch, pid_t tid)
 {
-    if (!watch->cpu.watched) {
-        cpu_open(&watch->cpu, statuses->pid, tid, watch->told_ns);
-        /* So far, its time was a part of the rest. */
-        const uint64_t told_ns = watch->told_ns == CPU_NEW ? 0 : watch->told_ns;
-        thread_status_tell(statuses, watch->cpu.ran_ns > told_ns ? watch->cpu.ran_ns - told_ns : 0);
-    }
+    if (!watch->cpu.watched)
+        thread_status_watch_open(statuses, watch, tid);
     watch->cpu.stops = statuses->stops;
     const uint64_t unused_ns = watch->asked_ahead ? watch->ahead.used_ns : 0;
     struct cpu_look look = watch->ahead;

@@ -80,6 +80,9 @@ uint32_t thread_status_of(struct statuses *statuses, struct watch *watch, const 
 /* Whether the mode keeps a sample with this status. */
 bool thread_status_kept(const struct statuses *statuses, uint32_t status);
 
+/* Begins to ask for a thread, whose told_ns is set: what it used so far is a part of the rest. */
+void thread_status_watch_open(struct statuses *statuses, struct watch *watch, pid_t tid);
+
 /* Takes CPU time out of the rest, because a thread has that time from now on. */
 void thread_status_tell(struct statuses *statuses, uint64_t told_ns);
 

@@ -698,7 +698,7 @@ void watched_restart(struct watched *w)
         return;
     const uint64_t time_ns = clock_now_ns() - w->options->start_ns;
     watched_emit_process(w, time_ns);
-    watched_natives_restart(w);
+    watched_natives_restart(w, time_ns);
     watched_threads_restart(w, time_ns);
     watched_tasks_restart(w);
     watched_measure(w, meter_own_cpu_ns());

@@ -96,7 +96,7 @@ struct emitted_thread {
     uint64_t cpu_ns;              /* ... and the CPU time, for the task that the thread runs */
     uint64_t owed_ns;             /* with --async all, and of a native thread: CPU time that no sample has yet */
     uint32_t native;              /* of a native thread: its frame, an index of the definitions; else 0 */
-    bool busy; /* a native thread used at least half of the time between the last two questions for its CPU time */
+    bool busy; /* a native thread used a quarter of the time between the last two questions for its CPU time, or more */
 };
 
 /* What is known of the CPU time that no thread of Python used: watched_natives.h. `= {0}`: nothing. */
@@ -110,6 +110,7 @@ struct natives {
     uint64_t seen_ns;          /* the rest at that time, or less */
     uint64_t before_ns;        /* CPU time before the first look, which is not told yet */
     uint32_t entry, serial;    /* number and serial of the entry <not sampled>; 0: none yet */
+    bool counted;              /* the entry is one of emitter.rests */
 };
 
 /* A thread state, by its index in the thread list. */

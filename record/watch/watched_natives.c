@@ -12,7 +12,8 @@
 #define ASK_LEAST_NS  1000000u  /* the threads of the kernel are asked when the rest is larger */
 #define ROW_LEAST_NS  1000000u  /* a native thread that used more has a row, ... */
 #define NATIVE_NS     10000000u /* ... when it has lived for so long: a thread of Python may have had no look yet */
-#define TELL_LEAST_NS 5000000u  /* the rest is told when it is larger */
+#define TELL_LEAST_NS 5000000u  /* less is not told */
+#define IDLE_NS       10000000u /* native threads do not run when the rest has not grown for so long */
 #define ASK_REST      100       /* asking takes a hundredth of a processor at most */
 #define ROWS_MOST     256       /* native threads of a process that have a row; the others are in the rest */
 
@@ -55,9 +56,9 @@ static uint32_t native_frame(struct watched *w, struct text name)
 }
 
 /* Gives what a native thread used since it was asked last to its row. */
-static void native_note(struct watched *w, const struct native *native, pid_t tid, uint64_t passed_ns, uint64_t time_ns)
+static void native_note(struct watched *w, struct native *native, pid_t tid, uint64_t passed_ns, uint64_t time_ns)
 {
-    const uint64_t used_ns = native->ran_ns - native->base_ns;
+    uint64_t used_ns = native->ran_ns - native->base_ns;
     struct emitted_thread *thread = watched_threads_row(w, native->native_id);
     const bool lasts = w->natives.asked_ns - native->since_ns >= NATIVE_NS;
     if (!thread && (!lasts || used_ns < ROW_LEAST_NS || w->natives.shown >= ROWS_MOST))
@@ -66,6 +67,10 @@ static void native_note(struct watched *w, const struct native *native, pid_t ti
         thread = watched_threads_begin_native(w, native->native_id, tid, time_ns);
         thread->native = native_frame(w, thread->name);
         w->natives.shown++;
+        /* What the rest does not have was told as the rest. */
+        const uint64_t told_ns = used_ns > w->statuses.rest_ns ? used_ns - w->statuses.rest_ns : 0;
+        native->base_ns += told_ns;
+        used_ns -= told_ns;
     }
     const uint64_t more_ns = used_ns - thread->watch.cpu.ran_ns;
     thread->watch.cpu.ran_ns = used_ns;
@@ -80,17 +85,22 @@ static void native_ask(struct watched *w, const struct natives *before, uint32_t
 {
     struct natives *natives = &w->natives;
     const struct native *known = native_find(before, native_id);
-    struct native native = { .native_id = native_id, .since_ns = known ? known->since_ns : natives->asked_ns };
+    struct emitted_thread *row = watched_threads_row(w, native_id);
+    struct native native = { .native_id = native_id };
     if (!cpu_of_thread(w->pid, tid, &native.ran_ns))
         return;
+    if (known && native.ran_ns < known->ran_ns) { /* another thread got the number */
+        known = NULL;
+        if (row)
+            watched_threads_end_one(w, row, time_ns);
+    }
+    native.since_ns = known ? known->since_ns : natives->asked_ns;
     native.base_ns = !natives->opened ? native.ran_ns : known ? known->base_ns : 0;
-    if (native.ran_ns < native.base_ns) /* another thread got the number */
-        native.base_ns = 0;
     natives->rows = alloc_grow(natives->rows, &natives->room, natives->count + 1, sizeof(*natives->rows));
     natives->rows[natives->count++] = native;
     intern_pairs_add(&natives->index, native_id, 0, (uint32_t)natives->count);
     if (natives->opened)
-        native_note(w, &native, tid, passed_ns, time_ns);
+        native_note(w, &natives->rows[natives->count - 1], tid, passed_ns, time_ns);
 }
 
 static void end_gone_natives(struct watched *w, uint64_t time_ns)
@@ -99,7 +109,6 @@ static void end_gone_natives(struct watched *w, uint64_t time_ns)
         struct emitted_thread *thread = &w->threads[i];
         if (!thread->number || !thread->native || native_find(&w->natives, thread->native_id))
             continue;
-        w->natives.shown--;
         watched_threads_end_one(w, thread, time_ns);
     }
 }
@@ -117,14 +126,20 @@ static void natives_ask(struct watched *w, uint64_t time_ns)
     natives->asked_ns = now_ns;
     w->mapped_tick = UINT64_MAX;
     watched_map_threads(w);
+    if (w->map_failed) {
+        natives->rows = before.rows;
+        natives->index = before.index;
+        natives->count = before.count;
+        natives->room = before.room;
+        return;
+    }
     for (size_t i = 0; i < w->kernel_threads.room; i++) {
         const struct pair_slot *slot = &w->kernel_threads.slots[i];
         const struct emitted_thread *thread = slot->number ? watched_threads_row(w, slot->a) : NULL;
         if (slot->number && (!thread || thread->native))
             native_ask(w, &before, slot->a, (pid_t)slot->number, passed_ns, time_ns);
     }
-    if (!w->map_failed)
-        end_gone_natives(w, time_ns);
+    end_gone_natives(w, time_ns);
     natives_free(&before);
     natives->opened = true;
     natives->due_ns = now_ns + ASK_REST * (clock_now_ns() - now_ns);
@@ -146,6 +161,8 @@ static void define_entry(struct watched *w, uint64_t time_ns)
 {
     struct natives *natives = &w->natives;
     natives->entry = ++w->emitter->last_thread;
+    w->emitter->rests += !natives->counted;
+    natives->counted = true;
     emitter_serial(w->emitter, SERIAL_THREAD, natives->entry, &natives->serial);
     emitter_note(w->emitter, (struct event){ .kind = EVENT_THREAD,
                                              .thread = { .number = natives->entry,
@@ -160,26 +177,29 @@ static void emit_rest(struct watched *w, uint64_t cpu_ns, uint32_t frame, uint64
 {
     struct left_out left_out = { .thread = w->natives.entry, .time_ns = time_ns, .cpu_ns = cpu_ns };
     struct fault unused;
-    if (frame && definitions_number_frame(&w->emitter->definitions, frame, &left_out.frame, &unused))
-        emitter_note(w->emitter, (struct event){ .kind = EVENT_LEFT_OUT, .left_out = left_out });
-    else if (cpu_ns > 0)
+    if (frame)
+        definitions_number_frame(&w->emitter->definitions, frame, &left_out.frame, &unused);
+    if (left_out.frame || cpu_ns > 0)
         emitter_note(w->emitter, (struct event){ .kind = EVENT_LEFT_OUT, .left_out = left_out });
 }
 
-/* Tells the rest, and the time before the first look, unless both are small. */
+/* Begins the entry, with the time before the first look unless that is small: it also has the frame for threads that
+ * are never seen to run. */
+static void begin_entry(struct watched *w, uint64_t time_ns)
+{
+    define_entry(w, time_ns);
+    const uint64_t before_ns = w->natives.before_ns >= TELL_LEAST_NS ? w->natives.before_ns : 0;
+    emit_rest(w, before_ns, synthetic_frames_not_sampled(w->synthetic), time_ns);
+    w->natives.before_ns = 0;
+}
+
+/* Tells the rest, unless it is small. */
 static void tell_rest(struct watched *w, uint64_t time_ns)
 {
-    struct natives *natives = &w->natives;
     struct statuses *statuses = &w->statuses;
-    if (statuses->rest_ns + natives->before_ns < TELL_LEAST_NS)
+    if (w->natives.entry == 0 || statuses->rest_ns < TELL_LEAST_NS)
         return;
-    const bool begins = natives->entry == 0;
-    if (begins)
-        define_entry(w, time_ns);
-    if (begins || natives->before_ns)
-        emit_rest(w, natives->before_ns, synthetic_frames_not_sampled(w->synthetic), time_ns);
     emit_rest(w, statuses->rest_ns, 0, time_ns);
-    natives->before_ns = 0;
     statuses->ended_ns += statuses->rest_ns;
     statuses->rest_ns = 0;
 }
@@ -188,11 +208,19 @@ static void tell_rest(struct watched *w, uint64_t time_ns)
 static void natives_begin(struct watched *w, uint64_t time_ns)
 {
     w->natives.asked_ns = clock_now_ns();
-    if (has_natives(w))
-        natives_ask(w, time_ns);
+    natives_ask(w, time_ns);
+    if (w->natives.entry == 0)
+        begin_entry(w, time_ns);
     w->natives.opened = true;
     w->statuses.ended_ns += w->statuses.rest_ns;
     w->statuses.rest_ns = 0;
+}
+
+/* The rest has not grown, so no native thread ran. */
+static void forget_busy(struct watched *w)
+{
+    for (size_t i = 0; i < w->threads_count; i++)
+        w->threads[i].busy = false;
 }
 
 void watched_natives_look(struct watched *w, uint64_t time_ns)
@@ -204,7 +232,12 @@ void watched_natives_look(struct watched *w, uint64_t time_ns)
         natives_begin(w, time_ns);
     if (w->statuses.rest_ns < natives->seen_ns)
         natives->seen_ns = w->statuses.rest_ns;
-    if (w->statuses.rest_ns < natives->seen_ns + ASK_LEAST_NS || clock_now_ns() < natives->due_ns)
+    if (w->statuses.rest_ns < natives->seen_ns + ASK_LEAST_NS) {
+        if (natives->shown > 0 && clock_now_ns() > natives->asked_ns + IDLE_NS)
+            forget_busy(w);
+        return;
+    }
+    if (clock_now_ns() < natives->due_ns)
         return;
     if (natives->shown > 0 || has_natives(w))
         natives_ask(w, time_ns);
@@ -219,26 +252,30 @@ void watched_natives_measure(struct watched *w, uint64_t time_ns)
 
 uint64_t watched_natives_adopt(struct watched *w, uint32_t native_id, struct emitted_thread *row)
 {
-    const struct native *native = native_find(&w->natives, native_id);
-    if (!native) /* it began after the first look, when all threads of the kernel were known */
-        return w->natives.opened ? 0 : CPU_NEW;
+    const struct native *native = w->natives.opened ? native_find(&w->natives, native_id) : NULL;
     if (row && row->native) {
         row->native = 0;
+        row->busy = false;
         row->watch.cpu.ran_ns = 0;
-        w->natives.shown--;
+        w->natives.shown -= w->natives.shown > 0;
     }
+    if (!native) /* it began after the first look, when all threads of the kernel were known */
+        return w->natives.opened ? 0 : CPU_NEW;
     w->statuses.ended_ns -= native->base_ns < w->statuses.ended_ns ? native->base_ns : w->statuses.ended_ns;
     return row ? native->ran_ns : native->base_ns;
 }
 
 void watched_natives_pause(struct watched *w)
 {
+    natives_free(&w->natives);
     w->statuses.rest_known = w->natives.opened = false;
+    w->statuses.rest_ns = w->statuses.ended_ns = 0;
 }
 
-void watched_natives_restart(struct watched *w)
+void watched_natives_restart(struct watched *w, uint64_t time_ns)
 {
-    w->natives.entry = 0;
+    if (w->natives.entry)
+        begin_entry(w, time_ns);
 }
 
 void watched_natives_end(struct watched *w, uint64_t time_ns)
@@ -248,12 +285,12 @@ void watched_natives_end(struct watched *w, uint64_t time_ns)
         w->statuses.process.used_ns = clock_ns;
         thread_status_asked_all(&w->statuses, watched_threads_known_cpu_ns(w));
     }
-    if (are_told(w))
+    if (w->natives.opened && are_told(w))
         tell_rest(w, time_ns);
     if (w->natives.entry) {
         const struct change change = { .number = w->natives.entry, .time_ns = time_ns };
         emitter_note(w->emitter, (struct event){ .kind = EVENT_THREAD_END, .change = change });
     }
     natives_free(&w->natives);
-    w->natives = (struct natives){ .serial = 0 };
+    w->natives = (struct natives){ 0 };
 }

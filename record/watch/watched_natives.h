@@ -29,8 +29,8 @@ uint64_t watched_natives_adopt(struct watched *watched, uint32_t native_id, stru
 /* The recorder was stopped: what the threads used meanwhile is no part of the recording. */
 void watched_natives_pause(struct watched *watched);
 
-/* A new stream begins: the entry is defined again when it is needed. */
-void watched_natives_restart(struct watched *watched);
+/* A new stream begins: the entry begins again. */
+void watched_natives_restart(struct watched *watched, uint64_t time_ns);
 
 /* Tells the rest at the end of the program. Call this before the threads end. */
 void watched_natives_end(struct watched *watched, uint64_t time_ns);

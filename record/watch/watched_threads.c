@@ -93,7 +93,8 @@ static void thread_leave_out(struct watched *w, struct emitted_thread *thread, u
         thread->left_out_since_ns = time_ns;
     left_out->ticks++;
     left_out->time_ns = time_ns;
-    left_out->cpu_ns += thread->watch.cpu_ns;
+    left_out->cpu_ns += thread->watch.cpu_ns + thread->owed_ns;
+    thread->owed_ns = 0;
     if (time_ns - thread->left_out_since_ns >= LEFT_OUT_NS)
         emit_left_out(w, thread);
 }
@@ -117,7 +118,9 @@ void watched_threads_end_one(struct watched *w, struct emitted_thread *thread, u
     const struct change change = { .number = thread->number, .time_ns = time_ns };
     emitter_note(w->emitter, (struct event){ .kind = EVENT_THREAD_END, .change = change });
     watched_names_end(w, thread);
+    w->natives.shown -= thread->native && w->natives.shown > 0;
     thread->number = thread->serial = thread->native = 0;
+    thread->busy = false;
 }
 
 /* Emits the definition of a thread, with the next number. */
@@ -155,6 +158,13 @@ static struct emitted_thread *begin_row(struct watched *w, const struct member *
     return thread;
 }
 
+/* Begins to ask what the thread does, whether or not its sample fails: its CPU time so far is told now. */
+static void open_watch(struct watched *w, struct emitted_thread *thread)
+{
+    if (w->options->with_status && w->statuses.ask_cpu)
+        thread_status_watch_open(&w->statuses, &thread->watch, thread->tid);
+}
+
 /* Begins a thread. `member` is its first state. */
 static struct emitted_thread *begin_thread(struct watched *w, const struct member *member, uint32_t native_id,
                                            uint64_t time_ns)
@@ -163,6 +173,7 @@ static struct emitted_thread *begin_thread(struct watched *w, const struct membe
     struct emitted_thread *thread = begin_row(w, named, member->interpreter_id, native_id,
                                               watched_host_thread(w, native_id), time_ns);
     thread->watch.told_ns = watched_natives_adopt(w, native_id, NULL);
+    open_watch(w, thread);
     return thread;
 }
 
@@ -233,6 +244,7 @@ static void state_join(struct watched *w, uint32_t index, uint64_t time_ns)
     struct emitted_thread *row = watched_threads_row(w, owner);
     if (row && row->native) {
         row->watch.told_ns = watched_natives_adopt(w, owner, row);
+        open_watch(w, row);
         forget_shown(row);
     }
     row = row ? row : begin_thread(w, member, owner, time_ns);
@@ -652,27 +664,6 @@ static bool emit_states(struct watched *w, const uint32_t *indexes, size_t count
     return true;
 }
 
-bool watched_threads_emit_unread(struct watched *w, uint64_t time_ns, struct fault *why)
-{
-    struct thread_list *list = &w->thread_list;
-    if (w->options->async == ASYNC_ALL)
-        return emitter_failed(w->emitter, 0, FAILURE_THREADS, time_ns, why);
-    uint32_t *read = alloc_zeroed(list->members_count + 1, sizeof(*read));
-    size_t count = 0;
-    for (uint32_t i = 0; i < list->members_count; i++)
-        if (list->members[i].tick == list->tick && thread_list_placed(list, &list->members[i]))
-            read[count++] = i;
-    bool good = emit_states(w, read, count, time_ns, why), any = count > 0;
-    free(read);
-    for (size_t i = 0; good && i < w->threads_count; i++) {
-        const struct emitted_thread *thread = &w->threads[i];
-        const bool unread = thread->number && thread->tick != list->tick;
-        any |= unread;
-        good = !unread || emitter_failed(w->emitter, thread->number, FAILURE_THREADS, time_ns, why);
-    }
-    return good && (any || emitter_failed(w->emitter, 0, FAILURE_THREADS, time_ns, why));
-}
-
 uint64_t watched_threads_known_cpu_ns(const struct watched *w)
 {
     uint64_t known_ns = w->statuses.ended_ns;
@@ -687,7 +678,7 @@ static enum cpu_asker asker_of(const struct watched *w, const struct emitted_thr
     if (!w->posted)
         return CPU_ANYBODY;
     const uint32_t state = thread->states > 0 ? thread->innermost : 0;
-    const bool holds = state && state <= w->thread_list.members_count &&
+    const bool holds = state && state <= w->thread_list.members_count && watched_thread_of(w, state - 1) == thread &&
                        thread_list_holds(&w->thread_list, &w->thread_list.members[state - 1]);
     return holds ? CPU_POST_OF_HOLDER : CPU_POST;
 }
@@ -761,6 +752,28 @@ static void ask_late(struct watched *w, uint64_t now_ns)
     w->posted = w->asked = false;
     if (w->others_wait)
         ask_others(w, w->others_wait, now_ns);
+}
+
+bool watched_threads_emit_unread(struct watched *w, uint64_t time_ns, struct fault *why)
+{
+    struct thread_list *list = &w->thread_list;
+    ask_late(w, w->options->start_ns + time_ns);
+    if (w->options->async == ASYNC_ALL)
+        return emitter_failed(w->emitter, 0, FAILURE_THREADS, time_ns, why);
+    uint32_t *read = alloc_zeroed(list->members_count + 1, sizeof(*read));
+    size_t count = 0;
+    for (uint32_t i = 0; i < list->members_count; i++)
+        if (list->members[i].tick == list->tick && thread_list_placed(list, &list->members[i]))
+            read[count++] = i;
+    bool good = emit_states(w, read, count, time_ns, why), any = count > 0;
+    free(read);
+    for (size_t i = 0; good && i < w->threads_count; i++) {
+        const struct emitted_thread *thread = &w->threads[i];
+        const bool unread = thread->number && thread->tick != list->tick;
+        any |= unread;
+        good = !unread || emitter_failed(w->emitter, thread->number, FAILURE_THREADS, time_ns, why);
+    }
+    return good && (any || emitter_failed(w->emitter, 0, FAILURE_THREADS, time_ns, why));
 }
 
 bool watched_threads_emit(struct watched *w, uint64_t time_ns, struct fault *why)
