@@ -125,7 +125,7 @@ def test_info_of_several_keeps_the_schema():
 def test_reports_and_comparisons_keep_the_schema(case):
     path, other = (os.path.join(STREAMS, name, golden.RECORDING) for name in (case, "threads-3.11"))
     assert wrong_in("report", printed(CONVERTERS["report"], "--json", "-q", "--tree", path)) == []
-    assert wrong_in("diff", printed(DIFF, "--json", "-q", "--paths", path, other)) == []
+    assert wrong_in("diff", printed(DIFF, "--json", "-q", "--paths", "--weight", "wall", path, other)) == []
     lines = subprocess.run([CONVERTERS["report"], "--jsonl", "-q", path], stdout=subprocess.PIPE, check=True).stdout.splitlines()
     assert [wrong_in("report-jsonl", json.loads(line)) for line in lines] == [[]] * len(lines) and len(lines) > 2
 

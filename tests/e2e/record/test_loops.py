@@ -15,7 +15,7 @@ Callback = collections.namedtuple("Callback", "before begin end after")
 OFF = 1_500_000  # ns: a unit of time, and what is between the loop's clock and ours
 BUSY = ["chain", "steps", "many", "gather", "streams", "executor", "timers"]
 BLOCKED = ["callback", "second", "crowded", "step", "handler", "signals", "thread"]
-RATES = {"all ticks": (), "1 %": ("--disturb", "1"), "20 Hz": ("-r", "20")}
+RATES = {"all ticks": (), "1 %": ("--disturb", "1")}
 
 
 @pytest.fixture
