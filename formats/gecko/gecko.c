@@ -113,13 +113,25 @@ static void take_other(struct gecko *gecko, const struct event *event)
         gecko_take_thread_end(gecko, event->change.number);
 }
 
+/* Takes CPU time alone. A track has samples only: what no look at the thread can have stands with its last sample, and
+ * the entry <not sampled> has no track. */
+static void take_late(struct gecko *gecko, const struct run *run)
+{
+    struct run late = *run;
+    if (tables_not_sampled(gecko->tables, run->stack)) {
+        if (run->thread >= gecko->threads_room || gecko->threads[run->thread].samples.count == 0)
+            return;
+        late.stack = gecko->threads[run->thread].stack;
+    }
+    gecko_cpu_take_late(gecko, &late);
+}
+
 bool gecko_take(struct gecko *gecko, const struct event *event, struct fault *why)
 {
     if (gecko->unit_ns == 0)
         gecko_choose_unit(gecko);
-    /* CPU time that no look has is a sample of its own. */
-    if (event->kind == EVENT_RUN && event->run.count == 0 && !tables_not_sampled(gecko->tables, event->run.stack)) {
-        gecko_cpu_take_late(gecko, &event->run);
+    if (event->kind == EVENT_RUN && event->run.count == 0) {
+        take_late(gecko, &event->run);
         return true;
     }
     gecko_counters_take(gecko, event);

@@ -3,10 +3,9 @@
 
 #include "formats/model/attribute.h"
 
-#define LOOK_NS       1000       /* approximate time to ask for a thread's processor */
-#define SHARE         10         /* if the mode does not need the processors, asking may take 1/10 of the time, ... */
-#define KNOWN_MORE_NS 10000000u  /* the clock is read before the threads, and lags by some milliseconds at most */
-#define SAVED_NS      100000000u /* ... and of so much time before in which it took less */
+#define LOOK_NS  1000       /* approximate time to ask for a thread's processor */
+#define SHARE    10         /* if the mode does not need the processors, asking may take 1/10 of the time, ... */
+#define SAVED_NS 100000000u /* ... and of so much time before in which it took less */
 
 const char *const mode_names[MODES] = { "wall", "cpu", "gil", "exception" };
 
@@ -56,11 +55,6 @@ bool thread_status_ask_others(struct statuses *statuses, uint64_t known_ns, size
 void thread_status_asked_all(struct statuses *statuses, uint64_t known_ns)
 {
     const uint64_t clock_ns = statuses->process.used_ns, rest_ns = clock_ns > known_ns ? clock_ns - known_ns : 0;
-    /* More is known than there is: something counts twice, and threads that sleep would not be asked for so long. */
-    if (statuses->process.known && known_ns > clock_ns + KNOWN_MORE_NS) {
-        const uint64_t more_ns = known_ns - clock_ns;
-        statuses->ended_ns -= more_ns < statuses->ended_ns ? more_ns : statuses->ended_ns;
-    }
     /* The clock is read first, so a rest that is smaller than before is one with more of the threads' time. */
     if (statuses->process.known && (rest_ns > statuses->rest_ns || !statuses->rest_known)) {
         statuses->rest_ns = rest_ns;

@@ -68,6 +68,9 @@ def problems(profile, all_markers=False):
         return rules.problems + [f"the profile's shape is not what it should be: {error!r}"]
 
 
+SHARED_MS = 10  # threads that ended share CPU time by their looks, which stand alone here and in runs there
+
+
 def compare(profile, info):
     """Where the sums of a profile of a whole recording are not those of pyreel-info, in sentences. Entries of tasks share
     the line of their thread, and pyreel-info has no row for them: such a recording has no sums to compare."""
@@ -77,12 +80,12 @@ def compare(profile, info):
     unit = 2 * profile["meta"]["interval"] / 20  # times are rounded to a unit of at most that
     found = []
     for key in ("samples", "cpu_ms"):
-        tolerance = unit * (len(profile["threads"]) + len(known)) if key == "cpu_ms" else 0.01 * len(known)
+        tolerance = 0.01 * len(known) if key == "samples" else max(unit * (len(profile["threads"]) + len(known)), SHARED_MS)
         sums = [sum(row[key] or 0 for row in rows.values()) for rows in (shown, known)]
         if abs(sums[0] - sums[1]) > tolerance:
             found.append(f"all threads have {sums[0]} of {key}, and {sums[1]} in the recording")
     for thread in shown.keys() & known.keys():
-        for key, tolerance in (("samples", 0.01), ("cpu_ms", 2 * unit)):
+        for key, tolerance in (("samples", 0.01), ("cpu_ms", max(2 * unit, SHARED_MS))):
             values = shown[thread][key], known[thread][key]
             if None not in values and abs(values[0] - values[1]) > tolerance:
                 found.append(f"thread {thread} has {values[0]} of {key}, and {values[1]} in the recording")

@@ -383,17 +383,13 @@ def info(path, *options):
 
 
 def check_account(found):
-    """Each command that the suite records to its end: the account of CPU time adds up, of each process and of all, and no
-    process has more than the kernel counted of the command and its children."""
-    command_ns = found.get("figures", {}).get("command_cpu_ns")
-    if not command_ns or not found["complete"]:
+    """Each command that the suite records to its end: the account of CPU time adds up, of each process and of all."""
+    if not found.get("figures", {}).get("command_cpu_ns") or not found["complete"]:
         return
     for row in [found, *found["processes"]]:
         if row["cpu_s"] is not None:
             parts = row["cpu_placed_s"] + row["cpu_native_s"] + row["cpu_not_sampled_s"]
             assert abs(parts - row["cpu_s"]) <= max(0.01 * row["cpu_s"], 0.01), (parts, row["cpu_s"], row["pid"] if "pid" in row else "all")
-    if found["cpu_s"] is not None:
-        assert found["cpu_s"] <= command_ns / 1e9 * 1.01 + 0.01, (found["cpu_s"], command_ns)
 
 
 def cpu_s_of(threads):

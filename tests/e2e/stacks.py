@@ -146,5 +146,5 @@ def differences(one, other):
     lines = []
     for thread in one.keys() | other.keys():
         a, b = one.get(thread, {}), other.get(thread, {})
-        lines += [f"{thread}: {a.get(s, 0)} and {b.get(s, 0)} times {s}" for s in a.keys() | b.keys() if a.get(s) != b.get(s)]
+        lines += [f"{thread}: {a.get(s, 0)} and {b.get(s, 0)} times {s}" for s in a.keys() | b.keys() if a.get(s, 0) != b.get(s, 0)]
     return "\n".join(sorted(lines))

@@ -135,7 +135,7 @@ def test_only_what_is_in_samples_is_in_the_file(start, python3, tmp_path):
     attach(start(python3, "-c", MUCH_CODE), path, "-r", "5khz", until=lambda _: len(named()) > 3)
     told = whole(path)
     assert told["figures"]["code_reads"] > len(named())
-    assert told["functions"] == len(seen())
+    assert told["functions"] == len(seen() | {"<not sampled>"})  # which has CPU time and no sample
 
 
 # ---- where it is shown ----
