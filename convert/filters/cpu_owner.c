@@ -107,7 +107,7 @@ static bool give_due(struct cpu_owner *owner, const struct sink *output, struct 
 
 /* ---- shares ---- */
 
-/* What a look that saw its thread run weighs. */
+/* Returns the weight of a look that saw its thread run. */
 static uint64_t cpu_owner_weight(const struct run *look)
 {
     const uint64_t most_ns = look->cpu_ns + look->stands_ns;
@@ -341,12 +341,12 @@ static void take_left_out(struct cpu_owner *owner, const struct left_out *left_o
         return;
     }
     pool->time_ns = left_out->time_ns;
-    if (left_out->stack)
+    if (left_out->stack) {
         pool->stack = left_out->stack;
-    if (left_out->stack)
         give_unseen(owner, left_out->thread, left_out->cpu_ns);
-    else
+    } else {
         pool->rest_ns += left_out->cpu_ns;
+    }
 }
 
 bool cpu_owner_take(struct cpu_owner *owner, struct event *event, const struct sink *output, struct fault *why)

@@ -74,16 +74,16 @@ static const char *info_problem(const struct settings *settings)
 struct info {
     struct conversion *conversion;
     struct accounts accounts;
-    uint64_t *cpu_ns; /* by thread: as the CPU owner placed it */
+    struct account account; /* of all processes, when the recording is read */
+    uint64_t *cpu_ns;       /* by thread: as the CPU owner placed it */
     size_t cpu_room;
 };
 
-/* The account of all processes. Where samples were left out, the process's clock says nothing of the others. */
-static struct account info_account(const struct info *info)
+/* Finds the account of all processes. Where samples were left out, the process's clock says nothing of the others. */
+static void find_account(struct info *info)
 {
-    struct account account = accounts_of(&info->accounts, &info->conversion->tables, 0);
-    account.known &= !selection_is_partial(&info->conversion->settings.selection);
-    return account;
+    info->account = accounts_of(&info->accounts, &info->conversion->tables, 0);
+    info->account.known &= !selection_is_partial(&info->conversion->settings.selection);
 }
 
 static void *info_start(struct conversion *conversion)
@@ -103,7 +103,7 @@ static bool info_take(void *self, struct event *event, struct fault *why)
         return true;
     info->cpu_ns = alloc_grow(info->cpu_ns, &info->cpu_room, (size_t)thread + 1, sizeof(*info->cpu_ns));
     info->cpu_ns[thread] += event->run.cpu_ns;
-    accounts_add(&info->accounts, &info->conversion->tables, event->run.thread, event->run.stack, event->run.cpu_ns);
+    accounts_add(&info->accounts, &info->conversion->tables, thread, event->run.stack, event->run.cpu_ns);
     return true;
 }
 
@@ -269,10 +269,9 @@ static json_t *info_json(const struct info *info)
         { "tasks", info_tasks_json(tables) },
         { "damage", damage_json(info) },
     };
-    const struct account account = info_account(info);
     for (size_t i = 0; i < countof(members); i++)
         json_object_set_new(all, members[i].key, members[i].value);
-    info_json_put_account(all, &account);
+    info_json_put_account(all, &info->account);
     if (tables->counters.count > 0)
         json_object_set_new(all, "figures", counters_json(&tables->counters));
     return all;
@@ -400,14 +399,14 @@ static void print_stands(struct output *to, const struct tables *tables)
 static void print_uses(struct output *to, const struct info *info)
 {
     const struct tables *tables = &info->conversion->tables;
-    const struct account account = info_account(info);
+    const struct account *account = &info->account;
     char room[ACCOUNT_ROOM];
     const uint64_t recorder_ns = recorder_cpu_ns(tables), duration_ns = tables_duration_ns(tables);
     const struct measures *measures = tables->processes_count == 2 ? &tables->processes[1].measures : NULL;
     if (measures && measures->count && measures->most_resident_bytes != MEASURE_UNKNOWN)
         output_format(to, "%-11s %.1f MiB at most\n", "memory", (double)measures->most_resident_bytes / MEBIBYTE);
-    if (account.known)
-        output_format(to, "%-11s %.3f s: %s\n", "CPU", info_seconds(account.cpu_ns), account_text(room, &account));
+    if (account->known)
+        output_format(to, "%-11s %.3f s: %s\n", "CPU", info_seconds(account->cpu_ns), account_text(room, account));
     if (recorder_ns != MEASURE_UNKNOWN && duration_ns)
         output_format(to, "%-11s %.3f s of CPU, %.1f %% of a processor\n", "recorder", info_seconds(recorder_ns),
                       (double)recorder_ns * 100 / (double)duration_ns);
@@ -483,21 +482,22 @@ static void take_placed(const struct info *info)
 
 static bool info_finish(void *self, struct fault *why)
 {
-    const struct info *info = self;
+    struct info *info = self;
     struct output *to = &info->conversion->output;
     const struct info_wanted *wanted = info->conversion->settings.wanted;
     take_placed(info);
-    const struct account account = info_account(info);
-    const bool enough = !wanted->has_least || info_summary_keeps(info->conversion, &account, wanted->least_share);
+    find_account(info);
+    const struct account *account = &info->account;
+    const bool enough = !wanted->has_least || info_summary_keeps(info->conversion, account, wanted->least_share);
     if (info->conversion->list) {
         ((struct info_several *)info->conversion->list)->too_few |= !enough;
-        return info_several_add(info->conversion->list, info->conversion, &account,
+        return info_several_add(info->conversion->list, info->conversion, account,
                                 wanted->json ? info_json(info) : NULL, why);
     }
     info->conversion->refusal = enough ? 0 : INFO_TOO_FEW_KEPT;
     if (wanted->summary) {
         struct bytes line = { 0 };
-        info_summary_put(&line, info->conversion, &account);
+        info_summary_put(&line, info->conversion, account);
         output_bytes(to, line.at, line.size);
         bytes_free(&line);
         return true;

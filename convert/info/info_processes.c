@@ -32,17 +32,10 @@ static json_t *json_amount(const struct measures *measures, uint64_t amount)
 
 void info_json_put_account(json_t *object, const struct account *account)
 {
-    const struct {
-        const char *key;
-        uint64_t ns;
-    } members[] = {
-        { "cpu_s", account->cpu_ns },
-        { "cpu_placed_s", account->placed_ns },
-        { "cpu_native_s", account->native_ns },
-        { "cpu_not_sampled_s", account->not_sampled_ns },
-    };
-    for (size_t i = 0; i < countof(members); i++)
-        json_object_set_new(object, members[i].key, account->known ? info_json_seconds(members[i].ns) : json_null());
+    struct account_part parts[ACCOUNT_PARTS];
+    account_parts(account, parts);
+    for (size_t i = 0; i < ACCOUNT_PARTS; i++)
+        json_object_set_new(object, parts[i].key, account->known ? info_json_seconds(parts[i].ns) : json_null());
 }
 
 /* Whether the CPython is of such a build; null when it is not known. */

@@ -77,6 +77,14 @@ double account_share(const struct account *account)
     return account->known && whole_ns > 0 ? (double)(account->placed_ns + account->native_ns) / whole_ns : -1;
 }
 
+void account_parts(const struct account *account, struct account_part parts[ACCOUNT_PARTS])
+{
+    parts[0] = (struct account_part){ "cpu_s", account->cpu_ns };
+    parts[1] = (struct account_part){ "cpu_placed_s", account->placed_ns };
+    parts[2] = (struct account_part){ "cpu_native_s", account->native_ns };
+    parts[3] = (struct account_part){ "cpu_not_sampled_s", account->not_sampled_ns };
+}
+
 const char *account_text(char *room, const struct account *account)
 {
     size_t size = (size_t)snprintf(room, ACCOUNT_ROOM, "%.3f s placed", (double)account->placed_ns / 1e9);

@@ -38,6 +38,16 @@ struct account account_of_aggregate(const struct aggregate *aggregate, const str
 /* The share of the CPU time that went to looks and to native threads, from 0 to 1; -1: not known, or there was none. */
 double account_share(const struct account *account);
 
+/* The four times of an account, with the keys that JSON has. */
+#define ACCOUNT_PARTS 4
+struct account_part {
+    const char *key;
+    uint64_t ns;
+};
+
+/* Fills in the times of an account. */
+void account_parts(const struct account *account, struct account_part parts[ACCOUNT_PARTS]);
+
 #define ACCOUNT_ROOM 128
 
 /* Writes the account in words into `room`, which has ACCOUNT_ROOM bytes: "1.100 s placed, 0.100 s of native threads,

@@ -20,7 +20,7 @@ struct weight_choice {
 /* Chooses for an aggregate that has the groups of waiting_group() (frames/waiting.h). */
 struct weight_choice weight_choose(const struct aggregate *aggregate);
 
-/* What people call the time, and why it is not CPU time: in a sentence. */
+/* The name of the chosen time for people, and the reason why the time is not CPU time: parts of a sentence. */
 const char *weight_choice_label(const struct weight_choice *choice);
 const char *weight_choice_reason(const struct aggregate *aggregate);
 

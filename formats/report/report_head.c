@@ -177,7 +177,7 @@ static struct text why_chosen(struct report *report)
                       report->without_waits ? ", and --weight wall shows waits, too" : "");
 }
 
-/* What the numbers are, and what else they could be. */
+/* Adds the line that says which weight the numbers have, and which other weights there are. */
 static void add_weight(struct report *report)
 {
     const uint64_t unknown = report->all->samples - aggregate_known(report->all, report->weight);

@@ -55,21 +55,13 @@ static void report_emit_sums(struct json_emitter *json, const struct report *rep
 /* The account of CPU time; null where it is not known. */
 static void emit_account(struct json_emitter *json, const struct report *report, const struct report_origin *origin)
 {
-    const struct account *account = &report->account;
-    const struct {
-        const char *key;
-        uint64_t ns;
-    } members[] = {
-        { "cpu_s", account->cpu_ns },
-        { "cpu_placed_s", account->placed_ns },
-        { "cpu_native_s", account->native_ns },
-        { "cpu_not_sampled_s", account->not_sampled_ns },
-    };
-    for (size_t i = 0; i < countof(members); i++)
+    struct account_part parts[ACCOUNT_PARTS];
+    account_parts(&report->account, parts);
+    for (size_t i = 0; i < ACCOUNT_PARTS; i++)
         if (report_knows_account(report, origin))
-            emit_seconds(json, members[i].key, members[i].ns);
+            emit_seconds(json, parts[i].key, parts[i].ns);
         else
-            emit_literal(json, members[i].key, "null");
+            emit_literal(json, parts[i].key, "null");
 }
 
 static void emit_recording(struct json_emitter *json, const struct report *report, const struct report_origin *origin)

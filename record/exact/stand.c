@@ -534,9 +534,9 @@ static const struct post *find_doer(const struct stand *stand)
     return NULL;
 }
 
-/* What the caller has taken from the program since the last time that it had no processor for itself: its time if it
- * runs on the processor of the look, where the program runs. Where no post looked, each of the processors is as likely.
- */
+/* Returns the processor time that the caller has taken from the program since the last call: the caller's own time if
+ * the caller runs on the processor of the look, where the program runs; else none. Where no post looked, the program is
+ * as likely on each of the processors. */
 static uint64_t caller_took(const struct stand *stand)
 {
     const uint64_t used_ns = newly_used(stand_stay_now().used_ns, &caller_counted_ns);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which callback a thread's asyncio event loop runs, as the variables of BaseEventLoop._run_once say. The loop calls
- * this function once for each turn:
+/* Reads the variables of BaseEventLoop._run_once, which tell the callback that the asyncio event loop of a thread runs.
+ * The loop calls this function once for each turn:
  *
  *     end_time = ...                    the time of this turn, by the monotonic clock: no other turn has it
  *     for i in range(ntodo):
@@ -27,7 +27,7 @@
 
 enum { TURN_TIME, TURN_INDEX, TURN_HANDLE, TURN_OBJECTS };
 
-/* What the last look at a thread found. `= {0}`: nothing. */
+/* The turn that the last look at a thread found. `= {0}`: none. */
 struct loop_turn {
     uint32_t link;   /* index + 1 of the function's frame in walk->links, the innermost one; 0: the stack has none */
     uint32_t reads;  /* looks that read the thread. While it stays, the thread has not moved */

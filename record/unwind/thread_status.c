@@ -62,9 +62,11 @@ void thread_status_asked_all(struct statuses *statuses, uint64_t known_ns)
     }
 }
 
-void thread_status_tell(struct statuses *statuses, uint64_t told_ns)
+uint64_t thread_status_tell(struct statuses *statuses, uint64_t told_ns)
 {
-    statuses->rest_ns -= told_ns < statuses->rest_ns ? told_ns : statuses->rest_ns;
+    const uint64_t had_ns = told_ns < statuses->rest_ns ? told_ns : statuses->rest_ns;
+    statuses->rest_ns -= had_ns;
+    return told_ns - had_ns;
 }
 
 void thread_status_ask_ahead(struct statuses *statuses, struct watch *watch, enum cpu_asker asker)
@@ -91,10 +93,7 @@ void thread_status_watch_open(struct statuses *statuses, struct watch *watch, pi
         thread_status_tell(statuses, cpu->ran_ns);
         return;
     }
-    /* What the rest does not have was told as the rest before, or comes back as the rest. */
-    const uint64_t more_ns = cpu->ran_ns - cpu->reported_ns;
-    const uint64_t told_ns = more_ns > statuses->rest_ns ? more_ns - statuses->rest_ns : 0;
-    thread_status_tell(statuses, more_ns);
+    const uint64_t told_ns = thread_status_tell(statuses, cpu->ran_ns - cpu->reported_ns);
     cpu->reported_ns += told_ns;
     statuses->ended_ns -= told_ns < statuses->ended_ns ? told_ns : statuses->ended_ns;
 }

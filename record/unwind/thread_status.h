@@ -83,8 +83,9 @@ bool thread_status_kept(const struct statuses *statuses, uint32_t status);
 /* Begins to ask for a thread, whose told_ns is set: what it used so far is a part of the rest. */
 void thread_status_watch_open(struct statuses *statuses, struct watch *watch, pid_t tid);
 
-/* Takes CPU time out of the rest, because a thread has that time from now on. */
-void thread_status_tell(struct statuses *statuses, uint64_t told_ns);
+/* Takes CPU time out of the rest, because a thread has that time from now on. Returns the part that the rest does not
+ * have: it was told as the rest before, or comes back as the rest. */
+uint64_t thread_status_tell(struct statuses *statuses, uint64_t told_ns);
 
 /* Forgets the CPU time that the thread has used since the last look. */
 void thread_status_pause(struct watch *watch);

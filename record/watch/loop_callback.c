@@ -58,7 +58,7 @@ void loop_callback_take(struct loop_callback *callback, const struct loop_turn *
         callback->since_ns = 0;
         callback->doubted = false;
     }
-    /* Of a thread that has not moved, the values are not read again. */
+    /* A look at a thread that has not moved reads no values: *found is then that of an earlier look. */
     callback->found = *found;
     callback->turn = found->objects[TURN_TIME];
     callback->looked_ns = callback->turned_ns = now_ns;

@@ -93,10 +93,7 @@ uint64_t watched_cpu_ns(const struct watched *w)
 {
     if (w->command && w->command->ended)
         return w->command->cpu_ns;
-    struct cpu_process clock = w->search.clock;
-    clock.used_ns = 0;
-    cpu_process_ran(&clock);
-    return clock.used_ns;
+    return cpu_of_process(w->pid);
 }
 
 void watched_existed(struct watched *w)

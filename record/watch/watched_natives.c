@@ -58,25 +58,22 @@ static uint32_t native_frame(struct watched *w, struct text name)
 /* Gives what a native thread used since it was asked last to its row. */
 static void native_note(struct watched *w, struct native *native, pid_t tid, uint64_t passed_ns, uint64_t time_ns)
 {
-    uint64_t used_ns = native->ran_ns - native->base_ns;
+    const uint64_t used_ns = native->ran_ns - native->base_ns;
     struct emitted_thread *thread = watched_threads_row(w, native->native_id);
-    const bool lasts = w->natives.asked_ns - native->since_ns >= NATIVE_NS;
-    if (!thread && (!lasts || used_ns < ROW_LEAST_NS || w->natives.shown >= ROWS_MOST))
+    const bool begins = !thread, lasts = w->natives.asked_ns - native->since_ns >= NATIVE_NS;
+    if (begins && (!lasts || used_ns < ROW_LEAST_NS || w->natives.shown >= ROWS_MOST))
         return;
-    if (!thread) {
+    if (begins) {
         thread = watched_threads_begin_native(w, native->native_id, tid, time_ns);
         thread->native = native_frame(w, thread->name);
         w->natives.shown++;
-        /* What the rest does not have was told as the rest. */
-        const uint64_t told_ns = used_ns > w->statuses.rest_ns ? used_ns - w->statuses.rest_ns : 0;
-        native->base_ns += told_ns;
-        used_ns -= told_ns;
     }
-    const uint64_t more_ns = used_ns - thread->watch.cpu.ran_ns;
-    thread->watch.cpu.ran_ns = used_ns;
-    thread->owed_ns += more_ns;
-    thread->busy = more_ns >= passed_ns / 4;
-    thread_status_tell(&w->statuses, more_ns);
+    const uint64_t since_ns = used_ns - thread->watch.cpu.ran_ns;
+    const uint64_t missing_ns = thread_status_tell(&w->statuses, since_ns), told_ns = begins ? missing_ns : 0;
+    native->base_ns += told_ns;
+    thread->watch.cpu.ran_ns = used_ns - told_ns;
+    thread->owed_ns += since_ns - told_ns;
+    thread->busy = since_ns - told_ns >= passed_ns / 4;
 }
 
 /* Asks a thread of the kernel, and puts it into the new rows. */
@@ -119,20 +116,15 @@ static void natives_ask(struct watched *w, uint64_t time_ns)
 {
     struct natives *natives = &w->natives;
     const uint64_t now_ns = clock_now_ns(), passed_ns = now_ns - natives->asked_ns;
+    w->mapped_tick = UINT64_MAX;
+    watched_map_threads(w);
+    if (w->map_failed)
+        return;
     struct natives before = *natives;
     natives->rows = NULL;
     natives->index = (struct intern_pairs){ 0 };
     natives->count = natives->room = 0;
     natives->asked_ns = now_ns;
-    w->mapped_tick = UINT64_MAX;
-    watched_map_threads(w);
-    if (w->map_failed) {
-        natives->rows = before.rows;
-        natives->index = before.index;
-        natives->count = before.count;
-        natives->room = before.room;
-        return;
-    }
     for (size_t i = 0; i < w->kernel_threads.room; i++) {
         const struct pair_slot *slot = &w->kernel_threads.slots[i];
         const struct emitted_thread *thread = slot->number ? watched_threads_row(w, slot->a) : NULL;

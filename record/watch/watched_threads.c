@@ -3,7 +3,6 @@
 
 #include "formats/base/alloc.h"
 #include "record/asyncio/await_graph.h"
-#include "record/process/clock.h"
 #include "record/process/procfs.h"
 #include "record/watch/state_owner.h"
 #include "record/watch/watched_names.h"
@@ -35,17 +34,11 @@ static void thread_rows_trim(struct watched *w)
             intern_pairs_add(&w->thread_rows, w->threads[i].native_id, 0, (uint32_t)i + 1);
 }
 
-/* The index + 1 of the row of a thread; 0: it has none. */
-static uint32_t thread_row_find(const struct watched *w, uint32_t native_id)
-{
-    const uint32_t row = intern_pairs_find(&w->thread_rows, native_id, 0);
-    return row && w->threads[row - 1].number && w->threads[row - 1].native_id == native_id ? row : 0;
-}
-
 struct emitted_thread *watched_threads_row(const struct watched *w, uint32_t native_id)
 {
-    const uint32_t row = thread_row_find(w, native_id);
-    return row ? &w->threads[row - 1] : NULL;
+    const uint32_t number = intern_pairs_find(&w->thread_rows, native_id, 0);
+    struct emitted_thread *row = number ? &w->threads[number - 1] : NULL;
+    return row && row->number && row->native_id == native_id ? row : NULL;
 }
 
 /* Makes a row for a thread that has none. Returns its index + 1. */
@@ -581,10 +574,10 @@ static bool thread_emit_status(struct watched *w, struct emitted_thread *thread,
 {
     const uint64_t now_ns = w->options->start_ns + time_ns;
     const uint32_t index = runs ? (uint32_t)(runs - w->thread_list.members) : 0;
-    uint32_t status = STATUS_RECORDED | (thread->busy ? STATUS_CPU : 0);
-    if (!w->options->with_status)
-        status = 0;
-    else if (!thread->native)
+    uint32_t status = 0;
+    if (w->options->with_status && thread->native)
+        status = STATUS_RECORDED | (thread->busy ? STATUS_CPU : 0);
+    else if (w->options->with_status)
         status = thread_status_of(&w->statuses, &thread->watch, &w->thread_list, runs, thread->tid, now_ns);
     if (!runs && w->statuses.ask_cpu && !thread->watch.known && !thread->native)
         end_if_gone(w, thread, time_ns);

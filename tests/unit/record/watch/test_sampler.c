@@ -477,15 +477,21 @@ static void settle_shares(struct scene *scene)
         sampler_measure(&scene->sampler, clock_now_ns());
 }
 
+/* Begins with two processes of a tree that have a limit. Returns the second one, which is not attached yet. */
+static struct watched *begin_two(struct scene *scene)
+{
+    begin(scene, 0x030e0af0, THREADS_ALL);
+    scene->sampler.options.tree = true;
+    scene->sampler.options.limit = 0.01;
+    return sampler_watch(&scene->sampler, getpid(), NULL);
+}
+
 /* Processes on one processor share the limit by the cost of their ticks. */
 static void the_limit_is_that_of_a_processor(void **state)
 {
     (void)state;
     struct scene scene;
-    begin(&scene, 0x030e0af0, THREADS_ALL);
-    scene.sampler.options.tree = true;
-    scene.sampler.options.limit = 0.01;
-    struct watched *first = scene.watched, *second = sampler_watch(&scene.sampler, getpid(), NULL);
+    struct watched *const second = begin_two(&scene), *const first = scene.watched;
     second->target = scene.p->target;
     sampler_attach(&scene.sampler, second);
     first->budget = second->budget;
@@ -512,10 +518,7 @@ static void a_new_process_shares_the_limit_at_once(void **state)
 {
     (void)state;
     struct scene scene;
-    begin(&scene, 0x030e0af0, THREADS_ALL);
-    scene.sampler.options.tree = true;
-    scene.sampler.options.limit = 0.01;
-    struct watched *first = scene.watched, *second = sampler_watch(&scene.sampler, getpid(), NULL);
+    struct watched *const second = begin_two(&scene), *const first = scene.watched;
     first->budget = (struct budget){ .asked_ns = 1000000, .limit = 0.01, .cost_ns = 40000, .interval_ns = 4000000 };
     first->exact.stand.count = second->exact.stand.count = 2;
     first->exact.holder.thread = 1;
