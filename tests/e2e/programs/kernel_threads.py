@@ -50,14 +50,18 @@ if what == "fork of C":
     account(second, end)
     os.waitpid(pid, 0)
 elif what == "fork of C in a thread":
-    # A fork that takes longer may copy a request for the lock: the child would wait for ever for the one who takes it.
-    sys.setswitchinterval(0.5)
+    # The fork copies the mutexes of CPython's lock. Where another thread holds or wants the lock at that moment, the child would
+    # wait for ever for a thread that it does not have. So the first thread sleeps until the fork is over.
+    forked = threading.Event()
     def forks():
+        time.sleep(0.1)
         pid = fork_of_c(first, end)
+        forked.set()
         account(second, end)
         os.waitpid(pid, 0)
     thread = threading.Thread(target=forks)
     thread.start()
+    forked.wait()
     account(third, end)
     thread.join()
 elif what == "fork of C in a fork of C":
