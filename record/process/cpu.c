@@ -118,6 +118,50 @@ void cpu_end_thread(void)
     own_sched = -1;
 }
 
+/* Whether the thread got no processor since the note was read. */
+static bool note_stands(const struct cpu *cpu)
+{
+    char text[TEXT_ROOM], *end;
+    if (!cpu_read_text(cpu->note, text))
+        return false;
+    strtoull(text, &end, 10);
+    strtoull(end, &end, 10);
+    return strtoull(end, NULL, 10) == cpu->runs;
+}
+
+/* Whether a thread has a processor, by the two counts of the kernel (cpu.h, step 3). `grew`: the thread used CPU time
+ * since the last look. */
+static bool has_processor(struct cpu *cpu, uint64_t lost, bool grew)
+{
+    const int64_t ahead = (int64_t)(cpu->runs - lost);
+    const bool same_run = grew && cpu->runs == cpu->seen_runs && lost == cpu->seen_lost;
+    cpu->seen_runs = cpu->runs;
+    cpu->seen_lost = lost;
+    if (ahead < cpu->resting && !note_stands(cpu))
+        return true; /* the thread got a processor between the two reads */
+    if (same_run || ahead > cpu->resting + 1)
+        cpu->resting = ahead - 1;
+    else if (ahead < cpu->resting)
+        cpu->resting = ahead;
+    return ahead > cpu->resting;
+}
+
+/* Reads the first note, and opens `sched` if both have what is needed. */
+static void open_sched(struct cpu *cpu, pid_t pid, pid_t tid)
+{
+    bool unused;
+    uint64_t lost, start_ns;
+    cpu_read_note(cpu, &unused);
+    cpu->crowded = 0;
+    cpu->sched = cpu_open_file(pid, tid, "sched");
+    if (cpu->sched >= 0 && (cpu->runs == 0 || !read_sched(cpu->sched, &lost, &start_ns))) {
+        close(cpu->sched);
+        cpu->sched = -1;
+    }
+    if (cpu->sched >= 0)
+        has_processor(cpu, lost, false);
+}
+
 /* While a thread runs, its file /proc/PID/task/TID/syscall is just "running". A kernel without that file has `stat`. */
 void cpu_open(struct cpu *cpu, pid_t pid, pid_t tid, uint64_t told_ns)
 {
@@ -131,15 +175,7 @@ void cpu_open(struct cpu *cpu, pid_t pid, pid_t tid, uint64_t told_ns)
         cpu->state = cpu_open_file(pid, tid, "stat");
         cpu->state_is_stat = true;
     }
-    bool unused;
-    cpu_read_note(cpu, &unused);
-    cpu->crowded = 0;
-    uint64_t lost, start_ns;
-    cpu->sched = cpu_open_file(pid, tid, "sched");
-    if (cpu->sched >= 0 && (cpu->runs == 0 || !read_sched(cpu->sched, &lost, &start_ns))) {
-        close(cpu->sched);
-        cpu->sched = -1;
-    }
+    open_sched(cpu, pid, tid);
     cpu->reported_ns = told_ns == CPU_NEW ? cpu->ran_ns : told_ns > cpu->ran_ns ? 0 : told_ns;
 }
 
@@ -182,8 +218,7 @@ static bool read_running(struct cpu *cpu, bool changed, enum cpu_asker asker)
         return read_ready(cpu, &cpu->running);
     if (!read_sched(cpu->sched, &lost, &start_ns))
         return false;
-    const uint64_t post_ns = asker != CPU_ANYBODY && cpu->runs == lost ? own_start_ns() : 0;
-    cpu->running = cpu->runs == lost + 1 || (post_ns && start_ns == post_ns);
+    cpu->running = has_processor(cpu, lost, changed) || (asker != CPU_ANYBODY && start_ns == own_start_ns());
     cpu->late = !cpu->running && asker != CPU_ANYBODY;
     return cpu->running || cpu->late || read_ready(cpu, &cpu->ready);
 }

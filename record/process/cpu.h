@@ -5,10 +5,18 @@
  *      processor, number of times that the thread got one. If the thread slept and its note is the same, the thread
  *      still sleeps, or was woken and waits for a processor.
  *   3. If the note has changed or the thread ran or was ready at the last look: whether it has a processor now. The
- *      file /proc/PID/task/TID/sched has the number of times that the thread lost its processor, which is one less than
- *      in the note while the thread has one. A thread from which a post took the processor (stand.h) ran up to that
- *      moment: exec_start, when the kernel counted its CPU time last, is exactly the moment at which the post itself
- *      began. A tick of the kernel's clock within the post moves the latter: one look of a hundred.
+ *      file /proc/PID/task/TID/sched has the number of times that the thread lost its processor. The difference of the
+ *      two counts is by one larger while the thread has a processor. The kernel forgets to count that a thread got a
+ *      processor again when the thread had lost the last one in the moment at which it began to wait. So the difference
+ *      falls for good now and then, and the lowest one so far is that of a thread without a processor:
+ *
+ *          got - lost    1 0 1 0 1 | 0 -1 0 -1 0
+ *          processor     + - + - + | + -  + -  +
+ *
+ *      Behind such a fall, the first looks may say "without" until one sees the lower value, or sees that the thread
+ *      used CPU time though neither count changed. A thread from which a post took the processor (stand.h) ran up to
+ *      that moment: exec_start, when the kernel counted its CPU time last, is exactly the moment at which the post
+ *      itself began. A tick of the kernel's clock within the post moves the latter: one look of a hundred.
  *   4. If it has none: whether it is ready to run, from the file `syscall`.
  * Steps 3 and 4 cost ten times as much as the note. A post, for which the program waits, leaves out step 4, which
  * cpu_look_late() does, and step 3 for a thread that holds the interpreter's lock on its processor and had no need to
@@ -32,8 +40,10 @@ struct cpu {
     bool watched;
     int note, sched, state; /* open files; -1: the file does not exist */
     bool state_is_stat;
-    uint64_t ran_ns;      /* time on a processor, by the last note */
-    uint64_t runs;        /* how often the thread got a processor, by the last note */
+    uint64_t ran_ns;               /* time on a processor, by the last note */
+    uint64_t runs;                 /* how often the thread got a processor, by the last note */
+    uint64_t seen_runs, seen_lost; /* the two counts when `sched` was read last */
+    int64_t resting; /* the lowest difference of the two counts so far, or 0: that of a thread without a processor */
     uint64_t reported_ns; /* CPU time that cpu_look() has reported */
     uint64_t waited_ns;   /* time that the thread waited for a processor, by the last note */
     uint32_t crowded;     /* not 0: the thread had to wait for a processor before one of its last runs */

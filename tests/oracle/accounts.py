@@ -62,6 +62,7 @@ CASES = [
     Case("fork-of-c", "fork_of_c", options=("-f",)),
     Case("forked", "short_processes", ("forked",), options=("-f",)),
     Case("started", "short_processes", ("started",), options=("-f",)),
+    Case("beside-children", "beside_children", cpu_s=3, options=("-f",)),
     Case("no-first-thread", "no_first_thread"),
     Case("deep-moments", "deep_moments"),
 ]

@@ -6,11 +6,14 @@
 #include "tests/fakes/testing.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -207,6 +210,62 @@ static void a_thread_that_sleeps_is_not_asked_when_nobody_ran(void **state)
     cpu.note = note;
     cpu_close(&cpu);
     end_sleeper(&sleeper);
+}
+
+/* ---- a thread of which the kernel loses count ---- */
+
+static int made_file(void)
+{
+    const int file = memfd_create("made", MFD_CLOEXEC);
+    assert_true(file >= 0);
+    return file;
+}
+
+static void put_in(int file, const char *text)
+{
+    assert_int_equal(ftruncate(file, 0), 0);
+    assert_int_equal(pwrite(file, text, strlen(text), 0), strlen(text));
+}
+
+/* What the kernel says at a look: CPU time, how often the thread got and lost a processor. And whether it has one. */
+struct said {
+    uint64_t ran_ns, got, lost;
+    bool runs;
+};
+
+static void say(struct cpu *cpu, const struct said *said)
+{
+    char text[128];
+    snprintf(text, sizeof(text), "%" PRIu64 " 0 %" PRIu64 "\n", said->ran_ns, said->got);
+    put_in(cpu->note, text);
+    snprintf(text, sizeof(text), "a (1, #threads: 1)\nse.exec_start : 1.000000\nnr_switches : %" PRIu64 "\n",
+             said->lost);
+    put_in(cpu->sched, text);
+}
+
+/* The kernel may count that a thread lost a processor that it never counted as got. */
+static void a_thread_runs_although_the_kernel_loses_count(void **state)
+{
+    (void)state;
+    static const struct said looks[] = {
+        { 100, 10, 9, true },   { 200, 12, 12, false }, { 300, 13, 12, true },
+        { 400, 15, 16, false }, /* lost count once */
+        { 500, 16, 16, true },  { 500, 16, 17, false }, { 600, 17, 17, true },
+        { 700, 19, 20, false }, /* and once more, but nobody can tell ... */
+        { 800, 19, 20, true },  /* ... until the thread used CPU time without a new run */
+        { 900, 19, 21, false }, { 900, 20, 21, true },  { 950, 30, 28, true }, /* what no kernel says */
+        { 960, 30, 29, false },
+    };
+    struct cpu cpu = { .watched = true, .note = made_file(), .sched = made_file(), .state = made_file() };
+    put_in(cpu.state, "running");
+    for (size_t i = 0; i < sizeof(looks) / sizeof(looks[0]); i++) {
+        say(&cpu, &looks[i]);
+        const struct cpu_look look = cpu_look(&cpu, true, CPU_ANYBODY);
+        assert_true(look.known);
+        assert_int_equal(look.running, looks[i].runs);
+        assert_int_equal(look.ready, !looks[i].runs);
+    }
+    cpu_close(&cpu);
 }
 
 /* ---- a thread that the recorder stops in its sleep ---- */
@@ -412,6 +471,7 @@ TEST_FILE(cpu)
         cmocka_unit_test(used_time_is_what_the_threads_own_clock_says),
         cmocka_unit_test(a_thread_that_sleeps_does_not_run),
         cmocka_unit_test(a_thread_that_sleeps_is_not_asked_when_nobody_ran),
+        cmocka_unit_test(a_thread_runs_although_the_kernel_loses_count),
         cmocka_unit_test(the_stop_of_a_thread_that_sleeps_is_no_time_of_the_thread),
         cmocka_unit_test(a_thread_that_has_ended_is_not_known),
         cmocka_unit_test(a_thread_that_never_was_is_not_known),
