@@ -142,7 +142,7 @@ static uint32_t group_add_thread(struct groups *groups, const struct tables *tab
     const bool full = groups_are_full(groups);
     const struct group group = full ? others : group_describe(groups, tables, thread, 0);
     const uint32_t index = group_index(groups, &group, full ? 0 : thread);
-    groups->rows[index].threads++;
+    groups->rows[index].threads += !thread_is_rest(&tables->threads[thread].thread);
     groups->rows[index].main |= tables->threads[thread].thread.main;
     return index;
 }

@@ -37,9 +37,10 @@ struct group {
     struct text task;    /* empty: no task */
     uint32_t number;     /* of the first thread's process; 0: many processes, of <others> */
     uint32_t pid, tid;   /* of the first thread */
-    size_t threads;      /* number of threads that have samples; with a task, number of entries and runs of tasks */
-    bool main;           /* has a main thread */
-    uint64_t sums[SUMS]; /* by groups_find(): of all samples, before any are left out by --focus */
+    size_t
+        threads; /* number of threads that have samples, without <not sampled>; with a task, of its entries and runs */
+    bool main;   /* has a main thread */
+    uint64_t sums[SUMS];       /* by groups_find(): of all samples, before any are left out by --focus */
     uint32_t busy[GROUP_BUSY]; /* numbers in the tables of the threads with the most CPU time, ... */
     size_t busy_count;         /* ... and how many have GROUP_WORKS of all; there may be more than GROUP_BUSY */
     uint64_t waits_ns;         /* the part of the wall-clock time in which the threads waited (frames/waiting.h) */
