@@ -118,6 +118,7 @@ static bool take_counted(void *self, struct event *event, struct fault *why)
     tables_count(&pipeline->conversion.tables, event);
     if (!pipeline->placed.take)
         return !events->take || events->take(pipeline->self, event, why);
+    pipeline->conversion.cpu_owner.tables = &pipeline->conversion.tables;
     /* The definition of a thread may be lost, and its number be anything. */
     const bool lost = event->kind == EVENT_LEFT_OUT &&
                       event->left_out.thread >= pipeline->conversion.tables.threads_count;

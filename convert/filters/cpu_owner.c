@@ -2,7 +2,7 @@
 #include "convert/filters/cpu_owner.h"
 
 #include "formats/base/alloc.h"
-#include "formats/model/attribute.h"
+#include "formats/frames/waiting.h"
 
 #include <stdlib.h>
 
@@ -103,6 +103,12 @@ static bool give_due(struct cpu_owner *owner, const struct sink *output, struct 
     for (; owner->first != owner->next && !cpu_owner_event(owner, owner->first)->waits; owner->first++)
         good = good && sink_take(output, &cpu_owner_event(owner, owner->first)->event, why);
     return good;
+}
+
+/* Whether a look saw its thread run. */
+static bool look_ran(const struct run *look)
+{
+    return attribute_is(look->status, ATTRIBUTE_CPU) && !attribute_is(look->status, ATTRIBUTE_READY) && look->count > 0;
 }
 
 /* ---- shares ---- */
@@ -253,9 +259,32 @@ static void give_rest(struct cpu_owner *owner, struct cpu_pool *pool, uint64_t k
     pool->rest_ns = kept_ns;
 }
 
+/* Adds a look at a thread that may wait for native threads. */
+static void cpu_owner_add_waiter(struct cpu_owner *owner, struct run *look)
+{
+    struct cpu_thread *thread = &owner->threads[look->thread];
+    struct native_process *natives = cpu_owner_pool_of(owner, thread->process)->natives;
+    if (waiting_of(look->status) == WAITS_IDLE)
+        native_waiter_waits(&thread->waiter, natives, look);
+    else if (look_ran(look))
+        native_waiter_ran(&thread->waiter, natives, look);
+}
+
+/* Tells the waits for native threads. */
+static void settle_waits(struct cpu_owner *owner)
+{
+    for (size_t i = 0; i < owner->beside_count; i++) {
+        struct cpu_event *event = cpu_owner_event(owner, owner->beside[i]);
+        cpu_owner_add_waiter(owner, &event->event.run);
+        event->waits &= look_ran(&event->event.run); /* which waits for its CPU time */
+    }
+    owner->beside_count = 0;
+}
+
 static void close_window(struct cpu_owner *owner, bool last)
 {
     size_t kept = 0;
+    settle_waits(owner);
     for (size_t i = 0; i < owner->active_count; i++)
         if (owner->threads[owner->active[i]].ended)
             pool_thread(owner, owner->active[i]);
@@ -297,21 +326,53 @@ static bool window_is_over(struct cpu_owner *owner, const struct event *event)
 
 /* ---- events ---- */
 
+/* A look at a thread of a process with native threads: the end of the window tells for whom the thread waited. */
+static bool cpu_owner_beside(struct cpu_owner *owner, const struct run *look)
+{
+    const struct cpu_thread *thread = &owner->threads[look->thread];
+    if (thread->native || look->count == 0 || !cpu_owner_pool_of(owner, thread->process)->natives)
+        return false;
+    owner->beside = alloc_grow(owner->beside, &owner->beside_room, owner->beside_count + 1, sizeof(*owner->beside));
+    owner->beside[owner->beside_count++] = owner->next;
+    return true;
+}
+
+/* Adds a look at a native thread; and one at another thread, as long as no native thread has run. */
+static void take_native(struct cpu_owner *owner, struct cpu_thread *thread, const struct run *look)
+{
+    struct cpu_pool *pool = cpu_owner_pool_of(owner, thread->process);
+    struct run unchanged = *look;
+    if (!thread->native && !pool->natives)
+        cpu_owner_add_waiter(owner, &unchanged);
+    if (!thread->native || !look_ran(look))
+        return;
+    if (!pool->natives)
+        pool->natives = alloc_zeroed(1, sizeof(*pool->natives));
+    native_process_ran(pool->natives, look);
+}
+
+static bool cpu_owner_is_native(const struct cpu_owner *owner, uint32_t stack)
+{
+    const uint32_t only = owner->tables ? tables_only_frame(owner->tables, stack) : 0;
+    return only && tables_kind(owner->tables, only) == KIND_NATIVE;
+}
+
 static void take_look(struct cpu_owner *owner, const struct event *event)
 {
     const struct run *look = &event->run;
-    const bool ran = attribute_is(look->status, ATTRIBUTE_CPU) && !attribute_is(look->status, ATTRIBUTE_READY) &&
-                     look->count > 0;
+    const bool ran = look_ran(look);
     struct cpu_thread *thread = cpu_owner_thread_of(owner, look->thread);
     if (look->cpu_ns > 0 || ran)
         cpu_owner_activate(owner, look->thread);
+    thread->native = cpu_owner_is_native(owner, look->stack);
+    take_native(owner, thread, look);
     if (thread->stacks < 2 && (thread->stacks == 0 || thread->latest.stack != look->stack))
         thread->stacks++;
     thread->counted_ns += look->cpu_ns;
     thread->latest = *look;
     thread->looks += look->count;
     owner->stands_ns = look->stands_ns;
-    cpu_owner_add(owner, event, ran);
+    cpu_owner_add(owner, event, cpu_owner_beside(owner, look) || ran);
     struct run *added = &cpu_owner_event(owner, owner->next - 1)->event.run;
     if (!ran) {
         added->cpu_ns = 0;
@@ -385,6 +446,9 @@ void cpu_owner_free(struct cpu_owner *owner)
 {
     for (size_t i = 0; i < owner->room; i++)
         free(owner->threads[i].waiting);
+    for (size_t i = 0; i < owner->pools_room; i++)
+        free(owner->pools[i].natives);
+    free(owner->beside);
     free(owner->threads);
     free(owner->pools);
     free(owner->active);

@@ -24,11 +24,16 @@
  *     where a recording has no such frame: to the thread's latest look that saw it run, or else to the latest one; of a
  *         thread without a look to nobody, and `unplaced_ns` has it
  *
- * CPU time that is given when its look is over comes as a run of count 0. */
+ * CPU time that is given when its look is over comes as a run of count 0.
+ *
+ * The end of a window is also the time at which the waits for native threads are known (native_waits.h). */
 #ifndef PYREEL_CONVERT_FILTERS_CPU_OWNER_H
 #define PYREEL_CONVERT_FILTERS_CPU_OWNER_H
 
+#include "convert/filters/native_waits.h"
+
 #include "formats/model/sink.h"
+#include "formats/model/tables.h"
 
 struct cpu_thread {
     uint32_t process;
@@ -41,7 +46,9 @@ struct cpu_thread {
     uint64_t looks;      /* so far */
     uint64_t tail_ns;    /* while a window is closed: the weight of what the thread used after its last look */
     uint32_t stacks;     /* how many different stacks the looks had: 0, 1, or 2 for more */
-    bool active;         /* it stands in `active` */
+    bool native;         /* a native thread */
+    struct native_waiter waiter;
+    bool active; /* it stands in `active` */
     bool ended;
 };
 
@@ -52,19 +59,21 @@ struct cpu_pool {
     uint64_t time_ns;
     uint64_t rest_ns; /* CPU time that no look has yet */
     /* While a window is closed, of the threads that ended in the window: */
-    uint64_t left_ns, weight_ns; /* CPU time that is to be given, and the weight of the looks that get it */
-    uint64_t most_ns;            /* how much of the rest the looks can stand for */
+    uint64_t left_ns, weight_ns;    /* CPU time that is to be given, and the weight of the looks that get it */
+    uint64_t most_ns;               /* how much of the rest the looks can stand for */
+    struct native_process *natives; /* NULL: no native thread has run */
 };
 
 /* An event behind a look that waits, or that look. */
 struct cpu_event {
     struct event event;
-    bool waits; /* a look whose CPU time is not known yet */
+    bool waits; /* a look of which something is not known yet */
 };
 
 /* `= {0}` is empty. */
 struct cpu_owner {
-    struct cpu_thread *threads; /* by number */
+    const struct tables *tables; /* of the events: which threads are native. NULL: none is */
+    struct cpu_thread *threads;  /* by number */
     size_t room;
     struct cpu_pool *pools; /* by number of the process */
     size_t pools_room;
@@ -73,6 +82,9 @@ struct cpu_owner {
     struct cpu_event *events; /* a ring: event n is at n % events_room, which is a power of 2 */
     size_t events_room;
     uint64_t first, next; /* numbers of the first event that waits, and of the next one that comes */
+    uint64_t
+        *beside; /* numbers of the events that are looks beside native threads: of the threads that may wait for them */
+    size_t beside_count, beside_room;
     uint64_t window_ns;   /* when the window ends; 0: none has begun */
     uint64_t stands_ns;   /* how long the latest look stands for */
     uint64_t unplaced_ns; /* CPU time that no stack has */

@@ -143,6 +143,7 @@ bool model_take(void *self, struct event *event, struct fault *why)
     for (size_t i = 0; i < MODEL_KINDS; i++)
         model->pairs[i].window.seconds = model->seconds;
     model->by_owner.seconds = model->seconds;
+    model->cpu_owner.tables = &model->tables;
     model->entries.tables = &model->tables;
     model->entries.style = (struct entries_style){
         .kind = ENTRY_LINE, .full_paths = true, .ids = true, .opcodes = true

@@ -203,6 +203,7 @@ void entries_find(struct entries *entries, const struct tables *tables, const st
     if (!style->waits)
         return;
     entries->waits[WAITS_IDLE] = label_entry(entries, TEXT(IDLE_FRAME), CODE_IDLE);
+    entries->waits[WAITS_FOR_NATIVE] = label_entry(entries, TEXT(NATIVE_FRAME), CODE_WAITING);
     entries->waits[WAITS_FOR_LOCK] = label_entry(entries, TEXT(WAITING_FRAME), CODE_WAITING);
 }
 

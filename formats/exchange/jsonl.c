@@ -116,12 +116,16 @@ static void write_stack(struct jsonl *jsonl, uint32_t node)
 {
     const struct call_node *at = &jsonl->tree.nodes[node];
     const struct group *group = &jsonl->groups.rows[at->group];
-    const uint32_t *waits = jsonl->entries.waits;
-    const bool idle = at->entry == waits[WAITS_IDLE], waits_for_lock = at->entry == waits[WAITS_FOR_LOCK];
+    static const char *const names[WAITINGS] = {
+        [WAITS_NOT] = "null", [WAITS_IDLE] = "\"idle\"", [WAITS_FOR_LOCK] = "\"gil\"", [WAITS_FOR_NATIVE] = "\"native\""
+    };
+    uint32_t waits = WAITINGS - 1;
+    while (waits != WAITS_NOT && at->entry != jsonl->entries.waits[waits])
+        waits--;
     begin_line(jsonl, "stack");
     emit_owner(jsonl, group, &jsonl->tables->threads[jsonl->thread_of[at->group]].thread);
-    emit_literal(&jsonl->json, "waits", idle ? "\"idle\"" : waits_for_lock ? "\"gil\"" : "null");
-    jsonl_emit_frames(jsonl, idle || waits_for_lock ? at->parent : node);
+    emit_literal(&jsonl->json, "waits", names[waits]);
+    jsonl_emit_frames(jsonl, waits == WAITS_NOT ? node : at->parent);
     emit_sums(jsonl, at->self);
     end_line(jsonl);
 }

@@ -4,16 +4,18 @@
  *
  *     main > work > [waiting for GIL]      the thread waits for the interpreter's lock
  *     main > work > [idle]                 the thread is known not to run, and does not hold the lock
+ *     main > work > [waiting for native threads]   the same, while native threads work for the thread
  *     main > work                          anything else, or nobody knows */
 #ifndef PYREEL_FORMATS_FRAMES_WAITING_H
 #define PYREEL_FORMATS_FRAMES_WAITING_H
 
 #include "formats/model/attribute.h"
 
-enum waiting { WAITS_NOT, WAITS_IDLE, WAITS_FOR_LOCK, WAITINGS };
+enum waiting { WAITS_NOT, WAITS_IDLE, WAITS_FOR_LOCK, WAITS_FOR_NATIVE, WAITINGS };
 
 #define IDLE_FRAME    "[idle]"
 #define WAITING_FRAME "[waiting for GIL]"
+#define NATIVE_FRAME  "[waiting for native threads]"
 
 /* Whether the thread of a sample with this status waited. Nobody knows whether a thread without a status ran. A thread
  * that is in another interpreter waits in this one. A thread that holds the lock is never idle, because all others wait
@@ -24,6 +26,8 @@ static inline enum waiting waiting_of(uint32_t status)
         return WAITS_IDLE;
     if (attribute_is(status, ATTRIBUTE_GIL_WAIT))
         return WAITS_FOR_LOCK;
+    if (status & STATUS_NATIVE_WAIT)
+        return WAITS_FOR_NATIVE;
     if (attribute_known(status, ATTRIBUTE_CPU) && !attribute_is(status, ATTRIBUTE_CPU) &&
         !attribute_is(status, ATTRIBUTE_GIL))
         return WAITS_IDLE;

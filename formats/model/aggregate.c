@@ -33,9 +33,8 @@ static struct aggregate_row *aggregate_add_row(struct aggregate *aggregate, cons
         aggregate->room = aggregate->room ? aggregate->room * 2 : ROOM_LEAST;
         aggregate->rows = alloc_resize(aggregate->rows, aggregate->room, sizeof(*aggregate->rows));
     }
-    aggregate->rows[aggregate->count++] = (struct aggregate_row){
-        given->thread, given->task, given->stack, given->group, { 0 }
-    };
+    aggregate->rows[aggregate->count++] = (struct aggregate_row){ given->thread, given->task, given->stack,
+                                                                  given->group,  { 0 },       0 };
     id_index_add(&aggregate->index, aggregate->rows, (uint32_t)aggregate->count, hash_of_row);
     return &aggregate->rows[aggregate->count - 1];
 }
@@ -54,6 +53,8 @@ static inline void aggregate_row_add(struct aggregate_row *row, const struct agg
 {
     for (size_t i = 0; i < sums; i++)
         row->sums[i] += given->sums[i];
+    if (sums == SUMS)
+        row->native_ns += given->native_ns;
 }
 
 void aggregate_add(struct aggregate *aggregate, const struct aggregate_row *given)
@@ -99,7 +100,7 @@ static struct aggregate_row *waiting_row(struct aggregate *aggregate, const stru
 {
     uint32_t *const latest = &aggregate->latest[run->thread % AGGREGATE_THREADS];
     const uint32_t group = group_of(aggregate, run->status);
-    const struct aggregate_row wanted = { run->thread, run->task, run->stack, group, { 0 } };
+    const struct aggregate_row wanted = { run->thread, run->task, run->stack, group, { 0 }, 0 };
     if (*latest < aggregate->waiting_count && same_row(aggregate->waiting, *latest + 1, &wanted))
         return &aggregate->waiting[*latest];
     if (aggregate->waiting_count == AGGREGATE_WAITING)
@@ -119,6 +120,7 @@ void aggregate_add_run(struct aggregate *aggregate, const struct run *run)
     if (!(run->status & STATUS_RECORDED) && run->cpu_ns == 0)
         return;
     aggregate->in_full = true;
+    row->native_ns += run->native_ns;
     for (size_t i = SUM_CPU_NS; i < SUMS; i++) {
         row->sums[i] += attribute_sum_ns(run, sum_rows[i].attribute);
         aggregate->known[i] += attribute_known(run->status, sum_rows[i].attribute) ? run->count : 0;

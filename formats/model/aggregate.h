@@ -17,6 +17,7 @@ struct aggregate_row {
     uint32_t stack; /* 0: no Python frames */
     uint32_t group; /* what aggregate.group_of returns of the samples' status; 0: none */
     uint64_t sums[SUMS];
+    uint64_t native_ns; /* CPU time of native threads while the thread waited for them */
 };
 
 /* Consecutive samples have rows that lie far apart in memory. So sums wait in a batch until the batch has sums for

@@ -211,11 +211,13 @@ enum status {
     STATUS_TASK_WAITS = 1 << 9,       /* the task of the entry waited: no thread ran it, or the thread that ran it ran
                                        * another task on top of it. The thread's bits are 0. Without this bit, a sample
                                        * of an entry that has a status is that of a running task */
-    STATUS_READY = 1 << 10, /* with STATUS_CPU: the thread was ready and had no processor. A recording of an older
-                             * pyreel, or of a kernel that does not tell the two apart, never has it */
+    STATUS_READY = 1 << 10,       /* with STATUS_CPU: the thread was ready and had no processor. A recording of an older
+                                   * pyreel, or of a kernel that does not tell the two apart, never has it */
+    STATUS_NATIVE_WAIT = 1 << 11, /* the thread waited for native threads. No recording has this bit: the CPU owner sets
+                                   * it (convert/filters/native_waits.h) */
 };
 #define STATUS_BITS   0x69Fu /* the status bits that a recording has, without STATUS_RECORDED */
-#define STATUS_VALUES 2048u  /* each status is below */
+#define STATUS_VALUES 4096u  /* each status is below */
 
 /* A thread's stack: the `keep` frames nearest the root of the thread's previous stack, then `pushed` frames, root
  * first. A reader that gives runs emits equal consecutive samples of a thread as one sample with a count, which may
@@ -258,6 +260,7 @@ struct run {
     uint64_t wall_ns;    /* the part of the thread's life that all samples stand for, see wall.h */
     uint64_t counted_ns; /* the CPU time of the samples as it was recorded, ... */
     uint64_t cpu_ns;     /* ... and as the CPU owner places it, where it works for the output */
+    uint64_t native_ns;  /* the CPU time of the native threads for which the thread waited; in no file */
     uint64_t callback_ns;
     uint32_t collection;
     bool fresh;

@@ -4,6 +4,7 @@
 
 #include "formats/base/alloc.h"
 #include "formats/frames/task_frame.h"
+#include "formats/frames/waiting.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -202,6 +203,50 @@ static bool add_owners(struct report *report)
     return any;
 }
 
+/* ---- native threads ---- */
+
+/* Adds up, by the entry that waited: the CPU time of native threads, and how long it waited for them. */
+static bool sum_native(const struct report *report, const struct entries *entries, struct amounts *amounts)
+{
+    bool any = false;
+    for (size_t i = 0; i < report->all->count; i++) {
+        const struct aggregate_row *row = &report->all->rows[i];
+        const uint32_t label = row->stack ? entries->labels[report->tables->stacks[row->stack].frame] : OUTLINE_DROPPED;
+        if (waiting_of_group(row->group) != WAITS_FOR_NATIVE || label == OUTLINE_DROPPED || label & OUTLINE_FOLDS ||
+            (entries->left_out && entries->left_out[row->stack]))
+            continue;
+        amounts[label].total += row->native_ns;
+        amounts[label].waits += row->sums[SUM_WALL_NS];
+        any = true;
+    }
+    return any;
+}
+
+/* The calls that waited while native threads worked for them. */
+static void add_native(struct report *report, const struct entries *entries)
+{
+    struct amounts *amounts = alloc_zeroed(entries->count + 1, sizeof(*amounts));
+    if (report->weight == SUM_SAMPLES || !sum_native(report, entries, amounts)) {
+        free(amounts);
+        return;
+    }
+    struct report_section *section = report_add_section(report, SECTION_TABLE, "native");
+    section->title = TEXT("CPU time of native threads by the call that waited for them");
+    section->rows_are = by_name(report->style.by);
+    section->whole = report->account.native_ns;
+    section->columns = COLUMN_TOTAL | COLUMN_WAITS | COLUMN_PLACE;
+    for (uint32_t i = 1; i < entries->count; i++) {
+        if (amounts[i].waits == 0)
+            continue;
+        struct report_row *row = report_add_row(section);
+        report_describe(report, row, entries, i);
+        row->total = amounts[i].total;
+        row->waits = amounts[i].waits;
+    }
+    report_sort_rows(section, SORT_TOTAL, rows_most(report, ROWS_EACH));
+    free(amounts);
+}
+
 /* ---- functions, lines, files, modules ---- */
 
 static size_t count_working(const struct report *report)
@@ -281,6 +326,8 @@ static bool add_entries(struct report *report, enum entry_kind kind)
         add_every(report, &calls);
     else if (any && (many || (!add_of_each(report, &calls, working) && report->groups_count > 0)))
         add_of_all(report, &calls);
+    if (any)
+        add_native(report, &calls.entries);
     section_calls_free(&calls);
     return any;
 }

@@ -119,7 +119,7 @@ void cpu_end_thread(void)
 }
 
 /* Whether the thread got no processor since the note was read. */
-static bool note_stands(const struct cpu *cpu)
+static bool note_still_stands(const struct cpu *cpu)
 {
     char text[TEXT_ROOM], *end;
     if (!cpu_read_text(cpu->note, text))
@@ -137,7 +137,7 @@ static bool has_processor(struct cpu *cpu, uint64_t lost, bool grew)
     const bool same_run = grew && cpu->runs == cpu->seen_runs && lost == cpu->seen_lost;
     cpu->seen_runs = cpu->runs;
     cpu->seen_lost = lost;
-    if (ahead < cpu->resting && !note_stands(cpu))
+    if (ahead < cpu->resting && !note_still_stands(cpu))
         return true; /* the thread got a processor between the two reads */
     if (same_run || ahead > cpu->resting + 1)
         cpu->resting = ahead - 1;

@@ -491,10 +491,7 @@ bool watched_emit(struct watched *w, uint64_t time_ns, struct fault *why)
     w->lost = w->state == THREAD_LIST_GONE || (w->state == THREAD_LIST_TORN && !target_same_program(&w->target));
     const bool good = w->state == THREAD_LIST_READ ? watched_threads_emit(w, time_ns, why)
                                                    : w->lost || watched_threads_emit_unread(w, time_ns, why);
-    if (w->state == THREAD_LIST_READ) {
-        w->looked = true;
-        watched_natives_look(w, time_ns);
-    }
+    w->looked |= w->state == THREAD_LIST_READ;
     count_exact(w, w->emitter->samples - samples);
     return good;
 }

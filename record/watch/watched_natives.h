@@ -15,8 +15,8 @@
 
 #include "record/watch/watched.h"
 
-/* Asks for the CPU time of native threads if the rest has grown. Call this after each look whose samples are emitted.
- */
+/* Asks for the CPU time of native threads if the rest has grown. Call this at each look, when the threads of Python are
+ * emitted and the others, which native threads are, are not. */
 void watched_natives_look(struct watched *watched, uint64_t time_ns);
 
 /* Tells the rest. Call this with each measure. */

@@ -779,8 +779,10 @@ bool watched_threads_emit(struct watched *w, uint64_t time_ns, struct fault *why
     find_owners(w, time_ns);
     w->counters.interpreters_cut += w->target.interpreters_cut;
     ask_late(w, w->options->start_ns + time_ns);
-    return emit_states(w, thread_list->asked, thread_list->asked_count, time_ns, why) &&
-           watched_emit_others(w, time_ns, why) &&
+    if (!emit_states(w, thread_list->asked, thread_list->asked_count, time_ns, why))
+        return false;
+    watched_natives_look(w, time_ns);
+    return watched_emit_others(w, time_ns, why) &&
            (w->options->async != ASYNC_ALL || watched_tasks_emit(w, time_ns, why));
 }
 

@@ -77,7 +77,7 @@ ROOMS = {
         "record/process",
         *RECORDING,
     ),
-    "convert/filters": ("formats/sources", *MODEL),
+    "convert/filters": ("formats/frames", "formats/sources", *MODEL),
     "convert/fleets": ("convert/filters", *MODEL),
     "convert/diff": ("convert", "convert/filters", "formats/calls", "formats/compare", "formats/frames", "formats/terminal", *MODEL),
     "convert/viewer": ("formats/gecko", *MODEL),

@@ -14,6 +14,8 @@ static enum gecko_leaf_kind gecko_leaves_kind_of(const struct gecko *gecko, cons
         return LEAF_IDLE;
     case WAITS_FOR_LOCK:
         return LEAF_WAITING;
+    case WAITS_FOR_NATIVE:
+        return LEAF_NATIVE;
     default:
         return gecko_opcodes_has_frame(gecko, run->stack) ? LEAF_INSTRUCTION : LEAF_NONE;
     }
@@ -100,6 +102,8 @@ void gecko_leaves_settle(struct gecko *gecko)
         gecko_add_label(gecko, LEAF_IDLE, gecko_tables_string(gecko, TEXT(IDLE_FRAME)), CATEGORY_IDLE);
     if (used & 1u << LEAF_WAITING)
         gecko_add_label(gecko, LEAF_WAITING, gecko_tables_string(gecko, TEXT(WAITING_FRAME)), CATEGORY_WAITING);
+    if (used & 1u << LEAF_NATIVE)
+        gecko_add_label(gecko, LEAF_NATIVE, gecko_tables_string(gecko, TEXT(NATIVE_FRAME)), CATEGORY_WAITING);
     gecko_opcodes_settle(gecko);
 }
 

@@ -20,9 +20,9 @@
 
 struct gecko_thread;
 
-enum gecko_leaf_kind { LEAF_NONE, LEAF_IDLE, LEAF_WAITING, LEAF_INSTRUCTION, LEAF_KINDS };
+enum gecko_leaf_kind { LEAF_NONE, LEAF_IDLE, LEAF_WAITING, LEAF_NATIVE, LEAF_INSTRUCTION, LEAF_KINDS };
 
-#define GECKO_LEAF_BITS 2 /* a code is stack << GECKO_LEAF_BITS | kind */
+#define GECKO_LEAF_BITS 3 /* a code is stack << GECKO_LEAF_BITS | kind */
 
 /* A frame with a function of its own and without a file. */
 struct gecko_label {

@@ -43,21 +43,39 @@ def short_threads(milliseconds):
         thread.join()
 
 
-def native_threads(calls):
-    """Each call waits for two threads of C, which count through many digits, and computes a little itself."""
+def in_threads_of_c(libc, digits):
+    """Waits for two threads of C, which count through the digits."""
+    threads = [ctypes.c_ulong() for _ in range(2)]
+    for thread in threads:
+        assert libc.pthread_create(ctypes.byref(thread), None, ctypes.cast(libc.atol, ctypes.c_void_p), digits) == 0
+    for thread in threads:
+        assert libc.pthread_join(thread, None) == 0
+
+
+def native_threads(calls, megabytes=16):
+    """Each call waits for two threads of C, and computes a little itself."""
     libc = ctypes.CDLL(None, use_errno=True)
-    digits = b"0" * 16_000_000
-    work = ctypes.cast(libc.atol, ctypes.c_void_p)
+    digits = b"0" * megabytes * 1_000_000
     before, own = time.process_time(), time.thread_time()
     for _ in range(calls):
-        threads = [ctypes.c_ulong() for _ in range(2)]
-        for thread in threads:
-            assert libc.pthread_create(ctypes.byref(thread), None, work, digits) == 0
-        for thread in threads:
-            assert libc.pthread_join(thread, None) == 0
+        in_threads_of_c(libc, digits)
         other()
     own = time.thread_time() - own
     spent.update(busy=time.process_time() - before - own)
+
+
+def beside_sleepers(calls, megabytes):
+    """Native threads work for the main thread. Two others have nothing to do with them."""
+    def nap():
+        while True:
+            time.sleep(0.07)
+
+    def rest():
+        threading.Event().wait()
+
+    for idler in (nap, rest):
+        threading.Thread(target=idler, daemon=True).start()
+    native_threads(calls, megabytes)
 
 
 def mixed_threads(milliseconds):
@@ -83,6 +101,7 @@ def sleepers(milliseconds):
         thread.join()
 
 
-WHAT = {function.__name__: function for function in (beside_waiters, short_threads, native_threads, mixed_threads, sleepers)}
+FUNCTIONS = (beside_waiters, short_threads, native_threads, beside_sleepers, mixed_threads, sleepers)
+WHAT = {function.__name__: function for function in FUNCTIONS}
 WHAT[sys.argv[1]](*map(int, sys.argv[2:]))
 print(json.dumps(spent), flush=True)

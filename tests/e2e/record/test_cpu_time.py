@@ -7,7 +7,8 @@ import json
 import pytest
 
 import stacks
-from recording import collapsed, gaps_of, run_record, whole
+from environment import CONVERTERS
+from recording import collapsed, gaps_of, run_record, succeed, whole
 
 OLDEST_AND_NEWEST = pytest.mark.pythons("oldest and newest")
 
@@ -22,9 +23,11 @@ def functions_of(path):
 def recorded_account(python, program, tmp_path):
     """recorded_account("beside_waiters", 150, "-r", "100"): the recording of the program, what it said of itself, and how it
     ended."""
-    def record(what, argument, *options):
+    def record(what, *arguments):
         path = tmp_path / "account.pyreel"
-        ended = run_record("-o", path, *options, "--", *python.command, program("cpu_account"), what, argument,
+        numbers = [argument for argument in arguments if isinstance(argument, int)]
+        options = [argument for argument in arguments if not isinstance(argument, int)]
+        ended = run_record("-o", path, *options, "--", *python.command, program("cpu_account"), what, *numbers,
                            prefix=python.prefix)
         assert ended.code == 0, ended
         return path, json.loads(ended.text.splitlines()[-1]), ended
@@ -63,6 +66,26 @@ def test_threads_that_python_does_not_know_have_rows_of_their_own(recorded_accou
     assert functions_of(path)("other") == pytest.approx(account["other"], rel=0.1 + gaps, abs=0.02), ended
     stacks_of_c = [line for line in collapsed(path, "--weight", "cpu").splitlines() if "<native thread " in line]
     assert sum(int(line.rsplit(" ", 1)[1]) for line in stacks_of_c) / 1e6 == pytest.approx(found["cpu_native_s"], abs=0.01)
+
+
+@OLDEST_AND_NEWEST
+def test_a_call_that_waits_for_native_threads_is_told_from_one_that_sleeps(recorded_account):
+    path, account, ended = recorded_account("beside_sleepers", 6, 150)
+    found = whole(path)
+    gaps = gaps_of(found)
+    lines = [json.loads(line) for line in succeed(CONVERTERS["report"], "--jsonl", path).text.splitlines()]
+
+    def share(function):
+        """Of the time in the function: that in which it is said to wait for native threads."""
+        within = [line for line in lines if any(frame["function"].endswith(function) for frame in line.get("frames", ()))]
+        return sum(line["wall_ns"] for line in within if line["waits"] == "native") / sum(line["wall_ns"] for line in within)
+
+    assert share("in_threads_of_c") > 0.7 - gaps, (ended, lines)
+    assert share("nap") < 0.3 + gaps and share("rest") == 0, (ended, lines)
+    report = json.loads(succeed(CONVERTERS["report"], "--json", path).text)
+    (section,) = [section for section in report["sections"] if section["what"] == "native"]
+    (row,) = [row for row in section["rows"] if row["name"] == "in_threads_of_c"]
+    assert row["total"] == pytest.approx(account["busy"], rel=0.3 + gaps), (ended, section)
 
 
 @OLDEST_AND_NEWEST

@@ -26,16 +26,18 @@ static void assert_rows(const struct aggregate *aggregate, const struct aggregat
 static void counts_each_stack_of_each_thread(void **state)
 {
     (void)state;
-    static const struct aggregate_row given[] = { { 2, 0, 5, 0, { 1 } },          { 1, 0, 9, 0, { 1 } },
-                                                  { 2, 0, 5, 0, { 3, 4, 2, 1 } }, { 1, 0, 2, 0, { 10 } },
-                                                  { 2, 0, 0, 0, { 1 } },          { 1, 0, 9, 0, { 1, 7 } },
-                                                  { 1, 0, 9, 0, { 5, 1 } } };
-    static const struct aggregate_row seen[] = {
-        { 2, 0, 5, 0, { 4, 4, 2, 1 } }, { 1, 0, 9, 0, { 7, 8 } }, { 1, 0, 2, 0, { 10 } }, { 2, 0, 0, 0, { 1 } }
-    };
-    static const struct aggregate_row sorted[] = {
-        { 1, 0, 2, 0, { 10 } }, { 1, 0, 9, 0, { 7, 8 } }, { 2, 0, 0, 0, { 1 } }, { 2, 0, 5, 0, { 4, 4, 2, 1 } }
-    };
+    static const struct aggregate_row given[] = { { 2, 0, 5, 0, { 1 }, 0 },          { 1, 0, 9, 0, { 1 }, 0 },
+                                                  { 2, 0, 5, 0, { 3, 4, 2, 1 }, 0 }, { 1, 0, 2, 0, { 10 }, 0 },
+                                                  { 2, 0, 0, 0, { 1 }, 0 },          { 1, 0, 9, 0, { 1, 7 }, 0 },
+                                                  { 1, 0, 9, 0, { 5, 1 }, 0 } };
+    static const struct aggregate_row seen[] = { { 2, 0, 5, 0, { 4, 4, 2, 1 }, 0 },
+                                                 { 1, 0, 9, 0, { 7, 8 }, 0 },
+                                                 { 1, 0, 2, 0, { 10 }, 0 },
+                                                 { 2, 0, 0, 0, { 1 }, 0 } };
+    static const struct aggregate_row sorted[] = { { 1, 0, 2, 0, { 10 }, 0 },
+                                                   { 1, 0, 9, 0, { 7, 8 }, 0 },
+                                                   { 2, 0, 0, 0, { 1 }, 0 },
+                                                   { 2, 0, 5, 0, { 4, 4, 2, 1 }, 0 } };
     struct aggregate aggregate = { 0 };
     for (size_t i = 0; i < countof(given); i++)
         aggregate_add(&aggregate, &given[i]);
@@ -60,10 +62,9 @@ static void tells_tasks_apart(void **state)
         { .count = 1, .thread = 2, .stack = 5, .task = 7 },
         { .count = 1, .thread = 1, .stack = 4, .task = 7 },
     };
-    static const struct aggregate_row wanted[] = {
-        { 1, 0, 5, 0, { 1 } }, { 1, 3, 5, 0, { 1 } }, { 1, 7, 4, 0, { 1 } },
-        { 1, 7, 5, 0, { 2 } }, { 2, 0, 5, 0, { 1 } }, { 2, 7, 5, 0, { 1 } }
-    };
+    static const struct aggregate_row wanted[] = { { 1, 0, 5, 0, { 1 }, 0 }, { 1, 3, 5, 0, { 1 }, 0 },
+                                                   { 1, 7, 4, 0, { 1 }, 0 }, { 1, 7, 5, 0, { 2 }, 0 },
+                                                   { 2, 0, 5, 0, { 1 }, 0 }, { 2, 7, 5, 0, { 1 }, 0 } };
     struct aggregate aggregate = { 0 };
     for (size_t i = 0; i < countof(given); i++)
         aggregate_add_run(&aggregate, &given[i]);
@@ -119,8 +120,10 @@ static void tells_groups_of_statuses_apart(void **state)
 {
     (void)state;
     static const uint32_t statuses[] = { 1, 4, 1, 5, 2 };
-    static const struct aggregate_row together[] = { { 1, 7, 5, 0, { 5 } } };
-    static const struct aggregate_row apart[] = { { 1, 7, 5, 1, { 3 } }, { 1, 7, 5, 0, { 1 } }, { 1, 7, 5, 2, { 1 } } };
+    static const struct aggregate_row together[] = { { 1, 7, 5, 0, { 5 }, 0 } };
+    static const struct aggregate_row apart[] = { { 1, 7, 5, 1, { 3 }, 0 },
+                                                  { 1, 7, 5, 0, { 1 }, 0 },
+                                                  { 1, 7, 5, 2, { 1 }, 0 } };
     for (int groups = 0; groups < 2; groups++) {
         struct aggregate aggregate = { .group_of = groups ? lowest_bits : NULL };
         for (size_t i = 0; i < countof(statuses); i++) {
@@ -144,8 +147,8 @@ static void what_stays_waits_as_one(void **state)
     assert_int_equal(aggregate.waiting_count, 2);
     aggregate_sort(&aggregate);
     assert_rows(&aggregate,
-                (struct aggregate_row[]){ { 1, 0, 7, 0, { 2 * AGGREGATE_WAITING } },
-                                          { 2, 0, 7, 0, { 2 * AGGREGATE_WAITING } } },
+                (struct aggregate_row[]){ { 1, 0, 7, 0, { 2 * AGGREGATE_WAITING }, 0 },
+                                          { 2, 0, 7, 0, { 2 * AGGREGATE_WAITING }, 0 } },
                 2);
     aggregate_free(&aggregate);
 }
@@ -182,7 +185,7 @@ static void rows_are_in_order(void **state)
     for (uint32_t i = 0; i < ROWS; i++) {
         const uint32_t k = (uint32_t)((uint64_t)i * 1009 % ROWS); /* in one long ring */
         const struct aggregate_row row = {
-            numbers[k % NUMBERS], numbers[k / NUMBERS % NUMBERS], numbers[k / NUMBERS / NUMBERS], 0, { k }
+            numbers[k % NUMBERS], numbers[k / NUMBERS % NUMBERS], numbers[k / NUMBERS / NUMBERS], 0, { k }, 0
         };
         aggregate_add(&aggregate, &row);
     }
@@ -243,8 +246,8 @@ static void sums_up_what_samples_did(void **state)
           2 },
         { { .count = 1, .thread = 1, .stack = 3, .wall_ns = 6, .status = REC | STATUS_EXCEPTION }, 4, 3 },
     };
-    static const struct aggregate_row wanted[] = { { 1, 0, 2, 0, { 4, 543, 711, 43, 500 } },
-                                                   { 1, 0, 3, 0, { 1, 6, 0, 0, 0 } } };
+    static const struct aggregate_row wanted[] = { { 1, 0, 2, 0, { 4, 543, 711, 43, 500 }, 0 },
+                                                   { 1, 0, 3, 0, { 1, 6, 0, 0, 0 }, 0 } };
     struct aggregate aggregate = { 0 };
     for (size_t i = 0; i < countof(given); i++) {
         aggregate_add_run(&aggregate, &given[i].run);
@@ -271,7 +274,7 @@ static void a_run_stands_for_as_long_as_its_samples(void **state)
         { .thread = 1, .count = 5, .wall_ns = 150, .status = REC | STATUS_GIL_WAIT },
         { .thread = 1, .count = 2, .wall_ns = 4, .status = STATUS_GIL },
     };
-    static const struct aggregate_row wanted = { 1, 0, 0, 0, { 17, 10154, 0, 10000, 150 } };
+    static const struct aggregate_row wanted = { 1, 0, 0, 0, { 17, 10154, 0, 10000, 150 }, 0 };
     struct aggregate aggregate = { 0 };
     for (size_t i = 0; i < countof(given); i++)
         aggregate_add_run(&aggregate, &given[i]);
@@ -284,7 +287,7 @@ static void a_run_stands_for_as_long_as_its_samples(void **state)
 static void rows_outlive_their_index(void **state)
 {
     (void)state;
-    static const struct aggregate_row wanted[] = { { 2, 0, 5, 0, { 1 } }, { 1, 0, 9, 0, { 2 } } };
+    static const struct aggregate_row wanted[] = { { 2, 0, 5, 0, { 1 }, 0 }, { 1, 0, 9, 0, { 2 }, 0 } };
     struct aggregate aggregate = { 0 };
     aggregate_add(&aggregate, &wanted[0]);
     for (size_t i = 0; i < 2; i++)
