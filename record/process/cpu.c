@@ -13,6 +13,7 @@
 #define CROWDED_NS   150000 /* a longer wait for a processor is not that for a post */
 #define CROWDED_RUNS 32     /* after this many notes without such a wait, a thread is not crowded any more */
 #define SCHED_ROOM   4096   /* the same of `sched` */
+#define SAME_RUN     2      /* so often the same counts: what was used since the last note belongs to them */
 
 void cpu_process_open(struct cpu_process *process, pid_t pid)
 {
@@ -130,16 +131,18 @@ static bool note_still_stands(const struct cpu *cpu)
 }
 
 /* Whether a thread has a processor, by the two counts of the kernel (cpu.h, step 3). `grew`: the thread used CPU time
- * since the last look. */
+ * since the last note. A note is read before the second count, so what the thread used behind a note may be from before
+ * the count behind that note: only what it used since the next note belongs to counts that were the same three times.
+ */
 static bool has_processor(struct cpu *cpu, uint64_t lost, bool grew)
 {
     const int64_t ahead = (int64_t)(cpu->runs - lost);
-    const bool same_run = grew && cpu->runs == cpu->seen_runs && lost == cpu->seen_lost;
+    cpu->same = cpu->runs == cpu->seen_runs && lost == cpu->seen_lost ? cpu->same + 1 : 0;
     cpu->seen_runs = cpu->runs;
     cpu->seen_lost = lost;
     if (ahead < cpu->resting && !note_still_stands(cpu))
         return true; /* the thread got a processor between the two reads */
-    if (same_run || ahead > cpu->resting + 1)
+    if ((grew && cpu->same >= SAME_RUN) || ahead > cpu->resting + 1)
         cpu->resting = ahead - 1;
     else if (ahead < cpu->resting)
         cpu->resting = ahead;

@@ -43,6 +43,7 @@ struct cpu {
     uint64_t ran_ns;               /* time on a processor, by the last note */
     uint64_t runs;                 /* how often the thread got a processor, by the last note */
     uint64_t seen_runs, seen_lost; /* the two counts when `sched` was read last */
+    uint32_t same;                 /* how often they were the same before */
     int64_t resting; /* the lowest difference of the two counts so far, or 0: that of a thread without a processor */
     uint64_t reported_ns; /* CPU time that cpu_look() has reported */
     uint64_t waited_ns;   /* time that the thread waited for a processor, by the last note */
