@@ -301,10 +301,11 @@ static void start_anew(struct session *session, struct watched *w)
     watched_seek(w);
 }
 
-static void session_end_process(struct session *session, struct watched *w, int wait_status)
+static void session_end_process(struct session *session, struct watched *w, int wait_status, uint64_t cpu_ns)
 {
     session->refusal = w->exact.refusal ? w->exact.refusal : session->refusal;
     w->wait_status = wait_status;
+    w->ended_cpu_ns = cpu_ns;
     watched_ended(w); /* the command is reaped, which tells its status */
     if (w == session->program)
         session->program = NULL;
@@ -327,7 +328,7 @@ static void take_changes(struct session *session)
         if (event->change == TREE_CAME)
             session_add_process(session, event);
         else if (w && event->change == TREE_ENDED)
-            session_end_process(session, w, event->wait_status);
+            session_end_process(session, w, event->wait_status, event->cpu_ns);
         else if (w && event->change == TREE_EXECED && (!w->attached || w->ended))
             start_anew(session, w);
     }

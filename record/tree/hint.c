@@ -22,9 +22,10 @@
 
 void hint_open(struct hint *hint, pid_t root, bool existing)
 {
-    *hint = (struct hint){
-        .root = root, .existing = existing, .settled_ns = UINT64_MAX, .tree = { .without = TREE_WITHOUT_CONNECTOR }
-    };
+    *hint = (struct hint){ .root = root,
+                           .existing = existing,
+                           .settled_ns = UINT64_MAX,
+                           .tree = { .without = TREE_WITHOUT_CONNECTOR | TREE_WITHOUT_CPU } };
     if (!tree_open(&hint->tree, root, false, NULL)) {
         tree_close(&hint->tree);
         return;

@@ -16,7 +16,8 @@ struct tree_member {
     uint64_t due_ns;    /* when it is checked next: for execve(), or without a pidfd for its end */
     uint64_t start;     /* when the kernel started it (facts.h); 0: not known */
     uint64_t program;   /* the program that it runs (facts.h); 0: not known */
-    uint64_t used_ns;   /* its processor time when `program` was read */
+    uint64_t used_ns;   /* its processor time when `program` was read, ... */
+    uint64_t cpu_ns;    /* ... and when it was asked last in its first moments; 0: it was not */
     bool watched;       /* its pidfd is in the epoll set */
     bool comes;         /* TREE_CAME is due */
     bool came;          /* TREE_CAME is in the queue, or was taken */

@@ -36,8 +36,10 @@
 #define REAPED_MOST  1024        /* orphans that are reaped in one search */
 #define BATCHES_MOST 64          /* batches of ends or events that one look takes */
 #define ENDS_BATCH   64
-#define CHECKS_MOST  64 /* members that are checked in one look */
-#define CONNECTOR_ID 0  /* epoll's data of the connector; of a pidfd: the number of the process */
+#define CHECKS_MOST  64         /* members that are checked in one look */
+#define YOUNG_NS     (250 * MS) /* the first moments of a process: its processor time is asked ... */
+#define YOUNG_GAP_NS (2 * MS)   /* ... so often, for its end may come before anybody asks */
+#define CONNECTOR_ID 0          /* epoll's data of the connector; of a pidfd: the number of the process */
 
 static uint64_t larger(uint64_t a, uint64_t b)
 {
@@ -62,6 +64,7 @@ static void unwatch(struct tree *tree, struct tree_member *member)
     if (member->pidfd < 0)
         return;
     epoll_ctl(tree->epoll, EPOLL_CTL_DEL, member->pidfd, NULL); /* the taker of TREE_CAME may keep it open */
+    last_cpu_forget(&tree->last_cpu, member->pidfd);
     close(member->pidfd);
     member->pidfd = -1;
 }
@@ -96,6 +99,8 @@ static bool watch(struct tree *tree, struct tree_member *member)
     }
     struct epoll_event event = { .events = EPOLLIN, .data.u64 = (uint64_t)member->pid };
     member->watched = member->pidfd < 0 || epoll_ctl(tree->epoll, EPOLL_CTL_ADD, member->pidfd, &event) == 0;
+    if (member->pidfd >= 0)
+        last_cpu_watch(&tree->last_cpu, member->pid, member->pidfd);
     return member->watched;
 }
 
@@ -190,6 +195,12 @@ static void mark_ended(struct tree *tree, struct tree_member *member)
     tree->changed_ns = tree->looked_ns;
 }
 
+/* What a process used until its end, or until it was asked last; 0: not known. */
+static uint64_t cpu_at_end(struct tree *tree, const struct tree_member *member)
+{
+    return larger(last_cpu_take(&tree->last_cpu, member->pid), member->cpu_ns);
+}
+
 /* Ends a member at once, since another process has its number. */
 static void tree_replace(struct tree *tree, struct tree_member *member)
 {
@@ -198,7 +209,7 @@ static void tree_replace(struct tree *tree, struct tree_member *member)
         pidfd_wait_status(member->pidfd, &member->wait_status);
     if (member->came)
         put_event(tree, (struct tree_event){ TREE_ENDED, .pid = member->pid, .parent = member->parent, .pidfd = -1,
-                                             .wait_status = member->wait_status });
+                                             .wait_status = member->wait_status, .cpu_ns = cpu_at_end(tree, member) });
     else
         tree->counters.passed++;
     tree_forget(tree, member);
@@ -609,6 +620,7 @@ static void tell(struct tree *tree)
             learn_status(tree, member);
             event.change = TREE_ENDED;
             event.wait_status = member->wait_status;
+            event.cpu_ns = cpu_at_end(tree, member);
             tree_forget(tree, member);
         }
         put_event(tree, event);
@@ -625,6 +637,25 @@ bool tree_next(struct tree *tree, struct tree_event *event)
     const struct tree_member *member = members_find(&tree->members, event->pid);
     event->pidfd = member && member->pidfd >= 0 ? fcntl(member->pidfd, F_DUPFD_CLOEXEC, 0) : -1;
     return true;
+}
+
+static bool is_young(const struct tree *tree, const struct tree_member *member)
+{
+    return member->came && !member->ended && tree->looked_ns < member->since_ns + YOUNG_NS;
+}
+
+/* Asks young members for their processor time. */
+static void ask_young(struct tree *tree)
+{
+    tree->young = false;
+    for (size_t i = 0; tree->looked_ns < tree->changed_ns + YOUNG_NS && i < tree->members.count; i++) {
+        struct tree_member *member = &tree->members.rows[i];
+        if (!is_young(tree, member))
+            continue;
+        facts_used(member->pid, &member->cpu_ns);
+        tree->young = true;
+        tree->calls++;
+    }
 }
 
 /* ---- the door ---- */
@@ -646,6 +677,7 @@ void tree_look(struct tree *tree, uint64_t now_ns)
     if (checks_programs(tree))
         check_due(tree);
     tell(tree);
+    ask_young(tree);
     if (tree->ours && tree->ends && now_ns - tree->reaped_ns >= REAP_NS)
         tree_reap_orphans(tree);
     tree->next_ns = now_ns + larger(LOOK_NS, tree->calls * CALL_NS);
@@ -670,13 +702,14 @@ int tree_fd(const struct tree *tree)
  * the last change loses little of what is to come. */
 static uint64_t gap_ns(const struct tree *tree)
 {
-    const uint64_t gap = (tree->looked_ns - tree->changed_ns) / 16;
-    return larger(LOOK_NS, gap < QUIET_NS ? gap : QUIET_NS);
+    const uint64_t gap = (tree->looked_ns - tree->changed_ns) / 16, most = tree->young ? YOUNG_GAP_NS : QUIET_NS;
+    return larger(LOOK_NS, gap < most ? gap : most);
 }
 
 uint64_t tree_due_ns(const struct tree *tree)
 {
-    const bool waits = tree->connector >= 0 && tree->fresh_count == 0 && !tree->astray && !checks_programs(tree);
+    const bool waits = tree->connector >= 0 && tree->fresh_count == 0 && !tree->astray && !checks_programs(tree) &&
+                       !tree->young;
     const uint64_t due_ns = tree->looked_ns + (waits ? REAP_NS : gap_ns(tree));
     return larger(due_ns, tree->next_ns);
 }
@@ -752,6 +785,8 @@ bool tree_open(struct tree *tree, pid_t root, bool ours, struct fault *why)
     if (ours)
         prctl(PR_SET_CHILD_SUBREAPER, 1UL);
     tree->pidfds_most = raise_descriptors();
+    if (!goes_without(tree, TREE_WITHOUT_CPU))
+        last_cpu_open(&tree->last_cpu);
     tree->has_lists = !goes_without(tree, TREE_WITHOUT_LISTS) && kin_listed();
     if (!goes_without(tree, TREE_WITHOUT_CONNECTOR))
         tree->connector = connector_open();
@@ -769,6 +804,7 @@ void tree_close(struct tree *tree)
         return;
     for (size_t i = 0; i < tree->members.count; i++)
         unwatch(tree, &tree->members.rows[i]);
+    last_cpu_close(&tree->last_cpu);
     members_free(&tree->members);
     connector_close(tree->connector);
     pid_cursor_close(&tree->cursor);

@@ -30,6 +30,7 @@
 #define PYREEL_RECORD_TREE_TREE_H
 
 #include "formats/base/fault.h"
+#include "record/tree/last_cpu.h"
 #include "record/tree/members.h"
 #include "record/tree/pid_cursor.h"
 
@@ -45,6 +46,7 @@ struct tree_event {
     pid_t parent;    /* 0: not known, since the parent ended before the process was seen. Of the root: its parent */
     int pidfd;       /* TREE_CAME: the taker closes this descriptor; else, and when there is none: -1 */
     int wait_status; /* TREE_ENDED: as waitpid() gives; -1: not known */
+    uint64_t cpu_ns; /* TREE_ENDED: what the process used; 0: not known */
     bool existed;    /* TREE_CAME: tree_watch_existing() found the process */
 };
 
@@ -55,6 +57,7 @@ enum tree_without {
     TREE_WITHOUT_PIDFDS = 1 << 2,
     TREE_WITHOUT_INFO = 1 << 3,  /* what a pidfd says of its process */
     TREE_WITHOUT_LISTS = 1 << 4, /* /proc/PID/task/TID/children */
+    TREE_WITHOUT_CPU = 1 << 5,   /* the CPU time of processes that ended */
 };
 
 #define TREE_MOST 4096 /* processes of a tree that live at the same time; more are left out */
@@ -83,6 +86,7 @@ struct tree {
     int pidfds_most;      /* pidfds have smaller numbers */
     struct pid_cursor cursor;
     struct members members;
+    struct last_cpu last_cpu;
     pid_t *fresh; /* members that have not come, parents first */
     size_t fresh_count, fresh_room;
     struct tree_event *events;
@@ -99,6 +103,7 @@ struct tree {
     bool moved;     /* processes were made since the last walk */
     bool ends;      /* processes ended since the last reaping */
     bool has_lists; /* the kernel lists children */
+    bool young;     /* some members are in their first moments */
 };
 
 /* Begins with the root alone. `ours`: pyreel-record started the root as its child. Then the recorder becomes the

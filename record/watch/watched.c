@@ -93,7 +93,7 @@ uint64_t watched_cpu_ns(const struct watched *w)
 {
     if (w->command && w->command->ended)
         return w->command->cpu_ns;
-    return cpu_of_process(w->pid);
+    return w->ended_cpu_ns ? w->ended_cpu_ns : cpu_of_process(w->pid);
 }
 
 void watched_existed(struct watched *w)

@@ -192,20 +192,21 @@ struct watched {
 
     pid_t parent_pid; /* the process that started it; 0: not known */
     uint32_t parent; /* number of the nearest recorded ancestor; after an execve, that of its program before; 0: none */
-    uint32_t forebear;    /* number of the nearest ancestor that may be in the next stream, too; 0: none */
-    int wait_status;      /* after its end: its status, if somebody told; -1: not known */
-    bool refused;         /* it cannot be read: it is not searched again */
-    bool unread;          /* its program seemed to be a Python that could not be read, ... */
-    bool told;            /* ... and the user was told so */
-    bool was_attached;    /* its program was attached at some time */
-    bool ended;           /* it has ended */
-    bool attached;        /* the process is a CPython; its target, code objects, threads and tasks are open */
-    bool ticked;          /* there was a tick since it was attached, ... */
-    uint64_t attached_ns; /* ... which was at this time since the start of the recording */
-    uint32_t number;      /* number of the process, as emitted; 0: it was not attached yet */
-    uint32_t first;       /* number of its first program in this stream: smaller than those of its children; 0: none */
-    uint32_t serial;      /* serial of the process; 0: none yet */
-    struct budget budget; /* the moments of its ticks */
+    uint32_t forebear;     /* number of the nearest ancestor that may be in the next stream, too; 0: none */
+    int wait_status;       /* after its end: its status, if somebody told; -1: not known */
+    uint64_t ended_cpu_ns; /* after its end: what it used, if somebody told; 0: not known */
+    bool refused;          /* it cannot be read: it is not searched again */
+    bool unread;           /* its program seemed to be a Python that could not be read, ... */
+    bool told;             /* ... and the user was told so */
+    bool was_attached;     /* its program was attached at some time */
+    bool ended;            /* it has ended */
+    bool attached;         /* the process is a CPython; its target, code objects, threads and tasks are open */
+    bool ticked;           /* there was a tick since it was attached, ... */
+    uint64_t attached_ns;  /* ... which was at this time since the start of the recording */
+    uint32_t number;       /* number of the process, as emitted; 0: it was not attached yet */
+    uint32_t first;        /* number of its first program in this stream: smaller than those of its children; 0: none */
+    uint32_t serial;       /* serial of the process; 0: none yet */
+    struct budget budget;  /* the moments of its ticks */
     struct rest rest;
     uint64_t missed; /* ticks missed since its last tick */
     struct target target;
