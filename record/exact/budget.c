@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/exact/budget.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
 #define FIT_NS     100000000u /* the interval is fitted to the cost of ticks this often */
 #define FIT_TICKS  4          /* fewer measured ticks do not count as a surprise */
-#define MANY_TICKS 32         /* the mean of so many recent ticks replaces the old cost completely */
+#define MAKE_UP_NS 3e9        /* time in which an excess is made up, more or less */
 #define SURPRISE   3          /* recent ticks that cost this many times the known cost: fit at once */
 #define LARGE_PART 4          /* while no cost is known, a tick that takes more than 1/4 of its interval: fit at once */
 #define GROWTH     8          /* most growth of the interval per fit, because a few ticks may mislead */
@@ -131,12 +132,11 @@ uint64_t budget_left_out(const struct budget *budget)
 
 /* ---- how long intervals are ---- */
 
-/* The interval at which ticks keep the limit. If ticks have exceeded the limit so far, the interval is longer, so that
- * the excess is made up after about a second. */
+/* The interval at which ticks keep the limit. If ticks have exceeded the limit so far, the interval is longer. */
 static double wanted_interval(const struct budget *budget)
 {
     const double excess_ns = (double)budget->taken_ns - budget->allowed_ns;
-    const double less = excess_ns > 0 ? 1 + excess_ns / (budget->limit * 1e9) : 1;
+    const double less = excess_ns > 0 ? 1 + excess_ns / (budget->limit * MAKE_UP_NS) : 1;
     const double wanted_ns = budget->cost_ns / budget->limit * less;
     return wanted_ns < LONGEST_NS ? wanted_ns : LONGEST_NS;
 }
@@ -146,11 +146,25 @@ static double share_least(double a, double b)
     return a < b ? a : b;
 }
 
+static int compare_costs(const void *one, const void *another)
+{
+    const uint64_t a = *(const uint64_t *)one, b = *(const uint64_t *)another;
+    return a < b ? -1 : a > b;
+}
+
+/* The median of the recent costs. */
+static double typical_cost(const struct budget *budget)
+{
+    uint64_t costs_ns[BUDGET_COSTS];
+    const size_t count = budget->costs < BUDGET_COSTS ? (size_t)budget->costs : BUDGET_COSTS;
+    memcpy(costs_ns, budget->costs_ns, sizeof(costs_ns));
+    qsort(costs_ns, count, sizeof(*costs_ns), compare_costs);
+    return (double)costs_ns[count / 2];
+}
+
 static void fit(struct budget *budget, uint64_t now_ns)
 {
-    const double mean_ns = (double)budget->recent_ns / (double)budget->recent_ticks;
-    const double weight = (double)budget->recent_ticks / MANY_TICKS;
-    budget->cost_ns += (mean_ns - budget->cost_ns) * (weight < 0.5 ? 0.5 : share_least(weight, 1));
+    budget->cost_ns = typical_cost(budget);
     budget->recent_ns = budget->recent_ticks = 0;
     budget->allowed_ns += budget->limit * (double)(now_ns - budget->fitted_ns);
     budget->fitted_ns = now_ns;
@@ -195,6 +209,7 @@ void budget_expect(struct budget *budget, double cost_ns)
 static void budget_note(struct budget *budget, uint64_t took_ns, uint64_t now_ns)
 {
     budget->taken_ns += took_ns;
+    budget->costs_ns[budget->costs++ % BUDGET_COSTS] = took_ns;
     budget->recent_ns += took_ns;
     budget->recent_ticks++;
     const double mean_ns = (double)budget->recent_ns / (double)budget->recent_ticks;

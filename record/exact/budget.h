@@ -13,8 +13,10 @@
  * often. The rate stays even: a group has as many ticks as intervals.
  *
  * The recorder measures the time that ticks take from the program. When this time exceeds the limit, the intervals get
- * longer, and each sample stands for a longer time, so that totals stay right. The length follows from the mean cost of
- * recent ticks, never from what the program does at the moment. So no tick is left out for what it would show. */
+ * longer, and each sample stands for a longer time, so that totals stay right. The length follows from the cost of
+ * recent ticks, never from what the program does at the moment. So no tick is left out for what it would show. What is
+ * paid once, as for each new thread, is no cost of the ticks to come: the median of the recent ticks counts, and what
+ * was more is made up later. */
 #ifndef PYREEL_RECORD_EXACT_BUDGET_H
 #define PYREEL_RECORD_EXACT_BUDGET_H
 
@@ -24,6 +26,7 @@
 #include <stdint.h>
 
 #define BUDGET_GROUP 8
+#define BUDGET_COSTS 9 /* recent ticks */
 
 struct interval {
     uint64_t begins_ns, length_ns; /* monotonic */
@@ -47,10 +50,12 @@ struct budget {
 
     struct interval present, next[MOMENTS_AHEAD];
     struct interval_group group;
-    uint64_t drawn;                   /* number of intervals so far */
-    uint64_t interval_ns;             /* the length of the intervals of the next group */
-    uint64_t random;                  /* state of the random generator */
-    double cost_ns;                   /* mean cost of recent ticks: time that one tick takes from the program */
+    uint64_t drawn;       /* number of intervals so far */
+    uint64_t interval_ns; /* the length of the intervals of the next group */
+    uint64_t random;      /* state of the random generator */
+    double cost_ns;       /* median of the costs of recent ticks: time that one tick takes from the program */
+    uint64_t costs_ns[BUDGET_COSTS];  /* of the recent ticks: cost n is at n % BUDGET_COSTS */
+    uint64_t costs;                   /* so many ticks were made */
     uint64_t taken_ns;                /* cost of all ticks */
     double allowed_ns;                /* what all ticks up to `fitted_ns` might cost */
     uint64_t recent_ns, recent_ticks; /* cost and number of the ticks since `cost_ns` was last computed */

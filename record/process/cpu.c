@@ -119,15 +119,22 @@ void cpu_end_thread(void)
     own_sched = -1;
 }
 
-/* Whether the thread got no processor since the note was read. */
-static bool note_still_stands(const struct cpu *cpu)
+static bool read_mark(const struct cpu *cpu, struct cpu_mark *mark)
 {
     char text[TEXT_ROOM], *end;
     if (!cpu_read_text(cpu->note, text))
         return false;
-    strtoull(text, &end, 10);
+    mark->ran_ns = strtoull(text, &end, 10);
     strtoull(end, &end, 10);
-    return strtoull(end, NULL, 10) == cpu->runs;
+    mark->runs = strtoull(end, NULL, 10);
+    return true;
+}
+
+/* Whether the thread got no processor since the note was read. */
+static bool note_still_stands(const struct cpu *cpu)
+{
+    struct cpu_mark mark;
+    return read_mark(cpu, &mark) && mark.runs == cpu->runs;
 }
 
 /* Whether a thread has a processor, by the two counts of the kernel (cpu.h, step 3). `grew`: the thread used CPU time
@@ -268,6 +275,13 @@ struct cpu_look cpu_look(struct cpu *cpu, bool ran, enum cpu_asker asker)
     look.ready = cpu->ready;
     look.used_ns = take_used(cpu, cpu->ran_ns - cpu->stops_ns);
     return look;
+}
+
+bool cpu_sleeps_on(const struct cpu *cpu, struct cpu_mark *mark)
+{
+    *mark = (struct cpu_mark){ 0 };
+    return cpu->watched && read_mark(cpu, mark) && !cpu->running && !cpu->ready && mark->ran_ns == cpu->ran_ns &&
+           mark->runs == cpu->runs;
 }
 
 void cpu_look_late(struct cpu *cpu, struct cpu_look *look)

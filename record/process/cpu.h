@@ -62,6 +62,15 @@ struct cpu_process {
     uint64_t used_ns; /* by all threads, at the last look */
 };
 
+/* What the kernel counted of a thread at a moment. While a thread has a processor, the kernel counts at each tick of
+ * its clock only. So the mark is the same at two moments if the thread did not run between them, or if it ran all the
+ * time for less than CPU_TICK_NS. */
+struct cpu_mark {
+    uint64_t ran_ns, runs; /* runs: 0: not known */
+};
+
+#define CPU_TICK_NS 25000000u /* the kernel's clock ticks at 100 Hz at least */
+
 /* What a look shows of a thread. */
 struct cpu_look {
     bool known;
@@ -90,6 +99,8 @@ enum cpu_asker { CPU_ANYBODY, CPU_POST, CPU_POST_OF_HOLDER };
 struct cpu_look cpu_look(struct cpu *cpu, bool ran, enum cpu_asker asker);
 /* Completes the look of a post. */
 void cpu_look_late(struct cpu *cpu, struct cpu_look *look);
+/* Reads the mark of a thread. Returns whether the thread has not run since the last look, which saw it asleep. */
+bool cpu_sleeps_on(const struct cpu *cpu, struct cpu_mark *mark);
 /* Closes what cpu_look() has opened for the calling thread. */
 void cpu_end_thread(void);
 /* The CPU time of a thread that is not watched. False when there is no such thread. */

@@ -65,13 +65,15 @@ struct heads {
     size_t good;          /* this many of them were readable */
 };
 
-/* The state of the thread at `address` if it is the one at index `at` of the order; NULL: it is another one. */
+/* The state of the thread at `address` if the last order had it; NULL: it had not. */
 static const unsigned char *expected_head(const struct thread_list *thread_list, const struct heads *heads,
-                                          uint64_t address, size_t at)
+                                          uint64_t address)
 {
-    if (at >= heads->good || thread_list->members[thread_list->order[at]].address != address)
+    const uint32_t number = intern_pairs_find(&thread_list->addresses, (uint32_t)(address >> 32), (uint32_t)address);
+    const struct member *member = number ? &thread_list->members[number - 1] : NULL;
+    if (!member || member->listed + 1 != thread_list->list || member->place >= heads->good)
         return NULL;
-    return heads->bytes + at * thread_list->target->runtime.layout.thread_size;
+    return heads->bytes + member->place * thread_list->target->runtime.layout.thread_size;
 }
 
 static struct heads read_expected_heads(struct thread_list *thread_list)
@@ -99,10 +101,7 @@ static bool thread_list_follow(struct thread_list *thread_list, size_t interpret
     uint64_t previous = 0, next;
     for (uint64_t at = thread_list->target->interpreters[interpreter].threads_head; at; previous = at, at = next) {
         unsigned char bytes[LAYOUT_THREAD_MAX];
-        const unsigned char *head = NULL;
-        /* After one new thread or one that ended, the following threads are found one index before or after. */
-        for (size_t shift = 0; shift < 3 && !head; shift++)
-            head = *count + shift > 0 ? expected_head(thread_list, heads, at, *count + shift - 1) : NULL;
+        const unsigned char *head = expected_head(thread_list, heads, at);
         if (!head) {
             if (remote_read(&thread_list->target->remote, at, bytes, l->thread_size) != REMOTE_READ)
                 return false;
@@ -128,6 +127,7 @@ static bool thread_list_follow(struct thread_list *thread_list, size_t interpret
         member->native_id = native_id;
         member->pointer = word_at(head, l->thread_id);
         member->listed = thread_list->list;
+        member->place = *count;
         *order = alloc_grow(*order, room, *count + 1, sizeof(**order));
         (*order)[(*count)++] = index;
     }
@@ -315,20 +315,45 @@ static void want(struct thread_list *thread_list, uint32_t index)
     thread_list->wanted_members[thread_list->wanted_count++] = index;
 }
 
+/* Whether the kernel says that a thread has slept since it was read. That takes a tenth of the time of reading it, and
+ * is worth asking where many threads seem to have moved since the lock went from hand to hand. */
+static bool has_slept(struct thread_list *thread_list, uint32_t index, uint64_t now_ns)
+{
+    struct member *member = &thread_list->members[index];
+    if (!thread_list->sleeps_on || thread_list->asked_count < THREAD_LIST_MANY || thread_list->unwinder.walker.anew)
+        return false;
+    const bool sleeps = thread_list->sleeps_on(thread_list->self, index, &member->mark);
+    const bool same = member->mark.runs > 0 && member->mark.runs == member->read_mark.runs &&
+                      member->mark.ran_ns == member->read_mark.ran_ns;
+    member->marked = thread_list->tick;
+    if (!same || (!sleeps && now_ns < member->read_ns + CPU_TICK_NS) || member->state != UNWIND_DONE ||
+        !member->walk.since.known)
+        return false;
+    member->walk.since = thread_list->target->interpreters[member->interpreter].gil;
+    return true;
+}
+
+/* Whether a thread may have moved since it was read. */
+static bool may_have_moved(struct thread_list *thread_list, uint32_t index, uint64_t now_ns)
+{
+    struct member *member = &thread_list->members[index];
+    const struct interpreter *interpreter = &thread_list->target->interpreters[member->interpreter];
+    return !unwind_unmoved(&thread_list->unwinder, &member->walk, interpreter, member->address) &&
+           !has_slept(thread_list, index, now_ns);
+}
+
 /* Chooses the threads to read: those that were asked for, were not read in this tick, and may have moved. `all`: also
  * those that have not moved. */
-static void thread_list_choose(struct thread_list *thread_list, bool all)
+static void thread_list_choose(struct thread_list *thread_list, bool all, uint64_t now_ns)
 {
     thread_list->wanted_count = 0;
     if (thread_list->which == THREADS_GIL && !is_without_lock(thread_list))
         ask_for_holders(thread_list);
     for (size_t i = 0; i < thread_list->asked_count; i++) {
-        struct member *member = &thread_list->members[thread_list->asked[i]];
-        if (member->tick == thread_list->tick)
-            continue;
-        const struct interpreter *interpreter = &thread_list->target->interpreters[member->interpreter];
-        if (all || !unwind_unmoved(&thread_list->unwinder, &member->walk, interpreter, member->address))
-            want(thread_list, thread_list->asked[i]);
+        const uint32_t index = thread_list->asked[i];
+        if (thread_list->members[index].tick != thread_list->tick &&
+            (all || may_have_moved(thread_list, index, now_ns)))
+            want(thread_list, index);
     }
 }
 
@@ -349,22 +374,22 @@ static void note_holders(struct thread_list *thread_list)
 }
 
 /* Chooses threads as thread_list_choose() does, but only those that had the lock lately. */
-static void choose_recent(struct thread_list *thread_list)
+static void choose_recent(struct thread_list *thread_list, uint64_t now_ns)
 {
     thread_list->wanted_count = 0;
     note_holders(thread_list);
     for (size_t i = 0; i < THREAD_LIST_FIRST && thread_list->recent[i]; i++) {
-        struct member *member = &thread_list->members[thread_list->recent[i] - 1];
-        const struct interpreter *interpreter = &thread_list->target->interpreters[member->interpreter];
+        const uint32_t index = thread_list->recent[i] - 1;
+        const struct member *member = &thread_list->members[index];
         if (member->listed == thread_list->list && member->tick != thread_list->tick &&
-            !unwind_unmoved(&thread_list->unwinder, &member->walk, interpreter, member->address))
-            want(thread_list, thread_list->recent[i] - 1);
+            may_have_moved(thread_list, index, now_ns))
+            want(thread_list, index);
     }
 }
 
 /* Copies the results of reading into the members. Returns false when a thread is gone or has other neighbours than in
  * the list. */
-static bool thread_list_take_over(struct thread_list *thread_list)
+static bool thread_list_take_over(struct thread_list *thread_list, uint64_t now_ns)
 {
     bool there = true;
     for (size_t i = 0; i < thread_list->wanted_count; i++) {
@@ -385,6 +410,8 @@ static bool thread_list_take_over(struct thread_list *thread_list)
         member->attachment = wanted->unwound.attachment;
         thread_list->failed += wanted->state == UNWIND_FAILED;
         member->tick = thread_list->tick;
+        member->read_ns = now_ns;
+        member->read_mark = member->marked == thread_list->tick ? member->mark : (struct cpu_mark){ 0 };
     }
     return there;
 }
@@ -429,16 +456,16 @@ static enum thread_list_state thread_list_read_moved(struct thread_list *thread_
 {
     for (int pass = 0; pass <= PASSES; pass++) {
         if (thread_list->rests)
-            choose_recent(thread_list);
+            choose_recent(thread_list, now_ns);
         else
-            thread_list_choose(thread_list, pass == PASSES);
+            thread_list_choose(thread_list, pass == PASSES, now_ns);
         if (pass > 0 && thread_list->wanted_count == 0)
             return THREAD_LIST_READ;
         bool same;
         if (!unwind_threads(&thread_list->unwinder, thread_list->wanted, thread_list->wanted_count,
                             pass == 0 ? now_ns : clock_now_ns(), &same))
             return THREAD_LIST_GONE;
-        const bool there = thread_list_take_over(thread_list);
+        const bool there = thread_list_take_over(thread_list, now_ns);
         if (!same || !there)
             return THREAD_LIST_TORN;
     }
@@ -490,11 +517,11 @@ enum thread_list_state thread_list_rest(struct thread_list *thread_list, uint64_
     if (!thread_list->rests)
         return THREAD_LIST_READ;
     thread_list->rests = false;
-    thread_list_choose(thread_list, false);
+    thread_list_choose(thread_list, false, now_ns);
     if (!unwind_threads(&thread_list->unwinder, thread_list->wanted, thread_list->wanted_count, now_ns, &same))
         return THREAD_LIST_GONE;
     thread_list->moved = count_moved(thread_list, &then);
-    if (!thread_list_take_over(thread_list) || !same)
+    if (!thread_list_take_over(thread_list, now_ns) || !same)
         thread_list_distrust(
             thread_list); /* read the lists anew in the next tick: new threads do not belong to this one */
     for (size_t i = 0; i < thread_list->target->interpreters_count; i++)

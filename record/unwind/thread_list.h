@@ -5,6 +5,7 @@
 #define PYREEL_RECORD_UNWIND_THREAD_LIST_H
 
 #include "formats/intern/intern.h"
+#include "record/process/cpu.h"
 #include "record/unwind/unwind.h"
 
 enum threads { THREADS_ALL, THREADS_MAIN, THREADS_GIL /* the one that holds the lock */, THREADS_KINDS };
@@ -28,15 +29,20 @@ struct member {
     uint32_t twin;   /* index + 1 of the next state of the same thread; the states form a ring; 0: there is one state */
     uint64_t hidden; /* set by the caller: the last tick in which no thread had this state */
     struct walk walk;
-    enum failure cause;      /* of UNWIND_FAILED */
-    uint64_t chosen;         /* number of the last choice of holders that had the thread */
-    uint64_t listed;         /* number of the last list that had the thread */
+    enum failure cause;        /* of UNWIND_FAILED */
+    uint64_t chosen;           /* number of the last choice of holders that had the thread */
+    struct cpu_mark mark;      /* of the tick `marked`, ... */
+    struct cpu_mark read_mark; /* ... and just before the thread was read last, at `read_ns`; runs: 0: not known */
+    uint64_t marked, read_ns;
+    uint64_t listed;         /* number of the last list that had the thread, ... */
+    size_t place;            /* ... and its index in the order of that list */
     uint64_t previous, next; /* addresses of the neighbours in the list */
 };
 
 /* The most threads that are read at one moment when the other threads may be read later (thread_list->defers). Python's
  * thread pools have up to 32 threads. Reading a thread stops the program for about 2 us. */
 #define THREAD_LIST_FIRST 40
+#define THREAD_LIST_MANY  8 /* so many threads are asked whether they slept before they are read */
 
 struct thread_list {
     struct target *target;
@@ -63,6 +69,9 @@ struct thread_list {
     bool defers;  /* set by the caller: thread_list_read() may leave threads for thread_list_rest() */
     bool rests;   /* thread_list_read() did */
     size_t moved; /* threads read by thread_list_rest() that may have moved since thread_list_read() */
+    /* Set by the caller, or NULL: cpu_sleeps_on() of the thread of a member. */
+    bool (*sleeps_on)(void *self, uint32_t index, struct cpu_mark *mark);
+    void *self;
     uint32_t recent[THREAD_LIST_FIRST]; /* indexes + 1 of threads that had the lock, the latest first; 0: none */
 
     struct wanted *wanted;    /* the threads that are read together, ... */

@@ -652,6 +652,8 @@ void watched_attach(struct watched *w)
     thread_list_open(&w->thread_list, &w->target, &w->codes, options->which, options->anew);
     w->thread_list.unwinder.statuses = options->with_status;
     w->thread_list.defers = !options->async && !options->freezes;
+    w->thread_list.sleeps_on = options->with_status ? watched_threads_sleep_on : NULL;
+    w->thread_list.self = w;
     if (options->stands)
         exact_open(&w->exact, &w->thread_list, options->raise);
     thread_status_open(&w->statuses, w->pid);

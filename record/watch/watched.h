@@ -78,7 +78,8 @@ struct emitted_thread {
     bool left;             /* one of its states has left the list since it was asked whether it lives */
     uint32_t innermost;    /* in the last sample: index + 1 in `states` of the state with the innermost stack */
     bool asked;            /* the name was looked up, ... */
-    uint64_t name_read_ns; /* ... in the tick at this time */
+    uint64_t name_read_ns; /* ... in the tick at this time, ... */
+    uint64_t name_ran_ns;  /* ... when the thread had used so much CPU time */
     uint64_t name_due_ns;  /* when the name is looked up again (monotonic) */
     uint64_t name_wait_ns; /* the wait after that lookup */
     uint32_t name_tries;   /* lookups that did not find Python's name */
@@ -222,9 +223,9 @@ struct watched {
     struct natives natives;
     struct asyncio asyncio;
     struct thread_names names;
-    uint64_t lookups_ns;                      /* time of the tick in which ... */
-    uint32_t lookups;                         /* ... so many names of threads may still be looked up */
-    size_t unasked;                           /* threads whose name was never looked up */
+    uint64_t lookups_ns;             /* time of the tick in which ... */
+    uint32_t lookups, lookups_again; /* ... so many names of threads may still be looked up, so many of them again */
+    size_t unasked;                  /* threads whose name was never looked up */
     struct text program_names[PROGRAM_NAMES]; /* the first thread's names in the kernel, which new threads inherit: the
                                                  latest first */
 

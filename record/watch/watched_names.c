@@ -108,7 +108,7 @@ static struct text name_of_state(struct watched *w, struct emitted_thread *threa
     return takes_kernel ? kernel : python;
 }
 
-/* Whether the name of a thread may be looked up in this tick. The slower the ticks, the more names have one. */
+/* Whether the name of a thread may be looked up in this tick. The slower the ticks, the more new names have one. */
 static bool take_lookup(struct watched *w, const struct emitted_thread *thread, uint64_t time_ns)
 {
     if (w->options->all_names)
@@ -116,10 +116,12 @@ static bool take_lookup(struct watched *w, const struct emitted_thread *thread, 
     if (w->lookups_ns != time_ns) {
         const uint64_t by_time = (time_ns - w->lookups_ns) / 1000000 * NAMES_BY_MS;
         w->lookups_ns = time_ns;
+        w->lookups_again = NAMES_BY_TICK;
         w->lookups = by_time < NAMES_BY_TICK ? NAMES_BY_TICK : by_time > NAMES_MOST ? NAMES_MOST : (uint32_t)by_time;
     }
-    if (w->lookups == 0 || (thread->asked && w->unasked >= w->lookups))
+    if (w->lookups == 0 || (thread->asked && (w->unasked >= w->lookups || w->lookups_again == 0)))
         return false;
+    w->lookups_again -= thread->asked;
     w->lookups--;
     return true;
 }
@@ -132,6 +134,7 @@ void watched_names_begin(struct watched *w, const struct member *member, struct 
     const bool looked_up = member && take_lookup(w, thread, time_ns);
     thread->asked = looked_up || !member;
     thread->name_read_ns = time_ns;
+    thread->name_ran_ns = 0; /* the CPU time is not known yet */
     w->unasked += !thread->asked;
     thread->own_name = false;
     thread->name = looked_up ? name_of_state(w, thread, member, time_ns)
@@ -141,17 +144,27 @@ void watched_names_begin(struct watched *w, const struct member *member, struct 
     thread->name_due_ns = time_ns + (thread->named ? NAME_WAIT_NS : 0);
 }
 
+/* Whether a thread slept since its name was looked up: then only others may have renamed the thread, which is seen
+ * late. */
+static bool slept_since(const struct emitted_thread *thread, uint64_t time_ns)
+{
+    const struct cpu *cpu = &thread->watch.cpu;
+    return thread->named && thread->name_tries == 0 && cpu->watched && !cpu->running &&
+           cpu->ran_ns == thread->name_ran_ns && time_ns < thread->name_read_ns + NAME_WAIT_MANY_NS;
+}
+
 /* A thread gets its name only when it runs, and may be renamed at any time, but not while the whole process sleeps. */
 void watched_names_refresh(struct watched *w, struct emitted_thread *thread, const struct member *member,
                            uint64_t time_ns)
 {
     const bool sleeps_on = w->slept && thread->asked && thread->name_read_ns >= w->ran_ns;
     const bool had_own_name = thread->own_name;
-    if (sleeps_on || time_ns < thread->name_due_ns || !take_lookup(w, thread, time_ns))
+    if (sleeps_on || time_ns < thread->name_due_ns || slept_since(thread, time_ns) || !take_lookup(w, thread, time_ns))
         return;
     w->unasked -= !thread->asked;
     thread->asked = true;
     thread->name_read_ns = time_ns;
+    thread->name_ran_ns = thread->watch.cpu.ran_ns;
     const uint64_t most_ns = w->threads_count > FEW_THREADS ? NAME_WAIT_MANY_NS : NAME_WAIT_MOST_NS;
     const struct text name = name_of_state(w, thread, member, time_ns);
     /* Python learns the name of a new thread a moment after the thread's first frame. */

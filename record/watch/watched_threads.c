@@ -676,6 +676,13 @@ static enum cpu_asker asker_of(const struct watched *w, const struct emitted_thr
     return holds ? CPU_POST_OF_HOLDER : CPU_POST;
 }
 
+bool watched_threads_sleep_on(void *self, uint32_t state, struct cpu_mark *mark)
+{
+    const struct emitted_thread *thread = watched_thread_of(self, state);
+    *mark = (struct cpu_mark){ 0 };
+    return thread && cpu_sleeps_on(&thread->watch.cpu, mark);
+}
+
 /* Asks the threads that ran at the last look. Returns how many others there are. */
 static size_t ask_running(struct watched *w)
 {

@@ -14,6 +14,9 @@ void watched_threads_ask_ahead(struct watched *watched, bool posted, uint64_t no
 /* The same in a look that has read the threads, if the answer could be another one a moment later. */
 void watched_threads_ask_in_look(struct watched *watched, bool posted, uint64_t now_ns);
 
+/* Whether the thread of a state has slept since the last look, and its mark (thread_list.sleeps_on). */
+bool watched_threads_sleep_on(void *self, uint32_t state, struct cpu_mark *mark);
+
 /* The CPU time of all threads that are or were watched, as far as known. */
 uint64_t watched_threads_known_cpu_ns(const struct watched *watched);
 
