@@ -259,9 +259,12 @@ static void give_rest(struct cpu_owner *owner, struct cpu_pool *pool, uint64_t k
     pool->rest_ns = kept_ns;
 }
 
-/* Adds a look at a thread that may wait for native threads. */
+/* Adds a look at a thread that may wait for native threads. A task that waits has no thread: the thread that works for
+ * it may wait for them. */
 static void cpu_owner_add_waiter(struct cpu_owner *owner, struct run *look)
 {
+    if (attribute_is(look->status, ATTRIBUTE_TASK_WAITS))
+        return;
     struct cpu_thread *thread = &owner->threads[look->thread];
     struct native_process *natives = cpu_owner_pool_of(owner, thread->process)->natives;
     if (waiting_of(look->status) == WAITS_IDLE)
