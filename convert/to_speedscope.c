@@ -132,6 +132,7 @@ static const struct converter to_speedscope = {
     .file.packing = PACKING_BY_NAME,
     .file.recognises = to_speedscope_recognises,
     .events.runs = true,
+    .events.places_cpu = true,
     .events.take = to_speedscope_take,
     .delivery.closed = to_speedscope_closed,
     .start = to_speedscope_start,

@@ -6,16 +6,11 @@
 static const struct {
     const char *label, *name;
 } kinds[CODE_KINDS] = {
-    [CODE_OTHER] = { "Other", "other" },
-    [CODE_PROGRAM] = { "Your code", "program" },
-    [CODE_PACKAGE] = { "Packages", "package" },
-    [CODE_LIBRARY] = { "Standard library", "library" },
-    [CODE_IMPORT] = { "Imports", "import" },
-    [CODE_NATIVE] = { "C code", "native" },
-    [CODE_GC] = { "Garbage collection", "gc" },
-    [CODE_ASYNCIO] = { "Asyncio", "asyncio" },
-    [CODE_WAITING] = { "Waiting for GIL", "waiting" },
-    [CODE_IDLE] = { "Idle", "idle" },
+    [CODE_OTHER] = { "Other", "other" },        [CODE_PROGRAM] = { "Your code", "program" },
+    [CODE_PACKAGE] = { "Packages", "package" }, [CODE_LIBRARY] = { "Standard library", "library" },
+    [CODE_IMPORT] = { "Imports", "import" },    [CODE_NATIVE] = { "C code", "native" },
+    [CODE_GC] = { "Garbage collection", "gc" }, [CODE_ASYNCIO] = { "Asyncio", "asyncio" },
+    [CODE_WAITING] = { "Waiting", "waiting" },  [CODE_IDLE] = { "Idle", "idle" },
 };
 
 const char *code_kind_label(enum code_kind kind)

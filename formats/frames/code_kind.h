@@ -20,7 +20,7 @@ enum code_kind {
     CODE_NATIVE,  /* C code between Python frames */
     CODE_GC,      /* garbage collection */
     CODE_ASYNCIO, /* asyncio's own code, and the frames of tasks */
-    CODE_WAITING, /* waiting for the interpreter's lock */
+    CODE_WAITING, /* waiting for the interpreter's lock, or for native threads that work for the call */
     CODE_IDLE,    /* waiting for anything else */
     CODE_KINDS
 };

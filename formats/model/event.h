@@ -257,7 +257,8 @@ struct run {
     uint64_t count;      /* how many samples; 0: none. Then the run is CPU time alone, which the CPU owner gives to this
                           * stack, task and status when the thread's latest sample is over */
     uint64_t stands_ns;  /* how long each sample stands for; never 0 if there are samples */
-    uint64_t wall_ns;    /* the part of the thread's life that all samples stand for, see wall.h */
+    uint64_t wall_ns;    /* the part of the thread's life that all samples stand for, see wall.h, ... */
+    uint64_t until_ns;   /* ... and its end */
     uint64_t counted_ns; /* the CPU time of the samples as it was recorded, ... */
     uint64_t cpu_ns;     /* ... and as the CPU owner places it, where it works for the output */
     uint64_t native_ns;  /* the CPU time of the native threads for which the thread waited; in no file */

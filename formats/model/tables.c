@@ -363,7 +363,9 @@ static void tables_take_times(struct tables *tables, struct thread_row *row, con
     tables->stands_ns = run->stands_ns;
     if (tables->recording.process_ticks)
         tables->processes[row->thread.process].own.stands_ns = run->stands_ns;
-    run->wall_ns = wall_take(&tables->threads[row->life].wall, run, sample_first_ns(sample), !row->looked);
+    struct wall *wall = &tables->threads[row->life].wall;
+    run->wall_ns = wall_take(wall, run, sample_first_ns(sample), !row->looked);
+    run->until_ns = wall->until_ns;
     row->looked = true;
     tables_note_time(tables, run->time_ns);
 }

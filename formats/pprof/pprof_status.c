@@ -5,11 +5,11 @@
 
 #include <string.h>
 
-enum { ELSEWHERE = 1, GIL, WAITING, RUNNING, IDLE, UNKNOWN };
+enum { ELSEWHERE = 1, GIL, WAITING, RUNNING, NATIVE, IDLE, UNKNOWN };
 
 static const char *const names[] = {
-    [ELSEWHERE] = "elsewhere", [GIL] = "gil",   [WAITING] = "waiting",
-    [RUNNING] = "running",     [IDLE] = "idle", [UNKNOWN] = "unknown",
+    [ELSEWHERE] = "elsewhere", [GIL] = "gil",   [WAITING] = "waiting", [RUNNING] = "running",
+    [NATIVE] = "native",       [IDLE] = "idle", [UNKNOWN] = "unknown",
 };
 
 uint32_t pprof_status_of(uint32_t status)
@@ -22,7 +22,9 @@ uint32_t pprof_status_of(uint32_t status)
         return WAITING;
     if (!attribute_known(status, ATTRIBUTE_CPU))
         return UNKNOWN;
-    return attribute_is(status, ATTRIBUTE_CPU) ? RUNNING : IDLE;
+    if (attribute_is(status, ATTRIBUTE_CPU))
+        return RUNNING;
+    return status & STATUS_NATIVE_WAIT ? NATIVE : IDLE;
 }
 
 struct text pprof_status_name(uint32_t number)

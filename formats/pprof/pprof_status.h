@@ -6,6 +6,7 @@
  *     gil         the thread held the interpreter's lock
  *     waiting     the thread waited for the lock; before CPython 3.15 such a thread is idle
  *     running     the thread had a processor, or was ready to run, without the lock
+ *     native      the thread waited while native threads worked for it
  *     idle        the thread slept
  *     unknown     the recording does not say which of them
  *

@@ -44,7 +44,6 @@ static void speedscope_choose_unit(struct speedscope_shared *shared)
 
 static void speedscope_take_run(struct speedscope_shared *shared, const struct run *run)
 {
-    const struct tables *tables = shared->tables;
     const uint32_t number = run->thread;
     shared->threads = alloc_grow(shared->threads, &shared->threads_room, (size_t)number + 1, sizeof(*shared->threads));
     struct speedscope_thread *thread = &shared->threads[number];
@@ -53,9 +52,9 @@ static void speedscope_take_run(struct speedscope_shared *shared, const struct r
     thread->worked_ns += wait == WAITS_NOT ? run->wall_ns : 0;
     if (run->wall_ns == 0)
         return;
-    const uint64_t until_ns = tables->threads[tables->threads[number].life].wall.until_ns;
     const uint32_t activity = speedscope_frames_activity(&shared->frames, run->stack, wait);
-    speedscope_times_add(&thread->times, &shared->spool, shared->unit_ns, until_ns - run->wall_ns, until_ns, activity);
+    speedscope_times_add(&thread->times, &shared->spool, shared->unit_ns, run->until_ns - run->wall_ns, run->until_ns,
+                         activity);
 }
 
 static void speedscope_take_thread_end(struct speedscope_shared *shared, uint32_t number)

@@ -12,7 +12,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "formats/flame/page")
 import embed  # noqa: E402
 
 KINDS = {"program": "Your code", "package": "Packages", "library": "Standard library", "import": "Imports",
-         "native": "C code", "gc": "Garbage collection", "asyncio": "Asyncio", "waiting": "Waiting for the GIL",
+         "native": "C code", "gc": "Garbage collection", "asyncio": "Asyncio", "waiting": "Waiting",
          "idle": "Idle", "other": "Other"}
 WEIGHTS = (("wall", "Wall time", "ns"), ("cpu", "CPU time", "ns"), ("gil", "With the GIL", "ns"),
            ("gil_wait", "Waiting for the GIL", "ns"), ("samples", "Samples", "samples"))

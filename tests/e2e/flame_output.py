@@ -11,7 +11,7 @@ START = b'<script type="application/octet-stream" id="data">'
 WEIGHTS = ["wall", "cpu", "gil", "gil_wait", "samples"]
 COLUMNS = {"functions": ["name", "file", "path", "line", "kind"], "frames": ["function", "line"],
            "nodes": ["parent", "group", "frame"]}
-WAITS = ("[idle]", "[waiting for GIL]")
+WAITS = ("[idle]", "[waiting for GIL]", "[waiting for native threads]")
 
 
 def data_bytes(page):

@@ -20,7 +20,7 @@ import sys
 
 from gecko_rules import Rules
 
-LEAVES = ("[idle]", "[waiting for GIL]")
+LEAVES = ("[idle]", "[waiting for GIL]", "[waiting for native threads]")
 OWNED = re.compile(r"^(<[a-z]+>) (?:in )?.+$", re.DOTALL)
 
 

@@ -4,6 +4,7 @@
  *
  *     main > work > [waiting for GIL]      the thread waits for the interpreter's lock
  *     main > work > [idle]                 the thread is known not to run, and does not hold the lock
+ *     main > work > [waiting for native threads]   the same, while native threads work for the thread
  *     main > work > [LOAD_ATTR_SLOT]       the instruction, when instructions are frames
  *     main > work                          anything else, or nobody knows
  *

@@ -68,7 +68,7 @@ def test_what_a_thread_did_has_its_category(tmp_path):
         assert_shown(viewer, profile)
         main, worker = (thread["threadHandle"] for thread in viewer.threads())
         assert viewer.categories(main) == {"Your code": 90, "Idle": 10}
-        assert viewer.categories(worker) == {"Waiting for GIL": 100}
+        assert viewer.categories(worker) == {"Waiting": 100}
         assert viewer.tree(main) == {("<module>", "work"): 90, ("<module>", "wait"): 10}
         assert {f["name"]: f["selfSamples"] for f in viewer.functions(worker)} == {"[waiting for GIL]": 100, "wait": 0}
         # The tool leaves idle samples out by default.

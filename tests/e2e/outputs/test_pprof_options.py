@@ -126,7 +126,7 @@ def test_the_status_of_samples_adds_up_to_the_columns(stream, profile_of):
     assert totals(usual) == totals(by_status)
     wall = wall_by_status(by_status)
     assert (wall["gil"], wall["waiting"]) == tuple(totals(usual)[3:])
-    assert len(wall) > 1 and set(wall) <= {"elsewhere", "gil", "waiting", "running", "idle"}
+    assert len(wall) > 1 and set(wall) <= {"elsewhere", "gil", "waiting", "running", "native", "idle"}
 
 
 def test_two_threads_wait_for_each_other(program, profile_of, tmp_path):

@@ -44,7 +44,7 @@ def all_times(file):
     found = {}
     for profile in file["profiles"]:
         for stack, seconds in speedscope_check.times(file, profile).items():
-            stack = stack[:-1] if stack[-1] in ("[idle]", "[waiting for GIL]") else stack
+            stack = stack[:-1] if stack[-1] in ("[idle]", "[waiting for GIL]", "[waiting for native threads]") else stack
             found[stack] = found.get(stack, 0) + seconds
     return found
 

@@ -86,6 +86,8 @@ def test_a_call_that_waits_for_native_threads_is_told_from_one_that_sleeps(recor
     (section,) = [section for section in report["sections"] if section["what"] == "native"]
     (row,) = [row for row in section["rows"] if row["name"] == "in_threads_of_c"]
     assert row["total"] == pytest.approx(account["busy"], rel=0.3 + gaps), (ended, section)
+    for converter in ("gecko", "speedscope"):
+        assert "[waiting for native threads]" in succeed(CONVERTERS[converter], "-o", "-", path).text, converter
 
 
 @OLDEST_AND_NEWEST

@@ -399,7 +399,7 @@ static void waits_have_their_categories(void **state)
     (void)state;
     json_t *profile = write_profile_of(status_story, countof(status_story), 0);
     assert_string_equal(category_of(profile, "[idle]"), "Idle");
-    assert_string_equal(category_of(profile, "[waiting for GIL]"), "Waiting for GIL");
+    assert_string_equal(category_of(profile, "[waiting for GIL]"), "Waiting");
     assert_string_equal(category_of(profile, "<no Python frames>"), "Other");
     assert_string_equal(category_of(profile, "f"), "Your code");
     json_decref(profile);

@@ -516,6 +516,7 @@ static void a_status_is_what_the_columns_say(void **state)
         { REC | STATUS_GIL_WAIT | STATUS_CPU, "waiting" },
         { REC | STATUS_GIL_WAIT | STATUS_GIL_WAIT_UNKNOWN | STATUS_CPU, "running" },
         { REC | STATUS_CPU | STATUS_EXCEPTION, "running" },
+        { REC | STATUS_NATIVE_WAIT, "native" },
         { REC, "idle" },
         { REC | STATUS_CPU_UNKNOWN, "unknown" },
         { STATUS_GIL | STATUS_CPU, "unknown" },
