@@ -52,7 +52,7 @@ struct report_row {
     uint32_t line;    /* 0: none, or not known */
     const char *kind; /* of the code (code_kind_name); NULL: it is no code */
     uint64_t self, total;
-    uint64_t waits;   /* the part of `self` in which the thread waited */
+    uint64_t waits;   /* the part of `self` in which the thread waited; in "native": how long it waited */
     uint32_t depth;   /* in the tree: branches above */
     bool branches;    /* in the tree: the row is one of several calls of its caller, and they stand side by side */
     bool last;        /* in the tree: of these it is the last one; in source: lines behind this one are left out */
@@ -67,7 +67,7 @@ enum report_column { COLUMN_SELF = 1 << 0, COLUMN_TOTAL = 1 << 1, COLUMN_WAITS =
 
 struct report_section {
     enum report_section_kind kind;
-    const char *what;     /* "functions", "callers", "tree", "source": for programs that read the report */
+    const char *what;     /* "hottest", "native", "callers", "tree", "source": for programs that read the report */
     struct text title;    /* for people */
     const char *rows_are; /* "function", "caller": the title of the column of names */
     enum report_sort sort;

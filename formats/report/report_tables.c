@@ -205,19 +205,32 @@ static bool add_owners(struct report *report)
 
 /* ---- native threads ---- */
 
+/* The entry of the call that waited: the innermost frame that is shown and is no native code; 0: there is none. */
+static uint32_t call_that_waited(const struct entries *entries, uint32_t stack)
+{
+    const struct tables *tables = entries->tables;
+    for (; stack; stack = tables->stacks[stack].caller) {
+        const uint32_t frame = tables->stacks[stack].frame, label = entries->labels[frame];
+        const enum frame_kind kind = tables_kind(tables, frame);
+        if (label != OUTLINE_DROPPED && kind != KIND_NATIVE && kind != KIND_KERNEL)
+            return label & ~OUTLINE_FOLDS;
+    }
+    return 0;
+}
+
 /* Adds up, by the entry that waited: the CPU time of native threads, and how long it waited for them. */
 static bool sum_native(const struct report *report, const struct entries *entries, struct amounts *amounts)
 {
     bool any = false;
     for (size_t i = 0; i < report->all->count; i++) {
         const struct aggregate_row *row = &report->all->rows[i];
-        const uint32_t label = row->stack ? entries->labels[report->tables->stacks[row->stack].frame] : OUTLINE_DROPPED;
-        if (waiting_of_group(row->group) != WAITS_FOR_NATIVE || label == OUTLINE_DROPPED || label & OUTLINE_FOLDS ||
-            (entries->left_out && entries->left_out[row->stack]))
+        const bool waited = waiting_of_group(row->group) == WAITS_FOR_NATIVE;
+        if (!waited || entries_leave_out(entries, row->stack))
             continue;
+        const uint32_t label = call_that_waited(entries, row->stack);
         amounts[label].total += row->native_ns;
         amounts[label].waits += row->sums[SUM_WALL_NS];
-        any = true;
+        any |= label != 0;
     }
     return any;
 }

@@ -582,6 +582,44 @@ static void focus_on_a_thread_that_waits_has_a_table(void **state)
     close_world(&world);
 }
 
+/* Thread 1 waits below main > walk > decode while native threads work, and decode calls <native> there. */
+static void who_waits_for_native_threads_is_a_call_that_is_shown(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *hidden, *folded, *name;
+    } cases[] = { { NULL, NULL, "decode" },
+                  { "^decode ", NULL, "Tree.walk" },
+                  { NULL, "stdlib", "<stdlib>" },
+                  { "main|walk|decode", NULL, NULL } };
+    static const struct event native[] = { STRING(8, "<native>"), SYNTHETIC(7, 8, KIND_NATIVE), FRAME(8, 7, 0) };
+    for (size_t i = 0; i < countof(cases); i++) {
+        struct world world = { 0 };
+        struct fault why = { 0 };
+        add(&world, story, countof(story));
+        add(&world, native, countof(native));
+        struct event event = STATUS_SAMPLE(400 * MS, 1, 3, IDLE | STATUS_NATIVE_WAIT, 0, 8);
+        assert_true(tables_take(&world.tables, &event, &why));
+        event.run.native_ns = 150 * MS;
+        aggregate_add_run(&world.aggregate, &event.run);
+        aggregate_sort(&world.aggregate);
+        assert_true(!cases[i].hidden || patterns_add(&world.filter.hide, cases[i].hidden, &why));
+        assert_true(!cases[i].folded || frame_filter_fold(&world.filter, cases[i].folded));
+        const struct report_style style = { .filter = &world.filter };
+        assert_true(report_begin(&world.report, &world.tables, &world.aggregate, &style, &why));
+        assert_true(report_make(&world.report, &why));
+        const struct report_section *last = &world.report.sections[world.report.sections_count - 1];
+        assert_int_equal(strcmp(last->what, "native") == 0, cases[i].name != NULL);
+        if (cases[i].name) {
+            assert_int_equal(last->count, 1);
+            assert_true(text_equal(last->rows[0].name, text_of(cases[i].name)));
+            assert_int_equal(last->rows[0].total, 150 * MS);
+            assert_int_equal(last->rows[0].waits, 100 * MS);
+        }
+        close_world(&world);
+    }
+}
+
 static void an_empty_table_says_why(void **state)
 {
     (void)state;
@@ -701,6 +739,7 @@ TEST_FILE(report)
         cmocka_unit_test(names_in_markdown_are_code),
         cmocka_unit_test(many_that_work_have_one_table),
         cmocka_unit_test(focus_on_a_thread_that_waits_has_a_table),
+        cmocka_unit_test(who_waits_for_native_threads_is_a_call_that_is_shown),
         cmocka_unit_test(an_empty_table_says_why),
         cmocka_unit_test(a_filter_that_leaves_nothing_is_no_report),
         cmocka_unit_test(an_empty_recording_has_an_empty_report),
