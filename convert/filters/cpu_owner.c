@@ -347,7 +347,7 @@ static void take_native(struct cpu_owner *owner, struct cpu_thread *thread, cons
     struct run unchanged = *look;
     if (!thread->native && !pool->natives)
         cpu_owner_add_waiter(owner, &unchanged);
-    if (!thread->native || !look_ran(look))
+    if (!thread->native || (look->counted_ns == 0 && !look_ran(look)))
         return;
     if (!pool->natives)
         pool->natives = alloc_zeroed(1, sizeof(*pool->natives));

@@ -3,9 +3,10 @@
 
 #include "formats/model/tables.h"
 
-#define RAN_LEAST_NS 10000000u   /* a thread that ran for less says nothing */
-#define RAN_MOST_NS  4000000000u /* what was long ago counts less and less */
-#define BUSY         0.25        /* of a processor: less is no work for which a thread waits */
+#define RAN_LEAST_NS  10000000u   /* a thread that ran for less says nothing */
+#define RAN_MOST_NS   4000000000u /* what was long ago counts less and less, ... */
+#define WAITS_MOST_NS 500000000u  /* ... that of waits sooner */
+#define BUSY          0.25        /* of a processor: less is no work for which a thread waits */
 
 /* A part of the time: the latest slots at most. A recording may say any times, so no sum here may be too large. */
 struct stretch {
@@ -78,36 +79,50 @@ static uint64_t cpu_beside(struct native_process *process, const struct stretch 
     return cpu_ns;
 }
 
-void native_waiter_ran(struct native_waiter *waiter, struct native_process *process, const struct run *look)
+static void lately_add(struct native_lately *lately, struct native_process *process, const struct stretch *stretch,
+                       uint64_t most_ns)
 {
-    const struct stretch stretch = stretch_before(look->time_ns, look->wall_ns);
-    waiter->stack = STACK_LOST;
-    waiter->ran_ns += stretch_ns(&stretch);
-    waiter->ran_cpu_ns += cpu_beside(process, &stretch, false);
-    if (waiter->ran_ns > RAN_MOST_NS) {
-        waiter->ran_ns /= 2;
-        waiter->ran_cpu_ns /= 2;
+    lately->time_ns += stretch_ns(stretch);
+    lately->cpu_ns += cpu_beside(process, stretch, false);
+    if (lately->time_ns > most_ns) {
+        lately->time_ns /= 2;
+        lately->cpu_ns /= 2;
     }
 }
 
-/* Whether the native threads work while the thread waits, and less while it runs. */
-static bool waits_for_them(const struct native_waiter *waiter)
+static double lately_busy(const struct native_lately *lately)
 {
-    const double waiting = (double)waiter->wait_cpu_ns / (double)waiter->wait_ns;
-    return waiting >= BUSY && waiter->ran_ns >= RAN_LEAST_NS &&
-           (double)waiter->ran_cpu_ns / (double)waiter->ran_ns < waiting / 2;
+    return lately->time_ns ? (double)lately->cpu_ns / (double)lately->time_ns : 0;
+}
+
+void native_waiter_ran(struct native_waiter *waiter, struct native_process *process, const struct run *look)
+{
+    const struct stretch stretch = stretch_before(look->time_ns, look->wall_ns);
+    lately_add(&waiter->ran, process, &stretch, RAN_MOST_NS);
+}
+
+/* The waits of a thread at a place. */
+static struct native_lately *waits_at(struct native_waiter *waiter, uint32_t stack)
+{
+    size_t least = 0;
+    for (size_t i = 0; i < NATIVE_PLACES; i++) {
+        if (waiter->places[i].stack == stack)
+            return &waiter->places[i].waits;
+        if (waiter->places[i].waits.time_ns < waiter->places[least].waits.time_ns)
+            least = i;
+    }
+    waiter->places[least].stack = stack;
+    waiter->places[least].waits = (struct native_lately){ 0 };
+    return &waiter->places[least].waits;
 }
 
 void native_waiter_waits(struct native_waiter *waiter, struct native_process *process, struct run *look)
 {
     const struct stretch stretch = stretch_before(look->time_ns, look->wall_ns);
-    /* A wait goes on as long as the thread is at one place and uses no CPU time. */
-    if (waiter->stack != look->stack || look->counted_ns > 0)
-        waiter->wait_ns = waiter->wait_cpu_ns = 0;
-    waiter->stack = look->stack;
-    waiter->wait_ns += stretch_ns(&stretch);
-    waiter->wait_cpu_ns += cpu_beside(process, &stretch, false);
-    if (!process || waiter->wait_ns == 0 || !waits_for_them(waiter))
+    struct native_lately *waits = waits_at(waiter, look->stack);
+    lately_add(waits, process, &stretch, WAITS_MOST_NS);
+    const double busy = lately_busy(waits);
+    if (busy < BUSY || waiter->ran.time_ns < RAN_LEAST_NS || lately_busy(&waiter->ran) >= busy / 2)
         return;
     look->status |= STATUS_NATIVE_WAIT;
     look->native_ns = cpu_beside(process, &stretch, true);

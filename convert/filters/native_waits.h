@@ -19,6 +19,8 @@
 #define NATIVE_SLOT_NS UINT64_C(4000000)
 #define NATIVE_SLOTS   1024 /* of the latest 4 s: no wait comes in longer pieces, for blocks of a stream are shorter */
 
+#define NATIVE_PLACES 4
+
 /* The CPU time of native threads in a part of the time. */
 struct native_slot {
     uint64_t number; /* begins at number * NATIVE_SLOT_NS */
@@ -31,11 +33,19 @@ struct native_process {
     struct native_slot slots[NATIVE_SLOTS]; /* slot n is at n % NATIVE_SLOTS */
 };
 
-/* A thread that may wait for them. `= {0}`: no look yet. */
+/* How long something lasted lately, and the native threads' CPU time in it. */
+struct native_lately {
+    uint64_t time_ns, cpu_ns;
+};
+
+/* A thread that may wait for them. `= {0}`: no look yet. A single wait is often shorter than the time between two
+ * looks, so the waits at one place are judged together. */
 struct native_waiter {
-    uint32_t stack;                /* of the latest wait; STACK_LOST: the thread has run since */
-    uint64_t wait_ns, wait_cpu_ns; /* how long the latest wait is so far, and the native threads' CPU time in it */
-    uint64_t ran_ns, ran_cpu_ns;   /* the same of the time in which the thread ran, lately */
+    struct native_lately ran; /* in which the thread ran */
+    struct {
+        uint32_t stack;
+        struct native_lately waits;
+    } places[NATIVE_PLACES]; /* at which the thread waited; a new one replaces that with the least time */
 };
 
 /* Adds a look that saw a native thread run. */

@@ -189,12 +189,23 @@ void cpu_open(struct cpu *cpu, pid_t pid, pid_t tid, uint64_t told_ns)
     cpu->reported_ns = told_ns == CPU_NEW ? cpu->ran_ns : told_ns > cpu->ran_ns ? 0 : told_ns;
 }
 
-bool cpu_of_thread(pid_t pid, pid_t tid, uint64_t *ran_ns)
+int cpu_open_note(pid_t pid, pid_t tid)
+{
+    return cpu_open_file(pid, tid, "schedstat");
+}
+
+bool cpu_of_note(int note, uint64_t *ran_ns)
 {
     char text[TEXT_ROOM];
-    const int note = cpu_open_file(pid, tid, "schedstat");
     const bool known = cpu_read_text(note, text);
     *ran_ns = known ? strtoull(text, NULL, 10) : 0;
+    return known;
+}
+
+bool cpu_of_thread(pid_t pid, pid_t tid, uint64_t *ran_ns)
+{
+    const int note = cpu_open_note(pid, tid);
+    const bool known = cpu_of_note(note, ran_ns);
     if (note >= 0)
         close(note);
     return known;

@@ -105,6 +105,9 @@ bool cpu_sleeps_on(const struct cpu *cpu, struct cpu_mark *mark);
 void cpu_end_thread(void);
 /* The CPU time of a thread that is not watched. False when there is no such thread. */
 bool cpu_of_thread(pid_t pid, pid_t tid, uint64_t *ran_ns);
+/* The same of a thread that is asked often, by its note, which the caller closes; -1: there is none. */
+int cpu_open_note(pid_t pid, pid_t tid);
+bool cpu_of_note(int note, uint64_t *ran_ns);
 /* Closes the thread's files. Safe on a zeroed struct. */
 void cpu_close(struct cpu *cpu);
 

@@ -97,6 +97,7 @@ struct emitted_thread {
     uint64_t cpu_ns;              /* ... and the CPU time, for the task that the thread runs */
     uint64_t owed_ns;             /* with --async all, and of a native thread: CPU time that no sample has yet */
     uint32_t native;              /* of a native thread: its frame, an index of the definitions; else 0 */
+    int note;                     /* of a native thread: see cpu_open_note(), while `native` is set */
     bool busy; /* a native thread used a quarter of the time between the last two questions for its CPU time, or more */
 };
 
@@ -108,6 +109,7 @@ struct natives {
     struct intern_pairs index; /* native_id -> index in `rows` + 1 */
     size_t shown;              /* those with a row in `threads` */
     uint64_t asked_ns, due_ns; /* monotonic: when they were asked last, and may be asked again */
+    uint64_t listed_ns;        /* when all of them were listed last (monotonic) */
     uint64_t seen_ns;          /* the rest at that time, or less */
     uint64_t before_ns;        /* CPU time before the first look, which is not told yet */
     uint32_t entry, serial;    /* number and serial of the entry <not sampled>; 0: none yet */

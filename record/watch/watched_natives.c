@@ -8,12 +8,14 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #define ASK_LEAST_NS  1000000u  /* the threads of the kernel are asked when the rest is larger */
 #define ROW_LEAST_NS  1000000u  /* a native thread that used more has a row, ... */
 #define NATIVE_NS     10000000u /* ... when it has lived for so long: a thread of Python may have had no look yet */
 #define TELL_LEAST_NS 5000000u  /* less is not told */
 #define IDLE_NS       10000000u /* native threads do not run when the rest has not grown for so long */
+#define LIST_NS       50000000u /* the threads of the kernel are listed so often; in between, those with a row are asked */
 #define ASK_REST      100       /* asking takes a hundredth of a processor at most */
 #define ROWS_MOST     256       /* native threads of a process that have a row; the others are in the rest */
 
@@ -66,6 +68,7 @@ static void native_note(struct watched *w, struct native *native, pid_t tid, uin
     if (begins) {
         thread = watched_threads_begin_native(w, native->native_id, tid, time_ns);
         thread->native = native_frame(w, thread->name);
+        thread->note = cpu_open_note(w->pid, tid);
         w->natives.shown++;
     }
     const uint64_t since_ns = used_ns - thread->watch.cpu.ran_ns;
@@ -110,9 +113,25 @@ static void end_gone_natives(struct watched *w, uint64_t time_ns)
     }
 }
 
+/* Asks the native threads that have a row. */
+static void natives_ask_shown(struct watched *w, uint64_t time_ns)
+{
+    struct natives *natives = &w->natives;
+    const uint64_t now_ns = clock_now_ns(), passed_ns = now_ns - natives->asked_ns;
+    natives->asked_ns = now_ns;
+    for (size_t i = 0; i < w->threads_count; i++) {
+        const struct emitted_thread *thread = &w->threads[i];
+        struct native *native = thread->number && thread->native ? native_find(natives, thread->native_id) : NULL;
+        if (native && cpu_of_note(thread->note, &native->ran_ns))
+            native_note(w, native, thread->tid, passed_ns, time_ns);
+        else if (native)
+            natives->listed_ns = 0; /* the thread has ended */
+    }
+}
+
 /* Asks all threads of the kernel that Python does not know. The first time, what they used so far is none of the
  * recording's. */
-static void natives_ask(struct watched *w, uint64_t time_ns)
+static void natives_list(struct watched *w, uint64_t time_ns)
 {
     struct natives *natives = &w->natives;
     const uint64_t now_ns = clock_now_ns(), passed_ns = now_ns - natives->asked_ns;
@@ -134,6 +153,18 @@ static void natives_ask(struct watched *w, uint64_t time_ns)
     end_gone_natives(w, time_ns);
     natives_free(&before);
     natives->opened = true;
+    natives->listed_ns = now_ns;
+}
+
+/* Asks native threads, all of them when a new one may have come. */
+static void natives_ask(struct watched *w, uint64_t time_ns)
+{
+    struct natives *natives = &w->natives;
+    const uint64_t now_ns = clock_now_ns();
+    if (natives->shown > 0 && now_ns < natives->listed_ns + LIST_NS)
+        natives_ask_shown(w, time_ns);
+    else
+        natives_list(w, time_ns);
     natives->due_ns = now_ns + ASK_REST * (clock_now_ns() - now_ns);
 }
 
@@ -200,7 +231,7 @@ static void tell_rest(struct watched *w, uint64_t time_ns)
 static void natives_begin(struct watched *w, uint64_t time_ns)
 {
     w->natives.asked_ns = clock_now_ns();
-    natives_ask(w, time_ns);
+    natives_list(w, time_ns);
     if (w->natives.entry == 0)
         begin_entry(w, time_ns);
     w->natives.opened = true;
@@ -246,15 +277,24 @@ uint64_t watched_natives_adopt(struct watched *w, uint32_t native_id, struct emi
 {
     const struct native *native = w->natives.opened ? native_find(&w->natives, native_id) : NULL;
     if (row && row->native) {
-        row->native = 0;
-        row->busy = false;
+        watched_natives_leave(w, row);
         row->watch.cpu.ran_ns = 0;
-        w->natives.shown -= w->natives.shown > 0;
     }
     if (!native) /* it began after the first look, when all threads of the kernel were known */
         return w->natives.opened ? 0 : CPU_NEW;
     w->statuses.ended_ns -= native->base_ns < w->statuses.ended_ns ? native->base_ns : w->statuses.ended_ns;
     return row ? native->ran_ns : native->base_ns;
+}
+
+void watched_natives_leave(struct watched *w, struct emitted_thread *row)
+{
+    if (!row->native)
+        return;
+    if (row->note >= 0)
+        close(row->note);
+    w->natives.shown -= w->natives.shown > 0;
+    row->native = 0;
+    row->busy = false;
 }
 
 void watched_natives_pause(struct watched *w)

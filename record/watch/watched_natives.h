@@ -26,6 +26,9 @@ void watched_natives_measure(struct watched *watched, uint64_t time_ns);
  * Returns how much of its CPU time is told or from before the recording; CPU_NEW: all of it. */
 uint64_t watched_natives_adopt(struct watched *watched, uint32_t native_id, struct emitted_thread *row);
 
+/* The row of a thread is that of a native thread no more. */
+void watched_natives_leave(struct watched *watched, struct emitted_thread *row);
+
 /* The recorder was stopped: what the threads used meanwhile is no part of the recording. */
 void watched_natives_pause(struct watched *watched);
 

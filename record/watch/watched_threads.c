@@ -111,9 +111,8 @@ void watched_threads_end_one(struct watched *w, struct emitted_thread *thread, u
     const struct change change = { .number = thread->number, .time_ns = time_ns };
     emitter_note(w->emitter, (struct event){ .kind = EVENT_THREAD_END, .change = change });
     watched_names_end(w, thread);
-    w->natives.shown -= thread->native && w->natives.shown > 0;
-    thread->number = thread->serial = thread->native = 0;
-    thread->busy = false;
+    watched_natives_leave(w, thread);
+    thread->number = thread->serial = 0;
 }
 
 /* Emits the definition of a thread, with the next number. */

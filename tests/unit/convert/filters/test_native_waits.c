@@ -129,8 +129,11 @@ static void a_wait_ends_where_the_thread_uses_cpu_time_or_waits_elsewhere(void *
         assert_waits_for_natives(&look, true, 0);
         look = look_at(3 * ROUND, 4 * ROUND, WAITS);
         look.stack = elsewhere ? OTHER_PLACE : PLACE;
-        look.counted_ns = elsewhere ? 0 : 1;
         native_waiter_waits(&waiter, process, &look);
+        assert_waits_for_natives(&look, !elsewhere, 0); /* a third of a processor in the waits at one place */
+        look = waits(&waiter, process, 4 * ROUND, 5 * ROUND);
+        look = waits(&waiter, process, 5 * ROUND, 6 * ROUND);
+        look = waits(&waiter, process, 6 * ROUND, 7 * ROUND);
         assert_waits_for_natives(&look, false, 0);
         free(process);
     }
@@ -140,7 +143,7 @@ static void two_callers_do_not_get_the_same_time_twice(void **state)
 {
     (void)state;
     struct native_process *process = begin_process();
-    struct native_waiter waiters[2] = { { 0 } };
+    struct native_waiter waiters[2] = { { .ran = { 0 } } };
     for (int i = 0; i < 2; i++)
         runs(&waiters[i], process, 0, ROUND);
     for (int i = 0; i < 2; i++)
@@ -217,7 +220,7 @@ static void times_may_be_anything(void **state)
     };
     for (size_t i = 0; i < countof(some) * countof(some) * countof(some); i++) {
         struct native_process *process = begin_process();
-        struct native_waiter waiter = { .ran_ns = 20 * MS };
+        struct native_waiter waiter = { .ran.time_ns = 20 * MS };
         struct run look = look_at(0, 0, RUNS);
         look.time_ns = some[i % countof(some)];
         look.wall_ns = some[i / countof(some) % countof(some)];
@@ -228,7 +231,7 @@ static void times_may_be_anything(void **state)
         look.status = WAITS;
         native_waiter_waits(&waiter, process, &look);
         assert_true(look.native_ns <= counted_ns);
-        assert_true(waiter.wait_ns <= look.time_ns && waiter.wait_ns <= look.wall_ns);
+        assert_true(waiter.places[0].waits.time_ns <= look.time_ns && waiter.places[0].waits.time_ns <= look.wall_ns);
         native_waiter_ran(&waiter, process, &look);
         free(process);
     }
