@@ -97,9 +97,18 @@ struct placed {
     bool works; /* as far as is known of its threads, one works: it is not hidden by what the others do */
 };
 
+/* Whether a group is CPU time of no thread: <not sampled>. It is named behind all others, and never has tables, which
+ * would have one row. */
+static bool is_of_nobody(const struct placed *placed)
+{
+    return placed->group.from->threads == 0;
+}
+
 static int report_group_compare(const void *left, const void *right)
 {
     const struct placed *a = left, *b = right;
+    if (is_of_nobody(a) != is_of_nobody(b))
+        return is_of_nobody(a) - is_of_nobody(b);
     if (a->work != b->work)
         return a->work < b->work ? 1 : -1;
     if (a->group.sum != b->group.sum)
@@ -111,6 +120,8 @@ static int report_group_compare(const void *left, const void *right)
 static bool is_quiet(const struct placed *placed, double all)
 {
     const double share = all > 0 ? (double)placed->work / all : 0;
+    if (is_of_nobody(placed))
+        return true;
     if (placed->works)
         return false;
     return share < WORK_NONE || (placed->group.waited >= WAITED_MOSTLY && share < WORK_LITTLE);

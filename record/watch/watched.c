@@ -89,11 +89,18 @@ void watched_seek(struct watched *w)
     cpu_process_open(&w->search.clock, w->pid);
 }
 
+/* The CPU time of the process at its last look; 0: there was none. */
+static uint64_t cpu_at_look_ns(const struct watched *w)
+{
+    return w->statuses.process.used_ns != UINT64_MAX ? w->statuses.process.used_ns : 0;
+}
+
 uint64_t watched_cpu_ns(const struct watched *w)
 {
     if (w->command && w->command->ended)
         return w->command->cpu_ns;
-    return w->ended_cpu_ns ? w->ended_cpu_ns : cpu_of_process(w->pid);
+    /* What was told of the end may be from some time before the end, and older than the last look. */
+    return w->ended_cpu_ns > cpu_at_look_ns(w) ? w->ended_cpu_ns : cpu_of_process(w->pid);
 }
 
 void watched_existed(struct watched *w)
@@ -554,8 +561,8 @@ static void emit_measure(struct watched *w, uint64_t time_ns, struct metered met
 /* The CPU time of a process that has ended: at its end, or at the last look. */
 static uint64_t last_cpu_ns(const struct watched *w)
 {
-    const uint64_t end_ns = watched_cpu_ns(w), look_ns = w->statuses.process.used_ns;
-    return end_ns > 0 ? end_ns : look_ns != UINT64_MAX ? look_ns : METER_UNKNOWN;
+    const uint64_t end_ns = watched_cpu_ns(w), look_ns = cpu_at_look_ns(w);
+    return end_ns > 0 ? end_ns : look_ns > 0 ? look_ns : METER_UNKNOWN;
 }
 
 void watched_measure(struct watched *w, uint64_t recorder_cpu_ns)
