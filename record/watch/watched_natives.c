@@ -13,7 +13,9 @@
 #define ASK_LEAST_NS  1000000u  /* the threads of the kernel are asked when the rest is larger */
 #define ROW_LEAST_NS  1000000u  /* a native thread that used more has a row, ... */
 #define NATIVE_NS     10000000u /* ... when it has lived for so long: a thread of Python may have had no look yet */
-#define TELL_LEAST_NS 5000000u  /* less is not told */
+#define TELL_LEAST_NS 5000000u  /* less is not told, ... */
+#define END_LEAST_NS  100000u   /* ... but at the end of the process: many short ones have little each */
+#define BEFORE_PART   50        /* time before the first look is not small when it is more than a fiftieth of all */
 #define IDLE_NS       10000000u /* native threads do not run when the rest has not grown for so long */
 #define LIST_NS       50000000u /* the threads of the kernel are listed so often; in between, those with a row are asked */
 #define ASK_REST      100       /* asking takes a hundredth of a processor at most */
@@ -213,14 +215,14 @@ static void begin_entry(struct watched *w, uint64_t time_ns)
     define_entry(w, time_ns);
     const uint64_t before_ns = w->natives.before_ns >= TELL_LEAST_NS ? w->natives.before_ns : 0;
     emit_rest(w, before_ns, synthetic_frames_not_sampled(w->synthetic), time_ns);
-    w->natives.before_ns = 0;
+    w->natives.before_ns -= before_ns;
 }
 
 /* Tells the rest, unless it is small. */
-static void tell_rest(struct watched *w, uint64_t time_ns)
+static void tell_rest(struct watched *w, uint64_t least_ns, uint64_t time_ns)
 {
     struct statuses *statuses = &w->statuses;
-    if (w->natives.entry == 0 || statuses->rest_ns < TELL_LEAST_NS)
+    if (w->natives.entry == 0 || statuses->rest_ns < least_ns)
         return;
     emit_rest(w, statuses->rest_ns, 0, time_ns);
     statuses->ended_ns += statuses->rest_ns;
@@ -270,7 +272,7 @@ void watched_natives_look(struct watched *w, uint64_t time_ns)
 void watched_natives_measure(struct watched *w, uint64_t time_ns)
 {
     if (w->natives.opened && are_told(w))
-        tell_rest(w, time_ns);
+        tell_rest(w, TELL_LEAST_NS, time_ns);
 }
 
 uint64_t watched_natives_adopt(struct watched *w, uint32_t native_id, struct emitted_thread *row)
@@ -318,7 +320,9 @@ void watched_natives_end(struct watched *w, uint64_t time_ns)
         thread_status_asked_all(&w->statuses, watched_threads_known_cpu_ns(w));
     }
     if (w->natives.opened && are_told(w))
-        tell_rest(w, time_ns);
+        tell_rest(w, END_LEAST_NS, time_ns);
+    if (w->natives.entry && w->natives.before_ns > w->statuses.process.used_ns / BEFORE_PART)
+        emit_rest(w, w->natives.before_ns, synthetic_frames_not_sampled(w->synthetic), time_ns);
     if (w->natives.entry) {
         const struct change change = { .number = w->natives.entry, .time_ns = time_ns };
         emitter_note(w->emitter, (struct event){ .kind = EVENT_THREAD_END, .change = change });
