@@ -108,7 +108,8 @@ def test_a_recorder_that_is_stopped_from_the_terminal_lets_the_program_run(spinn
         time.sleep(random.uniform(0.01, 0.03))
         recorder.signal(signal.SIGTSTP)
         wait_until(lambda: process_state(recorder.pid) == "T", "the recorder stops")
-        assert left_alone(spinning.pid)
+        wait_until(lambda: left_alone(spinning.pid), "it runs on")  # from then on nobody lets it go
+        assert process_state(recorder.pid) == "T"
         recorder.signal(signal.SIGCONT)
     recorder.signal(signal.SIGINT)
     assert recorder.wait().code == 0
