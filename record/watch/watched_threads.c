@@ -677,9 +677,12 @@ static enum cpu_asker asker_of(const struct watched *w, const struct emitted_thr
 
 bool watched_threads_sleep_on(void *self, uint32_t state, struct cpu_mark *mark)
 {
-    const struct emitted_thread *thread = watched_thread_of(self, state);
+    const struct watched *w = self;
+    const struct emitted_thread *thread = watched_thread_of(w, state);
     *mark = (struct cpu_mark){ 0 };
-    return thread && cpu_sleeps_on(&thread->watch.cpu, mark);
+    /* A state that may be another thread's is read, to find out. */
+    return thread && thread->states == 1 && w->thread_list.members[state].interpreter_id == 0 &&
+           cpu_sleeps_on(&thread->watch.cpu, mark);
 }
 
 /* Asks the threads that ran at the last look. Returns how many others there are. */
