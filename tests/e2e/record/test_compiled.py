@@ -24,11 +24,12 @@ def test_compiled_functions_have_their_time(python, program, tmp_path, where, op
     assert found["failed"] < found["samples"] / 20
     time = stacks.of_thread(stacks.of_collapsed(collapsed(path, "--weight", "cpu")), stacks.MAIN)
     used = {name: sum(stacks.within(time, name).values()) / 1e6 for name in account}
-    gaps = gaps_of(found)
-    assert sum(used.values()) == pytest.approx(sum(account.values()), rel=0.1 + gaps), (ended, time)
+    gaps, lost = gaps_of(found), found["cpu_not_sampled_s"]  # a busy machine leaves moments without a look that saw them run
+    total, most = sum(account.values()), time.most_common(8)
+    assert (0.9 - gaps) * total - lost < sum(used.values()) < (1.1 + gaps) * total, (used, account, lost, found["missed"], most)
     for name in account:
         share, right = used[name] / sum(used.values()), account[name] / sum(account.values())
-        assert share == pytest.approx(right, abs=0.1 + gaps), ended
+        assert share == pytest.approx(right, abs=0.1 + gaps), (used, account, lost)
         for stack in stacks.within(time, name):
             # Compiled code executes no instructions that would tell the line.
             assert (name, "/made/compiled.py", 0) in stack
