@@ -344,9 +344,10 @@ static bool cpu_owner_beside(struct cpu_owner *owner, const struct run *look)
 static void take_native(struct cpu_owner *owner, struct cpu_thread *thread, const struct run *look)
 {
     struct cpu_pool *pool = cpu_owner_pool_of(owner, thread->process);
-    struct run unchanged = *look;
-    if (!thread->native && !pool->natives)
+    if (!thread->native && !pool->natives) {
+        struct run unchanged = *look; /* without native threads, no look is a wait for them */
         cpu_owner_add_waiter(owner, &unchanged);
+    }
     if (!thread->native || (look->counted_ns == 0 && !look_ran(look)))
         return;
     if (!pool->natives)

@@ -32,7 +32,7 @@ static uint64_t stretch_in_slot_ns(const struct stretch *stretch, uint64_t numbe
     return to_ns - (stretch->from_ns > begin_ns ? stretch->from_ns - begin_ns : 0);
 }
 
-/* What `part_ns` of `all_ns` gets of an amount. */
+/* Returns the share of an amount that belongs to `part_ns` of `all_ns`. */
 static uint64_t native_part_of(uint64_t amount_ns, uint64_t part_ns, uint64_t all_ns)
 {
     return part_ns < all_ns ? (uint64_t)((double)amount_ns * ((double)part_ns / (double)all_ns)) : amount_ns;

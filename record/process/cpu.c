@@ -55,22 +55,33 @@ static bool cpu_read_text(int fd, char *text)
     return size > 0;
 }
 
-/* Reads the note. *changed: the thread ran since the last note. */
-static bool cpu_read_note(struct cpu *cpu, bool *changed)
+/* Reads the three numbers of a note. */
+static bool read_counts(const struct cpu *cpu, struct cpu_mark *mark, uint64_t *waited_ns)
 {
     char text[TEXT_ROOM], *end;
     if (!cpu_read_text(cpu->note, text))
         return false;
-    const uint64_t ran_ns = strtoull(text, &end, 10);
-    const uint64_t waited_ns = strtoull(end, &end, 10);
-    *changed = ran_ns != cpu->ran_ns;
+    mark->ran_ns = strtoull(text, &end, 10);
+    *waited_ns = strtoull(end, &end, 10);
+    mark->runs = strtoull(end, NULL, 10);
+    return true;
+}
+
+/* Reads the note. *changed: the thread ran since the last note. */
+static bool cpu_read_note(struct cpu *cpu, bool *changed)
+{
+    struct cpu_mark mark;
+    uint64_t waited_ns;
+    if (!read_counts(cpu, &mark, &waited_ns))
+        return false;
+    *changed = mark.ran_ns != cpu->ran_ns;
     if (waited_ns - cpu->waited_ns > CROWDED_NS)
         cpu->crowded = CROWDED_RUNS;
     else if (*changed && cpu->crowded > 0)
         cpu->crowded--;
     cpu->waited_ns = waited_ns;
-    cpu->ran_ns = ran_ns;
-    cpu->runs = strtoull(end, NULL, 10);
+    cpu->ran_ns = mark.ran_ns;
+    cpu->runs = mark.runs;
     return true;
 }
 
@@ -121,13 +132,8 @@ void cpu_end_thread(void)
 
 static bool read_mark(const struct cpu *cpu, struct cpu_mark *mark)
 {
-    char text[TEXT_ROOM], *end;
-    if (!cpu_read_text(cpu->note, text))
-        return false;
-    mark->ran_ns = strtoull(text, &end, 10);
-    strtoull(end, &end, 10);
-    mark->runs = strtoull(end, NULL, 10);
-    return true;
+    uint64_t waited_ns;
+    return read_counts(cpu, mark, &waited_ns);
 }
 
 /* Whether the thread got no processor since the note was read. */

@@ -195,7 +195,7 @@ static void mark_ended(struct tree *tree, struct tree_member *member)
     tree->changed_ns = tree->looked_ns;
 }
 
-/* What a process used until its end, or until it was asked last; 0: not known. */
+/* Returns the CPU time of a process until its end, or until the process was asked last; 0: not known. */
 static uint64_t cpu_at_end(struct tree *tree, const struct tree_member *member)
 {
     return larger(last_cpu_take(&tree->last_cpu, member->pid), member->cpu_ns);

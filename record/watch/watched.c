@@ -99,7 +99,7 @@ uint64_t watched_cpu_ns(const struct watched *w)
 {
     if (w->command && w->command->ended)
         return w->command->cpu_ns;
-    /* What was told of the end may be from some time before the end, and older than the last look. */
+    /* The CPU time that was told of the end may be from some time before the end, and older than the last look. */
     return w->ended_cpu_ns > cpu_at_look_ns(w) ? w->ended_cpu_ns : cpu_of_process(w->pid);
 }
 
