@@ -276,6 +276,8 @@ static bool confirm_few(struct codes *codes, struct code *const *which, size_t c
         used += code_identity_pieces(codes, which[i], identities[i], pieces + used);
     /* If some memory is gone, the unread identities stay zero, so they differ. */
     remote_read_pieces(codes->remote, pieces, used, NULL);
+    if (codes->remote->over) /* nothing was read */
+        return false;
     bool same = true;
     for (size_t i = 0; i < count; i++) {
         if (memcmp(identities[i], which[i]->identity, codes->identity_size) == 0)

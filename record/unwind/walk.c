@@ -56,13 +56,15 @@ bool walk_read_codes(struct walker *w, struct walk *walk, struct executed unknow
 }
 
 /* The code object of a frame. A frame keeps its code object alive, so the frame is real even if its code object is not
- * readable: then it gets codes_gone(). */
+ * readable: then it gets codes_gone(). NULL: the time to read is over, so nobody knows whether it is readable. */
 static struct code *walk_code(struct walker *w, struct walk *walk, struct executed executed, uint64_t above)
 {
     struct code *code = codes_find(w->codes, executed.code, executed.copy);
     if (!code && executed.code && w->unreadable < UNREADABLE_LIMIT) {
         if (walk_read_codes(w, walk, executed, above))
             code = codes_find(w->codes, executed.code, executed.copy);
+        if (!code && w->remote->over)
+            return NULL;
         w->unreadable += !code;
     }
     return code ? code : codes_gone(w->codes);
@@ -251,6 +253,8 @@ enum attempt walk_still(struct walker *w, struct walk *walk)
         from_c = !compiled && l->frame_entry && here[l->frame_entry];
         const uint64_t instruction = word_at(here, l->frame_instruction);
         struct code *code = walk_code(w, walk, code_executed(l, here), above);
+        if (!code)
+            return ATTEMPT_NO_CODE;
         if (w->codes->epoch != epoch)
             return ATTEMPT_LEARNED; /* code objects were forgotten, maybe those of frames that were found */
         if (code->units > 0 && !walk_is_in_code(code, instruction)) /* torn, unless the code object was replaced */

@@ -107,6 +107,7 @@ void walker_close(struct walker *walker);
  *     ATTEMPT_LEARNED   a frame is not in the copy, and the next copy has the frame; the thread still stands where it
  *                       stood
  *     ATTEMPT_UNSURE    the thread stands at an instruction at which its memory does not determine the stack
+ *     ATTEMPT_NO_CODE   the time to read is over (remote_give_up_at())
  * A frame whose code object is not readable gets codes_gone(). */
 enum attempt walk_still(struct walker *walker, struct walk *walk);
 

@@ -147,6 +147,11 @@ enum remote_state remote_read_pieces(struct remote *remote, const struct piece *
     remote->calls++;
     remote->pieces += count;
     stopped_ns += stopped_ns ? slowness_ns : 0;
+    remote->over |= remote->give_up_ns && clock_now_ns() > remote->give_up_ns;
+    if (remote->over && good)
+        *good = 0;
+    if (remote->over)
+        return REMOTE_UNREADABLE;
     size_t whole = 0;
     for (; answer == REMOTE_READ && whole < count; whole++) {
         if (before_piece)

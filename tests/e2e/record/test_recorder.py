@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """pyreel-record starts programs, attaches to them, stops when told to, and always leaves a whole file."""
 
-import collections
 import json
 import os
 import re
@@ -269,12 +268,8 @@ def test_threads_that_come_and_go_are_recorded(start_recorder, python3, program,
         assert 0 < thread["start_s"] <= thread["end_s"] <= figures["duration_s"]
     seen = stacks.of_collapsed(collapsed(path))
     assert outputs_agree(path)
-    of_workers = collections.Counter()
-    for (name, _), found in seen.items():
-        for stack, samples in found.items() if name != stacks.MAIN else ():
-            of_workers[stack[0][0]] += samples
-    gone = of_workers.pop("<code that was gone>", 0)  # a thread may end while a slow recorder reads it
-    assert of_workers.keys() <= {"Thread._bootstrap", "<no Python frames>"} and gone <= 0.01 * sum(of_workers.values()) + 1
+    of_workers = [stack for (name, _), found in seen.items() if name != stacks.MAIN for stack in found]
+    assert {stack[0][0] for stack in of_workers} <= {"Thread._bootstrap", "<no Python frames>"}
 
 
 FIFTY_THREADS = """

@@ -4,6 +4,7 @@
 #include "record/unwind/walk.h"
 
 #include "formats/base/alloc.h"
+#include "record/process/clock.h"
 #include "tests/fakes/fake_moves.h"
 #include "tests/fakes/fake_remote.h"
 #include "tests/fakes/testing.h"
@@ -353,6 +354,28 @@ static void lose_code(struct fake_python *p)
 }
 EACH_VERSION(a_code_object_that_is_gone_is_a_frame_in_its_caller, lose_code);
 
+/* Wherever the time to read is over: the look fails, and what is known stays known. */
+static void end_in_time(struct fake_python *p)
+{
+    struct moving s = moving_start(p);
+    struct remote *remote = &p->target.remote;
+    unsigned failed = 0;
+    for (unsigned reads = 0; reads < 8; reads++) { /* in time; each takes 1 us */
+        const uint64_t fresh = fake_code(p, "fresh", 200, 9);
+        show(p, FRAMES({ PLAIN, s.m, 1 }));
+        assert_still(p, "m:2");
+        show(p, FRAMES({ PLAIN, s.m, 1 }, { PLAIN, fresh, 3 }));
+        const uint64_t gone = p->codes.gone_count, epoch = p->codes.epoch;
+        remote_give_up_at(remote, clock_now_ns() + reads * 1000);
+        failed += strcmp(fake_bounded_sample(p), "m:2 fresh:203") != 0;
+        remote_give_up_at(remote, 0);
+        assert_int_equal(p->codes.gone_count, gone);
+        assert_int_equal(p->codes.epoch, epoch);
+    }
+    assert_in_range(failed, 2, 7); /* not all: some had the time */
+}
+EACH_VERSION(a_look_that_ends_in_time_knows_of_no_gone_code, end_in_time);
+
 /* What was freed meanwhile, and another is where it was: the frame that stands there now has the other. */
 static void replace_code(struct fake_python *p)
 {
@@ -418,6 +441,7 @@ TEST_FILE(walk_still)
         cmocka_unit_test(a_place_that_does_not_say_who_called_is_not_believed),
         cmocka_unit_test(new_code_is_read_on_the_spot),
         cmocka_unit_test(a_code_object_that_is_gone_is_a_frame_in_its_caller),
+        cmocka_unit_test(a_look_that_ends_in_time_knows_of_no_gone_code),
         cmocka_unit_test(code_that_was_replaced_is_the_new_one),
         cmocka_unit_test(longer_code_too),
         cmocka_unit_test(rings_and_nonsense_fail),
