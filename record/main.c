@@ -13,6 +13,7 @@
 #include "record/recording_info.h"
 #include "record/sampling.h"
 #include "record/tree/python_kin.h"
+#include "record/watch/other_processes.h"
 #include "record/watch/sampler_counters.h"
 
 #include <inttypes.h>
@@ -253,6 +254,9 @@ static bool session_begin_recording(struct session *session, char **argv)
 
 static bool session_end_recording(struct session *session)
 {
+    if (session->options.subprocesses && session->command.ended)
+        other_processes_tell(&session->sampler, session->command.all_cpu_ns,
+                             clock_now_ns() - session->sampler.options.start_ns);
     const struct end end = { .reason = session->reason,
                              .time_ns = clock_now_ns() - session->sampler.options.start_ns,
                              .wait_status = session->command.ended ? session->command.wait_status : -1 };

@@ -40,7 +40,7 @@ static const char *plural(uint64_t count)
 /* The number of samples, and whose they are: of processes where there are several, else of threads. */
 static void put_samples(struct bytes *to, const struct tables *tables)
 {
-    const uint64_t processes = tables_count_processes(tables), threads = info_threads_count(tables);
+    const uint64_t processes = tables_count_programs(tables), threads = info_threads_count(tables);
     put_format(to, ", %" PRIu64 " sample%s of ", tables->samples, plural(tables->samples));
     if (processes > 1)
         put_format(to, "%" PRIu64 " processes", processes);

@@ -39,6 +39,7 @@ static void account_add_process(struct account *all, const struct account *one)
     all->placed_ns += one->placed_ns;
     all->native_ns += one->native_ns;
     all->not_sampled_ns += one->not_sampled_ns;
+    all->others_ns += one->others_ns;
 }
 
 struct account accounts_of(const struct accounts *accounts, const struct tables *tables, uint32_t process)
@@ -56,6 +57,8 @@ struct account accounts_of(const struct accounts *accounts, const struct tables 
     account.known = cpu_ns != MEASURE_UNKNOWN;
     account.cpu_ns = account.known ? cpu_ns : 0;
     balance(&account);
+    if (process < tables->processes_count && process_is_others(&tables->processes[process].process))
+        account.others_ns = account.not_sampled_ns;
     return account;
 }
 
@@ -73,7 +76,8 @@ struct account account_of_aggregate(const struct aggregate *aggregate, const str
 
 double account_share(const struct account *account)
 {
-    const double whole_ns = (double)(account->placed_ns + account->native_ns + account->not_sampled_ns);
+    const double whole_ns = (double)(account->placed_ns + account->native_ns + account->not_sampled_ns -
+                                     account->others_ns);
     return account->known && whole_ns > 0 ? (double)(account->placed_ns + account->native_ns) / whole_ns : -1;
 }
 
@@ -91,8 +95,11 @@ const char *account_text(char *room, const struct account *account)
     if (account->native_ns >= SHOWN_LEAST_NS)
         size += (size_t)snprintf(room + size, ACCOUNT_ROOM - size, ", %.3f s of native threads",
                                  (double)account->native_ns / 1e9);
-    if (account->not_sampled_ns >= SHOWN_LEAST_NS)
-        snprintf(room + size, ACCOUNT_ROOM - size, ", %.3f s not sampled", (double)account->not_sampled_ns / 1e9);
+    const uint64_t unseen_ns = account->not_sampled_ns - account->others_ns;
+    if (unseen_ns >= SHOWN_LEAST_NS)
+        size += (size_t)snprintf(room + size, ACCOUNT_ROOM - size, ", %.3f s not sampled", (double)unseen_ns / 1e9);
+    if (account->others_ns >= SHOWN_LEAST_NS)
+        snprintf(room + size, ACCOUNT_ROOM - size, ", %.3f s of other processes", (double)account->others_ns / 1e9);
     return room;
 }
 

@@ -147,6 +147,15 @@ static inline bool thread_is_rest(const struct thread *thread)
     return thread->tid == 0 && thread->task == 0 && text_equal(thread->name, TEXT(NOT_SAMPLED));
 }
 
+/* The command line of an entry without a pid, for CPU time of a command's tree that none of the recorded processes has.
+ */
+#define OTHER_PROCESSES "'<other processes>'"
+
+static inline bool process_is_others(const struct process *process)
+{
+    return process->number && process->pid == 0 && text_equal(process->command, TEXT(OTHER_PROCESSES));
+}
+
 /* An asyncio task. A task keeps its number while its object, name and coroutine stay the same. */
 struct task {
     uint32_t number;

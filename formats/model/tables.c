@@ -653,12 +653,20 @@ size_t tables_count_processes(const struct tables *tables)
     return count;
 }
 
+size_t tables_count_programs(const struct tables *tables)
+{
+    size_t count = tables_count_processes(tables);
+    for (size_t i = 1; i < tables->processes_count; i++)
+        count -= process_is_others(&tables->processes[i].process);
+    return count;
+}
+
 bool tables_have_one_lock(const struct tables *tables)
 {
     for (size_t i = 1; i < tables->threads_count; i++)
         if (tables->threads[i].thread.interpreter)
             return false;
-    return tables_count_processes(tables) == 1 && !(tables_first_process(tables)->build & BUILD_FREE_THREADED);
+    return tables_count_programs(tables) == 1 && !(tables_first_process(tables)->build & BUILD_FREE_THREADED);
 }
 
 const struct process *tables_first_process(const struct tables *tables)

@@ -28,7 +28,7 @@ static void head_add_line(struct report *report, const char *label, struct text 
 static void add_program(struct report *report)
 {
     const struct process *process = tables_first_process(report->tables);
-    const size_t count = tables_count_processes(report->tables);
+    const size_t count = tables_count_programs(report->tables);
     if (count > 1)
         head_add_line(report, "programs",
                       report_say(report, "%zu processes; the first is %.*s", count, (int)process->command.size,
@@ -47,7 +47,8 @@ static struct text python_of(struct report *report)
         return (struct text){ "", 0 };
     event_python_version_text(version, first->python_version);
     for (size_t i = 1; i < tables->processes_count; i++)
-        if (tables->processes[i].process.number && tables->processes[i].process.python_version != first->python_version)
+        if (tables->processes[i].process.python_version &&
+            tables->processes[i].process.python_version != first->python_version)
             return report_say(report, ", CPython %s and others", version);
     return report_say(report, ", CPython %s%s", version, first->build & BUILD_FREE_THREADED ? " free-threaded" : "");
 }

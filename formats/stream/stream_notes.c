@@ -359,10 +359,10 @@ static void stream_notes_take_serial(struct stream_notes_reading *r, struct even
 
 /* ---- measures ---- */
 
-/* An amount as the block has it, and back. */
+/* An amount as the block has it, to the nearest unit, and back. */
 static uint64_t amount_to_code(uint64_t amount, uint64_t unit)
 {
-    return amount == MEASURE_UNKNOWN ? 0 : amount / unit + 1;
+    return amount == MEASURE_UNKNOWN ? 0 : amount / unit + (amount % unit > unit / 2) + 1;
 }
 
 static uint64_t amount_of_code(uint64_t code, uint64_t unit)

@@ -19,7 +19,7 @@
 #define LITTLE_ROOM  512 /* bytes for a block of one or two ticks */
 
 #define CPU_SLACK_NS   1000000 /* allowed error of the CPU time, in addition to an interval */
-#define CPU_SLACK_PART 64      /* ... and not by more than this part of all that the thread used */
+#define CPU_SLACK_PART 128     /* ... and not by more than this part of all that the thread used */
 
 /* The bytes of a record, at most: a record must leave the block below its limit, however deep the stack is. */
 #define RECORD_ROOM(frames) ((size_t)80 + (size_t)(frames) * 5)
@@ -422,11 +422,13 @@ static void follow_status(struct stream_writer *writer, const struct sample *sam
     const uint64_t most = (writer->interval_ns + CPU_SLACK_NS) / writer->unit_ns, part = cpu / CPU_SLACK_PART;
     const uint64_t slack = thread->task ? 0 : part < most ? part : most;
     const bool wrong = bits & STATUS_CPU ? off > slack : cpu > expected;
+    thread->told_units = expected;
     if (known && (bits & STATUS_CPU_UNKNOWN || !wrong))
         return;
     begin_tick(writer, sample->time_ns);
-    put_status(writer, sample->thread, bits,
-               last_status->block == writer->block && cpu < last_status->cpu_units ? last_status->cpu_units : cpu);
+    thread->told_units = last_status->block == writer->block && cpu < last_status->cpu_units ? last_status->cpu_units
+                                                                                             : cpu;
+    put_status(writer, sample->thread, bits, thread->told_units);
 }
 
 /* Updates the thread's stack. Returns whether anything changed. */
@@ -536,6 +538,29 @@ static void put_measure(struct stream_writer *writer, const struct measure *meas
     end_note(writer, NOTE_MEASURE);
 }
 
+/* Writes CPU time that no sample has. The part below a unit is for whoever comes next. */
+static void stream_write_put_left_out(struct stream_writer *writer, const struct left_out *given)
+{
+    struct event event = { .kind = EVENT_LEFT_OUT, .left_out = *given };
+    if (given->cpu_ns > 0) {
+        event.left_out.cpu_ns += writer->rest_ns;
+        writer->rest_ns = event.left_out.cpu_ns % writer->unit_ns;
+    }
+    put_note(writer, &event);
+}
+
+/* Writes what a reader lacks of the CPU time of a thread that ends. */
+static void put_last_cpu(struct stream_writer *writer, const struct change *end)
+{
+    const struct stream_thread *thread = stream_write_thread_row(writer, end->number);
+    const uint64_t cpu_units = thread->cpu_ns / writer->unit_ns;
+    const struct left_out left_out = { .thread = end->number,
+                                       .time_ns = end->time_ns,
+                                       .cpu_ns = (cpu_units - thread->told_units) * writer->unit_ns };
+    if (cpu_units > thread->told_units)
+        stream_write_put_left_out(writer, &left_out);
+}
+
 /* ---- the two ends ---- */
 
 static bool write_header(struct stream_writer *writer, const struct recording *recording, struct fault *why)
@@ -596,6 +621,12 @@ bool stream_write(struct stream_writer *writer, const struct event *event, struc
     case EVENT_MEASURE:
         put_measure(writer, &event->measure);
         return true;
+    case EVENT_LEFT_OUT:
+        stream_write_put_left_out(writer, &event->left_out);
+        return true;
+    case EVENT_THREAD_END:
+        put_last_cpu(writer, &event->change);
+        break;
     case EVENT_END:
         return write_end(writer, &event->end, why);
     case EVENT_RUN:

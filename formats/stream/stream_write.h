@@ -34,11 +34,12 @@ struct stream_thread {
     uint32_t *stack; /* frames, root first */
     size_t stack_room;
     uint32_t depth;
-    uint64_t tick;   /* the last tick, from 1, with a record of the thread */
-    uint32_t listed; /* index in `expected` of its clock + 1; 0: absent */
-    uint64_t block;  /* the block, from 1, that has the thread's stack */
-    uint64_t cpu_ns; /* CPU time of all samples so far */
-    bool task;       /* an entry that stands for a task: its CPU time is exact in each tick */
+    uint64_t tick;       /* the last tick, from 1, with a record of the thread */
+    uint32_t listed;     /* index in `expected` of its clock + 1; 0: absent */
+    uint64_t block;      /* the block, from 1, that has the thread's stack */
+    uint64_t cpu_ns;     /* CPU time of all samples so far */
+    uint64_t told_units; /* as much of it as a reader computes */
+    bool task;           /* an entry that stands for a task: its CPU time is exact in each tick */
     struct stream_status status;
     struct stream_held held[HELD];
 };

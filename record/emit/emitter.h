@@ -12,8 +12,8 @@ struct emitter {
     uint64_t stands_ns;             /* how long the next samples stand for; 0: the interval of the recording */
     uint32_t tick_process;          /* the process whose tick is emitted; 0: ticks are of all processes */
     uint32_t last_process, last_thread, last_task; /* highest numbers so far */
-    uint32_t rests;                                /* entries that are no threads: <not sampled> */
-    bool in_parts;                       /* set by the caller: the recording becomes several files, so processes, ... */
+    uint32_t rests, others; /* entries that are no threads: <not sampled>; and no processes: <other processes> */
+    bool in_parts;          /* set by the caller: the recording becomes several files, so processes, ... */
     uint32_t last_serials[SERIAL_KINDS]; /* ... threads and tasks have serials; the highest so far, by kind */
     uint64_t ticks, samples, failed;     /* counts; failed: samples */
     double rates_hz; /* the sum, over all samples, of the rate at which such samples come, without ... */
@@ -36,7 +36,7 @@ void emitter_serial(struct emitter *emitter, enum serial_kind kind, uint32_t num
 /* How many processes, and threads and entries of tasks, were emitted in all streams. */
 static inline uint32_t emitter_processes(const struct emitter *emitter)
 {
-    return emitter->in_parts ? emitter->last_serials[SERIAL_PROCESS] : emitter->last_process;
+    return (emitter->in_parts ? emitter->last_serials[SERIAL_PROCESS] : emitter->last_process) - emitter->others;
 }
 
 static inline uint32_t emitter_threads(const struct emitter *emitter)

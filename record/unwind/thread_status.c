@@ -69,11 +69,16 @@ uint64_t thread_status_tell(struct statuses *statuses, uint64_t told_ns)
     return told_ns - had_ns;
 }
 
+uint64_t thread_status_unused_ns(const struct watch *watch)
+{
+    return watch->asked_ahead ? watch->ahead.used_ns : 0;
+}
+
 void thread_status_ask_ahead(struct statuses *statuses, struct watch *watch, enum cpu_asker asker)
 {
     if (!statuses->ask_cpu || !watch->cpu.watched)
         return;
-    const uint64_t unused_ns = watch->asked_ahead ? watch->ahead.used_ns : 0;
+    const uint64_t unused_ns = thread_status_unused_ns(watch);
     watch->ahead = cpu_look(&watch->cpu, statuses->ran, asker);
     watch->ahead.used_ns += unused_ns;
     watch->asked_ahead = true;
@@ -104,7 +109,7 @@ static struct cpu_look statuses_take_look(struct statuses *statuses, struct watc
     if (!watch->cpu.watched)
         thread_status_watch_open(statuses, watch, tid);
     watch->cpu.stops = statuses->stops;
-    const uint64_t unused_ns = watch->asked_ahead ? watch->ahead.used_ns : 0;
+    const uint64_t unused_ns = thread_status_unused_ns(watch);
     struct cpu_look look = watch->ahead;
     if (!is_asked(statuses, watch)) {
         look = cpu_look(&watch->cpu, statuses->ran, CPU_ANYBODY);

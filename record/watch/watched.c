@@ -738,9 +738,13 @@ void watched_detach(struct watched *w, enum fate fate)
     exact_cancel(&w->exact);
     w->title.due_ns = fate == FATE_EXECED ? UINT64_MAX : 0;
     watched_measure(w, meter_own_cpu_ns());
-    w->begun_cpu_ns = watched_cpu_ns(w);
     const uint64_t time_ns = clock_now_ns() - w->options->start_ns;
     watched_natives_end(w, time_ns);
+    const uint64_t cpu_ns = last_cpu_ns(w);
+    if (cpu_ns != METER_UNKNOWN && cpu_ns > w->begun_cpu_ns) {
+        w->counters.cpu_ns += cpu_ns - w->begun_cpu_ns;
+        w->begun_cpu_ns = cpu_ns;
+    }
     watched_threads_end(w, time_ns);
     watched_tasks_end(w, time_ns);
     emitter_note(w->emitter,

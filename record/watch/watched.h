@@ -142,6 +142,7 @@ struct watched_counters {
     uint64_t ownerless;   /* states that were read and have no sample: no thread of the process has them, or not yet */
     uint64_t interpreters_cut; /* ticks of a process with more interpreters than are read */
     uint64_t before_looks_ns;  /* CPU time that Pythons used before their first look, at most: see begun_cpu_ns */
+    uint64_t cpu_ns;           /* CPU time while the process was recorded, of those that have ended */
     uint64_t codes_gone;       /* see codes_gone() */
     uint64_t code_reads;       /* code objects that were read */
     uint64_t taken_ns;         /* see watched_taken_ns() */

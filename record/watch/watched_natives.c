@@ -15,7 +15,7 @@
 #define NATIVE_NS     10000000u /* ... when it has lived for so long: a thread of Python may have had no look yet */
 #define TELL_LEAST_NS 5000000u  /* less is not told, ... */
 #define END_LEAST_NS  100000u   /* ... but at the end of the process: many short ones have little each */
-#define BEFORE_PART   50        /* time before the first look is not small when it is more than a fiftieth of all */
+#define BEFORE_PART   100       /* time before the first look is not small when it is more than a hundredth of all */
 #define IDLE_NS       10000000u /* native threads do not run when the rest has not grown for so long */
 #define LIST_NS       50000000u /* the threads of the kernel are listed so often; in between, those with a row are asked */
 #define ASK_REST      100       /* asking takes a hundredth of a processor at most */
@@ -42,11 +42,16 @@ static void natives_free(struct natives *natives)
     natives->count = natives->room = 0;
 }
 
+/* Whether the recording is to have the CPU time of all threads. */
+static bool are_wanted(const struct watched *w)
+{
+    return w->options->with_status && w->thread_list.which == THREADS_ALL && !w->target.remote.kind;
+}
+
 /* Whether CPU time of threads is known, and of all threads. */
 static bool are_told(const struct watched *w)
 {
-    return w->options->with_status && w->thread_list.which == THREADS_ALL && !w->target.remote.kind &&
-           w->statuses.rest_known && w->statuses.interval_ns > 0;
+    return are_wanted(w) && w->statuses.rest_known && w->statuses.interval_ns > 0;
 }
 
 /* ---- native threads ---- */
@@ -229,6 +234,14 @@ static void tell_rest(struct watched *w, uint64_t least_ns, uint64_t time_ns)
     statuses->rest_ns = 0;
 }
 
+/* The process has run on since its clock was read at the first look, and the times of its threads begin now: in the
+ * first look. */
+static void natives_correct_before(struct watched *w)
+{
+    const uint64_t known_ns = watched_threads_known_cpu_ns(w), told_ns = w->begun_cpu_ns + w->natives.before_ns;
+    w->natives.before_ns += known_ns > told_ns ? known_ns - told_ns : 0;
+}
+
 /* What is known so far, after the first look or after a pause, is none of the recording's. */
 static void natives_begin(struct watched *w, uint64_t time_ns)
 {
@@ -251,6 +264,8 @@ static void forget_busy(struct watched *w)
 void watched_natives_look(struct watched *w, uint64_t time_ns)
 {
     struct natives *natives = &w->natives;
+    if (!w->ticked)
+        natives_correct_before(w);
     if (!are_told(w))
         return;
     if (!natives->opened)
@@ -312,9 +327,20 @@ void watched_natives_restart(struct watched *w, uint64_t time_ns)
         begin_entry(w, time_ns);
 }
 
+/* Tells the rest of a process at which nobody ever looked: all that it used. */
+static void tell_unseen(struct watched *w, uint64_t clock_ns, uint64_t time_ns)
+{
+    if (w->ticked || !are_wanted(w) || clock_ns < w->begun_cpu_ns + END_LEAST_NS)
+        return;
+    w->natives.before_ns = clock_ns - w->begun_cpu_ns;
+    w->statuses.process.used_ns = clock_ns;
+    define_entry(w, time_ns);
+}
+
 void watched_natives_end(struct watched *w, uint64_t time_ns)
 {
     const uint64_t clock_ns = watched_cpu_ns(w);
+    tell_unseen(w, clock_ns, time_ns);
     if (are_told(w) && w->natives.opened && clock_ns > 0) {
         w->statuses.process.used_ns = clock_ns;
         thread_status_asked_all(&w->statuses, watched_threads_known_cpu_ns(w));

@@ -390,6 +390,10 @@ def check_account(found):
         if row["cpu_s"] is not None:
             parts = row["cpu_placed_s"] + row["cpu_native_s"] + row["cpu_not_sampled_s"]
             assert abs(parts - row["cpu_s"]) <= max(0.01 * row["cpu_s"], 0.01), (parts, row["cpu_s"], row["pid"] if "pid" in row else "all")
+    options = found["recorder_command"].split(" -- ")[0].split()
+    if {"-f", "--subprocesses"} & set(options) and found["threads_option"] == "all" and not found["part"]:
+        kernel_s = found["figures"]["command_cpu_ns"] / 1e9
+        assert found["cpu_s"] >= kernel_s - max(0.01 * kernel_s, 0.01), (found["cpu_s"], kernel_s)
 
 
 def cpu_s_of(threads):

@@ -921,6 +921,29 @@ static void cpu_time_is_nearly_right(void **state)
     }
 }
 
+/* A reader computes less than a thread used. At the end of the thread the reader gets the difference, and so it gets
+ * the parts below a unit of what no sample has. */
+static void a_thread_that_ends_has_all_its_time(void **state)
+{
+    (void)state;
+    static struct event story[256];
+    const uint64_t each_ns = (uint64_t)MS * 1004 / 1000, left_ns = MS / 50 / 2;
+    size_t count = run_partly(story, REC | STATUS_CPU, each_ns, 60) - 1; /* END comes last */
+    const struct event end = story[count];
+    for (unsigned i = 0; i < 10; i++)
+        story[count++] = (struct event){ EVENT_LEFT_OUT,
+                                         .left_out = { .thread = 1, .time_ns = 60 * MS, .cpu_ns = left_ns } };
+    story[count++] = (struct event){ EVENT_THREAD_END, .change = { 1, 60 * MS, { 0 }, false } };
+    story[count++] = end;
+    struct bytes bytes = stream_of(story, count, CODEC_PLAIN);
+    struct playback playback = { 0 };
+    playback_read(&playback, bytes.at, bytes.size);
+    const uint64_t used_ns = 59 * each_ns + 10 * left_ns;
+    assert_in_range(playback.journal.tables.threads[1].cpu_ns, used_ns - MS / 50, used_ns);
+    playback_free(&playback);
+    bytes_free(&bytes);
+}
+
 /* What was used in a lost block is nobody's. */
 static void cpu_time_of_lost_blocks_is_not_given_to_others(void **state)
 {
@@ -972,6 +995,7 @@ TEST_FILE(stream)
         cmocka_unit_test(a_task_that_stays_costs_little),
         cmocka_unit_test(a_status_comes_back),
         cmocka_unit_test(cpu_time_is_nearly_right),
+        cmocka_unit_test(a_thread_that_ends_has_all_its_time),
         cmocka_unit_test(cpu_time_of_lost_blocks_is_not_given_to_others),
     };
     return run_all(tests);
