@@ -22,6 +22,13 @@ static uint64_t *info_processes_count_samples(const struct tables *tables)
     return samples;
 }
 
+/* Whether a number is that of a process, and not that of OTHER_PROCESSES. */
+static bool is_listed(const struct tables *tables, size_t number)
+{
+    const struct process *process = &tables->processes[number].process;
+    return process->number && !process_is_others(process);
+}
+
 /* ---- JSON ---- */
 
 /* An amount of a measure; null when it is not known. */
@@ -118,11 +125,11 @@ json_t *info_processes_json(const struct tables *tables, const struct accounts *
     uint64_t *samples = info_processes_count_samples(tables);
     size_t *places = alloc_zeroed(tables->processes_count + 1, sizeof(*places)), place = 0;
     for (size_t i = 1; i < tables->processes_count; i++)
-        if (tables->processes[i].process.number)
+        if (is_listed(tables, i))
             places[i] = place++;
     for (uint32_t i = 1; i < tables->processes_count; i++) {
         const struct account account = accounts_of(accounts, tables, i);
-        if (tables->processes[i].process.number)
+        if (is_listed(tables, i))
             json_array_append_new(list, process_json(tables, &tables->processes[i], &account, samples[i], places));
     }
     free(samples);
@@ -147,7 +154,7 @@ static struct info_choice info_processes_choose(const struct tables *tables, boo
     uint64_t *known = alloc_zeroed(tables->processes_count + 1, sizeof(*known));
     *count = 0;
     for (size_t i = 1; i < tables->processes_count; i++)
-        if (tables->processes[i].process.number)
+        if (is_listed(tables, i))
             known[(*count)++] = samples[i];
     const struct info_choice choice = info_choose(known, *count, all ? SIZE_MAX : INFO_PROCESSES);
     free(known);
@@ -189,7 +196,7 @@ void info_processes_print_lines(struct output *to, const struct tables *tables, 
     uint64_t *samples = info_processes_count_samples(tables);
     struct info_choice choice = info_processes_choose(tables, all, samples, &count);
     for (size_t i = 1; i < tables->processes_count; i++) {
-        if (tables->processes[i].process.number == 0 || !info_is_chosen(&choice, samples[i]))
+        if (!is_listed(tables, i) || !info_is_chosen(&choice, samples[i]))
             continue;
         info_processes_print_line(to, &tables->processes[i]);
         printed++;
@@ -287,7 +294,7 @@ void info_processes_print_tree(struct output *to, const struct tables *tables, b
     output_format(to, "\n%8s %8s %10s %9s %9s  %9s %9s  %-10s %s\n", "pid", "parent", "samples", "CPU s", "most MiB",
                   "from s", "to s", "end", "process");
     for (uint32_t at = tree.child[0]; at; at = next_in_tree(tables, &tree, at)) {
-        if (!info_is_chosen(&choice, samples[at]))
+        if (!is_listed(tables, at) || !info_is_chosen(&choice, samples[at]))
             continue;
         info_processes_print_row(to, tables, at, samples[at], tree.depth[at]);
         printed++;

@@ -87,6 +87,7 @@ void account_parts(const struct account *account, struct account_part parts[ACCO
     parts[1] = (struct account_part){ "cpu_placed_s", account->placed_ns };
     parts[2] = (struct account_part){ "cpu_native_s", account->native_ns };
     parts[3] = (struct account_part){ "cpu_not_sampled_s", account->not_sampled_ns };
+    parts[4] = (struct account_part){ "cpu_others_s", account->others_ns };
 }
 
 const char *account_text(char *room, const struct account *account)

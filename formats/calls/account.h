@@ -40,8 +40,8 @@ struct account account_of_aggregate(const struct aggregate *aggregate, const str
  * or there was none. */
 double account_share(const struct account *account);
 
-/* The four times of an account, with the keys that JSON has. */
-#define ACCOUNT_PARTS 4
+/* The times of an account, with the keys that JSON has. */
+#define ACCOUNT_PARTS 5
 struct account_part {
     const char *key;
     uint64_t ns;

@@ -8,6 +8,12 @@ static bool row_waits(const struct aggregate_row *row)
     return waiting_of_group(row->group) != WAITS_NOT;
 }
 
+/* Without a sample, all CPU time is that of which no look is known. */
+static bool is_cpu_known(const struct aggregate *aggregate)
+{
+    return aggregate->samples == 0 || aggregate_cpu_first(aggregate_known(aggregate, SUM_CPU_NS), aggregate->samples);
+}
+
 struct weight_choice weight_choose(const struct aggregate *aggregate)
 {
     bool waits = false, busy = false, cpu = false, wall = aggregate->samples == 0;
@@ -19,7 +25,7 @@ struct weight_choice weight_choose(const struct aggregate *aggregate)
         wall |= counts;
         cpu |= row->sums[SUM_CPU_NS] > 0;
     }
-    if (cpu && aggregate_cpu_first(aggregate_known(aggregate, SUM_CPU_NS), aggregate->samples))
+    if (cpu && is_cpu_known(aggregate))
         return (struct weight_choice){ .weight = SUM_CPU_NS };
     if (!wall)
         return (struct weight_choice){ .weight = SUM_SAMPLES };
@@ -34,8 +40,7 @@ const char *weight_choice_label(const struct weight_choice *choice)
 
 const char *weight_choice_reason(const struct aggregate *aggregate)
 {
-    const bool known = aggregate_cpu_first(aggregate_known(aggregate, SUM_CPU_NS), aggregate->samples);
-    return known ? "no CPU time was used" : "CPU time is not known";
+    return is_cpu_known(aggregate) ? "no CPU time was used" : "CPU time is not known";
 }
 
 size_t weight_take_busy(const struct aggregate *from, struct aggregate_row *to)
