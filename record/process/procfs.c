@@ -471,10 +471,10 @@ uint64_t procfs_pages(pid_t pid)
 
 size_t procfs_count_threads(pid_t pid)
 {
-    char stat[STAT_ROOM];
-    read_small(pid, "stat", stat, sizeof(stat));
-    const char *field = field_of(stat, 20);
-    return field ? strtoul(field, NULL, 10) : 0;
+    char path[64];
+    struct stat task;
+    snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+    return stat(path, &task) == 0 && task.st_nlink > 2 ? task.st_nlink - 2 : 0;
 }
 
 size_t procfs_threads(pid_t pid, pid_t *tids, size_t room)

@@ -246,7 +246,7 @@ struct watched {
     bool asked;                         /* the look of this tick has asked what the threads do, ... */
     bool posted;                        /* ... in a post, ... */
     size_t others_wait;                 /* ... but not these many, which slept at the look before */
-    uint64_t live_due_ns;               /* when all threads are asked whether they live */
+    uint64_t live_due_ns, count_due_ns; /* when all threads are asked whether they live, or counted */
     bool map_failed;                    /* the threads could not be read then */
     bool looked;                        /* there was a look that read all threads */
     uint64_t tick;                      /* number of the tick */

@@ -335,14 +335,29 @@ static void end_if_gone(struct watched *w, struct emitted_thread *thread, uint64
     watched_threads_end_one(w, thread, time_ns);
 }
 
+/* Whether the kernel has fewer threads than there are rows: a quick question, which native threads without a row hide.
+ */
+static bool has_fewer_threads(struct watched *w, uint64_t time_ns)
+{
+    size_t rows = 0;
+    if (time_ns < w->count_due_ns)
+        return false;
+    w->count_due_ns = time_ns + ENDED_WAIT_NS;
+    for (size_t i = 0; i < w->threads_count; i++)
+        rows += w->threads[i].number != 0;
+    return procfs_count_threads(w->pid) < rows;
+}
+
 /* Asks whether threads still live: those whose state has left the list, and where samples do not show it (without a
  * question to the kernel for each), all of them now and then. The first thread of a process, which may end before the
  * others, leaves its state behind. */
 static void end_gone(struct watched *w, uint64_t time_ns)
 {
     const bool first_ended = w->target.remote.pid != w->target.remote.process;
-    const bool shown = w->statuses.ask_cpu && w->statuses.others && w->thread_list.which == THREADS_ALL;
-    const bool all = !shown && time_ns >= w->live_due_ns;
+    /* A thread that seems to sleep on is not asked: it may have ended without a sound. */
+    const bool shown = w->statuses.ask_cpu && w->statuses.others && w->statuses.ran &&
+                       w->thread_list.which == THREADS_ALL;
+    const bool all = !shown && !w->slept && (time_ns >= w->live_due_ns || has_fewer_threads(w, time_ns));
     w->live_due_ns = all ? time_ns + LIVE_NS : w->live_due_ns;
     for (size_t i = 0; i < w->threads_count && !w->slept; i++) {
         struct emitted_thread *thread = &w->threads[i];
