@@ -99,6 +99,18 @@ struct emitted_thread {
     uint32_t native;              /* of a native thread: its frame, an index of the definitions; else 0 */
     int note;                     /* of a native thread: see cpu_open_note(), while `native` is set */
     bool busy; /* a native thread used a quarter of the time between the last two questions for its CPU time, or more */
+    bool brief; /* the row of several native threads, see struct brief */
+};
+
+/* Native threads that live too briefly for rows of their own, as those of a call that starts its threads anew: all of
+ * one name have a row, in the place of the first of them. */
+struct brief {
+    uint32_t native_id; /* one that was seen, and has no row so far; 0: none was */
+    pid_t tid;
+    struct text name;
+    uint32_t row;  /* native_id of the row that gets their CPU time; 0: none */
+    uint64_t list; /* thread_list.list at the last question: while it is the same, no thread of Python came or went */
+    uint64_t other_ns; /* as much of the rest may be the time of such threads */
 };
 
 /* What is known of the CPU time that no thread of Python used: watched_natives.h. `= {0}`: nothing. */
@@ -111,9 +123,10 @@ struct natives {
     uint64_t asked_ns, due_ns; /* monotonic: when they were asked last, and may be asked again */
     uint64_t listed_ns;        /* when all of them were listed last (monotonic) */
     uint64_t seen_ns;          /* the rest at that time, or less */
-    uint64_t before_ns;        /* CPU time before the first look, which is not told yet */
-    uint32_t entry, serial;    /* number and serial of the entry <not sampled>; 0: none yet */
-    bool counted;              /* the entry is one of emitter.rests */
+    struct brief brief;
+    uint64_t before_ns;     /* CPU time before the first look, which is not told yet */
+    uint32_t entry, serial; /* number and serial of the entry <not sampled>; 0: none yet */
+    bool counted;           /* the entry is one of emitter.rests */
 };
 
 /* A thread state, by its index in the thread list. */

@@ -36,6 +36,8 @@ static struct native *native_find(const struct natives *natives, uint32_t native
 
 static void natives_free(struct natives *natives)
 {
+    text_free(natives->brief.name);
+    natives->brief = (struct brief){ 0 };
     intern_pairs_free(&natives->index);
     free(natives->rows);
     natives->rows = NULL;
@@ -64,19 +66,97 @@ static uint32_t native_frame(struct watched *w, struct text name)
                                    (struct text){ text, size < (int)sizeof(text) ? (size_t)size : sizeof(text) - 1 });
 }
 
+static struct emitted_thread *natives_begin_row(struct watched *w, uint32_t native_id, pid_t tid, struct text name,
+                                                uint64_t time_ns)
+{
+    struct emitted_thread *thread = watched_threads_begin_native(w, native_id, tid, name, time_ns);
+    thread->native = native_frame(w, thread->name);
+    thread->note = -1;
+    thread->brief = false;
+    w->natives.shown++;
+    return thread;
+}
+
+/* ---- native threads that live briefly ---- */
+
+/* Notes a native thread without a row, with its name: later it may have ended. */
+static void brief_note(struct watched *w, uint32_t native_id, pid_t tid)
+{
+    struct brief *brief = &w->natives.brief;
+    if (brief->native_id)
+        return;
+    brief->native_id = native_id;
+    brief->tid = tid;
+    brief->name = procfs_thread_name(w->pid, tid);
+}
+
+static void brief_forget(struct brief *brief)
+{
+    text_free(brief->name);
+    brief->name = (struct text){ 0 };
+    brief->native_id = 0;
+}
+
+static struct emitted_thread *brief_row_of(const struct watched *w, struct text name)
+{
+    for (size_t i = 0; i < w->threads_count; i++)
+        if (w->threads[i].number && w->threads[i].brief && text_equal(w->threads[i].name, name))
+            return &w->threads[i];
+    return NULL;
+}
+
+/* Chooses the row when the thread that was noted has ended, or has a row of its own. A new thread of Python, which no
+ * look has seen yet, would be in the list of threads by now. Call this with new kernel_threads. */
+static void brief_choose(struct watched *w, uint64_t time_ns)
+{
+    struct brief *brief = &w->natives.brief;
+    const bool lives = intern_pairs_find(&w->kernel_threads, brief->native_id, 0) != 0;
+    if (!brief->native_id || (lives && !watched_threads_row(w, brief->native_id)))
+        return;
+    struct emitted_thread *row = brief_row_of(w, brief->name);
+    if (!lives && !row && brief->name.size > 0 && brief->list == w->thread_list.list && w->natives.shown < ROWS_MOST) {
+        row = natives_begin_row(w, brief->native_id, brief->tid, brief->name, time_ns);
+        row->brief = true;
+        brief->name = (struct text){ 0 };
+    }
+    if (!lives && row)
+        brief->row = row->native_id;
+    brief_forget(brief);
+}
+
+/* Gives the rest to native threads that live briefly, unless it may be that of threads of Python. */
+static void brief_give(struct watched *w, uint64_t passed_ns)
+{
+    struct brief *brief = &w->natives.brief;
+    struct statuses *statuses = &w->statuses;
+    struct emitted_thread *row = brief->row ? watched_threads_row(w, brief->row) : NULL;
+    if (brief->list != w->thread_list.list || brief->other_ns > statuses->rest_ns)
+        brief->other_ns = statuses->rest_ns;
+    brief->list = w->thread_list.list;
+    const uint64_t more_ns = statuses->rest_ns - brief->other_ns;
+    if (!row || !row->brief)
+        return;
+    row->watch.cpu.ran_ns += more_ns;
+    row->owed_ns += more_ns;
+    row->busy = more_ns >= passed_ns / 4;
+    statuses->rest_ns -= more_ns;
+}
+
+/* ---- all native threads ---- */
+
 /* Gives what a native thread used since it was asked last to its row. */
 static void native_note(struct watched *w, struct native *native, pid_t tid, uint64_t passed_ns, uint64_t time_ns)
 {
     const uint64_t used_ns = native->ran_ns - native->base_ns;
     struct emitted_thread *thread = watched_threads_row(w, native->native_id);
     const bool begins = !thread, lasts = w->natives.asked_ns - native->since_ns >= NATIVE_NS;
-    if (begins && (!lasts || used_ns < ROW_LEAST_NS || w->natives.shown >= ROWS_MOST))
+    if (begins && (!lasts || used_ns < ROW_LEAST_NS || w->natives.shown >= ROWS_MOST)) {
+        brief_note(w, native->native_id, tid);
         return;
+    }
     if (begins) {
-        thread = watched_threads_begin_native(w, native->native_id, tid, time_ns);
-        thread->native = native_frame(w, thread->name);
+        thread = natives_begin_row(w, native->native_id, tid, (struct text){ 0 }, time_ns);
         thread->note = cpu_open_note(w->pid, tid);
-        w->natives.shown++;
     }
     const uint64_t since_ns = used_ns - thread->watch.cpu.ran_ns;
     const uint64_t missing_ns = thread_status_tell(&w->statuses, since_ns), told_ns = begins ? missing_ns : 0;
@@ -94,6 +174,10 @@ static void native_ask(struct watched *w, const struct natives *before, uint32_t
     const struct native *known = native_find(before, native_id);
     struct emitted_thread *row = watched_threads_row(w, native_id);
     struct native native = { .native_id = native_id };
+    if (row && row->brief) { /* a new thread got the number */
+        watched_threads_end_one(w, row, time_ns);
+        row = NULL;
+    }
     if (!cpu_of_thread(w->pid, tid, &native.ran_ns))
         return;
     if (known && native.ran_ns < known->ran_ns) { /* another thread got the number */
@@ -114,7 +198,7 @@ static void end_gone_natives(struct watched *w, uint64_t time_ns)
 {
     for (size_t i = 0; i < w->threads_count; i++) {
         struct emitted_thread *thread = &w->threads[i];
-        if (!thread->number || !thread->native || native_find(&w->natives, thread->native_id))
+        if (!thread->number || !thread->native || thread->brief || native_find(&w->natives, thread->native_id))
             continue;
         watched_threads_end_one(w, thread, time_ns);
     }
@@ -146,7 +230,9 @@ static void natives_list(struct watched *w, uint64_t time_ns)
     watched_map_threads(w);
     if (w->map_failed)
         return;
+    brief_choose(w, time_ns);
     struct natives before = *natives;
+    before.brief = (struct brief){ 0 };
     natives->rows = NULL;
     natives->index = (struct intern_pairs){ 0 };
     natives->count = natives->room = 0;
@@ -167,11 +253,12 @@ static void natives_list(struct watched *w, uint64_t time_ns)
 static void natives_ask(struct watched *w, uint64_t time_ns)
 {
     struct natives *natives = &w->natives;
-    const uint64_t now_ns = clock_now_ns();
+    const uint64_t now_ns = clock_now_ns(), passed_ns = now_ns - natives->asked_ns;
     if (natives->shown > 0 && now_ns < natives->listed_ns + LIST_NS)
         natives_ask_shown(w, time_ns);
     else
         natives_list(w, time_ns);
+    brief_give(w, passed_ns);
     natives->due_ns = now_ns + ASK_REST * (clock_now_ns() - now_ns);
 }
 

@@ -134,9 +134,10 @@ static void define_thread(struct watched *w, struct emitted_thread *thread, uint
                                                          .name = thread->name } });
 }
 
-/* Begins a thread. `member` is its state in `interpreter_id` if that tells its name; else NULL. */
+/* Begins a thread. `member` is its state in `interpreter_id` if that tells its name; else NULL. `name`: what the kernel
+ * called the thread, which becomes the row's; empty: it can still be asked. */
 static struct emitted_thread *begin_row(struct watched *w, const struct member *member, uint64_t interpreter_id,
-                                        uint32_t native_id, pid_t tid, uint64_t time_ns)
+                                        uint32_t native_id, pid_t tid, struct text name, uint64_t time_ns)
 {
     const uint32_t row = thread_row_add(w, native_id);
     struct emitted_thread *thread = &w->threads[row - 1];
@@ -147,6 +148,10 @@ static struct emitted_thread *begin_row(struct watched *w, const struct member *
     thread->tick = 0;
     thread->left = false;
     watched_names_begin(w, member, thread, time_ns);
+    if (name.size > 0) {
+        text_free(thread->name);
+        thread->name = name;
+    }
     define_thread(w, thread, time_ns);
     return thread;
 }
@@ -164,15 +169,16 @@ static struct emitted_thread *begin_thread(struct watched *w, const struct membe
 {
     const struct member *named = w->states[member - w->thread_list.members].lent ? NULL : member;
     struct emitted_thread *thread = begin_row(w, named, member->interpreter_id, native_id,
-                                              watched_host_thread(w, native_id), time_ns);
+                                              watched_host_thread(w, native_id), (struct text){ 0 }, time_ns);
     thread->watch.told_ns = watched_natives_adopt(w, native_id, NULL);
     open_watch(w, thread);
     return thread;
 }
 
-struct emitted_thread *watched_threads_begin_native(struct watched *w, uint32_t native_id, pid_t tid, uint64_t time_ns)
+struct emitted_thread *watched_threads_begin_native(struct watched *w, uint32_t native_id, pid_t tid, struct text name,
+                                                    uint64_t time_ns)
 {
-    return begin_row(w, NULL, 0, native_id, tid, time_ns);
+    return begin_row(w, NULL, 0, native_id, tid, name, time_ns);
 }
 
 /* ---- the states of threads ---- */
@@ -344,7 +350,7 @@ static bool has_fewer_threads(struct watched *w, uint64_t time_ns)
         return false;
     w->count_due_ns = time_ns + ENDED_WAIT_NS;
     for (size_t i = 0; i < w->threads_count; i++)
-        rows += w->threads[i].number != 0;
+        rows += w->threads[i].number && !w->threads[i].brief;
     return procfs_count_threads(w->pid) < rows;
 }
 
@@ -364,7 +370,7 @@ static void end_gone(struct watched *w, uint64_t time_ns)
         const bool left = thread->states == 0 && thread->left;
         const bool ended = first_ended && watched_is_main(w, thread->native_id);
         thread->left = false;
-        if (thread->number && (all || left || ended))
+        if (thread->number && !thread->brief && (all || left || ended))
             end_if_gone(w, thread, time_ns);
     }
 }

@@ -23,9 +23,10 @@ uint64_t watched_threads_known_cpu_ns(const struct watched *watched);
 /* The row of a thread that lives; NULL: it has none. */
 struct emitted_thread *watched_threads_row(const struct watched *watched, uint32_t native_id);
 
-/* Begins a thread that has no state of Python, and ends a thread. */
+/* Begins a thread that has no state of Python, and ends a thread. `name`: the row's, which takes the text; empty: the
+ * kernel is asked for the name. */
 struct emitted_thread *watched_threads_begin_native(struct watched *watched, uint32_t native_id, pid_t tid,
-                                                    uint64_t time_ns);
+                                                    struct text name, uint64_t time_ns);
 void watched_threads_end_one(struct watched *watched, struct emitted_thread *thread, uint64_t time_ns);
 
 /* Emits the samples of all threads that were asked for, and the ends of threads that have ended. With --async all, a
