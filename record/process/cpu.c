@@ -2,6 +2,7 @@
 #include "record/process/cpu.h"
 
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -114,13 +115,27 @@ static bool read_sched(int file, uint64_t *lost, uint64_t *start_ns)
 
 static _Thread_local int own_sched = -1;
 
-/* When the calling thread last took a processor, or later. */
-static uint64_t own_start_ns(void)
+/* The file of the thread that opens what is watched. It wakes while a post looks, maybe on the processor of a thread.
+ */
+static _Atomic int opener_sched = -1;
+
+static int open_own_sched(void)
 {
-    uint64_t lost, start_ns = 0;
+    return open("/proc/thread-self/sched", O_RDONLY | O_CLOEXEC);
+}
+
+static bool starts_at(int sched, uint64_t when_ns)
+{
+    uint64_t lost, start_ns;
+    return sched >= 0 && read_sched(sched, &lost, &start_ns) && start_ns == when_ns;
+}
+
+/* Whether a thread of the recorder took a processor at this moment, and still has it. */
+static bool recorder_took_over(uint64_t when_ns)
+{
     if (own_sched < 0)
-        own_sched = open("/proc/thread-self/sched", O_RDONLY | O_CLOEXEC);
-    return own_sched >= 0 && read_sched(own_sched, &lost, &start_ns) ? start_ns : 0;
+        own_sched = open_own_sched();
+    return starts_at(own_sched, when_ns) || starts_at(atomic_load(&opener_sched), when_ns);
 }
 
 void cpu_end_thread(void)
@@ -182,6 +197,8 @@ static void open_sched(struct cpu *cpu, pid_t pid, pid_t tid)
 void cpu_open(struct cpu *cpu, pid_t pid, pid_t tid, uint64_t told_ns)
 {
     char text[TEXT_ROOM];
+    if (atomic_load(&opener_sched) < 0)
+        atomic_store(&opener_sched, open_own_sched());
     *cpu = (struct cpu){ .watched = true, .running = true };
     cpu->note = cpu_open_file(pid, tid, "schedstat");
     cpu->state = cpu_open_file(pid, tid, "syscall");
@@ -245,7 +262,7 @@ static bool read_running(struct cpu *cpu, bool changed, enum cpu_asker asker)
         return read_ready(cpu, &cpu->running);
     if (!read_sched(cpu->sched, &lost, &start_ns))
         return false;
-    cpu->running = has_processor(cpu, lost, changed) || (asker != CPU_ANYBODY && start_ns == own_start_ns());
+    cpu->running = has_processor(cpu, lost, changed) || (asker != CPU_ANYBODY && recorder_took_over(start_ns));
     cpu->late = !cpu->running && asker != CPU_ANYBODY;
     return cpu->running || cpu->late || read_ready(cpu, &cpu->ready);
 }

@@ -16,7 +16,9 @@
  *      Behind such a fall, the first looks may say "without" until one sees the lower value, or sees that the thread
  *      used CPU time though neither count changed. A thread from which a post took the processor (stand.h) ran up to
  *      that moment: exec_start, when the kernel counted its CPU time last, is exactly the moment at which the post
- *      itself began. A tick of the kernel's clock within the post moves the latter: one look of a hundred.
+ *      itself began. A tick of the kernel's clock within the post moves the latter: one look of a hundred. The same
+ *      holds for the recorder's thread that waits for the post: this thread wakes before the look is over, and takes
+ *      the processor of whoever runs beside the post.
  *   4. If it has none: whether it is ready to run, from the file `syscall`.
  * Steps 3 and 4 cost ten times as much as the note. A post, for which the program waits, leaves out step 4, which
  * cpu_look_late() does, and step 3 for a thread that holds the interpreter's lock on its processor and had no need to
