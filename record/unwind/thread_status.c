@@ -94,7 +94,7 @@ void thread_status_watch_open(struct statuses *statuses, struct watch *watch, pi
 {
     struct cpu *cpu = &watch->cpu;
     cpu_open(cpu, statuses->pid, tid, watch->told_ns);
-    if (watch->told_ns == CPU_NEW) {
+    if (watch->told_ns == CPU_NEW || statuses->untold) {
         thread_status_tell(statuses, cpu->ran_ns);
         return;
     }

@@ -35,7 +35,8 @@ struct statuses {
     bool ran;          /* some thread may have run since the last tick */
     bool slept;        /* set by the caller before thread_status_tick(): no thread has run since the last tick */
     struct halt *halt; /* set by the caller: whether the process stands stopped; NULL: never */
-    bool stops; /* set by the caller: the recorder stops the process for each look, after thread_status_ask_ahead() */
+    bool untold; /* set by the caller: nothing that the process used is told so far, so threads tell all of theirs */
+    bool stops;  /* set by the caller: the recorder stops the process for each look, after thread_status_ask_ahead() */
 };
 
 /* The state for one thread. `= {0}` is a thread that was not asked for yet. It belongs to the thread that has the

@@ -117,8 +117,10 @@ void watched_forked(struct watched *w, const struct watched *parent)
 {
     uint64_t device, inode; /* the child of a vfork() comes when it runs another program */
     if (parent->attached && procfs_program(w->pid, &device, &inode) && device == parent->search.device &&
-        inode == parent->search.inode)
+        inode == parent->search.inode) {
         w->search.likely = parent->target.runtime;
+        w->fork_random = procfs_random(parent->pid);
+    }
 }
 
 /* Whether the options can be fulfilled for this version of CPython. False with the reason. */
@@ -478,10 +480,14 @@ static void count_exact(struct watched *w, uint64_t samples)
     w->counters.exact += samples - live;
 }
 
-/* Notes how much CPU time the program used before its first look, which just was. */
+/* Notes how much CPU time the program used before its first look, which just was. A process that was forked, and did
+ * not call execve, has run Python since then: its threads have all their time, as those that begin in the recording
+ * have.
+ */
 static void note_first_look(struct watched *w)
 {
-    const uint64_t used_ns = watched_cpu_ns(w);
+    w->forked = w->statuses.untold = w->fork_random && procfs_random(w->pid) == w->fork_random;
+    const uint64_t used_ns = w->forked ? 0 : watched_cpu_ns(w);
     w->natives.before_ns = used_ns > w->begun_cpu_ns ? used_ns - w->begun_cpu_ns : 0;
     w->counters.before_looks_ns += w->natives.before_ns;
 }
@@ -499,6 +505,7 @@ bool watched_emit(struct watched *w, uint64_t time_ns, struct fault *why)
     const bool good = w->state == THREAD_LIST_READ ? watched_threads_emit(w, time_ns, why)
                                                    : w->lost || watched_threads_emit_unread(w, time_ns, why);
     w->looked |= w->state == THREAD_LIST_READ;
+    w->statuses.untold = false;
     count_exact(w, w->emitter->samples - samples);
     return good;
 }

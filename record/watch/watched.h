@@ -204,6 +204,8 @@ struct watched {
         bool searched;            /* the process lived on after a search that found no Python */
         bool judged, puzzled;     /* of the program: judge_files(), watched_puzzles() have asked for its files */
     } search;
+    uint64_t fork_random;  /* procfs_random() of the process that ran Python and made this one by fork(); 0: none */
+    bool forked;           /* the program is the one of that process, since the fork */
     uint64_t begun_cpu_ns; /* CPU time of the process when it was last known to run no Python, or to be recorded; 0:
                             * since its birth, which was in the recording */
 

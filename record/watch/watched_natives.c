@@ -351,7 +351,7 @@ static void forget_busy(struct watched *w)
 void watched_natives_look(struct watched *w, uint64_t time_ns)
 {
     struct natives *natives = &w->natives;
-    if (!w->ticked)
+    if (!w->ticked && !w->forked)
         natives_correct_before(w);
     if (!are_told(w))
         return;
@@ -385,7 +385,7 @@ uint64_t watched_natives_adopt(struct watched *w, uint32_t native_id, struct emi
         row->watch.cpu.ran_ns = 0;
     }
     if (!native) /* it began after the first look, when all threads of the kernel were known */
-        return w->natives.opened ? 0 : CPU_NEW;
+        return w->natives.opened || w->forked ? 0 : CPU_NEW;
     w->statuses.ended_ns -= native->base_ns < w->statuses.ended_ns ? native->base_ns : w->statuses.ended_ns;
     return row ? native->ran_ns : native->base_ns;
 }
