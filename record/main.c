@@ -254,9 +254,9 @@ static bool session_begin_recording(struct session *session, char **argv)
 
 static bool session_end_recording(struct session *session)
 {
-    if (session->options.subprocesses && session->command.ended)
-        other_processes_tell(&session->sampler, session->command.all_cpu_ns,
-                             clock_now_ns() - session->sampler.options.start_ns);
+    /* A flight recorder keeps the last part only, and this is of the whole run. */
+    if (session->options.subprocesses && session->command.ended && !session->options.flight_ns)
+        other_processes_tell(&session->sampler, clock_now_ns() - session->sampler.options.start_ns);
     const struct end end = { .reason = session->reason,
                              .time_ns = clock_now_ns() - session->sampler.options.start_ns,
                              .wait_status = session->command.ended ? session->command.wait_status : -1 };

@@ -60,6 +60,22 @@ static bool merge_emit_frame(struct merge *merge, uint32_t frame, uint32_t *numb
     return !added || merge_emit(merge, &event, why);
 }
 
+/* Emits what was measured of a process before the process is emitted: its CPU time counts from there on. */
+static bool emit_base(struct merge *merge, uint32_t process, uint32_t number, struct fault *why)
+{
+    const struct process_row *row = &merge->from->processes[process];
+    const struct measures *measures = &row->measures;
+    struct event event = { .kind = EVENT_MEASURE, .measure = measures->latest };
+    event.measure.process = number;
+    event.measure.time_ns += merge->offset_ns;
+    if (selection_has_time(merge->selection, row->process.start_ns + merge->offset_ns)) {
+        event.measure.time_ns = row->process.start_ns + merge->offset_ns;
+        event.measure.cpu_ns = measures->first_cpu_ns;
+        event.measure.recorder_cpu_ns = measures->first_recorder_cpu_ns;
+    }
+    return measures->count == 0 || merge_emit(merge, &event, why);
+}
+
 /* Emits a process whose parent, if it has one, is emitted. */
 static bool emit_child(struct merge *merge, uint32_t process, struct fault *why)
 {
@@ -70,7 +86,7 @@ static bool emit_child(struct merge *merge, uint32_t process, struct fault *why)
     event.process.start_ns += merge->offset_ns;
     event.process.recording = merge->name;
     event.process.interval_ns = merge->from->recording.interval_ns;
-    return merge_emit(merge, &event, why);
+    return merge_emit(merge, &event, why) && emit_base(merge, process, number, why);
 }
 
 /* Emits a process the first time, its ancestors first: so the output has the whole way from the first process. A parent

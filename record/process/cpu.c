@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/process/cpu.h"
 
+#include "record/process/clock.h"
+
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -14,6 +16,7 @@
 #define CROWDED_NS   150000 /* a longer wait for a processor is not that for a post */
 #define CROWDED_RUNS 32     /* after this many notes without such a wait, a thread is not crowded any more */
 #define SCHED_ROOM   4096   /* the same of `sched` */
+#define SAME_LOOK_NS 50000  /* a look asks its threads in about that time */
 #define SAME_RUN     2      /* so often the same counts: what was used since the last note belongs to them */
 
 void cpu_process_open(struct cpu_process *process, pid_t pid)
@@ -124,18 +127,26 @@ static int open_own_sched(void)
     return open("/proc/thread-self/sched", O_RDONLY | O_CLOEXEC);
 }
 
-static bool starts_at(int sched, uint64_t when_ns)
+static uint64_t start_of(int sched)
 {
     uint64_t lost, start_ns;
-    return sched >= 0 && read_sched(sched, &lost, &start_ns) && start_ns == when_ns;
+    return sched >= 0 && read_sched(sched, &lost, &start_ns) ? start_ns : 0;
 }
 
-/* Whether a thread of the recorder took a processor at this moment, and still has it. */
+/* Whether a thread of the recorder took a processor at this moment, and still has it. The threads of a look are asked
+ * within SAME_LOOK_NS: the files are read once for all of them. */
 static bool recorder_took_over(uint64_t when_ns)
 {
+    static _Thread_local uint64_t read_ns, own_ns, opener_ns;
+    const uint64_t now_ns = clock_now_ns();
     if (own_sched < 0)
         own_sched = open_own_sched();
-    return starts_at(own_sched, when_ns) || starts_at(atomic_load(&opener_sched), when_ns);
+    if (now_ns - read_ns > SAME_LOOK_NS) {
+        own_ns = start_of(own_sched);
+        opener_ns = start_of(atomic_load(&opener_sched));
+        read_ns = now_ns;
+    }
+    return when_ns == own_ns || when_ns == opener_ns;
 }
 
 void cpu_end_thread(void)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/tree/last_cpu.h"
 
-#include "record/process/clock.h"
 #include "record/tree/facts.h"
 
 #include <signal.h>
@@ -9,28 +8,12 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#define READS         8     /* of the clock of a process that ends, ... */
-#define READ_AGAIN_NS 20000 /* ... after so long each */
-
 #define STOP_ID 0 /* epoll's data of `stop`; of a pidfd: the number of the process */
-
-/* The clock lacks up to some ms while the process still takes itself apart, and is gone when its parent has asked. So
- * it is read until it is gone, or for 160 us. */
-static bool read_last(pid_t pid, uint64_t *cpu_ns)
-{
-    const bool known = facts_used(pid, cpu_ns);
-    for (int i = 1; known && i < READS; i++) {
-        clock_sleep_until(clock_now_ns() + READ_AGAIN_NS);
-        if (!facts_used(pid, cpu_ns))
-            break;
-    }
-    return known;
-}
 
 static void note_end(struct last_cpu *last, pid_t pid)
 {
     uint64_t cpu_ns;
-    if (!read_last(pid, &cpu_ns))
+    if (!facts_used(pid, &cpu_ns))
         return;
     pthread_mutex_lock(&last->lock);
     const uint64_t at = last->count++ % LAST_CPU_MOST;

@@ -3,6 +3,8 @@
 
 #include "record/process/meter.h"
 
+#include <sys/resource.h>
+
 #define LEAST_NS   5000000u /* a difference below that is no news, ... */
 #define LEAST_PART 200      /* ... or below this part of the whole */
 
@@ -35,10 +37,18 @@ static void emit_entry(struct sampler *sampler, uint32_t process, uint64_t cpu_n
     emitter_note(emitter, (struct event){ .kind = EVENT_THREAD_END, .change = { thread.number, time_ns } });
 }
 
-void other_processes_tell(struct sampler *sampler, uint64_t tree_cpu_ns, uint64_t time_ns)
+static uint64_t children_cpu_ns(void)
+{
+    struct rusage used = { 0 };
+    getrusage(RUSAGE_CHILDREN, &used);
+    const uint64_t seconds = (uint64_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec);
+    return seconds * 1000000000u + (uint64_t)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1000u;
+}
+
+void other_processes_tell(struct sampler *sampler, uint64_t time_ns)
 {
     struct emitter *emitter = &sampler->emitter;
-    const uint64_t known_ns = sampler_counters(sampler).cpu_ns;
+    const uint64_t tree_cpu_ns = children_cpu_ns(), known_ns = sampler_counters(sampler).cpu_ns;
     const uint64_t cpu_ns = tree_cpu_ns > known_ns ? tree_cpu_ns - known_ns : 0;
     if (cpu_ns < LEAST_NS || cpu_ns < tree_cpu_ns / LEAST_PART || sampler->options.which != THREADS_ALL ||
         emitter->last_process == 0)

@@ -8,8 +8,11 @@
 
 #include "record/watch/sampler.h"
 
-/* Tells the difference between the CPU time of the tree and that of the recording's processes, unless that is small.
- * Call this once, at the end of a recording with --subprocesses whose command has ended. */
-void other_processes_tell(struct sampler *sampler, uint64_t tree_cpu_ns, uint64_t time_ns);
+/* Tells the difference between the CPU time of the recorder's children and that of the recording's processes, unless
+ * that is small. The children are those for which the recorder or one of them has waited: the command's tree, and its
+ * orphans whose ends the recorder takes. Call this once, at the end of a recording with --subprocesses whose command
+ * has ended.
+ */
+void other_processes_tell(struct sampler *sampler, uint64_t time_ns);
 
 #endif

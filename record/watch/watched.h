@@ -108,8 +108,10 @@ struct brief {
     uint32_t native_id; /* one that was seen, and has no row so far; 0: none was */
     pid_t tid;
     struct text name;
-    uint32_t row;  /* native_id of the row that gets their CPU time; 0: none */
-    uint64_t list; /* thread_list.list at the last question: while it is the same, no thread of Python came or went */
+    uint64_t noted_ns; /* when it was first seen (monotonic) */
+    uint32_t row;      /* native_id of the row that gets their CPU time; 0: none */
+    uint64_t list; /* thread_list.list at the last question: while it is the same, no look saw a thread of Python come
+                      or go */
     uint64_t other_ns; /* as much of the rest may be the time of such threads */
 };
 

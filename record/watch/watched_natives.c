@@ -72,20 +72,20 @@ static struct emitted_thread *natives_begin_row(struct watched *w, uint32_t nati
     struct emitted_thread *thread = watched_threads_begin_native(w, native_id, tid, name, time_ns);
     thread->native = native_frame(w, thread->name);
     thread->note = -1;
-    thread->brief = false;
     w->natives.shown++;
     return thread;
 }
 
 /* ---- native threads that live briefly ---- */
 
-/* Notes a native thread without a row, with its name: later it may have ended. */
-static void brief_note(struct watched *w, uint32_t native_id, pid_t tid)
+/* Notes a native thread that is new and has no row, with its name: later it may have ended. */
+static void brief_note(struct watched *w, const struct native *native, pid_t tid)
 {
     struct brief *brief = &w->natives.brief;
-    if (brief->native_id)
+    if (brief->native_id || native->since_ns != w->natives.asked_ns)
         return;
-    brief->native_id = native_id;
+    brief->native_id = native->native_id;
+    brief->noted_ns = native->since_ns;
     brief->tid = tid;
     brief->name = procfs_thread_name(w->pid, tid);
 }
@@ -105,13 +105,13 @@ static struct emitted_thread *brief_row_of(const struct watched *w, struct text 
     return NULL;
 }
 
-/* Chooses the row when the thread that was noted has ended, or has a row of its own. A new thread of Python, which no
- * look has seen yet, would be in the list of threads by now. Call this with new kernel_threads. */
+/* Chooses the row when the thread that was noted has ended. A new thread of Python, which no look had seen yet, would
+ * be in the list of threads by now. A thread that lives on gets a row of its own. Call this with new kernel_threads. */
 static void brief_choose(struct watched *w, uint64_t time_ns)
 {
     struct brief *brief = &w->natives.brief;
     const bool lives = intern_pairs_find(&w->kernel_threads, brief->native_id, 0) != 0;
-    if (!brief->native_id || (lives && !watched_threads_row(w, brief->native_id)))
+    if (!brief->native_id || (lives && w->natives.asked_ns - brief->noted_ns < NATIVE_NS))
         return;
     struct emitted_thread *row = brief_row_of(w, brief->name);
     if (!lives && !row && brief->name.size > 0 && brief->list == w->thread_list.list && w->natives.shown < ROWS_MOST) {
@@ -124,7 +124,8 @@ static void brief_choose(struct watched *w, uint64_t time_ns)
     brief_forget(brief);
 }
 
-/* Gives the rest to native threads that live briefly, unless it may be that of threads of Python. */
+/* Gives the rest to native threads that live briefly, unless it may be that of threads of Python, which a look has seen
+ * come or go. */
 static void brief_give(struct watched *w, uint64_t passed_ns)
 {
     struct brief *brief = &w->natives.brief;
@@ -151,7 +152,7 @@ static void native_note(struct watched *w, struct native *native, pid_t tid, uin
     struct emitted_thread *thread = watched_threads_row(w, native->native_id);
     const bool begins = !thread, lasts = w->natives.asked_ns - native->since_ns >= NATIVE_NS;
     if (begins && (!lasts || used_ns < ROW_LEAST_NS || w->natives.shown >= ROWS_MOST)) {
-        brief_note(w, native->native_id, tid);
+        brief_note(w, native, tid);
         return;
     }
     if (begins) {
@@ -392,6 +393,7 @@ uint64_t watched_natives_adopt(struct watched *w, uint32_t native_id, struct emi
 
 void watched_natives_leave(struct watched *w, struct emitted_thread *row)
 {
+    row->brief = false;
     if (!row->native)
         return;
     if (row->note >= 0)
@@ -414,14 +416,13 @@ void watched_natives_restart(struct watched *w, uint64_t time_ns)
         begin_entry(w, time_ns);
 }
 
-/* Tells the rest of a process at which nobody ever looked: all that it used. */
+/* Tells all that a process used at which nobody ever looked. */
 static void tell_unseen(struct watched *w, uint64_t clock_ns, uint64_t time_ns)
 {
     if (w->ticked || !are_wanted(w) || clock_ns < w->begun_cpu_ns + END_LEAST_NS)
         return;
-    w->natives.before_ns = clock_ns - w->begun_cpu_ns;
-    w->statuses.process.used_ns = clock_ns;
     define_entry(w, time_ns);
+    emit_rest(w, clock_ns - w->begun_cpu_ns, synthetic_frames_not_sampled(w->synthetic), time_ns);
 }
 
 void watched_natives_end(struct watched *w, uint64_t time_ns)

@@ -241,6 +241,10 @@ static void state_join(struct watched *w, uint32_t index, uint64_t time_ns)
     struct member *member = &w->thread_list.members[index];
     const uint32_t owner = watched_state(w, index)->owner;
     struct emitted_thread *row = watched_threads_row(w, owner);
+    if (row && row->brief) { /* the thread got the number of one that has ended */
+        watched_threads_end_one(w, row, time_ns);
+        row = NULL;
+    }
     if (row && row->native) {
         row->watch.told_ns = watched_natives_adopt(w, owner, row);
         open_watch(w, row);

@@ -64,6 +64,23 @@ def native_threads(calls, megabytes=16):
     spent.update(busy=time.process_time() - before - own)
 
 
+def reused_numbers(calls, waiters):
+    """Threads of C that live briefly; then threads of Python that have their numbers and wait; then threads of C again."""
+    last, before = "/proc/sys/kernel/ns_last_pid", time.process_time()
+    with open(last) as file:
+        first = int(file.read())
+    native_threads(calls, 2)
+    stop = threading.Event()
+    threads = [threading.Thread(target=stop.wait, name=f"waiter-{n}") for n in range(waiters)]
+    for number, thread in enumerate(threads, first):
+        with open(last, "w") as file:
+            file.write(str(number))
+        thread.start()
+    native_threads(calls, 2)
+    stop.set()
+    spent.update(all=time.process_time() - before)
+
+
 def beside_sleepers(calls, megabytes):
     """Native threads work for the main thread. Two others have nothing to do with them."""
     def nap():
@@ -101,7 +118,7 @@ def sleepers(milliseconds):
         thread.join()
 
 
-FUNCTIONS = (beside_waiters, short_threads, native_threads, beside_sleepers, mixed_threads, sleepers)
+FUNCTIONS = (beside_waiters, short_threads, native_threads, reused_numbers, beside_sleepers, mixed_threads, sleepers)
 WHAT = {function.__name__: function for function in FUNCTIONS}
 WHAT[sys.argv[1]](*map(int, sys.argv[2:]))
 print(json.dumps(spent), flush=True)

@@ -35,4 +35,4 @@ def test_compiled_functions_have_their_time(python, program, tmp_path, where, op
             assert (name, "/made/compiled.py", 0) in stack
             assert (stack[0][0] == name) == (where == "root"), stack
     if where == "calls":
-        assert sum(stacks.within(time, "spin").values()) / 1e6 > 0.8 * sum(account.values())
+        assert sum(stacks.within(time, "spin").values()) / 1e6 > 0.8 * sum(used.values()), (used, account, lost, most)

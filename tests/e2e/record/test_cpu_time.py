@@ -3,12 +3,13 @@
 default."""
 
 import json
+import os
 
 import pytest
 
 import stacks
-from environment import CONVERTERS
-from recording import collapsed, gaps_of, run_record, succeed, whole
+from environment import CONVERTERS, missing
+from recording import collapsed, cpu_s_of, gaps_of, run, run_record, succeed, whole
 
 OLDEST_AND_NEWEST = pytest.mark.pythons("oldest and newest")
 
@@ -58,14 +59,27 @@ def test_the_time_of_a_thread_counts_from_its_birth(recorded_account):
 
 
 @OLDEST_AND_NEWEST
-def test_threads_that_python_does_not_know_have_rows_of_their_own(recorded_account):
-    path, account, ended = recorded_account("native_threads", 30)
+@pytest.mark.parametrize("calls, megabytes", [(30, 16), (240, 2)])
+def test_threads_that_python_does_not_know_have_rows(recorded_account, calls, megabytes):
+    """Of their own, or one for all that live for two milliseconds."""
+    path, account, ended = recorded_account("native_threads", calls, megabytes)
     found = whole(path)
     gaps = gaps_of(found)
     assert found["cpu_native_s"] == pytest.approx(account["busy"], rel=0.1 + gaps, abs=0.02), ended
     assert functions_of(path)("other") == pytest.approx(account["other"], rel=0.1 + gaps, abs=0.02), ended
     stacks_of_c = [line for line in collapsed(path, "--weight", "cpu").splitlines() if "<native thread " in line]
     assert sum(int(line.rsplit(" ", 1)[1]) for line in stacks_of_c) / 1e6 == pytest.approx(found["cpu_native_s"], abs=0.01)
+
+
+def test_a_number_that_a_native_thread_had_is_that_of_another_thread(python3, program, tmp_path):
+    if not os.access("/proc/sys/kernel/ns_last_pid", os.W_OK):
+        missing("needs to choose the numbers of threads")
+    path = tmp_path / "a.pyreel"
+    ended = run_record("-o", path, "--", python3, program("cpu_account"), "reused_numbers", 100, 60)
+    found = whole(path)  # no time counts twice
+    waiters = [thread for thread in found["threads"] if thread["name"].startswith("waiter-")]
+    assert len(waiters) == 60, ended
+    assert cpu_s_of(waiters) < 0.1 * found["cpu_s"], (ended, waiters)
 
 
 @OLDEST_AND_NEWEST
@@ -118,3 +132,24 @@ def test_the_account_is_that_of_the_kernel(recorded_account, what, argument):
     found = whole(path)
     kernel = found["figures"]["command_cpu_ns"] / 1e9
     assert found["cpu_s"] == pytest.approx(kernel, rel=0.01, abs=0.01), ended
+
+
+def test_what_no_recorded_process_used_is_told(python3, tmp_path):
+    """A shell works beside the program; its end is the program's, so the kernel counts its time as the tree's."""
+    code = "import subprocess; sum(range(3_000_000)); subprocess.run(['sh', '-c', %r])"
+    shell = "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done"
+    path, again = tmp_path / "a.pyreel", tmp_path / "again.pyreel"
+    ended, _ = (run_record("-f", "-o", name, "--", python3, "-c", code % shell) for name in (path, again))
+    found = whole(path)  # and the account adds up to what the kernel counted
+    kernel = found["figures"]["command_cpu_ns"] / 1e9
+    (process,) = found["processes"]
+    assert found["cpu_others_s"] == pytest.approx(kernel - process["cpu_s"], rel=0.02, abs=0.01), ended
+    assert found["cpu_others_s"] > 0.05, ended
+    lines = collapsed(path, "--weight", "cpu").splitlines()
+    assert sum(int(line.rsplit(" ", 1)[1]) for line in lines) / 1e6 == pytest.approx(kernel, rel=0.02, abs=0.01)
+    assert sum("<other processes>" in line for line in lines) == 1
+    both, other = json.loads(succeed(CONVERTERS["report"], "--json", path, again).text)["recording"], whole(again)
+    for key in ("cpu_s", "cpu_placed_s", "cpu_not_sampled_s", "cpu_others_s"):
+        assert both[key] == pytest.approx(found[key] + other[key], rel=0.01, abs=0.01), key
+    kept = run(CONVERTERS["info"], "--min-kept", "50", path)
+    assert kept.code == 0, kept
