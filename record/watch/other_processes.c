@@ -34,7 +34,8 @@ static void emit_entry(struct sampler *sampler, uint32_t process, uint64_t cpu_n
     definitions_number_frame(&emitter->definitions, synthetic_frames_not_sampled(&sampler->synthetic), &left_out.frame,
                              &unused);
     emitter_note(emitter, (struct event){ .kind = EVENT_LEFT_OUT, .left_out = left_out });
-    emitter_note(emitter, (struct event){ .kind = EVENT_THREAD_END, .change = { thread.number, time_ns } });
+    emitter_note(emitter,
+                 (struct event){ .kind = EVENT_THREAD_END, .change = { .number = thread.number, .time_ns = time_ns } });
 }
 
 static uint64_t children_cpu_ns(void)
