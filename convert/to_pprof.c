@@ -5,6 +5,7 @@
 #include "convert/fleets/windows.h"
 
 #include "formats/base/alloc.h"
+#include "formats/frames/weight_choice.h"
 #include "formats/pprof/pprof.h"
 #include "formats/pprof/pprof_label_names.h"
 #include "formats/pprof/pprof_remedies.h"
@@ -131,15 +132,14 @@ static void write_profile(struct to_pprof *to, struct aggregate *aggregate, cons
 {
     struct conversion *conversion = to->conversion;
     const struct settings *settings = &conversion->settings;
-    const bool of_cpu = settings->mode == KEPT_CPU || mode_filter_named(conversion->tables.recording.mode) == KEPT_CPU;
     struct pprof_style style = to->wanted->style;
+    aggregate_sort(aggregate);
     style.detail = settings->detail;
-    style.cpu_first = of_cpu;
+    style.cpu_first = weight_choose(aggregate).weight == SUM_CPU_NS;
     style.opcodes = settings->opcodes;
     style.unplaced_cpu_ns = conversion->cpu_owner.unplaced_ns - to->unplaced_ns;
     style.part = *part;
     to->unplaced_ns += style.unplaced_cpu_ns;
-    aggregate_sort(aggregate);
     const size_t samples = pprof_write(&conversion->output, &conversion->tables, aggregate, &style);
     if (samples > MANY_SAMPLES && !settings->quiet)
         warn_of_many_samples(&conversion->tables, aggregate, &style, samples);

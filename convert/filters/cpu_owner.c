@@ -6,11 +6,13 @@
 
 #include <stdlib.h>
 
-#define WINDOW_NS   250000000u
-#define EVENTS_MOST (1u << 17) /* events that may wait: 256 ms of 500 threads at 1 kHz, and 32 MB */
-#define KEPT_LOOKS  8          /* CPU time of at most so many looks is kept for later looks */
-#define LONG_LOOKS  64         /* the last moment of a thread with so many looks is a small part of its life */
-#define TAIL_LOOKS  3 /* a thread that ended was seen in one look of so many that its kind is worth, at least */
+#define WINDOW_NS      250000000u  /* the length of a window, ... */
+#define WINDOW_LOOKS   16          /* ... or the distance of so many looks, ... */
+#define WINDOW_MOST_NS 2000000000u /* ... which is no longer than that */
+#define EVENTS_MOST    (1u << 17)  /* events that may wait: 256 ms of 500 threads at 1 kHz, and 32 MB */
+#define KEPT_LOOKS     8           /* CPU time of at most so many looks is kept for later looks */
+#define LONG_LOOKS     64          /* the last moment of a thread with so many looks is a small part of its life */
+#define TAIL_LOOKS     3 /* a thread that ended was seen in one look of so many that its kind is worth, at least */
 
 static struct cpu_thread *cpu_owner_thread_of(struct cpu_owner *owner, uint32_t thread)
 {
@@ -313,6 +315,14 @@ static void close_window(struct cpu_owner *owner, bool last)
         give_rest(owner, &owner->pools[process], last ? 0 : KEPT_LOOKS * owner->stands_ns);
 }
 
+/* Few looks are a poor draw of what ran between them. So a window of a slow recording is longer. */
+static uint64_t window_length_ns(const struct cpu_owner *owner)
+{
+    const uint64_t looks_ns = owner->stands_ns < WINDOW_MOST_NS / WINDOW_LOOKS ? owner->stands_ns * WINDOW_LOOKS
+                                                                               : WINDOW_MOST_NS;
+    return looks_ns > WINDOW_NS && !owner->live ? looks_ns : WINDOW_NS;
+}
+
 /* Whether the window is over when this event comes. Another recording that is merged may begin earlier. */
 static bool window_is_over(struct cpu_owner *owner, const struct event *event)
 {
@@ -321,9 +331,9 @@ static bool window_is_over(struct cpu_owner *owner, const struct event *event)
     if (event->kind != EVENT_TICK)
         return false;
     if (owner->window_ns == 0)
-        owner->window_ns = event->tick_ns + WINDOW_NS;
-    const bool over = event->tick_ns >= owner->window_ns || event->tick_ns + 2 * WINDOW_NS < owner->window_ns;
-    owner->window_ns = over ? event->tick_ns + WINDOW_NS : owner->window_ns;
+        owner->window_ns = event->tick_ns + window_length_ns(owner);
+    const bool over = event->tick_ns >= owner->window_ns || event->tick_ns + 2 * WINDOW_MOST_NS < owner->window_ns;
+    owner->window_ns = over ? event->tick_ns + window_length_ns(owner) : owner->window_ns;
     return over;
 }
 

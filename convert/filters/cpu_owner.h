@@ -7,10 +7,11 @@
  *     count grew by, ms  2.0           1.0      0             5.0           1.0       9 ms, 3 looks
  *     CPU time, in ms    3.0           0        3.0           3.0           0
  *
- * Looks wait here until their window of WINDOW_NS is over. Then the CPU time that was counted in the window is shared
- * out among the looks that saw the thread run, in proportion to their wall-clock time. A run of looks at one place
- * cannot have run for longer than was counted in it: the part of its wall-clock time that is more counts as one look.
- * CPU time of a window in which no look saw the thread run is kept for the next window.
+ * Looks wait here until their window is over: a quarter of a second, or longer if looks are rare. Then the CPU time
+ * that was counted in the window is shared out among the looks that saw the thread run, in proportion to their
+ * wall-clock time. A run of looks at one place cannot have run for longer than was counted in it: the part of its
+ * wall-clock time that is more counts as one look. CPU time of a window in which no look saw the thread run is kept for
+ * the next window.
  *
  * What a thread used after its last look, and what threads used at which nobody looked, is known of the process as a
  * whole only: the recorder tells it for the entry <not sampled>. The threads that ended in a window share this time and
@@ -85,6 +86,7 @@ struct cpu_owner {
     uint64_t
         *beside; /* numbers of the events that are looks beside native threads: of the threads that may wait for them */
     size_t beside_count, beside_room;
+    bool live;            /* set by the caller: whoever looks does not wait for rare looks */
     uint64_t window_ns;   /* when the window ends; 0: none has begun */
     uint64_t stands_ns;   /* how long the latest look stands for */
     uint64_t unplaced_ns; /* CPU time that no stack has */

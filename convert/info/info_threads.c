@@ -113,16 +113,22 @@ static void print_thread(struct output *to, const struct tables *tables, size_t 
     output_string(to, "\n");
 }
 
+/* A thread that waits has as many samples as one that works: CPU time tells them apart, where it is known. */
+static uint64_t thread_weight(const struct thread_row *row)
+{
+    return row->cpu_ns + row->samples;
+}
+
 /* Chooses the threads that the table has, of *count threads. */
 static struct info_choice info_threads_choose(const struct tables *tables, bool all, size_t *count)
 {
-    uint64_t *samples = alloc_zeroed(tables->threads_count + 1, sizeof(*samples));
+    uint64_t *weights = alloc_zeroed(tables->threads_count + 1, sizeof(*weights));
     *count = 0;
     for (size_t i = 1; i < tables->threads_count; i++)
         if (is_thread(tables, i))
-            samples[(*count)++] = tables->threads[i].samples;
-    const struct info_choice choice = info_choose(samples, *count, all ? SIZE_MAX : INFO_THREADS);
-    free(samples);
+            weights[(*count)++] = thread_weight(&tables->threads[i]);
+    const struct info_choice choice = info_choose(weights, *count, all ? SIZE_MAX : INFO_THREADS);
+    free(weights);
     return choice;
 }
 
@@ -148,7 +154,7 @@ void info_threads_print(struct output *to, const struct tables *tables, bool all
         print_titles(to);
     output_format(to, "  %9s %9s  %s\n", "from s", "to s", "thread");
     for (size_t i = 1; i < tables->threads_count; i++) {
-        if (!is_thread(tables, i) || !info_is_chosen(&choice, tables->threads[i].samples))
+        if (!is_thread(tables, i) || !info_is_chosen(&choice, thread_weight(&tables->threads[i])))
             continue;
         print_thread(to, tables, i);
         printed++;

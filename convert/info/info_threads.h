@@ -15,7 +15,8 @@ uint64_t info_threads_count(const struct tables *tables);
 /* All threads as a JSON list of objects. The caller owns the list. */
 json_t *info_threads_json(const struct tables *tables);
 
-/* Prints a table of the threads, in the order of their numbers: all of them, or those that have the most samples. */
+/* Prints a table of the threads, in the order of their numbers: all of them, or those that used the most CPU time;
+ * where that is not known, those with the most samples. */
 void info_threads_print(struct output *to, const struct tables *tables, bool all);
 
 #endif

@@ -144,6 +144,7 @@ bool model_take(void *self, struct event *event, struct fault *why)
         model->pairs[i].window.seconds = model->seconds;
     model->by_owner.seconds = model->seconds;
     model->cpu_owner.tables = &model->tables;
+    model->cpu_owner.live = true;
     model->entries.tables = &model->tables;
     model->entries.style = (struct entries_style){
         .kind = ENTRY_LINE, .full_paths = true, .ids = true, .opcodes = true

@@ -8,10 +8,9 @@ static bool row_waits(const struct aggregate_row *row)
     return waiting_of_group(row->group) != WAITS_NOT;
 }
 
-/* Without a sample, all CPU time is that of which no look is known. */
 static bool is_cpu_known(const struct aggregate *aggregate)
 {
-    return aggregate->samples == 0 || aggregate_cpu_first(aggregate_known(aggregate, SUM_CPU_NS), aggregate->samples);
+    return aggregate_cpu_first(aggregate_known(aggregate, SUM_CPU_NS), aggregate->samples);
 }
 
 struct weight_choice weight_choose(const struct aggregate *aggregate)
@@ -25,7 +24,8 @@ struct weight_choice weight_choose(const struct aggregate *aggregate)
         wall |= counts;
         cpu |= row->sums[SUM_CPU_NS] > 0;
     }
-    if (cpu && is_cpu_known(aggregate))
+    /* Without a sample, all CPU time is that of which no look is known. */
+    if (cpu && (aggregate->samples == 0 || is_cpu_known(aggregate)))
         return (struct weight_choice){ .weight = SUM_CPU_NS };
     if (!wall)
         return (struct weight_choice){ .weight = SUM_SAMPLES };

@@ -334,9 +334,8 @@ def compare(profile, info, weights):
     A merge takes the looks of a run one by one, which may change a thread's time by an interval (wall.h)."""
     recordings = info if isinstance(info, list) else [info]
     problems = []
-    default = "cpu" if {figures["mode"] for figures in recordings} == {"cpu"} else "wall"
-    if text_at(profile, profile["default_sample_type"]) != default:
-        problems.append(f"the default column is not {default}")
+    if text_at(profile, profile["default_sample_type"]) == "cpu" and not weights.get("cpu"):
+        problems.append("the default column is CPU time, and there is none")
     slack = 2 * ROUNDED + (max(1 / figures["rate_hz"] for figures in recordings) if len(recordings) > 1 else 0)
     threads = threads_of(recordings)
     shown = collections.defaultdict(lambda: [0] * len(COLUMNS))

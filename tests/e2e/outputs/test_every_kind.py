@@ -80,8 +80,10 @@ def test_viewers_have_every_sample(kind, tmp_path):
     if kind not in ONE_BY_ONE:
         assert pprof_check.compare(profiled.profile, info(*profiled.recordings), weights) == []
 
+    chosen = sum(int(line.rpartition(" ")[2]) for line in succeed(CONVERTERS["collapsed"], "-q", *profiled.recordings).text.splitlines()) / 1e6
     columns, samples = pprof_output.raw(ask(need_pprof("newest"), "-raw", profiled.path))
     default = pprof_check.text_at(profiled.profile, profiled.profile["default_sample_type"])
+    assert (default == "cpu") == (chosen > 0 and chosen == weights.get("cpu")), "the weight of collapsed stacks"
     assert columns.split() == [f"{name}/{unit}{'[dflt]' * (name == default)}" for name, unit in pprof_check.COLUMNS]
     assert samples == pprof_output.as_raw(profiled.samples)
 

@@ -98,7 +98,7 @@ def test_gecko_has_the_samples_of_the_mode(path, tmp_path):
 
 
 def test_pprof_has_columns(path, tmp_path):
-    for options, default in (((), "wall"), (("--mode", "cpu"), "cpu"), (("--mode", "gil"), "wall")):
+    for options, default in (((), "cpu"), (("--mode", "cpu"), "cpu"), (("--threads", "worker"), "wall")):
         assert convert("pprof", path, *options, "-o", tmp_path / "out").code == 0
         profile = pprof_check.load(tmp_path / "out")
         assert pprof_check.check(profile) == []
