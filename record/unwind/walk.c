@@ -61,7 +61,8 @@ static struct code *walk_code(struct walker *w, struct walk *walk, struct execut
 {
     struct code *code = codes_find(w->codes, executed.code, executed.copy);
     if (!code && executed.code && w->unreadable < UNREADABLE_LIMIT) {
-        if (walk_read_codes(w, walk, executed, above))
+        /* A code object that changes while it is read, as its caches do, is read again. */
+        if (walk_read_codes(w, walk, executed, above) || walk_read_codes(w, walk, executed, above))
             code = codes_find(w->codes, executed.code, executed.copy);
         if (!code && w->remote->over)
             return NULL;

@@ -565,11 +565,13 @@ static void emit_measure(struct watched *w, uint64_t time_ns, struct metered met
                                                           .recorder_cpu_ns = recorder_cpu_ns } });
 }
 
-/* The CPU time of a process that has ended: at its end, or at the last look. */
+/* The CPU time of a process that has ended: at its end, or at the last look. The clock of a process may be some
+ * milliseconds behind the clocks of its threads. */
 static uint64_t last_cpu_ns(const struct watched *w)
 {
-    const uint64_t end_ns = watched_cpu_ns(w), look_ns = cpu_at_look_ns(w);
-    return end_ns > 0 ? end_ns : look_ns > 0 ? look_ns : METER_UNKNOWN;
+    const uint64_t end_ns = watched_cpu_ns(w), look_ns = end_ns > 0 ? end_ns : cpu_at_look_ns(w);
+    const uint64_t known_ns = watched_threads_known_cpu_ns(w), most_ns = look_ns > known_ns ? look_ns : known_ns;
+    return most_ns > 0 ? most_ns : METER_UNKNOWN;
 }
 
 void watched_measure(struct watched *w, uint64_t recorder_cpu_ns)
