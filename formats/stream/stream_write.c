@@ -49,6 +49,7 @@ void stream_writer_close(struct stream_writer *writer)
     free(writer->ended);
     free(writer->spare);
     free(writer->measured);
+    free(writer->rests_ns);
     for (size_t i = 0; i < writer->clocks_room; i++)
         free(writer->clocks[i].expected);
     free(writer->clocks);
@@ -393,13 +394,35 @@ static bool follow_stands(struct stream_writer *writer, const struct sample *sam
     return true;
 }
 
-/* The CPU time that ended threads and entries had and that was less than a unit. The next one that ran gets this time.
- */
-static uint64_t take_rest(struct stream_writer *writer, const struct sample *sample)
+/* The CPU time of ended threads and entries of a process by which what was written is too small, or too large: less
+ * than a unit. The next one of the process that ran gets this time. */
+static int64_t *rest_of(struct stream_writer *writer, uint32_t process)
 {
-    const uint64_t rest_ns = sample->cpu_ns ? writer->rest_ns : 0;
-    writer->rest_ns -= rest_ns;
-    return rest_ns;
+    writer->rests_ns = alloc_grow(writer->rests_ns, &writer->rests_room, (size_t)process + 1, sizeof(int64_t));
+    return &writer->rests_ns[process];
+}
+
+/* Returns an amount with the rest of its process, in units to the nearest one and at least `least`. Keeps what that is
+ * too small or too large. */
+static uint64_t round_cpu(struct stream_writer *writer, uint32_t process, uint64_t cpu_ns, uint64_t least)
+{
+    int64_t *rest = rest_of(writer, process);
+    const int64_t unit_ns = (int64_t)writer->unit_ns, all_ns = (int64_t)cpu_ns + *rest;
+    const int64_t nearest = all_ns > 0 ? (all_ns + unit_ns / 2) / unit_ns : 0;
+    const int64_t units = nearest > (int64_t)least ? nearest : (int64_t)least;
+    *rest = all_ns - units * unit_ns > -unit_ns ? all_ns - units * unit_ns : -unit_ns;
+    return (uint64_t)units;
+}
+
+/* The CPU time of a sample, and the rest of its process. */
+static uint64_t cpu_with_rest(struct stream_writer *writer, uint32_t process, uint64_t cpu_ns)
+{
+    int64_t *rest = rest_of(writer, process), taken_ns = *rest;
+    if (cpu_ns == 0)
+        return 0;
+    taken_ns = taken_ns < -(int64_t)cpu_ns ? -(int64_t)cpu_ns : taken_ns;
+    *rest -= taken_ns;
+    return (uint64_t)((int64_t)cpu_ns + taken_ns);
 }
 
 /* Writes a STATUS note if a reader would not compute the sample's status from the notes before. */
@@ -409,7 +432,7 @@ static void follow_status(struct stream_writer *writer, const struct sample *sam
     const struct stream_status *last_status = &thread->status;
     if (!(sample->status & STATUS_RECORDED))
         return;
-    thread->cpu_ns += sample->cpu_ns + take_rest(writer, sample);
+    thread->cpu_ns += cpu_with_rest(writer, thread->process, sample->cpu_ns);
     const uint32_t bits = sample->status & STATUS_BITS;
     const uint64_t now = writer->tick_open ? writer->last_units : units(writer, sample->time_ns);
     const uint64_t cpu = thread->cpu_ns / writer->unit_ns;
@@ -501,7 +524,6 @@ static void forget_thread(struct stream_writer *writer, uint32_t number)
     thread->stack_room = 0;
     thread->depth = 0;
     thread->block = 0;
-    writer->rest_ns += thread->cpu_ns % writer->unit_ns;
 }
 
 /* ---- notes ---- */
@@ -538,14 +560,13 @@ static void put_measure(struct stream_writer *writer, const struct measure *meas
     end_note(writer, NOTE_MEASURE);
 }
 
-/* Writes CPU time that no sample has. The part below a unit is for whoever comes next. */
+/* Writes CPU time that no sample has. */
 static void stream_write_put_left_out(struct stream_writer *writer, const struct left_out *given)
 {
     struct event event = { .kind = EVENT_LEFT_OUT, .left_out = *given };
-    if (given->cpu_ns > 0) {
-        event.left_out.cpu_ns += writer->rest_ns;
-        writer->rest_ns = event.left_out.cpu_ns % writer->unit_ns;
-    }
+    const uint32_t process = stream_write_thread_row(writer, given->thread)->process;
+    if (given->cpu_ns > 0)
+        event.left_out.cpu_ns = round_cpu(writer, process, given->cpu_ns, 0) * writer->unit_ns;
     put_note(writer, &event);
 }
 
@@ -553,12 +574,13 @@ static void stream_write_put_left_out(struct stream_writer *writer, const struct
 static void put_last_cpu(struct stream_writer *writer, const struct change *end)
 {
     const struct stream_thread *thread = stream_write_thread_row(writer, end->number);
-    const uint64_t cpu_units = thread->cpu_ns / writer->unit_ns;
+    const uint64_t told_units = thread->told_units;
+    const uint64_t units = round_cpu(writer, thread->process, thread->cpu_ns, told_units);
     const struct left_out left_out = { .thread = end->number,
                                        .time_ns = end->time_ns,
-                                       .cpu_ns = (cpu_units - thread->told_units) * writer->unit_ns };
-    if (cpu_units > thread->told_units)
-        stream_write_put_left_out(writer, &left_out);
+                                       .cpu_ns = (units - told_units) * writer->unit_ns };
+    if (units > told_units)
+        put_note(writer, &(struct event){ .kind = EVENT_LEFT_OUT, .left_out = left_out });
 }
 
 /* ---- the two ends ---- */

@@ -63,7 +63,9 @@ struct stream_writer {
     uint64_t tick;         /* number of the open tick or the next one, from 1 */
     bool tick_open;        /* the TICK record of `tick` is written */
     uint64_t idle;         /* ticks on time and without a change that wait to become one REPEAT */
-    uint64_t rest_ns;      /* CPU time of ended threads and entries that no other one has yet */
+    int64_t
+        *rests_ns; /* by process: CPU time that is not written yet, of ended threads and entries; below 0: too much */
+    size_t rests_room;
     uint64_t shortest_ns;  /* the shortest time that samples of the open block stand for; UINT64_MAX: it has no tick */
     bool tick_sampled;     /* the tick has a sample; all its samples stand for the same time */
     bool tick_begun;       /* `tick_process` and `clock` are those of the tick */
