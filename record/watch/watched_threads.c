@@ -321,15 +321,17 @@ static void state_settle(struct watched *w, uint32_t index, uint64_t time_ns)
         state_follow_stack(w, index, time_ns);
 }
 
-/* Forgets that a thread has its states, because the kernel has no such thread. */
-static void thread_lose_states(struct watched *w, const struct emitted_thread *thread)
+/* Forgets that a thread has its states, because the kernel has no such thread. What was read of them may be from before
+ * its end, so nobody gets them in this tick. */
+static void thread_lose_states(struct watched *w, const struct emitted_thread *thread, uint64_t time_ns)
 {
     for (uint32_t i = 0; i < w->states_count; i++) {
         struct thread_state *state = &w->states[i];
         if (watched_thread_of(w, i) != thread)
             continue;
         state->thread = state->owner = 0;
-        state->due_ns = 0;
+        state->due_ns = time_ns + 1;
+        walk_free(&w->thread_list.members[i].walk);
         w->thread_list.members[i].proved_id = 0;
     }
 }
@@ -340,7 +342,7 @@ static void end_if_gone(struct watched *w, struct emitted_thread *thread, uint64
     if (state_owner_lives(w, thread->native_id) || !procfs_thread_gone(w->pid, thread->tid))
         return;
     if (thread->states > 0)
-        thread_lose_states(w, thread);
+        thread_lose_states(w, thread, time_ns);
     thread->states = 0;
     watched_threads_end_one(w, thread, time_ns);
 }
