@@ -55,7 +55,9 @@ def test_speedscope_shows_the_pprof_file(recorded):
     assert (profile["unit"], profile["total"] / 1e9) == ("nanoseconds", pytest.approx(cpu_s, abs=1e-5))
     frames = {frame["name"]: frame for frame in profile["frames"] if frame["file"] == recorded.program}
     truth = stacks.self_and_total(stacks.of_collapsed(collapsed(recorded.path, "--full-paths", "--weight", "cpu")))
-    for function in FUNCTIONS:
+    seen = [function for function in FUNCTIONS if function in truth and function in frames]  # one that naps may use nothing
+    assert "plain" in seen
+    for function in seen:
         shown = frames[function]
         assert [shown["self"] / 1e3, shown["total"] / 1e3] == pytest.approx(truth[function], abs=100), function
         first, last = known_program.RANGES[function]
