@@ -115,9 +115,8 @@ static bool account_keeps(const struct conversion *conversion, const struct acco
     if (share < 0 || share >= least_share)
         return true;
     fprintf(stderr,
-            "%s: %s says of %.1f %% of the CPU time of its processes who used it, and --min-kept asks for %g %%; %.3f "
-            "s are "
-            "not sampled\n",
+            "%s: %s says of %.1f %% of the CPU time of its processes who used it, and --min-kept asks for %g %%; "
+            "%.3f s are not sampled\n",
             conversion->converter->name, utf8_shown(conversion->settings.input), exactness_tenths(100 * share),
             least_share * 100, info_seconds(account->not_sampled_ns - account->others_ns));
     return false;

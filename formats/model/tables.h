@@ -211,7 +211,7 @@ uint64_t tables_measured_cpu_ns(const struct tables *tables, uint32_t process);
 /* How many processes the recording has. */
 size_t tables_count_processes(const struct tables *tables);
 
-/* The same without the entry OTHER_PROCESSES. */
+/* Returns the number of processes, without the entry OTHER_PROCESSES. */
 size_t tables_count_programs(const struct tables *tables);
 
 /* Whether there is one interpreter's lock: one process, one interpreter, no free-threaded build. */

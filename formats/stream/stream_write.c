@@ -417,10 +417,10 @@ static uint64_t round_cpu(struct stream_writer *writer, uint32_t process, uint64
 /* The CPU time of a sample, and the rest of its process. */
 static uint64_t cpu_with_rest(struct stream_writer *writer, uint32_t process, uint64_t cpu_ns)
 {
-    int64_t *rest = rest_of(writer, process), taken_ns = *rest;
-    if (cpu_ns == 0)
+    if (cpu_ns == 0) /* most threads sleep */
         return 0;
-    taken_ns = taken_ns < -(int64_t)cpu_ns ? -(int64_t)cpu_ns : taken_ns;
+    int64_t *rest = rest_of(writer, process);
+    const int64_t taken_ns = *rest < -(int64_t)cpu_ns ? -(int64_t)cpu_ns : *rest;
     *rest -= taken_ns;
     return (uint64_t)((int64_t)cpu_ns + taken_ns);
 }

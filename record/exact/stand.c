@@ -645,15 +645,9 @@ void stand_close(struct stand *stand)
 
 /* ---- staying ---- */
 
-static uint64_t ns_of(struct timeval time)
-{
-    return (uint64_t)time.tv_sec * NS + (uint64_t)time.tv_usec * 1000u;
-}
-
 struct stay stand_stay_now(void)
 {
     struct rusage usage;
     getrusage(RUSAGE_THREAD, &usage);
-    return (struct stay){ (uint64_t)usage.ru_nvcsw, (uint64_t)usage.ru_nivcsw,
-                          ns_of(usage.ru_utime) + ns_of(usage.ru_stime) };
+    return (struct stay){ (uint64_t)usage.ru_nvcsw, (uint64_t)usage.ru_nivcsw, clock_of_usage(&usage) };
 }

@@ -98,11 +98,6 @@ void command_cancel(struct command *command)
     command_wait(command);
 }
 
-static uint64_t nanoseconds_of(struct timeval time)
-{
-    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_usec * 1000u;
-}
-
 /* Whether the command has ended; reaps it then. waitid() also returns when a traced child stops, which is not the end.
  * After the reaping, another process may get the number, so signals are not passed on any more. */
 static bool command_has_ended(struct command *command, int options)
@@ -121,7 +116,7 @@ static bool command_has_ended(struct command *command, int options)
     command->cpu_ns = cpu_of_process(command->pid);
     struct rusage used = { 0 };
     wait4(command->pid, &command->wait_status, 0, &used);
-    command->all_cpu_ns = nanoseconds_of(used.ru_utime) + nanoseconds_of(used.ru_stime);
+    command->all_cpu_ns = clock_of_usage(&used);
     return true;
 }
 

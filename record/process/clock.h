@@ -4,6 +4,7 @@
 #define PYREEL_RECORD_PROCESS_CLOCK_H
 
 #include <stdint.h>
+#include <sys/resource.h>
 
 uint64_t clock_now_ns(void);  /* the monotonic clock */
 uint64_t clock_unix_ns(void); /* since 1970 */
@@ -13,6 +14,13 @@ uint64_t clock_suspended_ns(void);
 
 /* Sleeps until `deadline_ns` of the monotonic clock, or until the next signal. */
 void clock_sleep_until(uint64_t deadline_ns);
+
+/* The CPU time of getrusage() or wait4(): that of the program and that of the kernel for it. */
+static inline uint64_t clock_of_usage(const struct rusage *usage)
+{
+    return (uint64_t)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) * 1000000000u +
+           (uint64_t)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) * 1000u;
+}
 
 #define MOMENTS_AHEAD 2
 

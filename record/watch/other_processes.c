@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/watch/other_processes.h"
 
+#include "record/process/clock.h"
 #include "record/process/meter.h"
-
-#include <sys/resource.h>
 
 #define LEAST_NS   5000000u /* a difference below that is no news, ... */
 #define LEAST_PART 200      /* ... or below this part of the whole */
@@ -42,8 +41,7 @@ static uint64_t children_cpu_ns(void)
 {
     struct rusage used = { 0 };
     getrusage(RUSAGE_CHILDREN, &used);
-    const uint64_t seconds = (uint64_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec);
-    return seconds * 1000000000u + (uint64_t)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1000u;
+    return clock_of_usage(&used);
 }
 
 void other_processes_tell(struct sampler *sampler, uint64_t time_ns)

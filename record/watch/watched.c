@@ -481,9 +481,7 @@ static void count_exact(struct watched *w, uint64_t samples)
 }
 
 /* Notes how much CPU time the program used before its first look, which just was. A process that was forked, and did
- * not call execve, has run Python since then: its threads have all their time, as those that begin in the recording
- * have.
- */
+ * not call execve, has run Python since then: its threads have all their time, as new threads have. */
 static void note_first_look(struct watched *w)
 {
     w->forked = w->statuses.untold = w->fork_random && procfs_random(w->pid) == w->fork_random;
