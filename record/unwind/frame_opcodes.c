@@ -52,6 +52,7 @@ static void read_asked(struct asking *asking)
         asking->pieces[pieces++] = (struct piece){ asking->interpreter->address + l->interpreter_copies_generation,
                                                    sizeof(copies), &copies };
     remote_read_pieces(&u->target->remote, asking->pieces, pieces, &good);
+    asking->same &= !u->target->remote.over; /* else nothing was read: the look begins again */
     if (good < pieces || generation + copies + 1 != u->generation)
         u->generation = 0;
     for (size_t i = 0; i < asking->count; i++) {

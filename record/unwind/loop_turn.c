@@ -44,20 +44,29 @@ static uint32_t turn_find_name(const struct turn_names *names, uint32_t count, s
     return TURN_NOWHERE;
 }
 
-/* Whether the function has all variables, and where, which is looked up once. */
-static bool turn_has_places(const struct walker *w, struct code *code)
+/* Looks up where the variables are. Returns false when the time to read is over: a later look looks them up. */
+static bool turn_find_places(const struct walker *w, struct code *code)
 {
     static const struct text wanted[TURN_OBJECTS] = {
         [TURN_TIME] = { "end_time", 8 }, [TURN_INDEX] = { "i", 1 }, [TURN_HANDLE] = { "handle", 6 }
     };
     struct turn_names names;
+    const bool good = turn_read_names(w, code, &names);
+    if (!good && w->remote->over)
+        return false;
+    for (size_t i = 0; i < TURN_OBJECTS; i++)
+        code->turn_places[i] = good ? turn_find_name(&names, code->locals, wanted[i]) : TURN_NOWHERE;
+    return true;
+}
+
+/* Whether the function has all variables, and where, which is looked up once. */
+static bool turn_has_places(const struct walker *w, struct code *code)
+{
+    if (code->turn_places[0] == 0 && !turn_find_places(w, code))
+        return false;
     bool all = true;
-    const bool good = code->turn_places[0] == 0 && turn_read_names(w, code, &names);
-    for (size_t i = 0; i < TURN_OBJECTS; i++) {
-        if (code->turn_places[i] == 0)
-            code->turn_places[i] = good ? turn_find_name(&names, code->locals, wanted[i]) : TURN_NOWHERE;
+    for (size_t i = 0; i < TURN_OBJECTS; i++)
         all &= code->turn_places[i] != TURN_NOWHERE;
-    }
     return all;
 }
 

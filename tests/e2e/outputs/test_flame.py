@@ -402,7 +402,7 @@ def test_odd_names_are_whole_and_bounded(odd):
     assert any(re.fullmatch(r"longx+\.\.\.#[0-9a-f]{16}", text) for text in strings)
     assert any(re.fullmatch("\U0001f40d{250}\\.\\.\\.#[0-9a-f]{16}", text) for text in strings)
     page = odd.read_bytes()
-    assert b"got" not in page and b"onerror" not in page
+    assert b"='got'" not in page and b"onerror=" not in page  # the data is base64, which has three letters now and then
 
 
 # ---- in a browser: test_flame_page.py says what the page does, here are files of real recordings ----

@@ -3,6 +3,7 @@
 #include "record/unwind/loop_turn.h"
 
 #include "formats/base/alloc.h"
+#include "record/process/clock.h"
 #include "tests/fakes/fake_python.h"
 #include "tests/fakes/testing.h"
 
@@ -177,6 +178,25 @@ static void call_others_so(struct fake_python *p)
 }
 EACH_VERSION(only_asyncio_has_turns, call_others_so);
 
+/* Wherever the time to read is over: a later look finds the variables. */
+static void end_in_time(struct fake_python *p)
+{
+    unsigned failed = 0;
+    for (unsigned reads = 0; reads < 12; reads++) { /* in time; each takes 1 us */
+        const struct turning t = begin_loop(p);
+        call(p, &t);
+        remote_give_up_at(&p->target.remote, clock_now_ns() + reads * 1000);
+        fake_bounded_sample(p);
+        failed += p->threads[0].state != UNWIND_DONE || !p->threads[0].walk.turn.known;
+        remote_give_up_at(&p->target.remote, 0);
+        const struct loop_turn *turn = look(p);
+        assert_true(turn->known);
+        assert_int_equal(turn->objects[TURN_TIME], t.time);
+    }
+    assert_in_range(failed, 2, 11); /* not all: some had the time */
+}
+EACH_VERSION(names_that_were_not_read_in_time_are_read_later, end_in_time);
+
 TEST_FILE(loop_turn)
 {
     static const struct CMUnitTest tests[] = {
@@ -184,6 +204,7 @@ TEST_FILE(loop_turn)
         cmocka_unit_test(other_objects_have_no_values_yet),
         cmocka_unit_test(objects_of_other_types_have_none),
         cmocka_unit_test(only_asyncio_has_turns),
+        cmocka_unit_test(names_that_were_not_read_in_time_are_read_later),
     };
     return run_all(tests);
 }
