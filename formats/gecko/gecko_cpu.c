@@ -49,7 +49,7 @@ void gecko_cpu_take_late(struct gecko *gecko, const struct run *run)
     thread->late = alloc_grow(thread->late, &thread->late_room, thread->late_count + 1, sizeof(*thread->late));
     const uint64_t before = thread->late_sum.units;
     gecko_cpu_add(gecko, &thread->late_sum, run->cpu_ns);
-    thread->late[thread->late_count++] = (struct gecko_late){ .stack = gecko_leaves_code(gecko, thread, run),
+    thread->late[thread->late_count++] = (struct gecko_late){ .stack = gecko_leaves_find(gecko, run),
                                                               .units = thread->late_sum.units - before };
 }
 

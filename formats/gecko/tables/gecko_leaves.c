@@ -33,15 +33,19 @@ static void gecko_leaves_note(struct gecko *gecko, uint32_t stack, enum gecko_le
     leaves->kinds[stack] |= (uint8_t)(1u << kind);
 }
 
+uint32_t gecko_leaves_find(const struct gecko *gecko, const struct run *run)
+{
+    return run->stack << GECKO_LEAF_BITS | gecko_leaves_kind_of(gecko, run);
+}
+
 uint32_t gecko_leaves_code(struct gecko *gecko, const struct gecko_thread *thread, const struct run *run)
 {
     const uint32_t before = thread->samples.last.stack;
     const bool same = run->stack == gecko_leaves_stack(before) && run->status == thread->status;
     if (same && thread->samples.count > 0)
         return before;
-    const enum gecko_leaf_kind kind = gecko_leaves_kind_of(gecko, run);
-    gecko_leaves_note(gecko, run->stack, kind);
-    return run->stack << GECKO_LEAF_BITS | kind;
+    gecko_leaves_note(gecko, run->stack, gecko_leaves_kind_of(gecko, run));
+    return gecko_leaves_find(gecko, run);
 }
 
 void gecko_leaves_note_bare(struct gecko *gecko, uint32_t stack)

@@ -62,6 +62,9 @@ static inline uint32_t gecko_leaves_bare(uint32_t code)
  * sample in thread->samples. */
 uint32_t gecko_leaves_code(struct gecko *gecko, const struct gecko_thread *thread, const struct run *run);
 
+/* The code of CPU time that belongs to a sample with the same code, if there is one. */
+uint32_t gecko_leaves_find(const struct gecko *gecko, const struct run *run);
+
 /* Notes that a marker shows a stack. Call it before the rows are made. */
 void gecko_leaves_note_bare(struct gecko *gecko, uint32_t stack);
 

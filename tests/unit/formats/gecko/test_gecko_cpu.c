@@ -153,6 +153,26 @@ static void late_placements_of_one_stack_are_one(void **state)
     free(placed);
 }
 
+/* Late CPU time of a state that no sample has makes no row of stacks. */
+static const struct event late_state[] = {
+    PLACED(1, RUNS, 4 * MS),
+    PLACED(1, RUNS, 0),
+    { EVENT_RUN, .run = { .count = 0, .thread = 1, .stack = 1, .status = IDLE, .cpu_ns = 2 * MS } },
+};
+
+static void late_placements_have_no_rows(void **state)
+{
+    (void)state;
+    json_t *with = profile_of(GECKO_WEIGHT_CPU, late_state, countof(late_state));
+    json_t *without = profile_of(GECKO_WEIGHT_CPU, late_state, countof(late_state) - 1);
+    const json_t *rows = json_object_get(json_object_get(with, "shared"), "stackTable");
+    assert_true(json_equal(rows, json_object_get(json_object_get(without, "shared"), "stackTable")));
+    assert_true(json_object_size(rows) > 0);
+    assert_column(with, 0, "weight", 1, " 4 0 0 2");
+    json_decref(with);
+    json_decref(without);
+}
+
 static void a_sample_behind_the_end_is_no_second_owner(void **state)
 {
     (void)state;
@@ -179,6 +199,7 @@ TEST_FILE(gecko_cpu)
         cmocka_unit_test(cells_fit_between_samples),
         cmocka_unit_test(weights_are_placements),
         cmocka_unit_test(late_placements_of_one_stack_are_one),
+        cmocka_unit_test(late_placements_have_no_rows),
         cmocka_unit_test(a_sample_behind_the_end_is_no_second_owner),
         cmocka_unit_test(weights_are_what_the_user_wants),
     };
