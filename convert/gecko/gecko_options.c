@@ -57,8 +57,9 @@ const struct argument gecko_options[] = {
       "viewers since July 2026" },
     { OPTION_FULL_PATHS, 0, "full-paths", NULL, 0, "name files of the standard library by their paths" },
     { OPTION_WEIGHT, 0, "weight", "WHAT", 0,
-      "what trees add up: samples|wall|cpu (samples;\n"
-      "wall where samples stand for different times)" },
+      "what trees add up: samples|wall|cpu (cpu; where\n"
+      "it is not known: samples, or wall where samples\n"
+      "stand for different times)" },
     { OPTION_MAX_SAMPLES, 0, "max-samples", "N", 0,
       "keep at most N samples, 500k or 2M, drawn at\n"
       "random in equal parts of the time; each stands\n"

@@ -205,6 +205,7 @@ static void gecko_emit_profile(struct gecko *gecko)
 bool gecko_finish(struct gecko *gecko, struct fault *why)
 {
     struct json_emitter *json = &gecko->json;
+    gecko_weights_choose(gecko);
     gecko->end_ns = gecko_meta_end_ns(gecko);
     gecko_lines_make(gecko);
     gecko_markers_settle(gecko);

@@ -39,7 +39,8 @@ enum gecko_opcodes_shown {
 
 /* What a sample adds to the trees of the viewer. */
 enum gecko_weight {
-    GECKO_WEIGHT_USUAL,   /* samples; the wall-clock time when samples stand for different times */
+    GECKO_WEIGHT_USUAL,   /* CPU time where it is known of nearly all samples and any was used (weight_choice.h); else
+                           * samples, and wall-clock time when samples stand for different times */
     GECKO_WEIGHT_SAMPLES, /* 1 */
     GECKO_WEIGHT_WALL,    /* the time that the sample stands for, in milliseconds */
     GECKO_WEIGHT_CPU,     /* the CPU time that is placed on the sample, in milliseconds */

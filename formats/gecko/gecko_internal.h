@@ -167,6 +167,8 @@ uint64_t gecko_status_width_units(const struct gecko *gecko, uint64_t stands_ns)
 
 /* Takes the time that a sample stands for. Call it before the sample is added to thread->samples. */
 void gecko_weights_take(struct gecko *gecko, struct gecko_thread *thread, const struct run *run);
+/* Chooses the weight that the user leaves to the profile. Call it before the rest is written. */
+void gecko_weights_choose(struct gecko *gecko);
 /* Whether the samples have weights, and whether these are times; otherwise a weight is the number of samples for which
  * a sample stands. */
 bool gecko_has_weights(const struct gecko *gecko);
@@ -274,6 +276,8 @@ uint32_t gecko_state_markers_of(uint32_t status);
 void gecko_totals_take(struct gecko *gecko, const struct run *run);
 /* The total time with a state. False: no sample is in this state. */
 bool gecko_totals_get(const struct gecko *gecko, enum attribute state, uint64_t *ns);
+/* Whether CPU time is known of nearly all samples. */
+bool gecko_totals_know_cpu(const struct gecko *gecko);
 /* The index of a text in the profile's strings; adds the text if absent. */
 size_t gecko_tables_string(struct gecko *gecko, struct text text);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "formats/gecko/gecko_internal.h"
+#include "formats/model/aggregate.h"
 #include "formats/model/attribute.h"
 
 #include <string.h>
@@ -49,6 +50,16 @@ bool gecko_totals_get(const struct gecko *gecko, enum attribute state, uint64_t 
         *ns += gecko->by_status[status].ns;
     }
     return samples > 0;
+}
+
+bool gecko_totals_know_cpu(const struct gecko *gecko)
+{
+    uint64_t known = 0, samples = 0;
+    for (uint32_t status = 0; status < STATUS_VALUES; status++) {
+        samples += gecko->by_status[status].samples;
+        known += attribute_known(status, ATTRIBUTE_CPU_TIME) ? gecko->by_status[status].samples : 0;
+    }
+    return aggregate_cpu_first(known, samples);
 }
 
 uint64_t gecko_samples_off_cpu(const struct gecko *gecko)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The wall-clock times that samples stand for (formats/model/wall.h), as the weights of samples. The weights of a
- * thread add up to the wall-clock time of the thread. If each sample stands for one interval, the viewer adds up
- * samples unless the user wants times. */
+/* The weights of samples: which they are, and those that are wall-clock times (formats/model/wall.h). The weights of a
+ * thread add up to the wall-clock time of the thread. */
 #include "formats/gecko/gecko_internal.h"
 
 #include "formats/base/alloc.h"
+#include "formats/gecko/gecko_cpu.h"
 
 #include <string.h>
 
@@ -35,6 +35,20 @@ void gecko_weights_take(struct gecko *gecko, struct gecko_thread *thread, const 
         thread->weights_from = thread->samples.count;
     const struct spool_sample row = { .time = thread->weights.last.time + run->wall_ns };
     spool_add(&gecko->spool, &thread->weights, row);
+}
+
+static bool uses_cpu(const struct gecko *gecko)
+{
+    for (size_t i = 0; i < gecko->threads_room; i++)
+        if (gecko_cpu_of(gecko, (uint32_t)i) > 0)
+            return true;
+    return false;
+}
+
+void gecko_weights_choose(struct gecko *gecko)
+{
+    if (gecko->style.weight == GECKO_WEIGHT_USUAL && gecko_totals_know_cpu(gecko) && uses_cpu(gecko))
+        gecko->style.weight = GECKO_WEIGHT_CPU;
 }
 
 bool gecko_weights_are_times(const struct gecko *gecko)

@@ -106,7 +106,7 @@ OUTPUTS = {
     "info": (["--json"], info_of, "json"),
     "flame": ([], flame_of, "json"),
     "pprof": ([], pprof_of, "json"),
-    "gecko": ([], gecko_of, "json"),
+    "gecko": (["--weight", "wall"], gecko_of, "json"),
     "report": ([], report_of, "txt"),
     "speedscope": ([], speedscope_of, "json"),
 }

@@ -88,6 +88,20 @@ def test_weights_of_samples_are_one_each(tmp_path):
     assert {thread["samples"]["weight"] for thread in profile["threads"]} == {None}
 
 
+def weights_of(case, out, *options):
+    return [(thread["samples"]["weightType"], thread["samples"]["weight"]) for thread in profile_of(case, out, *options)["threads"]]
+
+
+@pytest.mark.parametrize("case", [*CASES, TREE, "weighted"])
+def test_trees_add_up_what_other_outputs_show_first(case, tmp_path):
+    """CPU time where it is known and any was used."""
+    succeed(CONVERTERS["pprof"], "-o", tmp_path / "out.pb.gz", path_of(case))
+    profile = pprof_check.load(tmp_path / "out.pb.gz")
+    first = pprof_check.text_at(profile, profile["default_sample_type"])
+    shown = weights_of(case, tmp_path / "out.json")
+    assert first == "cpu" and shown == weights_of(case, tmp_path / "out.json", "--weight", first)
+
+
 # ---- counters ----
 
 def counters_of(profile):
