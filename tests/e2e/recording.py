@@ -426,10 +426,10 @@ def pids_in(path, function):
     return {int(re.match(r"pid (\d+)", line)[1]) for line in lines if re.search(rf";{function}( |$|;)", line)}
 
 
-def gecko(path):
+def gecko(path, weight="samples"):
     """The profile of a whole recording, which has the sums of the recording. Files of the standard library have the paths
     that other outputs show."""
-    succeed(CONVERTERS["gecko"], "--full-paths", path)
+    succeed(CONVERTERS["gecko"], "--full-paths", "--weight", weight, path)
     found = gecko_check.compare(gecko_check.load(f"{path}.json.gz"), info(path))
     assert found == [], found
     return f"{path}.json.gz"

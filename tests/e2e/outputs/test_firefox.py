@@ -44,7 +44,13 @@ def assert_shown(viewer, profile):
         names = [profile["shared"]["stringArray"][name] for name in thread["markers"]["name"]]
         shown = [marker["name"] for marker in viewer.markers(handle) if marker["name"] != "Jank"]  # drawn of delays
         assert sorted(shown) == sorted(names)
-        assert viewer.tree(handle) == pytest.approx(gecko_check.stacks(profile, thread), abs=1e-6), row
+        weights = +gecko_check.stacks(profile, thread)  # the viewer's tree leaves out what has no weight
+        assert viewer.tree(handle) == pytest.approx(weights, abs=1e-6), row
+
+
+def assert_opens(path, profile):
+    with opened(path) as viewer:
+        assert_shown(viewer, profile)
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -63,7 +69,8 @@ def test_what_a_thread_did_has_its_category(tmp_path):
     """A recording that is known to the last tick: see test_statuses.py."""
     recording = tmp_path / "statuses.pyreel"
     succeed(os.path.join(BUILD, "tests", "make-statuses"), recording)
-    path, profile = profile_of(tmp_path, recording)
+    assert_opens(*profile_of(tmp_path, recording))
+    path, profile = profile_of(tmp_path, "--weight=samples", recording)
     with opened(path) as viewer:
         assert_shown(viewer, profile)
         main, worker = (thread["threadHandle"] for thread in viewer.threads())

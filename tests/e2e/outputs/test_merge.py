@@ -123,7 +123,7 @@ def test_pprof_has_a_label_for_the_recording(shards, tmp_path):
 
 
 def test_gecko_puts_them_on_one_time_line(shards, tmp_path):
-    profile = gecko_of(tmp_path, shards)
+    profile = gecko_of(tmp_path, shards, "--weight", "wall")
     starts = {shard.function: shard.info["start_unix_ns"] for shard in shards}
     begin = min(starts.values())
     assert profile["meta"]["startTime"] == pytest.approx(begin / 1e6, abs=0.01)
@@ -144,7 +144,7 @@ def test_the_same_pid_twice_is_two_processes(twins, tmp_path):
     samples = twins[0].info["samples"]
     lines = collapsed_of(twins)
     assert samples_of(lines, "(run);") == samples_of(lines, "(twin);") == samples
-    profile = gecko_of(tmp_path, twins)
+    profile = gecko_of(tmp_path, twins, *COUNTS)
     pids = collections.Counter()
     for thread in profile["threads"]:
         pids[thread["pid"]] += thread["samples"]["length"]

@@ -113,7 +113,7 @@ def test_outputs_tell_the_same_time(record):
     values = pprof_check.summary(pprof_check.load(pprof(done.path)))["totals"]
     assert values[0] == done.info["samples"]
     assert abs(values[1] / 1000 - wall_us) <= 0.001 * wall_us
-    shown_ms = stacks.total(stacks.of_gecko(gecko(done.path)))
+    shown_ms = stacks.total(stacks.of_gecko(gecko(done.path, "wall")))
     if done.info["figures"]["ticks_left_out"] > 0:
         # The viewer's weights have no gaps of missed ticks.
         gaps = gaps_of(done.info)

@@ -13,7 +13,7 @@ import gecko_check
 import pprof_check
 from environment import TOOLS
 from plain_stream import Recording
-from recording import ALL_TICKS, attach, collapsed, convert, succeed, whole
+from recording import ALL_TICKS, COUNTS, attach, collapsed, convert, succeed, whole
 
 # What each version makes of a line of programs/hot.py: function → instructions of which some must be seen, with base.
 MADE = {
@@ -144,7 +144,7 @@ def test_converters_show_the_leaf_s_instruction(python, program, start, tmp_path
     assert shown == truth
 
     out = tmp_path / "out.json"
-    succeed(*convert("gecko", path, "--opcodes=frames", "-o", out).command)
+    succeed(*convert("gecko", path, "--opcodes=frames", *COUNTS, "-o", out).command)
     profile = gecko_check.load(out)
     assert gecko_check.problems(profile) == []
     shown = collections.Counter()

@@ -12,8 +12,8 @@ import pytest
 import gecko_check
 import stacks
 from environment import CONVERTERS, RECORD, need_command, need_root, pythons
-from recording import (CHANGES, attach, collapsed, convert, descendants, end, gecko, info, pprof, process_state, record_told, run,
-                       run_record, succeed, wait_for_samples, wait_until, whole)
+from recording import (CHANGES, COUNTS, attach, collapsed, convert, descendants, end, gecko, info, pprof, process_state,
+                       record_told, run, run_record, succeed, wait_for_samples, wait_until, whole)
 
 
 def functions_of(path):
@@ -25,7 +25,7 @@ def functions_of(path):
 def outputs_agree(path):
     """Each output shows the same stacks, all threads taken together. What it says of time is for tests/e2e/outputs."""
     shown = stacks.merged(stacks.of_collapsed(collapsed(path, "--full-paths")))
-    succeed(CONVERTERS["gecko"], "--full-paths", path)
+    succeed(CONVERTERS["gecko"], "--full-paths", *COUNTS, path)
     for other in (stacks.of_gecko(f"{path}.json.gz"), stacks.of_pprof(pprof(path))):
         assert stacks.differences({"all": stacks.merged(other)}, {"all": shown}) == ""
     return True
