@@ -23,12 +23,12 @@
 #define SWITCH_NS  7000     /* estimated cost of an interrupt and two switches, besides the post's processor time */
 #define STACK_SIZE (1u << 20)
 #define NS         1000000000u
-#define CLAIM_NS   30000      /* how long a post waits for another post that asks whether the work is its own */
+#define CLAIM_NS   60000 /* how long a post stays for another post that looks, or asks whether the look is its own */
 #define WORKING    UINT32_MAX /* value of post->free while the post works */
 #define UNUSED_NS  1000000000 /* a post without an appointment for so long ends */
 
-/* Who has the work: no post yet; a post asks whether the work is its own; a post does the work, or has done it. */
-enum claim { CLAIM_OPEN, CLAIM_ASKED, CLAIM_TAKEN };
+/* Who has the work: no post yet; a post asks whether the work is its own; a post does the work; a post has done it. */
+enum claim { CLAIM_OPEN, CLAIM_ASKED, CLAIM_TAKEN, CLAIM_DONE };
 
 /* The result of work. */
 struct stood {
@@ -150,14 +150,15 @@ static struct stood stand_do_work(const struct stand *stand, uint32_t processor,
     return stood;
 }
 
-/* Takes the work if it belongs to this processor. Waits while another post asks, but not long: the other post may wait
- * for a lock of the program, and this post may keep the lock's holder from running. */
+/* Takes the work if it belongs to this processor. Waits while another post asks or works, so that the program stands
+ * still on this processor, too, and the kernel still says who ran here (cpu.h). It does not wait long: the other post
+ * may wait for a lock of the program, and this post may keep the lock's holder from running. */
 static bool take_claim(struct stand *stand, uint32_t processor)
 {
     const uint64_t give_up_ns = clock_now_ns() + CLAIM_NS;
     uint32_t claim = CLAIM_OPEN;
     while (!atomic_compare_exchange_strong(&stand->claim, &claim, CLAIM_ASKED)) {
-        if (claim == CLAIM_TAKEN || clock_now_ns() >= give_up_ns)
+        if (claim == CLAIM_DONE || clock_now_ns() >= give_up_ns)
             return false;
         claim = CLAIM_OPEN;
         pause_a_moment();
@@ -165,6 +166,17 @@ static bool take_claim(struct stand *stand, uint32_t processor)
     const bool ours = stand->ask(stand->data, processor);
     atomic_store(&stand->claim, ours ? CLAIM_TAKEN : CLAIM_OPEN);
     return ours;
+}
+
+/* Another post may look at the moment for which this post woke in vain. Until it has done so, the program stands still
+ * on this processor, too: whoever ran here is not taken for somebody who waits for a processor. */
+static void stand_by(const struct post *post, uint32_t number)
+{
+    struct stand *stand = post->stand;
+    const uint64_t give_up_ns = clock_now_ns() + CLAIM_NS;
+    while (atomic_load(&stand->look_ns) == atomic_load(&post->moments[number % MOMENTS]) &&
+           atomic_load(&stand->claim) != CLAIM_DONE && clock_now_ns() < give_up_ns)
+        pause_a_moment();
 }
 
 static void do_appointed(struct post *post, uint32_t number)
@@ -179,6 +191,7 @@ static void do_appointed(struct post *post, uint32_t number)
     if (stand->appointed_count > 1 && !take_claim(stand, post->processor))
         return;
     post->stood = stand_do_work(stand, post->processor, before, now_ns);
+    atomic_store(&stand->claim, CLAIM_DONE);
     post->stood.stayed &= sched_getcpu() == (int)post->processor; /* a changed cpuset may have moved the thread */
 }
 
@@ -198,6 +211,7 @@ static void *post_main(void *data)
             arm_appointment(post, armed + 1);
         if (atomic_load(&post->stop)) /* close_post() may have armed the timer before this loop did */
             break;
+        cpu_wakes_at(atomic_load(&post->moments[next % MOMENTS]));
         uint64_t expired;
         while (read(post->timers[next % MOMENTS_AHEAD], &expired, sizeof(expired)) < 0 && !atomic_load(&post->stop)) {
         }
@@ -205,6 +219,8 @@ static void *post_main(void *data)
         uint32_t expected = next;
         if (atomic_compare_exchange_strong(&post->free, &expected, WORKING))
             do_appointed(post, next);
+        else
+            stand_by(post, next);
         atomic_store(&post->passed, next);
         atomic_fetch_add(&post->stand->passes, 1);
         if (atomic_load(&post->stand->caller_sleeps))
@@ -430,6 +446,7 @@ bool stand_appoint(struct stand *stand, const uint32_t *processors, size_t count
         return true;
     step_aside(stand, processors, count);
     atomic_store(&stand->claim, CLAIM_OPEN);
+    atomic_store(&stand->look_ns, moments->due_ns);
     stand->appointed_count = count;
     stand->turns++;
     const uint64_t now_ns = clock_now_ns();
@@ -460,7 +477,7 @@ static bool call_off(struct post *post)
  * that have not passed it when a post has taken the work, or when the caller gives up. */
 static bool is_settled(struct stand *stand, bool gives_up)
 {
-    const bool over = gives_up || atomic_load_explicit(&stand->claim, memory_order_acquire) == CLAIM_TAKEN;
+    const bool over = gives_up || atomic_load_explicit(&stand->claim, memory_order_acquire) >= CLAIM_TAKEN;
     bool settled = true;
     for (size_t i = 0; i < stand->appointed_count; i++)
         settled &= has_passed(stand->appointed[i]) || (over && call_off(stand->appointed[i]));

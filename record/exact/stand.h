@@ -6,11 +6,13 @@
  *
  * The caller may appoint work on several processors, when it does not know which of them the work belongs to. All their
  * posts wake at the moment. One after the other, each post asks whether the work belongs to its processor, until one
- * post takes the work:
+ * post takes the work. The other posts stay until the work is done, and so does a post that woke for an announced
+ * moment in vain: whoever ran on their processors stands still, too, and is not taken for somebody who waits for a
+ * processor (process/cpu.h):
  *
- *     post 0     │ asks: no ·
+ *     post 0     │ asks: no │ stays               ·
  *     post 1     │ waits    │ asks: yes │ does it ·
- *     post 2         │ waits            ·
+ *     post 2         │ stays                      ·
  *
  * Each post wakes by its own timer on its own processor. The timer's interrupt stops the program exactly at the drawn
  * moment. A wake-up from another processor would distort samples: the kernel first marks the program's thread for
@@ -78,6 +80,7 @@ struct stand {
 
     /* Caller and posts read and write these at any time. */
     _Atomic uint32_t claim;     /* enum claim of stand.c: whether a post has taken the work */
+    _Atomic uint64_t look_ns;   /* the moment of the last appointment */
     _Atomic uint32_t passes;    /* moments that posts have passed. A futex: the caller sleeps on it */
     _Atomic bool caller_sleeps; /* the caller sleeps, or is about to: posts wake it */
 

@@ -10,14 +10,16 @@
 #include <string.h>
 #include <unistd.h>
 
-#define STOP_RUNS    2      /* a thread that sleeps gets a processor to stop, and to sleep on */
-#define STOP_MOST_NS 100000 /* CPU time of a stop at most: 10 to 40 us were seen */
-#define TEXT_ROOM    512    /* bytes that hold the parts of the kernel's files that are used */
-#define CROWDED_NS   150000 /* a longer wait for a processor is not that for a post */
-#define CROWDED_RUNS 32     /* after this many notes without such a wait, a thread is not crowded any more */
-#define SCHED_ROOM   4096   /* the same of `sched` */
-#define SAME_LOOK_NS 50000  /* a look asks its threads in about that time */
-#define SAME_RUN     2      /* so often the same counts: what was used since the last note belongs to them */
+#define STOP_RUNS      2      /* a thread that sleeps gets a processor to stop, and to sleep on */
+#define STOP_MOST_NS   100000 /* CPU time of a stop at most: 10 to 40 us were seen */
+#define TEXT_ROOM      512    /* bytes that hold the parts of the kernel's files that are used */
+#define CROWDED_NS     150000 /* a longer wait for a processor is not that for a post */
+#define CROWDED_RUNS   32     /* after this many notes without such a wait, a thread is not crowded any more */
+#define SCHED_ROOM     4096   /* the same of `sched` */
+#define SAME_LOOK_NS   50000  /* a look asks its threads in about that time */
+#define WOKE_LATELY_NS 400000 /* posts that woke for this look did so within that time */
+#define TAKERS         64     /* posts of which it is known when they took their processors */
+#define SAME_RUN       2      /* so often the same counts: what was used since the last note belongs to them */
 
 void cpu_process_open(struct cpu_process *process, pid_t pid)
 {
@@ -116,7 +118,14 @@ static bool read_sched(int file, uint64_t *lost, uint64_t *start_ns)
     return true;
 }
 
-static _Thread_local int own_sched = -1;
+/* A post, which wakes with others to find out which of them makes the look. Each takes the processor of some thread. */
+static struct taker {
+    _Atomic bool used;
+    _Atomic int sched;                 /* its file `sched`; -1: not open */
+    _Atomic uint64_t last_ns, next_ns; /* when it was to wake last, and is to wake next (monotonic) */
+} takers[TAKERS];
+
+static _Thread_local struct taker *own_taker;
 
 /* The file of the thread that opens what is watched. It wakes while a post looks, maybe on the processor of a thread.
  */
@@ -127,33 +136,81 @@ static int open_own_sched(void)
     return open("/proc/thread-self/sched", O_RDONLY | O_CLOEXEC);
 }
 
+static void taker_begin(void)
+{
+    for (size_t i = 0; i < TAKERS && !own_taker; i++)
+        if (!atomic_exchange(&takers[i].used, true)) {
+            own_taker = &takers[i];
+            atomic_store(&own_taker->sched, open_own_sched());
+        }
+}
+
+void cpu_wakes_at(uint64_t moment_ns)
+{
+    if (!own_taker)
+        taker_begin();
+    if (!own_taker)
+        return;
+    atomic_store(&own_taker->last_ns, atomic_load(&own_taker->next_ns));
+    atomic_store(&own_taker->next_ns, moment_ns);
+}
+
 static uint64_t start_of(int sched)
 {
     uint64_t lost, start_ns;
     return sched >= 0 && read_sched(sched, &lost, &start_ns) ? start_ns : 0;
 }
 
+/* When threads of the recorder took the processors that they have. */
+struct takes {
+    uint64_t read_ns; /* when the files were read (monotonic) */
+    uint64_t starts_ns[TAKERS + 1];
+    size_t count;
+};
+
+/* Whether a post wakes now, or woke for the present look. */
+static bool taker_woke(const struct taker *taker, uint64_t now_ns)
+{
+    const uint64_t next_ns = atomic_load(&taker->next_ns);
+    return next_ns > 0 && (now_ns >= next_ns || now_ns - atomic_load(&taker->last_ns) < WOKE_LATELY_NS);
+}
+
+static void takes_read(struct takes *takes, uint64_t now_ns)
+{
+    takes->read_ns = now_ns;
+    takes->count = 0;
+    takes->starts_ns[takes->count++] = start_of(atomic_load(&opener_sched));
+    for (size_t i = 0; i < TAKERS; i++)
+        if (taker_woke(&takers[i], now_ns))
+            takes->starts_ns[takes->count++] = start_of(atomic_load(&takers[i].sched));
+}
+
 /* Whether a thread of the recorder took a processor at this moment, and still has it. The threads of a look are asked
  * within SAME_LOOK_NS: the files are read once for all of them. */
 static bool recorder_took_over(uint64_t when_ns)
 {
-    static _Thread_local uint64_t read_ns, own_ns, opener_ns;
+    static _Thread_local struct takes takes;
     const uint64_t now_ns = clock_now_ns();
-    if (own_sched < 0)
-        own_sched = open_own_sched();
-    if (now_ns - read_ns > SAME_LOOK_NS) {
-        own_ns = start_of(own_sched);
-        opener_ns = start_of(atomic_load(&opener_sched));
-        read_ns = now_ns;
-    }
-    return when_ns == own_ns || when_ns == opener_ns;
+    if (now_ns - takes.read_ns > SAME_LOOK_NS)
+        takes_read(&takes, now_ns);
+    for (size_t i = 0; i < takes.count; i++)
+        if (when_ns == takes.starts_ns[i])
+            return true;
+    return false;
 }
 
 void cpu_end_thread(void)
 {
-    if (own_sched >= 0)
-        close(own_sched);
-    own_sched = -1;
+    struct taker *taker = own_taker;
+    if (!taker)
+        return;
+    atomic_store(&taker->last_ns, 0);
+    atomic_store(&taker->next_ns, 0);
+    const int sched = atomic_exchange(&taker->sched, -1);
+    if (sched >= 0)
+        close(sched);
+    own_taker = NULL;
+    atomic_store(&taker->used, false);
 }
 
 static bool read_mark(const struct cpu *cpu, struct cpu_mark *mark)

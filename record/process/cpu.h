@@ -17,8 +17,8 @@
  *      used CPU time though neither count changed. A thread from which a post took the processor (stand.h) ran up to
  *      that moment: exec_start, when the kernel counted its CPU time last, is exactly the moment at which the post
  *      itself began. A tick of the kernel's clock within the post moves the latter: one look of a hundred. The same
- *      holds for the recorder's thread that waits for the post: this thread wakes before the look is over, and takes
- *      the processor of whoever runs beside the post.
+ *      holds for posts that wake at the same moment on other processors, and for the recorder's thread that waits for
+ *      the post: this thread wakes before the look is over, and takes the processor of whoever runs beside the post.
  *   4. If it has none: whether it is ready to run, from the file `syscall`.
  * Steps 3 and 4 cost ten times as much as the note. A post, for which the program waits, leaves out step 4, which
  * cpu_look_late() does, and step 3 for a thread that holds the interpreter's lock on its processor and had no need to
@@ -103,7 +103,10 @@ struct cpu_look cpu_look(struct cpu *cpu, bool ran, enum cpu_asker asker);
 void cpu_look_late(struct cpu *cpu, struct cpu_look *look);
 /* Reads the mark of a thread. Returns whether the thread has not run since the last look, which saw it asleep. */
 bool cpu_sleeps_on(const struct cpu *cpu, struct cpu_mark *mark);
-/* Closes what cpu_look() has opened for the calling thread. */
+/* Says that the calling thread, a post, sleeps until this moment, and then takes a processor. Posts that wake at the
+ * same moment know then who ran until that moment. */
+void cpu_wakes_at(uint64_t moment_ns);
+/* Closes what cpu_wakes_at() has opened for the calling thread. */
 void cpu_end_thread(void);
 /* The CPU time of a thread that is not watched. False when there is no such thread. */
 bool cpu_of_thread(pid_t pid, pid_t tid, uint64_t *ran_ns);
