@@ -18,7 +18,7 @@
 #define SCHED_ROOM     4096   /* the same of `sched` */
 #define SAME_LOOK_NS   50000  /* a look asks its threads in about that time */
 #define WOKE_LATELY_NS 400000 /* posts that woke for this look did so within that time */
-#define TAKERS         64     /* posts of which it is known when they took their processors */
+#define TAKERS         256    /* posts of which it is known when they took their processors */
 #define SAME_RUN       2      /* so often the same counts: what was used since the last note belongs to them */
 
 void cpu_process_open(struct cpu_process *process, pid_t pid)
