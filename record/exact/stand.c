@@ -168,17 +168,6 @@ static bool take_claim(struct stand *stand, uint32_t processor)
     return ours;
 }
 
-/* Another post may look at the moment for which this post woke in vain. Until it has done so, the program stands still
- * on this processor, too: whoever ran here is not taken for somebody who waits for a processor. */
-static void stand_by(const struct post *post, uint32_t number)
-{
-    struct stand *stand = post->stand;
-    const uint64_t give_up_ns = clock_now_ns() + CLAIM_NS;
-    while (atomic_load(&stand->look_ns) == atomic_load(&post->moments[number % MOMENTS]) &&
-           atomic_load(&stand->claim) != CLAIM_DONE && clock_now_ns() < give_up_ns)
-        pause_a_moment();
-}
-
 static void do_appointed(struct post *post, uint32_t number)
 {
     struct stand *stand = post->stand;
@@ -193,6 +182,36 @@ static void do_appointed(struct post *post, uint32_t number)
     post->stood = stand_do_work(stand, post->processor, before, now_ns);
     atomic_store(&stand->claim, CLAIM_DONE);
     post->stood.stayed &= sched_getcpu() == (int)post->processor; /* a changed cpuset may have moved the thread */
+}
+
+/* Takes the appointment, if it is the post's. */
+static bool take_appointment(struct post *post, uint32_t number)
+{
+    uint32_t expected = number;
+    if (!atomic_compare_exchange_strong(&post->free, &expected, WORKING))
+        return false;
+    do_appointed(post, number);
+    return true;
+}
+
+/* Whether the last appointment, maybe of other posts, is for the moment for which a post woke. A post that is far
+ * behind has to come to later moments. */
+static bool is_moment_of_look(const struct post *post, uint32_t number)
+{
+    const uint32_t behind = atomic_load(&post->last) - number;
+    return behind <= MOMENTS_AHEAD &&
+           atomic_load(&post->stand->look_ns) == atomic_load(&post->moments[number % MOMENTS]);
+}
+
+/* Another post may look at the moment for which this post woke in vain. Until it has done so, the program stands still
+ * on this processor, too: whoever ran here is not taken for somebody who waits for a processor. Or the appointment is
+ * made only now. */
+static void stand_by(struct post *post, uint32_t number)
+{
+    const uint64_t give_up_ns = clock_now_ns() + CLAIM_NS;
+    while (is_moment_of_look(post, number) && atomic_load(&post->stand->claim) != CLAIM_DONE &&
+           clock_now_ns() < give_up_ns && !take_appointment(post, number))
+        pause_a_moment();
 }
 
 static void *post_main(void *data)
@@ -216,10 +235,7 @@ static void *post_main(void *data)
         while (read(post->timers[next % MOMENTS_AHEAD], &expired, sizeof(expired)) < 0 && !atomic_load(&post->stop)) {
         }
         atomic_fetch_add(&post->wakes, 1);
-        uint32_t expected = next;
-        if (atomic_compare_exchange_strong(&post->free, &expected, WORKING))
-            do_appointed(post, next);
-        else
+        if (!take_appointment(post, next))
             stand_by(post, next);
         atomic_store(&post->passed, next);
         atomic_fetch_add(&post->stand->passes, 1);
