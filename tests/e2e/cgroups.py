@@ -40,6 +40,17 @@ def make(quota, name, made):
     return missing("a cgroup with a quota: it needs root, and a folder of /sys/fs/cgroup that can be written to")
 
 
+def throttled_s():
+    """How long the processes below the limited cgroup had to wait for the next period, by the kernel's count."""
+    for place in PLACES:
+        path = os.path.join(place, f"pyreel-test-{os.getpid()}", "cpu.stat")
+        if os.path.exists(path):
+            with open(path) as file:
+                counts = dict(line.split() for line in file)
+            return int(counts.get("throttled_time", 0)) / 1e9 or int(counts.get("throttled_usec", 0)) / 1e6
+    return 0
+
+
 def joining(procs):
     """What to put before a command that is to run there."""
     return "sh", "-c", f"echo $$ > {procs}; exec \"$@\"", "sh"
