@@ -150,22 +150,32 @@ static struct stood stand_do_work(const struct stand *stand, uint32_t processor,
     return stood;
 }
 
-/* Takes the work if it belongs to this processor. Waits while another post asks or works, so that the program stands
- * still on this processor, too, and the kernel still says who ran here (cpu.h). It does not wait long: the other post
+/* Asks whether the work belongs to this processor, when no other post asks. *asked: it did. */
+static bool ask_for_work(struct stand *stand, uint32_t processor, bool *asked)
+{
+    uint32_t open = CLAIM_OPEN;
+    if (!atomic_compare_exchange_strong(&stand->claim, &open, CLAIM_ASKED))
+        return false;
+    *asked = true;
+    const bool ours = stand->ask(stand->data, processor);
+    const bool nobody_s = !ours && atomic_fetch_add(&stand->refusals, 1) + 1 == stand->appointed_count;
+    atomic_store(&stand->claim, ours ? CLAIM_TAKEN : nobody_s ? CLAIM_DONE : CLAIM_OPEN);
+    return ours;
+}
+
+/* Takes the work if it belongs to this processor. Stays while another post asks or works, so that the program stands
+ * still on this processor, too, and the kernel still says who ran here (cpu.h). It does not stay long: the other post
  * may wait for a lock of the program, and this post may keep the lock's holder from running. */
 static bool take_claim(struct stand *stand, uint32_t processor)
 {
     const uint64_t give_up_ns = clock_now_ns() + CLAIM_NS;
-    uint32_t claim = CLAIM_OPEN;
-    while (!atomic_compare_exchange_strong(&stand->claim, &claim, CLAIM_ASKED)) {
-        if (claim == CLAIM_DONE || clock_now_ns() >= give_up_ns)
-            return false;
-        claim = CLAIM_OPEN;
+    bool asked = false;
+    do {
+        if (!asked && ask_for_work(stand, processor, &asked))
+            return true;
         pause_a_moment();
-    }
-    const bool ours = stand->ask(stand->data, processor);
-    atomic_store(&stand->claim, ours ? CLAIM_TAKEN : CLAIM_OPEN);
-    return ours;
+    } while (atomic_load(&stand->claim) != CLAIM_DONE && clock_now_ns() < give_up_ns);
+    return false;
 }
 
 static void do_appointed(struct post *post, uint32_t number)
@@ -199,7 +209,7 @@ static bool take_appointment(struct post *post, uint32_t number)
 static bool is_moment_of_look(const struct post *post, uint32_t number)
 {
     const uint32_t behind = atomic_load(&post->last) - number;
-    return behind <= MOMENTS_AHEAD &&
+    return behind <= MOMENTS_AHEAD && !atomic_load(&post->stop) &&
            atomic_load(&post->stand->look_ns) == atomic_load(&post->moments[number % MOMENTS]);
 }
 
@@ -222,6 +232,8 @@ static void *post_main(void *data)
         priority_raise();
     for (uint32_t next = 1, armed = 0; !atomic_load(&post->stop); next++) {
         uint32_t last;
+        if (is_before(atomic_load(&post->last), next))
+            cpu_wakes_at(UINT64_MAX);
         while (is_before(last = atomic_load(&post->last), next) && !atomic_load(&post->stop))
             futex_wait(&post->last, last, NULL);
         if (atomic_load(&post->stop))
@@ -462,6 +474,7 @@ bool stand_appoint(struct stand *stand, const uint32_t *processors, size_t count
         return true;
     step_aside(stand, processors, count);
     atomic_store(&stand->claim, CLAIM_OPEN);
+    atomic_store(&stand->refusals, 0);
     atomic_store(&stand->look_ns, moments->due_ns);
     stand->appointed_count = count;
     stand->turns++;
@@ -626,6 +639,7 @@ bool stand_meet(struct stand *stand)
     if (stand->appointed_count == 0)
         return work_here(stand);
     wait_for_posts(stand, SPIN_NS + STARVED_NS);
+    atomic_store(&stand->claim, CLAIM_DONE); /* nobody waits for a look any more */
     note_taken(stand);
     const struct post *doer = find_doer(stand);
     if (doer)
@@ -636,6 +650,7 @@ bool stand_meet(struct stand *stand)
 void stand_cancel(struct stand *stand)
 {
     wait_for_posts(stand, 0);
+    atomic_store(&stand->claim, CLAIM_DONE);
     stand->appointed_count = 0;
 }
 

@@ -80,6 +80,7 @@ struct stand {
 
     /* Caller and posts read and write these at any time. */
     _Atomic uint32_t claim;     /* enum claim of stand.c: whether a post has taken the work */
+    _Atomic uint32_t refusals;  /* posts of the last appointment to which the work does not belong */
     _Atomic uint64_t look_ns;   /* the moment of the last appointment */
     _Atomic uint32_t passes;    /* moments that posts have passed. A futex: the caller sleeps on it */
     _Atomic bool caller_sleeps; /* the caller sleeps, or is about to: posts wake it */

@@ -180,9 +180,14 @@ static void takes_read(struct takes *takes, uint64_t now_ns)
     takes->read_ns = now_ns;
     takes->count = 0;
     takes->starts_ns[takes->count++] = start_of(atomic_load(&opener_sched));
-    for (size_t i = 0; i < TAKERS; i++)
-        if (taker_woke(&takers[i], now_ns))
-            takes->starts_ns[takes->count++] = start_of(atomic_load(&takers[i].sched));
+    for (size_t i = 0; i < TAKERS; i++) {
+        const int sched = atomic_load(&takers[i].sched);
+        if (!taker_woke(&takers[i], now_ns))
+            continue;
+        const uint64_t start_ns = start_of(sched);
+        if (atomic_load(&takers[i].sched) == sched) /* else it may be another file by now */
+            takes->starts_ns[takes->count++] = start_ns;
+    }
 }
 
 /* Whether a thread of the recorder took a processor at this moment, and still has it. The threads of a look are asked
@@ -194,7 +199,7 @@ static bool recorder_took_over(uint64_t when_ns)
     if (now_ns - takes.read_ns > SAME_LOOK_NS)
         takes_read(&takes, now_ns);
     for (size_t i = 0; i < takes.count; i++)
-        if (when_ns == takes.starts_ns[i])
+        if (when_ns > 0 && when_ns == takes.starts_ns[i]) /* 0: not known, or it has moved to another processor */
             return true;
     return false;
 }

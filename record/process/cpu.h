@@ -103,8 +103,8 @@ struct cpu_look cpu_look(struct cpu *cpu, bool ran, enum cpu_asker asker);
 void cpu_look_late(struct cpu *cpu, struct cpu_look *look);
 /* Reads the mark of a thread. Returns whether the thread has not run since the last look, which saw it asleep. */
 bool cpu_sleeps_on(const struct cpu *cpu, struct cpu_mark *mark);
-/* Says that the calling thread, a post, sleeps until this moment, and then takes a processor. Posts that wake at the
- * same moment know then who ran until that moment. */
+/* Says that the calling thread, a post, sleeps until this moment, and then takes a processor; UINT64_MAX: it sleeps
+ * until it is called. Posts that wake at the same moment know then who ran until that moment. */
 void cpu_wakes_at(uint64_t moment_ns);
 /* Closes what cpu_wakes_at() has opened for the calling thread. */
 void cpu_end_thread(void);

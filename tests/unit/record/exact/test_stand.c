@@ -407,6 +407,58 @@ static void the_post_that_has_the_work_does_it(void **state)
     stand_close(&stand);
 }
 
+/* Whoever has to leave the work to the other post stays until it is done. */
+struct shared_work {
+    struct stand *stand;
+    uint32_t processor;  /* where it is to be done */
+    uint32_t passes;     /* of posts, before */
+    atomic_uint refused; /* by the other post */
+    unsigned before;     /* of these before the work began */
+    bool stayed;         /* nobody passed the moment until the work was done */
+};
+
+static bool is_shared(void *data, uint32_t processor)
+{
+    struct shared_work *shared = data;
+    if (processor != shared->processor)
+        atomic_fetch_add(&shared->refused, 1);
+    return processor == shared->processor;
+}
+
+static bool see_who_stays(void *data, uint32_t processor, uint64_t now_ns)
+{
+    (void)processor, (void)now_ns;
+    struct shared_work *shared = data;
+    const uint64_t spent_ns = thread_ns();
+    shared->before = atomic_load(&shared->refused);
+    while (thread_ns() - spent_ns < 10 * US)
+        continue;
+    shared->stayed = atomic_load(&shared->stand->passes) == shared->passes;
+    return true;
+}
+
+static void who_has_no_work_stays_for_the_other(void **state)
+{
+    (void)state;
+    need_processors(2);
+    struct stand stand;
+    uint32_t processors[2];
+    const size_t count = both_processors(processors);
+    unsigned stayed = 0, i = 0;
+    begin(&stand);
+    /* A busy machine lets one come when the other has given up. */
+    for (const time_t since = time(NULL); stayed < 20; i++) {
+        struct shared_work shared = { .stand = &stand,
+                                      .processor = processors[i % 2],
+                                      .passes = atomic_load(&stand.passes) };
+        assert_true(is_patient(since));
+        assert_true(stand_appoint(&stand, processors, count, &AT(clock_now_ns() + 200 * US, 0), is_shared,
+                                  see_who_stays, &shared));
+        stayed += stand_meet(&stand) && !stand.waited && shared.before > 0 && shared.stayed;
+    }
+    stand_close(&stand);
+}
+
 /* A question that waits counts as a wait, as work does. */
 static void to_ask_may_be_to_wait(void **state)
 {
@@ -667,6 +719,7 @@ TEST_FILE(stand)
         cmocka_unit_test(work_that_has_waited_is_done_again),
         cmocka_unit_test(work_that_another_interrupts_has_not_stayed),
         cmocka_unit_test(the_post_that_has_the_work_does_it),
+        cmocka_unit_test(who_has_no_work_stays_for_the_other),
         cmocka_unit_test(to_ask_may_be_to_wait),
         cmocka_unit_test(work_of_nobody_is_not_done),
         cmocka_unit_test(who_comes_late_has_nothing_to_do),
