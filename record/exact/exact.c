@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define HOPS        6   /* most unproven looks per tick */
+#define CROWD_HOPS  2   /* the same where several threads run at the same time */
 #define LATELY      128 /* a holder is recent for this many looks */
 #define LOST        256 /* two failures to follow the lock within this many looks: look from several processors */
 #define RSEQ_CPU_ID 4   /* offset of cpu_id, a u32, in struct rseq */
@@ -92,6 +93,12 @@ static bool find_holder(struct exact *exact, struct holder *holder)
                             &holder->processor);
 }
 
+/* Whether threads of the program may run Python at the same time. */
+static bool threads_run_at_once(const struct exact *exact)
+{
+    return !target_has_one_lock(exact->target);
+}
+
 /* ---- where to look ---- */
 
 /* Notes the holder in the rows of recent holders: in the row of the same thread, or else in the oldest row. */
@@ -109,6 +116,23 @@ static void note_holder(struct exact *exact)
         row = r->look < row->look ? r : row;
     }
     *row = (struct recent_holder){ holder->thread, holder->processor, exact->looks };
+}
+
+/* Notes the threads that run as recent holders, and one of them as the holder; if none runs, there is no holder. */
+static void note_crowd(struct exact *exact)
+{
+    const struct thread_list *list = exact->thread_list;
+    exact->holder = (struct holder){ .processor = NOWHERE };
+    for (size_t i = 0; exact->after.list == list->list && i < exact->after.count; i++) {
+        const struct crowd_thread *thread = &exact->after.threads[i];
+        const struct member *member = &list->members[list->order[i]];
+        if (!thread->runs || !thread->known)
+            continue;
+        exact->holder = (struct holder){ .thread = member->address,
+                                         .pointer = member->pointer,
+                                         .processor = thread->processor };
+        note_holder(exact);
+    }
 }
 
 /* Whether the holder is on a processor that the last look was not appointed for. */
@@ -129,14 +153,16 @@ static void note_lost(struct exact *exact)
 }
 
 /* Chooses the processors for the next look, in rising order: the holder's processor, and while following the lock
- * fails, the processors of recent holders. */
+ * fails, or where several threads may run, the processors of recent holders. */
 static void choose_processors(struct exact *exact)
 {
     struct exact_work *work = &exact->work;
-    const bool several = exact->lost[0] && exact->looks - exact->lost[0] < LOST;
+    const bool several = work->crowd || (exact->lost[0] && exact->looks - exact->lost[0] < LOST);
     work->holder = exact->holder;
     work->processors[0] = exact->holder.processor;
-    work->processors_count = exact->holder.pointer != 0;
+    /* A thread of a crowd that is out of reach spoils no other. */
+    work->processors_count = exact->holder.pointer != 0 &&
+                             (!work->crowd || stand_may(&exact->stand, exact->holder.processor));
     for (const struct recent_holder *r = exact->recent; several && r < exact->recent + EXACT_RECENT; r++) {
         uint32_t *processors = work->processors;
         size_t at = 0;
@@ -203,23 +229,13 @@ static bool look_with(struct exact *exact, const struct holder *holder, uint64_t
     return !witness->gone;
 }
 
-/* Whether all interpreters of the program share one lock. */
-static bool has_one_lock(const struct target *target)
-{
-    const uint64_t gil_at = target->interpreters_count > 0 ? target->interpreters[0].gil_at : 0;
-    for (size_t i = 1; i < target->interpreters_count; i++)
-        if (target->interpreters[i].gil_at != gil_at)
-            return false;
-    return gil_at != 0;
-}
-
 /* Whether this holder stood still during the look: then the look is one moment. */
 static bool was_one_moment(struct exact *exact, const struct holder *holder)
 {
     const struct witness *witness = &exact->thread_list->unwinder.witness;
     if (exact->work.state == THREAD_LIST_SLEPT)
         return true;
-    if (!has_one_lock(exact->target)) /* this look may have found a new interpreter */
+    if (!target_has_one_lock(exact->target)) /* this look may have found a new interpreter */
         return false;
     const bool at_last = witness->reads == exact->target->remote.calls && (exact->rseq || !holder->pointer);
     const bool no_switch = target_gil(exact->target, witness->first).switches ==
@@ -235,6 +251,28 @@ static bool was_asleep(const struct exact *exact, const struct holder *holder, u
     const struct witness *witness = &exact->thread_list->unwinder.witness;
     return witness->came && holder->processor == processor && !target_gil(exact->target, witness->first).locked &&
            is_witnessed(exact, holder, witness->first);
+}
+
+/* Makes a look at a crowd: all posts have come, and stay. */
+static bool look_at_crowd(struct exact *exact, uint64_t now_ns)
+{
+    struct unwinder *unwinder = &exact->thread_list->unwinder;
+    struct exact_work *work = &exact->work;
+    crowd_read(&exact->before, exact->thread_list, exact->rseq);
+    unwinder->still = true;
+    unwinder->retry_later = false;
+    work->state = work->look(work->self, now_ns);
+    unwinder->still = false;
+    work->looks++;
+    crowd_read(&exact->after, exact->thread_list, exact->rseq);
+    note_crowd(exact);
+    work->moved = work->state == THREAD_LIST_SLEPT ? 0
+                                                   : crowd_moved(&exact->before, &exact->after, exact->thread_list,
+                                                                 work->processors, work->processors_count);
+    work->same = work->moved == 0;
+    work->slept = crowd_sleeps(&exact->before);
+    work->retry_later = unwinder->retry_later || work->state == THREAD_LIST_TORN;
+    return true;
 }
 
 /* Whether the look belongs to this processor (a stand_ask): the holder runs or last ran here. */
@@ -253,6 +291,8 @@ static bool exact_do_work(void *data, uint32_t processor, uint64_t now_ns)
 {
     struct exact *exact = data;
     const struct unwinder *unwinder = &exact->thread_list->unwinder;
+    if (exact->work.crowd)
+        return look_at_crowd(exact, now_ns);
     const bool there = ((exact->rseq || exact_ask(exact, processor)) &&
                         look_with(exact, &exact->work.holder, now_ns)) ||
                        (exact_ask(exact, processor) && look_with(exact, &exact->work.holder, now_ns));
@@ -269,10 +309,10 @@ static bool exact_do_work(void *data, uint32_t processor, uint64_t now_ns)
 /* Why a look cannot be one moment, for the user; NULL: it can. */
 static const char *exact_refusal(const struct exact *exact)
 {
-    if (exact->target->runtime.layout.free_threaded)
-        return "threads of a free-threaded build run at the same time";
-    if (!has_one_lock(exact->target))
-        return "it has several interpreters, each with its own lock";
+    if (!target_knows_locks(exact->target))
+        return "the lock of an interpreter is unknown";
+    if (exact->rseq == 0 && threads_run_at_once(exact))
+        return "its threads run at the same time, on unknown processors (its C library has no rseq)";
     if (exact->rseq == 0 && !exact->target->same_pids)
         return "the processor of its threads is unknown (its C library has no rseq, and its pid namespace is another "
                "one)";
@@ -301,7 +341,10 @@ void exact_look_ahead(struct exact *exact, uint64_t now_ns)
     thread_list_read(list, now_ns);
     list->unwinder.still = list->unwinder.retry_later = list->rests = false;
     list->unwinder.counters = counters;
-    if (!find_holder(exact, &exact->holder))
+    if (threads_run_at_once(exact)) {
+        crowd_read(&exact->after, list, exact->rseq);
+        note_crowd(exact);
+    } else if (!find_holder(exact, &exact->holder))
         exact->holder = (struct holder){ 0 };
 }
 
@@ -317,11 +360,12 @@ bool exact_appoint(struct exact *exact, exact_look *look, void *self, const stru
     exact->refusal = exact_refusal(exact);
     if (exact->refusal)
         return false;
-    if (!exact->holder.thread && !find_holder(exact, &exact->holder)) {
+    exact->work.crowd = threads_run_at_once(exact);
+    if (!exact->work.crowd && !exact->holder.thread && !find_holder(exact, &exact->holder)) {
         exact->holder = (struct holder){ 0 };
         return false;
     }
-    if (is_ahead(exact, &exact->holder, moments->due_ns)) {
+    if (exact->holder.thread && is_ahead(exact, &exact->holder, moments->due_ns)) {
         exact->refusal = "it has a real-time priority";
         return false;
     }
@@ -330,7 +374,7 @@ bool exact_appoint(struct exact *exact, exact_look *look, void *self, const stru
     exact->alone = exact->work.processors_count == 0;
     exact->appointed = true;
     if (exact->alone || stand_appoint(&exact->stand, exact->work.processors, exact->work.processors_count, moments,
-                                      exact_ask, exact_do_work, exact))
+                                      exact->work.crowd ? NULL : exact_ask, exact_do_work, exact))
         return !exact->alone;
     exact->refusal = "it runs on a processor that pyreel-record may not use (see taskset)";
     exact->appointed = false;
@@ -363,7 +407,7 @@ static bool exact_follow(struct exact *exact, int hop)
     exact->random = exact->random * 6364136223846793005u + now_ns;
     const uint64_t distance_ns = FOLLOW_LEAST_NS + (exact->random >> 40) % FOLLOW_DRAWN_NS;
     const struct moments moments = { .due_ns = now_ns + (distance_ns << (work.retry_later ? hop : 0)) };
-    if (!exact->holder.thread)
+    if (!exact->holder.thread && !exact->work.crowd)
         return false;
     exact_appoint(exact, work.look, work.self, &moments);
     return exact->appointed;
@@ -377,6 +421,12 @@ static bool is_first_of_sleep(const struct exact_work *work)
     return work->slept && work->state == THREAD_LIST_READ && !work->retry_later;
 }
 
+/* Whether to keep a look at a crowd in which some threads may have moved: one further look went where they run. */
+static bool is_last_of_crowd(const struct exact_work *work, int hop)
+{
+    return work->crowd && hop == CROWD_HOPS - 1 && work->state == THREAD_LIST_READ;
+}
+
 /* Counts the looks of an appointment that is over: all are thrown away but the last one, if that is kept. */
 static void exact_count_looks(struct exact *exact, bool kept)
 {
@@ -388,12 +438,15 @@ enum thread_list_state exact_read(struct exact *exact, exact_look *look, void *s
 {
     bool elsewhere = false;
     exact->proven = exact->waited = false;
+    exact->moved = 0;
     for (int hop = 0; exact->appointed; hop++) {
         const bool looked = meet(exact, now_ns);
         if (looked) {
             exact->waited |= exact->stand.waited;
             exact->moment_ns = exact->stand.began_ns;
-            exact->proven = exact->work.same && exact->stand.stayed && !exact->work.retry_later;
+            exact->proven = (exact->work.same || is_last_of_crowd(&exact->work, hop)) && exact->stand.stayed &&
+                            !exact->work.retry_later;
+            exact->moved = exact->work.moved;
             if (exact->proven || is_first_of_sleep(&exact->work) || exact->work.state == THREAD_LIST_GONE) {
                 note_holder(exact);
                 exact_count_looks(exact, true);
@@ -462,6 +515,8 @@ bool exact_ended(struct exact *exact)
 
 void exact_close(struct exact *exact)
 {
+    crowd_free(&exact->before);
+    crowd_free(&exact->after);
     stand_close(&exact->stand);
     *exact = (struct exact){ 0 };
 }

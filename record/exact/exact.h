@@ -25,11 +25,16 @@
  * when following fails, the recorder appoints posts on all processors where recent holders ran (16 at most) for a
  * while. The post on the holder's processor makes the look.
  *
- * Some programs are always read live: programs without a global lock (free-threaded builds), programs with several such
- * locks (sub-interpreters of 3.12 and later), and programs on processors that the recorder may not use. */
+ * Where threads run Python at the same time, in a free-threaded build, or in interpreters with locks of their own,
+ * posts stand on all processors on which recent looks saw threads run (16 at most), and the last one to come makes the
+ * look while the others stay (crowd.h).
+ *
+ * Some programs are always read live: those on processors that the recorder may not use, and those whose threads are on
+ * unknown processors. */
 #ifndef PYREEL_RECORD_EXACT_EXACT_H
 #define PYREEL_RECORD_EXACT_EXACT_H
 
+#include "record/exact/crowd.h"
 #include "record/exact/stand.h"
 #include "record/unwind/thread_list.h"
 
@@ -65,7 +70,8 @@ struct exact {
     uint64_t lost[2];   /* numbers of the last two looks that followed the lock in vain; 0: none */
     bool appointed;     /* the next look is appointed */
     bool alone;         /* the holder is gone, so the caller makes the look itself, without a post */
-    bool proven;        /* the last look is proven to be one moment */
+    bool proven;        /* the last look is proven to be one moment, ... */
+    size_t moved;       /* ... but for so many of its threads */
     uint64_t moment_ns; /* when the last look began (monotonic) */
     bool waited;        /* the last look waited for the lock of the program's memory */
     uint64_t hops;      /* number of appointed looks that were thrown away */
@@ -81,10 +87,13 @@ struct exact {
         bool retry_later; /* a thread was in the middle of a change, and its memory does not show its stack: look again
                            * at another moment */
         bool same;        /* before and after the look: the same holder on the same processor */
+        bool crowd;       /* several threads may run Python at the same time, ... */
+        size_t moved;     /* ... and so many may have moved during the look */
         bool slept;       /* the program slept when the look began */
     } work;               /* the last look that was appointed */
     uint64_t asked, ask_again_ns; /* the thread whose priority was looked up last; when the next lookup is due */
     bool ahead;                   /* that thread has a real-time priority */
+    struct crowd before, after;   /* of a program whose threads run at the same time: around the last look */
     const char *refusal; /* why the last look cannot be one moment, for the user; NULL: it can, or nothing is known */
 };
 

@@ -16,16 +16,17 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#define ATTEMPTS   4        /* most repetitions of work during which the post sleeps each time */
-#define MOMENTS    8        /* moments that a post remembers: a power of 2, greater than MOMENTS_AHEAD + 1 */
-#define SPIN_NS    80000    /* the caller spins so long before it sleeps: most work takes less */
-#define STARVED_NS 50000000 /* a post that is later than this does not get its processor: the caller gives up */
-#define SWITCH_NS  7000     /* estimated cost of an interrupt and two switches, besides the post's processor time */
-#define STACK_SIZE (1u << 20)
-#define NS         1000000000u
-#define CLAIM_NS   60000 /* how long a post stays for another post that looks, or asks whether the look is its own */
-#define WORKING    UINT32_MAX /* value of post->free while the post works */
-#define UNUSED_NS  1000000000 /* a post without an appointment for so long ends */
+#define ATTEMPTS    4        /* most repetitions of work during which the post sleeps each time */
+#define MOMENTS     8        /* moments that a post remembers: a power of 2, greater than MOMENTS_AHEAD + 1 */
+#define SPIN_NS     80000    /* the caller spins so long before it sleeps: most work takes less */
+#define STARVED_NS  50000000 /* a post that is later than this does not get its processor: the caller gives up */
+#define SWITCH_NS   7000     /* estimated cost of an interrupt and two switches, besides the post's processor time */
+#define STACK_SIZE  (1u << 20)
+#define NS          1000000000u
+#define CLAIM_NS    60000  /* how long a post stays for another post that looks, or asks whether the look is its own */
+#define TOGETHER_NS 300000 /* how long a post stays for the others when all of them are needed */
+#define WORKING     UINT32_MAX /* value of post->free while the post works */
+#define UNUSED_NS   1000000000 /* a post without an appointment for so long ends */
 
 /* Who has the work: no post yet; a post asks whether the work is its own; a post does the work; a post has done it. */
 enum claim { CLAIM_OPEN, CLAIM_ASKED, CLAIM_TAKEN, CLAIM_DONE };
@@ -178,6 +179,22 @@ static bool take_claim(struct stand *stand, uint32_t processor)
     return false;
 }
 
+/* Takes the work when all the other posts have come. Else stays until it is done. *stayed: the post did. */
+static bool come_last(struct stand *stand, struct stay before, bool *stayed)
+{
+    const uint64_t give_up_ns = clock_now_ns() + TOGETHER_NS;
+    if (atomic_fetch_add(&stand->came, 1) + 1 == stand->appointed_count) {
+        atomic_store(&stand->claim, CLAIM_TAKEN);
+        return true;
+    }
+    bool done;
+    while (!(done = atomic_load(&stand->claim) == CLAIM_DONE) && clock_now_ns() < give_up_ns)
+        pause_a_moment();
+    const struct stay after = stand_stay_now();
+    *stayed = done && before.waits == after.waits && before.preemptions == after.preemptions;
+    return false;
+}
+
 static void do_appointed(struct post *post, uint32_t number)
 {
     struct stand *stand = post->stand;
@@ -187,7 +204,9 @@ static void do_appointed(struct post *post, uint32_t number)
     const uint64_t now_ns = clock_now_ns();
     const struct stay before = stand_stay_now(); /* before take_claim(), which may sleep */
     post->stood = (struct stood){ .began_ns = now_ns, .used_ns = before.used_ns };
-    if (stand->appointed_count > 1 && !take_claim(stand, post->processor))
+    const bool takes = stand->appointed_count < 2 || (stand->ask ? take_claim(stand, post->processor)
+                                                                 : come_last(stand, before, &post->stood.stayed));
+    if (!takes)
         return;
     post->stood = stand_do_work(stand, post->processor, before, now_ns);
     atomic_store(&stand->claim, CLAIM_DONE);
@@ -475,6 +494,7 @@ bool stand_appoint(struct stand *stand, const uint32_t *processors, size_t count
     step_aside(stand, processors, count);
     atomic_store(&stand->claim, CLAIM_OPEN);
     atomic_store(&stand->refusals, 0);
+    atomic_store(&stand->came, 0);
     atomic_store(&stand->look_ns, moments->due_ns);
     stand->appointed_count = count;
     stand->turns++;
@@ -644,6 +664,8 @@ bool stand_meet(struct stand *stand)
     const struct post *doer = find_doer(stand);
     if (doer)
         stand_note(stand, &doer->stood);
+    for (size_t i = 0; doer && !stand->ask && i < stand->appointed_count; i++)
+        stand->stayed &= stand->appointed[i]->stood.stayed;
     return doer;
 }
 

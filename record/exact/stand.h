@@ -14,6 +14,14 @@
  *     post 1     │ waits    │ asks: yes │ does it ·
  *     post 2         │ stays                      ·
  *
+ * Work may also need all the processors to stand still, as when several threads of a program run Python at the same
+ * time. Then the last post to come does the work, and the others stay. If one of them leaves before the work is done,
+ * the work counts as disturbed (stand->stayed):
+ *
+ *     post 0     │ stays                          ·
+ *     post 1     │ stays                          ·
+ *     post 2         │ does it                  ·
+ *
  * Each post wakes by its own timer on its own processor. The timer's interrupt stops the program exactly at the drawn
  * moment. A wake-up from another processor would distort samples: the kernel first marks the program's thread for
  * preemption, and the interrupt follows some microseconds later. A system call that ends between the two yields to the
@@ -81,12 +89,13 @@ struct stand {
     /* Caller and posts read and write these at any time. */
     _Atomic uint32_t claim;     /* enum claim of stand.c: whether a post has taken the work */
     _Atomic uint32_t refusals;  /* posts of the last appointment to which the work does not belong */
+    _Atomic uint32_t came;      /* posts of the last appointment that have come */
     _Atomic uint64_t look_ns;   /* the moment of the last appointment */
     _Atomic uint32_t passes;    /* moments that posts have passed. A futex: the caller sleeps on it */
     _Atomic bool caller_sleeps; /* the caller sleeps, or is about to: posts wake it */
 
     /* Only the caller uses these. */
-    bool stayed;         /* nothing else ran on the processor during the last work */
+    bool stayed;         /* nothing else ran on the processor, or on all of them, during the last work */
     bool waited;         /* the post slept during the last work, and did the work again */
     uint64_t began_ns;   /* when the last work began (monotonic) */
     uint64_t turns;      /* number of appointments */
@@ -106,7 +115,8 @@ bool stand_may(const struct stand *stand, uint32_t processor);
 
 /* Appoints work(data, processor, now) at moments->due_ns on one of the processors. The posts also learn the next
  * moments, for which the same processors are likely appointed. With several processors, the work runs on the first one
- * for which ask(data, processor) returns true. With one processor `ask` is not called. False when the recorder may not
+ * for which ask(data, processor) returns true; `ask` NULL: on the last one to which a post comes, while the other posts
+ * stay. With one processor `ask` is not called. False when the recorder may not
  * use one of the processors. */
 bool stand_appoint(struct stand *stand, const uint32_t *processors, size_t count, const struct moments *moments,
                    stand_ask *ask, stand_work *work, void *data);

@@ -196,6 +196,15 @@ bool target_knows_locks(const struct target *target)
     return true;
 }
 
+bool target_has_one_lock(const struct target *target)
+{
+    const uint64_t gil_at = target->interpreters_count > 0 ? target->interpreters[0].gil_at : 0;
+    for (size_t i = 1; i < target->interpreters_count; i++)
+        if (target->interpreters[i].gil_at != gil_at)
+            return false;
+    return gil_at != 0 && !target->runtime.layout.free_threaded;
+}
+
 enum remote_state target_read_interpreters(struct target *target)
 {
     uint64_t missing = 0;

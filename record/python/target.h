@@ -71,6 +71,9 @@ enum target_state target_open_memory(struct target *target, const struct memory_
 /* Reads the list of interpreters; takes one or two system calls when the list is the same as last time. */
 enum remote_state target_read_interpreters(struct target *target);
 
+/* Whether all interpreters share one lock, so that one thread at a time runs Python. */
+bool target_has_one_lock(const struct target *target);
+
 /* Whether the lock of each interpreter was found. An interpreter that is being made has none yet: read the list anew.
  */
 bool target_knows_locks(const struct target *target);

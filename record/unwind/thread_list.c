@@ -485,7 +485,7 @@ enum thread_list_state thread_list_read(struct thread_list *thread_list, uint64_
     for (int i = 0; i < attempts && state == THREAD_LIST_TORN; i++) {
         state = thread_list->listed ? THREAD_LIST_READ : make_list(thread_list);
         thread_list->rests = thread_list->defers && thread_list->unwinder.still && thread_list->which == THREADS_ALL &&
-                             thread_list->asked_count > THREAD_LIST_FIRST;
+                             thread_list->asked_count > THREAD_LIST_FIRST && target_has_one_lock(thread_list->target);
         if (state == THREAD_LIST_READ)
             state = thread_list_read_moved(thread_list, i == 0 && listed ? now_ns : clock_now_ns());
         if (state == THREAD_LIST_TORN)

@@ -474,7 +474,8 @@ void watched_look(struct watched *w, uint64_t now_ns)
 /* Counts the samples of a tick as exact or live. */
 static void count_exact(struct watched *w, uint64_t samples)
 {
-    const uint64_t moved = w->thread_list.moved < samples ? w->thread_list.moved : samples;
+    const uint64_t may_have = w->thread_list.moved + (w->options->stands ? w->exact.moved : 0);
+    const uint64_t moved = may_have < samples ? may_have : samples;
     const uint64_t live = w->one_moment ? moved : samples;
     w->counters.live += live;
     w->counters.exact += samples - live;

@@ -53,10 +53,12 @@ int main(int argc, char **argv)
         usleep(100);
 
     struct fake_python *p = fake_python_start(version);
-    const uint32_t native_id = fake_layout(p)->thread_native_id;
+    const struct layout *l = fake_layout(p);
     const uint64_t m = fake_code(p, "<module>", 1, 9), f = fake_code(p, "f", 20, 9), g = fake_code(p, "g", 40, 9);
     const size_t waits = fake_thread(p, (uint32_t)waiter_tid);
-    fake_poke(p, p->threads[0].address + native_id, (uint64_t)getpid());
+    fake_poke(p, p->threads[0].address + l->thread_native_id, (uint64_t)getpid());
+    fake_poke(p, p->threads[0].address + l->thread_id, (uint64_t)pthread_self());
+    fake_poke(p, p->threads[waits].address + l->thread_id, (uint64_t)waiter);
     fake_take_lock(p, 0);
     fake_stack(p, waits, (struct fake_frame[]){ { PLAIN, fake_code(p, "wait", 60, 9), 3 } }, 1);
     fake_stack(p, 0, (struct fake_frame[]){ { PLAIN, m, 2 }, { PLAIN, f, 1 } }, 2);

@@ -213,11 +213,10 @@ def test_on_the_only_processor_it_can_be_exact(start, python, program, tmp_path,
 # ---- without one lock for all ----
 
 @pytest.mark.pythons("each version", since="3.12")  # before, all interpreters have one lock
-def test_interpreters_with_locks_of_their_own_are_read_live(record):
-    def below(found):
-        return [thread["samples"] for thread in found["threads"] if "(run)" in thread["name"] and thread["samples"] > 0]
+def test_interpreters_with_locks_of_their_own_are_exact(record):
+    def enough(found):
+        return sum(thread["samples"] >= 100 for thread in found["threads"] if "(run)" in thread["name"]) >= 2
 
-    figures = record(lambda found: len(below(found)) >= 2, "in_interpreters", "own_locks").info
+    figures = record(enough, "in_interpreters", "own_locks").info
     assert figures["failures"].keys() <= CHANGES
-    together = below(figures)
-    assert figures["figures"]["samples_live"] >= sum(together)  # before and after there is but one
+    assert figures["exact_percent"] >= 80  # 99 on a machine that does nothing else

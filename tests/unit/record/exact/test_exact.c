@@ -2,6 +2,7 @@
 /* Looks at one moment: who has the lock, and where that thread runs, is in fake memory; the processors are true. */
 #include "record/exact/exact.h"
 
+#include "formats/base/alloc.h"
 #include "record/process/clock.h"
 #include "tests/fakes/fake_python.h"
 #include "tests/fakes/fake_remote.h"
@@ -147,12 +148,12 @@ static bool is_as_told(struct scene *s, bool as_told)
     return as_told;
 }
 
-static void each_with_a_lock(void (*story)(struct scene *s))
+static void each_version(bool free_threaded, void (*story)(struct scene *s))
 {
     const time_t since = time(NULL);
-    for (size_t v = 0; v < sizeof(fake_versions) / sizeof(fake_versions[0]); v++) {
+    for (size_t v = 0; v < countof(fake_versions); v++) {
         struct scene s;
-        if (fake_versions[v] & FAKE_FREE_THREADED)
+        if ((fake_versions[v] & FAKE_FREE_THREADED) != free_threaded)
             continue;
         do {
             assert_true(is_patient(since));
@@ -163,6 +164,11 @@ static void each_with_a_lock(void (*story)(struct scene *s))
             fake_python_end(p);
         } while (s.again);
     }
+}
+
+static void each_with_a_lock(void (*story)(struct scene *s))
+{
+    each_version(false, story);
 }
 
 static void read_until_it_stays(struct scene *s)
@@ -593,6 +599,109 @@ static void a_look_that_comes_late_counts_as_live(void **state)
     each_with_a_lock(come_long_after);
 }
 
+/* ---- several threads that run at the same time ---- */
+
+static void attach_thread(struct scene *s, size_t thread, uint32_t attachment)
+{
+    fake_poke4(s->p, s->p->threads[thread].address + fake_layout(s->p)->thread_attachment, attachment);
+}
+
+/* Both threads run, each on its own processor. */
+static void run_both(struct scene *s)
+{
+    const uint32_t first = processor_after(-1);
+    attach_thread(s, 0, THREAD_ATTACHED);
+    attach_thread(s, 1, THREAD_ATTACHED);
+    run_on(s, 0, first);
+    run_on(s, 1, processor_after((int)first));
+}
+
+static void leave_processor(struct scene *s)
+{
+    run_on(s, 1, CPU_SETSIZE);
+}
+
+static void detach_thread(struct scene *s)
+{
+    attach_thread(s, 1, THREAD_DETACHED);
+}
+
+static void attach_again(struct scene *s)
+{
+    attach_thread(s, 1, THREAD_ATTACHED);
+}
+
+static void stand_on_both(struct scene *s)
+{
+    run_both(s);
+    read_until_it_stays(s);
+    assert_int_equal(s->exact.work.processors_count, 2);
+    assert_int_equal(s->exact.moved, 0);
+    assert_line(s, 0, "f:20");
+    assert_line(s, 1, "f:21");
+}
+
+/* A thread that is not attached runs no Python, wherever it is. */
+static void let_one_wait(struct scene *s)
+{
+    run_both(s);
+    attach_thread(s, 1, THREAD_DETACHED);
+    run_on(s, 1, CPU_SETSIZE);
+    read_until_it_stays(s);
+    assert_int_equal(s->exact.work.processors_count, 1);
+}
+
+static void see_one_move(struct scene *s, enum attachment before, void (*move)(struct scene *s))
+{
+    run_both(s);
+    attach_thread(s, 1, before);
+    read_until_it_stays(s);
+    s->meanwhile = move;
+    s->happens = 1;
+    read_now(s);
+    s->meanwhile = NULL;
+    is_as_told(s, !s->again && s->exact.proven && s->exact.hops == 1);
+}
+
+/* A look in which a thread may have run is followed by another one, where the threads run now. That one is kept. */
+static void move_one(struct scene *s)
+{
+    see_one_move(s, THREAD_ATTACHED, detach_thread);
+    assert_true(s->again || s->exact.moved == 0);
+    see_one_move(s, THREAD_DETACHED, attach_again);
+    assert_true(s->again || s->exact.moved == 0);
+    see_one_move(s, THREAD_ATTACHED, leave_processor); /* to one on which there is no post */
+    assert_true(s->again || s->exact.moved == 1);
+}
+
+static void without_a_lock_a_look_stands_on_all_processors(void **state)
+{
+    (void)state;
+    need_two();
+    each_version(true, stand_on_both);
+}
+
+static void who_runs_no_python_needs_no_post(void **state)
+{
+    (void)state;
+    need_two();
+    each_version(true, let_one_wait);
+}
+
+static void one_thread_that_moves_spoils_no_other(void **state)
+{
+    (void)state;
+    need_two();
+    each_version(true, move_one);
+}
+
+static void take_second_lock(struct scene *s)
+{
+    s->meanwhile = NULL;
+    fake_take_lock(s->p, 1);
+}
+
+/* A second interpreter with a lock of its own. */
 static void have_two_locks(struct scene *s)
 {
     struct fake_python *p = s->p;
@@ -605,31 +714,21 @@ static void have_two_locks(struct scene *s)
     fake_poke(p, p->interpreter + l->interpreter_next, second);
     thread_list_distrust(&s->thread_list);
     read_now(s); /* finds it: what the new lock's threads did meanwhile is not known */
-    assert_false(s->exact.proven);
-    assert_live(s);
+    assert_true(s->exact.hops > 0);
+    read_until_it_stays(s);
+    assert_true(s->exact.work.crowd);
+    s->meanwhile = take_second_lock;
+    s->happens = 1;
+    read_now(s);
+    if (is_as_told(s, s->exact.proven))
+        assert_int_equal(s->exact.hops, 1);
 }
 
-static void with_two_locks_it_is_read_live(void **state)
+static void with_two_locks_both_holders_stand_still(void **state)
 {
     (void)state;
+    need_two();
     each_with_a_lock(have_two_locks);
-}
-
-static void without_a_lock_it_is_read_live(void **state)
-{
-    (void)state;
-    for (size_t v = 0; v < sizeof(fake_versions) / sizeof(fake_versions[0]); v++) {
-        struct scene s;
-        if (!(fake_versions[v] & FAKE_FREE_THREADED))
-            continue;
-        struct fake_python *p = fake_python_start(fake_versions[v]);
-        begin(&s, p);
-        exact_appoint(&s.exact, look, &s, &(struct moments){ .due_ns = clock_now_ns() });
-        assert_non_null(s.exact.refusal);
-        assert_live(&s);
-        end(&s);
-        fake_python_end(p);
-    }
 }
 
 static void lose_the_process(struct scene *s)
@@ -664,8 +763,10 @@ TEST_FILE(exact)
         cmocka_unit_test(where_we_may_not_run_it_is_read_live),
         cmocka_unit_test(where_we_may_run_it_is_exact_nonetheless),
         cmocka_unit_test(a_look_that_comes_late_counts_as_live),
-        cmocka_unit_test(with_two_locks_it_is_read_live),
-        cmocka_unit_test(without_a_lock_it_is_read_live),
+        cmocka_unit_test(without_a_lock_a_look_stands_on_all_processors),
+        cmocka_unit_test(who_runs_no_python_needs_no_post),
+        cmocka_unit_test(one_thread_that_moves_spoils_no_other),
+        cmocka_unit_test(with_two_locks_both_holders_stand_still),
         cmocka_unit_test(the_end_of_the_process_is_told),
     };
     sched_getaffinity(0, sizeof(allowed), &allowed);

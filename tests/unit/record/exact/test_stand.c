@@ -459,6 +459,35 @@ static void who_has_no_work_stays_for_the_other(void **state)
     stand_close(&stand);
 }
 
+/* Where no question is asked, the work needs all posts: the last one to come does it, and the others stay. */
+static bool see_all_stay(void *data, uint32_t processor, uint64_t now_ns)
+{
+    const struct shared_work *shared = data;
+    return atomic_load(&shared->stand->came) == 2 && see_who_stays(data, processor, now_ns);
+}
+
+static void work_that_needs_all_posts_has_them(void **state)
+{
+    (void)state;
+    need_processors(2);
+    struct stand stand;
+    uint32_t processors[2];
+    const size_t count = both_processors(processors);
+    unsigned met = 0;
+    begin(&stand);
+    for (const time_t since = time(NULL); met < 100;) {
+        struct shared_work shared = { .stand = &stand, .passes = atomic_load(&stand.passes) };
+        assert_true(is_patient(since));
+        assert_true(
+            stand_appoint(&stand, processors, count, &AT(clock_now_ns() + 200 * US, 0), NULL, see_all_stay, &shared));
+        if (!stand_meet(&stand) || !stand.stayed)
+            continue; /* a busy machine lets one come when the other has given up */
+        assert_true(shared.stayed);
+        met++;
+    }
+    stand_close(&stand);
+}
+
 /* A question that waits counts as a wait, as work does. */
 static void to_ask_may_be_to_wait(void **state)
 {
@@ -720,6 +749,7 @@ TEST_FILE(stand)
         cmocka_unit_test(work_that_another_interrupts_has_not_stayed),
         cmocka_unit_test(the_post_that_has_the_work_does_it),
         cmocka_unit_test(who_has_no_work_stays_for_the_other),
+        cmocka_unit_test(work_that_needs_all_posts_has_them),
         cmocka_unit_test(to_ask_may_be_to_wait),
         cmocka_unit_test(work_of_nobody_is_not_done),
         cmocka_unit_test(who_comes_late_has_nothing_to_do),

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/* The threads of a program that run Python at the same time: in a free-threaded build, or in interpreters that each
+ * have a lock of their own. A look at all of them needs a post on each of their processors (stand_appoint_all()). What
+ * is read here before and after the look proves that all of them stood still:
+ *
+ *     a thread that is attached,            last ran on the processor of a post, and on no other one since: the kernel
+ *     or holds the lock of its interpreter  writes the number into the thread's rseq area
+ *     any other thread                      runs no Python before and after the look, and is on the same processor
+ *     a lock                                has the same holder, and the same count of switches */
+#ifndef PYREEL_RECORD_EXACT_CROWD_H
+#define PYREEL_RECORD_EXACT_CROWD_H
+
+#include "record/unwind/thread_list.h"
+
+/* What was read of a thread state. */
+struct crowd_thread {
+    uint32_t processor; /* on which the thread ran last */
+    uint32_t attachment;
+    bool known, runs; /* the processor is known; the thread may run Python */
+};
+
+/* All threads and locks at a moment. `= {0}` is empty. */
+struct crowd {
+    bool whole;                   /* all could be read */
+    uint64_t list;                /* number of the list of threads */
+    struct crowd_thread *threads; /* in the order of the list */
+    size_t count, room;
+    struct gil *locks; /* of the interpreters, in their order */
+    size_t locks_count, locks_room;
+};
+
+/* Reads all threads of the list, and the locks. `rseq`: offset of a thread's rseq area from its thread pointer. */
+void crowd_read(struct crowd *crowd, const struct thread_list *thread_list, int64_t rseq);
+
+/* How many of the threads that were asked for in this tick may have run Python between two readings, while posts stood
+ * on these processors. */
+size_t crowd_moved(const struct crowd *before, const struct crowd *after, const struct thread_list *thread_list,
+                   const uint32_t *processors, size_t count);
+
+/* Whether no thread runs Python. */
+bool crowd_sleeps(const struct crowd *crowd);
+
+/* Frees the memory. */
+void crowd_free(struct crowd *crowd);
+
+#endif
