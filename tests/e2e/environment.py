@@ -80,6 +80,11 @@ class Python:
     def minor(self):
         return int(self.version.split(".")[1])
 
+    @property
+    def at_once(self):
+        """How many threads of it run Python at the same time, at most."""
+        return os.cpu_count() if re.search(r"\dt", self.name) else 1
+
 
 def version_of(command):
     """Its own words, or None when it does not start: a version manager may have names for nothing."""
@@ -87,7 +92,7 @@ def version_of(command):
         answer = subprocess.run([*command, "--version"], capture_output=True, text=True, timeout=60)
     except OSError:
         return None
-    match = re.match(r"Python (3\.\d+\.\d+\S*)", answer.stdout)
+    match = re.match(r"Python (3\.\d+\.\d+[^\s+]*)", answer.stdout)  # behind "+": of no release
     return match[1] if answer.returncode == 0 and match else None
 
 
