@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The instructions of CPython 3.11 to 3.15. tests/tools/make-opcodes writes this file from the Pythons themselves
- * and from opcode_rules.txt: change the rules, not this file. For opcodes.c alone. */
+/* The instructions of CPython 3.11 to 3.15. tests/tools/make-opcodes writes this file: it asks the Pythons
+ * themselves. For opcodes.c alone. */
 #ifndef PYREEL_FORMATS_CPYTHON_OPCODE_TABLE_H
 #define PYREEL_FORMATS_CPYTHON_OPCODE_TABLE_H
 
@@ -9,28 +9,18 @@
 #define FIRST_MINOR 11
 #define VERSIONS    5
 
-enum {
-    C = OPCODE_CALLS,
-    D = OPCODE_DRIVES,
-    R = OPCODE_RESUMES,
-    S = OPCODE_SUBSCRIPTS,
-    E = OPCODE_RETURNS,
-    H = OPCODE_HIDES,
-};
-
-/* A form is of the base above it, whose effects it has. Numbers and effects are by version, from 3.11 on; number 0: the
- * version has no such instruction. The number among the effects is that of units of cache. */
+/* A form is of the base above it, and has as many units of cache behind it. A base that hides replaces any instruction.
+ * Numbers and caches are by version, from 3.11 on; number 0: the version has no such instruction. */
 /* clang-format off */
 static const struct opcode_row {
-    enum { BASE, FORM } is;
+    enum { BASE, HIDES, FORM } is;
     const char *name;
-    uint8_t numbers[VERSIONS];
-    uint16_t effects[VERSIONS];
+    uint8_t numbers[VERSIONS], caches[VERSIONS];
 } opcode_rows[] = {
     { BASE, "ASYNC_GEN_WRAP", { 87, 0, 0, 0, 0 }, { 0 } },
     { BASE, "BEFORE_ASYNC_WITH", { 52, 52, 1, 0, 0 }, { 0 } },
     { BASE, "BEFORE_WITH", { 53, 53, 2, 0, 0 }, { 0 } },
-    { BASE, "BINARY_OP", { 122, 122, 45, 44, 42 }, { 1, 1, 1, S|5, S|5 } },
+    { BASE, "BINARY_OP", { 122, 122, 45, 44, 42 }, { 1, 1, 1, 5, 5 } },
     { FORM, "BINARY_OP_ADAPTIVE", { 3, 0, 0, 0, 0 }, { 0 } },
     { FORM, "BINARY_OP_ADD_FLOAT", { 4, 6, 150, 129, 129 }, { 0 } },
     { FORM, "BINARY_OP_ADD_INT", { 5, 7, 151, 130, 130 }, { 0 } },
@@ -49,7 +39,7 @@ static const struct opcode_row {
     { FORM, "BINARY_OP_SUBTRACT_FLOAT", { 14, 16, 155, 141, 142 }, { 0 } },
     { FORM, "BINARY_OP_SUBTRACT_INT", { 16, 18, 156, 142, 143 }, { 0 } },
     { BASE, "BINARY_SLICE", { 0, 26, 4, 1, 1 }, { 0 } },
-    { BASE, "BINARY_SUBSCR", { 25, 25, 5, 0, 0 }, { C|4, C|1, C|1, 0, 0 } },
+    { BASE, "BINARY_SUBSCR", { 25, 25, 5, 0, 0 }, { 4, 1, 1, 0, 0 } },
     { FORM, "BINARY_SUBSCR_ADAPTIVE", { 17, 0, 0, 0, 0 }, { 0 } },
     { FORM, "BINARY_SUBSCR_DICT", { 18, 19, 157, 0, 0 }, { 0 } },
     { FORM, "BINARY_SUBSCR_GETITEM", { 19, 20, 158, 0, 0 }, { 0 } },
@@ -65,7 +55,7 @@ static const struct opcode_row {
     { BASE, "BUILD_STRING", { 157, 157, 51, 50, 48 }, { 0 } },
     { BASE, "BUILD_TEMPLATE", { 0, 0, 0, 2, 2 }, { 0 } },
     { BASE, "BUILD_TUPLE", { 102, 102, 52, 51, 49 }, { 0 } },
-    { BASE, "CALL", { 171, 171, 53, 52, 50 }, { C|D|4, C|D|3, C|D|3, C|D|3, C|D|3 } },
+    { BASE, "CALL", { 171, 171, 53, 52, 50 }, { 4, 3, 3, 3, 3 } },
     { FORM, "CALL_ADAPTIVE", { 22, 0, 0, 0, 0 }, { 0 } },
     { FORM, "CALL_ALLOC_AND_ENTER_INIT", { 0, 0, 162, 143, 144 }, { 0 } },
     { FORM, "CALL_BOUND_METHOD_EXACT_ARGS", { 0, 28, 163, 144, 145 }, { 0 } },
@@ -100,13 +90,13 @@ static const struct opcode_row {
     { FORM, "CALL_TUPLE_1", { 0, 0, 180, 164, 167 }, { 0 } },
     { FORM, "CALL_TYPE_1", { 0, 0, 181, 165, 168 }, { 0 } },
     { FORM, "INSTRUMENTED_CALL", { 0, 241, 244, 250, 249 }, { 0 } },
-    { BASE, "CALL_FUNCTION_EX", { 142, 142, 54, 4, 4 }, { C|D, C|D, C|D, C|D, C|D|1 } },
+    { BASE, "CALL_FUNCTION_EX", { 142, 142, 54, 4, 4 }, { 0, 0, 0, 0, 1 } },
     { FORM, "CALL_EX_NON_PY_GENERAL", { 0, 0, 0, 0, 151 }, { 0 } },
     { FORM, "CALL_EX_PY", { 0, 0, 0, 0, 152 }, { 0 } },
     { FORM, "INSTRUMENTED_CALL_FUNCTION_EX", { 0, 244, 246, 252, 251 }, { 0 } },
     { BASE, "CALL_INTRINSIC_1", { 0, 173, 55, 53, 51 }, { 0 } },
     { BASE, "CALL_INTRINSIC_2", { 0, 174, 56, 54, 52 }, { 0 } },
-    { BASE, "CALL_KW", { 0, 0, 57, 55, 53 }, { 0, 0, C|D, C|D|3, C|D|3 } },
+    { BASE, "CALL_KW", { 0, 0, 57, 55, 53 }, { 0, 0, 0, 3, 3 } },
     { FORM, "CALL_KW_BOUND_METHOD", { 0, 0, 0, 151, 154 }, { 0 } },
     { FORM, "CALL_KW_NON_PY", { 0, 0, 0, 152, 155 }, { 0 } },
     { FORM, "CALL_KW_PY", { 0, 0, 0, 153, 156 }, { 0 } },
@@ -122,7 +112,7 @@ static const struct opcode_row {
     { FORM, "COMPARE_OP_INT_JUMP", { 28, 0, 0, 0, 0 }, { 0 } },
     { FORM, "COMPARE_OP_STR", { 0, 59, 184, 168, 171 }, { 0 } },
     { FORM, "COMPARE_OP_STR_JUMP", { 29, 0, 0, 0, 0 }, { 0 } },
-    { BASE, "CONTAINS_OP", { 118, 118, 59, 57, 55 }, { C|D, C|D, C|D|1, C|D|1, C|D|1 } },
+    { BASE, "CONTAINS_OP", { 118, 118, 59, 57, 55 }, { 0, 0, 1, 1, 1 } },
     { FORM, "CONTAINS_OP_DICT", { 0, 0, 185, 169, 172 }, { 0 } },
     { FORM, "CONTAINS_OP_SET", { 0, 0, 186, 170, 173 }, { 0 } },
     { BASE, "CONVERT_VALUE", { 0, 0, 60, 58, 56 }, { 0 } },
@@ -142,14 +132,14 @@ static const struct opcode_row {
     { FORM, "INSTRUMENTED_END_FOR", { 0, 251, 237, 234, 233 }, { 0 } },
     { BASE, "END_SEND", { 0, 5, 12, 10, 10 }, { 0 } },
     { FORM, "INSTRUMENTED_END_SEND", { 0, 252, 238, 236, 235 }, { 0 } },
-    { BASE, "ENTER_EXECUTOR", { 0, 0, 70, 255, 254 }, { 0, 0, H, H, H } },
+    { HIDES, "ENTER_EXECUTOR", { 0, 0, 70, 255, 254 }, { 0 } },
     { BASE, "EXIT_INIT_CHECK", { 0, 0, 13, 11, 11 }, { 0 } },
     { BASE, "EXTENDED_ARG", { 144, 144, 71, 69, 67 }, { 0 } },
     { FORM, "EXTENDED_ARG_QUICK", { 34, 0, 0, 0, 0 }, { 0 } },
     { BASE, "FORMAT_SIMPLE", { 0, 0, 14, 12, 12 }, { 0 } },
     { BASE, "FORMAT_VALUE", { 155, 155, 0, 0, 0 }, { 0 } },
     { BASE, "FORMAT_WITH_SPEC", { 0, 0, 15, 13, 13 }, { 0 } },
-    { BASE, "FOR_ITER", { 93, 93, 72, 70, 68 }, { C|D|R, C|D|R|1, C|D|R|1, C|D|R|1, C|D|R|1 } },
+    { BASE, "FOR_ITER", { 93, 93, 72, 70, 68 }, { 0, 1, 1, 1, 1 } },
     { FORM, "FOR_ITER_GEN", { 0, 65, 187, 171, 174 }, { 0 } },
     { FORM, "FOR_ITER_LIST", { 0, 62, 188, 172, 175 }, { 0 } },
     { FORM, "FOR_ITER_RANGE", { 0, 64, 189, 173, 176 }, { 0 } },
@@ -167,8 +157,8 @@ static const struct opcode_row {
     { BASE, "IMPORT_FROM", { 109, 109, 74, 72, 71 }, { 0 } },
     { BASE, "IMPORT_NAME", { 108, 108, 75, 73, 72 }, { 0 } },
     { BASE, "IMPORT_STAR", { 84, 0, 0, 0, 0 }, { 0 } },
-    { BASE, "INSTRUMENTED_INSTRUCTION", { 0, 253, 247, 238, 237 }, { 0, H, H, H, H } },
-    { BASE, "INSTRUMENTED_LINE", { 0, 254, 254, 254, 253 }, { 0, H, H, H, H } },
+    { HIDES, "INSTRUMENTED_INSTRUCTION", { 0, 253, 247, 238, 237 }, { 0 } },
+    { HIDES, "INSTRUMENTED_LINE", { 0, 254, 254, 254, 253 }, { 0 } },
     { BASE, "INTERPRETER_EXIT", { 0, 3, 22, 20, 18 }, { 0 } },
     { BASE, "IS_OP", { 117, 117, 76, 74, 73 }, { 0 } },
     { BASE, "JUMP_BACKWARD", { 140, 140, 77, 75, 74 }, { 0, 0, 1, 1, 1 } },
@@ -183,10 +173,10 @@ static const struct opcode_row {
     { BASE, "JUMP_IF_TRUE_OR_POP", { 112, 0, 0, 0, 0 }, { 0 } },
     { BASE, "KW_NAMES", { 172, 172, 0, 0, 0 }, { 0 } },
     { BASE, "LIST_APPEND", { 145, 145, 80, 78, 77 }, { 0 } },
-    { BASE, "LIST_EXTEND", { 162, 162, 81, 79, 78 }, { C|D, C|D, C|D, C|D, C|D } },
+    { BASE, "LIST_EXTEND", { 162, 162, 81, 79, 78 }, { 0 } },
     { BASE, "LIST_TO_TUPLE", { 82, 0, 0, 0, 0 }, { 0 } },
     { BASE, "LOAD_ASSERTION_ERROR", { 74, 74, 23, 0, 0 }, { 0 } },
-    { BASE, "LOAD_ATTR", { 106, 106, 82, 80, 79 }, { C|4, C|9, C|9, C|9, C|9 } },
+    { BASE, "LOAD_ATTR", { 106, 106, 82, 80, 79 }, { 4, 9, 9, 9, 9 } },
     { FORM, "LOAD_ATTR_ADAPTIVE", { 39, 0, 0, 0, 0 }, { 0 } },
     { FORM, "LOAD_ATTR_CLASS", { 0, 70, 191, 177, 183 }, { 0 } },
     { FORM, "LOAD_ATTR_CLASS_WITH_METACLASS_CHECK", { 0, 0, 0, 178, 184 }, { 0 } },
@@ -269,7 +259,7 @@ static const struct opcode_row {
     { BASE, "POP_JUMP_IF_TRUE", { 0, 115, 100, 103, 102 }, { 0, 0, 1, 1, 1 } },
     { FORM, "INSTRUMENTED_POP_JUMP_IF_TRUE", { 0, 250, 250, 241, 240 }, { 0 } },
     { BASE, "POP_TOP", { 1, 1, 32, 31, 29 }, { 0 } },
-    { BASE, "PRECALL", { 166, 0, 0, 0, 0 }, { C|D|1, 0, 0, 0, 0 } },
+    { BASE, "PRECALL", { 166, 0, 0, 0, 0 }, { 1, 0, 0, 0, 0 } },
     { FORM, "PRECALL_ADAPTIVE", { 64, 0, 0, 0, 0 }, { 0 } },
     { FORM, "PRECALL_BOUND_METHOD", { 65, 0, 0, 0, 0 }, { 0 } },
     { FORM, "PRECALL_BUILTIN_CLASS", { 66, 0, 0, 0, 0 }, { 0 } },
@@ -298,19 +288,19 @@ static const struct opcode_row {
     { FORM, "RESUME_CHECK", { 0, 0, 207, 196, 200 }, { 0 } },
     { FORM, "RESUME_CHECK_JIT", { 0, 0, 0, 0, 201 }, { 0 } },
     { FORM, "RESUME_QUICK", { 150, 0, 0, 0, 0 }, { 0 } },
-    { BASE, "RETURN_CONST", { 0, 121, 103, 0, 0 }, { 0, E, E, 0, 0 } },
+    { BASE, "RETURN_CONST", { 0, 121, 103, 0, 0 }, { 0 } },
     { FORM, "INSTRUMENTED_RETURN_CONST", { 0, 247, 240, 0, 0 }, { 0 } },
     { BASE, "RETURN_GENERATOR", { 75, 75, 35, 34, 32 }, { 0 } },
-    { BASE, "RETURN_VALUE", { 83, 83, 36, 35, 33 }, { E, E, E, E, E } },
+    { BASE, "RETURN_VALUE", { 83, 83, 36, 35, 33 }, { 0 } },
     { FORM, "INSTRUMENTED_RETURN_VALUE", { 0, 242, 239, 246, 245 }, { 0 } },
-    { BASE, "SEND", { 123, 123, 104, 106, 105 }, { C|D|R, C|D|R|1, C|D|R|1, C|D|R|1, C|D|R|1 } },
+    { BASE, "SEND", { 123, 123, 104, 106, 105 }, { 0, 1, 1, 1, 1 } },
     { FORM, "SEND_ASYNC_GEN", { 0, 0, 0, 0, 202 }, { 0 } },
     { FORM, "SEND_GEN", { 0, 168, 208, 197, 203 }, { 0 } },
     { FORM, "SEND_VIRTUAL", { 0, 0, 0, 0, 204 }, { 0 } },
     { BASE, "SETUP_ANNOTATIONS", { 85, 85, 37, 36, 34 }, { 0 } },
     { BASE, "SET_ADD", { 146, 146, 105, 107, 106 }, { 0 } },
     { BASE, "SET_FUNCTION_ATTRIBUTE", { 0, 0, 106, 108, 107 }, { 0 } },
-    { BASE, "SET_UPDATE", { 163, 163, 107, 109, 108 }, { C|D, C|D, C|D, C|D, C|D } },
+    { BASE, "SET_UPDATE", { 163, 163, 107, 109, 108 }, { 0 } },
     { BASE, "STORE_ATTR", { 95, 95, 108, 110, 109 }, { 4, 4, 4, 4, 4 } },
     { FORM, "STORE_ATTR_ADAPTIVE", { 153, 0, 0, 0, 0 }, { 0 } },
     { FORM, "STORE_ATTR_INSTANCE_VALUE", { 154, 113, 209, 198, 205 }, { 0 } },
@@ -342,8 +332,8 @@ static const struct opcode_row {
     { BASE, "UNARY_NEGATIVE", { 11, 11, 42, 41, 39 }, { 0 } },
     { BASE, "UNARY_NOT", { 12, 12, 43, 42, 40 }, { 0 } },
     { BASE, "UNARY_POSITIVE", { 10, 0, 0, 0, 0 }, { 0 } },
-    { BASE, "UNPACK_EX", { 94, 94, 116, 118, 117 }, { C|D, C|D, C|D, C|D, C|D } },
-    { BASE, "UNPACK_SEQUENCE", { 92, 92, 117, 119, 118 }, { C|D|1, C|D|1, C|D|1, C|D|1, C|D|1 } },
+    { BASE, "UNPACK_EX", { 94, 94, 116, 118, 117 }, { 0 } },
+    { BASE, "UNPACK_SEQUENCE", { 92, 92, 117, 119, 118 }, { 1, 1, 1, 1, 1 } },
     { FORM, "UNPACK_SEQUENCE_ADAPTIVE", { 177, 0, 0, 0, 0 }, { 0 } },
     { FORM, "UNPACK_SEQUENCE_LIST", { 178, 161, 220, 209, 216 }, { 0 } },
     { FORM, "UNPACK_SEQUENCE_TUPLE", { 179, 166, 221, 210, 217 }, { 0 } },

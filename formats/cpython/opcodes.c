@@ -6,39 +6,20 @@
 
 #include <stddef.h>
 
-/* The tables of one version, by opcode. */
-struct by_opcode {
-    struct opcode_name names[256];
-    uint16_t effects[256];
-};
-
-/* Fills in the tables of a version, 3.`minor`. NULL: the version is not in the table. */
-static const struct by_opcode *by_opcode(unsigned minor)
+const struct opcode_name *opcodes_names_of(unsigned minor)
 {
-    static struct by_opcode of[VERSIONS];
+    static struct opcode_name of[VERSIONS][256];
     if (minor < FIRST_MINOR || minor >= FIRST_MINOR + VERSIONS)
         return NULL;
     const unsigned version = minor - FIRST_MINOR;
     const struct opcode_row *base = opcode_rows;
     for (const struct opcode_row *row = opcode_rows; row < opcode_rows + countof(opcode_rows); row++) {
-        base = row->is == BASE ? row : base;
+        base = row->is == FORM ? base : row;
         const uint8_t number = row->numbers[version];
         if (!number)
             continue;
-        of[version].names[number] = (struct opcode_name){ row->name, base->numbers[version] };
-        of[version].effects[number] = base->effects[version];
+        of[version][number] = (struct opcode_name){ row->name, base->numbers[version], base->caches[version],
+                                                    base->is == HIDES };
     }
-    return &of[version];
-}
-
-const struct opcode_name *opcodes_names_of(unsigned minor)
-{
-    const struct by_opcode *of = by_opcode(minor);
-    return of ? of->names : NULL;
-}
-
-const uint16_t *opcodes_effects_of(unsigned minor)
-{
-    const struct by_opcode *of = by_opcode(minor);
-    return of ? of->effects : NULL;
+    return of[version];
 }

@@ -59,7 +59,6 @@ static bool dump_core_look(struct dumping *d, const struct dump_options *options
         return false;
     }
     watched_attach(watched);
-    watched->thread_list.unwinder.still = true;
     bool good = true;
     for (int i = 0; i < LOOKS && good; i++) {
         dumped_again(d->dumped);

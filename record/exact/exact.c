@@ -214,17 +214,21 @@ static bool is_same_after_all(struct exact *exact, uint32_t processor, const uns
            exact->holder.processor == processor;
 }
 
+static void look_once(struct exact *exact, uint64_t now_ns)
+{
+    exact->thread_list->unwinder.retry_later = false;
+    exact->standing = true;
+    exact->work.state = exact->work.look(exact->work.self, now_ns);
+    exact->standing = false;
+}
+
 /* Makes the look with this holder in the witness. False when the holder's thread is gone, and nothing was read. */
 static bool look_with(struct exact *exact, const struct holder *holder, uint64_t now_ns)
 {
-    struct unwinder *unwinder = &exact->thread_list->unwinder;
-    struct witness *witness = &unwinder->witness;
+    struct witness *witness = &exact->thread_list->unwinder.witness;
     *witness = (struct witness){ 0 };
     witness->count = lock_and_processor(exact, holder->pointer, NULL, witness->pieces);
-    unwinder->still = true;
-    unwinder->retry_later = false;
-    exact->work.state = exact->work.look(exact->work.self, now_ns);
-    unwinder->still = false;
+    look_once(exact, now_ns);
     exact->work.looks += !witness->gone || witness->came;
     return !witness->gone;
 }
@@ -256,13 +260,9 @@ static bool was_asleep(const struct exact *exact, const struct holder *holder, u
 /* Makes a look at a crowd: all posts have come, and stay. */
 static bool look_at_crowd(struct exact *exact, uint64_t now_ns)
 {
-    struct unwinder *unwinder = &exact->thread_list->unwinder;
     struct exact_work *work = &exact->work;
     crowd_read(&exact->before, exact->thread_list, exact->rseq);
-    unwinder->still = true;
-    unwinder->retry_later = false;
-    work->state = work->look(work->self, now_ns);
-    unwinder->still = false;
+    look_once(exact, now_ns);
     work->looks++;
     crowd_read(&exact->after, exact->thread_list, exact->rseq);
     note_crowd(exact);
@@ -271,7 +271,7 @@ static bool look_at_crowd(struct exact *exact, uint64_t now_ns)
                                                                  work->processors, work->processors_count);
     work->same = work->moved == 0;
     work->slept = crowd_sleeps(&exact->before);
-    work->retry_later = unwinder->retry_later || work->state == THREAD_LIST_TORN;
+    work->retry_later = exact->thread_list->unwinder.retry_later || work->state == THREAD_LIST_TORN;
     return true;
 }
 
@@ -337,9 +337,8 @@ void exact_look_ahead(struct exact *exact, uint64_t now_ns)
 {
     struct thread_list *list = exact->thread_list;
     const struct unwind_counters counters = list->unwinder.counters;
-    list->unwinder.still = true; /* as a look in a post that is not proven */
     thread_list_read(list, now_ns);
-    list->unwinder.still = list->unwinder.retry_later = list->rests = false;
+    list->unwinder.retry_later = list->rests = false;
     list->unwinder.counters = counters;
     if (threads_run_at_once(exact)) {
         crowd_read(&exact->after, list, exact->rseq);
@@ -421,10 +420,11 @@ static bool is_first_of_sleep(const struct exact_work *work)
     return work->slept && work->state == THREAD_LIST_READ && !work->retry_later;
 }
 
-/* Whether to keep a look at a crowd in which some threads may have moved: one further look went where they run. */
-static bool is_last_of_crowd(const struct exact_work *work, int hop)
+/* Whether the look is the last one of the tick. That of a crowd, in which some threads may have moved, was made where
+ * the threads ran in the look before. */
+static bool is_last(const struct exact_work *work, int hop)
 {
-    return work->crowd && hop == CROWD_HOPS - 1 && work->state == THREAD_LIST_READ;
+    return hop == (work->crowd ? CROWD_HOPS : HOPS) - 1 && work->state == THREAD_LIST_READ && !work->retry_later;
 }
 
 /* Counts the looks of an appointment that is over: all are thrown away but the last one, if that is kept. */
@@ -444,10 +444,11 @@ enum thread_list_state exact_read(struct exact *exact, exact_look *look, void *s
         if (looked) {
             exact->waited |= exact->stand.waited;
             exact->moment_ns = exact->stand.began_ns;
-            exact->proven = (exact->work.same || is_last_of_crowd(&exact->work, hop)) && exact->stand.stayed &&
+            const bool last = is_last(&exact->work, hop);
+            exact->proven = (exact->work.same || (exact->work.crowd && last)) && exact->stand.stayed &&
                             !exact->work.retry_later;
             exact->moved = exact->work.moved;
-            if (exact->proven || is_first_of_sleep(&exact->work) || exact->work.state == THREAD_LIST_GONE) {
+            if (exact->proven || last || is_first_of_sleep(&exact->work) || exact->work.state == THREAD_LIST_GONE) {
                 note_holder(exact);
                 exact_count_looks(exact, true);
                 exact->proven &= exact->moment_ns < exact->work.due_ns + LATE_NS;
@@ -460,7 +461,7 @@ enum thread_list_state exact_read(struct exact *exact, exact_look *look, void *s
         if (elsewhere && is_elsewhere(exact))
             note_lost(exact);
         elsewhere = is_elsewhere(exact);
-        /* The last hop makes no appointment: a post would look at the same time as the live look below. */
+        /* The last hop makes no appointment: a post would look at the same time as the caller below. */
         if (hop == HOPS - 1 || !exact_follow(exact, hop))
             break;
         now_ns = clock_now_ns();

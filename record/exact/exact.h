@@ -13,8 +13,8 @@
  * The post reads nothing of the program before it stands on the processor. A read can wait for the lock of the
  * program's memory, and then the program would choose the moment. So the post goes to the processor where the holder
  * was last. If the holder has moved, the look is thrown away and made again there, a few times per tick. If no look of
- * the tick is proven, the tick is read live (unwind.h) and counted as live. Two unproven looks are kept, and count as
- * live:
+ * the tick is proven, the last one is kept as it is, and counted as unproved. Two other unproven looks are kept at
+ * once:
  *
  *   - a look that began while the program slept, even if the program woke meanwhile. A second look would show what the
  *     program does after the sleep instead;
@@ -29,8 +29,8 @@
  * posts stand on all processors on which recent looks saw threads run (16 at most), and the last one to come makes the
  * look while the others stay (crowd.h).
  *
- * Some programs are always read live: those on processors that the recorder may not use, and those whose threads are on
- * unknown processors. */
+ * Of some programs no look is proved: of those on processors that the recorder may not use, of those with a real-time
+ * priority, and of those whose threads are on unknown processors. The caller makes one look in each tick, as it is. */
 #ifndef PYREEL_RECORD_EXACT_EXACT_H
 #define PYREEL_RECORD_EXACT_EXACT_H
 
@@ -70,6 +70,7 @@ struct exact {
     uint64_t lost[2];   /* numbers of the last two looks that followed the lock in vain; 0: none */
     bool appointed;     /* the next look is appointed */
     bool alone;         /* the holder is gone, so the caller makes the look itself, without a post */
+    bool standing;      /* a look is being made, and the program should stand still */
     bool proven;        /* the last look is proven to be one moment, ... */
     size_t moved;       /* ... but for so many of its threads */
     uint64_t moment_ns; /* when the last look began (monotonic) */
@@ -110,8 +111,8 @@ void exact_look_ahead(struct exact *exact, uint64_t now_ns);
  * False: the look will be made by the caller, who calls exact_read() at the moment. */
 bool exact_appoint(struct exact *exact, exact_look *look, void *self, const struct moments *moments);
 
-/* Waits for the appointed look, and returns its result. Reads the threads live, now, when no look was appointed or no
- * look of the tick is proven. `now_ns` is the monotonic clock. */
+/* Waits for the appointed look, and returns its result. Makes one look itself, now, when no look was appointed or none
+ * could be made. `now_ns` is the monotonic clock. */
 enum thread_list_state exact_read(struct exact *exact, exact_look *look, void *self, uint64_t now_ns);
 
 /* Whether no look at the program can be one moment, as far as known. */

@@ -16,7 +16,6 @@
 #include "record/process/remote.h"
 #include "record/python/code_bodies.h"
 #include "record/python/layout.h"
-#include "record/python/opcode_effects.h"
 
 #define CODE_IDENTITY (LAYOUT_IDENTITY_MAX + 32) /* bytes of the longest identity */
 
@@ -26,7 +25,6 @@ struct code {
     uint64_t interpreter;    /* id of its interpreter */
     struct code *next;       /* in its bucket */
     uint64_t first;          /* address of the first instruction of this copy */
-    const uint8_t *kinds;    /* those of the body */
     uint32_t copy;           /* which copy of the bytecode; each is a struct code of its own. 0: the one in the code
                                 object */
     uint32_t number;         /* the recorder's number for it; never given again */
@@ -101,13 +99,6 @@ void codes_inherit(struct codes *codes, struct codes *parent, uint64_t forked_ns
 
 /* Frees the memory of all code objects. */
 void codes_close(struct codes *codes);
-
-/* The effects of the instruction at an address, see formats/cpython/opcodes.h; 0: the address is not in the code. */
-static inline uint32_t code_kind(const struct code *code, uint64_t instruction)
-{
-    const uint64_t unit = (instruction - code->first) / 2;
-    return unit < code->units ? (uint32_t)code->kinds[unit] << OPCODE_SHIFT : 0;
-}
 
 /* Whether a call of its function makes a generator, a coroutine or an asynchronous generator. */
 static inline bool code_is_generator(const struct code *code)

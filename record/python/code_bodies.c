@@ -8,30 +8,28 @@
 
 #define FIRST_BUCKETS 256
 
+static size_t instructions_size(const struct code_body *body)
+{
+    return body->instructions ? body->units * sizeof(*body->instructions) : 0;
+}
+
 size_t code_body_bytes(const struct code_body *body)
 {
-    return body->units * (1 + (body->instructions ? sizeof(*body->instructions) : 0)) + body->line_table_size;
+    return instructions_size(body) + body->line_table_size;
 }
 
 static void free_arrays(const struct code_body *body)
 {
-    free(body->kinds);
     free(body->instructions);
     free(body->line_table);
 }
 
 /* ---- content ---- */
 
-static size_t instructions_size(const struct code_body *body)
-{
-    return body->instructions ? body->units * sizeof(*body->instructions) : 0;
-}
-
 static uint64_t body_hash(const struct code_bodies *bodies, const struct code_body *body)
 {
     const uint32_t head[] = { body->function, body->first_line, body->units, (uint32_t)body->line_table_size };
     uint64_t hash = hash_bytes(bodies->secret.a, head, sizeof(head));
-    hash = hash_bytes(hash, body->kinds, body->units);
     if (body->instructions)
         hash = hash_bytes(hash, body->instructions, instructions_size(body));
     return hash_bytes(hash, body->line_table, body->line_table_size);
@@ -42,7 +40,7 @@ static bool has_content(const struct code_body *body, const struct code_body *co
     const size_t size = instructions_size(content);
     return body->function == content->function && body->first_line == content->first_line &&
            body->units == content->units && body->line_table_size == content->line_table_size &&
-           instructions_size(body) == size && memcmp(body->kinds, content->kinds, content->units) == 0 &&
+           instructions_size(body) == size &&
            memcmp(body->line_table, content->line_table, content->line_table_size) == 0 &&
            (size == 0 || memcmp(body->instructions, content->instructions, size) == 0);
 }

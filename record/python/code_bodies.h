@@ -15,7 +15,6 @@ struct code_body {
     uint32_t function; /* index in the definitions */
     uint32_t first_line;
     uint32_t units;                   /* two-byte instructions */
-    uint8_t *kinds;                   /* for each unit, the effects of its instruction (code_kind()) */
     struct instruction *instructions; /* for each unit, see opcode_bases.h; NULL without --opcodes */
     uint8_t *line_table;
     size_t line_table_size;

@@ -2,7 +2,6 @@
 #include "record/python/code_internal.h"
 
 #include "formats/base/alloc.h"
-#include "record/python/opcode_effects.h"
 #include "record/python/unicode.h"
 
 #include <stdlib.h>
@@ -129,14 +128,14 @@ static bool is_code(struct codes *codes, uint64_t type)
     return true;
 }
 
-/* Notes that the bytecode begins at address `first`. The bytecode is never read together with the head: CPython writes
- * a new code object's identity before its bytecode. So right after the identity was read, the bytecode may still be
- * that of the code object that had this memory before. */
-static void locate_instructions(struct code_reading *r, uint64_t first)
+/* Notes that the bytecode begins at address `first`. The bytecode, which only --opcodes needs, is never read together
+ * with the head: CPython writes a new code object's identity before its bytecode. So right after the identity was read,
+ * the bytecode may still be that of the code object that had this memory before. */
+static void locate_instructions(const struct codes *codes, struct code_reading *r, uint64_t first)
 {
     struct code_part *part = &r->instructions;
     r->code->first = part->address = first;
-    part->size = (size_t)r->code->units * 2;
+    part->size = codes->instructions ? (size_t)r->code->units * 2 : 0;
 }
 
 /* Whether a part of the code object may have `size` bytes (AHEAD_LIMIT). */
@@ -167,7 +166,7 @@ static bool take_head(struct code_batch *b, struct code_reading *r)
     if (code->locals > WORDS_LIMIT || code->stack > WORDS_LIMIT)
         return false;
     if (code->copy == 0) {
-        locate_instructions(r, code->address + l->code_instructions);
+        locate_instructions(b->codes, r, code->address + l->code_instructions);
         return true;
     }
     code->copies = l->code_copies ? word_at(head, l->code_copies) : 0;
@@ -209,8 +208,9 @@ static bool take_line_table(const struct layout *l, struct code_reading *r)
 }
 
 /* Finds the address of a copy of the bytecode. The copy may not exist yet. */
-static bool take_copy(const struct layout *l, struct code_reading *r)
+static bool take_copy(const struct codes *codes, struct code_reading *r)
 {
+    const struct layout *l = codes->layout;
     struct code *code = r->code;
     if (code->copy == 0) {
         r->instructions.came = r->instructions.size;
@@ -220,7 +220,7 @@ static bool take_copy(const struct layout *l, struct code_reading *r)
     if (r->copies > COPIES_LIMIT || code->copy >= r->copies || first == 0 ||
         word_at(code->identity, l->code_identity_size) != code->copies)
         return false;
-    locate_instructions(r, first);
+    locate_instructions(codes, r, first);
     return true;
 }
 
@@ -228,7 +228,7 @@ static bool take_parts(struct code_batch *b, struct code_reading *r)
 {
     const struct layout *l = b->codes->layout;
     return string_take(l, r, &r->name, &r->name_is) && string_take(l, r, &r->file, &r->file_is) &&
-           take_line_table(l, r) && take_copy(l, r);
+           take_line_table(l, r) && take_copy(b->codes, r);
 }
 
 /* ---- at last: the rest of parts that are longer than the guess ---- */
@@ -255,16 +255,11 @@ static void add_rests(struct code_batch *b, struct code_reading *r)
         add_identity(b, r->code, r->after, 0);
 }
 
-/* Fills in the effects of each instruction. CPython only replaces an instruction by others with the same effects. */
-static void describe_instructions(const struct codes *codes, struct code_body *body, const unsigned char *instructions)
+/* Fills in which instruction each unit belongs to. CPython only replaces an instruction by forms of the same base. */
+static void describe_instructions(const struct layout *l, struct code_body *body, const unsigned char *instructions)
 {
-    const struct layout *l = codes->layout;
-    body->kinds = alloc_zeroed(body->units, 1);
-    opcode_effects_write(l->opcodes, instructions, body->units, body->kinds);
-    if (!codes->instructions)
-        return;
     body->instructions = alloc_zeroed(body->units, sizeof(*body->instructions));
-    opcode_bases_make(l->opcode_names, l->opcodes, instructions, body->units, body->instructions);
+    opcode_bases_make(l->opcode_names, instructions, body->units, body->instructions);
 }
 
 /* Completes a code object from its parts. Its identity was read before and behind the parts, and must be the same: then
@@ -289,9 +284,9 @@ static bool code_complete(struct code_batch *b, struct code_reading *r)
                                  .units = code->units,
                                  .line_table = (uint8_t *)alloc_copy(line_table, r->line_table_size),
                                  .line_table_size = r->line_table_size };
-    describe_instructions(b->codes, &content, r->instructions.bytes);
+    if (b->codes->instructions)
+        describe_instructions(b->codes->layout, &content, r->instructions.bytes);
     code->body = code_bodies_take(b->codes->bodies, &content);
-    code->kinds = code->body->kinds;
     return true;
 }
 

@@ -332,7 +332,6 @@ bool layout_load(struct layout *layout, uint32_t version, const void *published,
     else
         load_facts(layout, locked_facts, countof(locked_facts), column);
     check_generations(layout, column);
-    layout->opcodes = opcodes_effects_of(minor);
     layout->opcode_names = opcodes_names_of(minor);
     layout_complete(layout);
     if (layout->thread_native_id < 48)

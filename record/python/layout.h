@@ -97,8 +97,7 @@ struct layout {
     uint64_t executable_mask;    /* the other bits */
 
     uint32_t code_name, code_file, code_line_table, code_first_line, code_instructions, code_units;
-    uint32_t code_copies;    /* address of the array of bytecode copies, see below; 0: there are no copies */
-    const uint16_t *opcodes; /* effects by opcode, see formats/cpython/opcodes.h */
+    uint32_t code_copies; /* address of the array of bytecode copies, see below; 0: there are no copies */
     const struct opcode_name *opcode_names;
     uint32_t
         code_first_traceable; /* the unit at which the function has begun; behind the last unit: CPython's own code */

@@ -16,12 +16,12 @@ struct instruction {
     uint8_t before; /* the instruction begins this many units before this one */
 };
 
-/* Fills in `into` for each of the `units` units; does not touch units whose instruction is not known. `names` and
- * `opcodes` are the tables of the target's version. */
-void opcode_bases_make(const struct opcode_name *names, const uint16_t *opcodes, const unsigned char *instructions,
-                       size_t units, struct instruction *into);
+/* Fills in `into` for each of the `units` units; does not touch units whose instruction is not known. `names` is the
+ * table of the target's version. */
+void opcode_bases_make(const struct opcode_name *names, const unsigned char *instructions, size_t units,
+                       struct instruction *into);
 
 /* Whether an opcode can have replaced an instruction of this base. */
-bool opcode_bases_fit(const struct opcode_name *names, const uint16_t *opcodes, uint8_t opcode, uint8_t base);
+bool opcode_bases_fit(const struct opcode_name *names, uint8_t opcode, uint8_t base);
 
 #endif

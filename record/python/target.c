@@ -227,24 +227,18 @@ enum remote_state target_read_interpreters(struct target *target)
 
 /* ---- the state of the interpreters ---- */
 
-bool target_plan_again(struct target *target, struct batch *batch)
+bool target_plan(struct target *target, struct batch *batch)
 {
     const struct layout *l = &target->runtime.layout;
-    if (target->times == TARGET_TIMES ||
-        batch->count + target->interpreters_count * pieces_of_each(target) + 1 > REMOTE_PIECES)
+    target->planned = batch->count + target->interpreters_count * pieces_of_each(target) + 1 <= REMOTE_PIECES;
+    if (!target->planned)
         return false;
-    target->first[target->times++] = batch->count;
+    target->first = batch->count;
     for (size_t i = 0; i < target->interpreters_count; i++)
         add_interpreter(target, &target->interpreters[i], batch);
     if (l->runtime_gil)
         batch_add(batch, target->runtime.address + l->runtime_gil, sizeof(target->gil_bytes), target->gil_bytes);
     return true;
-}
-
-bool target_plan(struct target *target, struct batch *batch)
-{
-    target->times = 0;
-    return target_plan_again(target, batch);
 }
 
 static struct gil gil_in(const struct target *target, const unsigned char *bytes, bool shared)
@@ -294,23 +288,10 @@ static struct gil gil_of(const struct target *target, const struct interpreter *
     return (struct gil){ 0 };
 }
 
-static bool came_from(const struct target *target, size_t first, size_t good)
-{
-    return good >=
-           first + target->interpreters_count * pieces_of_each(target) + (target->runtime.layout.runtime_gil != 0);
-}
-
 bool target_came(const struct target *target, size_t good)
 {
-    return target_came_after(target, 0, good);
-}
-
-bool target_came_after(const struct target *target, size_t piece, size_t good)
-{
-    for (size_t i = 0; i < target->times; i++)
-        if (target->first[i] >= piece && came_from(target, target->first[i], good))
-            return true;
-    return false;
+    return target->planned && good >= target->first + target->interpreters_count * pieces_of_each(target) +
+                                          (target->runtime.layout.runtime_gil != 0);
 }
 
 /* The offset of the array of generations in the interpreter; 0: not known. */

@@ -34,8 +34,6 @@ struct interpreter {
  * the main one are read. */
 #define TARGET_INTERPRETERS 256
 
-#define TARGET_TIMES 3 /* how often the interpreters' pieces may be in one batch */
-
 struct target {
     pid_t pid;
     pid_t ns_pid;   /* the process's own number for itself, which is its main thread's native id */
@@ -46,8 +44,8 @@ struct target {
     size_t interpreters_count, interpreters_room;
     bool interpreters_cut; /* there are others, between the last one, which is the main one, and the one before it */
     unsigned char gil_bytes[LAYOUT_GIL_MAX]; /* 3.11: of the lock that all interpreters share */
-    size_t first[TARGET_TIMES];              /* index in the batch of each group of the interpreters' pieces */
-    size_t times;
+    size_t first;                            /* index of the interpreters' pieces in the batch, ... */
+    bool planned;                            /* ... which had room for them */
 };
 
 enum target_state {
@@ -78,17 +76,12 @@ bool target_has_one_lock(const struct target *target);
  */
 bool target_knows_locks(const struct target *target);
 
-/* Adds the interpreters' pieces to a batch. They must come behind the threads' pieces, or be added again behind these:
- * then the state of the interpreters is not older than the threads' copies. Returns false when the batch has no room.
- */
+/* Adds the interpreters' pieces to a batch, behind the threads' pieces: then the state of the interpreters is not older
+ * than the threads' copies. Returns false when the batch has no room. */
 bool target_plan(struct target *target, struct batch *batch);
-/* Adds the interpreters' pieces once more, behind threads' pieces that were added after target_plan(). */
-bool target_plan_again(struct target *target, struct batch *batch);
 
 /* After a call that read the first `good` pieces of the batch: whether the call read the interpreters' pieces. */
 bool target_came(const struct target *target, size_t good);
-/* Whether the call read interpreters' pieces that are at or behind index `piece` of the batch. */
-bool target_came_after(const struct target *target, size_t piece, size_t good);
 
 /* Updates the interpreters from the pieces that the call read. Returns false when the list of interpreters or the head
  * of a thread list has changed: read the lists anew. */

@@ -58,7 +58,7 @@ static void read_asked(struct asking *asking)
     for (size_t i = 0; i < asking->count; i++) {
         const struct asked *asked = &asking->asked[i];
         const uint8_t opcode = asking->opcodes[asked->piece];
-        const bool fits = asked->piece < good && opcode_bases_fit(l->opcode_names, l->opcodes, opcode, asked->base);
+        const bool fits = asked->piece < good && opcode_bases_fit(l->opcode_names, opcode, asked->base);
         link_take_opcode(asking, asked, fits ? opcode : 0);
     }
     asking->count = asking->pieces_count = 0;
@@ -99,8 +99,6 @@ bool frame_opcodes_read(struct unwinder *u, struct walk *walk, const struct inte
     asking.same = true;
     for (uint32_t i = 0; i < w->up_count; i++)
         link_ask_opcode(&asking, &w->up[i], false);
-    for (uint32_t i = 0; i < w->down_count; i++)
-        link_ask_opcode(&asking, &w->down[i], false);
     for (uint32_t i = 0; i < AGAIN && i < w->joined; i++) {
         walk->looked_at = walk->looked_at > 0 && walk->looked_at <= w->joined ? walk->looked_at - 1 : w->joined - 1;
         link_ask_opcode(&asking, &walk->links[walk->looked_at], true);
@@ -120,10 +118,8 @@ static void asking_add_fresh(struct unwinder *u, struct link link)
 void frame_opcodes_gather(struct unwinder *u)
 {
     const struct walker *w = &u->walker;
-    u->fresh = alloc_grow(u->fresh, &u->fresh_room, (size_t)w->up_count + w->down_count, sizeof(*u->fresh));
+    u->fresh = alloc_grow(u->fresh, &u->fresh_room, w->up_count, sizeof(*u->fresh));
     u->fresh_count = 0;
     for (uint32_t i = w->up_count; i > 0; i--)
         asking_add_fresh(u, w->up[i - 1]);
-    for (uint32_t i = 0; i < w->down_count; i++)
-        asking_add_fresh(u, w->down[i]);
 }

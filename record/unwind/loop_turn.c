@@ -82,7 +82,7 @@ static bool turn_find_objects(struct walk *walk, const struct walker *w, uint64_
         return false;
     for (size_t i = 0; i < TURN_OBJECTS; i++) {
         const uint64_t at = link->address + l->frame_locals + 8 * (uint64_t)(link->code->turn_places[i] - 1);
-        if (snapshot_words(&walk->snapshot, &found, at, &objects[i], 1) != 1)
+        if (snapshot_words(&walk->snapshot, l, &found, at, &objects[i], 1) != 1)
             return false;
         objects[i] &= ~TAGS;
     }

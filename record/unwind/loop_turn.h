@@ -17,9 +17,7 @@
  * saw is known by the time, which tells whether it was the same turn, and by the objects: within a turn, an int up to
  * 256 is always the same object, and all handles of a turn exist when the turn begins, so they are different ones.
  *
- * The thread need not stand still: the call reads a frame before the values. What it finds in an object is at least as
- * new as the frame, and a time that has passed never comes back. So the time that it finds was that of the turn when
- * the frame was read. A loop in C, as uvloop is, has no such function. */
+ * A loop in C, as uvloop is, has no such function. */
 #ifndef PYREEL_RECORD_UNWIND_LOOP_TURN_H
 #define PYREEL_RECORD_UNWIND_LOOP_TURN_H
 

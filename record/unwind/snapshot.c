@@ -13,16 +13,14 @@
 #define CHUNK_LIMIT     (16u << 20)         /* bytes of one chunk */
 #define COPY_LIMIT      (64u << 20)         /* bytes of all chunks that learn_chunks() adds */
 #define SLACK           512 /* bytes that are read beyond those that were in use lately: the stack may have grown */
-#define ODD_CHUNKS      3   /* consecutive attempts without a chain of chunks, before the chunks are forgotten */
-#define OFF_STACK_IDLE  32  /* samples after which an unused off-stack frame is dropped; ... */
-#define STILL_IDLE      4 /* ... of a thread that stands still: snapshot_fetch() costs little more than a planned read */
-#define FIT_SAMPLES     256   /* after this many samples the plan is fitted to the memory in use */
-#define LEARN_READS     1200  /* calls that may read frames that the plan lacks, in a look */
-#define WINDOW_FIRST    4096  /* bytes that such a call reads, if the frame is near the one before; ... */
-#define WINDOW_MOST     65536 /* ... up to these, as long as more frames are found in them */
-#define WINDOW_NEAR     16384 /* bytes between two frames that are near */
-#define LEARN_STEPS     40000 /* frames, read or in the copy, that snapshot_learn() follows */
-#define OFF_STACK_MOST  4096  /* bytes of an off-stack frame that are read at most */
+#define OFF_STACK_IDLE                                                                                                 \
+    4                      /* samples after which an unused off-stack frame is dropped: to fetch one costs little more \
+                            */
+#define FIT_SAMPLES  256   /* after this many samples the plan is fitted to the memory in use */
+#define LEARN_READS  1200  /* calls that may read frames that the plan lacks, in a look */
+#define WINDOW_FIRST 4096  /* bytes that such a call reads, if the frame is near the one before; ... */
+#define WINDOW_MOST  65536 /* ... up to these, as long as more frames are found in them */
+#define WINDOW_NEAR  16384 /* bytes between two frames that are near */
 
 /* Bytes of the copies of all threads of all processes, and of what is kept of off-stack frames. A program may have
  * thousands of threads, and map the same memory as the stack of each. */
@@ -76,9 +74,15 @@ bool snapshot_make_room(struct snapshot *s, size_t size)
 }
 
 /* Notes that the next copy has other pieces, so it cannot be compared with the last one. */
-static enum attempt changed_plan(struct snapshot *s)
+static void note_change(struct snapshot *s)
 {
     s->comparable = false;
+    s->changed = true;
+}
+
+static enum attempt changed_plan(struct snapshot *s)
+{
+    note_change(s);
     return ATTEMPT_LEARNED;
 }
 
@@ -103,8 +107,7 @@ static bool snapshot_read_at(struct snapshot *s, struct remote *remote, uint64_t
 static void forget_chunks(struct snapshot *s, size_t from)
 {
     s->chunks_count = from < s->chunks_count ? from : s->chunks_count;
-    s->newest = s->newest < from ? s->newest : 0;
-    s->comparable = false;
+    note_change(s);
 }
 
 /* The index + 1 of the chunk at an address; 0: the chunk is not known. */
@@ -114,34 +117,6 @@ static size_t chunk_at(const struct snapshot *s, uint64_t address)
     while (i > 0 && s->chunks[i - 1].address != address)
         i--;
     return i;
-}
-
-static void insert_chunk(struct snapshot *s, size_t index, struct chunk chunk)
-{
-    s->chunks = alloc_grow(s->chunks, &s->chunks_room, s->chunks_count + 1, sizeof(*s->chunks));
-    memmove(s->chunks + index + 1, s->chunks + index, (s->chunks_count - index) * sizeof(*s->chunks));
-    s->chunks[index] = chunk;
-    s->chunks_count++;
-}
-
-/* The known chunks are not a chain. If the thread moves: a chunk may have been freed and allocated again during the
- * call, or the thread is another one. If the thread stands still: its chain is another one. */
-static enum attempt doubt_chunks(struct snapshot *s)
-{
-    if (!s->still && s->odd_chunks++ < ODD_CHUNKS)
-        return ATTEMPT_TORN;
-    forget_chunks(s, 0);
-    return ATTEMPT_LEARNED;
-}
-
-/* The thread's state says that a chunk is part of the chain, but the chunk is not readable. It came and went during the
- * call, or the chain does not have it any more. */
-static enum attempt doubt_gone(struct snapshot *s)
-{
-    if (!s->still && s->odd_chunks++ < ODD_CHUNKS)
-        return ATTEMPT_TORN;
-    forget_chunks(s, s->chunks_came);
-    return ATTEMPT_LEARNED;
 }
 
 /* Follows the chain of chunks from the newest one to one that is known. The newest chunk is at address `newest`, and is
@@ -171,13 +146,9 @@ static enum attempt learn_chunks(struct snapshot *s, const struct layout *l, str
     forget_chunks(s, known);
     if (known + count > CHUNKS_LIMIT)
         return ATTEMPT_TOO_DEEP;
+    s->chunks = alloc_grow(s->chunks, &s->chunks_room, known + count, sizeof(*s->chunks));
     for (size_t i = count; i > 0; i--)
-        insert_chunk(s, s->chunks_count, fresh[i - 1]);
-    s->newest = s->chunks_count - 1;
-    if (known == 0)
-        s->firm = s->fewest = s->most_chunks = s->chunks_count;
-    else if (s->firm > known)
-        s->firm = known;
+        s->chunks[s->chunks_count++] = fresh[i - 1];
     s->fit_due = FIT_SAMPLES;
     return ATTEMPT_LEARNED;
 }
@@ -185,7 +156,7 @@ static enum attempt learn_chunks(struct snapshot *s, const struct layout *l, str
 /* Keeps the first `count` off-stack frames. */
 static void keep_off_stack(struct snapshot *s, size_t count)
 {
-    s->comparable = false;
+    note_change(s);
     s->off_stack_count = count;
     s->off_stack_read = s->off_stack_read < count ? s->off_stack_read : count;
     s->off_stack_indexed = 0;
@@ -220,38 +191,17 @@ static void age_off_stack(struct snapshot *s, uint32_t age, uint32_t most)
         keep_off_stack(s, kept);
 }
 
-/* The thread's piece `k` is the first one that the call did not read. Returns true when the walk may work without it: a
- * recursion returns, which frees chunks, and the older chunks were read. */
-static bool lacks_piece(struct snapshot *s, size_t k)
+/* The thread's piece `k` is the first one that the call did not read: takes it out of the plan. */
+static void lacks_piece(struct snapshot *s, size_t k)
 {
     size_t index;
-    switch (snapshot_plan_piece(s, k, &index)) {
-    case PIECE_CFRAME:
+    const enum piece_is is = snapshot_plan_piece(s, k, &index);
+    if (is == PIECE_CFRAME)
         s->cframes_count = 0;
-        return false;
-    case PIECE_CHUNK:
-        s->chunks_came = index;
-        s->chunks_gone = true;
-        s->firm = s->firm < s->chunks_came ? s->firm : s->chunks_came;
-        if (s->chunks_came == 0)
-            forget_chunks(s, 0);
-        return s->chunks_came > 0 && s->off_stack_count == 0 && !s->twice;
-    case PIECE_OFF_STACK:
+    else if (is == PIECE_CHUNK)
+        forget_chunks(s, index);
+    else if (is == PIECE_OFF_STACK)
         drop_off_stack_from(s, index);
-        return false;
-    default:
-        return false;
-    }
-}
-
-/* How many of the thread's pieces the call read. Other pieces lie between the thread's first pieces and its rest. */
-static size_t pieces_that_came(const struct snapshot *s, size_t good)
-{
-    const size_t came = good - s->first;
-    if (came <= s->pieces || s->rest_first == 0)
-        return came < s->pieces ? came : s->pieces;
-    const size_t rest = good > s->rest_first ? good - s->rest_first : 0;
-    return s->pieces + (rest < s->rest ? rest : s->rest);
 }
 
 /* Notes how many bytes of a chunk are in use. */
@@ -265,32 +215,29 @@ static void note_use(struct chunk *chunk, uint64_t used)
 static enum attempt check_chunks(struct snapshot *s, const struct layout *l, struct remote *remote)
 {
     const uint64_t newest = word_at(s->copy, l->thread_chunk), top = word_at(s->copy, l->thread_chunk + 8);
-    const size_t position = chunk_at(s, newest);
-    if (newest == 0) { /* the known chunks belong to another thread now, or are free */
-        s->chunks_came = 0;
-        forget_chunks(s, 0);
+    const size_t count = newest ? chunk_at(s, newest) : 0;
+    if (count < s->chunks_count) /* functions have returned, or the known chunks are another thread's now */
+        forget_chunks(s, count);
+    s->chunks_came = count;
+    if (newest == 0)
         return ATTEMPT_ACCEPTED;
-    }
-    if (position == 0)
+    if (count == 0)
         return learn_chunks(s, l, remote, newest, top);
-    s->newest = position - 1;
-    if (position > s->chunks_came)
-        return s->chunks_gone ? doubt_gone(s)
-                              : ATTEMPT_LEARNED; /* the newest chunk is gone again, or was not in the plan */
-    const struct chunk *last = &s->chunks[s->newest];
+    struct chunk *last = &s->chunks[count - 1];
     const uint64_t size = word_at(s->copy + last->at, l->chunk_size);
     if (top - last->address > last->used && top - last->address <= size && size <= CHUNK_LIMIT) {
-        s->chunks[s->newest].next = chunk_read_size(top - last->address, size);
-        s->comparable = false;
+        last->next = chunk_read_size(top - last->address, size);
+        note_change(s);
     }
-    for (size_t i = position; i > 0; i--) {
+    for (size_t i = count; i > 0; i--) {
         const unsigned char *head = s->copy + s->chunks[i - 1].at;
-        if (word_at(head, l->chunk_previous) != (i > 1 ? s->chunks[i - 2].address : 0))
-            return doubt_chunks(s);
+        if (word_at(head, l->chunk_previous) != (i > 1 ? s->chunks[i - 2].address : 0)) {
+            forget_chunks(s, 0);
+            return ATTEMPT_LEARNED;
+        }
         note_use(&s->chunks[i - 1],
-                 i == position ? top - s->chunks[i - 1].address : l->chunk_data + word_at(head, l->chunk_top) * 8);
+                 i == count ? top - s->chunks[i - 1].address : l->chunk_data + word_at(head, l->chunk_top) * 8);
     }
-    s->odd_chunks = 0;
     return ATTEMPT_ACCEPTED;
 }
 
@@ -341,20 +288,9 @@ enum attempt snapshot_check(struct snapshot *s, const struct layout *l, struct r
     window.frame = 0;
     if (good <= s->first || word_at(s->copy, l->thread_interpreter) != interpreter)
         return ATTEMPT_ELSEWHERE;
-    const size_t came = pieces_that_came(s, good);
-    s->until = came <= s->pieces ? s->first + came : s->rest_first + came - s->pieces;
-    s->chunks_gone = false;
-    if (came < s->pieces + s->rest && !lacks_piece(s, came)) {
-        const size_t position = chunk_at(s, word_at(s->copy, l->thread_chunk));
-        s->newest = position ? position - 1 : s->newest;
-        if (!s->chunks_gone)
-            return changed_plan(s);
-        return position == 0 || position > s->chunks_came ? doubt_gone(s) : ATTEMPT_TORN;
-    }
-    if (s->spare_first && good > s->spare_first) {
-        const size_t spare = s->chunks_count - s->chunks_came, more = good - s->spare_first;
-        s->chunks_came += more < spare ? more : spare;
-        s->until = s->spare_first + (more < spare ? more : spare);
+    if (good - s->first < s->pieces) {
+        lacks_piece(s, good - s->first);
+        return changed_plan(s);
     }
     if (!read_late_pieces(s, remote))
         return ATTEMPT_LEARNED;
@@ -416,20 +352,19 @@ static bool grow_chunk(struct snapshot *s, const struct layout *l, uint64_t fram
 
 /* Adds a frame to the plan. ATTEMPT_TOO_DEEP: there is no room for one more. ATTEMPT_NO_MEMORY: the plan has it
  * already, so the frames are a ring. */
-static enum attempt note_off_stack(struct snapshot *s, const struct layout *l, uint64_t frame)
+static enum attempt note_off_stack(struct snapshot *s, uint64_t frame)
 {
     if (snapshot_find_off_stack(s, frame, s->off_stack_count))
         return ATTEMPT_NO_MEMORY;
-    const size_t limit = s->still ? OFF_STACK_LIMIT : SNAPSHOT_LIVE;
-    if (s->off_stack_count >= limit)
+    if (s->off_stack_count >= OFF_STACK_LIMIT)
         age_off_stack(s, 0, 0);
     const size_t wanted = s->off_stack_count + 1, each = sizeof(*s->off_stack) + 4 * sizeof(*s->off_stack_slots);
-    if (wanted > limit || (wanted > s->off_stack_room && !copies_may_grow(2 * wanted * each))) {
-        s->comparable = false;
+    if (wanted > OFF_STACK_LIMIT || (wanted > s->off_stack_room && !copies_may_grow(2 * wanted * each))) {
+        note_change(s);
         return ATTEMPT_TOO_DEEP;
     }
     s->off_stack = snapshot_grow(s->off_stack, &s->off_stack_room, wanted, sizeof(*s->off_stack));
-    s->off_stack[s->off_stack_count++] = (struct off_stack){ .frame = frame, .next = l->frame_size };
+    s->off_stack[s->off_stack_count++] = (struct off_stack){ .frame = frame };
     return ATTEMPT_ACCEPTED;
 }
 
@@ -449,7 +384,6 @@ static enum attempt learn_new_chunk(struct snapshot *s, const struct layout *l, 
 void snapshot_begin(struct snapshot *s, uint32_t more)
 {
     s->learn_left = LEARN_READS + more;
-    s->twice = false;
 }
 
 /* How many bytes to read from a frame on, or up to a frame, that is not in the window. */
@@ -494,31 +428,6 @@ static bool may_be_frame(const struct layout *l, uint64_t frame, const unsigned 
            word_at(head, l->frame_previous) != frame;
 }
 
-enum attempt snapshot_learn(struct snapshot *s, const struct layout *l, struct remote *remote, uint64_t frame)
-{
-    bool learned = false;
-    for (size_t steps = 0; frame && steps < LEARN_STEPS; steps++) {
-        const unsigned char *here = snapshot_find(s, l, frame);
-        if (!here) {
-            here = read_off_stack(s, l, remote, frame);
-            if (!here || !may_be_frame(l, frame, here))
-                break;
-            if (grow_chunk(s, l, frame))
-                return changed_plan(s); /* the next copy has its callers, too */
-            if (here[l->frame_owner] == 0)
-                return learned ? changed_plan(s) : learn_new_chunk(s, l, remote);
-            const enum attempt noted = note_off_stack(s, l, frame);
-            if (noted == ATTEMPT_TOO_DEEP)
-                return noted;
-            if (noted != ATTEMPT_ACCEPTED)
-                break;
-            learned = true;
-        }
-        frame = word_at(here, l->frame_previous);
-    }
-    return learned ? changed_plan(s) : ATTEMPT_NO_MEMORY;
-}
-
 enum attempt snapshot_fetch(struct snapshot *s, const struct layout *l, struct remote *remote, uint64_t frame)
 {
     const unsigned char *here = read_off_stack(s, l, remote, frame);
@@ -533,13 +442,12 @@ enum attempt snapshot_fetch(struct snapshot *s, const struct layout *l, struct r
     const size_t size = s->copy_size + ((l->frame_size + 7u) & ~7u);
     if (size > s->copy_room && !copies_may_grow(2 * size))
         return ATTEMPT_TOO_DEEP;
-    const enum attempt noted = note_off_stack(s, l, frame);
+    const enum attempt noted = note_off_stack(s, frame);
     if (noted != ATTEMPT_ACCEPTED)
         return noted;
     if (s->off_stack_read + 1 != s->off_stack_count) /* the copy lacks off-stack frames before this one */
         return changed_plan(s);
     struct off_stack *off_stack = &s->off_stack[s->off_stack_read++];
-    off_stack->size = l->frame_size;
     off_stack->at = (uint32_t)s->copy_size;
     s->copy = snapshot_grow(s->copy, &s->copy_room, size, 1);
     s->copy_size = size;
@@ -548,62 +456,19 @@ enum attempt snapshot_fetch(struct snapshot *s, const struct layout *l, struct r
     return ATTEMPT_ACCEPTED;
 }
 
-void snapshot_widen(struct snapshot *s, const struct found_frame *found, uint32_t size)
-{
-    struct off_stack *off_stack = found->off_stack ? &s->off_stack[found->off_stack - 1] : NULL;
-    if (!off_stack || size <= off_stack->next || size > OFF_STACK_MOST)
-        return;
-    off_stack->next = size;
-    s->comparable = false;
-}
-
-/* Plans to read `size` bytes of all off-stack frames of which `planned` bytes are planned. In a recursion they are
- * alike, and one attempt for each of thousands would be too many. */
-static void widen_off_stack(struct snapshot *s, uint32_t planned, uint32_t size)
-{
-    for (size_t i = 0; size > planned && i < s->off_stack_count; i++)
-        if (s->off_stack[i].next == planned)
-            s->off_stack[i].next = size;
-}
-
-enum attempt snapshot_cover(struct snapshot *s, const struct layout *l, const struct found_frame *found, uint64_t end)
-{
-    if (found->off_stack) {
-        struct off_stack *off_stack = &s->off_stack[found->off_stack - 1];
-        const uint64_t size = end - off_stack->frame;
-        if (size > CHUNK_LIMIT)
-            return ATTEMPT_TORN;
-        widen_off_stack(s, off_stack->next, (uint32_t)size);
-        return changed_plan(s);
-    }
-    return grow_chunk(s, l, end - l->frame_size) ? changed_plan(s) : ATTEMPT_TORN;
-}
-
-/* ---- the next plan ---- */
-
-/* Chunks that every sample since the last fit used are firm. Chunks that none of them used are forgotten. */
-static void fit_firm(struct snapshot *s)
-{
-    s->firm = s->fewest;
-    if (s->most_chunks < s->chunks_count)
-        forget_chunks(s, s->most_chunks);
-    s->fewest = s->most_chunks = s->newest + 1;
-}
-
 /* Every FIT_SAMPLES samples, plans to read the newest chunk as far as it was in use lately. A stack that shrinks for a
  * moment does not shrink the plan. */
 static void fit_chunk(struct snapshot *s, const struct layout *l)
 {
     if (s->chunks_count == 0 || s->fit_due-- > 0)
         return;
-    struct chunk *newest = &s->chunks[s->newest];
+    struct chunk *newest = &s->chunks[s->chunks_count - 1];
     const uint32_t wanted = chunk_read_size(newest->most, word_at(s->copy + newest->at, l->chunk_size));
     if (wanted != newest->next && wanted >= l->chunk_data && wanted <= CHUNK_LIMIT) {
         newest->next = wanted;
-        s->comparable = false;
+        note_change(s);
     }
     newest->most = 0;
-    fit_firm(s);
     s->fit_due = FIT_SAMPLES;
 }
 
@@ -616,20 +481,20 @@ static bool is_larger_than_used(const struct snapshot *s)
     return used < s->off_stack_count || s->off_stack_room > 4 * used + 64 || s->last_room > 4 * s->copy_size;
 }
 
-void snapshot_accept(struct snapshot *s, const struct layout *l)
+void snapshot_accept(struct snapshot *s, const struct layout *l, bool whole)
 {
     unsigned char *const copy = s->copy;
-    const uint32_t idle_most = s->still ? STILL_IDLE : OFF_STACK_IDLE;
-    s->comparable = !s->fetched;
-    s->fewest = s->newest + 1 < s->fewest ? s->newest + 1 : s->fewest;
-    s->most_chunks = s->newest + 1 > s->most_chunks ? s->newest + 1 : s->most_chunks;
+    s->comparable = !s->fetched && !s->changed;
     fit_chunk(s, l);
     s->copy = s->last;
     s->last = copy;
     const size_t room = s->copy_room;
     s->copy_room = s->last_room;
     s->last_room = room;
-    age_off_stack(s, 1, idle_most + 1);
+    for (size_t i = 0; !whole && i < s->off_stack_count; i++)
+        if (s->off_stack[i].idle <= 1) /* maybe part of the stack, as at the last sample */
+            s->off_stack[i].idle = 0;
+    age_off_stack(s, 1, OFF_STACK_IDLE + 1);
     /* Memory is short: threads that were deep once do not keep what others need. */
     if (copies_bytes > SNAPSHOTS_LIMIT / 2 && is_larger_than_used(s))
         snapshot_free(s);

@@ -77,8 +77,7 @@ size_t snapshot_find_off_stack(struct snapshot *s, uint64_t frame, size_t count)
 
 struct found_frame snapshot_locate(struct snapshot *s, const struct layout *l, uint64_t frame)
 {
-    const size_t came = s->newest < s->chunks_came ? s->newest + 1 : 0;
-    const size_t position = find_chunk(s, l, frame, came);
+    const size_t position = find_chunk(s, l, frame, s->chunks_came);
     if (position) {
         const struct chunk *chunk = &s->chunks[position - 1];
         s->near_chunk_hint = position - 1;
@@ -91,46 +90,12 @@ struct found_frame snapshot_locate(struct snapshot *s, const struct layout *l, u
     return (struct found_frame){ s->copy + s->off_stack[found - 1].at, found, 0 };
 }
 
-const unsigned char *snapshot_find_again(struct snapshot *s, const struct layout *l, uint64_t frame)
-{
-    const size_t position = find_chunk(s, l, frame, s->chunks_came);
-    const struct chunk *chunk = position ? &s->chunks[position - 1] : NULL;
-    if (chunk && chunk->again_at && frame - chunk->address >= chunk->again_from)
-        return s->copy + chunk->again_at + (frame - chunk->address) - chunk->again_from;
-    const size_t found = s->off_stack_again ? snapshot_find_off_stack(s, frame, s->off_stack_read) : 0;
-    return found ? s->copy + s->off_stack[found - 1].again_at : NULL;
-}
-
-const unsigned char *snapshot_find_near(struct snapshot *s, const struct layout *l, uint64_t frame, size_t copy)
-{
-    if (!s->near_at)
-        return NULL;
-    if (s->newest == s->near_chunk && s->newest < s->chunks_came && chunk_has_frame(&s->chunks[s->newest], l, frame)) {
-        const uint64_t offset = frame - s->chunks[s->newest].address;
-        return offset >= s->near_from ? s->copy + s->near_at + copy * s->near_step + offset - s->near_from : NULL;
-    }
-    const size_t found = snapshot_find_off_stack(s, frame, s->off_stack_read);
-    const struct off_stack *off_stack = found ? &s->off_stack[found - 1] : NULL;
-    return off_stack ? s->copy + off_stack->near_at + copy * off_stack->near_step : NULL;
-}
-
-size_t snapshot_near_piece(struct snapshot *s, const struct layout *l, uint64_t frame)
-{
-    const struct found_frame found = snapshot_locate(s, l, frame);
-    if (!found.bytes)
-        return 0;
-    if (found.off_stack)
-        return 2 + s->off_stack[found.off_stack - 1].piece;
-    const struct chunk *newest = &s->chunks[s->newest];
-    return found.chunk == s->newest && newest->used - (frame - newest->address) <= SNAPSHOT_NEAR ? 1 : 0;
-}
-
-size_t snapshot_words(const struct snapshot *s, const struct found_frame *found, uint64_t address, uint64_t *words,
-                      size_t room)
+size_t snapshot_words(const struct snapshot *s, const struct layout *l, const struct found_frame *found,
+                      uint64_t address, uint64_t *words, size_t room)
 {
     const struct off_stack *off_stack = found->off_stack ? &s->off_stack[found->off_stack - 1] : NULL;
     const uint64_t start = off_stack ? off_stack->frame : s->chunks[found->chunk].address;
-    const uint32_t size = off_stack ? off_stack->size : s->chunks[found->chunk].used;
+    const uint32_t size = off_stack ? l->frame_size : s->chunks[found->chunk].used;
     const uint32_t at = off_stack ? off_stack->at : s->chunks[found->chunk].at;
     const uint64_t offset = address - start;
     if (offset >= size || offset % 8 != 0)
@@ -161,7 +126,7 @@ void snapshot_find_changes(struct snapshot *s, const struct layout *l)
     for (size_t i = 0; i < s->off_stack_count; i++)
         if (memcmp(s->copy + s->off_stack[i].at, s->last + s->off_stack[i].at, l->frame_size) != 0)
             return;
-    for (; s->same_chunk <= s->newest && s->same_chunk < s->chunks_came; s->same_chunk++) {
+    for (; s->same_chunk < s->chunks_came; s->same_chunk++) {
         const struct chunk *chunk = &s->chunks[s->same_chunk];
         s->same_until = same_bytes(s->copy + chunk->at, s->last + chunk->at, chunk->used);
         if (s->same_until < chunk->used)
@@ -191,14 +156,15 @@ static bool same_state(const struct snapshot *s, const struct layout *l)
 
 bool snapshot_unchanged(const struct snapshot *s, const struct layout *l)
 {
-    if (!s->comparable || !same_state(s, l) || s->newest + 1 < s->chunks_came)
+    if (!s->comparable || !same_state(s, l))
         return false;
     for (size_t i = 0; i < s->off_stack_count; i++)
-        if (memcmp(s->copy + s->off_stack[i].at, s->last + s->off_stack[i].at, s->off_stack[i].size) != 0)
+        if (memcmp(s->copy + s->off_stack[i].at, s->last + s->off_stack[i].at, l->frame_size) != 0)
             return false;
     for (size_t i = 0; i < s->chunks_came; i++) {
         const struct chunk *chunk = &s->chunks[i];
-        const uint64_t top = i == s->newest ? word_at(s->copy, l->thread_chunk + 8) - chunk->address : chunk->used;
+        const uint64_t top = i + 1 == s->chunks_came ? word_at(s->copy, l->thread_chunk + 8) - chunk->address
+                                                     : chunk->used;
         if (memcmp(s->copy + chunk->at, s->last + chunk->at, top < chunk->used ? top : chunk->used) != 0)
             return false;
     }

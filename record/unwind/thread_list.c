@@ -8,8 +8,7 @@
 #include <string.h>
 
 #define THREADS_LIMIT 8192 /* of a target */
-#define LIST_ATTEMPTS 24   /* to read a list that changes while it is read ... */
-#define STILL_LISTS   3    /* ... and the list of a program that stands still: a torn list stays torn */
+#define LIST_ATTEMPTS 3    /* to read a list anew: where the program stands still, a torn list stays torn */
 #define PASSES        4    /* rounds of reading; each reads the threads that moved during the last one */
 
 const char *const threads_names[THREADS_KINDS] = { "all", "main", "gil" };
@@ -481,10 +480,9 @@ enum thread_list_state thread_list_read(struct thread_list *thread_list, uint64_
     if (attached_only)
         ask_for_listed(thread_list);
     const bool listed = thread_list->listed;
-    const int attempts = thread_list->unwinder.still ? STILL_LISTS : LIST_ATTEMPTS;
-    for (int i = 0; i < attempts && state == THREAD_LIST_TORN; i++) {
+    for (int i = 0; i < LIST_ATTEMPTS && state == THREAD_LIST_TORN; i++) {
         state = thread_list->listed ? THREAD_LIST_READ : make_list(thread_list);
-        thread_list->rests = thread_list->defers && thread_list->unwinder.still && thread_list->which == THREADS_ALL &&
+        thread_list->rests = thread_list->defers && thread_list->which == THREADS_ALL &&
                              thread_list->asked_count > THREAD_LIST_FIRST && target_has_one_lock(thread_list->target);
         if (state == THREAD_LIST_READ)
             state = thread_list_read_moved(thread_list, i == 0 && listed ? now_ns : clock_now_ns());

@@ -4,25 +4,14 @@
 #include "formats/base/alloc.h"
 #include "record/process/clock.h"
 #include "record/unwind/frame_opcodes.h"
-#include "record/unwind/live/find.h"
-#include "record/unwind/live/verify.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define ATTEMPTS       64 /* a few microseconds each */
-#define STILL_ATTEMPTS 4  /* the same of a thread that stands still; attempts that correct the plan do not count */
-#define DEEP_ATTEMPTS  3  /* after this many attempts ATTEMPT_TOO_DEEP is believed: a torn stack may look endless */
-#define SLOW_ATTEMPTS  16 /* after this many attempts a slow call is accepted: the machine may be that slow */
-#define PATIENCE_NS    200000000 /* time in a tick for threads whose attempts fail */
-#define STILL_NS       50000000  /* the same for threads that the recorder stopped */
-#define STILL_READS    40000     /* calls for frames that the plans of threads that stand still lack, in all */
-#define BATCH_PIECES   48        /* no further thread is added to a batch of this many pieces */
-#define DOUBT_CODES    4    /* in each attempt of this many, the code objects are checked even if the stack is torn */
-#define CALM_CALLS     64   /* after this many calls without a freed code object, unwinder_is_calm() */
-#define PACE_FIRST_NS  300  /* assumed time of a piece before the first call was timed */
-#define PACE_MOST      3    /* a call is slow if it takes this many times as long as usual, ... */
-#define PACE_MORE_NS   4000 /* ... and this much longer */
+#define ATTEMPTS     64       /* corrections of a plan; a few microseconds each */
+#define PATIENCE_NS  50000000 /* time in a tick for threads whose plans are wrong */
+#define MORE_READS   40000    /* calls for frames that the plans of all threads lack, in all */
+#define BATCH_PIECES 48       /* no further thread is added to a batch of this many pieces */
 
 void unwinder_open(struct unwinder *u, struct target *target, struct codes *codes, bool anew)
 {
@@ -36,31 +25,12 @@ void unwinder_open(struct unwinder *u, struct target *target, struct codes *code
 void unwinder_close(struct unwinder *u)
 {
     walker_close(&u->walker);
-    callgraph_free(&u->callgraph);
     free(u->fresh);
-    free(u->doubts.calls);
     free(u->unsure);
     *u = (struct unwinder){ 0 };
 }
 
 /* ---- code objects ---- */
-
-/* Whether no code object was freed during the last CALM_CALLS calls. Then the generation that a call reads before the
- * frames is taken as if read behind them. This assumes that in the microsecond in between, no code object was freed,
- * created anew at the same address, called, and copied. */
-static bool unwinder_is_calm(const struct unwinder *u)
-{
-    return u->calm >= CALM_CALLS;
-}
-
-static void note_generations(struct unwinder *u)
-{
-    uint64_t sum = 0;
-    for (size_t i = 0; i < u->target->interpreters_count; i++)
-        sum += u->target->interpreters[i].generation;
-    u->calm = sum == u->generations ? u->calm + 1 : 0;
-    u->generations = sum;
-}
 
 /* Whether no code object of the interpreter has been freed since `code` was last confirmed. */
 static bool code_is_confirmed(const struct unwinder *u, const struct code *code)
@@ -85,32 +55,14 @@ static void links_ask_for(struct unwinder *u, const struct link *links, size_t c
             ask_for_code(u, links[i].code);
 }
 
-/* Whether all code objects that the walk met are still the remembered ones; forgets those that are not. This is for
- * stacks that were not accepted. Example: a code object was freed, and another one has its address. A frame of the new
- * one is judged by the old one, so the stack looks torn in each attempt; confirm_codes() only checks accepted stacks.
- */
-static bool are_as_known(struct unwinder *u)
-{
-    u->sample++;
-    u->unsure_count = 0;
-    for (size_t i = 0; i < u->walker.met_count; i++)
-        ask_for_code(u, u->walker.met[i]);
-    if (u->unsure_count == 0 || codes_confirm(u->codes, u->unsure, u->unsure_count))
-        return true;
-    u->counters.stale++;
-    return false;
-}
-
 /* Whether the thread's frames are, byte for byte, those of its last sample. Then the stack is the same. */
 static bool walk_is_as_before(struct unwinder *u, const struct walk *walk)
 {
     struct walker *w = &u->walker;
-    if (w->anew || !walk->sampled || walk->cut || walk->epoch != u->codes->epoch ||
-        !snapshot_unchanged(&walk->snapshot, w->layout))
+    if (w->anew || !walk->sampled || walk->epoch != u->codes->epoch || !snapshot_unchanged(&walk->snapshot, w->layout))
         return false;
     w->joined = walk->depth;
-    w->up_count = w->down_count = 0;
-    w->met_count = 0;
+    w->up_count = w->unreadable = 0;
     return true;
 }
 
@@ -121,10 +73,6 @@ static bool confirm_codes(struct unwinder *u, struct walk *walk)
     u->sample++;
     u->unsure_count = 0;
     links_ask_for(u, w->up, w->up_count);
-    links_ask_for(u, w->down, w->down_count);
-    for (size_t i = 0; i < w->met_count; i++)
-        if (!code_is_confirmed(u, w->met[i]))
-            ask_for_code(u, w->met[i]);
     if (!u->generation || walk->checked != u->generation)
         links_ask_for(u, walk->links, w->joined);
     if (u->unsure_count > 0 && !codes_confirm(u->codes, u->unsure, u->unsure_count)) {
@@ -162,12 +110,10 @@ static void walk_add_fresh(struct unwinder *u, const struct walk *walk, struct l
 static void gather(struct unwinder *u, const struct walk *walk)
 {
     const struct walker *w = &u->walker;
-    u->fresh = alloc_grow(u->fresh, &u->fresh_room, (size_t)w->up_count + w->down_count, sizeof(*u->fresh));
+    u->fresh = alloc_grow(u->fresh, &u->fresh_room, w->up_count, sizeof(*u->fresh));
     u->fresh_count = 0;
     for (uint32_t i = w->up_count; i > 0; i--)
         walk_add_fresh(u, walk, w->up[i - 1]);
-    for (uint32_t i = 0; i < w->down_count; i++)
-        walk_add_fresh(u, walk, w->down[i]);
 }
 
 static void count_frames(struct unwind_counters *counters, bool anew, uint32_t keep, uint32_t depth, bool unchanged)
@@ -204,11 +150,17 @@ static void walk_take_stack(struct unwinder *u, struct walk *walk, size_t good)
     walk->epoch = u->codes->epoch;
     walk->checked = u->generation;
     walk->sampled = true;
-    walk->root_function = depth > 0 ? walk->links[0].code->function : 0;
     walk->same = keep < walk->same ? keep : walk->same;
     walk->depth = depth;
     loop_turn_take(walk, w, w->joined, good);
-    snapshot_accept(&walk->snapshot, w->layout);
+    snapshot_accept(&walk->snapshot, w->layout, w->joined == 0);
+}
+
+/* Takes nothing of the last sample into the next one. */
+static void walk_distrust(struct walk *walk)
+{
+    walk->epoch = UINT64_MAX; /* no epoch */
+    walk->since = (struct gil){ 0 };
 }
 
 /* ---- a thread ---- */
@@ -231,64 +183,39 @@ static uint32_t status_of_state(struct unwinder *u, uint64_t thread, const unsig
            (exc_state_active(&u->handlers, l, &u->target->remote, thread, state) ? STATUS_EXCEPTION : 0);
 }
 
-static enum attempt attempt(struct unwinder *u, struct wanted *wanted, size_t good, bool slow)
+static enum attempt attempt(struct unwinder *u, struct wanted *wanted, size_t good)
 {
     struct walk *walk = wanted->walk;
     const struct interpreter *interpreter = &u->target->interpreters[wanted->interpreter];
     const struct layout *l = u->walker.layout;
-    u->walker.noting = !u->still && wanted->attempts % DOUBT_CODES == 0;
     enum attempt done = snapshot_check(&walk->snapshot, l, &u->target->remote, interpreter->address, good);
     if (done == ATTEMPT_ELSEWHERE)
         return done;
     note_neighbours(l, snapshot_state(&walk->snapshot), &wanted->unwound);
-    /* When the call ended before the interpreters' pieces, their generation is from an earlier call. */
-    const bool any_time = u->still || (unwinder_is_calm(u) && !slow);
-    u->generation = target_came_after(u->target, any_time ? 0 : walk->snapshot.until, good) ? interpreter->generation
-                                                                                            : 0;
-    const uint64_t epoch = u->codes->epoch;
-    u->codes->interpreter = interpreter->id;
-    const bool waits = interpreter->gil.known && interpreter->gil.holder != wanted->thread;
-    const bool as_before = done == ATTEMPT_ACCEPTED && (u->still || waits) && walk_is_as_before(u, walk);
-    if (done == ATTEMPT_ACCEPTED && !as_before) {
-        done = u->still ? walk_still(&u->walker, walk) : find_stack(&u->walker, walk);
-        if ((done == ATTEMPT_TORN || done == ATTEMPT_NO_CODE) && u->walker.noting && !are_as_known(u))
-            return ATTEMPT_LEARNED;
-    }
-    if (u->codes->epoch != epoch) /* code objects were forgotten, maybe those of frames that were found */
-        return ATTEMPT_LEARNED;
-    if (done == ATTEMPT_ACCEPTED && u->walker.joined + u->walker.up_count + u->walker.down_count > DEPTH_LIMIT)
-        return ATTEMPT_TOO_DEEP;
-    if (done == ATTEMPT_ACCEPTED && u->codes->instructions && !frame_opcodes_read(u, walk, interpreter))
-        return ATTEMPT_LEARNED;
-    /* The frames of a thread that waits for the lock keep their code objects alive. */
-    if (done == ATTEMPT_ACCEPTED && !(as_before && waits) && !confirm_codes(u, walk))
-        return ATTEMPT_TORN;
     if (done != ATTEMPT_ACCEPTED)
         return done;
+    /* When the call ended before the interpreters' pieces, their generation is from an earlier call. */
+    u->generation = target_came(u->target, good) ? interpreter->generation : 0;
+    const uint64_t epoch = u->codes->epoch;
+    u->codes->interpreter = interpreter->id;
+    const bool as_before = walk_is_as_before(u, walk);
+    if (!as_before && (done = walk_find(&u->walker, walk)) != ATTEMPT_ACCEPTED)
+        return done;
+    if (u->codes->epoch != epoch) /* code objects were forgotten, maybe those of frames that were found */
+        return ATTEMPT_LEARNED;
+    if (u->walker.joined + u->walker.up_count > DEPTH_LIMIT)
+        return ATTEMPT_TOO_DEEP;
+    if (u->codes->instructions && !frame_opcodes_read(u, walk, interpreter))
+        return ATTEMPT_LEARNED;
+    /* The frames of a thread that waits for the lock keep their code objects alive. */
+    const bool waits = interpreter->gil.known && interpreter->gil.holder != wanted->thread;
+    if (!(as_before && waits) && !confirm_codes(u, walk))
+        return ATTEMPT_LEARNED;
     if (u->codes->instructions)
         frame_opcodes_gather(u);
     else
         gather(u, walk);
-    if (u->still || as_before ||
-        (slow && wanted->attempts < SLOW_ATTEMPTS)) /* the call graph learns nothing from this copy */
-        return ATTEMPT_ACCEPTED;
-    const struct verdict verdict = verify_calls(u, walk, wanted->attempts);
-    walk->cut = verdict.cut;
-    walk->snapshot.twice = verdict.twice;
-    walk->snapshot.near = verdict.near;
-    if (!verdict.believed)
-        return ATTEMPT_UNSURE;
-    u->fresh_count = verdict.frames;
     return ATTEMPT_ACCEPTED;
-}
-
-static void count_retry(struct unwind_counters *counters, enum attempt done)
-{
-    counters->torn += done == ATTEMPT_TORN;
-    counters->unsure += done == ATTEMPT_UNSURE;
-    counters->learned += done == ATTEMPT_LEARNED;
-    counters->no_code += done == ATTEMPT_NO_CODE;
-    counters->no_memory += done == ATTEMPT_NO_MEMORY;
 }
 
 static void wanted_fail(struct wanted *wanted, enum attempt done)
@@ -303,40 +230,31 @@ static void wanted_fail(struct wanted *wanted, enum attempt done)
 }
 
 /* Handles what one call read of one thread: accepts the sample, gives up, or leaves the thread wanted. */
-static void wanted_take_in(struct unwinder *u, struct wanted *wanted, size_t good, bool slow)
+static void wanted_take_in(struct unwinder *u, struct wanted *wanted, size_t good)
 {
     struct walk *walk = wanted->walk;
     if (good < walk->snapshot.first)
         return; /* the call ended before this thread's pieces */
     u->counters.reads++;
     wanted->attempts++;
-    enum attempt done = attempt(u, wanted, good, slow);
-    if (done == ATTEMPT_ACCEPTED && slow && wanted->attempts < SLOW_ATTEMPTS) {
-        u->counters.slow++;
-        return;
-    }
+    const enum attempt done = attempt(u, wanted, good);
     if (done == ATTEMPT_ACCEPTED) {
         u->counters.right += wanted->attempts == 1;
         if (u->statuses)
             wanted->unwound.status = status_of_state(u, wanted->thread, snapshot_state(&walk->snapshot));
         walk_take_stack(u, walk, good);
-        /* A stack that was cut off is read again, even if the thread does not move. */
-        walk->since = walk->cut ? (struct gil){ 0 } : wanted->before;
+        walk->since = wanted->before;
+        if (u->walker.unreadable >
+            0) /* the next look reads these code objects again, even if the thread does not move */
+            walk_distrust(walk);
         wanted->state = UNWIND_DONE;
     } else if (done == ATTEMPT_ELSEWHERE) {
         wanted->state = UNWIND_ELSEWHERE;
-    } else if (u->still && done == ATTEMPT_TOO_DEEP) { /* so is the next attempt */
-        wanted_fail(wanted, done);
-    } else if (u->still && done != ATTEMPT_LEARNED &&
-               (done == ATTEMPT_UNSURE ||
-                wanted->attempts >= STILL_ATTEMPTS)) { /* the next attempt would fail in the same way */
-        u->retry_later = true;
-        wanted_fail(wanted, done);
-    } else if (wanted->attempts >= ATTEMPTS || (done == ATTEMPT_TOO_DEEP && wanted->attempts >= DEEP_ATTEMPTS)) {
-        u->retry_later |= u->still;
-        wanted_fail(wanted, done);
+    } else if (done == ATTEMPT_LEARNED && wanted->attempts < ATTEMPTS) {
+        u->counters.learned++;
     } else {
-        count_retry(&u->counters, done);
+        u->retry_later |= done != ATTEMPT_TOO_DEEP; /* at another moment it is as deep */
+        wanted_fail(wanted, done);
     }
 }
 
@@ -370,40 +288,25 @@ static bool hear_witness(struct unwinder *u, size_t good)
     return !u->witness.gone;
 }
 
-/* Whether exactly one thread is still wanted. */
-static bool is_alone(const struct wanted *wanted, size_t count)
-{
-    size_t left = 0;
-    for (size_t i = 0; i < count && left < 2; i++)
-        left += wanted[i].state == UNWIND_WANTED;
-    return left == 1;
-}
-
 /* Plans a batch for the first threads that are still wanted. Returns how many of the `count` threads it examined;
  * planned[i]: the batch has thread i. */
 static size_t plan_call(struct unwinder *u, struct wanted *wanted, size_t count, bool *planned)
 {
     const struct layout *l = u->walker.layout;
     size_t i = 0, threads = 0;
-    struct snapshot *only = NULL;
-    const bool alone = is_alone(wanted, count);
     begin_witness(u);
-    u->walker.known = u->codes->last_number;
     for (; i < count && u->batch->count < BATCH_PIECES; i++) {
         planned[i] = false;
         if (wanted[i].state != UNWIND_WANTED)
             continue;
-        only = &wanted[i].walk->snapshot;
-        only->still = u->still;
-        if (wanted[i].attempts == 0) {
-            snapshot_begin(only, u->more_reads);
-            wanted[i].walk->doubts.count = wanted[i].walk->doubts.looks = 0;
-        }
-        if (!snapshot_plan(only, l, wanted[i].thread, u->batch, alone)) {
+        struct snapshot *snapshot = &wanted[i].walk->snapshot;
+        if (wanted[i].attempts == 0)
+            snapshot_begin(snapshot, u->more_reads);
+        if (!snapshot_plan(snapshot, l, wanted[i].thread, u->batch)) {
             if (threads > 0)
                 break;
             wanted_fail(&wanted[i], ATTEMPT_TOO_DEEP);
-            snapshot_free(only); /* the next look begins without a plan */
+            snapshot_free(snapshot); /* the next look begins without a plan */
             continue;
         }
         wanted[i].before = u->target->interpreters[wanted[i].interpreter].gil;
@@ -411,10 +314,6 @@ static size_t plan_call(struct unwinder *u, struct wanted *wanted, size_t count,
         threads++;
     }
     target_plan(u->target, u->batch);
-    if (alone && threads > 0 && snapshot_plan_rest(only, u->batch) && !unwinder_is_calm(u))
-        target_plan_again(u->target, u->batch);
-    if (threads == 1 && snapshot_plan_spare(only, u->batch) && !unwinder_is_calm(u))
-        target_plan_again(u->target, u->batch);
     for (size_t k = 0; k < i; k++)
         if (planned[k])
             loop_turn_plan(&wanted[k].walk->turn, l, u->batch);
@@ -422,64 +321,48 @@ static size_t plan_call(struct unwinder *u, struct wanted *wanted, size_t count,
     return i;
 }
 
-/* Whether the call took much longer than calls of its size usually do. Then it was probably interrupted. */
-static bool call_was_slow(struct unwinder *u, uint64_t took_ns)
+/* How many of the threads are still wanted. */
+static size_t count_wanted(const struct wanted *wanted, size_t count)
 {
-    uint64_t bytes = 0;
-    for (size_t i = 0; i < u->batch->count; i++)
-        bytes += u->batch->pieces[i].size;
-    const uint64_t units = 3 + u->batch->count + bytes / 2048;
-    const uint64_t pace_ns = u->pace_ns ? u->pace_ns : PACE_FIRST_NS;
-    const uint64_t most_ns = PACE_MOST * pace_ns;
-    const uint64_t now_ns = took_ns / units < most_ns ? took_ns / units : most_ns;
-    u->pace_ns = (pace_ns * 31 + now_ns) / 32 + 1;
-    return took_ns > most_ns * units + PACE_MORE_NS;
+    size_t left = 0;
+    for (size_t i = 0; i < count; i++)
+        left += wanted[i].state == UNWIND_WANTED;
+    return left;
 }
 
 bool unwind_threads(struct unwinder *u, struct wanted *wanted, size_t count, uint64_t now_ns, bool *same)
 {
+    const uint64_t give_up_ns = now_ns + PATIENCE_NS;
     bool came = false; /* at least one call has read the state of the interpreters */
     *same = true;
-    u->tick++;
-    u->more_reads = u->still && count > 0 ? STILL_READS / (uint32_t)count : 0;
+    u->more_reads = count > 0 ? MORE_READS / (uint32_t)count : 0;
     codes_trim(u->codes);
-    const uint64_t give_up_ns = now_ns + (u->still ? STILL_NS : PATIENCE_NS);
     size_t left = count;
-    for (int round = 0; round == 0 || (left > 0 && round < 2 * ATTEMPTS && now_ns < give_up_ns); round++) {
+    for (int round = 0; round == 0 || (left > 0 && round < 2 * ATTEMPTS && clock_now_ns() < give_up_ns); round++) {
         for (size_t at = 0; at < count || at == 0;) {
             bool planned[REMOTE_PIECES];
             size_t good;
             const size_t went = plan_call(u, at ? wanted + at : wanted,
                                           count - at < REMOTE_PIECES ? count - at : REMOTE_PIECES, planned);
-            if (round > 0 || at > 0)
-                now_ns = clock_now_ns();
             const enum remote_state state = remote_read_pieces(&u->target->remote, u->batch->pieces, u->batch->count,
                                                                &good);
-            const uint64_t end_ns = clock_now_ns();
-            const bool slow = !u->still && call_was_slow(u, end_ns - now_ns);
-            now_ns = end_ns;
             if (state == REMOTE_GONE || state == REMOTE_DENIED || !hear_witness(u, good))
                 return false;
             if (target_came(u->target, good)) {
                 *same &= target_check(u->target);
-                note_generations(u);
                 came = true;
             }
             for (size_t i = at; i < at + went; i++)
                 if (planned[i - at])
-                    wanted_take_in(u, &wanted[i], good, slow);
+                    wanted_take_in(u, &wanted[i], good);
             at += went ? went : 1;
         }
-        left = 0;
-        for (size_t i = 0; i < count; i++)
-            left += wanted[i].state == UNWIND_WANTED;
+        left = count_wanted(wanted, count);
     }
-    for (size_t i = 0; left > 0 && i < count; i++) {
-        if (wanted[i].state != UNWIND_WANTED)
-            continue;
-        wanted_fail(&wanted[i], ATTEMPT_TORN);
-        u->retry_later |= u->still;
-    }
+    u->retry_later |= left > 0;
+    for (size_t i = 0; left > 0 && i < count; i++)
+        if (wanted[i].state == UNWIND_WANTED)
+            wanted_fail(&wanted[i], ATTEMPT_TORN);
     *same &= came;
     return true;
 }

@@ -1,23 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads the stacks of threads, and finds how each stack differs from the thread's last one. One system call reads
- * several threads, each by the plan of its snapshot, and the state of the interpreters. There are two ways to a stack:
+ * several threads, each by the plan of its snapshot, and the state of the interpreters.
  *
- * Still. The threads stand still while they are read: they are stopped, or the recorder occupies their processor
- * (exact.h). The stack is what the current frame and the links from it say (walk.h). Memory that the copy lacks is read
- * at once: any number of calls show one moment. Every frame is believed, and no attempt is repeated to get a better
- * one.
+ * There is one way to read. The stack is what the current frame and the links from it say (walk.h). Memory that the
+ * copy lacks is read at once, and a plan that was wrong is corrected and read again: of threads that stand still, any
+ * number of calls show one moment. Whether they stood still is proved by who made them stand (exact.h, freeze.h).
+ * Nothing is repeated to get a better result, and nothing is searched: what the memory of a thread that moved shows is
+ * the result, or a failed sample with its cause.
  *
- * Live. The threads run while they are read. A thread's copy is accepted as a sample when
- *   - the copy is of this thread and of its chunks (snapshot.h),
- *   - the frames can have been one stack at one moment (live/find.h),
- *   - each frame's instruction lies in its code object. The code object was known before the call and is the same
- *     object after it, so it was that object at the time (code.h). From 3.14 on, the interpreter's count of freed code
- *     objects shows this for all frames at once. The call reads the count behind the frames; if no code object was
- *     freed lately, up to a microsecond before them,
- *   - each frame is known to call the next one, or neither changed from one copy to the next (live/callgraph.h),
- *   - the call was quick: the pieces of an interrupted call may be of very different moments.
- * Otherwise the thread is read again at once, up to ATTEMPTS times. An attempt costs microseconds and nearly always
- * succeeds. If all attempts fail, only this thread's sample is lost, and it is counted with its cause.
+ * A code object was known before the call and is the same object after it, so it was that object at the time (code.h).
+ * From 3.14 on, the interpreter's count of freed code objects shows this for all frames at once.
  *
  * A thread that has not moved is not read at all. In a CPython with a global lock, a thread's stack changes only while
  * the thread holds the lock, and the lock counts how often it goes to another thread (struct gil). So a thread that was
@@ -29,7 +21,6 @@
 #include "formats/model/event.h"
 #include "record/python/exc_state.h"
 #include "record/python/target.h"
-#include "record/unwind/live/callgraph.h"
 #include "record/unwind/walk.h"
 
 /* What was read of a thread, besides its stack. */
@@ -56,7 +47,7 @@ struct wanted {
     size_t interpreter; /* index in target->interpreters */
     struct unwound unwound;
     enum unwind_state state;
-    uint32_t attempts; /* how often the thread was read */
+    uint32_t attempts; /* how often the thread was read: more than once when the plan was wrong */
     struct gil before; /* the interpreter's lock before the call */
 };
 
@@ -68,7 +59,7 @@ struct unwind_counters {
     uint64_t reads, right;             /* attempts to read a thread; threads whose first attempt was accepted */
     uint64_t code_known;               /* frames whose code object was known */
     uint64_t stale;                    /* times that a known code object had been replaced by another */
-    uint64_t torn, learned, no_code, no_memory, slow, unsure; /* why threads were read again */
+    uint64_t learned;                  /* times that a plan was wrong, and a thread was read again */
     uint64_t instructions, instructions_unknown; /* new frames whose opcode could be read; could not be read */
 };
 
@@ -91,27 +82,20 @@ struct unwinder {
     struct target *target;
     struct codes *codes;
     struct walker walker;
-    struct callgraph callgraph;
     struct witness witness;
-    bool retry_later; /* set when a thread that stands still could not be read at this moment; at another moment it can.
-                         The caller clears it */
-    bool still;       /* set by the caller before a call: the threads stand still while they are read */
+    bool retry_later; /* set when a thread could not be read at this moment; at another moment it can. The caller clears
+                         it */
     bool statuses;    /* set by the caller: fill in unwound.status */
     struct handlers handlers;
     struct batch *batch; /* one for all unwinders: only one of them reads at a time */
     struct link *fresh;  /* the stack's frames that are not taken from the last sample, root first */
     size_t fresh_room;
     uint32_t fresh_count;
-    struct doubts doubts; /* the unknown calls of this copy */
     struct code **unsure; /* code objects whose identity has to be confirmed */
     size_t unsure_room, unsure_count;
-    uint64_t pace_ns;     /* time that a piece of a call takes lately; 0: not known */
-    uint64_t generation;  /* code generation + 1 of the thread's interpreter, read after the copy; 0: not known */
-    uint64_t generations; /* sum over all interpreters */
-    uint64_t calm;        /* calls since `generations` changed */
-    uint32_t more_reads;  /* of each thread of this call: see snapshot_begin() */
-    uint32_t tick;        /* number of ticks */
-    uint64_t sample;      /* number of samples; `asked_in` of a code object refers to it */
+    uint64_t generation; /* code generation + 1 of the thread's interpreter, read with the copy; 0: not known */
+    uint32_t more_reads; /* of each thread of this call: see snapshot_begin() */
+    uint64_t sample;     /* number of samples; `asked_in` of a code object refers to it */
     struct unwind_counters counters;
 };
 

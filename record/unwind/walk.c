@@ -13,17 +13,13 @@
 void walker_close(struct walker *walker)
 {
     free(walker->up);
-    free(walker->down);
-    free(walker->met);
     *walker = (struct walker){ 0 };
 }
 
 void walk_free(struct walk *walk)
 {
     snapshot_free(&walk->snapshot);
-    free(walk->entry_shims);
     free(walk->links);
-    free(walk->doubts.calls);
     *walk = (struct walk){ 0 };
 }
 
@@ -37,7 +33,10 @@ static bool is_among(const struct executed *which, size_t count, struct executed
     return false;
 }
 
-bool walk_read_codes(struct walker *w, struct walk *walk, struct executed unknown, uint64_t above)
+/* Reads the unknown code object of a frame. With the same calls, also reads unknown code objects of the frame's
+ * callers: `above` is the address of the first caller, and the callers are followed as far as the copy has them.
+ * Returns false when the frame's code object is not readable. */
+static bool walk_read_codes(struct walker *w, struct walk *walk, struct executed unknown, uint64_t above)
 {
     const struct layout *l = w->layout;
     struct executed which[CODES_AT_ONCE] = { unknown };
@@ -60,7 +59,7 @@ bool walk_read_codes(struct walker *w, struct walk *walk, struct executed unknow
 static struct code *walk_code(struct walker *w, struct walk *walk, struct executed executed, uint64_t above)
 {
     struct code *code = codes_find(w->codes, executed.code, executed.copy);
-    if (!code && executed.code && w->unreadable < UNREADABLE_LIMIT) {
+    if (!code && w->unreadable < UNREADABLE_LIMIT) {
         /* A code object that changes while it is read, as its caches do, is read again. */
         if (walk_read_codes(w, walk, executed, above) || walk_read_codes(w, walk, executed, above))
             code = codes_find(w->codes, executed.code, executed.copy);
@@ -71,7 +70,8 @@ static struct code *walk_code(struct walker *w, struct walk *walk, struct execut
     return code ? code : codes_gone(w->codes);
 }
 
-bool walk_is_in_code(const struct code *code, uint64_t instruction)
+/* Whether the address that a frame has as its instruction lies in this code object. */
+static bool walk_is_in_code(const struct code *code, uint64_t instruction)
 {
     /* Up to 3.12 the word is the address of the unit before the next one. A frame that has not begun has the unit
      * before the first one. */
@@ -81,7 +81,10 @@ bool walk_is_in_code(const struct code *code, uint64_t instruction)
 
 /* ---- links of the last sample ---- */
 
-uint32_t walk_join(const struct walker *w, const struct walk *walk, const struct found_frame *found, uint64_t frame)
+/* Returns how many links of the last sample can be taken: those from the root to `frame`, which was found last. 0: the
+ * frame was not part of the last sample, or a frame between the root and it has changed. */
+static uint32_t walk_join(const struct walker *w, const struct walk *walk, const struct found_frame *found,
+                          uint64_t frame)
 {
     if (!w->compared || walk->epoch != w->codes->epoch || !snapshot_same(&walk->snapshot, w->layout, found, frame))
         return 0;
@@ -92,7 +95,8 @@ uint32_t walk_join(const struct walker *w, const struct walk *walk, const struct
     return 0;
 }
 
-void walk_compare(struct walker *w, struct walk *walk)
+/* Compares the copy with that of the last sample, for walk_join(). */
+static void walk_compare(struct walker *w, struct walk *walk)
 {
     w->compared = !w->anew && walk->depth > SHALLOW;
     if (w->compared)
@@ -110,7 +114,8 @@ static bool is_behind_end(const struct layout *l, const struct snapshot *s, cons
     return !found->off_stack && s->chunks[found->chunk].address == chunk && frame >= end;
 }
 
-bool walk_has_no_data(const struct walker *w, const struct walk *walk)
+/* Whether the thread's data stack has no frame. */
+static bool walk_has_no_data(const struct walker *w, const struct walk *walk)
 {
     const struct layout *l = w->layout;
     const unsigned char *state = snapshot_state(&walk->snapshot);
@@ -174,7 +179,7 @@ static enum attempt leads_to(struct walker *w, struct walk *walk, uint64_t *curr
         }
         frame = above;
     }
-    return ATTEMPT_TORN;
+    return frame ? ATTEMPT_TOO_DEEP : ATTEMPT_TORN;
 }
 
 /* Sets *current to the current frame; 0: none. Before 3.13 the current frame is noted in a C frame on the C stack. Each
@@ -211,15 +216,15 @@ static void walker_add_frame(struct walker *w, uint64_t frame, struct code *code
     w->up[w->up_count++] = (struct link){ .address = frame, .code = code, .instruction = instruction };
 }
 
-enum attempt walk_still(struct walker *w, struct walk *walk)
+enum attempt walk_find(struct walker *w, struct walk *walk)
 {
     const struct layout *l = w->layout;
     struct snapshot *s = &walk->snapshot;
     const uint64_t base = l->thread_base_frame ? word_at(snapshot_state(s), l->thread_base_frame) : 0;
     const uint64_t epoch = w->codes->epoch;
-    bool from_c = false;
-    uint64_t shim = 0; /* the entry shim of the frames that were found last */
-    w->met_count = w->up_count = w->down_count = w->joined = 0;
+    bool from_c = false, ends = true; /* `ends`: a stack may end with the frame that was found last */
+    uint64_t shim = 0;                /* the entry shim of the frames that were found last */
+    w->up_count = w->joined = 0;
     w->unreadable = 0;
     walk_compare(w, walk);
     uint64_t frame;
@@ -239,7 +244,7 @@ enum attempt walk_still(struct walker *w, struct walk *walk)
         }
         const uint64_t above = word_at(here, l->frame_previous);
         if (here[l->frame_owner] >= l->owner_shim) {
-            from_c = true;
+            from_c = ends = true;
             shim = frame;
             frame = above;
             continue;
@@ -250,7 +255,11 @@ enum attempt walk_still(struct walker *w, struct walk *walk)
         }
         if (w->joined > 0)
             return ATTEMPT_ACCEPTED;
+        /* CPython takes a frame from the stack before it clears the frame, or gives it to a frame object. */
+        if (here[l->frame_owner] == l->owner_frame_object || code_executed(l, here).code == 0)
+            return ATTEMPT_TORN;
         const bool compiled = frame_is_compiled(l, here, frame);
+        ends = compiled || !l->root_is_shim || (base && above == base);
         from_c = !compiled && l->frame_entry && here[l->frame_entry];
         const uint64_t instruction = word_at(here, l->frame_instruction);
         struct code *code = walk_code(w, walk, code_executed(l, here), above);
@@ -271,7 +280,7 @@ enum attempt walk_still(struct walker *w, struct walk *walk)
         frame = above;
     }
     walk->entered_at = shim;
-    return ATTEMPT_ACCEPTED;
+    return ends ? ATTEMPT_ACCEPTED : ATTEMPT_TORN;
 }
 
 uint64_t walk_stack_address(const struct walk *walk, const struct layout *l)

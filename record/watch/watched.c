@@ -332,7 +332,7 @@ static enum thread_list_state look_now(void *self, uint64_t now_ns)
                                              ? asyncio_read(&w->asyncio, now_ns, now_ns - w->options->start_ns)
                                              : thread_list_read(&w->thread_list, now_ns);
     remote_give_up_at(&w->target.remote, 0);
-    watched_threads_ask_in_look(w, w->thread_list.unwinder.still, now_ns);
+    watched_threads_ask_in_look(w, w->exact.standing, now_ns);
     return state;
 }
 
@@ -342,9 +342,8 @@ static enum thread_list_state look_frozen(struct watched *w, uint64_t now_ns)
     watched_threads_ask_ahead(w, false, now_ns);
     const bool stopped = freeze_begin(&w->freeze);
     halt_note(&w->halt, w->freeze.stopped_count != stopped_count ? HALT_SIGNAL : HALT_NONE, now_ns);
-    w->thread_list.unwinder.still = w->one_moment = stopped;
+    w->one_moment = stopped;
     const enum thread_list_state state = look_now(w, now_ns);
-    w->thread_list.unwinder.still = false;
     if (stopped && w->options->while_frozen)
         w->options->while_frozen(w->options->self, w);
     freeze_end(&w->freeze);
@@ -666,7 +665,7 @@ void watched_attach(struct watched *w)
     w->codes.instructions = options->instructions;
     thread_list_open(&w->thread_list, &w->target, &w->codes, options->which, options->anew);
     w->thread_list.unwinder.statuses = options->with_status;
-    w->thread_list.defers = !options->async && !options->freezes;
+    w->thread_list.defers = options->stands && !options->async && !options->freezes;
     w->thread_list.sleeps_on = options->with_status ? watched_threads_sleep_on : NULL;
     w->thread_list.self = w;
     if (options->stands)

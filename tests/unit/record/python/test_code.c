@@ -333,15 +333,13 @@ static void bodies_differ_in_every_part(void **state)
     (void)state;
     struct code_bodies bodies = { 0 };
     const uint8_t parts[] = { 1, 2, 3, 4 };
-    struct code_body *taken[6];
+    struct code_body *taken[5];
     for (uint32_t i = 0; i < countof(taken); i++) {
         struct code_body content = { .function = 1 + (i == 1), .first_line = 1 + (i == 2), .units = 4 };
-        content.kinds = (uint8_t *)alloc_copy((const char *)parts, 4);
         content.line_table = (uint8_t *)alloc_copy((const char *)parts, 4);
         content.line_table_size = 4;
-        content.kinds[3] += i == 3;
-        content.line_table[3] += i == 4;
-        content.instructions = i == 5 ? alloc_zeroed(4, sizeof(*content.instructions)) : NULL;
+        content.line_table[3] += i == 3;
+        content.instructions = i == 4 ? alloc_zeroed(4, sizeof(*content.instructions)) : NULL;
         taken[i] = code_bodies_take(&bodies, &content);
         assert_int_equal(bodies.count, i + 1);
         assert_int_equal(taken[i]->number, i + 1);

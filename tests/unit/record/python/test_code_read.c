@@ -50,11 +50,9 @@ static void read_one(struct fake_python *p)
     fake_code_at(p, at[0], "f", 20, 9);
     assert_int_equal(calls_to_read(p, at, 1, 0), 2);
     assert_text(name_of(p, at[0]), "f");
-    const struct code *code = codes_find(&p->codes, at[0], 0);
     assert_int_equal(frame_of(p, at[0], 8 * FAKE_UNIT)->line, 28);
-    assert_int_not_equal(code_kind(code, code->first), 0);
     if (fake_layout(p)->code_copies)
-        assert_int_equal(calls_to_read(p, at, 1, 1), 3);
+        assert_int_equal(calls_to_read(p, at, 1, 1), 2);
 }
 EACH_VERSION(one_takes_two_calls, read_one);
 
@@ -66,12 +64,7 @@ static void read_long(struct fake_python *p)
     memset(long_name, 'x', sizeof(long_name) - 1);
     const uint64_t at[] = { fake_code(p, "f", 7, 2000), fake_code(p, long_name, 1, 1) };
     assert_int_equal(calls_to_read(p, at, 1, 0), 3);
-    const struct code *code = codes_find(&p->codes, at[0], 0);
     assert_int_equal(frame_of(p, at[0], 1999 * FAKE_UNIT)->line, 2006);
-    for (uint32_t line = 0; line < 2000; line++)
-        if (code_kind(code, code->first + (uint64_t)line * FAKE_UNIT * 2) !=
-            code_kind(code, code->first + (line < 1999 ? 0 : (uint64_t)1999 * FAKE_UNIT * 2)))
-            fail_msg("Python %x: the instruction of line %u is another", fake_layout(p)->version, line);
     assert_int_equal(calls_to_read(p, at + 1, 1, 0), 3);
     assert_text(name_of(p, at[1]), long_name);
 }

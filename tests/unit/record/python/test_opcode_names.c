@@ -5,7 +5,6 @@
 
 #include "formats/base/alloc.h"
 #include "record/python/opcode_bases.h"
-#include "record/python/opcode_effects.h"
 #include "tests/fakes/testing.h"
 
 #include <string.h>
@@ -56,8 +55,6 @@ static void other_versions_have_none(void **state)
     assert_null(opcodes_names_of(16));
     assert_null(opcodes_names_of(0));
     assert_null(opcodes_names_of(255));
-    assert_null(opcodes_effects_of(10));
-    assert_null(opcodes_effects_of(16));
 }
 
 static void a_form_is_as_its_base(void **state)
@@ -73,9 +70,8 @@ static void a_form_is_as_its_base(void **state)
             count++;
             assert_non_null(names[base].name);
             assert_int_equal(names[base].base, base);
-            if (opcodes_effects_of(minor)[n] != opcodes_effects_of(minor)[base])
-                fail_msg("%s of 3.%u can %x, %s %x", names[n].name, minor, opcodes_effects_of(minor)[n],
-                         names[base].name, opcodes_effects_of(minor)[base]);
+            if (names[n].caches != names[base].caches || names[n].hides != names[base].hides)
+                fail_msg("%s of 3.%u is not as %s", names[n].name, minor, names[base].name);
         }
         assert_true(count > 170 && count < 256);
         assert_null(names[0].name); /* a cache is no instruction */
@@ -90,13 +86,13 @@ static void each_unit_belongs_to_an_instruction(void **state)
     /* 3.13: RESUME_CHECK; EXTENDED_ARG; CALL_PY_EXACT_ARGS, 3 caches that look like anything; RETURN_VALUE. */
     const unsigned char code[] = { 207, 0, 71, 1, 177, 0, 254, 9, 0, 0, 53, 53, 36, 0 };
     struct instruction marks[8] = { 0 };
-    opcode_bases_make(opcodes_names_of(13), opcodes_effects_of(13), code, 7, marks);
+    opcode_bases_make(opcodes_names_of(13), code, 7, marks);
     static const struct instruction wanted[8] = { { 149, 0 }, { 71, 0 }, { 53, 0 }, { 53, 1 },
                                                   { 53, 2 },  { 53, 3 }, { 36, 0 }, { 0, 0 } };
     assert_memory_equal(marks, wanted, sizeof(wanted));
     /* The caches of the last are cut off. */
     struct instruction few[5] = { 0 };
-    opcode_bases_make(opcodes_names_of(13), opcodes_effects_of(13), code, 4, few);
+    opcode_bases_make(opcodes_names_of(13), code, 4, few);
     assert_memory_equal(few, wanted, 4 * sizeof(*few));
     assert_int_equal(few[4].base, 0);
 }
@@ -107,11 +103,11 @@ static void what_stands_behind_a_hidden_one_is_not_known(void **state)
     /* 3.14: RESUME, INSTRUMENTED_LINE, RETURN_VALUE; then with a cache in the place of an instruction. */
     const unsigned char code[] = { 128, 0, 254, 0, 35, 0 }, cache[] = { 128, 0, 0, 0, 35, 0 };
     struct instruction marks[3] = { 0 };
-    opcode_bases_make(opcodes_names_of(14), opcodes_effects_of(14), code, 3, marks);
+    opcode_bases_make(opcodes_names_of(14), code, 3, marks);
     assert_int_equal(marks[0].base, 128);
     assert_int_equal(marks[1].base, 0);
     assert_int_equal(marks[2].base, 0);
-    opcode_bases_make(opcodes_names_of(14), opcodes_effects_of(14), cache, 3, marks);
+    opcode_bases_make(opcodes_names_of(14), cache, 3, marks);
     assert_int_equal(marks[1].base, 0);
     assert_int_equal(marks[2].base, 0);
 }
@@ -120,16 +116,15 @@ static void only_a_form_fits(void **state)
 {
     (void)state;
     const struct opcode_name *names = opcodes_names_of(14);
-    const uint16_t *opcodes = opcodes_effects_of(14);
-    assert_true(opcode_bases_fit(names, opcodes, 52, 52));
-    assert_true(opcode_bases_fit(names, opcodes, 161, 52));  /* CALL_PY_EXACT_ARGS */
-    assert_true(opcode_bases_fit(names, opcodes, 250, 52));  /* INSTRUMENTED_CALL */
-    assert_true(opcode_bases_fit(names, opcodes, 254, 52));  /* INSTRUMENTED_LINE */
-    assert_false(opcode_bases_fit(names, opcodes, 188, 52)); /* LOAD_ATTR_SLOT */
-    assert_false(opcode_bases_fit(names, opcodes, 0, 52));
-    assert_false(opcode_bases_fit(names, opcodes, 0, 0));
-    assert_false(opcode_bases_fit(names, opcodes, 254, 0));
-    assert_false(opcode_bases_fit(names, opcodes, 230, 230)); /* none */
+    assert_true(opcode_bases_fit(names, 52, 52));
+    assert_true(opcode_bases_fit(names, 161, 52));  /* CALL_PY_EXACT_ARGS */
+    assert_true(opcode_bases_fit(names, 250, 52));  /* INSTRUMENTED_CALL */
+    assert_true(opcode_bases_fit(names, 254, 52));  /* INSTRUMENTED_LINE */
+    assert_false(opcode_bases_fit(names, 188, 52)); /* LOAD_ATTR_SLOT */
+    assert_false(opcode_bases_fit(names, 0, 52));
+    assert_false(opcode_bases_fit(names, 0, 0));
+    assert_false(opcode_bases_fit(names, 254, 0));
+    assert_false(opcode_bases_fit(names, 230, 230)); /* none */
 }
 
 TEST_FILE(opcode_names)

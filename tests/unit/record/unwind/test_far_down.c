@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Stacks with thousands of frames outside the data stack: they are read as a whole when the thread stands still, and
- * what is remembered of them never spoils the next look. */
+/* Stacks with thousands of frames outside the data stack: they are read as a whole, and what is remembered
+ * of them never spoils the next look. */
 #include "record/unwind/snapshot.h"
 
 #include "formats/base/alloc.h"
@@ -84,7 +84,6 @@ static uint64_t calls_for(struct fake_python *p, uint32_t depth)
 
 static void dive(struct fake_python *p)
 {
-    p->unwinder.still = true;
     for (size_t i = 0; i < countof(rows); i++) {
         struct far far = rows[i];
         far_show(p, 0, &far);
@@ -103,21 +102,18 @@ static void dive(struct fake_python *p)
 }
 EACH_VERSION(thousands_of_generators_are_read, dive);
 
-/* Whatever becomes of the deep moment, with looks of either kind, the look behind it is right. */
+/* Whatever becomes of the deep moment, the look behind it is right. */
 static void surface(struct fake_python *p)
 {
-    for (int way = 0; way < 8; way++) {
-        const bool still_deep = way & 1, still_flat = way & 2, gone = way & 4;
+    for (int gone = 0; gone < 2; gone++) {
         for (size_t i = 0; i < countof(rows) && rows[i].count < 10000; i++) {
             struct far far = rows[i];
             far_show(p, 0, &far);
-            p->unwinder.still = still_deep;
             fake_sample(p, 0);
             fake_sample(p, 0);
             show_flat(p, 0);
             if (gone)
                 far_forget(&far);
-            p->unwinder.still = still_flat;
             assert_depth_of(p, 0, 1);
             if (!gone)
                 far_forget(&far);
@@ -129,7 +125,6 @@ EACH_VERSION(one_deep_moment_blinds_no_look, surface);
 /* Other generators take the place of those that were read, whose memory is given back. */
 static void move_away(struct fake_python *p)
 {
-    p->unwinder.still = true;
     for (uint64_t i = 0; i < 3; i++) {
         struct far far = { 3000, 4096, 13, FAR_AT + i * 0x10000000, NULL };
         far_show(p, 0, &far);
@@ -142,7 +137,6 @@ EACH_VERSION(generators_that_are_gone_are_forgotten_at_once, move_away);
 
 static void drown(struct fake_python *p)
 {
-    p->unwinder.still = true;
     struct far far = { 40000, 512, 1, FAR_AT, NULL };
     far_show(p, 0, &far);
     for (int i = 0; i < 3; i++) {
@@ -163,7 +157,6 @@ EACH_VERSION(a_stack_beyond_the_limit_fails_with_its_cause, drown);
 static void go_on(struct fake_python *p)
 {
     struct wanted wanted[FAKE_THREADS] = { 0 };
-    p->unwinder.still = true;
     struct far far = { 5000, 4096, 77, FAR_AT, NULL };
     far_show(p, 0, &far);
     fake_sample(p, 0);
@@ -190,7 +183,6 @@ static void memory_is_given_back(void **state)
 {
     (void)state;
     struct fake_python *p = fake_python_start(fake_versions[2]);
-    p->unwinder.still = true;
     while (p->threads_count < FAKE_THREADS)
         fake_thread(p, (uint32_t)p->threads_count + 1);
     for (size_t i = 0; i < FAKE_THREADS; i++) {

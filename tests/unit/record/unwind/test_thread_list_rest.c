@@ -40,9 +40,7 @@ static void begin(struct scene *s, struct fake_python *p, size_t threads)
 /* As the recorder does while the program stands still. */
 static void read_still(struct scene *s)
 {
-    s->thread_list.unwinder.still = true;
     assert_int_equal(thread_list_read(&s->thread_list, clock_now_ns()), THREAD_LIST_READ);
-    s->thread_list.unwinder.still = false;
 }
 
 static void read_rest(struct scene *s)
@@ -305,11 +303,9 @@ static void the_end_of_the_process_is_told(void **state)
 
 /* ---- where nothing is left for later ---- */
 
-static void read_at_once(struct scene *s, bool still, const char *wanted)
+static void read_at_once(struct scene *s, const char *wanted)
 {
-    s->thread_list.unwinder.still = still;
     assert_int_equal(thread_list_read(&s->thread_list, clock_now_ns()), THREAD_LIST_READ);
-    s->thread_list.unwinder.still = false;
     assert_false(s->thread_list.rests);
     assert_done(s, wanted);
     const uint64_t calls = s->p->target.remote.calls;
@@ -321,18 +317,17 @@ static void read_at_once(struct scene *s, bool still, const char *wanted)
 
 static void need_no_rest(struct scene *s)
 {
-    read_at_once(s, false, ALL); /* it runs on anyway */
     s->thread_list.defers = false;
-    read_at_once(s, true, ALL);
+    read_at_once(s, ALL);
     s->thread_list.defers = true;
     s->thread_list.which = THREADS_MAIN;
     s->thread_list.listed = false;
-    read_at_once(s, true, "0");
-    read_at_once(s, true, "0");
+    read_at_once(s, "0");
+    read_at_once(s, "0");
     s->thread_list.which = THREADS_GIL;
     s->thread_list.listed = false;
     fake_take_lock(s->p, 3);
-    read_at_once(s, true, "3");
+    read_at_once(s, "3");
     assert_int_equal(s->thread_list.asked_count, 1);
 }
 
@@ -346,10 +341,10 @@ static void a_few_threads(void **state)
             continue;
         struct fake_python *p = fake_python_start(fake_versions[v]);
         begin(&s, p, THREAD_LIST_FIRST);
-        read_at_once(&s, true, all_but(THREAD_LIST_FIRST, THREAD_LIST_FIRST));
+        read_at_once(&s, all_but(THREAD_LIST_FIRST, THREAD_LIST_FIRST));
         fake_take_lock(p, 5);
         fake_take_lock(p, 2);
-        read_at_once(&s, true, all_but(THREAD_LIST_FIRST, THREAD_LIST_FIRST));
+        read_at_once(&s, all_but(THREAD_LIST_FIRST, THREAD_LIST_FIRST));
         assert_lines(&s);
         thread_list_close(&s.thread_list);
         fake_python_end(p);

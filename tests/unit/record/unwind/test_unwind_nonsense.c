@@ -73,6 +73,14 @@ static void nonsense_is_read_without_harm(void **state)
     fake_each_version(poke_with_instructions);
 }
 
+/* A ring has no end, or the plan has a frame of it already. */
+static void assert_ring(struct fake_python *p)
+{
+    const char *seen = fake_bounded_sample(p);
+    if (p->threads[0].state != UNWIND_FAILED)
+        fail_msg("Python %x: '%s'", fake_layout(p)->version, seen);
+}
+
 static void chase_frames(struct fake_python *p)
 {
     const struct layout *l = &p->target.runtime.layout;
@@ -80,17 +88,17 @@ static void chase_frames(struct fake_python *p)
     const struct fake_frame frames[] = { { PLAIN, f, 1 }, { GENERATOR, f, 2 }, { GENERATOR, f, 2 }, { PLAIN, f, 3 } };
     fake_stack(p, 0, frames, 4);
     fake_poke(p, fake_frame_address(p, 0, 0) + l->frame_previous, fake_frame_address(p, 0, 3));
-    fake_assert_seen(p, "failed: changed while read");
+    assert_ring(p);
     fake_stack(p, 0, frames, 4);
     fake_poke(p, p->threads[0].off_stack[1] + l->frame_previous, p->threads[0].off_stack[1]);
-    fake_assert_seen(p, "failed: changed while read");
+    assert_ring(p);
     fake_stack(p, 0, frames, 4);
     fake_poke(p, p->threads[0].off_stack[1] + l->frame_previous, p->threads[0].off_stack[2]);
-    fake_assert_seen(p, "failed: changed while read");
+    assert_ring(p);
     /* A ring of entry shims has no frames to count. */
     *fake_bytes(p, p->threads[0].off_stack[1] + l->frame_owner) = *fake_bytes(p, p->threads[0].off_stack[2] +
                                                                                      l->frame_owner) = 3;
-    fake_assert_seen(p, "failed: changed while read");
+    assert_ring(p);
     fake_stack(p, 0, frames, 4);
     fake_assert_seen(p, "f:21 f:22 f:22 f:23");
 }
@@ -104,7 +112,7 @@ static void lose_the_caller(struct fake_python *p)
     fake_stack(p, 0, frames, 3);
     fake_assert_seen(p, "f:21 gen:42 gen:43");
     fake_poke(p, p->threads[0].off_stack[1] + l->frame_previous, 0);
-    fake_assert_seen(p, "failed: changed while read");
+    fake_assert_seen(p, l->root_is_shim ? "failed: changed while read" : "gen:42 gen:43");
 }
 EACH_VERSION(a_generator_is_no_root, lose_the_caller);
 
@@ -150,13 +158,14 @@ static void lose_the_root(struct fake_python *p)
     }
     fake_stack(p, 0, frames, 3);
     fake_poke(p, p->threads[0].off_stack[1] + l->frame_previous, 0);
-    fake_assert_seen(p, "failed: changed while read");
+    if (l->root_is_shim)
+        fake_assert_seen(p, "failed: changed while read");
     fake_stack(p, 0, frames, 3);
     *fake_bytes(p, p->threads[0].off_stack[1] + l->frame_owner) = 2; /* it has left its stack */
     fake_assert_seen(p, "failed: changed while read");
     fake_stack(p, 0, frames, 3);
     fake_poke(p, p->threads[0].off_stack[1] + l->frame_executable, 0); /* it is being cleared */
-    fake_assert_seen(p, "f:21");
+    fake_assert_seen(p, "failed: changed while read");
     fake_stack(p, 0, frames, 3);
     fake_assert_seen(p, "f:21 gen:22 f:23");
 }
