@@ -165,6 +165,13 @@ void codes_trim(struct codes *codes);
  * has changed; returns whether there is none. */
 bool codes_confirm(struct codes *codes, struct code *const *which, size_t count);
 
+#define IDENTITY_PIECES 3 /* the most pieces that an identity consists of */
+
+/* Fills in `pieces` (room for IDENTITY_PIECES) to read the identity of a code object into `into` (CODE_IDENTITY bytes).
+ * The first piece lies in the code object's head. Returns the number of pieces. */
+size_t code_identity_pieces(const struct codes *codes, const struct code *code, unsigned char *into,
+                            struct piece *pieces);
+
 /* Returns the unit at which the instruction begins that the unit at `address` belongs to; -1: not known. A unit is two
  * bytes. */
 int64_t code_instruction(const struct code *code, uint64_t address);

@@ -79,12 +79,8 @@ struct layout {
     uint32_t thread_size;       /* bytes from the start that hold all of the above */
 
     uint32_t frame_previous, frame_executable, frame_instruction, frame_owner;
-    uint32_t frame_locals;     /* its local variables, then its stack of values */
-    uint32_t frame_stack;      /* the end of the stack of values; shows whether the frame runs, see live/find.h */
-    uint32_t stack_is_pointer; /* 1: the end is an address (since 3.14), 0: a number of words, 32 bits */
-    /* One of the two is 1. Before 3.14, frame_stack is -1 while the interpreter or C code runs in the frame.
-     * Since 3.14, a frame that has returned has frame_stack at the bottom of the stack of values, or no code object. */
-    uint32_t marks_running_frames, marks_returned_frames;
+    uint32_t frame_locals;       /* its local variables, then its stack of values */
+    uint32_t frame_stack;        /* since 3.14, for asyncio: address of the end of the stack of values */
     uint32_t frame_copy;         /* int: which copy of the bytecode the frame executes; 0: there are no copies */
     uint32_t frame_entry;        /* a byte that is 1 if C code entered the frame; 0: not kept (since 3.12) */
     uint32_t frame_object;       /* address of the frame object, if Python code has asked for one */

@@ -16,7 +16,8 @@
 void unwinder_open(struct unwinder *u, struct target *target, struct codes *codes, bool anew)
 {
     static struct batch batch; /* 24 kB, too much for each of many processes */
-    *u = (struct unwinder){ .target = target, .codes = codes, .batch = &batch };
+    static struct code_proofs proofs;
+    *u = (struct unwinder){ .target = target, .codes = codes, .batch = &batch, .proofs = &proofs };
     u->walker = (struct walker){
         .layout = &target->runtime.layout, .remote = &target->remote, .codes = codes, .anew = anew
     };
@@ -32,10 +33,13 @@ void unwinder_close(struct unwinder *u)
 
 /* ---- code objects ---- */
 
-/* Whether no code object of the interpreter has been freed since `code` was last confirmed. */
+/* Whether the call proves that the code object is the remembered one. */
 static bool code_is_confirmed(const struct unwinder *u, const struct code *code)
 {
-    return u->generation && code->generation == u->generation;
+    /* No code object of the interpreter has been freed since this one was last confirmed. */
+    if (u->generation)
+        return code->generation == u->generation;
+    return code_proofs_have(u->proofs, u->codes, code);
 }
 
 /* Adds a code object to `unsure`, once per sample. */
@@ -314,9 +318,15 @@ static size_t plan_call(struct unwinder *u, struct wanted *wanted, size_t count,
         threads++;
     }
     target_plan(u->target, u->batch);
-    for (size_t k = 0; k < i; k++)
-        if (planned[k])
-            loop_turn_plan(&wanted[k].walk->turn, l, u->batch);
+    code_proofs_begin(u->proofs, u->codes);
+    for (size_t k = 0; k < i; k++) {
+        if (!planned[k])
+            continue;
+        loop_turn_plan(&wanted[k].walk->turn, l, u->batch);
+        /* The frames of a thread that waits for the lock keep their code objects alive. */
+        if (!wanted[k].before.known || wanted[k].before.holder == wanted[k].thread)
+            code_proofs_plan(u->proofs, u->codes, wanted[k].walk, u->batch);
+    }
     u->witness.at_last = add_witness(u, u->witness.last); /* a full batch has no room for it */
     return i;
 }
@@ -348,6 +358,7 @@ bool unwind_threads(struct unwinder *u, struct wanted *wanted, size_t count, uin
                                                                &good);
             if (state == REMOTE_GONE || state == REMOTE_DENIED || !hear_witness(u, good))
                 return false;
+            u->proofs->good = good;
             if (target_came(u->target, good)) {
                 *same &= target_check(u->target);
                 came = true;

@@ -21,6 +21,7 @@
 #include "formats/model/event.h"
 #include "record/python/exc_state.h"
 #include "record/python/target.h"
+#include "record/unwind/code_proofs.h"
 #include "record/unwind/walk.h"
 
 /* What was read of a thread, besides its stack. */
@@ -91,7 +92,8 @@ struct unwinder {
     struct link *fresh;  /* the stack's frames that are not taken from the last sample, root first */
     size_t fresh_room;
     uint32_t fresh_count;
-    struct code **unsure; /* code objects whose identity has to be confirmed */
+    struct code_proofs *proofs; /* one for all unwinders */
+    struct code **unsure;       /* code objects whose identity has to be confirmed */
     size_t unsure_room, unsure_count;
     uint64_t generation; /* code generation + 1 of the thread's interpreter, read with the copy; 0: not known */
     uint32_t more_reads; /* of each thread of this call: see snapshot_begin() */

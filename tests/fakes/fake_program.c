@@ -5,29 +5,13 @@
 
 #include <assert.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define UNITS 31 /* of each function; the last one returns */
-
-void fake_program_end(struct fake_program *program)
-{
-    free(program->history);
-    program->history = NULL;
-}
 
 uint32_t fake_program_random(struct fake_program *program, uint32_t limit)
 {
     program->random = program->random * 6364136223846793005u + 1442695040888963407u;
     return (uint32_t)(program->random >> 33) % limit;
-}
-
-static uint64_t hash(const char *text, size_t size)
-{
-    uint64_t h = 14695981039346656037u;
-    for (size_t i = 0; i < size; i++)
-        h = (h ^ (unsigned char)text[i]) * 1099511628211u;
-    return h;
 }
 
 const char *fake_program_text(const struct fake_program *program)
@@ -49,20 +33,6 @@ const char *fake_program_text(const struct fake_program *program)
     return text;
 }
 
-/* Notes the stack, and what it is without its leaf, and so on. */
-static void note(struct fake_program *program)
-{
-    uint64_t *row = program->history[program->steps % FAKE_HISTORY];
-    const char *text = fake_program_text(program);
-    memset(row, 0, sizeof(program->history[0]));
-    size_t size = strlen(text);
-    for (size_t i = 0; i < FAKE_DEEPEST && size > 0; i++) {
-        row[i] = hash(text, size);
-        while (size > 0 && text[--size] != ' ')
-            ;
-    }
-}
-
 struct fake_program fake_program_start(struct fake_python *p, size_t thread, uint64_t seed, bool off_stack)
 {
     static const char *const names[] = { "main", "f", "g", "h", "k", "l" };
@@ -80,20 +50,7 @@ struct fake_program fake_program_start(struct fake_python *p, size_t thread, uin
     }
     program.frames[program.count++] = (struct fake_frame){ PLAIN, program.functions[0], 0 };
     fake_stack(p, thread, program.frames, program.count);
-    program.history = alloc_zeroed(FAKE_HISTORY, sizeof(program.history[0]));
-    note(&program);
     return program;
-}
-
-enum fit fake_program_had(const struct fake_program *program, const char *text, uint64_t since)
-{
-    const uint64_t wanted = hash(text, strlen(text));
-    enum fit best = FIT_NONE;
-    for (uint64_t step = program->steps + 1; step > since && step + FAKE_HISTORY > program->steps + 1; step--)
-        for (size_t i = 0; i < FAKE_DEEPEST && best != FIT_RIGHT; i++)
-            if (program->history[(step - 1) % FAKE_HISTORY][i] == wanted)
-                best = i == 0 ? FIT_RIGHT : FIT_CUT;
-    return best;
 }
 
 static void push(struct fake_program *program)
@@ -118,8 +75,6 @@ void fake_program_step(struct fake_program *program)
     struct fake_python *p = program->p;
     struct fake_frame *leaf = &program->frames[program->count - 1];
     const uint32_t what = fake_program_random(program, 8);
-    const struct fake_frame gone = *leaf;
-    const uint64_t frame = fake_frame_address(p, program->thread, program->count - 1);
     if (leaf->kind == SHIM || (what < 3 && program->count > 1))
         program->count--;
     else if (what < 6 && program->count + 2 <= program->most)
@@ -127,10 +82,4 @@ void fake_program_step(struct fake_program *program)
     else
         leaf->unit = (int)fake_program_random(program, UNITS - 1);
     fake_stack(p, program->thread, program->frames, program->count);
-    /* An exception left it: up to 3.13 it looks as if it were still there. */
-    if (gone.kind == PLAIN && what == 0 && !fake_layout(p)->marks_returned_frames &&
-        &program->frames[program->count] == leaf && program->frames[program->count - 1].kind != SHIM)
-        fake_revive(p, frame, fake_peek(p, frame + fake_layout(p)->frame_previous), gone.code, gone.unit);
-    program->steps++;
-    note(program);
 }

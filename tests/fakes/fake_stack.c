@@ -47,7 +47,7 @@ static uint32_t place_in_line(const struct fake_python *p, const struct fake_fra
 static void note_stack(struct fake_python *p, uint64_t frame, uint64_t code, int words)
 {
     const struct layout *l = fake_layout(p);
-    if (!l->stack_is_pointer) {
+    if (fake_minor(p) < 14) {
         fake_poke4(p, frame + l->frame_stack, (uint32_t)words);
         return;
     }
@@ -79,7 +79,7 @@ static void write_values(struct fake_python *p, uint64_t frame, uint64_t code, c
     if (fake_minor(p) >= 15)
         fake_poke(p, values + 8, 1); /* NULL lies above a generator */
     const int driving = fake_minor(p) >= 15 ? 2 : 1;
-    note_stack(p, frame, code, !next || (through_c && l->marks_running_frames) ? -1 : (int)locals + driving);
+    note_stack(p, frame, code, !next || (through_c && fake_minor(p) < 14) ? -1 : (int)locals + driving);
 }
 
 static void write_frame(struct fake_python *p, const struct fake_thread *t, size_t n, uint64_t previous)
@@ -112,7 +112,7 @@ static void leave_frame(struct fake_python *p, const struct fake_frame *is, uint
     const int lines = (int)(fake_peek(p, is->code + l->code_units) / FAKE_UNIT);
     fake_poke(p, frame + l->frame_instruction, instruction(p, is->code, copy_in(p, frame), lines - 1, 0));
     note_stack(p, frame, is->code, fake_minor(p) >= 13 ? 0 : (int)locals);
-    if (l->marks_returned_frames)
+    if (fake_minor(p) >= 14)
         fake_poke(p, frame + l->frame_executable, 1);
 }
 

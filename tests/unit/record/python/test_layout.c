@@ -63,9 +63,6 @@ static const struct {
     ROW(frame_locals, 72, 72, 72, 80, 80, 72, 80, 80),
     ROW(frame_entry, 68, 0, 0, 0, 0, 0, 0, 0),
     ROW(frame_size, 72, 72, 72, 80, 80, 72, 80, 80),
-    ROW(stack_is_pointer, 0, 0, 0, 1, 1, 0, 1, 1),
-    ROW(marks_running_frames, 1, 1, 1, 0, 0, 1, 0, 0),
-    ROW(marks_returned_frames, 0, 0, 0, 1, 1, 0, 1, 1),
     ROW(notes_current_late, 1, 1, 0, 0, 0, 0, 0, 0),
     ROW(executable_tags, 0, 0, 0, 3, 3, 0, 3, 3),
     ROW(code_version, 0, 92, 92, 92, 92, 108, 108, 108),
@@ -146,7 +143,6 @@ static void each_version_has_its_offsets(void **state)
                 fail_msg("%x: %s is %u and should be %u", versions[v].version, rows[r].name, value, rows[r].values[v]);
         }
         assert_int_equal(layout.executable_mask, ~(uint64_t)layout.executable_tags);
-        assert_int_equal(layout.marks_running_frames + layout.marks_returned_frames, 1);
         const unsigned minor = versions[v].version >> 16 & 0xFF;
         assert_non_null(layout.opcode_names);
         assert_ptr_equal(layout.opcode_names, opcodes_names_of(minor));

@@ -209,7 +209,7 @@ static void not_asked_for(struct fake_python *p)
     for (int i = 0; i < 10; i++)
         sample(p);
     const uint64_t without = p->target.remote.calls - calls;
-    assert_int_equal(without, fake_layout(p)->interpreter_code_generation ? 10 : 20);
+    assert_int_equal(without, 10);
     codes_forget(&p->codes);
     p->codes.instructions = true;
     for (int i = 0; i < 100; i++)

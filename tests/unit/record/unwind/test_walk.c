@@ -79,29 +79,6 @@ static void build_callee(struct fake_python *p)
 }
 EACH_VERSION(a_callee_that_is_not_current_is_none, build_callee);
 
-/* Its stack of values is empty, or it stands where it returns. */
-static void empty_values(struct fake_python *p)
-{
-    const struct layout *l = fake_layout(p);
-    const struct made s = make(p);
-    show(p, FRAMES({ PLAIN, s.m, 1 }, { GENERATOR, s.gen, 2 }));
-    const uint64_t gen = fake_frame_address(p, 0, 1);
-    if (l->stack_is_pointer)
-        fake_poke(p, gen + l->frame_stack, gen + l->frame_locals);
-    else
-        fake_poke4(p, gen + l->frame_stack, 0);
-    assert_seen(p, "m:2 gen:62");
-
-    show(p, FRAMES({ PLAIN, s.m, 1 }, { PLAIN, s.f, 8 }));
-    const uint64_t f = fake_frame_address(p, 0, 1);
-    if (l->stack_is_pointer)
-        fake_poke(p, f + l->frame_stack, f + l->frame_locals);
-    else
-        fake_poke4(p, f + l->frame_stack, 0);
-    assert_seen(p, "m:2 f:28");
-}
-EACH_VERSION(a_current_frame_with_nothing_on_its_stack_is_one, empty_values);
-
 /* A generator at work below another one, and one that was suspended and still has a caller noted. */
 static void chain_generators(struct fake_python *p)
 {
@@ -440,7 +417,6 @@ TEST_FILE(walk)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_callee_that_is_not_current_is_none),
-        cmocka_unit_test(a_current_frame_with_nothing_on_its_stack_is_one),
         cmocka_unit_test(generators_stand_where_links_lead),
         cmocka_unit_test(a_new_generator_is_read_on_the_spot),
         cmocka_unit_test(a_generator_that_yields_is_no_root),
