@@ -51,6 +51,8 @@ def pytest_report_header(config):
         lines.append("python:   no 3.12 here; its tests are left out")
     if "3.11-debug" not in names:
         lines.append("python:   no debug build of 3.11 here; its tests are left out")
+    if all(python.at_once == 1 for python in pythons()):
+        lines.append("python:   NO FREE-THREADED BUILD: its tests are left out, for PYREEL_PYTHONS names none")
     for version in environment.missing_versions():
         lines.append(f"python:   NO {version}: tests/tools/make-pythons makes one in {CACHE}")
     lines += [f"pprof:    {name}: {environment.pprof_version(name) or 'NOT HERE'}" for name in environment.PPROFS]
