@@ -111,8 +111,6 @@ static const struct fact facts[] = {
     { AT(root_is_shim), EACH(0, 1, 1, 1, 1) },
     /* _PyInterpreterFrame.frame_obj */
     { AT(frame_object), EACH(40, 48, 48, 48, 48) },
-    /* _PyInterpreterFrame: int stacktop, -1 while the frame runs; since 3.14 _PyStackRef *stackpointer, which is at the
-     * bottom in a frame that has returned. */
     /* _PyCFrame: a thread points to the one of its newest C call before the current frame is in it. */
     { AT(notes_current_late), EACH(1, 1, 0, 0, 0) },
     /* _PyInterpreterFrame.f_executable is a tagged reference (_PyStackRef): these bits are the tag. */
