@@ -51,9 +51,25 @@ static void crowd_read_locks(struct crowd *crowd, const struct target *target, s
     free(bytes);
 }
 
-void crowd_read(struct crowd *crowd, const struct thread_list *list, int64_t rseq)
+/* Adds what shows whether and where a thread runs. */
+static void crowd_ask(struct crowd *crowd, const struct thread_list *list, const struct member *member, int64_t rseq,
+                      struct asked *asked)
 {
     const struct layout *l = &list->target->runtime.layout;
+    struct crowd_thread *thread = &crowd->threads[member->place];
+    if (member->listed != list->list)
+        return;
+    thread->asked = true;
+    thread->known = member->pointer != 0;
+    if (thread->known)
+        asked_add(asked, member->pointer + (uint64_t)rseq + RSEQ_CPU_ID, 4, &thread->processor);
+    if (l->thread_attachment)
+        asked_add(asked, member->address + l->thread_attachment, 4, &thread->attachment);
+}
+
+void crowd_read(struct crowd *crowd, const struct thread_list *list, int64_t rseq)
+{
+    const bool attaches = list->target->runtime.layout.thread_attachment;
     struct asked asked = { .remote = &list->target->remote, .batch = list->unwinder.batch, .good = true };
     asked.batch->count = 0;
     crowd->list = list->list;
@@ -61,19 +77,19 @@ void crowd_read(struct crowd *crowd, const struct thread_list *list, int64_t rse
     crowd->threads = alloc_grow(crowd->threads, &crowd->room, crowd->count + 1, sizeof(*crowd->threads));
     memset(crowd->threads, 0, crowd->count * sizeof(*crowd->threads));
     crowd_read_locks(crowd, list->target, &asked);
-    for (size_t i = 0; i < crowd->count; i++) {
-        const struct member *member = &list->members[list->order[i]];
-        struct crowd_thread *thread = &crowd->threads[i];
-        thread->known = member->pointer != 0;
-        if (thread->known)
-            asked_add(&asked, member->pointer + (uint64_t)rseq + RSEQ_CPU_ID, 4, &thread->processor);
-        if (l->thread_attachment)
-            asked_add(&asked, member->address + l->thread_attachment, 4, &thread->attachment);
+    if (thread_list_is_long(list)) {
+        for (size_t i = 0; i < THREAD_LIST_FIRST && list->recent[i]; i++)
+            crowd_ask(crowd, list, &list->members[list->recent[i] - 1], rseq, &asked);
+    } else {
+        for (size_t i = 0; i < crowd->count; i++)
+            crowd_ask(crowd, list, &list->members[list->order[i]], rseq, &asked);
     }
     asked_send(&asked);
-    for (size_t i = 0; i < crowd->count; i++)
-        crowd->threads[i].runs = l->thread_attachment ? crowd->threads[i].attachment == THREAD_ATTACHED
-                                                      : crowd_holds(crowd, &list->members[list->order[i]]);
+    for (size_t i = 0; i < crowd->count; i++) {
+        struct crowd_thread *thread = &crowd->threads[i];
+        thread->runs = attaches ? thread->attachment == THREAD_ATTACHED
+                                : crowd_holds(crowd, &list->members[list->order[i]]);
+    }
     crowd->whole = asked.good && list->whole;
 }
 
@@ -99,6 +115,8 @@ size_t crowd_moved(const struct crowd *before, const struct crowd *after, const 
     size_t moved = 0;
     for (size_t i = 0; i < list->asked_count; i++) {
         const struct member *member = &list->members[list->asked[i]];
+        if (list->rests && member->tick != list->tick)
+            continue; /* thread_list_rest() reads it */
         if (!comparable || member->listed != list->list) {
             moved++;
             continue;
@@ -108,7 +126,7 @@ size_t crowd_moved(const struct crowd *before, const struct crowd *after, const 
         const bool same = is_same_lock(&before->locks[lock], &after->locks[lock]) &&
                           then->processor == now->processor && then->attachment == now->attachment &&
                           then->runs == now->runs;
-        moved += !same || (now->runs && (!now->known || !is_posted(now->processor, processors, count)));
+        moved += !same || !then->asked || (now->runs && (!now->known || !is_posted(now->processor, processors, count)));
     }
     return moved;
 }

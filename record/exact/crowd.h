@@ -16,7 +16,7 @@
 struct crowd_thread {
     uint32_t processor; /* on which the thread ran last */
     uint32_t attachment;
-    bool known, runs; /* the processor is known; the thread may run Python */
+    bool asked, known, runs; /* it was read; the processor is known; the thread may run Python */
 };
 
 /* All threads and locks at a moment. `= {0}` is empty. */
@@ -29,7 +29,8 @@ struct crowd {
     size_t locks_count, locks_room;
 };
 
-/* Reads all threads of the list, and the locks. `rseq`: offset of a thread's rseq area from its thread pointer. */
+/* Reads the threads of the list, or of a long list those that ran lately, and the locks. `rseq`: offset of a thread's
+ * rseq area from its thread pointer. */
 void crowd_read(struct crowd *crowd, const struct thread_list *thread_list, int64_t rseq);
 
 /* How many of the threads that were asked for in this tick may have run Python between two readings, while posts stood

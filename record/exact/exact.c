@@ -121,7 +121,7 @@ static void note_holder(struct exact *exact)
 /* Notes the threads that run as recent holders, and one of them as the holder; if none runs, there is no holder. */
 static void note_crowd(struct exact *exact)
 {
-    const struct thread_list *list = exact->thread_list;
+    struct thread_list *list = exact->thread_list;
     exact->holder = (struct holder){ .processor = NOWHERE };
     for (size_t i = 0; exact->after.list == list->list && i < exact->after.count; i++) {
         const struct crowd_thread *thread = &exact->after.threads[i];
@@ -132,6 +132,7 @@ static void note_crowd(struct exact *exact)
                                          .pointer = member->pointer,
                                          .processor = thread->processor };
         note_holder(exact);
+        thread_list_note_recent(list, list->order[i]);
     }
 }
 

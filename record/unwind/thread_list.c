@@ -326,7 +326,7 @@ static bool has_slept(struct thread_list *thread_list, uint32_t index, uint64_t 
                       member->mark.ran_ns == member->read_mark.ran_ns;
     member->marked = thread_list->tick;
     if (!same || (!sleeps && now_ns < member->read_ns + CPU_TICK_NS) || member->state != UNWIND_DONE ||
-        !member->walk.since.known)
+        !member->walk.sampled)
         return false;
     member->walk.since = thread_list->target->interpreters[member->interpreter].gil;
     return true;
@@ -356,19 +356,24 @@ static void thread_list_choose(struct thread_list *thread_list, bool all, uint64
     }
 }
 
+void thread_list_note_recent(struct thread_list *thread_list, uint32_t index)
+{
+    uint32_t at = 0;
+    while (at < THREAD_LIST_FIRST - 1 && thread_list->recent[at] != index + 1)
+        at++;
+    for (; at > 0; at--)
+        thread_list->recent[at] = thread_list->recent[at - 1];
+    thread_list->recent[0] = index + 1;
+}
+
 /* Puts the holder of each lock in front of the threads that had it lately. */
 static void note_holders(struct thread_list *thread_list)
 {
     for (size_t i = 0; i < thread_list->target->interpreters_count; i++) {
         const uint64_t holder = thread_list->target->interpreters[i].gil.holder;
         const uint32_t index = intern_pairs_find(&thread_list->addresses, (uint32_t)(holder >> 32), (uint32_t)holder);
-        uint32_t at = 0;
-        while (at < THREAD_LIST_FIRST - 1 && thread_list->recent[at] != index)
-            at++;
-        for (; index && at > 0; at--)
-            thread_list->recent[at] = thread_list->recent[at - 1];
         if (index)
-            thread_list->recent[0] = index;
+            thread_list_note_recent(thread_list, index - 1);
     }
 }
 
@@ -471,6 +476,11 @@ static enum thread_list_state thread_list_read_moved(struct thread_list *thread_
     return THREAD_LIST_READ;
 }
 
+bool thread_list_is_long(const struct thread_list *thread_list)
+{
+    return thread_list->defers && thread_list->which == THREADS_ALL && thread_list->asked_count > THREAD_LIST_FIRST;
+}
+
 enum thread_list_state thread_list_read(struct thread_list *thread_list, uint64_t now_ns)
 {
     enum thread_list_state state = THREAD_LIST_TORN;
@@ -482,8 +492,7 @@ enum thread_list_state thread_list_read(struct thread_list *thread_list, uint64_
     const bool listed = thread_list->listed;
     for (int i = 0; i < LIST_ATTEMPTS && state == THREAD_LIST_TORN; i++) {
         state = thread_list->listed ? THREAD_LIST_READ : make_list(thread_list);
-        thread_list->rests = thread_list->defers && thread_list->which == THREADS_ALL &&
-                             thread_list->asked_count > THREAD_LIST_FIRST && target_has_one_lock(thread_list->target);
+        thread_list->rests = thread_list_is_long(thread_list);
         if (state == THREAD_LIST_READ)
             state = thread_list_read_moved(thread_list, i == 0 && listed ? now_ns : clock_now_ns());
         if (state == THREAD_LIST_TORN)
@@ -496,34 +505,41 @@ enum thread_list_state thread_list_read(struct thread_list *thread_list, uint64_
     return state;
 }
 
-/* How many of the threads that were read just now may have moved since the lock had the state `then`. */
-static size_t count_moved(const struct thread_list *thread_list, const struct gil *then)
+/* How many of the threads that were read just now may have moved since the locks had the states `then`. Notes those
+ * that run without a lock: the next look reads them at its moment. */
+static size_t count_moved(struct thread_list *thread_list, const struct gil *then)
 {
     size_t moved = 0;
     for (size_t i = 0; i < thread_list->wanted_count; i++) {
-        const struct gil *now = &thread_list->target->interpreters[thread_list->wanted[i].interpreter].gil;
-        moved += !now->known || now->switches - then->switches > 1 || now->holder == thread_list->wanted[i].thread;
+        const struct wanted *wanted = &thread_list->wanted[i];
+        const struct gil *now = &thread_list->target->interpreters[wanted->interpreter].gil;
+        moved += !now->known || now->switches - then[wanted->interpreter].switches > 1 || now->holder == wanted->thread;
+        if (wanted->unwound.attachment == THREAD_ATTACHED)
+            thread_list_note_recent(thread_list, thread_list->wanted_members[i]);
     }
     return moved;
 }
 
 enum thread_list_state thread_list_rest(struct thread_list *thread_list, uint64_t now_ns)
 {
-    const struct gil then = thread_list->target->interpreters[0].gil;
+    struct target *target = thread_list->target;
+    struct gil then[TARGET_INTERPRETERS];
     bool same = true;
     thread_list->moved = 0;
     if (!thread_list->rests)
         return THREAD_LIST_READ;
     thread_list->rests = false;
+    for (size_t i = 0; i < target->interpreters_count; i++)
+        then[i] = target->interpreters[i].gil;
     thread_list_choose(thread_list, false, now_ns);
     if (!unwind_threads(&thread_list->unwinder, thread_list->wanted, thread_list->wanted_count, now_ns, &same))
         return THREAD_LIST_GONE;
-    thread_list->moved = count_moved(thread_list, &then);
+    thread_list->moved = count_moved(thread_list, then);
     if (!thread_list_take_over(thread_list, now_ns) || !same)
         thread_list_distrust(
             thread_list); /* read the lists anew in the next tick: new threads do not belong to this one */
-    for (size_t i = 0; i < thread_list->target->interpreters_count; i++)
-        thread_list->target->interpreters[i].gil = then;
+    for (size_t i = 0; i < target->interpreters_count; i++)
+        target->interpreters[i].gil = then[i];
     repeat_others(thread_list);
     return THREAD_LIST_READ;
 }

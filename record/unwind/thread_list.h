@@ -64,15 +64,16 @@ struct thread_list {
     size_t failed; /* threads that could not be read in this tick */
 
     /* The program should stand still as shortly as possible. So when there are many threads, only those that had the
-     * lock lately are read at that moment. The others wait for the lock and do not move: thread_list_rest() reads them
-     * while the program runs. */
+     * lock, or ran without one, lately are read at that moment. The others wait and do not move: thread_list_rest()
+     * reads them while the program runs. */
     bool defers;  /* set by the caller: thread_list_read() may leave threads for thread_list_rest() */
     bool rests;   /* thread_list_read() did */
     size_t moved; /* threads read by thread_list_rest() that may have moved since thread_list_read() */
     /* Set by the caller, or NULL: cpu_sleeps_on() of the thread of a member. */
     bool (*sleeps_on)(void *self, uint32_t index, struct cpu_mark *mark);
     void *self;
-    uint32_t recent[THREAD_LIST_FIRST]; /* indexes + 1 of threads that had the lock, the latest first; 0: none */
+    uint32_t recent[THREAD_LIST_FIRST]; /* indexes + 1 of threads that had the lock, or ran without one, the latest
+                                         * first; 0: none */
 
     struct wanted *wanted;    /* the threads that are read together, ... */
     uint32_t *wanted_members; /* ... and their indexes in `members` */
@@ -100,6 +101,12 @@ enum thread_list_state thread_list_read(struct thread_list *thread_list, uint64_
 /* Reads the threads that thread_list_read() left out, while the program runs. Afterwards the state of the locks is
  * again as thread_list_read() saw it. */
 enum thread_list_state thread_list_rest(struct thread_list *thread_list, uint64_t now_ns);
+
+/* Notes that the thread with this index in `members` ran. */
+void thread_list_note_recent(struct thread_list *thread_list, uint32_t index);
+
+/* Whether thread_list_read() reads only threads that ran lately. */
+bool thread_list_is_long(const struct thread_list *thread_list);
 
 /* Whether the last list has the member and was read to its end. If not, then after THREAD_LIST_TORN member->interpreter
  * may be the index of another interpreter, and the holder of the lock is not known. */

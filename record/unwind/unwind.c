@@ -163,6 +163,7 @@ static void walk_take_stack(struct unwinder *u, struct walk *walk, size_t good)
 /* Takes nothing of the last sample into the next one. */
 static void walk_distrust(struct walk *walk)
 {
+    walk->sampled = false;
     walk->epoch = UINT64_MAX; /* no epoch */
     walk->since = (struct gil){ 0 };
 }
