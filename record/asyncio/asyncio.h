@@ -97,7 +97,8 @@ struct asyncio {
     struct thread_task *threads; /* by index in thread_list->members */
     size_t threads_room;
     uint64_t time_ns; /* time of the tick since the start of the recording */
-    uint64_t failed;  /* tasks (ASYNC_ALL) or threads (ASYNC_RUNNING) that failed in this tick */
+    uint64_t failed;  /* tasks (ASYNC_ALL) or threads (ASYNC_RUNNING) that failed in this tick;
+                       * ASYNC_ALL: 1 more when tasks may lack */
 };
 
 /* Whether the recorder can read the tasks of this version of CPython. False with the reason. */

@@ -47,8 +47,8 @@ static bool task_list_follow(struct asyncio *a, uint64_t head, uint64_t first, s
     return true;
 }
 
-/* Finds all tasks. When a list cannot be followed to its end, keeps the tasks of the tick before. */
-static void list_tasks(struct asyncio *a)
+/* Finds all tasks. When a list cannot be followed to its end, keeps the tasks of the tick before, and returns false. */
+static bool list_tasks(struct asyncio *a)
 {
     const struct asyncio_layout *o = &a->tasks.offsets;
     uint64_t first;
@@ -69,6 +69,7 @@ static void list_tasks(struct asyncio *a)
         if (stays)
             list_task(a, task, task->interpreter, task->owner);
     }
+    return whole;
 }
 
 /* Makes the stack of a task. */
@@ -125,8 +126,7 @@ static void place_tasks(struct asyncio *a)
 
 size_t asyncio_all_take(struct asyncio *a)
 {
-    size_t failed = 0;
-    list_tasks(a);
+    size_t failed = !list_tasks(a);
     for (size_t i = 0; i < a->listed_count; i++) {
         const enum look done = task_settle(a, a->listed[i]);
         struct known_task *task = &a->tasks.rows[a->listed[i]];

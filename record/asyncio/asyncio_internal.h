@@ -28,7 +28,7 @@ bool asyncio_plan_read_tasks(struct asyncio *asyncio);
 /* ---- asyncio_all.c ---- */
 
 /* Makes the stacks of all tasks, and finds the task that each thread runs: of several tasks on a thread's stack, the
- * one nearest the leaf. Returns the number of tasks that failed. */
+ * one nearest the leaf. Returns the number of tasks that failed, and 1 more when tasks may lack. */
 size_t asyncio_all_take(struct asyncio *asyncio);
 
 /* ---- asyncio_running.c ---- */

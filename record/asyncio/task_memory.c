@@ -33,7 +33,7 @@ void task_memory_add(struct task_memory *m, uint64_t address, uint32_t size)
 
 /* ---- the plan ---- */
 
-static int compare_keys(const void *one, const void *another)
+static int compare_addresses(const void *one, const void *another)
 {
     const struct memory_key *a = one, *b = another;
     return a->address < b->address ? -1 : a->address > b->address;
@@ -44,7 +44,7 @@ static void sort_ranges(struct task_memory *m)
     m->order = alloc_grow(m->order, &m->order_room, m->count + 1, sizeof(*m->order));
     for (size_t i = 0; i < m->count; i++)
         m->order[i] = (struct memory_key){ m->ranges[i].address, (uint32_t)i };
-    qsort(m->order, m->count, sizeof(*m->order), compare_keys);
+    qsort(m->order, m->count, sizeof(*m->order), compare_addresses);
 }
 
 /* Adds a range to the last part if the range lies near, else starts a new part. */
