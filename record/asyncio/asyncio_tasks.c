@@ -20,7 +20,16 @@
 void asyncio_tasks_open(struct tasks *tasks, struct target *target, struct codes *codes,
                         const struct asyncio_layout *offsets)
 {
+    const uint32_t fields[] = { offsets->task_waiter, offsets->task_is_task, offsets->task_waiter_is_set,
+                                offsets->task_coroutine, offsets->task_name };
+    uint32_t from = fields[0], end = fields[0];
+    for (size_t i = 1; i < countof(fields); i++) {
+        from = fields[i] < from ? fields[i] : from;
+        end = fields[i] > end ? fields[i] : end;
+    }
     *tasks = (struct tasks){ .target = target, .codes = codes, .offsets = *offsets };
+    tasks->fields_from = from;
+    tasks->fields_size = end - from + (uint32_t)sizeof(uint64_t);
 }
 
 static void free_task(struct known_task *task)
@@ -281,8 +290,8 @@ static bool look_at_task(struct looking *k, uint64_t *coroutine, struct text *na
 {
     const struct asyncio_layout *o = &k->tasks->offsets;
     const uint64_t task = k->task->address;
-    uint64_t name_object, waiter;
-    unsigned char is_task, waiter_is_set;
+    const uint32_t from = k->tasks->fields_from;
+    unsigned char fields[ASYNCIO_LAYOUT_TASK_MAX];
     enum object_kind kind;
     if (!await_chain_look_kind(k, task, &kind))
         return false;
@@ -290,25 +299,21 @@ static bool look_at_task(struct looking *k, uint64_t *coroutine, struct text *na
         k->state = LOOK_NO_TASK;
         return true;
     }
-    if (!await_chain_look(k, task + o->task_waiter, sizeof(waiter), &waiter) ||
-        !await_chain_look(k, task + o->task_is_task, 1, &is_task) ||
-        !await_chain_look(k, task + o->task_waiter_is_set, 1, &waiter_is_set) ||
-        !await_chain_look(k, task + o->task_coroutine, sizeof(*coroutine), coroutine) ||
-        !await_chain_look(k, task + o->task_name, sizeof(name_object), &name_object))
+    if (!await_chain_look(k, task + from, k->tasks->fields_size, fields))
         return false;
-    if (is_task != 1) {
+    if (fields[o->task_is_task - from] != 1) {
         k->state = LOOK_NO_TASK;
         return true;
     }
-    if (!task_read_name(k, name_object, name))
+    if (!task_read_name(k, word_at(fields, o->task_name - from), name))
         return false;
+    const uint64_t waiter = word_at(fields, o->task_waiter - from);
+    *coroutine = word_at(fields, o->task_coroutine - from);
     k->task->waiters_count = 0;
-    if (waiter && waiter_is_set) {
-        if (!look_at_set(k, waiter))
-            return false;
-    } else if (waiter) {
+    if (waiter && fields[o->task_waiter_is_set - from] == 0)
         add_waiter(k->task, waiter);
-    }
+    else if (waiter && !look_at_set(k, waiter))
+        return false;
     if (k->task->wants_frames)
         await_chain_look_coroutine(k, *coroutine, runs);
     return true;

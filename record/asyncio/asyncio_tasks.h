@@ -89,6 +89,7 @@ struct tasks {
     struct target *target;
     struct codes *codes;
     struct asyncio_layout offsets;
+    uint32_t fields_from, fields_size; /* the bytes of a task that have all fields that a look reads */
     struct known_task *rows;
     size_t count, room;
     struct intern_pairs addresses; /* both halves of a task's address → row in `rows` + 1 */

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-#define GAP        1536        /* most bytes between two ranges of one part */
+#define GAP        512         /* most bytes between two ranges of one part */
 #define PART_LIMIT (64u << 10) /* most bytes of a part with several ranges */
 #define SIZE_LIMIT (64u << 20) /* most bytes of all parts; further ranges are not read */
 

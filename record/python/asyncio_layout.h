@@ -10,6 +10,8 @@
 #include "record/process/remote.h"
 #include "record/python/layout.h"
 
+#define ASYNCIO_LAYOUT_TASK_MAX 4096 /* each field of a task lies within so many bytes */
+
 /* Offsets in bytes. */
 struct asyncio_layout {
     uint32_t task_size;
