@@ -61,7 +61,9 @@ static enum look find_task(struct asyncio *a, size_t owner, struct thread_task *
         return looked;
     if (!await_graph_drives(a, walk, 0, walk->depth))
         return LOOK_NO_TASK; /* whatever the thread state names */
-    return looked == LOOK_NO_TASK ? find_on_stack(a, a->owners[owner], thread) : looked;
+    const enum look shown = looked == LOOK_NO_TASK ? find_on_stack(a, a->owners[owner], thread) : looked;
+    /* The thread state names a task, and the stack has a coroutine of another one, which is not known. */
+    return shown == LOOK_NO_TASK && named ? LOOK_CHANGED : shown;
 }
 
 size_t asyncio_running_take(struct asyncio *a)
