@@ -104,6 +104,18 @@ static struct thread_task *owner_of(struct asyncio *a, const struct known_task *
     return thread;
 }
 
+/* Finds the task that a thread runs by the thread's stack. A task that is about to wait, or to go on, has the state of
+ * one that waits, and its frames are on the stack all the same. */
+static void place_by_stack(struct asyncio *a, uint32_t index, struct thread_task *thread)
+{
+    const struct member *member = &a->thread_list->members[index];
+    const bool read = member->state == UNWIND_DONE && member->tick == a->thread_list->tick;
+    const struct known_task *task = read ? await_graph_driven(a, &member->walk) : NULL;
+    if (task && task->owner == index + 1 && task->entry && task->entry->settled == a->tasks.tick &&
+        await_graph_find_running(a, &member->walk, task->coroutine, &thread->above))
+        thread->task = (uint32_t)(task - a->tasks.rows) + 1;
+}
+
 /* Finds the task that each thread runs. */
 static void place_tasks(struct asyncio *a)
 {
@@ -121,6 +133,11 @@ static void place_tasks(struct asyncio *a)
             thread->task = a->listed[i] + 1;
             thread->above = above;
         }
+    }
+    for (size_t i = 0; i < a->owners_count; i++) {
+        struct thread_task *thread = a->owners[i] < a->threads_room ? &a->threads[a->owners[i]] : NULL;
+        if (thread && thread->tick == a->tasks.tick && !thread->task)
+            place_by_stack(a, a->owners[i], thread);
     }
 }
 

@@ -26,30 +26,6 @@ static enum look take_task(struct asyncio *a, uint32_t member_index, uint64_t ad
     return looked;
 }
 
-/* The known task with a coroutine; NULL: there is none. */
-static const struct known_task *coroutine_task(const struct asyncio *a, uint64_t coroutine)
-{
-    for (size_t i = 0; i < a->tasks.count; i++)
-        if (a->tasks.rows[i].coroutine == coroutine)
-            return &a->tasks.rows[i];
-    return NULL;
-}
-
-/* Finds the task of a thread by the innermost coroutine that C code called on the thread's stack. LOOK_NO_TASK: the
- * program runs this coroutine outside all tasks that are known. */
-static enum look find_on_stack(struct asyncio *a, uint32_t member_index, struct thread_task *thread)
-{
-    const struct walk *walk = &a->thread_list->members[member_index].walk;
-    uint32_t at = walk->depth;
-    while (at > 0 && !await_graph_drives(a, walk, at - 1, at))
-        at--;
-    if (at == 0)
-        return LOOK_NO_TASK;
-    const uint64_t start = a->target->runtime.layout.generator_frame;
-    const struct known_task *task = coroutine_task(a, walk->links[at - 1].address - start);
-    return task ? take_task(a, member_index, task->address, thread) : LOOK_NO_TASK;
-}
-
 /* Finds the task of a thread: the one that the thread state names, if the stack has it, else what the stack shows. */
 static enum look find_task(struct asyncio *a, size_t owner, struct thread_task *thread)
 {
@@ -61,8 +37,9 @@ static enum look find_task(struct asyncio *a, size_t owner, struct thread_task *
         return looked;
     if (!await_graph_drives(a, walk, 0, walk->depth))
         return LOOK_NO_TASK; /* whatever the thread state names */
-    const enum look shown = looked == LOOK_NO_TASK ? find_on_stack(a, a->owners[owner], thread) : looked;
-    /* The thread state names a task, and the stack has a coroutine of another one, which is not known. */
+    const struct known_task *driven = looked == LOOK_NO_TASK ? await_graph_driven(a, walk) : NULL;
+    const enum look shown = driven ? take_task(a, a->owners[owner], driven->address, thread) : looked;
+    /* The program may run a coroutine outside all tasks. But then the thread state names no task. */
     return shown == LOOK_NO_TASK && named ? LOOK_CHANGED : shown;
 }
 

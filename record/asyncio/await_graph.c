@@ -219,6 +219,18 @@ bool await_graph_drives(const struct asyncio *a, const struct walk *walk, uint32
     return false;
 }
 
+const struct known_task *await_graph_driven(const struct asyncio *a, const struct walk *walk)
+{
+    uint32_t at = walk->depth;
+    while (at > 0 && !await_graph_drives(a, walk, at - 1, at))
+        at--;
+    const uint64_t frame = at > 0 ? walk->links[at - 1].address : 0;
+    for (size_t i = 0; at > 0 && i < a->tasks.count; i++)
+        if (a->tasks.rows[i].coroutine + a->target->runtime.layout.generator_frame == frame)
+            return &a->tasks.rows[i];
+    return NULL;
+}
+
 static void await_stack_push(struct frames *stack, uint32_t frame)
 {
     stack->frames = alloc_grow(stack->frames, &stack->room, stack->count + 1, sizeof(*stack->frames));

@@ -227,6 +227,24 @@ static void run_one_inside(struct fake_asyncio *a)
 }
 EACH_ASYNCIO(ASYNC_ALL, a_task_that_runs_inside_another_has_its_own_frames_only, run_one_inside);
 
+/* The state of a coroutine changes a moment before its frame leaves the stack. */
+static void be_about_to_wait(struct fake_asyncio *a)
+{
+    const uint64_t f = fake_async_code(a, "f", 20, 9), outer = fake_coroutine(a, f, 1, 0);
+    const uint64_t task = fake_task(a, "A", outer);
+    const struct layout *l = fake_layout(a->p);
+    const uint64_t values = outer + l->generator_frame + l->frame_stack, end = fake_peek(a->p, values);
+    LIST(a, fake_thread_tasks(a, 0), task);
+    DRIVE(a, 0, task, { outer, f, 4 });
+    fake_assert_task(a, task, "<task A> f:24");
+    fake_set_state(a, outer, l->state_waits_first);
+    fake_poke(a->p, values, end);
+    fake_poke(a->p, end - (uint64_t)l->awaited_words * 8, a->future);
+    fake_assert_task(a, task, "<task A> f:24");
+    assert_int_equal(task_of_thread(a), task);
+}
+EACH_ASYNCIO(ASYNC_ALL, a_task_that_is_about_to_wait_is_on_its_thread, be_about_to_wait);
+
 /* ---- who awaits a task ---- */
 
 static void assert_waiter(struct fake_asyncio *a, uint64_t task, uint64_t waiter, uint32_t waiters)
@@ -285,6 +303,7 @@ TEST_FILE(asyncio_all)
         cmocka_unit_test(many_tasks_that_wait_are_read_with_few_calls),
         cmocka_unit_test(a_task_that_runs_has_the_frames_of_its_thread),
         cmocka_unit_test(a_task_that_runs_inside_another_has_its_own_frames_only),
+        cmocka_unit_test(a_task_that_is_about_to_wait_is_on_its_thread),
         cmocka_unit_test(who_awaits_a_task_is_said),
         cmocka_unit_test(a_process_that_is_gone_is_told),
     };

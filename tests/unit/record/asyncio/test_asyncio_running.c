@@ -144,6 +144,37 @@ static void word_only(struct fake_asyncio *a)
 }
 EACH_ASYNCIO(ASYNC_RUNNING, a_task_that_is_on_no_stack_is_not_shown, word_only);
 
+/* The state of a coroutine changes a moment before its frame leaves the stack. */
+static void be_about_to_wait(struct fake_asyncio *a)
+{
+    const struct scene s = scene(a);
+    const struct layout *l = fake_layout(a->p);
+    const uint64_t values = s.outer + l->generator_frame + l->frame_stack, end = fake_peek(a->p, values);
+    fake_awaited_by(a, s.other, s.task); /* so that the frames of the task are read, too */
+    DRIVE(a, 0, s.other, { s.coroutine, s.g, 6 });
+    fake_assert_thread(a, 0, "m:2 <task A> f:21 g:31 <task B> g:36");
+    DRIVE(a, 0, s.task, { s.outer, s.f, 2 });
+    fake_set_state(a, s.outer, l->state_waits_first);
+    fake_poke(a->p, values, end);
+    fake_poke(a->p, end - (uint64_t)l->awaited_words * 8, a->future);
+    fake_assert_thread(a, 0, "m:2 <task A> f:22");
+}
+EACH_ASYNCIO(ASYNC_RUNNING, a_task_that_is_about_to_wait_is_on_the_stack, be_about_to_wait);
+
+/* The thread state names a task, and the stack has a coroutine of nobody. */
+static void contradict(struct fake_asyncio *a)
+{
+    const struct scene s = scene(a);
+    DRIVE(a, 0, s.other, { s.outer, s.f, 2 });
+    fake_assert_thread(a, 0, "failed");
+    assert_int_equal(a->asyncio.failed, 1);
+    DRIVE(a, 0, s.task, { s.outer, s.f, 2 });
+    fake_assert_thread(a, 0, "m:2 <task A> f:22");
+    DRIVE(a, 0, s.other, { s.outer, s.f, 2 }); /* of a task that is known */
+    fake_assert_thread(a, 0, "m:2 <task A> f:22");
+}
+EACH_ASYNCIO(ASYNC_RUNNING, a_thread_that_names_another_task_than_it_runs_fails_unless_that_is_known, contradict);
+
 static void be_deep(struct fake_asyncio *a)
 {
     const struct scene s = scene(a);
@@ -248,6 +279,8 @@ TEST_FILE(asyncio_running)
         cmocka_unit_test(what_the_task_calls_is_below_it),
         cmocka_unit_test(a_coroutine_in_no_task_is_on_the_plain_stack),
         cmocka_unit_test(a_task_that_is_on_no_stack_is_not_shown),
+        cmocka_unit_test(a_task_that_is_about_to_wait_is_on_the_stack),
+        cmocka_unit_test(a_thread_that_names_another_task_than_it_runs_fails_unless_that_is_known),
         cmocka_unit_test(a_chain_of_those_that_wait_is_shown_whole),
         cmocka_unit_test(a_thread_that_takes_another_task_is_seen_with_it),
         cmocka_unit_test(a_task_that_falls_asleep_is_not_seen_again),
