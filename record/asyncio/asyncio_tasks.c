@@ -110,6 +110,7 @@ void asyncio_tasks_plan(struct tasks *tasks, struct known_task *task)
     for (size_t i = 0; i < task->spans_count; i++)
         task_memory_add(memory, task->spans[i].address, task->spans[i].size);
     task->end = memory->count;
+    task->follows_plan = true;
     task->plan = tasks->plan;
     tasks->planned++;
 }
@@ -173,17 +174,17 @@ bool asyncio_tasks_next(struct tasks *tasks, const struct known_task *task, uint
 
 bool asyncio_tasks_still(const struct tasks *tasks, const struct known_task *task, uint64_t generation)
 {
+    const struct task_memory *memory = &tasks->memory;
     const unsigned char *bytes = task->bytes;
     if (task->looked != LOOK_SURE || task->looked_tick == 0 || generation == 0 || task->generation != generation ||
-        !asyncio_tasks_planned(tasks, task) || task->spans_count > task->end - task->first)
+        !asyncio_tasks_planned(tasks, task) || !task->follows_plan)
         return false;
-    for (size_t i = 0; i < task->spans_count; i++) {
-        const struct span *span = &task->spans[i];
-        const struct memory_range *range = &tasks->memory.ranges[task->first + i];
-        const unsigned char *now = task_memory_at(&tasks->memory, task->first + i);
-        if (!now || range->address != span->address || range->size != span->size || memcmp(now, bytes, span->size) != 0)
+    for (size_t i = task->first; i < task->first + task->spans_count; i++) {
+        const uint32_t size = memory->ranges[i].size;
+        const unsigned char *now = task_memory_at(memory, i);
+        if (!now || memcmp(now, bytes, size) != 0)
             return false;
-        bytes += span->size;
+        bytes += size;
     }
     return true;
 }
@@ -332,6 +333,7 @@ enum look asyncio_tasks_look(struct tasks *tasks, struct known_task *task, uint6
     bool runs = false;
     tasks->links_count = 0;
     task->spans_count = task->bytes_count = 0;
+    task->follows_plan = planned;
     if (!look_at_task(&k, &coroutine, &name, &runs))
         k.state = k.state == LOOK_SURE ? LOOK_CHANGED : k.state;
     if (k.state == LOOK_SURE) {

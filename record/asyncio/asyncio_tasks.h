@@ -67,6 +67,7 @@ struct known_task {
     uint64_t plan;        /* number of the last plan that has the task; 0: none */
     size_t links;         /* index of the range with the task's two links in its list of tasks */
     size_t first, end;    /* indexes of the ranges of the task's spans: first to end - 1 */
+    bool follows_plan;    /* the spans are the first of these ranges, in their order */
     size_t interpreter;   /* index in target->interpreters */
     uint32_t owner;       /* index of the task's thread in thread_list->members + 1; 0: not known */
     uint64_t listed;      /* the last tick in which the task was in a list of tasks */

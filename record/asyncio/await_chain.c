@@ -28,6 +28,7 @@ bool await_chain_look(struct looking *k, uint64_t address, uint32_t size, void *
     const unsigned char *bytes = expected ? task_memory_at(memory, k->next) : NULL;
     /* A look that has left the path of the last look does not come back to it. */
     k->next = bytes ? k->next + 1 : k->end;
+    k->task->follows_plan &= bytes != NULL;
     if (bytes)
         memcpy(into, bytes, size);
     else if (!asyncio_tasks_read(k->tasks, address, size, into))

@@ -10,7 +10,7 @@
 #include "record/process/remote.h"
 #include "record/python/layout.h"
 
-#define ASYNCIO_LAYOUT_TASK_MAX 4096 /* each field of a task lies within so many bytes */
+#define ASYNCIO_LAYOUT_TASK_MAX 4104 /* the most bytes of a task up to the end of its last field */
 
 /* Offsets in bytes. */
 struct asyncio_layout {
