@@ -93,6 +93,8 @@ static void trim_tasks(struct asyncio *a)
 /* Reads the tasks, whose threads have just been read. */
 static enum thread_list_state read_tasks(struct asyncio *a)
 {
+    if (a->tasks.tick % TRIM_TICKS == 0)
+        trim_tasks(a);
     a->running_count = a->planned_used = 0;
     if (!asyncio_plan_read_words(a))
         return THREAD_LIST_GONE;
@@ -113,8 +115,6 @@ enum thread_list_state asyncio_read(struct asyncio *a, uint64_t now_ns, uint64_t
     a->time_ns = time_ns;
     a->failed = 0;
     asyncio_tasks_begin_tick(&a->tasks, READS_LIMIT);
-    if (a->tasks.tick % TRIM_TICKS == 0)
-        trim_tasks(a);
     return state == THREAD_LIST_READ ? read_tasks(a) : state;
 }
 

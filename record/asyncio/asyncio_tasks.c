@@ -46,7 +46,6 @@ void asyncio_tasks_close(struct tasks *tasks)
     for (size_t i = 0; i < tasks->count; i++)
         free_task(&tasks->rows[i]);
     free(tasks->rows);
-    free(tasks->links);
     intern_pairs_free(&tasks->addresses);
     intern_pairs_free(&tasks->types);
     task_memory_free(&tasks->memory);
@@ -278,14 +277,6 @@ static void take_identity(struct known_task *task, uint64_t coroutine, struct te
     task->name = name;
 }
 
-static void task_take_frames(struct known_task *task, struct tasks *tasks)
-{
-    task->frames = alloc_grow(task->frames, &task->frames_room, tasks->links_count, sizeof(*task->frames));
-    task->frames_count = tasks->links_count;
-    for (size_t i = 0; i < tasks->links_count; i++)
-        task->frames[i] = codes_frame(tasks->codes, tasks->links[i].code, tasks->links[i].unit, 0);
-}
-
 /* Looks at all parts of a task. False when a part cannot be read, or makes no sense. */
 static bool look_at_task(struct looking *k, uint64_t *coroutine, struct text *name, bool *runs)
 {
@@ -310,7 +301,6 @@ static bool look_at_task(struct looking *k, uint64_t *coroutine, struct text *na
         return false;
     const uint64_t waiter = word_at(fields, o->task_waiter - from);
     *coroutine = word_at(fields, o->task_coroutine - from);
-    k->task->waiters_count = 0;
     if (waiter && fields[o->task_waiter_is_set - from] == 0)
         add_waiter(k->task, waiter);
     else if (waiter && !look_at_set(k, waiter))
@@ -331,14 +321,12 @@ enum look asyncio_tasks_look(struct tasks *tasks, struct known_task *task, uint6
     struct text name = { 0 };
     uint64_t coroutine = 0;
     bool runs = false;
-    tasks->links_count = 0;
-    task->spans_count = task->bytes_count = 0;
+    task->spans_count = task->bytes_count = task->frames_count = task->waiters_count = 0;
     task->follows_plan = planned;
     if (!look_at_task(&k, &coroutine, &name, &runs))
         k.state = k.state == LOOK_SURE ? LOOK_CHANGED : k.state;
     if (k.state == LOOK_SURE) {
         take_identity(task, coroutine, name);
-        task_take_frames(task, tasks);
         task->runs = runs;
         task->generation = generation;
     } else {

@@ -48,14 +48,14 @@ struct known_task {
     /* ---- from the last sure look ---- */
     uint64_t coroutine;
     struct text name;
+    bool runs;           /* the coroutine runs: it is on a thread's stack */
+    uint64_t generation; /* the interpreter's count of freed code objects + 1; 0: not known */
+
+    /* ---- from the last look; whole when the look was sure ---- */
     uint64_t *waiters; /* addresses of the tasks that wait for this task */
     size_t waiters_count, waiters_room;
     uint32_t *frames; /* indexes of struct definitions: the coroutine, then the coroutine that it awaits, ... */
     size_t frames_count, frames_room;
-    bool runs;           /* the coroutine runs: it is on a thread's stack */
-    uint64_t generation; /* the interpreter's count of freed code objects + 1; 0: not known */
-
-    /* ---- from the last look ---- */
     struct span *spans; /* what the look read, ... */
     size_t spans_count, spans_room;
     unsigned char *bytes; /* ... and the bytes of all spans */
@@ -106,11 +106,6 @@ struct tasks {
         uint32_t size; /* 0: empty */
         unsigned char bytes[TASKS_WINDOW];
     } window; /* the last direct read of this tick */
-    struct frame_link {
-        struct code *code;
-        int64_t unit; /* the instruction at which the frame stands, in code units */
-    } *links;         /* frames that the current look found */
-    size_t links_count, links_room;
 };
 
 /* Starts without tasks. The target and `codes` must live as long; the offsets are copied. */

@@ -130,11 +130,11 @@ struct generator {
     unsigned char frame[LAYOUT_FRAME_MAX];
 };
 
-static void add_link(struct looking *k, struct code *code, int64_t unit)
+static void add_frame(struct looking *k, const struct code *code, int64_t unit)
 {
-    struct tasks *tasks = k->tasks;
-    tasks->links = alloc_grow(tasks->links, &tasks->links_room, tasks->links_count + 1, sizeof(*tasks->links));
-    tasks->links[tasks->links_count++] = (struct frame_link){ code, unit };
+    struct known_task *task = k->task;
+    task->frames = alloc_grow(task->frames, &task->frames_room, task->frames_count + 1, sizeof(*task->frames));
+    task->frames[task->frames_count++] = codes_frame(k->tasks->codes, code, unit, 0);
 }
 
 /* The object that a suspended generator awaits; 0: the generator awaits nothing. */
@@ -151,7 +151,7 @@ static uint64_t look_at_awaited(struct looking *k, const struct generator *gener
     return awaited & l->executable_mask;
 }
 
-/* Adds the frame of a generator to the links. *next: the object that the generator awaits, or 0. */
+/* Adds the frame of a generator to those of the task. *next: the object that the generator awaits, or 0. */
 static void look_at_generator(struct looking *k, uint64_t address, uint64_t *next, bool *runs)
 {
     const struct layout *l = &k->tasks->target->runtime.layout;
@@ -177,7 +177,7 @@ static void look_at_generator(struct looking *k, uint64_t address, uint64_t *nex
         looking_fail(k, LOOK_CHANGED);
         return;
     }
-    add_link(k, code, (int64_t)(from / 2));
+    add_frame(k, code, (int64_t)(from / 2));
     *next = look_at_awaited(k, &generator, code);
 }
 
@@ -187,7 +187,6 @@ void await_chain_look_coroutine(struct looking *k, uint64_t coroutine, bool *run
     const uint32_t wrapped = k->tasks->target->runtime.layout.object_type + 8;
     uint64_t next = coroutine, passed = 0;
     *runs = false;
-    k->tasks->links_count = 0;
     for (uint32_t depth = 0; next; depth++) {
         enum object_kind kind;
         const uint64_t at = next;

@@ -32,7 +32,7 @@ bool await_chain_look(struct looking *looking, uint64_t address, uint32_t size, 
 /* Finds the kind of an object. False when its type cannot be read. */
 bool await_chain_look_kind(struct looking *looking, uint64_t object, enum object_kind *kind);
 
-/* Follows the coroutine of a task, and puts the frames into tasks->links. Sets *runs to whether the coroutine runs.
+/* Follows the coroutine of a task, and adds the frames to task->frames. Sets *runs to whether the coroutine runs.
  * Failures go to looking->state. */
 void await_chain_look_coroutine(struct looking *looking, uint64_t coroutine, bool *runs);
 
