@@ -103,8 +103,8 @@ void asyncio_tasks_begin_plan(struct tasks *tasks)
 void asyncio_tasks_plan(struct tasks *tasks, struct known_task *task)
 {
     struct task_memory *memory = &tasks->memory;
-    task->links = memory->count;
-    task_memory_add(memory, task->address + tasks->offsets.task_node, 2 * sizeof(uint64_t));
+    task->link = memory->count;
+    task_memory_add(memory, task->address + tasks->offsets.task_node, sizeof(uint64_t));
     task->first = memory->count;
     for (size_t i = 0; i < task->spans_count; i++)
         task_memory_add(memory, task->spans[i].address, task->spans[i].size);
@@ -160,10 +160,10 @@ bool asyncio_tasks_read(struct tasks *tasks, uint64_t address, uint32_t size, vo
 bool asyncio_tasks_next(struct tasks *tasks, const struct known_task *task, uint64_t *next)
 {
     const bool planned = asyncio_tasks_planned(tasks, task);
-    const unsigned char *links = planned ? task_memory_at(&tasks->memory, task->links) : NULL;
+    const unsigned char *link = planned ? task_memory_at(&tasks->memory, task->link) : NULL;
     uint64_t type;
-    if (links) {
-        *next = word_at(links, 0);
+    if (link) {
+        *next = word_at(link, 0);
         return true;
     }
     /* The window then has the whole task, which a look needs next. */

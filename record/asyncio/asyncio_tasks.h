@@ -65,7 +65,7 @@ struct known_task {
 
     bool wants_frames;    /* set by the caller: the look follows the coroutine */
     uint64_t plan;        /* number of the last plan that has the task; 0: none */
-    size_t links;         /* index of the range with the task's two links in its list of tasks */
+    size_t link;          /* index of the range with the task's link to the next one in its list of tasks */
     size_t first, end;    /* indexes of the ranges of the task's spans: first to end - 1 */
     bool follows_plan;    /* the spans are the first of these ranges, in their order */
     size_t interpreter;   /* index in target->interpreters */
@@ -125,7 +125,7 @@ struct known_task *asyncio_tasks_find(const struct tasks *tasks, uint64_t addres
 /* Begins a plan, without tasks. */
 void asyncio_tasks_begin_plan(struct tasks *tasks);
 
-/* Adds the task's links and its spans to the plan. */
+/* Adds the task's link to the next task, and its spans, to the plan. */
 void asyncio_tasks_plan(struct tasks *tasks, struct known_task *task);
 
 /* Begins a tick, which makes at most so many direct reads. */
@@ -148,7 +148,7 @@ enum look asyncio_tasks_look(struct tasks *tasks, struct known_task *task, uint6
 /* Whether the last look at the task still holds, because all its spans have the same bytes. */
 bool asyncio_tasks_still(const struct tasks *tasks, const struct known_task *task, uint64_t generation);
 
-/* Finds the next task in the list of a task: the address of its links. False when the links cannot be read. */
+/* Finds the next task in the list of a task: the address of its links. False when this cannot be read. */
 bool asyncio_tasks_next(struct tasks *tasks, const struct known_task *task, uint64_t *next);
 
 /* Removes the tasks that no tick used since `since_tick`. The caller frees their entries before. Rows move: pointers to

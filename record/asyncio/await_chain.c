@@ -130,7 +130,7 @@ struct generator {
     unsigned char frame[LAYOUT_FRAME_MAX];
 };
 
-static void add_frame(struct looking *k, const struct code *code, int64_t unit)
+static void add_task_frame(struct looking *k, const struct code *code, int64_t unit)
 {
     struct known_task *task = k->task;
     task->frames = alloc_grow(task->frames, &task->frames_room, task->frames_count + 1, sizeof(*task->frames));
@@ -177,7 +177,7 @@ static void look_at_generator(struct looking *k, uint64_t address, uint64_t *nex
         looking_fail(k, LOOK_CHANGED);
         return;
     }
-    add_frame(k, code, (int64_t)(from / 2));
+    add_task_frame(k, code, (int64_t)(from / 2));
     *next = look_at_awaited(k, &generator, code);
 }
 
