@@ -11,6 +11,7 @@
 #define SEARCH_FIRST_NS 30000000   /* wait before the second search for asyncio; doubles ... */
 #define SEARCH_MOST_NS  1000000000 /* ... up to this */
 #define READS_LIMIT     20000      /* most direct reads per tick */
+#define PLAN_NOW        2000       /* after more direct reads than this, a look does not wait for asyncio_prepare() */
 #define TRIM_TICKS      4096       /* tasks that were not used for so many ticks are removed */
 
 const char *const async_names[ASYNC_KINDS] = { "none", "running", "all" };
@@ -100,6 +101,9 @@ static enum thread_list_state read_tasks(struct asyncio *a)
         return THREAD_LIST_GONE;
     if (a->which == ASYNC_RUNNING)
         asyncio_plan_running(a);
+    else if (a->tasks.stale >
+             PLAN_NOW) /* a look at many new tasks was thrown away: to plan is quicker than that again */
+        asyncio_plan_all(a);
     if (!asyncio_plan_read_tasks(a))
         return THREAD_LIST_GONE;
     a->failed = a->which == ASYNC_RUNNING ? asyncio_running_take(a) : asyncio_all_take(a);
