@@ -10,12 +10,9 @@
 
 #define SEARCH_FIRST_NS 30000000   /* wait before the second search for asyncio; doubles ... */
 #define SEARCH_MOST_NS  1000000000 /* ... up to this */
-#define ROUNDS          24         /* most rounds per tick */
-#define FIRST_COPIES    3          /* most first copies per round: a first copy may show tasks that no plan has */
-#define FRESH_NS        200000     /* an older copy is not carried: by then other tasks run */
-#define SLOW_NS         100000     /* a carried round may take this time, ... */
-#define SLOW_PIECE_NS   2000       /* ... and this time per piece; a longer round was interrupted */
 #define READS_LIMIT     20000      /* most direct reads per tick */
+#define PLAN_NOW        2000       /* after more direct reads than this, a look does not wait for asyncio_prepare() */
+#define TRIM_TICKS      4096       /* tasks that were not used for so many ticks are removed */
 
 const char *const async_names[ASYNC_KINDS] = { "none", "running", "all" };
 
@@ -50,9 +47,9 @@ void asyncio_close(struct asyncio *a)
         asyncio_forget_entry(&a->tasks.rows[i]);
     asyncio_tasks_close(&a->tasks);
     asyncio_layout_free_searched(&a->searched);
+    task_memory_free(&a->words);
     free(a->owners);
     free(a->listed);
-    free(a->again);
     free(a->chain);
     free(a->running);
     free(a->threads);
@@ -77,103 +74,52 @@ void asyncio_search(struct asyncio *a)
 
 /* ---- a tick ---- */
 
-/* Makes the first copy. If a task that runs in this copy is in no plan, plans the task and makes the copy again. */
-static bool copy_first(struct asyncio *a)
+void asyncio_prepare(struct asyncio *a)
 {
-    for (int i = 0; i < FIRST_COPIES; i++) {
-        a->tasks.round++;
-        a->running_count = 0;
-        if (!asyncio_plan_copy(a, false))
-            return false;
-        if (a->which != ASYNC_RUNNING || i + 1 == FIRST_COPIES || asyncio_running_known(a))
-            return true;
-        asyncio_plan_again(a);
-    }
-    return true;
+    if (a->ready && a->which == ASYNC_ALL)
+        asyncio_plan_all(a);
 }
 
-static void drop_copies(struct asyncio *a)
+/* Removes tasks that were not used for long. */
+static void trim_tasks(struct asyncio *a)
 {
-    for (size_t i = 0; i < COPIES; i++)
-        double_read_drop(&a->tasks.copies[i]);
-    a->carried = false;
+    struct tasks *tasks = &a->tasks;
+    const uint64_t since = tasks->tick > TRIM_TICKS ? tasks->tick - TRIM_TICKS : 0;
+    for (size_t i = 0; i < tasks->count; i++)
+        if (tasks->rows[i].used < since)
+            asyncio_forget_entry(&tasks->rows[i]);
+    asyncio_tasks_trim(tasks, since);
 }
 
-/* Whether a round with a carried first copy took too long. A long time after this copy, memory may have changed and
- * changed back: a task may have ended, and a new task may use its memory. */
-static bool round_was_slow(struct asyncio *a, const struct remote *before, uint64_t begin_ns)
+/* Reads the tasks, whose threads have just been read. */
+static enum thread_list_state read_tasks(struct asyncio *a)
 {
-    const uint64_t most_ns = SLOW_NS + SLOW_PIECE_NS * (a->target->remote.pieces - before->pieces);
-    return a->carried && clock_now_ns() > begin_ns + most_ns;
-}
-
-/* Makes one round. *left: the number of threads or tasks that failed; at least 1 when the copies were dropped. */
-static enum thread_list_state asyncio_read_round(struct asyncio *a, uint64_t now_ns, bool first, size_t *left)
-{
-    const struct remote before = a->target->remote;
-    *left = 1;
-    a->taken = false;
-    if (!copy_first(a))
+    if (a->tasks.tick % TRIM_TICKS == 0)
+        trim_tasks(a);
+    a->running_count = a->planned_used = 0;
+    if (!asyncio_plan_read_words(a))
         return THREAD_LIST_GONE;
-    if (!a->carried)
-        a->tasks.known_code = a->codes->last_number;
-    const enum thread_list_state state = thread_list_read(a->thread_list, now_ns);
-    if (state != THREAD_LIST_READ)
-        return state;
-    if (!asyncio_plan_copy(a, true))
+    if (a->which == ASYNC_RUNNING)
+        asyncio_plan_running(a);
+    else if (a->tasks.stale >
+             PLAN_NOW) /* a look at many new tasks was thrown away: to plan is quicker than that again */
+        asyncio_plan_all(a);
+    if (!asyncio_plan_read_tasks(a))
         return THREAD_LIST_GONE;
-    if (a->list != a->thread_list->list)
-        return THREAD_LIST_READ; /* the thread list has changed: the copies belong to the old list */
-    if (round_was_slow(a, &before, now_ns)) {
-        drop_copies(a);
-        return THREAD_LIST_READ;
-    }
-    a->taken = true;
-    if (a->which == ASYNC_RUNNING) {
-        *left = asyncio_running_take(a);
-    } else {
-        asyncio_all_take(a, first);
-        *left = a->again_count;
-    }
+    a->failed = a->which == ASYNC_RUNNING ? asyncio_running_take(a) : asyncio_all_take(a);
+    a->tasks.stale += a->tasks.planned - a->planned_used + a->tasks.memory.lost;
     return THREAD_LIST_READ;
-}
-
-static enum thread_list_state read_rounds(struct asyncio *a, uint64_t now_ns)
-{
-    enum thread_list_state state = THREAD_LIST_READ;
-    size_t left = 1;
-    bool listed = false;
-    a->rounds_before = a->rounds;
-    for (int i = 0; i < ROUNDS && left > 0 && state == THREAD_LIST_READ; i++) {
-        a->carried = i == 0 && (a->which == ASYNC_ALL || now_ns < a->read_ns + FRESH_NS);
-        if (i == 0)
-            asyncio_plan_tick(a);
-        else if (listed)
-            asyncio_plan_again(a);
-        else
-            asyncio_plan_busy(a);
-        if (!a->carried && !listed)
-            drop_copies(a);
-        a->rounds = (uint32_t)i + 1;
-        state = asyncio_read_round(a, i == 0 ? now_ns : clock_now_ns(), !listed, &left);
-        listed |= a->taken;
-    }
-    if (a->which == ASYNC_ALL && state == THREAD_LIST_READ)
-        asyncio_all_place(a);
-    a->failed = state == THREAD_LIST_READ ? left : 0;
-    a->read_ns = clock_now_ns();
-    asyncio_tasks_turn(&a->tasks);
-    return state;
 }
 
 enum thread_list_state asyncio_read(struct asyncio *a, uint64_t now_ns, uint64_t time_ns)
 {
+    const enum thread_list_state state = thread_list_read(a->thread_list, now_ns);
     if (!a->ready)
-        return thread_list_read(a->thread_list, now_ns);
+        return state;
     a->time_ns = time_ns;
-    a->tasks.tick++;
-    a->tasks.reads_left = READS_LIMIT;
-    return read_rounds(a, now_ns);
+    a->failed = 0;
+    asyncio_tasks_begin_tick(&a->tasks, READS_LIMIT);
+    return state == THREAD_LIST_READ ? read_tasks(a) : state;
 }
 
 const struct thread_task *asyncio_thread(const struct asyncio *a, uint32_t index)

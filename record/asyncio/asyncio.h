@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Turns asyncio tasks into stacks. The program may run while the recorder reads tasks, so each tick has rounds:
+/* Turns asyncio tasks into stacks. A tick reads the stacks of the threads (thread_list.h), then a few words of threads
+ * and interpreters, then the tasks (asyncio_tasks.h):
  *
- *     first copy: tasks │ stacks of the threads (thread_list.h) │ second copy: tasks
+ *     ASYNC_RUNNING  the tasks that the threads run, and those that wait for them
+ *     ASYNC_ALL      all tasks of the lists that CPython has of them
  *
- * Memory that is equal in both copies had this value when the stacks were taken (double_read.h). The second copy of a
- * tick is the first copy of the next tick, so most memory is read once per tick. The stack of a task comes from one
- * round: the task and each task that waits for it gave a sure look (LOOK_SURE) in this round. A task that changed
- * between the copies is looked at again in the next round, together with the tasks that wait for it. A task that still
- * changes in the last round is a failed sample.
+ * Each piece of memory is read once, and believed: the program stands still during all of this (record/exact/exact.h).
+ * Where it does not, stacks may be wrong, or fail, and count as live.
  *
  * A thread runs a task when the frame of the task's coroutine is on the thread's stack. The stack of a task shows the
  * waiting tasks first. Here main() awaits a task "get", which runs fetch():
@@ -40,7 +39,6 @@ struct frames {
 
 /* The task that a thread runs. */
 struct thread_task {
-    uint32_t quiet; /* rounds of this tick in which the thread ran a coroutine, and both copies showed no task */
     uint64_t tick;  /* the tick to which this row belongs */
     uint32_t task;  /* row of the task in tasks.rows + 1; 0: the thread runs no task */
     uint32_t above; /* number of links of the thread's stack that are callers of the coroutine's frame */
@@ -55,7 +53,7 @@ struct task_entry {
     uint32_t owner;        /* known_task.owner when the entry was emitted */
     struct frames stack;   /* the stack of this tick; not set when `same` */
     struct frames emitted; /* the stack of the last sample */
-    bool same;             /* the stack of this tick equals the stack of the last sample */
+    bool same;             /* the stack of this tick is `emitted`. Set by the caller once it has emitted the stack */
     uint64_t settled;      /* the tick for which `stack` and `same` are valid */
     enum failure cause;    /* why the sample of this tick failed; valid when `settled` is an earlier tick */
 };
@@ -75,43 +73,32 @@ struct asyncio {
     uint64_t search_due_ns;  /* when the next search is due (monotonic), ... */
     uint64_t search_wait_ns; /* ... and the wait after that search */
 
-    /* The first round of a tick copies the tasks that the last ticks used. A task is calm when it is in the plan of
-     * COPY_CALM. That plan stays for many ticks. The other used tasks are busy, and the plan of COPY_BUSY is made
-     * again whenever one of them moves. */
     struct tasks tasks;
-    bool moved;          /* COPY_BUSY has to be planned again */
-    uint64_t calm_plan;  /* number of the plan of COPY_CALM; 0: none yet */
-    uint64_t busy_plan;  /* number of the plan of COPY_BUSY; 0: none yet */
-    size_t calm_count;   /* number of tasks in the plan of COPY_CALM */
-    size_t busy_count;   /* number of tasks in the plan of COPY_BUSY */
-    uint64_t list;       /* thread_list->list when the owners were planned: the copies belong to this thread list */
-    size_t front;        /* the copy that begins with the words of the interpreters and threads */
-    size_t words;        /* number of ranges at the beginning of that copy that belong to no task: */
-    size_t interpreters; /* one per interpreter, ... */
-    uint32_t *owners;    /* ... then one per thread; indexes of thread_list->members */
+    size_t planned_used; /* number of planned tasks that this tick has looked at */
+
+    /* One word of each interpreter, then of each owner, then (ASYNC_ALL) another one of each interpreter, see
+     * asyncio_internal.h. */
+    struct task_memory words;
+    uint64_t list;       /* thread_list->list when the words were planned */
+    size_t interpreters; /* number of interpreters */
+    uint32_t *owners;    /* the threads that are asked for; indexes of thread_list->members */
     size_t owners_count, owners_room;
 
     /* Each list has rows of `tasks`. */
     uint32_t *listed; /* all tasks that are in the program's lists of tasks */
     size_t listed_count, listed_room;
-    uint32_t *again; /* tasks that the next round looks at again */
-    size_t again_count, again_room;
     uint32_t *chain; /* a task, then its waiter, then the waiter of that task, ... */
     size_t chain_room, chain_count;
     uint64_t chains;    /* number of chains so far, for known_task.chained */
     uint64_t list_walk; /* number of walks along a list so far, for known_task.walk */
-    uint32_t *running;  /* tasks that run in this round, among the tasks looked at so far */
+    uint32_t *running;  /* tasks that run in this tick, among the tasks looked at so far */
     size_t running_count, running_room;
 
     struct thread_task *threads; /* by index in thread_list->members */
     size_t threads_room;
-    uint64_t time_ns;       /* time of the tick since the start of the recording */
-    uint64_t read_ns;       /* when the last tick was read (monotonic) */
-    bool carried;           /* the first copy of this round is the second copy of the tick before */
-    bool taken;             /* this round used its copies; else they were dropped */
-    uint32_t rounds;        /* rounds of this tick so far */
-    uint32_t rounds_before; /* rounds of the tick before */
-    uint64_t failed;        /* tasks (ASYNC_ALL) or threads (ASYNC_RUNNING) that failed in this tick */
+    uint64_t time_ns; /* time of the tick since the start of the recording */
+    uint64_t failed;  /* tasks (ASYNC_ALL) or threads (ASYNC_RUNNING) that failed in this tick;
+                       * ASYNC_ALL: 1 more when tasks may lack */
 };
 
 /* Whether the recorder can read the tasks of this version of CPython. False with the reason. */
@@ -126,6 +113,10 @@ void asyncio_close(struct asyncio *asyncio);
 
 /* Searches the program for asyncio, if a search is due and asyncio was not found yet. */
 void asyncio_search(struct asyncio *asyncio);
+
+/* Prepares the next tick: plans what it will read, so that the look takes no longer than it must. Call this while no
+ * look is appointed. */
+void asyncio_prepare(struct asyncio *asyncio);
 
 /* Reads the threads and the tasks of a tick; replaces thread_list_read(). `now_ns` is the monotonic clock, `time_ns` is
  * the time since the start of the recording. */

@@ -4,10 +4,7 @@
 #include "formats/base/alloc.h"
 #include "record/asyncio/await_graph.h"
 
-#include <string.h>
-
-#define LIST_ATTEMPTS 3          /* walks along a list, until one reaches the end */
-#define LIST_LIMIT    (1u << 18) /* most tasks per list */
+#define LIST_LIMIT (1u << 18) /* most tasks per list */
 
 static enum failure cause_of(enum look look)
 {
@@ -16,7 +13,7 @@ static enum failure cause_of(enum look look)
     return look == LOOK_TOO_DEEP ? FAILURE_DEPTH : FAILURE_CHANGED;
 }
 
-/* Adds a task to the list of all tasks. */
+/* Adds a task to the list of all tasks, and looks at it: what was read directly to find it has most of it. */
 static void list_task(struct asyncio *a, struct known_task *task, size_t interpreter, uint32_t owner)
 {
     task->interpreter = interpreter;
@@ -27,67 +24,55 @@ static void list_task(struct asyncio *a, struct known_task *task, size_t interpr
     task->listed = a->tasks.tick;
     a->listed = alloc_grow(a->listed, &a->listed_room, a->listed_count + 1, sizeof(*a->listed));
     a->listed[a->listed_count++] = (uint32_t)(task - a->tasks.rows);
+    await_graph_look(a, a->listed[a->listed_count - 1]);
 }
 
-/* Follows a list from its head, in the copies or directly (`now`). False when the list changes on the way. */
-static bool follow_list(struct asyncio *a, uint64_t head, size_t index, bool now, size_t interpreter, uint32_t owner)
+/* Follows a list from its head, whose first link is `first`. Only the links to the next task count: a thread may stand
+ * still in the middle of a change, with those to the previous task. False when the list does not come back to its head.
+ */
+static bool task_list_follow(struct asyncio *a, uint64_t head, uint64_t first, size_t interpreter, uint32_t owner)
 {
     struct tasks *tasks = &a->tasks;
-    struct double_read *copy = &tasks->copies[a->front];
-    uint64_t links[2], previous = head;
     size_t steps = 0;
-    if (!now && double_read_same(copy, index))
-        memcpy(links, double_read_at(copy, index), sizeof(links));
-    else if (remote_read(&tasks->target->remote, head, links, sizeof(links)) != REMOTE_READ)
-        return false;
-    /* The head of a thread without any task has null links. */
-    for (uint64_t at = links[0]; at && at != head;) {
-        struct known_task *task = asyncio_tasks_at(tasks, at - tasks->offsets.task_node);
-        if (!task || !asyncio_tasks_neighbours(tasks, task, now, links))
+    a->list_walk++;
+    if (first == 0)
+        return true; /* a thread that never had a task */
+    for (uint64_t at = first, next; at != head; at = next) {
+        struct known_task *task = at ? asyncio_tasks_at(tasks, at - tasks->offsets.task_node) : NULL;
+        if (!task || task->walk == a->list_walk || ++steps > LIST_LIMIT || !asyncio_tasks_next(tasks, task, &next))
             return false;
-        if (links[1] != previous &&
-            (now || !asyncio_tasks_neighbours(tasks, task, true, links) || links[1] != previous))
-            return false;
-        if (task->walk == a->list_walk || ++steps > LIST_LIMIT)
-            return false; /* a ring */
         task->walk = a->list_walk;
         list_task(a, task, interpreter, owner);
-        previous = at;
-        at = links[0];
     }
     return true;
 }
 
-static bool task_list_follow(struct asyncio *a, uint64_t head, size_t index, size_t interpreter, uint32_t owner)
-{
-    bool whole = false;
-    for (int i = 0; i < LIST_ATTEMPTS && !whole; i++) {
-        a->list_walk++;
-        whole = follow_list(a, head, index, i > 0, interpreter, owner);
-    }
-    return whole;
-}
-
-/* Finds all tasks. When a list cannot be followed to its end, keeps the tasks of the tick before. */
-static void list_tasks(struct asyncio *a)
+/* Finds all tasks. When a list cannot be followed to its end, keeps the tasks of the tick before, and returns false. */
+static bool list_tasks(struct asyncio *a)
 {
     const struct asyncio_layout *o = &a->tasks.offsets;
+    uint64_t first;
     bool whole = true;
     a->listed_count = 0;
     for (size_t i = 0; i < a->owners_count; i++) {
         const struct member *member = &a->thread_list->members[a->owners[i]];
-        whole &= task_list_follow(a, member->address + o->thread_tasks, a->interpreters + i, member->interpreter,
-                                  a->owners[i] + 1);
+        whole &= asyncio_plan_word(a, i, &first) &&
+                 task_list_follow(a, member->address + o->thread_tasks, first, member->interpreter, a->owners[i] + 1);
     }
     for (size_t i = 0; i < a->interpreters; i++)
-        whole &= task_list_follow(a, a->target->interpreters[i].address + o->interpreter_tasks,
-                                  a->interpreters + a->owners_count + i, i, 0);
-    for (size_t i = 0; !whole && i < a->tasks.count; i++)
-        if (a->tasks.rows[i].listed + 1 == a->tasks.tick)
-            list_task(a, &a->tasks.rows[i], a->tasks.rows[i].interpreter, a->tasks.rows[i].owner);
+        whole &= asyncio_plan_word(a, a->owners_count + i, &first) &&
+                 task_list_follow(a, a->target->interpreters[i].address + o->interpreter_tasks, first, i, 0);
+    for (size_t i = 0; !whole && i < a->tasks.count; i++) {
+        struct known_task *task = &a->tasks.rows[i];
+        uint64_t next;
+        const bool stays = task->listed + 1 == a->tasks.tick && asyncio_tasks_next(&a->tasks, task, &next) && next != 0;
+        if (stays)
+            list_task(a, task, task->interpreter, task->owner);
+    }
+    return whole;
 }
 
-/* Makes the stack of a task, if this round shows it. */
+/* Makes the stack of a task. */
 static enum look task_settle(struct asyncio *a, uint32_t row)
 {
     const enum look looked = await_graph_chain(a, row);
@@ -97,18 +82,14 @@ static enum look task_settle(struct asyncio *a, uint32_t row)
     if (!task->entry)
         task->entry = alloc_zeroed(1, sizeof(*task->entry));
     struct task_entry *entry = task->entry;
-    entry->same = await_graph_steady(a) && entry->thread && entry->settled + 1 == a->tasks.tick;
-    const enum look done = entry->same ? LOOK_SURE : await_graph_stack(a, &entry->stack);
-    if (done == LOOK_SURE)
-        entry->settled = a->tasks.tick;
-    return done;
-}
-
-/* Whether a task has left its list. */
-static bool task_has_left(struct asyncio *a, const struct known_task *task)
-{
-    uint64_t neighbours[2];
-    return !asyncio_tasks_neighbours(&a->tasks, task, false, neighbours) || neighbours[0] == 0;
+    const bool steady = await_graph_steady(a) && entry->thread && entry->owner == task->owner &&
+                        entry->settled + 1 == a->tasks.tick;
+    const enum look done = steady ? LOOK_SURE : await_graph_stack(a, &entry->stack);
+    if (done != LOOK_SURE)
+        return done;
+    entry->settled = a->tasks.tick;
+    entry->same &= steady; /* a look that was thrown away may have made the stack, which is not emitted yet */
+    return LOOK_SURE;
 }
 
 /* The row of what a thread runs in this tick; NULL: the task belongs to no thread. */
@@ -123,7 +104,20 @@ static struct thread_task *owner_of(struct asyncio *a, const struct known_task *
     return thread;
 }
 
-void asyncio_all_place(struct asyncio *a)
+/* Finds the task that a thread runs by the thread's stack. A task that is about to wait, or to go on, has the state of
+ * one that waits, and its frames are on the stack all the same. */
+static void place_by_stack(struct asyncio *a, uint32_t index, struct thread_task *thread)
+{
+    const struct member *member = &a->thread_list->members[index];
+    const bool read = member->state == UNWIND_DONE && member->tick == a->thread_list->tick;
+    const struct known_task *task = read ? await_graph_driven(a, &member->walk) : NULL;
+    if (task && task->owner == index + 1 && task->entry && task->entry->settled == a->tasks.tick &&
+        await_graph_find_running(a, &member->walk, task->coroutine, &thread->above))
+        thread->task = (uint32_t)(task - a->tasks.rows) + 1;
+}
+
+/* Finds the task that each thread runs. */
+static void place_tasks(struct asyncio *a)
 {
     for (size_t i = 0; i < a->listed_count; i++) {
         const struct known_task *task = &a->tasks.rows[a->listed[i]];
@@ -131,40 +125,34 @@ void asyncio_all_place(struct asyncio *a)
         uint32_t above;
         if (!thread)
             continue;
-        const bool settled = task->entry && task->entry->settled == a->tasks.tick;
-        if (!settled) {
+        if (!task->entry || task->entry->settled != a->tasks.tick) {
             /* A thread that runs a coroutine may run this task. */
             const struct walk *walk = &a->thread_list->members[task->owner - 1].walk;
-            thread->failed |= task->listed != 0 && await_graph_drives(a, walk, 0, walk->depth);
+            thread->failed |= await_graph_drives(a, walk, 0, walk->depth);
         } else if (task->runs && await_graph_thread(a, task, &above) && (!thread->task || above > thread->above)) {
             thread->task = a->listed[i] + 1;
             thread->above = above;
         }
     }
+    for (size_t i = 0; i < a->owners_count; i++) {
+        struct thread_task *thread = a->owners[i] < a->threads_room ? &a->threads[a->owners[i]] : NULL;
+        if (thread && thread->tick == a->tasks.tick && !thread->task)
+            place_by_stack(a, a->owners[i], thread);
+    }
 }
 
-void asyncio_all_take(struct asyncio *a, bool first)
+size_t asyncio_all_take(struct asyncio *a)
 {
-    const size_t count = first ? 0 : a->again_count;
-    if (first)
-        list_tasks(a);
-    const size_t all = first ? a->listed_count : count;
-    a->again_count = 0;
-    /* Stacks depend on which tasks run, so all looks come first. */
-    for (size_t i = 0; i < all; i++)
-        await_graph_look(a, first ? a->listed[i] : a->again[i]);
-    for (size_t i = 0; i < all; i++) {
-        const uint32_t row = first ? a->listed[i] : a->again[i];
-        const enum look done = task_settle(a, row);
-        struct known_task *task = &a->tasks.rows[row];
+    size_t failed = !list_tasks(a);
+    for (size_t i = 0; i < a->listed_count; i++) {
+        const enum look done = task_settle(a, a->listed[i]);
+        struct known_task *task = &a->tasks.rows[a->listed[i]];
         if (done == LOOK_SURE || done == LOOK_NO_TASK)
             continue;
-        if (task_has_left(a, task)) {
-            task->listed = 0;
-            continue;
-        }
         if (task->entry)
             task->entry->cause = cause_of(done);
-        asyncio_plan_look_again(a, row);
+        failed++;
     }
+    place_tasks(a);
+    return failed;
 }

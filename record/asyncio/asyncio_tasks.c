@@ -15,11 +15,21 @@
 #define INT_DIGITS 2          /* most digits of a Python int in a name */
 #define DIGIT_BITS 30         /* bits per digit of a Python int */
 #define TAG_DIGITS 3          /* the first bit of the digit count in the int's tag */
+#define PAGE       4096
 
 void asyncio_tasks_open(struct tasks *tasks, struct target *target, struct codes *codes,
                         const struct asyncio_layout *offsets)
 {
+    const uint32_t fields[] = { offsets->task_waiter, offsets->task_is_task, offsets->task_waiter_is_set,
+                                offsets->task_coroutine, offsets->task_name };
+    uint32_t from = fields[0], end = fields[0];
+    for (size_t i = 1; i < countof(fields); i++) {
+        from = fields[i] < from ? fields[i] : from;
+        end = fields[i] > end ? fields[i] : end;
+    }
     *tasks = (struct tasks){ .target = target, .codes = codes, .offsets = *offsets };
+    tasks->fields_from = from;
+    tasks->fields_size = end - from + (uint32_t)sizeof(uint64_t);
 }
 
 static void free_task(struct known_task *task)
@@ -28,6 +38,7 @@ static void free_task(struct known_task *task)
     free(task->waiters);
     free(task->frames);
     free(task->spans);
+    free(task->bytes);
 }
 
 void asyncio_tasks_close(struct tasks *tasks)
@@ -35,11 +46,9 @@ void asyncio_tasks_close(struct tasks *tasks)
     for (size_t i = 0; i < tasks->count; i++)
         free_task(&tasks->rows[i]);
     free(tasks->rows);
-    free(tasks->links);
     intern_pairs_free(&tasks->addresses);
     intern_pairs_free(&tasks->types);
-    for (size_t i = 0; i < COPIES; i++)
-        double_read_free(&tasks->copies[i]);
+    task_memory_free(&tasks->memory);
     *tasks = (struct tasks){ 0 };
 }
 
@@ -74,7 +83,7 @@ void asyncio_tasks_trim(struct tasks *tasks, uint64_t since_tick)
     for (size_t i = 0; i < count; i++) {
         struct known_task task = tasks->rows[i];
         task.parent = UINT32_MAX; /* the parent may have another row now */
-        task.parent_round = 0;
+        task.parent_tick = 0;
         if (task.used >= since_tick)
             tasks_add(tasks, task);
         else
@@ -82,66 +91,101 @@ void asyncio_tasks_trim(struct tasks *tasks, uint64_t since_tick)
     }
 }
 
-/* ---- copies ---- */
+/* ---- memory ---- */
 
-void asyncio_tasks_plan(struct tasks *tasks, struct known_task *task, size_t copy)
+void asyncio_tasks_begin_plan(struct tasks *tasks)
 {
-    struct double_read *double_read = &tasks->copies[copy];
-    struct planned *planned = &task->planned[copy];
-    planned->neighbours = double_read->count;
-    double_read_add(double_read, task->address + tasks->offsets.task_node, 2 * sizeof(uint64_t));
-    planned->first = double_read->count;
+    task_memory_clear(&tasks->memory);
+    tasks->plan++;
+    tasks->planned = tasks->stale = 0;
+}
+
+void asyncio_tasks_plan(struct tasks *tasks, struct known_task *task)
+{
+    struct task_memory *memory = &tasks->memory;
+    task->link = memory->count;
+    task_memory_add(memory, task->address + tasks->offsets.task_node, sizeof(uint64_t));
+    task->first = memory->count;
     for (size_t i = 0; i < task->spans_count; i++)
-        double_read_add(double_read, task->spans[i].address, task->spans[i].size);
-    planned->end = double_read->count;
-    planned->plan = tasks->plans[copy];
+        task_memory_add(memory, task->spans[i].address, task->spans[i].size);
+    task->end = memory->count;
+    task->follows_plan = true;
+    task->plan = tasks->plan;
+    tasks->planned++;
 }
 
-size_t asyncio_tasks_copy_of(const struct tasks *tasks, const struct known_task *task)
+bool asyncio_tasks_planned(const struct tasks *tasks, const struct known_task *task)
 {
-    size_t copy = COPIES;
-    while (copy > 0 && (tasks->plans[copy - 1] == 0 || task->planned[copy - 1].plan != tasks->plans[copy - 1]))
-        copy--;
-    return copy > 0 ? copy - 1 : COPIES;
+    return task->plan != 0 && task->plan == tasks->plan;
 }
 
-bool asyncio_tasks_neighbours(struct tasks *tasks, const struct known_task *task, bool now, uint64_t neighbours[2])
+void asyncio_tasks_begin_tick(struct tasks *tasks, uint32_t reads_most)
 {
-    const size_t size = 2 * sizeof(neighbours[0]);
-    const size_t copy = now ? COPIES : asyncio_tasks_copy_of(tasks, task);
-    const size_t index = copy < COPIES ? task->planned[copy].neighbours : 0;
-    if (copy < COPIES && double_read_same(&tasks->copies[copy], index)) {
-        memcpy(neighbours, double_read_at(&tasks->copies[copy], index), size);
+    tasks->tick++;
+    tasks->reads_left = reads_most;
+    tasks->window.size = 0;
+}
+
+bool asyncio_tasks_may_read(struct tasks *tasks, uint32_t count)
+{
+    if (tasks->reads_left < count)
+        return false;
+    tasks->reads_left -= count;
+    return true;
+}
+
+bool asyncio_tasks_read(struct tasks *tasks, uint64_t address, uint32_t size, void *into)
+{
+    struct remote *remote = &tasks->target->remote;
+    struct window *window = &tasks->window;
+    const uint64_t offset = address - window->address;
+    if (offset < window->size && window->size - offset >= size) {
+        memcpy(into, window->bytes + offset, size);
         return true;
     }
-    const uint64_t address = task->address + tasks->offsets.task_node;
-    return remote_read(&tasks->target->remote, address, neighbours, size) == REMOTE_READ;
-}
-
-void asyncio_tasks_turn(struct tasks *tasks)
-{
-    for (size_t i = 0; i < COPIES; i++) {
-        if (tasks->copied_rounds[i] == tasks->turned_rounds[i])
-            continue;
-        double_read_turn(&tasks->copies[i]);
-        tasks->turned_rounds[i] = tasks->copied_rounds[i];
-    }
-}
-
-void asyncio_tasks_want(struct tasks *tasks, const struct known_task *task)
-{
-    const size_t copy = asyncio_tasks_copy_of(tasks, task);
-    for (size_t i = 0; copy < COPIES && i < task->planned[copy].end - task->planned[copy].first; i++)
-        double_read_want(&tasks->copies[copy], task->planned[copy].first + i);
-}
-
-bool asyncio_tasks_still(struct tasks *tasks, const struct known_task *task, uint64_t generation)
-{
-    const size_t copy = asyncio_tasks_copy_of(tasks, task);
-    if (copy == COPIES || task->looked != LOOK_SURE || task->kept_round == 0 ||
-        task->kept_round != tasks->turned_rounds[copy] || task->generation != generation || generation == 0)
+    tasks->stale++;
+    if (!asyncio_tasks_may_read(tasks, 1 + size / PAGE))
         return false;
-    return double_read_still(&tasks->copies[copy], task->planned[copy].first, task->planned[copy].end);
+    const uint32_t page_left = PAGE - (uint32_t)(address % PAGE); /* the next page may not be mapped */
+    const uint32_t wide = page_left < TASKS_WINDOW ? page_left : TASKS_WINDOW;
+    if (size > wide)
+        return remote_read(remote, address, into, size) == REMOTE_READ;
+    window->address = address;
+    window->size = remote_read(remote, address, window->bytes, wide) == REMOTE_READ ? wide : 0;
+    if (window->size > 0)
+        memcpy(into, window->bytes, size);
+    return window->size > 0;
+}
+
+bool asyncio_tasks_next(struct tasks *tasks, const struct known_task *task, uint64_t *next)
+{
+    const bool planned = asyncio_tasks_planned(tasks, task);
+    const unsigned char *link = planned ? task_memory_at(&tasks->memory, task->link) : NULL;
+    uint64_t type;
+    if (link) {
+        *next = word_at(link, 0);
+        return true;
+    }
+    /* The window then has the whole task, which a look needs next. */
+    asyncio_tasks_read(tasks, task->address + tasks->target->runtime.layout.object_type, sizeof(type), &type);
+    return asyncio_tasks_read(tasks, task->address + tasks->offsets.task_node, sizeof(*next), next);
+}
+
+bool asyncio_tasks_still(const struct tasks *tasks, const struct known_task *task, uint64_t generation)
+{
+    const struct task_memory *memory = &tasks->memory;
+    const unsigned char *bytes = task->bytes;
+    if (task->looked != LOOK_SURE || task->looked_tick == 0 || generation == 0 || task->generation != generation ||
+        !asyncio_tasks_planned(tasks, task) || !task->follows_plan)
+        return false;
+    for (size_t i = task->first; i < task->first + task->spans_count; i++) {
+        const uint32_t size = memory->ranges[i].size;
+        const unsigned char *now = task_memory_at(memory, i);
+        if (!now || memcmp(now, bytes, size) != 0)
+            return false;
+        bytes += size;
+    }
+    return true;
 }
 
 /* ---- a name ---- */
@@ -233,48 +277,34 @@ static void take_identity(struct known_task *task, uint64_t coroutine, struct te
     task->name = name;
 }
 
-static void task_take_frames(struct known_task *task, struct tasks *tasks)
-{
-    task->frames = alloc_grow(task->frames, &task->frames_room, tasks->links_count, sizeof(*task->frames));
-    task->frames_count = tasks->links_count;
-    for (size_t i = 0; i < tasks->links_count; i++)
-        task->frames[i] = codes_frame(tasks->codes, tasks->links[i].code, tasks->links[i].unit, 0);
-}
-
-/* Looks at all parts of a task. False when a part cannot be read. */
+/* Looks at all parts of a task. False when a part cannot be read, or makes no sense. */
 static bool look_at_task(struct looking *k, uint64_t *coroutine, struct text *name, bool *runs)
 {
     const struct asyncio_layout *o = &k->tasks->offsets;
     const uint64_t task = k->task->address;
-    uint64_t name_object, waiter;
-    unsigned char is_task, waiter_is_set;
+    const uint32_t from = k->tasks->fields_from;
+    unsigned char fields[ASYNCIO_LAYOUT_TASK_MAX];
     enum object_kind kind;
-    *name = (struct text){ 0 };
     if (!await_chain_look_kind(k, task, &kind))
         return false;
     if (kind != OBJECT_TASK) {
-        k->state = k->state == LOOK_SURE ? LOOK_NO_TASK : k->state;
+        k->state = LOOK_NO_TASK;
         return true;
     }
-    if (!await_chain_look(k, task + o->task_waiter, sizeof(waiter), &waiter) ||
-        !await_chain_look(k, task + o->task_is_task, 1, &is_task) ||
-        !await_chain_look(k, task + o->task_waiter_is_set, 1, &waiter_is_set) ||
-        !await_chain_look(k, task + o->task_coroutine, sizeof(*coroutine), coroutine) ||
-        !await_chain_look(k, task + o->task_name, sizeof(name_object), &name_object))
+    if (!await_chain_look(k, task + from, k->tasks->fields_size, fields))
         return false;
-    if (is_task != 1) {
-        k->state = k->state == LOOK_SURE ? LOOK_NO_TASK : k->state;
+    if (fields[o->task_is_task - from] != 1) {
+        k->state = LOOK_NO_TASK;
         return true;
     }
-    k->task->waiters_count = 0;
-    if (!task_read_name(k, name_object, name))
+    if (!task_read_name(k, word_at(fields, o->task_name - from), name))
         return false;
-    if (waiter && waiter_is_set) {
-        if (!look_at_set(k, waiter))
-            return false;
-    } else if (waiter) {
+    const uint64_t waiter = word_at(fields, o->task_waiter - from);
+    *coroutine = word_at(fields, o->task_coroutine - from);
+    if (waiter && fields[o->task_waiter_is_set - from] == 0)
         add_waiter(k->task, waiter);
-    }
+    else if (waiter && !look_at_set(k, waiter))
+        return false;
     if (k->task->wants_frames)
         await_chain_look_coroutine(k, *coroutine, runs);
     return true;
@@ -282,34 +312,22 @@ static bool look_at_task(struct looking *k, uint64_t *coroutine, struct text *na
 
 enum look asyncio_tasks_look(struct tasks *tasks, struct known_task *task, uint64_t generation)
 {
-    const size_t copy = asyncio_tasks_copy_of(tasks, task);
-    const bool planned = copy < COPIES;
+    const bool planned = asyncio_tasks_planned(tasks, task);
     struct looking k = { .tasks = tasks,
                          .task = task,
-                         .copies = planned ? &tasks->copies[copy] : NULL,
-                         .next = planned ? task->planned[copy].first : 0,
-                         .end = planned ? task->planned[copy].end : 0,
+                         .next = planned ? task->first : 0,
+                         .end = planned ? task->end : 0,
                          .generation = generation };
-    struct text name;
+    struct text name = { 0 };
     uint64_t coroutine = 0;
     bool runs = false;
-    task->moved = false;
-    tasks->links_count = 0;
-    tasks->window.size = 0;
+    task->spans_count = task->bytes_count = task->frames_count = task->waiters_count = 0;
+    task->follows_plan = planned;
     if (!look_at_task(&k, &coroutine, &name, &runs))
         k.state = k.state == LOOK_SURE ? LOOK_CHANGED : k.state;
-    task->moved |= !runs && k.seen != task->spans_count;
-    for (size_t i = 0; task->moved && i < COPIES; i++)
-        task->planned[i].plan = 0;
-    if (!runs || task->moved)
-        task->spans_count = k.seen; /* else keeps the spans of the time when the task waited */
-    task->looked_round = tasks->round;
-    task->kept_round = 0;
     if (k.state == LOOK_SURE) {
         take_identity(task, coroutine, name);
-        task_take_frames(task, tasks);
         task->runs = runs;
-        task->flickers = k.flickers;
         task->generation = generation;
     } else {
         text_free(name);

@@ -7,9 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* After so many rounds, a task that runs and is on no stack is taken to be starting or ending. */
-#define ROUNDS_BETWEEN 3
-
 #define COROUTINE_FLAGS 0x180 /* CO_COROUTINE, CO_ITERABLE_COROUTINE of co_flags */
 #define CHAIN_LIMIT     65536 /* most tasks per chain */
 
@@ -34,34 +31,29 @@ static void note_running(struct asyncio *a, uint32_t row)
     a->running[a->running_count++] = row;
 }
 
-/* An interpreter's count of freed code objects in the copies + 1; 0: not known, or the copies differ. */
-static uint64_t copied_generation(struct asyncio *a, size_t interpreter)
+/* An interpreter's count of freed code objects + 1; 0: not known. */
+static uint64_t generation_of(const struct asyncio *a, size_t interpreter)
 {
-    struct double_read *copy = &a->tasks.copies[a->front];
-    const size_t index = interpreter;
-    const bool known = interpreter < a->interpreters && interpreter < a->target->interpreters_count &&
-                       double_read_same(copy, index);
-    return known ? word_at(double_read_at(copy, index), 0) + 1 : 0;
+    const bool known = interpreter < a->interpreters && interpreter < a->target->interpreters_count;
+    const unsigned char *count = known ? task_memory_at(&a->words, interpreter) : NULL;
+    return count ? word_at(count, 0) + 1 : 0;
 }
 
 enum look await_graph_look(struct asyncio *a, uint32_t row)
 {
     struct tasks *tasks = &a->tasks;
     struct known_task *task = &tasks->rows[row];
-    if (task->looked_round == tasks->round)
+    if (task->looked_tick == tasks->tick)
         return task->looked;
-    const uint64_t generation = copied_generation(a, task->interpreter);
-    const size_t copy = asyncio_tasks_copy_of(tasks, task);
-    const bool still = asyncio_tasks_still(tasks, task, generation);
+    const uint64_t generation = generation_of(a, task->interpreter);
+    a->planned_used += task->used != tasks->tick && asyncio_tasks_planned(tasks, task);
     task->used = tasks->tick;
-    task->steady = still;
-    task->looked_round = tasks->round;
-    if (!still)
+    task->steady = asyncio_tasks_still(tasks, task, generation);
+    if (!task->steady)
         asyncio_tasks_look(tasks, task, generation);
-    a->moved |= copy == COPIES || task->moved;
+    task->looked_tick = tasks->tick;
     if (task->looked != LOOK_SURE)
         return task->looked;
-    task->kept_round = copy < COPIES ? tasks->round : 0;
     if (task->number == 0)
         define_task(a, task);
     if (task->runs)
@@ -145,7 +137,7 @@ static enum look task_find_parent(struct asyncio *a, uint32_t row)
         struct known_task *other = &a->tasks.rows[at];
         other->interpreter = a->tasks.rows[row].interpreter;
         if (!other->wants_frames)
-            other->looked_round = 0;
+            other->looked_tick = 0;
         other->wants_frames = true;
         const enum look looked = await_graph_look(a, at);
         if (looked == LOOK_NO_TASK)
@@ -181,9 +173,9 @@ enum look await_graph_chain(struct asyncio *a, uint32_t row)
         if (a->chain_count == CHAIN_LIMIT)
             return LOOK_TOO_DEEP;
         enum look looked = await_graph_look(a, at);
-        if (looked == LOOK_SURE && a->tasks.rows[at].parent_round != a->tasks.round) {
+        if (looked == LOOK_SURE && a->tasks.rows[at].parent_tick != a->tasks.tick) {
             looked = task_find_parent(a, at);
-            a->tasks.rows[at].parent_round = looked == LOOK_SURE ? a->tasks.round : 0;
+            a->tasks.rows[at].parent_tick = looked == LOOK_SURE ? a->tasks.tick : 0;
         }
         if (looked != LOOK_SURE)
             return looked;
@@ -193,10 +185,9 @@ enum look await_graph_chain(struct asyncio *a, uint32_t row)
         if (!parent || a->tasks.rows[parent - 1].chained == a->chains)
             return LOOK_SURE;
         /* The waiting task runs: it has started the other task on top of itself, and its frames are on the thread's
-         * stack already. If it runs in one copy only, it may wait at the moment. */
-        const struct known_task *waiter = &a->tasks.rows[parent - 1];
-        if (a->which == ASYNC_RUNNING && waiter->runs)
-            return waiter->flickers && a->rounds < ROUNDS_BETWEEN ? LOOK_CHANGED : LOOK_SURE;
+         * stack already. */
+        if (a->which == ASYNC_RUNNING && a->tasks.rows[parent - 1].runs)
+            return LOOK_SURE;
         at = parent - 1;
     }
 }
@@ -208,11 +199,11 @@ bool await_graph_steady(struct asyncio *a)
         const struct known_task *task = &a->tasks.rows[a->chain[i]];
         if (!task->steady || task->runs)
             return false;
-        if (task->steady_round == a->tasks.round)
+        if (task->steady_tick == a->tasks.tick)
             known = i;
     }
     for (size_t i = 0; i < known; i++)
-        a->tasks.rows[a->chain[i]].steady_round = a->tasks.round;
+        a->tasks.rows[a->chain[i]].steady_tick = a->tasks.tick;
     return true;
 }
 
@@ -226,6 +217,18 @@ bool await_graph_drives(const struct asyncio *a, const struct walk *walk, uint32
         if (walk->links[i].from_c && walk->links[i].code->flags & COROUTINE_FLAGS)
             return true;
     return false;
+}
+
+const struct known_task *await_graph_driven(const struct asyncio *a, const struct walk *walk)
+{
+    uint32_t at = walk->depth;
+    while (at > 0 && !await_graph_drives(a, walk, at - 1, at))
+        at--;
+    const uint64_t frame = at > 0 ? walk->links[at - 1].address : 0;
+    for (size_t i = 0; at > 0 && i < a->tasks.count; i++)
+        if (a->tasks.rows[i].coroutine + a->target->runtime.layout.generator_frame == frame)
+            return &a->tasks.rows[i];
+    return NULL;
 }
 
 static void await_stack_push(struct frames *stack, uint32_t frame)
@@ -300,8 +303,9 @@ void await_graph_add_chain(struct asyncio *a, struct frames *stack)
         /* For a waiting task that runs, the stack shows the frame of its coroutine only. */
         const struct member *member = task->runs && i > 1 && a->which == ASYNC_ALL ? await_graph_thread(a, task, &above)
                                                                                    : NULL;
+        const bool on_stack = task->runs || (i == 1 && a->which == ASYNC_RUNNING);
         await_stack_push(stack, label_of(a, task));
-        for (size_t k = 0; !task->runs && k < task->frames_count; k++)
+        for (size_t k = 0; !on_stack && k < task->frames_count; k++)
             await_stack_push(stack, task->frames[k]);
         if (member)
             await_stack_push(stack, member->walk.links[above].frame);
@@ -328,35 +332,17 @@ static bool owner_was_read(const struct asyncio *a, const struct known_task *tas
     return member && member->state == UNWIND_DONE && member->tick == a->thread_list->tick;
 }
 
-/* Whether each waiting task that runs is on the stack of its thread. A task that runs in one copy only may have waited
- * at the moment, and then its frames are not known. */
-static bool waiters_are_located(const struct asyncio *a)
-{
-    uint32_t above;
-    for (size_t i = 1; i < a->chain_count; i++) {
-        const struct known_task *task = &a->tasks.rows[a->chain[i]];
-        if (task->runs && !await_graph_thread(a, task, &above))
-            return false;
-    }
-    return true;
-}
-
 enum look await_graph_stack(struct asyncio *a, struct frames *stack)
 {
     const struct known_task *task = &a->tasks.rows[a->chain[0]];
     uint32_t above = 0;
     const struct member *member = task->runs ? await_graph_thread(a, task, &above) : NULL;
-    if (task->runs && !member && !(a->rounds >= ROUNDS_BETWEEN && owner_was_read(a, task)))
-        return LOOK_CHANGED;
-    if (a->rounds < ROUNDS_BETWEEN && !waiters_are_located(a))
-        return LOOK_CHANGED;
-    const uint32_t end = member ? end_of_task(a, &member->walk, above) : 0;
-    /* A task that is not known runs on top of this task. It may have begun and ended between the copies. */
-    if (member && a->carried && await_graph_drives(a, &member->walk, above + 1, end))
+    /* A task that is starting or ending runs, and is not on the stack of its thread. */
+    if (task->runs && !member && !owner_was_read(a, task))
         return LOOK_CHANGED;
     stack->count = 0;
     await_graph_add_chain(a, stack);
     if (member)
-        await_graph_add_links(a, member, above, end, stack);
+        await_graph_add_links(a, member, above, end_of_task(a, &member->walk, above), stack);
     return LOOK_SURE;
 }

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <unistd.h>
 
+#define TASK_LIMIT        (ASYNCIO_LAYOUT_TASK_MAX - 8)
 #define THREAD_LIMIT      (1u << 16)
 #define INTERPRETER_LIMIT (1u << 24)
 
@@ -21,11 +22,11 @@ static const struct row {
     size_t member;
     uint32_t word, limit, align;
 } rows[] = {
-    { AT(task_size), 0, 1u << 12, 1 },          { AT(task_name), 1, 1u << 12, 8 },
-    { AT(task_waiter), 2, 1u << 12, 8 },        { AT(task_is_task), 3, 1u << 12, 1 },
-    { AT(task_waiter_is_set), 4, 1u << 12, 1 }, { AT(task_coroutine), 5, 1u << 12, 8 },
-    { AT(task_node), 6, 1u << 12, 8 },          { AT(interpreter_tasks), 8, INTERPRETER_LIMIT, 8 },
-    { AT(thread_task), 11, THREAD_LIMIT, 8 },   { AT(thread_tasks), 12, THREAD_LIMIT, 8 },
+    { AT(task_size), 0, TASK_LIMIT, 1 },          { AT(task_name), 1, TASK_LIMIT, 8 },
+    { AT(task_waiter), 2, TASK_LIMIT, 8 },        { AT(task_is_task), 3, TASK_LIMIT, 1 },
+    { AT(task_waiter_is_set), 4, TASK_LIMIT, 1 }, { AT(task_coroutine), 5, TASK_LIMIT, 8 },
+    { AT(task_node), 6, TASK_LIMIT, 8 },          { AT(interpreter_tasks), 8, INTERPRETER_LIMIT, 8 },
+    { AT(thread_task), 11, THREAD_LIMIT, 8 },     { AT(thread_tasks), 12, THREAD_LIMIT, 8 },
 };
 
 static bool asyncio_layout_load(struct asyncio_layout *offsets, const uint64_t *words)

@@ -10,6 +10,8 @@
 #include "record/process/remote.h"
 #include "record/python/layout.h"
 
+#define ASYNCIO_LAYOUT_TASK_MAX 4104 /* the most bytes of a task up to the end of its last field */
+
 /* Offsets in bytes. */
 struct asyncio_layout {
     uint32_t task_size;

@@ -373,6 +373,7 @@ static void watched_prepare(struct watched *w)
     const bool searches = w->options->async && !w->asyncio.ready;
     if (searches)
         asyncio_search(&w->asyncio);
+    asyncio_prepare(&w->asyncio);
     if (w->options->anew || searches)
         w->idle_looked = false;
     else if (idle_learn(&w->idle))

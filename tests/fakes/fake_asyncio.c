@@ -13,7 +13,7 @@
 
 #define CO_COROUTINE 0x80     /* of co_flags */
 #define HEAP_TYPE    (1 << 9) /* Py_TPFLAGS_HEAPTYPE */
-#define CALLS_LIMIT  30000    /* of a tick: READS_LIMIT of asyncio.c, and the copies */
+#define CALLS_LIMIT  30000    /* of a tick: READS_LIMIT of asyncio.c, and those of the plan */
 #define BYTES_LIMIT  ((uint64_t)1 << 30)
 #define TICK_NS      1000000
 
@@ -305,14 +305,17 @@ void fake_asyncio_each_version(enum async which, void (*story)(struct fake_async
 static void emit_tasks(struct fake_asyncio *a)
 {
     for (size_t i = 0; i < a->asyncio.listed_count; i++) {
-        struct task_entry *entry = a->asyncio.tasks.rows[a->asyncio.listed[i]].entry;
+        const struct known_task *task = &a->asyncio.tasks.rows[a->asyncio.listed[i]];
+        struct task_entry *entry = task->entry;
         if (!entry || entry->settled != a->asyncio.tasks.tick)
             continue;
         entry->thread = a->asyncio.listed[i] + 1;
+        entry->owner = task->owner;
         if (!entry->same) {
             const struct frames before = entry->emitted;
             entry->emitted = entry->stack;
             entry->stack = before;
+            entry->same = true;
         }
     }
 }
@@ -321,6 +324,7 @@ enum thread_list_state fake_tick(struct fake_asyncio *a)
 {
     const uint64_t calls = a->p->target.remote.calls, bytes = a->p->target.remote.bytes;
     a->time_ns += TICK_NS;
+    asyncio_prepare(&a->asyncio);
     const enum thread_list_state state = asyncio_read(&a->asyncio, clock_now_ns(), a->time_ns);
     assert_true(a->p->target.remote.calls - calls < CALLS_LIMIT);
     assert_true(a->p->target.remote.bytes - bytes < BYTES_LIMIT);
