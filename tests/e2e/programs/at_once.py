@@ -25,17 +25,17 @@ def small():
     return burn(0.0001)
 
 
-def work(until):
-    spent = [0.0, 0.0]
+def work(seconds):
+    spent, until = [0.0, 0.0], time.monotonic() + seconds
     while time.monotonic() < until:
         spent[0] += large()
         spent[1] += small()
     return spent
 
 
-def in_threads(count, until):
+def in_threads(count):
     spent = []
-    threads = [threading.Thread(target=lambda: spent.append(work(until))) for _ in range(count)]
+    threads = [threading.Thread(target=lambda: spent.append(work(SECONDS))) for _ in range(count)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -43,13 +43,13 @@ def in_threads(count, until):
     return spent
 
 
-def in_interpreters(count, until):
+def in_interpreters(count):
     from concurrent.futures import InterpreterPoolExecutor
     import at_once  # the others have no __main__
     with InterpreterPoolExecutor(count, initializer=exec, initargs=(f"import sys; sys.path.insert(0, {os.path.dirname(__file__)!r})",)) as pool:
-        return list(pool.map(at_once.work, [until] * count))
+        return list(pool.map(at_once.work, [SECONDS] * count))
 
 
 if __name__ == "__main__":
-    told = {"threads": in_threads, "interpreters": in_interpreters}[sys.argv[1]](int(sys.argv[2]), time.monotonic() + SECONDS)
+    told = {"threads": in_threads, "interpreters": in_interpreters}[sys.argv[1]](int(sys.argv[2]))
     print(json.dumps({"large": sum(large for large, _ in told), "small": sum(small for _, small in told)}))
