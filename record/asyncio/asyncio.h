@@ -6,7 +6,7 @@
  *     ASYNC_ALL      all tasks of the lists that CPython has of them
  *
  * Each piece of memory is read once, and believed: the program stands still during all of this (record/exact/exact.h).
- * Where it does not, stacks may be wrong, or fail, and count as live.
+ * Where it does not, stacks may be wrong, or fail, and count as unproved.
  *
  * A thread runs a task when the frame of the task's coroutine is on the thread's stack. The stack of a task shows the
  * waiting tasks first. Here main() awaits a task "get", which runs fetch():
