@@ -101,11 +101,11 @@ static const char *all_but(size_t without, size_t count)
 
 #define ALL all_but(THREADS, THREADS)
 
-static void each_with_a_lock(void (*story)(struct scene *s))
+static void each_version(bool free_threaded, void (*story)(struct scene *s))
 {
     for (size_t v = 0; v < sizeof(fake_versions) / sizeof(fake_versions[0]); v++) {
         struct scene s;
-        if (fake_versions[v] & FAKE_FREE_THREADED)
+        if ((fake_versions[v] & FAKE_FREE_THREADED) != free_threaded)
             continue;
         struct fake_python *p = fake_python_start(fake_versions[v]);
         begin(&s, p, THREADS);
@@ -113,6 +113,11 @@ static void each_with_a_lock(void (*story)(struct scene *s))
         thread_list_close(&s.thread_list);
         fake_python_end(p);
     }
+}
+
+static void each_with_a_lock(void (*story)(struct scene *s))
+{
+    each_version(false, story);
 }
 
 /* ---- who is read when ---- */
@@ -144,6 +149,30 @@ static void those_that_had_the_lock_are_read_at_once(void **state)
 {
     (void)state;
     each_with_a_lock(read_holders_first);
+}
+
+/* Without a lock, those that were attached lately. Nothing proves that the others did not run between the two reads. */
+static void read_attached_first(struct scene *s)
+{
+    fake_take_lock(s->p, 3);
+    read_still(s);
+    assert_true(s->thread_list.rests);
+    assert_done(s, "");
+    read_rest(s);
+    assert_done(s, ALL);
+    assert_line(s, 3, 3);
+    assert_int_equal(s->thread_list.moved, THREADS);
+    read_still(s);
+    assert_done(s, "3");
+    read_rest(s);
+    assert_done(s, ALL);
+    assert_int_equal(s->thread_list.moved, THREADS - 1);
+}
+
+static void those_that_ran_are_read_at_once(void **state)
+{
+    (void)state;
+    each_version(true, read_attached_first);
 }
 
 /* It went through many hands between two ticks, and is back: all may have moved. */
@@ -355,6 +384,7 @@ TEST_FILE(thread_list_rest)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(those_that_had_the_lock_are_read_at_once),
+        cmocka_unit_test(those_that_ran_are_read_at_once),
         cmocka_unit_test(the_others_are_read_when_they_may_have_moved),
         cmocka_unit_test(never_more_than_a_few_are_read_at_once),
         cmocka_unit_test(who_takes_the_lock_meanwhile_has_moved),

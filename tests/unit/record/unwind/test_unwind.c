@@ -76,6 +76,31 @@ static void read_few_times(struct fake_python *p)
 }
 EACH_VERSION(a_known_stack_takes_one_call, read_few_times);
 
+/* The code objects are confirmed by the call that reads the stack; of many, some by one more. */
+static void confirm_many(struct fake_python *p)
+{
+    static struct fake_frame frames[CODE_PROOFS + 8];
+    for (size_t i = 0; i < countof(frames); i++)
+        frames[i] = (struct fake_frame){ PLAIN, fake_code(p, "f", (uint32_t)i * 10, 9), 1 };
+    for (size_t depth = CODE_PROOFS; depth <= countof(frames); depth += 8) {
+        fake_stack(p, 0, frames, depth);
+        for (int i = 0; i < 4; i++)
+            fake_sample(p, 0);
+        const uint64_t calls = p->target.remote.calls;
+        fake_sample(p, 0);
+        assert_int_equal(p->threads[0].walk.depth, depth);
+        const bool counts = p->target.runtime.layout.interpreter_code_generation;
+        assert_int_equal(p->target.remote.calls - calls, counts || depth == CODE_PROOFS ? 1 : 2);
+        fake_code_at(p, frames[0].code, "other", 500, 9);
+        const char *seen = fake_sample(p, 0);
+        if (strncmp(seen, "other:501 f:11", 14) != 0)
+            fail_msg("Python %x: '%s'", fake_layout(p)->version, seen);
+        fake_code_at(p, frames[0].code, "f", 0, 9);
+        fake_sample(p, 0);
+    }
+}
+EACH_VERSION(code_is_confirmed_with_the_stack, confirm_many);
+
 /* A function that has not begun: the instruction is the one before its first, up to 3.12. A frame with one that is not
  * its function's is torn. */
 static void begin_functions(struct fake_python *p)
@@ -252,6 +277,7 @@ TEST_FILE(unwind)
         cmocka_unit_test(tells_how_a_stack_changes),
         cmocka_unit_test(finds_frames_outside_the_data_stack),
         cmocka_unit_test(a_known_stack_takes_one_call),
+        cmocka_unit_test(code_is_confirmed_with_the_stack),
         cmocka_unit_test(an_instruction_lies_in_its_function),
         cmocka_unit_test(follows_the_chunks_of_the_data_stack),
         cmocka_unit_test(tells_the_threads_around),
