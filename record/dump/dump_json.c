@@ -124,7 +124,7 @@ static void json_put_task(const struct json_writer *w, const struct dumped_row *
 static void json_put_head(const struct json_writer *w)
 {
     static const char *const moments[] = {
-        [MOMENT_LIVE] = "not proved", [MOMENT_PROVEN] = "proved", [MOMENT_FROZEN] = "stopped"
+        [MOMENT_UNPROVED] = "not proved", [MOMENT_PROVEN] = "proved", [MOMENT_FROZEN] = "stopped"
     };
     struct json_emitter *json = w->json;
     const struct process *process = dumped_process(w->dumped);

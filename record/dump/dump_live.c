@@ -44,9 +44,8 @@ static bool dump_live_look(struct dumping *d, struct fault *why)
     const bool slept = !cpu_process_ran(&d->ran);
     const uint64_t time_ns = clock_now_ns() - d->options.start_ns;
     d->dumped->unix_ns = clock_unix_ns();
-    d->dumped->moment = !watched->one_moment && !slept ? MOMENT_LIVE
-                        : d->options.freezes           ? MOMENT_FROZEN
-                                                       : MOMENT_PROVEN;
+    const bool proven = watched->one_moment && watched_moved(watched) == 0;
+    d->dumped->moment = !proven && !slept ? MOMENT_UNPROVED : d->options.freezes ? MOMENT_FROZEN : MOMENT_PROVEN;
     const bool same = watched_same_program(watched, time_ns) && watched_emit(watched, time_ns, why) && !watched->lost;
     locals_number(&d->dumped->locals, watched);
     return same;
@@ -86,7 +85,7 @@ static bool look_well(struct dumping *d, struct fault *why)
         if (!dump_live_look(d, why))
             return false;
         ask_after(d->dumped);
-        if (dumping_is_whole(d) && d->dumped->moment != MOMENT_LIVE)
+        if (dumping_is_whole(d) && d->dumped->moment != MOMENT_UNPROVED)
             return true;
         clock_sleep_until(began_ns + ROUND_NS);
     }

@@ -250,7 +250,7 @@ static void text_put_head(const struct text_writer *w)
         output_string(w->to, "The core file is cut off: threads and frames may be missing\n");
     if (w->dumped->locals.full)
         output_string(w->to, "Some local variables are not shown: there are very many\n");
-    if (w->dumped->moment == MOMENT_LIVE)
+    if (w->dumped->moment == MOMENT_UNPROVED)
         output_string(w->to, "Not proved to be one moment: the program ran while it was read (--blocking stops it)\n");
 }
 

@@ -22,9 +22,9 @@ struct dumped_row {
 
 /* How the threads stood while they were read. */
 enum moment {
-    MOMENT_LIVE,   /* the process ran: a stack may be a little older than another one */
-    MOMENT_PROVEN, /* no Python of the process ran meanwhile */
-    MOMENT_FROZEN, /* all threads were stopped */
+    MOMENT_UNPROVED, /* the process ran: a stack may be a little older than another one */
+    MOMENT_PROVEN,   /* no Python of the process ran meanwhile */
+    MOMENT_FROZEN,   /* all threads were stopped */
 };
 
 struct dumped {

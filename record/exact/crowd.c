@@ -6,20 +6,40 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RSEQ_CPU_ID 4 /* offset of cpu_id, a u32, in struct rseq */
-
 /* The pieces that are read together. */
 struct asked {
+    struct crowd *crowd;
     struct remote *remote;
     struct batch *batch;
     bool good;
 };
 
+/* Notes that a piece is not readable. The thread to which it belongs may have moved; the others are as well known. */
+static void asked_note_lost(struct asked *asked, const struct piece *piece)
+{
+    const struct crowd *crowd = asked->crowd;
+    const uintptr_t at = (uintptr_t)piece->into - (uintptr_t)crowd->threads;
+    if (at < crowd->count * sizeof(*crowd->threads))
+        crowd->threads[at / sizeof(*crowd->threads)].lost = true;
+    else
+        asked->good = false;
+}
+
+/* Reads the pieces. A call ends at the first piece that is not readable; a further call goes on behind it. */
 static void asked_send(struct asked *asked)
 {
     struct batch *batch = asked->batch;
-    if (batch->count > 0)
-        asked->good &= remote_read_pieces(asked->remote, batch->pieces, batch->count, NULL) == REMOTE_READ;
+    size_t good = 0;
+    for (size_t at = 0; at < batch->count; at += good + 1) {
+        const enum remote_state state = remote_read_pieces(asked->remote, batch->pieces + at, batch->count - at, &good);
+        if (state == REMOTE_READ)
+            break;
+        if (state != REMOTE_UNREADABLE || asked->remote->over) {
+            asked->good = false;
+            break;
+        }
+        asked_note_lost(asked, &batch->pieces[at + good]);
+    }
     batch->count = 0;
 }
 
@@ -27,14 +47,14 @@ static void asked_add(struct asked *asked, uint64_t address, size_t size, void *
 {
     if (asked->batch->count == REMOTE_PIECES)
         asked_send(asked);
-    batch_add(asked->batch, address, size, into);
+    batch_add(asked->batch, address, (uint32_t)size, into);
 }
 
 /* Whether the holder of a lock is this thread. */
 static bool crowd_holds(const struct crowd *crowd, const struct member *member)
 {
-    const struct gil *lock = &crowd->locks[member->interpreter];
-    return lock->locked && lock->holder == member->address;
+    const struct gil *lock = member->interpreter < crowd->locks_count ? &crowd->locks[member->interpreter] : NULL;
+    return lock && lock->locked && lock->holder == member->address;
 }
 
 static void crowd_read_locks(struct crowd *crowd, const struct target *target, struct asked *asked)
@@ -52,25 +72,26 @@ static void crowd_read_locks(struct crowd *crowd, const struct target *target, s
 }
 
 /* Adds what shows whether and where a thread runs. */
-static void crowd_ask(struct crowd *crowd, const struct thread_list *list, const struct member *member, int64_t rseq,
-                      struct asked *asked)
+static void crowd_ask(struct asked *asked, const struct thread_list *list, const struct member *member, int64_t rseq)
 {
     const struct layout *l = &list->target->runtime.layout;
-    struct crowd_thread *thread = &crowd->threads[member->place];
     if (member->listed != list->list)
         return;
+    struct crowd_thread *thread = &asked->crowd->threads[member->place];
     thread->asked = true;
     thread->known = member->pointer != 0;
     if (thread->known)
         asked_add(asked, member->pointer + (uint64_t)rseq + RSEQ_CPU_ID, 4, &thread->processor);
     if (l->thread_attachment)
         asked_add(asked, member->address + l->thread_attachment, 4, &thread->attachment);
+    asked_add(asked, member->address + (l->thread_cframe ? l->thread_cframe : l->thread_current_frame), 8,
+              &thread->frame);
 }
 
 void crowd_read(struct crowd *crowd, const struct thread_list *list, int64_t rseq)
 {
     const bool attaches = list->target->runtime.layout.thread_attachment;
-    struct asked asked = { .remote = &list->target->remote, .batch = list->unwinder.batch, .good = true };
+    struct asked asked = { crowd, &list->target->remote, list->unwinder.batch, true };
     asked.batch->count = 0;
     crowd->list = list->list;
     crowd->count = list->order_count;
@@ -79,16 +100,16 @@ void crowd_read(struct crowd *crowd, const struct thread_list *list, int64_t rse
     crowd_read_locks(crowd, list->target, &asked);
     if (thread_list_is_long(list)) {
         for (size_t i = 0; i < THREAD_LIST_FIRST && list->recent[i]; i++)
-            crowd_ask(crowd, list, &list->members[list->recent[i] - 1], rseq, &asked);
+            crowd_ask(&asked, list, &list->members[list->recent[i] - 1], rseq);
     } else {
-        for (size_t i = 0; i < crowd->count; i++)
-            crowd_ask(crowd, list, &list->members[list->order[i]], rseq, &asked);
+        for (size_t i = 0; i < list->asked_count; i++)
+            crowd_ask(&asked, list, &list->members[list->asked[i]], rseq);
     }
     asked_send(&asked);
     for (size_t i = 0; i < crowd->count; i++) {
         struct crowd_thread *thread = &crowd->threads[i];
         thread->runs = attaches ? thread->attachment == THREAD_ATTACHED
-                                : crowd_holds(crowd, &list->members[list->order[i]]);
+                                : thread->asked && crowd_holds(crowd, &list->members[list->order[i]]);
     }
     crowd->whole = asked.good && list->whole;
 }
@@ -101,10 +122,30 @@ static bool is_posted(uint32_t processor, const uint32_t *processors, size_t cou
     return false;
 }
 
+bool crowd_is_elsewhere(const struct crowd *crowd, const uint32_t *processors, size_t count)
+{
+    bool elsewhere = false;
+    for (size_t i = 0; i < crowd->count; i++) {
+        const struct crowd_thread *thread = &crowd->threads[i];
+        elsewhere |= thread->runs && thread->known && !is_posted(thread->processor, processors, count);
+    }
+    return elsewhere;
+}
+
 /* Whether nobody took the lock between two readings, or gave it back. */
 static bool is_same_lock(const struct gil *then, const struct gil *now)
 {
     return then->holder == now->holder && then->switches == now->switches && then->locked == now->locked;
+}
+
+/* Whether a thread stood still between two readings. `seen`: its attachment as it was read with its stack. */
+static bool thread_stood(const struct crowd_thread *then, const struct crowd_thread *now, enum attachment seen,
+                         const uint32_t *processors, size_t count)
+{
+    const bool read = then->asked && now->asked && !then->lost && !now->lost;
+    const bool same = then->processor == now->processor && then->attachment == now->attachment &&
+                      then->attachment == (uint32_t)seen && then->runs == now->runs && then->frame == now->frame;
+    return read && same && (!now->runs || (now->known && is_posted(now->processor, processors, count)));
 }
 
 size_t crowd_moved(const struct crowd *before, const struct crowd *after, const struct thread_list *list,
@@ -115,18 +156,14 @@ size_t crowd_moved(const struct crowd *before, const struct crowd *after, const 
     size_t moved = 0;
     for (size_t i = 0; i < list->asked_count; i++) {
         const struct member *member = &list->members[list->asked[i]];
+        const size_t lock = member->interpreter;
         if (list->rests && member->tick != list->tick)
             continue; /* thread_list_rest() reads it */
-        if (!comparable || member->listed != list->list) {
-            moved++;
-            continue;
-        }
-        const struct crowd_thread *then = &before->threads[member->place], *now = &after->threads[member->place];
-        const size_t lock = member->interpreter;
-        const bool same = is_same_lock(&before->locks[lock], &after->locks[lock]) &&
-                          then->processor == now->processor && then->attachment == now->attachment &&
-                          then->runs == now->runs;
-        moved += !same || !then->asked || (now->runs && (!now->known || !is_posted(now->processor, processors, count)));
+        /* A thread that was not read has not moved for longer (thread_list.h): its attachment is of an earlier look. */
+        const bool placed = comparable && member->listed == list->list && lock < before->locks_count;
+        moved += !placed || !is_same_lock(&before->locks[lock], &after->locks[lock]) ||
+                 !thread_stood(&before->threads[member->place], &after->threads[member->place], member->attachment,
+                               processors, count);
     }
     return moved;
 }

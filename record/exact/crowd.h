@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The threads of a program that run Python at the same time: in a free-threaded build, or in interpreters that each
- * have a lock of their own. A look at all of them needs a post on each of their processors (stand_appoint_all()). What
+ * have a lock of their own. A look at all of them needs a post on each of their processors (stand_appoint()). What
  * is read here before and after the look proves that all of them stood still:
  *
  *     a thread that is attached,            last ran on the processor of a post, and on no other one since: the kernel
@@ -14,8 +14,10 @@
 
 /* What was read of a thread state. */
 struct crowd_thread {
+    uint64_t frame;     /* its current frame; before 3.13, its newest C frame */
     uint32_t processor; /* on which the thread ran last */
     uint32_t attachment;
+    bool lost;               /* a part of this is not readable */
     bool asked, known, runs; /* it was read; the processor is known; the thread may run Python */
 };
 
@@ -37,6 +39,9 @@ void crowd_read(struct crowd *crowd, const struct thread_list *thread_list, int6
  * on these processors. */
 size_t crowd_moved(const struct crowd *before, const struct crowd *after, const struct thread_list *thread_list,
                    const uint32_t *processors, size_t count);
+
+/* Whether a thread runs Python on another processor than these. */
+bool crowd_is_elsewhere(const struct crowd *crowd, const uint32_t *processors, size_t count);
 
 /* Whether no thread runs Python. */
 bool crowd_sleeps(const struct crowd *crowd);

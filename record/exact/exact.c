@@ -7,11 +7,10 @@
 #include <sched.h>
 #include <string.h>
 
-#define HOPS        6   /* most unproven looks per tick */
-#define CROWD_HOPS  2   /* the same where several threads run at the same time */
-#define LATELY      128 /* a holder is recent for this many looks */
-#define LOST        256 /* two failures to follow the lock within this many looks: look from several processors */
-#define RSEQ_CPU_ID 4   /* offset of cpu_id, a u32, in struct rseq */
+#define HOPS       6   /* most unproven looks per tick */
+#define CROWD_HOPS 2   /* the same where several threads run at the same time */
+#define LATELY     128 /* a holder is recent for this many looks */
+#define LOST       256 /* two failures to follow the lock within this many looks: look from several processors */
 
 #define LATE_NS         500000u     /* a look that begins so long after its moment is late */
 #define ASK_AGAIN_NS    1000000000u /* how often the priority of a thread is looked up */
@@ -101,7 +100,8 @@ static bool threads_run_at_once(const struct exact *exact)
 
 /* ---- where to look ---- */
 
-/* Notes the holder in the rows of recent holders: in the row of the same thread, or else in the oldest row. */
+/* Notes the holder in the rows of recent holders: in the row of the same thread, or else in the oldest row. Where many
+ * threads run at the same time, a row is that of a processor. */
 static void note_holder(struct exact *exact)
 {
     const struct holder *holder = &exact->holder;
@@ -109,7 +109,7 @@ static void note_holder(struct exact *exact)
     if (!holder->thread || holder->processor == NOWHERE)
         return;
     for (struct recent_holder *r = exact->recent; r < exact->recent + EXACT_RECENT; r++) {
-        if (r->thread == holder->thread) {
+        if (exact->work.crowd ? r->thread && r->processor == holder->processor : r->thread == holder->thread) {
             row = r;
             break;
         }
@@ -263,6 +263,7 @@ static bool look_at_crowd(struct exact *exact, uint64_t now_ns)
 {
     struct exact_work *work = &exact->work;
     crowd_read(&exact->before, exact->thread_list, exact->rseq);
+    work->elsewhere = crowd_is_elsewhere(&exact->before, work->processors, work->processors_count);
     look_once(exact, now_ns);
     work->looks++;
     crowd_read(&exact->after, exact->thread_list, exact->rseq);
@@ -370,11 +371,13 @@ bool exact_appoint(struct exact *exact, exact_look *look, void *self, const stru
         return false;
     }
     choose_processors(exact);
+    const bool out_of_reach = exact->work.crowd && exact->holder.pointer && exact->work.processors_count == 0;
     /* After stand_appoint(), the struct belongs to the post, so the fields are set before. */
     exact->alone = exact->work.processors_count == 0;
     exact->appointed = true;
-    if (exact->alone || stand_appoint(&exact->stand, exact->work.processors, exact->work.processors_count, moments,
-                                      exact->work.crowd ? NULL : exact_ask, exact_do_work, exact))
+    if (!out_of_reach &&
+        (exact->alone || stand_appoint(&exact->stand, exact->work.processors, exact->work.processors_count, moments,
+                                       exact->work.crowd ? NULL : exact_ask, exact_do_work, exact)))
         return !exact->alone;
     exact->refusal = "it runs on a processor that pyreel-record may not use (see taskset)";
     exact->appointed = false;
@@ -387,13 +390,16 @@ bool exact_appoint(struct exact *exact, exact_look *look, void *self, const stru
 static bool meet(struct exact *exact, uint64_t now_ns)
 {
     struct stand *stand = &exact->stand;
-    if (exact->alone) {
-        stand->stayed = true;
-        stand->waited = false;
-        stand->began_ns = now_ns;
-        return exact_do_work(exact, NOWHERE, now_ns);
-    }
-    return stand_meet(stand);
+    if (!exact->alone)
+        return stand_meet(stand);
+    const struct stay before = stand_stay_now();
+    stand->waited = false;
+    stand->began_ns = now_ns;
+    const bool looked = exact_do_work(exact, NOWHERE, now_ns);
+    const struct stay after = stand_stay_now();
+    /* A crowd of which nobody ran may run while the caller does not. One lock tells by itself. */
+    stand->stayed = !exact->work.crowd || (before.waits == after.waits && before.preemptions == after.preemptions);
+    return looked;
 }
 
 /* Appoints a further look of this tick at a new random moment, after an unproven look. The reason may be that the
@@ -421,11 +427,26 @@ static bool is_first_of_sleep(const struct exact_work *work)
     return work->slept && work->state == THREAD_LIST_READ && !work->retry_later;
 }
 
-/* Whether the look is the last one of the tick. That of a crowd, in which some threads may have moved, was made where
- * the threads ran in the look before. */
-static bool is_last(const struct exact_work *work, int hop)
+/* Whether to keep a look that does not prove all. The last one of the tick is kept. Of a crowd, a look is repeated only
+ * for what was so before the look began, as a thread on a processor without a post: to repeat a look because a thread
+ * woke in it would show what the thread does after its sleep instead. */
+static bool keeps_look(const struct exact *exact, int hop)
 {
-    return hop == (work->crowd ? CROWD_HOPS : HOPS) - 1 && work->state == THREAD_LIST_READ && !work->retry_later;
+    const struct exact_work *work = &exact->work;
+    if (work->state != THREAD_LIST_READ || work->retry_later)
+        return false;
+    if (!work->crowd)
+        return hop == HOPS - 1;
+    return hop >= CROWD_HOPS - 1 || (!work->elsewhere && (exact->stand.stayed || exact->stand.waited));
+}
+
+/* Whether to give up. A post of a crowd that does not come, as behind a thread with a real-time priority, keeps the
+ * others waiting: the next look begins without the processors of this one. */
+static bool is_hopeless(struct exact *exact, bool looked, int hop)
+{
+    if (exact->work.crowd && !looked)
+        memset(exact->recent, 0, sizeof(exact->recent));
+    return hop >= (exact->work.crowd && !looked ? CROWD_HOPS : HOPS) - 1;
 }
 
 /* Counts the looks of an appointment that is over: all are thrown away but the last one, if that is kept. */
@@ -445,11 +466,11 @@ enum thread_list_state exact_read(struct exact *exact, exact_look *look, void *s
         if (looked) {
             exact->waited |= exact->stand.waited;
             exact->moment_ns = exact->stand.began_ns;
-            const bool last = is_last(&exact->work, hop);
-            exact->proven = (exact->work.same || (exact->work.crowd && last)) && exact->stand.stayed &&
+            const bool kept = keeps_look(exact, hop);
+            exact->proven = (exact->work.same || (exact->work.crowd && kept)) && exact->stand.stayed &&
                             !exact->work.retry_later;
             exact->moved = exact->work.moved;
-            if (exact->proven || last || is_first_of_sleep(&exact->work) || exact->work.state == THREAD_LIST_GONE) {
+            if (exact->proven || kept || is_first_of_sleep(&exact->work) || exact->work.state == THREAD_LIST_GONE) {
                 note_holder(exact);
                 exact_count_looks(exact, true);
                 exact->proven &= exact->moment_ns < exact->work.due_ns + LATE_NS;
@@ -463,7 +484,7 @@ enum thread_list_state exact_read(struct exact *exact, exact_look *look, void *s
             note_lost(exact);
         elsewhere = is_elsewhere(exact);
         /* The last hop makes no appointment: a post would look at the same time as the caller below. */
-        if (hop == HOPS - 1 || !exact_follow(exact, hop))
+        if (is_hopeless(exact, looked, hop) || !exact_follow(exact, hop))
             break;
         now_ns = clock_now_ns();
     }

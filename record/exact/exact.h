@@ -90,6 +90,7 @@ struct exact {
         bool same;        /* before and after the look: the same holder on the same processor */
         bool crowd;       /* several threads may run Python at the same time, ... */
         size_t moved;     /* ... and so many may have moved during the look */
+        bool elsewhere;   /* one of them ran where no post was, when the look began */
         bool slept;       /* the program slept when the look began */
     } work;               /* the last look that was appointed */
     uint64_t asked, ask_again_ns; /* the thread whose priority was looked up last; when the next lookup is due */

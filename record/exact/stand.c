@@ -24,7 +24,8 @@
 #define STACK_SIZE  (1u << 20)
 #define NS          1000000000u
 #define CLAIM_NS    60000  /* how long a post stays for another post that looks, or asks whether the look is its own */
-#define TOGETHER_NS 300000 /* how long a post stays for the others when all of them are needed */
+#define TOGETHER_NS 300000 /* how long a post stays for the others when all of them are needed, ... */
+#define WORK_NS     700000 /* ... and for the work of the last one, besides */
 #define WORKING     UINT32_MAX /* value of post->free while the post works */
 #define UNUSED_NS   1000000000 /* a post without an appointment for so long ends */
 
@@ -179,19 +180,31 @@ static bool take_claim(struct stand *stand, uint32_t processor)
     return false;
 }
 
-/* Takes the work when all the other posts have come. Else stays until it is done. *stayed: the post did. */
-static bool come_last(struct stand *stand, struct stay before, bool *stayed)
+/* Stays until another post has done the work. Returns false when the others do not come, or the work takes too long. */
+static bool stay_for_work(struct stand *stand)
 {
-    const uint64_t give_up_ns = clock_now_ns() + TOGETHER_NS;
+    const uint64_t begin_ns = clock_now_ns();
+    uint32_t claim;
+    while ((claim = atomic_load(&stand->claim)) != CLAIM_DONE &&
+           clock_now_ns() < begin_ns + (claim == CLAIM_TAKEN ? TOGETHER_NS + WORK_NS : TOGETHER_NS))
+        pause_a_moment();
+    return claim == CLAIM_DONE;
+}
+
+/* Takes the work when all the other posts have come. Else stays until it is done, and notes whether it did so. */
+static bool come_last(struct post *post, struct stay before)
+{
+    struct stand *stand = post->stand;
+    const bool here = sched_getcpu() == (int)post->processor; /* a changed cpuset may have moved the thread */
     if (atomic_fetch_add(&stand->came, 1) + 1 == stand->appointed_count) {
         atomic_store(&stand->claim, CLAIM_TAKEN);
         return true;
     }
-    bool done;
-    while (!(done = atomic_load(&stand->claim) == CLAIM_DONE) && clock_now_ns() < give_up_ns)
-        pause_a_moment();
+    const bool done = stay_for_work(stand);
     const struct stay after = stand_stay_now();
-    *stayed = done && before.waits == after.waits && before.preemptions == after.preemptions;
+    post->stood.used_ns = after.used_ns;
+    post->stood.stayed = here && done && before.waits == after.waits && before.preemptions == after.preemptions &&
+                         sched_getcpu() == (int)post->processor;
     return false;
 }
 
@@ -204,8 +217,8 @@ static void do_appointed(struct post *post, uint32_t number)
     const uint64_t now_ns = clock_now_ns();
     const struct stay before = stand_stay_now(); /* before take_claim(), which may sleep */
     post->stood = (struct stood){ .began_ns = now_ns, .used_ns = before.used_ns };
-    const bool takes = stand->appointed_count < 2 || (stand->ask ? take_claim(stand, post->processor)
-                                                                 : come_last(stand, before, &post->stood.stayed));
+    const bool takes = stand->appointed_count < 2 ||
+                       (stand->ask ? take_claim(stand, post->processor) : come_last(post, before));
     if (!takes)
         return;
     post->stood = stand_do_work(stand, post->processor, before, now_ns);

@@ -103,7 +103,6 @@ struct stand {
     uint64_t waits;      /* how often the caller slept to wait for a post or a moment */
     uint64_t starved_ns; /* for how long the caller slept because the posts did not get their processors */
     uint64_t taken_ns;   /* see stand_taken_ns() */
-    uint64_t counted_ns; /* the caller's processor time that `taken_ns` has or that does not count */
     bool crowded;        /* the caller has no processor besides those of the appointment, and runs on one of these */
 };
 
@@ -115,9 +114,9 @@ bool stand_may(const struct stand *stand, uint32_t processor);
 
 /* Appoints work(data, processor, now) at moments->due_ns on one of the processors. The posts also learn the next
  * moments, for which the same processors are likely appointed. With several processors, the work runs on the first one
- * for which ask(data, processor) returns true; `ask` NULL: on the last one to which a post comes, while the other posts
- * stay. With one processor `ask` is not called. False when the recorder may not
- * use one of the processors. */
+ * for which ask(data, processor) returns true. `ask` NULL: the work runs on the processor to which the last post comes,
+ * while the other posts stay. With one processor `ask` is not called. False when the recorder may not use one of the
+ * processors. */
 bool stand_appoint(struct stand *stand, const uint32_t *processors, size_t count, const struct moments *moments,
                    stand_ask *ask, stand_work *work, void *data);
 

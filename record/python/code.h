@@ -4,8 +4,7 @@
  *
  * At any time, a code object can be freed and another can get its address. So each code object has an identity: the
  * bytes that no other code object at that address has. From 3.12 on these contain a number that an interpreter gives
- * only once. A stack is true only if each code object was remembered before the snapshot of the stack, and still has
- * its identity after the snapshot (unwind.h).
+ * only once. A stack is true only if each code object that was remembered still has its identity (unwind.h).
  *
  * Each interpreter counts these numbers from the start, and a new interpreter may get the addresses of an old one. So
  * the code objects of each interpreter are remembered apart. */
@@ -99,12 +98,6 @@ void codes_inherit(struct codes *codes, struct codes *parent, uint64_t forked_ns
 
 /* Frees the memory of all code objects. */
 void codes_close(struct codes *codes);
-
-/* Whether a call of its function makes a generator, a coroutine or an asynchronous generator. */
-static inline bool code_is_generator(const struct code *code)
-{
-    return code->flags & 0x2a0; /* CO_GENERATOR, CO_COROUTINE, CO_ASYNC_GENERATOR */
-}
 
 /* The address that stands for a unit of the code. */
 static inline uint64_t code_address(const struct code *code, int64_t unit)

@@ -14,6 +14,8 @@ struct runtime_build {
     char id[2 * ELF_BUILD_ID_MAX + 1]; /* the build id of its program or library, in hexadecimal digits */
 };
 
+#define RSEQ_CPU_ID 4 /* offset of cpu_id, a u32, in struct rseq */
+
 struct runtime {
     uint64_t address;         /* of _PyRuntime */
     uint64_t random_at;       /* address of the random bytes that the kernel gave the program at execve; 0: not known */

@@ -42,12 +42,14 @@ static bool code_is_confirmed(const struct unwinder *u, const struct code *code)
     return code_proofs_have(u->proofs, u->codes, code);
 }
 
-/* Adds a code object to `unsure`, once per sample. */
+/* Adds a code object to `unsure`, unless the call proves it. Looks at it once per sample. */
 static void ask_for_code(struct unwinder *u, struct code *code)
 {
     if (code->asked_in == u->sample || code->address == 0) /* codes_gone() is no object */
         return;
     code->asked_in = u->sample;
+    if (code_is_confirmed(u, code))
+        return;
     u->unsure = alloc_grow(u->unsure, &u->unsure_room, u->unsure_count + 1, sizeof(struct code *));
     u->unsure[u->unsure_count++] = code;
 }
@@ -55,8 +57,7 @@ static void ask_for_code(struct unwinder *u, struct code *code)
 static void links_ask_for(struct unwinder *u, const struct link *links, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (!code_is_confirmed(u, links[i].code))
-            ask_for_code(u, links[i].code);
+        ask_for_code(u, links[i].code);
 }
 
 /* Whether the thread's frames are, byte for byte, those of its last sample. Then the stack is the same. */

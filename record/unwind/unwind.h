@@ -8,8 +8,8 @@
  * Nothing is repeated to get a better result, and nothing is searched: what the memory of a thread that moved shows is
  * the result, or a failed sample with its cause.
  *
- * A code object was known before the call and is the same object after it, so it was that object at the time (code.h).
- * From 3.14 on, the interpreter's count of freed code objects shows this for all frames at once.
+ * Each code object that was remembered is still the same one (code.h): the call reads its identity (code_proofs.h), or,
+ * from 3.14 on, the interpreter's count of freed code objects.
  *
  * A thread that has not moved is not read at all. In a CPython with a global lock, a thread's stack changes only while
  * the thread holds the lock, and the lock counts how often it goes to another thread (struct gil). So a thread that was

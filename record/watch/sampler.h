@@ -93,8 +93,8 @@ enum sampler_state {
 enum sampler_state sampler_ask_resting(struct sampler *sampler, uint64_t now_ns, struct fault *why);
 
 /* Appoints the look of the process's next tick, if the look can be one moment. True: the caller calls sampler_turn()
- * STAND_LATE_NS after the tick is due. False: at that moment. Without a call, the next tick is live. Until the call of
- * sampler_turn() or watched_cancel(), no other function of the sampler may be called. */
+ * STAND_LATE_NS after the tick is due. False: at that moment. Without a call, the next tick is unproved. Until the call
+ * of sampler_turn() or watched_cancel(), no other function of the sampler may be called. */
 bool sampler_appoint(struct watched *watched);
 
 /* Makes the tick of a process that is due, and goes on to the next moment of the process. Counts ticks that were missed

@@ -24,7 +24,7 @@ static const struct row {
 } rows[] = {
     { "samples", offsetof(struct counted, samples), false, true },
     { "samples_exact", offsetof(struct counted, watched.exact), false, true },
-    { "samples_live", offsetof(struct counted, watched.live), false, false },
+    { "samples_live", offsetof(struct counted, watched.unproved), false, false },
     { "looks_again", offsetof(struct counted, watched.hops), true, false },
     { "samples_outside", offsetof(struct counted, watched.outside), true, false },
     { "states_joined", offsetof(struct counted, watched.joined), true, false },

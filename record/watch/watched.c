@@ -471,14 +471,20 @@ void watched_look(struct watched *w, uint64_t now_ns)
 
 /* ---- samples ---- */
 
-/* Counts the samples of a tick as exact or live. */
+uint64_t watched_moved(const struct watched *w)
+{
+    return w->thread_list.moved + (w->options->stands ? w->exact.moved : 0);
+}
+
+/* Counts the samples of a tick as exact or unproved. */
 static void count_exact(struct watched *w, uint64_t samples)
 {
-    const uint64_t may_have = w->thread_list.moved + (w->options->stands ? w->exact.moved : 0);
-    const uint64_t moved = may_have < samples ? may_have : samples;
-    const uint64_t live = w->one_moment ? moved : samples;
-    w->counters.live += live;
-    w->counters.exact += samples - live;
+    const uint64_t threads = watched_moved(w);
+    /* A thread may have many tasks, each with a sample. */
+    const uint64_t moved = threads < samples && (w->options->async != ASYNC_ALL || threads == 0) ? threads : samples;
+    const uint64_t unproved = w->one_moment ? moved : samples;
+    w->counters.unproved += unproved;
+    w->counters.exact += samples - unproved;
 }
 
 /* Notes how much CPU time the program used before its first look, which just was. A process that was forked, and did

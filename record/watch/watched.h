@@ -150,11 +150,11 @@ struct thread_state {
 /* Counters of the work to read a process. All fields are uint64_t: watched_counters_add() sums them as an array. */
 struct watched_counters {
     struct unwind_counters unwind;
-    uint64_t exact, live; /* samples of one proven moment; samples that were read while the process may have run */
-    uint64_t hops;        /* looks that were thrown away, see struct exact */
-    uint64_t outside;     /* samples of threads without a state */
-    uint64_t joined;      /* states that were read and are a part of the sample of their thread, which has several */
-    uint64_t ownerless;   /* states that were read and have no sample: no thread of the process has them, or not yet */
+    uint64_t exact, unproved; /* samples of one proven moment; samples that were read while the thread may have run */
+    uint64_t hops;            /* looks that were thrown away, see struct exact */
+    uint64_t outside;         /* samples of threads without a state */
+    uint64_t joined;    /* states that were read and are a part of the sample of their thread, which has several */
+    uint64_t ownerless; /* states that were read and have no sample: no thread of the process has them, or not yet */
     uint64_t interpreters_cut; /* ticks of a process with more interpreters than are read */
     uint64_t before_looks_ns;  /* CPU time that Pythons used before their first look, at most: see begun_cpu_ns */
     uint64_t cpu_ns;           /* CPU time while the process was recorded, of those that have ended */
@@ -280,11 +280,11 @@ struct watched {
     uint64_t moment_ns;                 /* moment of the last look (monotonic) */
     uint64_t idle_ns;                   /* time that looks took while the process slept */
     uint64_t frozen_ns;                 /* time for which `freeze` stopped the process */
-    bool one_moment;                    /* the last look showed one proven moment of the process */
-    bool waited;                        /* the last look had to wait for the lock of the process's memory */
-    bool lost;                          /* the process has ended, or runs another program */
-    enum thread_list_state state;       /* result of the last look */
-    struct watched_counters counters;   /* of closed targets; watched_counters() adds those of the open target */
+    bool one_moment; /* the last look showed one proven moment of the process, but for watched_moved() threads */
+    bool waited;     /* the last look had to wait for the lock of the process's memory */
+    bool lost;       /* the process has ended, or runs another program */
+    enum thread_list_state state;     /* result of the last look */
+    struct watched_counters counters; /* of closed targets; watched_counters() adds those of the open target */
 };
 
 /* ---- from a number to a CPython ---- */
@@ -395,10 +395,11 @@ uint64_t watched_ahead_ns(const struct watched *watched);
 void watched_look_ahead(struct watched *watched, uint64_t due_ns);
 
 /* Appoints the look of the next tick, if the look can be one moment of the process. True: the caller calls
- * watched_look() STAND_LATE_NS after moments->due_ns. False: at that moment. Without a call, the next look is live. */
+ * watched_look() STAND_LATE_NS after moments->due_ns. False: at that moment. Without a call, the next look is unproved.
+ */
 bool watched_appoint(struct watched *watched, const struct moments *moments);
 
-/* Calls off the appointed look. The next watched_look() is live. */
+/* Calls off the appointed look. The next watched_look() is unproved. */
 void watched_cancel(struct watched *watched);
 
 /* Whether the process has slept since the last look, which saw it asleep. Takes a system call. */
@@ -411,6 +412,9 @@ void watched_look(struct watched *watched, uint64_t now_ns);
  * for new interpreters, too. Call this after the look: the check can wait for the lock of the process's memory, and the
  * look would come too late. */
 bool watched_same_program(struct watched *watched, uint64_t time_ns);
+
+/* How many threads may have moved in the last look, where that was one moment otherwise. */
+uint64_t watched_moved(const struct watched *watched);
 
 /* Emits the samples of the last look. `time_ns` is the time since the start of the recording. Sets `lost` when the
  * process does not run the attached program any more. False when the sink refused. */

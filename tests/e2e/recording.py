@@ -18,8 +18,8 @@ from environment import CACHE, CONVERTERS, RECORD, as_root, missing
 
 PATIENCE = 180  # seconds: only a program that hangs takes so long, on a machine that has much else to do, too
 ALL_TICKS = ("--disturb", "100")  # so that none is left out
-LIVE = ("--disturb", "0")  # all samples are read live
-# In what a live look may end, whichever: the frames, their code and whole interpreters may be freed in it.
+UNPROVED = ("--disturb", "0")  # as all samples are
+# In what an unproved look may end, whichever: the frames, their code and whole interpreters may be freed in it.
 CHANGES = {"changed while read", "memory unreadable", "code object unreadable", "list of threads unreadable"}
 ENVIRONMENT = {**os.environ, "PYREEL_TEST_CACHE": CACHE, "LC_ALL": "C.UTF-8", "TZ": "UTC", "COLUMNS": "80", "PYTHONUNBUFFERED": "1"}
 ENVIRONMENT.pop("NO_COLOR", None)  # the user's

@@ -40,7 +40,7 @@ RATES = {"100": "100", "1000": "1000", "10000": "10000", "max": "100000"}
 DEFAULT_RATES = ("1000",)
 ACCOUNT_RATES = ("100", "1000", "10000")  # of programs that keep account
 SLOWER = {"100": 3}  # a recording takes so many times as long
-LIVE = ("--disturb", "0")  # the recorder never touches the program
+UNPROVED = ("--disturb", "0")  # the recorder never touches the program
 
 # Of recordings that read a program while it runs, and FAILED_MOST of a reference, too. Of others: none.
 IMPOSSIBLE_MOST = 0.0001  # of the samples
@@ -91,7 +91,7 @@ def programs_folder(roots, programs=PROGRAMS, *more):
 @functools.lru_cache(maxsize=None)
 def knows_exact():
     """Whether the recorder samples from the program's processor unless it is told not to."""
-    return LIVE[0] in recording.succeed(environment.RECORD, "--help").text
+    return UNPROVED[0] in recording.succeed(environment.RECORD, "--help").text
 
 
 # ---- one recording ----
@@ -359,7 +359,7 @@ class Run:
 
     def record(self, rate, seconds, *more):
         path = self.result("".join((rate, *more)))
-        live = not knows_exact() or "--blocking" in more or more[:2] == LIVE
+        live = not knows_exact() or "--blocking" in more or more[:2] == UNPROVED
         prefix = (*(on_processor(-1) if live and self.pin else ()), *self.prefix)
         found = {"exact": not live}
         with self.observing(found):

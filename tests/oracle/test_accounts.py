@@ -16,7 +16,7 @@ import known_program
 import stacks
 from environment import missing, need_command
 from fixtures import done_of
-from recording import ALL_TICKS, LIVE, attach, collapsed, gecko, whole
+from recording import ALL_TICKS, UNPROVED, attach, collapsed, gecko, whole
 
 OLDEST_AND_NEWEST = pytest.mark.pythons("oldest and newest")
 pytestmark = pytest.mark.usefixtures("by_default")
@@ -133,7 +133,7 @@ def test_samples_are_of_their_time(recorded):
 
 # ---- interpreters ----
 
-@pytest.mark.parametrize("options", [ALL_TICKS, LIVE], ids=["exact", "live"])
+@pytest.mark.parametrize("options", [ALL_TICKS, UNPROVED], ids=["exact", "live"])
 def test_time_of_a_thread_is_where_the_thread_is(python, program, record_until, tmp_path, options):
     """In 3.11 a thread that enters another interpreter keeps the lock, and the lock's last holder does not change. The
     program does not count the time in which it begins and ends, in its main interpreter."""
@@ -317,5 +317,5 @@ def test_on_the_only_processor_nearly_all_is_exact(start, python, program, tmp_p
 
 @OLDEST_AND_NEWEST
 def test_nothing_need_be_left_out_where_nothing_is_taken(record):
-    done = record("spin", 2, options=LIVE)
+    done = record("spin", 2, options=UNPROVED)
     assert done.info["reached_hz"] > 900 * (1 - 2 * busy_part(done))

@@ -3,8 +3,7 @@
 """Holds the rules of the architecture: which room may include which, and what every file begins with.
 
 A room is a folder. It includes its own headers, in any order, and those of the rooms in its row. So dependencies run one
-way, but for record/unwind and record/unwind/live, which see each other: record/ and convert/ never see each other, and
-formats/ sees neither.
+way: record/ and convert/ never see each other, and formats/ sees neither.
 """
 import collections
 import os
@@ -48,8 +47,7 @@ ROOMS = {
     "record/python": ("record/emit", "record/process", "formats/cpython", *MODEL),
     "record/names": ("record/python", "record/process", *MODEL),
     "record/cgroup": (),
-    "record/unwind": ("record/unwind/live", "record/cgroup", "record/python", "record/emit", "record/process", *MODEL),
-    "record/unwind/live": ("record/unwind", "record/python", "record/emit", "record/process", *MODEL),
+    "record/unwind": ("record/cgroup", "record/python", "record/emit", "record/process", *MODEL),
     "record/asyncio": ("record/unwind", "record/python", "record/emit", "record/process", *MODEL),
     "record/exact": ("record/unwind", "record/process", *MODEL),
     "record/launch": ("record/process", *MODEL),

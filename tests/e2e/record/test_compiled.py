@@ -8,12 +8,12 @@ import re
 import pytest
 
 import stacks
-from recording import LIVE, collapsed, gaps_of, run_record, whole
+from recording import UNPROVED, collapsed, gaps_of, run_record, whole
 
 SECONDS = 1
 
 
-@pytest.mark.parametrize("options", [(), LIVE, ("--opcodes",)], ids=["exact", "live", "opcodes"])
+@pytest.mark.parametrize("options", [(), UNPROVED, ("--opcodes",)], ids=["exact", "live", "opcodes"])
 @pytest.mark.parametrize("where", ["called", "root", "calls"])
 def test_compiled_functions_have_their_time(python, program, tmp_path, where, options):
     path = tmp_path / "compiled.pyreel"

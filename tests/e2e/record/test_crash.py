@@ -12,7 +12,7 @@ import pytest
 import environment
 import plain_stream
 from environment import CONVERTERS, RECORD
-from recording import LIVE, collapsed, convert, info, run, run_record, wait_until, whole
+from recording import UNPROVED, collapsed, convert, info, run, run_record, wait_until, whole
 
 ROUNDS = 6 * environment.SOAK
 KILLS_A_ROUND = 4  # at once
@@ -80,7 +80,7 @@ def test_a_full_disk(churning, tmp_path):
     disk, path = tmp_path / "disk", tmp_path / "full.pyreel"
     disk.mkdir()
     script = 'mount -t tmpfs -o size=40k none "$0" && { "$@"; code=$?; cp "$0/r.pyreel" "$0/../full.pyreel"; exit $code; }'
-    ended = run(*environment.need_root(), "unshare", "-m", "sh", "-c", script, disk, RECORD, *LIVE, "-r", "10k", "-p",
+    ended = run(*environment.need_root(), "unshare", "-m", "sh", "-c", script, disk, RECORD, *UNPROVED, "-r", "10k", "-p",
                 churning.pid, "-o", disk / "r.pyreel", "--compression", "none")
     check_cut(path, ended, "No space left on device")
     assert churning.running
@@ -102,7 +102,7 @@ def test_a_full_quota(churning, tmp_path):
         environment.need_command(command)
     disk, path = tmp_path / "disk", tmp_path / "full.pyreel"
     disk.mkdir()
-    ended = run(*environment.need_root(), "unshare", "-m", "sh", "-c", QUOTA, disk, RECORD, *LIVE, "-r", "20k", "--opcodes",
+    ended = run(*environment.need_root(), "unshare", "-m", "sh", "-c", QUOTA, disk, RECORD, *UNPROVED, "-r", "20k", "--opcodes",
                 "-p", churning.pid, "-o", disk / "r.pyreel", "--compression", "none")
     if ended.code == 99:
         environment.missing(f"no loop device with a quota can be had here: {ended.messages.strip()[-200:]}")

@@ -11,7 +11,7 @@ import pytest
 import pprof_check
 import stacks
 from environment import SANITIZED, missing, need_command
-from recording import ALL_TICKS, CHANGES, LIVE, attach, collapsed, gaps_of, gecko, pprof, succeed, whole
+from recording import ALL_TICKS, CHANGES, UNPROVED, attach, collapsed, gaps_of, gecko, pprof, succeed, whole
 
 pytestmark = pytest.mark.usefixtures("by_default")
 
@@ -94,7 +94,7 @@ def test_no_more_is_taken_than_allowed(record):
 @pytest.mark.short
 @pytest.mark.pythons("newest")
 def test_nothing_need_be_taken(record):
-    done = record(has(50), "spin", "told", options=LIVE)
+    done = record(has(50), "spin", "told", options=UNPROVED)
     assert done.info["figures"]["samples_exact"] == 0
     assert done.info["figures"]["samples_live"] == done.info["samples"] > 0
     assert done.info["exact_percent"] == done.info["disturb_percent"] == 0
@@ -122,7 +122,7 @@ def test_outputs_tell_the_same_time(record):
 
 
 @pytest.mark.pythons("newest")
-@pytest.mark.parametrize("options", [(), ("--disturb", "0.2"), LIVE], ids=" ".join)
+@pytest.mark.parametrize("options", [(), ("--disturb", "0.2"), UNPROVED], ids=" ".join)
 def test_samples_stand_for_all_the_time(record, options):
     """But for what the recorder has missed, or waited for a processor, by the kernel's count."""
     done = record(has(200), "spin", "told", options=options)

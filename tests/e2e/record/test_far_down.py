@@ -7,7 +7,7 @@ import math
 import pytest
 
 import stacks
-from recording import ALL_TICKS, CHANGES, LIVE, collapsed, gaps_of
+from recording import ALL_TICKS, CHANGES, UNPROVED, collapsed, gaps_of
 
 RATE = 100
 LEVELS = {"sorted": "down_sorted", "threads": "down_sorted", "getattr": "Down.__getattr__", "once": "Down.__getattr__",
@@ -59,7 +59,7 @@ def test_many_deep_threads_have_their_time(record):
     assert_as_told(done, seen, "threads", 200)
 
 
-@pytest.mark.parametrize("options", [ALL_TICKS, LIVE], ids=["still", "live"])
+@pytest.mark.parametrize("options", [ALL_TICKS, UNPROVED], ids=["still", "live"])
 def test_one_deep_moment_blinds_nobody(record, options):
     done, seen = record(has(600), "once", 4000, options=options)
     deep, flat = stacks.samples(seen, "deep"), stacks.samples(seen, "flat")

@@ -11,7 +11,7 @@ import pytest
 
 import stacks
 from environment import CONVERTERS, NOBODY, as_root, missing
-from recording import (CHANGES, LIVE, Talk, attach, collapsed, convert, process_state, record_told, run, run_record, succeed,
+from recording import (CHANGES, UNPROVED, Talk, attach, collapsed, convert, process_state, record_told, run, run_record, succeed,
                        wait_until, whole)
 
 
@@ -52,7 +52,7 @@ def test_a_very_deep_stack_is_read_at_first_sight(python, program, start, tmp_pa
 
 def record_too_deep(start, start_recorder, python3, program, path, kind, depth, rate):
     target = start(python3, program("deep"), kind, depth)
-    recorder = start_recorder(*LIVE, "-r", rate, "-p", target.pid, "-o", path)
+    recorder = start_recorder(*UNPROVED, "-r", rate, "-p", target.pid, "-o", path)
     recorder.wait_for(path, lambda found: found["samples"] + found["failed"] > 50, "looks at the program")
     recorder.signal(signal.SIGINT)
     ended = recorder.wait()

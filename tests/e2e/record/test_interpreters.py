@@ -41,7 +41,7 @@ def inside(python, program, tmp_path, record_until):
 
 def seen_in(done):
     """Role -> {thread: samples}. No stack has two roles, and the work is below the call that entered the interpreter. Where
-    interpreters have locks of their own, looks are live: a thread may leave an interpreter, and end, in one."""
+    a look is not proved, a thread may leave an interpreter, and end, in one."""
     seen, alone = collections.defaultdict(collections.Counter), 0
     for line in done.lines:
         stack, _, count = line.rpartition(" ")

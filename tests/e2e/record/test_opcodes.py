@@ -163,6 +163,6 @@ def of_names(truth):
 
 
 def test_the_table_is_that_of_the_pythons():
-    """formats/cpython/opcode_table.h, compared with all Pythons found and with formats/cpython/opcode_rules.txt."""
+    """formats/cpython/opcode_table.h, compared with all Pythons found."""
     done = subprocess.run([sys.executable, os.path.join(TOOLS, "make-opcodes"), "--check"], capture_output=True, text=True)
     assert done.returncode == 0, done

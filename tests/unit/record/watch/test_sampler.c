@@ -384,7 +384,7 @@ static void a_process_may_become_another_program(void **state)
     sampler_tick(&scene.sampler, scene.watched, clock_now_ns(), 0, NULL);
     const struct watched_counters after = sampler_counters(&scene.sampler);
     assert_int_equal(after.code_reads, 2);
-    assert_int_equal(after.live, 2);
+    assert_int_equal(after.unproved, 2);
     assert_true(after.reads > before.reads);
     assert_int_equal(scene.heard.tables.frames_count, 1 + 1);
     assert_int_equal(scene.heard.tables.threads_count, 1 + 2);
