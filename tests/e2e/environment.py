@@ -50,7 +50,7 @@ SHORT = False  # only the short tests run, for which no browser and no viewer is
 SOAK = int(os.environ.get("PYREEL_SOAK", 1))  # tests of random inputs make so many times the rounds, see tests/soak/run
 
 REQUIRED_VERSIONS = ["3.11", "3.13", "3.14", "3.15"]
-OPTIONAL_VERSIONS = ["3.12"]
+OPTIONAL_VERSIONS = ["3.12", "3.16"]
 NOBODY = 65534
 
 
