@@ -175,8 +175,9 @@ static const struct fact locked_facts[] = {
 
 /* 3.16 is known as of alpha 0. A later release may have another table, which puts other words here, or other
  * structures. The facts above lean on structures of which the table publishes the size, or a member behind. */
-#define EARLY_MINOR 16
-#define EARLY_AS_OF "3.16 as of alpha 0"
+#define EARLY_MINOR   16
+#define EARLY_VERSION 0x031000a0u
+#define EARLY_AS_OF   "3.16 as of alpha 0"
 static const struct early_word {
     uint32_t word;
     uint32_t is[2]; /* in a build with the lock; in a free-threaded one */
@@ -359,6 +360,14 @@ bool layout_published(const void *head, uint32_t *version)
     return memcmp(head, "xdebugpy", 8) == 0;
 }
 
+/* The numbers of instructions change until a version is final, and nothing that is published tells. Without names, each
+ * instruction counts as unknown. */
+static const struct opcode_name *opcode_names_of(uint32_t version, unsigned minor)
+{
+    static const struct opcode_name none[256];
+    return minor == EARLY_MINOR && version != EARLY_VERSION ? none : opcodes_names_of(minor);
+}
+
 bool layout_load(struct layout *layout, uint32_t version, const void *published, size_t size, struct fault *why)
 {
     *layout = (struct layout){ .version = version };
@@ -383,7 +392,7 @@ bool layout_load(struct layout *layout, uint32_t version, const void *published,
     else
         load_facts(layout, locked_facts, countof(locked_facts), column);
     check_generations(layout, column);
-    layout->opcode_names = opcodes_names_of(minor);
+    layout->opcode_names = opcode_names_of(version, minor);
     layout_complete(layout);
     if (layout->thread_native_id < 48)
         return fault(why, "its table of offsets (_Py_DebugOffsets) is damaged (threads)");

@@ -161,7 +161,8 @@ bool layout_published(const void *head, uint32_t *version);
 
 /* Fills in the layout for a version (PY_VERSION_HEX). `published` has the first `size` bytes of _PyRuntime; they are
  * used from 3.13 on. Returns false with the reason when the version is not supported or a published offset is out of
- * bounds. 3.16 is known as of alpha 0: a release whose published table shows other structures is refused. */
+ * bounds. 3.16 is known as of alpha 0: a release whose published table shows other structures is refused, and the
+ * instructions of all but alpha 0 have no names. */
 bool layout_load(struct layout *layout, uint32_t version, const void *published, size_t size, struct fault *why);
 
 #endif
