@@ -81,9 +81,14 @@ class Python:
         return int(self.version.split(".")[1])
 
     @property
+    def has_lock(self):
+        """A free-threaded build has none: 3.15t-own."""
+        return not re.search(r"\dt", self.name)
+
+    @property
     def at_once(self):
         """How many threads of it run Python at the same time, at most."""
-        return os.cpu_count() if re.search(r"\dt", self.name) else 1
+        return 1 if self.has_lock else os.cpu_count()
 
 
 def version_of(command):
