@@ -100,12 +100,12 @@ static void record_print_help(void)
 {
     printf("usage: pyreel-record [OPTIONS] [--] COMMAND [ARG...]   start a program\n"
            "       pyreel-record [OPTIONS] -p PID                  attach to a running one\n\n"
-           "Records where a Python program (CPython " LAYOUT_SUPPORTED ") spends its time, from\n"
-           "outside and without changing the program. A sample interrupts the program for\n"
-           "some microseconds; all samples together take at most 1 %% of a processor (see\n"
-           "--disturb). pyreel-report, pyreel-flame and pyreel-diff show recordings,\n"
-           "pyreel-gecko, pyreel-pprof, pyreel-speedscope, pyreel-collapsed and\n"
-           "pyreel-tachyon write files for other tools, pyreel-info says what is inside.\n\n"
+           "Records where a Python program (CPython " LAYOUT_SUPPORTED ")\n"
+           "spends its time, from outside and without changing the program. A sample\n"
+           "interrupts the program for some microseconds; all samples together take at most\n"
+           "1 %% of a processor (see --disturb). pyreel-report, pyreel-flame and pyreel-diff\n"
+           "show recordings, pyreel-gecko, pyreel-pprof, pyreel-speedscope, pyreel-collapsed\n"
+           "and pyreel-tachyon write files for other tools, pyreel-info says what is inside.\n\n"
            "Options, with their default values in parentheses:\n");
     arguments_print(&arguments);
     printf("\nNames, functions and lines take " DEFINITIONS_LIMIT_TEXT " of memory at most; beyond that, new\n"

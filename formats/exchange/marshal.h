@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes values of Python in the format of its module `marshal`. Python's own classes need no import to be read from
- * this format, so profiles of `cProfile` are in it. Only codes that mean the same in CPython 3.11 to 3.15 are used, and
+ * this format, so profiles of `cProfile` are in it. Only codes that mean the same in CPython 3.11 to 3.16 are used, and
  * no references:
  *
  *     {          begins a dictionary: keys and values in turn, then 0

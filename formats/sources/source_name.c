@@ -141,6 +141,12 @@ static uint32_t version_of(const struct tables *tables, unsigned minor)
     return 0;
 }
 
+/* Whether CPython's repository has a tag of the version. Alpha 0 is what the main branch calls itself until alpha 1. */
+static bool has_tag(uint32_t version)
+{
+    return version && (version & 0xff) != 0xa0;
+}
+
 /* Whether CPython's repository has a file of the library. Builds and systems add files of their own. */
 static bool is_public(struct text rest)
 {
@@ -176,7 +182,7 @@ bool source_put_library_name(struct bytes *to, const struct tables *tables, stru
         put_frozen_path(&path, file);
     const struct text named = { (const char *)path.at, path.size };
     const uint32_t version = version_of(tables, rest.size ? minor_of(file, rest) : 0);
-    const bool known = version && path.size && is_public(named);
+    const bool known = has_tag(version) && path.size && is_public(named);
     char tag[40] = "v";
     if (known) {
         event_python_version_text(tag + 1, version);

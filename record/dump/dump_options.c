@@ -47,10 +47,11 @@ static void dump_print_help(void)
 {
     printf("usage: pyreel-dump [OPTIONS] PID\n"
            "       pyreel-dump [OPTIONS] --core FILE\n\n"
-           "Prints what each thread of a Python program (CPython " LAYOUT_SUPPORTED ") does\n"
-           "now: a traceback of each, the most recent call last. The program is not changed,\n"
-           "and runs on; --locals and --blocking stop it for a moment. --core FILE prints\n"
-           "what each thread did when a program crashed, or when gcore copied its memory.\n\n"
+           "Prints what each thread of a Python program does now: a traceback of each, the\n"
+           "most recent call last. It reads CPython " LAYOUT_SUPPORTED ".\n"
+           "The program is not changed, and runs on; --locals and --blocking stop it for a\n"
+           "moment. --core FILE prints what each thread did when a program crashed, or when\n"
+           "gcore copied its memory.\n\n"
            "Options, all off by default:\n");
     arguments_print(&arguments);
     printf("\nExit codes: 0 dumped, 1 failed (or a part failed), 2 misuse.\n");

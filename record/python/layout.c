@@ -19,9 +19,9 @@
 #define OBJECT_LIMIT (LAYOUT_OBJECT_MAX - 8)
 
 /* A number for each version: a row that lacks one does not compile. */
-#define VERSIONS 5
+#define VERSIONS 6
 /* clang-format off */
-#define EACH(v311, v312, v313, v314, v315) { v311, v312, v313, v314, v315 }
+#define EACH(v311, v312, v313, v314, v315, v316) { v311, v312, v313, v314, v315, v316 }
 /* clang-format on */
 
 /* Word W(n) of the published table. Its order is that of struct _Py_DebugOffsets in each version's
@@ -35,65 +35,65 @@ static const struct row {
     uint32_t limit;
     uint32_t align;
 } rows[] = {
-    { AT(runtime_interpreters_head), EACH(40, 40, W(5), W(5), W(5)), OFFSET_LIMIT, 8 },
-    { AT(interpreter_id), EACH(48, 8, W(7), W(7), W(7)), OFFSET_LIMIT, 8 },
-    { AT(interpreter_next), EACH(0, 0, W(8), W(8), W(8)), OFFSET_LIMIT, 8 },
-    { AT(interpreter_threads_head), EACH(16, 72, W(9), W(9), W(9)), OFFSET_LIMIT, 8 },
-    { AT(interpreter_modules), EACH(888, 944, W(11), W(12), W(12)), OFFSET_LIMIT, 8 },
-    { AT(interpreter_code_generation), EACH(0, 0, 0, W(20), W(20)), OFFSET_LIMIT, 8 },
-    { AT(interpreter_copies_generation), EACH(0, 0, 0, W(21), W(21)), OFFSET_LIMIT, 4 },
-    { AT(interpreter_gil), EACH(0, 384, W(14), W(15), W(15)), OFFSET_LIMIT, 8 },
-    { AT(interpreter_own_gil), EACH(0, 1048, W(18), W(19), W(19)), OFFSET_LIMIT, 8 },
-    { AT(interpreter_gc), EACH(648, 112, W(10), W(11), W(11)), OFFSET_LIMIT, 8 },
-    { AT(gc_collecting), EACH(200, 200, W(72), W(82), W(95)), OBJECT_LIMIT * 8, 4 },
-    { AT(gc_frame), EACH(0, 0, 0, 0, W(96)), OBJECT_LIMIT * 8, 8 },
-    { AT(runtime_gil), EACH(368, 0, 0, 0, 0), OFFSET_LIMIT, 8 },
+    { AT(runtime_interpreters_head), EACH(40, 40, W(5), W(5), W(5), W(5)), OFFSET_LIMIT, 8 },
+    { AT(interpreter_id), EACH(48, 8, W(7), W(7), W(7), W(7)), OFFSET_LIMIT, 8 },
+    { AT(interpreter_next), EACH(0, 0, W(8), W(8), W(8), W(8)), OFFSET_LIMIT, 8 },
+    { AT(interpreter_threads_head), EACH(16, 72, W(9), W(9), W(9), W(9)), OFFSET_LIMIT, 8 },
+    { AT(interpreter_modules), EACH(888, 944, W(11), W(12), W(12), W(12)), OFFSET_LIMIT, 8 },
+    { AT(interpreter_code_generation), EACH(0, 0, 0, W(20), W(20), W(20)), OFFSET_LIMIT, 8 },
+    { AT(interpreter_copies_generation), EACH(0, 0, 0, W(21), W(21), W(21)), OFFSET_LIMIT, 4 },
+    { AT(interpreter_gil), EACH(0, 384, W(14), W(15), W(15), W(15)), OFFSET_LIMIT, 8 },
+    { AT(interpreter_own_gil), EACH(0, 1048, W(18), W(19), W(19), W(19)), OFFSET_LIMIT, 8 },
+    { AT(interpreter_gc), EACH(648, 112, W(10), W(11), W(11), W(11)), OFFSET_LIMIT, 8 },
+    { AT(gc_collecting), EACH(200, 200, W(72), W(82), W(95), W(95)), OBJECT_LIMIT * 8, 4 },
+    { AT(gc_frame), EACH(0, 0, 0, 0, W(96), W(96)), OBJECT_LIMIT * 8, 8 },
+    { AT(runtime_gil), EACH(368, 0, 0, 0, 0, 0), OFFSET_LIMIT, 8 },
 
-    { AT(thread_prev), EACH(0, 0, W(20), W(23), W(23)), THREAD_LIMIT, 8 },
-    { AT(thread_next), EACH(8, 8, W(21), W(24), W(24)), THREAD_LIMIT, 8 },
-    { AT(thread_interpreter), EACH(16, 16, W(22), W(25), W(25)), THREAD_LIMIT, 8 },
-    { AT(thread_current_frame), EACH(0, 0, W(23), W(26), W(26)), THREAD_LIMIT, 8 },
-    { AT(thread_cframe), EACH(56, 56, 0, 0, 0), THREAD_LIMIT, 8 },
-    { AT(cframe_current_frame), EACH(8, 0, 0, 0, 0), THREAD_LIMIT, 8 },
-    { AT(thread_base_frame), EACH(0, 0, 0, 0, W(27)), THREAD_LIMIT, 8 },
-    { AT(thread_native_id), EACH(160, 144, W(25), W(28), W(31)), THREAD_LIMIT, 8 },
-    { AT(thread_chunk), EACH(296, 232, W(26), W(29), W(32)), THREAD_LIMIT, 8 },
-    { AT(thread_gil_wait), EACH(0, 0, 0, 0, W(35)), THREAD_LIMIT, 4 },
-    { AT(thread_attachment), EACH(0, 0, 40, 44, 48), THREAD_LIMIT, 4 },
-    { AT(thread_handler), EACH(320, 256, 256, 256, W(37)), THREAD_LIMIT, 8 },
+    { AT(thread_prev), EACH(0, 0, W(20), W(23), W(23), W(23)), THREAD_LIMIT, 8 },
+    { AT(thread_next), EACH(8, 8, W(21), W(24), W(24), W(24)), THREAD_LIMIT, 8 },
+    { AT(thread_interpreter), EACH(16, 16, W(22), W(25), W(25), W(25)), THREAD_LIMIT, 8 },
+    { AT(thread_current_frame), EACH(0, 0, W(23), W(26), W(26), W(26)), THREAD_LIMIT, 8 },
+    { AT(thread_cframe), EACH(56, 56, 0, 0, 0, 0), THREAD_LIMIT, 8 },
+    { AT(cframe_current_frame), EACH(8, 0, 0, 0, 0, 0), THREAD_LIMIT, 8 },
+    { AT(thread_base_frame), EACH(0, 0, 0, 0, W(27), W(27)), THREAD_LIMIT, 8 },
+    { AT(thread_native_id), EACH(160, 144, W(25), W(28), W(31), W(31)), THREAD_LIMIT, 8 },
+    { AT(thread_chunk), EACH(296, 232, W(26), W(29), W(32), W(32)), THREAD_LIMIT, 8 },
+    { AT(thread_gil_wait), EACH(0, 0, 0, 0, W(35), W(35)), THREAD_LIMIT, 4 },
+    { AT(thread_attachment), EACH(0, 0, 40, 44, 48, 48), THREAD_LIMIT, 4 },
+    { AT(thread_handler), EACH(320, 256, 256, 256, W(37), W(37)), THREAD_LIMIT, 8 },
 
-    { AT(frame_previous), EACH(48, 8, W(29), W(32), W(40)), FRAME_LIMIT, 8 },
-    { AT(frame_executable), EACH(32, 0, W(30), W(33), W(41)), FRAME_LIMIT, 8 },
-    { AT(frame_instruction), EACH(56, 56, W(31), W(34), W(42)), FRAME_LIMIT, 8 },
-    { AT(frame_owner), EACH(69, 70, W(33), W(36), W(44)), FRAME_LIMIT, 1 },
-    { AT(frame_stack), EACH(64, 64, 64, W(37), W(45)), FRAME_LIMIT, 8 },
-    { AT(frame_copy), EACH(0, 0, 0, W(38), W(46)), FRAME_LIMIT, 4 },
-    { AT(frame_locals), EACH(72, 72, W(32), W(35), W(43)), FRAME_LIMIT, 8 },
-    { AT(frame_entry), EACH(68, 0, 0, 0, 0), FRAME_LIMIT, 1 },
+    { AT(frame_previous), EACH(48, 8, W(29), W(32), W(40), W(40)), FRAME_LIMIT, 8 },
+    { AT(frame_executable), EACH(32, 0, W(30), W(33), W(41), W(41)), FRAME_LIMIT, 8 },
+    { AT(frame_instruction), EACH(56, 56, W(31), W(34), W(42), W(42)), FRAME_LIMIT, 8 },
+    { AT(frame_owner), EACH(69, 70, W(33), W(36), W(44), W(44)), FRAME_LIMIT, 1 },
+    { AT(frame_stack), EACH(64, 64, 64, W(37), W(45), W(45)), FRAME_LIMIT, 8 },
+    { AT(frame_copy), EACH(0, 0, 0, W(38), W(46), W(46)), FRAME_LIMIT, 4 },
+    { AT(frame_locals), EACH(72, 72, W(32), W(35), W(43), W(43)), FRAME_LIMIT, 8 },
+    { AT(frame_entry), EACH(68, 0, 0, 0, 0, 0), FRAME_LIMIT, 1 },
 
-    { AT(code_name), EACH(128, 128, W(37), W(42), W(50)), CODE_LIMIT, 8 },
-    { AT(code_file), EACH(112, 112, W(35), W(40), W(48)), CODE_LIMIT, 8 },
-    { AT(code_line_table), EACH(136, 136, W(38), W(43), W(51)), CODE_LIMIT, 8 },
-    { AT(code_first_line), EACH(72, 68, W(39), W(44), W(52)), CODE_LIMIT, 4 },
-    { AT(code_instructions), EACH(184, 192, W(43), W(48), W(56)), CODE_LIMIT, 8 },
-    { AT(code_copies), EACH(0, 0, 0, W(49), W(57)), CODE_LIMIT, 8 },
+    { AT(code_name), EACH(128, 128, W(37), W(42), W(50), W(50)), CODE_LIMIT, 8 },
+    { AT(code_file), EACH(112, 112, W(35), W(40), W(48), W(48)), CODE_LIMIT, 8 },
+    { AT(code_line_table), EACH(136, 136, W(38), W(43), W(51), W(51)), CODE_LIMIT, 8 },
+    { AT(code_first_line), EACH(72, 68, W(39), W(44), W(52), W(52)), CODE_LIMIT, 4 },
+    { AT(code_instructions), EACH(184, 192, W(43), W(48), W(56), W(56)), CODE_LIMIT, 8 },
+    { AT(code_copies), EACH(0, 0, 0, W(49), W(57), W(57)), CODE_LIMIT, 8 },
 
-    { AT(object_type), EACH(8, 8, W(45), W(51), W(59)), OBJECT_LIMIT, 8 },
-    { AT(type_name), EACH(24, 24, W(47), W(53), W(61)), OBJECT_LIMIT, 8 },
-    { AT(string_length), EACH(16, 16, W(69), W(79), W(91)), OBJECT_LIMIT, 8 },
-    { AT(string_state), EACH(32, 32, W(68), W(78), W(90)), OBJECT_LIMIT, 4 },
-    { AT(string_ascii), EACH(48, 40, W(70), W(80), W(92)), OBJECT_LIMIT, 8 },
-    { AT(bytes_size), EACH(16, 16, W(65), W(75), W(87)), OBJECT_LIMIT, 8 },
-    { AT(bytes_data), EACH(32, 32, W(66), W(76), W(88)), OBJECT_LIMIT, 1 },
-    { AT(generator_frame), EACH(80, 72, 72, 72, 72), OBJECT_LIMIT, 8 },
-    { AT(type_flags), EACH(168, 168, W(49), W(55), W(63)), OBJECT_LIMIT * 8, 8 },
+    { AT(object_type), EACH(8, 8, W(45), W(51), W(59), W(59)), OBJECT_LIMIT, 8 },
+    { AT(type_name), EACH(24, 24, W(47), W(53), W(61), W(61)), OBJECT_LIMIT, 8 },
+    { AT(string_length), EACH(16, 16, W(69), W(79), W(91), W(91)), OBJECT_LIMIT, 8 },
+    { AT(string_state), EACH(32, 32, W(68), W(78), W(90), W(90)), OBJECT_LIMIT, 4 },
+    { AT(string_ascii), EACH(48, 40, W(70), W(80), W(92), W(92)), OBJECT_LIMIT, 8 },
+    { AT(bytes_size), EACH(16, 16, W(65), W(75), W(87), W(87)), OBJECT_LIMIT, 8 },
+    { AT(bytes_data), EACH(32, 32, W(66), W(76), W(88), W(88)), OBJECT_LIMIT, 1 },
+    { AT(generator_frame), EACH(80, 72, 72, 72, 72, 72), OBJECT_LIMIT, 8 },
+    { AT(type_flags), EACH(168, 168, W(49), W(55), W(63), W(63)), OBJECT_LIMIT * 8, 8 },
 
-    { AT(generator_state), EACH(0, 0, 0, W(86), W(102)), OBJECT_LIMIT, 1 },
-    { AT(set_used), EACH(0, 0, 0, W(63), W(75)), OBJECT_LIMIT, 8 },
-    { AT(set_table), EACH(0, 0, 0, W(64), W(76)), OBJECT_LIMIT, 8 },
-    { AT(set_mask), EACH(0, 0, 0, W(65), W(77)), OBJECT_LIMIT, 8 },
-    { AT(int_tag), EACH(0, 0, 0, W(72), W(84)), OBJECT_LIMIT, 8 },
-    { AT(int_digits), EACH(0, 0, 0, W(73), W(85)), OBJECT_LIMIT, 4 },
+    { AT(generator_state), EACH(0, 0, 0, W(86), W(102), W(102)), OBJECT_LIMIT, 1 },
+    { AT(set_used), EACH(0, 0, 0, W(63), W(75), W(75)), OBJECT_LIMIT, 8 },
+    { AT(set_table), EACH(0, 0, 0, W(64), W(76), W(76)), OBJECT_LIMIT, 8 },
+    { AT(set_mask), EACH(0, 0, 0, W(65), W(77), W(77)), OBJECT_LIMIT, 8 },
+    { AT(int_tag), EACH(0, 0, 0, W(72), W(84), W(84)), OBJECT_LIMIT, 8 },
+    { AT(int_digits), EACH(0, 0, 0, W(73), W(85), W(85)), OBJECT_LIMIT, 4 },
 };
 
 /* Facts that no version publishes: numbers, and what a version does (1) or does not (0). */
@@ -105,77 +105,109 @@ struct fact {
 static const struct fact facts[] = {
     /* enum _frameowner, pycore_frame.h and pycore_interpframe_structs.h: thread 0, generator 1, frame object 2; what
      * comes after has had several names, and all of them are entries from C without code. */
-    { AT(owner_generator), EACH(1, 1, 1, 1, 1) },
-    { AT(owner_frame_object), EACH(2, 2, 2, 2, 2) },
-    { AT(owner_shim), EACH(3, 3, 3, 3, 3) },
-    { AT(root_is_shim), EACH(0, 1, 1, 1, 1) },
+    { AT(owner_generator), EACH(1, 1, 1, 1, 1, 1) },
+    { AT(owner_frame_object), EACH(2, 2, 2, 2, 2, 2) },
+    { AT(owner_shim), EACH(3, 3, 3, 3, 3, 3) },
+    { AT(root_is_shim), EACH(0, 1, 1, 1, 1, 1) },
     /* _PyInterpreterFrame.frame_obj */
-    { AT(frame_object), EACH(40, 48, 48, 48, 48) },
+    { AT(frame_object), EACH(40, 48, 48, 48, 48, 48) },
     /* _PyCFrame: a thread points to the one of its newest C call before the current frame is in it. */
-    { AT(notes_current_late), EACH(1, 1, 0, 0, 0) },
+    { AT(notes_current_late), EACH(1, 1, 0, 0, 0, 0) },
     /* _PyInterpreterFrame.f_executable is a tagged reference (_PyStackRef): these bits are the tag. */
-    { AT(executable_tags), EACH(0, 0, 0, 3, 3) },
+    { AT(executable_tags), EACH(0, 0, 0, 3, 3, 3) },
 
     /* PyCodeObject.co_version is so far behind co_firstlineno: behind five ints. */
-    { AT(code_version), EACH(0, 24, 24, 24, 24) },
+    { AT(code_version), EACH(0, 24, 24, 24, 24, 24) },
     /* PyCompactUnicodeObject: so many bytes between the head and the characters of a string that is not ASCII. */
-    { AT(string_compact), EACH(24, 16, 16, 16, 16) },
-    { AT(string_kind), EACH(2, 2, 2, 2, 2) },
+    { AT(string_compact), EACH(24, 16, 16, 16, 16, 16) },
+    { AT(string_kind), EACH(2, 2, 2, 2, 2, 2) },
     /* PyTupleObject: Py_ssize_t ob_size; since 3.14 Py_hash_t ob_hash; PyObject *ob_item[1]. */
-    { AT(tuple_items), EACH(8, 8, 8, 16, 16) },
+    { AT(tuple_items), EACH(8, 8, 8, 16, 16, 16) },
     /* struct _stack_chunk { previous; size_t size, top; PyObject *data[1]; } */
-    { AT(chunk_previous), EACH(0, 0, 0, 0, 0) },
-    { AT(chunk_size), EACH(8, 8, 8, 8, 8) },
-    { AT(chunk_top), EACH(16, 16, 16, 16, 16) },
-    { AT(chunk_data), EACH(24, 24, 24, 24, 24) },
+    { AT(chunk_previous), EACH(0, 0, 0, 0, 0, 0) },
+    { AT(chunk_size), EACH(8, 8, 8, 8, 8, 8) },
+    { AT(chunk_top), EACH(16, 16, 16, 16, 16, 16) },
+    { AT(chunk_data), EACH(24, 24, 24, 24, 24, 24) },
 
     /* _PyObject_DictPointer(), _PyObject_DictOrValuesPointer(), _PyObject_ManagedDictPointer() of pycore_object.h: in
      * front of the object's head for the garbage collector. struct _dictvalues of pycore_dict.h. */
-    { AT(object_dict_before), EACH(24, 24, 24, 24, 24) },
-    { AT(dict_word_is_tagged), EACH(0, 1, 0, 0, 0) },
-    { AT(object_values_before), EACH(32, 0, 0, 0, 0) },
-    { AT(values_first), EACH(0, 0, 8, 8, 8) },
+    { AT(object_dict_before), EACH(24, 24, 24, 24, 24, 24) },
+    { AT(dict_word_is_tagged), EACH(0, 1, 0, 0, 0, 0) },
+    { AT(object_values_before), EACH(32, 0, 0, 0, 0, 0) },
+    { AT(values_first), EACH(0, 0, 8, 8, 8, 8) },
     /* PyHeapTypeObject.ht_cached_keys; Py_TPFLAGS_MANAGED_DICT, Py_TPFLAGS_INLINE_VALUES */
-    { AT(type_cached_keys), EACH(872, 880, 880, 880, 888) },
-    { AT(type_managed_dict), EACH(16, 16, 16, 16, 16) },
-    { AT(type_inline_values), EACH(0, 0, 4, 4, 4) },
+    { AT(type_cached_keys), EACH(872, 880, 880, 880, 888, 896) },
+    { AT(type_managed_dict), EACH(16, 16, 16, 16, 16, 16) },
+    { AT(type_inline_values), EACH(0, 0, 4, 4, 4, 4) },
     /* PyLongObject: ob_size; since 3.12 lv_tag */
-    { AT(int_count_bit), EACH(0, 3, 3, 3, 3) },
+    { AT(int_count_bit), EACH(0, 3, 3, 3, 3, 3) },
 
-    { AT(publishes_tasks), EACH(0, 0, 0, 1, 1) },
+    { AT(publishes_tasks), EACH(0, 0, 0, 1, 1, 1) },
     /* enum _framestate, pycore_frame.h; and _PyGen_yf() in Objects/genobject.c: what a generator waits for is the value
      * on top of its stack, since 3.15 the one before that. */
-    { AT(state_waits_first), EACH(0, 0, 0, -1, 2) },
-    { AT(state_waits_last), EACH(0, 0, 0, -1, 3) },
-    { AT(state_runs), EACH(0, 0, 0, 0, 4) },
-    { AT(state_ended), EACH(0, 0, 0, 1, 5) },
-    { AT(awaited_words), EACH(0, 0, 0, 1, 2) },
+    { AT(state_waits_first), EACH(0, 0, 0, -1, 2, 2) },
+    { AT(state_waits_last), EACH(0, 0, 0, -1, 3, 3) },
+    { AT(state_runs), EACH(0, 0, 0, 0, 4, 4) },
+    { AT(state_ended), EACH(0, 0, 0, 1, 5, 5) },
+    { AT(awaited_words), EACH(0, 0, 0, 1, 2, 2) },
 };
 
 /* Facts in which a free-threaded build differs from other builds of its version. Source: offsetof() and
  * _Py_DebugOffsets_INIT in each version's headers, compiled with Py_GIL_DISABLED. */
 static const struct fact free_threaded_facts[] = {
     /* PyASCIIObject.state: interned is a byte of its own since 3.14. */
-    { AT(string_kind), EACH(0, 0, 2, 8, 8) },
+    { AT(string_kind), EACH(0, 0, 2, 8, 8, 8) },
     /* The lock exists, but no thread takes it unless the user asks for the lock; each thread's attachment shows who may
        run. */
-    { AT(interpreter_gil), EACH(0, 0, 0, 0, 0) },
-    { AT(interpreter_own_gil), EACH(0, 0, 0, 0, 0) },
+    { AT(interpreter_gil), EACH(0, 0, 0, 0, 0, 0) },
+    { AT(interpreter_own_gil), EACH(0, 0, 0, 0, 0, 0) },
     /* No head for the garbage collector; a larger head of objects, and so of types. */
-    { AT(object_dict_before), EACH(0, 0, 8, 8, 8) },
-    { AT(type_cached_keys), EACH(0, 0, 896, 896, 904) },
+    { AT(object_dict_before), EACH(0, 0, 8, 8, 8, 8) },
+    { AT(type_cached_keys), EACH(0, 0, 896, 896, 904, 912) },
 };
 static const struct fact locked_facts[] = {
-    { AT(thread_attachment), EACH(0, 0, 0, 0, 0) },
+    { AT(thread_attachment), EACH(0, 0, 0, 0, 0, 0) },
     /* struct _gc_runtime_state: generations, until 3.13 generation0, permanent_generation, generation_stats (since 3.15
      * a pointer), collecting. Until 3.13 the distance of the array depends on the build, so the address is used. */
-    { AT(gc_generations_before), EACH(0, 0, 0, 168, 104) },
-    { AT(gc_generations_address_before), EACH(104, 104, 104, 0, 0) },
+    { AT(gc_generations_before), EACH(0, 0, 0, 168, 104, 104) },
+    { AT(gc_generations_address_before), EACH(104, 104, 104, 0, 0, 0) },
+};
+
+/* 3.16 is known as of alpha 0. A later release may have another table, which puts other words here, or other
+ * structures. The facts above lean on structures of which the table publishes the size, or a member behind. */
+#define EARLY_MINOR   16
+#define EARLY_VERSION 0x031000a0u
+#define EARLY_AS_OF   "3.16 as of alpha 0"
+static const struct early_word {
+    uint32_t word;
+    uint32_t is[2]; /* in a build with the lock; in a free-threaded one */
+} early_words[] = {
+    /* PyThreadState: native_thread_id, gil_requested, current_exception. Not its size: --enable-pystats adds to it. */
+    { 31, { 184, 184 } },
+    { 35, { 40, 40 } },
+    { 36, { 136, 136 } },
+    { 39, { 88, 88 } }, /* _PyInterpreterFrame */
+    /* PyCodeObject; co_linetable, co_firstlineno */
+    { 47, { 208, 240 } },
+    { 51, { 136, 152 } },
+    { 52, { 68, 84 } },
+    { 58, { 16, 32 } },   /* PyObject */
+    { 60, { 432, 448 } }, /* PyTypeObject */
+    { 66, { 952, 976 } }, /* PyHeapTypeObject */
+    { 68, { 40, 56 } },   /* PyTupleObject */
+    { 78, { 48, 64 } },   /* PyDictObject */
+    { 83, { 32, 48 } },   /* PyLongObject */
+    { 89, { 64, 80 } },   /* PyUnicodeObject */
+    /* struct _gc_runtime_state; generation_stats, which is behind the generations */
+    { 94, { 176, 176 } },
+    { 98, { 104, 104 } },
+    { 99, { 160, 176 } },  /* PyGenObject */
+    { 110, { 512, 512 } }, /* the last word: the length of a path */
 };
 
 /* The first release of each version whose collector has three generations. Earlier ones of 3.13 to 3.15 collect in
  * increments. */
-static const uint32_t generations_since[VERSIONS] = EACH(0, 0, 0x030d00c3, 0x030e05f0, 0x030f00c1);
+static const uint32_t generations_since[VERSIONS] = EACH(0, 0, 0x030d00c3, 0x030e05f0, 0x030f00c1, 0x031000a0);
 
 static void set_member(struct layout *layout, size_t member, uint32_t value)
 {
@@ -188,16 +220,21 @@ static void load_facts(struct layout *layout, const struct fact *from, size_t co
         set_member(layout, fact->member, (uint32_t)fact->is[column]);
 }
 
+static bool published_word(uint64_t *value, size_t word, const void *published, size_t size, struct fault *why)
+{
+    const size_t at = word * sizeof(*value);
+    if (at + sizeof(*value) > size)
+        return fault(why, "its table of offsets (_Py_DebugOffsets) is cut off");
+    memcpy(value, (const char *)published + at, sizeof(*value));
+    return true;
+}
+
 static bool load_row(struct layout *layout, const struct row *row, int from, const void *published, size_t size,
                      struct fault *why)
 {
     uint64_t offset = from > 0 ? (uint64_t)from : 0;
-    if (from < 0) {
-        const size_t at = (size_t)-from * sizeof(offset);
-        if (at + sizeof(offset) > size)
-            return fault(why, "its table of offsets (_Py_DebugOffsets) is cut off");
-        memcpy(&offset, (const char *)published + at, sizeof(offset));
-    }
+    if (from < 0 && !published_word(&offset, (size_t)-from, published, size, why))
+        return false;
     if (offset >= row->limit || offset % row->align != 0)
         return fault(why, "its table of offsets (_Py_DebugOffsets) is damaged (word %d says %" PRIu64 ")", -from,
                      offset);
@@ -290,6 +327,24 @@ static void check_generations(struct layout *l, unsigned column)
     l->gc_generations_before = l->gc_generations_address_before = 0;
 }
 
+/* Whether a release of the version that is known early is as it was then. */
+static bool check_early(const struct layout *l, const void *published, size_t size, struct fault *why)
+{
+    char text[32];
+    for (const struct early_word *early = early_words; early < early_words + countof(early_words); early++) {
+        const uint32_t known = early->is[l->free_threaded];
+        uint64_t says = 0;
+        if (!published_word(&says, early->word, published, size, why))
+            return false;
+        if (says != known)
+            return fault(why,
+                         "it runs CPython %s, and this version of pyreel reads CPython " EARLY_AS_OF
+                         ", whose table of offsets (_Py_DebugOffsets) is another (word %u says %" PRIu64 ", not %u)",
+                         event_python_version_text(text, l->version), early->word, says, known);
+    }
+    return true;
+}
+
 static bool is_free_threaded(const void *published, size_t size)
 {
     uint64_t words[LAYOUT_PUBLISHED_HEAD / 8] = { 0 };
@@ -305,6 +360,14 @@ bool layout_published(const void *head, uint32_t *version)
     return memcmp(head, "xdebugpy", 8) == 0;
 }
 
+/* The numbers of instructions change until a version is final, and nothing that is published tells. Without names, each
+ * instruction counts as unknown. */
+static const struct opcode_name *opcode_names_of(uint32_t version, unsigned minor)
+{
+    static const struct opcode_name none[256];
+    return minor == EARLY_MINOR && version != EARLY_VERSION ? none : opcodes_names_of(minor);
+}
+
 bool layout_load(struct layout *layout, uint32_t version, const void *published, size_t size, struct fault *why)
 {
     *layout = (struct layout){ .version = version };
@@ -317,6 +380,8 @@ bool layout_load(struct layout *layout, uint32_t version, const void *published,
     if (minor >= FIRST_PUBLISHED_MINOR && !published)
         return fault(why, "it has no table of offsets (_Py_DebugOffsets)");
     layout->free_threaded = minor >= FIRST_PUBLISHED_MINOR && is_free_threaded(published, size);
+    if (minor == EARLY_MINOR && !check_early(layout, published, size, why))
+        return false;
     const unsigned column = minor - FIRST_MINOR;
     for (const struct row *row = rows; row < rows + countof(rows); row++)
         if (!load_row(layout, row, row->from[column], published, size, why))
@@ -327,7 +392,7 @@ bool layout_load(struct layout *layout, uint32_t version, const void *published,
     else
         load_facts(layout, locked_facts, countof(locked_facts), column);
     check_generations(layout, column);
-    layout->opcode_names = opcodes_names_of(minor);
+    layout->opcode_names = opcode_names_of(version, minor);
     layout_complete(layout);
     if (layout->thread_native_id < 48)
         return fault(why, "its table of offsets (_Py_DebugOffsets) is damaged (threads)");

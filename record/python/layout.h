@@ -23,7 +23,7 @@
 #define LAYOUT_PUBLISHED_HEAD 24   /* bytes that say which published table follows: cookie, version, threading */
 #define LAYOUT_PUBLISHED_MAX  1024 /* bytes of the largest one we know */
 #define LAYOUT_FIRST          "3.11"
-#define LAYOUT_SUPPORTED      LAYOUT_FIRST " to 3.15"
+#define LAYOUT_SUPPORTED      LAYOUT_FIRST " to 3.15, and 3.16 as of alpha 0"
 #define LAYOUT_TASKS_SINCE    "3.14" /* publishes_tasks */
 
 /* Upper limits of the sizes in a layout that layout_load() accepts, in bytes. */
@@ -161,7 +161,8 @@ bool layout_published(const void *head, uint32_t *version);
 
 /* Fills in the layout for a version (PY_VERSION_HEX). `published` has the first `size` bytes of _PyRuntime; they are
  * used from 3.13 on. Returns false with the reason when the version is not supported or a published offset is out of
- * bounds. */
+ * bounds. 3.16 is known as of alpha 0: a release whose published table shows other structures is refused, and the
+ * instructions of all but alpha 0 have no names. */
 bool layout_load(struct layout *layout, uint32_t version, const void *published, size_t size, struct fault *why);
 
 #endif

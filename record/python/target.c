@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* In the runtime, the address of the main interpreter stands so far behind that of the newest one (3.11 to 3.15). */
+/* In the runtime, the address of the main interpreter stands so far behind that of the newest one (3.11 to 3.16). */
 #define MAIN_BEHIND_NEWEST 8
 
 static enum target_state target_refused(int cause)

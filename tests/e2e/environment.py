@@ -50,7 +50,7 @@ SHORT = False  # only the short tests run, for which no browser and no viewer is
 SOAK = int(os.environ.get("PYREEL_SOAK", 1))  # tests of random inputs make so many times the rounds, see tests/soak/run
 
 REQUIRED_VERSIONS = ["3.11", "3.13", "3.14", "3.15"]
-OPTIONAL_VERSIONS = ["3.12"]
+OPTIONAL_VERSIONS = ["3.12", "3.16"]
 NOBODY = 65534
 
 
@@ -81,9 +81,14 @@ class Python:
         return int(self.version.split(".")[1])
 
     @property
+    def has_lock(self):
+        """A free-threaded build has none: 3.15t-own."""
+        return not re.search(r"\dt", self.name)
+
+    @property
     def at_once(self):
         """How many threads of it run Python at the same time, at most."""
-        return os.cpu_count() if re.search(r"\dt", self.name) else 1
+        return 1 if self.has_lock else os.cpu_count()
 
 
 def version_of(command):

@@ -244,13 +244,15 @@ static const void *published(uint32_t version, size_t *size)
     static const struct {
         const void *table;
         size_t size;
-    } tables[2][3] = {
+    } tables[2][4] = {
         { { published_3_13, sizeof(published_3_13) },
           { published_3_14, sizeof(published_3_14) },
-          { published_3_15, sizeof(published_3_15) } },
+          { published_3_15, sizeof(published_3_15) },
+          { published_3_16, sizeof(published_3_16) } },
         { { published_3_13t, sizeof(published_3_13t) },
           { published_3_14t, sizeof(published_3_14t) },
-          { published_3_15t, sizeof(published_3_15t) } },
+          { published_3_15t, sizeof(published_3_15t) },
+          { published_3_16t, sizeof(published_3_16t) } },
     };
     *size = 0;
     if (version >> 16 < 0x30d)

@@ -28,7 +28,8 @@
 
 /* In each of them the recorder must see the same. */
 static const uint32_t fake_versions[] = {
-    0x030b07f0, 0x030c01f0, 0x030d00f0, 0x030e0af0, 0x030f02f0, 0x030d12f1, 0x030e0af1, 0x030f02f1,
+    0x030b07f0, 0x030c01f0, 0x030d00f0, 0x030e0af0, 0x030f02f0,
+    0x031000a0, 0x030d12f1, 0x030e0af1, 0x030f02f1, 0x031000a1,
 };
 
 struct fake_frame {

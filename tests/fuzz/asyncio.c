@@ -9,8 +9,9 @@
 #include "tests/fakes/fake_remote.h"
 #include "tests/fuzz/fuzz.h"
 
-#define TASKS 6
-#define TICKS 4
+#define TASKS    6
+#define VERSIONS 6 /* that have tasks: fake_asyncio_each_version() */
+#define TICKS    4
 
 struct liar {
     struct fake_asyncio *a;
@@ -106,7 +107,7 @@ FUZZ_TARGET(asyncio)
         return 0;
     input.bytes = bytes;
     input.size = size;
-    input.version = bytes[0] & 3;
+    input.version = bytes[0] % VERSIONS;
     fake_asyncio_each_version(bytes[1] & 4 ? ASYNC_ALL : ASYNC_RUNNING, tell_lies);
     return 0;
 }

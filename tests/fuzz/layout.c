@@ -22,6 +22,8 @@ static const struct {
     { 0x030d12f1, published_3_13t, countof(published_3_13t) },
     { 0x030e0af1, published_3_14t, countof(published_3_14t) },
     { 0x030f02f1, published_3_15t, countof(published_3_15t) },
+    { 0x031000a0, published_3_16, countof(published_3_16) },
+    { 0x031000a1, published_3_16t, countof(published_3_16t) },
 };
 
 FUZZ_TARGET(layout)

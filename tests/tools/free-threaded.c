@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A process with the memory of a free-threaded CPython and nothing else of it: free-threaded 3.13|3.14|3.15. For
+/* A process with the memory of a free-threaded CPython and nothing else of it: free-threaded 3.13|3.14|3.15|3.16. For
  * tests/e2e, where no such build is at hand. Its main thread is attached, and works in f and in what that calls by
  * turns; another is detached and waits. The linker says that _PyRuntime is at FAKE_BASE. */
 #include "tests/fakes/fake_python.h"
@@ -40,7 +40,7 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         uint32_t version;
-    } versions[] = { { "3.13", 0x030d12f1 }, { "3.14", 0x030e0af1 }, { "3.15", 0x030f02f1 } };
+    } versions[] = { { "3.13", 0x030d12f1 }, { "3.14", 0x030e0af1 }, { "3.15", 0x030f02f1 }, { "3.16", 0x031000a1 } };
     uint32_t version = 0;
     for (size_t i = 0; argc == 2 && i < sizeof(versions) / sizeof(versions[0]); i++)
         if (strcmp(argv[1], versions[i].name) == 0)

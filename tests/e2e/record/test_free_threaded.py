@@ -11,7 +11,7 @@ import stacks
 from environment import BUILD
 from recording import CHANGES, attach, collapsed, whole
 
-VERSIONS = {"3.13": "3.13.18", "3.14": "3.14.10", "3.15": "3.15.2"}
+VERSIONS = {"3.13": "3.13.18", "3.14": "3.14.10", "3.15": "3.15.2", "3.16": "3.16.0a0"}
 
 
 @pytest.fixture(params=VERSIONS)

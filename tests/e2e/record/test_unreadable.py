@@ -27,7 +27,7 @@ while not select.select([0], [], [], 0)[0]:
 WAITER = "import os, sys\nprint('ready', os.getpid(), flush=True)\nsys.stdin.read()"
 # The jobs of a shell have no standard input, and write their lines at the same time.
 SLEEPER = "import os, time\nos.write(1, b'ready %d\\n' % os.getpid())\ntime.sleep(600)"
-READ = "this version of pyreel reads CPython 3.11 to 3.15"
+READ = "this version of pyreel reads CPython 3.11 to 3.15, and 3.16 as of alpha 0"
 NOT_FOUND = "it seems to run CPython 3.13, but in none of the"
 
 

@@ -14,8 +14,15 @@ static void assert_bytes(struct bytes *found, const char *wanted)
     bytes_free(found);
 }
 
-/* Two processes of 3.15.2; a file tells its minor version. */
-static const struct event story[] = { PROCESS(1, 7, "/home/u/work/"), PROCESS(2, 8, "/") };
+#define OF_VERSION(number, version)                                                                                    \
+    { EVENT_PROCESS, .process = { number, 8, 0, version, T(""), T(""), T("/"), 0, T(""), 0, 0, T(""), 0 } }
+
+/* Processes of 3.15.2, 3.16.0a0 and 3.17.0a1; a file tells its minor version. */
+static const struct event story[] = {
+    PROCESS(1, 7, "/home/u/work/"),
+    OF_VERSION(2, 0x031000a0),
+    OF_VERSION(3, 0x031100a1),
+};
 
 static const struct {
     const char *file, *name; /* NULL: no public name */
@@ -27,6 +34,8 @@ static const struct {
     { "<frozen getpath>", NULL },
     { "<frozen os", NULL },
     { "/usr/lib/python3.14/os.py", NULL },
+    { "/usr/lib/python3.16/os.py", NULL }, /* there is no tag of an alpha 0 */
+    { "/usr/lib/python3.17/os.py", "git:github.com/python/cpython:Lib/os.py:v3.17.0a1" },
     { "/usr/lib/python3.15/site-packages/six.py", NULL },
     { "/usr/lib/python3.15/_sysconfigdata__linux.py", NULL },
     { "/usr/lib/python3.15/lib-dynload/_json.so", NULL },

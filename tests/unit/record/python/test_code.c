@@ -237,7 +237,7 @@ static void refuse(struct fake_python *p)
         { l->code_units, UINT64_MAX },
         { l->code_units, (uint64_t)1 << 40 },
         { l->code_name, 0 },
-        { l->code_name, FAKE_BASE }, /* what is there is no compact string */
+        { l->code_name, fake_room(p, 64) }, /* zeros, which are no compact string */
         { l->code_file, UINT64_MAX },
         { l->code_line_table, 0 },
         { l->code_line_table, FAKE_BASE + FAKE_SIZE - 20 },
