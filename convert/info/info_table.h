@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The rows that the tables of pyreel-info have: those with the most samples or CPU time. --all and --json show all rows. */
+/* The rows that the tables of pyreel-info have: those with the most samples or CPU time. --all and --json show all
+ * rows. */
 #ifndef PYREEL_CONVERT_INFO_INFO_TABLE_H
 #define PYREEL_CONVERT_INFO_INFO_TABLE_H
 
