@@ -42,9 +42,7 @@ ACCOUNT_RATES = ("100", "1000", "10000")  # of programs that keep account
 SLOWER = {"100": 3}  # a recording takes so many times as long
 UNPROVED = ("--disturb", "0")  # the recorder never touches the program
 
-# Of recordings that read a program while it runs, and FAILED_MOST of a reference, too. Of others: none.
-IMPOSSIBLE_MOST = 0.0001  # of the samples
-FAILED_MOST = 0.005  # of the samples that were to be taken
+FAILED_MOST = 0.005  # of the samples of a reference that were to be taken
 
 UNNOTED_MOST = 0.02  # stacks of a reference that can't be, before 3.13: the current frame is not noted yet for a moment
 
@@ -123,9 +121,9 @@ class Judged:
     def broken(self):
         """Which limits are broken, in words."""
         found = []
-        if self.impossible > (0 if self.exact else max(1, IMPOSSIBLE_MOST * self.samples)):
+        if self.exact and self.impossible:
             found.append("impossible stacks")
-        if self.failed > (0 if self.exact else max(3, FAILED_MOST * self.wanted)):
+        if self.exact and self.failed:
             found.append("failed samples")
         if self.samples == 0:
             found.append("no samples")
