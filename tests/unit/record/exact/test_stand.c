@@ -462,8 +462,11 @@ static void who_has_no_work_stays_for_the_other(void **state)
 /* Where no question is asked, the work needs all posts: the last one to come does it, and the others stay. */
 static bool see_all_stay(void *data, uint32_t processor, uint64_t now_ns)
 {
-    const struct shared_work *shared = data;
-    return atomic_load(&shared->stand->came) == 2 && see_who_stays(data, processor, now_ns);
+    struct shared_work *shared = data;
+    if (atomic_load(&shared->stand->came) != 2)
+        return false;
+    shared->passes = atomic_load(&shared->stand->passes); /* now that both are here, they have passed all before */
+    return see_who_stays(data, processor, now_ns);
 }
 
 static void work_that_needs_all_posts_has_them(void **state)
@@ -476,7 +479,7 @@ static void work_that_needs_all_posts_has_them(void **state)
     unsigned met = 0;
     begin(&stand);
     for (const time_t since = time(NULL); met < 100;) {
-        struct shared_work shared = { .stand = &stand, .passes = atomic_load(&stand.passes) };
+        struct shared_work shared = { .stand = &stand };
         assert_true(is_patient(since));
         assert_true(
             stand_appoint(&stand, processors, count, &AT(clock_now_ns() + 200 * US, 0), NULL, see_all_stay, &shared));
