@@ -12,7 +12,7 @@
 
 #include "record/unwind/thread_list.h"
 
-/* What was read of a thread state. */
+/* A thread state, as it was read. */
 struct crowd_thread {
     uint64_t frame;     /* its current frame; before 3.13, its newest C frame */
     uint32_t processor; /* on which the thread ran last */

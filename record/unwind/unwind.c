@@ -250,8 +250,8 @@ static void wanted_take_in(struct unwinder *u, struct wanted *wanted, size_t goo
             wanted->unwound.status = status_of_state(u, wanted->thread, snapshot_state(&walk->snapshot));
         walk_take_stack(u, walk, good);
         walk->since = wanted->before;
-        if (u->walker.unreadable >
-            0) /* the next look reads these code objects again, even if the thread does not move */
+        /* The next look reads unreadable code objects again, even if the thread does not move. */
+        if (u->walker.unreadable > 0)
             walk_distrust(walk);
         wanted->state = UNWIND_DONE;
     } else if (done == ATTEMPT_ELSEWHERE) {

@@ -142,7 +142,7 @@ EACH_ASYNCIO(ASYNC_ALL, a_task_that_wakes_is_seen_on_its_thread, wake_a_task);
 
 static void end_one(struct scene *s)
 {
-    /* What A awaited is over, and B has another coroutine, name and waiter: it is another task. */
+    /* Task B, which A awaits, is over. Another task lies in its place, with another coroutine, name and waiter. */
     fake_suspend(s->a, s->at_f, s->f, 3, 0);
     fake_poke(s->a->p, s->tasks[1] + s->a->asyncio.tasks.offsets.task_coroutine, s->at_h);
     fake_awaited_by(s->a, s->tasks[1], s->tasks[2]);

@@ -224,7 +224,7 @@ static void an_early_version_is_refused_when_it_has_changed(void **state)
         assert_non_null(strstr(why.text, "as of alpha 0"));
     }
 
-    /* What is known of a version that is final is not looked for. */
+    /* A final version is known by its number: its table is not compared. */
     memcpy(table, published_3_15, sizeof(published_3_15));
     table[47] += 8;
     assert_true(layout_load(&layout, 0x030f02f0, table, sizeof(published_3_15), NULL));

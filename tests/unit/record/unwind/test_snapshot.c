@@ -406,7 +406,7 @@ static void show_driven(struct fake_python *p, bool driven)
     fake_stack(p, 0, (struct fake_frame[]){ { PLAIN, m, 1 }, { PLAIN, f, 2 }, { GENERATOR, gen, 3 } }, driven ? 3 : 2);
 }
 
-/* What the k-th piece is said to be, it is. */
+/* Fails if the plan says of the k-th piece what the piece is not. */
 static void assert_piece(const struct snapshot *s, const struct piece *piece, size_t k)
 {
     size_t index;

@@ -235,7 +235,7 @@ static void begin_compiled(struct fake_python *p)
 }
 EACH_VERSION(a_stack_may_begin_in_compiled_code, begin_compiled);
 
-/* What is no compiled code is a generator: its frame object lies elsewhere, or there is none. */
+/* An object that is no compiled code is a generator: its frame object lies elsewhere, or there is none. */
 static void begin_otherwise(struct fake_python *p)
 {
     const struct layout *l = fake_layout(p);
@@ -367,7 +367,7 @@ static void end_in_time(struct fake_python *p)
 }
 EACH_VERSION(a_look_that_ends_in_time_knows_of_no_gone_code, end_in_time);
 
-/* What was freed meanwhile, and another is where it was: the frame that stands there now has the other. */
+/* A code object is freed, and another one takes its place: a frame that stands there now runs the other one. */
 static void replace_code(struct fake_python *p)
 {
     const struct made s = make(p);
