@@ -99,9 +99,14 @@ static const char *sched_number(const char *text, const char *name)
     return at ? at + 1 : NULL;
 }
 
-/* Reads how often a thread lost its processor, and when the kernel counted its CPU time last, by the clock of that
- * processor. */
-static bool read_sched(int file, uint64_t *lost, uint64_t *start_ns)
+/* What the file `sched` says of a thread. */
+struct sched {
+    uint64_t lost;     /* how often the thread lost its processor, ... */
+    uint64_t forced;   /* ... and how often against its will */
+    uint64_t start_ns; /* when the kernel counted its CPU time last, by the clock of that processor */
+};
+
+static bool read_sched(int file, struct sched *sched)
 {
     char text[SCHED_ROOM], *end;
     const ssize_t size = pread(file, text, sizeof(text) - 1, 0);
@@ -110,11 +115,13 @@ static bool read_sched(int file, uint64_t *lost, uint64_t *start_ns)
     const char *from = strstr(text, "#threads: ");
     const char *start = from ? sched_number(from, "exec_start") : NULL;
     const char *switches = from ? sched_number(from, "nr_switches") : NULL;
-    if (!start || !switches)
+    const char *forced = switches ? sched_number(switches, "nr_involuntary_switches") : NULL;
+    if (!start || !forced)
         return false;
-    *start_ns = strtoull(start, &end, 10) * 1000000; /* milliseconds with six decimals */
-    *start_ns += *end == '.' ? strtoull(end + 1, NULL, 10) : 0;
-    *lost = strtoull(switches, NULL, 10);
+    sched->start_ns = strtoull(start, &end, 10) * 1000000; /* milliseconds with six decimals */
+    sched->start_ns += *end == '.' ? strtoull(end + 1, NULL, 10) : 0;
+    sched->lost = strtoull(switches, NULL, 10);
+    sched->forced = strtoull(forced, NULL, 10);
     return true;
 }
 
@@ -155,17 +162,20 @@ void cpu_wakes_at(uint64_t moment_ns)
     atomic_store(&own_taker->next_ns, moment_ns);
 }
 
-static uint64_t start_of(int sched)
+/* When the thread of a file `sched` took the processor that it has; 0: not known. */
+static uint64_t start_of(int file)
 {
-    uint64_t lost, start_ns;
-    return sched >= 0 && read_sched(sched, &lost, &start_ns) ? start_ns : 0;
+    struct sched sched;
+    return file >= 0 && read_sched(file, &sched) ? sched.start_ns : 0;
 }
 
 /* When threads of the recorder took the processors that they have. */
 struct takes {
-    uint64_t read_ns; /* when the files were read (monotonic) */
-    uint64_t starts_ns[TAKERS + 1];
-    size_t count;
+    uint64_t begun_ns; /* when the files were first read for this look (monotonic) */
+    uint64_t own_ns;   /* of the calling post: most threads of a look lost their processor to it */
+    bool others_read;
+    uint64_t others_ns[TAKERS + 1];
+    size_t others_count;
 };
 
 /* Whether a post wakes now, or woke for the present look. */
@@ -175,18 +185,17 @@ static bool taker_woke(const struct taker *taker, uint64_t now_ns)
     return next_ns > 0 && (now_ns >= next_ns || now_ns - atomic_load(&taker->last_ns) < WOKE_LATELY_NS);
 }
 
-static void takes_read(struct takes *takes, uint64_t now_ns)
+static void takes_read_others(struct takes *takes)
 {
-    takes->read_ns = now_ns;
-    takes->count = 0;
-    takes->starts_ns[takes->count++] = start_of(atomic_load(&opener_sched));
-    for (size_t i = 0; i < TAKERS; i++) {
-        const int sched = atomic_load(&takers[i].sched);
-        if (!taker_woke(&takers[i], now_ns))
+    takes->others_read = true;
+    takes->others_ns[takes->others_count++] = start_of(atomic_load(&opener_sched));
+    for (struct taker *taker = takers; taker < takers + TAKERS; taker++) {
+        const int file = atomic_load(&taker->sched);
+        if (taker == own_taker || !taker_woke(taker, takes->begun_ns))
             continue;
-        const uint64_t start_ns = start_of(sched);
-        if (atomic_load(&takers[i].sched) == sched) /* else it may be another file by now */
-            takes->starts_ns[takes->count++] = start_ns;
+        const uint64_t start_ns = start_of(file);
+        if (atomic_load(&taker->sched) == file) /* else it may be another file by now */
+            takes->others_ns[takes->others_count++] = start_ns;
     }
 }
 
@@ -196,12 +205,28 @@ static bool recorder_took_over(uint64_t when_ns)
 {
     static _Thread_local struct takes takes;
     const uint64_t now_ns = clock_now_ns();
-    if (now_ns - takes.read_ns > SAME_LOOK_NS)
-        takes_read(&takes, now_ns);
-    for (size_t i = 0; i < takes.count; i++)
-        if (when_ns > 0 && when_ns == takes.starts_ns[i]) /* 0: not known, or it has moved to another processor */
-            return true;
-    return false;
+    if (now_ns - takes.begun_ns > SAME_LOOK_NS)
+        takes = (struct takes){ .begun_ns = now_ns, .own_ns = own_taker ? start_of(own_taker->sched) : 0 };
+    if (when_ns == 0) /* not known, or the thread of the recorder has moved to another processor */
+        return false;
+    if (when_ns != takes.own_ns && !takes.others_read)
+        takes_read_others(&takes);
+    bool took = when_ns == takes.own_ns;
+    for (size_t i = 0; i < takes.others_count; i++)
+        took |= when_ns == takes.others_ns[i];
+    return took;
+}
+
+/* Whether a thread of the recorder took the processor from this thread. Reads no file if the thread lost no processor
+ * against its will since the last answer that was no. */
+static bool cpu_is_pushed_off(struct cpu *cpu, const struct sched *sched)
+{
+    if (cpu->free_known && sched->forced == cpu->free_forced)
+        return false;
+    const bool pushed = recorder_took_over(sched->start_ns);
+    cpu->free_known = !pushed;
+    cpu->free_forced = sched->forced;
+    return pushed;
 }
 
 void cpu_end_thread(void)
@@ -254,16 +279,16 @@ static bool has_processor(struct cpu *cpu, uint64_t lost, bool grew)
 static void open_sched(struct cpu *cpu, pid_t pid, pid_t tid)
 {
     bool unused;
-    uint64_t lost, start_ns;
+    struct sched sched;
     cpu_read_note(cpu, &unused);
     cpu->crowded = 0;
     cpu->sched = cpu_open_file(pid, tid, "sched");
-    if (cpu->sched >= 0 && (cpu->runs == 0 || !read_sched(cpu->sched, &lost, &start_ns))) {
+    if (cpu->sched >= 0 && (cpu->runs == 0 || !read_sched(cpu->sched, &sched))) {
         close(cpu->sched);
         cpu->sched = -1;
     }
     if (cpu->sched >= 0)
-        has_processor(cpu, lost, false);
+        has_processor(cpu, sched.lost, false);
 }
 
 /* While a thread runs, its file /proc/PID/task/TID/syscall is just "running". A kernel without that file has `stat`. */
@@ -327,15 +352,15 @@ static bool read_ready(const struct cpu *cpu, bool *ready)
  * ready to run. False when the thread is gone. */
 static bool read_running(struct cpu *cpu, bool changed, enum cpu_asker asker)
 {
-    uint64_t lost, start_ns;
+    struct sched sched;
     cpu->ready = cpu->late = false;
     if (asker == CPU_POST_OF_HOLDER && changed && !cpu->crowded)
         return cpu->running = true;
     if (cpu->sched < 0)
         return read_ready(cpu, &cpu->running);
-    if (!read_sched(cpu->sched, &lost, &start_ns))
+    if (!read_sched(cpu->sched, &sched))
         return false;
-    cpu->running = has_processor(cpu, lost, changed) || (asker != CPU_ANYBODY && recorder_took_over(start_ns));
+    cpu->running = has_processor(cpu, sched.lost, changed) || (asker != CPU_ANYBODY && cpu_is_pushed_off(cpu, &sched));
     cpu->late = !cpu->running && asker != CPU_ANYBODY;
     return cpu->running || cpu->late || read_ready(cpu, &cpu->ready);
 }

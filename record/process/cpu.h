@@ -19,6 +19,7 @@
  *      itself began. A tick of the kernel's clock within the post moves the latter: one look of a hundred. The same
  *      holds for posts that wake at the same moment on other processors, and for the recorder's thread that waits for
  *      the post: this thread wakes before the look is over, and takes the processor of whoever runs beside the post.
+ *      A thread that lost no processor against its will since a look found it on none is not compared with them.
  *   4. If it has none: whether it is ready to run, from the file `syscall`.
  * Steps 3 and 4 cost ten times as much as the note. A post, for which the program waits, leaves out step 4, which
  * cpu_look_late() does, and step 3 for a thread that holds the interpreter's lock on its processor and had no need to
@@ -46,6 +47,8 @@ struct cpu {
     uint64_t runs;                 /* how often the thread got a processor, by the last note */
     uint64_t seen_runs, seen_lost; /* the two counts when `sched` was read last */
     uint32_t same;                 /* how often they were the same before */
+    bool free_known;               /* a look found that no post had taken the thread's processor, ... */
+    uint64_t free_forced;          /* ... when the thread had lost one so often against its will */
     int64_t resting; /* the lowest difference of the two counts so far, or 0: that of a thread without a processor */
     uint64_t reported_ns; /* CPU time that cpu_look() has reported */
     uint64_t waited_ns;   /* time that the thread waited for a processor, by the last note */

@@ -238,7 +238,8 @@ static void say(struct cpu *cpu, const struct said *said)
     char text[128];
     snprintf(text, sizeof(text), "%" PRIu64 " 0 %" PRIu64 "\n", said->ran_ns, said->got);
     put_in(cpu->note, text);
-    snprintf(text, sizeof(text), "a (1, #threads: 1)\nse.exec_start : 1.000000\nnr_switches : %" PRIu64 "\n",
+    snprintf(text, sizeof(text),
+             "a (1, #threads: 1)\nse.exec_start : 1.000000\nnr_switches : %" PRIu64 "\nnr_involuntary_switches : 0\n",
              said->lost);
     put_in(cpu->sched, text);
 }
