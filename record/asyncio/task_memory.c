@@ -89,26 +89,22 @@ void task_memory_plan(struct task_memory *m)
 enum remote_state task_memory_read(struct task_memory *m, struct remote *remote)
 {
     struct piece pieces[REMOTE_PIECES];
-    size_t next;
+    bool there[REMOTE_PIECES];
+    enum remote_state state = REMOTE_READ;
     task_memory_plan(m);
     m->lost = 0;
-    for (size_t at = 0; at < m->parts_count; at = next) {
-        size_t count = 0, good = 0;
-        for (; count < REMOTE_PIECES && at + count < m->parts_count; count++) {
+    for (size_t at = 0, count; at < m->parts_count && state != REMOTE_GONE && state != REMOTE_DENIED; at += count) {
+        for (count = 0; count < REMOTE_PIECES && at + count < m->parts_count; count++) {
             const struct memory_part *part = &m->parts[at + count];
             pieces[count] = (struct piece){ part->address, part->size, m->bytes + part->at };
         }
-        const enum remote_state state = remote_read_pieces(remote, pieces, count, &good);
-        if (state == REMOTE_GONE || state == REMOTE_DENIED)
-            return state;
-        for (size_t i = 0; i < count; i++)
-            m->parts[at + i].there = i < good;
-        m->lost += good < count;
-        next = at + good + (good < count);
-        if (remote->over)
-            next = at + count;
+        state = remote_read_readable(remote, pieces, count, there);
+        for (size_t i = 0; i < count; i++) {
+            m->parts[at + i].there = there[i];
+            m->lost += !there[i];
+        }
     }
-    return REMOTE_READ;
+    return state == REMOTE_UNREADABLE ? REMOTE_READ : state;
 }
 
 const unsigned char *task_memory_at(const struct task_memory *m, size_t index)

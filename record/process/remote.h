@@ -83,6 +83,23 @@ static inline struct remote remote_of(const struct memory_kind *kind, void *self
  * a whole; `good` may be NULL. Does not notice an execve: see remote_same_program(). */
 enum remote_state remote_read_pieces(struct remote *remote, const struct piece *pieces, size_t count, size_t *good);
 
+/* Reads those of at most REMOTE_PIECES pieces that are readable: where a call ends at a piece that is not, a further
+ * call goes on behind it. there[i]: piece i was read as a whole. Returns REMOTE_READ, or what ended the reading. */
+static inline enum remote_state remote_read_readable(struct remote *remote, const struct piece *pieces, size_t count,
+                                                     bool *there)
+{
+    memset(there, 0, count * sizeof(*there));
+    for (size_t at = 0, good; at < count; at += good + 1) {
+        const enum remote_state state = remote_read_pieces(remote, pieces + at, count - at, &good);
+        if (state == REMOTE_GONE || state == REMOTE_DENIED)
+            return state;
+        memset(there + at, 1, good * sizeof(*there));
+        if (remote->over)
+            return REMOTE_UNREADABLE;
+    }
+    return REMOTE_READ;
+}
+
 /* Adds a piece to a batch. Returns false, and adds nothing, when the batch is full. */
 static inline bool batch_add(struct batch *batch, uint64_t address, uint32_t size, void *into)
 {

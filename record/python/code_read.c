@@ -62,25 +62,22 @@ static void add_identity(struct code_batch *b, const struct code *code, unsigned
         b->pieces[b->pieces_count++] = pieces[n];
 }
 
-/* Reads the pieces that `add_pieces` adds for all code objects, with one system call. The call ends at the first piece
- * that is not readable. The code object of that piece is given up, and one more call reads the pieces behind it. */
+/* Reads the pieces that `add_pieces` adds for all code objects. A code object of which a piece is not readable is given
+ * up. */
 static void code_batch_read(struct code_batch *b, void (*add_pieces)(struct code_batch *b, struct code_reading *r))
 {
-    for (size_t from = 0; from < b->count; from++) {
-        size_t ends[CODES_AT_ONCE], good = 0;
-        b->pieces_count = 0;
-        for (size_t i = from; i < b->count; i++) {
-            if (b->readings[i].good)
-                add_pieces(b, &b->readings[i]);
-            ends[i] = b->pieces_count;
-        }
-        if (b->pieces_count == 0 ||
-            remote_read_pieces(b->codes->remote, b->pieces, b->pieces_count, &good) == REMOTE_READ)
-            return;
-        while (ends[from] <= good)
-            from++;
-        b->readings[from].good = false;
+    size_t ends[CODES_AT_ONCE];
+    bool there[REMOTE_PIECES];
+    b->pieces_count = 0;
+    for (size_t i = 0; i < b->count; i++) {
+        if (b->readings[i].good)
+            add_pieces(b, &b->readings[i]);
+        ends[i] = b->pieces_count;
     }
+    remote_read_readable(b->codes->remote, b->pieces, b->pieces_count, there);
+    for (size_t i = 0, piece = 0; i < b->count; i++)
+        for (; piece < ends[i]; piece++)
+            b->readings[i].good &= there[piece];
 }
 
 /* How many bytes to read first of an object with at least `least` bytes and probably `wanted` bytes. Bytes in the same
