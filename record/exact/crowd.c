@@ -25,21 +25,14 @@ static void asked_note_lost(struct asked *asked, const struct piece *piece)
         asked->good = false;
 }
 
-/* Reads the pieces. A call ends at the first piece that is not readable; a further call goes on behind it. */
 static void asked_send(struct asked *asked)
 {
     struct batch *batch = asked->batch;
-    size_t good = 0;
-    for (size_t at = 0; at < batch->count; at += good + 1) {
-        const enum remote_state state = remote_read_pieces(asked->remote, batch->pieces + at, batch->count - at, &good);
-        if (state == REMOTE_READ)
-            break;
-        if (state != REMOTE_UNREADABLE || asked->remote->over) {
-            asked->good = false;
-            break;
-        }
-        asked_note_lost(asked, &batch->pieces[at + good]);
-    }
+    bool there[REMOTE_PIECES];
+    asked->good &= remote_read_readable(asked->remote, batch->pieces, batch->count, there) == REMOTE_READ;
+    for (size_t i = 0; i < batch->count; i++)
+        if (!there[i])
+            asked_note_lost(asked, &batch->pieces[i]);
     batch->count = 0;
 }
 
@@ -59,16 +52,18 @@ static bool crowd_holds(const struct crowd *crowd, const struct member *member)
 
 static void crowd_read_locks(struct crowd *crowd, const struct target *target, struct asked *asked)
 {
-    unsigned char(*bytes)[LAYOUT_GIL_MAX] = alloc_zeroed(target->interpreters_count + 1, sizeof(*bytes));
-    crowd->locks_count = target->interpreters_count;
-    crowd->locks = alloc_grow(crowd->locks, &crowd->locks_room, crowd->locks_count + 1, sizeof(*crowd->locks));
-    for (size_t i = 0; i < crowd->locks_count; i++)
-        if (target->interpreters[i].gil_at)
-            asked_add(asked, target->interpreters[i].gil_at, target_gil_size(target), bytes[i]);
+    const struct interpreter *interpreters = target->interpreters;
+    const size_t count = target->interpreters_count;
+    crowd->locks_count = count;
+    crowd->locks = alloc_grow(crowd->locks, &crowd->locks_room, count + 1, sizeof(*crowd->locks));
+    crowd->lock_bytes = alloc_grow(crowd->lock_bytes, &crowd->lock_bytes_room, count + 1, LAYOUT_GIL_MAX);
+    for (size_t i = 0; i < count; i++)
+        if (interpreters[i].gil_at)
+            asked_add(asked, interpreters[i].gil_at, target_gil_size(target), crowd->lock_bytes + i * LAYOUT_GIL_MAX);
     asked_send(asked);
-    for (size_t i = 0; i < crowd->locks_count; i++)
-        crowd->locks[i] = target->interpreters[i].gil_at ? target_gil(target, bytes[i]) : (struct gil){ 0 };
-    free(bytes);
+    for (size_t i = 0; i < count; i++)
+        crowd->locks[i] = interpreters[i].gil_at ? target_gil(target, crowd->lock_bytes + i * LAYOUT_GIL_MAX)
+                                                 : (struct gil){ 0 };
 }
 
 /* Adds what shows whether and where a thread runs. */
@@ -114,20 +109,12 @@ void crowd_read(struct crowd *crowd, const struct thread_list *list, int64_t rse
     crowd->whole = asked.good && list->whole;
 }
 
-static bool is_posted(uint32_t processor, const uint32_t *processors, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (processors[i] == processor)
-            return true;
-    return false;
-}
-
-bool crowd_is_elsewhere(const struct crowd *crowd, const uint32_t *processors, size_t count)
+bool crowd_is_elsewhere(const struct crowd *crowd, const struct posts *posts)
 {
     bool elsewhere = false;
     for (size_t i = 0; i < crowd->count; i++) {
         const struct crowd_thread *thread = &crowd->threads[i];
-        elsewhere |= thread->runs && thread->known && !is_posted(thread->processor, processors, count);
+        elsewhere |= thread->runs && thread->known && !posts_have(posts, thread->processor);
     }
     return elsewhere;
 }
@@ -140,16 +127,16 @@ static bool is_same_lock(const struct gil *then, const struct gil *now)
 
 /* Whether a thread stood still between two readings. `seen`: its attachment as it was read with its stack. */
 static bool thread_stood(const struct crowd_thread *then, const struct crowd_thread *now, enum attachment seen,
-                         const uint32_t *processors, size_t count)
+                         const struct posts *posts)
 {
     const bool read = then->asked && now->asked && !then->lost && !now->lost;
     const bool same = then->processor == now->processor && then->attachment == now->attachment &&
                       then->attachment == (uint32_t)seen && then->runs == now->runs && then->frame == now->frame;
-    return read && same && (!now->runs || (now->known && is_posted(now->processor, processors, count)));
+    return read && same && (!now->runs || (now->known && posts_have(posts, now->processor)));
 }
 
 size_t crowd_moved(const struct crowd *before, const struct crowd *after, const struct thread_list *list,
-                   const uint32_t *processors, size_t count)
+                   const struct posts *posts)
 {
     const bool comparable = before->whole && after->whole && before->list == after->list &&
                             before->count == after->count && before->locks_count == after->locks_count;
@@ -163,7 +150,7 @@ size_t crowd_moved(const struct crowd *before, const struct crowd *after, const 
         const bool placed = comparable && member->listed == list->list && lock < before->locks_count;
         moved += !placed || !is_same_lock(&before->locks[lock], &after->locks[lock]) ||
                  !thread_stood(&before->threads[member->place], &after->threads[member->place], member->attachment,
-                               processors, count);
+                               posts);
     }
     return moved;
 }
@@ -180,5 +167,6 @@ void crowd_free(struct crowd *crowd)
 {
     free(crowd->threads);
     free(crowd->locks);
+    free(crowd->lock_bytes);
     *crowd = (struct crowd){ 0 };
 }

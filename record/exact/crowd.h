@@ -10,6 +10,7 @@
 #ifndef PYREEL_RECORD_EXACT_CROWD_H
 #define PYREEL_RECORD_EXACT_CROWD_H
 
+#include "record/exact/stand.h"
 #include "record/unwind/thread_list.h"
 
 /* A thread state, as it was read. */
@@ -29,19 +30,21 @@ struct crowd {
     size_t count, room;
     struct gil *locks; /* of the interpreters, in their order */
     size_t locks_count, locks_room;
+    unsigned char *lock_bytes; /* as they were read */
+    size_t lock_bytes_room;
 };
 
 /* Reads the threads of the list, or of a long list those that ran lately, and the locks. `rseq`: offset of a thread's
  * rseq area from its thread pointer. */
 void crowd_read(struct crowd *crowd, const struct thread_list *thread_list, int64_t rseq);
 
-/* How many of the threads that were asked for in this tick may have run Python between two readings, while posts stood
- * on these processors. */
+/* How many of the threads that were asked for in this tick may have run Python between two readings, while these posts
+ * stayed. */
 size_t crowd_moved(const struct crowd *before, const struct crowd *after, const struct thread_list *thread_list,
-                   const uint32_t *processors, size_t count);
+                   const struct posts *posts);
 
-/* Whether a thread runs Python on another processor than these. */
-bool crowd_is_elsewhere(const struct crowd *crowd, const uint32_t *processors, size_t count);
+/* Whether a thread runs Python where no post is. */
+bool crowd_is_elsewhere(const struct crowd *crowd, const struct posts *posts);
 
 /* Whether no thread runs Python. */
 bool crowd_sleeps(const struct crowd *crowd);

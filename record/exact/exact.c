@@ -136,13 +136,10 @@ static void note_crowd(struct exact *exact)
     }
 }
 
-/* Whether the holder is on a processor that the last look was not appointed for. */
-static bool is_elsewhere(const struct exact *exact)
+/* Whether this holder stands still while the posts stay: it runs on the processor of one, or its thread is gone. */
+static bool stands(const struct exact *exact, const struct holder *holder)
 {
-    bool elsewhere = exact->holder.processor != NOWHERE;
-    for (size_t i = 0; i < exact->work.processors_count; i++)
-        elsewhere &= exact->holder.processor != exact->work.processors[i];
-    return elsewhere;
+    return holder->pointer == 0 || posts_have(&exact->work.posts, holder->processor);
 }
 
 /* Notes that following the lock failed: the holder was elsewhere, the next look went there, and the holder is elsewhere
@@ -153,58 +150,41 @@ static void note_lost(struct exact *exact)
     exact->lost[1] = exact->looks;
 }
 
-/* Chooses the processors for the next look, in rising order: the holder's processor, and while following the lock
- * fails, or where several threads may run, the processors of recent holders. */
+/* Chooses the processors for the next look: the holder's processor, and while following the lock fails, or where
+ * several threads may run, the processors of recent holders. */
 static void choose_processors(struct exact *exact)
 {
     struct exact_work *work = &exact->work;
     const bool several = work->crowd || (exact->lost[0] && exact->looks - exact->lost[0] < LOST);
     work->holder = exact->holder;
-    work->processors[0] = exact->holder.processor;
     /* A thread of a crowd that is out of reach spoils no other. */
-    work->processors_count = exact->holder.pointer != 0 &&
-                             (!work->crowd || stand_may(&exact->stand, exact->holder.processor));
-    for (const struct recent_holder *r = exact->recent; several && r < exact->recent + EXACT_RECENT; r++) {
-        uint32_t *processors = work->processors;
-        size_t at = 0;
-        while (at < work->processors_count && processors[at] < r->processor)
-            at++;
-        const bool known = at < work->processors_count && processors[at] == r->processor;
-        if (!r->thread || known || exact->looks - r->look > LATELY || work->processors_count == STAND_AT_ONCE ||
-            !stand_may(&exact->stand, r->processor))
-            continue;
-        memmove(processors + at + 1, processors + at, (work->processors_count - at) * sizeof(*processors));
-        processors[at] = r->processor;
-        work->processors_count++;
-    }
-}
-
-/* Whether the look belongs to this processor. If the holder is gone, the look belongs to the first processor. */
-static bool is_for(const struct exact *exact, uint32_t processor)
-{
-    return exact->holder.processor == (exact->holder.pointer ? processor : NOWHERE) &&
-           (exact->holder.pointer || exact->alone || processor == exact->work.processors[0]);
+    if (exact->holder.pointer && (!work->crowd || stand_may(&exact->stand, exact->holder.processor)))
+        posts_add(&work->posts, exact->holder.processor);
+    for (const struct recent_holder *r = exact->recent; several && r < exact->recent + EXACT_RECENT; r++)
+        if (r->thread && exact->looks - r->look <= LATELY && stand_may(&exact->stand, r->processor))
+            posts_add(&work->posts, r->processor);
 }
 
 /* ---- a look ---- */
 
-/* Whether a witness (the bytes read first or last) shows this holder, on this holder's processor. */
+/* Whether a witness (the bytes read first or last) shows this holder, on the processor of a post. */
 static bool is_witnessed(const struct exact *exact, const struct holder *holder, const unsigned char *bytes)
 {
     const struct gil gil = target_gil(exact->target, bytes);
-    const bool read = exact->rseq && holder->pointer;
-    const uint32_t processor = read ? half_word_at(bytes, target_gil_size(exact->target)) : holder->processor;
+    struct holder seen = *holder;
+    if (exact->rseq && holder->pointer)
+        seen.processor = half_word_at(bytes, target_gil_size(exact->target));
     /* A new thread state may have the address of an old one, so compare the thread pointer. For a holder that is gone,
      * nobody may have taken the lock. */
     const bool same = holder->pointer ? thread_list_pointer(exact->thread_list, holder->thread) == holder->pointer
                                       : !gil.locked && gil.switches == holder->switches;
-    return gil.holder == holder->thread && processor == holder->processor && same;
+    return gil.holder == holder->thread && stands(exact, &seen) && same;
 }
 
 /* Whether the look is one moment although the witness does not prove it. There are two reasons: another read followed
  * the last witness, or another thread had taken the lock before the look. The latter thread stands still, too, if it is
- * on this processor. Finds the present holder in any case. */
-static bool is_same_after_all(struct exact *exact, uint32_t processor, const unsigned char *first)
+ * on the processor of a post. Finds the present holder in any case. */
+static bool is_same_after_all(struct exact *exact, const unsigned char *first)
 {
     const struct gil gil = target_gil(exact->target, first);
     if (!find_holder(exact, &exact->holder)) {
@@ -212,7 +192,7 @@ static bool is_same_after_all(struct exact *exact, uint32_t processor, const uns
         return false;
     }
     return exact->holder.thread == gil.holder && exact->holder.switches == gil.switches &&
-           exact->holder.processor == processor;
+           stands(exact, &exact->holder);
 }
 
 static void look_once(struct exact *exact, uint64_t now_ns)
@@ -247,14 +227,14 @@ static bool was_one_moment(struct exact *exact, const struct holder *holder)
                            target_gil(exact->target, witness->last).switches;
     return (witness->came && at_last && no_switch && is_witnessed(exact, holder, witness->first) &&
             is_witnessed(exact, holder, witness->last)) ||
-           (is_same_after_all(exact, holder->processor, witness->first) && witness->came);
+           (is_same_after_all(exact, witness->first) && witness->came);
 }
 
-/* Whether the program slept when the look began: nobody had the lock, and its last holder was on this processor. */
-static bool was_asleep(const struct exact *exact, const struct holder *holder, uint32_t processor)
+/* Whether the program slept when the look began: nobody had the lock, and its last holder stood. */
+static bool was_asleep(const struct exact *exact, const struct holder *holder)
 {
     const struct witness *witness = &exact->thread_list->unwinder.witness;
-    return witness->came && holder->processor == processor && !target_gil(exact->target, witness->first).locked &&
+    return witness->came && !target_gil(exact->target, witness->first).locked &&
            is_witnessed(exact, holder, witness->first);
 }
 
@@ -263,49 +243,55 @@ static bool look_at_crowd(struct exact *exact, uint64_t now_ns)
 {
     struct exact_work *work = &exact->work;
     crowd_read(&exact->before, exact->thread_list, exact->rseq);
-    work->elsewhere = crowd_is_elsewhere(&exact->before, work->processors, work->processors_count);
+    work->elsewhere = crowd_is_elsewhere(&exact->before, &work->posts);
     look_once(exact, now_ns);
     work->looks++;
     crowd_read(&exact->after, exact->thread_list, exact->rseq);
     note_crowd(exact);
-    work->moved = work->state == THREAD_LIST_SLEPT ? 0
-                                                   : crowd_moved(&exact->before, &exact->after, exact->thread_list,
-                                                                 work->processors, work->processors_count);
+    work->moved = work->state == THREAD_LIST_SLEPT
+                      ? 0
+                      : crowd_moved(&exact->before, &exact->after, exact->thread_list, &work->posts);
     work->same = work->moved == 0;
     work->slept = crowd_sleeps(&exact->before);
     work->retry_later = exact->thread_list->unwinder.retry_later || work->state == THREAD_LIST_TORN;
     return true;
 }
 
-/* Whether the look belongs to this processor (a stand_ask): the holder runs or last ran here. */
-static bool exact_ask(void *data, uint32_t processor)
+/* Finds the holder anew. Whether it stands. */
+static bool holder_stands(struct exact *exact)
 {
-    struct exact *exact = data;
-    if (!find_holder(exact, &exact->holder) || !is_for(exact, processor))
+    if (!find_holder(exact, &exact->holder))
         return false;
     exact->work.holder = exact->holder;
-    return true;
+    return stands(exact, &exact->holder);
 }
 
-/* Makes the look (a stand_work). If the holder's thread has ended, finds the new holder and looks again. Where threads
- * have no rseq area, finds the holder first, because its processor must be compared before and after the look. */
+/* Makes a look while the lock's holder stands. If the holder's thread has ended, finds the new holder and looks again.
+ * Finds the holder first where the lock goes from processor to processor, and where threads have no rseq area, because
+ * then the holder's processor must be compared before and after the look. */
+static bool look_at_holder(struct exact *exact, uint64_t now_ns)
+{
+    struct exact_work *work = &exact->work;
+    const bool known = exact->rseq && work->posts.count < 2;
+    const bool there = ((known || holder_stands(exact)) && look_with(exact, &work->holder, now_ns)) ||
+                       (holder_stands(exact) && look_with(exact, &work->holder, now_ns));
+    work->same = there && was_one_moment(exact, &work->holder);
+    work->slept = there && was_asleep(exact, &work->holder);
+    /* The list looks torn when a thread lost its processor while it changed the list. */
+    work->retry_later = there && (exact->thread_list->unwinder.retry_later || work->state == THREAD_LIST_TORN);
+    if (!there)
+        work->state = THREAD_LIST_TORN;
+    exact->thread_list->unwinder.witness = (struct witness){ 0 };
+    return there;
+}
+
+/* Makes the look (a stand_work), when all posts have come. */
 static bool exact_do_work(void *data, uint32_t processor, uint64_t now_ns)
 {
     struct exact *exact = data;
-    const struct unwinder *unwinder = &exact->thread_list->unwinder;
-    if (exact->work.crowd)
-        return look_at_crowd(exact, now_ns);
-    const bool there = ((exact->rseq || exact_ask(exact, processor)) &&
-                        look_with(exact, &exact->work.holder, now_ns)) ||
-                       (exact_ask(exact, processor) && look_with(exact, &exact->work.holder, now_ns));
-    exact->work.same = there && was_one_moment(exact, &exact->work.holder);
-    exact->work.slept = there && was_asleep(exact, &exact->work.holder, processor);
-    /* The list looks torn when a thread lost its processor while it changed the list. */
-    exact->work.retry_later = there && (unwinder->retry_later || exact->work.state == THREAD_LIST_TORN);
-    if (!there)
-        exact->work.state = THREAD_LIST_TORN;
-    exact->thread_list->unwinder.witness = (struct witness){ 0 };
-    return there;
+    (void)processor;
+    exact->work.begun = true;
+    return exact->work.crowd ? look_at_crowd(exact, now_ns) : look_at_holder(exact, now_ns);
 }
 
 /* Why a look cannot be one moment, for the user; NULL: it can. */
@@ -371,13 +357,12 @@ bool exact_appoint(struct exact *exact, exact_look *look, void *self, const stru
         return false;
     }
     choose_processors(exact);
-    const bool out_of_reach = exact->work.crowd && exact->holder.pointer && exact->work.processors_count == 0;
+    const struct posts *posts = &exact->work.posts;
+    const bool out_of_reach = exact->work.crowd && exact->holder.pointer && posts->count == 0;
     /* After stand_appoint(), the struct belongs to the post, so the fields are set before. */
-    exact->alone = exact->work.processors_count == 0;
+    exact->alone = posts->count == 0;
     exact->appointed = true;
-    if (!out_of_reach &&
-        (exact->alone || stand_appoint(&exact->stand, exact->work.processors, exact->work.processors_count, moments,
-                                       exact->work.crowd ? NULL : exact_ask, exact_do_work, exact)))
+    if (!out_of_reach && (exact->alone || stand_appoint(&exact->stand, posts, moments, exact_do_work, exact)))
         return !exact->alone;
     exact->refusal = "it runs on a processor that pyreel-record may not use (see taskset)";
     exact->appointed = false;
@@ -440,13 +425,21 @@ static bool keeps_look(const struct exact *exact, int hop)
     return hop >= CROWD_HOPS - 1 || (!work->elsewhere && (exact->stand.stayed || exact->stand.waited));
 }
 
-/* Whether to give up. A post of a crowd that does not come, as behind a thread with a real-time priority, keeps the
- * others waiting: the next look begins without the processors of this one. */
-static bool is_hopeless(struct exact *exact, bool looked, int hop)
+/* Whether to give up. A post that does not come, as behind a thread with a real-time priority, keeps the others
+ * waiting: the next look begins without the processors of this one. */
+static bool is_hopeless(struct exact *exact, int hop)
 {
-    if (exact->work.crowd && !looked)
+    const bool vain = !exact->work.begun && exact->work.posts.count > 1;
+    if (vain)
         memset(exact->recent, 0, sizeof(exact->recent));
-    return hop >= (exact->work.crowd && !looked ? CROWD_HOPS : HOPS) - 1;
+    return hop >= (vain ? CROWD_HOPS : HOPS) - 1;
+}
+
+/* Whether what the look has read stood still all the time: a crowd if all posts stayed, one holder if its post did. */
+static bool have_stayed(const struct exact *exact)
+{
+    return exact->work.crowd || exact->alone ? exact->stand.stayed
+                                             : stand_stayed_on(&exact->stand, exact->holder.processor);
 }
 
 /* Counts the looks of an appointment that is over: all are thrown away but the last one, if that is kept. */
@@ -467,7 +460,7 @@ enum thread_list_state exact_read(struct exact *exact, exact_look *look, void *s
             exact->waited |= exact->stand.waited;
             exact->moment_ns = exact->stand.began_ns;
             const bool kept = keeps_look(exact, hop);
-            exact->proven = (exact->work.same || (exact->work.crowd && kept)) && exact->stand.stayed &&
+            exact->proven = (exact->work.same || (exact->work.crowd && kept)) && have_stayed(exact) &&
                             !exact->work.retry_later;
             exact->moved = exact->work.moved;
             if (exact->proven || kept || is_first_of_sleep(&exact->work) || exact->work.state == THREAD_LIST_GONE) {
@@ -480,11 +473,11 @@ enum thread_list_state exact_read(struct exact *exact, exact_look *look, void *s
         }
         note_holder(exact);
         exact_count_looks(exact, false);
-        if (elsewhere && is_elsewhere(exact))
+        if (elsewhere && !stands(exact, &exact->holder))
             note_lost(exact);
-        elsewhere = is_elsewhere(exact);
+        elsewhere = !stands(exact, &exact->holder);
         /* The last hop makes no appointment: a post would look at the same time as the caller below. */
-        if (is_hopeless(exact, looked, hop) || !exact_follow(exact, hop))
+        if (is_hopeless(exact, hop) || !exact_follow(exact, hop))
             break;
         now_ns = clock_now_ns();
     }

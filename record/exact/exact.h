@@ -23,11 +23,11 @@
  * Threads may hand on the lock within microseconds, and run on several processors. Following the lock then favours the
  * thread that has it most of the time: a thread that has the lock 80 % of the time would be seen 90 % of the time. So
  * when following fails, the recorder appoints posts on all processors where recent holders ran (16 at most) for a
- * while. The post on the holder's processor makes the look.
+ * while. The last one to come makes the look, and the others stay.
  *
  * Where threads run Python at the same time, in a free-threaded build, or in interpreters with locks of their own,
- * posts stand on all processors on which recent looks saw threads run (16 at most), and the last one to come makes the
- * look while the others stay (crowd.h).
+ * posts stand in the same way on all processors on which recent looks saw threads run, and each thread is proved by
+ * itself (crowd.h).
  *
  * Of some programs no look is proved: of those on processors that the recorder may not use, of those with a real-time
  * priority, and of those whose threads are on unknown processors. The caller makes one look in each tick, as it is. */
@@ -79,10 +79,10 @@ struct exact {
     struct exact_work {
         exact_look *look;
         void *self;
-        uint64_t due_ns;                    /* the moment of the look; the time of the appointment if that is later */
-        struct holder holder;               /* the holder that must stand still */
-        uint32_t processors[STAND_AT_ONCE]; /* where the look may be made, in rising order */
-        size_t processors_count;
+        uint64_t due_ns;      /* the moment of the look; the time of the appointment if that is later */
+        struct holder holder; /* the holder that must stand still */
+        struct posts posts;   /* the processors on which the program stands still */
+        bool begun;           /* the posts have come, and the look has begun */
         enum thread_list_state state;
         uint64_t looks;   /* that were made so far: a post whose thread slept during a look looks again */
         bool retry_later; /* a thread was in the middle of a change, and its memory does not show its stack: look again

@@ -23,14 +23,14 @@
 #define SWITCH_NS   7000     /* estimated cost of an interrupt and two switches, besides the post's processor time */
 #define STACK_SIZE  (1u << 20)
 #define NS          1000000000u
-#define CLAIM_NS    60000  /* how long a post stays for another post that looks, or asks whether the look is its own */
-#define TOGETHER_NS 300000 /* how long a post stays for the others when all of them are needed, ... */
-#define WORK_NS     700000 /* ... and for the work of the last one, besides */
+#define CLAIM_NS    60000      /* how long a post that woke in vain stays for the look of another post */
+#define TOGETHER_NS 300000     /* how long a post stays for the other posts of its appointment, ... */
+#define WORK_NS     700000     /* ... and for the work of the last one, besides */
 #define WORKING     UINT32_MAX /* value of post->free while the post works */
 #define UNUSED_NS   1000000000 /* a post without an appointment for so long ends */
 
-/* Who has the work: no post yet; a post asks whether the work is its own; a post does the work; a post has done it. */
-enum claim { CLAIM_OPEN, CLAIM_ASKED, CLAIM_TAKEN, CLAIM_DONE };
+/* Who has the work: no post yet; a post does the work; a post has done it. */
+enum claim { CLAIM_OPEN, CLAIM_TAKEN, CLAIM_DONE };
 
 /* The result of work. */
 struct stood {
@@ -152,34 +152,6 @@ static struct stood stand_do_work(const struct stand *stand, uint32_t processor,
     return stood;
 }
 
-/* Asks whether the work belongs to this processor, when no other post asks. *asked: it did. */
-static bool ask_for_work(struct stand *stand, uint32_t processor, bool *asked)
-{
-    uint32_t open = CLAIM_OPEN;
-    if (!atomic_compare_exchange_strong(&stand->claim, &open, CLAIM_ASKED))
-        return false;
-    *asked = true;
-    const bool ours = stand->ask(stand->data, processor);
-    const bool nobody_s = !ours && atomic_fetch_add(&stand->refusals, 1) + 1 == stand->appointed_count;
-    atomic_store(&stand->claim, ours ? CLAIM_TAKEN : nobody_s ? CLAIM_DONE : CLAIM_OPEN);
-    return ours;
-}
-
-/* Takes the work if it belongs to this processor. Stays while another post asks or works, so that the program stands
- * still on this processor, too, and the kernel still says who ran here (cpu.h). It does not stay long: the other post
- * may wait for a lock of the program, and this post may keep the lock's holder from running. */
-static bool take_claim(struct stand *stand, uint32_t processor)
-{
-    const uint64_t give_up_ns = clock_now_ns() + CLAIM_NS;
-    bool asked = false;
-    do {
-        if (!asked && ask_for_work(stand, processor, &asked))
-            return true;
-        pause_a_moment();
-    } while (atomic_load(&stand->claim) != CLAIM_DONE && clock_now_ns() < give_up_ns);
-    return false;
-}
-
 /* Stays until another post has done the work. Returns false when the others do not come, or the work takes too long. */
 static bool stay_for_work(struct stand *stand)
 {
@@ -210,19 +182,14 @@ static bool come_last(struct post *post, struct stay before)
 
 static void do_appointed(struct post *post, uint32_t number)
 {
-    struct stand *stand = post->stand;
-    post->worked = number;
-    if (stand->appointed_count < 2)
-        atomic_store(&stand->claim, CLAIM_TAKEN);
     const uint64_t now_ns = clock_now_ns();
-    const struct stay before = stand_stay_now(); /* before take_claim(), which may sleep */
+    const struct stay before = stand_stay_now();
+    post->worked = number;
     post->stood = (struct stood){ .began_ns = now_ns, .used_ns = before.used_ns };
-    const bool takes = stand->appointed_count < 2 ||
-                       (stand->ask ? take_claim(stand, post->processor) : come_last(post, before));
-    if (!takes)
+    if (!come_last(post, before))
         return;
-    post->stood = stand_do_work(stand, post->processor, before, now_ns);
-    atomic_store(&stand->claim, CLAIM_DONE);
+    post->stood = stand_do_work(post->stand, post->processor, before, now_ns);
+    atomic_store(&post->stand->claim, CLAIM_DONE);
     post->stood.stayed &= sched_getcpu() == (int)post->processor; /* a changed cpuset may have moved the thread */
 }
 
@@ -392,15 +359,13 @@ static void note_waits(struct stand *stand, const struct stay *before)
 /* Moves the caller away from the processors of the appointment, because caller and post on one processor would
  * interrupt the program twice per tick. If there is no other processor, the program may lose the caller's time, too:
  * see caller_took(). */
-static void step_aside(struct stand *stand, const uint32_t *processors, size_t count)
+static void step_aside(struct stand *stand, const struct posts *posts)
 {
     const bool crowded = stand->crowded;
     cpu_set_t others = stand->allowed;
-    bool among = false;
-    for (size_t i = 0; i < count; i++) {
-        CPU_CLR(processors[i], &others);
-        among |= sched_getcpu() == (int)processors[i];
-    }
+    const bool among = posts_have(posts, (uint32_t)sched_getcpu());
+    for (size_t i = 0; i < posts->count; i++)
+        CPU_CLR(posts->processors[i], &others);
     stand->crowded = among && CPU_COUNT(&others) == 0;
     if (stand->crowded && !crowded)
         caller_counted_ns = stand_stay_now().used_ns;
@@ -490,29 +455,28 @@ static void leave_out_passes(const struct stand *stand, struct post *post)
     post->turn = stand->turns;
 }
 
-bool stand_appoint(struct stand *stand, const uint32_t *processors, size_t count, const struct moments *moments,
-                   stand_ask *ask, stand_work *work, void *data)
+bool stand_appoint(struct stand *stand, const struct posts *posts, const struct moments *moments, stand_work *work,
+                   void *data)
 {
+    const uint32_t *processors = posts->processors;
     stand->appointed_count = 0;
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < posts->count; i++)
         if (!stand_may(stand, processors[i]) || (stand->count > 1 && !post_on(stand, processors[i])))
             return false;
-    stand->ask = ask;
     stand->work = work;
     stand->data = data;
     stand->processor = processors[0];
     stand->moment_ns = moments->due_ns;
     if (stand->count == 1)
         return true;
-    step_aside(stand, processors, count);
+    step_aside(stand, posts);
     atomic_store(&stand->claim, CLAIM_OPEN);
-    atomic_store(&stand->refusals, 0);
     atomic_store(&stand->came, 0);
     atomic_store(&stand->look_ns, moments->due_ns);
-    stand->appointed_count = count;
+    stand->appointed_count = posts->count;
     stand->turns++;
     const uint64_t now_ns = clock_now_ns();
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < posts->count; i++) {
         stand->appointed[i] = find_post(stand, processors[i]);
         leave_out_passes(stand, stand->appointed[i]);
         stand->appointed[i]->used_ns = now_ns;
@@ -677,9 +641,17 @@ bool stand_meet(struct stand *stand)
     const struct post *doer = find_doer(stand);
     if (doer)
         stand_note(stand, &doer->stood);
-    for (size_t i = 0; doer && !stand->ask && i < stand->appointed_count; i++)
+    for (size_t i = 0; doer && i < stand->appointed_count; i++)
         stand->stayed &= stand->appointed[i]->stood.stayed;
     return doer;
+}
+
+bool stand_stayed_on(const struct stand *stand, uint32_t processor)
+{
+    for (size_t i = 0; i < stand->appointed_count; i++)
+        if (stand->appointed[i]->processor == processor)
+            return stand->appointed[i]->stood.stayed;
+    return stand->stayed;
 }
 
 void stand_cancel(struct stand *stand)

@@ -4,23 +4,17 @@
  * else runs on this processor, so a thread of the program on it stands still. This needs no privilege, and the program
  * sees only what any other process would do to it.
  *
- * The caller may appoint work on several processors, when it does not know which of them the work belongs to. All their
- * posts wake at the moment. One after the other, each post asks whether the work belongs to its processor, until one
- * post takes the work. The other posts stay until the work is done, and so does a post that woke for an announced
- * moment in vain: whoever ran on their processors stands still, too, and is not taken for somebody who waits for a
- * processor (process/cpu.h):
- *
- *     post 0     │ asks: no │ stays               ·
- *     post 1     │ waits    │ asks: yes │ does it ·
- *     post 2         │ stays                      ·
- *
- * Work may also need all the processors to stand still, as when several threads of a program run Python at the same
- * time. Then the last post to come does the work, and the others stay. If one of them leaves before the work is done,
- * the work counts as disturbed (stand->stayed):
+ * The caller may appoint work on several processors, when it does not know on which of them the program runs, or when
+ * several of its threads run at the same time. All their posts wake at the moment. The last one to come does the work,
+ * and the others stay until it is done, so that the program stands still on all of the processors. A post that leaves
+ * before says so (stand->stayed, stand_stayed_on()):
  *
  *     post 0     │ stays                          ·
  *     post 1     │ stays                          ·
  *     post 2         │ does it                  ·
+ *
+ * A post that woke for an announced moment in vain stays for the work of the others, too: whoever ran on its processor
+ * is not taken for somebody who waits for a processor (process/cpu.h).
  *
  * Each post wakes by its own timer on its own processor. The timer's interrupt stops the program exactly at the drawn
  * moment. A wake-up from another processor would distort samples: the kernel first marks the program's thread for
@@ -55,13 +49,32 @@
 
 struct post;
 
-/* Whether the work belongs to this processor. Called in a post on this processor. */
-typedef bool stand_ask(void *data, uint32_t processor);
-
 /* Does the work. Called in a post on this processor. False when there was nothing to do. */
 typedef bool stand_work(void *data, uint32_t processor, uint64_t now_ns);
 
 #define STAND_AT_ONCE 16 /* most processors per appointment */
+
+/* The processors of an appointment, on which the program stands still. `= {0}` is none. */
+struct posts {
+    uint32_t processors[STAND_AT_ONCE]; /* in the order in which they were added */
+    size_t count;
+};
+
+/* Whether there is a post on this processor. */
+static inline bool posts_have(const struct posts *posts, uint32_t processor)
+{
+    for (size_t i = 0; i < posts->count; i++)
+        if (posts->processors[i] == processor)
+            return true;
+    return false;
+}
+
+/* Adds a processor. Does nothing when it is there, or when there are STAND_AT_ONCE. */
+static inline void posts_add(struct posts *posts, uint32_t processor)
+{
+    if (posts->count < STAND_AT_ONCE && !posts_have(posts, processor))
+        posts->processors[posts->count++] = processor;
+}
 
 /* `= {0}` is closed. */
 struct stand {
@@ -78,7 +91,6 @@ struct stand {
      * off; the caller writes it outside that time. */
     struct post *appointed[STAND_AT_ONCE]; /* the posts of the last appointment ... */
     size_t appointed_count;                /* ... and their number; 0: the caller does the work itself */
-    stand_ask *ask;
     stand_work *work;
     void *data;
 
@@ -88,14 +100,13 @@ struct stand {
 
     /* Caller and posts read and write these at any time. */
     _Atomic uint32_t claim;     /* enum claim of stand.c: whether a post has taken the work */
-    _Atomic uint32_t refusals;  /* posts of the last appointment to which the work does not belong */
     _Atomic uint32_t came;      /* posts of the last appointment that have come */
     _Atomic uint64_t look_ns;   /* the moment of the last appointment */
     _Atomic uint32_t passes;    /* moments that posts have passed. A futex: the caller sleeps on it */
     _Atomic bool caller_sleeps; /* the caller sleeps, or is about to: posts wake it */
 
     /* Only the caller uses these. */
-    bool stayed;         /* nothing else ran on the processor, or on all of them, during the last work */
+    bool stayed;         /* nothing else ran on any of the processors during the last work */
     bool waited;         /* the post slept during the last work, and did the work again */
     uint64_t began_ns;   /* when the last work began (monotonic) */
     uint64_t turns;      /* number of appointments */
@@ -112,17 +123,18 @@ void stand_open(struct stand *stand, bool raise);
 /* Whether the recorder may use this processor. */
 bool stand_may(const struct stand *stand, uint32_t processor);
 
-/* Appoints work(data, processor, now) at moments->due_ns on one of the processors. The posts also learn the next
- * moments, for which the same processors are likely appointed. With several processors, the work runs on the first one
- * for which ask(data, processor) returns true. `ask` NULL: the work runs on the processor to which the last post comes,
- * while the other posts stay. With one processor `ask` is not called. False when the recorder may not use one of the
+/* Appoints work(data, processor, now) at moments->due_ns, while these posts stand, at least one. The posts also learn
+ * the next moments, for which the same processors are likely appointed. False when the recorder may not use one of the
  * processors. */
-bool stand_appoint(struct stand *stand, const uint32_t *processors, size_t count, const struct moments *moments,
-                   stand_ask *ask, stand_work *work, void *data);
+bool stand_appoint(struct stand *stand, const struct posts *posts, const struct moments *moments, stand_work *work,
+                   void *data);
 
-/* Waits until the last appointment is over. Returns whether a post did the work. False when the work belonged to none
- * of the processors, or when the posts passed the moment before the appointment was made. */
+/* Waits until the last appointment is over. Returns whether a post did the work. False when there was nothing to do,
+ * when a post did not come, or when the posts passed the moment before the appointment was made. */
 bool stand_meet(struct stand *stand);
+
+/* Whether nothing else ran on this processor of the last appointment during the last work. */
+bool stand_stayed_on(const struct stand *stand, uint32_t processor);
 
 /* Calls off the last appointment. After the return no post does the work any more, and the data is the caller's. */
 void stand_cancel(struct stand *stand);

@@ -90,7 +90,8 @@ static void arrive_by_timer(struct arrivals *arrivals, int processor, int count)
     const uint64_t start_ns = clock_now_ns() + STEP_NS;
     struct moments moments = { moment(start_ns, 0), { moment(start_ns, 1), moment(start_ns, 2) } };
     for (int i = 0; i < count; i++) {
-        if (!stand_appoint(&stand, &(uint32_t){ (uint32_t)processor }, 1, &moments, NULL, look, arrivals))
+        if (!stand_appoint(&stand, &(struct posts){ .processors = { (uint32_t)processor }, .count = 1 }, &moments, look,
+                           arrivals))
             exit(EXIT_FAILURE);
         clock_sleep_until(moments.due_ns + STAND_LATE_NS);
         stand_meet(&stand);

@@ -626,7 +626,7 @@ static void stand_on_both(struct scene *s)
 {
     run_both(s);
     read_until_it_stays(s);
-    assert_int_equal(s->exact.work.processors_count, 2);
+    assert_int_equal(s->exact.work.posts.count, 2);
     assert_int_equal(s->exact.moved, 0);
     assert_line(s, 0, "f:20");
     assert_line(s, 1, "f:21");
@@ -639,7 +639,7 @@ static void let_one_wait(struct scene *s)
     attach_thread(s, 1, THREAD_DETACHED);
     run_on(s, 1, CPU_SETSIZE);
     read_until_it_stays(s);
-    assert_int_equal(s->exact.work.processors_count, 1);
+    assert_int_equal(s->exact.work.posts.count, 1);
 }
 
 /* The look is kept, and one thread of it is not proved. */

@@ -70,14 +70,15 @@ static bool work(void *data, uint32_t processor, uint64_t now_ns)
     return true;
 }
 
-#define AT(due, ...) ((const struct moments){ .due_ns = (due), .next_ns = { __VA_ARGS__ } })
+#define POSTS(processor) ((const struct posts){ .processors = { (processor) }, .count = 1 })
+#define AT(due, ...)     ((const struct moments){ .due_ns = (due), .next_ns = { __VA_ARGS__ } })
 
 /* Work that is done as soon as can be. A post that does not get its processor, as other programs have it, is not waited
  * for and has done nothing: it is asked again. So is all else here that other programs may prevent. */
 static bool stand_do(struct stand *stand, uint32_t processor, stand_work *does, void *data)
 {
     for (const time_t since = time(NULL); is_patient(since);) {
-        if (!stand_appoint(stand, &processor, 1, &AT(clock_now_ns(), 0), NULL, does, data))
+        if (!stand_appoint(stand, &POSTS(processor), &AT(clock_now_ns(), 0), does, data))
             return false;
         if (stand_meet(stand))
             return true;
@@ -328,191 +329,91 @@ static void work_that_another_interrupts_has_not_stayed(void **state)
 
 /* ---- several processors ---- */
 
-/* Work that is to be done on one of the processors. */
-struct sought {
-    uint32_t processor;
-    unsigned asked, done, wrong;
-    unsigned sleeps; /* so many of the questions have to wait */
-    bool busy;
-};
-
-/* Nothing of it is atomic: only one post is at it. */
-static void be_at_it(struct sought *sought, uint32_t processor)
+static struct posts both_processors(void)
 {
-    sought->wrong += sought->busy || sched_getcpu() != (int)processor;
-    sought->busy = true;
-    const uint64_t spent_ns = thread_ns();
-    while (thread_ns() - spent_ns < 3 * US)
-        continue;
-    sought->busy = false;
+    struct posts posts = { 0 };
+    posts_add(&posts, processor_after(-1));
+    posts_add(&posts, processor_after((int)posts.processors[0]));
+    return posts;
 }
 
-static bool is_sought(void *data, uint32_t processor)
-{
-    struct sought *sought = data;
-    be_at_it(sought, processor);
-    if (sought->asked++ < sought->sleeps)
-        usleep(2000);
-    return processor == sought->processor;
-}
-
-static bool find(void *data, uint32_t processor, uint64_t now_ns)
-{
-    (void)now_ns;
-    struct sought *sought = data;
-    be_at_it(sought, processor);
-    sought->wrong += processor != sought->processor;
-    sought->done++;
-    return true;
-}
-
-static bool is_anywhere(void *data, uint32_t processor)
-{
-    (void)data, (void)processor;
-    return true;
-}
-
-static size_t both_processors(uint32_t *processors)
-{
-    processors[0] = processor_after(-1);
-    processors[1] = processor_after((int)processors[0]);
-    return 2;
-}
-
-/* The post whose work it is does it, once, whichever comes first. */
-static void the_post_that_has_the_work_does_it(void **state)
-{
-    (void)state;
-    need_processors(2);
-    struct stand stand;
-    uint32_t processors[2];
-    const size_t count = both_processors(processors);
-    struct sought sought = { 0 };
-    unsigned met = 0, rounds = 0, own[2] = { 0 };
-    begin(&stand);
-    /* A busy machine lets one come when the other has given up. */
-    for (const time_t since = time(NULL); own[0] < 80 || own[1] < 80; rounds++) {
-        const unsigned before = sought.done, i = rounds;
-        assert_true(is_patient(since));
-        sought.processor = processors[i % 2];
-        assert_true(
-            stand_appoint(&stand, processors, count, &AT(clock_now_ns() + 200 * US, 0), is_sought, find, &sought));
-        const bool done = stand_meet(&stand);
-        assert_int_equal(sought.done > before, done); /* more than once if it waited */
-        met += done;
-        own[i % 2] += done;
-    }
-    assert_int_equal(sought.wrong, 0);
-    assert_in_range(sought.asked, met, 2 * rounds);
-    stand_close(&stand);
-}
-
-/* Whoever has to leave the work to the other post stays until it is done. */
+/* Work of the last post to come. Nothing of it is atomic: only one post is at it. */
 struct shared_work {
     struct stand *stand;
-    uint32_t processor;  /* where it is to be done */
-    uint32_t passes;     /* of posts, before */
-    atomic_uint refused; /* by the other post */
-    unsigned before;     /* of these before the work began */
+    unsigned sleeps;     /* so often */
+    unsigned done, came; /* how often it was done; posts that had come */
+    bool elsewhere;      /* it ran on another processor than it was told */
     bool stayed;         /* nobody passed the moment until the work was done */
 };
 
-static bool is_shared(void *data, uint32_t processor)
-{
-    struct shared_work *shared = data;
-    if (processor != shared->processor)
-        atomic_fetch_add(&shared->refused, 1);
-    return processor == shared->processor;
-}
-
 static bool see_who_stays(void *data, uint32_t processor, uint64_t now_ns)
 {
-    (void)processor, (void)now_ns;
+    (void)now_ns;
     struct shared_work *shared = data;
     const uint64_t spent_ns = thread_ns();
-    shared->before = atomic_load(&shared->refused);
+    shared->came = atomic_load(&shared->stand->came);
+    const uint32_t passes = atomic_load(
+        &shared->stand->passes); /* now that all are here, they have passed all before */
+    shared->elsewhere |= sched_getcpu() != (int)processor;
     while (thread_ns() - spent_ns < 10 * US)
         continue;
-    shared->stayed = atomic_load(&shared->stand->passes) == shared->passes;
+    if (shared->done++ < shared->sleeps)
+        usleep(2000);
+    shared->stayed = atomic_load(&shared->stand->passes) == passes;
     return true;
 }
 
-static void who_has_no_work_stays_for_the_other(void **state)
+static void the_last_post_to_come_does_it_and_the_others_stay(void **state)
 {
     (void)state;
     need_processors(2);
     struct stand stand;
-    uint32_t processors[2];
-    const size_t count = both_processors(processors);
-    unsigned stayed = 0, i = 0;
-    begin(&stand);
-    /* A busy machine lets one come when the other has given up. */
-    for (const time_t since = time(NULL); stayed < 20; i++) {
-        struct shared_work shared = { .stand = &stand,
-                                      .processor = processors[i % 2],
-                                      .passes = atomic_load(&stand.passes) };
-        assert_true(is_patient(since));
-        assert_true(stand_appoint(&stand, processors, count, &AT(clock_now_ns() + 200 * US, 0), is_shared,
-                                  see_who_stays, &shared));
-        stayed += stand_meet(&stand) && !stand.waited && shared.before > 0 && shared.stayed;
-    }
-    stand_close(&stand);
-}
-
-/* Where no question is asked, the work needs all posts: the last one to come does it, and the others stay. */
-static bool see_all_stay(void *data, uint32_t processor, uint64_t now_ns)
-{
-    struct shared_work *shared = data;
-    if (atomic_load(&shared->stand->came) != 2)
-        return false;
-    shared->passes = atomic_load(&shared->stand->passes); /* now that both are here, they have passed all before */
-    return see_who_stays(data, processor, now_ns);
-}
-
-static void work_that_needs_all_posts_has_them(void **state)
-{
-    (void)state;
-    need_processors(2);
-    struct stand stand;
-    uint32_t processors[2];
-    const size_t count = both_processors(processors);
+    const struct posts posts = both_processors();
     unsigned met = 0;
     begin(&stand);
     for (const time_t since = time(NULL); met < 100;) {
         struct shared_work shared = { .stand = &stand };
         assert_true(is_patient(since));
-        assert_true(
-            stand_appoint(&stand, processors, count, &AT(clock_now_ns() + 200 * US, 0), NULL, see_all_stay, &shared));
-        if (!stand_meet(&stand) || !stand.stayed)
-            continue; /* a busy machine lets one come when the other has given up */
-        assert_true(shared.stayed);
-        met++;
+        assert_true(stand_appoint(&stand, &posts, &AT(clock_now_ns() + 200 * US, 0), see_who_stays, &shared));
+        const bool done = stand_meet(&stand);
+        assert_int_equal(shared.done > 0, done);
+        if (!done) /* a busy machine lets one come when the other has given up */
+            continue;
+        assert_true(shared.came == 2 && !shared.elsewhere);
+        assert_true(shared.stayed || !stand.stayed);
+        for (size_t i = 0; i < posts.count; i++)
+            assert_true(stand_stayed_on(&stand, posts.processors[i]) || !stand.stayed);
+        met += stand.stayed;
     }
     stand_close(&stand);
 }
 
-/* A question that waits counts as a wait, as work does. */
-static void to_ask_may_be_to_wait(void **state)
+/* Whoever stays while the work sleeps does so for a while only. */
+static void work_that_sleeps_keeps_nobody(void **state)
 {
     (void)state;
     need_processors(2);
     struct stand stand;
-    uint32_t processors[2];
-    const size_t count = both_processors(processors);
-    unsigned met = 0, i = 0;
+    const struct posts posts = both_processors();
+    unsigned met = 0;
     begin(&stand);
-    for (const time_t since = time(NULL); met < 20; i++) {
+    for (const time_t since = time(NULL); met < 20;) {
+        struct shared_work shared = { .stand = &stand, .sleeps = 1 };
         assert_true(is_patient(since));
-        struct sought sought = { .processor = processors[i % 2], .sleeps = i % 4 < 2 ? 2 : 0 };
-        const uint64_t before_ns = clock_now_ns();
-        assert_true(stand_appoint(&stand, processors, count, &AT(before_ns, 0), is_sought, find, &sought));
-        if (!stand_meet(&stand)) /* the other one had gone when this one was asked */
+        assert_true(stand_appoint(&stand, &posts, &AT(clock_now_ns(), 0), see_who_stays, &shared));
+        if (!stand_meet(&stand))
             continue;
         met++;
-        if (sought.sleeps)
-            assert_true(stand.waited && clock_now_ns() - stand.began_ns >= 2000 * US); /* it began before */
+        assert_true(stand.waited && !stand.stayed && shared.done > 1);
     }
     stand_close(&stand);
+}
+
+/* Does nothing. */
+static bool find_nothing(void *data, uint32_t processor, uint64_t now_ns)
+{
+    count_up(data, processor, now_ns);
+    return false;
 }
 
 static void work_of_nobody_is_not_done(void **state)
@@ -520,39 +421,32 @@ static void work_of_nobody_is_not_done(void **state)
     (void)state;
     need_processors(2);
     struct stand stand;
-    uint32_t processors[2];
-    const size_t count = both_processors(processors);
-    struct sought sought = { .processor = UINT32_MAX };
-    unsigned rounds = 0;
+    const struct posts posts = both_processors();
+    unsigned asked = 0, after = 0;
     begin(&stand);
-    for (const time_t since = time(NULL); sought.asked < 50; rounds++) {
+    for (const time_t since = time(NULL); asked < 50;) {
         assert_true(is_patient(since));
-        assert_true(stand_appoint(&stand, processors, count, &AT(clock_now_ns(), 0), is_sought, find, &sought));
+        assert_true(stand_appoint(&stand, &posts, &AT(clock_now_ns(), 0), find_nothing, &asked));
         assert_false(stand_meet(&stand));
     }
-    assert_int_equal(sought.done, 0);
-    assert_in_range(sought.asked, 50, 2 * rounds);
-    unsigned after = 0;
-    assert_true(stand_do(&stand, processors[1], count_up, &after)); /* and the posts are free again */
+    assert_true(stand_do(&stand, posts.processors[1], count_up, &after)); /* and the posts are free again */
     stand_close(&stand);
 }
 
-/* A post that has not come is not waited for when the work is done, and does nothing when it comes. */
+/* What is over is not done later. */
 static void who_comes_late_has_nothing_to_do(void **state)
 {
     (void)state;
     need_processors(2);
     struct stand stand;
-    uint32_t processors[2];
-    const size_t count = both_processors(processors);
+    const struct posts posts = both_processors();
     begin(&stand);
     const time_t since = time(NULL);
     for (int i = 0; i < 100; i++) {
         unsigned done = 0;
         do {
             assert_true(is_patient(since));
-            assert_true(stand_appoint(&stand, processors, count, &AT(clock_now_ns(), clock_now_ns() + MS), is_anywhere,
-                                      count_up, &done));
+            assert_true(stand_appoint(&stand, &posts, &AT(clock_now_ns(), clock_now_ns() + MS), count_up, &done));
         } while (!stand_meet(&stand));
         const unsigned then = done;
         assert_in_range(then, 1, 4); /* more than once if it waited */
@@ -671,7 +565,7 @@ static void work_begins_at_its_moment(void **state)
         if (moment_ns < clock_now_ns()) /* the machine kept us */
             moment_ns = clock_now_ns() + MS;
         assert_true(
-            stand_appoint(&stand, &first, 1, &AT(moment_ns, moment_ns + MS, moment_ns + 2 * MS), NULL, work, &found));
+            stand_appoint(&stand, &POSTS(first), &AT(moment_ns, moment_ns + MS, moment_ns + 2 * MS), work, &found));
         if (!stand_meet(&stand))
             continue; /* the machine kept us: it was appointed too late */
         met++;
@@ -694,7 +588,7 @@ static void what_is_called_off_is_not_done(void **state)
         const unsigned before = count;
         const uint64_t moment_ns = clock_now_ns() + 3 * MS;
         assert_true(is_patient(since));
-        assert_true(stand_appoint(&stand, &first, 1, &AT(moment_ns, 0), NULL, count_up, &count));
+        assert_true(stand_appoint(&stand, &POSTS(first), &AT(moment_ns, 0), count_up, &count));
         stand_cancel(&stand);
         if (clock_now_ns() >= moment_ns)
             continue; /* called off too late */
@@ -722,7 +616,7 @@ static void posts_that_are_not_used_end(void **state)
         stand_trim(&stand, now_ns);
         assert_int_equal(stand.posts_count, 2);
         const uint64_t later_ns = clock_now_ns() + 2 * MS;
-        stand_appoint(&stand, &second, 1, &AT(later_ns, later_ns + 2 * MS, later_ns + 4 * MS), NULL, count_up, &done);
+        stand_appoint(&stand, &POSTS(second), &AT(later_ns, later_ns + 2 * MS, later_ns + 4 * MS), count_up, &done);
         stand_cancel(&stand);
         const unsigned before = done;
         stand_trim(&stand, UINT64_MAX);
@@ -750,10 +644,8 @@ TEST_FILE(stand)
         cmocka_unit_test(work_that_sleeps_has_waited),
         cmocka_unit_test(work_that_has_waited_is_done_again),
         cmocka_unit_test(work_that_another_interrupts_has_not_stayed),
-        cmocka_unit_test(the_post_that_has_the_work_does_it),
-        cmocka_unit_test(who_has_no_work_stays_for_the_other),
-        cmocka_unit_test(work_that_needs_all_posts_has_them),
-        cmocka_unit_test(to_ask_may_be_to_wait),
+        cmocka_unit_test(the_last_post_to_come_does_it_and_the_others_stay),
+        cmocka_unit_test(work_that_sleeps_keeps_nobody),
         cmocka_unit_test(work_of_nobody_is_not_done),
         cmocka_unit_test(who_comes_late_has_nothing_to_do),
         cmocka_unit_test(what_work_takes_is_counted),
