@@ -168,11 +168,11 @@ enum target_state sampling_find(struct session *session, uint64_t give_up_ns)
         if (state != TARGET_NOT_YET)
             return state;
         /* A refusal that is not final yet. */
-        const bool doubtful = program->found == TARGET_UNSUPPORTED || program->found == TARGET_DENIED;
+        const bool doubtful = program->search.found == TARGET_UNSUPPORTED || program->search.found == TARGET_DENIED;
         const bool over = !doubtful && clock_now_ns() >= give_up_ns;
-        if (!over && sleep_until(session, program->find_due_ns))
+        if (!over && sleep_until(session, program->search.find_ns))
             continue;
-        if (program->found == TARGET_GONE)
+        if (program->search.found == TARGET_GONE)
             return TARGET_GONE;
         return over && give_up_ns ? watched_give_up(program, &session->why) : TARGET_NOT_YET;
     }
@@ -235,7 +235,7 @@ static struct watched *next_sought(const struct session *session)
     struct watched *next = NULL;
     for (size_t i = 0; i < session->sampler.count; i++) {
         struct watched *w = session->sampler.watched[i];
-        if (is_sought(w) && (!next || w->find_due_ns < next->find_due_ns))
+        if (is_sought(w) && (!next || w->search.find_ns < next->search.find_ns))
             next = w;
     }
     return next;
@@ -370,7 +370,7 @@ static uint64_t work_due_ns(const struct session *session)
     const struct watched *sought = next_sought(session);
     const uint64_t due_ns = moment_earlier(sampler_measure_due_ns(&session->sampler),
                                            sampler_rest_due_ns(&session->sampler));
-    return moment_earlier(hint_due_ns(&session->hint), sought ? moment_earlier(due_ns, sought->find_due_ns) : due_ns);
+    return moment_earlier(hint_due_ns(&session->hint), sought ? moment_earlier(due_ns, sought->search.find_ns) : due_ns);
 }
 
 /* Whether a process is left that may be sampled. */
@@ -425,7 +425,7 @@ static bool session_do_work(struct session *session)
         tell_hint(session);
     struct watched *sought = next_sought(session);
     const bool ends = sought && !follows(session) && has_change(session);
-    if (sought && (ends || sought->find_due_ns <= clock_now_ns()) && !seek(session, sought))
+    if (sought && (ends || sought->search.find_ns <= clock_now_ns()) && !seek(session, sought))
         return false;
     if (sampler_measure_due_ns(sampler) <= clock_now_ns())
         sampler_measure(sampler, clock_now_ns());
@@ -519,7 +519,7 @@ void sampling_run(struct session *session)
 {
     session->reason = END_TARGET;
     session->counters_ns = clock_now_ns() + COUNTERS_FIRST_NS;
-    if (session->program->found == TARGET_READY)
+    if (session->program->search.found == TARGET_READY)
         attach(session, session->program);
     for (;;) {
         if (!session_do_work(session) || !session_goes_on(session))

@@ -22,10 +22,10 @@ static enum target_state find_python(struct watched *watched, uint64_t give_up_n
         if (state != TARGET_NOT_YET)
             return state;
         /* A refusal is believed after a while only. */
-        const bool refused = watched->found == TARGET_DENIED || watched->found == TARGET_UNSUPPORTED;
+        const bool refused = watched->search.found == TARGET_DENIED || watched->search.found == TARGET_UNSUPPORTED;
         if (clock_now_ns() >= give_up_ns && !refused)
             return watched_give_up(watched, why);
-        clock_sleep_until(watched->find_due_ns);
+        clock_sleep_until(watched->search.find_ns);
     }
 }
 
@@ -44,7 +44,7 @@ static bool dump_live_look(struct dumping *d, struct fault *why)
     const bool slept = !cpu_process_ran(&d->ran);
     const uint64_t time_ns = clock_now_ns() - d->options.start_ns;
     d->dumped->unix_ns = clock_unix_ns();
-    const bool proven = watched->one_moment && watched_moved(watched) == 0;
+    const bool proven = watched->look.one_moment && watched_moved(watched) == 0;
     d->dumped->moment = !proven && !slept ? MOMENT_UNPROVED : d->options.freezes ? MOMENT_FROZEN : MOMENT_PROVEN;
     const bool same = watched_same_program(watched, time_ns) && watched_emit(watched, time_ns, why) && !watched->lost;
     locals_number(&d->dumped->locals, watched);
@@ -53,7 +53,7 @@ static bool dump_live_look(struct dumping *d, struct fault *why)
 
 static bool dumping_is_whole(const struct dumping *d)
 {
-    bool whole = d->watched.state == THREAD_LIST_READ;
+    bool whole = d->watched.look.state == THREAD_LIST_READ;
     for (size_t i = 0; i < d->dumped->count; i++)
         whole &= d->dumped->rows[i].failure == 0;
     return whole;

@@ -6,7 +6,8 @@
 
 #include "record/dump/dump_options.h"
 #include "record/dump/dumped.h"
-#include "record/watch/watched.h"
+#include "record/watch/watched_look.h"
+#include "record/watch/watched_search.h"
 
 struct dumping {
     struct dumped *dumped;

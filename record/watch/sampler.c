@@ -319,7 +319,7 @@ enum sampler_state sampler_tick(struct sampler *sampler, struct watched *watched
     if (sampler->measure_due_ns == 0)
         sampler->measure_due_ns = now_ns;
     emit_missed(sampler, missed);
-    const uint64_t time_ns = time_at(sampler, watched->moment_ns);
+    const uint64_t time_ns = time_at(sampler, watched->look.moment_ns);
     if (watched_same_program(watched, time_ns)) {
         if (!watched_emit(watched, time_ns, why) || !emitter_tick(emitter, time_ns, why))
             return SAMPLER_STUCK;
@@ -337,7 +337,7 @@ static bool tick_again(struct sampler *sampler, struct watched *watched, uint64_
 
 bool sampler_ticks_again(struct sampler *sampler, struct watched *watched, uint64_t count, struct fault *why)
 {
-    const uint64_t last_ns = watched->moment_ns, end_ns = clock_now_ns();
+    const uint64_t last_ns = watched->look.moment_ns, end_ns = clock_now_ns();
     const uint64_t step_ns = count > 0 && end_ns > last_ns ? (end_ns - last_ns) / count : 0;
     sampler->blocked += count;
     for (uint64_t i = 1; i <= count; i++)
@@ -396,13 +396,13 @@ static void note_question(struct sampler *sampler, const struct watched *watched
 static void note_sleep(struct sampler *sampler, struct watched *watched)
 {
     struct rest *rest = &watched->rest;
-    if (!watched->slept || watched->lost) {
+    if (!watched->look.slept || watched->lost) {
         rest->since_ns = 0;
         return;
     }
     if (rest->since_ns == 0)
-        rest->since_ns = watched->moment_ns;
-    rest->rests = watched->moment_ns - rest->since_ns >= REST_AFTER_NS && watched->missed == 0 &&
+        rest->since_ns = watched->look.moment_ns;
+    rest->rests = watched->look.moment_ns - rest->since_ns >= REST_AFTER_NS && watched->missed == 0 &&
                   has_others(sampler, watched);
     if (!rest->rests)
         return;
@@ -463,7 +463,7 @@ enum sampler_state sampler_turn(struct sampler *sampler, struct watched *watched
         return state;
     if (signals_continued() != continued) /* a signal stopped the recorder meanwhile: the time is no wait */
         return state;
-    const bool waited = watched->waited;
+    const bool waited = watched->look.waited;
     watched->missed = budget_pass(budget, watched_taken_ns(watched) - taken_ns, clock_now_ns(), waited);
     note_sleep(sampler, watched);
     if (watched->missed == 0)

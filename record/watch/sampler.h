@@ -30,7 +30,8 @@
 #ifndef PYREEL_RECORD_WATCH_SAMPLER_H
 #define PYREEL_RECORD_WATCH_SAMPLER_H
 
-#include "record/watch/watched.h"
+#include "record/watch/watched_look.h"
+#include "record/watch/watched_search.h"
 
 #define SAMPLER_ENDING 32 /* forgotten processes whose posts still end */
 

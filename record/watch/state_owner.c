@@ -17,7 +17,7 @@
 static const struct intern_pairs *owner_threads(struct watched *w)
 {
     watched_map_threads(w);
-    return &w->kernel_threads;
+    return &w->rows.kernel_threads;
 }
 
 bool state_owner_lives(struct watched *w, uint32_t number)
@@ -25,7 +25,7 @@ bool state_owner_lives(struct watched *w, uint32_t number)
     if (w->target.remote.kind)
         return true;
     const struct intern_pairs *threads = owner_threads(w);
-    return w->map_failed || intern_pairs_find(threads, number, 0) != 0;
+    return w->rows.map_failed || intern_pairs_find(threads, number, 0) != 0;
 }
 
 /* Where a struct pthread has the number of its thread: glibc (behind a head and two links), and musl. */
@@ -82,7 +82,7 @@ uint32_t state_owner_find(struct watched *w, const struct member *member, bool c
         return noted;
     /* Later, the memory of a thread that has ended may be that of another one. */
     bool ended;
-    const uint32_t number = member->pointer && !w->looked ? number_in_pthread(w, member->pointer, &ended) : 0;
+    const uint32_t number = member->pointer && !w->rows.looked ? number_in_pthread(w, member->pointer, &ended) : 0;
     if (number && !is_noted_by_another(w, member, number))
         return number;
     /* The state that runs is that of the only thread. The states of the parent's other threads never run again. */

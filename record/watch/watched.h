@@ -13,6 +13,7 @@
 #define PYREEL_RECORD_WATCH_WATCHED_H
 
 #include "record/asyncio/asyncio.h"
+#include "record/asyncio/loop_callback.h"
 #include "record/emit/emitter.h"
 #include "record/exact/budget.h"
 #include "record/exact/exact.h"
@@ -27,7 +28,6 @@
 #include "record/unwind/synthetic_frames.h"
 #include "record/unwind/thread_list.h"
 #include "record/unwind/thread_status.h"
-#include "record/watch/loop_callback.h"
 
 #define PROGRAM_NAMES 16 /* names of a first thread that are remembered */
 
@@ -179,8 +179,81 @@ struct rest {
     uint64_t begins_ns, length_ns; /* the window of this question: the answer stands for the window */
 };
 
-/* A post may make an appointed look. From the appointed moment until stand_meet() or stand_cancel() returns, what the
- * look reads or writes belongs to the post. Everything else belongs to the sampler's thread at all times. */
+/* The search for a CPython, and of which process this one is a fork: watched_search.c. Times are monotonic. */
+struct search {
+    enum target_state found;  /* the result of the last search, final or not */
+    uint64_t find_ns;         /* when watched_find() is due */
+    uint64_t believe_ns;      /* a refusal before this time is not final */
+    uint64_t began_ns;        /* when the search began, or when the process was last seen with another program */
+    uint64_t started_ns;      /* when `likely` was first seen to start; 0: it does not */
+    uint64_t ran_ns;          /* when the process was last seen to have run */
+    uint64_t due_ns;          /* before this time, only a change of the process is worth a search */
+    struct cpu_process clock; /* tells whether the process ran */
+    uint64_t device, inode;   /* the program that the process ran, ... */
+    uint64_t pages;           /* ... and the size of its memory at the last search: a library makes it larger */
+    struct runtime likely;    /* see struct runtime_hints */
+    uint64_t fork_random;     /* procfs_random() of the process that ran Python and made this one by fork(); 0: none */
+    bool searched;            /* the process lived on after a search that found no Python */
+    bool judged, puzzled;     /* of the program: judge_files(), watched_puzzles() have asked for its files */
+};
+
+/* The look of a tick: watched_look.c. */
+struct tick_look {
+    bool prepared;                /* the checks that precede the next look were made */
+    uint32_t ahead_ticks;         /* ticks for which watched_look_ahead() is still worth its time, ... */
+    uint64_t ahead_list;          /* ... since thread_list.list was another one than this, ... */
+    uint64_t ahead_took_ns;       /* ... and how long it takes lately */
+    bool ahead_waited;            /* it waited for the lock of the process's memory beyond the moment */
+    bool idle_looked;             /* there was a look since the process was seen asleep */
+    bool slept;                   /* the process has slept since that look, so the last look read nothing. A post may
+                                   * write it */
+    uint64_t moment_ns;           /* moment of the last look (monotonic) */
+    uint64_t idle_ns;             /* time that looks took while the process slept */
+    uint64_t frozen_ns;           /* time for which looks stopped the process (--blocking) */
+    enum thread_list_state state; /* the result of the last look */
+    bool one_moment; /* the last look showed one proven moment of the process, but for watched_moved() threads */
+    bool waited;     /* the last look had to wait for the lock of the process's memory */
+};
+
+/* The names of threads: watched_names.c. */
+struct naming {
+    struct thread_names python;               /* how to read the names that Python has of them */
+    uint64_t lookups_ns;                      /* time of the tick in which ... */
+    uint32_t lookups, lookups_again;          /* ... so many names may still be looked up, so many of them again */
+    size_t unasked;                           /* threads whose name was never looked up */
+    struct text program_names[PROGRAM_NAMES]; /* the first thread's names in the kernel, which new threads inherit: the
+                                                 latest first */
+};
+
+/* The threads and their states: watched_threads.c. */
+struct rows {
+    struct emitted_thread *threads;
+    size_t threads_count, threads_room;
+    struct intern_pairs index; /* native_id → index in `threads` + 1, also of threads that have ended */
+    struct thread_state *states;
+    size_t states_count, states_room;
+    uint32_t *nested; /* of the thread that is being emitted: indexes of the states that have frames, innermost last */
+    size_t nested_count, nested_room;
+    struct intern_pairs kernel_threads; /* native_id → tid of the process's threads: watched_map_threads() */
+    uint64_t mapped_tick;               /* the tick in which kernel_threads was last filled */
+    bool map_failed;                    /* the threads could not be read then */
+    bool proved;                        /* a state got another owner: the wanted states are chosen anew */
+    uint64_t live_due_ns, count_due_ns; /* when all threads are asked whether they live, or counted */
+    bool looked;                        /* there was a look that read all threads */
+    uint64_t list;                      /* thread_list.list at the last check for threads that left the list */
+};
+
+/* What was asked of the kernel in the look of this tick: watched_threads.c. A post may write it. */
+struct asks {
+    bool done;          /* the look has asked what the threads do, ... */
+    bool posted;        /* ... in a post, ... */
+    size_t others_wait; /* ... but not these many, which slept at the look before */
+};
+
+/* From the moment of an appointed look until stand_meet() or stand_cancel() returns, a post makes the look: it owns
+ * what it reads and writes, which is `target`, `codes`, `thread_list`, `asyncio`, `exact`, `statuses`, `asks`, the
+ * `watch` of each thread in `rows`, `idle` (reads) and look.slept. All else belongs to the sampler's thread at all
+ * times. */
 struct watched {
     const struct watch_options *options;
     struct emitter *emitter;
@@ -188,32 +261,16 @@ struct watched {
     struct watch_shared
         *shared; /* set by the caller after watched_open(); must live as long. NULL: nothing is shared */
 
+    /* The process and its life, by watched.c and the sampler. */
     pid_t pid;
     struct command *command; /* the command that pyreel-record started as this process; NULL: not started by it */
     int pidfd;               /* pidfd of a process that pyreel-record did not start; -1: the kernel has no pidfds */
-    enum target_state found; /* the result of the last search for a Python, final or not */
-    uint64_t find_due_ns;    /* when watched_find() is due (monotonic) */
-    uint64_t believe_ns;     /* a refusal before this time is not final (monotonic) */
-    struct search_state {
-        uint64_t began_ns;        /* when the search began, or when the process was last seen with another program */
-        uint64_t started_ns;      /* when `likely` was first seen to start; 0: it does not */
-        uint64_t ran_ns;          /* when the process was last seen to have run */
-        uint64_t due_ns;          /* before this time, only a change of the process is worth a search */
-        struct cpu_process clock; /* tells whether the process ran */
-        uint64_t device, inode;   /* the program that the process ran, ... */
-        uint64_t pages;           /* ... and the size of its memory at the last search: a library makes it larger */
-        struct runtime likely;    /* see struct runtime_hints */
-        bool searched;            /* the process lived on after a search that found no Python */
-        bool judged, puzzled;     /* of the program: judge_files(), watched_puzzles() have asked for its files */
-    } search;
-    uint64_t fork_random;  /* procfs_random() of the process that ran Python and made this one by fork(); 0: none */
-    bool forked;           /* the program is the one of that process, since the fork */
-    uint64_t begun_cpu_ns; /* CPU time of the process when it was last known to run no Python, or to be recorded; 0:
-                            * since its birth, which was in the recording */
-
-    pid_t parent_pid; /* the process that started it; 0: not known */
+    pid_t parent_pid;        /* the process that started it; 0: not known */
     uint32_t parent; /* number of the nearest recorded ancestor; after an execve, that of its program before; 0: none */
     uint32_t forebear;     /* number of the nearest ancestor that may be in the next stream, too; 0: none */
+    bool forked;           /* the program is the one of the process that made this one by fork() */
+    uint64_t begun_cpu_ns; /* CPU time of the process when it was last known to run no Python, or to be recorded; 0:
+                            * since its birth, which was in the recording */
     int wait_status;       /* after its end: its status, if somebody told; -1: not known */
     uint64_t ended_cpu_ns; /* after its end: what it used, if somebody told; 0: not known */
     bool refused;          /* it cannot be read: it is not searched again */
@@ -222,72 +279,44 @@ struct watched {
     bool was_attached;     /* its program was attached at some time */
     bool ended;            /* it has ended */
     bool attached;         /* the process is a CPython; its target, code objects, threads and tasks are open */
-    bool ticked;           /* there was a tick since it was attached, ... */
-    uint64_t attached_ns;  /* ... which was at this time since the start of the recording */
+    bool lost;             /* the process has ended, or runs another program than the attached one, ... */
+    uint64_t checked_ns;   /* ... which it was last known to run at this time since the start of the recording */
+    uint64_t attached_ns;  /* when it was attached, since the start of the recording */
     uint32_t number;       /* number of the process, as emitted; 0: it was not attached yet */
     uint32_t first;        /* number of its first program in this stream: smaller than those of its children; 0: none */
     uint32_t serial;       /* serial of the process; 0: none yet */
-    struct budget budget;  /* the moments of its ticks */
+
+    /* Its ticks, by the sampler. */
+    struct budget budget; /* their moments */
     struct rest rest;
-    uint64_t missed; /* ticks missed since its last tick */
+    uint64_t missed; /* ticks missed since the last one */
+    uint64_t tick;   /* number of the tick */
+    bool ticked;     /* there was a tick since it was attached */
+    uint64_t ran_ns; /* time of the last tick whose look found that the process had run */
+
+    /* Each part has its own file, which alone writes it. */
+    struct search search;
     struct target target;
     struct codes codes;
     struct thread_list thread_list;
+    struct asyncio asyncio;
     struct exact exact;
     struct freeze freeze; /* with options->freezes: open from watched_find() to watched_close() */
     struct idle idle;
+    struct tick_look look;
+    struct statuses statuses;
+    struct asks asks;
     struct halt halt;
+    struct rows rows;
+    struct naming naming;
+    struct natives natives;
     struct meter meter;
     struct title title;
-    struct statuses statuses;
-    struct natives natives;
-    struct asyncio asyncio;
-    struct thread_names names;
-    uint64_t lookups_ns;             /* time of the tick in which ... */
-    uint32_t lookups, lookups_again; /* ... so many names of threads may still be looked up, so many of them again */
-    size_t unasked;                  /* threads whose name was never looked up */
-    struct text program_names[PROGRAM_NAMES]; /* the first thread's names in the kernel, which new threads inherit: the
-                                                 latest first */
-
-    struct emitted_thread *threads;
-    size_t threads_count, threads_room;
-    struct intern_pairs thread_rows; /* native_id → index in `threads` + 1, also of threads that have ended */
-    struct thread_state *states;
-    size_t states_count, states_room;
-    uint32_t *nested; /* of the thread that is being emitted: indexes of the states that have frames, innermost last */
-    size_t nested_count, nested_room;
-    struct expanded expanded;           /* the stack that is being emitted */
-    struct intern_pairs kernel_threads; /* native_id → tid of the process's threads: watched_map_threads() */
-    uint64_t mapped_tick;               /* the tick in which kernel_threads was last filled */
-    bool proved;                        /* a state got another owner: the wanted states are chosen anew */
-    bool asked;                         /* the look of this tick has asked what the threads do, ... */
-    bool posted;                        /* ... in a post, ... */
-    size_t others_wait;                 /* ... but not these many, which slept at the look before */
-    uint64_t live_due_ns, count_due_ns; /* when all threads are asked whether they live, or counted */
-    bool map_failed;                    /* the threads could not be read then */
-    bool looked;                        /* there was a look that read all threads */
-    uint64_t tick;                      /* number of the tick */
-    uint64_t list;                      /* thread_list.list at the last check for threads that left the list */
-    uint64_t checked_ns;                /* when the process was last known to run the same program (monotonic) */
-    bool prepared;                      /* the checks that precede the next look were made */
-    uint32_t ahead_ticks;               /* ticks for which watched_look_ahead() is still worth its time, ... */
-    uint64_t ahead_list;                /* ... since thread_list.list was another one than this, ... */
-    uint64_t ahead_took_ns;             /* ... and how long it takes lately */
-    bool ahead_waited;                  /* it waited for the lock of the process's memory beyond the moment */
-    bool idle_looked;                   /* there was a look since the process was seen asleep */
-    bool slept;                         /* the process has slept since that look, so the last look read nothing */
-    uint64_t ran_ns;                    /* time of the last tick whose look found that the process had run */
-    uint64_t moment_ns;                 /* moment of the last look (monotonic) */
-    uint64_t idle_ns;                   /* time that looks took while the process slept */
-    uint64_t frozen_ns;                 /* time for which `freeze` stopped the process */
-    bool one_moment; /* the last look showed one proven moment of the process, but for watched_moved() threads */
-    bool waited;     /* the last look had to wait for the lock of the process's memory */
-    bool lost;       /* the process has ended, or runs another program */
-    enum thread_list_state state;     /* result of the last look */
+    struct expanded expanded;         /* the stack that is being emitted */
     struct watched_counters counters; /* of closed targets; watched_counters() adds those of the open target */
 };
 
-/* ---- from a number to a CPython ---- */
+/* ---- a process ---- */
 
 /* Starts to watch a process. `command` is NULL, or the command that the process runs. The options, the emitter and the
  * synthetic frames must live as long. */
@@ -306,49 +335,12 @@ uint64_t watched_cpu_ns(const struct watched *watched);
 /* The status of a process that has ended, as waitpid() gives it; -1: not known. */
 int watched_wait_status(const struct watched *watched);
 
-/* Starts the search for a Python in the process. Call this again when the process is known to have called execve. */
-void watched_seek(struct watched *watched);
-
 /* Notes that the process began before the recording, which does not want its CPU time until now. Call this after
  * watched_seek(). */
 void watched_existed(struct watched *watched);
 
 /* Notes the number of the nearest recorded ancestor; 0: none. Call this before the process is attached. */
 void watched_descends(struct watched *watched, uint32_t ancestor);
-
-/* Tells the search which watched process called fork to make this one, so both likely have the same CPython. Call this
- * after watched_seek(). */
-void watched_forked(struct watched *watched, const struct watched *parent);
-
-/* Searches the process for a Python once. Due at find_due_ns. Returns
- *
- *     TARGET_READY: watched->target is open
- *     TARGET_GONE: the process has ended
- *     TARGET_DENIED, TARGET_UNSUPPORTED: final, with the reason
- *     TARGET_NOT_YET: search again at find_due_ns
- *
- * A call takes two or three system calls while the process does not run, and a few more while it runs the same program
- * and was searched lately. While nothing changes, find_due_ns is up to a quarter of this time away: at most 16 ms, and
- * of many processes that do not run, a millisecond for each, up to a second. A CPython that starts is asked each 0.5 to
- * 8 ms whether it has an interpreter. A process that maps a library becomes larger, and is searched at once; all such
- * searches together take a 64th of a processor at most.
- *
- * A refusal becomes final only after a while. A process that is ending has no memory left, which looks like missing
- * permission. A process that is starting may not have mapped all of its files. Without a reason, a refusal is of a
- * process whose files are those of another Python: watched_refusal() names it. */
-enum target_state watched_find(struct watched *watched, struct fault *why);
-
-/* Ends the search. TARGET_UNSUPPORTED: the process has the files of a CPython, and no runtime of one was found in its
- * memory, as `why` says. TARGET_NOT_YET: it is no Python. */
-enum target_state watched_give_up(const struct watched *watched, struct fault *why);
-
-/* Whether the process has had the files of a CPython for a second, and no runtime of one was found in its memory. Says
- * so in `why`. True at most once for each program: the search goes on. */
-bool watched_puzzles(struct watched *watched, struct fault *why);
-
-/* Explains to the user, in one sentence, why the process cannot be opened. `state` and `why` are the result of
- * watched_find(). Sets `why` to the sentence, and returns false. */
-bool watched_refusal(const struct watched *watched, enum target_state state, struct fault *why);
 
 /* Whether the process was never recorded, nor searched so that it is known what it ran. */
 static inline bool watched_is_passed(const struct watched *watched)
@@ -383,38 +375,10 @@ void watched_flush(struct watched *watched);
  * the samples that need them. Does nothing when not attached. */
 void watched_restart(struct watched *watched);
 
-/* Looks at the process once without emitting anything. This first look reads all threads, stacks and code objects, and
- * would take too long while the process stands still. */
-void watched_warm_up(struct watched *watched);
-
-/* How long before the moment of the next tick watched_look_ahead() is due; 0: it is of no use. */
-uint64_t watched_ahead_ns(const struct watched *watched);
-
-/* Learns what is new in the threads of the process, so that the look at `due_ns` need not do so while the process
- * stands still. Which moments are looked at, and what is seen, does not depend on this. */
-void watched_look_ahead(struct watched *watched, uint64_t due_ns);
-
-/* Appoints the look of the next tick, if the look can be one moment of the process. True: the caller calls
- * watched_look() STAND_LATE_NS after moments->due_ns. False: at that moment. Without a call, the next look is unproved.
- */
-bool watched_appoint(struct watched *watched, const struct moments *moments);
-
-/* Calls off the appointed look. The next watched_look() is unproved. */
-void watched_cancel(struct watched *watched);
-
-/* Whether the process has slept since the last look, which saw it asleep. Takes a system call. */
-bool watched_sleeps_on(struct watched *watched);
-
-/* Makes the look of a tick: now, or the appointed one. `now_ns` is the monotonic clock. */
-void watched_look(struct watched *watched, uint64_t now_ns);
-
 /* Whether the process still runs the attached program; if not, sets `lost`. Checks about once a millisecond, and looks
  * for new interpreters, too. Call this after the look: the check can wait for the lock of the process's memory, and the
  * look would come too late. */
 bool watched_same_program(struct watched *watched, uint64_t time_ns);
-
-/* How many threads may have moved in the last look, where that was one moment otherwise. */
-uint64_t watched_moved(const struct watched *watched);
 
 /* Emits the samples of the last look. `time_ns` is the time since the start of the recording. Sets `lost` when the
  * process does not run the attached program any more. False when the sink refused. */

@@ -21,16 +21,16 @@
 
 void watched_names_open(struct watched *w)
 {
-    thread_names_open(&w->names, &w->target.remote, &w->target.runtime.layout);
-    w->program_names[0] = procfs_thread_name(w->pid, w->pid);
+    thread_names_open(&w->naming.python, &w->target.remote, &w->target.runtime.layout);
+    w->naming.program_names[0] = procfs_thread_name(w->pid, w->pid);
 }
 
 void watched_names_close(struct watched *w)
 {
-    thread_names_close(&w->names);
+    thread_names_close(&w->naming.python);
     for (size_t i = 0; i < PROGRAM_NAMES; i++) {
-        text_free(w->program_names[i]);
-        w->program_names[i] = (struct text){ 0 };
+        text_free(w->naming.program_names[i]);
+        w->naming.program_names[i] = (struct text){ 0 };
     }
 }
 
@@ -63,7 +63,7 @@ static bool is_of_file(const struct watched *w, struct text kernel)
  * renames its first thread, too: threads that began before have the name from before. */
 static bool is_of_program(struct watched *w, struct text kernel)
 {
-    struct text *names = w->program_names;
+    struct text *names = w->naming.program_names;
     for (size_t i = 0; i < PROGRAM_NAMES; i++)
         if (text_equal(kernel, names[i]))
             return true;
@@ -96,8 +96,8 @@ static struct text name_of_state(struct watched *w, struct emitted_thread *threa
     const bool main = watched_is_main(w, thread->native_id);
     const struct text kernel = procfs_thread_name(w->target.pid, thread->tid);
     const uint64_t interpreter = w->target.interpreters[member->interpreter].address;
-    const struct text python = thread_names_find(&w->names, interpreter, member->pointer, main ? 0 : member->native_id,
-                                                 w->options->start_ns + time_ns);
+    const struct text python = thread_names_find(&w->naming.python, interpreter, member->pointer,
+                                                 main ? 0 : member->native_id, w->options->start_ns + time_ns);
     /* In each interpreter, the module `threading` takes the thread that imports it for the main thread. */
     const bool found = python.size > 0 && (main || !text_equal(python, TEXT("MainThread")));
     const bool takes_kernel = !found || (main ? text_equal(python, TEXT("MainThread"))
@@ -113,16 +113,19 @@ static bool take_lookup(struct watched *w, const struct emitted_thread *thread, 
 {
     if (w->options->all_names)
         return true;
-    if (w->lookups_ns != time_ns) {
-        const uint64_t by_time = (time_ns - w->lookups_ns) / 1000000 * NAMES_BY_MS;
-        w->lookups_ns = time_ns;
-        w->lookups_again = NAMES_BY_TICK;
-        w->lookups = by_time < NAMES_BY_TICK ? NAMES_BY_TICK : by_time > NAMES_MOST ? NAMES_MOST : (uint32_t)by_time;
+    if (w->naming.lookups_ns != time_ns) {
+        const uint64_t by_time = (time_ns - w->naming.lookups_ns) / 1000000 * NAMES_BY_MS;
+        w->naming.lookups_ns = time_ns;
+        w->naming.lookups_again = NAMES_BY_TICK;
+        w->naming.lookups = by_time < NAMES_BY_TICK ? NAMES_BY_TICK
+                            : by_time > NAMES_MOST  ? NAMES_MOST
+                                                    : (uint32_t)by_time;
     }
-    if (w->lookups == 0 || (thread->asked && (w->unasked >= w->lookups || w->lookups_again == 0)))
+    if (w->naming.lookups == 0 ||
+        (thread->asked && (w->naming.unasked >= w->naming.lookups || w->naming.lookups_again == 0)))
         return false;
-    w->lookups_again -= thread->asked;
-    w->lookups--;
+    w->naming.lookups_again -= thread->asked;
+    w->naming.lookups--;
     return true;
 }
 
@@ -135,7 +138,7 @@ void watched_names_begin(struct watched *w, const struct member *member, struct 
     thread->asked = looked_up || !member;
     thread->name_read_ns = time_ns;
     thread->name_ran_ns = 0; /* the CPU time is not known yet */
-    w->unasked += !thread->asked;
+    w->naming.unasked += !thread->asked;
     thread->own_name = false;
     thread->name = looked_up ? name_of_state(w, thread, member, time_ns)
                              : procfs_thread_name(w->target.pid, thread->tid);
@@ -157,15 +160,15 @@ static bool slept_since(const struct emitted_thread *thread, uint64_t time_ns)
 void watched_names_refresh(struct watched *w, struct emitted_thread *thread, const struct member *member,
                            uint64_t time_ns)
 {
-    const bool sleeps_on = w->slept && thread->asked && thread->name_read_ns >= w->ran_ns;
+    const bool sleeps_on = w->look.slept && thread->asked && thread->name_read_ns >= w->ran_ns;
     const bool had_own_name = thread->own_name;
     if (sleeps_on || time_ns < thread->name_due_ns || slept_since(thread, time_ns) || !take_lookup(w, thread, time_ns))
         return;
-    w->unasked -= !thread->asked;
+    w->naming.unasked -= !thread->asked;
     thread->asked = true;
     thread->name_read_ns = time_ns;
     thread->name_ran_ns = thread->watch.cpu.ran_ns;
-    const uint64_t most_ns = w->threads_count > FEW_THREADS ? NAME_WAIT_MANY_NS : NAME_WAIT_MOST_NS;
+    const uint64_t most_ns = w->rows.threads_count > FEW_THREADS ? NAME_WAIT_MANY_NS : NAME_WAIT_MOST_NS;
     const struct text name = name_of_state(w, thread, member, time_ns);
     /* Python learns the name of a new thread a moment after the thread's first frame. */
     if (thread->name_tries == 0 || thread->name_tries > NAME_TRIES) {
@@ -188,7 +191,7 @@ void watched_names_refresh(struct watched *w, struct emitted_thread *thread, con
 
 void watched_names_end(struct watched *w, struct emitted_thread *thread)
 {
-    w->unasked -= !thread->asked;
+    w->naming.unasked -= !thread->asked;
     text_free(thread->name);
     thread->name = (struct text){ 0 };
     thread->own_name = false;
@@ -196,6 +199,6 @@ void watched_names_end(struct watched *w, struct emitted_thread *thread)
 
 void watched_names_rest(struct watched *w, struct emitted_thread *thread)
 {
-    w->unasked -= !thread->asked;
+    w->naming.unasked -= !thread->asked;
     thread->asked = true;
 }

@@ -99,9 +99,9 @@ static void brief_forget(struct brief *brief)
 
 static struct emitted_thread *brief_row_of(const struct watched *w, struct text name)
 {
-    for (size_t i = 0; i < w->threads_count; i++)
-        if (w->threads[i].number && w->threads[i].brief && text_equal(w->threads[i].name, name))
-            return &w->threads[i];
+    for (size_t i = 0; i < w->rows.threads_count; i++)
+        if (w->rows.threads[i].number && w->rows.threads[i].brief && text_equal(w->rows.threads[i].name, name))
+            return &w->rows.threads[i];
     return NULL;
 }
 
@@ -110,7 +110,7 @@ static struct emitted_thread *brief_row_of(const struct watched *w, struct text 
 static void brief_choose(struct watched *w, uint64_t time_ns)
 {
     struct brief *brief = &w->natives.brief;
-    const bool lives = intern_pairs_find(&w->kernel_threads, brief->native_id, 0) != 0;
+    const bool lives = intern_pairs_find(&w->rows.kernel_threads, brief->native_id, 0) != 0;
     if (!brief->native_id || (lives && w->natives.asked_ns - brief->noted_ns < NATIVE_NS))
         return;
     struct emitted_thread *row = brief_row_of(w, brief->name);
@@ -197,8 +197,8 @@ static void native_ask(struct watched *w, const struct natives *before, uint32_t
 
 static void end_gone_natives(struct watched *w, uint64_t time_ns)
 {
-    for (size_t i = 0; i < w->threads_count; i++) {
-        struct emitted_thread *thread = &w->threads[i];
+    for (size_t i = 0; i < w->rows.threads_count; i++) {
+        struct emitted_thread *thread = &w->rows.threads[i];
         if (!thread->number || !thread->native || thread->brief || native_find(&w->natives, thread->native_id))
             continue;
         watched_threads_end_one(w, thread, time_ns);
@@ -211,8 +211,8 @@ static void natives_ask_shown(struct watched *w, uint64_t time_ns)
     struct natives *natives = &w->natives;
     const uint64_t now_ns = clock_now_ns(), passed_ns = now_ns - natives->asked_ns;
     natives->asked_ns = now_ns;
-    for (size_t i = 0; i < w->threads_count; i++) {
-        const struct emitted_thread *thread = &w->threads[i];
+    for (size_t i = 0; i < w->rows.threads_count; i++) {
+        const struct emitted_thread *thread = &w->rows.threads[i];
         struct native *native = thread->number && thread->native ? native_find(natives, thread->native_id) : NULL;
         if (native && cpu_of_note(thread->note, &native->ran_ns))
             native_note(w, native, thread->tid, passed_ns, time_ns);
@@ -227,9 +227,9 @@ static void natives_list(struct watched *w, uint64_t time_ns)
 {
     struct natives *natives = &w->natives;
     const uint64_t now_ns = clock_now_ns(), passed_ns = now_ns - natives->asked_ns;
-    w->mapped_tick = UINT64_MAX;
+    w->rows.mapped_tick = UINT64_MAX;
     watched_map_threads(w);
-    if (w->map_failed)
+    if (w->rows.map_failed)
         return;
     brief_choose(w, time_ns);
     struct natives before = *natives;
@@ -238,8 +238,8 @@ static void natives_list(struct watched *w, uint64_t time_ns)
     natives->index = (struct intern_pairs){ 0 };
     natives->count = natives->room = 0;
     natives->asked_ns = now_ns;
-    for (size_t i = 0; i < w->kernel_threads.room; i++) {
-        const struct pair_slot *slot = &w->kernel_threads.slots[i];
+    for (size_t i = 0; i < w->rows.kernel_threads.room; i++) {
+        const struct pair_slot *slot = &w->rows.kernel_threads.slots[i];
         const struct emitted_thread *thread = slot->number ? watched_threads_row(w, slot->a) : NULL;
         if (slot->number && (!thread || thread->native))
             native_ask(w, &before, slot->a, (pid_t)slot->number, passed_ns, time_ns);
@@ -267,8 +267,8 @@ static void natives_ask(struct watched *w, uint64_t time_ns)
 static bool has_natives(const struct watched *w)
 {
     size_t rows = 0;
-    for (size_t i = 0; i < w->threads_count; i++)
-        rows += w->threads[i].number && !w->threads[i].native;
+    for (size_t i = 0; i < w->rows.threads_count; i++)
+        rows += w->rows.threads[i].number && !w->rows.threads[i].native;
     return procfs_count_threads(w->pid) > rows;
 }
 
@@ -345,8 +345,8 @@ static void natives_begin(struct watched *w, uint64_t time_ns)
 /* The rest has not grown, so no native thread ran. */
 static void forget_busy(struct watched *w)
 {
-    for (size_t i = 0; i < w->threads_count; i++)
-        w->threads[i].busy = false;
+    for (size_t i = 0; i < w->rows.threads_count; i++)
+        w->rows.threads[i].busy = false;
 }
 
 void watched_natives_look(struct watched *w, uint64_t time_ns)

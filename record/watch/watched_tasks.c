@@ -63,12 +63,12 @@ bool watched_tasks_running_stack(struct watched *w, uint32_t member, struct fram
 
 uint64_t watched_tasks_callback(struct watched *w, uint32_t member, uint64_t time_ns)
 {
-    struct loop_callback *callback = &w->states[member].callback;
+    struct loop_callback *callback = &w->rows.states[member].callback;
     const struct loop_turn *turn = &w->thread_list.members[member].walk.turn;
     if (!turn->known)
         return 0;
-    if (callback->looked_ns != w->moment_ns)
-        loop_callback_take(callback, turn, w->moment_ns, w->one_moment ? w->moment_ns : clock_now_ns());
+    if (callback->looked_ns != w->look.moment_ns)
+        loop_callback_take(callback, turn, w->look.moment_ns, w->look.one_moment ? w->look.moment_ns : clock_now_ns());
     if (callback->since_ns == 0 || callback->looked_ns < callback->since_ns + CALLBACK_LEAST_NS)
         return 0;
     const uint64_t start_ns = w->options->start_ns;

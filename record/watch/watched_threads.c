@@ -26,18 +26,18 @@
 /* Forgets the rows of threads that have ended: a program may start threads for days. */
 static void thread_rows_trim(struct watched *w)
 {
-    if (w->thread_rows.count < 2 * w->threads_count + ROWS_GONE_LEAST)
+    if (w->rows.index.count < 2 * w->rows.threads_count + ROWS_GONE_LEAST)
         return;
-    intern_pairs_free(&w->thread_rows);
-    for (size_t i = 0; i < w->threads_count; i++)
-        if (w->threads[i].number)
-            intern_pairs_add(&w->thread_rows, w->threads[i].native_id, 0, (uint32_t)i + 1);
+    intern_pairs_free(&w->rows.index);
+    for (size_t i = 0; i < w->rows.threads_count; i++)
+        if (w->rows.threads[i].number)
+            intern_pairs_add(&w->rows.index, w->rows.threads[i].native_id, 0, (uint32_t)i + 1);
 }
 
 struct emitted_thread *watched_threads_row(const struct watched *w, uint32_t native_id)
 {
-    const uint32_t number = intern_pairs_find(&w->thread_rows, native_id, 0);
-    struct emitted_thread *row = number ? &w->threads[number - 1] : NULL;
+    const uint32_t number = intern_pairs_find(&w->rows.index, native_id, 0);
+    struct emitted_thread *row = number ? &w->rows.threads[number - 1] : NULL;
     return row && row->number && row->native_id == native_id ? row : NULL;
 }
 
@@ -45,17 +45,17 @@ struct emitted_thread *watched_threads_row(const struct watched *w, uint32_t nat
 static uint32_t thread_row_add(struct watched *w, uint32_t native_id)
 {
     size_t row = 0;
-    while (row < w->threads_count && w->threads[row].number)
+    while (row < w->rows.threads_count && w->rows.threads[row].number)
         row++;
-    if (row == w->threads_count) {
-        w->threads = alloc_grow(w->threads, &w->threads_room, row + 1, sizeof(*w->threads));
-        w->threads[w->threads_count++] = (struct emitted_thread){ 0 };
+    if (row == w->rows.threads_count) {
+        w->rows.threads = alloc_grow(w->rows.threads, &w->rows.threads_room, row + 1, sizeof(*w->rows.threads));
+        w->rows.threads[w->rows.threads_count++] = (struct emitted_thread){ 0 };
     }
     thread_rows_trim(w);
-    if (intern_pairs_find(&w->thread_rows, native_id, 0))
-        intern_pairs_slot(&w->thread_rows, native_id, 0)->number = (uint32_t)row + 1;
+    if (intern_pairs_find(&w->rows.index, native_id, 0))
+        intern_pairs_slot(&w->rows.index, native_id, 0)->number = (uint32_t)row + 1;
     else
-        intern_pairs_add(&w->thread_rows, native_id, 0, (uint32_t)row + 1);
+        intern_pairs_add(&w->rows.index, native_id, 0, (uint32_t)row + 1);
     return (uint32_t)row + 1;
 }
 
@@ -140,7 +140,7 @@ static struct emitted_thread *begin_row(struct watched *w, const struct member *
                                         uint32_t native_id, pid_t tid, struct text name, uint64_t time_ns)
 {
     const uint32_t row = thread_row_add(w, native_id);
-    struct emitted_thread *thread = &w->threads[row - 1];
+    struct emitted_thread *thread = &w->rows.threads[row - 1];
     thread->native_id = native_id;
     thread->interpreter_id = interpreter_id;
     thread->tid = tid;
@@ -167,7 +167,7 @@ static void open_watch(struct watched *w, struct emitted_thread *thread)
 static struct emitted_thread *begin_thread(struct watched *w, const struct member *member, uint32_t native_id,
                                            uint64_t time_ns)
 {
-    const struct member *named = w->states[member - w->thread_list.members].lent ? NULL : member;
+    const struct member *named = w->rows.states[member - w->thread_list.members].lent ? NULL : member;
     struct emitted_thread *thread = begin_row(w, named, member->interpreter_id, native_id,
                                               watched_host_thread(w, native_id), (struct text){ 0 }, time_ns);
     thread->watch.told_ns = watched_natives_adopt(w, native_id, NULL);
@@ -185,12 +185,12 @@ struct emitted_thread *watched_threads_begin_native(struct watched *w, uint32_t 
 
 static struct thread_state *watched_state(struct watched *w, uint32_t index)
 {
-    if (index >= w->states_count) {
-        w->states = alloc_grow(w->states, &w->states_room, (size_t)index + 1, sizeof(*w->states));
-        memset(w->states + w->states_count, 0, (index + 1 - w->states_count) * sizeof(*w->states));
-        w->states_count = (size_t)index + 1;
+    if (index >= w->rows.states_count) {
+        w->rows.states = alloc_grow(w->rows.states, &w->rows.states_room, (size_t)index + 1, sizeof(*w->rows.states));
+        memset(w->rows.states + w->rows.states_count, 0, (index + 1 - w->rows.states_count) * sizeof(*w->rows.states));
+        w->rows.states_count = (size_t)index + 1;
     }
-    return &w->states[index];
+    return &w->rows.states[index];
 }
 
 /* Takes a state away from its thread. The thread lives on, unless the kernel says that it has ended. */
@@ -228,7 +228,7 @@ static void state_find_owner(struct watched *w, uint32_t index, uint64_t time_ns
     state_leave(w, index);
     state->native_id = member->native_id;
     state->interpreter_id = member->interpreter_id;
-    state->owner = state_owner_find(w, member, !w->looked || waited_ns > 0);
+    state->owner = state_owner_find(w, member, !w->rows.looked || waited_ns > 0);
     member->proved_id = state->owner == member->native_id ? 0 : state->owner;
     state->wait_ns = twice_ns == 0 ? OWNER_WAIT_NS : twice_ns < OWNER_MOST_NS ? twice_ns : OWNER_MOST_NS;
     /* A thread that begins notes its number soon. Each look sees that without a search. */
@@ -252,7 +252,7 @@ static void state_join(struct watched *w, uint32_t index, uint64_t time_ns)
     }
     row = row ? row : begin_thread(w, member, owner, time_ns);
     row->states++;
-    watched_state(w, index)->thread = (uint32_t)(row - w->threads) + 1;
+    watched_state(w, index)->thread = (uint32_t)(row - w->rows.threads) + 1;
     member->walk.same = 0;
 }
 
@@ -268,7 +268,7 @@ static bool is_wanted(const struct watched *w, uint32_t owner)
 static bool state_is_doubtful(const struct watched *w, uint32_t index)
 {
     const struct member *member = &w->thread_list.members[index];
-    const struct mapping *stack = &w->states[index].stack;
+    const struct mapping *stack = &w->rows.states[index].stack;
     const uint64_t address = walk_stack_address(&member->walk, &w->target.runtime.layout);
     const bool read = !w->target.remote.kind && member->tick == w->thread_list.tick && member->state == UNWIND_DONE &&
                       member->walk.depth > 0;
@@ -304,7 +304,7 @@ static void state_follow_stack(struct watched *w, uint32_t index, uint64_t time_
                                     .stack = found.stack,
                                     .due_ns = time_ns + wait_ns,
                                     .wait_ns = wait_ns };
-    w->proved |= member->proved_id != found.number;
+    w->rows.proved |= member->proved_id != found.number;
     member->proved_id = found.number;
     if (found.number && is_wanted(w, found.number))
         state_join(w, index, time_ns);
@@ -325,8 +325,8 @@ static void state_settle(struct watched *w, uint32_t index, uint64_t time_ns)
  * its end, so nobody gets them in this tick. */
 static void thread_lose_states(struct watched *w, const struct emitted_thread *thread, uint64_t time_ns)
 {
-    for (uint32_t i = 0; i < w->states_count; i++) {
-        struct thread_state *state = &w->states[i];
+    for (uint32_t i = 0; i < w->rows.states_count; i++) {
+        struct thread_state *state = &w->rows.states[i];
         if (watched_thread_of(w, i) != thread)
             continue;
         state->thread = state->owner = 0;
@@ -352,11 +352,11 @@ static void end_if_gone(struct watched *w, struct emitted_thread *thread, uint64
 static bool has_fewer_threads(struct watched *w, uint64_t time_ns)
 {
     size_t rows = 0;
-    if (time_ns < w->count_due_ns)
+    if (time_ns < w->rows.count_due_ns)
         return false;
-    w->count_due_ns = time_ns + ENDED_WAIT_NS;
-    for (size_t i = 0; i < w->threads_count; i++)
-        rows += w->threads[i].number && !w->threads[i].brief;
+    w->rows.count_due_ns = time_ns + ENDED_WAIT_NS;
+    for (size_t i = 0; i < w->rows.threads_count; i++)
+        rows += w->rows.threads[i].number && !w->rows.threads[i].brief;
     return procfs_count_threads(w->pid) < rows;
 }
 
@@ -369,10 +369,10 @@ static void end_gone(struct watched *w, uint64_t time_ns)
     /* A thread that seems to sleep on is not asked: it may have ended without a sound. */
     const bool shown = w->statuses.ask_cpu && w->statuses.others && w->statuses.ran &&
                        w->thread_list.which == THREADS_ALL;
-    const bool all = !shown && !w->slept && (time_ns >= w->live_due_ns || has_fewer_threads(w, time_ns));
-    w->live_due_ns = all ? time_ns + LIVE_NS : w->live_due_ns;
-    for (size_t i = 0; i < w->threads_count && !w->slept; i++) {
-        struct emitted_thread *thread = &w->threads[i];
+    const bool all = !shown && !w->look.slept && (time_ns >= w->rows.live_due_ns || has_fewer_threads(w, time_ns));
+    w->rows.live_due_ns = all ? time_ns + LIVE_NS : w->rows.live_due_ns;
+    for (size_t i = 0; i < w->rows.threads_count && !w->look.slept; i++) {
+        struct emitted_thread *thread = &w->rows.threads[i];
         const bool left = thread->states == 0 && thread->left;
         const bool ended = first_ended && watched_is_main(w, thread->native_id);
         thread->left = false;
@@ -389,13 +389,13 @@ static void find_owners(struct watched *w, uint64_t time_ns)
         struct member *member = &list->members[list->order[i]];
         const uint32_t before = member_number(member);
         state_find_owner(w, list->order[i], time_ns);
-        w->proved |= before != member_number(member);
+        w->rows.proved |= before != member_number(member);
     }
-    if (w->proved) {
+    if (w->rows.proved) {
         thread_list_ask_anew(list);
-        w->idle_looked = false; /* what was not asked for was not read: the next look reads */
+        w->look.idle_looked = false; /* what was not asked for was not read: the next look reads */
     }
-    w->proved = false;
+    w->rows.proved = false;
 }
 
 /* Takes the states that have got another number away from their threads. */
@@ -431,7 +431,7 @@ static void group_states(struct watched *w, const uint32_t *indexes, size_t coun
             continue; /* -t main: it was not known as a state of the main thread, and not read */
         w->counters.joined += thread->tick == tick && member->state == UNWIND_DONE;
         if (thread->tick == tick)
-            w->states[thread->last - 1].next = indexes[i] + 1;
+            w->rows.states[thread->last - 1].next = indexes[i] + 1;
         else
             thread->first = indexes[i] + 1;
         thread->tick = tick;
@@ -445,11 +445,11 @@ static void group_states(struct watched *w, const uint32_t *indexes, size_t coun
 static void nest_state(struct watched *w, uint32_t index)
 {
     const struct thread_list *list = &w->thread_list;
-    size_t at = w->nested_count++;
-    w->nested = alloc_grow(w->nested, &w->nested_room, w->nested_count, sizeof(*w->nested));
-    for (; at > 0 && thread_list_is_inside(list, &list->members[w->nested[at - 1]], &list->members[index]); at--)
-        w->nested[at] = w->nested[at - 1];
-    w->nested[at] = index;
+    size_t at = w->rows.nested_count++;
+    w->rows.nested = alloc_grow(w->rows.nested, &w->rows.nested_room, w->rows.nested_count, sizeof(*w->rows.nested));
+    for (; at > 0 && thread_list_is_inside(list, &list->members[w->rows.nested[at - 1]], &list->members[index]); at--)
+        w->rows.nested[at] = w->rows.nested[at - 1];
+    w->rows.nested[at] = index;
 }
 
 /* A thread may enter an interpreter, from there a second one, and from there the first one again. Then the stack in the
@@ -459,35 +459,35 @@ static void leave_out_enclosed(struct watched *w)
 {
     const struct thread_list *list = &w->thread_list;
     const struct layout *l = &w->target.runtime.layout;
-    const uint64_t innermost = walk_stack_address(&list->members[w->nested[w->nested_count - 1]].walk, l);
+    const uint64_t innermost = walk_stack_address(&list->members[w->rows.nested[w->rows.nested_count - 1]].walk, l);
     size_t kept = 0;
-    for (size_t i = 0; i < w->nested_count; i++) {
-        const uint64_t address = walk_stack_address(&list->members[w->nested[i]].walk, l);
+    for (size_t i = 0; i < w->rows.nested_count; i++) {
+        const uint64_t address = walk_stack_address(&list->members[w->rows.nested[i]].walk, l);
         if (address == 0 || address >= innermost)
-            w->nested[kept++] = w->nested[i];
+            w->rows.nested[kept++] = w->rows.nested[i];
     }
-    w->nested_count = kept;
+    w->rows.nested_count = kept;
 }
 
-/* Fills in w->nested: the states in whose interpreters the thread is, the innermost one last. Returns the state that
- * tells what the thread does: the one that has the lock, or the innermost one. */
+/* Fills in w->rows.nested: the states in whose interpreters the thread is, the innermost one last. Returns the state
+ * that tells what the thread does: the one that has the lock, or the innermost one. */
 static uint32_t nest_states(struct watched *w, struct emitted_thread *thread)
 {
     const struct thread_list *list = &w->thread_list;
     uint32_t holder = 0;
-    w->nested_count = 0;
-    for (uint32_t state = thread->first; state; state = w->states[state - 1].next) {
+    w->rows.nested_count = 0;
+    for (uint32_t state = thread->first; state; state = w->rows.states[state - 1].next) {
         const struct member *member = &list->members[state - 1];
         if (member->walk.depth > 0)
             nest_state(w, state - 1);
         if (thread_list_holds(list, member))
             holder = state;
     }
-    if (w->nested_count > 1)
+    if (w->rows.nested_count > 1)
         leave_out_enclosed(w);
-    if (w->nested_count == 0)
+    if (w->rows.nested_count == 0)
         nest_state(w, thread->first - 1);
-    const uint32_t innermost = w->nested[w->nested_count - 1] + 1;
+    const uint32_t innermost = w->rows.nested[w->rows.nested_count - 1] + 1;
     thread->innermost = innermost;
     return (holder ? holder : innermost) - 1;
 }
@@ -512,7 +512,7 @@ static void sample_take_state(struct watched *w, struct emitted_thread *thread, 
     sample->pushed = expanded->pushed;
     sample->frames = expanded->pushed ? expanded->frames : NULL;
     member->walk.same = member->walk.depth;
-    w->states[index].above = 0;
+    w->rows.states[index].above = 0;
     thread->shown = index + 1;
 }
 
@@ -520,11 +520,11 @@ static void sample_take_state(struct watched *w, struct emitted_thread *thread, 
 static void add_outer_stacks(struct watched *w, struct emitted_thread *thread)
 {
     uint32_t above = 0;
-    for (size_t i = 0; i < w->nested_count; i++) {
-        const struct member *member = &w->thread_list.members[w->nested[i]];
-        w->states[w->nested[i]].above = above;
+    for (size_t i = 0; i < w->rows.nested_count; i++) {
+        const struct member *member = &w->thread_list.members[w->rows.nested[i]];
+        w->rows.states[w->rows.nested[i]].above = above;
         above += member->walk.depth;
-        if (i + 1 == w->nested_count)
+        if (i + 1 == w->rows.nested_count)
             break;
         await_graph_add_links(&w->asyncio, member, 0, member->walk.depth, &thread->stack);
         if (w->synthetic->native)
@@ -536,7 +536,7 @@ static void add_outer_stacks(struct watched *w, struct emitted_thread *thread)
  * not be determined. */
 static bool sample_take_stacks(struct watched *w, struct emitted_thread *thread, struct sample *sample)
 {
-    const uint32_t innermost = w->nested[w->nested_count - 1];
+    const uint32_t innermost = w->rows.nested[w->rows.nested_count - 1];
     const struct member *member = &w->thread_list.members[innermost];
     thread->stack.count = 0;
     add_outer_stacks(w, thread);
@@ -555,7 +555,7 @@ static bool sample_take_stacks(struct watched *w, struct emitted_thread *thread,
 static bool thread_emit_stack(struct watched *w, struct emitted_thread *thread, uint32_t runs, uint32_t status,
                               uint64_t time_ns, struct fault *why)
 {
-    const uint32_t innermost = w->nested[w->nested_count - 1];
+    const uint32_t innermost = w->rows.nested[w->rows.nested_count - 1];
     const bool tasks = w->options->async && !w->options->plain_threads;
     struct event event;
     struct sample *sample = emitter_begin_sample(&event, thread->number, time_ns);
@@ -564,7 +564,7 @@ static bool thread_emit_stack(struct watched *w, struct emitted_thread *thread, 
     sample->collection = watched_threads_collection(w, runs);
     sample->task = w->options->async ? watched_tasks_running(w, innermost) : 0;
     sample->callback_ns = watched_tasks_callback(w, innermost, time_ns);
-    if (w->nested_count == 1 && !tasks)
+    if (w->rows.nested_count == 1 && !tasks)
         sample_take_state(w, thread, innermost, sample);
     else if (!sample_take_stacks(w, thread, sample))
         return emitter_failed(w->emitter, thread->number, FAILURE_CHANGED, time_ns, why);
@@ -618,7 +618,8 @@ static bool thread_emit_status(struct watched *w, struct emitted_thread *thread,
     if (!runs)
         return thread_emit_outside(w, thread, status, time_ns, why);
     if (w->options->async == ASYNC_ALL &&
-        !watched_tasks_owns_sample(w, thread, w->nested[w->nested_count - 1], status) && !w->options->plain_threads)
+        !watched_tasks_owns_sample(w, thread, w->rows.nested[w->rows.nested_count - 1], status) &&
+        !w->options->plain_threads)
         return true;
     return thread_emit_stack(w, thread, index, status, time_ns, why);
 }
@@ -628,14 +629,14 @@ static bool watched_emit_thread(struct watched *w, struct emitted_thread *thread
 {
     struct member *members = w->thread_list.members;
     uint32_t count = 0;
-    for (uint32_t state = thread->first; state; state = w->states[state - 1].next, count++)
+    for (uint32_t state = thread->first; state; state = w->rows.states[state - 1].next, count++)
         if (members[state - 1].state != UNWIND_DONE)
             return emitter_failed(w->emitter, thread->number, members[state - 1].cause, time_ns, why);
-    if (w->state != THREAD_LIST_READ && count < thread->states) /* a part of the stack is missing */
+    if (w->look.state != THREAD_LIST_READ && count < thread->states) /* a part of the stack is missing */
         return emitter_failed(w->emitter, thread->number, FAILURE_THREADS, time_ns, why);
     const uint32_t runs = nest_states(w, thread);
-    if (!w->states[w->nested[0]].lent)
-        watched_names_refresh(w, thread, &members[w->nested[0]], time_ns);
+    if (!w->rows.states[w->rows.nested[0]].lent)
+        watched_names_refresh(w, thread, &members[w->rows.nested[0]], time_ns);
     if (!thread_emit_status(w, thread, &members[runs], time_ns, why))
         return false;
     if (w->statuses.ask_cpu && !thread->watch.known)
@@ -647,8 +648,8 @@ static bool watched_emit_thread(struct watched *w, struct emitted_thread *thread
 static bool watched_emit_others(struct watched *w, uint64_t time_ns, struct fault *why)
 {
     const bool all = w->thread_list.which != THREADS_GIL;
-    for (size_t i = 0; all && i < w->threads_count; i++) {
-        struct emitted_thread *thread = &w->threads[i];
+    for (size_t i = 0; all && i < w->rows.threads_count; i++) {
+        struct emitted_thread *thread = &w->rows.threads[i];
         if (thread->number && thread->states == 0 && is_wanted(w, thread->native_id) &&
             !thread_emit_status(w, thread, NULL, time_ns, why))
             return false;
@@ -687,15 +688,15 @@ static bool emit_states(struct watched *w, const uint32_t *indexes, size_t count
 uint64_t watched_threads_known_cpu_ns(const struct watched *w)
 {
     uint64_t known_ns = w->statuses.ended_ns;
-    for (uint32_t i = 0; i < w->threads_count; i++)
-        known_ns += w->threads[i].number ? w->threads[i].watch.cpu.ran_ns : 0;
+    for (uint32_t i = 0; i < w->rows.threads_count; i++)
+        known_ns += w->rows.threads[i].number ? w->rows.threads[i].watch.cpu.ran_ns : 0;
     return known_ns;
 }
 
 /* Who asks for a thread. By its state in the last tick, whose lock the look has read. */
 static enum cpu_asker asker_of(const struct watched *w, const struct emitted_thread *thread)
 {
-    if (!w->posted)
+    if (!w->asks.posted)
         return CPU_ANYBODY;
     const uint32_t state = thread->states > 0 ? thread->innermost : 0;
     const bool holds = state && state <= w->thread_list.members_count && watched_thread_of(w, state - 1) == thread &&
@@ -717,24 +718,24 @@ bool watched_threads_sleep_on(void *self, uint32_t state, struct cpu_mark *mark)
 static size_t ask_running(struct watched *w)
 {
     size_t others = 0;
-    for (uint32_t i = 0; i < w->threads_count && w->statuses.ask_cpu; i++)
-        if (w->threads[i].number && thread_status_may_run(&w->threads[i].watch))
-            thread_status_ask_ahead(&w->statuses, &w->threads[i].watch, asker_of(w, &w->threads[i]));
+    for (uint32_t i = 0; i < w->rows.threads_count && w->statuses.ask_cpu; i++)
+        if (w->rows.threads[i].number && thread_status_may_run(&w->rows.threads[i].watch))
+            thread_status_ask_ahead(&w->statuses, &w->rows.threads[i].watch, asker_of(w, &w->rows.threads[i]));
         else
-            others += w->threads[i].number != 0;
+            others += w->rows.threads[i].number != 0;
     return others;
 }
 
 /* Asks the other threads if they may have run. */
 static void ask_others(struct watched *w, size_t others, uint64_t now_ns)
 {
-    w->others_wait = 0;
+    w->asks.others_wait = 0;
     if (!w->statuses.ask_cpu ||
         !thread_status_ask_others(&w->statuses, watched_threads_known_cpu_ns(w), others, now_ns))
         return;
-    for (uint32_t i = 0; i < w->threads_count; i++)
-        if (w->threads[i].number && w->threads[i].watch.asked_tick != w->statuses.tick)
-            thread_status_ask_ahead(&w->statuses, &w->threads[i].watch, asker_of(w, &w->threads[i]));
+    for (uint32_t i = 0; i < w->rows.threads_count; i++)
+        if (w->rows.threads[i].number && w->rows.threads[i].watch.asked_tick != w->statuses.tick)
+            thread_status_ask_ahead(&w->statuses, &w->rows.threads[i].watch, asker_of(w, &w->rows.threads[i]));
     thread_status_asked_all(&w->statuses, watched_threads_known_cpu_ns(w));
 }
 
@@ -742,12 +743,12 @@ void watched_threads_ask_ahead(struct watched *w, bool posted, uint64_t now_ns)
 {
     if (!w->options->with_status)
         return;
-    w->asked = true;
-    w->posted = posted;
+    w->asks.done = true;
+    w->asks.posted = posted;
     thread_status_tick(&w->statuses);
     const size_t others = ask_running(w);
     if (posted && others > POST_OTHERS)
-        w->others_wait = others;
+        w->asks.others_wait = others;
     else
         ask_others(w, others, now_ns);
 }
@@ -757,8 +758,8 @@ void watched_threads_ask_ahead(struct watched *w, bool posted, uint64_t now_ns)
 static bool can_wait(const struct watched *w)
 {
     const struct emitted_thread *only = NULL;
-    for (size_t i = 0; i < w->threads_count; i++) {
-        const struct emitted_thread *thread = &w->threads[i];
+    for (size_t i = 0; i < w->rows.threads_count; i++) {
+        const struct emitted_thread *thread = &w->rows.threads[i];
         if (thread->number && (only || thread->watch.cpu.crowded))
             return false;
         only = thread->number ? thread : only;
@@ -776,12 +777,12 @@ void watched_threads_ask_in_look(struct watched *w, bool posted, uint64_t now_ns
 /* Asks what the look did not ask. */
 static void ask_late(struct watched *w, uint64_t now_ns)
 {
-    w->statuses.slept = w->slept;
-    if (!w->asked && !w->options->freezes)
+    w->statuses.slept = w->look.slept;
+    if (!w->asks.done && !w->options->freezes)
         watched_threads_ask_ahead(w, false, now_ns);
-    w->posted = w->asked = false;
-    if (w->others_wait)
-        ask_others(w, w->others_wait, now_ns);
+    w->asks.posted = w->asks.done = false;
+    if (w->asks.others_wait)
+        ask_others(w, w->asks.others_wait, now_ns);
 }
 
 bool watched_threads_emit_unread(struct watched *w, uint64_t time_ns, struct fault *why)
@@ -797,8 +798,8 @@ bool watched_threads_emit_unread(struct watched *w, uint64_t time_ns, struct fau
             read[count++] = i;
     bool good = emit_states(w, read, count, time_ns, why), any = count > 0;
     free(read);
-    for (size_t i = 0; good && i < w->threads_count; i++) {
-        const struct emitted_thread *thread = &w->threads[i];
+    for (size_t i = 0; good && i < w->rows.threads_count; i++) {
+        const struct emitted_thread *thread = &w->rows.threads[i];
         const bool unread = thread->number && thread->tick != list->tick;
         any |= unread;
         good = !unread || emitter_failed(w->emitter, thread->number, FAILURE_THREADS, time_ns, why);
@@ -809,8 +810,8 @@ bool watched_threads_emit_unread(struct watched *w, uint64_t time_ns, struct fau
 bool watched_threads_emit(struct watched *w, uint64_t time_ns, struct fault *why)
 {
     const struct thread_list *thread_list = &w->thread_list;
-    const bool changed = w->list != thread_list->list;
-    w->list = thread_list->list;
+    const bool changed = w->rows.list != thread_list->list;
+    w->rows.list = thread_list->list;
     if (changed)
         leave_unlisted(w);
     find_owners(w, time_ns);
@@ -827,9 +828,9 @@ bool watched_threads_emit(struct watched *w, uint64_t time_ns, struct fault *why
 
 void watched_threads_flush(struct watched *w)
 {
-    for (uint32_t i = 0; i < w->threads_count; i++)
-        if (w->threads[i].number)
-            emit_left_out(w, &w->threads[i]);
+    for (uint32_t i = 0; i < w->rows.threads_count; i++)
+        if (w->rows.threads[i].number)
+            emit_left_out(w, &w->rows.threads[i]);
 }
 
 static int thread_number_compare(const void *one, const void *another)
@@ -841,11 +842,11 @@ static int thread_number_compare(const void *one, const void *another)
 
 void watched_threads_restart(struct watched *w, uint64_t time_ns)
 {
-    struct emitted_thread **threads = alloc_zeroed(w->threads_count + 1, sizeof(struct emitted_thread *));
+    struct emitted_thread **threads = alloc_zeroed(w->rows.threads_count + 1, sizeof(struct emitted_thread *));
     size_t count = 0;
-    for (uint32_t i = 0; i < w->threads_count; i++)
-        if (w->threads[i].number)
-            threads[count++] = &w->threads[i];
+    for (uint32_t i = 0; i < w->rows.threads_count; i++)
+        if (w->rows.threads[i].number)
+            threads[count++] = &w->rows.threads[i];
     qsort(threads, count, sizeof(struct emitted_thread *), thread_number_compare);
     for (size_t i = 0; i < count; i++) {
         forget_shown(threads[i]);
@@ -859,23 +860,24 @@ void watched_threads_restart(struct watched *w, uint64_t time_ns)
 void watched_threads_pause(struct watched *w)
 {
     watched_natives_pause(w);
-    for (uint32_t i = 0; i < w->threads_count; i++)
-        thread_status_pause(&w->threads[i].watch);
+    for (uint32_t i = 0; i < w->rows.threads_count; i++)
+        thread_status_pause(&w->rows.threads[i].watch);
 }
 
 void watched_threads_end(struct watched *w, uint64_t time_ns)
 {
-    for (uint32_t i = 0; i < w->threads_count; i++) {
-        watched_threads_end_one(w, &w->threads[i], time_ns);
-        free(w->threads[i].stack.frames);
-        free(w->threads[i].emitted.frames);
+    for (uint32_t i = 0; i < w->rows.threads_count; i++) {
+        watched_threads_end_one(w, &w->rows.threads[i], time_ns);
+        free(w->rows.threads[i].stack.frames);
+        free(w->rows.threads[i].emitted.frames);
     }
-    intern_pairs_free(&w->thread_rows);
-    free(w->threads);
-    free(w->states);
-    free(w->nested);
-    w->threads = NULL;
-    w->states = NULL;
-    w->nested = NULL;
-    w->threads_count = w->threads_room = w->states_count = w->states_room = w->nested_count = w->nested_room = 0;
+    intern_pairs_free(&w->rows.index);
+    free(w->rows.threads);
+    free(w->rows.states);
+    free(w->rows.nested);
+    w->rows.threads = NULL;
+    w->rows.states = NULL;
+    w->rows.nested = NULL;
+    w->rows.threads_count = w->rows.threads_room = w->rows.states_count = w->rows.states_room = w->rows.nested_count =
+        w->rows.nested_room = 0;
 }

@@ -137,7 +137,7 @@ void locals_number(struct locals *locals, const struct watched *watched)
         struct frame_locals *frame = &locals->frames[i];
         const struct walk *walk = &watched->thread_list.members[frame->member].walk;
         const struct emitted_thread *thread = watched_thread_of(watched, frame->member);
-        const uint32_t above = thread ? watched->states[frame->member].above : UINT32_MAX;
+        const uint32_t above = thread ? watched->rows.states[frame->member].above : UINT32_MAX;
         const bool shown = above != UINT32_MAX && frame->link < walk->depth;
         frame->thread = shown ? thread->number : 0;
         frame->frame = shown && walk->links[frame->link].frame ? defined[walk->links[frame->link].frame].number : 0;

@@ -95,7 +95,7 @@ static void begin(struct scene *scene, uint32_t version, enum threads which)
     scene->watched = sampler_watch(&scene->sampler, getpid(), NULL);
     scene->watched->target = p->target;
     watched_attach(scene->watched);
-    scene->watched->looked = true; /* the numbers in the first look are believed */
+    scene->watched->rows.looked = true; /* the numbers in the first look are believed */
 }
 
 static void end(struct scene *scene)
@@ -215,7 +215,7 @@ static void a_pause_is_a_tick_without_samples(void **state)
     begin(&scene, 0x030f02f0, THREADS_ALL);
     const uint64_t start_ns = scene.sampler.options.start_ns;
     assert_int_equal(sampler_tick(&scene.sampler, scene.watched, clock_now_ns(), 0, NULL), SAMPLER_GOING);
-    const uint64_t samples = scene.sampler.emitter.samples, last_ns = scene.watched->moment_ns;
+    const uint64_t samples = scene.sampler.emitter.samples, last_ns = scene.watched->look.moment_ns;
     scene.heard.used = 0;
     fake_remote_time(last_ns + 5000, 0);
     assert_true(sampler_pause(&scene.sampler, NULL));
@@ -455,7 +455,7 @@ static void questions_come_in_windows(void **state)
     begin(&scene, 0x030e0af0, THREADS_ALL);
     struct rest *rest = &scene.watched->rest;
     scene.watched->budget.asked_ns = MS;
-    scene.watched->idle_looked = scene.watched->idle.asleep = true; /* and there are no notes that could change */
+    scene.watched->look.idle_looked = scene.watched->idle.asleep = true; /* and there are no notes that could change */
     for (size_t i = 0; i < countof(windows); i++) {
         const uint64_t beat_ns = (clock_now_ns() / (16 * MS) + 1000) * 16 * MS,
                        begins_ns = beat_ns + windows[i].early_ns;
@@ -547,7 +547,7 @@ static void a_process_that_is_forgotten_still_counts(void **state)
     watched_attach(third);
     for (size_t i = 0; i < scene.sampler.count; i++)
         sampler_tick(&scene.sampler, scene.sampler.watched[i], clock_now_ns(), 0, NULL);
-    second->frozen_ns = 5;
+    second->look.frozen_ns = 5;
     const struct watched_counters before = sampler_counters(&scene.sampler);
     assert_int_equal(before.code_reads, 3);
     assert_int_equal(before.taken_ns, 5);
@@ -610,7 +610,7 @@ static void a_forked_process_has_its_own_threads_only(void **state)
         struct scene scene;
         char wanted[200];
         begin(&scene, fake_versions[v], THREADS_ALL);
-        scene.watched->looked = false;
+        scene.watched->rows.looked = false;
         struct fake_python *p = scene.p;
         const struct layout *l = &p->target.runtime.layout;
         const uint32_t numbers[] = { (uint32_t)getpid(), (uint32_t)getppid() };
@@ -695,7 +695,7 @@ static void lives_of_processes_add_up(void **state)
     (void)state;
     struct scene scene;
     begin(&scene, 0x030f02f0, THREADS_ALL);
-    scene.watched->looked = false;
+    scene.watched->rows.looked = false;
     scene.sampler.options.start_ns -= 1000 * MS;           /* the recording runs for a second */
     assert_int_equal(sampler_lives_ns(&scene.sampler), 0); /* no tick yet */
     struct watched *child = watch_child(&scene, scene.watched->number, true);
@@ -723,11 +723,11 @@ static void ticks_made_again_come_after_the_last_one(void **state)
     scene.sampler.options.start_ns -= MS;
     sampler_tick(&scene.sampler, scene.watched, clock_now_ns(), 0, NULL);
     const uint64_t last_ns = scene.heard.tick_ns, ticks = scene.sampler.emitter.ticks;
-    fake_remote_time(scene.watched->moment_ns + 3000, 0);
+    fake_remote_time(scene.watched->look.moment_ns + 3000, 0);
     assert_true(sampler_ticks_again(&scene.sampler, scene.watched, 3, NULL));
     assert_int_equal(scene.sampler.emitter.ticks, ticks + 3);
     assert_int_equal(scene.heard.tick_ns, last_ns + 3000);
-    fake_remote_time(scene.watched->moment_ns - 1, 0); /* a clock that goes back */
+    fake_remote_time(scene.watched->look.moment_ns - 1, 0); /* a clock that goes back */
     assert_true(sampler_ticks_again(&scene.sampler, scene.watched, 2, NULL));
     assert_int_equal(scene.heard.tick_ns, last_ns + 3000); /* times never go back */
     end(&scene);

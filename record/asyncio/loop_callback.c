@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "record/watch/loop_callback.h"
+#include "record/asyncio/loop_callback.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Which looks at an event loop prove that it ran one callback all the time. */
-#include "record/watch/loop_callback.h"
+#include "record/asyncio/loop_callback.h"
 
 #include "formats/base/alloc.h"
 #include "tests/fakes/story.h"

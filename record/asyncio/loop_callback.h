@@ -10,8 +10,8 @@
  * The clock of a loop may be made up, as tests do. So a turn must have begun after the look that found the turn before,
  * and not after the look that found this one; else nothing is believed of it. A look between that found none may come
  * later than the time of the turn, if the loop lost its processor when it had asked for the time. */
-#ifndef PYREEL_RECORD_WATCH_LOOP_CALLBACK_H
-#define PYREEL_RECORD_WATCH_LOOP_CALLBACK_H
+#ifndef PYREEL_RECORD_ASYNCIO_LOOP_CALLBACK_H
+#define PYREEL_RECORD_ASYNCIO_LOOP_CALLBACK_H
 
 #include "record/unwind/loop_turn.h"
 
