@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: MIT
 """at_once.py threads|interpreters COUNT: so many threads, or interpreters with a thread and a lock of their own each, compute at
-the same time for two seconds. Prints the CPU time of the two functions that compute, by the clock of each thread, as JSON."""
+the same time for two seconds. Prints the CPU time of the two functions that compute, by the clock of each thread, as JSON.
+
+at_once.py collections COUNT: so many threads compute while the main thread collects garbage and computes in turn. Prints the part
+of the main thread's CPU time in which it collected, and the CPU time of the threads."""
+import gc
 import json
 import os
 import sys
@@ -50,6 +54,39 @@ def in_interpreters(count):
         return list(pool.map(at_once.work, [SECONDS] * count))
 
 
+def in_collections(count):
+    heap = [[i] for i in range(200_000)]
+    spent, begun, until = [], [0.0], time.monotonic() + SECONDS
+
+    def note(phase, _):  # by the clock of the thread: it may have to wait for the lock here
+        if phase == "start":
+            begun[0] = time.thread_time()
+        else:
+            spent.append(time.thread_time() - begun[0])
+
+    def compute():
+        while time.monotonic() < until:
+            large()
+        cpu.append(time.thread_time())
+
+    cpu, threads = [], [threading.Thread(target=compute) for _ in range(count)]
+    gc.disable()
+    gc.callbacks.append(note)
+    for thread in threads:
+        thread.start()
+    begin = time.thread_time()
+    while time.monotonic() < until:
+        gc.collect()
+        burn(0.01)
+    told = {"part": sum(spent) / (time.thread_time() - begin), "times": len(spent)}
+    for thread in threads:
+        thread.join()
+    return {**told, "objects": len(heap), "cpu": cpu}
+
+
 if __name__ == "__main__":
+    if sys.argv[1] == "collections":
+        print(json.dumps(in_collections(int(sys.argv[2]))))
+        sys.exit()
     told = {"threads": in_threads, "interpreters": in_interpreters}[sys.argv[1]](int(sys.argv[2]))
     print(json.dumps({"large": sum(large for large, _ in told), "small": sum(small for _, small in told)}))

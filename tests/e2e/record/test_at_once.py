@@ -45,3 +45,24 @@ def test_threads_without_a_lock(python, recorded, count):
     if python.at_once == 1:
         pytest.skip("it has a lock for all threads")
     assert_exact(*recorded("threads", count))
+
+
+@pytest.mark.pythons("each version")
+def test_collections_of_garbage(python, program, tmp_path):
+    """The thread that collects is seen to do so, and the threads that compute have their CPU time: in a free-threaded build, the
+    collection stops them for a part of it. Before 3.15, such a build shows no more than this part (thread_list.h)."""
+    path = tmp_path / "a.pyreel"
+    ended = run_record("-o", path, "--disturb", "10", "--", *python.command, program("at_once"), "collections", 1, prefix=python.prefix)
+    assert ended.code == 0, ended
+    found, told = whole(path), json.loads(ended.text.splitlines()[-1])
+    (main,) = [stacks.functions(seen) for (_, tid), seen in stacks.of_collapsed(collapsed(path, "--weight", "cpu")).items()
+               if tid == found["processes"][0]["pid"]]
+    at_it = {stack: n for stack, n in main.items() if "in_collections" in stack}
+    part = sum(n for stack, n in at_it.items() if stack[-1] == "<GC>") / sum(at_it.values())
+    noise = math.sqrt(told["part"] * (1 - told["part"]) / found["ticks"])
+    most = 4 * noise + 0.03 + gaps_of(found)
+    assert 0.02 < part < told["part"] + most, (told, ended)
+    if python.at_once == 1 or python.version >= "3.15":
+        assert part > told["part"] - most, (told, ended)
+    cpu_s = sum(thread["cpu_s"] for thread in found["threads"] if not thread["main"])
+    assert cpu_s == pytest.approx(sum(told["cpu"]), rel=0.03 + gaps_of(found), abs=0.02), (told, ended)
