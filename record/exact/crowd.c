@@ -46,7 +46,7 @@ static void asked_add(struct asked *asked, uint64_t address, size_t size, void *
 /* Whether the holder of a lock is this thread. */
 static bool crowd_holds(const struct crowd *crowd, const struct member *member)
 {
-    const struct gil *lock = member->interpreter < crowd->locks_count ? &crowd->locks[member->interpreter] : NULL;
+    const struct gil *lock = member->interpreter < crowd->locks_count ? &crowd->locks[member->interpreter].gil : NULL;
     return lock && lock->locked && lock->holder == member->address;
 }
 
@@ -62,18 +62,23 @@ static void crowd_read_locks(struct crowd *crowd, const struct target *target, s
             asked_add(asked, interpreters[i].gil_at, target_gil_size(target), crowd->lock_bytes + i * LAYOUT_GIL_MAX);
     asked_send(asked);
     for (size_t i = 0; i < count; i++)
-        crowd->locks[i] = interpreters[i].gil_at ? target_gil(target, crowd->lock_bytes + i * LAYOUT_GIL_MAX)
-                                                 : (struct gil){ 0 };
+        crowd->locks[i] = (struct crowd_lock){
+            .at = interpreters[i].gil_at,
+            .gil = interpreters[i].gil_at ? target_gil(target, crowd->lock_bytes + i * LAYOUT_GIL_MAX)
+                                          : (struct gil){ 0 },
+        };
 }
 
 /* Adds what shows whether and where a thread runs. */
-static void crowd_ask(struct asked *asked, const struct thread_list *list, const struct member *member, int64_t rseq)
+static void crowd_ask(struct asked *asked, const struct thread_list *list, uint32_t index, int64_t rseq)
 {
     const struct layout *l = &list->target->runtime.layout;
+    const struct member *member = &list->members[index];
     if (member->listed != list->list)
         return;
-    struct crowd_thread *thread = &asked->crowd->threads[member->place];
+    struct crowd_thread *thread = &asked->crowd->threads[index];
     thread->asked = true;
+    thread->pointer = member->pointer;
     thread->known = member->pointer != 0;
     if (thread->known)
         asked_add(asked, member->pointer + (uint64_t)rseq + RSEQ_CPU_ID, 4, &thread->processor);
@@ -88,25 +93,34 @@ void crowd_read(struct crowd *crowd, const struct thread_list *list, int64_t rse
     const bool attaches = list->target->runtime.layout.thread_attachment;
     struct asked asked = { crowd, &list->target->remote, list->unwinder.batch, true };
     asked.batch->count = 0;
-    crowd->list = list->list;
-    crowd->count = list->order_count;
+    crowd->count = list->members_count;
     crowd->threads = alloc_grow(crowd->threads, &crowd->room, crowd->count + 1, sizeof(*crowd->threads));
     memset(crowd->threads, 0, crowd->count * sizeof(*crowd->threads));
     crowd_read_locks(crowd, list->target, &asked);
     if (thread_list_is_long(list)) {
         for (size_t i = 0; i < THREAD_LIST_FIRST && list->recent[i]; i++)
-            crowd_ask(&asked, list, &list->members[list->recent[i] - 1], rseq);
+            crowd_ask(&asked, list, list->recent[i] - 1, rseq);
     } else {
         for (size_t i = 0; i < list->asked_count; i++)
-            crowd_ask(&asked, list, &list->members[list->asked[i]], rseq);
+            crowd_ask(&asked, list, list->asked[i], rseq);
     }
     asked_send(&asked);
     for (size_t i = 0; i < crowd->count; i++) {
         struct crowd_thread *thread = &crowd->threads[i];
         thread->runs = attaches ? thread->attachment == THREAD_ATTACHED
-                                : thread->asked && crowd_holds(crowd, &list->members[list->order[i]]);
+                                : thread->asked && crowd_holds(crowd, &list->members[i]);
     }
     crowd->whole = asked.good && list->whole;
+}
+
+bool crowd_has_new(const struct crowd *before, const struct crowd *after)
+{
+    for (size_t i = 0; i < after->count; i++) {
+        const struct crowd_thread *then = i < before->count ? &before->threads[i] : NULL;
+        if (after->threads[i].asked && (!then || !then->asked || then->pointer != after->threads[i].pointer))
+            return true;
+    }
+    return false;
 }
 
 bool crowd_is_elsewhere(const struct crowd *crowd, const struct posts *posts)
@@ -119,9 +133,12 @@ bool crowd_is_elsewhere(const struct crowd *crowd, const struct posts *posts)
     return elsewhere;
 }
 
-/* Whether nobody took the lock between two readings, or gave it back. */
-static bool is_same_lock(const struct gil *then, const struct gil *now)
+/* Whether nobody took this lock of the interpreters between two readings, or gave it back. */
+static bool lock_stood(const struct crowd *before, const struct crowd *after, size_t lock)
 {
+    if (lock >= before->locks_count || lock >= after->locks_count || before->locks[lock].at != after->locks[lock].at)
+        return false;
+    const struct gil *then = &before->locks[lock].gil, *now = &after->locks[lock].gil;
     return then->holder == now->holder && then->switches == now->switches && then->locked == now->locked;
 }
 
@@ -130,27 +147,24 @@ static bool thread_stood(const struct crowd_thread *then, const struct crowd_thr
                          const struct posts *posts)
 {
     const bool read = then->asked && now->asked && !then->lost && !now->lost;
-    const bool same = then->processor == now->processor && then->attachment == now->attachment &&
-                      then->attachment == (uint32_t)seen && then->runs == now->runs && then->frame == now->frame;
+    const bool same = then->pointer == now->pointer && then->processor == now->processor &&
+                      then->attachment == now->attachment && then->attachment == (uint32_t)seen &&
+                      then->runs == now->runs && then->frame == now->frame;
     return read && same && (!now->runs || (now->known && posts_have(posts, now->processor)));
 }
 
 size_t crowd_moved(const struct crowd *before, const struct crowd *after, const struct thread_list *list,
                    const struct posts *posts)
 {
-    const bool comparable = before->whole && after->whole && before->list == after->list &&
-                            before->count == after->count && before->locks_count == after->locks_count;
     size_t moved = 0;
     for (size_t i = 0; i < list->asked_count; i++) {
-        const struct member *member = &list->members[list->asked[i]];
-        const size_t lock = member->interpreter;
+        const uint32_t index = list->asked[i];
+        const struct member *member = &list->members[index];
         if (list->rests && member->tick != list->tick)
             continue; /* thread_list_rest() reads it */
-        /* A thread that was not read has not moved for longer (thread_list.h): its attachment is of an earlier look. */
-        const bool placed = comparable && member->listed == list->list && lock < before->locks_count;
-        moved += !placed || !is_same_lock(&before->locks[lock], &after->locks[lock]) ||
-                 !thread_stood(&before->threads[member->place], &after->threads[member->place], member->attachment,
-                               posts);
+        const bool known = before->whole && after->whole && index < before->count && index < after->count;
+        moved += !known || !lock_stood(before, after, member->interpreter) ||
+                 !thread_stood(&before->threads[index], &after->threads[index], member->attachment, posts);
     }
     return moved;
 }

@@ -15,6 +15,7 @@
 
 /* A thread state, as it was read. */
 struct crowd_thread {
+    uint64_t pointer;   /* its thread, as the list had it: another thread may get the address of the state */
     uint64_t frame;     /* its current frame; before 3.13, its newest C frame */
     uint32_t processor; /* on which the thread ran last */
     uint32_t attachment;
@@ -25,10 +26,12 @@ struct crowd_thread {
 /* All threads and locks at a moment. `= {0}` is empty. */
 struct crowd {
     bool whole;                   /* all could be read */
-    uint64_t list;                /* number of the list of threads */
-    struct crowd_thread *threads; /* in the order of the list */
+    struct crowd_thread *threads; /* by the index of the member: a new list spoils nothing */
     size_t count, room;
-    struct gil *locks; /* of the interpreters, in their order */
+    struct crowd_lock {
+        uint64_t at; /* address; 0: not known */
+        struct gil gil;
+    } *locks; /* of the interpreters, in their order */
     size_t locks_count, locks_room;
     unsigned char *lock_bytes; /* as they were read */
     size_t lock_bytes_room;
@@ -42,6 +45,9 @@ void crowd_read(struct crowd *crowd, const struct thread_list *thread_list, int6
  * stayed. */
 size_t crowd_moved(const struct crowd *before, const struct crowd *after, const struct thread_list *thread_list,
                    const struct posts *posts);
+
+/* Whether the second reading has threads that the first has not. */
+bool crowd_has_new(const struct crowd *before, const struct crowd *after);
 
 /* Whether a thread runs Python where no post is. */
 bool crowd_is_elsewhere(const struct crowd *crowd, const struct posts *posts);

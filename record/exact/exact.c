@@ -7,10 +7,11 @@
 #include <sched.h>
 #include <string.h>
 
-#define HOPS       6   /* most unproven looks per tick */
-#define CROWD_HOPS 2   /* the same where several threads run at the same time */
-#define LATELY     128 /* a holder is recent for this many looks */
-#define LOST       256 /* two failures to follow the lock within this many looks: look from several processors */
+#define HOPS        6   /* most unproven looks per tick */
+#define CROWD_HOPS  2   /* the same where several threads run at the same time, ... */
+#define CROWD_LOOKS 2   /* ... and looks while the posts stay */
+#define LATELY      128 /* a holder is recent for this many looks */
+#define LOST        256 /* two failures to follow the lock within this many looks: look from several processors */
 
 #define LATE_NS         500000u     /* a look that begins so long after its moment is late */
 #define ASK_AGAIN_NS    1000000000u /* how often the priority of a thread is looked up */
@@ -123,16 +124,16 @@ static void note_crowd(struct exact *exact)
 {
     struct thread_list *list = exact->thread_list;
     exact->holder = (struct holder){ .processor = NOWHERE };
-    for (size_t i = 0; exact->after.list == list->list && i < exact->after.count; i++) {
+    for (uint32_t i = 0; i < exact->after.count; i++) {
         const struct crowd_thread *thread = &exact->after.threads[i];
-        const struct member *member = &list->members[list->order[i]];
+        const struct member *member = &list->members[i];
         if (!thread->runs || !thread->known)
             continue;
         exact->holder = (struct holder){ .thread = member->address,
                                          .pointer = member->pointer,
                                          .processor = thread->processor };
         note_holder(exact);
-        thread_list_note_recent(list, list->order[i]);
+        thread_list_note_recent(list, i);
     }
 }
 
@@ -238,22 +239,27 @@ static bool was_asleep(const struct exact *exact, const struct holder *holder)
            is_witnessed(exact, holder, witness->first);
 }
 
-/* Makes a look at a crowd: all posts have come, and stay. */
+/* Makes a look at a crowd: all posts have come, and stay. Looks again when the look has found threads that are new: of
+ * these, nothing was read before it. */
 static bool look_at_crowd(struct exact *exact, uint64_t now_ns)
 {
     struct exact_work *work = &exact->work;
-    crowd_read(&exact->before, exact->thread_list, exact->rseq);
-    work->elsewhere = crowd_is_elsewhere(&exact->before, &work->posts);
-    look_once(exact, now_ns);
-    work->looks++;
-    crowd_read(&exact->after, exact->thread_list, exact->rseq);
+    const struct thread_list *list = exact->thread_list;
+    crowd_read(&exact->after, list, exact->rseq);
+    work->elsewhere = crowd_is_elsewhere(&exact->after, &work->posts);
+    for (int i = 0; i < CROWD_LOOKS && (i == 0 || crowd_has_new(&exact->before, &exact->after)); i++) {
+        const struct crowd before = exact->before;
+        exact->before = exact->after;
+        exact->after = before;
+        look_once(exact, now_ns);
+        work->looks++;
+        crowd_read(&exact->after, list, exact->rseq);
+    }
     note_crowd(exact);
-    work->moved = work->state == THREAD_LIST_SLEPT
-                      ? 0
-                      : crowd_moved(&exact->before, &exact->after, exact->thread_list, &work->posts);
+    work->moved = work->state == THREAD_LIST_SLEPT ? 0 : crowd_moved(&exact->before, &exact->after, list, &work->posts);
     work->same = work->moved == 0;
     work->slept = crowd_sleeps(&exact->before);
-    work->retry_later = exact->thread_list->unwinder.retry_later || work->state == THREAD_LIST_TORN;
+    work->retry_later = list->unwinder.retry_later || work->state == THREAD_LIST_TORN;
     return true;
 }
 

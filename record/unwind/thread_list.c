@@ -199,6 +199,7 @@ static enum thread_list_state make_list(struct thread_list *thread_list)
     size_t count = 0, room = 0;
     bool whole = true;
     thread_list->list++;
+    thread_list->turns++;
     for (size_t i = 0; whole && i < thread_list->target->interpreters_count; i++)
         whole = thread_list_follow(thread_list, i, &heads, &order, &count, &room);
     free(heads.bytes);
@@ -405,8 +406,10 @@ static bool thread_list_take_over(struct thread_list *thread_list, uint64_t now_
         }
         there &= wanted->unwound.previous_thread == member->previous && wanted->unwound.next_thread == member->next;
         member->pointer = wanted->unwound.pointer;
-        if (member->native_id != wanted->unwound.native_id)
+        if (member->native_id != wanted->unwound.native_id) {
             member->proved_id = 0;
+            thread_list->turns++;
+        }
         member->native_id = wanted->unwound.native_id;
         member->state = wanted->state;
         member->cause = wanted->unwound.cause;

@@ -60,6 +60,8 @@ struct thread_list {
     bool whole;      /* the last list was read to its end */
     uint64_t choice; /* number of the last choice of holders */
     uint64_t list;   /* number of the last list */
+    uint64_t turns; /* how often threads were seen to come or go: in a new list, or by the number of a thread in a state
+                     * that another one had */
     uint64_t tick;
     size_t failed; /* threads that could not be read in this tick */
 

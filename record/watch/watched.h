@@ -110,8 +110,8 @@ struct brief {
     struct text name;
     uint64_t noted_ns; /* when it was first seen (monotonic) */
     uint32_t row;      /* native_id of the row that gets their CPU time; 0: none */
-    uint64_t list; /* thread_list.list at the last question: while it is the same, no look saw a thread of Python come
-                      or go */
+    uint64_t turns;    /* thread_list.turns at the last question: while it is the same, no look saw a thread of Python
+                        * come or go */
     uint64_t other_ns; /* as much of the rest may be the time of such threads */
 };
 
@@ -201,7 +201,7 @@ struct search {
 struct tick_look {
     bool prepared;                /* the checks that precede the next look were made */
     uint32_t ahead_ticks;         /* ticks for which watched_look_ahead() is still worth its time, ... */
-    uint64_t ahead_list;          /* ... since thread_list.list was another one than this, ... */
+    uint64_t ahead_turns;         /* ... since thread_list.turns was another number than this, ... */
     uint64_t ahead_took_ns;       /* ... and how long it takes lately */
     bool ahead_waited;            /* it waited for the lock of the process's memory beyond the moment */
     bool idle_looked;             /* there was a look since the process was seen asleep */

@@ -146,9 +146,9 @@ static void watched_read_threads(struct watched *w, uint64_t now_ns)
 /* Notes whether the thread lists have changed since the last look. */
 static void note_lists(struct watched *w)
 {
-    w->look.ahead_ticks = w->look.ahead_list != w->thread_list.list ? AHEAD_TICKS
-                                                                    : w->look.ahead_ticks - (w->look.ahead_ticks > 0);
-    w->look.ahead_list = w->thread_list.list;
+    w->look.ahead_ticks = w->look.ahead_turns != w->thread_list.turns ? AHEAD_TICKS
+                                                                      : w->look.ahead_ticks - (w->look.ahead_ticks > 0);
+    w->look.ahead_turns = w->thread_list.turns;
 }
 
 void watched_look(struct watched *w, uint64_t now_ns)

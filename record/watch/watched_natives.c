@@ -114,7 +114,8 @@ static void brief_choose(struct watched *w, uint64_t time_ns)
     if (!brief->native_id || (lives && w->natives.asked_ns - brief->noted_ns < NATIVE_NS))
         return;
     struct emitted_thread *row = brief_row_of(w, brief->name);
-    if (!lives && !row && brief->name.size > 0 && brief->list == w->thread_list.list && w->natives.shown < ROWS_MOST) {
+    if (!lives && !row && brief->name.size > 0 && brief->turns == w->thread_list.turns &&
+        w->natives.shown < ROWS_MOST) {
         row = natives_begin_row(w, brief->native_id, brief->tid, brief->name, time_ns);
         row->brief = true;
         brief->name = (struct text){ 0 };
@@ -131,9 +132,9 @@ static void brief_give(struct watched *w, uint64_t passed_ns)
     struct brief *brief = &w->natives.brief;
     struct statuses *statuses = &w->statuses;
     struct emitted_thread *row = brief->row ? watched_threads_row(w, brief->row) : NULL;
-    if (brief->list != w->thread_list.list || brief->other_ns > statuses->rest_ns)
+    if (brief->turns != w->thread_list.turns || brief->other_ns > statuses->rest_ns)
         brief->other_ns = statuses->rest_ns;
-    brief->list = w->thread_list.list;
+    brief->turns = w->thread_list.turns;
     const uint64_t more_ns = statuses->rest_ns - brief->other_ns;
     if (!row || !row->brief)
         return;
