@@ -10,6 +10,7 @@
 #define HOPS        6   /* most unproven looks per tick */
 #define CROWD_HOPS  2   /* the same where several threads run at the same time, ... */
 #define CROWD_LOOKS 2   /* ... and looks while the posts stay */
+#define FINDS       4   /* attempts to find the holder while the program runs: the lock may go on meanwhile */
 #define LATELY      128 /* a holder is recent for this many looks */
 #define LOST        256 /* two failures to follow the lock within this many looks: look from several processors */
 
@@ -79,8 +80,10 @@ static bool find_holder(struct exact *exact, struct holder *holder)
     if (gil.holder != last.thread || holder->pointer == 0 || !there) {
         const uint64_t thread = gil.holder;
         holder->processor = NOWHERE;
-        const bool found = find_pointer(exact, thread, there, &holder->pointer) &&
-                           read_lock_and_processor(exact, holder->pointer, &gil, &holder->processor);
+        bool found = false;
+        for (int listed = there; !found && listed >= 0; listed--) /* the list may name a thread that has ended */
+            found = find_pointer(exact, thread, listed, &holder->pointer) &&
+                    read_lock_and_processor(exact, holder->pointer, &gil, &holder->processor);
         holder->pointer = found ? holder->pointer : 0;
         if (gil.holder != thread || (!found && gil.locked))
             return false;
@@ -91,6 +94,16 @@ static bool find_holder(struct exact *exact, struct holder *holder)
     return exact->rseq || !holder->pointer ||
            procfs_processor(exact->target->pid, thread_list_native_id(exact->thread_list, gil.holder),
                             &holder->processor);
+}
+
+/* Finds the holder while the program runs. Without success, there is no holder. */
+static bool find_holder_running(struct exact *exact)
+{
+    for (int i = 0; i < FINDS; i++)
+        if (find_holder(exact, &exact->holder))
+            return true;
+    exact->holder = (struct holder){ 0 };
+    return false;
 }
 
 /* Whether threads of the program may run Python at the same time. */
@@ -337,8 +350,9 @@ void exact_look_ahead(struct exact *exact, uint64_t now_ns)
     if (threads_run_at_once(exact)) {
         crowd_read(&exact->after, list, exact->rseq);
         note_crowd(exact);
-    } else if (!find_holder(exact, &exact->holder))
-        exact->holder = (struct holder){ 0 };
+    } else {
+        find_holder_running(exact);
+    }
 }
 
 bool exact_appoint(struct exact *exact, exact_look *look, void *self, const struct moments *moments)
@@ -354,10 +368,8 @@ bool exact_appoint(struct exact *exact, exact_look *look, void *self, const stru
     if (exact->refusal)
         return false;
     exact->work.crowd = threads_run_at_once(exact);
-    if (!exact->work.crowd && !exact->holder.thread && !find_holder(exact, &exact->holder)) {
-        exact->holder = (struct holder){ 0 };
+    if (!exact->work.crowd && !exact->holder.thread && !find_holder_running(exact))
         return false;
-    }
     if (exact->holder.thread && is_ahead(exact, &exact->holder, moments->due_ns)) {
         exact->refusal = "it has a real-time priority";
         return false;
@@ -404,8 +416,6 @@ static bool exact_follow(struct exact *exact, int hop)
     exact->random = exact->random * 6364136223846793005u + now_ns;
     const uint64_t distance_ns = FOLLOW_LEAST_NS + (exact->random >> 40) % FOLLOW_DRAWN_NS;
     const struct moments moments = { .due_ns = now_ns + (distance_ns << (work.retry_later ? hop : 0)) };
-    if (!exact->holder.thread && !exact->work.crowd)
-        return false;
     exact_appoint(exact, work.look, work.self, &moments);
     return exact->appointed;
 }

@@ -90,15 +90,16 @@ static struct heads read_expected_heads(struct thread_list *thread_list)
     return heads;
 }
 
-/* Follows the list of an interpreter's threads. Returns false when the list changed on the way. */
+/* Follows the list of an interpreter's threads. Returns false when the list changed on the way. A thread may stand in
+ * the middle of a change: CPython links a new state, and unlinks an old one, forwards with a single store. So the way
+ * forwards is right at each moment, and the links backwards are not compared with it. */
 static bool thread_list_follow(struct thread_list *thread_list, size_t interpreter, const struct heads *heads,
                                uint32_t **order, size_t *count, size_t *room)
 {
     const struct layout *l = &thread_list->target->runtime.layout;
     const uint64_t owner = thread_list->target->interpreters[interpreter].address;
     const uint64_t id = thread_list->target->interpreters[interpreter].id;
-    uint64_t previous = 0, next;
-    for (uint64_t at = thread_list->target->interpreters[interpreter].threads_head; at; previous = at, at = next) {
+    for (uint64_t at = thread_list->target->interpreters[interpreter].threads_head, next; at; at = next) {
         unsigned char bytes[LAYOUT_THREAD_MAX];
         const unsigned char *head = expected_head(thread_list, heads, at);
         if (!head) {
@@ -106,12 +107,13 @@ static bool thread_list_follow(struct thread_list *thread_list, size_t interpret
                 return false;
             head = bytes;
         }
-        if (word_at(head, l->thread_interpreter) != owner || word_at(head, l->thread_prev) != previous ||
-            *count == THREADS_LIMIT)
+        if (word_at(head, l->thread_interpreter) != owner || *count == THREADS_LIMIT)
             return false;
         next = word_at(head, l->thread_next);
         const uint32_t index = member_at(thread_list, at);
         struct member *member = &thread_list->members[index];
+        if (member->listed == thread_list->list) /* a ring */
+            return false;
         const uint32_t native_id = (uint32_t)word_at(head, l->thread_native_id);
         /* Another thread or interpreter has the address: the thread must not be taken for one that has not moved. */
         if (native_id != member->native_id || member->interpreter_id != id) {
@@ -121,7 +123,7 @@ static bool thread_list_follow(struct thread_list *thread_list, size_t interpret
         }
         member->interpreter = interpreter;
         member->interpreter_id = id;
-        member->previous = previous;
+        member->previous = word_at(head, l->thread_prev);
         member->next = next;
         member->native_id = native_id;
         member->pointer = word_at(head, l->thread_id);

@@ -2,6 +2,8 @@
 """at_once.py threads|interpreters COUNT: so many threads, or interpreters with a thread and a lock of their own each, compute at
 the same time for two seconds. Prints the CPU time of the two functions that compute, by the clock of each thread, as JSON.
 
+at_once.py newcomers COUNT: so many threads at a time, each of which lives for a millisecond. Prints as the first two.
+
 at_once.py collections COUNT: so many threads compute while the main thread collects garbage and computes in turn. Prints the part
 of the main thread's CPU time in which it collected, and the CPU time of the threads."""
 import gc
@@ -47,6 +49,17 @@ def in_threads(count):
     return spent
 
 
+def in_newcomers(count):
+    spent, until = [], time.monotonic() + SECONDS
+    while time.monotonic() < until:
+        threads = [threading.Thread(target=lambda: spent.append((large(), small(), large(), large(), small()))) for _ in range(count)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    return [(one[0] + one[2] + one[3], one[1] + one[4]) for one in spent]
+
+
 def in_interpreters(count):
     from concurrent.futures import InterpreterPoolExecutor
     import at_once  # the others have no __main__
@@ -88,5 +101,5 @@ if __name__ == "__main__":
     if sys.argv[1] == "collections":
         print(json.dumps(in_collections(int(sys.argv[2]))))
         sys.exit()
-    told = {"threads": in_threads, "interpreters": in_interpreters}[sys.argv[1]](int(sys.argv[2]))
+    told = {"threads": in_threads, "newcomers": in_newcomers, "interpreters": in_interpreters}[sys.argv[1]](int(sys.argv[2]))
     print(json.dumps({"large": sum(large for large, _ in told), "small": sum(small for _, small in told)}))

@@ -48,6 +48,16 @@ def test_threads_without_a_lock(python, recorded, count):
 
 
 @pytest.mark.pythons("each version")
+@pytest.mark.parametrize("count", [1, 4])
+def test_threads_that_come_and_go(recorded, count):
+    """They spoil the proof of no other thread, and are none that Python does not know."""
+    found, *shares, ended = recorded("newcomers", count)
+    assert_exact(found, *shares, ended)
+    assert not [thread["name"] for thread in found["threads"] if "native thread" in thread["name"]]
+    assert found["cpu_native_s"] < 0.05 * found["cpu_s"]
+
+
+@pytest.mark.pythons("each version")
 def test_collections_of_garbage(python, program, tmp_path):
     """The thread that collects is seen to do so, and the threads that compute have their CPU time: in a free-threaded build, the
     collection stops them for a part of it. Before 3.15, such a build shows no more than this part (thread_list.h)."""
