@@ -91,7 +91,7 @@ def test_as_faulthandler_says(python, stands):
     assert ours == faulthandler_of(stands, python.prefix)
     states = {name: thread["states"] for name, thread in by_name(process).items()}
     assert {name for name, words in states.items() if "in an exception" in words} == {"\033[31mred\a\n"}
-    assert all("idle" in words for words in states.values())
+    assert all("idle" in words for words in states.values()), states
     assert [thread["main"] for thread in process["threads"]] == [True, False, False, False, False]
 
 

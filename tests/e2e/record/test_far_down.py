@@ -27,7 +27,8 @@ def record(python, program, tmp_path, record_until):
 
 
 def has(samples):
-    return lambda found: found["samples"] >= samples
+    """Samples of the divers: on a busy machine they begin late."""
+    return lambda found: sum(thread["samples"] for thread in found["threads"] if thread["name"].startswith("diver")) >= samples
 
 
 def assert_as_told(done, seen, kind, samples):
@@ -49,19 +50,19 @@ def assert_as_told(done, seen, kind, samples):
 
 @pytest.mark.parametrize("kind, depth", [("sorted", 700), ("getattr", 3000), ("generator", 9000), ("coroutine", 5000)])
 def test_deep_moments_have_their_time(record, kind, depth):
-    done, seen = record(has(600), kind, depth)
+    done, seen = record(has(300), kind, depth)
     assert_as_told(done, seen, kind, 300)
 
 
 @pytest.mark.pythons("oldest and newest")
 def test_many_deep_threads_have_their_time(record):
-    done, seen = record(has(1600), "threads", 2000)
+    done, seen = record(has(1400), "threads", 2000)
     assert_as_told(done, seen, "threads", 200)
 
 
 @pytest.mark.parametrize("options", [ALL_TICKS, UNPROVED], ids=["still", "live"])
 def test_one_deep_moment_blinds_nobody(record, options):
-    done, seen = record(has(600), "once", 4000, options=options)
+    done, seen = record(has(300), "once", 4000, options=options)
     deep, flat = stacks.samples(seen, "deep"), stacks.samples(seen, "flat")
     assert flat >= 0.8 * (deep + flat) > 0
     # A look that is not exact reads fewer frames, so those that find it deep fail. A busy machine makes these moments longer.
