@@ -50,23 +50,24 @@ static bool crowd_holds(const struct crowd *crowd, const struct member *member)
     return lock && lock->locked && lock->holder == member->address;
 }
 
-static void crowd_read_locks(struct crowd *crowd, const struct target *target, struct asked *asked)
+static void crowd_ask_locks(struct asked *asked, const struct target *target)
 {
-    const struct interpreter *interpreters = target->interpreters;
+    struct crowd *crowd = asked->crowd;
     const size_t count = target->interpreters_count;
     crowd->locks_count = count;
     crowd->locks = alloc_grow(crowd->locks, &crowd->locks_room, count + 1, sizeof(*crowd->locks));
-    crowd->lock_bytes = alloc_grow(crowd->lock_bytes, &crowd->lock_bytes_room, count + 1, LAYOUT_GIL_MAX);
-    for (size_t i = 0; i < count; i++)
-        if (interpreters[i].gil_at)
-            asked_add(asked, interpreters[i].gil_at, target_gil_size(target), crowd->lock_bytes + i * LAYOUT_GIL_MAX);
-    asked_send(asked);
-    for (size_t i = 0; i < count; i++)
-        crowd->locks[i] = (struct crowd_lock){
-            .at = interpreters[i].gil_at,
-            .gil = interpreters[i].gil_at ? target_gil(target, crowd->lock_bytes + i * LAYOUT_GIL_MAX)
-                                          : (struct gil){ 0 },
-        };
+    for (size_t i = 0; i < count; i++) {
+        crowd->locks[i] = (struct crowd_lock){ .at = target->interpreters[i].gil_at };
+        if (crowd->locks[i].at)
+            asked_add(asked, crowd->locks[i].at, target_gil_size(target), crowd->locks[i].bytes);
+    }
+}
+
+static void crowd_take_locks(struct crowd *crowd, const struct target *target)
+{
+    for (size_t i = 0; i < crowd->locks_count; i++)
+        if (crowd->locks[i].at)
+            crowd->locks[i].gil = target_gil(target, crowd->locks[i].bytes);
 }
 
 /* Adds what shows whether and where a thread runs. */
@@ -96,7 +97,7 @@ void crowd_read(struct crowd *crowd, const struct thread_list *list, int64_t rse
     crowd->count = list->members_count;
     crowd->threads = alloc_grow(crowd->threads, &crowd->room, crowd->count + 1, sizeof(*crowd->threads));
     memset(crowd->threads, 0, crowd->count * sizeof(*crowd->threads));
-    crowd_read_locks(crowd, list->target, &asked);
+    crowd_ask_locks(&asked, list->target);
     if (thread_list_is_long(list)) {
         for (size_t i = 0; i < THREAD_LIST_FIRST && list->recent[i]; i++)
             crowd_ask(&asked, list, list->recent[i] - 1, rseq);
@@ -105,6 +106,7 @@ void crowd_read(struct crowd *crowd, const struct thread_list *list, int64_t rse
             crowd_ask(&asked, list, list->asked[i], rseq);
     }
     asked_send(&asked);
+    crowd_take_locks(crowd, list->target);
     for (size_t i = 0; i < crowd->count; i++) {
         struct crowd_thread *thread = &crowd->threads[i];
         thread->runs = attaches ? thread->attachment == THREAD_ATTACHED
@@ -181,6 +183,5 @@ void crowd_free(struct crowd *crowd)
 {
     free(crowd->threads);
     free(crowd->locks);
-    free(crowd->lock_bytes);
     *crowd = (struct crowd){ 0 };
 }

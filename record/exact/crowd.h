@@ -29,12 +29,11 @@ struct crowd {
     struct crowd_thread *threads; /* by the index of the member: a new list spoils nothing */
     size_t count, room;
     struct crowd_lock {
-        uint64_t at; /* address; 0: not known */
-        struct gil gil;
-    } *locks; /* of the interpreters, in their order */
+        uint64_t at;                         /* address; 0: not known */
+        unsigned char bytes[LAYOUT_GIL_MAX]; /* as they were read, ... */
+        struct gil gil;                      /* ... and what they say */
+    } *locks;                                /* of the interpreters, in their order */
     size_t locks_count, locks_room;
-    unsigned char *lock_bytes; /* as they were read */
-    size_t lock_bytes_room;
 };
 
 /* Reads the threads of the list, or of a long list those that ran lately, and the locks. `rseq`: offset of a thread's
