@@ -370,7 +370,8 @@ static uint64_t work_due_ns(const struct session *session)
     const struct watched *sought = next_sought(session);
     const uint64_t due_ns = moment_earlier(sampler_measure_due_ns(&session->sampler),
                                            sampler_rest_due_ns(&session->sampler));
-    return moment_earlier(hint_due_ns(&session->hint), sought ? moment_earlier(due_ns, sought->search.find_ns) : due_ns);
+    return moment_earlier(hint_due_ns(&session->hint),
+                          sought ? moment_earlier(due_ns, sought->search.find_ns) : due_ns);
 }
 
 /* Whether a process is left that may be sampled. */
