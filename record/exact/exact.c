@@ -15,6 +15,7 @@
 #define LOST        256 /* two failures to follow the lock within this many looks: look from several processors */
 
 #define LATE_NS         500000u     /* a look that begins so long after its moment is late */
+#define VAIN_NS         5000000u    /* a post that is so late does not get its processor */
 #define ASK_AGAIN_NS    1000000000u /* how often the priority of a thread is looked up */
 #define FOLLOW_LEAST_NS 50000u      /* least time from the end of a failed look to the next look, ... */
 #define FOLLOW_DRAWN_NS 100000u     /* ... plus a random time up to this */
@@ -192,7 +193,7 @@ static bool is_witnessed(const struct exact *exact, const struct holder *holder,
      * nobody may have taken the lock. */
     const bool same = holder->pointer ? thread_list_pointer(exact->thread_list, holder->thread) == holder->pointer
                                       : !gil.locked && gil.switches == holder->switches;
-    return gil.holder == holder->thread && stands(exact, &seen) && same;
+    return gil.holder == holder->thread && seen.processor == holder->processor && stands(exact, &seen) && same;
 }
 
 /* Whether the look is one moment although the witness does not prove it. There are two reasons: another read followed
@@ -205,7 +206,9 @@ static bool is_same_after_all(struct exact *exact, const unsigned char *first)
         exact->holder = (struct holder){ 0 };
         return false;
     }
-    return exact->holder.thread == gil.holder && exact->holder.switches == gil.switches &&
+    /* Without rseq, the processor is that where the kernel has the thread, not that where it last ran. */
+    const bool stood = exact->rseq || exact->holder.processor == exact->work.holder.processor;
+    return exact->holder.thread == gil.holder && exact->holder.switches == gil.switches && stood &&
            stands(exact, &exact->holder);
 }
 
@@ -442,10 +445,12 @@ static bool keeps_look(const struct exact *exact, int hop)
 }
 
 /* Whether to give up. A post that does not come, as behind a thread with a real-time priority, keeps the others
- * waiting: the next look begins without the processors of this one. */
+ * waiting: the next look begins without the processors of this one. Posts that passed the moment before the appointment
+ * come to the next one. */
 static bool is_hopeless(struct exact *exact, int hop)
 {
-    const bool vain = !exact->work.begun && exact->work.posts.count > 1;
+    const bool several = exact->work.crowd || exact->work.posts.count > 1;
+    const bool vain = several && !exact->work.begun && clock_now_ns() > exact->work.due_ns + VAIN_NS;
     if (vain)
         memset(exact->recent, 0, sizeof(exact->recent));
     return hop >= (vain ? CROWD_HOPS : HOPS) - 1;
@@ -489,9 +494,10 @@ enum thread_list_state exact_read(struct exact *exact, exact_look *look, void *s
         }
         note_holder(exact);
         exact_count_looks(exact, false);
-        if (elsewhere && !stands(exact, &exact->holder))
+        const bool again = elsewhere;
+        elsewhere = !exact->work.crowd && (!exact->holder.thread || !stands(exact, &exact->holder));
+        if (again && elsewhere)
             note_lost(exact);
-        elsewhere = !stands(exact, &exact->holder);
         /* The last hop makes no appointment: a post would look at the same time as the caller below. */
         if (is_hopeless(exact, hop) || !exact_follow(exact, hop))
             break;

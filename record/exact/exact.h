@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Looks at a program at one moment, which the clock alone chooses.
  *
- * In a CPython with a global lock, only the lock's holder changes Python stacks. So a look goes to the processor on
- * which the holder runs (stand.h), and reads there. The holder stands still meanwhile, and with it all stacks of the
- * interpreter. Three facts, checked before and after the read, prove this:
+ * In a CPython with a global lock, only the lock's holder changes Python stacks. So a post goes to the processor on
+ * which the holder runs (stand.h). The holder stands still meanwhile, and with it all stacks of the interpreter, and a
+ * post reads them. Three facts, checked before and after the read, prove this:
  *
  *   - the lock has the same holder and the same count of switches;
- *   - the holder last ran on this processor: the kernel writes that processor's number into the thread's rseq area
- *     (glibc 2.35 and later). So the holder ran on no other processor;
- *   - the post was on this processor all the time (stand->stayed). So the holder did not run here either.
+ *   - the holder last ran on the processor of a post: the kernel writes that processor's number into the thread's rseq
+ *     area (glibc 2.35 and later). So the holder ran on no other processor;
+ *   - this post was on its processor all the time (stand_stayed_on()). So the holder did not run here either.
  *
  * The post reads nothing of the program before it stands on the processor. A read can wait for the lock of the
  * program's memory, and then the program would choose the moment. So the post goes to the processor where the holder

@@ -23,9 +23,9 @@
 #define SWITCH_NS   7000     /* estimated cost of an interrupt and two switches, besides the post's processor time */
 #define STACK_SIZE  (1u << 20)
 #define NS          1000000000u
-#define CLAIM_NS    60000      /* how long a post that woke in vain stays for the look of another post */
-#define TOGETHER_NS 300000     /* how long a post stays for the other posts of its appointment, ... */
-#define WORK_NS     700000     /* ... and for the work of the last one, besides */
+#define CLAIM_NS    60000  /* how long a post that woke in vain stays for the look of another post */
+#define TOGETHER_NS 300000 /* how long a post stays for the other posts of its appointment, ... */
+#define WORK_NS     400000 /* ... and for the work of the last one: it may wait for what a post keeps from running */
 #define WORKING     UINT32_MAX /* value of post->free while the post works */
 #define UNUSED_NS   1000000000 /* a post without an appointment for so long ends */
 
@@ -164,10 +164,12 @@ static bool stay_for_work(struct stand *stand)
 }
 
 /* Takes the work when all the other posts have come. Else stays until it is done, and notes whether it did so. */
-static bool come_last(struct post *post, struct stay before)
+static bool come_last(struct post *post)
 {
     struct stand *stand = post->stand;
-    const bool here = sched_getcpu() == (int)post->processor; /* a changed cpuset may have moved the thread */
+    const bool alone = stand->appointed_count < 2;
+    const bool here = alone || sched_getcpu() == (int)post->processor; /* a changed cpuset may have moved the thread */
+    const struct stay before = alone ? (struct stay){ 0 } : stand_stay_now();
     if (atomic_fetch_add(&stand->came, 1) + 1 == stand->appointed_count) {
         atomic_store(&stand->claim, CLAIM_TAKEN);
         return true;
@@ -183,12 +185,11 @@ static bool come_last(struct post *post, struct stay before)
 static void do_appointed(struct post *post, uint32_t number)
 {
     const uint64_t now_ns = clock_now_ns();
-    const struct stay before = stand_stay_now();
     post->worked = number;
-    post->stood = (struct stood){ .began_ns = now_ns, .used_ns = before.used_ns };
-    if (!come_last(post, before))
+    post->stood = (struct stood){ .began_ns = now_ns };
+    if (!come_last(post))
         return;
-    post->stood = stand_do_work(post->stand, post->processor, before, now_ns);
+    post->stood = stand_do_work(post->stand, post->processor, stand_stay_now(), now_ns);
     atomic_store(&post->stand->claim, CLAIM_DONE);
     post->stood.stayed &= sched_getcpu() == (int)post->processor; /* a changed cpuset may have moved the thread */
 }
@@ -520,18 +521,15 @@ static bool is_in_the_way(struct stand *stand)
     return false;
 }
 
-/* When the first post came to its processor for the appointment; `now_ns`: none has. Posts that were called off have
- * not.
- */
-static uint64_t first_came_ns(struct stand *stand, uint64_t now_ns)
+/* The post that did the work; NULL: none. */
+static const struct post *find_doer(const struct stand *stand)
 {
-    uint64_t came_ns = now_ns;
     for (size_t i = 0; i < stand->appointed_count; i++) {
-        const struct post *post = stand->appointed[i];
-        if (has_passed(stand->appointed[i]) && post->worked == post->appointed && post->stood.began_ns < came_ns)
-            came_ns = post->stood.began_ns;
+        struct post *post = stand->appointed[i];
+        if (has_passed(post) && post->worked == post->appointed && post->stood.done)
+            return post;
     }
-    return came_ns;
+    return NULL;
 }
 
 /* Waits for the posts of the appointment: spins first, because a sleep and a wake-up take ten times as long and also
@@ -554,7 +552,8 @@ static void wait_for_posts(struct stand *stand, uint64_t patience_ns)
         futex_wait(&stand->passes, passes, &nap);
     atomic_store(&stand->caller_sleeps, false);
     note_waits(stand, &before);
-    const uint64_t came_ns = first_came_ns(stand, clock_now_ns());
+    const struct post *doer = find_doer(stand); /* the last one to come */
+    const uint64_t came_ns = doer ? doer->stood.began_ns : clock_now_ns();
     stand->starved_ns += came_ns > begin_ns ? came_ns - begin_ns : 0;
 }
 
@@ -566,27 +565,16 @@ static uint64_t newly_used(uint64_t used_ns, uint64_t *counted_ns)
     return more_ns;
 }
 
-/* The post that did the work; NULL: none. */
-static const struct post *find_doer(const struct stand *stand)
-{
-    for (size_t i = 0; i < stand->appointed_count; i++) {
-        struct post *post = stand->appointed[i];
-        if (has_passed(post) && post->worked == post->appointed && post->stood.done)
-            return post;
-    }
-    return NULL;
-}
-
 /* Returns the processor time that the caller has taken from the program since the last call: the caller's own time if
- * the caller runs on the processor of the look, where the program runs; else none. Where no post looked, the program is
- * as likely on each of the processors. */
+ * the caller runs on the processor of a post, where the program may run; else none. Where no post worked, the program
+ * is as likely on each of the processors. */
 static uint64_t caller_took(const struct stand *stand)
 {
     const uint64_t used_ns = newly_used(stand_stay_now().used_ns, &caller_counted_ns);
-    const struct post *doer = find_doer(stand);
-    if (!doer)
-        return used_ns / stand->appointed_count;
-    return sched_getcpu() == (int)doer->processor ? used_ns : 0;
+    bool among = false;
+    for (size_t i = 0; i < stand->appointed_count; i++)
+        among |= sched_getcpu() == (int)stand->appointed[i]->processor;
+    return !find_doer(stand) ? used_ns / stand->appointed_count : among ? used_ns : 0;
 }
 
 /* Adds the cost of the appointment to stand->taken_ns. The posts run at the same time, so the largest cost counts. */

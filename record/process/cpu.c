@@ -125,7 +125,7 @@ static bool read_sched(int file, struct sched *sched)
     return true;
 }
 
-/* A post, which wakes with others to find out which of them makes the look. Each takes the processor of some thread. */
+/* A post, which may wake with others. Each takes the processor of some thread. */
 static struct taker {
     _Atomic bool used;
     _Atomic int sched;                 /* its file `sched`; -1: not open */

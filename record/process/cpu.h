@@ -96,8 +96,8 @@ bool cpu_process_ran(struct cpu_process *process);
 /* Begins to watch a thread; `pid` and `tid` are the recorder's own numbers. `told_ns`: CPU time of the thread that does
  * not count, because it was told before; CPU_NEW: all that the thread has used so far. */
 void cpu_open(struct cpu *cpu, pid_t pid, pid_t tid, uint64_t told_ns);
-/* Who looks at a thread: anybody; a post, which has taken the processor from a thread; a post that has taken the
- * processor of the holder of the lock, and looks at this holder. */
+/* Who looks at a thread: anybody; a post, while posts have taken the processors of threads; a post that looks at the
+ * holder of the lock, whose processor one of the posts has taken. */
 enum cpu_asker { CPU_ANYBODY, CPU_POST, CPU_POST_OF_HOLDER };
 
 /* Looks at a thread. `ran`: the result of cpu_process_ran() for this look. */

@@ -144,7 +144,8 @@ struct code *codes_find(struct codes *codes, uint64_t address, uint32_t copy);
 struct code *codes_read(struct codes *codes, uint64_t address, uint32_t copy);
 
 /* The same for up to CODES_AT_ONCE different code objects, with two or three system calls for all, and one more for
- * each that is not readable. Returns whether the first one was read. Others that were not read may be tried later. */
+ * each piece that is not readable. Returns whether the first one was read. Others that were not read may be tried
+ * later. */
 bool codes_read_all(struct codes *codes, const struct executed *which, size_t count);
 
 /* Returns the code object for frames whose own is not readable: a function `<code that was gone>` without instructions.

@@ -251,9 +251,9 @@ struct asks {
 };
 
 /* From the moment of an appointed look until stand_meet() or stand_cancel() returns, a post makes the look: it owns
- * what it reads and writes, which is `target`, `codes`, `thread_list`, `asyncio`, `exact`, `statuses`, `asks`, the
- * `watch` of each thread in `rows`, `idle` (reads) and look.slept. All else belongs to the sampler's thread at all
- * times. */
+ * what it reads and writes, which is `target`, `codes` (with the definitions of the emitter, and shared->bodies),
+ * `thread_list`, `asyncio`, `exact`, `statuses`, `asks`, the `watch` of each thread in `rows`, `idle` and look.slept.
+ * All else belongs to the sampler's thread at all times. */
 struct watched {
     const struct watch_options *options;
     struct emitter *emitter;
@@ -294,7 +294,7 @@ struct watched {
     bool ticked;     /* there was a tick since it was attached */
     uint64_t ran_ns; /* time of the last tick whose look found that the process had run */
 
-    /* Each part has its own file, which alone writes it. */
+    /* Each part has a file of its own. The watched_*.c also note in each other's parts what concerns these. */
     struct search search;
     struct target target;
     struct codes codes;

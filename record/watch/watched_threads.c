@@ -19,7 +19,7 @@
 #define ENDED_WAIT_NS   8000000u    /* the same of a state that a thread left behind: another one may take it */
 #define STACK_PART      65536       /* bytes of a C stack around an address of unknown owner */
 #define POST_OTHERS     16          /* so many threads that slept at the last look are asked while the program waits */
-#define ROWS_GONE_LEAST 1024        /* rows in thread_rows of threads that have ended, before they are removed */
+#define ROWS_GONE_LEAST 1024        /* rows in rows.index of threads that have ended, before they are removed */
 
 /* ---- threads ---- */
 
