@@ -98,7 +98,9 @@ def test_functions_have_what_the_stacks_have(told, weight, unit):
 def test_a_thread_that_waits_is_told_apart(told):
     found = report(told)
     assert found["weight"] == {**found["weight"], "name": "cpu", "without_waits": False}
-    assert [(group["thread"], group["quiet"]) for group in found["groups"]] == [("MainThread", False), ("waiter", True)]
+    # On a busy machine, the first look is late, and the time before it is a group, too.
+    assert [(group["thread"], group["quiet"]) for group in found["groups"] if group["thread"] != "<not sampled>"] == [
+        ("MainThread", False), ("waiter", True)]
 
 
 def test_callers_and_callees_share_out_the_whole(told):
@@ -135,8 +137,9 @@ def test_each_process_has_a_row(told, hostile):
     assert table["title"] == "Processes by CPU time"
     spent = {row["name"].split()[1]: row["total"] for row in table["rows"]}
     for path in (told, hostile):
-        threads = info(path)["threads"]
-        assert spent[str(threads[0]["pid"])] == pytest.approx(cpu_s_of(threads), abs=1e-3)
+        told_of = info(path)
+        threads, of_none = told_of["threads"], told_of["cpu_native_s"] + told_of["cpu_not_sampled_s"]
+        assert -1e-3 <= spent[str(threads[0]["pid"])] - cpu_s_of(threads) <= of_none + 1e-3
 
 
 # ---- text ----
@@ -146,7 +149,8 @@ def test_the_first_screen_says_where_the_time_goes(told):
     first = [line for line in lines if re.match(r" +\d", line)][0]
     assert re.match(r" +\d+\.\d{3} +\d+\.\d +\d+\.\d{3} +\d+\.\d  large +told\.py:\d+$", first), first
     assert lines.index(first) < 15
-    assert re.fullmatch(r"waiter waited \d+ % of \d+\.\d s", lines[-1])
+    last = [line for line in lines if not line.startswith("<not sampled>")][-1]  # the time before a late first look
+    assert re.fullmatch(r"waiter waited \d+ % of \d+\.\d s", last)
     assert lines[0].startswith("program ") and any(line.startswith("times      CPU time") for line in lines)
 
 
