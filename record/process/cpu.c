@@ -99,7 +99,7 @@ static const char *sched_number(const char *text, const char *name)
     return at ? at + 1 : NULL;
 }
 
-/* What the file `sched` says of a thread. */
+/* The file `sched` of a thread holds many counts; these three are used. */
 struct sched {
     uint64_t lost;     /* how often the thread lost its processor, ... */
     uint64_t forced;   /* ... and how often against its will */

@@ -243,7 +243,7 @@ struct rows {
     uint64_t list;                      /* thread_list.list at the last check for threads that left the list */
 };
 
-/* What was asked of the kernel in the look of this tick: watched_threads.c. A post may write it. */
+/* The look of this tick asks the kernel what the threads do: watched_threads.c. A post may write these fields. */
 struct asks {
     bool done;          /* the look has asked what the threads do, ... */
     bool posted;        /* ... in a post, ... */

@@ -433,7 +433,7 @@ static void work_of_nobody_is_not_done(void **state)
     stand_close(&stand);
 }
 
-/* What is over is not done later. */
+/* A post that comes after the work is over does nothing. */
 static void who_comes_late_has_nothing_to_do(void **state)
 {
     (void)state;
