@@ -13,6 +13,8 @@
 #define CHUNK_LIMIT     (16u << 20)         /* bytes of one chunk */
 #define COPY_LIMIT      (64u << 20)         /* bytes of all chunks that learn_chunks() adds */
 #define SLACK           512 /* bytes that are read beyond those that were in use lately: the stack may have grown */
+#define PAGE            4096u
+#define FETCH_MOST      65536 /* bytes in use of a new chunk that is read at once */
 #define OFF_STACK_IDLE                                                                                                 \
     4                      /* samples after which an unused off-stack frame is dropped: to fetch one costs little more \
                             */
@@ -153,6 +155,36 @@ static enum attempt learn_chunks(struct snapshot *s, const struct layout *l, str
     return ATTEMPT_LEARNED;
 }
 
+/* The newest chunk is not known. Reads its used part to the end of the copy, if all older chunks are known: then the
+ * copy has the whole stack, and need not be read again. Returns whether the copy has the chunk now. */
+static bool fetch_newest(struct snapshot *s, const struct layout *l, struct remote *remote, uint64_t newest,
+                         uint64_t top)
+{
+    const uint64_t until = (top + PAGE - 1) / PAGE * PAGE; /* readable, as the last used byte is */
+    const size_t wanted = until - newest, room = s->copy_size + ((wanted + 7) & ~(size_t)7);
+    if (top < newest + l->chunk_data || top - newest > FETCH_MOST ||
+        (room > s->copy_room && !copies_may_grow(2 * room)))
+        return false;
+    s->copy = snapshot_grow(s->copy, &s->copy_room, room, 1);
+    const unsigned char *head = s->copy + s->copy_size;
+    if (!snapshot_read_at(s, remote, newest, s->copy + s->copy_size, wanted))
+        return false;
+    const uint64_t size = word_at(head, l->chunk_size), previous = word_at(head, l->chunk_previous);
+    const size_t known = previous ? chunk_at(s, previous) : 0;
+    if (size > CHUNK_LIMIT || top - newest > size || (previous && !known) || known == CHUNKS_LIMIT)
+        return false;
+    forget_chunks(s, known);
+    s->chunks = alloc_grow(s->chunks, &s->chunks_room, known + 1, sizeof(*s->chunks));
+    const uint32_t used = (uint32_t)(wanted < size ? wanted : size);
+    s->chunks[s->chunks_count++] = (struct chunk){
+        .address = newest, .used = used, .next = chunk_read_size(top - newest, size), .at = (uint32_t)s->copy_size
+    };
+    s->copy_size = room;
+    s->fit_due = FIT_SAMPLES;
+    s->fetched = true;
+    return true;
+}
+
 /* Keeps the first `count` off-stack frames. */
 static void keep_off_stack(struct snapshot *s, size_t count)
 {
@@ -215,14 +247,17 @@ static void note_use(struct chunk *chunk, uint64_t used)
 static enum attempt check_chunks(struct snapshot *s, const struct layout *l, struct remote *remote)
 {
     const uint64_t newest = word_at(s->copy, l->thread_chunk), top = word_at(s->copy, l->thread_chunk + 8);
-    const size_t count = newest ? chunk_at(s, newest) : 0;
-    if (count < s->chunks_count) /* functions have returned, or the known chunks are another thread's now */
+    size_t count = newest ? chunk_at(s, newest) : 0;
+    if (newest && count == 0) {
+        if (!fetch_newest(s, l, remote, newest, top))
+            return learn_chunks(s, l, remote, newest, top);
+        count = s->chunks_count;
+    }
+    if (count < s->chunks_count) /* functions have returned */
         forget_chunks(s, count);
     s->chunks_came = count;
     if (newest == 0)
         return ATTEMPT_ACCEPTED;
-    if (count == 0)
-        return learn_chunks(s, l, remote, newest, top);
     struct chunk *last = &s->chunks[count - 1];
     const uint64_t size = word_at(s->copy + last->at, l->chunk_size);
     if (top - last->address > last->used && top - last->address <= size && size <= CHUNK_LIMIT) {
@@ -430,13 +465,13 @@ static bool may_be_frame(const struct layout *l, uint64_t frame, const unsigned 
 
 enum attempt snapshot_fetch(struct snapshot *s, const struct layout *l, struct remote *remote, uint64_t frame)
 {
+    if (grow_chunk(s, l, frame))
+        return changed_plan(s);
     const unsigned char *here = read_off_stack(s, l, remote, frame);
     if (!here && s->learn_left == 0)
         return ATTEMPT_TOO_DEEP;
     if (!here || !may_be_frame(l, frame, here))
         return ATTEMPT_NO_MEMORY;
-    if (grow_chunk(s, l, frame))
-        return changed_plan(s);
     if (here[l->frame_owner] == 0)
         return learn_new_chunk(s, l, remote);
     const size_t size = s->copy_size + ((l->frame_size + 7u) & ~7u);

@@ -92,6 +92,26 @@ static void come_and_go(struct fake_python *p)
 }
 EACH_VERSION(chunks_are_followed, come_and_go);
 
+/* The stack goes on in a new chunk, and comes back: only the new chunk's bytes take a call more. */
+static void grow_into_a_chunk(struct fake_python *p)
+{
+    static struct fake_frame frames[FAKE_FRAMES];
+    fake_fill(frames, FAKE_FRAMES, fake_code(p, "f", 20, 9), 1);
+    fake_chunk(p, 0, 20);
+    for (int round = 0; round < 6; round++) {
+        const size_t depth = round % 2 ? 30 : 10;
+        fake_stack(p, 0, frames, depth);
+        const uint64_t before = p->target.remote.calls;
+        fake_assert_depth(p, depth);
+        const uint64_t anew = p->target.remote.calls - before;
+        fake_assert_depth(p, depth);
+        const uint64_t known = p->target.remote.calls - before - anew;
+        if (round >= 2)
+            assert_int_equal(anew, known + round % 2);
+    }
+}
+EACH_VERSION(a_new_chunk_takes_one_more_call, grow_into_a_chunk);
+
 /* CPython gives a chunk back when its first frame returns. */
 static void take_chunks_away(struct fake_python *p)
 {
@@ -473,6 +493,7 @@ TEST_FILE(snapshot)
         cmocka_unit_test(as_much_is_read_as_was_used_lately),
         cmocka_unit_test(places_that_take_turns_are_read_at_once),
         cmocka_unit_test(chunks_are_followed),
+        cmocka_unit_test(a_new_chunk_takes_one_more_call),
         cmocka_unit_test(a_chunk_may_be_gone),
         cmocka_unit_test(a_thread_without_a_chunk_has_no_frames),
         cmocka_unit_test(threads_share_a_call),
