@@ -571,9 +571,10 @@ static uint64_t newly_used(uint64_t used_ns, uint64_t *counted_ns)
 static uint64_t caller_took(const struct stand *stand)
 {
     const uint64_t used_ns = newly_used(stand_stay_now().used_ns, &caller_counted_ns);
+    const int here = sched_getcpu();
     bool among = false;
     for (size_t i = 0; i < stand->appointed_count; i++)
-        among |= sched_getcpu() == (int)stand->appointed[i]->processor;
+        among |= here == (int)stand->appointed[i]->processor;
     return !find_doer(stand) ? used_ns / stand->appointed_count : among ? used_ns : 0;
 }
 

@@ -205,8 +205,12 @@ static bool recorder_took_over(uint64_t when_ns)
 {
     static _Thread_local struct takes takes;
     const uint64_t now_ns = clock_now_ns();
-    if (now_ns - takes.begun_ns > SAME_LOOK_NS)
-        takes = (struct takes){ .begun_ns = now_ns, .own_ns = own_taker ? start_of(own_taker->sched) : 0 };
+    if (now_ns - takes.begun_ns > SAME_LOOK_NS) { /* others_ns stays as it is: it is long, and has a count */
+        takes.begun_ns = now_ns;
+        takes.own_ns = own_taker ? start_of(own_taker->sched) : 0;
+        takes.others_read = false;
+        takes.others_count = 0;
+    }
     if (when_ns == 0) /* not known, or the thread of the recorder has moved to another processor */
         return false;
     if (when_ns != takes.own_ns && !takes.others_read)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Interpreters below the main one, each in a thread, beside work in the main one. All run this file, each in a ROLE of
-its own with functions of its own, so that no stack has frames of two of them."""
+its own with functions of its own, so that it shows when frames of one stand in the stack of another."""
 import _thread  # -> *
 import os  # -> *
 import time  # -> *
@@ -11,7 +11,9 @@ except ImportError:
     import _xxsubinterpreters as _interpreters  # -> *
 
 #: slow 5
-# An interpreter begins with imports, of which some are called from C:
+# The stack of a thread goes on in the interpreter that the thread works for, which begins with imports, of which some are
+# called from C:
+#: run -> *
 #: root nothing frozen <module> search_function
 #: <module> -> <module>
 #: _call_with_frames_removed -> *
