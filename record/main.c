@@ -190,6 +190,7 @@ static void open_sampler(struct session *session, pid_t pid)
                                                .mode = options->mode,
                                                .async = options->async,
                                                .instructions = options->opcodes,
+                                               .c_frames = options->native,
                                                .freezes = options->blocking,
                                                .stands = options->disturb > 0 && !options->blocking,
                                                .raise = options->priority,

@@ -269,21 +269,35 @@ void await_graph_add_native(const struct asyncio *a, struct frames *stack)
     await_stack_push(stack, synthetic_frames_native_frame(a->synthetic));
 }
 
+/* Adds the C frames that stand before a link, from c_links[*at] on. */
+static void add_c_links(const struct walk *walk, uint32_t link, size_t *at, struct frames *stack)
+{
+    while (*at < walk->c_count && walk->c_links[*at].link < link)
+        ++*at;
+    for (; *at < walk->c_count && walk->c_links[*at].link == link; ++*at)
+        await_stack_push(stack, walk->c_links[*at].frame);
+}
+
 void await_graph_add_links(struct asyncio *a, const struct member *member, uint32_t from, uint32_t to,
                            struct frames *stack)
 {
     struct synthetic_frames *wanted = a->synthetic;
     const struct walk *walk = &member->walk;
     const uint32_t gc = synthetic_frames_collecting(wanted, a->thread_list, member);
+    size_t at = walk->c_links ? 0 : walk->c_count;
     for (uint32_t i = from; i < to; i++) {
         if (gc == i)
             await_stack_push(stack, synthetic_frames_gc_frame(wanted));
-        if (wanted->native && walk->links[i].from_c && i > 0)
+        if (walk->c_links)
+            add_c_links(walk, i, &at, stack);
+        else if (wanted->native && walk->links[i].from_c && i > 0)
             await_stack_push(stack, synthetic_frames_native_frame(wanted));
         await_stack_push(stack, walk->links[i].frame);
     }
     if (gc == to && to == walk->depth)
         await_stack_push(stack, synthetic_frames_gc_frame(wanted));
+    if (walk->c_links && to == walk->depth)
+        add_c_links(walk, to, &at, stack);
 }
 
 const struct member *await_graph_thread(const struct asyncio *a, const struct known_task *task, uint32_t *above)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/exact/exact.h"
 
+#include "record/native/capture.h"
+#include "record/native/native_stack.h"
 #include "record/process/clock.h"
 #include "record/process/procfs.h"
 
@@ -255,6 +257,30 @@ static bool was_asleep(const struct exact *exact, const struct holder *holder)
            is_witnessed(exact, holder, witness->first);
 }
 
+/* Tells the post on a processor to capture the thread that stands there. */
+static void want_capture(struct exact *exact, const struct member *member, uint32_t processor)
+{
+    const struct posts *posts = &exact->work.posts;
+    if (!member || member->state != UNWIND_DONE)
+        return;
+    for (size_t i = 0; exact->stand.captures && i < posts->count; i++) {
+        if (posts->processors[i] != processor)
+            continue;
+        exact->stand.captures[i].wanted = (pid_t)member_number(member);
+        exact->stand.captures[i].last = native_stack_last(&member->walk, &exact->target->runtime.layout);
+    }
+}
+
+/* The same for each thread of a crowd that runs Python. */
+static void want_captures(struct exact *exact)
+{
+    for (size_t i = 0; i < exact->after.count; i++) {
+        const struct crowd_thread *thread = &exact->after.threads[i];
+        if (thread->runs && thread->known)
+            want_capture(exact, &exact->thread_list->members[i], thread->processor);
+    }
+}
+
 /* Makes a look at a crowd: all posts have come, and stay. Looks again when the look has found threads that are new: of
  * these, nothing was read before it. */
 static bool look_at_crowd(struct exact *exact, uint64_t now_ns)
@@ -276,6 +302,8 @@ static bool look_at_crowd(struct exact *exact, uint64_t now_ns)
     work->same = work->moved == 0;
     work->slept = crowd_sleeps(&exact->before);
     work->retry_later = list->unwinder.retry_later || work->state == THREAD_LIST_TORN;
+    if (work->same)
+        want_captures(exact);
     return true;
 }
 
@@ -304,6 +332,8 @@ static bool look_at_holder(struct exact *exact, uint64_t now_ns)
     if (!there)
         work->state = THREAD_LIST_TORN;
     exact->thread_list->unwinder.witness = (struct witness){ 0 };
+    if (work->same && work->state == THREAD_LIST_READ && !work->retry_later)
+        want_capture(exact, thread_list_member(exact->thread_list, work->holder.thread), work->holder.processor);
     return there;
 }
 
@@ -367,6 +397,8 @@ bool exact_appoint(struct exact *exact, exact_look *look, void *self, const stru
                                        .self = self,
                                        .due_ns = moments->due_ns > now_ns ? moments->due_ns : now_ns,
                                        .state = THREAD_LIST_TORN };
+    for (size_t i = 0; exact->stand.captures && i < STAND_AT_ONCE; i++)
+        exact->stand.captures[i].wanted = 0;
     exact->refusal = exact_refusal(exact);
     if (exact->refusal)
         return false;

@@ -2,6 +2,7 @@
 #include "record/exact/stand.h"
 
 #include "formats/base/alloc.h"
+#include "record/native/capture.h"
 #include "record/process/clock.h"
 #include "record/process/cpu.h"
 #include "record/process/priority.h"
@@ -59,8 +60,11 @@ struct post {
     _Atomic uint32_t wakes;  /* number of wake-ups so far, also those without work */
 
     /* The post writes these. The caller reads them when the post has passed the appointment. */
-    uint32_t worked;    /* the last appointment at which the post tried to work */
-    struct stood stood; /* the result of that work */
+    uint32_t worked;         /* the last appointment at which the post tried to work */
+    struct stood stood;      /* the result of that work */
+    struct capture *capture; /* the post's in this appointment, or NULL; set by the caller as `moments` are */
+    struct capture
+        *begun; /* the post has asked a thread to stop, and has not let it go; or NULL. Only the post uses it */
 
     /* Only the caller uses these. */
     pthread_t thread;
@@ -72,8 +76,8 @@ struct post {
     uint32_t counted_wakes; /* ... and the wake-ups */
 };
 
-/* The processor time of the calling thread that some stand's taken_ns has, or that does not count. A caller with
- * several stands spends its time once. */
+/* The processor time of the calling thread that some stand's taken_ns has, or that does not count, as between two
+ * ticks: the recorder would use that with fewer ticks, too. A caller with several stands spends its time once. */
 static _Thread_local uint64_t caller_counted_ns;
 /* The processors that the calling thread had before it stepped aside last, and those that it left itself. Another stand
  * of the thread may use what it had. They count while the thread has a stand. */
@@ -182,16 +186,27 @@ static bool come_last(struct post *post)
     return false;
 }
 
+/* Asks the thread that stands on this processor to stop, if the work has proved that it stands. Until it stops, it runs
+ * no code of its own. */
+static void begin_capture(struct post *post)
+{
+    if (post->capture && !post->begun && post->stood.stayed && capture_begin(post->capture))
+        post->begun = post->capture;
+}
+
 static void do_appointed(struct post *post, uint32_t number)
 {
     const uint64_t now_ns = clock_now_ns();
     post->worked = number;
     post->stood = (struct stood){ .began_ns = now_ns };
-    if (!come_last(post))
+    if (!come_last(post)) {
+        begin_capture(post);
         return;
+    }
     post->stood = stand_do_work(post->stand, post->processor, stand_stay_now(), now_ns);
     atomic_store(&post->stand->claim, CLAIM_DONE);
     post->stood.stayed &= sched_getcpu() == (int)post->processor; /* a changed cpuset may have moved the thread */
+    begin_capture(post);
 }
 
 /* Takes the appointment, if it is the post's. */
@@ -247,13 +262,19 @@ static void *post_main(void *data)
         while (read(post->timers[next % MOMENTS_AHEAD], &expired, sizeof(expired)) < 0 && !atomic_load(&post->stop)) {
         }
         atomic_fetch_add(&post->wakes, 1);
+        if (post->begun && capture_settle(post->begun))
+            post->begun = NULL;
         if (!take_appointment(post, next))
             stand_by(post, next);
         atomic_store(&post->passed, next);
         atomic_fetch_add(&post->stand->passes, 1);
         if (atomic_load(&post->stand->caller_sleeps))
             futex_wake(&post->stand->passes);
+        if (post->begun && capture_finish(post->begun))
+            post->begun = NULL;
     }
+    if (post->begun)
+        capture_end(post->begun);
     cpu_end_thread();
     return NULL;
 }
@@ -464,6 +485,8 @@ bool stand_appoint(struct stand *stand, const struct posts *posts, const struct 
     for (size_t i = 0; i < posts->count; i++)
         if (!stand_may(stand, processors[i]) || (stand->count > 1 && !post_on(stand, processors[i])))
             return false;
+    if (moments->next_ns[0] && (stand->crowded || stand->count == 1)) /* the first appointment of a tick */
+        caller_counted_ns = stand_stay_now().used_ns;
     stand->work = work;
     stand->data = data;
     stand->processor = processors[0];
@@ -479,6 +502,7 @@ bool stand_appoint(struct stand *stand, const struct posts *posts, const struct 
     const uint64_t now_ns = clock_now_ns();
     for (size_t i = 0; i < posts->count; i++) {
         stand->appointed[i] = find_post(stand, processors[i]);
+        stand->appointed[i]->capture = stand->captures ? &stand->captures[i] : NULL;
         leave_out_passes(stand, stand->appointed[i]);
         stand->appointed[i]->used_ns = now_ns;
         appoint_post(stand->appointed[i], moments);
@@ -648,6 +672,12 @@ void stand_cancel(struct stand *stand)
     wait_for_posts(stand, 0);
     atomic_store(&stand->claim, CLAIM_DONE);
     stand->appointed_count = 0;
+}
+
+void stand_end_tick(struct stand *stand)
+{
+    if (stand->crowded || (stand->open && stand->count == 1))
+        stand->taken_ns += newly_used(stand_stay_now().used_ns, &caller_counted_ns);
 }
 
 uint64_t stand_taken_ns(const struct stand *stand)

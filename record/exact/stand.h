@@ -48,6 +48,7 @@
 #define STAND_LATE_NS 45000
 
 struct post;
+struct capture;
 
 /* Does the work. Called in a post on this processor. False when there was nothing to do. */
 typedef bool stand_work(void *data, uint32_t processor, uint64_t now_ns);
@@ -93,6 +94,9 @@ struct stand {
     size_t appointed_count;                /* ... and their number; 0: the caller does the work itself */
     stand_work *work;
     void *data;
+    struct capture *captures; /* set by the caller between two appointments: one for each post of an appointment, in
+                               * the order of its processors. The work says which thread each of them stops, after the
+                               * work, from its processor; NULL: no thread is stopped */
 
     /* Only the caller uses these. */
     uint32_t processor; /* used when the caller does the work: its processor, ... */
@@ -139,8 +143,13 @@ bool stand_stayed_on(const struct stand *stand, uint32_t processor);
 /* Calls off the last appointment. After the return no post does the work any more, and the data is the caller's. */
 void stand_cancel(struct stand *stand);
 
+/* Ends a tick, when everything is done that is due to the last appointments. What the caller uses until the next tick
+ * is no cost of ticks. */
+void stand_end_tick(struct stand *stand);
+
 /* The processor time that all work has taken from the program, with an estimate for interrupts and switches. Where
- * several posts woke at one moment, the post that took most counts. */
+ * several posts woke at one moment, the post that took most counts. Where the caller has no processor besides those of
+ * the posts, its own time in a tick counts, too. */
 uint64_t stand_taken_ns(const struct stand *stand);
 
 /* Ends the posts that had no appointment for a second, so that a process has posts only where it runs. Does not wait

@@ -62,6 +62,16 @@ static uint64_t real_address(uint64_t address, uint64_t bias)
     return address < bias ? address + bias : address;
 }
 
+size_t elf_segments(struct remote *remote, uint64_t base, Elf64_Phdr *segments, size_t room, uint64_t *bias)
+{
+    Elf64_Phdr all[SEGMENTS_LIMIT];
+    const size_t count = read_segments(remote, base, all);
+    if (count > room || !find_bias(all, count, base, bias))
+        return 0;
+    memcpy(segments, all, count * sizeof(*all));
+    return count;
+}
+
 static bool read_dynamic(struct remote *remote, uint64_t address, size_t size, struct dynamic *dynamic)
 {
     Elf64_Dyn entries[DYNAMIC_LIMIT];

@@ -7,6 +7,12 @@
 
 #include "record/process/remote.h"
 
+#include <elf.h>
+
+/* Reads the segments of the ELF image that starts at `base` in the process, and what the dynamic linker added to the
+ * addresses in its file. Returns how many there are; 0: this is no such image, or it has more than `room`. */
+size_t elf_segments(struct remote *remote, uint64_t base, Elf64_Phdr *segments, size_t room, uint64_t *bias);
+
 /* Returns the address of symbol `name` of the ELF image that starts at `base` in the process; 0: the image does not
  * export the symbol. */
 uint64_t elf_symbol(struct remote *remote, uint64_t base, const char *name);

@@ -434,7 +434,8 @@ static const char *field_of(const char *stat, int n)
     return field ? field + 1 : NULL;
 }
 
-uint64_t procfs_random(pid_t pid)
+/* What the kernel told the program at execve, by the number of the entry; 0: not known. */
+static uint64_t procfs_auxiliary(pid_t pid, uint64_t number)
 {
     uint64_t entries[AUXV_ENTRIES][2] = { { 0 } };
     char path[64];
@@ -444,9 +445,19 @@ uint64_t procfs_random(pid_t pid)
     if (file >= 0)
         close(file);
     for (size_t i = 0; size > 0 && i < (size_t)size / sizeof(entries[0]); i++)
-        if (entries[i][0] == AT_RANDOM)
+        if (entries[i][0] == number)
             return entries[i][1];
     return 0;
+}
+
+uint64_t procfs_random(pid_t pid)
+{
+    return procfs_auxiliary(pid, AT_RANDOM);
+}
+
+uint64_t procfs_vdso(pid_t pid)
+{
+    return procfs_auxiliary(pid, AT_SYSINFO_EHDR);
 }
 
 /* The start is field 22 of `stat`, in ticks. */

@@ -43,6 +43,8 @@ bool procfs_program(pid_t pid, uint64_t *device, uint64_t *inode);
 
 /* The address of the 16 random bytes that the kernel gave the program at execve (AT_RANDOM); 0: not known. */
 uint64_t procfs_random(pid_t pid);
+/* The address of the code that the kernel lends to the program (vdso), an ELF image; 0: not known. */
+uint64_t procfs_vdso(pid_t pid);
 
 /* Sets *started_ns to the time of the process's start on the clock of boot time, at most 10 ms too early. Returns false
  * when it is not known. */

@@ -557,6 +557,11 @@ static const struct member *listed_at(const struct thread_list *thread_list, uin
                                                                                 : NULL;
 }
 
+const struct member *thread_list_member(const struct thread_list *thread_list, uint64_t thread)
+{
+    return listed_at(thread_list, thread);
+}
+
 uint64_t thread_list_pointer(const struct thread_list *thread_list, uint64_t thread)
 {
     const struct member *member = listed_at(thread_list, thread);

@@ -114,6 +114,9 @@ bool thread_list_is_long(const struct thread_list *thread_list);
  * may be the index of another interpreter, and the holder of the lock is not known. */
 bool thread_list_placed(const struct thread_list *thread_list, const struct member *member);
 
+/* The listed thread state at an address; NULL: none is listed. */
+const struct member *thread_list_member(const struct thread_list *thread_list, uint64_t thread);
+
 /* The thread pointer of the listed thread state at an address; the process's own number for the thread. 0: not known.
  */
 uint64_t thread_list_pointer(const struct thread_list *thread_list, uint64_t thread);

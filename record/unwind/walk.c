@@ -251,6 +251,7 @@ enum attempt walk_find(struct walker *w, struct walk *walk)
         }
         if (w->up_count > 0) {
             w->up[w->up_count - 1].from_c = from_c;
+            w->up[w->up_count - 1].entry = from_c ? shim : 0;
             w->joined = walk_join(w, walk, &found, frame);
         }
         if (w->joined > 0)
@@ -280,6 +281,10 @@ enum attempt walk_find(struct walker *w, struct walk *walk)
         frame = above;
     }
     walk->entered_at = shim;
+    if (w->up_count > 0) {
+        w->up[w->up_count - 1].from_c = from_c;
+        w->up[w->up_count - 1].entry = shim;
+    }
     return ends ? ATTEMPT_ACCEPTED : ATTEMPT_TORN;
 }
 

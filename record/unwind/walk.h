@@ -23,9 +23,16 @@ struct link {
     uint64_t address; /* of the frame */
     struct code *code;
     uint64_t instruction; /* address */
+    uint64_t entry;       /* from_c: address of the shim through which C code entered; 0: not known, or there is none */
     uint32_t frame;       /* index in the recording's definitions; 0: not looked up yet */
     bool from_c;          /* C code called the frame */
     uint8_t opcode;       /* of the instruction; 0: not known, or not asked for */
+};
+
+/* A C frame among the links. */
+struct c_link {
+    uint32_t link;  /* the frame stands before this link; walk->depth: behind all */
+    uint32_t frame; /* index in the recording's definitions */
 };
 
 /* What is remembered of a thread from sample to sample. `= {0}` is a thread not seen yet. Free it with walk_free(). */
@@ -44,6 +51,8 @@ struct walk {
     uint64_t checked;    /* the code generation + 1 for which the links' code objects are confirmed; 0: none */
     struct loop_turn turn;
     struct snapshot snapshot;
+    const struct c_link *c_links; /* the C frames of this look, root first; NULL: they are not known */
+    size_t c_count;
 };
 
 /* Working memory for the frames of one sample. Free it with walker_close(). */

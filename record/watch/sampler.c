@@ -464,6 +464,7 @@ enum sampler_state sampler_turn(struct sampler *sampler, struct watched *watched
     if (signals_continued() != continued) /* a signal stopped the recorder meanwhile: the time is no wait */
         return state;
     const bool waited = watched->look.waited;
+    stand_end_tick(&watched->exact.stand);
     watched->missed = budget_pass(budget, watched_taken_ns(watched) - taken_ns, clock_now_ns(), waited);
     note_sleep(sampler, watched);
     if (watched->missed == 0)

@@ -20,6 +20,8 @@
 #include <unistd.h>
 
 #define SAME_PROGRAM_NS 1000000 /* how often to check for an execve */
+#define STOP_LEAST_NS   1500000 /* how long to wait for threads that are asked to stop (--native), ... */
+#define STOP_BEFORE_NS  300000  /* ... and how long before the next look the wait ends */
 #define FORK_NS         100000000u /* the kernel notes the start of a process that long after it copied the memory, at most */
 
 /* ---- from a number to a CPython ---- */
@@ -47,6 +49,7 @@ void watched_close(struct watched *w)
 {
     watched_detach(w, FATE_LEFT);
     exact_close(&w->exact);
+    c_frames_free(w->c_frames);
     freeze_close(&w->freeze);
     free(w->expanded.frames);
     if (w->pidfd >= 0)
@@ -124,6 +127,13 @@ static void note_first_look(struct watched *w)
     w->counters.before_looks_ns += w->natives.before_ns;
 }
 
+/* How long to wait for threads that are asked to stop: until the next look needs the posts. */
+static uint64_t stops_until(const struct watched *w)
+{
+    const uint64_t least_ns = clock_now_ns() + STOP_LEAST_NS, next_ns = w->budget.next[0].moment_ns;
+    return !w->options->tree && next_ns > least_ns + STOP_BEFORE_NS ? next_ns - STOP_BEFORE_NS : least_ns;
+}
+
 bool watched_emit(struct watched *w, uint64_t time_ns, struct fault *why)
 {
     const uint64_t samples = w->emitter->samples;
@@ -135,8 +145,11 @@ bool watched_emit(struct watched *w, uint64_t time_ns, struct fault *why)
     /* A list that looks torn may be the memory of another program, after an execve. */
     w->lost = w->look.state == THREAD_LIST_GONE ||
               (w->look.state == THREAD_LIST_TORN && !target_same_program(&w->target));
+    c_frames_tick(w->c_frames, &w->thread_list, w->look.one_moment,
+                  w->c_frames ? synthetic_frames_native_frame(w->synthetic) : 0, stops_until(w));
     const bool good = w->look.state == THREAD_LIST_READ ? watched_threads_emit(w, time_ns, why)
                                                         : w->lost || watched_threads_emit_unread(w, time_ns, why);
+    c_frames_end_tick(w->c_frames);
     w->rows.looked |= w->look.state == THREAD_LIST_READ;
     w->statuses.untold = false;
     count_exact(w, w->emitter->samples - samples);
@@ -258,6 +271,7 @@ struct watched_counters watched_counters(const struct watched *w)
     counters_add((uint64_t *)&counters.unwind, (const uint64_t *)unwind, sizeof(*unwind));
     counters.code_reads += w->codes.reads;
     counters.codes_gone += w->codes.gone_count;
+    c_frames_count(w->c_frames, &counters.native);
     counters.reads += remote->calls;
     counters.pieces += remote->pieces;
     counters.bytes += remote->bytes;
@@ -291,6 +305,16 @@ static void watched_emit_process(struct watched *w, uint64_t time_ns)
     text_free(folder);
 }
 
+/* With --native: opens what finds C frames, and tells the posts. */
+static void open_c_frames(struct watched *w)
+{
+    w->exact.stand.captures = NULL;
+    if (!w->options->c_frames || !w->options->stands || !w->target.same_pids)
+        return;
+    w->c_frames = c_frames_open(w->c_frames, w->command != NULL, &w->target.remote, &w->emitter->definitions);
+    w->exact.stand.captures = c_frames_captures(w->c_frames);
+}
+
 void watched_attach(struct watched *w)
 {
     const struct watch_options *options = w->options;
@@ -305,6 +329,7 @@ void watched_attach(struct watched *w)
     w->thread_list.self = w;
     if (options->stands)
         exact_open(&w->exact, &w->thread_list, options->raise);
+    open_c_frames(w);
     thread_status_open(&w->statuses, w->pid);
     idle_open(&w->idle, w->pid);
     if (!options->freezes)
@@ -396,6 +421,8 @@ void watched_detach(struct watched *w, enum fate fate)
                                                   .fate = fate,
                                                   .wait_status = fate == FATE_EXITED ? watched_wait_status(w) : -1 } });
     w->counters = watched_counters(w);
+    w->exact.stand.captures = NULL;
+    c_frames_end(w->c_frames);
     intern_pairs_free(&w->rows.kernel_threads);
     asyncio_close(&w->asyncio);
     watched_names_close(w);

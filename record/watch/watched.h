@@ -20,6 +20,7 @@
 #include "record/exact/freeze.h"
 #include "record/launch/command.h"
 #include "record/names/thread_names.h"
+#include "record/native/c_frames.h"
 #include "record/names/title.h"
 #include "record/process/idle.h"
 #include "record/process/meter.h"
@@ -43,6 +44,7 @@ struct watch_options {
     enum mode mode;
     enum async async;
     bool instructions; /* record the instruction of each frame */
+    bool c_frames;     /* record C functions, too */
     bool freezes;      /* stop the process while it is read */
     bool stands;       /* read the process from its own processor, see exact.h */
     bool raise;        /* posts raise their priority */
@@ -150,6 +152,7 @@ struct thread_state {
 /* Counters of the work to read a process. All fields are uint64_t: watched_counters_add() sums them as an array. */
 struct watched_counters {
     struct unwind_counters unwind;
+    struct native_counters native;
     uint64_t exact, unproved; /* samples of one proven moment; samples that were read while the thread may have run */
     uint64_t hops;            /* looks that were thrown away, see struct exact */
     uint64_t outside;         /* samples of threads without a state */
@@ -312,6 +315,7 @@ struct watched {
     struct natives natives;
     struct meter meter;
     struct title title;
+    struct c_frames *c_frames; /* with options->c_frames, once it was attached; else NULL */
     struct expanded expanded;         /* the stack that is being emitted */
     struct watched_counters counters; /* of closed targets; watched_counters() adds those of the open target */
 };

@@ -564,7 +564,7 @@ static bool thread_emit_stack(struct watched *w, struct emitted_thread *thread, 
     sample->collection = watched_threads_collection(w, runs);
     sample->task = w->options->async ? watched_tasks_running(w, innermost) : 0;
     sample->callback_ns = watched_tasks_callback(w, innermost, time_ns);
-    if (w->rows.nested_count == 1 && !tasks)
+    if (w->rows.nested_count == 1 && !tasks && !w->thread_list.members[innermost].walk.c_links)
         sample_take_state(w, thread, innermost, sample);
     else if (!sample_take_stacks(w, thread, sample))
         return emitter_failed(w->emitter, thread->number, FAILURE_CHANGED, time_ns, why);
@@ -621,7 +621,13 @@ static bool thread_emit_status(struct watched *w, struct emitted_thread *thread,
         !watched_tasks_owns_sample(w, thread, w->rows.nested[w->rows.nested_count - 1], status) &&
         !w->options->plain_threads)
         return true;
-    return thread_emit_stack(w, thread, index, status, time_ns, why);
+    const bool sleeps = w->rows.nested_count == 1 && (status & (STATUS_RECORDED | STATUS_CPU)) == STATUS_RECORDED;
+    if (w->c_frames && sleeps && !runs->walk.c_links)
+        c_frames_of_sleeper(w->c_frames, &w->thread_list, runs, thread->tid, &thread->watch.cpu,
+                            synthetic_frames_native_frame(w->synthetic), now_ns);
+    const bool good = thread_emit_stack(w, thread, index, status, time_ns, why);
+    runs->walk.c_links = NULL;
+    return good;
 }
 
 /* Emits the sample of a thread by its states, which were read in this tick. */

@@ -494,6 +494,46 @@ static void nothing_is_free(void **state)
     stand_close(&stand);
 }
 
+static uint64_t spin(uint64_t ns)
+{
+    const uint64_t begin_ns = thread_ns();
+    while (thread_ns() - begin_ns < ns)
+        continue;
+    return thread_ns() - begin_ns;
+}
+
+/* Where posts have all processors, the caller takes its time from the program, too. That of ticks counts. What the
+ * caller does between ticks does not: it would do that with fewer ticks, too. */
+static void between_ticks_nothing_is_counted(void **state)
+{
+    (void)state;
+    need_processors(2);
+    struct stand stand;
+    const struct posts posts = both_processors();
+    cpu_set_t both;
+    CPU_ZERO(&both);
+    for (size_t i = 0; i < posts.count; i++)
+        CPU_SET(posts.processors[i], &both);
+    sched_setaffinity(0, sizeof(both), &both);
+    stand_open(&stand, false);
+    uint64_t in_ticks_ns = 0, between_ns = 0;
+    const time_t since = time(NULL);
+    for (unsigned i = 0, done = 0; i < 20; i++) {
+        assert_true(is_patient(since));
+        between_ns += spin(4 * MS);
+        const uint64_t begin_ns = thread_ns();
+        assert_true(stand_appoint(&stand, &posts, &AT(clock_now_ns(), clock_now_ns() + 100 * MS), count_up, &done));
+        stand_meet(&stand);
+        spin(1 * MS);
+        stand_end_tick(&stand);
+        in_ticks_ns += thread_ns() - begin_ns;
+    }
+    assert_true(stand.crowded);
+    assert_true(stand_taken_ns(&stand) >= 15 * MS);
+    assert_true(stand_taken_ns(&stand) < in_ticks_ns + between_ns / 2); /* and what the posts took */
+    stand_close(&stand);
+}
+
 /* ---- many, and the end ---- */
 
 static void many_in_a_row(void **state)
@@ -650,6 +690,7 @@ TEST_FILE(stand)
         cmocka_unit_test(who_comes_late_has_nothing_to_do),
         cmocka_unit_test(what_work_takes_is_counted),
         cmocka_unit_test(nothing_is_free),
+        cmocka_unit_test(between_ticks_nothing_is_counted),
         cmocka_unit_test(many_in_a_row),
         cmocka_unit_test(the_end_is_not_waited_for),
         cmocka_unit_test(work_begins_at_its_moment),

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/* The C frames of a recorded process (--native): what the posts capture is put among the Python frames. */
+#ifndef PYREEL_RECORD_NATIVE_C_FRAMES_H
+#define PYREEL_RECORD_NATIVE_C_FRAMES_H
+
+#include "record/native/capture.h"
+#include "record/native/native_stack.h"
+#include "record/unwind/thread_list.h"
+
+#define C_FRAMES_AT_ONCE 16 /* threads that are captured in a look: one by each post */
+
+/* The C frames of a thread that sleeps: they stay as they are until it has a processor again. */
+struct c_sleeper {
+    uint64_t runs;  /* how often it had had a processor, as struct cpu counts */
+    uint64_t leaf;  /* its Python stack: address of the innermost frame, ... */
+    uint32_t depth; /* ... and number of links */
+    bool merged;
+    struct c_links found;
+};
+
+/* Of a process, from its first program on. */
+struct c_frames {
+    struct capture captures[C_FRAMES_AT_ONCE]; /* by the posts of a look, in their order */
+    struct c_links found[C_FRAMES_AT_ONCE];    /* what was made of them in this tick */
+    struct member *merged[C_FRAMES_AT_ONCE];   /* those whose walks have C frames in this tick; NULL: none */
+    struct native_stack stack;                 /* of the program that is open */
+    bool open;                                 /* a program is, and the posts may capture */
+    struct intern_pairs ids;                   /* (tid, 0) -> index in `sleepers` + 1 */
+    struct c_sleeper *sleepers;
+    size_t sleepers_count, sleepers_room;
+    unsigned char *bytes; /* CAPTURE_ROOM: the stack of a thread that sleeps */
+};
+
+/* Opens a program of the process, which is a child of the recorder or not. `remote` and `definitions` must live as
+ * long. NULL: there can be no C frames. c_frames_free() frees it, when all posts have ended. */
+struct c_frames *c_frames_open(struct c_frames *known, bool child, struct remote *remote,
+                               struct definitions *definitions);
+/* Ends with the program; another one may follow. Safe on NULL, and on one that is not open. */
+void c_frames_end(struct c_frames *c_frames);
+void c_frames_free(struct c_frames *c_frames);
+
+/* What the posts may capture, C_FRAMES_AT_ONCE. NULL: nothing. */
+struct capture *c_frames_captures(struct c_frames *c_frames);
+
+/* Takes what was captured in the last look, and waits for it until `give_up_ns` (monotonic). If `proved`, that look is
+ * one moment: then the walks of those threads have C frames, until c_frames_end_tick(). `hole`: index of the frame
+ * <native>. */
+void c_frames_tick(struct c_frames *c_frames, struct thread_list *thread_list, bool proved, uint32_t hole,
+                   uint64_t give_up_ns);
+void c_frames_end_tick(struct c_frames *c_frames);
+
+/* Finds the C frames of a thread that slept in the last look, and still sleeps, by what struct cpu knows of it. It is
+ * not stopped. The caller sets walk->c_links to NULL before the next call. */
+void c_frames_of_sleeper(struct c_frames *c_frames, struct thread_list *thread_list, struct member *member, pid_t tid,
+                         const struct cpu *cpu, uint32_t hole, uint64_t now_ns);
+
+/* Adds the counters of the program that is open. */
+void c_frames_count(const struct c_frames *c_frames, struct native_counters *counters);
+
+#endif

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/native/capture.h"
+
+#include "formats/base/alloc.h"
+#include "record/process/clock.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define RED_ZONE 128    /* bytes below the stack pointer: a function that returns has registers of its caller there */
+#define PAGE     4096u  /* what is readable is so by pages */
+#define UNKNOWN  65536  /* bytes that are copied of a stack whose end is not known */
+#define BEYOND   1024   /* bytes beyond the last address that is asked for: the frame that has it ends there */
+#define SPIN_NS  200000 /* the caller spins so long for a copy: most take less. Then it looks again ... */
+#define NAP_NS   100000 /* ... so often */
+
+/* Who has the capture. */
+enum capture_state {
+    CAPTURE_IDLE,  /* nobody */
+    CAPTURE_ASKED, /* the post: the thread is asked to stop */
+    CAPTURE_READY, /* the caller: there is a copy */
+    CAPTURE_VAIN,  /* the caller: there is none */
+    CAPTURE_LEFT,  /* the post: nobody waits for the copy any more. The thread is still to be let go */
+};
+
+#if defined(__x86_64__)
+bool capture_possible(void)
+{
+    return true;
+}
+
+static bool read_registers(pid_t tid, struct c_registers *registers)
+{
+    struct user_regs_struct r;
+    struct iovec room = { &r, sizeof(r) };
+    if (ptrace(PTRACE_GETREGSET, tid, (void *)NT_PRSTATUS, &room) != 0 || room.iov_len != sizeof(r))
+        return false;
+    *registers = (struct c_registers){ .pc = r.rip,
+                                       .values = { r.rax, r.rdx, r.rcx, r.rbx, r.rsi, r.rdi, r.rbp, r.rsp, r.r8, r.r9,
+                                                   r.r10, r.r11, r.r12, r.r13, r.r14, r.r15 },
+                                       .known = (1u << CFI_REGISTERS) - 1 };
+    return true;
+}
+#else
+bool capture_possible(void)
+{
+    return false;
+}
+
+static bool read_registers(pid_t tid, struct c_registers *registers)
+{
+    (void)tid;
+    (void)registers;
+    return false;
+}
+#endif
+
+/* ---- a thread that sleeps ---- */
+
+bool sleeps_registers(struct sleeps *sleeps, pid_t pid, pid_t tid, struct c_registers *registers)
+{
+    char text[256], path[64];
+    if (sleeps->tid != tid) {
+        sleeps_close(sleeps);
+        snprintf(path, sizeof(path), "/proc/%d/task/%d/syscall", (int)pid, (int)tid);
+        *sleeps = (struct sleeps){ tid, open(path, O_RDONLY | O_CLOEXEC) };
+    }
+    const ssize_t size = sleeps->file >= 0 ? pread(sleeps->file, text, sizeof(text) - 1, 0) : -1;
+    text[size > 0 ? size : 0] = '\0';
+    /* "running", or the number of the call, its six arguments, sp and pc; or -1, sp and pc */
+    const char *pc = strrchr(text, ' '), *sp = pc ? memrchr(text, ' ', (size_t)(pc - text)) : NULL;
+    if (!sp)
+        return false;
+    *registers = (struct c_registers){ .pc = strtoull(pc, NULL, 16), .known = 1u << CFI_RSP };
+    registers->values[CFI_RSP] = strtoull(sp, NULL, 16);
+    return registers->pc != 0 && registers->values[CFI_RSP] != 0;
+}
+
+void sleeps_close(struct sleeps *sleeps)
+{
+    if (sleeps->tid && sleeps->file >= 0)
+        close(sleeps->file);
+    *sleeps = (struct sleeps){ 0 };
+}
+
+/* ---- a stack ---- */
+
+void capture_copy_stack(struct remote *remote, const struct c_registers *registers, uint64_t last, unsigned char *bytes,
+                        struct c_copy *copy)
+{
+    struct piece pieces[CAPTURE_ROOM / PAGE + 1]; /* by pages: what is readable of the last one is not known */
+    const uint64_t low = registers->values[CFI_RSP] - RED_ZONE;
+    const uint64_t known = last > low ? last + BEYOND - low : UNKNOWN;
+    const size_t wanted = known < CAPTURE_ROOM ? known : CAPTURE_ROOM;
+    size_t count = 0, good, size = 0;
+    for (size_t at = 0; at < wanted; count++) {
+        const size_t page = PAGE - (low + at) % PAGE, part = page < wanted - at ? page : wanted - at;
+        pieces[count] = (struct piece){ low + at, (uint32_t)part, bytes + at };
+        at += part;
+    }
+    remote_read_pieces(remote, pieces, count, &good);
+    for (size_t i = 0; i < good; i++)
+        size += pieces[i].size;
+    *copy = (struct c_copy){ low, size, bytes };
+}
+
+/* Interrupts a post that waits for a stop which is late. */
+static void on_interrupt(int number)
+{
+    (void)number;
+}
+
+bool capture_open(struct capture *capture, const struct remote *remote, bool child)
+{
+    struct sigaction action = { .sa_handler = on_interrupt };
+    if (atomic_load(&capture->state) != CAPTURE_IDLE)
+        return false;
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGURG, &action, NULL);
+    sleeps_close(&capture->sleeps);
+    capture->remote = *remote;
+    capture->pid = remote->process;
+    capture->child = child;
+    capture->wanted = 0;
+    return true;
+}
+
+void capture_close(struct capture *capture)
+{
+    sleeps_close(&capture->sleeps);
+    free(capture->bytes);
+    *capture = (struct capture){ 0 };
+}
+
+/* ---- in the post ---- */
+
+bool capture_begin(struct capture *capture)
+{
+    uint32_t idle = CAPTURE_IDLE;
+    const pid_t tid = capture->wanted;
+    if (tid == 0 || atomic_load(&capture->state) != CAPTURE_IDLE)
+        return false;
+    if (!capture->bytes)
+        capture->bytes = alloc_zeroed(CAPTURE_ROOM, 1);
+    capture->tid = tid;
+    if (sleeps_registers(&capture->sleeps, capture->pid, tid, &capture->registers)) {
+        capture_copy_stack(&capture->remote, &capture->registers, capture->last, capture->bytes, &capture->copy);
+        atomic_store(&capture->state, CAPTURE_READY);
+        return false;
+    }
+    if (ptrace(PTRACE_SEIZE, tid, NULL, (void *)PTRACE_O_TRACEEXIT) != 0) {
+        atomic_store(&capture->why, errno);
+        atomic_fetch_add(&capture->refused, 1);
+        return false;
+    }
+    ptrace(PTRACE_INTERRUPT, tid, NULL, NULL); /* if the thread is gone, the wait tells so */
+    capture->post = pthread_self();
+    atomic_compare_exchange_strong(&capture->state, &idle, CAPTURE_ASKED);
+    return true;
+}
+
+enum stop { STOP_DONE, STOP_NOT_YET, STOP_GONE };
+
+/* Waits for the stop; with WNOHANG, only checks. *signal: the one that the thread was about to get. */
+static enum stop capture_wait(const struct capture *capture, int options, int *signal)
+{
+    siginfo_t info = { 0 };
+    const int done = waitid(P_PID, (id_t)capture->tid, &info, WSTOPPED | WEXITED | WNOWAIT | __WALL | options);
+    if (done != 0)
+        return errno == EINTR ? STOP_NOT_YET : STOP_GONE;
+    if (info.si_pid == 0)
+        return STOP_NOT_YET;
+    if (info.si_code != CLD_TRAPPED && info.si_code != CLD_STOPPED) {
+        /* The thread has ended. A process cannot end before its tracer has reaped its threads, but for the first thread
+         * of a child, whose status others want. */
+        if (capture->tid != capture->pid || !capture->child)
+            waitpid(capture->tid, NULL, __WALL | WNOHANG);
+        return STOP_GONE;
+    }
+    *signal = info.si_status >> 8 ? 0 : info.si_status & 0xff;
+    return STOP_DONE;
+}
+
+static void capture_let_go(const struct capture *capture, int signal)
+{
+    ptrace(PTRACE_DETACH, capture->tid, NULL, (void *)(intptr_t)signal);
+}
+
+bool capture_finish(struct capture *capture)
+{
+    int signal = 0;
+    enum stop stop;
+    while ((stop = capture_wait(capture, 0, &signal)) == STOP_NOT_YET && atomic_load(&capture->state) != CAPTURE_LEFT) {
+    }
+    if (stop == STOP_NOT_YET)
+        return false;
+    bool copied = false;
+    if (stop == STOP_DONE) {
+        copied = atomic_load(&capture->state) == CAPTURE_ASKED && read_registers(capture->tid, &capture->registers);
+        if (copied)
+            capture_copy_stack(&capture->remote, &capture->registers, capture->last, capture->bytes, &capture->copy);
+        capture_let_go(capture, signal);
+    }
+    uint32_t asked = CAPTURE_ASKED;
+    atomic_fetch_add(&capture->captured, copied);
+    if (!atomic_compare_exchange_strong(&capture->state, &asked, copied ? CAPTURE_READY : CAPTURE_VAIN))
+        atomic_store(&capture->state, CAPTURE_IDLE); /* the caller has left */
+    return true;
+}
+
+bool capture_settle(struct capture *capture)
+{
+    int signal = 0;
+    const enum stop stop = capture_wait(capture, WNOHANG, &signal);
+    if (stop == STOP_NOT_YET)
+        return false;
+    if (stop == STOP_DONE)
+        capture_let_go(capture, signal);
+    atomic_store(&capture->state, CAPTURE_IDLE);
+    return true;
+}
+
+void capture_end(struct capture *capture)
+{
+    atomic_store(&capture->state, CAPTURE_IDLE);
+}
+
+/* ---- the caller ---- */
+
+void capture_leave(struct capture *capture)
+{
+    uint32_t state = CAPTURE_ASKED;
+    if (atomic_compare_exchange_strong(&capture->state, &state, CAPTURE_LEFT) || state == CAPTURE_LEFT)
+        pthread_kill(capture->post, SIGURG); /* again, if it is there still: it may have come before the wait */
+}
+
+pid_t capture_take(struct capture *capture, uint64_t give_up_ns)
+{
+    const uint64_t begin_ns = clock_now_ns();
+    uint64_t now_ns = begin_ns;
+    while (atomic_load(&capture->state) == CAPTURE_ASKED && now_ns < give_up_ns) {
+        if (now_ns > begin_ns + SPIN_NS)
+            clock_sleep_until(now_ns + NAP_NS);
+        now_ns = clock_now_ns();
+    }
+    if (atomic_load(&capture->state) == CAPTURE_ASKED)
+        atomic_fetch_add(&capture->late, 1);
+    capture_leave(capture);
+    uint32_t vain = CAPTURE_VAIN;
+    atomic_compare_exchange_strong(&capture->state, &vain, CAPTURE_IDLE);
+    return atomic_load(&capture->state) == CAPTURE_READY ? capture->tid : 0;
+}
+
+void capture_release(struct capture *capture)
+{
+    uint32_t ready = CAPTURE_READY;
+    atomic_compare_exchange_strong(&capture->state, &ready, CAPTURE_IDLE);
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/* Stops one thread for a moment, from the processor on which it runs, and copies its registers and its C stack.
+ *
+ * The post that looks at a process has preempted the thread that runs there (record/exact/stand.h). While it stands, it
+ * asks the kernel to stop the thread. The thread then runs no instruction of its own before it stops, so what is copied
+ * is of the moment of the look, with the Python frames that were read in it:
+ *
+ *     post     looks │ asks for the stop │ waits      │ copies, lets go │
+ *     thread   stands                    │ stops      │                 │ runs on
+ *     caller                             │ emits ...  capture_take() waits for the copy
+ *
+ * A thread whose stop comes late, as one that waits for a disk, is left to go: the sample has no C frames then. The
+ * post lets it go when it has stopped, at the latest when the post wakes the next time. A thread that somebody else
+ * traces is not stopped. */
+#ifndef PYREEL_RECORD_NATIVE_CAPTURE_H
+#define PYREEL_RECORD_NATIVE_CAPTURE_H
+
+#include "record/native/c_stack.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#define CAPTURE_ROOM ((size_t)1 << 20) /* bytes of a stack that are copied at most */
+
+/* Where a thread sleeps in the kernel: /proc/PID/task/TID/syscall. `= {0}` is closed. */
+struct sleeps {
+    pid_t tid;
+    int file;
+};
+
+/* Reads the registers of a thread that sleeps: pc and sp, as far as the kernel tells them. False: the thread is ready
+ * or runs, or nobody knows. The file stays open for the next question about this thread. */
+bool sleeps_registers(struct sleeps *sleeps, pid_t pid, pid_t tid, struct c_registers *registers);
+void sleeps_close(struct sleeps *sleeps);
+
+/* `= {0}` is closed. */
+struct capture {
+    pid_t pid;            /* 0: not open */
+    bool child;           /* the process is a child of the recorder, which somebody else reaps */
+    struct remote remote; /* a copy, which stays valid for reads when the original is closed */
+
+    /* Written by the look, in the post or the caller, and used by the post. */
+    pid_t wanted;  /* the thread that stands still in the last look; 0: none is proved to */
+    uint64_t last; /* the stack is copied up to this address; 0: as far as it is known to reach */
+
+    _Atomic uint32_t state; /* enum capture_state of capture.c */
+    pthread_t post;         /* that is at it */
+    pid_t tid;              /* the thread that is asked, or was captured */
+    struct sleeps sleeps;   /* of the thread that was wanted last */
+
+    /* The post writes these, and the caller reads them after capture_take(). */
+    struct c_registers registers;
+    struct c_copy copy;
+    unsigned char *bytes; /* CAPTURE_ROOM; NULL: not needed yet */
+
+    /* Counters. The post writes them. */
+    _Atomic uint64_t captured, late, refused; /* stops with a copy; that came too late; that were not possible */
+    _Atomic int why;                          /* errno of the last refusal */
+};
+
+/* Copies the stack of a thread into `bytes`, which has CAPTURE_ROOM: from below its stack pointer to `last` and what
+ * belongs to it, or as far as it is known to reach (0). */
+void capture_copy_stack(struct remote *remote, const struct c_registers *registers, uint64_t last, unsigned char *bytes,
+                        struct c_copy *copy);
+
+/* Whether this machine's registers are known. */
+bool capture_possible(void);
+
+/* Opens a process, which is a child of the recorder or not. May be called again for another program of the same
+ * process. False when a thread of the program before is still to be let go. */
+bool capture_open(struct capture *capture, const struct remote *remote, bool child);
+/* No post may be at it any more. */
+void capture_close(struct capture *capture);
+
+/* In the post, while it stands: asks the thread that is wanted to stop. True: the post calls capture_finish() when the
+ * caller need not wait for it any more. A thread that sleeps in a system call is not stopped, so the call is not
+ * interrupted: the kernel tells its stack pointer, and the stack is copied at once. */
+bool capture_begin(struct capture *capture);
+
+/* In the post: waits for the stop, copies, and lets the thread go. False: the caller gave up before the thread stopped,
+ * which is still to be let go. */
+bool capture_finish(struct capture *capture);
+
+/* The same later, when the post wakes: lets the thread go if it has stopped. */
+bool capture_settle(struct capture *capture);
+
+/* In the post, when it ends and has not let the thread go: the kernel does. */
+void capture_end(struct capture *capture);
+
+/* Gives up a copy that a post is at, if one is. */
+void capture_leave(struct capture *capture);
+
+/* Waits until this moment (monotonic) for the copy that was begun in the last look: where more threads want to run than
+ * there are processors, a thread stops only when it has its turn again. Returns the thread; 0: there is no copy. */
+pid_t capture_take(struct capture *capture, uint64_t give_up_ns);
+
+/* The copy that was taken is not needed any more. */
+void capture_release(struct capture *capture);
+
+#endif

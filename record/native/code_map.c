@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/native/code_map.h"
+
+#include "formats/base/alloc.h"
+#include "formats/base/utf8.h"
+#include "record/process/elf.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PLACES_LIMIT  32768u /* a large program has some thousands */
+#define MODULES_LIMIT 8192
+#define LIST_NS       1000000000u /* the modules are listed so often while samples come, ... */
+#define LIST_LEAST_NS 50000000u   /* ... and at most so often when an address is in none of them */
+#define NAME_ROOM     1024        /* bytes of a function's name; names of templates may be longer, and are cut */
+
+/* ---- modules ---- */
+
+static void module_close(struct code_module *module)
+{
+    image_file_close(&module->image);
+    symbols_free(&module->symbols);
+    free(module->mapped.path);
+    *module = (struct code_module){ 0 };
+}
+
+/* Opens a module when the first address in it is asked for. */
+static void module_open(struct code_map *map, struct code_module *module)
+{
+    if (module->opened)
+        return;
+    module->opened = true;
+    module->usable = image_file_open(&module->image, map->remote, &module->mapped);
+    if (!module->usable)
+        return;
+    cfi_open(&module->cfi, &module->image);
+    if (module->image.file >= 0)
+        symbols_read(&module->symbols, module->image.file);
+    const char *path = module->mapped.path;
+    const struct text clean = utf8_clean((struct text){ path, strlen(path) });
+    module->name = definitions_string(map->definitions, clean);
+    text_free(clean);
+}
+
+/* Sets the range of a module. The head of an image is mapped, the rest follows; the segments say how far. */
+static bool find_range(struct code_map *map, struct code_module *module)
+{
+    Elf64_Phdr segments[IMAGE_SEGMENTS];
+    uint64_t bias;
+    const size_t count = elf_segments(map->remote, module->mapped.address, segments, IMAGE_SEGMENTS, &bias);
+    module->low = module->mapped.address;
+    module->high = 0;
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t end = segments[i].p_vaddr + segments[i].p_memsz + bias;
+        if (segments[i].p_type == PT_LOAD && end > module->high)
+            module->high = end;
+    }
+    return module->high > module->low;
+}
+
+static struct code_module *module_at(const struct code_map *map, uint64_t address)
+{
+    for (size_t i = 0; i < map->modules_count; i++)
+        if (address - map->modules[i].low < map->modules[i].high - map->modules[i].low)
+            return &map->modules[i];
+    return NULL;
+}
+
+static void forget_places(struct code_map *map)
+{
+    for (size_t i = 0; i < map->places_count; i++)
+        free(map->places[i]);
+    map->places_count = 0;
+    intern_pairs_free(&map->ids);
+}
+
+static bool same_image(const struct image *a, const struct image *b)
+{
+    return a->address == b->address && a->device == b->device && a->inode == b->inode;
+}
+
+/* Keeps the modules that are still mapped. Returns whether one was not. */
+static bool keep_mapped(struct code_map *map, const struct images *images)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < map->modules_count; i++) {
+        struct code_module *module = &map->modules[i];
+        bool there = module->mapped.inode == 0; /* the kernel's */
+        for (size_t k = 0; k < images->count && !there; k++)
+            there = same_image(&module->mapped, &images->rows[k]);
+        if (!there) {
+            module_close(module);
+            continue;
+        }
+        if (kept < i)
+            map->modules[kept] = *module;
+        map->modules[kept].cfi.image = &map->modules[kept].image;
+        kept++;
+    }
+    const bool lost = kept < map->modules_count;
+    map->modules_count = kept;
+    return lost;
+}
+
+/* Adds a module unless it is known. Takes the path. */
+static void map_add_module(struct code_map *map, struct image *image)
+{
+    for (size_t i = 0; i < map->modules_count; i++)
+        if (same_image(&map->modules[i].mapped, image))
+            return;
+    struct code_module module = { .mapped = *image };
+    if (map->modules_count >= MODULES_LIMIT || !find_range(map, &module))
+        return;
+    image->path = NULL;
+    map->modules = alloc_grow(map->modules, &map->modules_room, map->modules_count + 1, sizeof(*map->modules));
+    map->modules[map->modules_count++] = module;
+    for (size_t i = 0; i < map->modules_count; i++) /* the rows may have moved */
+        map->modules[i].cfi.image = &map->modules[i].image;
+}
+
+/* Returns whether a module is new. */
+static bool list_modules(struct code_map *map, uint64_t now_ns)
+{
+    struct images images;
+    map->listed_ns = now_ns;
+    if (!images_of(map->remote, &images))
+        return false;
+    if (keep_mapped(map, &images))
+        forget_places(map);
+    const size_t before = map->modules_count;
+    for (size_t i = 0; i < images.count; i++)
+        map_add_module(map, &images.rows[i]);
+    procfs_images_free(&images);
+    if (map->vdso) {
+        struct image kernels = { .address = map->vdso, .path = alloc_copy("[vdso]", strlen("[vdso]")) };
+        map_add_module(map, &kernels);
+        free(kernels.path);
+    }
+    if (map->modules_count > before) /* an address that was in no module may be in one now */
+        forget_places(map);
+    return map->modules_count > before;
+}
+
+void code_map_open(struct code_map *map, struct remote *remote, struct definitions *definitions)
+{
+    *map = (struct code_map){ .remote = remote, .definitions = definitions };
+    map->vdso = remote->kind ? 0 : procfs_vdso(remote->pid);
+}
+
+void code_map_close(struct code_map *map)
+{
+    forget_places(map);
+    for (size_t i = 0; i < map->modules_count; i++)
+        module_close(&map->modules[i]);
+    free(map->modules);
+    free(map->places);
+    *map = (struct code_map){ 0 };
+}
+
+bool code_map_refresh(struct code_map *map, uint64_t now_ns)
+{
+    const uint64_t due_ns = map->unknown ? LIST_LEAST_NS : LIST_NS;
+    bool more = false;
+    if (map->places_count > PLACES_LIMIT)
+        forget_places(map);
+    if (map->listed_ns == 0 || now_ns - map->listed_ns > due_ns)
+        more = list_modules(map, now_ns);
+    map->unknown = false;
+    return more;
+}
+
+bool code_map_has(const struct code_map *map, uint64_t address)
+{
+    return module_at(map, address) != NULL;
+}
+
+/* ---- places ---- */
+
+static struct code_place *make_place(struct code_map *map, uint64_t pc)
+{
+    struct code_place *place = alloc_zeroed(1, sizeof(*place));
+    struct code_module *module = module_at(map, pc);
+    place->pc = pc;
+    map->unknown |= !module;
+    if (!module)
+        return place;
+    module_open(map, module);
+    place->in_module = module->usable;
+    place->module = (uint32_t)(module - map->modules);
+    place->ruled = module->usable && module->cfi.count > 0 &&
+                   cfi_find(&module->cfi, pc - module->image.bias, &place->rule);
+    return place;
+}
+
+struct code_place *code_map_find(struct code_map *map, uint64_t pc)
+{
+    const uint32_t high = (uint32_t)(pc >> 32), low = (uint32_t)pc;
+    const uint32_t known = intern_pairs_find(&map->ids, high, low);
+    if (known)
+        return map->places[known - 1];
+    map->places = alloc_grow(map->places, &map->places_room, map->places_count + 1, sizeof(*map->places));
+    map->places[map->places_count++] = make_place(map, pc);
+    intern_pairs_add(&map->ids, high, low, (uint32_t)map->places_count);
+    return map->places[map->places_count - 1];
+}
+
+/* ---- names ---- */
+
+static uint32_t define_place(struct code_map *map, const char *name, uint32_t module, uint64_t address)
+{
+    const struct text whole = { name, strnlen(name, NAME_ROOM) };
+    const struct text clean = utf8_clean(whole);
+    const uint32_t function = definitions_function(map->definitions, clean,
+                                                   &(struct function){ .kind = KIND_NATIVE, .module = module });
+    text_free(clean);
+    return definitions_frame(
+        map->definitions, &(struct frame){ .function = function, .column = -1, .end_column = -1, .address = address });
+}
+
+uint32_t code_map_frame(struct code_map *map, struct code_place *place)
+{
+    char nameless[32];
+    if (place->frame)
+        return place->frame;
+    if (!place->in_module)
+        return place->frame = define_place(map, "<code of no file>", 0, 0);
+    const struct code_module *module = &map->modules[place->module];
+    const uint64_t address = place->pc - module->image.bias;
+    const struct symbol *symbol = symbols_find(&module->symbols, address);
+    const uint64_t start = place->ruled ? place->rule.function : address;
+    snprintf(nameless, sizeof(nameless), "+0x%" PRIx64, start);
+    map->named += symbol != NULL;
+    map->nameless += !symbol;
+    return place->frame = define_place(map, symbol ? symbols_name(&module->symbols, symbol) : nameless, module->name,
+                                       address);
+}
