@@ -302,6 +302,10 @@ static void summarise(const struct session *session, const char *path)
         f.cause = missed_cause;
     }
     f.exact = counters.exact;
+    f.native = session->options.native && session->options.disturb > 0;
+    f.c_samples = counters.native.samples;
+    f.c_late = counters.native.late;
+    f.c_refused = counters.native.refused;
     f.cut = counters.interpreters_cut;
     f.before_ns = counters.before_looks_ns;
     f.quota = quota_look(&session->quota);

@@ -110,6 +110,18 @@ static void summarise_looks(const struct progress_totals *f)
                 f->processes, looks_hz < 10, looks_hz);
 }
 
+/* Prints how many samples have C functions. */
+static void summarise_c_functions(const struct progress_totals *f)
+{
+    if (!f->native || f->samples == 0)
+        return;
+    fprintf(stderr, "pyreel-record: %.1f %% of the samples have their C functions%s%s\n",
+            floor(1000 * (double)f->c_samples / (double)f->samples) / 10,
+            f->c_late > f->samples / 50 ? "; threads often stopped too late, because others had the processors" : "",
+            f->c_refused > f->samples / 50 ? "; threads could not be stopped: another program traces them (gdb, strace)"
+                                           : "");
+}
+
 /* Prints how many samples are exact, and how much time the ticks took from the program. */
 static void summarise_exactness(const struct progress_totals *f)
 {
@@ -185,6 +197,7 @@ void progress_summary(const struct progress_totals *f, const char *path, enum en
             f->missed, f->failed, progress_size_text(size, f->bytes), event_end_reason_text(reason));
     summarise_looks(f);
     summarise_exactness(f);
+    summarise_c_functions(f);
     summarise_halts(f);
     summarise_limits(f);
     summarise_missed(f);

@@ -20,10 +20,13 @@ struct progress_totals {
     uint64_t elapsed_ns;
     uint64_t ticks, samples, missed, failed; /* missed: ticks; failed: samples */
     uint64_t missed_ns;                      /* total length of the intervals of the missed ticks */
-    uint64_t ticked_ns;  /* the time in which ticks were due; with several processes the sum of their lives */
-    uint64_t exact;      /* samples that are one proven moment */
-    uint64_t left_out;   /* see budget_left_out() */
-    uint64_t taken_ns;   /* time that ticks took from the program */
+    uint64_t ticked_ns;         /* the time in which ticks were due; with several processes the sum of their lives */
+    uint64_t exact;             /* samples that are one proven moment */
+    bool native;                /* C functions were wanted, ... */
+    uint64_t c_samples;         /* ... and so many samples have them, ... */
+    uint64_t c_late, c_refused; /* ... as threads stopped too late, or could not be stopped */
+    uint64_t left_out;          /* see budget_left_out() */
+    uint64_t taken_ns;          /* time that ticks took from the program */
     double limit;        /* the part of the program's time that ticks may take; 0: the program is never touched */
     double asked_hz;     /* the rate that the user asked for, ... */
     double reached_hz;   /* ... and the one at which a process was looked at, on average (formats/model/exactness.h) */

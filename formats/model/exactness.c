@@ -87,6 +87,7 @@ struct exactness exactness_of(const struct tables *tables)
         .asked_hz = tables->recording.interval_ns ? 1e9 / (double)tables->recording.interval_ns : -1,
         .reached_hz = reached_hz(tables),
         .exact_percent = at_most_all(share_counted(tables, "samples_exact", samples_counted(tables))),
+        .c_percent = at_most_all(share_counted(tables, "c_samples", samples_counted(tables))),
         .taken_percent = share_counted(tables, "taken_ns", counted_ns(tables)),
         .budget_percent = share_counted(tables, "disturb_limit_ppm", 1e6),
         .missed_percent = at_most_all(exactness_percent((double)tables->missed_ns, ticked_ns(tables))),
@@ -136,6 +137,8 @@ const char *exactness_share(char room[EXACTNESS_ROOM], const struct exactness *e
     room[0] = '\0';
     if (exact)
         exactness_add(room, "%.1f %% of samples were one proven moment", exactness_tenths(exactness->exact_percent));
+    if (exact && exactness->c_percent >= 0)
+        exactness_add(room, ", %.1f %% have their C functions", exactness_tenths(exactness->c_percent));
     if (taken)
         exactness_add(room, "%ssampling took %.2f %% of a processor from the program", exact ? "; " : "",
                       exactness->taken_percent);

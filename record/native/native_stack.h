@@ -24,6 +24,7 @@
 
 /* Counters for --stats and the summary. */
 struct native_counters {
+    uint64_t samples;         /* that have C functions: counted by who emits them */
     uint64_t merged;          /* stacks of which each entry was found in a C frame */
     uint64_t holes;           /* of these, stacks with a part that could not be unwound */
     uint64_t unmerged;        /* stacks without C frames: an entry was in none, or there was no stack */

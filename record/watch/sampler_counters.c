@@ -32,6 +32,7 @@ static const struct row {
     { "interpreters_cut", offsetof(struct counted, watched.interpreters_cut), true, false },
     { "before_looks_ns", offsetof(struct counted, watched.before_looks_ns), true, false },
     { "command_cpu_ns", offsetof(struct counted, limits.command_cpu_ns), true, false },
+    { "c_samples", offsetof(struct counted, watched.native.samples), true, true },
     { "c_stacks", offsetof(struct counted, watched.native.merged), true, false },
     { "c_stacks_holes", offsetof(struct counted, watched.native.holes), true, false },
     { "c_stacks_unmerged", offsetof(struct counted, watched.native.unmerged), true, false },
@@ -82,11 +83,15 @@ static const struct row {
     { "failed_threads", offsetof(struct counted, failures[FAILURE_THREADS]), true, false },
 };
 
-/* Whether a counter says something. That a quota was never used up is worth saying, where there is one. */
-static bool counter_tells(const struct row *row, uint64_t value, const struct limits *limits)
+/* Whether a counter says something. That a quota was never used up is worth saying, where there is one; and that no
+ * sample has C functions, where they were sought. */
+static bool counter_tells(const struct row *row, uint64_t value, const struct counted *counted)
 {
+    const struct native_counters *native = &counted->watched.native;
+    const bool sought = native->unmerged + native->late + native->refused > 0;
     return value > 0 || !row->rare ||
-           (row->offset == offsetof(struct counted, limits.quota_used_up) && limits->quota_periods > 0);
+           (row->offset == offsetof(struct counted, limits.quota_used_up) && counted->limits.quota_periods > 0) ||
+           (row->offset == offsetof(struct counted, watched.native.samples) && sought);
 }
 
 /* Makes the list of counters, or of the early ones, which the caller frees. The list is empty when the sampler never
@@ -104,7 +109,7 @@ static struct counters list_of(const struct sampler *sampler, const struct limit
     for (size_t i = 0; i < countof(rows) && emitter_processes(&sampler->emitter) > 0; i++) {
         uint64_t value;
         memcpy(&value, (const char *)&counted + rows[i].offset, sizeof(value));
-        if (counter_tells(&rows[i], value, limits) && (rows[i].early || !early))
+        if (counter_tells(&rows[i], value, &counted) && (rows[i].early || !early))
             counters_set(&list, text_of(rows[i].name), value, NULL);
     }
     return list;

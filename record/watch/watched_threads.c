@@ -625,6 +625,7 @@ static bool thread_emit_status(struct watched *w, struct emitted_thread *thread,
     if (w->c_frames && sleeps && !runs->walk.c_links)
         c_frames_of_sleeper(w->c_frames, &w->thread_list, runs, thread->tid, &thread->watch.cpu,
                             synthetic_frames_native_frame(w->synthetic), now_ns);
+    w->counters.native.samples += runs->walk.c_links != NULL;
     const bool good = thread_emit_stack(w, thread, index, status, time_ns, why);
     runs->walk.c_links = NULL;
     return good;

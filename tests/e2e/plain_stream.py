@@ -120,7 +120,9 @@ class Recording:
                 self.header = dict(self.fields(payload))
             if kind == EVENTS:
                 self.read(payload)
-        self.stacks = collections.Counter({tuple(self.frames[n] for n in s): c for s, c in self.stacks.items()})
+        numbered, self.stacks = self.stacks, collections.Counter()
+        for stack, samples in numbered.items():  # frames that differ by their address alone are one Frame
+            self.stacks[tuple(self.frames[number] for number in stack)] += samples
         self.frames = list(self.frames.values())
 
     @staticmethod
