@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/* C functions that count their own time: libwork.so for tests/e2e/programs/c_work.py. */
+#include <errno.h>
+#include <stdint.h>
+#include <sys/epoll.h>
+#include <time.h>
+
+#define SEEN __attribute__((visibility("default")))
+#define KEPT SEEN __attribute__((noinline))
+
+SEEN extern uint64_t alpha_ticks, beta_ticks, gamma_ticks;
+uint64_t alpha_ticks, beta_ticks, gamma_ticks;
+
+/* A clock that takes less than what is measured; its unit does not matter. */
+static uint64_t ticks(void)
+{
+#if defined(__x86_64__)
+    return __builtin_ia32_rdtsc();
+#else
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+#endif
+}
+
+/* Computes for so many rounds, each about a nanosecond, and counts the time. */
+static inline uint64_t compute(uint64_t rounds, uint64_t *sum)
+{
+    const uint64_t begin = ticks();
+    uint64_t state = rounds;
+    for (uint64_t i = 0; i < rounds; i++) {
+        state = state * 6364136223846793005u + 1;
+        __asm__ volatile("" : "+r"(state));
+    }
+    *sum += ticks() - begin;
+    return state;
+}
+
+KEPT uint64_t alpha(uint64_t rounds);
+KEPT uint64_t beta(uint64_t rounds);
+KEPT uint64_t gamma_calls(uint64_t rounds, uint64_t (*back)(uint64_t));
+KEPT int interrupted(int waits);
+
+uint64_t alpha(uint64_t rounds)
+{
+    return compute(rounds, &alpha_ticks) + 1;
+}
+
+uint64_t beta(uint64_t rounds)
+{
+    return compute(rounds, &beta_ticks) + 2;
+}
+
+/* Calls back in the middle. */
+uint64_t gamma_calls(uint64_t rounds, uint64_t (*back)(uint64_t))
+{
+    const uint64_t before = compute(rounds, &gamma_ticks), called = back(rounds);
+    return compute(rounds, &gamma_ticks) + before + called;
+}
+
+/* Waits so often for a millisecond. Returns how many of the waits a signal or a tracer interrupted. */
+int interrupted(int waits)
+{
+    struct epoll_event event;
+    const int poll = epoll_create1(EPOLL_CLOEXEC);
+    int count = 0;
+    for (int i = 0; i < waits; i++)
+        count += epoll_wait(poll, &event, 1, 1) < 0 && errno == EINTR;
+    return count;
+}
