@@ -21,6 +21,7 @@
 static void module_close(struct code_module *module)
 {
     image_file_close(&module->image);
+    methods_free(&module->methods);
     symbols_free(&module->symbols);
     free(module->mapped.path);
     *module = (struct code_module){ 0 };
@@ -36,6 +37,7 @@ static void module_open(struct code_map *map, struct code_module *module)
     if (!module->usable)
         return;
     cfi_open(&module->cfi, &module->image);
+    methods_read(&module->methods, &module->image);
     if (module->image.file >= 0)
         symbols_read(&module->symbols, module->image.file);
     const char *path = module->mapped.path;
@@ -219,9 +221,16 @@ static uint32_t define_place(struct code_map *map, const char *name, uint32_t mo
         map->definitions, &(struct frame){ .function = function, .column = -1, .end_column = -1, .address = address });
 }
 
+/* The file's own name, without its folders. */
+static const char *name_of_file(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
 uint32_t code_map_frame(struct code_map *map, struct code_place *place)
 {
-    char nameless[32];
+    char room[METHOD_NAME_MAX];
     if (place->frame)
         return place->frame;
     if (!place->in_module)
@@ -229,10 +238,12 @@ uint32_t code_map_frame(struct code_map *map, struct code_place *place)
     const struct code_module *module = &map->modules[place->module];
     const uint64_t address = place->pc - module->image.bias;
     const struct symbol *symbol = symbols_find(&module->symbols, address);
-    const uint64_t start = place->ruled ? place->rule.function : address;
-    snprintf(nameless, sizeof(nameless), "+0x%" PRIx64, start);
-    map->named += symbol != NULL;
-    map->nameless += !symbol;
-    return place->frame = define_place(map, symbol ? symbols_name(&module->symbols, symbol) : nameless, module->name,
-                                       address);
+    const uint64_t start = place->ruled ? place->rule.function : symbol ? symbol->address : address;
+    const bool method = methods_name(&module->methods, &module->image, start, room);
+    const char *name = method || !symbol ? room : symbols_name(&module->symbols, symbol);
+    if (!method && !symbol)
+        snprintf(room, sizeof(room), "%.100s+0x%" PRIx64, name_of_file(module->mapped.path), start);
+    map->named += method || symbol;
+    map->nameless += !method && !symbol;
+    return place->frame = define_place(map, name, module->name, address);
 }

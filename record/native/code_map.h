@@ -3,7 +3,8 @@
  * caller, and the function. Made when an address is first met, and remembered.
  *
  *     pc ─▶ module ─▶ .eh_frame: rule, start of the function
- *                  └▶ symbol tables: name of the function, else `+0x1b2c0`, its start
+ *                  ├▶ tables of methods: the name that Python has for it, list.sort
+ *                  └▶ symbol tables: that of the linker; else the start of the function, libz.so.1.2.13+0x5d80
  *
  * All of it is read from files, or from the process while it runs: never from a post. */
 #ifndef PYREEL_RECORD_NATIVE_CODE_MAP_H
@@ -12,6 +13,7 @@
 #include "formats/intern/intern.h"
 #include "record/emit/definitions.h"
 #include "record/native/cfi.h"
+#include "record/native/methods.h"
 #include "record/native/symbols.h"
 
 /* A program or library that is mapped. */
@@ -22,6 +24,7 @@ struct code_module {
     bool usable;        /* its head could be read */
     struct image_file image;
     struct cfi cfi;
+    struct methods methods;
     struct symbols symbols;
     uint32_t name; /* index of its path in the definitions */
 };
@@ -47,7 +50,7 @@ struct code_map {
     struct intern_pairs ids; /* (high half, low half of the pc) -> index of the place + 1 */
     struct code_place **places;
     size_t places_count, places_room;
-    uint64_t named, nameless; /* places that were asked for their frame: with the name of a symbol, and without */
+    uint64_t named, nameless; /* places that were asked for their frame: with a name, and without */
 };
 
 /* `remote` and `definitions` must live as long. */
