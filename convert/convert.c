@@ -626,7 +626,7 @@ static void limit_memory(const struct settings *settings, const char *program)
 
 int convert_main(int argc, char **argv, const struct converter *converter)
 {
-    struct settings settings = { 0 };
+    struct settings settings = { .frames.fold[FOLD_INTERPRETER] = true };
     struct pipeline pipeline;
     int exit_code;
     startup(EXIT_FAILURE);

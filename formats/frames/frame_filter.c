@@ -2,6 +2,7 @@
 #include "formats/frames/frame_filter.h"
 
 #include "formats/base/alloc.h"
+#include "formats/model/paths.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,11 +15,12 @@ static const struct {
     [FOLD_IMPORT] = { "import", "<import>", CODE_IMPORT },
     [FOLD_STDLIB] = { "stdlib", "<stdlib>", CODE_LIBRARY },
     [FOLD_PACKAGES] = { "site-packages", "<site-packages>", CODE_PACKAGE },
+    [FOLD_INTERPRETER] = { .name = "interpreter" }, /* no frame stands for these */
 };
 
 enum code_kind frame_filter_kind_of(struct text shown)
 {
-    for (size_t i = 0; i < FRAME_FOLDS; i++)
+    for (size_t i = 0; i < FOLD_INTERPRETER; i++)
         if (text_equal(text_of(folds[i].shown), shown))
             return folds[i].kind;
     return CODE_OTHER;
@@ -42,6 +44,10 @@ bool patterns_add(struct patterns *patterns, const char *expression, struct faul
 
 static bool fold_named(struct frame_filter *filter, struct text name)
 {
+    if (text_equal(name, TEXT("none"))) {
+        memset(filter->fold, 0, sizeof(filter->fold));
+        return true;
+    }
     for (size_t i = 0; i < FRAME_FOLDS; i++)
         if (text_equal(text_of(folds[i].name), name))
             return filter->fold[i] = true;
@@ -70,9 +76,9 @@ static enum frame_fold fold_of(const struct frame_filter *filter, struct text fi
     return kind != CODE_PROGRAM && filter->fold[FOLD_STDLIB] ? FOLD_STDLIB : FRAME_FOLDS;
 }
 
-static bool folds_any(const struct frame_filter *filter)
+static bool folds_files(const struct frame_filter *filter)
 {
-    for (size_t i = 0; i < FRAME_FOLDS; i++)
+    for (size_t i = 0; i < FOLD_INTERPRETER; i++)
         if (filter->fold[i])
             return true;
     return false;
@@ -101,6 +107,36 @@ static void fold_frames(const struct frame_filter *filter, const struct tables *
             labels[i] = label;
     }
     free(folded);
+}
+
+/* Whether a name is one that Python has: list.sort. Those of C compilers may have dots, too: f.constprop.0. */
+static bool is_python_name(struct text name)
+{
+    static const char *const parts[] = { "cold", "part", "constprop", "isra", "lto_priv", "llvm" };
+    const char *dot = name.size ? memchr(name.bytes, '.', name.size) : NULL;
+    const struct text rest = dot ? (struct text){ dot + 1, name.size - (size_t)(dot + 1 - name.bytes) } : TEXT("");
+    bool python = rest.size > 0 && (rest.bytes[0] < '0' || rest.bytes[0] > '9');
+    for (size_t i = 0; i < countof(parts); i++)
+        python &= !text_begins(rest, text_of(parts[i]));
+    return python;
+}
+
+/* Whether a function is C code of the interpreter: of python3.13, libpython3.13.so.1.0. */
+static bool is_of_interpreter(const struct tables *tables, const struct function *function)
+{
+    const struct text module = paths_last_part(tables_string(tables, function->module));
+    return function->kind == KIND_NATIVE &&
+           (text_begins(module, TEXT("python3")) || text_begins(module, TEXT("libpython3")));
+}
+
+static void fold_interpreter(const struct tables *tables, uint32_t *labels)
+{
+    for (size_t i = 1; i < tables->frames_count; i++) {
+        const struct function *function = &tables->functions[tables->frames[i].function];
+        if (labels[i] != OUTLINE_DROPPED && is_of_interpreter(tables, function) &&
+            !is_python_name(tables_string(tables, function->name)))
+            labels[i] |= OUTLINE_AT_LEAF;
+    }
 }
 
 /* ---- dropping ---- */
@@ -160,8 +196,10 @@ bool *frame_filter_apply(const struct frame_filter *filter, const struct tables 
         drop_kind(tables, KIND_GC, labels);
     if (filter->no_native)
         drop_kind(tables, KIND_NATIVE, labels);
-    if (folds_any(filter))
+    if (folds_files(filter))
         fold_frames(filter, tables, texts, labels);
+    if (filter->fold[FOLD_INTERPRETER])
+        fold_interpreter(tables, labels);
     return left_out;
 }
 

@@ -6,6 +6,8 @@
  *     --hide RE       a frame that matches is dropped, and its samples count at its caller
  *     --no-gc         <GC> is dropped; --no-native drops native code, such as <native>, but not the kernel
  *     --fold KIND     frames of one kind that follow one another are one frame: <import>, <stdlib>, <site-packages>
+ *                     interpreter: C functions of the interpreter that only pass a call on are left out: those that
+ *                     have no name in Python, and are not the leaf of the stack
  *     --focus RE      a stack without a frame that matches is left out; this looks at all frames as they were
  *                     before anything was dropped or folded
  *
@@ -26,7 +28,7 @@
 
 /* Kinds of frames that can be folded. A frame of the import machinery also belongs to the standard library: the first
  * kind that is wanted counts. */
-enum frame_fold { FOLD_IMPORT, FOLD_STDLIB, FOLD_PACKAGES, FRAME_FOLDS };
+enum frame_fold { FOLD_IMPORT, FOLD_STDLIB, FOLD_PACKAGES, FOLD_INTERPRETER, FRAME_FOLDS };
 
 /* Expressions of which one must match. `= {0}` is empty. */
 struct patterns {
@@ -44,8 +46,9 @@ struct frame_filter {
 /* Adds an expression. False with the reason when `expression` is none. */
 bool patterns_add(struct patterns *patterns, const char *expression, struct fault *why);
 
-/* Adds the kinds of frames in `names`, which has commas between them: "stdlib", "site-packages", "import". False when a
- * name is unknown; some kinds may be added then. */
+/* Adds the kinds of frames in `names`, which has commas between them: "stdlib", "site-packages", "import",
+ * "interpreter"; "none" takes all kinds away that were added before. False when a name is unknown; some kinds may be
+ * added then. */
 bool frame_filter_fold(struct frame_filter *filter, const char *names);
 
 /* The kind of code of a frame that stands for folded ones, by its text: "<stdlib>". CODE_OTHER for any other text. */
@@ -53,7 +56,7 @@ enum code_kind frame_filter_kind_of(struct text shown);
 
 /* Applies the filter. `labels` has the label of each frame of `tables` by the frame's number, and labels[0] that of a
  * stack without frames; `texts` has the text of each label. Labels of dropped frames become OUTLINE_DROPPED, labels of
- * folded frames a new label with OUTLINE_FOLDS.
+ * folded frames a new label with OUTLINE_FOLDS, and those of the interpreter get OUTLINE_AT_LEAF.
  *
  * Returns whether --focus leaves a stack out, by the number of the stack; NULL: it leaves none out. The caller frees
  * the array. */

@@ -18,8 +18,8 @@ uint32_t outline_child(struct outline *outline, uint32_t parent, uint32_t label)
 /* The node of a frame with this label below `node`, which is `root` or below it. */
 static uint32_t go_down(struct outline *outline, uint32_t root, uint32_t node, uint32_t label)
 {
-    const uint32_t shown = label & ~OUTLINE_FOLDS;
-    const bool one = shown != label && node != root && outline->nodes[node].frame == shown;
+    const uint32_t shown = label & ~OUTLINE_FLAGS;
+    const bool one = label & OUTLINE_FOLDS && node != root && outline->nodes[node].frame == shown;
     return label == OUTLINE_DROPPED || one ? node : outline_child(outline, node, shown);
 }
 
@@ -32,6 +32,7 @@ uint32_t outline_node(struct outline *outline, const struct tables *tables, cons
     outline->stacks = alloc_grow(outline->stacks, &outline->stacks_room, tables->stacks_count,
                                  sizeof(*outline->stacks));
     struct outline_stack *stacks = outline->stacks;
+    const uint32_t leaf = labels[tables->stacks[stack].frame];
     size_t depth = 0;
     while (stack && (stacks[stack].place == 0 || stacks[stack].root != root)) {
         outline->climb = alloc_grow(outline->climb, &outline->climb_room, depth + 1, sizeof(*outline->climb));
@@ -40,11 +41,12 @@ uint32_t outline_node(struct outline *outline, const struct tables *tables, cons
     }
     uint32_t node = stack ? stacks[stack].place - 1 : root;
     while (depth--) {
-        const uint32_t on_the_way = outline->climb[depth];
-        node = go_down(outline, root, node, labels[tables->stacks[on_the_way].frame]);
+        const uint32_t on_the_way = outline->climb[depth], label = labels[tables->stacks[on_the_way].frame];
+        if (label == OUTLINE_DROPPED || !(label & OUTLINE_AT_LEAF))
+            node = go_down(outline, root, node, label);
         stacks[on_the_way] = (struct outline_stack){ root, node + 1 };
     }
-    return node;
+    return leaf != OUTLINE_DROPPED && leaf & OUTLINE_AT_LEAF ? go_down(outline, root, node, leaf) : node;
 }
 
 uint32_t outline_top(const struct outline *outline, uint32_t node, size_t *depth)

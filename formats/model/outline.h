@@ -10,6 +10,9 @@
  *
  *     stack 4:  <module>:20 -> <GC>      labels 1, OUTLINE_DROPPED                               the node of stack 3
  *     stack 6:  load:3 -> find:9         labels 5 | OUTLINE_FOLDS, 5 | OUTLINE_FOLDS      one node with label 5
+ *     stack 8:  <module>:20 -> call      labels 1, 6 | OUTLINE_AT_LEAF                    node 6 under that of stack 3
+ *     stack 9:  ... -> call -> f:7       labels 1, 6 | OUTLINE_AT_LEAF, 3                 the node of f:7 under that of
+ * stack 3
  *
  * Stacks may also hang under a node other than the root, node 0: for example under the node of a thread or of an
  * interpreter. `= {0}` is empty. No function here recurses. The time to place all stacks under one node grows with
@@ -29,6 +32,8 @@ enum frame_detail {
 
 #define OUTLINE_DROPPED UINT32_MAX /* the label of a frame that is dropped */
 #define OUTLINE_FOLDS   (1u << 31) /* added to a label: the frame is one node with a caller that has the same label */
+#define OUTLINE_AT_LEAF (1u << 30) /* added to a label: the frame is shown only as the leaf of a stack */
+#define OUTLINE_FLAGS   (OUTLINE_FOLDS | OUTLINE_AT_LEAF)
 
 /* The node of a stack under the root under which the stack was last placed. */
 struct outline_stack {

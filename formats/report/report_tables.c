@@ -213,7 +213,7 @@ static uint32_t call_that_waited(const struct entries *entries, uint32_t stack)
         const uint32_t frame = tables->stacks[stack].frame, label = entries->labels[frame];
         const enum frame_kind kind = tables_kind(tables, frame);
         if (label != OUTLINE_DROPPED && kind != KIND_NATIVE && kind != KIND_KERNEL)
-            return label & ~OUTLINE_FOLDS;
+            return label & ~OUTLINE_FLAGS;
     }
     return 0;
 }

@@ -162,6 +162,54 @@ static void kinds_of_frames_are_folded(void **state)
     }
 }
 
+/* C functions of the interpreter that only pass a call on are shown at the leaf alone. */
+static void what_passes_a_call_on_is_folded(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *module;
+        enum frame_kind kind;
+        bool folded;
+    } cases[] = {
+        { "PyObject_Vectorcall", "/usr/bin/python3.11", KIND_NATIVE, true },
+        { "python3.11+0x5bda50", "/usr/bin/python3.11", KIND_NATIVE, true },
+        { "libpython3.13.so.1.0+0x86020", "/opt/lib/libpython3.13.so.1.0", KIND_NATIVE, true },
+        { "object_vacall.constprop.0", "/opt/lib/libpython3.13.so.1.0", KIND_NATIVE, true },
+        { "list.sort", "/opt/lib/libpython3.13.so.1.0", KIND_NATIVE, false },
+        { "builtins.sorted", "/usr/bin/python3.13t", KIND_NATIVE, false },
+        { "deflate", "/usr/lib/libz.so.1", KIND_NATIVE, false },
+        { "PyObject_Vectorcall", "", KIND_NATIVE, false },
+        { "<native>", "", KIND_NATIVE, false },
+        { "run", "/home/u/python3", KIND_PYTHON, false },
+    };
+    for (size_t i = 0; i < countof(cases); i++) {
+        const struct event events[] = {
+            { .kind = EVENT_STRING, .string = { 1, text_of(cases[i].name) } },
+            { .kind = EVENT_STRING, .string = { 2, text_of(cases[i].module) } },
+            { .kind = EVENT_FUNCTION, .function = { 1, 1, 0, 0, cases[i].kind, *cases[i].module ? 2 : 0 } },
+            FRAME(1, 1, 0),
+        };
+        struct tables tables = { 0 };
+        struct intern texts = { 0 };
+        struct frame_filter filter = { 0 };
+        uint32_t labels[] = { 1, 2 };
+        for (size_t k = 0; k < countof(events); k++) {
+            struct event event = events[k];
+            assert_true(tables_take(&tables, &event, NULL));
+        }
+        assert_true(frame_filter_fold(&filter, "interpreter"));
+        assert_null(frame_filter_apply(&filter, &tables, &texts, labels));
+        if ((labels[1] == (2 | OUTLINE_AT_LEAF)) != cases[i].folded)
+            fail_msg("%s of %s has label %x", cases[i].name, cases[i].module, labels[1]);
+        labels[1] = 2;
+        assert_true(frame_filter_fold(&filter, "none"));
+        assert_null(frame_filter_apply(&filter, &tables, &texts, labels));
+        assert_int_equal(labels[1], 2);
+        tables_free(&tables);
+        intern_free(&texts);
+    }
+}
+
 /* --focus sees frames that --hide drops. */
 static void stacks_without_a_match_are_left_out(void **state)
 {
@@ -200,7 +248,7 @@ TEST_FILE(frame_filter)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_empty_filter_shows_everything), cmocka_unit_test(frames_that_match_are_dropped),
         cmocka_unit_test(kinds_of_frames_are_folded),       cmocka_unit_test(stacks_without_a_match_are_left_out),
-        cmocka_unit_test(what_is_no_filter_is_refused),
+        cmocka_unit_test(what_passes_a_call_on_is_folded),  cmocka_unit_test(what_is_no_filter_is_refused),
     };
     return run_all(tests);
 }

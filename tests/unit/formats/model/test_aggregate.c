@@ -357,6 +357,29 @@ static void frames_are_dropped_and_folded(void **state)
     outline_free(&outline);
 }
 
+/* Frame 2 is shown at the leaf alone, in whichever order the stacks are placed. */
+static void a_frame_may_be_shown_at_the_leaf_alone(void **state)
+{
+    (void)state;
+    static struct stack stacks[] = { { 0, 0 }, { 0, 1 }, { 1, 2 }, { 2, 3 }, { 2, 2 } };
+    static const uint32_t labels[] = { 5, 6, 7 | OUTLINE_AT_LEAF, 8 };
+    static const uint32_t orders[][4] = { { 1, 2, 3, 4 }, { 4, 3, 2, 1 }, { 3, 2, 4, 2 } };
+    const struct tables tables = { .stacks = stacks, .stacks_count = countof(stacks) };
+    for (size_t i = 0; i < countof(orders); i++) {
+        struct outline outline = { 0 };
+        for (size_t k = 0; k < 4; k++)
+            outline_node(&outline, &tables, labels, 0, orders[i][k]);
+        const uint32_t caller = outline_node(&outline, &tables, labels, 0, 1);
+        const uint32_t leaf = outline_node(&outline, &tables, labels, 0, 2);
+        const uint32_t below = outline_node(&outline, &tables, labels, 0, 3);
+        assert_int_equal(outline.nodes[leaf].frame, 7);
+        assert_int_equal(outline.nodes[leaf].caller, caller);
+        assert_int_equal(outline.nodes[below].caller, caller); /* and not the leaf */
+        assert_int_equal(outline_node(&outline, &tables, labels, 0, 4), leaf);
+        outline_free(&outline);
+    }
+}
+
 static void sums_have_names(void **state)
 {
     (void)state;
@@ -386,6 +409,7 @@ TEST_FILE(aggregate)
         cmocka_unit_test(rows_outlive_their_index),
         cmocka_unit_test(stacks_that_look_alike_are_one_node),
         cmocka_unit_test(frames_are_dropped_and_folded),
+        cmocka_unit_test(a_frame_may_be_shown_at_the_leaf_alone),
     };
     return run_all(tests);
 }
