@@ -324,7 +324,7 @@ static bool advance(struct cfi_run *run, uint64_t units)
 {
     const uint64_t next = run->at + units * run->cie->code_unit;
     if (next > run->wanted || next < run->at) {
-        run->row.end = next;
+        run->row.end = next < run->at ? UINT64_MAX : next;
         return true;
     }
     run->at = next;
@@ -474,7 +474,7 @@ bool cfi_find(const struct cfi *cfi, uint64_t address, struct cfi_rule *rule)
     const uint64_t size = take_form(&from, cie.coding);
     if (cie.augmented)
         take_part(&from, take_number(&from));
-    if (from.bad || address - begin >= size)
+    if (from.bad || address - begin >= size || size > UINT64_MAX - begin)
         return false;
     struct cfi_run run = { .cie = &cie, .wanted = address, .at = begin };
     memset(run.row.base, CFI_SAME, sizeof(run.row.base));

@@ -20,9 +20,9 @@
 
 static void module_close(struct code_module *module)
 {
-    image_file_close(&module->image);
+    symbols_free(&module->symbols); /* first: a thread may read the file */
     methods_free(&module->methods);
-    symbols_free(&module->symbols);
+    image_file_close(&module->image);
     free(module->mapped.path);
     *module = (struct code_module){ 0 };
 }
@@ -39,7 +39,7 @@ static void module_open(struct code_map *map, struct code_module *module)
     cfi_open(&module->cfi, &module->image);
     methods_read(&module->methods, &module->image);
     if (module->image.file >= 0)
-        symbols_read(&module->symbols, module->image.file);
+        symbols_begin(&module->symbols, module->image.file);
     const char *path = module->mapped.path;
     const struct text clean = utf8_clean((struct text){ path, strlen(path) });
     module->name = definitions_string(map->definitions, clean);
@@ -235,8 +235,9 @@ uint32_t code_map_frame(struct code_map *map, struct code_place *place)
         return place->frame;
     if (!place->in_module)
         return place->frame = define_place(map, "<code of no file>", 0, 0);
-    const struct code_module *module = &map->modules[place->module];
+    struct code_module *module = &map->modules[place->module];
     const uint64_t address = place->pc - module->image.bias;
+    const bool ready = symbols_ready(&module->symbols);
     const struct symbol *symbol = symbols_find(&module->symbols, address);
     const uint64_t start = place->ruled ? place->rule.function : symbol ? symbol->address : address;
     const bool method = methods_name(&module->methods, &module->image, start, room);
@@ -245,5 +246,7 @@ uint32_t code_map_frame(struct code_map *map, struct code_place *place)
         snprintf(room, sizeof(room), "%.100s+0x%" PRIx64, name_of_file(module->mapped.path), start);
     map->named += method || symbol;
     map->nameless += !method && !symbol;
-    return place->frame = define_place(map, name, module->name, address);
+    const uint32_t frame = define_place(map, name, module->name, address);
+    place->frame = ready || method ? frame : 0; /* while the symbols are read, the name is asked for again */
+    return frame;
 }

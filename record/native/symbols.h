@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The names of the functions of a program or library, by address: from the symbol tables of its file. .symtab has all
- * functions, and is missing where programs are "stripped"; .dynsym has those that others may call. The names are those
- * of the linker: names of C++ and Rust are mangled.
+/* The names of the functions of a program or library, by address: from a symbol table of its file. .symtab has all
+ * functions, and is missing where programs are "stripped"; then .dynsym has those that others may call. The names are
+ * those of the linker: names of C++ and Rust are mangled.
+ *
+ * A library may have a million symbols. A thread of its own reads a large table, so that the recorder misses no tick.
  *
  * The file is not trusted: sizes are bounded, and what is beyond a bound has no name. */
 #ifndef PYREEL_RECORD_NATIVE_SYMBOLS_H
@@ -18,16 +20,24 @@ struct symbol {
     uint32_t size, name; /* name: offset in `names` */
 };
 
+struct symbols_reader;
+
 /* `= {0}` has none. */
 struct symbols {
     struct symbol *rows; /* by address */
     size_t count, room;
     char *names; /* the texts of all tables, each with a NUL behind it */
     size_t names_size;
+    struct symbols_reader *reader; /* a table that is being read; NULL: none is */
 };
 
-/* Reads the symbols of functions of an open file. Returns whether the file has a .symtab. */
-bool symbols_read(struct symbols *symbols, int file);
+/* Reads the symbols of functions of an open file. */
+void symbols_read(struct symbols *symbols, int file);
+/* The same, but a thread reads a large table: it is there when symbols_ready() says so. The file stays open until
+ * then. */
+void symbols_begin(struct symbols *symbols, int file);
+bool symbols_ready(struct symbols *symbols);
+/* Waits for the thread, if there is one. */
 void symbols_free(struct symbols *symbols);
 
 /* The symbol of the function that has an address of the file; NULL: none. A function with several names is called by
