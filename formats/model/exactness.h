@@ -3,8 +3,8 @@
  * All programs that describe a recording use these words.
  *
  *     "1000 Hz asked, 620 reached: 380 of 1000 ticks were left out to stay within the budget of 1 %"
- *     "99.9 % of samples were one proven moment, 98.2 % have their C functions; sampling took 0.94 % of a processor from
- *     the program"
+ *     "99.9 % of samples were one proven moment, 98.2 % have their C functions; sampling took 0.94 % of a processor
+ * from the program"
  *
  * The values are unknown for a recording of an older version, for a part of a recording, and for merged recordings. */
 #ifndef PYREEL_FORMATS_MODEL_EXACTNESS_H

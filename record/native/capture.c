@@ -171,20 +171,22 @@ bool capture_begin(struct capture *capture)
 
 enum stop { STOP_DONE, STOP_NOT_YET, STOP_GONE };
 
-/* Waits for the stop; with WNOHANG, only checks. *signal: the one that the thread was about to get. */
-static enum stop capture_wait(const struct capture *capture, int options, int *signal)
+/* Waits for the stop of the only thread that this post traces; with WNOHANG, only checks. By no number: a thread that
+ * calls execve gets that of the first thread. *signal: the one that the thread was about to get. */
+static enum stop capture_wait(struct capture *capture, int options, int *signal)
 {
     siginfo_t info = { 0 };
-    const int done = waitid(P_PID, (id_t)capture->tid, &info, WSTOPPED | WEXITED | WNOWAIT | __WALL | options);
+    const int done = waitid(P_ALL, 0, &info, WSTOPPED | WEXITED | WNOWAIT | __WALL | __WNOTHREAD | options);
     if (done != 0)
         return errno == EINTR ? STOP_NOT_YET : STOP_GONE;
     if (info.si_pid == 0)
         return STOP_NOT_YET;
+    capture->tid = info.si_pid;
     if (info.si_code != CLD_TRAPPED && info.si_code != CLD_STOPPED) {
         /* The thread has ended. A process cannot end before its tracer has reaped its threads, but for the first thread
          * of a child, whose status others want. */
         if (capture->tid != capture->pid || !capture->child)
-            waitpid(capture->tid, NULL, __WALL | WNOHANG);
+            waitpid(capture->tid, NULL, __WALL | __WNOTHREAD | WNOHANG);
         return STOP_GONE;
     }
     *signal = info.si_status >> 8 ? 0 : info.si_status & 0xff;
@@ -198,6 +200,7 @@ static void capture_let_go(const struct capture *capture, int signal)
 
 bool capture_finish(struct capture *capture)
 {
+    const pid_t tid = capture->tid;
     int signal = 0;
     enum stop stop;
     while ((stop = capture_wait(capture, 0, &signal)) == STOP_NOT_YET && atomic_load(&capture->state) != CAPTURE_LEFT) {
@@ -206,7 +209,8 @@ bool capture_finish(struct capture *capture)
         return false;
     bool copied = false;
     if (stop == STOP_DONE) {
-        copied = atomic_load(&capture->state) == CAPTURE_ASKED && read_registers(capture->tid, &capture->registers);
+        copied = capture->tid == tid && atomic_load(&capture->state) == CAPTURE_ASKED &&
+                 read_registers(tid, &capture->registers);
         if (copied)
             capture_copy_stack(&capture->remote, &capture->registers, capture->last, capture->bytes, &capture->copy);
         capture_let_go(capture, signal);

@@ -296,6 +296,12 @@ struct cfi_run {
     bool understood; /* the row's CFA is */
 };
 
+/* Numbers wrap: they are not trusted. */
+static int64_t scaled(uint64_t number, int64_t unit)
+{
+    return (int64_t)(number * (uint64_t)unit);
+}
+
 static void set_column(struct cfi_run *run, uint64_t column, uint8_t base, int64_t offset)
 {
     if (column >= CFI_COLUMNS)
@@ -372,11 +378,11 @@ static void run_one(struct cfi_run *run, uint64_t op, struct cursor *from)
         break;
     case CFA_OFFSET_EXTENDED:
         column = take_number(from);
-        set_column(run, column, CFI_AT_CFA, (int64_t)take_number(from) * unit);
+        set_column(run, column, CFI_AT_CFA, scaled(take_number(from), unit));
         break;
     case CFA_OFFSET_EXTENDED_SF:
         column = take_number(from);
-        set_column(run, column, CFI_AT_CFA, take_sleb(from) * unit);
+        set_column(run, column, CFI_AT_CFA, scaled((uint64_t)take_sleb(from), unit));
         break;
     case CFA_RESTORE_EXTENDED:
         restore(run, take_number(from));
@@ -415,7 +421,7 @@ static void run_one(struct cfi_run *run, uint64_t op, struct cursor *from)
         break;
     case CFA_DEFINE_SF:
         column = take_number(from);
-        set_cfa(run, column, take_sleb(from) * unit);
+        set_cfa(run, column, scaled((uint64_t)take_sleb(from), unit));
         break;
     case CFA_DEFINE_REGISTER:
         set_cfa(run, take_number(from), run->row.cfa_offset);
@@ -424,7 +430,7 @@ static void run_one(struct cfi_run *run, uint64_t op, struct cursor *from)
         set_cfa(run, run->row.cfa_register, (int64_t)take_number(from));
         break;
     case CFA_DEFINE_OFFSET_SF:
-        set_cfa(run, run->row.cfa_register, take_sleb(from) * unit);
+        set_cfa(run, run->row.cfa_register, scaled((uint64_t)take_sleb(from), unit));
         break;
     case CFA_DEFINE_EXPRESSION:
         run->understood = understand_cfa(&run->row, take_part(from, take_number(from)));
@@ -446,7 +452,7 @@ static bool run_all(struct cfi_run *run, struct cursor from)
         if ((op & 0xc0) == CFA_ADVANCE)
             passed = advance(run, op & 0x3f);
         else if ((op & 0xc0) == CFA_OFFSET)
-            set_column(run, op & 0x3f, CFI_AT_CFA, (int64_t)take_number(&from) * run->cie->data_unit);
+            set_column(run, op & 0x3f, CFI_AT_CFA, scaled(take_number(&from), run->cie->data_unit));
         else if ((op & 0xc0) == CFA_RESTORE)
             restore(run, op & 0x3f);
         else if (op >= CFA_ADVANCE1 && op <= CFA_ADVANCE4)

@@ -20,8 +20,8 @@
 #include "record/exact/freeze.h"
 #include "record/launch/command.h"
 #include "record/names/thread_names.h"
-#include "record/native/c_frames.h"
 #include "record/names/title.h"
+#include "record/native/c_frames.h"
 #include "record/process/idle.h"
 #include "record/process/meter.h"
 #include "record/process/procfs.h"
@@ -315,7 +315,7 @@ struct watched {
     struct natives natives;
     struct meter meter;
     struct title title;
-    struct c_frames *c_frames; /* with options->c_frames, once it was attached; else NULL */
+    struct c_frames *c_frames;        /* with options->c_frames, once it was attached; else NULL */
     struct expanded expanded;         /* the stack that is being emitted */
     struct watched_counters counters; /* of closed targets; watched_counters() adds those of the open target */
 };

@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 from environment import BUILD
-from recording import attach, collapsed, run_record, succeed, trace, whole
+from recording import attach, collapsed, run_record, so_far, succeed, trace, whole
 
 LIBRARY = os.path.join(BUILD, "tests", "libwork.so")
 
@@ -99,3 +99,11 @@ def test_a_program_that_is_traced_is_recorded_without(python, command, start, tm
     assert "another program traces them" in ended.messages, ended
     told = whole(tmp_path / "a.pyreel")
     assert told["figures"]["c_samples"] == 0 and told["figures"]["c_stacks_refused"] > 0 and told["samples"] >= 50
+
+
+@pytest.mark.pythons("oldest and newest")
+def test_a_program_that_is_stopped_in_the_middle_of_execve_runs_on(python, program, tmp_path):
+    ended = run_record("-o", tmp_path / "a.pyreel", "--native", "--disturb", "50", "-r", "10khz", "--",
+                       *python.command, program("execs_often"), 30, prefix=python.prefix)
+    assert (ended.code, ended.text) == (7, "ended\n"), ended
+    assert so_far(tmp_path / "a.pyreel")["figures"]["c_samples"] > 0

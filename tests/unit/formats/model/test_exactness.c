@@ -159,8 +159,9 @@ static void c_functions_are_told_where_they_were_sought(void **state)
     (void)state;
     char room[EXACTNESS_ROOM];
     struct exactness told = { .exact_percent = 99.9, .c_percent = 98.26, .taken_percent = 0.94 };
-    assert_string_equal(exactness_share(room, &told), "99.9 % of samples were one proven moment, 98.2 % have their C "
-                                                      "functions; sampling took 0.94 % of a processor from the program");
+    assert_string_equal(exactness_share(room, &told),
+                        "99.9 % of samples were one proven moment, 98.2 % have their C "
+                        "functions; sampling took 0.94 % of a processor from the program");
     told.c_percent = -1;
     assert_string_equal(exactness_share(room, &told), "99.9 % of samples were one proven moment; sampling took 0.94 % "
                                                       "of a processor from the program");
@@ -218,10 +219,13 @@ static void a_missed_tick_is_as_long_as_its_interval(void **state)
 TEST_FILE(exactness)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_missed_tick_is_as_long_as_its_interval),  cmocka_unit_test(it_is_told_in_words),
-        cmocka_unit_test(time_without_progress_is_told_apart),       cmocka_unit_test(shares_are_known_or_not),
+        cmocka_unit_test(a_missed_tick_is_as_long_as_its_interval),
+        cmocka_unit_test(it_is_told_in_words),
+        cmocka_unit_test(time_without_progress_is_told_apart),
+        cmocka_unit_test(shares_are_known_or_not),
         cmocka_unit_test(what_was_due_and_is_not_there_is_not_kept),
-        cmocka_unit_test(c_functions_are_told_where_they_were_sought), cmocka_unit_test(numbers_of_any_size_have_room),
+        cmocka_unit_test(c_functions_are_told_where_they_were_sought),
+        cmocka_unit_test(numbers_of_any_size_have_room),
     };
     return run_all(tests);
 }
