@@ -54,7 +54,7 @@ static const struct argument first_rows[] = {
     { OPTION_OPCODES, 0, "opcodes", NULL, TAKES_OPCODES, "show the instruction of each sample's leaf frame" },
     { OPTION_HIDE, 0, "hide", "RE", TAKES_FRAMES, "drop frames that match the regular expression RE" },
     { OPTION_FOCUS, 0, "focus", "RE", TAKES_FOCUS, "keep only stacks with a frame that matches RE" },
-    { OPTION_FOLD, 0, "fold", "KIND", TAKES_FRAMES, "fold stdlib,site-packages,import frames into one, or none" },
+    { OPTION_FOLD, 0, "fold", "KIND", TAKES_FRAMES, "fold stdlib,site-packages,import; none: nothing" },
     { OPTION_NO_GC, 0, "no-gc", NULL, TAKES_FRAMES, "drop <GC> frames" },
     { OPTION_NO_NATIVE, 0, "no-native", NULL, TAKES_FRAMES, "drop frames of native code, but not of the kernel" },
     { 0 },

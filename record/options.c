@@ -76,7 +76,7 @@ static const struct argument rows[] = {
     { OPTION_MODE, 'm', "mode", "MODE", 0, "keep only wall|cpu|gil|exception samples (wall)" },
     { OPTION_ASYNC, 0, "async", "running|all", 0,
       "record asyncio tasks, CPython " LAYOUT_TASKS_SINCE " or later (off)" },
-    { OPTION_NATIVE, 0, "native", NULL, 0, "add a frame <native> where C code calls Python" },
+    { OPTION_NATIVE, 0, "native", NULL, 0, "record C functions, too" },
     { OPTION_NO_GC, 0, "no-gc", NULL, 0, "add no frame <GC> during garbage collection" },
     { OPTION_OPCODES, 0, "opcodes", NULL, 0, "record the bytecode instruction of each frame" },
     { OPTION_BLOCKING, 0, "blocking", NULL, 0, "stop the program's threads during each read" },

@@ -49,7 +49,7 @@ static const struct argument recorder_rows[] = {
     { OPTION_RECORDER, 't', "threads", "all|main|gil", 0, "look at these threads; gil: the lock holder (all)" },
     { OPTION_RECORDER, 'm', "mode", "MODE", 0, "keep only wall|cpu|gil|exception samples (wall)" },
     { OPTION_RECORDER, 0, "async", "running|all", 0, "show asyncio tasks (off)" },
-    { OPTION_RECORDER, 0, "native", NULL, 0, "add a frame <native> where C code calls Python" },
+    { OPTION_RECORDER, 0, "native", NULL, 0, "record C functions, too" },
     { OPTION_RECORDER, 0, "no-gc", NULL, 0, "add no frame <GC> during garbage collection" },
     { OPTION_RECORDER, 0, "opcodes", NULL, 0, "record instructions, for their table" },
     { OPTION_RECORDER, 0, "blocking", NULL, 0, "stop the program's threads during each read" },

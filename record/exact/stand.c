@@ -485,8 +485,9 @@ bool stand_appoint(struct stand *stand, const struct posts *posts, const struct 
     for (size_t i = 0; i < posts->count; i++)
         if (!stand_may(stand, processors[i]) || (stand->count > 1 && !post_on(stand, processors[i])))
             return false;
-    if (moments->next_ns[0] && (stand->crowded || stand->count == 1)) /* the first appointment of a tick */
+    if (!stand->ticking && (stand->crowded || stand->count == 1))
         caller_counted_ns = stand_stay_now().used_ns;
+    stand->ticking = true;
     stand->work = work;
     stand->data = data;
     stand->processor = processors[0];
@@ -676,8 +677,9 @@ void stand_cancel(struct stand *stand)
 
 void stand_end_tick(struct stand *stand)
 {
-    if (stand->crowded || (stand->open && stand->count == 1))
+    if (stand->ticking && (stand->crowded || stand->count == 1))
         stand->taken_ns += newly_used(stand_stay_now().used_ns, &caller_counted_ns);
+    stand->ticking = false;
 }
 
 uint64_t stand_taken_ns(const struct stand *stand)

@@ -118,6 +118,7 @@ struct stand {
     uint64_t waits;      /* how often the caller slept to wait for a post or a moment */
     uint64_t starved_ns; /* for how long the caller slept because the posts did not get their processors */
     uint64_t taken_ns;   /* see stand_taken_ns() */
+    bool ticking;        /* there was an appointment since the last tick ended */
     bool crowded;        /* the caller has no processor besides those of the appointment, and runs on one of these */
 };
 

@@ -154,8 +154,13 @@ bool capture_begin(struct capture *capture)
         capture->bytes = alloc_zeroed(CAPTURE_ROOM, 1);
     capture->tid = tid;
     if (sleeps_registers(&capture->sleeps, capture->pid, tid, &capture->registers)) {
+        struct c_registers after;
         capture_copy_stack(&capture->remote, &capture->registers, capture->last, capture->bytes, &capture->copy);
-        atomic_store(&capture->state, CAPTURE_READY);
+        /* It may have woken on another processor. */
+        const bool sleeps = sleeps_registers(&capture->sleeps, capture->pid, tid, &after) &&
+                            after.pc == capture->registers.pc &&
+                            after.values[CFI_RSP] == capture->registers.values[CFI_RSP];
+        atomic_store(&capture->state, sleeps ? CAPTURE_READY : CAPTURE_VAIN);
         return false;
     }
     if (ptrace(PTRACE_SEIZE, tid, NULL, (void *)PTRACE_O_TRACEEXIT) != 0) {

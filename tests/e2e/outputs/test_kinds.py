@@ -101,7 +101,8 @@ def modules(tmp_path_factory):
 
 
 def test_modules_in_collapsed(modules):
-    assert collapsed(modules, "--no-threads").splitlines() == [
+    assert "main (app.py:3);work (app.py:9) 10" in collapsed(modules, "--no-threads").splitlines()  # PyDict_Copy passes it on
+    assert collapsed(modules, "--no-threads", "--fold", "none").splitlines() == [
         "main (app.py:3) 10", "main (app.py:3);PyDict_Copy (libother.so) 10",
         "main (app.py:3);PyDict_Copy (libpython3.13.so.1.0);do_mmap ([kernel]) 10",
         "main (app.py:3);PyDict_Copy (libpython3.13.so.1.0);work (app.py:9) 10"]
@@ -112,7 +113,7 @@ def test_modules_in_collapsed(modules):
 @pytest.mark.parametrize("by, shown", [("function", {name for name, _ in MODULES}), ("file", {place for _, place in PLACES}),
                                        ("module", {place for _, place in PLACES})])
 def test_modules_in_reports(modules, by, shown):
-    rows = json.loads(convert("report", modules, "--json", "--by", by, "--weight", "wall").text)["sections"][0]["rows"]
+    rows = json.loads(convert("report", modules, "--fold", "none", "--json", "--by", by, "--weight", "wall").text)["sections"][0]["rows"]
     found = [row for row in rows if row["name"] in shown]
     assert len(found) == len(MODULES) and {row["kind"] for row in found} == {"native"}
     if by == "function":
@@ -120,7 +121,7 @@ def test_modules_in_reports(modules, by, shown):
 
 
 def test_modules_in_the_flame_graph(modules, tmp_path):
-    convert("flame", modules, "-o", tmp_path / "modules.html")
+    convert("flame", modules, "--fold", "none", "-o", tmp_path / "modules.html")
     data = flame_output.load(tmp_path / "modules.html")
     texts, functions = data["strings"], data["functions"]
     assert {(texts[name], texts[file]) for name, file in zip(functions["name"], functions["file"])} >= PLACES
@@ -184,7 +185,7 @@ def test_odd_modules(tmp_path):
 
 
 def test_modules_in_speedscope(modules):
-    frames = json.loads(convert("speedscope", modules, "-o", "-").text)["shared"]["frames"]
+    frames = json.loads(convert("speedscope", modules, "--fold", "none", "-o", "-").text)["shared"]["frames"]
     assert {(frame["name"], frame.get("file")) for frame in frames} >= PLACES
 
 
