@@ -118,8 +118,9 @@ static void summarise_c_functions(const struct progress_totals *f)
     fprintf(stderr, "pyreel-record: %.1f %% of the samples have their C functions%s%s\n",
             floor(1000 * (double)f->c_samples / (double)f->samples) / 10,
             f->c_late > f->samples / 50 ? "; threads often stopped too late, because others had the processors" : "",
-            f->c_refused > f->samples / 50 ? "; threads could not be stopped: another program traces them (gdb, strace)"
-                                           : "");
+            f->c_refused > f->samples / 50
+                ? "; threads could not be stopped: another program may trace them (gdb, strace)"
+                : "");
 }
 
 /* Prints how many samples are exact, and how much time the ticks took from the program. */

@@ -261,24 +261,40 @@ static bool was_asleep(const struct exact *exact, const struct holder *holder)
 static void want_capture(struct exact *exact, const struct member *member, uint32_t processor)
 {
     const struct posts *posts = &exact->work.posts;
-    if (!member || member->state != UNWIND_DONE)
+    if (!member || member->state != UNWIND_DONE || exact->work.state != THREAD_LIST_READ || exact->work.retry_later)
         return;
-    for (size_t i = 0; exact->stand.captures && i < posts->count; i++) {
-        if (posts->processors[i] != processor)
-            continue;
-        exact->stand.captures[i].wanted = (pid_t)member_number(member);
-        exact->stand.captures[i].last = native_stack_last(&member->walk, &exact->target->runtime.layout);
-    }
+    for (size_t i = 0; exact->stand.captures && i < posts->count; i++)
+        if (posts->processors[i] == processor)
+            exact->stand.captures[i].wanted = (struct captured){
+                .tid = (pid_t)member_number(member),
+                .thread = member->address,
+                .last = native_stack_last(&member->walk, &exact->target->runtime.layout),
+                .cpu_at = exact->rseq && member->pointer ? member->pointer + (uint64_t)exact->rseq + RSEQ_CPU_ID : 0,
+                .processor = processor,
+            };
 }
 
 /* The same for each thread of a crowd that runs Python. */
 static void want_captures(struct exact *exact)
 {
-    for (size_t i = 0; i < exact->after.count; i++) {
+    for (size_t i = 0; exact->work.same && i < exact->after.count; i++) {
         const struct crowd_thread *thread = &exact->after.threads[i];
         if (thread->runs && thread->known)
             want_capture(exact, &exact->thread_list->members[i], thread->processor);
     }
+}
+
+static void want_nothing(struct exact *exact)
+{
+    for (size_t i = 0; exact->stand.captures && i < STAND_AT_ONCE; i++)
+        exact->stand.captures[i].wanted = (struct captured){ 0 };
+}
+
+/* What was captured in a look that is thrown away is of no use. */
+static void drop_captures(struct exact *exact)
+{
+    for (size_t i = 0; exact->stand.captures && i < STAND_AT_ONCE; i++)
+        capture_drop(&exact->stand.captures[i]);
 }
 
 /* Makes a look at a crowd: all posts have come, and stay. Looks again when the look has found threads that are new: of
@@ -302,8 +318,7 @@ static bool look_at_crowd(struct exact *exact, uint64_t now_ns)
     work->same = work->moved == 0;
     work->slept = crowd_sleeps(&exact->before);
     work->retry_later = list->unwinder.retry_later || work->state == THREAD_LIST_TORN;
-    if (work->same)
-        want_captures(exact);
+    want_captures(exact);
     return true;
 }
 
@@ -332,8 +347,8 @@ static bool look_at_holder(struct exact *exact, uint64_t now_ns)
     if (!there)
         work->state = THREAD_LIST_TORN;
     exact->thread_list->unwinder.witness = (struct witness){ 0 };
-    if (work->same && work->state == THREAD_LIST_READ && !work->retry_later)
-        want_capture(exact, thread_list_member(exact->thread_list, work->holder.thread), work->holder.processor);
+    if (work->same) /* of the holder as it is now: the lock may have gone on before the look */
+        want_capture(exact, thread_list_member(exact->thread_list, exact->holder.thread), exact->holder.processor);
     return there;
 }
 
@@ -343,6 +358,7 @@ static bool exact_do_work(void *data, uint32_t processor, uint64_t now_ns)
     struct exact *exact = data;
     (void)processor;
     exact->work.begun = true;
+    want_nothing(exact);
     return exact->work.crowd ? look_at_crowd(exact, now_ns) : look_at_holder(exact, now_ns);
 }
 
@@ -397,8 +413,7 @@ bool exact_appoint(struct exact *exact, exact_look *look, void *self, const stru
                                        .self = self,
                                        .due_ns = moments->due_ns > now_ns ? moments->due_ns : now_ns,
                                        .state = THREAD_LIST_TORN };
-    for (size_t i = 0; exact->stand.captures && i < STAND_AT_ONCE; i++)
-        exact->stand.captures[i].wanted = 0;
+    drop_captures(exact);
     exact->refusal = exact_refusal(exact);
     if (exact->refusal)
         return false;
@@ -417,7 +432,8 @@ bool exact_appoint(struct exact *exact, exact_look *look, void *self, const stru
     exact->appointed = true;
     if (!out_of_reach && (exact->alone || stand_appoint(&exact->stand, posts, moments, exact_do_work, exact)))
         return !exact->alone;
-    exact->refusal = "it runs on a processor that pyreel-record may not use (see taskset)";
+    exact->refusal = exact->stand.busy ? "one of its threads does not stop for --native"
+                                       : "it runs on a processor that pyreel-record may not use (see taskset)";
     exact->appointed = false;
     exact->holder = (struct holder){ 0 }; /* find the holder anew: it may be on another processor next time */
     return false;
@@ -564,6 +580,7 @@ bool exact_refuses(const struct exact *exact)
 void exact_cancel(struct exact *exact)
 {
     stand_cancel(&exact->stand);
+    drop_captures(exact);
     exact_count_looks(exact, false);
     exact->appointed = false;
 }

@@ -63,8 +63,9 @@ struct post {
     uint32_t worked;         /* the last appointment at which the post tried to work */
     struct stood stood;      /* the result of that work */
     struct capture *capture; /* the post's in this appointment, or NULL; set by the caller as `moments` are */
-    struct capture
-        *begun; /* the post has asked a thread to stop, and has not let it go; or NULL. Only the post uses it */
+
+    struct capture *begun; /* what capture_finish() has to finish. Only the post uses this */
+    _Atomic bool busy;     /* the post waits until a thread stops, to let it go. Written by the post */
 
     /* Only the caller uses these. */
     pthread_t thread;
@@ -190,8 +191,8 @@ static bool come_last(struct post *post)
  * no code of its own. */
 static void begin_capture(struct post *post)
 {
-    if (post->capture && !post->begun && post->stood.stayed && capture_begin(post->capture))
-        post->begun = post->capture;
+    if (post->capture && post->stood.stayed && capture_begin(post->capture))
+        atomic_store(&post->busy, (post->begun = post->capture) != NULL);
 }
 
 static void do_appointed(struct post *post, uint32_t number)
@@ -239,6 +240,14 @@ static void stand_by(struct post *post, uint32_t number)
         pause_a_moment();
 }
 
+/* Lets the thread go that begin_capture() asked to stop. The wait is one wake more. */
+static void finish_capture(struct post *post)
+{
+    capture_finish(post->begun, &post->stop);
+    atomic_fetch_add(&post->wakes, 1);
+    atomic_store(&post->busy, false);
+}
+
 static void *post_main(void *data)
 {
     struct post *post = data;
@@ -262,19 +271,15 @@ static void *post_main(void *data)
         while (read(post->timers[next % MOMENTS_AHEAD], &expired, sizeof(expired)) < 0 && !atomic_load(&post->stop)) {
         }
         atomic_fetch_add(&post->wakes, 1);
-        if (post->begun && capture_settle(post->begun))
-            post->begun = NULL;
         if (!take_appointment(post, next))
             stand_by(post, next);
         atomic_store(&post->passed, next);
         atomic_fetch_add(&post->stand->passes, 1);
         if (atomic_load(&post->stand->caller_sleeps))
             futex_wake(&post->stand->passes);
-        if (post->begun && capture_finish(post->begun))
-            post->begun = NULL;
+        if (atomic_load(&post->busy))
+            finish_capture(post);
     }
-    if (post->begun)
-        capture_end(post->begun);
     cpu_end_thread();
     return NULL;
 }
@@ -294,6 +299,7 @@ static bool post_start(struct post *post)
     pthread_attr_t attributes;
     sigfillset(&all);
     sigdelset(&all, SIGXCPU); /* ends a real-time thread that runs too long, see priority_raise() */
+    sigdelset(&all, SIGURG);  /* ends the wait for a thread that does not stop, see post_stop() */
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, STACK_SIZE);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -329,12 +335,27 @@ static void post_stop(struct post *post)
         arm(post->timers[i], 1);
 }
 
+/* Whether the thread of a post that was told to end has ended. One that waits for a thread to stop is told again: the
+ * signal may have come before the wait. */
+static bool has_ended(struct post *post)
+{
+    if (pthread_tryjoin_np(post->thread, NULL) == 0)
+        return true;
+    if (atomic_load(&post->busy))
+        pthread_kill(post->thread, SIGURG);
+    return false;
+}
+
 /* Frees the posts of stand->ending whose threads have ended; if `waits`, all of them. */
 static void stand_free_ended(struct stand *stand, bool waits)
 {
+    static const struct timespec nap = { .tv_nsec = 200000 };
     for (struct post **link = &stand->ending, *post; (post = *link);) {
-        if ((waits ? pthread_join(post->thread, NULL) : pthread_tryjoin_np(post->thread, NULL)) != 0) {
-            link = &post->next;
+        if (!has_ended(post)) {
+            if (waits)
+                nanosleep(&nap, NULL);
+            else
+                link = &post->next;
             continue;
         }
         *link = post->next;
@@ -482,9 +503,14 @@ bool stand_appoint(struct stand *stand, const struct posts *posts, const struct 
 {
     const uint32_t *processors = posts->processors;
     stand->appointed_count = 0;
-    for (size_t i = 0; i < posts->count; i++)
-        if (!stand_may(stand, processors[i]) || (stand->count > 1 && !post_on(stand, processors[i])))
+    stand->busy = false;
+    for (size_t i = 0; i < posts->count; i++) {
+        const struct post *post = stand->count > 1 && stand_may(stand, processors[i]) ? post_on(stand, processors[i])
+                                                                                      : NULL;
+        stand->busy |= post && atomic_load(&post->busy);
+        if (!stand_may(stand, processors[i]) || (stand->count > 1 && !post) || stand->busy)
             return false;
+    }
     if (!stand->ticking && (stand->crowded || stand->count == 1))
         caller_counted_ns = stand_stay_now().used_ns;
     stand->ticking = true;
@@ -670,6 +696,7 @@ bool stand_stayed_on(const struct stand *stand, uint32_t processor)
 
 void stand_cancel(struct stand *stand)
 {
+    stand->ticking = false;
     wait_for_posts(stand, 0);
     atomic_store(&stand->claim, CLAIM_DONE);
     stand->appointed_count = 0;

@@ -118,6 +118,7 @@ struct stand {
     uint64_t waits;      /* how often the caller slept to wait for a post or a moment */
     uint64_t starved_ns; /* for how long the caller slept because the posts did not get their processors */
     uint64_t taken_ns;   /* see stand_taken_ns() */
+    bool busy;           /* a post still waits for the stop of a thread, so there was no appointment */
     bool ticking;        /* there was an appointment since the last tick ended */
     bool crowded;        /* the caller has no processor besides those of the appointment, and runs on one of these */
 };
@@ -130,7 +131,7 @@ bool stand_may(const struct stand *stand, uint32_t processor);
 
 /* Appoints work(data, processor, now) at moments->due_ns, while these posts stand, at least one. The posts also learn
  * the next moments, for which the same processors are likely appointed. False when the recorder may not use one of the
- * processors. */
+ * processors, or when a post is busy. */
 bool stand_appoint(struct stand *stand, const struct posts *posts, const struct moments *moments, stand_work *work,
                    void *data);
 

@@ -24,11 +24,10 @@ struct c_frames *c_frames_open(struct c_frames *known, bool child, struct remote
     if (!capture_possible())
         return NULL;
     struct c_frames *c = known ? known : alloc_zeroed(1, sizeof(*c));
-    c->open = true;
     for (size_t i = 0; i < C_FRAMES_AT_ONCE; i++)
-        c->open &= capture_open(&c->captures[i], remote, child);
-    if (c->open)
-        native_stack_open(&c->stack, remote, definitions);
+        capture_open(&c->captures[i], remote, child);
+    native_stack_open(&c->stack, remote, definitions);
+    c->open = true;
     return c;
 }
 
@@ -36,10 +35,8 @@ void c_frames_end(struct c_frames *c)
 {
     if (!c || !c->open)
         return;
-    for (size_t i = 0; i < C_FRAMES_AT_ONCE; i++) {
-        capture_leave(&c->captures[i]);
-        capture_release(&c->captures[i]);
-    }
+    for (size_t i = 0; i < C_FRAMES_AT_ONCE; i++)
+        capture_drop(&c->captures[i]);
     native_stack_close(&c->stack);
     forget_sleepers(c);
     c->open = false;
@@ -63,13 +60,13 @@ struct capture *c_frames_captures(struct c_frames *c)
 
 /* ---- threads that ran ---- */
 
-/* The member of this tick that is the thread's; NULL: none has a stack. */
-static struct member *member_of(struct thread_list *list, pid_t tid)
+/* The innermost stack of a thread in this tick, by the address of its state; NULL: it has none. */
+static struct member *member_at(struct thread_list *list, uint64_t thread)
 {
     for (size_t i = 0; i < list->asked_count; i++) {
         struct member *member = &list->members[list->asked[i]];
-        if ((pid_t)member_number(member) == tid && member->state == UNWIND_DONE && member->walk.depth > 0)
-            return member;
+        if (member->address == thread)
+            return member->state == UNWIND_DONE && member->walk.depth > 0 && !member->twin ? member : NULL;
     }
     return NULL;
 }
@@ -86,14 +83,14 @@ void c_frames_tick(struct c_frames *c, struct thread_list *list, bool proved, ui
     const struct layout *l = &list->target->runtime.layout;
     for (size_t i = 0; c && c->open && i < C_FRAMES_AT_ONCE; i++) {
         struct capture *capture = &c->captures[i];
-        const pid_t tid = capture_take(capture, give_up_ns);
-        struct member *member = tid && proved ? member_of(list, tid) : NULL;
+        const struct captured *taken = capture_take(capture, give_up_ns);
+        struct member *member = taken && proved ? member_at(list, taken->thread) : NULL;
         if (member && native_stack_merge(&c->stack, &member->walk, l, &capture->registers, &capture->copy, hole,
                                          clock_now_ns(), &c->found[i])) {
             walk_has(&member->walk, &c->found[i]);
             c->merged[i] = member;
         }
-        capture_release(capture);
+        capture_drop(capture);
     }
 }
 
@@ -139,7 +136,7 @@ static bool find_sleepers_frames(struct c_frames *c, struct thread_list *list, c
         return false;
     if (!c->bytes)
         c->bytes = alloc_zeroed(CAPTURE_ROOM, 1);
-    capture_copy_stack(&list->target->remote, &registers, native_stack_last(walk, l), c->bytes, &copy);
+    capture_copy_stack(&list->target->remote, &registers, native_stack_last(walk, l), NULL, c->bytes, &copy);
     return native_stack_merge(&c->stack, walk, l, &registers, &copy, hole, now_ns, found);
 }
 

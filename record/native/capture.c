@@ -15,6 +15,7 @@
 #include <sys/uio.h>
 #include <sys/user.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define RED_ZONE 128    /* bytes below the stack pointer: a function that returns has registers of its caller there */
@@ -30,7 +31,7 @@ enum capture_state {
     CAPTURE_ASKED, /* the post: the thread is asked to stop */
     CAPTURE_READY, /* the caller: there is a copy */
     CAPTURE_VAIN,  /* the caller: there is none */
-    CAPTURE_LEFT,  /* the post: nobody waits for the copy any more. The thread is still to be let go */
+    CAPTURE_LEFT,  /* the post: nobody waits for the copy any more, and the thread is still to be let go */
 };
 
 #if defined(__x86_64__)
@@ -95,44 +96,70 @@ void sleeps_close(struct sleeps *sleeps)
 
 /* ---- a stack ---- */
 
-void capture_copy_stack(struct remote *remote, const struct c_registers *registers, uint64_t last, unsigned char *bytes,
-                        struct c_copy *copy)
+bool capture_copy_stack(struct remote *remote, const struct c_registers *registers, uint64_t last,
+                        const struct piece *first, unsigned char *bytes, struct c_copy *copy)
 {
-    struct piece pieces[CAPTURE_ROOM / PAGE + 1]; /* by pages: what is readable of the last one is not known */
+    struct piece pieces[CAPTURE_ROOM / PAGE + 2]; /* by pages: what is readable of the last one is not known */
     const uint64_t low = registers->values[CFI_RSP] - RED_ZONE;
     const uint64_t known = last > low ? last + BEYOND - low : UNKNOWN;
     const size_t wanted = known < CAPTURE_ROOM ? known : CAPTURE_ROOM;
     size_t count = 0, good, size = 0;
+    if (first)
+        pieces[count++] = *first;
     for (size_t at = 0; at < wanted; count++) {
         const size_t page = PAGE - (low + at) % PAGE, part = page < wanted - at ? page : wanted - at;
         pieces[count] = (struct piece){ low + at, (uint32_t)part, bytes + at };
         at += part;
     }
     remote_read_pieces(remote, pieces, count, &good);
-    for (size_t i = 0; i < good; i++)
+    for (size_t i = first != NULL; i < good; i++)
         size += pieces[i].size;
     *copy = (struct c_copy){ low, size, bytes };
+    return good > 0;
 }
 
-/* Interrupts a post that waits for a stop which is late. */
+/* Interrupts a post that waits for a stop, and shall end. */
 static void on_interrupt(int number)
 {
     (void)number;
 }
 
-bool capture_open(struct capture *capture, const struct remote *remote, bool child)
+/* ^Z stops all threads of the recorder. It waits until no thread of a program is held, which takes some microseconds:
+ * else that thread would stand still until the recorder goes on. */
+static atomic_uint holding;
+
+static void on_terminal_stop(int number)
 {
-    struct sigaction action = { .sa_handler = on_interrupt };
-    if (atomic_load(&capture->state) != CAPTURE_IDLE)
-        return false;
+    const struct timespec nap = { .tv_nsec = 200000 };
+    (void)number;
+    for (int i = 0; i < 50 && atomic_load(&holding) > 0; i++)
+        nanosleep(&nap, NULL);
+    raise(SIGSTOP);
+}
+
+static void handle_signals(void)
+{
+    struct sigaction before, action = { .sa_handler = on_interrupt };
     sigemptyset(&action.sa_mask);
     sigaction(SIGURG, &action, NULL);
+    action = (struct sigaction){ .sa_handler = on_terminal_stop, .sa_flags = SA_RESTART };
+    sigemptyset(&action.sa_mask);
+    if (sigaction(SIGTSTP, NULL, &before) == 0 && before.sa_handler == SIG_DFL)
+        sigaction(SIGTSTP, &action, NULL);
+}
+
+void capture_open(struct capture *capture, const struct remote *remote, bool child)
+{
+    handle_signals();
+    capture->wanted = (struct captured){ 0 };
+    atomic_store(&capture->late, 0);
+    atomic_store(&capture->refused, 0);
+    if (atomic_load(&capture->state) != CAPTURE_IDLE) /* a thread of the program before is not let go yet */
+        return;
     sleeps_close(&capture->sleeps);
     capture->remote = *remote;
     capture->pid = remote->process;
     capture->child = child;
-    capture->wanted = 0;
-    return true;
 }
 
 void capture_close(struct capture *capture)
@@ -144,44 +171,57 @@ void capture_close(struct capture *capture)
 
 /* ---- in the post ---- */
 
+/* Reads the thread's stack and the number of its processor. Whether it ran on no other processor than the post's. */
+static bool take_copy(struct capture *capture)
+{
+    const struct captured *taken = &capture->taken;
+    uint32_t processor = taken->processor;
+    const struct piece cpu = { taken->cpu_at, sizeof(processor), &processor };
+    return capture_copy_stack(&capture->remote, &capture->registers, taken->last, taken->cpu_at ? &cpu : NULL,
+                              capture->bytes, &capture->copy) &&
+           processor == taken->processor;
+}
+
+/* The same of a thread that sleeps: it may wake on another processor meanwhile. */
+static bool take_copy_of_sleeper(struct capture *capture)
+{
+    const struct c_registers before = capture->registers;
+    struct c_registers after;
+    return take_copy(capture) && sleeps_registers(&capture->sleeps, capture->pid, capture->tid, &after) &&
+           after.pc == before.pc && after.values[CFI_RSP] == before.values[CFI_RSP];
+}
+
 bool capture_begin(struct capture *capture)
 {
-    uint32_t idle = CAPTURE_IDLE;
-    const pid_t tid = capture->wanted;
-    if (tid == 0 || atomic_load(&capture->state) != CAPTURE_IDLE)
+    if (capture->wanted.tid == 0 || capture->pid == 0 || atomic_load(&capture->state) != CAPTURE_IDLE)
         return false;
     if (!capture->bytes)
         capture->bytes = alloc_zeroed(CAPTURE_ROOM, 1);
-    capture->tid = tid;
-    if (sleeps_registers(&capture->sleeps, capture->pid, tid, &capture->registers)) {
-        struct c_registers after;
-        capture_copy_stack(&capture->remote, &capture->registers, capture->last, capture->bytes, &capture->copy);
-        /* It may have woken on another processor. */
-        const bool sleeps = sleeps_registers(&capture->sleeps, capture->pid, tid, &after) &&
-                            after.pc == capture->registers.pc &&
-                            after.values[CFI_RSP] == capture->registers.values[CFI_RSP];
-        atomic_store(&capture->state, sleeps ? CAPTURE_READY : CAPTURE_VAIN);
+    capture->taken = capture->wanted;
+    capture->tid = capture->taken.tid;
+    if (sleeps_registers(&capture->sleeps, capture->pid, capture->tid, &capture->registers)) {
+        atomic_store(&capture->state, take_copy_of_sleeper(capture) ? CAPTURE_READY : CAPTURE_VAIN);
         return false;
     }
-    if (ptrace(PTRACE_SEIZE, tid, NULL, (void *)PTRACE_O_TRACEEXIT) != 0) {
-        atomic_store(&capture->why, errno);
+    atomic_fetch_add(&holding, 1);
+    if (ptrace(PTRACE_SEIZE, capture->tid, NULL, (void *)PTRACE_O_TRACEEXIT) != 0) {
+        atomic_fetch_sub(&holding, 1);
         atomic_fetch_add(&capture->refused, 1);
         return false;
     }
-    ptrace(PTRACE_INTERRUPT, tid, NULL, NULL); /* if the thread is gone, the wait tells so */
-    capture->post = pthread_self();
-    atomic_compare_exchange_strong(&capture->state, &idle, CAPTURE_ASKED);
+    ptrace(PTRACE_INTERRUPT, capture->tid, NULL, NULL); /* if the thread is gone, the wait tells so */
+    atomic_store(&capture->state, CAPTURE_ASKED);
     return true;
 }
 
 enum stop { STOP_DONE, STOP_NOT_YET, STOP_GONE };
 
-/* Waits for the stop of the only thread that this post traces; with WNOHANG, only checks. By no number: a thread that
+/* Waits for the stop of the only thread that this post traces. By no number: a thread that
  * calls execve gets that of the first thread. *signal: the one that the thread was about to get. */
-static enum stop capture_wait(struct capture *capture, int options, int *signal)
+static enum stop capture_wait(struct capture *capture, int *signal)
 {
     siginfo_t info = { 0 };
-    const int done = waitid(P_ALL, 0, &info, WSTOPPED | WEXITED | WNOWAIT | __WALL | __WNOTHREAD | options);
+    const int done = waitid(P_ALL, 0, &info, WSTOPPED | WEXITED | WNOWAIT | __WALL | __WNOTHREAD);
     if (done != 0)
         return errno == EINTR ? STOP_NOT_YET : STOP_GONE;
     if (info.si_pid == 0)
@@ -198,62 +238,39 @@ static enum stop capture_wait(struct capture *capture, int options, int *signal)
     return STOP_DONE;
 }
 
-static void capture_let_go(const struct capture *capture, int signal)
+/* Lets the thread go. False: it was killed meanwhile, and stops once more when it ends. */
+static bool capture_let_go(const struct capture *capture, int signal)
 {
-    ptrace(PTRACE_DETACH, capture->tid, NULL, (void *)(intptr_t)signal);
+    return ptrace(PTRACE_DETACH, capture->tid, NULL, (void *)(intptr_t)signal) == 0;
 }
 
-bool capture_finish(struct capture *capture)
+void capture_finish(struct capture *capture, const atomic_bool *stop)
 {
-    const pid_t tid = capture->tid;
     int signal = 0;
-    enum stop stop;
-    while ((stop = capture_wait(capture, 0, &signal)) == STOP_NOT_YET && atomic_load(&capture->state) != CAPTURE_LEFT) {
+    bool copied = false, held = true;
+    while (held) {
+        const enum stop stopped = capture_wait(capture, &signal);
+        if (stopped == STOP_NOT_YET && atomic_load(stop))
+            break;
+        if (stopped == STOP_DONE && !copied && capture->tid == capture->taken.tid &&
+            atomic_load(&capture->state) == CAPTURE_ASKED)
+            copied = read_registers(capture->tid, &capture->registers) && take_copy(capture);
+        held = stopped == STOP_NOT_YET || (stopped == STOP_DONE && !capture_let_go(capture, signal));
     }
-    if (stop == STOP_NOT_YET)
-        return false;
-    bool copied = false;
-    if (stop == STOP_DONE) {
-        copied = capture->tid == tid && atomic_load(&capture->state) == CAPTURE_ASKED &&
-                 read_registers(tid, &capture->registers);
-        if (copied)
-            capture_copy_stack(&capture->remote, &capture->registers, capture->last, capture->bytes, &capture->copy);
-        capture_let_go(capture, signal);
-    }
+    atomic_fetch_sub(&holding, 1);
     uint32_t asked = CAPTURE_ASKED;
-    atomic_fetch_add(&capture->captured, copied);
     if (!atomic_compare_exchange_strong(&capture->state, &asked, copied ? CAPTURE_READY : CAPTURE_VAIN))
         atomic_store(&capture->state, CAPTURE_IDLE); /* the caller has left */
-    return true;
-}
-
-bool capture_settle(struct capture *capture)
-{
-    int signal = 0;
-    const enum stop stop = capture_wait(capture, WNOHANG, &signal);
-    if (stop == STOP_NOT_YET)
-        return false;
-    if (stop == STOP_DONE)
-        capture_let_go(capture, signal);
-    atomic_store(&capture->state, CAPTURE_IDLE);
-    return true;
-}
-
-void capture_end(struct capture *capture)
-{
-    atomic_store(&capture->state, CAPTURE_IDLE);
 }
 
 /* ---- the caller ---- */
 
-void capture_leave(struct capture *capture)
+static void change_state(struct capture *capture, uint32_t from, uint32_t to)
 {
-    uint32_t state = CAPTURE_ASKED;
-    if (atomic_compare_exchange_strong(&capture->state, &state, CAPTURE_LEFT) || state == CAPTURE_LEFT)
-        pthread_kill(capture->post, SIGURG); /* again, if it is there still: it may have come before the wait */
+    atomic_compare_exchange_strong(&capture->state, &from, to);
 }
 
-pid_t capture_take(struct capture *capture, uint64_t give_up_ns)
+const struct captured *capture_take(struct capture *capture, uint64_t give_up_ns)
 {
     const uint64_t begin_ns = clock_now_ns();
     uint64_t now_ns = begin_ns;
@@ -264,14 +281,13 @@ pid_t capture_take(struct capture *capture, uint64_t give_up_ns)
     }
     if (atomic_load(&capture->state) == CAPTURE_ASKED)
         atomic_fetch_add(&capture->late, 1);
-    capture_leave(capture);
-    uint32_t vain = CAPTURE_VAIN;
-    atomic_compare_exchange_strong(&capture->state, &vain, CAPTURE_IDLE);
-    return atomic_load(&capture->state) == CAPTURE_READY ? capture->tid : 0;
+    change_state(capture, CAPTURE_ASKED, CAPTURE_LEFT);
+    return atomic_load(&capture->state) == CAPTURE_READY ? &capture->taken : NULL;
 }
 
-void capture_release(struct capture *capture)
+void capture_drop(struct capture *capture)
 {
-    uint32_t ready = CAPTURE_READY;
-    atomic_compare_exchange_strong(&capture->state, &ready, CAPTURE_IDLE);
+    change_state(capture, CAPTURE_ASKED, CAPTURE_LEFT);
+    change_state(capture, CAPTURE_READY, CAPTURE_IDLE);
+    change_state(capture, CAPTURE_VAIN, CAPTURE_IDLE);
 }

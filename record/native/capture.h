@@ -17,7 +17,6 @@
 
 #include "record/native/c_stack.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 
 #define CAPTURE_ROOM ((size_t)1 << 20) /* bytes of a stack that are copied at most */
@@ -39,13 +38,18 @@ struct capture {
     bool child;           /* the process is a child of the recorder, which somebody else reaps */
     struct remote remote; /* a copy, which stays valid for reads when the original is closed */
 
-    /* Written by the look, in the post or the caller, and used by the post. */
-    pid_t wanted;  /* the thread that stands still in the last look; 0: none is proved to */
-    uint64_t last; /* the stack is copied up to this address; 0: as far as it is known to reach */
+    /* Written by the look, and by the caller between looks; capture_begin() copies it. */
+    struct captured {
+        pid_t tid;          /* the thread that stands still in the look; 0: none is proved to */
+        uint64_t thread;    /* address of its thread state */
+        uint64_t last;      /* its stack is copied up to this address; 0: as far as it is known to reach */
+        uint64_t cpu_at;    /* where the kernel keeps the number of its processor; 0: nowhere */
+        uint32_t processor; /* that of the post */
+    } wanted;
 
     _Atomic uint32_t state; /* enum capture_state of capture.c */
-    pthread_t post;         /* that is at it */
-    pid_t tid;              /* the thread that is asked, or was captured */
+    struct captured taken;  /* what was asked for, or is captured */
+    pid_t tid;              /* the number of the thread by now: execve may change it */
     struct sleeps sleeps;   /* of the thread that was wanted last */
 
     /* The post writes these, and the caller reads them after capture_take(). */
@@ -54,21 +58,20 @@ struct capture {
     unsigned char *bytes; /* CAPTURE_ROOM; NULL: not needed yet */
 
     /* Counters. The post writes them. */
-    _Atomic uint64_t captured, late, refused; /* stops with a copy; that came too late; that were not possible */
-    _Atomic int why;                          /* errno of the last refusal */
+    _Atomic uint64_t late, refused; /* stops that came too late; that were not possible */
 };
 
 /* Copies the stack of a thread into `bytes`, which has CAPTURE_ROOM: from below its stack pointer to `last` and what
- * belongs to it, or as far as it is known to reach (0). */
-void capture_copy_stack(struct remote *remote, const struct c_registers *registers, uint64_t last, unsigned char *bytes,
-                        struct c_copy *copy);
+ * belongs to it, or as far as it is known to reach (0). With the same call reads `first`, unless it is NULL. Returns
+ * whether that was read. */
+bool capture_copy_stack(struct remote *remote, const struct c_registers *registers, uint64_t last,
+                        const struct piece *first, unsigned char *bytes, struct c_copy *copy);
 
 /* Whether this machine's registers are known. */
 bool capture_possible(void);
 
-/* Opens a process, which is a child of the recorder or not. May be called again for another program of the same
- * process. False when a thread of the program before is still to be let go. */
-bool capture_open(struct capture *capture, const struct remote *remote, bool child);
+/* Opens a process, which is a child of the recorder or not. May be called again for another program of the process. */
+void capture_open(struct capture *capture, const struct remote *remote, bool child);
 /* No post may be at it any more. */
 void capture_close(struct capture *capture);
 
@@ -77,24 +80,16 @@ void capture_close(struct capture *capture);
  * interrupted: the kernel tells its stack pointer, and the stack is copied at once. */
 bool capture_begin(struct capture *capture);
 
-/* In the post: waits for the stop, copies, and lets the thread go. False: the caller gave up before the thread stopped,
- * which is still to be let go. */
-bool capture_finish(struct capture *capture);
-
-/* The same later, when the post wakes: lets the thread go if it has stopped. */
-bool capture_settle(struct capture *capture);
-
-/* In the post, when it ends and has not let the thread go: the kernel does. */
-void capture_end(struct capture *capture);
-
-/* Gives up a copy that a post is at, if one is. */
-void capture_leave(struct capture *capture);
+/* In the post: waits for the stop, copies, and lets the thread go; or ends when *stop is set and a signal comes: then
+ * the kernel lets the thread go when the post ends. */
+void capture_finish(struct capture *capture, const atomic_bool *stop);
 
 /* Waits until this moment (monotonic) for the copy that was begun in the last look: where more threads want to run than
- * there are processors, a thread stops only when it has its turn again. Returns the thread; 0: there is no copy. */
-pid_t capture_take(struct capture *capture, uint64_t give_up_ns);
+ * there are processors, a thread stops only when it has its turn again. Returns what was captured, until
+ * capture_drop(); NULL: nothing. */
+const struct captured *capture_take(struct capture *capture, uint64_t give_up_ns);
 
-/* The copy that was taken is not needed any more. */
-void capture_release(struct capture *capture);
+/* What was captured, or is being captured, is not needed any more. */
+void capture_drop(struct capture *capture);
 
 #endif

@@ -183,7 +183,7 @@ bool code_map_has(const struct code_map *map, uint64_t address)
 static struct code_place *make_place(struct code_map *map, uint64_t pc)
 {
     struct code_place *place = alloc_zeroed(1, sizeof(*place));
-    struct code_module *module = module_at(map, pc);
+    struct code_module *module = map->places_count < 2 * PLACES_LIMIT ? module_at(map, pc) : NULL;
     place->pc = pc;
     map->unknown |= !module;
     if (!module)
@@ -244,9 +244,10 @@ uint32_t code_map_frame(struct code_map *map, struct code_place *place)
     const char *name = method || !symbol ? room : symbols_name(&module->symbols, symbol);
     if (!method && !symbol)
         snprintf(room, sizeof(room), "%.100s+0x%" PRIx64, name_of_file(module->mapped.path), start);
+    const uint32_t frame = define_place(map, name, module->name, address);
+    if (!ready && !method) /* while the symbols are read, the name is asked for again */
+        return frame;
     map->named += method || symbol;
     map->nameless += !method && !symbol;
-    const uint32_t frame = define_place(map, name, module->name, address);
-    place->frame = ready || method ? frame : 0; /* while the symbols are read, the name is asked for again */
-    return frame;
+    return place->frame = frame;
 }

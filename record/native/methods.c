@@ -8,16 +8,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DATA_LIMIT    (16u << 20) /* bytes of a module's data that are searched */
-#define METHODS_LIMIT 65536
-#define ROW_WORDS     4     /* of a PyMethodDef */
-#define FLAGS_LIMIT   0x800 /* the flags of methods are below; 0 is none */
-#define TYPE_NAME     (-26) /* words from tp_methods to tp_name, ... */
-#define MODULE_NAME   (-3)  /* ... from m_methods to m_name, ... */
-#define SPEC_NAME     (-3)  /* ... and from `slots` of a PyType_Spec to its name */
-#define SLOT_METHODS  64    /* Py_tp_methods */
-#define SLOTS_MOST    90    /* numbers of slots are below, and a type has no more of them */
-#define PART_MAX      64    /* bytes of an owner, and of a method */
+#define DATA_LIMIT     (16u << 20) /* bytes of a module's data that are searched */
+#define METHODS_LIMIT  65536
+#define SEARCHES_LIMIT 512   /* for the owners of slots: each looks at all data */
+#define ROW_WORDS      4     /* of a PyMethodDef */
+#define FLAGS_LIMIT    0x800 /* the flags of methods are below; 0 is none */
+#define TYPE_NAME      (-26) /* words from tp_methods to tp_name, ... */
+#define MODULE_NAME    (-3)  /* ... from m_methods to m_name, ... */
+#define SPEC_NAME      (-3)  /* ... and from `slots` of a PyType_Spec to its name */
+#define SLOT_METHODS   64    /* Py_tp_methods */
+#define SLOTS_MOST     90    /* numbers of slots are below, and a type has no more of them */
+#define PART_MAX       64    /* bytes of an owner, and of a method */
 
 /* The data of a module, while it is searched. */
 struct module_data {
@@ -145,10 +146,13 @@ static uint64_t owner_by(const struct module_data *data, size_t i)
 
 static void methods_find_owners(struct methods *m, const struct module_data *data)
 {
+    size_t searches = 0;
     for (size_t i = 0; i < data->count; i++) {
         struct method_table *table = table_at(m, data->words[i]);
-        if (table && !table->owner)
-            table->owner = owner_by(data, i);
+        if (!table || table->owner || searches == SEARCHES_LIMIT)
+            continue;
+        searches += word_near(data, i, -1) == SLOT_METHODS;
+        table->owner = owner_by(data, i);
     }
 }
 
@@ -165,11 +169,13 @@ static int method_order(const void *a, const void *b)
 void methods_read(struct methods *m, const struct image_file *image)
 {
     *m = (struct methods){ 0 };
+    size_t left = DATA_LIMIT;
     for (size_t i = 0; i < image->segments_count; i++) {
         const Elf64_Phdr *segment = &image->segments[i];
-        const size_t size = segment->p_memsz < DATA_LIMIT ? segment->p_memsz & ~(uint64_t)7 : DATA_LIMIT;
+        const size_t size = segment->p_memsz < left ? segment->p_memsz & ~(uint64_t)7 : left;
         if (segment->p_type != PT_LOAD || !(segment->p_flags & PF_W) || size == 0 || segment->p_vaddr % 8 != 0)
             continue;
+        left -= size;
         uint64_t *words = alloc_zeroed(size / 8, 8);
         const struct module_data data = { image, segment->p_vaddr + image->bias, words, size / 8 };
         if (remote_read(image->remote, data.begin, words, size) == REMOTE_READ) {

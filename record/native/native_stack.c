@@ -88,6 +88,7 @@ static void learn_loop(struct native_stack *n, const struct c_frame *frame, uint
 struct c_merge {
     struct native_stack *native;
     struct c_links *found;
+    size_t taken;   /* frames that were unwound so far */
     size_t entry;   /* the first entry that no frame had so far */
     uint32_t link;  /* C frames stand before this link */
     uint32_t holes; /* how often a part could not be unwound */
@@ -146,13 +147,15 @@ static bool merge_all(struct c_merge *m, struct c_registers registers, const str
     const uint64_t last = n->entries[n->entries_count - 1].address;
     while (m->entry < n->entries_count) {
         size_t count;
-        const enum c_end end = c_stack_unwind(&n->map, &registers, copy, last, n->frames, NATIVE_FRAMES, &count);
+        const enum c_end end = c_stack_unwind(&n->map, &registers, copy, last, n->frames, NATIVE_FRAMES - m->taken,
+                                              &count);
+        m->taken += count;
         for (size_t i = 0; i < count; i++)
             if (!merge_take(m, &n->frames[i]))
                 return false;
         if (m->entry == n->entries_count)
             return true;
-        if (end == C_ROOT || end == C_DEEP)
+        if (end == C_ROOT || end == C_DEEP || m->taken == NATIVE_FRAMES)
             return false;
         m->holes++;
         merge_add(m, hole);

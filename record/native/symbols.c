@@ -15,6 +15,7 @@
 #define SYMBOLS_LIMIT  (2u << 20)  /* of a table; a very large library has a million */
 #define NAMES_LIMIT    (96u << 20) /* bytes of the names of a table */
 #define LARGE          20000       /* symbols that a thread of its own reads: these take some milliseconds */
+#define NAMES_MOST     64          /* names of one function that are looked at */
 #define AT_ONCE        4096        /* symbols that are read with one call */
 
 static bool read_at(int file, uint64_t offset, void *into, size_t size)
@@ -196,7 +197,7 @@ const struct symbol *symbols_find(const struct symbols *s, uint64_t address)
     if (low == 0)
         return NULL;
     size_t first = low - 1;
-    while (first > 0 && s->rows[first - 1].address == s->rows[low - 1].address)
+    for (int i = 0; i < NAMES_MOST && first > 0 && s->rows[first - 1].address == s->rows[low - 1].address; i++)
         first--;
     for (; first < low; first++)
         if (address - s->rows[first].address < s->rows[first].size)

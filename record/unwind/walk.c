@@ -283,7 +283,7 @@ enum attempt walk_find(struct walker *w, struct walk *walk)
     walk->entered_at = shim;
     if (w->up_count > 0) {
         w->up[w->up_count - 1].from_c = from_c;
-        w->up[w->up_count - 1].entry = shim;
+        w->up[w->up_count - 1].entry = from_c ? shim : 0;
     }
     return ends ? ATTEMPT_ACCEPTED : ATTEMPT_TORN;
 }

@@ -459,12 +459,12 @@ enum sampler_state sampler_turn(struct sampler *sampler, struct watched *watched
     watched->missed = 0;
     sampler->emitter.stands_ns = budget_stands_ns(budget);
     const enum sampler_state state = sampler_tick(sampler, watched, clock_now_ns(), missed, why);
+    stand_end_tick(&watched->exact.stand);
     if (state != SAMPLER_GOING)
         return state;
     if (signals_continued() != continued) /* a signal stopped the recorder meanwhile: the time is no wait */
         return state;
     const bool waited = watched->look.waited;
-    stand_end_tick(&watched->exact.stand);
     watched->missed = budget_pass(budget, watched_taken_ns(watched) - taken_ns, clock_now_ns(), waited);
     note_sleep(sampler, watched);
     if (watched->missed == 0)

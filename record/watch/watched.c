@@ -19,9 +19,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define SAME_PROGRAM_NS 1000000 /* how often to check for an execve */
-#define STOP_LEAST_NS   1500000 /* how long to wait for threads that are asked to stop (--native), ... */
-#define STOP_BEFORE_NS  300000  /* ... and how long before the next look the wait ends */
+#define SAME_PROGRAM_NS 1000000  /* how often to check for an execve */
+#define STOP_LEAST_NS   1500000  /* how long to wait for threads that are asked to stop (--native), ... */
+#define STOP_BEFORE_NS  300000   /* ... and how long before the next look the wait ends */
+#define STOP_MOST_NS    20000000 /* and no longer than this */
 #define FORK_NS         100000000u /* the kernel notes the start of a process that long after it copied the memory, at most */
 
 /* ---- from a number to a CPython ---- */
@@ -131,7 +132,10 @@ static void note_first_look(struct watched *w)
 static uint64_t stops_until(const struct watched *w)
 {
     const uint64_t least_ns = clock_now_ns() + STOP_LEAST_NS, next_ns = w->budget.next[0].moment_ns;
-    return !w->options->tree && next_ns > least_ns + STOP_BEFORE_NS ? next_ns - STOP_BEFORE_NS : least_ns;
+    const uint64_t most_ns = least_ns + STOP_MOST_NS;
+    if (w->options->tree || next_ns < least_ns + STOP_BEFORE_NS)
+        return least_ns;
+    return next_ns - STOP_BEFORE_NS < most_ns ? next_ns - STOP_BEFORE_NS : most_ns;
 }
 
 bool watched_emit(struct watched *w, uint64_t time_ns, struct fault *why)

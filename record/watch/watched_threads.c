@@ -3,6 +3,7 @@
 
 #include "formats/base/alloc.h"
 #include "record/asyncio/await_graph.h"
+#include "record/process/clock.h"
 #include "record/process/procfs.h"
 #include "record/watch/state_owner.h"
 #include "record/watch/watched_names.h"
@@ -621,10 +622,11 @@ static bool thread_emit_status(struct watched *w, struct emitted_thread *thread,
         !watched_tasks_owns_sample(w, thread, w->rows.nested[w->rows.nested_count - 1], status) &&
         !w->options->plain_threads)
         return true;
-    const bool sleeps = w->rows.nested_count == 1 && (status & (STATUS_RECORDED | STATUS_CPU)) == STATUS_RECORDED;
+    const bool sleeps = w->rows.nested_count == 1 && w->look.one_moment &&
+                        (status & (STATUS_RECORDED | STATUS_CPU | STATUS_CPU_UNKNOWN)) == STATUS_RECORDED;
     if (w->c_frames && sleeps && !runs->walk.c_links)
         c_frames_of_sleeper(w->c_frames, &w->thread_list, runs, thread->tid, &thread->watch.cpu,
-                            synthetic_frames_native_frame(w->synthetic), now_ns);
+                            synthetic_frames_native_frame(w->synthetic), clock_now_ns());
     w->counters.native.samples += runs->walk.c_links != NULL;
     const bool good = thread_emit_stack(w, thread, index, status, time_ns, why);
     runs->walk.c_links = NULL;
@@ -777,7 +779,7 @@ static bool can_wait(const struct watched *w)
 void watched_threads_ask_in_look(struct watched *w, bool posted, uint64_t now_ns)
 {
     w->statuses.slept = false;
-    if (!w->options->freezes && !can_wait(w))
+    if (!w->options->freezes && (w->c_frames || !can_wait(w)))
         watched_threads_ask_ahead(w, posted, now_ns);
 }
 

@@ -96,7 +96,7 @@ def test_a_program_that_is_traced_is_recorded_without(python, command, start, tm
     for task in tasks:
         trace("seize", int(task))
     ended = attach(target, tmp_path / "a.pyreel", "--native", prefix=python.prefix)
-    assert "another program traces them" in ended.messages, ended
+    assert "another program may trace them" in ended.messages, ended
     told = whole(tmp_path / "a.pyreel")
     assert told["figures"]["c_samples"] == 0 and told["figures"]["c_stacks_refused"] > 0 and told["samples"] >= 50
 
