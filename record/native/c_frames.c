@@ -61,7 +61,7 @@ struct capture *c_frames_captures(struct c_frames *c)
 /* ---- threads that ran ---- */
 
 /* The innermost stack of a thread in this tick, by the address of its state; NULL: it has none. */
-static struct member *member_at(struct thread_list *list, uint64_t thread)
+static struct member *asked_member(struct thread_list *list, uint64_t thread)
 {
     for (size_t i = 0; i < list->asked_count; i++) {
         struct member *member = &list->members[list->asked[i]];
@@ -84,7 +84,7 @@ void c_frames_tick(struct c_frames *c, struct thread_list *list, bool proved, ui
     for (size_t i = 0; c && c->open && i < C_FRAMES_AT_ONCE; i++) {
         struct capture *capture = &c->captures[i];
         const struct captured *taken = capture_take(capture, give_up_ns);
-        struct member *member = taken && proved ? member_at(list, taken->thread) : NULL;
+        struct member *member = taken && proved ? asked_member(list, taken->thread) : NULL;
         if (member && native_stack_merge(&c->stack, &member->walk, l, &capture->registers, &capture->copy, hole,
                                          clock_now_ns(), &c->found[i])) {
             walk_has(&member->walk, &c->found[i]);

@@ -128,7 +128,7 @@ static void on_interrupt(int number)
  * else that thread would stand still until the recorder goes on. */
 static atomic_uint holding;
 
-static void on_terminal_stop(int number)
+static void capture_on_stop(int number)
 {
     const struct timespec nap = { .tv_nsec = 200000 };
     (void)number;
@@ -137,12 +137,12 @@ static void on_terminal_stop(int number)
     raise(SIGSTOP);
 }
 
-static void handle_signals(void)
+static void capture_handle_signals(void)
 {
     struct sigaction before, action = { .sa_handler = on_interrupt };
     sigemptyset(&action.sa_mask);
     sigaction(SIGURG, &action, NULL);
-    action = (struct sigaction){ .sa_handler = on_terminal_stop, .sa_flags = SA_RESTART };
+    action = (struct sigaction){ .sa_handler = capture_on_stop, .sa_flags = SA_RESTART };
     sigemptyset(&action.sa_mask);
     if (sigaction(SIGTSTP, NULL, &before) == 0 && before.sa_handler == SIG_DFL)
         sigaction(SIGTSTP, &action, NULL);
@@ -150,7 +150,7 @@ static void handle_signals(void)
 
 void capture_open(struct capture *capture, const struct remote *remote, bool child)
 {
-    handle_signals();
+    capture_handle_signals();
     capture->wanted = (struct captured){ 0 };
     atomic_store(&capture->late, 0);
     atomic_store(&capture->refused, 0);
@@ -172,7 +172,7 @@ void capture_close(struct capture *capture)
 /* ---- in the post ---- */
 
 /* Reads the thread's stack and the number of its processor. Whether it ran on no other processor than the post's. */
-static bool take_copy(struct capture *capture)
+static bool copy_taken(struct capture *capture)
 {
     const struct captured *taken = &capture->taken;
     uint32_t processor = taken->processor;
@@ -183,11 +183,11 @@ static bool take_copy(struct capture *capture)
 }
 
 /* The same of a thread that sleeps: it may wake on another processor meanwhile. */
-static bool take_copy_of_sleeper(struct capture *capture)
+static bool copy_taken_asleep(struct capture *capture)
 {
     const struct c_registers before = capture->registers;
     struct c_registers after;
-    return take_copy(capture) && sleeps_registers(&capture->sleeps, capture->pid, capture->tid, &after) &&
+    return copy_taken(capture) && sleeps_registers(&capture->sleeps, capture->pid, capture->tid, &after) &&
            after.pc == before.pc && after.values[CFI_RSP] == before.values[CFI_RSP];
 }
 
@@ -200,7 +200,7 @@ bool capture_begin(struct capture *capture)
     capture->taken = capture->wanted;
     capture->tid = capture->taken.tid;
     if (sleeps_registers(&capture->sleeps, capture->pid, capture->tid, &capture->registers)) {
-        atomic_store(&capture->state, take_copy_of_sleeper(capture) ? CAPTURE_READY : CAPTURE_VAIN);
+        atomic_store(&capture->state, copy_taken_asleep(capture) ? CAPTURE_READY : CAPTURE_VAIN);
         return false;
     }
     atomic_fetch_add(&holding, 1);
@@ -254,7 +254,7 @@ void capture_finish(struct capture *capture, const atomic_bool *stop)
             break;
         if (stopped == STOP_DONE && !copied && capture->tid == capture->taken.tid &&
             atomic_load(&capture->state) == CAPTURE_ASKED)
-            copied = read_registers(capture->tid, &capture->registers) && take_copy(capture);
+            copied = read_registers(capture->tid, &capture->registers) && copy_taken(capture);
         held = stopped == STOP_NOT_YET || (stopped == STOP_DONE && !capture_let_go(capture, signal));
     }
     atomic_fetch_sub(&holding, 1);
