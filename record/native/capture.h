@@ -9,9 +9,13 @@
  *     thread   stands                    │ stops      │                 │ runs on
  *     caller                             │ emits ...  capture_take() waits for the copy
  *
- * A thread whose stop comes late, as one that waits for a disk, is left to go: the sample has no C frames then. The
- * post lets it go when it has stopped, at the latest when the post wakes the next time. A thread that somebody else
- * traces is not stopped. */
+ * Where more threads want to run than there are processors, or a thread waits for a disk, the stop comes late: the
+ * sample has no C frames then. The post waits on until it has let the thread go, and makes no looks meanwhile. A thread
+ * that somebody else traces is not stopped.
+ *
+ * The kernel keeps the number of the processor on which a thread last ran in the thread's rseq area. The number is
+ * copied with the stack, and must be that of the post's processor: the thread ran nowhere else between the look and the
+ * stop. */
 #ifndef PYREEL_RECORD_NATIVE_CAPTURE_H
 #define PYREEL_RECORD_NATIVE_CAPTURE_H
 
@@ -57,8 +61,7 @@ struct capture {
     struct c_copy copy;
     unsigned char *bytes; /* CAPTURE_ROOM; NULL: not needed yet */
 
-    /* Counters. The post writes them. */
-    _Atomic uint64_t late, refused; /* stops that came too late; that were not possible */
+    _Atomic uint64_t late, refused; /* counters: stops that came too late; stops that were not possible */
 };
 
 /* Copies the stack of a thread into `bytes`, which has CAPTURE_ROOM: from below its stack pointer to `last` and what
