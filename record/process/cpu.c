@@ -364,7 +364,7 @@ static bool read_running(struct cpu *cpu, bool changed, enum cpu_asker asker)
         return read_ready(cpu, &cpu->running);
     if (!read_sched(cpu->sched, &sched))
         return false;
-    cpu->running = has_processor(cpu, sched.lost, changed) || (asker != CPU_ANYBODY && cpu_is_pushed_off(cpu, &sched));
+    cpu->running = has_processor(cpu, sched.lost, changed) || cpu_is_pushed_off(cpu, &sched);
     cpu->late = !cpu->running && asker != CPU_ANYBODY;
     return cpu->running || cpu->late || read_ready(cpu, &cpu->ready);
 }
