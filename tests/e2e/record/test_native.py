@@ -44,22 +44,25 @@ def test_c_functions_stand_between_those_who_call_and_who_are_called(python, com
     path = tmp_path / "a.pyreel"
     ended = run_record("-o", path, "--native", "--disturb", "10", "--", *command("calls", 3), prefix=python.prefix)
     assert ended.code == 0 and "% of the samples have their C functions" in ended.messages, ended
-    assert_merged(whole(path))
+    figures = assert_merged(whole(path))
     packing = hashing = sorting = 0
+    wrong = []
     for stack, _ in stacks_of(path):
         c = [" (c_work.py)" not in frame for frame in stack]
         names = [frame.partition(" (")[0] for frame in stack]
-        if names[-1] == "key" or "key" in names:
+        if "key" in names:  # C code calls key()
             at = names.index("key")
-            assert names[at - 1] == "<native>" or c[at - 1], stack  # C code calls key()
-            assert "sorts" in names[:at] and not any(c[:names.index("sorts") + 1]), stack
-            sorting += names[at - 1] != "<native>"
-        if "packs" in names:
-            packing += any("(libz" in frame for frame in stack[names.index("packs"):])
-        if "hashes" in names:
-            hashing += any("crypto" in frame or "_hash" in frame or "_sha" in frame for frame in stack)
-        if "packs" in names or "hashes" in names:
-            assert all(c[names.index("packs" if "packs" in names else "hashes") + 1:]), stack
+            by_c = at > 0 and (names[at - 1] == "<native>" or c[at - 1])
+            if not by_c or "sorts" not in names[:at] or any(c[:names.index("sorts") + 1]):
+                wrong.append(stack)
+            sorting += by_c and names[at - 1] != "<native>"
+        for name, where in (("packs", "(libz"), ("hashes", "(libcrypto")):
+            if name in names:
+                below = stack[names.index(name) + 1:]
+                wrong += [stack] if not all(c[names.index(name) + 1:]) else []
+                packing += name == "packs" and any(where in frame for frame in below)
+                hashing += name == "hashes" and any(where in frame or "sha" in frame.lower() for frame in below)
+    assert len(wrong) <= figures["samples_live"], wrong  # none of a proved look
     assert packing and hashing and sorting
 
 
