@@ -468,7 +468,7 @@ static bool run_all(struct cfi_run *run, struct cursor from)
 bool cfi_find(const struct cfi *cfi, uint64_t address, struct cfi_rule *rule)
 {
     static unsigned char fde_room[ENTRY_LIMIT], cie_room[ENTRY_LIMIT]; /* one thread makes rules */
-    uint64_t begin, fde;
+    uint64_t begin = 0, fde = 0;
     struct cursor from;
     struct cie cie;
     if (!find_function(cfi, address, &begin, &fde) || !read_entry(cfi, fde, fde_room, &from))
