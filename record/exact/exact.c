@@ -274,7 +274,7 @@ static void want_capture(struct exact *exact, const struct member *member, uint3
             };
 }
 
-/* The same for each thread of a crowd that runs Python. */
+/* Tells each post under a thread of the crowd that runs Python to capture that thread. */
 static void want_captures(struct exact *exact)
 {
     for (size_t i = 0; exact->work.same && i < exact->after.count; i++) {
@@ -290,7 +290,7 @@ static void want_nothing(struct exact *exact)
         exact->stand.captures[i].wanted = (struct captured){ 0 };
 }
 
-/* What was captured in a look that is thrown away is of no use. */
+/* Drops all copies of C stacks: their look is thrown away, or is over. */
 static void drop_captures(struct exact *exact)
 {
     for (size_t i = 0; exact->stand.captures && i < STAND_AT_ONCE; i++)

@@ -191,8 +191,10 @@ static bool come_last(struct post *post)
  * no code of its own. */
 static void begin_capture(struct post *post)
 {
-    if (post->capture && post->stood.stayed && capture_begin(post->capture))
-        atomic_store(&post->busy, (post->begun = post->capture) != NULL);
+    if (!post->capture || !post->stood.stayed || !capture_begin(post->capture))
+        return;
+    post->begun = post->capture;
+    atomic_store(&post->busy, true);
 }
 
 static void do_appointed(struct post *post, uint32_t number)

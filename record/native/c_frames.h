@@ -18,7 +18,7 @@ struct c_sleeper {
     struct c_links found;
 };
 
-/* Of a process, from its first program on. */
+/* The state of --native for one process, from its first program on. */
 struct c_frames {
     struct capture captures[C_FRAMES_AT_ONCE]; /* by the posts of a look, in their order */
     struct c_links found[C_FRAMES_AT_ONCE];    /* what was made of them in this tick */
@@ -39,7 +39,7 @@ struct c_frames *c_frames_open(struct c_frames *known, bool child, struct remote
 void c_frames_end(struct c_frames *c_frames);
 void c_frames_free(struct c_frames *c_frames);
 
-/* What the posts may capture, C_FRAMES_AT_ONCE. NULL: nothing. */
+/* Returns the captures for the posts, C_FRAMES_AT_ONCE of them. NULL: the posts capture nothing. */
 struct capture *c_frames_captures(struct c_frames *c_frames);
 
 /* Takes what was captured in the last look, and waits for it until `give_up_ns` (monotonic). If `proved`, that look is

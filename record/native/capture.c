@@ -182,7 +182,7 @@ static bool copy_taken(struct capture *capture)
            processor == taken->processor;
 }
 
-/* The same of a thread that sleeps: it may wake on another processor meanwhile. */
+/* Copies the stack of a thread that sleeps. False: the thread woke meanwhile, maybe on another processor. */
 static bool copy_taken_asleep(struct capture *capture)
 {
     const struct c_registers before = capture->registers;

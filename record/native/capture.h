@@ -92,7 +92,7 @@ void capture_finish(struct capture *capture, const atomic_bool *stop);
  * capture_drop(); NULL: nothing. */
 const struct captured *capture_take(struct capture *capture, uint64_t give_up_ns);
 
-/* What was captured, or is being captured, is not needed any more. */
+/* Drops the copy that there is, or the one that is being made: the caller does not need it any more. */
 void capture_drop(struct capture *capture);
 
 #endif

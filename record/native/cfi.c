@@ -63,7 +63,7 @@ enum {
     OP_REGISTER_MOST = 0x8f,
 };
 
-/* What a CIE says. */
+/* The content of a CIE. */
 struct cie {
     uint64_t code_unit;
     int64_t data_unit;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What is known of the C code of a process, by address: the module (a program or library), the rule that finds the
- * caller, and the function. Made when an address is first met, and remembered.
+/* The code map knows the C code of a process by address: the module (a program or library), the rule that finds the
+ * caller, and the function. A place is made when its address is first met, and remembered.
  *
  *     pc ─▶ module ─▶ .eh_frame: rule, start of the function
  *                  ├▶ tables of methods: the name that Python has for it, list.sort
