@@ -54,6 +54,12 @@ struct stack {
     uint32_t *frames; /* root first */
 };
 
+/* The frames of a thread state in this look. */
+struct state {
+    uint32_t tid, depth;
+    uint32_t *frames; /* root first */
+};
+
 struct reference {
     struct standstill process;
     struct remote remote;
@@ -64,8 +70,8 @@ struct reference {
     size_t links_count, links_room;
     uint32_t *key; /* tid, then frames */
     size_t key_room;
-    uint32_t *with_frames, *without; /* of this look: the threads of states with frames, and of the others */
-    size_t with_frames_count, with_frames_room, without_count, without_room;
+    struct state *states; /* of this look */
+    size_t states_count, states_room;
     struct intern known; /* keys → number of a stack */
     struct stack *stacks;
     size_t stacks_room;
@@ -192,56 +198,56 @@ static void count_stack(struct reference *r, uint32_t depth)
     r->stacks[number - 1].moments += r->now_moments;
 }
 
-static void add_thread(uint32_t **threads, size_t *count, size_t *room, uint32_t tid)
-{
-    *threads = alloc_grow(*threads, room, *count + 1, sizeof(**threads));
-    (*threads)[(*count)++] = tid;
-}
-
 /* Names the frames from the root on. CPython's own are no functions of the program. */
 static bool name_links(struct reference *r, uint32_t tid)
 {
-    uint32_t depth = 0;
-    r->key = alloc_grow(r->key, &r->key_room, r->links_count + 1, sizeof(*r->key));
-    r->key[0] = tid;
+    struct state state = { .tid = tid, .frames = alloc_zeroed(r->links_count + 1, sizeof(*state.frames)) };
+    r->states = alloc_grow(r->states, &r->states_room, r->states_count + 1, sizeof(*r->states));
     for (size_t i = r->links_count; i-- > 0;) {
         const struct link *link = &r->links[i];
         const struct code *code = codes_find(&r->codes, link->executed.code, link->executed.copy);
         if (!code)
             code = link->executed.code ? codes_read(&r->codes, link->executed.code, link->executed.copy) : NULL;
-        if (!code)
+        if (!code) {
+            free(state.frames);
             return false;
+        }
         if (!code->hidden)
-            r->key[++depth] = codes_frame(&r->codes, code, (int64_t)(link->instruction - code->first) / 2, 0);
+            state.frames[state.depth++] = codes_frame(&r->codes, code, (int64_t)(link->instruction - code->first) / 2,
+                                                      0);
     }
-    if (depth > 0) {
-        add_thread(&r->with_frames, &r->with_frames_count, &r->with_frames_room, tid);
-        count_stack(r, depth);
-    } else {
-        add_thread(&r->without, &r->without_count, &r->without_room, tid);
-    }
+    r->states[r->states_count++] = state;
     return true;
 }
 
-static bool has_thread(const uint32_t *threads, size_t count, uint32_t tid)
+/* Moves the frames of states [first, ...) of one thread into the key. Returns their number. */
+static uint32_t take_thread(struct reference *r, size_t first)
 {
-    size_t i = 0;
-    while (i < count && threads[i] != tid)
-        i++;
-    return i < count;
+    const uint32_t tid = r->states[first].tid;
+    uint32_t depth = 0;
+    for (size_t i = r->states_count; i-- > first;) {
+        struct state *state = &r->states[i];
+        if (state->tid != tid || !state->frames)
+            continue;
+        r->key = alloc_grow(r->key, &r->key_room, (size_t)depth + state->depth + 1, sizeof(*r->key));
+        memcpy(r->key + 1 + depth, state->frames, state->depth * sizeof(*r->key));
+        depth += state->depth;
+        free(state->frames);
+        state->frames = NULL;
+    }
+    r->key[0] = tid;
+    return depth;
 }
 
-/* A thread without Python frames is counted once. A thread that creates an interpreter, or (3.11) another thread, has a
- * state for that as well, which is no second thread. */
-static void count_without_frames(struct reference *r)
+/* A thread has one stack, which goes on in the interpreter that it has entered. The list of interpreters begins with
+ * the newest one, and no program here enters an older one. A state that is made for a new interpreter, or (3.11) a new
+ * thread, has no frames yet. */
+static void count_threads(struct reference *r)
 {
-    for (size_t i = 0; i < r->without_count; i++) {
-        r->key[0] = r->without[i];
-        if (!has_thread(r->with_frames, r->with_frames_count, r->without[i]) &&
-            !has_thread(r->without, i, r->without[i]))
-            count_stack(r, 0);
-    }
-    r->with_frames_count = r->without_count = 0;
+    for (size_t i = 0; i < r->states_count; i++)
+        if (r->states[i].frames)
+            count_stack(r, take_thread(r, i));
+    r->states_count = 0;
 }
 
 static void look_at_thread(struct reference *r, const unsigned char *thread)
@@ -304,7 +310,7 @@ static bool take_look(struct reference *r, double mean_us, struct fault *why)
     forget_pages(r);
     if (good && !look(r))
         r->unread++;
-    count_without_frames(r);
+    count_threads(r);
     standstill_end(&r->process);
     const uint64_t ended_ns = clock_now_ns();
     r->next_ns += ended_ns - stopped_ns; /* of the program's own time */
@@ -386,8 +392,7 @@ static void close_all(struct reference *r)
     definitions_free(&r->definitions);
     free(r->links);
     free(r->key);
-    free(r->with_frames);
-    free(r->without);
+    free(r->states);
     free(r->stacks);
 }
 

@@ -13,7 +13,6 @@ except ImportError:
 #: slow 5
 # The stack of a thread goes on in the interpreter that the thread works for, which begins with imports, of which some are
 # called from C:
-#: run -> *
 #: root nothing frozen <module> search_function
 #: <module> -> <module>
 #: _call_with_frames_removed -> *
@@ -77,18 +76,18 @@ def leaf_c(n):
 
 def create(kind="legacy"):
     try:
-        return _interpreters.create(kind)
+        return _interpreters.create(kind)  # -> *
     except (TypeError, ValueError):
-        return _interpreters.create()
+        return _interpreters.create()  # -> *
 
 
 def run(interpreter, role):
     start = f"with open({__file__!r}) as file:\n    source = file.read()\n"
     start += f"exec(compile(source, {__file__!r}, 'exec'), {{'ROLE': {role!r}, '__file__': {__file__!r}}})\n"
     if hasattr(_interpreters, "exec"):
-        _interpreters.exec(interpreter, start)
+        _interpreters.exec(interpreter, start)  # -> *
     else:
-        _interpreters.run_string(interpreter, start)
+        _interpreters.run_string(interpreter, start)  # -> *
 
 
 def in_thread(interpreter, role):  # root
@@ -99,7 +98,7 @@ def come_and_go():  # root
     while True:
         interpreter = create()  # -> create
         run(interpreter, "c")  # -> run
-        _interpreters.destroy(interpreter)
+        _interpreters.destroy(interpreter)  # -> *
         time.sleep(0.005)
 
 
