@@ -65,6 +65,7 @@ static bool is_definition(const struct event *event)
     case EVENT_STRING:
     case EVENT_FUNCTION:
     case EVENT_FRAME:
+    case EVENT_MODULE:
     case EVENT_COUNTER:
     case EVENT_SERIAL:
         return true;

@@ -16,11 +16,24 @@ static bool merge_emit(struct merge *merge, struct event *event, struct fault *w
 
 static bool merge_emit_string(struct merge *merge, uint32_t string, uint32_t *number, struct fault *why)
 {
-    const struct text text = tables_string(merge->from, string);
+    const struct text text = tables_linker_name(merge->from, string);
     bool added = false;
     *number = string ? intern_number(&merge->strings, text.bytes, text.size, &added) : 0;
     struct event event = { .kind = EVENT_STRING, .string = { *number, text } };
     return !added || merge_emit(merge, &event, why);
+}
+
+/* Emits what is known of the module of a function, each time that a function of it is emitted first: the tables behind
+ * know it already but for the first time. */
+static bool merge_emit_module(struct merge *merge, uint32_t path, uint32_t number, struct fault *why)
+{
+    const struct module *module = tables_module(merge->from, path);
+    struct event event = { .kind = EVENT_MODULE };
+    if (!module)
+        return true;
+    event.module = *module;
+    event.module.path = number;
+    return merge_emit(merge, &event, why);
 }
 
 static bool merge_emit_function(struct merge *merge, uint32_t function, uint32_t *number, struct fault *why)
@@ -38,7 +51,8 @@ static bool merge_emit_function(struct merge *merge, uint32_t function, uint32_t
     *number = emitted->number = known_function(&merge->functions, emitted, &added);
     if (merge->compares)
         alike_note(&merge->alike, merge->from, &merge->from->functions[function], *number);
-    return !added || merge_emit(merge, &event, why);
+    return !added || (merge_emit_module(merge, merge->from->functions[function].module, emitted->module, why) &&
+                      merge_emit(merge, &event, why));
 }
 
 static bool merge_emit_frame(struct merge *merge, uint32_t frame, uint32_t *number, struct fault *why)

@@ -57,6 +57,7 @@ enum stream_note {
     NOTE_SERIAL = 28,
     NOTE_PROCESS_TITLE,
     NOTE_THREAD_CALLBACK,
+    NOTE_MODULE,
 };
 
 /* Fields of HEADER and END blocks that readers and writers of blocks need: the version and the recording id. */

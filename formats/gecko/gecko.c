@@ -190,7 +190,7 @@ static void gecko_emit_profile(struct gecko *gecko)
 {
     struct json_emitter *json = &gecko->json;
     emit_open(json, NULL, '{');
-    emit_literal(json, "libs", "[]");
+    gecko_libs_emit(gecko);
     emit_literal(json, "pages", "[]");
     gecko_threads_emit(gecko);
     gecko_tables_emit(gecko);
@@ -212,6 +212,7 @@ bool gecko_finish(struct gecko *gecko, struct fault *why)
     gecko_rows_make(gecko);
     choose_samples(gecko);
     gecko_sources_find(gecko);
+    gecko_libs_find(gecko);
     gecko_leaves_settle(gecko);
     gecko_embedding_start(gecko);
     gecko_emit_profile(gecko);
@@ -248,6 +249,7 @@ void gecko_drop(struct gecko *gecko)
     gecko_counters_free(&gecko->counters);
     intern_free(&gecko->strings);
     gecko_sources_free(&gecko->sources);
+    gecko_libs_free(&gecko->libs);
     embedding_free(&gecko->embedding);
     gecko_lines_free(&gecko->lines);
     gecko_overhead_free(&gecko->overhead);

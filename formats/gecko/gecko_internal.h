@@ -12,6 +12,7 @@
 #include "formats/gecko/gecko_overhead.h"
 #include "formats/gecko/markers/markers.h"
 #include "formats/gecko/tables/gecko_leaves.h"
+#include "formats/gecko/tables/gecko_libs.h"
 #include "formats/gecko/tables/gecko_rows.h"
 #include "formats/gecko/tables/gecko_sources.h"
 #include "formats/intern/intern.h"
@@ -113,6 +114,7 @@ struct gecko {
     uint64_t end_ns; /* of the window with which the viewer opens */
     struct gecko_tables rows;
     struct gecko_sources sources;
+    struct gecko_libs libs;
     struct embedding embedding;
     struct intern strings; /* further strings, behind the strings of the tables */
     struct gecko_lines lines;

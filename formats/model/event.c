@@ -122,6 +122,7 @@ void event_shift(struct event *event, int64_t by_ns)
     case EVENT_STRING:
     case EVENT_FUNCTION:
     case EVENT_FRAME:
+    case EVENT_MODULE:
     case EVENT_MISSED:
     case EVENT_COUNTER:
     case EVENT_SERIAL:

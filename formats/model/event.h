@@ -28,6 +28,7 @@ enum event_kind {
     EVENT_STRING,
     EVENT_FUNCTION,
     EVENT_FRAME,
+    EVENT_MODULE,   /* what is known of a program or library that has native code */
     EVENT_SAMPLE,   /* a thread's stack in a tick, as files have it */
     EVENT_RUN,      /* the same, as the tables make it of a sample; in no file */
     EVENT_FAILED,   /* a thread could not be read in this tick */
@@ -191,7 +192,8 @@ struct function {
     uint32_t file;       /* string: the Python source; 0: none */
     uint32_t first_line; /* line of the definition; 0: unknown */
     enum frame_kind kind;
-    uint32_t module; /* string: the program or library that has the code; 0: none, as for each Python function */
+    uint32_t module;  /* string: the program or library that has the code; 0: none, as for each Python function */
+    uint64_t address; /* of its first byte, in the module; 0: not known. As its file counts addresses */
 };
 
 /* A position in a function. Lines count from 1 (0: unknown). Columns are UTF-8 bytes from 0 (-1: unknown). known.h
@@ -205,6 +207,16 @@ struct frame {
     uint32_t base; /* string: the instruction of which `instruction` is a specialised form; the same string if it is not
                     * specialised */
     uint64_t address; /* in the module, as its file counts addresses; 0: none, as for each Python function */
+};
+
+/* A program or library that has native code. Its functions have the path as their module, and its frames have addresses
+ * as its file counts them. The code is the segment of the file that is executed. */
+struct module {
+    uint32_t path;        /* string */
+    struct text build_id; /* in hexadecimal digits; empty: none, or not known */
+    uint64_t code_begin;  /* address of the first byte of the code, ... */
+    uint64_t code_size;   /* ... bytes of the code, ... */
+    uint64_t code_offset; /* ... and the place of the first one in the file. All three are 0: not known */
 };
 
 /* The status of a thread. The bits 0 to 4 have Tachyon's numbers. Tachyon's bit 5 (main thread) is no status. */
@@ -373,6 +385,7 @@ struct event {
         struct string string;
         struct function function;
         struct frame frame;
+        struct module module;
         struct sample sample;
         struct run run;
         struct failed failed;

@@ -34,6 +34,13 @@ static double samples_counted(const struct tables *tables)
     return (double)(counted ? counted->value : tables->samples);
 }
 
+/* The same, without those of threads that ran no Python. */
+static double samples_in_python(const struct tables *tables)
+{
+    const struct counter *outside = counters_find(&tables->counters, "samples_outside");
+    return samples_counted(tables) - (outside ? (double)outside->value : 0);
+}
+
 /* The time that the recorder's counters are about. The counters of a recording that was cut off are older than its last
  * samples. */
 static double counted_ns(const struct tables *tables)
@@ -87,7 +94,7 @@ struct exactness exactness_of(const struct tables *tables)
         .asked_hz = tables->recording.interval_ns ? 1e9 / (double)tables->recording.interval_ns : -1,
         .reached_hz = reached_hz(tables),
         .exact_percent = at_most_all(share_counted(tables, "samples_exact", samples_counted(tables))),
-        .c_percent = at_most_all(share_counted(tables, "c_samples", samples_counted(tables))),
+        .c_percent = at_most_all(share_counted(tables, "c_samples", samples_in_python(tables))),
         .taken_percent = share_counted(tables, "taken_ns", counted_ns(tables)),
         .budget_percent = share_counted(tables, "disturb_limit_ppm", 1e6),
         .missed_percent = at_most_all(exactness_percent((double)tables->missed_ns, ticked_ns(tables))),

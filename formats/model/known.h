@@ -10,7 +10,7 @@
 #include "formats/model/event.h"
 
 /* The key is the bytes behind the number, so nothing may lie between the members. */
-_Static_assert(sizeof(struct function) == 6 * sizeof(uint32_t), "a function has padding");
+_Static_assert(sizeof(struct function) == 6 * sizeof(uint32_t) + sizeof(uint64_t), "a function has padding");
 _Static_assert(sizeof(struct frame) == 8 * sizeof(uint32_t) + sizeof(uint64_t), "a frame has padding");
 
 static inline uint32_t known_function(struct intern *functions, const struct function *function, bool *added)

@@ -3,6 +3,7 @@
 
 #include "formats/base/alloc.h"
 #include "formats/model/attribute.h"
+#include "formats/names/demangle.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -225,6 +226,25 @@ static bool tables_take_string(struct tables *tables, const struct string *given
     return true;
 }
 
+/* Makes the name of a function of C++ or Rust readable. */
+static void make_readable(struct tables *tables, uint32_t string)
+{
+    struct bytes readable = { 0 };
+    if (tables_linker_name(tables, string).size == 0 || !demangle(tables->strings[string], &readable))
+        return;
+    tables->linker_names = alloc_grow(tables->linker_names, &tables->linker_names_room, (size_t)string + 1,
+                                      sizeof(*tables->linker_names));
+    tables->linker_names[string] = tables->strings[string];
+    tables->strings[string] = text_copy(bytes_text(&readable));
+    bytes_free(&readable);
+}
+
+struct text tables_linker_name(const struct tables *tables, uint32_t string)
+{
+    const bool other = string < tables->linker_names_room && tables->linker_names[string].size > 0;
+    return other ? tables->linker_names[string] : tables_string(tables, string);
+}
+
 static bool tables_take_function(struct tables *tables, const struct function *given, struct fault *why)
 {
     const bool whole = known_string(tables, given->name) && (!given->file || known_string(tables, given->file)) &&
@@ -237,6 +257,8 @@ static bool tables_take_function(struct tables *tables, const struct function *g
                                    sizeof(*tables->functions));
     if (whole)
         tables->functions[given->number] = *given;
+    if (whole && given->module)
+        make_readable(tables, given->name);
     return true;
 }
 
@@ -252,6 +274,39 @@ static bool tables_take_frame(struct tables *tables, const struct frame *given, 
     tables->frames = alloc_grow(tables->frames, &tables->frames_room, tables->frames_count, sizeof(*tables->frames));
     if (whole)
         tables->frames[given->number] = *given;
+    return true;
+}
+
+const struct module *tables_module(const struct tables *tables, uint32_t path)
+{
+    const uint32_t row = path ? intern_pairs_find(&tables->module_rows, path, 0) : 0;
+    return row ? &tables->modules[row - 1] : NULL;
+}
+
+/* Of two files that were at one path, nobody knows which one an address is of. */
+static void settle_module(struct module *known, const struct module *given)
+{
+    if (text_equal(known->build_id, given->build_id) && known->code_begin == given->code_begin &&
+        known->code_size == given->code_size && known->code_offset == given->code_offset)
+        return;
+    text_free(known->build_id);
+    *known = (struct module){ .path = known->path };
+}
+
+static bool tables_take_module(struct tables *tables, const struct module *given, struct fault *why)
+{
+    bool added;
+    if (!known_string(tables, given->path))
+        return is_loss(tables, "module", given->path, why);
+    const uint32_t row = intern_pairs_number(&tables->module_rows, given->path, 0, &added);
+    if (!added) {
+        settle_module(&tables->modules[row - 1], given);
+        return true;
+    }
+    tables->modules = alloc_grow(tables->modules, &tables->modules_room, row, sizeof(*tables->modules));
+    tables->modules[row - 1] = *given;
+    tables->modules[row - 1].build_id = text_copy(given->build_id);
+    tables->modules_count = row;
     return true;
 }
 
@@ -513,6 +568,8 @@ bool tables_define(struct tables *tables, struct event *event, struct fault *why
         return tables_take_function(tables, &event->function, why);
     case EVENT_FRAME:
         return tables_take_frame(tables, &event->frame, why);
+    case EVENT_MODULE:
+        return tables_take_module(tables, &event->module, why);
     case EVENT_SAMPLE:
         return tables_take_sample(tables, event, why);
     case EVENT_LEFT_OUT:
@@ -696,6 +753,11 @@ void tables_free(struct tables *tables)
         free_recording(&tables->recording);
     for (size_t i = 0; i < tables->strings_count; i++)
         tables_drop(&tables->strings[i]);
+    for (size_t i = 0; i < tables->linker_names_room; i++)
+        tables_drop(&tables->linker_names[i]);
+    free(tables->linker_names);
+    for (size_t i = 0; i < tables->modules_count; i++)
+        tables_drop(&tables->modules[i].build_id);
     for (size_t i = 0; i < tables->processes_count; i++) {
         tables_drop(&tables->processes[i].process.executable);
         tables_drop(&tables->processes[i].process.command);
@@ -718,6 +780,8 @@ void tables_free(struct tables *tables)
     free(tables->tasks);
     free(tables->stacks);
     id_index_free(&tables->stack_index);
+    intern_pairs_free(&tables->module_rows);
+    free(tables->modules);
     intern_pairs_free(&tables->lives);
     counters_free(&tables->counters);
     *tables = (struct tables){ 0 };

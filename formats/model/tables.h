@@ -99,9 +99,15 @@ struct tables {
         stacks_count; /* entry 0 counts */
     size_t strings_room, functions_room, frames_room, processes_room, threads_room, tasks_room, stacks_room;
     struct id_index stack_index;
-    struct intern_pairs lives; /* (process, tid) -> the entry that has the latest life */
-    bool forgiving;            /* definitions were lost, so a number may jump */
-    uint32_t jumped;           /* numbers skipped so far */
+    struct text *linker_names; /* by string: the text that the file has, where the string is now what it stands for in
+                                * C++ or Rust; empty: it is as in the file */
+    size_t linker_names_room;
+    struct module *modules; /* of native code */
+    size_t modules_count, modules_room;
+    struct intern_pairs module_rows; /* (path, 0) -> row of `modules` + 1 */
+    struct intern_pairs lives;       /* (process, tid) -> the entry that has the latest life */
+    bool forgiving;                  /* definitions were lost, so a number may jump */
+    uint32_t jumped;                 /* numbers skipped so far */
     bool has_recording;
     struct end end; /* .reason is 0 until EVENT_END */
     uint64_t samples, lost_samples, left_out, ticks, missed, failed;
@@ -147,6 +153,12 @@ static inline struct text tables_function_file(const struct tables *tables, uint
 {
     return tables_string(tables, tables->functions[function].file);
 }
+
+/* The text of a string as the file has it: a linker's name of C++ or Rust. tables_string() gives its readable form. */
+struct text tables_linker_name(const struct tables *tables, uint32_t string);
+
+/* What is known of the module of native code with this path; NULL: nothing. */
+const struct module *tables_module(const struct tables *tables, uint32_t path);
 
 /* Returns the kind of a frame. Frame 0, of a stack without frames, is a hole. */
 static inline enum frame_kind tables_kind(const struct tables *tables, uint32_t frame)

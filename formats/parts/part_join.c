@@ -364,6 +364,9 @@ bool part_join_take(struct part_join *join, struct event *event, struct fault *w
         return part_join_take_function(join, event, why);
     case EVENT_FRAME:
         return part_join_take_frame(join, event, why);
+    case EVENT_MODULE:
+        event->module.path = part_join_number_of(join, PART_STRING, event->module.path);
+        return part_join_emit(join, event, why);
     case EVENT_SAMPLE:
         return part_join_take_sample(join, event, why);
     case EVENT_FAILED:

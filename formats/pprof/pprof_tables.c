@@ -50,6 +50,19 @@ uint32_t pprof_tables_mapping(struct pprof_tables *to, struct text executable)
     return mapping_of(to, executable, paths_last_part(executable));
 }
 
+/* With the addresses of its file a mapping is that of a file which is loaded at address 0: pprof finds the code in it.
+ */
+static void describe_mapping(struct pprof_tables *to, uint32_t id, const struct module *module)
+{
+    Perftools__Profiles__Mapping *mapping = &to->mappings[id - 1];
+    if (!module)
+        return;
+    mapping->build_id = pprof_tables_string(to, module->build_id);
+    mapping->memory_start = module->code_begin;
+    mapping->memory_limit = module->code_begin + module->code_size;
+    mapping->file_offset = module->code_offset;
+}
+
 /* The id of the mapping of the module of a function; 0: it has none. An executable that has Python frames and native
  * code has two mappings: only addresses of native code are in the file. */
 static uint32_t mapping_of_module(struct pprof_tables *to, uint32_t function)
@@ -62,6 +75,7 @@ static uint32_t mapping_of_module(struct pprof_tables *to, uint32_t function)
         put_bytes(&key, path.bytes, path.size);
         to->module_ids[module] = mapping_of(to, bytes_text(&key), path);
         bytes_free(&key);
+        describe_mapping(to, to->module_ids[module], tables_module(to->tables, module));
     }
     return module ? to->module_ids[module] : 0;
 }
@@ -102,6 +116,10 @@ static uint32_t function_id(struct pprof_tables *to, uint32_t number)
     if (number < to->tables->functions_count) {
         function->filename = pprof_tables_string(to, paths_place(to->qualify, to->tables, number, true));
         function->start_line = to->tables->functions[number].first_line;
+        const uint32_t name = to->tables->functions[number].name;
+        const struct text linkers = tables_linker_name(to->tables, name);
+        if (linkers.bytes != tables_string(to->tables, name).bytes)
+            function->system_name = pprof_tables_string(to, linkers);
     }
     to->function_ids[number] = (uint32_t)id;
     return (uint32_t)id;

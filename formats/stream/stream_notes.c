@@ -53,6 +53,8 @@ static void put_function(struct stream_notes_writing *w, const struct event *eve
         return;
     put_number(w->to, function->kind);
     put_number(w->to, function->module);
+    if (function->address)
+        put_number(w->to, function->address);
 }
 
 static void stream_notes_take_function(struct stream_notes_reading *r, struct event *event)
@@ -68,6 +70,8 @@ static void stream_notes_take_function(struct stream_notes_reading *r, struct ev
     function->kind = kind < FRAME_KINDS ? (enum frame_kind)kind : KIND_HOLE; /* a later pyreel knows what it is */
     const uint32_t module = take_number32(&r->from);
     function->module = function->kind == KIND_PYTHON ? 0 : module;
+    if (!r->from.bad && cursor_left(&r->from) > 0)
+        function->address = take_number(&r->from);
 }
 
 static void stream_notes_put_column(struct stream_notes_writing *w, int32_t column)
@@ -116,6 +120,26 @@ static void stream_notes_take_frame(struct stream_notes_reading *r, struct event
     frame->base = take_number32(&r->from);
     if (!r->from.bad && cursor_left(&r->from) > 0)
         frame->address = take_number(&r->from);
+}
+
+static void stream_notes_put_module(struct stream_notes_writing *w, const struct event *event)
+{
+    const struct module *module = &event->module;
+    put_number(w->to, module->path);
+    put_text(w->to, module->build_id);
+    put_number(w->to, module->code_begin);
+    put_number(w->to, module->code_size);
+    put_number(w->to, module->code_offset);
+}
+
+static void stream_notes_take_module(struct stream_notes_reading *r, struct event *event)
+{
+    struct module *module = &event->module;
+    module->path = take_number32(&r->from);
+    module->build_id = take_text(&r->from);
+    module->code_begin = take_number(&r->from);
+    module->code_size = take_number(&r->from);
+    module->code_offset = take_number(&r->from);
 }
 
 static void stream_notes_put_process(struct stream_notes_writing *w, const struct event *event)
@@ -437,6 +461,7 @@ static const struct {
     [NOTE_TASK] = { EVENT_TASK, put_task, stream_notes_take_task },
     [NOTE_TASK_WAITER] = { EVENT_TASK_WAITER, put_task_waiter, stream_notes_take_task_waiter },
     [NOTE_SERIAL] = { EVENT_SERIAL, put_serial, stream_notes_take_serial },
+    [NOTE_MODULE] = { EVENT_MODULE, stream_notes_put_module, stream_notes_take_module },
     [NOTE_PROCESS_TITLE] = { EVENT_PROCESS_TITLE, stream_notes_put_title, stream_notes_take_title },
 };
 
@@ -496,6 +521,9 @@ void stream_notes_cut(struct event *event, struct stream_cut *room)
     switch (event->kind) {
     case EVENT_STRING:
         cut_name(&event->string.text, room);
+        break;
+    case EVENT_MODULE:
+        cut_name(&event->module.build_id, room);
         break;
     case EVENT_THREAD:
         cut_name(&event->thread.name, room);

@@ -98,6 +98,17 @@ uint32_t definitions_frame(struct definitions *d, const struct frame *frame)
     return known ? known : add_frame_without_line(d, frame->function);
 }
 
+void definitions_module(struct definitions *d, const struct module *module)
+{
+    bool added;
+    const uint32_t row = module->path ? intern_pairs_number(&d->modules.ids, module->path, 0, &added) : 0;
+    if (row == 0 || !added)
+        return;
+    d->modules.rows = alloc_grow(d->modules.rows, &d->modules.room, row, sizeof(*d->modules.rows));
+    d->modules.rows[row - 1].module = *module;
+    d->modules.rows[row - 1].module.build_id = text_copy(module->build_id);
+}
+
 uint32_t definitions_named_frame(struct definitions *d, enum frame_kind kind, struct text name)
 {
     return add_frame_without_line(d, definitions_function(d, name, &(struct function){ .kind = kind }));
@@ -125,6 +136,19 @@ static bool definitions_emit_string(struct definitions *d, uint32_t *string, str
     return sink_take(&d->to, &event, why);
 }
 
+/* Emits what is known of the module with this path, whose string has the number. */
+static bool definitions_emit_module(struct definitions *d, uint32_t path, uint32_t number, struct fault *why)
+{
+    const uint32_t index = path ? intern_pairs_find(&d->modules.ids, path, 0) : 0;
+    struct defined_module *row = index ? &d->modules.rows[index - 1] : NULL;
+    if (!row || row->emitted)
+        return true;
+    struct event event = { .kind = EVENT_MODULE, .module = row->module };
+    event.module.path = number;
+    row->emitted = true;
+    return sink_take(&d->to, &event, why);
+}
+
 static bool definitions_emit_function(struct definitions *d, uint32_t *function, struct fault *why)
 {
     struct defined_function *row = &d->functions.rows[*function];
@@ -134,7 +158,8 @@ static bool definitions_emit_function(struct definitions *d, uint32_t *function,
     struct event event = { .kind = EVENT_FUNCTION, .function = row->function };
     if (!definitions_emit_string(d, &event.function.name, why) ||
         !definitions_emit_string(d, &event.function.file, why) ||
-        !definitions_emit_string(d, &event.function.module, why))
+        !definitions_emit_string(d, &event.function.module, why) ||
+        !definitions_emit_module(d, row->function.module, event.function.module, why))
         return false;
     *function = event.function.number = row->number = ++d->last_function;
     return sink_take(&d->to, &event, why);
@@ -175,6 +200,8 @@ void definitions_restart(struct definitions *d)
         d->functions.rows[i].number = 0;
     for (uint32_t i = 1; i <= d->frames.ids.count; i++)
         d->frames.rows[i].number = 0;
+    for (uint32_t i = 0; i < d->modules.ids.count; i++)
+        d->modules.rows[i].emitted = false;
     d->last_string = d->last_function = d->last_frame = 0;
 }
 
@@ -183,6 +210,10 @@ void definitions_free(struct definitions *d)
     intern_free(&d->strings.ids);
     intern_free(&d->functions.ids);
     intern_free(&d->frames.ids);
+    for (uint32_t i = 0; i < d->modules.ids.count; i++)
+        text_free(d->modules.rows[i].module.build_id);
+    intern_pairs_free(&d->modules.ids);
+    free(d->modules.rows);
     intern_pairs_free(&d->line_ids);
     free(d->strings.rows);
     free(d->functions.rows);

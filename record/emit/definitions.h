@@ -37,6 +37,12 @@ struct defined_frame {
     uint32_t number;
 };
 
+/* A module of native code. */
+struct defined_module {
+    struct module module; /* the path is an index; the build id belongs to the row */
+    bool emitted;
+};
+
 #define DEFINITIONS_LIMIT      ((size_t)64 << 20) /* bytes of memory */
 #define DEFINITIONS_LIMIT_TEXT "64 MiB"
 
@@ -58,6 +64,11 @@ struct definitions {
         struct defined_frame *rows;
         size_t room;
     } frames;
+    struct {
+        struct intern_pairs ids; /* (index of the path, 0) -> row + 1 */
+        struct defined_module *rows;
+        size_t room;
+    } modules;
     struct intern_pairs line_ids; /* (function, line) → number of the line */
     uint32_t *lines;              /* of each frame: the number of its line */
     size_t lines_room;
@@ -75,6 +86,10 @@ struct definitions {
 uint32_t definitions_string(struct definitions *definitions, struct text text);
 uint32_t definitions_function(struct definitions *definitions, struct text name, const struct function *function);
 uint32_t definitions_frame(struct definitions *definitions, const struct frame *frame);
+
+/* Notes what is known of a module of native code, whose path is the index of a string. It is emitted before the first
+ * function of the module. What is known already stays. */
+void definitions_module(struct definitions *definitions, const struct module *module);
 
 /* The index of a frame that has a kind and a name only: <GC>. There are few, so they are added beyond the limit, too.
  */

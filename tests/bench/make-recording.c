@@ -171,7 +171,7 @@ static bool tell_frames(struct making *making)
 static bool tell_extra(struct making *making, enum frame_kind kind, struct text name, struct text file, uint32_t line)
 {
     const uint32_t name_string = ++making->strings, file_string = file.size ? ++making->strings : 0;
-    const struct function function = { ++making->functions, name_string, file_string, line, kind, 0 };
+    const struct function function = { ++making->functions, name_string, file_string, line, kind, 0, 0 };
     const struct frame frame = { ++making->frames, function.number, line, line, -1, -1, 0, 0, 0 };
     return tell(making, (struct event){ EVENT_STRING, .string = { name_string, name } }) &&
            (file_string == 0 || tell(making, (struct event){ EVENT_STRING, .string = { file_string, file } })) &&
@@ -300,7 +300,7 @@ static bool tell_interval(struct making *making, uint64_t begin_ns, uint64_t *le
     for (uint32_t i = 0; i < processes; i++)
         moments[i] = made_roll(&making->program, TREE_UNITS);
     for (uint32_t moment = 0; moment < TREE_UNITS && good; moment++)
-        for (uint32_t i = 0; i < processes && *left > 0 && good; i++)
+        for (uint32_t i = 0; i<processes && * left> 0 && good; i++)
             if (moments[i] == moment)
                 good = tell_tick_of(making, i + 1, begin_ns + moment * (making->interval_ns / TREE_UNITS), left);
     free(moments);

@@ -80,6 +80,15 @@ STATISTICS = {f"{which}{what}" for which in ("max", "min", "mean")
 STATISTICS |= {"overheadDurations", "overheadPercentage", "profiledDuration", "samplingCount"}
 
 
+LIB_KEYS = ["arch", "name", "path", "debugName", "debugPath", "breakpadId", "codeId"]
+
+
+def breakpad_id(build_id):
+    """A build id as Mozilla's symbol servers have it: a GUID, whose first three numbers are little-endian in the file."""
+    raw = bytes.fromhex(build_id or "")[:16].ljust(16, b"\0")
+    return (raw[3::-1] + raw[5:3:-1] + raw[7:5:-1] + raw[8:]).hex().upper() + "0"
+
+
 def is_integer(value):
     return isinstance(value, int) and not isinstance(value, bool)
 
@@ -142,6 +151,7 @@ class Rules:
             self.check_order()
             self.check_frames()
             self.check_functions()
+            self.check_symbols()
             self.check_threads()
             self.check_used()
             self.check_counters()
@@ -156,8 +166,11 @@ class Rules:
         self.expect(keys == KEYS_IN_ORDER, f"keys are {keys}")
         self.expect(set(self.profile) <= KEYS, f"keys are {sorted(self.profile)}")
         self.expect(list(self.profile)[-1:] == ["meta"], "meta is not last")
-        for key in ("libs", "pages"):
-            self.expect(self.profile.get(key) == [], f"{key} is {self.profile.get(key)!r}")
+        self.expect(self.profile.get("pages") == [], f"pages is {self.profile.get('pages')!r}")
+        for i, lib in enumerate(self.profile.get("libs", [])):
+            self.expect(list(lib) == LIB_KEYS, f"lib {i} has {list(lib)}")
+            self.expect(lib["path"].endswith(lib["name"]) and lib["name"], f"lib {i} is called {lib['name']!r}")
+            self.expect(lib["breakpadId"] == breakpad_id(lib["codeId"]), f"lib {i} has the ids {lib['codeId']} and {lib['breakpadId']}")
 
     def check_meta(self):
         meta = self.meta
@@ -325,11 +338,26 @@ class Rules:
                 self.expect(resource >= 0, f"function {i} has a file and no resource")
         self.expect(all(strings[name] for name in resources["name"]), "a resource has no name")
         self.expect(all(kind == LIBRARY for kind in resources["type"]), f"resources have the types {set(resources['type'])}")
-        self.expect(all(lib is None for lib in resources["lib"]), "a resource has a library")
+        named = [lib for lib in resources["lib"] if lib is not None]
+        self.expect(sorted(named) == list(range(len(self.profile["libs"]))), f"resources have the libraries {named}")
         files = collections.Counter(self.shared["sources"]["filename"])
         twice = [strings[file] for file, count in files.items() if count > 1]
         self.expect(not twice, f"sources have {twice[:3]} more than once")
         self.expect(all(strings[file] for file in files), "a source has no file name")
+
+    def check_symbols(self):
+        """A native symbol is a function of native code: each of its frames lies in its library, behind its first byte."""
+        frames, functions, symbols = (self.shared[name] for name in ("frameTable", "funcTable", "nativeSymbols"))
+        libs = self.shared["resourceTable"]["lib"]
+        for i, lib in enumerate(symbols["libIndex"]):
+            self.expect(0 <= lib < len(self.profile["libs"]), f"native symbol {i} has library {lib}")
+        for i, (symbol, address, function) in enumerate(zip(frames["nativeSymbol"], frames["address"], frames["func"])):
+            if symbol is None:
+                continue
+            resource = functions["resource"][function]
+            self.expect(resource >= 0 and libs[resource] == symbols["libIndex"][symbol], f"frame {i} has a symbol of another library")
+            self.expect(functions["name"][function] == symbols["name"][symbol], f"frame {i} has a symbol of another name")
+            self.expect(address >= symbols["address"][symbol], f"frame {i} at {address} is in front of its symbol")
 
     def has_origins(self):
         """Whether origin is the category of a function."""

@@ -283,13 +283,20 @@ class Checker:
                 self.fail(f"mapping {i}: pprof would look for names in the file")
             if not mapping["filename"]:
                 self.fail(f"mapping {i}: no file")
+            if mapping["memory_limit"] < mapping["memory_start"] or (mapping["build_id"] and not mapping["memory_limit"]):
+                self.fail(f"mapping {i}: a range that is none")
+        for i, location in enumerate(profile["location"], 1):
+            mapping = profile["mapping"][location["mapping_id"] - 1]
+            if location["address"] and mapping["memory_limit"] and not mapping["memory_start"] <= location["address"] < mapping["memory_limit"]:
+                self.fail(f"location {i}: outside of its mapping")
         if not profile["mapping"]:
             self.fail("no mapping")
         for i, function in enumerate(profile["function"], 1):
             if not function["name"]:
                 self.fail(f"function {i}: no name")
-            if function["system_name"]:
-                self.fail(f"function {i}: has a system name, which pprof reads as C++")
+            system_name = text_at(profile, function["system_name"])
+            if system_name and not system_name.startswith(("_Z", "_R")):
+                self.fail(f"function {i}: has the system name {system_name}, which pprof reads as C++")
         for comment in profile["comment"]:
             text = text_at(profile, comment)
             if not text or text.startswith("#") or any(ord(c) < 32 for c in text):

@@ -219,9 +219,16 @@ static void note_event(struct journal *journal, const struct event *event)
                  event->function.name, event->function.file, event->function.first_line);
         if (event->function.kind)
             add_line(notes, "kind %u module %" PRIu32, event->function.kind, event->function.module);
+        if (event->function.address)
+            add_line(notes, "from %" PRIx64 " on", event->function.address);
         break;
     case EVENT_FRAME:
         note_frame(notes, &event->frame);
+        break;
+    case EVENT_MODULE:
+        add_line(notes, "module %" PRIu32 " '%.*s' %" PRIu64 " %" PRIu64 " at %" PRIu64, event->module.path,
+                 SHOWN(event->module.build_id), event->module.code_begin, event->module.code_size,
+                 event->module.code_offset);
         break;
     case EVENT_MISSED:
         note_missed(notes, event->missed, event->missed_process);

@@ -14,11 +14,12 @@ import sys
 SOURCE = pathlib.Path(os.environ.get("PYREEL_SOURCE", pathlib.Path(__file__).parent.parent.parent))
 FILES_MOST = 25  # of a room
 
-MODEL = ("formats/model", "formats/intern", "formats/base")
+MODEL = ("formats/model", "formats/names", "formats/intern", "formats/base")
 RECORDING = (*MODEL, "formats/stream", "formats/codec")
 ROOMS = {
     "formats/base": (),
     "formats/intern": ("formats/base",),
+    "formats/names": ("formats/base",),
     "formats/model": MODEL[1:],
     "formats/codec": ("formats/base",),
     "formats/cpython": ("formats/base",),

@@ -181,11 +181,11 @@ size_t gecko_sources_function_name(const struct gecko *gecko, uint32_t function)
 static void add_module(struct gecko *gecko, uint32_t module)
 {
     struct bytes key = { 0 };
-    const struct text name = paths_last_part(tables_string(gecko->tables, module));
+    const struct text path = tables_string(gecko->tables, module), name = paths_last_part(path);
     if (name.size == 0)
         return;
     put_bytes(&key, "", 1);
-    put_bytes(&key, name.bytes, name.size);
+    put_bytes(&key, path.bytes, path.size);
     gecko->sources.by_module[module] = 1 + resource_of(gecko, bytes_text(&key), name);
     bytes_free(&key);
 }

@@ -27,6 +27,11 @@ static int64_t or_nothing(uint32_t number)
     return number ? (int64_t)number : NOTHING;
 }
 
+static int64_t or_no_index(int64_t index)
+{
+    return index < 0 ? NOTHING : index;
+}
+
 static size_t stack_rows(const struct gecko *gecko)
 {
     return gecko->rows.stacks.count + gecko_leaves_rows(gecko);
@@ -63,7 +68,7 @@ static int64_t stack_prefix(const struct gecko *gecko, size_t row)
     const struct stack *stack = stack_at(gecko, row);
     const int64_t caller = stack ? (int64_t)stacks->of[stack->caller] - 1
                                  : gecko_leaves_caller(gecko, row - stacks->count);
-    return caller < 0 ? NOTHING : caller;
+    return or_no_index(caller);
 }
 
 /* How many rows in front of a row its caller has; 0: the row has no caller. */
@@ -95,11 +100,15 @@ static int64_t frame_function(const struct gecko *gecko, size_t row)
                                : (int64_t)(functions->count + row - frames->count);
 }
 
-/* JavaScript has no exact numbers for the addresses of a kernel. */
 static int64_t frame_address(const struct gecko *gecko, size_t row)
 {
-    const uint64_t address = frame_at(gecko, row)->address;
-    return address && address < (uint64_t)1 << 53 ? (int64_t)address : NOTHING;
+    const struct frame *frame = frame_at(gecko, row);
+    return or_no_index(gecko_libs_address(gecko, frame->function, frame->address));
+}
+
+static int64_t frame_native_symbol(const struct gecko *gecko, size_t row)
+{
+    return or_no_index(gecko_libs_symbol(gecko, frame_at(gecko, row)->function));
 }
 
 static int64_t frame_line(const struct gecko *gecko, size_t row)
@@ -212,6 +221,33 @@ static int64_t gecko_tables_source_name(const struct gecko *gecko, size_t row)
     return (int64_t)gecko->sources.rows[row].name;
 }
 
+static int64_t resource_lib(const struct gecko *gecko, size_t row)
+{
+    return or_no_index(gecko_libs_of_resource(gecko, row));
+}
+
+static size_t native_symbol_rows(const struct gecko *gecko)
+{
+    return gecko->libs.symbols_count;
+}
+
+static int64_t native_symbol_lib(const struct gecko *gecko, size_t row)
+{
+    const uint32_t module = gecko->tables->functions[gecko->libs.functions[row]].module;
+    return (int64_t)gecko->libs.by_module[module] - 1;
+}
+
+static int64_t native_symbol_address(const struct gecko *gecko, size_t row)
+{
+    const uint32_t function = gecko->libs.functions[row];
+    return gecko_libs_address(gecko, function, gecko->tables->functions[function].address);
+}
+
+static int64_t native_symbol_name(const struct gecko *gecko, size_t row)
+{
+    return (int64_t)gecko_sources_function_name(gecko, gecko->libs.functions[row]);
+}
+
 static size_t no_rows(const struct gecko *gecko)
 {
     (void)gecko;
@@ -236,7 +272,7 @@ static const struct gecko_tables_column frame_columns[] = {
     { "category", .cell = frame_category },
     { "subcategory", .cell = frame_subcategory },
     { "func", .cell = frame_function },
-    { "nativeSymbol", .always = "null" },
+    { "nativeSymbol", .cell = frame_native_symbol },
     { "innerWindowID", .always = "null" },
     { "line", .cell = frame_line },
     { "column", .cell = frame_column },
@@ -260,7 +296,7 @@ static const struct gecko_tables_column function_columns[] = {
 static const struct gecko_tables_column resource_columns[] = {
     { "name", .cell = gecko_tables_resource_name },
     { "type", .always = "1" },
-    { "lib", .always = "null" },
+    { "lib", .cell = resource_lib },
     { "host", .always = "null" },
     { 0 },
 };
@@ -276,9 +312,9 @@ static const struct gecko_tables_column source_columns[] = {
 };
 
 static const struct gecko_tables_column native_symbol_columns[] = {
-    { "libIndex", .always = "0" },
-    { "address", .always = "0" },
-    { "name", .always = "0" },
+    { "libIndex", .cell = native_symbol_lib },
+    { "address", .cell = native_symbol_address },
+    { "name", .cell = native_symbol_name },
     { "functionSize", .always = "null" },
     { 0 },
 };
@@ -294,9 +330,12 @@ static const struct gecko_tables_table stack_tables[] = { { "stackTable", stack_
                                                           { "stackTable", compact_stack_columns, stack_rows } };
 
 static const struct gecko_tables_table tables_shared[] = {
-    { "frameTable", frame_columns, frame_rows },          { "funcTable", function_columns, function_rows },
-    { "resourceTable", resource_columns, resource_rows }, { "sources", source_columns, source_rows },
-    { "nativeSymbols", native_symbol_columns, no_rows },  { "sourceLocationTable", location_columns, no_rows },
+    { "frameTable", frame_columns, frame_rows },
+    { "funcTable", function_columns, function_rows },
+    { "resourceTable", resource_columns, resource_rows },
+    { "sources", source_columns, source_rows },
+    { "nativeSymbols", native_symbol_columns, native_symbol_rows },
+    { "sourceLocationTable", location_columns, no_rows },
 };
 
 static void gecko_tables_emit_column(struct gecko *gecko, const struct gecko_tables_column *column, size_t rows)

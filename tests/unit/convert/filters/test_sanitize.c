@@ -73,7 +73,7 @@ static void tell_story(struct journal *journal)
     journal_tell(journal, story, countof(story));
     for (uint32_t i = 0; i < countof(files); i++) {
         tell(journal, (struct event){ EVENT_STRING, .string = { 4 + i, text_of(files[i].file) } });
-        tell(journal, (struct event){ EVENT_FUNCTION, .function = { 2 + i, 1, 4 + i, 1, KIND_PYTHON, 0 } });
+        tell(journal, (struct event){ EVENT_FUNCTION, .function = { 2 + i, 1, 4 + i, 1, KIND_PYTHON, 0, 0 } });
     }
 }
 

@@ -186,7 +186,7 @@ static void what_passes_a_call_on_is_folded(void **state)
         const struct event events[] = {
             { .kind = EVENT_STRING, .string = { 1, text_of(cases[i].name) } },
             { .kind = EVENT_STRING, .string = { 2, text_of(cases[i].module) } },
-            { .kind = EVENT_FUNCTION, .function = { 1, 1, 0, 0, cases[i].kind, *cases[i].module ? 2 : 0 } },
+            { .kind = EVENT_FUNCTION, .function = { 1, 1, 0, 0, cases[i].kind, *cases[i].module ? 2 : 0, 0 } },
             FRAME(1, 1, 0),
         };
         struct tables tables = { 0 };

@@ -551,6 +551,75 @@ static void cpu_time_without_a_sample_is_known(void **state)
 }
 
 /* An output looks up stacks by their numbers, so the rows outlive the index by which stacks are found. */
+static struct event a_module(uint32_t path, const char *build_id, uint64_t begin)
+{
+    return (struct event){ EVENT_MODULE, .module = { path, text_of(build_id), begin, 100, 64 } };
+}
+
+static void a_module_is_known_by_its_path(void **state)
+{
+    (void)state;
+    struct tables tables = { 0 };
+    struct fault why = { 0 };
+    define(&tables);
+    assert_null(tables_module(&tables, 0));
+    assert_null(tables_module(&tables, 4));
+    struct event events[] = { a_module(4, "c0ffee", 4096), a_module(3, "01", 4096), a_module(4, "c0ffee", 4096) };
+    for (size_t i = 0; i < countof(events); i++)
+        assert_true(tables_take(&tables, &events[i], NULL));
+    assert_true(text_equal(tables_module(&tables, 4)->build_id, TEXT("c0ffee")));
+    assert_int_equal(tables_module(&tables, 4)->code_begin, 4096);
+    assert_int_equal(tables_module(&tables, 4)->code_offset, 64);
+    struct event unknown = a_module(5, "", 0);
+    assert_false(tables_take(&tables, &unknown, &why));
+    assert_string_equal(why.text, "module 5 refers to something that is not defined");
+    tables_free(&tables);
+}
+
+/* Two files were at one path: nobody knows which one an address is of. */
+static void a_module_that_is_two_is_not_known(void **state)
+{
+    (void)state;
+    const struct event others[] = { a_module(4, "dead", 4096), a_module(4, "c0ffee", 8192), a_module(4, "", 4096) };
+    for (size_t i = 0; i < countof(others); i++) {
+        struct tables tables = { 0 };
+        struct event first = a_module(4, "c0ffee", 4096), other = others[i];
+        define(&tables);
+        assert_true(tables_take(&tables, &first, NULL) && tables_take(&tables, &other, NULL));
+        assert_int_equal(tables_module(&tables, 4)->path, 4);
+        assert_int_equal(tables_module(&tables, 4)->build_id.size, 0);
+        assert_int_equal(tables_module(&tables, 4)->code_size, 0);
+        assert_true(tables_take(&tables, &first, NULL));
+        assert_int_equal(tables_module(&tables, 4)->build_id.size, 0);
+        tables_free(&tables);
+    }
+}
+
+/* A function of Python may have such a name, too. */
+static void native_functions_have_readable_names(void **state)
+{
+    (void)state;
+    struct tables tables = { 0 };
+    define(&tables);
+    struct event events[] = {
+        STRING(5, "_ZN1a1bEv"),
+        STRING(6, "_ZN1a1cEv"),
+        { EVENT_FUNCTION, .function = { .number = 4, .name = 5, .kind = KIND_NATIVE, .module = 4 } },
+        { EVENT_FUNCTION, .function = { .number = 5, .name = 5, .kind = KIND_NATIVE, .module = 4, .address = 8 } },
+        { EVENT_FUNCTION, .function = { .number = 6, .name = 6, .kind = KIND_PYTHON } },
+        { EVENT_FUNCTION, .function = { .number = 7, .name = 2, .kind = KIND_NATIVE, .module = 4 } },
+    };
+    for (size_t i = 0; i < countof(events); i++)
+        assert_true(tables_take(&tables, &events[i], NULL));
+    assert_true(text_equal(tables_function_name(&tables, 4), TEXT("a::b")));
+    assert_true(text_equal(tables_function_name(&tables, 5), TEXT("a::b")));
+    assert_true(text_equal(tables_function_name(&tables, 6), TEXT("_ZN1a1cEv")));
+    assert_true(text_equal(tables_function_name(&tables, 7), TEXT("main")));
+    assert_true(text_equal(tables_linker_name(&tables, 5), TEXT("_ZN1a1bEv")));
+    assert_true(text_equal(tables_linker_name(&tables, 2), TEXT("main")));
+    tables_free(&tables);
+}
+
 static void rows_outlive_the_index_of_stacks(void **state)
 {
     (void)state;
@@ -586,6 +655,9 @@ TEST_FILE(tables)
         cmocka_unit_test(a_thread_has_one_life_in_all_interpreters),
         cmocka_unit_test(cpu_time_without_a_sample_is_known),
         cmocka_unit_test(what_is_not_there_is_not_looked_for),
+        cmocka_unit_test(a_module_is_known_by_its_path),
+        cmocka_unit_test(a_module_that_is_two_is_not_known),
+        cmocka_unit_test(native_functions_have_readable_names),
         cmocka_unit_test(rows_outlive_the_index_of_stacks),
     };
     return run_all(tests);

@@ -33,6 +33,10 @@ static const struct event everything[] = {
     FUNCTION(1, 1, 2, 1),
     FUNCTION(2, 3, 2, 40),
     FUNCTION(3, 4, 0, 0),
+    { EVENT_MODULE, .module = { 2, T("00c0ffee"), 0x41f000, UINT64_MAX, 0x1f000 } },
+    { EVENT_MODULE, .module = { 3, T(""), 0, 0, 0 } },
+    { EVENT_FUNCTION, .function = { 4, 1, 0, 0, KIND_NATIVE, 2, 0 } },
+    { EVENT_FUNCTION, .function = { 5, 1, 0, 0, KIND_KERNEL, 2, UINT64_MAX } },
     FRAME(1, 1, 3),
     { EVENT_FRAME, .frame = { 2, 2, 41, 44, 0, 128, 0, 0, 0 } },
     { EVENT_FRAME, .frame = { 3, 2, 44, 41, 300, 7, 0, 0, 0 } }, /* ends above its start, as tables may say */

@@ -126,8 +126,8 @@ static void functions_that_differ_in_one_word_are_two(void **state)
     (void)state;
     struct definitions d = { 0 };
     static const struct function functions[] = {
-        { 0, 0, 1, 5, KIND_NATIVE, 7 }, { 0, 0, 2, 5, KIND_NATIVE, 7 }, { 0, 0, 1, 6, KIND_NATIVE, 7 },
-        { 0, 0, 1, 5, KIND_GC, 7 },     { 0, 0, 1, 5, KIND_NATIVE, 8 },
+        { 0, 0, 1, 5, KIND_NATIVE, 7, 0 }, { 0, 0, 2, 5, KIND_NATIVE, 7, 0 }, { 0, 0, 1, 6, KIND_NATIVE, 7, 0 },
+        { 0, 0, 1, 5, KIND_GC, 7, 0 },     { 0, 0, 1, 5, KIND_NATIVE, 8, 0 }, { 0, 0, 1, 5, KIND_NATIVE, 8, 64 },
     };
     for (uint32_t i = 0; i < countof(functions); i++)
         assert_int_equal(definitions_function(&d, TEXT("<GC>"), &functions[i]), i + 1);
