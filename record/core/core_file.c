@@ -22,8 +22,6 @@
 #define MACHINE EM_NONE
 #endif
 
-#define ID_DIGITS (2 * ELF_BUILD_ID_MAX + 1)
-
 /* ---- the segments ---- */
 
 static int by_address(const void *left, const void *right)
@@ -333,18 +331,15 @@ const struct memory_kind core_file_kind = { .read = read_memory, .images = list_
 
 /* ---- explanations ---- */
 
-static const char *id_text(const unsigned char *id, size_t size, char text[ID_DIGITS])
+static const char *id_text(const unsigned char *id, size_t size, char text[ELF_BUILD_ID_TEXT])
 {
-    snprintf(text, ID_DIGITS, "none");
-    for (size_t i = 0; i < size; i++)
-        snprintf(text + 2 * i, 3, "%02x", id[i]);
-    return text;
+    return size > 0 ? elf_build_id_text(id, size, text) : "none";
 }
 
 bool core_file_explain(struct core_file *core, const char *path, struct fault *why)
 {
     unsigned char id[ELF_BUILD_ID_MAX];
-    char theirs[ID_DIGITS], ours[ID_DIGITS];
+    char theirs[ELF_BUILD_ID_TEXT], ours[ELF_BUILD_ID_TEXT];
     const struct core_mapped *program = core_file_program(core);
     if (core->segments_count == 0 || core->files_count == 0)
         return fault(why, "%s has no %s", path, core->segments_count ? "list of mapped files" : "memory");

@@ -11,7 +11,7 @@
 #ifndef PYREEL_RECORD_CORE_CORE_FILE_H
 #define PYREEL_RECORD_CORE_CORE_FILE_H
 
-#include "record/process/images.h"
+#include "record/process/remote.h"
 
 #define CORE_COUNT_LIMIT (1u << 17) /* the most segments, mappings, threads, notes of a kind */
 

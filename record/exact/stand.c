@@ -5,6 +5,7 @@
 #include "record/native/capture.h"
 #include "record/process/clock.h"
 #include "record/process/cpu.h"
+#include "record/process/own_thread.h"
 #include "record/process/priority.h"
 
 #include <linux/futex.h>
@@ -294,21 +295,19 @@ static void free_post(struct post *post)
     free(post);
 }
 
-/* Starts the thread of a post, with signals blocked: signals must interrupt the sleep of the caller. */
+/* Starts the thread of a post. */
 static bool post_start(struct post *post)
 {
-    sigset_t all, before;
+    sigset_t but;
     pthread_attr_t attributes;
-    sigfillset(&all);
-    sigdelset(&all, SIGXCPU); /* ends a real-time thread that runs too long, see priority_raise() */
-    sigdelset(&all, SIGURG);  /* ends the wait for a thread that does not stop, see post_stop() */
+    sigemptyset(&but);
+    sigaddset(&but, SIGXCPU); /* ends a real-time thread that runs too long, see priority_raise() */
+    sigaddset(&but, SIGURG);  /* ends the wait for a thread that does not stop, see post_stop() */
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, STACK_SIZE);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    const bool good = pthread_create(&post->thread, &attributes, post_main, post) == 0;
+    const bool good = own_thread_start(&post->thread, &attributes, &but, post_main, post);
     if (good && post->stand->raise)
         priority_lend(post->thread);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attributes);
     return good;
 }

@@ -5,6 +5,7 @@
 #include "formats/parts/part_join.h"
 #include "formats/stream/stream_read.h"
 #include "formats/stream/stream_write.h"
+#include "record/process/own_thread.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -152,17 +153,6 @@ static void *write_incident(void *self)
     return NULL;
 }
 
-/* Starts the thread, which gets no signal: signals are for the recorder's own thread. */
-static bool start_writer(struct flight *flight)
-{
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    const int refused = pthread_create(&flight->writer, NULL, write_incident, &flight->incident);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return refused == 0;
-}
-
 void flight_write(struct flight *flight, const struct recording_file *file, enum stream_codec codec)
 {
     struct incident *incident = &flight->incident;
@@ -172,7 +162,7 @@ void flight_write(struct flight *flight, const struct recording_file *file, enum
         if (fd >= 0)
             incident->fds[incident->count++] = fd;
     }
-    flight->writing = start_writer(flight);
+    flight->writing = own_thread_start(&flight->writer, NULL, NULL, write_incident, &flight->incident);
     if (!flight->writing)
         write_incident(incident);
 }

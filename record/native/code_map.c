@@ -3,6 +3,7 @@
 
 #include "formats/base/alloc.h"
 #include "formats/base/utf8.h"
+#include "record/native/debug_file.h"
 #include "record/process/elf.h"
 
 #include <inttypes.h>
@@ -27,6 +28,21 @@ static void module_close(struct code_module *module)
     *module = (struct code_module){ 0 };
 }
 
+/* Notes what outputs need to find code of the module in its file. */
+static void describe_module(struct code_map *map, const struct code_module *module, const char *build_id)
+{
+    struct module told = { .path = module->name, .build_id = text_of(build_id) };
+    for (size_t i = 0; i < module->image.segments_count && told.code_size == 0; i++) {
+        const Elf64_Phdr *segment = &module->image.segments[i];
+        if (segment->p_type != PT_LOAD || !(segment->p_flags & PF_X))
+            continue;
+        told.code_begin = segment->p_vaddr;
+        told.code_size = segment->p_memsz;
+        told.code_offset = segment->p_offset;
+    }
+    definitions_module(map->definitions, &told);
+}
+
 /* Opens a module when the first address in it is asked for. */
 static void module_open(struct code_map *map, struct code_module *module)
 {
@@ -38,12 +54,17 @@ static void module_open(struct code_map *map, struct code_module *module)
         return;
     cfi_open(&module->cfi, &module->image);
     methods_read(&module->methods, &module->image);
-    if (module->image.file >= 0)
-        symbols_begin(&module->symbols, module->image.file);
     const char *path = module->mapped.path;
+    unsigned char id[ELF_BUILD_ID_MAX];
+    char build_id[ELF_BUILD_ID_TEXT];
+    elf_build_id_text(id, elf_build_id(map->remote, module->mapped.address, id), build_id);
+    if (module->image.file >= 0)
+        symbols_begin(&module->symbols, module->image.file,
+                      debug_file_open(map->remote->pid, path, module->image.file, build_id));
     const struct text clean = utf8_clean((struct text){ path, strlen(path) });
     module->name = definitions_string(map->definitions, clean);
     text_free(clean);
+    describe_module(map, module, build_id);
 }
 
 /* Sets the range of a module. The head of an image is mapped, the rest follows; the segments say how far. */
@@ -210,12 +231,13 @@ struct code_place *code_map_find(struct code_map *map, uint64_t pc)
 
 /* ---- names ---- */
 
-static uint32_t define_place(struct code_map *map, const char *name, uint32_t module, uint64_t address)
+/* Defines the frame of an address in the function that begins at `start`. */
+static uint32_t define_place(struct code_map *map, const char *name, uint32_t module, uint64_t start, uint64_t address)
 {
     const struct text whole = { name, strnlen(name, NAME_ROOM) };
     const struct text clean = utf8_clean(whole);
-    const uint32_t function = definitions_function(map->definitions, clean,
-                                                   &(struct function){ .kind = KIND_NATIVE, .module = module });
+    const uint32_t function = definitions_function(
+        map->definitions, clean, &(struct function){ .kind = KIND_NATIVE, .module = module, .address = start });
     text_free(clean);
     return definitions_frame(
         map->definitions, &(struct frame){ .function = function, .column = -1, .end_column = -1, .address = address });
@@ -234,7 +256,7 @@ uint32_t code_map_frame(struct code_map *map, struct code_place *place)
     if (place->frame)
         return place->frame;
     if (!place->in_module)
-        return place->frame = define_place(map, "<code of no file>", 0, 0);
+        return place->frame = define_place(map, "<code of no file>", 0, 0, 0);
     struct code_module *module = &map->modules[place->module];
     const uint64_t address = place->pc - module->image.bias;
     const bool ready = symbols_ready(&module->symbols);
@@ -244,7 +266,7 @@ uint32_t code_map_frame(struct code_map *map, struct code_place *place)
     const char *name = method || !symbol ? room : symbols_name(&module->symbols, symbol);
     if (!method && !symbol)
         snprintf(room, sizeof(room), "%.100s+0x%" PRIx64, name_of_file(module->mapped.path), start);
-    const uint32_t frame = define_place(map, name, module->name, address);
+    const uint32_t frame = define_place(map, name, module->name, start, address);
     if (!ready && !method) /* while the symbols are read, the name is asked for again */
         return frame;
     map->named += method || symbol;

@@ -2,71 +2,187 @@
 #include "record/native/symbols.h"
 
 #include "formats/base/alloc.h"
+#include "record/native/sections.h"
+#include "record/process/own_thread.h"
 
-#include <elf.h>
+#include <lzma.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
-#define SECTIONS_LIMIT 4096
+#define DEBUGDATA      ".gnu_debugdata"
+#define PACKED_LIMIT   (16u << 20) /* bytes of a packed file, ... */
+#define UNPACKED_LIMIT (96u << 20) /* ... of what it becomes, ... */
+#define UNXZ_MEMORY    (72u << 20) /* ... and of memory to unpack it */
 #define SYMBOLS_LIMIT  (2u << 20)  /* of a table; a very large library has a million */
 #define NAMES_LIMIT    (96u << 20) /* bytes of the names of a table */
 #define LARGE          20000       /* symbols that a thread of its own reads: these take some milliseconds */
 #define NAMES_MOST     64          /* names of one function that are looked at */
 #define AT_ONCE        4096        /* symbols that are read with one call */
 
-static bool read_at(int file, uint64_t offset, void *into, size_t size)
+/* ---- packed files ---- */
+
+/* Writes a part of a file. */
+static bool write_all(int file, const unsigned char *bytes, size_t size)
 {
-    return offset <= INT64_MAX && pread(file, into, size, (off_t)offset) == (ssize_t)size;
+    while (size > 0) {
+        const ssize_t written = write(file, bytes, size);
+        if (written <= 0)
+            return false;
+        bytes += written;
+        size -= (size_t)written;
+    }
+    return true;
 }
 
-/* Reads the names that a table's section of names has. */
-static bool read_names(struct symbols *s, int file, const Elf64_Shdr *section)
+/* Unpacks with a decoder until the end, or to the limit. */
+static bool unxz_into(lzma_stream *stream, int file)
 {
-    const size_t size = section->sh_size;
-    if (section->sh_type != SHT_STRTAB || size == 0 || size > NAMES_LIMIT)
+    unsigned char part[65536];
+    lzma_ret state = LZMA_OK;
+    while (state == LZMA_OK && stream->total_out <= UNPACKED_LIMIT) {
+        stream->next_out = part;
+        stream->avail_out = sizeof(part);
+        state = lzma_code(stream, LZMA_FINISH);
+        if (!write_all(file, part, sizeof(part) - stream->avail_out))
+            return false;
+    }
+    return state == LZMA_STREAM_END;
+}
+
+/* Returns an open file with what is packed in these bytes (xz); -1: they are damaged, or it is too large. */
+static int unxz(const unsigned char *packed, size_t size)
+{
+    lzma_stream stream = LZMA_STREAM_INIT;
+    const int file = memfd_create("debugdata", MFD_CLOEXEC);
+    stream.next_in = packed;
+    stream.avail_in = size;
+    const bool good = file >= 0 && lzma_stream_decoder(&stream, UNXZ_MEMORY, 0) == LZMA_OK && unxz_into(&stream, file);
+    lzma_end(&stream);
+    if (good || file < 0)
+        return file;
+    close(file);
+    return -1;
+}
+
+/* ---- one table ---- */
+
+/* A table of symbols, and that of their names. */
+struct symbol_table {
+    int file;
+    Elf64_Shdr rows, names;
+};
+
+/* Reads the names of a table behind those that are there. False: there are none. */
+static bool read_names(struct symbols *s, const struct symbol_table *table)
+{
+    const size_t size = table->names.sh_size, before = s->names_size;
+    if (table->names.sh_type != SHT_STRTAB || size == 0 || size > NAMES_LIMIT)
         return false;
-    s->names = alloc_zeroed(size + 1, 1);
-    s->names_size = size;
-    return read_at(file, section->sh_offset, s->names, size);
+    s->names = alloc_resize(s->names, before + size + 1, 1);
+    if (!sections_read_file(table->file, table->names.sh_offset, s->names + before, size))
+        return false;
+    s->names[before + size] = '\0';
+    s->names_size = before + size + 1;
+    return true;
 }
 
-static void add_symbol(struct symbols *s, const Elf64_Sym *symbol, size_t names_size)
+/* Adds a symbol whose name is in the names from `before` on. */
+static void add_symbol(struct symbols *s, const Elf64_Sym *symbol, size_t before)
 {
     const unsigned type = ELF64_ST_TYPE(symbol->st_info);
     if ((type != STT_FUNC && type != STT_GNU_IFUNC) || symbol->st_shndx == SHN_UNDEF || symbol->st_size == 0 ||
-        symbol->st_name == 0 || symbol->st_name >= names_size)
+        symbol->st_name == 0 || symbol->st_name >= s->names_size - before)
         return;
     s->rows[s->count++] = (struct symbol){
         .address = symbol->st_value,
         .size = symbol->st_size < UINT32_MAX ? (uint32_t)symbol->st_size : UINT32_MAX,
-        .name = symbol->st_name,
+        .name = (uint32_t)before + symbol->st_name,
     };
 }
 
-static size_t count_of(const Elf64_Shdr *table)
+static size_t count_of(const Elf64_Shdr *rows)
 {
-    const size_t count = table->sh_entsize == sizeof(Elf64_Sym) ? table->sh_size / sizeof(Elf64_Sym) : 0;
+    const size_t count = rows->sh_entsize == sizeof(Elf64_Sym) ? rows->sh_size / sizeof(Elf64_Sym) : 0;
     return count < SYMBOLS_LIMIT ? count : SYMBOLS_LIMIT;
 }
 
-static void symbols_read_table(struct symbols *s, int file, const Elf64_Shdr *table, const Elf64_Shdr *names)
+static void symbols_read_table(struct symbols *s, const struct symbol_table *table)
 {
+    const size_t count = count_of(&table->rows), before = s->names_size;
+    if (!read_names(s, table))
+        return;
     Elf64_Sym *some = alloc_zeroed(AT_ONCE, sizeof(*some));
-    const size_t count = count_of(table);
-    if (count > 0 && read_names(s, file, names))
-        s->rows = alloc_zeroed(count, sizeof(*s->rows));
-    for (size_t i = 0, got; s->rows && i < count; i += got) {
+    s->rows = alloc_resize(s->rows, s->count + count, sizeof(*s->rows));
+    for (size_t i = 0, got; i < count; i += got) {
         got = count - i < AT_ONCE ? count - i : AT_ONCE;
-        if (!read_at(file, table->sh_offset + i * sizeof(Elf64_Sym), some, got * sizeof(Elf64_Sym)))
+        if (!sections_read_file(table->file, table->rows.sh_offset + i * sizeof(Elf64_Sym), some,
+                                got * sizeof(Elf64_Sym)))
             break;
         for (size_t k = 0; k < got; k++)
-            add_symbol(s, &some[k], names->sh_size);
+            add_symbol(s, &some[k], before);
     }
     free(some);
+}
+
+/* ---- where the tables are ---- */
+
+/* The tables of a module. */
+struct symbol_tables {
+    struct symbol_table tables[2];
+    size_t count;
+    int packed; /* a file that may have more of them in .gnu_debugdata; -1: none */
+};
+
+/* Adds the table of this type, if the file has one. */
+static bool add_table(struct symbol_tables *found, const struct sections *sections, uint32_t type)
+{
+    for (size_t i = 0; i < sections->count; i++) {
+        const Elf64_Shdr *rows = &sections->rows[i];
+        if (rows->sh_type != type || rows->sh_link >= sections->count || count_of(rows) == 0)
+            continue;
+        found->tables[found->count++] = (struct symbol_table){ sections->file, *rows, sections->rows[rows->sh_link] };
+        return true;
+    }
+    return false;
+}
+
+static bool add_table_of(struct symbol_tables *found, int file, uint32_t type)
+{
+    struct sections sections;
+    const bool added = file >= 0 && sections_open(&sections, file) && add_table(found, &sections, type);
+    if (file >= 0)
+        sections_free(&sections);
+    return added;
+}
+
+/* Unpacks what a file has in .gnu_debugdata. Returns an open file; -1: there is none. */
+static int unpack_debugdata(int file)
+{
+    struct sections sections;
+    size_t size;
+    unsigned char *packed = sections_open(&sections, file) ? sections_read(&sections, DEBUGDATA, PACKED_LIMIT, &size)
+                                                           : NULL;
+    sections_free(&sections);
+    const int unpacked = packed ? unxz(packed, size) : -1;
+    free(packed);
+    return unpacked;
+}
+
+static struct symbol_tables find_symbol_tables(int file, int debug)
+{
+    struct symbol_tables found = { .packed = -1 };
+    struct sections sections;
+    if (add_table_of(&found, file, SHT_SYMTAB) || add_table_of(&found, debug, SHT_SYMTAB) ||
+        !sections_open(&sections, file))
+        return found;
+    add_table(&found, &sections, SHT_DYNSYM);
+    found.packed = sections_find(&sections, DEBUGDATA) ? file : -1;
+    sections_free(&sections);
+    return found;
 }
 
 /* By address; of several at one address the first of the table. */
@@ -78,44 +194,23 @@ static int symbol_order(const void *a, const void *b)
     return one->name < other->name ? -1 : one->name > other->name;
 }
 
-/* The tables of a file: the symbols, and their names. */
-struct symbol_tables {
-    Elf64_Shdr table, names; /* sh_type 0: there is none */
-};
-
-/* Finds the table of symbols of a file: .symtab, else .dynsym. */
-static struct symbol_tables find_symbol_tables(int file)
+static void read_found(struct symbols *s, struct symbol_tables *found)
 {
-    struct symbol_tables found = { 0 };
-    Elf64_Ehdr head;
-    if (!read_at(file, 0, &head, sizeof(head)) || memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 ||
-        head.e_shentsize != sizeof(Elf64_Shdr) || head.e_shnum == 0 || head.e_shnum > SECTIONS_LIMIT)
-        return found;
-    Elf64_Shdr *sections = alloc_zeroed(head.e_shnum, sizeof(*sections));
-    const bool good = read_at(file, head.e_shoff, sections, head.e_shnum * sizeof(*sections));
-    for (size_t i = 0; good && i < head.e_shnum; i++) {
-        const Elf64_Shdr *table = &sections[i];
-        const bool better = table->sh_type == SHT_SYMTAB || (table->sh_type == SHT_DYNSYM && !found.table.sh_type);
-        if (better && table->sh_link < head.e_shnum && count_of(table) > 0)
-            found = (struct symbol_tables){ *table, sections[table->sh_link] };
-    }
-    free(sections);
-    return found;
-}
-
-static void read_found(struct symbols *s, int file, const struct symbol_tables *found)
-{
-    if (found->table.sh_type)
-        symbols_read_table(s, file, &found->table, &found->names);
+    const int unpacked = found->packed >= 0 ? unpack_debugdata(found->packed) : -1;
+    add_table_of(found, unpacked, SHT_SYMTAB);
+    for (size_t i = 0; i < found->count; i++)
+        symbols_read_table(s, &found->tables[i]);
     if (s->count > 0)
         qsort(s->rows, s->count, sizeof(*s->rows), symbol_order);
+    if (unpacked >= 0)
+        close(unpacked);
 }
 
-void symbols_read(struct symbols *s, int file)
+void symbols_read(struct symbols *s, int file, int debug)
 {
-    const struct symbol_tables found = find_symbol_tables(file);
+    struct symbol_tables found = find_symbol_tables(file, debug);
     *s = (struct symbols){ 0 };
-    read_found(s, file, &found);
+    read_found(s, &found);
 }
 
 /* ---- large tables ---- */
@@ -123,7 +218,7 @@ void symbols_read(struct symbols *s, int file)
 /* Belongs to the caller, who reads `read` when the thread has set `done`. */
 struct symbols_reader {
     pthread_t thread;
-    int file;
+    int debug; /* closed at the end; -1: there is none */
     struct symbol_tables found;
     struct symbols read;
     atomic_bool done;
@@ -132,34 +227,34 @@ struct symbols_reader {
 static void *symbols_main(void *self)
 {
     struct symbols_reader *reader = self;
-    read_found(&reader->read, reader->file, &reader->found);
+    read_found(&reader->read, &reader->found);
     atomic_store(&reader->done, true);
     return NULL;
 }
 
-/* Starts a thread with signals blocked: signals must interrupt the sleep of the recorder. */
-static bool symbols_start(struct symbols_reader *reader)
+static void reader_free(struct symbols_reader *reader)
 {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    const bool good = pthread_create(&reader->thread, NULL, symbols_main, reader) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return good;
+    if (reader->debug >= 0)
+        close(reader->debug);
+    free(reader);
 }
 
-void symbols_begin(struct symbols *s, int file)
+void symbols_begin(struct symbols *s, int file, int debug)
 {
     struct symbols_reader *reader = alloc_zeroed(1, sizeof(*reader));
+    size_t count = 0;
     *s = (struct symbols){ 0 };
-    reader->file = file;
-    reader->found = find_symbol_tables(file);
-    if (count_of(&reader->found.table) > LARGE && symbols_start(reader)) {
+    reader->debug = debug;
+    reader->found = find_symbol_tables(file, debug);
+    for (size_t i = 0; i < reader->found.count; i++)
+        count += count_of(&reader->found.tables[i].rows);
+    if ((count > LARGE || reader->found.packed >= 0) &&
+        own_thread_start(&reader->thread, NULL, NULL, symbols_main, reader)) {
         s->reader = reader;
         return;
     }
-    read_found(s, file, &reader->found);
-    free(reader);
+    read_found(s, &reader->found);
+    reader_free(reader);
 }
 
 bool symbols_ready(struct symbols *s)
@@ -171,7 +266,7 @@ bool symbols_ready(struct symbols *s)
         return false;
     pthread_join(reader->thread, NULL);
     *s = reader->read;
-    free(reader);
+    reader_free(reader);
     return true;
 }
 

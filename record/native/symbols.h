@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The names of the functions of a program or library, by address: from a symbol table of its file. .symtab has all
- * functions, and is missing where programs are "stripped"; then .dynsym has those that others may call. The names are
- * those of the linker: names of C++ and Rust are mangled.
+/* The names of the functions of a program or library, by address: from the symbol tables of its file. .symtab has all
+ * functions, and is missing where programs are "stripped". Then it may be in a file of its own (debug_file.h). Else
+ * .dynsym has the functions that others may call, and .gnu_debugdata, a file that is packed into the file (Fedora), has
+ * the others. The names are those of the linker: names of C++ and Rust are mangled.
  *
  * A library may have a million symbols. A thread of its own reads a large table, so that the recorder misses no tick.
  *
@@ -31,11 +32,11 @@ struct symbols {
     struct symbols_reader *reader; /* a table that is being read; NULL: none is */
 };
 
-/* Reads the symbols of functions of an open file. */
-void symbols_read(struct symbols *symbols, int file);
-/* The same, but a thread reads a large table: it is there when symbols_ready() says so. The file stays open until
- * then. */
-void symbols_begin(struct symbols *symbols, int file);
+/* Reads the symbols of functions of an open file. `debug`: an open file that has its .symtab; -1: there is none. */
+void symbols_read(struct symbols *symbols, int file, int debug);
+/* The same, but a thread reads a large table: it is there when symbols_ready() says so. `file` stays open until then;
+ * `debug` is closed. */
+void symbols_begin(struct symbols *symbols, int file, int debug);
 bool symbols_ready(struct symbols *symbols);
 /* Waits for the thread, if there is one. */
 void symbols_free(struct symbols *symbols);

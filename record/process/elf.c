@@ -202,6 +202,17 @@ size_t elf_build_id(struct remote *remote, uint64_t base, unsigned char id[ELF_B
     return 0;
 }
 
+const char *elf_build_id_text(const unsigned char *id, size_t size, char text[ELF_BUILD_ID_TEXT])
+{
+    static const char digits[] = "0123456789abcdef";
+    for (size_t i = 0; i < size; i++) {
+        text[2 * i] = digits[id[i] >> 4];
+        text[2 * i + 1] = digits[id[i] & 15];
+    }
+    text[2 * size] = '\0';
+    return text;
+}
+
 /* ---- files ---- */
 
 static uint64_t symbol_in_section(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, const char *name)

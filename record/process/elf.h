@@ -39,4 +39,9 @@ static inline uint64_t elf_note_padded(uint64_t size)
  * number of its bytes; 0: the image has none. */
 size_t elf_build_id(struct remote *remote, uint64_t base, unsigned char id[ELF_BUILD_ID_MAX]);
 
+#define ELF_BUILD_ID_TEXT (2 * ELF_BUILD_ID_MAX + 1) /* room for a build id in hexadecimal digits, with a NUL */
+
+/* Writes a build id in hexadecimal digits. Returns `text`; it is empty when there is no id. */
+const char *elf_build_id_text(const unsigned char *id, size_t size, char text[ELF_BUILD_ID_TEXT]);
+
 #endif

@@ -8,6 +8,7 @@
 #define PYREEL_RECORD_PROCESS_REMOTE_H
 
 #include "formats/base/fault.h"
+#include "record/process/procfs.h"
 
 #include <assert.h>
 #include <stdbool.h>
@@ -30,9 +31,6 @@ struct batch {
     struct piece pieces[REMOTE_PIECES];
     size_t count;
 };
-
-struct image;
-struct images;
 
 /* Memory of a process that lives no more: functions that take the place of the kernel's. */
 struct memory_kind {
@@ -134,6 +132,17 @@ static inline uint32_t half_word_at(const void *bytes, uint32_t offset)
     uint32_t value;
     memcpy(&value, (const unsigned char *)bytes + offset, sizeof(value));
     return value;
+}
+
+/* The files that are mapped, or were when the memory was saved. As procfs_images() and procfs_open_image(). */
+static inline bool images_of(struct remote *remote, struct images *images)
+{
+    return remote->kind ? remote->kind->images(remote->self, images) : procfs_images(remote->pid, images);
+}
+
+static inline int images_open(struct remote *remote, const struct image *image)
+{
+    return remote->kind ? remote->kind->open_image(remote->self, image) : procfs_open_image(remote->pid, image);
 }
 
 #endif

@@ -3,7 +3,6 @@
 
 #include "formats/base/alloc.h"
 #include "record/process/elf.h"
-#include "record/process/images.h"
 
 #include <stddef.h>
 #include <unistd.h>

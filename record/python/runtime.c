@@ -3,7 +3,6 @@
 
 #include "formats/base/alloc.h"
 #include "formats/model/event.h"
-#include "record/process/images.h"
 #include "record/process/python_files.h"
 
 #include <errno.h>
@@ -112,14 +111,9 @@ static size_t find_build_id(struct runtime_search *search, unsigned char id[ELF_
  * it has none is known only if the image exports its symbols. */
 static void describe_build(struct runtime *runtime, struct runtime_search *search)
 {
-    static const char digits[] = "0123456789abcdef";
     struct runtime_build *build = &runtime->build;
     unsigned char id[ELF_BUILD_ID_MAX];
-    const size_t size = find_build_id(search, id);
-    for (size_t i = 0; i < size; i++) {
-        build->id[2 * i] = digits[id[i] >> 4];
-        build->id[2 * i + 1] = digits[id[i] & 15];
-    }
+    elf_build_id_text(id, find_build_id(search, id), build->id);
     if (!exports(search, "_PyRuntime", EXPORTS))
         return;
     build->bits = BUILD_KNOWN;

@@ -10,8 +10,8 @@
 
 /* What is known of the build of a CPython. */
 struct runtime_build {
-    uint32_t bits;                     /* of enum build (formats/model/event.h); 0: not known */
-    char id[2 * ELF_BUILD_ID_MAX + 1]; /* the build id of its program or library, in hexadecimal digits */
+    uint32_t bits;              /* of enum build (formats/model/event.h); 0: not known */
+    char id[ELF_BUILD_ID_TEXT]; /* the build id of its program or library, in hexadecimal digits */
 };
 
 #define RSEQ_CPU_ID 4 /* offset of cpu_id, a u32, in struct rseq */

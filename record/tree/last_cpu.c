@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/tree/last_cpu.h"
 
+#include "record/process/own_thread.h"
 #include "record/tree/facts.h"
 
 #include <signal.h>
@@ -35,24 +36,14 @@ static void *wait_for_ends(void *self)
     }
 }
 
-/* Signals are for the other threads. */
-static bool last_cpu_start(struct last_cpu *last)
-{
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    const bool good = pthread_create(&last->thread, NULL, wait_for_ends, last) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return good;
-}
-
 void last_cpu_open(struct last_cpu *last)
 {
     *last = (struct last_cpu){ .epoll = epoll_create1(EPOLL_CLOEXEC), .stop = eventfd(0, EFD_CLOEXEC) };
     pthread_mutex_init(&last->lock, NULL);
     struct epoll_event event = { .events = EPOLLIN, .data.u64 = STOP_ID };
     last->open = last->epoll >= 0 && last->stop >= 0 &&
-                 epoll_ctl(last->epoll, EPOLL_CTL_ADD, last->stop, &event) == 0 && last_cpu_start(last);
+                 epoll_ctl(last->epoll, EPOLL_CTL_ADD, last->stop, &event) == 0 &&
+                 own_thread_start(&last->thread, NULL, NULL, wait_for_ends, last);
     if (last->open)
         return;
     if (last->epoll >= 0)

@@ -62,7 +62,7 @@ FUZZ_TARGET(code)
     const int file = memfd_create("fuzz", MFD_CLOEXEC);
     if (size > 0 && write(file, bytes, size) != (ssize_t)size)
         abort();
-    symbols_read(&symbols, file);
+    symbols_read(&symbols, file, -1);
     for (size_t i = 0; i < STEPS; i++) {
         const struct symbol *symbol = symbols_find(&symbols, size * i / STEPS);
         if (symbol && strlen(symbols_name(&symbols, symbol)) > symbols.names_size)

@@ -322,7 +322,7 @@ static void a_file_that_is_none_has_no_symbols(void **state)
     (void)state;
     struct symbols symbols;
     const int file = memfd_create("none", MFD_CLOEXEC);
-    symbols_read(&symbols, file);
+    symbols_read(&symbols, file, -1);
     assert_int_equal(symbols.count, 0);
     assert_null(symbols_find(&symbols, 0x1000));
     symbols_free(&symbols);
