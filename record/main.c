@@ -303,6 +303,7 @@ static void summarise(const struct session *session, const char *path)
     }
     f.exact = counters.exact;
     f.native = session->options.native && session->options.disturb > 0;
+    f.outside = counters.outside;
     f.c_samples = counters.native.samples;
     f.c_late = counters.native.late;
     f.c_refused = counters.native.refused;

@@ -113,10 +113,11 @@ static void summarise_looks(const struct progress_totals *f)
 /* Prints how many samples have C functions. */
 static void summarise_c_functions(const struct progress_totals *f)
 {
-    if (!f->native || f->samples == 0)
+    const uint64_t samples = f->samples - f->outside; /* of threads that ran Python */
+    if (!f->native || samples == 0)
         return;
     fprintf(stderr, "pyreel-record: %.1f %% of the samples have their C functions%s%s\n",
-            floor(1000 * (double)f->c_samples / (double)f->samples) / 10,
+            floor(1000 * (double)f->c_samples / (double)samples) / 10,
             f->c_late > f->samples / 50 ? "; threads often stopped too late, because others had the processors" : "",
             f->c_refused > f->samples / 50
                 ? "; threads could not be stopped: another program may trace them (gdb, strace)"

@@ -23,6 +23,7 @@ struct progress_totals {
     uint64_t ticked_ns;         /* the time in which ticks were due; with several processes the sum of their lives */
     uint64_t exact;             /* samples that are one proven moment */
     bool native;                /* C functions were wanted, ... */
+    uint64_t outside;           /* ... of all samples but so many, of threads that ran no Python, ... */
     uint64_t c_samples;         /* ... and so many samples have them, ... */
     uint64_t c_late, c_refused; /* ... as threads stopped too late, or could not be stopped */
     uint64_t left_out;          /* see budget_left_out() */

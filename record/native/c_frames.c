@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #define SLEEPERS_LIMIT 4096 /* threads; when there are more, all are forgotten */
+#define CAUGHT_DEPTH   500  /* Python frames of a thread that is caught at most: all are read again */
 
 static void forget_sleepers(struct c_frames *c)
 {
@@ -26,6 +27,7 @@ struct c_frames *c_frames_open(struct c_frames *known, bool child, struct remote
     struct c_frames *c = known ? known : alloc_zeroed(1, sizeof(*c));
     for (size_t i = 0; i < C_FRAMES_AT_ONCE; i++)
         capture_open(&c->captures[i], remote, child);
+    catcher_open(&c->catcher, remote, child);
     native_stack_open(&c->stack, remote, definitions);
     c->open = true;
     return c;
@@ -48,8 +50,13 @@ void c_frames_free(struct c_frames *c)
         capture_close(&c->captures[i]);
         free(c->found[i].links);
     }
-    if (c)
-        free(c->bytes);
+    if (!c)
+        return;
+    catcher_close(&c->catcher);
+    free(c->caught.links);
+    free(c->bytes);
+    free(c->again);
+    free(c->frames);
     free(c);
 }
 
@@ -160,6 +167,69 @@ void c_frames_of_sleeper(struct c_frames *c, struct thread_list *list, struct me
         walk_has(walk, &sleeper->found);
 }
 
+/* ---- threads that run where no post is ---- */
+
+/* Lists what shows the Python stack of a thread: its current frame, and all frames. Returns the number of pieces; 0:
+ * there are too many. */
+static size_t list_frames(struct c_frames *c, const struct layout *l, const struct member *member)
+{
+    const struct walk *walk = &member->walk;
+    const size_t first = l->thread_cframe ? 2 : 1;
+    unsigned char *into;
+    size_t count = 0;
+    if (walk->depth > CAUGHT_DEPTH)
+        return 0;
+    if (!c->again) {
+        c->again = alloc_zeroed(CAUGHT_DEPTH + 2, sizeof(*c->again));
+        c->frames = alloc_zeroed((size_t)CAUGHT_DEPTH + 2, LAYOUT_FRAME_MAX);
+    }
+    into = c->frames;
+    c->again[count++] = (struct piece){
+        member->address + (l->thread_cframe ? l->thread_cframe : l->thread_current_frame), 8, into
+    };
+    if (l->thread_cframe)
+        c->again[count++] = (struct piece){ walk_stack_address(walk, l) + l->cframe_current_frame, 8, into + 8 };
+    into += first * LAYOUT_FRAME_MAX;
+    for (uint32_t i = 0; i < walk->depth; i++, into += LAYOUT_FRAME_MAX)
+        c->again[count++] = (struct piece){ walk->links[i].address, l->frame_size, into };
+    return count;
+}
+
+/* Whether the Python stack that was read again is that of the walk. */
+static bool frames_are_same(const struct c_frames *c, const struct layout *l, const struct walk *walk)
+{
+    const uint64_t leaf = walk->links[walk->depth - 1].address;
+    const unsigned char *at = c->frames + (l->thread_cframe ? 2 : 1) * LAYOUT_FRAME_MAX;
+    const bool same_leaf = l->thread_cframe
+                               ? word_at(c->frames, 0) == walk_stack_address(walk, l) && word_at(c->frames, 8) == leaf
+                               : word_at(c->frames, 0) == leaf;
+    for (uint32_t i = 0; same_leaf && i < walk->depth; i++, at += LAYOUT_FRAME_MAX) {
+        const struct link *link = &walk->links[i];
+        const struct executed executed = code_executed(l, at);
+        if (executed.code != link->code->address || executed.copy != link->code->copy ||
+            word_at(at, l->frame_instruction) != link->instruction)
+            return false;
+    }
+    return same_leaf;
+}
+
+void c_frames_of_runner(struct c_frames *c, struct thread_list *list, struct member *member, pid_t tid, uint32_t hole,
+                        uint64_t give_up_ns, uint64_t *taken_ns)
+{
+    const struct layout *l = &list->target->runtime.layout;
+    struct walk *walk = &member->walk;
+    struct capture *capture = &c->catcher.capture;
+    const size_t pieces = c->open && walk->depth > 0 ? list_frames(c, l, member) : 0;
+    const struct captured wanted = { .tid = tid, .thread = member->address, .last = native_stack_last(walk, l) };
+    if (pieces == 0 || !catcher_catch(&c->catcher, &wanted, c->again, pieces, give_up_ns, taken_ns))
+        return;
+    const bool same = frames_are_same(c, l, walk);
+    c->moved += !same;
+    if (same &&
+        native_stack_merge(&c->stack, walk, l, &capture->registers, &capture->copy, hole, clock_now_ns(), &c->caught))
+        walk_has(walk, &c->caught);
+}
+
 void c_frames_count(const struct c_frames *c, struct native_counters *counters)
 {
     if (!c || !c->open)
@@ -170,6 +240,9 @@ void c_frames_count(const struct c_frames *c, struct native_counters *counters)
     counters->frames += c->stack.counters.frames;
     counters->named += c->stack.map.named;
     counters->nameless += c->stack.map.nameless;
+    counters->moved += c->moved;
+    counters->late += atomic_load(&c->catcher.capture.late);
+    counters->refused += atomic_load(&c->catcher.capture.refused);
     for (size_t i = 0; i < C_FRAMES_AT_ONCE; i++) {
         counters->late += atomic_load(&c->captures[i].late);
         counters->refused += atomic_load(&c->captures[i].refused);

@@ -3,7 +3,7 @@
 #ifndef PYREEL_RECORD_NATIVE_C_FRAMES_H
 #define PYREEL_RECORD_NATIVE_C_FRAMES_H
 
-#include "record/native/capture.h"
+#include "record/native/catcher.h"
 #include "record/native/native_stack.h"
 #include "record/unwind/thread_list.h"
 
@@ -29,6 +29,11 @@ struct c_frames {
     struct c_sleeper *sleepers;
     size_t sleepers_count, sleepers_room;
     unsigned char *bytes; /* CAPTURE_ROOM: the stack of a thread that sleeps */
+    struct catcher catcher;
+    struct c_links caught; /* of the thread that was caught last */
+    struct piece *again;   /* its Python frames, which are read again */
+    unsigned char *frames; /* ... and what is read */
+    uint64_t moved;        /* counter: threads that were caught when they had gone on */
 };
 
 /* Opens a program of the process, which is a child of the recorder or not. `remote` and `definitions` must live as
@@ -53,6 +58,12 @@ void c_frames_end_tick(struct c_frames *c_frames);
  * not stopped. The caller sets walk->c_links to NULL before the next call. */
 void c_frames_of_sleeper(struct c_frames *c_frames, struct thread_list *thread_list, struct member *member, pid_t tid,
                          const struct cpu *cpu, uint32_t hole, uint64_t now_ns);
+
+/* Finds the C frames of a thread that ran in the last look, and that no post has captured: it is stopped now, if it
+ * stops before `give_up_ns` (monotonic). Adds the time for which it stood to *taken_ns. The caller sets walk->c_links
+ * to NULL before the next call. */
+void c_frames_of_runner(struct c_frames *c_frames, struct thread_list *thread_list, struct member *member, pid_t tid,
+                        uint32_t hole, uint64_t give_up_ns, uint64_t *taken_ns);
 
 /* Adds the counters of the program that is open. */
 void c_frames_count(const struct c_frames *c_frames, struct native_counters *counters);

@@ -24,6 +24,7 @@
 #define BEYOND   1024   /* bytes beyond the last address that is asked for: the frame that has it ends there */
 #define SPIN_NS  200000 /* the caller spins so long for a copy: most take less. Then it looks again ... */
 #define NAP_NS   100000 /* ... so often */
+#define SOON_NS  50000  /* a thread that has a processor stops within this */
 
 /* Who has the capture. */
 enum capture_state {
@@ -177,6 +178,9 @@ static bool copy_taken(struct capture *capture)
     const struct captured *taken = &capture->taken;
     uint32_t processor = taken->processor;
     const struct piece cpu = { taken->cpu_at, sizeof(processor), &processor };
+    if (capture->again_count > 0 &&
+        remote_read_pieces(&capture->remote, capture->again, capture->again_count, NULL) != REMOTE_READ)
+        return false;
     return capture_copy_stack(&capture->remote, &capture->registers, taken->last, taken->cpu_at ? &cpu : NULL,
                               capture->bytes, &capture->copy) &&
            processor == taken->processor;
@@ -199,6 +203,7 @@ bool capture_begin(struct capture *capture)
         capture->bytes = alloc_zeroed(CAPTURE_ROOM, 1);
     capture->taken = capture->wanted;
     capture->tid = capture->taken.tid;
+    capture->held_ns = 0;
     if (sleeps_registers(&capture->sleeps, capture->pid, capture->tid, &capture->registers)) {
         atomic_store(&capture->state, copy_taken_asleep(capture) ? CAPTURE_READY : CAPTURE_VAIN);
         return false;
@@ -209,6 +214,7 @@ bool capture_begin(struct capture *capture)
         atomic_fetch_add(&capture->refused, 1);
         return false;
     }
+    capture->asked_ns = clock_now_ns();
     ptrace(PTRACE_INTERRUPT, capture->tid, NULL, NULL); /* if the thread is gone, the wait tells so */
     atomic_store(&capture->state, CAPTURE_ASKED);
     return true;
@@ -238,10 +244,14 @@ static enum stop capture_wait(struct capture *capture, int *signal)
     return STOP_DONE;
 }
 
-/* Lets the thread go. False: it was killed meanwhile, and stops once more when it ends. */
-static bool capture_let_go(const struct capture *capture, int signal)
+/* Lets the thread go, which has stood since then. False: it was killed meanwhile, and stops once more when it ends. */
+static bool capture_let_go(struct capture *capture, int signal, uint64_t since_ns)
 {
-    return ptrace(PTRACE_DETACH, capture->tid, NULL, (void *)(intptr_t)signal) == 0;
+    const bool gone = ptrace(PTRACE_DETACH, capture->tid, NULL, (void *)(intptr_t)signal) == 0;
+    /* A stop that comes later has waited for a processor, or for the end of a system call. */
+    const uint64_t waited_ns = since_ns - capture->asked_ns;
+    capture->held_ns = (waited_ns < SOON_NS ? waited_ns : SOON_NS) + clock_now_ns() - since_ns;
+    return gone;
 }
 
 void capture_finish(struct capture *capture, const atomic_bool *stop)
@@ -250,12 +260,13 @@ void capture_finish(struct capture *capture, const atomic_bool *stop)
     bool copied = false, held = true;
     while (held) {
         const enum stop stopped = capture_wait(capture, &signal);
+        const uint64_t since_ns = clock_now_ns();
         if (stopped == STOP_NOT_YET && atomic_load(stop))
             break;
         if (stopped == STOP_DONE && !copied && capture->tid == capture->taken.tid &&
             atomic_load(&capture->state) == CAPTURE_ASKED)
             copied = read_registers(capture->tid, &capture->registers) && copy_taken(capture);
-        held = stopped == STOP_NOT_YET || (stopped == STOP_DONE && !capture_let_go(capture, signal));
+        held = stopped == STOP_NOT_YET || (stopped == STOP_DONE && !capture_let_go(capture, signal, since_ns));
     }
     atomic_fetch_sub(&holding, 1);
     uint32_t asked = CAPTURE_ASKED;

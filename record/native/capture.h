@@ -55,6 +55,11 @@ struct capture {
     struct captured taken;  /* what was asked for, or is captured */
     pid_t tid;              /* the number of the thread by now: execve may change it */
     struct sleeps sleeps;   /* of the thread that was wanted last */
+    uint64_t asked_ns;      /* when it was asked to stop (monotonic), ... */
+    uint64_t held_ns;       /* ... and for how long it then stood, as far as it had a processor; 0: not at all */
+
+    const struct piece *again; /* set by the caller as `wanted` is: what is read with the copy; it lives as long */
+    size_t again_count;
 
     /* The post writes these, and the caller reads them after capture_take(). */
     struct c_registers registers;

@@ -7,7 +7,6 @@
 #ifndef PYREEL_RECORD_NATIVE_IMAGE_FILE_H
 #define PYREEL_RECORD_NATIVE_IMAGE_FILE_H
 
-#include "record/process/images.h"
 #include "record/process/remote.h"
 
 #include <elf.h>

@@ -37,6 +37,7 @@ static const struct row {
     { "c_stacks_holes", offsetof(struct counted, watched.native.holes), true, false },
     { "c_stacks_unmerged", offsetof(struct counted, watched.native.unmerged), true, false },
     { "c_stacks_late", offsetof(struct counted, watched.native.late), true, false },
+    { "c_stacks_moved", offsetof(struct counted, watched.native.moved), true, false },
     { "c_stacks_refused", offsetof(struct counted, watched.native.refused), true, false },
     { "c_frames", offsetof(struct counted, watched.native.frames), true, false },
     { "c_places_named", offsetof(struct counted, watched.native.named), true, false },

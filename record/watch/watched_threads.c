@@ -19,6 +19,7 @@
 #define LIVE_NS         1000000000u /* how often to ask whether threads still live where samples do not show it */
 #define ENDED_WAIT_NS   8000000u    /* the same of a state that a thread left behind: another one may take it */
 #define STACK_PART      65536       /* bytes of a C stack around an address of unknown owner */
+#define RUNNER_WAIT_NS  1000000u    /* a thread that runs C code stops within this, or has no C frames */
 #define POST_OTHERS     16          /* so many threads that slept at the last look are asked while the program waits */
 #define ROWS_GONE_LEAST 1024        /* rows in rows.index of threads that have ended, before they are removed */
 
@@ -595,6 +596,14 @@ static bool thread_emit_outside(struct watched *w, struct emitted_thread *thread
     return emitter_sample(w->emitter, &event, why);
 }
 
+/* Whether a thread ran in the last look without running Python: it has a processor, and not the lock. */
+static bool runs_c_code(const struct watched *w, const struct member *runs, uint32_t status)
+{
+    const uint32_t wanted = STATUS_RECORDED | STATUS_CPU;
+    return w->rows.nested_count == 1 && w->look.one_moment && runs->state == UNWIND_DONE &&
+           (status & (wanted | STATUS_GIL | STATUS_CPU_UNKNOWN | STATUS_READY)) == wanted;
+}
+
 /* Emits a sample in which the thread has a status, unless the mode leaves the sample out. `runs`: the state that tells
  * what the thread does; NULL: it has none. */
 static bool thread_emit_status(struct watched *w, struct emitted_thread *thread, struct member *runs, uint64_t time_ns,
@@ -627,6 +636,9 @@ static bool thread_emit_status(struct watched *w, struct emitted_thread *thread,
     if (w->c_frames && sleeps && !runs->walk.c_links)
         c_frames_of_sleeper(w->c_frames, &w->thread_list, runs, thread->tid, &thread->watch.cpu,
                             synthetic_frames_native_frame(w->synthetic), clock_now_ns());
+    if (w->c_frames && !sleeps && runs_c_code(w, runs, status) && !runs->walk.c_links)
+        c_frames_of_runner(w->c_frames, &w->thread_list, runs, thread->tid, synthetic_frames_native_frame(w->synthetic),
+                           clock_now_ns() + RUNNER_WAIT_NS, &w->look.frozen_ns);
     w->counters.native.samples += runs->walk.c_links != NULL;
     const bool good = thread_emit_stack(w, thread, index, status, time_ns, why);
     runs->walk.c_links = NULL;

@@ -3,22 +3,30 @@
 their own account, and what the program notices."""
 import collections
 import json
+import lzma
 import os
+import shutil
 import subprocess
 
 import pytest
 
-from environment import BUILD
-from recording import attach, collapsed, run_record, so_far, succeed, trace, whole
+import gecko_check
+import pprof_check
+from environment import BUILD, missing, need_command
+from recording import CONVERTERS, attach, collapsed, pprof, run_record, so_far, succeed, trace, whole
 
 LIBRARY = os.path.join(BUILD, "tests", "libwork.so")
+JUDGE = os.path.join(BUILD, "tests", "oracle", "judge")
 
 
 @pytest.fixture
 def command(python, programs, program):
-    """command("account", 2): the command of c_work.py."""
-    subprocess.run([*python.prefix, "cp", LIBRARY, python.root + programs], check=True)
-    return lambda what, seconds: [*python.command, program("c_work"), what, seconds, os.path.join(programs, "libwork.so")]
+    """command("account", 2): the command of c_work.py, with a library that is libwork.so or one like it."""
+    def with_library(what, seconds, library=LIBRARY):
+        name = os.path.join(programs, "libwork.so")
+        shutil.copy(library, python.root + name)
+        return [*python.command, program("c_work"), what, seconds, name]
+    return with_library
 
 
 def stacks_of(path):
@@ -74,7 +82,7 @@ def test_c_functions_have_the_time_that_they_count(python, command, tmp_path):
     counted = json.loads(ended.text.splitlines()[-1])
     seen = collections.Counter()
     for stack, value in stacks_of(path):
-        for name, symbol in (("alpha", "alpha"), ("beta", "beta"), ("gamma", "gamma_calls")):
+        for name, symbol in (("alpha", "alpha"), ("beta", "beta_inside"), ("gamma", "gamma_calls")):
             seen[name] += value * stack[-1].startswith(symbol + " (")
     total, wanted = sum(seen.values()), sum(counted.values())
     for name, ticks in counted.items():
@@ -110,3 +118,105 @@ def test_a_program_that_is_stopped_in_the_middle_of_execve_runs_on(python, progr
                        *python.command, program("execs_often"), 30, prefix=python.prefix)
     assert (ended.code, ended.text) == (7, "ended\n"), ended
     assert so_far(tmp_path / "a.pyreel")["figures"]["c_samples"] > 0
+
+
+# ---- frames and names ----
+
+def test_c_stacks_are_those_of_another_unwinder(python, command, start):
+    """libdwfl finds the same return addresses in the same copies."""
+    if not os.path.exists(JUDGE):
+        missing("no libdw (libdw-dev) when the tests were built")
+    target = start(*command("calls", 60))
+    ended = subprocess.run([JUDGE, str(target.pid), "200"], capture_output=True, text=True)
+    told = json.loads(ended.stdout)
+    assert (told["looks"], told["same"]) == (200, 200) and told["frames"] > 1000, (told, ended.stderr)
+
+
+def binutils(*command):
+    subprocess.run([need_command(command[0]), *command[1:]], check=True)
+
+
+def with_symbols(tmp_path):
+    return LIBRARY
+
+
+def stripped(tmp_path):
+    binutils("strip", "-o", tmp_path / "libwork.so", LIBRARY)
+    return tmp_path / "libwork.so"
+
+
+def with_a_debug_link(tmp_path):
+    """The symbols are in .debug/libwork.debug, beside the library."""
+    library = stripped(tmp_path)
+    binutils("objcopy", "--only-keep-debug", LIBRARY, tmp_path / "libwork.debug")
+    binutils("objcopy", f"--add-gnu-debuglink={tmp_path / 'libwork.debug'}", library)
+    return library
+
+
+def with_packed_symbols(tmp_path):
+    """As Fedora has it: symbols that are not exported, packed into a section."""
+    library, mini = stripped(tmp_path), tmp_path / "mini"
+    binutils("objcopy", "--only-keep-debug", LIBRARY, mini)
+    binutils("strip", "--keep-file-symbols", "--remove-section=.comment", "-g", mini)
+    (tmp_path / "mini.xz").write_bytes(lzma.compress(mini.read_bytes()))
+    binutils("objcopy", f"--add-section=.gnu_debugdata={tmp_path / 'mini.xz'}", library)
+    return library
+
+
+@pytest.mark.pythons("newest")
+@pytest.mark.parametrize("made, inside", [(with_symbols, True), (with_a_debug_link, True), (with_packed_symbols, True),
+                                          (stripped, False)])
+def test_names_come_from_where_distributions_keep_them(made, inside, python, command, programs, tmp_path):
+    library, path = made(tmp_path), tmp_path / "a.pyreel"
+    line = command("account", 2, library)
+    folder = os.path.join(python.root + programs, ".debug")
+    shutil.rmtree(folder, ignore_errors=True)
+    if made == with_a_debug_link:
+        os.mkdir(folder)
+        shutil.copy(tmp_path / "libwork.debug", folder)
+    ended = run_record("-o", path, "--native", "--disturb", "10", "--", *line, prefix=python.prefix)
+    assert ended.code == 0, ended
+    names = collections.Counter()
+    for stack, value in stacks_of(path):
+        names.update({frame: value for frame in set(stack) if frame.endswith("(libwork.so)")})
+    exported = {"alpha (libwork.so)", "beta (libwork.so)", "gamma_calls (libwork.so)"}
+    hidden = {"beta_inside (libwork.so)", "work::Beta::call (libwork.so)"}
+    assert exported <= set(names)
+    assert hidden <= set(names) if inside else not hidden & set(names), names
+    if not inside:  # functions without a name are told by where they begin, and add up all the same
+        nameless = {name for name in names if name.startswith("libwork.so+0x")}
+        assert len(nameless) == 2, names
+
+
+@pytest.mark.pythons("newest")
+def test_outputs_know_the_libraries(python, command, tmp_path):
+    """pprof and the Firefox Profiler find the code of a function in its file, by build id and address."""
+    path = tmp_path / "a.pyreel"
+    run_record("-o", path, "--native", "--disturb", "10", "--", *command("account", 2), prefix=python.prefix)
+    note = subprocess.run([need_command("readelf"), "-nW", LIBRARY], capture_output=True, text=True, check=True).stdout
+    build_id = note.partition("Build ID: ")[2].split()[0]
+    rows = subprocess.run([need_command("nm"), "--defined-only", LIBRARY], capture_output=True, text=True, check=True).stdout
+    symbols = {name: int(address, 16) for address, _, name in map(str.split, rows.splitlines())}
+
+    profile = pprof_check.load(pprof(path))
+    assert pprof_check.check(profile) == []
+    text = lambda index: pprof_check.text_at(profile, index)
+    mapping, = (row for row in profile["mapping"] if text(row["filename"]).endswith("/libwork.so"))
+    assert text(mapping["build_id"]) == build_id
+    found = {}
+    for location in profile["location"]:
+        if location["mapping_id"] == mapping["id"]:
+            function = profile["function"][location["line"][0]["function_id"] - 1]
+            found.setdefault(text(function["name"]), (text(function["system_name"]), []))[1].append(location["address"])
+    assert found["work::Beta::call"][0] == "_ZN4work4Beta4callEm" and found["alpha"][0] == ""
+    assert all(0 <= address - symbols["beta_inside"] < 200 for address in found["beta_inside"][1])
+
+    output = tmp_path / "a.json"
+    succeed(CONVERTERS["gecko"], "-o", output, path)
+    gecko = gecko_check.load(output)
+    assert gecko_check.problems(gecko) == []
+    number, = (i for i, lib in enumerate(gecko["libs"]) if lib["name"] == "libwork.so")
+    assert gecko["libs"][number]["codeId"] == build_id
+    strings, native = gecko["shared"]["stringArray"], gecko["shared"]["nativeSymbols"]
+    begins = {strings[name]: address for lib, name, address in zip(native["libIndex"], native["name"], native["address"]) if lib == number}
+    assert begins["alpha"] == symbols["alpha"] and begins["work::Beta::call"] == symbols["_ZN4work4Beta4callEm"]
