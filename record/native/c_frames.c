@@ -171,7 +171,7 @@ void c_frames_of_sleeper(struct c_frames *c, struct thread_list *list, struct me
 
 /* Lists what shows the Python stack of a thread: its current frame, and all frames. Returns the number of pieces; 0:
  * there are too many. */
-static size_t list_frames(struct c_frames *c, const struct layout *l, const struct member *member)
+static size_t list_again(struct c_frames *c, const struct layout *l, const struct member *member)
 {
     const struct walk *walk = &member->walk;
     const size_t first = l->thread_cframe ? 2 : 1;
@@ -219,7 +219,7 @@ void c_frames_of_runner(struct c_frames *c, struct thread_list *list, struct mem
     const struct layout *l = &list->target->runtime.layout;
     struct walk *walk = &member->walk;
     struct capture *capture = &c->catcher.capture;
-    const size_t pieces = c->open && walk->depth > 0 ? list_frames(c, l, member) : 0;
+    const size_t pieces = c->open && walk->depth > 0 ? list_again(c, l, member) : 0;
     const struct captured wanted = { .tid = tid, .thread = member->address, .last = native_stack_last(walk, l) };
     if (pieces == 0 || !catcher_catch(&c->catcher, &wanted, c->again, pieces, give_up_ns, taken_ns))
         return;

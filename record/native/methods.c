@@ -13,12 +13,14 @@
 #define SEARCHES_LIMIT 512   /* for the owners of slots: each looks at all data */
 #define ROW_WORDS      4     /* of a PyMethodDef */
 #define FLAGS_LIMIT    0x800 /* the flags of methods are below; 0 is none */
-#define TYPE_NAME      (-26) /* words from tp_methods to tp_name, ... */
-#define MODULE_NAME    (-3)  /* ... from m_methods to m_name, ... */
-#define SPEC_NAME      (-3)  /* ... and from `slots` of a PyType_Spec to its name */
-#define SLOT_METHODS   64    /* Py_tp_methods */
-#define SLOTS_MOST     90    /* numbers of slots are below, and a type has no more of them */
-#define PART_MAX       64    /* bytes of an owner, and of a method */
+#define TYPE_NAME      (-26) /* words from tp_methods to tp_name, between ob_size and tp_basicsize, ... */
+#define OBJECT_LEAST   16    /* bytes of an object, ... */
+#define OBJECT_MOST    (1u << 20)
+#define MODULE_NAME    (-3) /* ... from m_methods to m_name, ... */
+#define SPEC_NAME      (-3) /* ... and from `slots` of a PyType_Spec to its name */
+#define SLOT_METHODS   64   /* Py_tp_methods */
+#define SLOTS_MOST     90   /* numbers of slots are below, and a type has no more of them */
+#define PART_MAX       64   /* bytes of an owner, and of a method */
 
 /* The data of a module, while it is searched. */
 struct module_data {
@@ -139,7 +141,8 @@ static uint64_t owner_by(const struct module_data *data, size_t i)
     if (word_near(data, i, -1) == SLOT_METHODS)
         return owner_of_slots(data, first_slot(data, i - 1));
     const uint64_t type = word_near(data, i, TYPE_NAME), module = word_near(data, i, MODULE_NAME);
-    if (is_name(data->image, type))
+    const uint64_t items = word_near(data, i, TYPE_NAME - 1), object = word_near(data, i, TYPE_NAME + 1);
+    if (items == 0 && object >= OBJECT_LEAST && object < OBJECT_MOST && is_name(data->image, type))
         return type;
     return is_name(data->image, module) ? module : 0;
 }
@@ -195,7 +198,8 @@ void methods_free(struct methods *m)
     *m = (struct methods){ 0 };
 }
 
-static const struct method *find_method(const struct methods *m, uint64_t function)
+/* The index of the first row of a function, if it has one. */
+static size_t first_row(const struct methods *m, uint64_t function)
 {
     size_t low = 0, high = m->count;
     while (low < high) {
@@ -205,22 +209,41 @@ static const struct method *find_method(const struct methods *m, uint64_t functi
         else
             high = middle;
     }
-    return low < m->count && m->rows[low].function == function ? &m->rows[low] : NULL;
+    return low;
 }
 
+/* The name of a row's method, and that of its owner; empty: not known. */
+struct method_name {
+    char called[PART_MAX], owner[PART_MAX];
+};
+
+static bool read_method(const struct methods *m, const struct image_file *image, const struct method *method,
+                        struct method_name *name)
+{
+    const uint64_t owner = m->tables[method->table].owner;
+    if (!owner || !read_identifier(image, owner, name->owner))
+        name->owner[0] = '\0';
+    return read_identifier(image, method->name, name->called);
+}
+
+/* A function of several types has no owner: BufferedReader.read is BufferedRandom.read, too. One that Python knows by
+ * several names has none here. */
 bool methods_name(const struct methods *m, const struct image_file *image, uint64_t function,
                   char name[METHOD_NAME_MAX])
 {
-    const struct method *method = find_method(m, function + image->bias);
-    char called[PART_MAX], owner[PART_MAX];
-    if (!method || !read_identifier(image, method->name, called))
-        return false;
-    const uint64_t owners = m->tables[method->table].owner;
-    if (!owners || !read_identifier(image, owners, owner)) {
-        snprintf(name, METHOD_NAME_MAX, "%s", called);
-        return true;
+    struct method_name first, other;
+    const size_t row = first_row(m, function + image->bias);
+    bool one_owner = true;
+    for (size_t i = row; i < m->count && m->rows[i].function == function + image->bias; i++) {
+        if (!read_method(m, image, &m->rows[i], i == row ? &first : &other) ||
+            (i > row && strcmp(first.called, other.called) != 0))
+            return false;
+        one_owner &= i == row || strcmp(first.owner, other.owner) == 0;
     }
-    const char *dot = strrchr(owner, '.'); /* collections.deque */
-    snprintf(name, METHOD_NAME_MAX, "%s.%s", dot ? dot + 1 : owner, called);
+    if (row == m->count || m->rows[row].function != function + image->bias)
+        return false;
+    const char *dot = strrchr(first.owner, '.'), *owner = dot ? dot + 1 : first.owner; /* collections.deque */
+    const bool owned = one_owner && owner[0];
+    snprintf(name, METHOD_NAME_MAX, "%s%s%s", owned ? owner : "", owned ? "." : "", first.called);
     return true;
 }
