@@ -22,13 +22,40 @@ static void demangle_append(const char *part, size_t size, void *self)
     put_bytes(demangling->into, part, size);
 }
 
-bool demangle(struct text name, struct bytes *into)
+/* ---- copies and parts ---- */
+
+/* Whether the text at a dot is the mark of a copy or a part: ".isra.0". Methods may have such names, without a number:
+ * Archive.part. */
+static bool is_clone_mark(struct text rest)
+{
+    static const struct text marks[] = { { ".isra.", 6 },      { ".constprop.", 11 }, { ".part.", 6 },
+                                         { ".lto_priv.", 10 }, { ".localalias", 11 }, { ".llvm.", 6 } };
+    for (size_t i = 0; i < sizeof(marks) / sizeof(*marks); i++) {
+        const struct text mark = marks[i];
+        const bool last = rest.size == mark.size, numbered = mark.bytes[mark.size - 1] == '.';
+        if (text_begins(rest, mark) && (numbered ? !last && rest.bytes[mark.size] >= '0' && rest.bytes[mark.size] <= '9'
+                                                 : last || rest.bytes[mark.size] == '.'))
+            return true;
+    }
+    return false;
+}
+
+/* The name of the function of which a copy or a part has this name. */
+static struct text without_marks(struct text name)
+{
+    for (size_t i = 1; i < name.size; i++)
+        if (name.bytes[i] == '.' && is_clone_mark((struct text){ name.bytes + i, name.size - i }))
+            return (struct text){ name.bytes, i };
+    return name;
+}
+
+/* ---- C++ and Rust ---- */
+
+/* Appends what a linker's name of C++ or Rust stands for. */
+static bool put_demangled(struct text name, struct bytes *into)
 {
     char mangled[DEMANGLE_MOST + 1];
     struct demangling demangling = { .into = into, .before = into->size };
-    if (name.size < 3 || name.size > DEMANGLE_MOST || name.bytes[0] != '_' ||
-        (name.bytes[1] != 'Z' && name.bytes[1] != 'R'))
-        return false;
     memcpy(mangled, name.bytes, name.size);
     mangled[name.size] = '\0';
     const bool good = setjmp(demangling.too_large) == 0 &&
@@ -38,4 +65,15 @@ bool demangle(struct text name, struct bytes *into)
     if (!good)
         into->size = demangling.before;
     return good;
+}
+
+bool demangle(struct text name, struct bytes *into)
+{
+    const struct text bare = without_marks(name);
+    if (bare.size <= DEMANGLE_MOST && (text_begins(bare, TEXT("_Z")) || text_begins(bare, TEXT("_R"))) &&
+        put_demangled(bare, into))
+        return true;
+    if (bare.size < name.size)
+        put_bytes(into, bare.bytes, bare.size);
+    return bare.size < name.size;
 }

@@ -118,7 +118,8 @@ static uint32_t function_id(struct pprof_tables *to, uint32_t number)
         function->start_line = to->tables->functions[number].first_line;
         const uint32_t name = to->tables->functions[number].name;
         const struct text linkers = tables_linker_name(to->tables, name);
-        if (linkers.bytes != tables_string(to->tables, name).bytes)
+        const bool other = linkers.bytes != tables_string(to->tables, name).bytes;
+        if (other && (text_begins(linkers, TEXT("_Z")) || text_begins(linkers, TEXT("_R"))))
             function->system_name = pprof_tables_string(to, linkers);
     }
     to->function_ids[number] = (uint32_t)id;

@@ -16,11 +16,13 @@
 #define TYPE_NAME      (-26) /* words from tp_methods to tp_name, between ob_size and tp_basicsize, ... */
 #define OBJECT_LEAST   16    /* bytes of an object, ... */
 #define OBJECT_MOST    (1u << 20)
-#define MODULE_NAME    (-3) /* ... from m_methods to m_name, ... */
-#define SPEC_NAME      (-3) /* ... and from `slots` of a PyType_Spec to its name */
-#define SLOT_METHODS   64   /* Py_tp_methods */
-#define SLOTS_MOST     90   /* numbers of slots are below, and a type has no more of them */
-#define PART_MAX       64   /* bytes of an owner, and of a method */
+#define MODULE_NAME    (-3)       /* ... from m_methods, behind m_size, to m_name, ... */
+#define MODULE_HEAD    (-8)       /* ... and to the head of the PyModuleDef, ... */
+#define MODULE_MOST    (1u << 24) /* bytes of the state of a module; m_size may be -1 */
+#define SPEC_NAME      (-3)       /* ... and from `slots` of a PyType_Spec to its name */
+#define SLOT_METHODS   64         /* Py_tp_methods */
+#define SLOTS_MOST     90         /* numbers of slots are below, and a type has no more of them */
+#define PART_MAX       64         /* bytes of an owner, and of a method */
 
 /* The data of a module, while it is searched. */
 struct module_data {
@@ -144,7 +146,8 @@ static uint64_t owner_by(const struct module_data *data, size_t i)
     const uint64_t items = word_near(data, i, TYPE_NAME - 1), object = word_near(data, i, TYPE_NAME + 1);
     if (items == 0 && object >= OBJECT_LEAST && object < OBJECT_MOST && is_name(data->image, type))
         return type;
-    return is_name(data->image, module) ? module : 0;
+    const uint64_t references = word_near(data, i, MODULE_HEAD), size = word_near(data, i, -1);
+    return references > 0 && size + 1 < MODULE_MOST && is_name(data->image, module) ? module : 0;
 }
 
 static void methods_find_owners(struct methods *m, const struct module_data *data)

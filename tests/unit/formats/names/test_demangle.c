@@ -29,6 +29,17 @@ static void names_of_cpp_and_rust_become_readable(void **state)
     assert_becomes("_RNvC6_123foo3bar", "123foo::bar");
 }
 
+static void copies_and_parts_have_the_name_of_the_function(void **state)
+{
+    (void)state;
+    assert_becomes("save.constprop.0", "save");
+    assert_becomes("x_add.lto_priv.0.isra.0", "x_add");
+    assert_becomes("PyImport_ImportModuleLevelObject.localalias", "PyImport_ImportModuleLevelObject");
+    assert_becomes("run.llvm.1234567890", "run");
+    assert_becomes("_ZN1a1bEv.part.0", "a::b");
+    assert_becomes("_ZN5Eigen.part.12.cold", "_ZN5Eigen");
+}
+
 static void other_names_stay(void **state)
 {
     (void)state;
@@ -46,6 +57,12 @@ static void other_names_stay(void **state)
         "_Rune",
         "_Zebra9",
         "zN5Eigen8internal4gemmEv",
+        "Archive.part",
+        "f.part.",
+        "f.part.x",
+        "f.cold",
+        "f.localaliases",
+        ".isra.0",
     };
     for (size_t i = 0; i < countof(names); i++)
         assert_becomes(names[i], NULL);
@@ -86,6 +103,7 @@ TEST_FILE(demangle)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_of_cpp_and_rust_become_readable),
+        cmocka_unit_test(copies_and_parts_have_the_name_of_the_function),
         cmocka_unit_test(other_names_stay),
         cmocka_unit_test(a_name_that_doubles_stays),
         cmocka_unit_test(a_long_name_stays),
