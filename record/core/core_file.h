@@ -13,6 +13,9 @@
 
 #include "record/process/remote.h"
 
+#include <sys/procfs.h>
+
+#define CORE_REGISTERS   ELF_NGREG  /* words; sys/procfs.h */
 #define CORE_COUNT_LIMIT (1u << 17) /* the most segments, mappings, threads, notes of a kind */
 
 /* A range of memory. */
@@ -38,7 +41,8 @@ struct core_mapped {
 
 struct core_thread {
     pid_t tid;
-    int signal; /* the signal that it was about to get; 0: none */
+    int signal;                         /* the signal that it was about to get; 0: none */
+    uint64_t registers[CORE_REGISTERS]; /* as the machine's struct user_regs_struct has them */
 };
 
 /* `= {0}`, and call core_file_open(). */

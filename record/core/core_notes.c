@@ -40,7 +40,9 @@ static void note_take_thread(struct core_file *core, uint64_t offset, uint64_t s
         !core_notes_read(core, offset, &status, sizeof(status)))
         return;
     core->threads = alloc_grow(core->threads, &core->threads_room, core->threads_count + 1, sizeof(*core->threads));
-    core->threads[core->threads_count++] = (struct core_thread){ .tid = status.pr_pid, .signal = status.pr_cursig };
+    struct core_thread *thread = &core->threads[core->threads_count++];
+    *thread = (struct core_thread){ .tid = status.pr_pid, .signal = status.pr_cursig };
+    memcpy(thread->registers, &status.pr_reg, sizeof(thread->registers));
 }
 
 static void note_take_process(struct core_file *core, uint64_t offset, uint64_t size)

@@ -11,7 +11,7 @@
 
 /* Source lines of a core file that root owns are those that everyone may read. The group of a user is not known. */
 #define NOBODY   ((uid_t)65534)
-#define NO_GROUP ((gid_t) - 2)
+#define NO_GROUP ((gid_t)-2)
 
 #define LOOKS 2 /* the first look at tasks finds out what to read */
 
@@ -75,12 +75,24 @@ static bool dump_core_look(struct dumping *d, const struct dump_options *options
     return fault(why, "cannot read the list of threads in %s", options->core);
 }
 
+static bool core_registers(void *self, pid_t tid, struct c_registers *registers)
+{
+    const struct dumping *d = self;
+    const struct core_file *core = d->core;
+    for (size_t i = 0; i < core->threads_count; i++)
+        if (core->threads[i].tid == tid)
+            return capture_registers(core->threads[i].registers, sizeof(core->threads[i].registers), registers);
+    return false;
+}
+
 static enum dump_result dump_memory(struct dumped *dumped, struct core_file *core, const struct dump_options *options,
                                     struct fault *why)
 {
     struct dumping d;
     struct fault cause = { 0 };
     dumping_open(&d, dumped, 0, options);
+    d.core = core;
+    d.options.registers = core_registers;
     const enum target_state state = target_open_memory(&d.watched.target, &core_file_kind, core, core->pid, &cause);
     bool good = state == TARGET_READY;
     if (good)

@@ -48,6 +48,7 @@ static void json_put_frame(const struct json_writer *w, const struct frame *fram
     emit_open(json, NULL, '{');
     emit_text(json, "function", tables_function_name(w->tables, frame->function));
     emit_text_or_null(json, "file", tables_function_file(w->tables, frame->function));
+    emit_text_or_null(json, "binary", tables_string(w->tables, function->module));
     put_number_or_null(json, "line", frame->line, frame->line);
     put_number_or_null(json, "end_line", frame->end_line, frame->end_line);
     put_number_or_null(json, "column", frame->column, frame->column >= 0);

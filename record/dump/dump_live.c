@@ -46,7 +46,9 @@ static bool dump_live_look(struct dumping *d, struct fault *why)
     d->dumped->unix_ns = clock_unix_ns();
     const bool proven = watched->look.one_moment && watched_moved(watched) == 0;
     d->dumped->moment = !proven && !slept ? MOMENT_UNPROVED : d->options.freezes ? MOMENT_FROZEN : MOMENT_PROVEN;
+    const uint64_t c_stacks = watched->counters.native.samples;
     const bool same = watched_same_program(watched, time_ns) && watched_emit(watched, time_ns, why) && !watched->lost;
+    d->c_stacks = watched->counters.native.samples - c_stacks;
     locals_number(&d->dumped->locals, watched);
     return same;
 }
@@ -54,9 +56,12 @@ static bool dump_live_look(struct dumping *d, struct fault *why)
 static bool dumping_is_whole(const struct dumping *d)
 {
     bool whole = d->watched.look.state == THREAD_LIST_READ;
-    for (size_t i = 0; i < d->dumped->count; i++)
+    uint64_t stacks = 0;
+    for (size_t i = 0; i < d->dumped->count; i++) {
         whole &= d->dumped->rows[i].failure == 0;
-    return whole;
+        stacks += d->dumped->rows[i].stack != 0;
+    }
+    return whole && (!d->options.c_frames || d->c_stacks == stacks);
 }
 
 /* Asks where the process is. Afterwards, it must be there still. */
@@ -74,7 +79,8 @@ static void ask_after(struct dumped *dumped)
     place_free(&now);
 }
 
-/* Looks until a look is one moment and has all threads. The first look learns names and code, and does not count. */
+/* Looks until a look is one moment and has all threads, with their C functions if these are wanted. The first look
+ * learns names and code, and does not count. */
 static bool look_well(struct dumping *d, struct fault *why)
 {
     if (!dump_live_look(d, why))

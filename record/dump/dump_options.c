@@ -31,7 +31,7 @@ static const struct argument rows[] = {
     { OPTION_EXE, 0, "exe", "FILE", 0, "the interpreter that left the core, if not here" },
     { OPTION_ASYNC, 0, "async", NULL, 0, "show asyncio tasks, CPython " LAYOUT_TASKS_SINCE " or later" },
     { OPTION_LOCALS, 'l', "locals", NULL, 0, "show local variables; implies --blocking" },
-    { OPTION_NATIVE, 0, "native", NULL, 0, "mark where C code calls Python" },
+    { OPTION_NATIVE, 0, "native", NULL, 0, "show C functions, too; each thread stops for a moment" },
     { OPTION_BLOCKING, 0, "blocking", NULL, 0, "stop the process while it is read" },
     { OPTION_JSON, 0, "json", NULL, 0, "write JSON" },
     { OPTION_QUIET, 'q', "quiet", NULL, 0, "print errors only, besides the dump" },

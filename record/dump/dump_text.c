@@ -89,6 +89,15 @@ static void text_put_frame(const struct text_writer *w, const struct frame *fram
     const struct text file = tables_function_file(w->tables, frame->function);
     char number[16] = "?";
     put_indent(w, 2);
+    const uint32_t module = w->tables->functions[frame->function].module;
+    if (module) {
+        output_string(w->to, "Binary file ");
+        text_put_quoted(w, COLOUR_FILE, tables_string(w->tables, module));
+        output_string(w->to, ", in ");
+        put_coloured(w, COLOUR_NAME, name);
+        output_string(w->to, "\n");
+        return;
+    }
     if (w->tables->functions[frame->function].kind != KIND_PYTHON) {
         put_text_safely(w, name);
         output_string(w->to, "\n");

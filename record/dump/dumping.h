@@ -15,7 +15,9 @@ struct dumping {
     struct emitter emitter;
     struct synthetic_frames synthetic;
     struct watched watched;
-    struct cpu_process ran; /* tells whether anything of the process ran during a look */
+    const struct core_file *core; /* NULL: the process lives */
+    uint64_t c_stacks;            /* stacks of the last look that have C functions */
+    struct cpu_process ran;       /* tells whether anything of the process ran during a look */
 };
 
 /* Prepares a dump. `pid` is 0 when no process lives. *dumping must stay where it is. */

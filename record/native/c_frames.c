@@ -129,6 +129,15 @@ static bool sleeper_is_as_before(const struct c_sleeper *sleeper, const struct w
            sleeper->leaf == walk->links[walk->depth - 1].address;
 }
 
+static void copy_stack(struct c_frames *c, struct thread_list *list, const struct walk *walk,
+                       const struct c_registers *registers, struct c_copy *copy)
+{
+    const uint64_t last = native_stack_last(walk, &list->target->runtime.layout);
+    if (!c->bytes)
+        c->bytes = alloc_zeroed(CAPTURE_ROOM, 1);
+    capture_copy_stack(&list->target->remote, registers, last, NULL, c->bytes, copy);
+}
+
 /* Unwinds the stack of a thread that sleeps. */
 static bool find_sleepers_frames(struct c_frames *c, struct thread_list *list, const struct walk *walk, pid_t tid,
                                  uint32_t hole, uint64_t now_ns, struct c_links *found)
@@ -141,9 +150,7 @@ static bool find_sleepers_frames(struct c_frames *c, struct thread_list *list, c
     sleeps_close(&sleeps);
     if (!asleep)
         return false;
-    if (!c->bytes)
-        c->bytes = alloc_zeroed(CAPTURE_ROOM, 1);
-    capture_copy_stack(&list->target->remote, &registers, native_stack_last(walk, l), NULL, c->bytes, &copy);
+    copy_stack(c, list, walk, &registers, &copy);
     return native_stack_merge(&c->stack, walk, l, &registers, &copy, hole, now_ns, found);
 }
 
@@ -228,6 +235,20 @@ void c_frames_of_runner(struct c_frames *c, struct thread_list *list, struct mem
     if (same &&
         native_stack_merge(&c->stack, walk, l, &capture->registers, &capture->copy, hole, clock_now_ns(), &c->caught))
         walk_has(walk, &c->caught);
+}
+
+/* ---- saved memory ---- */
+
+void c_frames_of_saved(struct c_frames *c, struct thread_list *list, struct member *member,
+                       const struct c_registers *registers, uint32_t hole)
+{
+    const struct layout *l = &list->target->runtime.layout;
+    struct c_copy copy;
+    if (!c->open || member->walk.depth == 0)
+        return;
+    copy_stack(c, list, &member->walk, registers, &copy);
+    if (native_stack_merge(&c->stack, &member->walk, l, registers, &copy, hole, clock_now_ns(), &c->caught))
+        walk_has(&member->walk, &c->caught);
 }
 
 void c_frames_count(const struct c_frames *c, struct native_counters *counters)

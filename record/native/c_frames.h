@@ -65,6 +65,10 @@ void c_frames_of_sleeper(struct c_frames *c_frames, struct thread_list *thread_l
 void c_frames_of_runner(struct c_frames *c_frames, struct thread_list *thread_list, struct member *member, pid_t tid,
                         uint32_t hole, uint64_t give_up_ns, uint64_t *taken_ns);
 
+/* Finds the C frames of a thread in the memory of a process that lives no more, from its registers. As above. */
+void c_frames_of_saved(struct c_frames *c_frames, struct thread_list *thread_list, struct member *member,
+                       const struct c_registers *registers, uint32_t hole);
+
 /* Adds the counters of the program that is open. */
 void c_frames_count(const struct c_frames *c_frames, struct native_counters *counters);
 

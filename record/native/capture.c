@@ -41,12 +41,12 @@ bool capture_possible(void)
     return true;
 }
 
-static bool read_registers(pid_t tid, struct c_registers *registers)
+bool capture_registers(const void *user_regs, size_t size, struct c_registers *registers)
 {
     struct user_regs_struct r;
-    struct iovec room = { &r, sizeof(r) };
-    if (ptrace(PTRACE_GETREGSET, tid, (void *)NT_PRSTATUS, &room) != 0 || room.iov_len != sizeof(r))
+    if (size != sizeof(r))
         return false;
+    memcpy(&r, user_regs, sizeof(r));
     *registers = (struct c_registers){ .pc = r.rip,
                                        .values = { r.rax, r.rdx, r.rcx, r.rbx, r.rsi, r.rdi, r.rbp, r.rsp, r.r8, r.r9,
                                                    r.r10, r.r11, r.r12, r.r13, r.r14, r.r15 },
@@ -59,13 +59,22 @@ bool capture_possible(void)
     return false;
 }
 
-static bool read_registers(pid_t tid, struct c_registers *registers)
+bool capture_registers(const void *user_regs, size_t size, struct c_registers *registers)
 {
-    (void)tid;
+    (void)user_regs;
+    (void)size;
     (void)registers;
     return false;
 }
 #endif
+
+static bool read_registers(pid_t tid, struct c_registers *registers)
+{
+    struct user_regs_struct r;
+    struct iovec room = { &r, sizeof(r) };
+    return ptrace(PTRACE_GETREGSET, tid, (void *)NT_PRSTATUS, &room) == 0 &&
+           capture_registers(&r, room.iov_len, registers);
+}
 
 /* ---- a thread that sleeps ---- */
 

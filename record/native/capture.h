@@ -78,6 +78,10 @@ bool capture_copy_stack(struct remote *remote, const struct c_registers *registe
 /* Whether this machine's registers are known. */
 bool capture_possible(void);
 
+/* Takes the registers from the machine's struct user_regs_struct, as ptrace and core files have it. False: this
+ * machine's are not known. */
+bool capture_registers(const void *user_regs, size_t size, struct c_registers *registers);
+
 /* Opens a process, which is a child of the recorder or not. May be called again for another program of the process. */
 void capture_open(struct capture *capture, const struct remote *remote, bool child);
 /* No post may be at it any more. */

@@ -31,7 +31,7 @@ struct methods {
     struct method_table {
         uint64_t begin; /* address in the process */
         uint64_t owner; /* address of the owner's name; 0: not known */
-    } *tables;
+    } * tables;
     size_t tables_count, tables_room;
 };
 

@@ -14,14 +14,16 @@
 #include <unistd.h>
 
 #define DEBUGDATA      ".gnu_debugdata"
-#define PACKED_LIMIT   (16u << 20) /* bytes of a packed file, ... */
-#define UNPACKED_LIMIT (96u << 20) /* ... of what it becomes, ... */
-#define UNXZ_MEMORY    (72u << 20) /* ... and of memory to unpack it */
-#define SYMBOLS_LIMIT  (2u << 20)  /* of a table; a very large library has a million */
-#define NAMES_LIMIT    (96u << 20) /* bytes of the names of a table */
-#define LARGE          20000       /* symbols that a thread of its own reads: these take some milliseconds */
-#define NAMES_MOST     64          /* names of one function that are looked at */
-#define AT_ONCE        4096        /* symbols that are read with one call */
+#define PACKED_LIMIT   (16u << 20)      /* bytes of a packed file, ... */
+#define UNPACKED_LIMIT (96u << 20)      /* ... of what it becomes, ... */
+#define UNXZ_MEMORY    (72u << 20)      /* ... and of memory to unpack it */
+#define SYMBOLS_LIMIT  (2u << 20)       /* of a table; a very large library has a million */
+#define NAMES_LIMIT    (96u << 20)      /* bytes of the names of a table */
+#define SIZE_MOST      ((1u << 28) - 1) /* bytes of a function */
+#define RANK_MOST      15u
+#define LARGE          20000 /* symbols that a thread of its own reads: these take some milliseconds */
+#define NAMES_MOST     64    /* names of one function that are looked at */
+#define AT_ONCE        4096  /* symbols that are read with one call */
 
 /* ---- packed files ---- */
 
@@ -90,6 +92,13 @@ static bool read_names(struct symbols *s, const struct symbol_table *table)
     return true;
 }
 
+/* Names that are exported before those that are not, with few underscores before those with many. */
+static uint32_t rank_of(const Elf64_Sym *symbol, const char *name)
+{
+    const size_t underscores = strspn(name, "_");
+    return (ELF64_ST_BIND(symbol->st_info) == STB_LOCAL ? 8 : 0) + (underscores < 7 ? (uint32_t)underscores : 7);
+}
+
 /* Adds a symbol whose name is in the names from `before` on. */
 static void add_symbol(struct symbols *s, const Elf64_Sym *symbol, size_t before)
 {
@@ -99,7 +108,8 @@ static void add_symbol(struct symbols *s, const Elf64_Sym *symbol, size_t before
         return;
     s->rows[s->count++] = (struct symbol){
         .address = symbol->st_value,
-        .size = symbol->st_size < UINT32_MAX ? (uint32_t)symbol->st_size : UINT32_MAX,
+        .size = symbol->st_size < SIZE_MOST ? symbol->st_size & SIZE_MOST : SIZE_MOST,
+        .rank = rank_of(symbol, s->names + before + symbol->st_name) & RANK_MOST,
         .name = (uint32_t)before + symbol->st_name,
     };
 }
@@ -185,12 +195,14 @@ static struct symbol_tables find_symbol_tables(int file, int debug)
     return found;
 }
 
-/* By address; of several at one address the first of the table. */
+/* By address; of several at one address by rank, then by their place in the table. */
 static int symbol_order(const void *a, const void *b)
 {
     const struct symbol *one = a, *other = b;
     if (one->address != other->address)
         return one->address < other->address ? -1 : 1;
+    if (one->rank != other->rank)
+        return one->rank < other->rank ? -1 : 1;
     return one->name < other->name ? -1 : one->name > other->name;
 }
 

@@ -18,7 +18,8 @@
 
 struct symbol {
     uint64_t address;
-    uint32_t size, name; /* name: offset in `names` */
+    uint32_t size : 28, rank : 4; /* rank: of several names of one function the lowest is told */
+    uint32_t name;                /* offset in `names` */
 };
 
 struct symbols_reader;
@@ -41,8 +42,8 @@ bool symbols_ready(struct symbols *symbols);
 /* Waits for the thread, if there is one. */
 void symbols_free(struct symbols *symbols);
 
-/* The symbol of the function that has an address of the file; NULL: none. A function with several names is called by
- * the one that comes first in the table. */
+/* The symbol of the function that has an address of the file; NULL: none. Of a function with
+ * several names, that by which others call it: close, and neither __close nor __GI___close. */
 const struct symbol *symbols_find(const struct symbols *symbols, uint64_t address);
 
 /* The name of a symbol, as the file has it. */

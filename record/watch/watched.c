@@ -133,6 +133,8 @@ static uint64_t stops_until(const struct watched *w)
 {
     const uint64_t least_ns = clock_now_ns() + STOP_LEAST_NS, next_ns = w->budget.next[0].moment_ns;
     const uint64_t most_ns = least_ns + STOP_MOST_NS;
+    if (w->options->patience_ns)
+        return clock_now_ns() + w->options->patience_ns;
     if (w->options->tree || next_ns < least_ns + STOP_BEFORE_NS)
         return least_ns;
     return next_ns - STOP_BEFORE_NS < most_ns ? next_ns - STOP_BEFORE_NS : most_ns;
@@ -313,7 +315,8 @@ static void watched_emit_process(struct watched *w, uint64_t time_ns)
 static void open_c_frames(struct watched *w)
 {
     w->exact.stand.captures = NULL;
-    if (!w->options->c_frames || !w->options->stands || !w->target.same_pids)
+    const bool alive = w->options->stands && w->target.same_pids;
+    if (!w->options->c_frames || (!alive && !w->options->registers))
         return;
     w->c_frames = c_frames_open(w->c_frames, w->command != NULL, &w->target.remote, &w->emitter->definitions);
     w->exact.stand.captures = c_frames_captures(w->c_frames);

@@ -638,7 +638,12 @@ static bool thread_emit_status(struct watched *w, struct emitted_thread *thread,
                             synthetic_frames_native_frame(w->synthetic), clock_now_ns());
     if (w->c_frames && !sleeps && runs_c_code(w, runs, status) && !runs->walk.c_links)
         c_frames_of_runner(w->c_frames, &w->thread_list, runs, thread->tid, synthetic_frames_native_frame(w->synthetic),
-                           clock_now_ns() + RUNNER_WAIT_NS, &w->look.frozen_ns);
+                           clock_now_ns() + (w->options->patience_ns ? w->options->patience_ns : RUNNER_WAIT_NS),
+                           &w->look.frozen_ns);
+    struct c_registers registers;
+    if (w->c_frames && w->options->registers &&
+        w->options->registers(w->options->self, (pid_t)member_number(runs), &registers))
+        c_frames_of_saved(w->c_frames, &w->thread_list, runs, &registers, synthetic_frames_native_frame(w->synthetic));
     w->counters.native.samples += runs->walk.c_links != NULL;
     const bool good = thread_emit_stack(w, thread, index, status, time_ns, why);
     runs->walk.c_links = NULL;

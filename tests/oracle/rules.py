@@ -30,6 +30,7 @@ Of the run:
     #: distance 5000     the reference looks at it so many microseconds apart on average (2000)
     #: spinners 2        so many other processes keep the processors busy
     #: one processor     is all it has: with two it is another program
+    #: since 3.12        with older versions there is no reference
 
 A function is named by its qualified name or the end of it. Every frame must stand at a line of its function, and a
 function that has just been entered is at its first line.
@@ -117,7 +118,7 @@ class Rules:
         self.marks = {}
         self.others = collections.defaultdict(set)
         self.roots, self.one_root, self.one_processor = set(), False, False
-        self.stay_ms, self.distance_us, self.spinners = 0, 2000, 0
+        self.stay_ms, self.distance_us, self.spinners, self.since = 0, 2000, 0, 0
         for number, line in enumerate(source.splitlines(), 1):
             if line.startswith("#:"):
                 self.read_order(line[2:].split())
@@ -134,6 +135,8 @@ class Rules:
             self.stay_ms = float(words[1])
         elif words[0] == "distance":
             self.distance_us = int(words[1])
+        elif words[0] == "since":
+            self.since = int(words[1].rpartition(".")[2])
         elif words[0] == "spinners":
             self.spinners = int(words[1])
         elif words[0] == "root":

@@ -274,16 +274,29 @@ static struct row of_module[] = { { "sorted", first, 2, "sorts" },
 static struct row of_type[] = { { "append", third, 0x80, "appends" }, { NULL, NULL, 0, NULL } };
 
 static struct {
+    int64_t references;
+    void *words[4];
     const char *name, *documentation;
     int64_t size;
     struct row *methods;
-} volatile module = { "builtins", "", -1, of_module };
+} volatile module = { 1, { NULL }, "builtins", "", -1, of_module };
 
+/* A type, behind a table of somebody else that refers to its methods, too. */
 static struct {
-    const char *name;
-    int64_t words[25];
+    const char *texts[24];
+    int64_t words[2];
     struct row *methods;
-} volatile type = { "collections.deque", { 0 }, of_type };
+    struct {
+        int64_t references;
+        void *kind;
+        int64_t items;
+        const char *name;
+        int64_t size, words[24];
+        struct row *methods;
+    } type;
+} volatile types = {
+    { "D", "E", [23] = "W" }, { 0 }, of_type, { 1, NULL, 0, "collections.deque", 200, { 0 }, of_type }
+};
 
 static void assert_method(const struct world *world, int (*function)(void), const char *wanted)
 {
@@ -304,7 +317,7 @@ static void python_has_names_for_c_functions(void **state)
 {
     (void)state;
     struct world world;
-    assert_int_equal(module.methods[0].function() + type.methods[0].function(), 4);
+    assert_int_equal(module.methods[0].function() + types.type.methods[0].function(), 4);
     open_world(&world);
     code_map_find(&world.map, (uint64_t)(uintptr_t)first);
     assert_method(&world, first, "builtins.sorted");
