@@ -73,12 +73,21 @@ bool c_stack_caller(const struct cfi_rule *rule, uint64_t cfa, const struct c_co
 
 /* Where no table has the code, as that of a just-in-time compiler: the chain of frame pointers, if it leads to code of
  * a file. At the leaf also a return address at the top of the stack, as in the trampolines of libffi. */
-static bool find_caller_without_rule(const struct code_map *map, const struct c_registers *r, const struct c_copy *copy,
-                                     uint64_t *cfa, struct c_registers *caller)
+static bool find_caller_without_rule(const struct code_map *map, const struct code_place *code,
+                                     const struct c_registers *r, const struct c_copy *copy, uint64_t *cfa,
+                                     struct c_registers *caller)
 {
     const uint64_t sp = r->values[CFI_RSP], pointer = r->values[CFI_RBP];
     *caller = *r;
     caller->known &= KEPT;
+    if (code->trampoline && r->behind_call) {
+        *cfa = sp + 16;
+        if (r->known >> CFI_RBP & 1 && pointer == sp) /* the word is the caller's frame pointer */
+            copied_word(copy, sp, &caller->values[CFI_RBP]);
+        caller->values[CFI_RSP] = *cfa;
+        caller->known |= 1u << CFI_RSP;
+        return copied_word(copy, sp + 8, &caller->pc);
+    }
     *cfa = pointer + 16;
     bool found = r->known >> CFI_RBP & 1 && pointer >= sp && copied_word(copy, pointer + 8, &caller->pc) &&
                  copied_word(copy, pointer, &caller->values[CFI_RBP]) && code_map_has(map, caller->pc - 1);
@@ -102,7 +111,7 @@ enum c_end c_stack_unwind(struct code_map *map, const struct c_registers *from, 
         uint64_t cfa = sp;
         const bool by_rule = code->ruled && find_cfa(&code->rule, &r, copy, &cfa);
         const bool found = by_rule ? find_caller(&code->rule, &r, copy, cfa, &caller)
-                                   : !code->in_module && find_caller_without_rule(map, &r, copy, &cfa, &caller);
+                                   : !code->in_module && find_caller_without_rule(map, code, &r, copy, &cfa, &caller);
         frames[(*count)++] = (struct c_frame){ sp, by_rule || found ? cfa : sp, code };
         if (last && (by_rule || found) && last < cfa)
             return C_ROOT;

@@ -15,7 +15,7 @@
 #define MODULES_LIMIT 8192
 #define LIST_NS       1000000000u /* the modules are listed so often while samples come, ... */
 #define LIST_LEAST_NS 50000000u   /* ... and at most so often when an address is in none of them */
-#define NAME_ROOM     1024        /* bytes of a function's name; names of templates may be longer, and are cut */
+#define NAME_ROOM     4096        /* bytes of a function's name; those of some templates are longer, and are cut */
 
 /* ---- modules ---- */
 
@@ -199,6 +199,24 @@ bool code_map_has(const struct code_map *map, uint64_t address)
     return module_at(map, address) != NULL;
 }
 
+/* ---- trampolines ---- */
+
+/* With -X perf, CPython makes a piece of code for each Python function, through which it is entered. It has no table,
+ * but it is known by its bytes (Python/asm_trampoline.S of CPython 3.12 and 3.13); one word lies below its return
+ * address. `pc` is the last byte of the call. */
+static bool is_trampoline(const struct code_map *map, uint64_t pc)
+{
+    static const unsigned char
+        plain[] = { 0x48, 0x83, 0xec, 8, 0xff, 0xd1, 0x48, 0x83, 0xc4, 8, 0xc3 }, /* sub $8, %rsp; call *%rcx; add; ret
+                                                                                   */
+        pushed[] = {
+            0x55, 0x48, 0x89, 0xe5, 0xff, 0xd1, 0x5d, 0xc3
+        }; /* push %rbp; mov %rsp, %rbp; call *%rcx; pop; ret */
+    unsigned char bytes[sizeof(plain)];
+    return remote_read(map->remote, pc - 5, bytes, sizeof(bytes)) == REMOTE_READ &&
+           (memcmp(bytes, plain, sizeof(plain)) == 0 || memcmp(bytes, pushed, sizeof(pushed)) == 0);
+}
+
 /* ---- places ---- */
 
 static struct code_place *make_place(struct code_map *map, uint64_t pc)
@@ -206,7 +224,8 @@ static struct code_place *make_place(struct code_map *map, uint64_t pc)
     struct code_place *place = alloc_zeroed(1, sizeof(*place));
     struct code_module *module = map->places_count < 2 * PLACES_LIMIT ? module_at(map, pc) : NULL;
     place->pc = pc;
-    map->unknown |= !module;
+    place->trampoline = !module && is_trampoline(map, pc);
+    map->unknown |= !module && !place->trampoline;
     if (!module)
         return place;
     module_open(map, module);
@@ -234,7 +253,10 @@ struct code_place *code_map_find(struct code_map *map, uint64_t pc)
 /* Defines the frame of an address in the function that begins at `start`. */
 static uint32_t define_place(struct code_map *map, const char *name, uint32_t module, uint64_t start, uint64_t address)
 {
-    const struct text whole = { name, strnlen(name, NAME_ROOM) };
+    const size_t size = strcspn(name, "@");
+    const struct text whole = { name, size < NAME_ROOM
+                                          ? size
+                                          : NAME_ROOM }; /* without a version: pthread_cond_wait@@GLIBC_2.3.2 */
     const struct text clean = utf8_clean(whole);
     const uint32_t function = definitions_function(
         map->definitions, clean, &(struct function){ .kind = KIND_NATIVE, .module = module, .address = start });

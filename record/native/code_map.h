@@ -33,6 +33,7 @@ struct code_module {
 struct code_place {
     uint64_t pc;
     bool in_module, ruled; /* `ruled`: the rule is set. Its addresses are those of the file */
+    bool trampoline;       /* a call in one of those that CPython makes for each Python function (-X perf) */
     struct cfi_rule rule;
     uint32_t frame; /* index in the definitions; 0: not asked for yet */
     uint32_t module;

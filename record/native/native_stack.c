@@ -113,7 +113,7 @@ static bool merge_take(struct c_merge *m, const struct c_frame *frame)
         m->link = n->entries[m->entry].link;
         loop = true;
     }
-    if (!loop && m->link > 0)
+    if (!loop && m->link > 0 && !frame->code->trampoline) /* the Python function stands for its trampoline */
         merge_add(m, code_map_frame(&n->map, frame->code));
     return true;
 }

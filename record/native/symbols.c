@@ -93,7 +93,7 @@ static bool read_names(struct symbols *s, const struct symbol_table *table)
 }
 
 /* Names that are exported before those that are not, with few underscores before those with many. */
-static uint32_t rank_of(const Elf64_Sym *symbol, const char *name)
+static uint32_t symbol_rank(const Elf64_Sym *symbol, const char *name)
 {
     const size_t underscores = strspn(name, "_");
     return (ELF64_ST_BIND(symbol->st_info) == STB_LOCAL ? 8 : 0) + (underscores < 7 ? (uint32_t)underscores : 7);
@@ -109,7 +109,7 @@ static void add_symbol(struct symbols *s, const Elf64_Sym *symbol, size_t before
     s->rows[s->count++] = (struct symbol){
         .address = symbol->st_value,
         .size = symbol->st_size < SIZE_MOST ? symbol->st_size & SIZE_MOST : SIZE_MOST,
-        .rank = rank_of(symbol, s->names + before + symbol->st_name) & RANK_MOST,
+        .rank = symbol_rank(symbol, s->names + before + symbol->st_name) & RANK_MOST,
         .name = (uint32_t)before + symbol->st_name,
     };
 }

@@ -78,5 +78,19 @@ def waits():
     return {"interrupted": counts}
 
 
+def packs_on():
+    while time.monotonic() < END:
+        packs()
+
+
+def beside():
+    """A thread in C code that gives up the lock, beside one that computes in Python."""
+    thread = threading.Thread(target=packs_on)
+    thread.start()
+    while thread.is_alive():
+        sum(range(2000))
+    return {}
+
+
 print("ready", os.getpid(), flush=True)
-print(json.dumps({"account": account, "calls": calls, "waits": waits}[WHAT]()), flush=True)
+print(json.dumps({"account": account, "beside": beside, "calls": calls, "waits": waits}[WHAT]()), flush=True)

@@ -320,6 +320,8 @@ def test_core_of_a_crash(python, program, tmp_path):
         assert names == ["<module>", *["below"] * 6]
         assert [frame["function"] for frame in by_name(process)["one that waits"]["frames"]][-2:] == ["Event.wait", "Condition.wait"]
         assert by_name(process)["MainThread"]["frames"][1]["locals"] == [{"name": "depth", "value": "5"}, {"name": "why", "value": "'it is time'"}]
+        native = dump("--core", core, "--native", *exe, prefix=prefix)
+        assert any("kill" in name for name in c_functions(by_name(native)["MainThread"])[-2:]), native
         if python.root:
             ended = run(*prefix, DUMP, "--core", core)
             assert ended.code == 1 and "Give the file with --exe" in ended.messages
@@ -348,6 +350,24 @@ def test_core_of_gcore(python, stands, tmp_path):
     assert lost == [] or "Memory read failed" in said
     for ours, theirs in zip(saved["threads"], live["threads"]):
         assert places(ours) == places(theirs) or ours["tid"] in lost
+    live = dump(stands.pid, "--native", prefix=prefix)
+    saved = dump("--core", tmp_path / f"core.{stands.pid}", "--native", *exe, prefix=prefix)
+    for ours, theirs in zip(saved["threads"], live["threads"]):
+        if ours["tid"] in lost:
+            continue
+        assert places(ours) == places(theirs)
+        # Of a thread that sleeps, the living process tells two registers, so a part may be missing.
+        assert is_part(c_functions(theirs), c_functions(ours)), (c_functions(theirs), c_functions(ours))
+        assert any("sem_" in name or "futex" in name or "cond_" in name or "syscall" in name for name in c_functions(ours)[-3:]), ours
+
+
+def c_functions(thread):
+    return [frame["function"] for frame in thread["frames"] if frame["binary"]]
+
+
+def is_part(part, whole):
+    rest = iter(whole)
+    return all(item in rest for item in part)
 
 
 def test_no_core(tmp_path, program):

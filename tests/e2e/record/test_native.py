@@ -100,6 +100,23 @@ def test_threads_that_wait_are_not_interrupted(python, command, tmp_path):
     assert waiting > 0.2 * below  # a wait of a millisecond may be over when the sample is made
 
 
+def test_threads_beside_the_lock_have_their_c_functions(python, command, tmp_path):
+    """One thread computes in Python, the other in C code without the lock. No post stands on the second one."""
+    path = tmp_path / "a.pyreel"
+    ended = run_record("-o", path, "--native", "--disturb", "10", "--", *command("beside", 3), prefix=python.prefix)
+    assert ended.code == 0, ended
+    figures = whole(path)["figures"]
+    with_c = without = 0
+    for stack, value in stacks_of(path):
+        if any("libz" in frame for frame in stack):
+            at, = (i for i, frame in enumerate(stack) if frame.startswith("packs ("))
+            assert all(".so" in frame or "python" in frame for frame in stack[at + 1:]), stack
+            with_c += value
+        elif stack[-1].startswith("packs ("):
+            without += value
+    assert figures["c_samples"] > 0 and with_c > 0.2 * (with_c + without), (with_c, without, figures)
+
+
 @pytest.mark.pythons("newest")
 def test_a_program_that_is_traced_is_recorded_without(python, command, start, tmp_path):
     target = start(*command("account", 60))
