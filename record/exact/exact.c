@@ -274,12 +274,24 @@ static void want_capture(struct exact *exact, const struct member *member, uint3
             };
 }
 
-/* Tells each post under a thread of the crowd that runs Python to capture that thread. */
+/* Tells each post under a thread of the crowd to capture that thread: one that runs Python; else the only one that was
+ * last on the post's processor, which may run C code. */
 static void want_captures(struct exact *exact)
 {
-    for (size_t i = 0; exact->work.same && i < exact->after.count; i++) {
-        const struct crowd_thread *thread = &exact->after.threads[i];
-        if (thread->runs && thread->known)
+    const struct crowd *crowd = &exact->after;
+    const struct posts *posts = &exact->work.posts;
+    uint32_t last[STAND_AT_ONCE] = { 0 }; /* of each post: how many threads were last on its processor */
+    if (!exact->stand.captures || !exact->work.same)
+        return;
+    for (size_t i = 0; i < crowd->count; i++)
+        for (size_t k = 0; crowd->threads[i].known && k < posts->count; k++)
+            last[k] += posts->processors[k] == crowd->threads[i].processor;
+    for (size_t i = 0; i < crowd->count; i++) {
+        const struct crowd_thread *thread = &crowd->threads[i];
+        bool alone = false;
+        for (size_t k = 0; thread->known && k < posts->count; k++)
+            alone |= posts->processors[k] == thread->processor && last[k] == 1;
+        if (thread->known && (thread->runs || alone))
             want_capture(exact, &exact->thread_list->members[i], thread->processor);
     }
 }
