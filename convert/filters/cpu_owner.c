@@ -368,8 +368,7 @@ static void take_native(struct cpu_owner *owner, struct cpu_thread *thread, cons
 
 static bool cpu_owner_is_native(const struct cpu_owner *owner, uint32_t stack)
 {
-    const uint32_t only = owner->tables ? tables_only_frame(owner->tables, stack) : 0;
-    return only && tables_kind(owner->tables, only) == KIND_NATIVE;
+    return owner->tables && tables_is_native(owner->tables, stack);
 }
 
 static void take_look(struct cpu_owner *owner, const struct event *event)

@@ -11,12 +11,12 @@
 void accounts_add(struct accounts *accounts, const struct tables *tables, uint32_t thread, uint32_t stack,
                   uint64_t cpu_ns)
 {
-    const uint32_t process = tables->threads[thread].thread.process, only = tables_only_frame(tables, stack);
+    const uint32_t process = tables->threads[thread].thread.process;
     accounts->rows = alloc_grow(accounts->rows, &accounts->room, (size_t)process + 1, sizeof(*accounts->rows));
     struct account *account = &accounts->rows[process];
     if (tables_not_sampled(tables, stack))
         account->not_sampled_ns += cpu_ns;
-    else if (only && tables_kind(tables, only) == KIND_NATIVE)
+    else if (tables_is_native(tables, stack))
         account->native_ns += cpu_ns;
     else
         account->placed_ns += cpu_ns;

@@ -172,6 +172,15 @@ static inline uint32_t tables_only_frame(const struct tables *tables, uint32_t s
     return stack && tables->stacks[stack].caller == 0 ? tables->stacks[stack].frame : 0;
 }
 
+/* Whether a stack is that of a thread that runs no Python: all of its frames are native. */
+static inline bool tables_is_native(const struct tables *tables, uint32_t stack)
+{
+    uint32_t at = stack;
+    while (at && tables_kind(tables, tables->stacks[at].frame) == KIND_NATIVE)
+        at = tables->stacks[at].caller;
+    return stack && !at;
+}
+
 /* Whether a stack stands for CPU time of which no look is known: <not sampled>. */
 bool tables_not_sampled(const struct tables *tables, uint32_t stack);
 

@@ -291,8 +291,9 @@ static void want_captures(struct exact *exact)
         bool alone = false;
         for (size_t k = 0; thread->known && k < posts->count; k++)
             alone |= posts->processors[k] == thread->processor && last[k] == 1;
-        if (thread->known && (thread->runs || alone))
-            want_capture(exact, &exact->thread_list->members[i], thread->processor);
+        const struct member *member = &exact->thread_list->members[i];
+        if (thread->known && (thread->runs || (alone && member->catchable)))
+            want_capture(exact, member, thread->processor);
     }
 }
 

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 
 #define SLEEPERS_LIMIT 4096 /* threads; when there are more, all are forgotten */
+#define ASLEEP_ENOUGH  3    /* looks that show how a thread sleeps */
+#define AWAKE_ENOUGH   8    /* so many looks, one after the other, show that it hardly ever does */
 #define CAUGHT_DEPTH   500  /* Python frames of a thread that is caught at most: all are read again */
 
 static void forget_sleepers(struct c_frames *c)
@@ -19,7 +21,7 @@ static void forget_sleepers(struct c_frames *c)
     intern_pairs_free(&c->ids);
 }
 
-struct c_frames *c_frames_open(struct c_frames *known, bool child, struct remote *remote,
+struct c_frames *c_frames_open(struct c_frames *known, bool child, bool patient, struct remote *remote,
                                struct definitions *definitions)
 {
     if (!capture_possible())
@@ -29,6 +31,8 @@ struct c_frames *c_frames_open(struct c_frames *known, bool child, struct remote
         capture_open(&c->captures[i], remote, child);
     catcher_open(&c->catcher, remote, child);
     native_stack_open(&c->stack, remote, definitions);
+    c->stack.map.waits = c->patient = patient;
+    c->pid = remote->process;
     c->open = true;
     return c;
 }
@@ -129,6 +133,23 @@ static bool sleeper_is_as_before(const struct c_sleeper *sleeper, const struct w
            sleeper->leaf == walk->links[walk->depth - 1].address;
 }
 
+/* Whether looks have shown how a thread sleeps, and that a stop does not interrupt it. */
+static bool is_catchable(const struct c_sleeper *sleeper)
+{
+    return !sleeper->fragile && (sleeper->asleep >= ASLEEP_ENOUGH || sleeper->awake >= AWAKE_ENOUGH);
+}
+
+/* Asks where a thread sleeps, and notes it. False: it does not. */
+static bool c_sleeper_note(struct c_sleeper *sleeper, struct sleeps *sleeps, pid_t pid, pid_t tid,
+                           struct c_registers *registers)
+{
+    const bool asleep = sleeps_registers(sleeps, pid, tid, registers);
+    sleeper->asleep += asleep;
+    sleeper->awake = asleep ? 0 : sleeper->awake + 1;
+    sleeper->fragile |= asleep && sleeps_fragile(sleeps);
+    return asleep;
+}
+
 static void copy_stack(struct c_frames *c, struct thread_list *list, const struct walk *walk,
                        const struct c_registers *registers, struct c_copy *copy)
 {
@@ -140,18 +161,18 @@ static void copy_stack(struct c_frames *c, struct thread_list *list, const struc
 
 /* Unwinds the stack of a thread that sleeps. */
 static bool find_sleepers_frames(struct c_frames *c, struct thread_list *list, const struct walk *walk, pid_t tid,
-                                 uint32_t hole, uint64_t now_ns, struct c_links *found)
+                                 uint32_t hole, uint64_t now_ns, struct c_sleeper *sleeper)
 {
     const struct layout *l = &list->target->runtime.layout;
     struct sleeps sleeps = { 0 };
     struct c_registers registers;
     struct c_copy copy;
-    const bool asleep = sleeps_registers(&sleeps, list->target->pid, tid, &registers);
+    const bool asleep = c_sleeper_note(sleeper, &sleeps, list->target->pid, tid, &registers);
     sleeps_close(&sleeps);
     if (!asleep)
         return false;
     copy_stack(c, list, walk, &registers, &copy);
-    return native_stack_merge(&c->stack, walk, l, &registers, &copy, hole, now_ns, found);
+    return native_stack_merge(&c->stack, walk, l, &registers, &copy, hole, now_ns, &sleeper->found);
 }
 
 void c_frames_of_sleeper(struct c_frames *c, struct thread_list *list, struct member *member, pid_t tid,
@@ -164,17 +185,28 @@ void c_frames_of_sleeper(struct c_frames *c, struct thread_list *list, struct me
         return;
     struct c_sleeper *sleeper = sleeper_of(c, tid);
     if (!sleeper_is_as_before(sleeper, walk, runs)) {
-        sleeper->merged = find_sleepers_frames(c, list, walk, tid, hole, now_ns, &sleeper->found);
+        sleeper->merged = find_sleepers_frames(c, list, walk, tid, hole, now_ns, sleeper);
         sleeper->leaf = walk->links[walk->depth - 1].address;
         sleeper->depth = walk->depth;
         /* If it has run by now, what was copied may be of a later moment than the look. */
         sleeper->runs = cpu_sleeps_on(cpu, &mark) && mark.runs == runs ? runs : 0;
     }
+    member->catchable = is_catchable(sleeper);
     if (sleeper->runs && sleeper->merged)
         walk_has(walk, &sleeper->found);
 }
 
 /* ---- threads that run where no post is ---- */
+
+/* Whether a thread may be stopped now from another processor. */
+static bool may_catch(struct c_frames *c, struct c_sleeper *sleeper, pid_t tid)
+{
+    struct sleeps sleeps = { 0 };
+    struct c_registers registers;
+    const bool asleep = c_sleeper_note(sleeper, &sleeps, c->pid, tid, &registers);
+    sleeps_close(&sleeps);
+    return !asleep && (c->patient || is_catchable(sleeper));
+}
 
 /* Lists what shows the Python stack of a thread: its current frame, and all frames. Returns the number of pieces; 0:
  * there are too many. */
@@ -228,13 +260,28 @@ void c_frames_of_runner(struct c_frames *c, struct thread_list *list, struct mem
     struct capture *capture = &c->catcher.capture;
     const size_t pieces = c->open && walk->depth > 0 ? list_again(c, l, member) : 0;
     const struct captured wanted = { .tid = tid, .thread = member->address, .last = native_stack_last(walk, l) };
-    if (pieces == 0 || !catcher_catch(&c->catcher, &wanted, c->again, pieces, give_up_ns, taken_ns))
+    struct c_sleeper *sleeper = sleeper_of(c, tid);
+    const bool may = may_catch(c, sleeper, tid);
+    member->catchable = is_catchable(sleeper);
+    if (pieces == 0 || !may || !catcher_catch(&c->catcher, &wanted, c->again, pieces, give_up_ns, taken_ns))
         return;
     const bool same = frames_are_same(c, l, walk);
     c->moved += !same;
     if (same &&
         native_stack_merge(&c->stack, walk, l, &capture->registers, &capture->copy, hole, clock_now_ns(), &c->caught))
         walk_has(walk, &c->caught);
+}
+
+const struct c_links *c_frames_of_native(struct c_frames *c, pid_t tid, uint32_t hole, uint64_t give_up_ns,
+                                         uint64_t *taken_ns)
+{
+    const struct captured wanted = { .tid = tid };
+    const struct capture *capture = &c->catcher.capture;
+    if (!c->open || !may_catch(c, sleeper_of(c, tid), tid) ||
+        !catcher_catch(&c->catcher, &wanted, NULL, 0, give_up_ns, taken_ns) || capture->held_ns == 0) /* it sleeps */
+        return NULL;
+    native_stack_alone(&c->stack, &capture->registers, &capture->copy, hole, clock_now_ns(), &c->caught);
+    return &c->caught;
 }
 
 /* ---- saved memory ---- */

@@ -9,8 +9,14 @@
 
 #define C_FRAMES_AT_ONCE 16 /* threads that are captured in a look: one by each post */
 
-/* The C frames of a thread that sleeps: they stay as they are until it has a processor again. */
+/* What is known of a thread that is looked at without a post: its C frames, which stay as they are while it sleeps, and
+ * how it sleeps. A stop from another processor may find a thread that has just begun to sleep, and wake it. Nearly all
+ * system calls then begin anew. So a thread is stopped in this way only when looks have shown that it sleeps in such
+ * calls only, or hardly ever. */
 struct c_sleeper {
+    uint32_t asleep, awake; /* looks in which it slept or ran, up to now */
+    bool fragile;           /* it slept in a call that would end with EINTR */
+
     uint64_t runs;  /* how often it had had a processor, as struct cpu counts */
     uint64_t leaf;  /* its Python stack: address of the innermost frame, ... */
     uint32_t depth; /* ... and number of links */
@@ -25,7 +31,9 @@ struct c_frames {
     struct member *merged[C_FRAMES_AT_ONCE];   /* those whose walks have C frames in this tick; NULL: none */
     struct native_stack stack;                 /* of the program that is open */
     bool open;                                 /* a program is, and the posts may capture */
-    struct intern_pairs ids;                   /* (tid, 0) -> index in `sleepers` + 1 */
+    bool patient;                              /* as the caller of c_frames_open() says */
+    pid_t pid;
+    struct intern_pairs ids; /* (tid, 0) -> index in `sleepers` + 1 */
     struct c_sleeper *sleepers;
     size_t sleepers_count, sleepers_room;
     unsigned char *bytes; /* CAPTURE_ROOM: the stack of a thread that sleeps */
@@ -36,9 +44,10 @@ struct c_frames {
     uint64_t moved;        /* counter: threads that were caught when they had gone on */
 };
 
-/* Opens a program of the process, which is a child of the recorder or not. `remote` and `definitions` must live as
- * long. NULL: there can be no C frames. c_frames_free() frees it, when all posts have ended. */
-struct c_frames *c_frames_open(struct c_frames *known, bool child, struct remote *remote,
+/* Opens a program of the process, which is a child of the recorder or not. `patient`: the caller has the time to wait
+ * for large tables of names. `remote` and `definitions` must live as long. NULL: there can be no C frames.
+ * c_frames_free() frees it, when all posts have ended. */
+struct c_frames *c_frames_open(struct c_frames *known, bool child, bool patient, struct remote *remote,
                                struct definitions *definitions);
 /* Ends with the program; another one may follow. Safe on NULL, and on one that is not open. */
 void c_frames_end(struct c_frames *c_frames);
@@ -64,6 +73,11 @@ void c_frames_of_sleeper(struct c_frames *c_frames, struct thread_list *thread_l
  * to NULL before the next call. */
 void c_frames_of_runner(struct c_frames *c_frames, struct thread_list *thread_list, struct member *member, pid_t tid,
                         uint32_t hole, uint64_t give_up_ns, uint64_t *taken_ns);
+
+/* Finds the C frames of a thread that Python does not know, root first, if it runs now, and stops before `give_up_ns`.
+ * NULL: they are not known. They are valid until the next call. */
+const struct c_links *c_frames_of_native(struct c_frames *c_frames, pid_t tid, uint32_t hole, uint64_t give_up_ns,
+                                         uint64_t *taken_ns);
 
 /* Finds the C frames of a thread in the memory of a process that lives no more, from its registers. As above. */
 void c_frames_of_saved(struct c_frames *c_frames, struct thread_list *thread_list, struct member *member,

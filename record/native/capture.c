@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/user.h>
 #include <sys/wait.h>
@@ -53,9 +54,23 @@ bool capture_registers(const void *user_regs, size_t size, struct c_registers *r
                                        .known = (1u << CFI_REGISTERS) - 1 };
     return true;
 }
+static bool read_registers(pid_t tid, struct c_registers *registers)
+{
+    struct user_regs_struct r;
+    struct iovec room = { &r, sizeof(r) };
+    return ptrace(PTRACE_GETREGSET, tid, (void *)NT_PRSTATUS, &room) == 0 &&
+           capture_registers(&r, room.iov_len, registers);
+}
 #else
 bool capture_possible(void)
 {
+    return false;
+}
+
+static bool read_registers(pid_t tid, struct c_registers *registers)
+{
+    (void)tid;
+    (void)registers;
     return false;
 }
 
@@ -68,15 +83,20 @@ bool capture_registers(const void *user_regs, size_t size, struct c_registers *r
 }
 #endif
 
-static bool read_registers(pid_t tid, struct c_registers *registers)
-{
-    struct user_regs_struct r;
-    struct iovec room = { &r, sizeof(r) };
-    return ptrace(PTRACE_GETREGSET, tid, (void *)NT_PRSTATUS, &room) == 0 &&
-           capture_registers(&r, room.iov_len, registers);
-}
-
 /* ---- a thread that sleeps ---- */
+
+bool sleeps_fragile(const struct sleeps *sleeps)
+{
+    static const long calls[] = {
+        SYS_epoll_wait,   SYS_epoll_pwait,   SYS_epoll_pwait2, SYS_semop,   SYS_semtimedop, SYS_rt_sigtimedwait,
+        SYS_io_getevents, SYS_io_pgetevents, SYS_read,         SYS_write,   SYS_recvfrom,   SYS_recvmsg,
+        SYS_sendto,       SYS_sendmsg,       SYS_accept,       SYS_accept4, SYS_connect,
+    };
+    for (size_t i = 0; i < countof(calls); i++)
+        if (sleeps->call == calls[i])
+            return true;
+    return false;
+}
 
 bool sleeps_registers(struct sleeps *sleeps, pid_t pid, pid_t tid, struct c_registers *registers)
 {
@@ -84,7 +104,7 @@ bool sleeps_registers(struct sleeps *sleeps, pid_t pid, pid_t tid, struct c_regi
     if (sleeps->tid != tid) {
         sleeps_close(sleeps);
         snprintf(path, sizeof(path), "/proc/%d/task/%d/syscall", (int)pid, (int)tid);
-        *sleeps = (struct sleeps){ tid, open(path, O_RDONLY | O_CLOEXEC) };
+        *sleeps = (struct sleeps){ tid, open(path, O_RDONLY | O_CLOEXEC), -1 };
     }
     const ssize_t size = sleeps->file >= 0 ? pread(sleeps->file, text, sizeof(text) - 1, 0) : -1;
     text[size > 0 ? size : 0] = '\0';
@@ -92,6 +112,7 @@ bool sleeps_registers(struct sleeps *sleeps, pid_t pid, pid_t tid, struct c_regi
     const char *pc = strrchr(text, ' '), *sp = pc ? memrchr(text, ' ', (size_t)(pc - text)) : NULL;
     if (!sp)
         return false;
+    sleeps->call = strtol(text, NULL, 10);
     *registers = (struct c_registers){ .pc = strtoull(pc, NULL, 16), .known = 1u << CFI_RSP };
     registers->values[CFI_RSP] = strtoull(sp, NULL, 16);
     return registers->pc != 0 && registers->values[CFI_RSP] != 0;

@@ -29,12 +29,17 @@
 struct sleeps {
     pid_t tid;
     int file;
+    long call; /* number of the system call in which it slept last; -1: none */
 };
 
 /* Reads the registers of a thread that sleeps: pc and sp, as far as the kernel tells them. False: the thread is ready
  * or runs, or nobody knows. The file stays open for the next question about this thread. */
 bool sleeps_registers(struct sleeps *sleeps, pid_t pid, pid_t tid, struct c_registers *registers);
 void sleeps_close(struct sleeps *sleeps);
+
+/* Whether the thread slept in a system call that ends with EINTR when a stop wakes the thread. Most calls begin anew by
+ * themselves then; of sockets only without a time limit. */
+bool sleeps_fragile(const struct sleeps *sleeps);
 
 /* `= {0}` is closed. */
 struct capture {

@@ -281,7 +281,7 @@ uint32_t code_map_frame(struct code_map *map, struct code_place *place)
         return place->frame = define_place(map, "<code of no file>", 0, 0, 0);
     struct code_module *module = &map->modules[place->module];
     const uint64_t address = place->pc - module->image.bias;
-    const bool ready = symbols_ready(&module->symbols);
+    const bool ready = map->waits ? symbols_wait(&module->symbols) : symbols_ready(&module->symbols);
     const struct symbol *symbol = symbols_find(&module->symbols, address);
     const uint64_t start = place->ruled ? place->rule.function : symbol ? symbol->address : address;
     const bool method = methods_name(&module->methods, &module->image, start, room);

@@ -43,6 +43,7 @@ struct code_place {
 struct code_map {
     struct remote *remote;
     struct definitions *definitions;
+    bool waits;    /* set after opening: large symbol tables are read at once */
     uint64_t vdso; /* address of the code that the kernel lends; 0: none is known */
     struct code_module *modules;
     size_t modules_count, modules_room;

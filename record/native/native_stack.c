@@ -192,3 +192,19 @@ bool native_stack_merge(struct native_stack *n, const struct walk *walk, const s
     reverse(found->links, found->count);
     return true;
 }
+
+void native_stack_alone(struct native_stack *n, const struct c_registers *registers, const struct c_copy *copy,
+                        uint32_t hole, uint64_t now_ns, struct c_links *found)
+{
+    struct c_merge m = { .native = n, .found = found };
+    size_t count;
+    code_map_refresh(&n->map, now_ns);
+    const enum c_end end = c_stack_unwind(&n->map, registers, copy, 0, n->frames, NATIVE_FRAMES, &count);
+    found->count = 0;
+    for (size_t i = 0; i < count; i++)
+        merge_add(&m, code_map_frame(&n->map, n->frames[i].code));
+    if (end != C_ROOT)
+        merge_add(&m, hole);
+    n->counters.frames += found->count;
+    reverse(found->links, found->count);
+}

@@ -70,4 +70,8 @@ bool native_stack_merge(struct native_stack *native, const struct walk *walk, co
                         const struct c_registers *registers, const struct c_copy *copy, uint32_t hole, uint64_t now_ns,
                         struct c_links *found);
 
+/* Finds the C frames of a thread that runs no Python, up to its root, or to the mark `hole`. */
+void native_stack_alone(struct native_stack *native, const struct c_registers *registers, const struct c_copy *copy,
+                        uint32_t hole, uint64_t now_ns, struct c_links *found);
+
 #endif

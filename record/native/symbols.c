@@ -282,10 +282,16 @@ bool symbols_ready(struct symbols *s)
     return true;
 }
 
-void symbols_free(struct symbols *s)
+bool symbols_wait(struct symbols *s)
 {
     while (!symbols_ready(s))
         usleep(1000);
+    return true;
+}
+
+void symbols_free(struct symbols *s)
+{
+    symbols_wait(s);
     free(s->rows);
     free(s->names);
     *s = (struct symbols){ 0 };

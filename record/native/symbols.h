@@ -39,6 +39,8 @@ void symbols_read(struct symbols *symbols, int file, int debug);
  * `debug` is closed. */
 void symbols_begin(struct symbols *symbols, int file, int debug);
 bool symbols_ready(struct symbols *symbols);
+/* The same, but waits for it. */
+bool symbols_wait(struct symbols *symbols);
 /* Waits for the thread, if there is one. */
 void symbols_free(struct symbols *symbols);
 

@@ -27,6 +27,7 @@ struct member {
     uint32_t status;            /* bits of enum status that the thread's state shows */
     enum attachment attachment; /* of the thread to its interpreter */
     uint32_t twin;   /* index + 1 of the next state of the same thread; the states form a ring; 0: there is one state */
+    bool catchable;  /* set by the caller: looks have shown that a stop interrupts no system call of the thread */
     uint64_t hidden; /* set by the caller: the last tick in which no thread had this state */
     struct walk walk;
     enum failure cause;        /* of UNWIND_FAILED */

@@ -318,7 +318,8 @@ static void open_c_frames(struct watched *w)
     const bool alive = w->options->stands && w->target.same_pids;
     if (!w->options->c_frames || (!alive && !w->options->registers))
         return;
-    w->c_frames = c_frames_open(w->c_frames, w->command != NULL, &w->target.remote, &w->emitter->definitions);
+    w->c_frames = c_frames_open(w->c_frames, w->command != NULL, w->options->patience_ns > 0, &w->target.remote,
+                                &w->emitter->definitions);
     w->exact.stand.captures = c_frames_captures(w->c_frames);
 }
 

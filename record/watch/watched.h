@@ -127,6 +127,7 @@ struct natives {
     size_t count, room;
     struct intern_pairs index; /* native_id -> index in `rows` + 1 */
     size_t shown;              /* those with a row in `threads` */
+    size_t busy, busy_before;  /* those that run, so far in this tick, and in the tick before */
     uint64_t asked_ns, due_ns; /* monotonic: when they were asked last, and may be asked again */
     uint64_t listed_ns;        /* when all of them were listed last (monotonic) */
     uint64_t seen_ns;          /* the rest at that time, or less */

@@ -20,6 +20,7 @@
 #define ENDED_WAIT_NS   8000000u    /* the same of a state that a thread left behind: another one may take it */
 #define STACK_PART      65536       /* bytes of a C stack around an address of unknown owner */
 #define RUNNER_WAIT_NS  1000000u    /* a thread that runs C code stops within this, or has no C frames */
+#define NATIVES_AT_ONCE 4           /* native threads whose C functions are looked at in a tick */
 #define POST_OTHERS     16          /* so many threads that slept at the last look are asked while the program waits */
 #define ROWS_GONE_LEAST 1024        /* rows in rows.index of threads that have ended, before they are removed */
 
@@ -573,6 +574,40 @@ static bool thread_emit_stack(struct watched *w, struct emitted_thread *thread, 
     return emitter_sample(w->emitter, &event, why);
 }
 
+/* How long to wait for a thread that is stopped after the look. */
+static uint64_t wait_until(const struct watched *w)
+{
+    return clock_now_ns() + (w->options->patience_ns ? w->options->patience_ns : RUNNER_WAIT_NS);
+}
+
+/* Finds the C functions of a native thread that runs. When there are many such threads, some of them have their turn in
+ * each tick. NULL: they are not known. */
+static const struct c_links *native_c_frames(struct watched *w, const struct emitted_thread *thread)
+{
+    struct natives *natives = &w->natives;
+    if (!w->c_frames || !thread->busy)
+        return NULL;
+    const size_t turns = (natives->busy_before + NATIVES_AT_ONCE - 1) / NATIVES_AT_ONCE;
+    natives->busy++;
+    if (turns > 1 && (natives->busy + w->tick) % turns != 0)
+        return NULL;
+    return c_frames_of_native(w->c_frames, thread->tid, synthetic_frames_native_frame(w->synthetic), wait_until(w),
+                              &w->look.frozen_ns);
+}
+
+/* Makes the stack of a native thread: the frame that tells its name, and its C functions. */
+static void native_take_stack(struct watched *w, struct emitted_thread *thread)
+{
+    struct frames *stack = &thread->stack;
+    const struct c_links *found = native_c_frames(w, thread);
+    const size_t count = found ? found->count : 0;
+    stack->frames = alloc_grow(stack->frames, &stack->room, count + 1, sizeof(*stack->frames));
+    stack->frames[0] = thread->native;
+    for (size_t i = 0; i < count; i++)
+        stack->frames[i + 1] = found->links[i].frame;
+    stack->count = count + 1;
+}
+
 /* Emits the sample of a thread that has no state: it is outside Python, and its stack is empty, but for the frame of a
  * native thread. */
 static bool thread_emit_outside(struct watched *w, struct emitted_thread *thread, uint32_t status, uint64_t time_ns,
@@ -585,10 +620,7 @@ static bool thread_emit_outside(struct watched *w, struct emitted_thread *thread
     thread->owed_ns = 0;
     w->counters.outside++;
     if (thread->native) {
-        struct frames *stack = &thread->stack;
-        stack->frames = alloc_grow(stack->frames, &stack->room, 1, sizeof(*stack->frames));
-        stack->frames[0] = thread->native;
-        stack->count = 1;
+        native_take_stack(w, thread);
         watched_tasks_take_stack(w, &thread->stack, &thread->emitted, sample);
     } else {
         forget_shown(thread);
@@ -638,8 +670,7 @@ static bool thread_emit_status(struct watched *w, struct emitted_thread *thread,
                             synthetic_frames_native_frame(w->synthetic), clock_now_ns());
     if (w->c_frames && !sleeps && runs_c_code(w, runs, status) && !runs->walk.c_links)
         c_frames_of_runner(w->c_frames, &w->thread_list, runs, thread->tid, synthetic_frames_native_frame(w->synthetic),
-                           clock_now_ns() + (w->options->patience_ns ? w->options->patience_ns : RUNNER_WAIT_NS),
-                           &w->look.frozen_ns);
+                           wait_until(w), &w->look.frozen_ns);
     struct c_registers registers;
     if (w->c_frames && w->options->registers &&
         w->options->registers(w->options->self, (pid_t)member_number(runs), &registers))
@@ -674,6 +705,8 @@ static bool watched_emit_thread(struct watched *w, struct emitted_thread *thread
 static bool watched_emit_others(struct watched *w, uint64_t time_ns, struct fault *why)
 {
     const bool all = w->thread_list.which != THREADS_GIL;
+    w->natives.busy_before = w->natives.busy;
+    w->natives.busy = 0;
     for (size_t i = 0; all && i < w->rows.threads_count; i++) {
         struct emitted_thread *thread = &w->rows.threads[i];
         if (thread->number && thread->states == 0 && is_wanted(w, thread->native_id) &&
