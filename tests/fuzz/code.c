@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The bytes of a program: its unwind tables and its tables of methods as the memory of a process, its symbols as a
- * file.
- */
+ * file, also those that are packed into it; and the bytes as a name of the linker. */
+#include "formats/names/demangle.h"
 #include "record/native/cfi.h"
 #include "record/native/methods.h"
 #include "record/native/symbols.h"
@@ -70,5 +70,11 @@ FUZZ_TARGET(code)
     }
     symbols_free(&symbols);
     close(file);
+
+    struct bytes readable = { 0 };
+    demangle((struct text){ (const char *)bytes, strnlen((const char *)bytes, size) }, &readable);
+    if (readable.size > DEMANGLE_MOST)
+        abort();
+    bytes_free(&readable);
     return 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* C functions that count their own time: libwork.so for tests/e2e/programs/c_work.py. */
 #include <errno.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <sys/epoll.h>
 #include <time.h>
@@ -39,6 +40,7 @@ static inline uint64_t compute(uint64_t rounds, uint64_t *sum)
 KEPT uint64_t alpha(uint64_t rounds);
 KEPT uint64_t beta(uint64_t rounds);
 KEPT uint64_t gamma_calls(uint64_t rounds, uint64_t (*back)(uint64_t));
+KEPT void in_a_thread(double until);
 KEPT int interrupted(int waits);
 
 uint64_t alpha(uint64_t rounds)
@@ -69,6 +71,24 @@ uint64_t gamma_calls(uint64_t rounds, uint64_t (*back)(uint64_t))
 {
     const uint64_t before = compute(rounds, &gamma_ticks), called = back(rounds);
     return compute(rounds, &gamma_ticks) + before + called;
+}
+
+static void *spin(void *until)
+{
+    struct timespec now;
+    do {
+        beta_inside(20000);
+        clock_gettime(CLOCK_MONOTONIC, &now);
+    } while ((double)now.tv_sec < *(double *)until);
+    return NULL;
+}
+
+/* Computes in a thread of its own until a moment (CLOCK_MONOTONIC, in seconds), and waits for it. */
+void in_a_thread(double until)
+{
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, spin, &until) == 0)
+        pthread_join(thread, NULL);
 }
 
 /* Waits so often for a millisecond. Returns how many of the waits a signal or a tracer interrupted. */

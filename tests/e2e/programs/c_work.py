@@ -92,5 +92,11 @@ def beside():
     return {}
 
 
+def native():
+    """A thread of C code, which Python does not know, while Python waits for it."""
+    library(ctypes.CDLL).in_a_thread(ctypes.c_double(END))
+    return {}
+
+
 print("ready", os.getpid(), flush=True)
-print(json.dumps({"account": account, "beside": beside, "calls": calls, "waits": waits}[WHAT]()), flush=True)
+print(json.dumps({"account": account, "beside": beside, "calls": calls, "native": native, "waits": waits}[WHAT]()), flush=True)

@@ -13,7 +13,7 @@ import pytest
 import gecko_check
 import pprof_check
 from environment import BUILD, missing, need_command
-from recording import CONVERTERS, attach, collapsed, pprof, run_record, so_far, succeed, trace, whole
+from recording import CONVERTERS, attach, collapsed, info, pprof, run_record, so_far, succeed, trace, whole
 
 LIBRARY = os.path.join(BUILD, "tests", "libwork.so")
 JUDGE = os.path.join(BUILD, "tests", "oracle", "judge")
@@ -116,6 +116,25 @@ def test_threads_beside_the_lock_have_their_c_functions(python, command, tmp_pat
             without += value
     # How many stop in time depends on who else has the processors.
     assert figures["c_samples"] > 0 and with_c > 0, (with_c, without, figures)
+
+
+@pytest.mark.pythons("oldest and newest")
+def test_threads_of_c_code_have_their_c_functions(python, command, tmp_path):
+    path = tmp_path / "a.pyreel"
+    ended = run_record("-o", path, "--native", "--disturb", "10", "--", *command("native", 4), prefix=python.prefix)
+    assert ended.code == 0, ended
+    known = wrong = unknown = 0
+    for line in collapsed(path, "--functions", "--weight", "cpu").splitlines():
+        stack, _, value = line.rpartition(" ")
+        frames = [frame.partition(" (")[0] for frame in stack.split(";")[1:]]
+        if frames and frames[0].startswith("<native thread "):
+            unknown += int(value) * (len(frames) == 1)
+            known += int(value) * ("spin" in frames[-3:])
+            wrong += int(value) * any(".py" in frame for frame in stack.split(";")[1:])
+    told = info(path)
+    assert wrong == 0 and known > 0.2 * (known + unknown), (known, unknown, told["figures"])
+    # What they use is native CPU time in the account, with C functions or without.
+    assert told["cpu_native_s"] > 0.8 * told["cpu_s"], told["cpu_native_s"]
 
 
 @pytest.mark.pythons("newest")
