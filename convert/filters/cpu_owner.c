@@ -380,7 +380,8 @@ static void take_look(struct cpu_owner *owner, const struct event *event)
         cpu_owner_activate(owner, look->thread);
     thread->native = cpu_owner_is_native(owner, look->stack);
     take_native(owner, thread, look);
-    if (thread->stacks < 2 && (thread->stacks == 0 || thread->latest.stack != look->stack))
+    /* The C functions of a native thread are one place: none of them waits for the lock. */
+    if (thread->stacks < 2 && (thread->stacks == 0 || (!thread->native && thread->latest.stack != look->stack)))
         thread->stacks++;
     thread->counted_ns += look->cpu_ns;
     thread->latest = *look;

@@ -24,16 +24,16 @@ static bool merge_emit_string(struct merge *merge, uint32_t string, uint32_t *nu
 }
 
 /* Emits what is known of the module of a function, each time that a function of it is emitted first: the tables behind
- * know it already but for the first time. */
+ * know it already but for the first time. If this recording knows nothing of it, another one may, and nobody knows
+ * whether both had the same file. */
 static bool merge_emit_module(struct merge *merge, uint32_t path, uint32_t number, struct fault *why)
 {
     const struct module *module = tables_module(merge->from, path);
     struct event event = { .kind = EVENT_MODULE };
-    if (!module)
-        return true;
-    event.module = *module;
+    if (module)
+        event.module = *module;
     event.module.path = number;
-    return merge_emit(merge, &event, why);
+    return path == 0 || merge_emit(merge, &event, why);
 }
 
 static bool merge_emit_function(struct merge *merge, uint32_t function, uint32_t *number, struct fault *why)

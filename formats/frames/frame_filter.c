@@ -112,7 +112,7 @@ static void fold_frames(const struct frame_filter *filter, const struct tables *
 /* Whether a name is one that Python has: list.sort. Those of C compilers may have dots, too: f.constprop.0. */
 static bool is_python_name(struct text name)
 {
-    static const char *const parts[] = { "cold", "part", "constprop", "isra", "lto_priv", "llvm" };
+    static const char *const parts[] = { "cold" };
     const char *dot = name.size ? memchr(name.bytes, '.', name.size) : NULL;
     const struct text rest = dot ? (struct text){ dot + 1, name.size - (size_t)(dot + 1 - name.bytes) } : TEXT("");
     bool python = rest.size > 0 && (rest.bytes[0] < '0' || rest.bytes[0] > '9');

@@ -37,6 +37,7 @@ static const struct wording {
     { .name = "c_stacks_unmerged", .words = "C stacks that could not be placed" },
     { .name = "c_stacks_late", .words = "threads that stopped too late" },
     { .name = "c_stacks_moved", .words = "threads gone on before they stopped" },
+    { .name = "c_stacks_spared", .words = "threads spared in system calls" },
     { .name = "c_stacks_refused", .words = "threads that could not be stopped" },
     { .name = "c_frames", .words = "frames of C functions" },
     { .name = "c_places_named", .words = "  places in C code with a name" },

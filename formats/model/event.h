@@ -216,7 +216,8 @@ struct module {
     struct text build_id; /* in hexadecimal digits; empty: none, or not known */
     uint64_t code_begin;  /* address of the first byte of the code, ... */
     uint64_t code_size;   /* ... bytes of the code, ... */
-    uint64_t code_offset; /* ... and the place of the first one in the file. All three are 0: not known */
+    uint64_t code_offset; /* ... and the place of the first one in the file. All four are 0: not known */
+    uint64_t begin;       /* address of the first byte of the file */
 };
 
 /* The status of a thread. The bits 0 to 4 have Tachyon's numbers. Tachyon's bit 5 (main thread) is no status. */

@@ -287,7 +287,8 @@ const struct module *tables_module(const struct tables *tables, uint32_t path)
 static void settle_module(struct module *known, const struct module *given)
 {
     if (text_equal(known->build_id, given->build_id) && known->code_begin == given->code_begin &&
-        known->code_size == given->code_size && known->code_offset == given->code_offset)
+        known->code_size == given->code_size && known->code_offset == given->code_offset &&
+        known->begin == given->begin)
         return;
     text_free(known->build_id);
     *known = (struct module){ .path = known->path };

@@ -172,13 +172,16 @@ static inline uint32_t tables_only_frame(const struct tables *tables, uint32_t s
     return stack && tables->stacks[stack].caller == 0 ? tables->stacks[stack].frame : 0;
 }
 
-/* Whether a stack is that of a thread that runs no Python: all of its frames are native. */
+/* Whether a stack is that of a thread that runs no Python: its root is native, and no frame is Python. */
 static inline bool tables_is_native(const struct tables *tables, uint32_t stack)
 {
-    uint32_t at = stack;
-    while (at && tables_kind(tables, tables->stacks[at].frame) == KIND_NATIVE)
-        at = tables->stacks[at].caller;
-    return stack && !at;
+    enum frame_kind root = KIND_HOLE;
+    for (uint32_t at = stack; at; at = tables->stacks[at].caller) {
+        root = tables_kind(tables, tables->stacks[at].frame);
+        if (root == KIND_PYTHON)
+            return false;
+    }
+    return root == KIND_NATIVE;
 }
 
 /* Whether a stack stands for CPU time of which no look is known: <not sampled>. */

@@ -130,6 +130,7 @@ static void stream_notes_put_module(struct stream_notes_writing *w, const struct
     put_number(w->to, module->code_begin);
     put_number(w->to, module->code_size);
     put_number(w->to, module->code_offset);
+    put_number(w->to, module->begin);
 }
 
 static void stream_notes_take_module(struct stream_notes_reading *r, struct event *event)
@@ -140,6 +141,7 @@ static void stream_notes_take_module(struct stream_notes_reading *r, struct even
     module->code_begin = take_number(&r->from);
     module->code_size = take_number(&r->from);
     module->code_offset = take_number(&r->from);
+    module->begin = take_number(&r->from);
 }
 
 static void stream_notes_put_process(struct stream_notes_writing *w, const struct event *event)

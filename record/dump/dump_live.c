@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define LOOKS         12      /* the most looks for a proven moment */
+#define C_LOOKS       3       /* of these, for the C functions of all threads */
 #define LOOK_AHEAD_NS 300000  /* from the appointment of a look to its moment */
 #define ROUND_NS      2000000 /* from one look to the next */
 
@@ -56,12 +57,18 @@ static bool dump_live_look(struct dumping *d, struct fault *why)
 static bool dumping_is_whole(const struct dumping *d)
 {
     bool whole = d->watched.look.state == THREAD_LIST_READ;
-    uint64_t stacks = 0;
-    for (size_t i = 0; i < d->dumped->count; i++) {
+    for (size_t i = 0; i < d->dumped->count; i++)
         whole &= d->dumped->rows[i].failure == 0;
-        stacks += d->dumped->rows[i].stack != 0;
-    }
-    return whole && (!d->options.c_frames || d->c_stacks == stacks);
+    return whole;
+}
+
+/* Whether each thread has its C functions, where they can be had. */
+static bool has_c_functions(const struct dumping *d)
+{
+    uint64_t stacks = 0;
+    for (size_t i = 0; i < d->dumped->count; i++)
+        stacks += d->dumped->rows[i].stack != 0 && !dumped_is_task(d->dumped, &d->dumped->rows[i]);
+    return !d->watched.c_frames || d->c_stacks >= stacks;
 }
 
 /* Asks where the process is. Afterwards, it must be there still. */
@@ -91,7 +98,7 @@ static bool look_well(struct dumping *d, struct fault *why)
         if (!dump_live_look(d, why))
             return false;
         ask_after(d->dumped);
-        if (dumping_is_whole(d) && d->dumped->moment != MOMENT_UNPROVED)
+        if (dumping_is_whole(d) && d->dumped->moment != MOMENT_UNPROVED && (has_c_functions(d) || i + 1 >= C_LOOKS))
             return true;
         clock_sleep_until(began_ns + ROUND_NS);
     }

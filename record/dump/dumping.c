@@ -6,7 +6,6 @@
 
 #include <stdlib.h>
 
-#define PATIENCE_NS        50000000u   /* a busy machine gives a thread its turn by then */
 #define STATUS_INTERVAL_NS 1000000000u /* a dump has time to ask for the processor of each thread; 0: do not ask */
 
 static void read_locals(void *self, struct watched *watched)
@@ -31,7 +30,7 @@ void dumping_open(struct dumping *d, struct dumped *dumped, pid_t pid, const str
                                          .freezes = pid && freezes,
                                          .stands = pid && !freezes,
                                          .c_frames = options->native,
-                                         .patience_ns = PATIENCE_NS,
+                                         .patient = true,
                                          .while_frozen = options->locals ? read_locals : NULL,
                                          .self = d };
     d->synthetic = (struct synthetic_frames){

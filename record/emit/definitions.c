@@ -102,11 +102,16 @@ void definitions_module(struct definitions *d, const struct module *module)
 {
     bool added;
     const uint32_t row = module->path ? intern_pairs_number(&d->modules.ids, module->path, 0, &added) : 0;
-    if (row == 0 || !added)
+    if (row == 0)
         return;
     d->modules.rows = alloc_grow(d->modules.rows, &d->modules.room, row, sizeof(*d->modules.rows));
-    d->modules.rows[row - 1].module = *module;
-    d->modules.rows[row - 1].module.build_id = text_copy(module->build_id);
+    struct defined_module *known = &d->modules.rows[row - 1];
+    if (!added && text_equal(known->module.build_id, module->build_id) &&
+        known->module.code_begin == module->code_begin && known->module.code_size == module->code_size)
+        return;
+    text_free(known->module.build_id);
+    *known = (struct defined_module){ .module = *module };
+    known->module.build_id = text_copy(module->build_id);
 }
 
 uint32_t definitions_named_frame(struct definitions *d, enum frame_kind kind, struct text name)

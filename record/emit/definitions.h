@@ -87,8 +87,9 @@ uint32_t definitions_string(struct definitions *definitions, struct text text);
 uint32_t definitions_function(struct definitions *definitions, struct text name, const struct function *function);
 uint32_t definitions_frame(struct definitions *definitions, const struct frame *frame);
 
-/* Notes what is known of a module of native code, whose path is the index of a string. It is emitted before the first
- * function of the module. What is known already stays. */
+/* Notes what is known of a module of native code, whose path is the index of a string. It is emitted before the next
+ * function of the module. Of another file at the same path it is emitted, too: readers then know that there were two.
+ */
 void definitions_module(struct definitions *definitions, const struct module *module);
 
 /* The index of a frame that has a kind and a name only: <GC>. There are few, so they are added beyond the limit, too.

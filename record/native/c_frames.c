@@ -6,10 +6,12 @@
 
 #include <stdlib.h>
 
-#define SLEEPERS_LIMIT 4096 /* threads; when there are more, all are forgotten */
-#define ASLEEP_ENOUGH  3    /* looks that show how a thread sleeps */
-#define AWAKE_ENOUGH   8    /* so many looks, one after the other, show that it hardly ever does */
-#define CAUGHT_DEPTH   500  /* Python frames of a thread that is caught at most: all are read again */
+#define SLEEPERS_LIMIT 4096      /* threads; when there are more, all are forgotten */
+#define ASLEEP_ENOUGH  3         /* looks that show how a thread sleeps */
+#define AWAKE_ENOUGH   8         /* so many looks, one after the other, show that it hardly ever does */
+#define CATCH_NS       1000000u  /* a thread that has a processor stops within this */
+#define PATIENCE_NS    50000000u /* where the caller has time: a busy machine gives a thread its turn by then */
+#define CAUGHT_DEPTH   500       /* Python frames of a thread that is caught at most: all are read again */
 
 static void forget_sleepers(struct c_frames *c)
 {
@@ -21,18 +23,19 @@ static void forget_sleepers(struct c_frames *c)
     intern_pairs_free(&c->ids);
 }
 
-struct c_frames *c_frames_open(struct c_frames *known, bool child, bool patient, struct remote *remote,
+struct c_frames *c_frames_open(struct c_frames *known, const struct c_frames_options *options, struct remote *remote,
                                struct definitions *definitions)
 {
     if (!capture_possible())
         return NULL;
     struct c_frames *c = known ? known : alloc_zeroed(1, sizeof(*c));
     for (size_t i = 0; i < C_FRAMES_AT_ONCE; i++)
-        capture_open(&c->captures[i], remote, child);
-    catcher_open(&c->catcher, remote, child);
+        capture_open(&c->captures[i], remote, options->child);
+    catcher_open(&c->catcher, remote, options->child, options->raise);
     native_stack_open(&c->stack, remote, definitions);
-    c->stack.map.waits = c->patient = patient;
+    c->stack.map.waits = c->patient = options->patient;
     c->pid = remote->process;
+    c->moved = c->spared = 0;
     c->open = true;
     return c;
 }
@@ -92,6 +95,8 @@ static void walk_has(struct walk *walk, const struct c_links *found)
 void c_frames_tick(struct c_frames *c, struct thread_list *list, bool proved, uint32_t hole, uint64_t give_up_ns)
 {
     const struct layout *l = &list->target->runtime.layout;
+    if (c)
+        c->until_ns = give_up_ns;
     for (size_t i = 0; c && c->open && i < C_FRAMES_AT_ONCE; i++) {
         struct capture *capture = &c->captures[i];
         const struct captured *taken = capture_take(capture, give_up_ns);
@@ -105,13 +110,17 @@ void c_frames_tick(struct c_frames *c, struct thread_list *list, bool proved, ui
     }
 }
 
-void c_frames_end_tick(struct c_frames *c)
+uint64_t c_frames_end_tick(struct c_frames *c)
 {
+    const uint64_t taken_ns = c ? c->taken_ns : 0;
     for (size_t i = 0; c && i < C_FRAMES_AT_ONCE; i++) {
         if (c->merged[i])
             c->merged[i]->walk.c_links = NULL;
         c->merged[i] = NULL;
     }
+    if (c)
+        c->until_ns = c->taken_ns = 0;
+    return taken_ns;
 }
 
 /* ---- threads that sleep ---- */
@@ -127,6 +136,13 @@ static struct c_sleeper *sleeper_of(struct c_frames *c, pid_t tid)
     return &c->sleepers[row - 1];
 }
 
+void c_frames_forget(struct c_frames *c, pid_t tid)
+{
+    const uint32_t row = c ? intern_pairs_find(&c->ids, (uint32_t)tid, 0) : 0;
+    if (row)
+        c->sleepers[row - 1] = (struct c_sleeper){ .found = c->sleepers[row - 1].found };
+}
+
 static bool sleeper_is_as_before(const struct c_sleeper *sleeper, const struct walk *walk, uint64_t runs)
 {
     return sleeper->depth == walk->depth && sleeper->runs == runs &&
@@ -139,15 +155,15 @@ static bool is_catchable(const struct c_sleeper *sleeper)
     return !sleeper->fragile && (sleeper->asleep >= ASLEEP_ENOUGH || sleeper->awake >= AWAKE_ENOUGH);
 }
 
-/* Asks where a thread sleeps, and notes it. False: it does not. */
-static bool c_sleeper_note(struct c_sleeper *sleeper, struct sleeps *sleeps, pid_t pid, pid_t tid,
-                           struct c_registers *registers)
+/* Asks whether and where a thread sleeps, and notes it. */
+static enum sleep c_sleeper_note(struct c_sleeper *sleeper, struct sleeps *sleeps, pid_t pid, pid_t tid,
+                                 struct c_registers *registers)
 {
-    const bool asleep = sleeps_registers(sleeps, pid, tid, registers);
-    sleeper->asleep += asleep;
-    sleeper->awake = asleep ? 0 : sleeper->awake + 1;
-    sleeper->fragile |= asleep && sleeps_fragile(sleeps);
-    return asleep;
+    const enum sleep sleep = sleeps_registers(sleeps, pid, tid, registers);
+    sleeper->asleep += sleep == SLEEP_SLEEPS;
+    sleeper->awake = sleep == SLEEP_NONE ? sleeper->awake + 1 : 0;
+    sleeper->fragile |= sleep == SLEEP_SLEEPS && sleeps_fragile(sleeps);
+    return sleep;
 }
 
 static void copy_stack(struct c_frames *c, struct thread_list *list, const struct walk *walk,
@@ -167,9 +183,9 @@ static bool find_sleepers_frames(struct c_frames *c, struct thread_list *list, c
     struct sleeps sleeps = { 0 };
     struct c_registers registers;
     struct c_copy copy;
-    const bool asleep = c_sleeper_note(sleeper, &sleeps, list->target->pid, tid, &registers);
+    const enum sleep sleep = c_sleeper_note(sleeper, &sleeps, list->target->pid, tid, &registers);
     sleeps_close(&sleeps);
-    if (!asleep)
+    if (sleep != SLEEP_SLEEPS)
         return false;
     copy_stack(c, list, walk, &registers, &copy);
     return native_stack_merge(&c->stack, walk, l, &registers, &copy, hole, now_ns, &sleeper->found);
@@ -191,7 +207,7 @@ void c_frames_of_sleeper(struct c_frames *c, struct thread_list *list, struct me
         /* If it has run by now, what was copied may be of a later moment than the look. */
         sleeper->runs = cpu_sleeps_on(cpu, &mark) && mark.runs == runs ? runs : 0;
     }
-    member->catchable = is_catchable(sleeper);
+    member->catchable = false; /* no post needs to look at it while it sleeps */
     if (sleeper->runs && sleeper->merged)
         walk_has(walk, &sleeper->found);
 }
@@ -203,9 +219,23 @@ static bool may_catch(struct c_frames *c, struct c_sleeper *sleeper, pid_t tid)
 {
     struct sleeps sleeps = { 0 };
     struct c_registers registers;
-    const bool asleep = c_sleeper_note(sleeper, &sleeps, c->pid, tid, &registers);
+    const enum sleep sleep = c_sleeper_note(sleeper, &sleeps, c->pid, tid, &registers);
     sleeps_close(&sleeps);
-    return !asleep && (c->patient || is_catchable(sleeper));
+    c->spared += sleep == SLEEP_NONE && sleeper->fragile && !c->patient;
+    return sleep == SLEEP_NONE && (c->patient || is_catchable(sleeper));
+}
+
+/* Catches a thread, and reads its Python frames again, if there is time for it in this tick. */
+static bool catch_thread(struct c_frames *c, const struct captured *wanted, const struct piece *again, size_t count)
+{
+    uint64_t taken_ns;
+    const uint64_t now_ns = clock_now_ns(), until_ns = now_ns + (c->patient ? PATIENCE_NS : CATCH_NS);
+    if (!c->patient && now_ns >= c->until_ns)
+        return false;
+    const bool caught = catcher_catch(&c->catcher, wanted, again, count,
+                                      c->patient || until_ns < c->until_ns ? until_ns : c->until_ns, &taken_ns);
+    c->taken_ns = taken_ns > c->taken_ns ? taken_ns : c->taken_ns;
+    return caught;
 }
 
 /* Lists what shows the Python stack of a thread: its current frame, and all frames. Returns the number of pieces; 0:
@@ -252,18 +282,19 @@ static bool frames_are_same(const struct c_frames *c, const struct layout *l, co
     return same_leaf;
 }
 
-void c_frames_of_runner(struct c_frames *c, struct thread_list *list, struct member *member, pid_t tid, uint32_t hole,
-                        uint64_t give_up_ns, uint64_t *taken_ns)
+void c_frames_of_runner(struct c_frames *c, struct thread_list *list, struct member *member, pid_t tid, uint32_t hole)
 {
     const struct layout *l = &list->target->runtime.layout;
     struct walk *walk = &member->walk;
-    struct capture *capture = &c->catcher.capture;
-    const size_t pieces = c->open && walk->depth > 0 ? list_again(c, l, member) : 0;
+    const struct capture *capture = &c->catcher.capture;
     const struct captured wanted = { .tid = tid, .thread = member->address, .last = native_stack_last(walk, l) };
+    if (!c->open || c->until_ns == 0 || walk->depth == 0 || catcher_is_busy(&c->catcher))
+        return;
     struct c_sleeper *sleeper = sleeper_of(c, tid);
     const bool may = may_catch(c, sleeper, tid);
     member->catchable = is_catchable(sleeper);
-    if (pieces == 0 || !may || !catcher_catch(&c->catcher, &wanted, c->again, pieces, give_up_ns, taken_ns))
+    const size_t pieces = may ? list_again(c, l, member) : 0;
+    if (pieces == 0 || !catch_thread(c, &wanted, c->again, pieces))
         return;
     const bool same = frames_are_same(c, l, walk);
     c->moved += !same;
@@ -272,13 +303,12 @@ void c_frames_of_runner(struct c_frames *c, struct thread_list *list, struct mem
         walk_has(walk, &c->caught);
 }
 
-const struct c_links *c_frames_of_native(struct c_frames *c, pid_t tid, uint32_t hole, uint64_t give_up_ns,
-                                         uint64_t *taken_ns)
+const struct c_links *c_frames_of_native(struct c_frames *c, pid_t tid, uint32_t hole)
 {
     const struct captured wanted = { .tid = tid };
     const struct capture *capture = &c->catcher.capture;
-    if (!c->open || !may_catch(c, sleeper_of(c, tid), tid) ||
-        !catcher_catch(&c->catcher, &wanted, NULL, 0, give_up_ns, taken_ns) || capture->held_ns == 0) /* it sleeps */
+    if (!c->open || c->until_ns == 0 || catcher_is_busy(&c->catcher) || !may_catch(c, sleeper_of(c, tid), tid) ||
+        !catch_thread(c, &wanted, NULL, 0) || capture->held_ns == 0) /* it sleeps */
         return NULL;
     native_stack_alone(&c->stack, &capture->registers, &capture->copy, hole, clock_now_ns(), &c->caught);
     return &c->caught;
@@ -309,6 +339,7 @@ void c_frames_count(const struct c_frames *c, struct native_counters *counters)
     counters->named += c->stack.map.named;
     counters->nameless += c->stack.map.nameless;
     counters->moved += c->moved;
+    counters->spared += c->spared;
     counters->late += atomic_load(&c->catcher.capture.late);
     counters->refused += atomic_load(&c->catcher.capture.refused);
     for (size_t i = 0; i < C_FRAMES_AT_ONCE; i++) {

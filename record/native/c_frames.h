@@ -31,7 +31,7 @@ struct c_frames {
     struct member *merged[C_FRAMES_AT_ONCE];   /* those whose walks have C frames in this tick; NULL: none */
     struct native_stack stack;                 /* of the program that is open */
     bool open;                                 /* a program is, and the posts may capture */
-    bool patient;                              /* as the caller of c_frames_open() says */
+    bool patient;                              /* see struct c_frames_options */
     pid_t pid;
     struct intern_pairs ids; /* (tid, 0) -> index in `sleepers` + 1 */
     struct c_sleeper *sleepers;
@@ -41,13 +41,21 @@ struct c_frames {
     struct c_links caught; /* of the thread that was caught last */
     struct piece *again;   /* its Python frames, which are read again */
     unsigned char *frames; /* ... and what is read */
-    uint64_t moved;        /* counter: threads that were caught when they had gone on */
+    uint64_t until_ns;     /* of this tick: threads are caught until then (monotonic), ... */
+    uint64_t taken_ns;     /* ... and this is the longest time for which one stood */
+    uint64_t moved;        /* counters: threads that were caught when they had gone on, ... */
+    uint64_t spared;       /* ... and threads that were not stopped, for it might have interrupted a system call */
 };
 
-/* Opens a program of the process, which is a child of the recorder or not. `patient`: the caller has the time to wait
- * for large tables of names. `remote` and `definitions` must live as long. NULL: there can be no C frames.
+struct c_frames_options {
+    bool child;   /* the process is a child of the recorder */
+    bool patient; /* the caller has the time to wait for large tables of names, and looks a few times only */
+    bool raise;   /* threads of the recorder raise their priority */
+};
+
+/* Opens a program of the process. `remote` and `definitions` must live as long. NULL: there can be no C frames.
  * c_frames_free() frees it, when all posts have ended. */
-struct c_frames *c_frames_open(struct c_frames *known, bool child, bool patient, struct remote *remote,
+struct c_frames *c_frames_open(struct c_frames *known, const struct c_frames_options *options, struct remote *remote,
                                struct definitions *definitions);
 /* Ends with the program; another one may follow. Safe on NULL, and on one that is not open. */
 void c_frames_end(struct c_frames *c_frames);
@@ -61,7 +69,11 @@ struct capture *c_frames_captures(struct c_frames *c_frames);
  * <native>. */
 void c_frames_tick(struct c_frames *c_frames, struct thread_list *thread_list, bool proved, uint32_t hole,
                    uint64_t give_up_ns);
-void c_frames_end_tick(struct c_frames *c_frames);
+/* Returns for how long threads of the program stood to be captured, on one processor. */
+uint64_t c_frames_end_tick(struct c_frames *c_frames);
+
+/* Forgets a thread that has ended: another one may get its number. */
+void c_frames_forget(struct c_frames *c_frames, pid_t tid);
 
 /* Finds the C frames of a thread that slept in the last look, and still sleeps, by what struct cpu knows of it. It is
  * not stopped. The caller sets walk->c_links to NULL before the next call. */
@@ -69,15 +81,13 @@ void c_frames_of_sleeper(struct c_frames *c_frames, struct thread_list *thread_l
                          const struct cpu *cpu, uint32_t hole, uint64_t now_ns);
 
 /* Finds the C frames of a thread that ran in the last look, and that no post has captured: it is stopped now, if it
- * stops before `give_up_ns` (monotonic). Adds the time for which it stood to *taken_ns. The caller sets walk->c_links
- * to NULL before the next call. */
+ * stops in time for the next look. The caller sets walk->c_links to NULL before the next call. */
 void c_frames_of_runner(struct c_frames *c_frames, struct thread_list *thread_list, struct member *member, pid_t tid,
-                        uint32_t hole, uint64_t give_up_ns, uint64_t *taken_ns);
+                        uint32_t hole);
 
-/* Finds the C frames of a thread that Python does not know, root first, if it runs now, and stops before `give_up_ns`.
- * NULL: they are not known. They are valid until the next call. */
-const struct c_links *c_frames_of_native(struct c_frames *c_frames, pid_t tid, uint32_t hole, uint64_t give_up_ns,
-                                         uint64_t *taken_ns);
+/* Finds the C frames of a thread that Python does not know, root first, if it runs now, and stops in time. NULL:
+ * they are not known. They are valid until the next call. */
+const struct c_links *c_frames_of_native(struct c_frames *c_frames, pid_t tid, uint32_t hole);
 
 /* Finds the C frames of a thread in the memory of a process that lives no more, from its registers. As above. */
 void c_frames_of_saved(struct c_frames *c_frames, struct thread_list *thread_list, struct member *member,

@@ -88,9 +88,11 @@ bool capture_registers(const void *user_regs, size_t size, struct c_registers *r
 bool sleeps_fragile(const struct sleeps *sleeps)
 {
     static const long calls[] = {
-        SYS_epoll_wait,   SYS_epoll_pwait,   SYS_epoll_pwait2, SYS_semop,   SYS_semtimedop, SYS_rt_sigtimedwait,
-        SYS_io_getevents, SYS_io_pgetevents, SYS_read,         SYS_write,   SYS_recvfrom,   SYS_recvmsg,
-        SYS_sendto,       SYS_sendmsg,       SYS_accept,       SYS_accept4, SYS_connect,
+        SYS_epoll_wait,      SYS_epoll_pwait,  SYS_epoll_pwait2,  SYS_semop,    SYS_semtimedop,
+        SYS_rt_sigtimedwait, SYS_io_getevents, SYS_io_pgetevents, SYS_read,     SYS_write,
+        SYS_recvfrom,        SYS_recvmsg,      SYS_sendto,        SYS_sendmsg,  SYS_accept,
+        SYS_accept4,         SYS_connect,      SYS_readv,         SYS_writev,   SYS_preadv,
+        SYS_pwritev,         SYS_sendfile,     SYS_recvmmsg,      SYS_sendmmsg, SYS_io_uring_enter,
     };
     for (size_t i = 0; i < countof(calls); i++)
         if (sleeps->call == calls[i])
@@ -98,7 +100,7 @@ bool sleeps_fragile(const struct sleeps *sleeps)
     return false;
 }
 
-bool sleeps_registers(struct sleeps *sleeps, pid_t pid, pid_t tid, struct c_registers *registers)
+enum sleep sleeps_registers(struct sleeps *sleeps, pid_t pid, pid_t tid, struct c_registers *registers)
 {
     char text[256], path[64];
     if (sleeps->tid != tid) {
@@ -111,11 +113,11 @@ bool sleeps_registers(struct sleeps *sleeps, pid_t pid, pid_t tid, struct c_regi
     /* "running", or the number of the call, its six arguments, sp and pc; or -1, sp and pc */
     const char *pc = strrchr(text, ' '), *sp = pc ? memrchr(text, ' ', (size_t)(pc - text)) : NULL;
     if (!sp)
-        return false;
+        return size > 0 ? SLEEP_NONE : SLEEP_GONE;
     sleeps->call = strtol(text, NULL, 10);
     *registers = (struct c_registers){ .pc = strtoull(pc, NULL, 16), .known = 1u << CFI_RSP };
     registers->values[CFI_RSP] = strtoull(sp, NULL, 16);
-    return registers->pc != 0 && registers->values[CFI_RSP] != 0;
+    return registers->pc != 0 && registers->values[CFI_RSP] != 0 ? SLEEP_SLEEPS : SLEEP_GONE;
 }
 
 void sleeps_close(struct sleeps *sleeps)
@@ -189,6 +191,7 @@ void capture_open(struct capture *capture, const struct remote *remote, bool chi
         return;
     sleeps_close(&capture->sleeps);
     capture->remote = *remote;
+    capture->remote.memory = -1; /* the file of the original may be closed before the copy is used */
     capture->pid = remote->process;
     capture->child = child;
 }
@@ -221,7 +224,8 @@ static bool copy_taken_asleep(struct capture *capture)
 {
     const struct c_registers before = capture->registers;
     struct c_registers after;
-    return copy_taken(capture) && sleeps_registers(&capture->sleeps, capture->pid, capture->tid, &after) &&
+    return copy_taken(capture) &&
+           sleeps_registers(&capture->sleeps, capture->pid, capture->tid, &after) == SLEEP_SLEEPS &&
            after.pc == before.pc && after.values[CFI_RSP] == before.values[CFI_RSP];
 }
 
@@ -234,7 +238,10 @@ bool capture_begin(struct capture *capture)
     capture->taken = capture->wanted;
     capture->tid = capture->taken.tid;
     capture->held_ns = 0;
-    if (sleeps_registers(&capture->sleeps, capture->pid, capture->tid, &capture->registers)) {
+    const enum sleep sleep = sleeps_registers(&capture->sleeps, capture->pid, capture->tid, &capture->registers);
+    if (sleep == SLEEP_GONE) /* the number may be another process's thread's by now */
+        return false;
+    if (sleep == SLEEP_SLEEPS) {
         atomic_store(&capture->state, copy_taken_asleep(capture) ? CAPTURE_READY : CAPTURE_VAIN);
         return false;
     }

@@ -32,9 +32,15 @@ struct sleeps {
     long call; /* number of the system call in which it slept last; -1: none */
 };
 
-/* Reads the registers of a thread that sleeps: pc and sp, as far as the kernel tells them. False: the thread is ready
- * or runs, or nobody knows. The file stays open for the next question about this thread. */
-bool sleeps_registers(struct sleeps *sleeps, pid_t pid, pid_t tid, struct c_registers *registers);
+enum sleep {
+    SLEEP_NONE,   /* the thread runs, or is ready to run */
+    SLEEP_SLEEPS, /* its registers pc and sp are known */
+    SLEEP_GONE,   /* there is no such thread in the process, or nobody knows */
+};
+
+/* Reads the registers of a thread if it sleeps: pc and sp, as far as the kernel tells them. The file stays open for the
+ * next question about this thread. */
+enum sleep sleeps_registers(struct sleeps *sleeps, pid_t pid, pid_t tid, struct c_registers *registers);
 void sleeps_close(struct sleeps *sleeps);
 
 /* Whether the thread slept in a system call that ends with EINTR when a stop wakes the thread. Most calls begin anew by

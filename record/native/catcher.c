@@ -3,6 +3,7 @@
 
 #include "record/process/clock.h"
 #include "record/process/own_thread.h"
+#include "record/process/priority.h"
 
 #include <signal.h>
 #include <time.h>
@@ -17,16 +18,21 @@ static void *catcher_main(void *self)
             continue;
         if (atomic_load(&c->stop))
             return NULL;
-        if (capture_begin(&c->capture))
+        if (!atomic_load(&c->given_up) && capture_begin(&c->capture)) {
             capture_finish(&c->capture, &c->stop);
+            atomic_fetch_add(&c->held_ns, c->capture.held_ns);
+        }
         atomic_store(&c->busy, false);
     }
 }
 
-void catcher_open(struct catcher *c, const struct remote *remote, bool child)
+void catcher_open(struct catcher *c, const struct remote *remote, bool child, bool raise)
 {
-    if (!atomic_load(&c->busy)) /* else the thread still waits for one of the program before */
-        capture_open(&c->capture, remote, child);
+    c->raise = raise;
+    if (atomic_load(&c->busy)) /* the thread still waits for one of the program before */
+        return;
+    capture_drop(&c->capture);
+    capture_open(&c->capture, remote, child);
 }
 
 static bool catcher_start(struct catcher *c)
@@ -38,6 +44,8 @@ static bool catcher_start(struct catcher *c)
         return true;
     sem_init(&c->asked, 0, 0);
     c->started = own_thread_start(&c->thread, NULL, &urgent, catcher_main, c);
+    if (c->started && c->raise) /* while it waits for a processor, the thread that it has stopped stands */
+        priority_lend(c->thread);
     return c->started;
 }
 
@@ -62,11 +70,13 @@ bool catcher_catch(struct catcher *c, const struct captured *wanted, const struc
                    uint64_t give_up_ns, uint64_t *taken_ns)
 {
     struct capture *capture = &c->capture;
-    if (atomic_load(&c->busy) || !catcher_start(c)) {
+    *taken_ns = atomic_exchange(&c->held_ns, 0); /* of one that was late */
+    if (catcher_is_busy(c) || !catcher_start(c)) {
         atomic_fetch_add(&capture->late, 1);
         return false;
     }
     capture_drop(capture);
+    atomic_store(&c->given_up, false);
     capture->wanted = *wanted;
     capture->again = again;
     capture->again_count = count;
@@ -76,10 +86,11 @@ bool catcher_catch(struct catcher *c, const struct captured *wanted, const struc
         clock_sleep_until(clock_now_ns() + GLANCE_NS);
     const bool late = atomic_load(&c->busy);
     if (late) {
+        atomic_store(&c->given_up, true);
         atomic_fetch_add(&capture->late, 1);
         capture_drop(capture);
         return false;
     }
-    *taken_ns += capture->held_ns;
+    *taken_ns += atomic_exchange(&c->held_ns, 0);
     return capture_take(capture, 0) != NULL;
 }

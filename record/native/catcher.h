@@ -18,18 +18,28 @@ struct catcher {
     pthread_t thread;
     bool started;
     sem_t asked;
-    atomic_bool busy; /* the thread has a capture to make */
+    atomic_bool busy;     /* the thread has a capture to make */
+    atomic_bool given_up; /* the caller needs that capture no more */
     atomic_bool stop;
+    bool raise;               /* the thread gets the caller's priority */
+    _Atomic uint64_t held_ns; /* for how long threads stood that nobody has counted yet */
 };
 
-/* Opens a process, which is a child of the recorder or not. May be called again for another program of the process. */
-void catcher_open(struct catcher *catcher, const struct remote *remote, bool child);
+/* Whether it still has a capture to make, which came too late. */
+static inline bool catcher_is_busy(const struct catcher *catcher)
+{
+    return atomic_load(&catcher->busy);
+}
+
+/* Opens a process, which is a child of the recorder or not. `raise`: the thread gets real time, if the caller has it.
+ * May be called again for another program of the process. */
+void catcher_open(struct catcher *catcher, const struct remote *remote, bool child, bool raise);
 /* Ends the thread, and waits for it. */
 void catcher_close(struct catcher *catcher);
 
 /* Captures the thread of `wanted`, and waits for it until a moment (monotonic). With the copy, reads the pieces
- * `again`, of which the caller compares the bytes. True: it is in catcher->capture until the next call. *taken_ns grows
- * by the time for which the thread stood. */
+ * `again`, of which the caller compares the bytes. True: it is in catcher->capture until the next call. Sets
+ * *taken_ns to the time for which threads stood that was not told yet. */
 bool catcher_catch(struct catcher *catcher, const struct captured *wanted, const struct piece *again, size_t count,
                    uint64_t give_up_ns, uint64_t *taken_ns);
 

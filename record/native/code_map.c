@@ -32,13 +32,19 @@ static void module_close(struct code_module *module)
 static void describe_module(struct code_map *map, const struct code_module *module, const char *build_id)
 {
     struct module told = { .path = module->name, .build_id = text_of(build_id) };
-    for (size_t i = 0; i < module->image.segments_count && told.code_size == 0; i++) {
+    bool loaded = false;
+    for (size_t i = 0; i < module->image.segments_count; i++) {
         const Elf64_Phdr *segment = &module->image.segments[i];
-        if (segment->p_type != PT_LOAD || !(segment->p_flags & PF_X))
-            continue;
-        told.code_begin = segment->p_vaddr;
-        told.code_size = segment->p_memsz;
-        told.code_offset = segment->p_offset;
+        const bool code = segment->p_type == PT_LOAD && segment->p_flags & PF_X;
+        if (segment->p_type == PT_LOAD && !loaded)
+            told.begin = segment->p_vaddr - segment->p_offset;
+        loaded |= segment->p_type == PT_LOAD;
+        if (code && told.code_size == 0) {
+            told.code_begin = segment->p_vaddr;
+            told.code_offset = segment->p_offset;
+        }
+        if (code && segment->p_vaddr >= told.code_begin)
+            told.code_size = segment->p_vaddr + segment->p_memsz - told.code_begin;
     }
     definitions_module(map->definitions, &told);
 }
@@ -251,13 +257,9 @@ struct code_place *code_map_find(struct code_map *map, uint64_t pc)
 /* ---- names ---- */
 
 /* Defines the frame of an address in the function that begins at `start`. */
-static uint32_t define_place(struct code_map *map, const char *name, uint32_t module, uint64_t start, uint64_t address)
+static uint32_t define_place(struct code_map *map, struct text name, uint32_t module, uint64_t start, uint64_t address)
 {
-    const size_t size = strcspn(name, "@");
-    const struct text whole = { name, size < NAME_ROOM
-                                          ? size
-                                          : NAME_ROOM }; /* without a version: pthread_cond_wait@@GLIBC_2.3.2 */
-    const struct text clean = utf8_clean(whole);
+    const struct text clean = utf8_clean((struct text){ name.bytes, name.size < NAME_ROOM ? name.size : NAME_ROOM });
     const uint32_t function = definitions_function(
         map->definitions, clean, &(struct function){ .kind = KIND_NATIVE, .module = module, .address = start });
     text_free(clean);
@@ -278,16 +280,18 @@ uint32_t code_map_frame(struct code_map *map, struct code_place *place)
     if (place->frame)
         return place->frame;
     if (!place->in_module)
-        return place->frame = define_place(map, "<code of no file>", 0, 0, 0);
+        return place->frame = define_place(map, TEXT("<code of no file>"), 0, 0, 0);
     struct code_module *module = &map->modules[place->module];
     const uint64_t address = place->pc - module->image.bias;
     const bool ready = map->waits ? symbols_wait(&module->symbols) : symbols_ready(&module->symbols);
     const struct symbol *symbol = symbols_find(&module->symbols, address);
     const uint64_t start = place->ruled ? place->rule.function : symbol ? symbol->address : address;
     const bool method = methods_name(&module->methods, &module->image, start, room);
-    const char *name = method || !symbol ? room : symbols_name(&module->symbols, symbol);
     if (!method && !symbol)
         snprintf(room, sizeof(room), "%.100s+0x%" PRIx64, name_of_file(module->mapped.path), start);
+    struct text name = text_of(method || !symbol ? room : symbols_name(&module->symbols, symbol));
+    if (!method && symbol) /* without the version: pthread_cond_wait@@GLIBC_2.3.2 */
+        name.size = strcspn(name.bytes, "@");
     const uint32_t frame = define_place(map, name, module->name, start, address);
     if (!ready && !method) /* while the symbols are read, the name is asked for again */
         return frame;

@@ -3,12 +3,11 @@
 
 #include "record/native/sections.h"
 #include "record/process/elf.h"
+#include "record/process/procfs.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define FOLDER     "/usr/lib/debug"
@@ -55,18 +54,15 @@ static void read_link_name(struct stripped *stripped, int file)
 
 /* ---- where the files are ---- */
 
-/* Opens a file if it has the build id. It may be anything: a pipe must not keep us. */
+/* Opens a file if it has the build id. */
 static int open_if_same(const char *path, const char *build_id)
 {
     struct sections sections;
-    struct stat status;
-    const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    const int file = procfs_open_regular(path);
     if (file < 0)
         return -1;
-    const bool regular = fstat(file, &status) == 0 && S_ISREG(status.st_mode);
-    const bool same = regular && sections_open(&sections, file) && has_build_id(&sections, build_id);
-    if (regular)
-        sections_free(&sections);
+    const bool same = sections_open(&sections, file) && has_build_id(&sections, build_id);
+    sections_free(&sections);
     if (same)
         return file;
     close(file);

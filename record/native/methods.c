@@ -22,6 +22,7 @@
 #define SPEC_NAME      (-3)       /* ... and from `slots` of a PyType_Spec to its name */
 #define SLOT_METHODS   64         /* Py_tp_methods */
 #define SLOTS_MOST     90         /* numbers of slots are below, and a type has no more of them */
+#define NAMES_MOST     64         /* rows of one function that are looked at */
 #define PART_MAX       64         /* bytes of an owner, and of a method */
 
 /* The data of a module, while it is searched. */
@@ -238,6 +239,8 @@ bool methods_name(const struct methods *m, const struct image_file *image, uint6
     const size_t row = first_row(m, function + image->bias);
     bool one_owner = true;
     for (size_t i = row; i < m->count && m->rows[i].function == function + image->bias; i++) {
+        if (i - row == NAMES_MOST)
+            return false;
         if (!read_method(m, image, &m->rows[i], i == row ? &first : &other) ||
             (i > row && strcmp(first.called, other.called) != 0))
             return false;

@@ -32,6 +32,7 @@ struct native_counters {
     uint64_t named, nameless; /* places in C code with the name of a symbol, and without */
     uint64_t late, refused;   /* stops that came too late; that were not possible */
     uint64_t moved;           /* threads that had gone on when they were stopped */
+    uint64_t spared;          /* threads that were not stopped, for it might have interrupted a system call */
 };
 
 /* An entry into the interpreter. */

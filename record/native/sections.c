@@ -24,6 +24,13 @@ static void read_section_names(struct sections *s, const Elf64_Shdr *section)
         s->names_size = section->sh_size;
 }
 
+void sections_free(struct sections *s)
+{
+    free(s->rows);
+    free(s->names);
+    *s = (struct sections){ 0 };
+}
+
 bool sections_open(struct sections *s, int file)
 {
     Elf64_Ehdr head;
@@ -33,18 +40,14 @@ bool sections_open(struct sections *s, int file)
         head.e_shnum > SECTIONS_LIMIT)
         return false;
     s->rows = alloc_zeroed(head.e_shnum, sizeof(*s->rows));
-    if (sections_read_file(file, head.e_shoff, s->rows, head.e_shnum * sizeof(*s->rows)))
-        s->count = head.e_shnum;
+    if (!sections_read_file(file, head.e_shoff, s->rows, head.e_shnum * sizeof(*s->rows))) {
+        sections_free(s);
+        return false;
+    }
+    s->count = head.e_shnum;
     if (head.e_shstrndx < s->count)
         read_section_names(s, &s->rows[head.e_shstrndx]);
-    return s->count > 0;
-}
-
-void sections_free(struct sections *s)
-{
-    free(s->rows);
-    free(s->names);
-    *s = (struct sections){ 0 };
+    return true;
 }
 
 const Elf64_Shdr *sections_find(const struct sections *s, const char *name)

@@ -141,7 +141,7 @@ enum remote_state remote_read_pieces(struct remote *remote, const struct piece *
         return remote_read_kind(remote, pieces, count, good);
     if (is_over(remote))
         return remote_refuse(remote, good);
-    const bool small = count == 1 && pieces->size <= SMALL_PIECE;
+    const bool small = count == 1 && pieces->size <= SMALL_PIECE && remote->memory >= 0;
     return small ? remote_read_file(remote, pieces, good) : read_vector(remote, pieces, count, good);
 }
 

@@ -120,6 +120,7 @@ static bool thread_list_follow(struct thread_list *thread_list, size_t interpret
             walk_free(&member->walk);
             member->tick = 0;
             member->proved_id = 0;
+            member->catchable = false;
         }
         member->interpreter = interpreter;
         member->interpreter_id = id;

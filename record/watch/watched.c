@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #define SAME_PROGRAM_NS 1000000  /* how often to check for an execve */
+#define PATIENCE_NS     50000000 /* ... where there is time */
 #define STOP_LEAST_NS   1500000  /* how long to wait for threads that are asked to stop (--native), ... */
 #define STOP_BEFORE_NS  300000   /* ... and how long before the next look the wait ends */
 #define STOP_MOST_NS    20000000 /* and no longer than this */
@@ -133,8 +134,8 @@ static uint64_t stops_until(const struct watched *w)
 {
     const uint64_t least_ns = clock_now_ns() + STOP_LEAST_NS, next_ns = w->budget.next[0].moment_ns;
     const uint64_t most_ns = least_ns + STOP_MOST_NS;
-    if (w->options->patience_ns)
-        return clock_now_ns() + w->options->patience_ns;
+    if (w->options->patient)
+        return clock_now_ns() + PATIENCE_NS;
     if (w->options->tree || next_ns < least_ns + STOP_BEFORE_NS)
         return least_ns;
     return next_ns - STOP_BEFORE_NS < most_ns ? next_ns - STOP_BEFORE_NS : most_ns;
@@ -155,7 +156,7 @@ bool watched_emit(struct watched *w, uint64_t time_ns, struct fault *why)
                   w->c_frames ? synthetic_frames_native_frame(w->synthetic) : 0, stops_until(w));
     const bool good = w->look.state == THREAD_LIST_READ ? watched_threads_emit(w, time_ns, why)
                                                         : w->lost || watched_threads_emit_unread(w, time_ns, why);
-    c_frames_end_tick(w->c_frames);
+    w->look.frozen_ns += c_frames_end_tick(w->c_frames);
     w->rows.looked |= w->look.state == THREAD_LIST_READ;
     w->statuses.untold = false;
     count_exact(w, w->emitter->samples - samples);
@@ -318,8 +319,8 @@ static void open_c_frames(struct watched *w)
     const bool alive = w->options->stands && w->target.same_pids;
     if (!w->options->c_frames || (!alive && !w->options->registers))
         return;
-    w->c_frames = c_frames_open(w->c_frames, w->command != NULL, w->options->patience_ns > 0, &w->target.remote,
-                                &w->emitter->definitions);
+    const struct c_frames_options options = { w->command != NULL, w->options->patient, w->options->raise };
+    w->c_frames = c_frames_open(w->c_frames, &options, &w->target.remote, &w->emitter->definitions);
     w->exact.stand.captures = c_frames_captures(w->c_frames);
 }
 

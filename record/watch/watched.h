@@ -47,12 +47,12 @@ struct watch_options {
     bool c_frames;     /* record C functions, too */
     /* The registers of a thread in saved memory; NULL: the process lives. False: they are not known. Gets `self`. */
     bool (*registers)(void *self, pid_t tid, struct c_registers *registers);
-    uint64_t patience_ns; /* for so long a look waits for each thread that is asked to stop; 0: until the next look */
-    bool freezes;         /* stop the process while it is read */
-    bool stands;          /* read the process from its own processor, see exact.h */
-    bool raise;           /* posts raise their priority */
-    bool tree;            /* there may be several processes, and each tick says whose it is */
-    double limit;         /* see struct budget, as the next field */
+    bool patient; /* looks are few, and may take their time */
+    bool freezes; /* stop the process while it is read */
+    bool stands;  /* read the process from its own processor, see exact.h */
+    bool raise;   /* posts raise their priority */
+    bool tree;    /* there may be several processes, and each tick says whose it is */
+    double limit; /* see struct budget, as the next field */
     bool even;
     bool plain_threads; /* with ASYNC_ALL: each thread has a sample of its own, too, without tasks in its stack */
     bool all_names;     /* look up the names of all threads in each tick, however long that takes */

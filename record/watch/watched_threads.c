@@ -19,7 +19,6 @@
 #define LIVE_NS         1000000000u /* how often to ask whether threads still live where samples do not show it */
 #define ENDED_WAIT_NS   8000000u    /* the same of a state that a thread left behind: another one may take it */
 #define STACK_PART      65536       /* bytes of a C stack around an address of unknown owner */
-#define RUNNER_WAIT_NS  1000000u    /* a thread that runs C code stops within this, or has no C frames */
 #define NATIVES_AT_ONCE 4           /* native threads whose C functions are looked at in a tick */
 #define POST_OTHERS     16          /* so many threads that slept at the last look are asked while the program waits */
 #define ROWS_GONE_LEAST 1024        /* rows in rows.index of threads that have ended, before they are removed */
@@ -111,6 +110,7 @@ void watched_threads_end_one(struct watched *w, struct emitted_thread *thread, u
     thread->owed_ns += thread_status_unused_ns(&thread->watch);
     emit_owed(w, thread, time_ns);
     thread_status_watch_close(&w->statuses, &thread->watch);
+    c_frames_forget(w->c_frames, thread->tid);
     forget_shown(thread);
     const struct change change = { .number = thread->number, .time_ns = time_ns };
     emitter_note(w->emitter, (struct event){ .kind = EVENT_THREAD_END, .change = change });
@@ -574,25 +574,18 @@ static bool thread_emit_stack(struct watched *w, struct emitted_thread *thread, 
     return emitter_sample(w->emitter, &event, why);
 }
 
-/* How long to wait for a thread that is stopped after the look. */
-static uint64_t wait_until(const struct watched *w)
-{
-    return clock_now_ns() + (w->options->patience_ns ? w->options->patience_ns : RUNNER_WAIT_NS);
-}
-
 /* Finds the C functions of a native thread that runs. When there are many such threads, some of them have their turn in
  * each tick. NULL: they are not known. */
 static const struct c_links *native_c_frames(struct watched *w, const struct emitted_thread *thread)
 {
     struct natives *natives = &w->natives;
-    if (!w->c_frames || !thread->busy)
+    if (!w->c_frames || !thread->busy || thread->brief) /* the number of a brief one may be another's by now */
         return NULL;
     const size_t turns = (natives->busy_before + NATIVES_AT_ONCE - 1) / NATIVES_AT_ONCE;
     natives->busy++;
     if (turns > 1 && (natives->busy + w->tick) % turns != 0)
         return NULL;
-    return c_frames_of_native(w->c_frames, thread->tid, synthetic_frames_native_frame(w->synthetic), wait_until(w),
-                              &w->look.frozen_ns);
+    return c_frames_of_native(w->c_frames, thread->tid, synthetic_frames_native_frame(w->synthetic));
 }
 
 /* Makes the stack of a native thread: the frame that tells its name, and its C functions. */
@@ -669,8 +662,8 @@ static bool thread_emit_status(struct watched *w, struct emitted_thread *thread,
         c_frames_of_sleeper(w->c_frames, &w->thread_list, runs, thread->tid, &thread->watch.cpu,
                             synthetic_frames_native_frame(w->synthetic), clock_now_ns());
     if (w->c_frames && !sleeps && runs_c_code(w, runs, status) && !runs->walk.c_links)
-        c_frames_of_runner(w->c_frames, &w->thread_list, runs, thread->tid, synthetic_frames_native_frame(w->synthetic),
-                           wait_until(w), &w->look.frozen_ns);
+        c_frames_of_runner(w->c_frames, &w->thread_list, runs, thread->tid,
+                           synthetic_frames_native_frame(w->synthetic));
     struct c_registers registers;
     if (w->c_frames && w->options->registers &&
         w->options->registers(w->options->self, (pid_t)member_number(runs), &registers))

@@ -226,9 +226,9 @@ static void note_event(struct journal *journal, const struct event *event)
         note_frame(notes, &event->frame);
         break;
     case EVENT_MODULE:
-        add_line(notes, "module %" PRIu32 " '%.*s' %" PRIu64 " %" PRIu64 " at %" PRIu64, event->module.path,
+        add_line(notes, "module %" PRIu32 " '%.*s' %" PRIu64 " %" PRIu64 " at %" PRIu64 " from %" PRIu64, event->module.path,
                  SHOWN(event->module.build_id), event->module.code_begin, event->module.code_size,
-                 event->module.code_offset);
+                 event->module.code_offset, event->module.begin);
         break;
     case EVENT_MISSED:
         note_missed(notes, event->missed, event->missed_process);

@@ -39,7 +39,8 @@ void gecko_libs_find(struct gecko *gecko)
     for (size_t row = 0; row < gecko->rows.functions.count; row++) {
         const uint32_t number = gecko->rows.functions.number[row];
         const struct function *function = &tables->functions[number];
-        if (!tables_module(tables, function->module))
+        const struct module *module = tables_module(tables, function->module);
+        if (!module || (module->code_size == 0 && module->build_id.size == 0))
             continue;
         const uint32_t lib = lib_of(libs, function->module);
         const int64_t resource = gecko_sources_resource(gecko, number);
@@ -63,7 +64,7 @@ int64_t gecko_libs_symbol(const struct gecko *gecko, uint32_t function)
 int64_t gecko_libs_address(const struct gecko *gecko, uint32_t function, uint64_t address)
 {
     const struct module *module = tables_module(gecko->tables, gecko->tables->functions[function].module);
-    const uint64_t begin = module ? module->code_begin - module->code_offset : 0;
+    const uint64_t begin = module ? module->begin : 0;
     return address && address - begin < MOST_EXACT ? (int64_t)(address - begin) : -1;
 }
 

@@ -553,7 +553,7 @@ static void cpu_time_without_a_sample_is_known(void **state)
 /* An output looks up stacks by their numbers, so the rows outlive the index by which stacks are found. */
 static struct event a_module(uint32_t path, const char *build_id, uint64_t begin)
 {
-    return (struct event){ EVENT_MODULE, .module = { path, text_of(build_id), begin, 100, 64 } };
+    return (struct event){ EVENT_MODULE, .module = { path, text_of(build_id), begin, 100, 64, 0 } };
 }
 
 static void a_module_is_known_by_its_path(void **state)

@@ -10,16 +10,23 @@
 #include <string.h>
 
 #define BEGINS(start, number)                                                                                          \
-    { EVENT_RECORDING, .recording = { .interval_ns = 100 * MS,                                                         \
-                                      .time_unit_ns = MS,                                                              \
-                                      .start_monotonic_ns = (uint64_t)1000 * MS + (start),                             \
-                                      .part = number,                                                                  \
-                                      .series = 7 } }
+    {                                                                                                                  \
+        EVENT_RECORDING, .recording = {                                                                                \
+            .interval_ns = 100 * MS,                                                                                   \
+            .time_unit_ns = MS,                                                                                        \
+            .start_monotonic_ns = (uint64_t)1000 * MS + (start),                                                       \
+            .part = number,                                                                                            \
+            .series = 7                                                                                                \
+        }                                                                                                              \
+    }
 #define SERIAL(kind, number, is)                                                                                       \
     {                                                                                                                  \
         EVENT_SERIAL, .serial = { kind, number, is }                                                                   \
     }
-#define ENDS(ns, why, tick_count, sample_count) { EVENT_END, .end = { why, ns, tick_count, sample_count, 0, 0, -1 } }
+#define ENDS(ns, why, tick_count, sample_count)                                                                        \
+    {                                                                                                                  \
+        EVENT_END, .end = { why, ns, tick_count, sample_count, 0, 0, -1 }                                              \
+    }
 
 /* Thread 2 of the whole recording begins in the second part, thread 1 ends there. */
 static const struct event first[] = {

@@ -9,11 +9,31 @@
 #include <unistd.h>
 
 #define OF_PROCESSES                                                                                                   \
-    { EVENT_RECORDING, .recording = { .interval_ns = 10 * MS, .time_unit_ns = MS / 4, .process_ticks = 1 } }
+    {                                                                                                                  \
+        EVENT_RECORDING, .recording = {.interval_ns = 10 * MS, .time_unit_ns = MS / 4, .process_ticks = 1 }            \
+    }
 #define CHILD(number, pid, parent, parent_pid)                                                                         \
-    { EVENT_PROCESS, .process = { number, pid, 5 * MS, 0x030f02f0, T("/usr/bin/python3"), T("python3 w.py"), T("/"),   \
-                                  0, T(""), parent_pid, parent, T(""), 0 } }
-#define TICK_OF(process, ns) { EVENT_TICK, .tick_ns = ns, .tick_process = process }
+    {                                                                                                                  \
+        EVENT_PROCESS, .process = {                                                                                    \
+            number,                                                                                                    \
+            pid,                                                                                                       \
+            5 * MS,                                                                                                    \
+            0x030f02f0,                                                                                                \
+            T("/usr/bin/python3"),                                                                                     \
+            T("python3 w.py"),                                                                                         \
+            T("/"),                                                                                                    \
+            0,                                                                                                         \
+            T(""),                                                                                                     \
+            parent_pid,                                                                                                \
+            parent,                                                                                                    \
+            T(""),                                                                                                     \
+            0                                                                                                          \
+        }                                                                                                              \
+    }
+#define TICK_OF(process, ns)                                                                                           \
+    {                                                                                                                  \
+        EVENT_TICK, .tick_ns = ns, .tick_process = process                                                             \
+    }
 #define ENDS(process, ns, fate, status)                                                                                \
     {                                                                                                                  \
         EVENT_PROCESS_END, .process_end = { process, ns, fate, status }                                                \

@@ -11,7 +11,10 @@
 #define TICKS 3500
 #define DEPTH 10
 
-#define WEIGHTED { EVENT_RECORDING, .recording = { .interval_ns = MS, .time_unit_ns = MS / 50 } }
+#define WEIGHTED                                                                                                       \
+    {                                                                                                                  \
+        EVENT_RECORDING, .recording = {.interval_ns = MS, .time_unit_ns = MS / 50 }                                    \
+    }
 #define DEFINED                                                                                                        \
     PROCESS(1, 4313, "/"), THREAD(1, 1, 4313, "python3"), THREAD(2, 1, 4314, "other"), STRING(1, "f"),                 \
         FUNCTION(1, 1, 0, 1), FRAME(1, 1, 1), FRAME(2, 1, 2)

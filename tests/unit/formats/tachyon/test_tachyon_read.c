@@ -14,7 +14,9 @@
 #define UNKNOWN STATUS_CPU_UNKNOWN
 #define MAIN    0x20
 #define PYTHON_SAMPLES                                                                                                 \
-    { EVENT_PROCESS, .process = { 1, 71, 0, 0x030f02f0, T(""), T(""), T(""), 0, T(""), 0, 0, T(""), 0 } }
+    {                                                                                                                  \
+        EVENT_PROCESS, .process = { 1, 71, 0, 0x030f02f0, T(""), T(""), T(""), 0, T(""), 0, 0, T(""), 0 }              \
+    }
 
 /* <module> (a.py:3), f (a.py:7), f (a.py:8), <GC>; and one of the launcher. */
 static void put_tables(struct tachyon_file *file)
