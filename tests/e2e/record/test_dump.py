@@ -321,7 +321,8 @@ def test_core_of_a_crash(python, program, tmp_path):
         assert [frame["function"] for frame in by_name(process)["one that waits"]["frames"]][-2:] == ["Event.wait", "Condition.wait"]
         assert by_name(process)["MainThread"]["frames"][1]["locals"] == [{"name": "depth", "value": "5"}, {"name": "why", "value": "'it is time'"}]
         native = dump("--core", core, "--native", *exe, prefix=prefix)
-        assert any("kill" in name for name in c_functions(by_name(native)["MainThread"])[-2:]), native
+        kills = any("kill" in name for name in c_functions(by_name(native)["MainThread"])[-2:])
+        assert kills or python.root, native  # the libraries of a root folder are not where the core file says
         if python.root:
             ended = run(*prefix, DUMP, "--core", core)
             assert ended.code == 1 and "Give the file with --exe" in ended.messages
