@@ -88,11 +88,13 @@ bool capture_registers(const void *user_regs, size_t size, struct c_registers *r
 bool sleeps_fragile(const struct sleeps *sleeps)
 {
     static const long calls[] = {
-        SYS_epoll_wait,      SYS_epoll_pwait,  SYS_epoll_pwait2,  SYS_semop,    SYS_semtimedop,
-        SYS_rt_sigtimedwait, SYS_io_getevents, SYS_io_pgetevents, SYS_read,     SYS_write,
-        SYS_recvfrom,        SYS_recvmsg,      SYS_sendto,        SYS_sendmsg,  SYS_accept,
-        SYS_accept4,         SYS_connect,      SYS_readv,         SYS_writev,   SYS_preadv,
-        SYS_pwritev,         SYS_sendfile,     SYS_recvmmsg,      SYS_sendmmsg, SYS_io_uring_enter,
+#ifdef SYS_epoll_wait /* newer machines have the other two only */
+        SYS_epoll_wait,
+#endif
+        SYS_epoll_pwait,   SYS_epoll_pwait2,   SYS_semop,    SYS_semtimedop, SYS_rt_sigtimedwait, SYS_io_getevents,
+        SYS_io_pgetevents, SYS_io_uring_enter, SYS_read,     SYS_write,      SYS_readv,           SYS_writev,
+        SYS_preadv,        SYS_pwritev,        SYS_sendfile, SYS_recvfrom,   SYS_recvmsg,         SYS_recvmmsg,
+        SYS_sendto,        SYS_sendmsg,        SYS_sendmmsg, SYS_accept,     SYS_accept4,         SYS_connect,
     };
     for (size_t i = 0; i < countof(calls); i++)
         if (sleeps->call == calls[i])

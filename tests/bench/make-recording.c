@@ -150,7 +150,7 @@ static bool tell_function(struct making *making, uint32_t *file)
     const uint32_t name = ++making->strings;
     return good && tell_string(making, name, "Class.method", number) &&
            tell(making, (struct event){ EVENT_FUNCTION,
-                                        .function = { number, name, *file, number % 10 * 20 + 1, KIND_PYTHON, 0 } });
+                                        .function = { number, name, *file, number % 10 * 20 + 1, KIND_PYTHON, 0, 0 } });
 }
 
 static bool tell_frames(struct making *making)

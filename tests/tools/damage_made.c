@@ -47,7 +47,7 @@ static void tell_frame(struct making *making)
         const uint32_t name = tell_string(making, "function");
         const uint32_t file = below(random, 2) ? tell_string(making, "file") : (uint32_t)(1 + below(random, name));
         tell(making, (struct event){ EVENT_FUNCTION,
-                                     .function = { ++making->functions, name, file, name % 90, KIND_PYTHON, 0 } });
+                                     .function = { ++making->functions, name, file, name % 90, KIND_PYTHON, 0, 0 } });
     }
     const uint32_t line = 1 + (uint32_t)below(random, 500);
     const struct frame frame = { .number = ++making->frames,
