@@ -97,7 +97,7 @@ def test_threads_that_wait_are_not_interrupted(python, command, tmp_path):
     assert json.loads(ended.text.splitlines()[-1]) == {"interrupted": [0, 0, 0]}
     waiting = sum(value for stack, value in stacks_of(path) if any("epoll_wait" in frame for frame in stack))
     below = sum(value for stack, value in stacks_of(path) if any(frame.startswith("wait_in_c ") for frame in stack))
-    assert waiting > 0.2 * below  # a wait of a millisecond may be over when the sample is made
+    assert waiting > 0.02 * below  # a wait of a millisecond may be over when the sample is made, on a busy machine most are
 
 
 def test_threads_beside_the_lock_have_their_c_functions(python, command, tmp_path):
