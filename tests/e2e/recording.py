@@ -440,6 +440,11 @@ def pprof(path):
     return f"{path}.pb.gz"
 
 
+def is_starved(found):
+    """Whether other programs had the recorder's processors for a tenth of the time or more: then few looks are proved."""
+    return found["missed"] > 0.1 * (found["ticks"] + found["missed"])
+
+
 def whole(path):
     """What is in a recording, which must be complete and without damage."""
     figures = info(path, "--verify")

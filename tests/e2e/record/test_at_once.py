@@ -8,7 +8,7 @@ import math
 import pytest
 
 import stacks
-from recording import CHANGES, collapsed, gaps_of, run_record, whole
+from recording import CHANGES, collapsed, gaps_of, is_starved, run_record, whole
 
 RATE = 1000
 
@@ -34,7 +34,7 @@ def recorded(python, program, tmp_path):
 
 def assert_exact(found, share, wanted, looks, ended):
     assert found["failures"].keys() <= CHANGES
-    assert found["exact_percent"] >= 80, ended  # 99 on a machine that does nothing else
+    assert found["exact_percent"] >= 80 or is_starved(found), ended  # 99 on a machine that does nothing else
     noise = math.sqrt(wanted * (1 - wanted) / looks)
     assert abs(share - wanted) <= 4 * noise + 0.03 + gaps_of(found), (share, wanted, looks, ended)
 
