@@ -109,16 +109,12 @@ static void fold_frames(const struct frame_filter *filter, const struct tables *
     free(folded);
 }
 
-/* Whether a name is one that Python has: list.sort. Those of C compilers may have dots, too: f.constprop.0. */
+/* Whether a name is one that Python has: list.sort. Of the marks of C compilers, the tables leave one: f.cold. */
 static bool is_python_name(struct text name)
 {
-    static const char *const parts[] = { "cold" };
     const char *dot = name.size ? memchr(name.bytes, '.', name.size) : NULL;
     const struct text rest = dot ? (struct text){ dot + 1, name.size - (size_t)(dot + 1 - name.bytes) } : TEXT("");
-    bool python = rest.size > 0 && (rest.bytes[0] < '0' || rest.bytes[0] > '9');
-    for (size_t i = 0; i < countof(parts); i++)
-        python &= !text_begins(rest, text_of(parts[i]));
-    return python;
+    return rest.size > 0 && (rest.bytes[0] < '0' || rest.bytes[0] > '9') && !text_begins(rest, TEXT("cold"));
 }
 
 /* Whether a function is C code of the interpreter: of python3.13, libpython3.13.so.1.0. */

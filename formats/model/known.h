@@ -23,6 +23,13 @@ static inline uint32_t known_frame(struct intern *frames, const struct frame *fr
     return intern_number(frames, &frame->function, sizeof(*frame) - offsetof(struct frame, function), added);
 }
 
+/* Whether two notes tell the same of a module. */
+static inline bool known_same_module(const struct module *a, const struct module *b)
+{
+    return text_equal(a->build_id, b->build_id) && a->code_begin == b->code_begin && a->code_size == b->code_size &&
+           a->code_offset == b->code_offset && a->begin == b->begin;
+}
+
 /* known_function_find() and known_frame_find() add nothing, and return 0 for what is not known. */
 static inline uint32_t known_function_find(const struct intern *functions, const struct function *function)
 {

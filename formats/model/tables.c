@@ -3,6 +3,7 @@
 
 #include "formats/base/alloc.h"
 #include "formats/model/attribute.h"
+#include "formats/model/known.h"
 #include "formats/names/demangle.h"
 
 #include <inttypes.h>
@@ -283,12 +284,11 @@ const struct module *tables_module(const struct tables *tables, uint32_t path)
     return row ? &tables->modules[row - 1] : NULL;
 }
 
-/* Of two files that were at one path, nobody knows which one an address is of. */
+/* Takes a second note of a module. If the notes differ, two files were at its path, and an address may be of either:
+ * the module is not known any more. */
 static void settle_module(struct module *known, const struct module *given)
 {
-    if (text_equal(known->build_id, given->build_id) && known->code_begin == given->code_begin &&
-        known->code_size == given->code_size && known->code_offset == given->code_offset &&
-        known->begin == given->begin)
+    if (known_same_module(known, given))
         return;
     text_free(known->build_id);
     *known = (struct module){ .path = known->path };
@@ -691,7 +691,8 @@ uint64_t tables_life_ns(const struct tables *tables, uint32_t process)
 
 bool tables_not_sampled(const struct tables *tables, uint32_t stack)
 {
-    const uint32_t frame = tables_only_frame(tables, stack);
+    const bool only = stack && tables->stacks[stack].caller == 0;
+    const uint32_t frame = only ? tables->stacks[stack].frame : 0;
     return frame && tables_kind(tables, frame) == KIND_HOLE &&
            text_equal(tables_function_name(tables, tables->frames[frame].function), TEXT(NOT_SAMPLED));
 }

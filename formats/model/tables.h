@@ -157,19 +157,13 @@ static inline struct text tables_function_file(const struct tables *tables, uint
 /* The text of a string as the file has it: a linker's name of C++ or Rust. tables_string() gives its readable form. */
 struct text tables_linker_name(const struct tables *tables, uint32_t string);
 
-/* What is known of the module of native code with this path; NULL: nothing. */
+/* Returns what is known of the module of native code with this path; NULL: nothing is known. */
 const struct module *tables_module(const struct tables *tables, uint32_t path);
 
 /* Returns the kind of a frame. Frame 0, of a stack without frames, is a hole. */
 static inline enum frame_kind tables_kind(const struct tables *tables, uint32_t frame)
 {
     return frame ? tables->functions[tables->frames[frame].function].kind : KIND_HOLE;
-}
-
-/* The frame of a stack that has only one; 0: it has none or more. */
-static inline uint32_t tables_only_frame(const struct tables *tables, uint32_t stack)
-{
-    return stack && tables->stacks[stack].caller == 0 ? tables->stacks[stack].frame : 0;
 }
 
 /* Whether a stack is that of a thread that runs no Python: its root is native, and no frame is Python. */

@@ -106,8 +106,7 @@ void definitions_module(struct definitions *d, const struct module *module)
         return;
     d->modules.rows = alloc_grow(d->modules.rows, &d->modules.room, row, sizeof(*d->modules.rows));
     struct defined_module *known = &d->modules.rows[row - 1];
-    if (!added && text_equal(known->module.build_id, module->build_id) &&
-        known->module.code_begin == module->code_begin && known->module.code_size == module->code_size)
+    if (!added && known_same_module(&known->module, module))
         return;
     text_free(known->module.build_id);
     *known = (struct defined_module){ .module = *module };

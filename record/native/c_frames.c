@@ -6,12 +6,11 @@
 
 #include <stdlib.h>
 
-#define SLEEPERS_LIMIT 4096      /* threads; when there are more, all are forgotten */
-#define ASLEEP_ENOUGH  3         /* looks that show how a thread sleeps */
-#define AWAKE_ENOUGH   8         /* so many looks, one after the other, show that it hardly ever does */
-#define CATCH_NS       1000000u  /* a thread that has a processor stops within this */
-#define PATIENCE_NS    50000000u /* where the caller has time: a busy machine gives a thread its turn by then */
-#define CAUGHT_DEPTH   500       /* Python frames of a thread that is caught at most: all are read again */
+#define SLEEPERS_LIMIT 4096     /* threads; when there are more, all are forgotten */
+#define ASLEEP_ENOUGH  3        /* looks that show how a thread sleeps */
+#define AWAKE_ENOUGH   8        /* so many looks, one after the other, show that it hardly ever does */
+#define CATCH_NS       1000000u /* a thread that has a processor stops within this */
+#define CAUGHT_DEPTH   500      /* Python frames of a thread that is caught at most: all are read again */
 
 static void forget_sleepers(struct c_frames *c)
 {
@@ -229,7 +228,7 @@ static bool may_catch(struct c_frames *c, struct c_sleeper *sleeper, pid_t tid)
 static bool catch_thread(struct c_frames *c, const struct captured *wanted, const struct piece *again, size_t count)
 {
     uint64_t taken_ns;
-    const uint64_t now_ns = clock_now_ns(), until_ns = now_ns + (c->patient ? PATIENCE_NS : CATCH_NS);
+    const uint64_t now_ns = clock_now_ns(), until_ns = now_ns + (c->patient ? C_FRAMES_PATIENCE_NS : CATCH_NS);
     if (!c->patient && now_ns >= c->until_ns)
         return false;
     const bool caught = catcher_catch(&c->catcher, wanted, again, count,
@@ -282,6 +281,14 @@ static bool frames_are_same(const struct c_frames *c, const struct layout *l, co
     return same_leaf;
 }
 
+/* Shows the C frames of a stack whose registers and copy are known, if they have their places in it. */
+static void merge_caught(struct c_frames *c, const struct layout *l, struct walk *walk,
+                         const struct c_registers *registers, const struct c_copy *copy, uint32_t hole)
+{
+    if (native_stack_merge(&c->stack, walk, l, registers, copy, hole, clock_now_ns(), &c->caught))
+        walk_has(walk, &c->caught);
+}
+
 void c_frames_of_runner(struct c_frames *c, struct thread_list *list, struct member *member, pid_t tid, uint32_t hole)
 {
     const struct layout *l = &list->target->runtime.layout;
@@ -298,9 +305,8 @@ void c_frames_of_runner(struct c_frames *c, struct thread_list *list, struct mem
         return;
     const bool same = frames_are_same(c, l, walk);
     c->moved += !same;
-    if (same &&
-        native_stack_merge(&c->stack, walk, l, &capture->registers, &capture->copy, hole, clock_now_ns(), &c->caught))
-        walk_has(walk, &c->caught);
+    if (same)
+        merge_caught(c, l, walk, &capture->registers, &capture->copy, hole);
 }
 
 const struct c_links *c_frames_of_native(struct c_frames *c, pid_t tid, uint32_t hole)
@@ -319,13 +325,11 @@ const struct c_links *c_frames_of_native(struct c_frames *c, pid_t tid, uint32_t
 void c_frames_of_saved(struct c_frames *c, struct thread_list *list, struct member *member,
                        const struct c_registers *registers, uint32_t hole)
 {
-    const struct layout *l = &list->target->runtime.layout;
     struct c_copy copy;
     if (!c->open || member->walk.depth == 0)
         return;
     copy_stack(c, list, &member->walk, registers, &copy);
-    if (native_stack_merge(&c->stack, &member->walk, l, registers, &copy, hole, clock_now_ns(), &c->caught))
-        walk_has(&member->walk, &c->caught);
+    merge_caught(c, &list->target->runtime.layout, &member->walk, registers, &copy, hole);
 }
 
 void c_frames_count(const struct c_frames *c, struct native_counters *counters)

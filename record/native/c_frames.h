@@ -7,10 +7,11 @@
 #include "record/native/native_stack.h"
 #include "record/unwind/thread_list.h"
 
-#define C_FRAMES_AT_ONCE 16 /* threads that are captured in a look: one by each post */
+#define C_FRAMES_PATIENCE_NS 50000000u /* a thread has its turn by then on a busy machine, too */
+#define C_FRAMES_AT_ONCE     16        /* threads that are captured in a look: one by each post */
 
-/* What is known of a thread that is looked at without a post: its C frames, which stay as they are while it sleeps, and
- * how it sleeps. A stop from another processor may find a thread that has just begun to sleep, and wake it. Nearly all
+/* A thread that is looked at without a post: the C frames, which stay as they are while the thread sleeps, and how the
+ * thread sleeps. A stop from another processor may find a thread that has just begun to sleep, and wake it. Nearly all
  * system calls then begin anew. So a thread is stopped in this way only when looks have shown that it sleeps in such
  * calls only, or hardly ever. */
 struct c_sleeper {

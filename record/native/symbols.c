@@ -2,6 +2,7 @@
 #include "record/native/symbols.h"
 
 #include "formats/base/alloc.h"
+#include "formats/base/output.h"
 #include "record/native/sections.h"
 #include "record/process/own_thread.h"
 
@@ -27,19 +28,6 @@
 
 /* ---- packed files ---- */
 
-/* Writes a part of a file. */
-static bool write_all(int file, const unsigned char *bytes, size_t size)
-{
-    while (size > 0) {
-        const ssize_t written = write(file, bytes, size);
-        if (written <= 0)
-            return false;
-        bytes += written;
-        size -= (size_t)written;
-    }
-    return true;
-}
-
 /* Unpacks with a decoder until the end, or to the limit. */
 static bool unxz_into(lzma_stream *stream, int file)
 {
@@ -49,7 +37,7 @@ static bool unxz_into(lzma_stream *stream, int file)
         stream->next_out = part;
         stream->avail_out = sizeof(part);
         state = lzma_code(stream, LZMA_FINISH);
-        if (!write_all(file, part, sizeof(part) - stream->avail_out))
+        if (!output_write_all(file, part, sizeof(part) - stream->avail_out))
             return false;
     }
     return state == LZMA_STREAM_END;
@@ -104,7 +92,7 @@ static void add_symbol(struct symbols *s, const Elf64_Sym *symbol, size_t before
 {
     const unsigned type = ELF64_ST_TYPE(symbol->st_info);
     if ((type != STT_FUNC && type != STT_GNU_IFUNC) || symbol->st_shndx == SHN_UNDEF || symbol->st_size == 0 ||
-        symbol->st_name == 0 || symbol->st_name >= s->names_size - before)
+        symbol->st_name == 0 || symbol->st_name >= s->names_size - before - 1)
         return;
     s->rows[s->count++] = (struct symbol){
         .address = symbol->st_value,

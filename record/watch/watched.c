@@ -20,7 +20,6 @@
 #include <unistd.h>
 
 #define SAME_PROGRAM_NS 1000000  /* how often to check for an execve */
-#define PATIENCE_NS     50000000 /* ... where there is time */
 #define STOP_LEAST_NS   1500000  /* how long to wait for threads that are asked to stop (--native), ... */
 #define STOP_BEFORE_NS  300000   /* ... and how long before the next look the wait ends */
 #define STOP_MOST_NS    20000000 /* and no longer than this */
@@ -135,7 +134,7 @@ static uint64_t stops_until(const struct watched *w)
     const uint64_t least_ns = clock_now_ns() + STOP_LEAST_NS, next_ns = w->budget.next[0].moment_ns;
     const uint64_t most_ns = least_ns + STOP_MOST_NS;
     if (w->options->patient)
-        return clock_now_ns() + PATIENCE_NS;
+        return clock_now_ns() + C_FRAMES_PATIENCE_NS;
     if (w->options->tree || next_ns < least_ns + STOP_BEFORE_NS)
         return least_ns;
     return next_ns - STOP_BEFORE_NS < most_ns ? next_ns - STOP_BEFORE_NS : most_ns;

@@ -67,7 +67,7 @@ static pid_t next_thread(Dwfl *dwfl, void *self, void **thread)
     return judge->pid;
 }
 
-/* Of the stack only what is in the copy; of the rest, what does not change. */
+/* libdwfl reads words of the stack only, and gets them from the copy. */
 static bool read_word(Dwfl *dwfl, Dwarf_Addr address, Dwarf_Word *word, void *self)
 {
     struct judge *judge = self;

@@ -3,7 +3,6 @@
 
 #include "formats/gecko/gecko_internal.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -97,10 +96,7 @@ static void emit_lib(struct gecko *gecko, const struct module *module)
     emit_text(json, "debugName", name);
     emit_text(json, "debugPath", path);
     emit_text(json, "breakpadId", text_of(debug_id));
-    if (module->build_id.size)
-        emit_text(json, "codeId", module->build_id);
-    else
-        emit_literal(json, "codeId", "null");
+    emit_text_or_null(json, "codeId", module->build_id);
     emit_close(json, '}');
 }
 
