@@ -7,6 +7,7 @@
 #include "convert/options.h"
 #include "convert/output_path.h"
 #include "convert/source.h"
+#include "convert/symbols/c_lines.h"
 #include "formats/base/alloc.h"
 #include "formats/base/json.h"
 #include "formats/base/monotonic.h"
@@ -36,6 +37,8 @@ struct pipeline {
     const struct input *input; /* the recording that is being read, ... */
     uint64_t input_bytes;      /* ... and its size; 0 for a pipe */
     struct source source;
+    struct c_lines
+        c_lines;        /* in front of the tables of the recording; used when the output shows lines of C functions */
     bool merging;       /* several recordings, or a part of one: events go through `merge` */
     struct merge merge; /* used when merging */
     struct tables own;  /* used when merging: the tables of the recording that is being read */
@@ -194,6 +197,20 @@ static bool take_event(void *self, struct event *event, struct fault *why)
     return !pipeline->stopped;
 }
 
+/* Takes an event of the file. */
+static bool take_from_file(void *self, struct event *event, struct fault *why)
+{
+    struct pipeline *pipeline = self;
+    return c_lines_take(&pipeline->c_lines, event, why);
+}
+
+/* Where the events of the file go. */
+static struct sink source_sink(struct pipeline *pipeline)
+{
+    const bool lines = pipeline->c_lines.source != DEBUG_NONE;
+    return (struct sink){ .take = lines ? take_from_file : take_event, .self = pipeline };
+}
+
 /* Counts an event that the tables refused as damage. True: the source drops the rest of the block and goes on with the
  * next block. False: the tables refused nothing, or files of this kind cannot be damaged. */
 static bool forgive_refusal(struct pipeline *pipeline, struct fault *why)
@@ -207,7 +224,7 @@ static bool forgive_refusal(struct pipeline *pipeline, struct fault *why)
 
 static bool convert_events(struct pipeline *pipeline, struct fault *why)
 {
-    const struct sink sink = { .take = take_event, .self = pipeline };
+    const struct sink sink = source_sink(pipeline);
     for (;;) {
         const enum source_state state = source_read(&pipeline->source, &sink, why);
         show_progress(pipeline);
@@ -399,7 +416,7 @@ static bool read_recording(struct pipeline *pipeline, int fd, struct fault *why)
         .without_stands = pipeline->conversion.plan.only_counts,
         .file_bytes = pipeline->input_bytes,
     };
-    const struct sink sink = { .take = take_event, .self = pipeline };
+    const struct sink sink = source_sink(pipeline);
     if (!inputs_open_source(pipeline->input, &pipeline->source, fd, &options, &sink, why))
         return pipeline_leave_out(pipeline, why);
     pipeline->read++;
@@ -424,6 +441,7 @@ static bool read_input(struct pipeline *pipeline, const char *output, struct fau
         pipeline->input_bytes = pipeline->input->parts->bytes;
     conversion->settings.input = pipeline->input->path;
     tables_free(&pipeline->own);
+    c_lines_next(&pipeline->c_lines, tables_of(pipeline));
     conversion->input_fd = fd;
     if (!pipeline->self && output && !conversion->plan.splits && !conversion_open(conversion, output, why)) {
         inputs_close_file(fd);
@@ -485,6 +503,7 @@ static void pipeline_drop(struct pipeline *pipeline)
 {
     if (pipeline->self)
         pipeline->conversion.converter->drop(pipeline->self);
+    c_lines_free(&pipeline->c_lines);
     merge_free(&pipeline->merge);
     mode_filter_free(&pipeline->mode_filter);
     cpu_owner_free(&pipeline->conversion.cpu_owner);
@@ -545,6 +564,9 @@ static void pipeline_begin(struct pipeline *pipeline, const struct converter *co
                                    .conversion.whole = true };
     pipeline->conversion.inputs = &pipeline->inputs;
     pipeline->conversion.kept_fd = -1;
+    const bool shows_lines = converter->takes & TAKES_DEBUG_INFO && debug_info_exists();
+    pipeline->c_lines.source = shows_lines ? settings->debug_source : DEBUG_NONE;
+    pipeline->c_lines.to = (struct sink){ .take = take_event, .self = pipeline };
     pipeline->merging = settings->inputs_count > 1 || selection_is_partial(&settings->selection);
     pipeline->merge.to = (struct sink){ .take = take_merged, .self = pipeline };
     pipeline->merge.selection = &pipeline->conversion.settings.selection;

@@ -3,8 +3,8 @@
  * output, shows progress, and reports lost samples. A converter is one struct: its name, its options, and the functions
  * that make its output.
  *
- *     one recording:        source → tables → mode filter → CPU owner → converter
- *     several, or a part:   source → tables → merge → tables → mode filter → CPU owner → converter
+ *     one recording:        source → lines of C → tables → mode filter → CPU owner → converter
+ *     several, or a part:   source → lines of C → tables → merge → tables → mode filter → CPU owner → converter
  *
  * The tables say how much wall-clock time a look stands for (model/wall.h). The CPU owner works for converters that
  * show which stack used which CPU time. */
@@ -16,6 +16,7 @@
 #include "convert/filters/selection.h"
 #include "convert/parts.h"
 #include "convert/sides.h"
+#include "convert/symbols/c_lines.h"
 #include "formats/base/arguments.h"
 #include "formats/base/output.h"
 #include "formats/frames/frame_filter.h"
@@ -43,6 +44,7 @@ struct settings {
     enum kept_mode mode;
     bool no_idle; /* leave out samples of threads that did not run */
     struct frame_filter frames;
+    enum debug_source debug_source;
     struct fault problem; /* the first regular expression of `frames` that is none; empty: all are */
     char *filters;        /* the options that leave out samples, as they were given; NULL: none */
     void *wanted;         /* what the converter's own options say: a struct of the converter */
@@ -55,10 +57,11 @@ enum option_set {
     TAKES_OPCODES = 1 << 2,
     TAKES_SELECTION = 1 << 3,
     TAKES_NO_IDLE = 1 << 4,
-    TAKES_FRAMES = 1 << 5,  /* which frames are shown; ... */
-    TAKES_FOCUS = 1 << 6,   /* ... the one of these options that leaves out samples */
-    TAKES_COLUMNS = 1 << 7, /* goes with TAKES_DETAIL */
-    TAKES_SIDES = 1 << 8,   /* --before and --after, see sides.h */
+    TAKES_FRAMES = 1 << 5,     /* which frames are shown; ... */
+    TAKES_FOCUS = 1 << 6,      /* ... the one of these options that leaves out samples */
+    TAKES_COLUMNS = 1 << 7,    /* goes with TAKES_DETAIL */
+    TAKES_SIDES = 1 << 8,      /* --before and --after, see sides.h */
+    TAKES_DEBUG_INFO = 1 << 9, /* lines of C functions */
 };
 
 /* How a converter without a listing treats several recordings. */

@@ -28,6 +28,7 @@ enum option_number {
     OPTION_FOLD,
     OPTION_NO_GC,
     OPTION_NO_NATIVE,
+    OPTION_DEBUG_INFO,
     OPTION_BEFORE,
     OPTION_AFTER,
     OPTION_STRICT,
@@ -57,6 +58,7 @@ static const struct argument first_rows[] = {
     { OPTION_FOLD, 0, "fold", "KIND", TAKES_FRAMES, "fold stdlib,site-packages,import; none: nothing" },
     { OPTION_NO_GC, 0, "no-gc", NULL, TAKES_FRAMES, "drop <GC> frames" },
     { OPTION_NO_NATIVE, 0, "no-native", NULL, TAKES_FRAMES, "drop frames of native code, but not of the kernel" },
+    { OPTION_DEBUG_INFO, 0, "debug-info", "FROM", TAKES_DEBUG_INFO, "lines of C code: none|local|debuginfod (local)" },
     { 0 },
 };
 
@@ -118,6 +120,20 @@ static bool add_pattern(struct settings *settings, struct patterns *patterns, co
     return true;
 }
 
+static bool name_debug_source(struct settings *settings, struct text name)
+{
+    static const struct text names[] = {
+        [DEBUG_LOCAL] = { "local", 5 }, [DEBUG_NONE] = { "none", 4 }, [DEBUG_FETCHED] = { "debuginfod", 10 }
+    };
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (text_equal(names[i], name)) {
+            settings->debug_source = (enum debug_source)i;
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Applies one option. False when the option does not accept the value. */
 static bool options_apply(struct settings *settings, const struct converter *converter, int number)
 {
@@ -167,6 +183,8 @@ static bool options_apply(struct settings *settings, const struct converter *con
         return settings->frames.no_gc = true;
     case OPTION_NO_NATIVE:
         return settings->frames.no_native = true;
+    case OPTION_DEBUG_INFO:
+        return name_debug_source(settings, text_of(optarg));
     case OPTION_BEFORE:
         sides_name(&settings->sides, SIDE_BEFORE);
         return true;

@@ -153,8 +153,8 @@ static bool to_collapsed_recognises(struct text head)
 static const struct converter to_collapsed = {
     .name = "pyreel-collapsed",
     .makes = "Writes collapsed stacks, one per line: root;...;leaf MICROSECONDS.",
-    .takes = TAKES_MODE | TAKES_SELECTION | TAKES_DETAIL | TAKES_COLUMNS | TAKES_OPCODES | TAKES_NO_IDLE |
-             TAKES_FRAMES | TAKES_FOCUS,
+    .takes = TAKES_DEBUG_INFO | TAKES_MODE | TAKES_SELECTION | TAKES_DETAIL | TAKES_COLUMNS | TAKES_OPCODES |
+             TAKES_NO_IDLE | TAKES_FRAMES | TAKES_FOCUS,
     .options.rows = options,
     .options.size = sizeof(struct collapsed_wanted),
     .options.apply = to_collapsed_apply,

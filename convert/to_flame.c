@@ -268,7 +268,8 @@ static bool to_flame_recognises(struct text head)
 static const struct converter to_flame = {
     .name = "pyreel-flame",
     .makes = "Writes a flame graph: one HTML file that needs nothing else, no network.",
-    .takes = TAKES_SIDES | TAKES_MODE | TAKES_SELECTION | TAKES_OPCODES | TAKES_NO_IDLE | TAKES_FRAMES | TAKES_FOCUS,
+    .takes = TAKES_DEBUG_INFO | TAKES_SIDES | TAKES_MODE | TAKES_SELECTION | TAKES_OPCODES | TAKES_NO_IDLE |
+             TAKES_FRAMES | TAKES_FOCUS,
     .options.rows = options,
     .options.size = sizeof(struct flame_wanted),
     .options.apply = to_flame_apply,

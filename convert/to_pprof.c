@@ -230,7 +230,7 @@ static bool to_pprof_recognises(struct text head)
 static const struct converter to_pprof = {
     .name = "pyreel-pprof",
     .makes = "Writes a profile for go tool pprof, with threads as labels.",
-    .takes = TAKES_MODE | TAKES_SELECTION | TAKES_DETAIL | TAKES_COLUMNS | TAKES_OPCODES,
+    .takes = TAKES_DEBUG_INFO | TAKES_MODE | TAKES_SELECTION | TAKES_DETAIL | TAKES_COLUMNS | TAKES_OPCODES,
     .options.rows = options,
     .options.size = sizeof(struct pprof_wanted),
     .options.apply = to_pprof_apply,

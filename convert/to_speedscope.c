@@ -124,7 +124,8 @@ static bool to_speedscope_recognises(struct text head)
 static const struct converter to_speedscope = {
     .name = "pyreel-speedscope",
     .makes = "Writes a profile for speedscope (speedscope.app): what each thread did when.",
-    .takes = TAKES_MODE | TAKES_SELECTION | TAKES_DETAIL | TAKES_OPCODES | TAKES_NO_IDLE | TAKES_FRAMES | TAKES_FOCUS,
+    .takes = TAKES_DEBUG_INFO | TAKES_MODE | TAKES_SELECTION | TAKES_DETAIL | TAKES_OPCODES | TAKES_NO_IDLE |
+             TAKES_FRAMES | TAKES_FOCUS,
     .options.rows = options,
     .options.size = sizeof(struct speedscope_wanted),
     .options.apply = to_speedscope_apply,

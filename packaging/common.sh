@@ -12,7 +12,7 @@ source tests/tools/common.sh
     out="build-packages"
     version=$(sed -n "s/^ *version: '\(.*\)',$/\1/p" meson.build)
     build_packages=(meson ninja-build pkgconf protobuf-c-compiler python3)
-    libraries=(libprotobuf-c-dev zlib1g-dev libzstd-dev libjansson-dev libelf-dev libiberty-dev liblzma-dev libseccomp-dev libncurses-dev)
+    libraries=(libprotobuf-c-dev zlib1g-dev libzstd-dev libjansson-dev libelf-dev libdw-dev libiberty-dev liblzma-dev libseccomp-dev libncurses-dev)
 }
 mkdir -p "$out" "$roots"
 

@@ -238,7 +238,7 @@ static const struct converter to_diff = {
     .name = "pyreel-diff",
     .makes = "Shows which functions gained and lost between two recordings, and which\n"
              "differences are not distinguishable from noise.",
-    .takes = TAKES_SIDES | TAKES_MODE | TAKES_SELECTION | TAKES_NO_IDLE | TAKES_FRAMES | TAKES_FOCUS,
+    .takes = TAKES_DEBUG_INFO | TAKES_SIDES | TAKES_MODE | TAKES_SELECTION | TAKES_NO_IDLE | TAKES_FRAMES | TAKES_FOCUS,
     .several = SEVERAL_COMPARED,
     .options.rows = options,
     .options.size = sizeof(struct diff_wanted),

@@ -3,6 +3,7 @@
 
 #include "formats/base/alloc.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,18 +16,39 @@ static bool is_anonymous(struct text name)
     return text_begins(last, TEXT("<")) && !text_equal(last, TEXT("<module>"));
 }
 
+/* Appends the name of a library without what differs from build to build: libz.so.1.2.13 and libz.so.1 are libz,
+ * python3.12 and libpython3.13.so.1.0 are python, _core.cpython-312-x86_64-linux-gnu.so and _core.abi3.so are _core. */
+static void put_library(struct bytes *to, struct text file)
+{
+    const size_t lib = sizeof("lib") - 1, python = sizeof("python") - 1;
+    if (text_begins(file, TEXT("libpython")))
+        file = (struct text){ file.bytes + lib, file.size - lib };
+    size_t size = 0;
+    while (size < file.size && file.bytes[size] != '.')
+        size++;
+    if (text_begins(file, TEXT("python")) && file.size > python && isdigit((unsigned char)file.bytes[python]))
+        size = python;
+    put_bytes(to, "", 1); /* no module of Python */
+    put_bytes(to, file.bytes, size);
+}
+
 /* The row of functions that are like this one; NULL: functions of this name are never alike. */
 static struct alike_row *alike_row_of(struct alike *alike, const struct tables *from, const struct function *function,
                                       bool *added)
 {
     const struct text name = tables_string(from, function->name), file = tables_string(from, function->file);
+    const struct text module = paths_last_part(tables_string(from, function->module));
     struct bytes key = { 0 };
-    if (name.size == 0 || file.size == 0 || is_anonymous(name))
+    if (name.size == 0 || (file.size == 0 && module.size == 0) || is_anonymous(name) ||
+        paths_is_nameless(from, function))
         return NULL;
     paths_find(&alike->paths, from);
     put_bytes(&key, name.bytes, name.size);
     put_bytes(&key, "", 1);
-    paths_put_module(&key, &alike->paths, file);
+    if (module.size)
+        put_library(&key, module);
+    else
+        paths_put_module(&key, &alike->paths, file);
     const uint32_t number = intern_number(&alike->keys, key.at, key.size, added);
     bytes_free(&key);
     alike->rows = alloc_grow(alike->rows, &alike->room, (size_t)number + 1, sizeof(*alike->rows));

@@ -6,7 +6,7 @@
  *
  * Two functions are alike when their names and their modules (formats/model/paths.h) are equal, and the recording that
  * has them first has only one such function. Functions without a name of their own, such as <lambda>, are never alike.
- */
+ * The module of a C function is its library, of whatever version. */
 #ifndef PYREEL_CONVERT_FILTERS_ALIKE_H
 #define PYREEL_CONVERT_FILTERS_ALIKE_H
 

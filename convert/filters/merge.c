@@ -65,6 +65,7 @@ static bool merge_emit_frame(struct merge *merge, uint32_t frame, uint32_t *numb
     struct event event = { .kind = EVENT_FRAME, .frame = merge->from->frames[frame] };
     struct frame *emitted = &event.frame;
     if (!merge_emit_function(merge, emitted->function, &emitted->function, why) ||
+        (emitted->symbol && !merge_emit_function(merge, emitted->symbol, &emitted->symbol, why)) ||
         !merge_emit_string(merge, emitted->instruction, &emitted->instruction, why) ||
         !merge_emit_string(merge, emitted->base, &emitted->base, why))
         return false;

@@ -117,7 +117,7 @@ static bool to_gecko_recognises(struct text head)
 static const struct converter to_gecko = {
     .name = "pyreel-gecko",
     .makes = "Writes a profile for the Firefox Profiler (profiler.firefox.com).",
-    .takes = TAKES_MODE | TAKES_SELECTION,
+    .takes = TAKES_DEBUG_INFO | TAKES_MODE | TAKES_SELECTION,
     .options.rows = gecko_options,
     .options.size = sizeof(struct gecko_wanted),
     .options.apply = gecko_options_apply,

@@ -3,6 +3,7 @@
 #include "convert/convert.h"
 
 #include "convert/info/info_json.h"
+#include "convert/info/info_modules.h"
 #include "convert/info/info_processes.h"
 #include "convert/info/info_several.h"
 #include "convert/info/info_summary.h"
@@ -77,6 +78,9 @@ struct info {
     struct account account; /* of all processes, when the recording is read */
     uint64_t *cpu_ns;       /* by thread: as the CPU owner placed it */
     size_t cpu_room;
+    uint64_t *stack_samples; /* by stack */
+    size_t stack_samples_room;
+    struct info_modules modules; /* when the recording is read */
 };
 
 /* Finds the account of all processes. Where samples were left out, the process's clock says nothing of the others. */
@@ -103,6 +107,11 @@ static bool info_take(void *self, struct event *event, struct fault *why)
         return true;
     info->cpu_ns = alloc_grow(info->cpu_ns, &info->cpu_room, (size_t)thread + 1, sizeof(*info->cpu_ns));
     info->cpu_ns[thread] += event->run.cpu_ns;
+    if (event->run.stack != STACK_LOST) {
+        info->stack_samples = alloc_grow(info->stack_samples, &info->stack_samples_room, (size_t)event->run.stack + 1,
+                                         sizeof(*info->stack_samples));
+        info->stack_samples[event->run.stack] += event->run.count;
+    }
     accounts_add(&info->accounts, &info->conversion->tables, thread, event->run.stack, event->run.cpu_ns);
     return true;
 }
@@ -112,6 +121,8 @@ static void info_drop(void *self)
     struct info *info = self;
     accounts_free(&info->accounts);
     free(info->cpu_ns);
+    free(info->stack_samples);
+    info_modules_free(&info->modules);
     free(info);
 }
 
@@ -267,6 +278,7 @@ static json_t *info_json(const struct info *info)
         { "processes", info_processes_json(tables, &info->accounts) },
         { "threads", info_threads_json(tables) },
         { "tasks", info_tasks_json(tables) },
+        { "modules", info_modules_json(&info->modules, tables) },
         { "damage", damage_json(info) },
     };
     for (size_t i = 0; i < countof(members); i++)
@@ -487,6 +499,8 @@ static bool info_finish(void *self, struct fault *why)
     const struct info_wanted *wanted = info->conversion->settings.wanted;
     take_placed(info);
     find_account(info);
+    if (!wanted->summary)
+        info->modules = info_modules_of(&info->conversion->tables, info->stack_samples, info->stack_samples_room);
     const struct account *account = &info->account;
     const bool enough = !wanted->has_least || info_summary_keeps(info->conversion, account, wanted->least_share);
     if (info->conversion->list) {
@@ -511,6 +525,7 @@ static bool info_finish(void *self, struct fault *why)
     info_processes_print_tree(to, &info->conversion->tables, wanted->all);
     info_threads_print(to, &info->conversion->tables, wanted->all);
     info_tasks_print(to, &info->conversion->tables, wanted->all);
+    info_modules_print(to, &info->modules, &info->conversion->tables, wanted->all);
     print_counters(to, &info->conversion->tables.counters);
     return true;
 }

@@ -11,6 +11,7 @@
 #define INFO_PROCESSES 20
 #define INFO_THREADS   40
 #define INFO_TASKS     20
+#define INFO_MODULES   20
 
 /* The rows with more than `least` samples, and the first `ties` of the rows with as many. */
 struct info_choice {

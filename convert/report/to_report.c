@@ -129,7 +129,7 @@ int main(int argc, char **argv)
     static const struct converter to_report = {
         .name = "pyreel-report",
         .makes = "Shows where the time goes: the hottest functions, by self and total.",
-        .takes = TAKES_MODE | TAKES_SELECTION | TAKES_NO_IDLE | TAKES_FRAMES | TAKES_FOCUS,
+        .takes = TAKES_DEBUG_INFO | TAKES_MODE | TAKES_SELECTION | TAKES_NO_IDLE | TAKES_FRAMES | TAKES_FOCUS,
         .options.rows = report_options,
         .options.size = sizeof(struct report_wanted),
         .options.apply = report_options_apply,

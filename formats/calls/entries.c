@@ -64,7 +64,8 @@ static uint32_t code_of_function(struct entries *entries, uint32_t function)
     const struct tables *tables = entries->tables;
     const struct function *row = &tables->functions[function];
     const struct text name = tables_function_name(tables, function), path = tables_function_file(tables, function);
-    const struct text place = paths_place(&entries->paths, tables, function, entries->style.full_paths);
+    const struct text found = paths_place(&entries->paths, tables, function, entries->style.full_paths, &entries->key);
+    const struct text place = intern_text(&entries->names, found), module = tables_string(tables, row->module);
     struct shown_code code = { .path = path, .kind = code_kind_of(tables, function) };
     if (place.size == 0) {
         const bool merged = row->kind == KIND_TASK && !entries->style.ids;
@@ -82,7 +83,7 @@ static uint32_t code_of_function(struct entries *entries, uint32_t function)
         code.name = place;
         break;
     case ENTRY_MODULE:
-        code.name = row->module ? place : or_unknown(module_name(entries, path));
+        code.name = row->module ? paths_last_part(module) : or_unknown(module_name(entries, path));
         break;
     }
     return code_number(entries, &code);

@@ -39,6 +39,7 @@ struct collapsed {
 
     struct intern frames; /* every frame as shown */
     struct bytes frame;   /* the frame that is being made */
+    struct bytes place;   /* scratch: where its code is */
     struct bytes name;    /* scratch: a name without numbers */
     uint32_t *labels;     /* by frame of the tables: its label, a number in `frames` */
     uint32_t *opcodes;    /* by frame of the tables: the label of its instruction; 0: none or not wanted */
@@ -130,7 +131,8 @@ static uint32_t frame_label(struct collapsed *collapsed, const struct frame *fra
         return bare_label(collapsed, name, function->kind);
     collapsed_put_name(to, name);
     put_string(to, " (");
-    collapsed_put_name(to, paths_place(&collapsed->paths, tables, frame->function, collapsed->style->full_paths));
+    collapsed_put_name(
+        to, paths_place(&collapsed->paths, tables, frame->function, collapsed->style->full_paths, &collapsed->place));
     if (frame->line && detail != DETAIL_FUNCTIONS) {
         put_string(to, ":");
         collapsed_put_decimal(to, frame->line);
@@ -558,6 +560,7 @@ static void collapsed_drop(struct collapsed *collapsed)
     task_owner_free(&collapsed->owners);
     intern_free(&collapsed->frames);
     bytes_free(&collapsed->frame);
+    bytes_free(&collapsed->place);
     bytes_free(&collapsed->name);
     outline_free(&collapsed->outline);
     free(collapsed->labels);

@@ -90,7 +90,9 @@ static uint32_t *fold_functions(const struct frame_filter *filter, const struct 
     uint32_t *folded = alloc_zeroed(tables->functions_count + 1, sizeof(*folded));
     bool added;
     for (size_t i = 1; i < tables->functions_count; i++) {
-        const enum frame_fold fold = fold_of(filter, tables_function_file(tables, (uint32_t)i));
+        const bool is_python = !tables->functions[i].module;
+        const enum frame_fold fold = is_python ? fold_of(filter, tables_function_file(tables, (uint32_t)i))
+                                               : FRAME_FOLDS;
         if (fold != FRAME_FOLDS)
             folded[i] = intern_number(texts, folds[fold].shown, strlen(folds[fold].shown), &added) | OUTLINE_FOLDS;
     }

@@ -207,6 +207,9 @@ struct frame {
     uint32_t base; /* string: the instruction of which `instruction` is a specialised form; the same string if it is not
                     * specialised */
     uint64_t address; /* in the module, as its file counts addresses; 0: none, as for each Python function */
+    uint32_t inlined; /* in no file: the function is inlined into that of the frame below, which is inlined, too, but
+                       * for the last of so many; 0: it is not inlined */
+    uint32_t symbol;  /* in no file: if it is inlined, the function whose machine code has it */
 };
 
 /* A program or library that has native code. Its functions have the path as their module, and its frames have addresses

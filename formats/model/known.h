@@ -11,7 +11,7 @@
 
 /* The key is the bytes behind the number, so nothing may lie between the members. */
 _Static_assert(sizeof(struct function) == 6 * sizeof(uint32_t) + sizeof(uint64_t), "a function has padding");
-_Static_assert(sizeof(struct frame) == 8 * sizeof(uint32_t) + sizeof(uint64_t), "a frame has padding");
+_Static_assert(sizeof(struct frame) == 10 * sizeof(uint32_t) + sizeof(uint64_t), "a frame has padding");
 
 static inline uint32_t known_function(struct intern *functions, const struct function *function, bool *added)
 {

@@ -23,6 +23,18 @@ static uint32_t go_down(struct outline *outline, uint32_t root, uint32_t node, u
     return label == OUTLINE_DROPPED || one ? node : outline_child(outline, node, shown);
 }
 
+/* Places the frames at the end of a stack that are shown only there: its leaf, and what that is inlined into. */
+static uint32_t place_leaf(struct outline *outline, const struct tables *tables, const uint32_t *labels, uint32_t root,
+                           uint32_t node, uint32_t stack)
+{
+    const uint32_t frame = tables->stacks[stack].frame, caller = tables->stacks[stack].caller, label = labels[frame];
+    if (label == OUTLINE_DROPPED || !(label & OUTLINE_AT_LEAF))
+        return node;
+    if (caller && tables->frames[frame].inlined)
+        node = place_leaf(outline, tables, labels, root, node, caller);
+    return go_down(outline, root, node, label);
+}
+
 /* Climbs from the stack to the nearest placed caller, then goes down again and places each stack on the way. */
 uint32_t outline_node(struct outline *outline, const struct tables *tables, const uint32_t *labels, uint32_t root,
                       uint32_t stack)
@@ -32,7 +44,7 @@ uint32_t outline_node(struct outline *outline, const struct tables *tables, cons
     outline->stacks = alloc_grow(outline->stacks, &outline->stacks_room, tables->stacks_count,
                                  sizeof(*outline->stacks));
     struct outline_stack *stacks = outline->stacks;
-    const uint32_t leaf = labels[tables->stacks[stack].frame];
+    const uint32_t leaf = stack;
     size_t depth = 0;
     while (stack && (stacks[stack].place == 0 || stacks[stack].root != root)) {
         outline->climb = alloc_grow(outline->climb, &outline->climb_room, depth + 1, sizeof(*outline->climb));
@@ -46,7 +58,7 @@ uint32_t outline_node(struct outline *outline, const struct tables *tables, cons
             node = go_down(outline, root, node, label);
         stacks[on_the_way] = (struct outline_stack){ root, node + 1 };
     }
-    return leaf != OUTLINE_DROPPED && leaf & OUTLINE_AT_LEAF ? go_down(outline, root, node, leaf) : node;
+    return place_leaf(outline, tables, labels, root, node, leaf);
 }
 
 uint32_t outline_top(const struct outline *outline, uint32_t node, size_t *depth)

@@ -112,19 +112,35 @@ static struct text below(struct text file, struct text folder)
     return inside ? paths_behind(file, folder.size + 1) : (struct text){ 0 };
 }
 
-struct text paths_place(const struct paths *paths, const struct tables *tables, uint32_t function, bool full)
+struct text paths_place(const struct paths *paths, const struct tables *tables, uint32_t function, bool full,
+                        struct bytes *room)
 {
     const struct text file = tables_function_file(tables, function);
     const struct text module = tables_string(tables, tables->functions[function].module);
     if (!module.size)
         return full ? file : paths_shorten(paths, file);
-    return full ? module : paths_last_part(module);
+    const struct text shown = full ? module : paths_last_part(module);
+    const struct text source = full ? file : paths_last_part(file);
+    if (!source.size)
+        return shown;
+    room->size = 0;
+    put_bytes(room, shown.bytes, shown.size);
+    put_bytes(room, full ? " " : "/", 1);
+    put_bytes(room, source.bytes, source.size);
+    return bytes_text(room);
 }
 
 struct text paths_last_part(struct text path)
 {
     const char *slash = path.size ? memrchr(path.bytes, '/', path.size) : NULL;
     return slash ? paths_behind(path, (size_t)(slash + 1 - path.bytes)) : path;
+}
+
+bool paths_is_nameless(const struct tables *tables, const struct function *function)
+{
+    const struct text name = tables_string(tables, function->name);
+    const struct text module = paths_last_part(tables_string(tables, function->module));
+    return module.size && name.size > module.size && text_begins(name, module) && name.bytes[module.size] == '+';
 }
 
 struct text paths_shorten(const struct paths *paths, struct text file)

@@ -38,8 +38,13 @@ struct text paths_last_part(struct text path);
 struct text paths_shorten(const struct paths *paths, struct text file);
 
 /* Where people find the code of a function: the short name of its Python file, or the file name of the program or
- * library that has it; with `full`, both as recorded. Empty: nobody knows, or the frame is no function, as <GC>. */
-struct text paths_place(const struct paths *paths, const struct tables *tables, uint32_t function, bool full);
+ * library that has it, and of the source of that, if it is known: "libz.so.1/deflate.c". With `full`, all as recorded.
+ * Empty: nobody knows, or the frame is no function, as <GC>. The text is in `room`, or lives as long as the tables. */
+struct text paths_place(const struct paths *paths, const struct tables *tables, uint32_t function, bool full,
+                        struct bytes *room);
+
+/* Whether nobody knew the name of a C function: it is called by where it begins, as libz.so.1+0x1b2c0. */
+bool paths_is_nameless(const struct tables *tables, const struct function *function);
 
 /* Appends the name of the module whose code is in `file`; nothing when `file` is empty. The folder in which Python
  * finds the module is the packages' or the library's folder, or else the deepest of the working folders and the folders

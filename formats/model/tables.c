@@ -267,7 +267,8 @@ static bool tables_take_frame(struct tables *tables, const struct frame *given, 
 {
     const bool whole = given->function < tables->functions_count && tables->functions[given->function].number &&
                        (!given->instruction || known_string(tables, given->instruction)) &&
-                       (!given->base || known_string(tables, given->base));
+                       (!given->base || known_string(tables, given->base)) &&
+                       (!given->symbol || given->symbol < tables->functions_count);
     if (!whole && !is_loss(tables, "frame", given->number, why))
         return false;
     if (!next_number(tables, "frame", given->number, &tables->frames_count, why))

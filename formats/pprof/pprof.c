@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define PACKET_SAMPLES   256
+#define MOST_INLINED     64                 /* positions of a location */
 #define PACKET_LOCATIONS ((size_t)64 << 10) /* locations of a packet, unless a single sample has more */
 
 /* Samples that are written together. */
@@ -107,21 +108,33 @@ static void label_sample(struct pprof *pprof, Perftools__Profiles__Sample *sampl
         sample->label[i] = &made[i];
 }
 
+/* The location of a node, and of the nodes that it is inlined into. *node becomes the caller of all. */
+static uint64_t take_location(struct pprof *pprof, uint32_t *node, uint32_t mapping)
+{
+    const struct stack *nodes = pprof->rows.outline.nodes;
+    uint32_t positions[MOST_INLINED];
+    size_t count = 0;
+    do {
+        positions[count++] = nodes[*node].frame;
+        *node = nodes[*node].caller;
+    } while (count < MOST_INLINED && nodes[*node].caller &&
+             pprof_tables_is_inlined(&pprof->rows.refers, positions[count - 1], nodes[*node].frame));
+    return pprof_tables_location(&pprof->rows.refers, positions, count, mapping);
+}
+
 static void pprof_add_sample(struct pprof *pprof, const struct aggregate_row *row)
 {
     const struct outline *outline = &pprof->rows.outline;
-    const struct stack *nodes = outline->nodes;
-    size_t depth;
-    const uint32_t mapping = nodes[outline_top(outline, row->stack, &depth)].frame;
+    size_t depth, count = 0;
+    const uint32_t root = outline_top(outline, row->stack, &depth), mapping = outline->nodes[root].frame;
     uint64_t *locations = take_locations(pprof, depth);
-    uint32_t node = row->stack;
-    for (size_t i = 0; i < depth; i++, node = nodes[node].caller)
-        locations[i] = pprof_tables_location(&pprof->rows.refers, nodes[node].frame, mapping);
+    for (uint32_t node = row->stack; node != root; count++)
+        locations[count] = take_location(pprof, &node, mapping);
 
     struct packet *packet = &pprof->packet;
     Perftools__Profiles__Sample *sample = &packet->samples[packet->count];
     perftools__profiles__sample__init(sample);
-    sample->n_location_id = depth;
+    sample->n_location_id = count;
     sample->location_id = locations;
     sample->value = packet->values[packet->count];
     sample->n_value = SUMS;

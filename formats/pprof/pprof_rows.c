@@ -10,13 +10,14 @@ static struct pprof_position position_of(const struct pprof_rows *rows, const st
 {
     switch (rows->style->detail) {
     case DETAIL_FUNCTIONS:
-        return (struct pprof_position){ frame->function, rows->tables->functions[frame->function].first_line, 0, 0 };
+        return (struct pprof_position){ frame->function, rows->tables->functions[frame->function].first_line, 0, 0, 0 };
     case DETAIL_COLUMNS:
-        return (struct pprof_position){ frame->function, frame->line, (uint32_t)frame->column + 1, frame->address };
+        return (struct pprof_position){ frame->function, frame->line, (uint32_t)frame->column + 1, frame->inlined,
+                                        frame->address };
     case DETAIL_LINES:
         break;
     }
-    return (struct pprof_position){ frame->function, frame->line, 0, frame->address };
+    return (struct pprof_position){ frame->function, frame->line, 0, frame->inlined, frame->address };
 }
 
 static void pprof_rows_label_frames(struct pprof_rows *rows)

@@ -94,7 +94,7 @@ static struct text pprof_tables_function_name(struct pprof_tables *to, uint32_t 
         return synthetic_names[function - to->tables->functions_count];
     const struct text own = tables_function_name(to->tables, function);
     const struct text name = own.size ? own : TEXT("<unknown>");
-    if (!to->qualify)
+    if (!to->qualify || to->tables->functions[function].module)
         return name;
     to->name.size = 0;
     paths_put_module(&to->name, to->qualify, tables_function_file(to->tables, function));
@@ -114,7 +114,9 @@ static uint32_t function_id(struct pprof_tables *to, uint32_t number)
     function->id = id;
     function->name = pprof_tables_string(to, pprof_tables_function_name(to, number));
     if (number < to->tables->functions_count) {
-        function->filename = pprof_tables_string(to, paths_place(to->qualify, to->tables, number, true));
+        const struct text file = tables_function_file(to->tables, number);
+        const struct text module = tables_string(to->tables, to->tables->functions[number].module);
+        function->filename = pprof_tables_string(to, file.size ? file : module);
         function->start_line = to->tables->functions[number].first_line;
         const uint32_t name = to->tables->functions[number].name;
         const struct text linkers = tables_linker_name(to->tables, name);
@@ -130,7 +132,8 @@ static uint64_t pprof_tables_hash_of(const struct hash_factors *spread, const st
 {
     const uint64_t address = position->address;
     const uint64_t place = address ? hash_pair(spread, (uint32_t)address, (uint32_t)(address >> 32)) : 0;
-    return hash_three(spread, position->function, position->line, position->column ^ (uint32_t)(place >> 32));
+    return hash_three(spread, position->function, position->line,
+                      position->column ^ (uint32_t)(place >> 32) ^ position->inlined << 24);
 }
 
 static uint64_t hash_of_position(const struct hash_factors *spread, const void *positions, uint32_t number)
@@ -142,7 +145,8 @@ static bool same_position(const void *positions, uint32_t number, const void *wa
 {
     const struct pprof_position *position = (const struct pprof_position *)positions + number, *other = wanted;
     return position->function == other->function && position->line == other->line &&
-           position->column == other->column && position->address == other->address;
+           position->column == other->column && position->address == other->address &&
+           position->inlined == other->inlined;
 }
 
 uint32_t pprof_tables_position(struct pprof_tables *to, struct pprof_position position)
@@ -160,27 +164,47 @@ uint32_t pprof_tables_position(struct pprof_tables *to, struct pprof_position po
 
 uint32_t pprof_tables_synthetic(struct pprof_tables *to, enum pprof_synthetic which)
 {
-    return pprof_tables_position(to, (struct pprof_position){ (uint32_t)to->tables->functions_count + which, 0, 0, 0 });
+    return pprof_tables_position(to,
+                                 (struct pprof_position){ (uint32_t)to->tables->functions_count + which, 0, 0, 0, 0 });
 }
 
-uint64_t pprof_tables_location(struct pprof_tables *to, uint32_t position, uint32_t executable)
+bool pprof_tables_is_inlined(const struct pprof_tables *tables, uint32_t position, uint32_t into)
+{
+    const struct pprof_position *inner = &tables->positions[position], *outer = &tables->positions[into];
+    return inner->inlined && inner->inlined == outer->inlined + 1 && inner->address == outer->address;
+}
+
+static void add_line(struct pprof_tables *to, const struct pprof_position *position)
+{
+    to->lines = alloc_grow(to->lines, &to->lines_room, to->lines_count + 1, sizeof(*to->lines));
+    Perftools__Profiles__Line *line = &to->lines[to->lines_count++];
+    perftools__profiles__line__init(line);
+    line->function_id = function_id(to, position->function);
+    line->line = position->line;
+    line->column = position->column;
+}
+
+uint64_t pprof_tables_location(struct pprof_tables *to, const uint32_t *positions, size_t count, uint32_t executable)
 {
     bool added;
-    const uint32_t module = mapping_of_module(to, to->positions[position].function);
+    const struct pprof_position *position = &to->positions[positions[0]];
+    const uint32_t module = mapping_of_module(to, position->function);
     const uint32_t mapping = module ? module : executable;
-    const uint32_t id = intern_pairs_number(&to->location_ids, position, mapping, &added);
+    const uint32_t number = count == 1 ? positions[0]
+                                       : UINT32_MAX - intern_pairs_number(&to->inlined_ids, positions[0],
+                                                                          (uint32_t)count, &added);
+    const uint32_t id = intern_pairs_number(&to->location_ids, number, mapping, &added);
     if (!added)
         return id;
     to->locations = alloc_grow(to->locations, &to->locations_room, id, sizeof(*to->locations));
     struct pprof_location *location = &to->locations[id - 1];
+    *location = (struct pprof_location){ .first_line = to->lines_count, .lines = count };
     perftools__profiles__location__init(&location->message);
     location->message.id = id;
     location->message.mapping_id = mapping;
-    location->message.address = to->positions[position].address;
-    perftools__profiles__line__init(&location->line);
-    location->line.function_id = function_id(to, to->positions[position].function);
-    location->line.line = to->positions[position].line;
-    location->line.column = to->positions[position].column;
+    location->message.address = position->address;
+    for (size_t i = 0; i < count; i++)
+        add_line(to, &to->positions[positions[i]]);
     return id;
 }
 
@@ -203,12 +227,13 @@ static void *list_messages(void *messages, size_t count, size_t size)
 
 void pprof_tables_make_lists(struct pprof_tables *from, Perftools__Profiles__Profile *profile)
 {
-    /* The pointers are set only now, because the locations no longer move. */
+    /* The pointers are set only now, because the lines no longer move. */
+    free(from->line_list);
+    from->line_list = list_messages(from->lines, from->lines_count, sizeof(*from->lines));
     for (size_t i = 0; i < from->location_ids.count; i++) {
         struct pprof_location *location = &from->locations[i];
-        location->lines[0] = &location->line;
-        location->message.line = location->lines;
-        location->message.n_line = 1;
+        location->message.line = from->line_list + location->first_line;
+        location->message.n_line = location->lines;
     }
     profile->n_mapping = from->executables.count;
     profile->mapping = list_messages(from->mappings, profile->n_mapping, sizeof(*from->mappings));
@@ -233,7 +258,10 @@ void pprof_tables_free(struct pprof_tables *tables)
     intern_free(&tables->strings);
     intern_free(&tables->executables);
     id_index_free(&tables->position_index);
+    intern_pairs_free(&tables->inlined_ids);
     intern_pairs_free(&tables->location_ids);
+    free(tables->lines);
+    free(tables->line_list);
     free(tables->mappings);
     free(tables->positions);
     free(tables->locations);

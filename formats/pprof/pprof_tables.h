@@ -3,7 +3,8 @@
  * without gaps, and all are written at the end. So nothing unused is written.
  *
  * A position is a function, and a line, a column and an address where the profile shows them. A location is a position
- * in a mapping: that of the function's module, or of the interpreter's executable for a function without a module. */
+ * in a mapping: that of the function's module, or of the interpreter's executable for a function without a module. The
+ * positions of inlined functions, and the one around them, are one location: a line for each. */
 #ifndef PYREEL_FORMATS_PPROF_PPROF_TABLES_H
 #define PYREEL_FORMATS_PPROF_PPROF_TABLES_H
 
@@ -23,13 +24,13 @@ struct pprof_position {
     uint32_t function; /* number in the tables; from tables->functions_count on: a synthetic function */
     uint32_t line;     /* 0: not known */
     uint32_t column;   /* from 1; 0: not known, or not wanted */
+    uint32_t inlined;  /* as in struct frame; 0 without addresses */
     uint64_t address;  /* in the module of the function; 0: none, or not wanted */
 };
 
 struct pprof_location {
     Perftools__Profiles__Location message;
-    Perftools__Profiles__Line line;
-    Perftools__Profiles__Line *lines[1];
+    size_t first_line, lines; /* in the list of all lines */
 };
 
 /* Arrays of messages begin with the message of id 1. */
@@ -50,9 +51,13 @@ struct pprof_tables {
     struct pprof_position *positions; /* by number; entry 0 is unused. There is room for one of each frame */
     uint32_t positions_count;         /* without entry 0 */
 
-    struct intern_pairs location_ids; /* (position, mapping) -> id */
+    struct intern_pairs inlined_ids;  /* (position, lines) -> the number below */
+    struct intern_pairs location_ids; /* (position, or UINT32_MAX - number of several lines; mapping) -> id */
     struct pprof_location *locations;
     size_t locations_room;
+    Perftools__Profiles__Line *lines; /* of all locations */
+    Perftools__Profiles__Line **line_list;
+    size_t lines_count, lines_room;
 
     uint32_t *function_ids; /* by number of a function, as in pprof_position; 0: no id yet */
     Perftools__Profiles__Function *functions;
@@ -75,8 +80,12 @@ uint32_t pprof_tables_position(struct pprof_tables *to, struct pprof_position po
 /* The number of the position of a synthetic function. */
 uint32_t pprof_tables_synthetic(struct pprof_tables *to, enum pprof_synthetic which);
 
-/* The id of the location of a position, of a process with this mapping of its executable. */
-uint64_t pprof_tables_location(struct pprof_tables *to, uint32_t position, uint32_t executable);
+/* The id of the location of `count` positions, the innermost first, of a process with this mapping of its executable.
+ * Several are inlined functions and what they are inlined into. */
+uint64_t pprof_tables_location(struct pprof_tables *to, const uint32_t *positions, size_t count, uint32_t executable);
+
+/* Whether a function at the first position is inlined at the second one. */
+bool pprof_tables_is_inlined(const struct pprof_tables *tables, uint32_t position, uint32_t into);
 
 /* Puts lists of all rows into `profile`. The lists are valid until pprof_tables_free_lists(), which frees only the
  * lists. Call no other function in between. */

@@ -161,7 +161,7 @@ static bool tell_frames(struct making *making)
         if (++making->frames % LINES_EACH == 1)
             good = tell_function(making, &file);
         const uint32_t line = making->functions % 10 * 20 + 2 + making->frames % LINES_EACH;
-        const struct frame frame = { making->frames, making->functions, line, line, 4, 20, 0, 0, 0 };
+        const struct frame frame = { making->frames, making->functions, line, line, 4, 20, 0, 0, 0, 0, 0 };
         good = good && tell(making, (struct event){ EVENT_FRAME, .frame = frame });
     }
     return good;
@@ -172,7 +172,7 @@ static bool tell_extra(struct making *making, enum frame_kind kind, struct text 
 {
     const uint32_t name_string = ++making->strings, file_string = file.size ? ++making->strings : 0;
     const struct function function = { ++making->functions, name_string, file_string, line, kind, 0, 0 };
-    const struct frame frame = { ++making->frames, function.number, line, line, -1, -1, 0, 0, 0 };
+    const struct frame frame = { ++making->frames, function.number, line, line, -1, -1, 0, 0, 0, 0, 0 };
     return tell(making, (struct event){ EVENT_STRING, .string = { name_string, name } }) &&
            (file_string == 0 || tell(making, (struct event){ EVENT_STRING, .string = { file_string, file } })) &&
            tell(making, (struct event){ EVENT_FUNCTION, .function = function }) &&

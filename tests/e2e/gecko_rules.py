@@ -356,7 +356,8 @@ class Rules:
                 continue
             resource = functions["resource"][function]
             self.expect(resource >= 0 and libs[resource] == symbols["libIndex"][symbol], f"frame {i} has a symbol of another library")
-            self.expect(functions["name"][function] == symbols["name"][symbol], f"frame {i} has a symbol of another name")
+            inlined = frames["inlineDepth"][i] > 0  # into the symbol's function
+            self.expect(inlined or functions["name"][function] == symbols["name"][symbol], f"frame {i} has a symbol of another name")
             self.expect(address >= symbols["address"][symbol], f"frame {i} at {address} is in front of its symbol")
 
     def has_origins(self):

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Colours by kind of code: the hues of Okabe and Ito, which colour-blind people tell apart, with different lightness too. Three
-// shades of each colour keep neighbours apart.
+// shades of each colour keep neighbours apart; C code has a shade for each library.
 
 const PALETTES = {
   light: {
@@ -17,7 +17,8 @@ const PALETTES = {
   },
 };
 const SHADES = [0, -0.07, 0.07];
-const shaded = new Map();
+const LIBRARY_SHADES = [0, 0.24, -0.24, 0.12, -0.12];
+const shaded = new Map(), libraries = new Map();
 
 function theme() {
   return document.documentElement.dataset.theme === 'dark' ? 'dark' : 'light';
@@ -42,11 +43,21 @@ function luminance(hex) {
 function shadeOf(hex, shade, palette) {
   const name = hex + shade;
   if (!shaded.has(name)) {
-    const fill = SHADES[shade] ? mixed(hex, SHADES[shade]) : hex, light = luminance(fill) + 0.05;
+    const fill = shade ? mixed(hex, shade) : hex, light = luminance(fill) + 0.05;
     const onDark = (luminance(palette.light) + 0.05) / light, onLight = light / (luminance(palette.ink) + 0.05);
     shaded.set(name, { fill, ink: onLight >= onDark ? palette.ink : palette.light });
   }
   return shaded.get(name);
+}
+
+// How much lighter or darker the colour of a function is than that of its kind.
+function shadeOfFunction(fn) {
+  if (kindOf(fn).name !== 'native')
+    return SHADES[fn % SHADES.length];
+  const library = (fileOf(fn) || '').split('/')[0]; // libz.so.1/deflate.c
+  if (!libraries.has(library))
+    libraries.set(library, LIBRARY_SHADES[libraries.size % LIBRARY_SHADES.length]);
+  return libraries.get(library);
 }
 
 // The colour of a box of a tree.
@@ -60,5 +71,5 @@ function colourOf(tree, node, palette) {
   if (key < 0)
     return shadeOf(key === ROOT ? palette.root : palette.group, 0, palette);
   const fn = functionOf(key);
-  return shadeOf(palette[kindOf(fn).name] || palette.other, fn % SHADES.length, palette);
+  return shadeOf(palette[kindOf(fn).name] || palette.other, shadeOfFunction(fn), palette);
 }

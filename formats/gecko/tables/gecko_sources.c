@@ -221,7 +221,9 @@ int64_t gecko_sources_resource(const struct gecko *gecko, uint32_t function)
 {
     const struct gecko_source *source = gecko_sources_of(gecko, function);
     const uint32_t module = gecko->tables->functions[function].module;
-    return source ? (int64_t)source->resource : module ? (int64_t)gecko->sources.by_module[module] - 1 : -1;
+    if (module)
+        return (int64_t)gecko->sources.by_module[module] - 1;
+    return source ? (int64_t)source->resource : -1;
 }
 
 void gecko_sources_free(struct gecko_sources *sources)

@@ -108,7 +108,13 @@ static int64_t frame_address(const struct gecko *gecko, size_t row)
 
 static int64_t frame_native_symbol(const struct gecko *gecko, size_t row)
 {
-    return or_no_index(gecko_libs_symbol(gecko, frame_at(gecko, row)->function));
+    const struct frame *frame = frame_at(gecko, row);
+    return or_no_index(gecko_libs_symbol(gecko, frame->inlined ? frame->symbol : frame->function));
+}
+
+static int64_t frame_inline_depth(const struct gecko *gecko, size_t row)
+{
+    return frame_at(gecko, row)->inlined;
 }
 
 static int64_t frame_line(const struct gecko *gecko, size_t row)
@@ -268,7 +274,7 @@ static const struct gecko_tables_column compact_stack_columns[] = {
 
 static const struct gecko_tables_column frame_columns[] = {
     { "address", .cell = frame_address, .always = "-1" },
-    { "inlineDepth", .always = "0" },
+    { "inlineDepth", .cell = frame_inline_depth },
     { "category", .cell = frame_category },
     { "subcategory", .cell = frame_subcategory },
     { "func", .cell = frame_function },

@@ -361,10 +361,15 @@ static void frames_are_dropped_and_folded(void **state)
 static void a_frame_may_be_shown_at_the_leaf_alone(void **state)
 {
     (void)state;
-    static struct stack stacks[] = { { 0, 0 }, { 0, 1 }, { 1, 2 }, { 2, 3 }, { 2, 2 } };
-    static const uint32_t labels[] = { 5, 6, 7 | OUTLINE_AT_LEAF, 8 };
+    static struct stack stacks[] = { { 0, 0 }, { 0, 1 }, { 1, 2 }, { 2, 3 }, { 2, 2 }, { 2, 4 }, { 5, 3 } };
+    static struct frame frames[] = {
+        { 0 }, { .number = 1 }, { .number = 2 }, { .number = 3 }, { .number = 4, .inlined = 1 }
+    };
+    static const uint32_t labels[] = { 5, 6, 7 | OUTLINE_AT_LEAF, 8, 9 | OUTLINE_AT_LEAF };
     static const uint32_t orders[][4] = { { 1, 2, 3, 4 }, { 4, 3, 2, 1 }, { 3, 2, 4, 2 } };
-    const struct tables tables = { .stacks = stacks, .stacks_count = countof(stacks) };
+    const struct tables tables = {
+        .stacks = stacks, .stacks_count = countof(stacks), .frames = frames, .frames_count = countof(frames)
+    };
     for (size_t i = 0; i < countof(orders); i++) {
         struct outline outline = { 0 };
         for (size_t k = 0; k < 4; k++)
@@ -376,6 +381,10 @@ static void a_frame_may_be_shown_at_the_leaf_alone(void **state)
         assert_int_equal(outline.nodes[leaf].caller, caller);
         assert_int_equal(outline.nodes[below].caller, caller); /* and not the leaf */
         assert_int_equal(outline_node(&outline, &tables, labels, 0, 4), leaf);
+        const uint32_t inlined = outline_node(&outline, &tables, labels, 0, 5);
+        assert_int_equal(outline.nodes[inlined].frame, 9);
+        assert_int_equal(outline.nodes[inlined].caller, leaf); /* what it is inlined into is the same code */
+        assert_int_equal(outline_node(&outline, &tables, labels, 0, 6), below);
         outline_free(&outline);
     }
 }
