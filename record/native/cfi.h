@@ -15,7 +15,7 @@
 #ifndef PYREEL_RECORD_NATIVE_CFI_H
 #define PYREEL_RECORD_NATIVE_CFI_H
 
-#include "record/native/image_file.h"
+#include "record/native/names/image_file.h"
 
 #define CFI_REGISTERS 16 /* rax rdx rcx rbx rsi rdi rbp rsp r8 ... r15, as DWARF counts them */
 #define CFI_RBX       3

@@ -3,7 +3,7 @@
 
 #include "formats/base/alloc.h"
 #include "formats/base/utf8.h"
-#include "record/native/debug_file.h"
+#include "record/native/names/debug_file.h"
 #include "record/process/elf.h"
 
 #include <inttypes.h>
@@ -15,6 +15,7 @@
 #define MODULES_LIMIT 8192
 #define LIST_NS       1000000000u /* the modules are listed so often while samples come, ... */
 #define LIST_LEAST_NS 50000000u   /* ... and at most so often when an address is in none of them */
+#define JIT_PIECES    16          /* of the file of a just-in-time compiler, read at once */
 #define NAME_ROOM     4096        /* bytes of a function's name; those of some templates are longer, and are cut */
 
 /* ---- modules ---- */
@@ -181,11 +182,26 @@ void code_map_open(struct code_map *map, struct remote *remote, struct definitio
 void code_map_close(struct code_map *map)
 {
     forget_places(map);
+    perf_map_close(&map->jit);
     for (size_t i = 0; i < map->modules_count; i++)
         module_close(&map->modules[i]);
     free(map->modules);
     free(map->places);
     *map = (struct code_map){ 0 };
+}
+
+/* Reads what just-in-time compilers have written since. Code of theirs may have been replaced. */
+static void read_jit(struct code_map *map)
+{
+    bool more = false;
+    map->jit_read_ns = map->listed_ns;
+    if (map->remote->kind || !perf_map_open(&map->jit, map->remote->pid))
+        return;
+    for (int i = 0; i < JIT_PIECES && perf_map_read(&map->jit); i++)
+        more = true;
+    for (size_t i = 0; more && i < map->places_count; i++)
+        if (!map->places[i]->in_module)
+            map->places[i]->frame = 0;
 }
 
 bool code_map_refresh(struct code_map *map, uint64_t now_ns)
@@ -196,6 +212,8 @@ bool code_map_refresh(struct code_map *map, uint64_t now_ns)
         forget_places(map);
     if (map->listed_ns == 0 || now_ns - map->listed_ns > due_ns)
         more = list_modules(map, now_ns);
+    if (map->jit.there && map->jit_read_ns != map->listed_ns)
+        read_jit(map);
     map->unknown = false;
     return more;
 }
@@ -274,13 +292,28 @@ static const char *name_of_file(const char *path)
     return slash ? slash + 1 : path;
 }
 
+/* Code of no file has a name if its compiler has written one. It may do so later. */
+static uint32_t frame_of_no_file(struct code_map *map, struct code_place *place)
+{
+    const struct perf_function *function = perf_map_find(&map->jit, place->pc);
+    if (!function && map->jit_read_ns != map->listed_ns) {
+        read_jit(map);
+        function = perf_map_find(&map->jit, place->pc);
+    }
+    if (!function)
+        return define_place(map, TEXT("<code of no file>"), 0, 0, 0);
+    const uint32_t module = definitions_string(map->definitions, TEXT("[JIT]"));
+    map->named++;
+    return place->frame = define_place(map, text_of(perf_map_name(&map->jit, function)), module, 0, 0);
+}
+
 uint32_t code_map_frame(struct code_map *map, struct code_place *place)
 {
     char room[METHOD_NAME_MAX];
     if (place->frame)
         return place->frame;
     if (!place->in_module)
-        return place->frame = define_place(map, TEXT("<code of no file>"), 0, 0, 0);
+        return frame_of_no_file(map, place);
     struct code_module *module = &map->modules[place->module];
     const uint64_t address = place->pc - module->image.bias;
     const bool ready = map->waits ? symbols_wait(&module->symbols) : symbols_ready(&module->symbols);

@@ -5,6 +5,7 @@
  *     pc ─▶ module ─▶ .eh_frame: rule, start of the function
  *                  ├▶ tables of methods: the name that Python has for it, list.sort
  *                  └▶ symbol tables: that of the linker; else the start of the function, libz.so.1.2.13+0x5d80
+ *     code of no file ─▶ /tmp/perf-PID.map: what a just-in-time compiler calls it
  *
  * All of it is read from files, or from the process while it runs: never from a post. */
 #ifndef PYREEL_RECORD_NATIVE_CODE_MAP_H
@@ -13,8 +14,9 @@
 #include "formats/intern/intern.h"
 #include "record/emit/definitions.h"
 #include "record/native/cfi.h"
-#include "record/native/methods.h"
-#include "record/native/symbols.h"
+#include "record/native/names/methods.h"
+#include "record/native/names/perf_map.h"
+#include "record/native/names/symbols.h"
 
 /* A program or library that is mapped. */
 struct code_module {
@@ -47,6 +49,8 @@ struct code_map {
     uint64_t vdso; /* address of the code that the kernel lends; 0: none is known */
     struct code_module *modules;
     size_t modules_count, modules_room;
+    struct perf_map jit;     /* code of no file */
+    uint64_t jit_read_ns;    /* listed_ns of the last time that new lines were looked for */
     uint64_t listed_ns;      /* when the modules were listed last (monotonic); 0: never */
     bool unknown;            /* an address was in none of them since */
     struct intern_pairs ids; /* (high half, low half of the pc) -> index of the place + 1 */

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* The bytes of a program: its unwind tables and its tables of methods as the memory of a process, its symbols as a
- * file, also those that are packed into it; and the bytes as a name of the linker. */
+ * file, also those that are packed into it; the bytes as the file of a just-in-time compiler, and as a name of the
+ * linker. */
 #include "formats/names/demangle.h"
 #include "record/native/cfi.h"
-#include "record/native/methods.h"
-#include "record/native/symbols.h"
+#include "record/native/names/methods.h"
+#include "record/native/names/perf_map.h"
+#include "record/native/names/symbols.h"
 
 #include "formats/base/alloc.h"
 #include "tests/fakes/fake_remote.h"
@@ -70,6 +72,16 @@ FUZZ_TARGET(code)
     }
     symbols_free(&symbols);
     close(file);
+
+    struct perf_map map = { 0 };
+    if (perf_map_take(&map, (struct text){ (const char *)bytes, size }) > size)
+        abort();
+    for (size_t i = 0; i < STEPS; i++) {
+        const struct perf_function *function = perf_map_find(&map, size * i / STEPS);
+        if (function && strlen(perf_map_name(&map, function)) >= map.names_size)
+            abort();
+    }
+    perf_map_close(&map);
 
     struct bytes readable = { 0 };
     demangle((struct text){ (const char *)bytes, strnlen((const char *)bytes, size) }, &readable);

@@ -15,7 +15,7 @@
 
 /* clang-format off */
 #define CODE(number, function, line, instruction, base) \
-    { EVENT_FRAME, .frame = { number, function, line, line, 0, 9, instruction, base, 0 } }
+    { EVENT_FRAME, .frame = { number, function, line, line, 0, 9, instruction, base, 0, 0, 0 } }
 /* clang-format on */
 
 static const struct event beginning[] = {

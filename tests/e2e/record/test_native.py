@@ -227,6 +227,21 @@ def test_names_come_from_where_distributions_keep_them(made, inside, python, com
         assert len(nameless) == 2, names
 
 
+@pytest.mark.pythons("oldest and newest")
+def test_code_of_no_file_has_the_name_that_its_compiler_wrote(python, program, tmp_path):
+    path = tmp_path / "a.pyreel"
+    ended = run_record("-o", path, "--native", "--disturb", "10", "--", *python.command, program("jit_code"), "3", prefix=python.prefix)
+    assert ended.code == 0, ended
+    found = collections.Counter()
+    for stack, value in stacks_of(path):
+        at = [frame for frame in stack if frame.startswith("compiled_")]
+        if at and " ([JIT])" in stack[-1]:
+            found[at[0].partition(" ")[0], stack[-1]] += value
+    first, later = ("compiled_first", "first: count_down(int) ([JIT])"), ("compiled_later", "later: count_down(int) ([JIT])")
+    whole = sum(found.values())
+    assert found[first] > 0.3 * whole and found[later] > 0.1 * whole, found  # the file is read each second
+
+
 @pytest.mark.pythons("newest")
 def test_outputs_know_the_libraries(python, command, tmp_path):
     """pprof and the Firefox Profiler find the code of a function in its file, by build id and address."""

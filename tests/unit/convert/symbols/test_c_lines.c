@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What becomes of a recording whose C functions have lines and inlined functions. The debug information is made here
- * (--wrap): at the address A in the module "/lib/c.so" there are A % 4 functions, each inlined into the one before. */
+/* What becomes of a recording whose C functions have lines and inlined functions. The debug information is made here:
+ * at the address A in the module "/lib/c.so" there are A % 4 functions, each inlined into the one before. */
 #include "convert/symbols/c_lines.h"
 
 #include "formats/base/alloc.h"
@@ -17,13 +17,9 @@
 #define MOST_OWN   (4 * MOST_DEPTH)
 #define THREADS    3
 
-struct debug_info *__wrap_debug_info_open(struct text path, struct text build_id, bool fetch);
-size_t __wrap_debug_info_find(struct debug_info *info, uint64_t address, struct debug_place places[DEBUG_PLACES]);
-void __wrap_debug_info_close(struct debug_info *info);
-
 static char made_here;
 
-struct debug_info *__wrap_debug_info_open(struct text path, struct text build_id, bool fetch)
+struct debug_info *debug_info_open(struct text path, struct text build_id, bool fetch)
 {
     assert_text(build_id, "abcd");
     assert_false(fetch);
@@ -36,7 +32,7 @@ static uint32_t line_at(uint64_t address, size_t depth)
 }
 
 /* The names of inlined functions come again, and so do those that the file has. */
-size_t __wrap_debug_info_find(struct debug_info *info, uint64_t address, struct debug_place places[DEBUG_PLACES])
+size_t debug_info_find(struct debug_info *info, uint64_t address, struct debug_place places[DEBUG_PLACES])
 {
     static const struct text names[] = { { "outer", 5 }, { "f2", 2 }, { "inner", 5 }, { "inmost", 6 } };
     assert_ptr_equal(info, &made_here);
@@ -45,7 +41,7 @@ size_t __wrap_debug_info_find(struct debug_info *info, uint64_t address, struct 
     return address % 4;
 }
 
-void __wrap_debug_info_close(struct debug_info *info)
+void debug_info_close(struct debug_info *info)
 {
     assert_true(!info || info == (struct debug_info *)&made_here);
 }

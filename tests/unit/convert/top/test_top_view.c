@@ -573,7 +573,7 @@ static void test_instructions(void **state)
     draw(&scene, 80, 24);
     assert_shown(&scene, "No instructions: record with --opcodes.");
     tell(&scene, (struct event)STRING(5, "LOAD_FAST"));
-    tell(&scene, (struct event){ EVENT_FRAME, .frame = { 4, 2, 12, 12, -1, -1, 5, 5, 0 } });
+    tell(&scene, (struct event){ EVENT_FRAME, .frame = { 4, 2, 12, 12, -1, -1, 5, 5, 0, 0, 0 } });
     for (unsigned i = 0; i < 3; i++) {
         const uint64_t ns = scene.now_ns += 100 * MS;
         tell(&scene, (struct event)STATUS_SAMPLE(ns, 1, 0, RESTS, 0, 4, 2));

@@ -120,9 +120,9 @@ static void test_what_a_frame_is_tells_its_entry_apart(void **state)
         { EVENT_FUNCTION, .function = { 4, 1, 0, 0, KIND_NATIVE, 3, 0 } },
         FRAME(1, 1, 0),
         FRAME(2, 2, 0),
-        { EVENT_FRAME, .frame = { 3, 3, 0, 0, -1, -1, 0, 0, 0x10 } },
-        { EVENT_FRAME, .frame = { 4, 3, 0, 0, -1, -1, 0, 0, 0x20 } },
-        { EVENT_FRAME, .frame = { 5, 4, 0, 0, -1, -1, 0, 0, 0x10 } },
+        { EVENT_FRAME, .frame = { 3, 3, 0, 0, -1, -1, 0, 0, 0x10, 0, 0 } },
+        { EVENT_FRAME, .frame = { 4, 3, 0, 0, -1, -1, 0, 0, 0x20, 0, 0 } },
+        { EVENT_FRAME, .frame = { 5, 4, 0, 0, -1, -1, 0, 0, 0x10, 0, 0 } },
     };
     static const enum code_kind kinds[] = { CODE_GC, CODE_OTHER, CODE_NATIVE, CODE_NATIVE, CODE_NATIVE };
     struct tables tables = { 0 };

@@ -23,7 +23,7 @@ static const struct event story[] = {
     FUNCTION(1, 1, 3, 1),
     FUNCTION(2, 2, 3, 7),
     FRAME(1, 1, 3),
-    { EVENT_FRAME, .frame = { 2, 2, 8, 8, 4, 7, 0, 0, 0 } },
+    { EVENT_FRAME, .frame = { 2, 2, 8, 8, 4, 7, 0, 0, 0, 0, 0 } },
     SAMPLE(10 * MS, 1, 0, 1, 2),
     SAMPLE(10 * MS, 2, 0, 2),
     TICK(10 * MS),

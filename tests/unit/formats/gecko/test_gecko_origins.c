@@ -93,7 +93,7 @@ static void tell(struct profile *profile, uint32_t i, const struct origin_case *
     take(profile, (struct event){ EVENT_STRING, .string = { 2 * i, text_of(it->file) } });
     take(profile,
          (struct event){ EVENT_FUNCTION, .function = { i, 2 * i - 1, *it->file ? 2 * i : 0, 1, it->kind, 0, 0 } });
-    take(profile, (struct event){ EVENT_FRAME, .frame = { i, i, 1, 1, -1, -1, instruction, instruction, 0 } });
+    take(profile, (struct event){ EVENT_FRAME, .frame = { i, i, 1, 1, -1, -1, instruction, instruction, 0, 0, 0 } });
     take(profile, (struct event)SAMPLE(i * 10 * MS, 1, 0, i));
     take(profile, (struct event)TICK(i * 10 * MS));
 }

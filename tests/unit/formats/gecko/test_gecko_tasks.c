@@ -15,7 +15,7 @@
 
 /* clang-format off */
 #define CODE(number, function, line, instruction, base) \
-    { EVENT_FRAME, .frame = { number, function, line, line, -1, -1, instruction, base, 0 } }
+    { EVENT_FRAME, .frame = { number, function, line, line, -1, -1, instruction, base, 0, 0, 0 } }
 #define BEGINNING \
     { EVENT_RECORDING, .recording = { .interval_ns = 10 * MS, .time_unit_ns = 200000 } }, \
     PROCESS(1, 4242, "/home/u"), THREAD(1, 1, 4242, "python3"), \

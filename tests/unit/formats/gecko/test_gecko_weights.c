@@ -16,7 +16,7 @@
 #define BEGINNING                                                                                                      \
     { EVENT_RECORDING, .recording = { .interval_ns = INTERVAL, .time_unit_ns = 200000 } },                             \
         PROCESS(1, 4242, "/home/u"), THREAD(1, 1, 4242, "python3"), THREAD(2, 1, 4243, "late"), STRING(1, "f"),        \
-        STRING(2, "RESUME"), FUNCTION(1, 1, 0, 1), { EVENT_FRAME, .frame = { 1, 1, 1, 1, -1, -1, 2, 2, 0 } },          \
+        STRING(2, "RESUME"), FUNCTION(1, 1, 0, 1), { EVENT_FRAME, .frame = { 1, 1, 1, 1, -1, -1, 2, 2, 0, 0, 0 } },    \
         FRAME(2, 1, 2)
 #define BUSY (STATUS_RECORDED | STATUS_CPU_UNKNOWN | STATUS_GIL)
 

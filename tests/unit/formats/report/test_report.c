@@ -257,7 +257,7 @@ static void long_chains_lose_their_middle(void **state)
     memcpy(events, begins, sizeof(begins));
     for (uint32_t i = 2; i <= 10; i++) {
         events[count++] = (struct event){ EVENT_FUNCTION, .function = { i, 1, 2, i, KIND_PYTHON, 0, 0 } };
-        events[count++] = (struct event){ EVENT_FRAME, .frame = { i, i, i, i, -1, -1, 0, 0, 0 } };
+        events[count++] = (struct event){ EVENT_FRAME, .frame = { i, i, i, i, -1, -1, 0, 0, 0, 0, 0 } };
     }
     events[count++] = (struct event){
         EVENT_SAMPLE, .sample = { .count = 1, .thread = 1, .pushed = countof(frames), .frames = frames, .time_ns = 1 }

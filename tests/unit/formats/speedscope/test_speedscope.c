@@ -49,7 +49,7 @@ static const struct event story[] = {
     FUNCTION(2, 3, 2, 7),
     SYNTHETIC(3, 4, KIND_GC),
     FRAME(2, 2, 8),
-    { EVENT_FRAME, .frame = { 3, 2, 8, 9, 4, 7, 0, 0, 0 } },
+    { EVENT_FRAME, .frame = { 3, 2, 8, 9, 4, 7, 0, 0, 0, 0, 0 } },
     FRAME(4, 2, 9),
     FRAME(5, 3, 0),
     STATUS_SAMPLE(100 * MS, 1, 0, IDLE | STATUS_CPU, 5, 1, 2),

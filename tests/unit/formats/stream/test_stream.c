@@ -38,9 +38,9 @@ static const struct event everything[] = {
     { EVENT_FUNCTION, .function = { 4, 1, 0, 0, KIND_NATIVE, 2, 0 } },
     { EVENT_FUNCTION, .function = { 5, 1, 0, 0, KIND_KERNEL, 2, UINT64_MAX } },
     FRAME(1, 1, 3),
-    { EVENT_FRAME, .frame = { 2, 2, 41, 44, 0, 128, 0, 0, 0 } },
-    { EVENT_FRAME, .frame = { 3, 2, 44, 41, 300, 7, 0, 0, 0 } }, /* ends above its start, as tables may say */
-    { EVENT_FRAME, .frame = { 4, 3, 0, 0, -1, -1, 0, 0, 0 } },
+    { EVENT_FRAME, .frame = { 2, 2, 41, 44, 0, 128, 0, 0, 0, 0, 0 } },
+    { EVENT_FRAME, .frame = { 3, 2, 44, 41, 300, 7, 0, 0, 0, 0, 0 } }, /* ends above its start, as tables may say */
+    { EVENT_FRAME, .frame = { 4, 3, 0, 0, -1, -1, 0, 0, 0, 0, 0 } },
     SAMPLE(10 * MS, 1, 0, 1, 2),
     TICK(10 * MS),
     SAME(20 * MS, 1, 2), /* nothing changed */
@@ -845,7 +845,7 @@ static const struct event at_work[] = {
     STRING(3, "LOAD_ATTR"),
     FUNCTION(1, 1, 0, 1),
     FRAME(1, 1, 1),
-    { EVENT_FRAME, .frame = { 2, 1, 1, 1, -1, -1, 2, 3, 0 } },
+    { EVENT_FRAME, .frame = { 2, 1, 1, 1, -1, -1, 2, 3, 0, 0, 0 } },
     STATUS_SAMPLE(MS, 1, 0, REC | STATUS_CPU | STATUS_GIL, 0, 1),
     TICK(MS),
     STATUS_SAME(2 * MS, 1, 1, REC | STATUS_CPU | STATUS_GIL, MS),

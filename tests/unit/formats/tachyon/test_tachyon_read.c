@@ -38,12 +38,12 @@ static void put_tables(struct tachyon_file *file)
 #define TABLES                                                                                                         \
     STRING(1, "/x/a.py"), STRING(2, "<module>"), STRING(3, "f"), STRING(4, "~"), STRING(5, "<GC>"),                    \
         STRING(6, "/usr/lib/python3.15/profiling/sampling/_sync_coordinator.py"), STRING(7, "main"),                   \
-        FUNCTION(1, 2, 1, 0), { EVENT_FRAME, .frame = { 1, 1, 3, 3, 0, 9, 0, 0, 0 } }, FUNCTION(2, 3, 1, 0),           \
-        { EVENT_FRAME, .frame = { 2, 2, 7, 9, 8, 4, 0, 0, 0 } },                                                       \
-        { EVENT_FRAME, .frame = { 3, 2, 8, 8, -1, -1, 0, 0, 0 } }, SYNTHETIC(3, 5, KIND_GC),                           \
-        { EVENT_FRAME, .frame = { 4, 3, 0, 0, -1, -1, 0, 0, 0 } }, FUNCTION(4, 7, 6, 0),                               \
+        FUNCTION(1, 2, 1, 0), { EVENT_FRAME, .frame = { 1, 1, 3, 3, 0, 9, 0, 0, 0, 0, 0 } }, FUNCTION(2, 3, 1, 0),     \
+        { EVENT_FRAME, .frame = { 2, 2, 7, 9, 8, 4, 0, 0, 0, 0, 0 } },                                                 \
+        { EVENT_FRAME, .frame = { 3, 2, 8, 8, -1, -1, 0, 0, 0, 0, 0 } }, SYNTHETIC(3, 5, KIND_GC),                     \
+        { EVENT_FRAME, .frame = { 4, 3, 0, 0, -1, -1, 0, 0, 0, 0, 0 } }, FUNCTION(4, 7, 6, 0),                         \
     {                                                                                                                  \
-        EVENT_FRAME, .frame = { 5, 4, 20, 20, 4, 13, 0, 0, 0 }                                                         \
+        EVENT_FRAME, .frame = { 5, 4, 20, 20, 4, 13, 0, 0, 0, 0, 0 }                                                   \
     }
 
 /* Thread 71 is told in every way there is, of thread 72 the repeats come late, as Tachyon writes them. */

@@ -35,7 +35,7 @@ static const struct event beginning[] = {
     SYNTHETIC(4, 5, KIND_GC),
     FRAME(1, 1, 3),
     FRAME(2, 3, 9),
-    { EVENT_FRAME, .frame = { 3, 2, 8, 9, 4, 2, 0, 0, 0 } },
+    { EVENT_FRAME, .frame = { 3, 2, 8, 9, 4, 2, 0, 0, 0, 0, 0 } },
     FRAME(4, 2, 0),
     FRAME(5, 4, 0),
 };
@@ -373,7 +373,7 @@ static void instructions_are_told_as_3_15_numbers_them(void **state)
             STRING(1, "f"),
             { EVENT_STRING, .string = { 2, { rows[i].name ? rows[i].name : "x", size } } },
             FUNCTION(1, 1, 0, 0),
-            { EVENT_FRAME, .frame = { 1, 1, 3, 3, -1, -1, rows[i].name ? 2 : 0, rows[i].name ? 2 : 0, 0 } },
+            { EVENT_FRAME, .frame = { 1, 1, 3, 3, -1, -1, rows[i].name ? 2 : 0, rows[i].name ? 2 : 0, 0, 0, 0 } },
             SAMPLE(MS, 1, 0, 1),
             TICK(MS),
         };

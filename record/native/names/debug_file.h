@@ -6,8 +6,8 @@
  *
  * They are looked for below the root folder of the process, then below the own one. A file counts only if it has the
  * build id of the module: a module without one has no such file. */
-#ifndef PYREEL_RECORD_NATIVE_DEBUG_FILE_H
-#define PYREEL_RECORD_NATIVE_DEBUG_FILE_H
+#ifndef PYREEL_RECORD_NATIVE_NAMES_DEBUG_FILE_H
+#define PYREEL_RECORD_NATIVE_NAMES_DEBUG_FILE_H
 
 #include <sys/types.h>
 

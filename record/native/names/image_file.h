@@ -4,8 +4,8 @@
  *
  * Addresses are those of the file: an address in the process minus the bias. File and memory are not trusted: each read
  * names its size, and may fail. */
-#ifndef PYREEL_RECORD_NATIVE_IMAGE_FILE_H
-#define PYREEL_RECORD_NATIVE_IMAGE_FILE_H
+#ifndef PYREEL_RECORD_NATIVE_NAMES_IMAGE_FILE_H
+#define PYREEL_RECORD_NATIVE_NAMES_IMAGE_FILE_H
 
 #include "record/process/remote.h"
 

@@ -7,8 +7,8 @@
  * A library may have a million symbols. A thread of its own reads a large table, so that the recorder misses no tick.
  *
  * The file is not trusted: sizes are bounded, and what is beyond a bound has no name. */
-#ifndef PYREEL_RECORD_NATIVE_SYMBOLS_H
-#define PYREEL_RECORD_NATIVE_SYMBOLS_H
+#ifndef PYREEL_RECORD_NATIVE_NAMES_SYMBOLS_H
+#define PYREEL_RECORD_NATIVE_NAMES_SYMBOLS_H
 
 #include "formats/base/text.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The sections of an ELF file. What is loaded is found by segments (image_file.h); the tables of symbols, and what says
  * where more of them are, are in sections. The file is not trusted: each size is bounded. */
-#ifndef PYREEL_RECORD_NATIVE_SECTIONS_H
-#define PYREEL_RECORD_NATIVE_SECTIONS_H
+#ifndef PYREEL_RECORD_NATIVE_NAMES_SECTIONS_H
+#define PYREEL_RECORD_NATIVE_NAMES_SECTIONS_H
 
 #include <elf.h>
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "record/native/methods.h"
+#include "record/native/names/methods.h"
 
 #include "formats/base/alloc.h"
 

@@ -12,10 +12,10 @@
  * cpython/object.h, typeslots.h of CPython 3.11 to 3.15.
  *
  * The data is the program's, and is not trusted: sizes are bounded, and names are identifiers. */
-#ifndef PYREEL_RECORD_NATIVE_METHODS_H
-#define PYREEL_RECORD_NATIVE_METHODS_H
+#ifndef PYREEL_RECORD_NATIVE_NAMES_METHODS_H
+#define PYREEL_RECORD_NATIVE_NAMES_METHODS_H
 
-#include "record/native/image_file.h"
+#include "record/native/names/image_file.h"
 
 #define METHOD_NAME_MAX 160 /* bytes of "owner.name" */
 

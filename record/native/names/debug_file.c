@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "record/native/debug_file.h"
+#include "record/native/names/debug_file.h"
 
-#include "record/native/sections.h"
+#include "record/native/names/sections.h"
 #include "record/process/elf.h"
 #include "record/process/procfs.h"
 

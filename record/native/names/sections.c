@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "record/native/sections.h"
+#include "record/native/names/sections.h"
 
 #include "formats/base/alloc.h"
 

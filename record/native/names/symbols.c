@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "record/native/symbols.h"
+#include "record/native/names/symbols.h"
 
 #include "formats/base/alloc.h"
 #include "formats/base/output.h"
-#include "record/native/sections.h"
+#include "record/native/names/sections.h"
 #include "record/process/own_thread.h"
 
 #include <lzma.h>

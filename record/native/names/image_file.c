@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "record/native/image_file.h"
+#include "record/native/names/image_file.h"
 
 #include "record/process/elf.h"
 
