@@ -142,9 +142,10 @@ void c_frames_forget(struct c_frames *c, pid_t tid)
         c->sleepers[row - 1] = (struct c_sleeper){ .found = c->sleepers[row - 1].found };
 }
 
-static bool sleeper_is_as_before(const struct c_sleeper *sleeper, const struct walk *walk, uint64_t runs)
+static bool sleeper_is_as_before(const struct c_sleeper *sleeper, const struct walk *walk, uint64_t runs,
+                                 uint32_t edition)
 {
-    return sleeper->depth == walk->depth && sleeper->runs == runs &&
+    return sleeper->depth == walk->depth && sleeper->runs == runs && sleeper->edition == edition &&
            sleeper->leaf == walk->links[walk->depth - 1].address;
 }
 
@@ -199,10 +200,13 @@ void c_frames_of_sleeper(struct c_frames *c, struct thread_list *list, struct me
     if (!c || !c->open || walk->depth == 0 || runs == 0)
         return;
     struct c_sleeper *sleeper = sleeper_of(c, tid);
-    if (!sleeper_is_as_before(sleeper, walk, runs)) {
+    if (code_map_expects(&c->stack.map))
+        code_map_refresh(&c->stack.map, now_ns);
+    if (!sleeper_is_as_before(sleeper, walk, runs, c->stack.map.edition)) {
         sleeper->merged = find_sleepers_frames(c, list, walk, tid, hole, now_ns, sleeper);
         sleeper->leaf = walk->links[walk->depth - 1].address;
         sleeper->depth = walk->depth;
+        sleeper->edition = c->stack.map.edition;
         /* If it has run by now, what was copied may be of a later moment than the look. */
         sleeper->runs = cpu_sleeps_on(cpu, &mark) && mark.runs == runs ? runs : 0;
     }

@@ -18,9 +18,10 @@ struct c_sleeper {
     uint32_t asleep, awake; /* looks in which it slept or ran, up to now */
     bool fragile;           /* it slept in a call that would end with EINTR */
 
-    uint64_t runs;  /* how often it had had a processor, as struct cpu counts */
-    uint64_t leaf;  /* its Python stack: address of the innermost frame, ... */
-    uint32_t depth; /* ... and number of links */
+    uint64_t runs;    /* how often it had had a processor, as struct cpu counts */
+    uint64_t leaf;    /* its Python stack: address of the innermost frame, ... */
+    uint32_t depth;   /* ... and number of links */
+    uint32_t edition; /* of the code map */
     bool merged;
     struct c_links found;
 };

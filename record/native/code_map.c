@@ -157,8 +157,7 @@ static bool list_modules(struct code_map *map, uint64_t now_ns)
     map->listed_ns = now_ns;
     if (!images_of(map->remote, &images))
         return false;
-    if (keep_mapped(map, &images))
-        forget_places(map);
+    bool changed = keep_mapped(map, &images);
     const size_t before = map->modules_count;
     for (size_t i = 0; i < images.count; i++)
         map_add_module(map, &images.rows[i]);
@@ -168,9 +167,22 @@ static bool list_modules(struct code_map *map, uint64_t now_ns)
         map_add_module(map, &kernels);
         free(kernels.path);
     }
-    if (map->modules_count > before) /* an address that was in no module may be in one now */
+    changed |= map->modules_count > before; /* an address that was in no module may be in one now */
+    if (changed) {
         forget_places(map);
+        map->edition++;
+    }
     return map->modules_count > before;
+}
+
+/* Whether all symbols that were being read are there. */
+static bool are_named(struct code_map *map)
+{
+    bool named = true;
+    for (size_t i = 0; i < map->modules_count; i++)
+        if (map->modules[i].opened)
+            named &= symbols_ready(&map->modules[i].symbols);
+    return named;
 }
 
 void code_map_open(struct code_map *map, struct remote *remote, struct definitions *definitions)
@@ -199,6 +211,7 @@ static void read_jit(struct code_map *map)
         return;
     for (int i = 0; i < JIT_PIECES && perf_map_read(&map->jit); i++)
         more = true;
+    map->edition += more;
     for (size_t i = 0; more && i < map->places_count; i++)
         if (!map->places[i]->in_module)
             map->places[i]->frame = 0;
@@ -210,11 +223,16 @@ bool code_map_refresh(struct code_map *map, uint64_t now_ns)
     bool more = false;
     if (map->places_count > PLACES_LIMIT)
         forget_places(map);
-    if (map->listed_ns == 0 || now_ns - map->listed_ns > due_ns)
+    if (map->listed_ns == 0 || now_ns - map->listed_ns > due_ns) {
         more = list_modules(map, now_ns);
+        map->unknown = false;
+    }
     if (map->jit.there && map->jit_read_ns != map->listed_ns)
         read_jit(map);
-    map->unknown = false;
+    if (map->unnamed && are_named(map)) {
+        map->unnamed = false;
+        map->edition++;
+    }
     return more;
 }
 
@@ -326,8 +344,10 @@ uint32_t code_map_frame(struct code_map *map, struct code_place *place)
     if (!method && symbol) /* without the version: pthread_cond_wait@@GLIBC_2.3.2 */
         name.size = strcspn(name.bytes, "@");
     const uint32_t frame = define_place(map, name, module->name, start, address);
-    if (!ready && !method) /* while the symbols are read, the name is asked for again */
+    if (!ready && !method) { /* while the symbols are read, the name is asked for again */
+        map->unnamed = true;
         return frame;
+    }
     map->named += method || symbol;
     map->nameless += !method && !symbol;
     return place->frame = frame;

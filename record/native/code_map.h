@@ -53,6 +53,8 @@ struct code_map {
     uint64_t jit_read_ns;    /* listed_ns of the last time that new lines were looked for */
     uint64_t listed_ns;      /* when the modules were listed last (monotonic); 0: never */
     bool unknown;            /* an address was in none of them since */
+    bool unnamed;            /* an address has no name yet, for symbols are still being read */
+    uint32_t edition;        /* goes up when addresses of before may be in other functions, or have other names */
     struct intern_pairs ids; /* (high half, low half of the pc) -> index of the place + 1 */
     struct code_place **places;
     size_t places_count, places_room;
@@ -67,6 +69,12 @@ void code_map_close(struct code_map *map);
  * there any more. Call it before a stack is unwound: places from before may be invalid afterwards. Returns whether it
  * knows more than before. */
 bool code_map_refresh(struct code_map *map, uint64_t now_ns);
+
+/* Whether the next code_map_refresh() may know more of an address that was asked for. */
+static inline bool code_map_expects(const struct code_map *map)
+{
+    return map->unknown || map->unnamed;
+}
 
 /* The place at an address. Valid until the next code_map_refresh(). */
 struct code_place *code_map_find(struct code_map *map, uint64_t pc);

@@ -92,6 +92,22 @@ def beside():
     return {}
 
 
+def gets_late(waiting):
+    import queue  # with a library of its own in most builds, which the recorder does not know yet
+    waiting.append(queue.SimpleQueue())
+    waiting[0].get()
+
+
+def sleeps_late():
+    """A thread that goes to sleep, once, in a library that has just been loaded."""
+    for thread in [threading.Thread(target=time.sleep, args=(SECONDS,)), threading.Thread(target=gets_late, args=(waiting := [],))]:
+        thread.start()
+    while time.monotonic() < END:
+        sum(range(2000))
+    waiting[0].put(None)
+    return {}
+
+
 def native():
     """A thread of C code, which Python does not know, while Python waits for it."""
     library(ctypes.CDLL).in_a_thread(ctypes.c_double(END))
@@ -99,4 +115,4 @@ def native():
 
 
 print("ready", os.getpid(), flush=True)
-print(json.dumps({"account": account, "beside": beside, "calls": calls, "native": native, "waits": waits}[WHAT]()), flush=True)
+print(json.dumps({"account": account, "beside": beside, "calls": calls, "native": native, "sleeps": sleeps_late, "waits": waits}[WHAT]()), flush=True)

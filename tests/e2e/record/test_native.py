@@ -5,6 +5,7 @@ import collections
 import json
 import lzma
 import os
+import re
 import shutil
 import subprocess
 
@@ -117,6 +118,21 @@ def test_threads_beside_the_lock_have_their_c_functions(python, command, tmp_pat
             without += value
     # How many stop in time depends on who else has the processors.
     assert figures["c_samples"] > 0 and with_c > 0, (with_c, without, figures)
+
+
+def test_threads_that_sleep_have_their_c_functions(python, command, tmp_path):
+    """They are looked at once, as long as they sleep: what was not known then is learned later."""
+    path = tmp_path / "a.pyreel"
+    ended = run_record("-o", path, "--native", "--disturb", "10", "--", *command("sleeps", 3), prefix=python.prefix)
+    assert ended.code == 0, ended
+    seen, unknown = collections.Counter(), collections.Counter()
+    for line in collapsed(path, "--functions", "--weight", "samples", "--debug-info", "none", "--fold", "none").splitlines():
+        stack, _, count = line.rpartition(" ")
+        name = "gets_late" if ";gets_late (" in stack else stack.partition(" ")[0]
+        if re.search(r"\(lib[^)]*\.so", stack):
+            seen[name] += int(count)
+            unknown[name] += int(count) * ("<code of no file>" in stack)
+    assert seen["gets_late"] > 20 and unknown["gets_late"] <= 5 + 0.1 * seen["gets_late"], (seen, unknown)
 
 
 @pytest.mark.pythons("newest")
