@@ -5,7 +5,7 @@
 
 #define KEPT (1u << CFI_RBX | 1u << CFI_RBP | 0xfu << 12) /* registers that a function gives back as it got them */
 
-static bool copied_word(const struct c_copy *copy, uint64_t address, uint64_t *word)
+bool c_stack_word(const struct c_copy *copy, uint64_t address, uint64_t *word)
 {
     const uint64_t offset = address - copy->begin;
     if (offset >= copy->size || copy->size - offset < sizeof(*word))
@@ -27,7 +27,7 @@ static bool find_cfa(const struct cfi_rule *rule, const struct c_registers *r, c
     if (!register_sum(r, rule->cfa_register, rule->cfa_offset, cfa))
         return false;
     if (rule->cfa == CFA_WORD)
-        return copied_word(copy, *cfa, cfa);
+        return c_stack_word(copy, *cfa, cfa);
     if (rule->cfa == CFA_PLT && (r->pc & 15) >= rule->least)
         *cfa += 8;
     return true;
@@ -45,7 +45,7 @@ static bool find_column(const struct cfi_rule *rule, unsigned column, const stru
     }
     if (base != CFI_AT_CFA && !register_sum(r, base, rule->offset[column], &at))
         return false;
-    return copied_word(copy, at, value);
+    return c_stack_word(copy, at, value);
 }
 
 /* Sets *caller to the registers of the caller. False: the return address is not known. */
@@ -83,18 +83,18 @@ static bool find_caller_without_rule(const struct code_map *map, const struct co
     if (code->trampoline && r->behind_call) {
         *cfa = sp + 16;
         if (r->known >> CFI_RBP & 1 && pointer == sp) /* the word is the caller's frame pointer */
-            copied_word(copy, sp, &caller->values[CFI_RBP]);
+            c_stack_word(copy, sp, &caller->values[CFI_RBP]);
         caller->values[CFI_RSP] = *cfa;
         caller->known |= 1u << CFI_RSP;
-        return copied_word(copy, sp + 8, &caller->pc);
+        return c_stack_word(copy, sp + 8, &caller->pc);
     }
     *cfa = pointer + 16;
-    bool found = r->known >> CFI_RBP & 1 && pointer >= sp && copied_word(copy, pointer + 8, &caller->pc) &&
-                 copied_word(copy, pointer, &caller->values[CFI_RBP]) && code_map_has(map, caller->pc - 1);
+    bool found = r->known >> CFI_RBP & 1 && pointer >= sp && c_stack_word(copy, pointer + 8, &caller->pc) &&
+                 c_stack_word(copy, pointer, &caller->values[CFI_RBP]) && code_map_has(map, caller->pc - 1);
     if (!found && !r->behind_call) {
         caller->values[CFI_RBP] = pointer;
         *cfa = sp + 8;
-        found = copied_word(copy, sp, &caller->pc) && code_map_has(map, caller->pc - 1);
+        found = c_stack_word(copy, sp, &caller->pc) && code_map_has(map, caller->pc - 1);
     }
     caller->values[CFI_RSP] = *cfa;
     caller->known |= 1u << CFI_RSP;
@@ -102,10 +102,13 @@ static bool find_caller_without_rule(const struct code_map *map, const struct co
 }
 
 enum c_end c_stack_unwind(struct code_map *map, const struct c_registers *from, const struct c_copy *copy,
-                          uint64_t last, struct c_frame *frames, size_t room, size_t *count)
+                          uint64_t last, struct c_frame *frames, size_t room, size_t *count,
+                          struct c_registers *stopped)
 {
     struct c_registers r = *from, caller;
     for (*count = 0; *count < room; r = caller) {
+        if (stopped)
+            *stopped = r;
         struct code_place *code = code_map_find(map, r.pc - r.behind_call);
         const uint64_t sp = r.values[CFI_RSP];
         uint64_t cfa = sp;

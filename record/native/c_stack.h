@@ -39,9 +39,13 @@ enum c_end {
 };
 
 /* Unwinds from these registers. Fills in up to `room` frames, leaf first, up to the one that has the address `last` (0:
- * all). Returns why it ended. */
+ * all). Returns why it ended. *stopped gets the registers of the last frame, unless it is NULL. */
 enum c_end c_stack_unwind(struct code_map *map, const struct c_registers *from, const struct c_copy *copy,
-                          uint64_t last, struct c_frame *frames, size_t room, size_t *count);
+                          uint64_t last, struct c_frame *frames, size_t room, size_t *count,
+                          struct c_registers *stopped);
+
+/* Reads a word of the copy. False: it is not in the copy. */
+bool c_stack_word(const struct c_copy *copy, uint64_t address, uint64_t *word);
 
 /* Sets *caller to the registers of the caller of a frame whose end is known. False: they are not in the copy. */
 bool c_stack_caller(const struct cfi_rule *rule, uint64_t cfa, const struct c_copy *copy, struct c_registers *caller);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/native/native_stack.h"
 
+#include "record/native/frame_pointer.h"
+
 #include "formats/base/alloc.h"
 
 #include <stdlib.h>
@@ -78,6 +80,7 @@ static void learn_loop(struct native_stack *n, const struct c_frame *frame, uint
     if (!frame->code->ruled || n->loops_differ)
         return;
     n->loops_differ = n->loop_distance && n->loop_distance != distance;
+    n->map.edition += n->loop_distance == 0; /* stacks of before had holes */
     n->loop_distance = distance;
     n->loop = frame->code->rule;
 }
@@ -118,6 +121,15 @@ static bool merge_take(struct c_merge *m, const struct c_frame *frame)
     return true;
 }
 
+/* Finds the frame pointer of a frame that comes before the loop of the next entry, where only this is missing. */
+static bool find_frame_pointer(struct c_merge *m, const struct c_copy *copy, struct c_registers *registers)
+{
+    struct native_stack *n = m->native;
+    const uint64_t entry = m->entry < n->entries_count ? n->entries[m->entry].address : 0;
+    return entry && n->loop_distance && !n->loops_differ &&
+           frame_pointer_find(&n->map, copy, entry, entry + n->loop_distance, registers);
+}
+
 /* The registers behind the loop of the next entry, whose C frame was not reached. False: the loop is not known. */
 static bool resume(struct c_merge *m, const struct c_copy *copy, struct c_registers *registers)
 {
@@ -147,12 +159,20 @@ static bool merge_all(struct c_merge *m, struct c_registers registers, const str
     const uint64_t last = n->entries[n->entries_count - 1].address;
     while (m->entry < n->entries_count) {
         size_t count;
+        struct c_registers stopped;
         const enum c_end end = c_stack_unwind(&n->map, &registers, copy, last, n->frames, NATIVE_FRAMES - m->taken,
-                                              &count);
-        m->taken += count;
-        for (size_t i = 0; i < count; i++)
+                                              &count, &stopped);
+        const bool lacking = end == C_NO_RULE && frame_pointer_lacks(n->frames[count - 1].code, &stopped);
+        m->taken += count - lacking;
+        for (size_t i = 0; i < count - lacking; i++)
             if (!merge_take(m, &n->frames[i]))
                 return false;
+        if (lacking && find_frame_pointer(m, copy, &stopped)) {
+            registers = stopped;
+            continue;
+        }
+        if (lacking && !merge_take(m, &n->frames[count - 1]))
+            return false;
         if (m->entry == n->entries_count)
             return true;
         if (end == C_ROOT || end == C_DEEP || m->taken == NATIVE_FRAMES)
@@ -199,7 +219,7 @@ void native_stack_alone(struct native_stack *n, const struct c_registers *regist
     struct c_merge m = { .native = n, .found = found };
     size_t count;
     code_map_refresh(&n->map, now_ns);
-    const enum c_end end = c_stack_unwind(&n->map, registers, copy, 0, n->frames, NATIVE_FRAMES, &count);
+    const enum c_end end = c_stack_unwind(&n->map, registers, copy, 0, n->frames, NATIVE_FRAMES, &count, NULL);
     found->count = 0;
     for (size_t i = 0; i < count; i++)
         merge_add(&m, code_map_frame(&n->map, n->frames[i].code));

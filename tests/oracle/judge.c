@@ -165,7 +165,7 @@ static bool judge_look(struct judge *judge)
         return false;
     if (captured) {
         judge->end = c_stack_unwind(&judge->map, &capture->registers, &capture->copy, 0, judge->frames, FRAMES,
-                                    &judge->count);
+                                    &judge->count, NULL);
         judge->theirs_count = 0;
         dwfl_getthread_frames(judge->dwfl, judge->pid, add_frame, judge);
         compare(judge);

@@ -104,7 +104,7 @@ __attribute__((noinline)) static void probe(struct probed *probed)
         copy.size += 16;
     copy.size -= (size_t)probed->forget < copy.size ? (size_t)probed->forget : copy.size;
     probed->end = c_stack_unwind(&probed->world->map, &registers, &copy, probed->last, probed->frames, FRAMES,
-                                 &probed->count);
+                                 &probed->count, NULL);
 }
 
 /* The frames above probe() are those that backtrace() sees, which gives return addresses. */
