@@ -566,6 +566,7 @@ static void pipeline_begin(struct pipeline *pipeline, const struct converter *co
     pipeline->conversion.kept_fd = -1;
     const bool shows_lines = converter->takes & TAKES_DEBUG_INFO && debug_info_exists();
     pipeline->c_lines.source = shows_lines ? settings->debug_source : DEBUG_NONE;
+    pipeline->c_lines.lines_only = compares(pipeline); /* two builds inline other functions */
     pipeline->c_lines.to = (struct sink){ .take = take_event, .self = pipeline };
     pipeline->merging = settings->inputs_count > 1 || selection_is_partial(&settings->selection);
     pipeline->merge.to = (struct sink){ .take = take_merged, .self = pipeline };

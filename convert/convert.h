@@ -45,6 +45,7 @@ struct settings {
     bool no_idle; /* leave out samples of threads that did not run */
     struct frame_filter frames;
     enum debug_source debug_source;
+    bool debug_chosen; /* by an option */
     struct fault problem; /* the first regular expression of `frames` that is none; empty: all are */
     char *filters;        /* the options that leave out samples, as they were given; NULL: none */
     void *wanted;         /* what the converter's own options say: a struct of the converter */

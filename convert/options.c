@@ -120,6 +120,16 @@ static bool add_pattern(struct settings *settings, struct patterns *patterns, co
     return true;
 }
 
+/* Why the debug information that was asked for cannot be had; NULL: it can, or nobody asked. */
+static const char *debug_problem(const struct settings *settings)
+{
+    if (settings->debug_chosen && settings->debug_source != DEBUG_NONE && !debug_info_exists())
+        return "this pyreel was built without libdw, so --debug-info can only be none";
+    if (settings->debug_source == DEBUG_FETCHED && !getenv("DEBUGINFOD_URLS"))
+        return "--debug-info debuginfod needs servers: set DEBUGINFOD_URLS to their addresses";
+    return NULL;
+}
+
 static bool name_debug_source(struct settings *settings, struct text name)
 {
     static const struct text names[] = {
@@ -128,6 +138,7 @@ static bool name_debug_source(struct settings *settings, struct text name)
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         if (text_equal(names[i], name)) {
             settings->debug_source = (enum debug_source)i;
+            settings->debug_chosen = true;
             return true;
         }
     }
@@ -239,6 +250,8 @@ static const char *options_problem_of(const struct settings *settings, const str
     const char *own = converter->options.problem ? converter->options.problem(settings) : NULL;
     if (own)
         return own;
+    if (debug_problem(settings))
+        return debug_problem(settings);
     if (settings->inputs_count <= 1)
         return NULL;
     if (converter->several == SEVERAL_REFUSED)

@@ -16,8 +16,21 @@ static bool is_anonymous(struct text name)
     return text_begins(last, TEXT("<")) && !text_equal(last, TEXT("<module>"));
 }
 
+/* Whether a name ends in a hash of eight digits, as wheels have it: libgomp-a34b3233. */
+static bool ends_in_hash(struct text name)
+{
+    const size_t digits = 8;
+    if (name.size <= digits + 1 || name.bytes[name.size - digits - 1] != '-')
+        return false;
+    for (size_t i = name.size - digits; i < name.size; i++)
+        if (!isxdigit((unsigned char)name.bytes[i]))
+            return false;
+    return true;
+}
+
 /* Appends the name of a library without what differs from build to build: libz.so.1.2.13 and libz.so.1 are libz,
- * python3.12 and libpython3.13.so.1.0 are python, _core.cpython-312-x86_64-linux-gnu.so and _core.abi3.so are _core. */
+ * python3.12 and libpython3.13.so.1.0 are python, _core.cpython-312-x86_64-linux-gnu.so and _core.abi3.so are _core,
+ * libgomp-a34b3233.so.1.0.0 is libgomp. */
 static void put_library(struct bytes *to, struct text file)
 {
     const size_t lib = sizeof("lib") - 1, python = sizeof("python") - 1;
@@ -28,6 +41,8 @@ static void put_library(struct bytes *to, struct text file)
         size++;
     if (text_begins(file, TEXT("python")) && file.size > python && isdigit((unsigned char)file.bytes[python]))
         size = python;
+    if (ends_in_hash((struct text){ file.bytes, size }))
+        size -= sizeof("-a34b3233") - 1;
     put_bytes(to, "", 1); /* no module of Python */
     put_bytes(to, file.bytes, size);
 }

@@ -499,7 +499,7 @@ static bool info_finish(void *self, struct fault *why)
     const struct info_wanted *wanted = info->conversion->settings.wanted;
     take_placed(info);
     find_account(info);
-    if (!wanted->summary)
+    if (wanted->json || !(wanted->summary || info->conversion->list))
         info->modules = info_modules_of(&info->conversion->tables, info->stack_samples, info->stack_samples_room);
     const struct account *account = &info->account;
     const bool enough = !wanted->has_least || info_summary_keeps(info->conversion, account, wanted->least_share);

@@ -13,43 +13,105 @@
 
 /* ---- sums ---- */
 
-/* The sums by module, while they are made. */
-struct info_modules_sums {
-    const struct tables *tables;
-    struct info_module *rows; /* by string */
-    uint32_t *seen;           /* by string: the stack that had the module last */
+#define MODULES_TOLD                                                                                                   \
+    128 /* that are told apart on the way to the root; others count once for each time they are entered */
+
+/* Modules by their number in the order of first sight, from 0. */
+struct module_set {
+    uint64_t bits[MODULES_TOLD / 64];
 };
 
-/* Adds a frame of a stack. `inner`: the function that it calls; NULL: it is the leaf. */
-static void info_modules_add_frame(struct info_modules_sums *sums, uint32_t stack, const struct function *function,
-                                   const struct function *inner, uint64_t samples)
+static bool module_set_has(const struct module_set *set, uint32_t number)
 {
-    struct info_module *row = &sums->rows[function->module];
-    const bool hole = function->module == 0 && inner && inner->kind == KIND_NATIVE && inner->module;
-    if (hole) {
-        sums->rows[inner->module].holes += samples;
-        return;
-    }
-    if (function->module == 0)
-        return; /* <native> without C functions */
-    if (sums->seen[function->module] != stack)
-        row->samples += samples;
-    sums->seen[function->module] = stack;
-    row->leaves += inner ? 0 : samples;
-    row->frames += samples;
-    row->named += paths_is_nameless(sums->tables, function) ? 0 : samples;
+    return number < MODULES_TOLD && set->bits[number / 64] >> number % 64 & 1;
 }
 
-static void info_modules_add_stack(struct info_modules_sums *sums, uint32_t stack, uint64_t samples)
+static void module_set_add(struct module_set *set, uint32_t number)
+{
+    if (number < MODULES_TOLD)
+        set->bits[number / 64] |= 1ull << number % 64;
+}
+
+/* The sums, while they are made. A stack has a greater number than its caller's, so one pass from the last to the first
+ * adds up the samples of a stack and of all that are built on it, and one from the first to the last knows what is
+ * between a stack and the root. */
+struct info_modules_sums {
+    const struct tables *tables;
+    struct info_module *rows;  /* by string */
+    uint32_t *numbers;         /* by string: the number of the module + 1; 0: none yet */
+    uint32_t count;            /* of modules */
+    uint64_t *own, *all;       /* by stack: its samples, and those of all stacks built on it, too */
+    struct module_set *passed; /* by stack: modules from it to the root */
+    struct module_set *open;   /* by stack: those with a function whose caller is not known */
+};
+
+static const struct function *info_modules_function(const struct tables *tables, uint32_t stack)
+{
+    return &tables->functions[tables->frames[tables->stacks[stack].frame].function];
+}
+
+static bool is_hole(const struct tables *tables, const struct function *function)
+{
+    return function->kind == KIND_NATIVE && !function->module &&
+           text_equal(tables_string(tables, function->name), TEXT("<native>"));
+}
+
+static void info_modules_add_stack(struct info_modules_sums *sums, uint32_t stack)
 {
     const struct tables *tables = sums->tables;
-    const struct function *inner = NULL;
-    for (uint32_t at = stack; at; at = tables->stacks[at].caller) {
-        const struct function *function = &tables->functions[tables->frames[tables->stacks[at].frame].function];
-        if (function->kind == KIND_NATIVE)
-            info_modules_add_frame(sums, stack, function, inner, samples);
-        inner = function;
+    const uint32_t caller = tables->stacks[stack].caller;
+    const struct function *function = info_modules_function(tables, stack);
+    struct module_set *passed = &sums->passed[stack], *open = &sums->open[stack];
+    *passed = sums->passed[caller];
+    *open = sums->open[caller];
+    if (function->kind != KIND_NATIVE || !function->module)
+        return;
+    struct info_module *row = &sums->rows[function->module];
+    uint32_t *number = &sums->numbers[function->module];
+    const bool above = caller && info_modules_function(tables, caller)->module == function->module;
+    *number = *number ? *number : ++sums->count;
+    const uint32_t module = *number - 1;
+    if (module < MODULES_TOLD ? !module_set_has(passed, module) : !above)
+        row->samples += sums->all[stack];
+    module_set_add(passed, module);
+    row->leaves += sums->own[stack];
+    row->frames += sums->all[stack];
+    row->named += paths_is_nameless(tables, function) ? 0 : sums->all[stack];
+    if (caller && is_hole(tables, info_modules_function(tables, caller)) && !module_set_has(open, module)) {
+        row->holes += sums->all[stack];
+        module_set_add(open, module);
     }
+}
+
+static void info_modules_sum(struct info_modules_sums *sums, const uint64_t *samples, size_t room)
+{
+    const struct tables *tables = sums->tables;
+    const size_t count = tables->stacks_count;
+    sums->numbers = alloc_zeroed(tables->strings_count + 1, sizeof(*sums->numbers));
+    sums->own = alloc_zeroed(count, sizeof(*sums->own));
+    sums->all = alloc_zeroed(count, sizeof(*sums->all));
+    sums->passed = alloc_zeroed(count, sizeof(*sums->passed));
+    sums->open = alloc_zeroed(count, sizeof(*sums->open));
+    for (size_t stack = count - 1; stack > 0; stack--) {
+        sums->own[stack] = stack < room ? samples[stack] : 0;
+        sums->all[stack] += sums->own[stack];
+        sums->all[tables->stacks[stack].caller] += sums->all[stack];
+    }
+    for (size_t stack = 1; stack < count; stack++)
+        info_modules_add_stack(sums, (uint32_t)stack);
+    free(sums->numbers);
+    free(sums->own);
+    free(sums->all);
+    free(sums->passed);
+    free(sums->open);
+}
+
+static bool has_native_code(const struct tables *tables)
+{
+    for (size_t i = 1; i < tables->functions_count; i++)
+        if (tables->functions[i].kind == KIND_NATIVE && tables->functions[i].module)
+            return true;
+    return false;
 }
 
 static bool has_lines(const struct tables *tables, uint32_t path)
@@ -70,13 +132,12 @@ static int most_samples_first(const void *left, const void *right)
 
 struct info_modules info_modules_of(const struct tables *tables, const uint64_t *samples, size_t room)
 {
-    struct info_modules modules = { .rows = alloc_zeroed(tables->strings_count + 1, sizeof(struct info_module)) };
-    struct info_modules_sums sums = { tables, modules.rows, NULL };
-    sums.seen = alloc_zeroed(tables->strings_count + 1, sizeof(*sums.seen));
-    for (size_t stack = 1; stack < tables->stacks_count && stack < room; stack++)
-        if (samples[stack])
-            info_modules_add_stack(&sums, (uint32_t)stack, samples[stack]);
-    free(sums.seen);
+    struct info_modules modules = { 0 };
+    if (!has_native_code(tables) || tables->stacks_count < 2)
+        return modules;
+    modules.rows = alloc_zeroed(tables->strings_count + 1, sizeof(*modules.rows));
+    struct info_modules_sums sums = { .tables = tables, .rows = modules.rows };
+    info_modules_sum(&sums, samples, room);
     for (size_t i = 1; i < tables->strings_count; i++) {
         if (modules.rows[i].samples == 0)
             continue;

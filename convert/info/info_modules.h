@@ -14,7 +14,7 @@ struct info_module {
     uint64_t samples;       /* samples that have functions of the module */
     uint64_t leaves;        /* samples with such a function at their leaf */
     uint64_t frames, named; /* frames of the samples, and those whose function has a name */
-    uint64_t holes;         /* samples in which the caller of such a function is not known */
+    uint64_t holes;         /* samples in which the caller of such a function is not known: <native> */
     bool lines;             /* debug information of the same build is on this machine */
 };
 

@@ -77,7 +77,7 @@ static struct names files(const struct tables *tables, bool with_text)
         if (seen[file])
             continue;
         seen[file] = true;
-        if (with_text && (!text_begins(name, TEXT("/")) || paths_origin(name, &rest) == ORIGIN_LIBRARY))
+        if (with_text && (tables->functions[i].module || !text_begins(name, TEXT("/")) || paths_origin(name, &rest) == ORIGIN_LIBRARY))
             continue;
         disclosed_names_add(&names, name);
         if (paths_origin(names.example, &rest) != ORIGIN_PROGRAM && paths_origin(name, &rest) == ORIGIN_PROGRAM)

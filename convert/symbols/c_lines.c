@@ -2,10 +2,13 @@
 #include "convert/symbols/c_lines.h"
 
 #include "formats/base/alloc.h"
-#include "formats/model/known.h"
+#include "formats/base/bytes.h"
 #include "formats/model/paths.h"
 
 #include <stdlib.h>
+
+#define MORE_MOST   4096u /* frames that are added to a stack */
+#define OPENED_MOST 512   /* modules whose debug information is open */
 
 /* ---- numbers ---- */
 
@@ -75,6 +78,23 @@ static bool c_lines_add_text(struct c_lines *lines, struct text text, uint32_t *
     return c_lines_pass(lines, &event, why);
 }
 
+/* The row of `added` for the function of a place: inlined and out of line it is the same function. */
+static uint32_t row_of(struct c_lines *lines, const struct debug_place *place, uint32_t module, bool *added)
+{
+    struct bytes key = { 0 };
+    put_bytes(&key, place->name.bytes, place->name.size);
+    put_bytes(&key, "", 1);
+    put_bytes(&key, place->file.bytes, place->file.size);
+    put_bytes(&key, "", 1);
+    put_bytes(&key, &place->first_line, sizeof(place->first_line));
+    put_bytes(&key, &module, sizeof(module));
+    const uint32_t row = intern_number(&lines->added, key.at, key.size, added);
+    bytes_free(&key);
+    lines->added_numbers = alloc_grow(lines->added_numbers, &lines->added_numbers_room, (size_t)row + 1,
+                                      sizeof(*lines->added_numbers));
+    return row;
+}
+
 /* Finds the number of an inlined function behind the filter, and adds a new one. */
 static bool c_lines_add_function(struct c_lines *lines, const struct debug_place *place, uint32_t module,
                                  uint32_t *number, struct fault *why)
@@ -82,18 +102,15 @@ static bool c_lines_add_function(struct c_lines *lines, const struct debug_place
     bool added;
     struct event event = { .kind = EVENT_FUNCTION };
     struct function *function = &event.function;
+    const uint32_t row = row_of(lines, place, module, &added);
+    *number = lines->added_numbers[row];
+    if (!added)
+        return true;
     *function = (struct function){ .kind = KIND_NATIVE, .module = module, .first_line = place->first_line };
     const struct text name = place->name.size ? place->name : TEXT("<inlined>");
     if (!c_lines_add_text(lines, name, &function->name, why) ||
         !c_lines_add_text(lines, place->file, &function->file, why))
         return false;
-    const uint32_t row = known_function(&lines->added, function, &added);
-    lines->added_numbers = alloc_grow(lines->added_numbers, &lines->added_numbers_room, (size_t)row + 1,
-                                      sizeof(*lines->added_numbers));
-    if (!added) {
-        *number = lines->added_numbers[row];
-        return true;
-    }
     *number = lines->added_numbers[row] = function->number = raise_further(&lines->functions,
                                                                            lines->tables->functions_count);
     return c_lines_pass(lines, &event, why);
@@ -116,7 +133,7 @@ static struct debug_info *debug_of(struct c_lines *lines, uint32_t path)
     const uint32_t row = intern_number(&lines->modules, key.at, key.size, &added);
     bytes_free(&key);
     lines->opened = alloc_grow(lines->opened, &lines->opened_room, (size_t)row + 1, sizeof(struct debug_info *));
-    if (added)
+    if (added && row <= OPENED_MOST)
         lines->opened[row] = debug_info_open(name, module->build_id, lines->source == DEBUG_FETCHED);
     return lines->opened[row];
 }
@@ -130,22 +147,32 @@ static size_t find_places(struct c_lines *lines, const struct function *function
     return info ? debug_info_find(info, address, lines->places) : 0;
 }
 
+/* Numbers of the file are raised when all is added that comes before: a number that is not defined stays so. */
 static bool take_function(struct c_lines *lines, struct event *event, struct fault *why)
 {
     struct function *function = &event->function;
-    function->name = raised(&lines->strings, function->name);
-    function->file = raised(&lines->strings, function->file);
-    function->module = raised(&lines->strings, function->module);
-    if (find_places(lines, function, function->address) > 0) {
-        const struct debug_place *place = &lines->places[0];
-        function->first_line = place->first_line;
-        if (!c_lines_add_text(lines, place->file, &function->file, why) ||
-            (place->name.size && paths_is_nameless(lines->tables, function) &&
-             !c_lines_add_text(lines, place->name, &function->name, why)))
-            return false;
-    }
+    struct function known = *function;
+    known.module = raised(&lines->strings, function->module);
+    known.name = raised(&lines->strings, function->name);
+    uint32_t name = 0, file = 0;
+    const bool found = find_places(lines, &known, known.address) > 0;
+    const struct debug_place *place = &lines->places[0];
+    const bool renamed = found && place->name.size && paths_is_nameless(lines->tables, &known);
+    if (found && (!c_lines_add_text(lines, place->file, &file, why) ||
+                  (renamed && !c_lines_add_text(lines, place->name, &name, why))))
+        return false;
+    function->module = known.module;
+    function->name = name ? name : raised(&lines->strings, function->name);
+    function->file = file ? file : raised(&lines->strings, function->file);
+    function->first_line = found ? place->first_line : function->first_line;
     function->number = raised(&lines->functions, function->number);
-    return c_lines_pass(lines, event, why);
+    if (!c_lines_pass(lines, event, why))
+        return false;
+    bool added = false;
+    const uint32_t row = found ? row_of(lines, place, known.module, &added) : 0;
+    if (added)
+        lines->added_numbers[row] = event->function.number;
+    return true;
 }
 
 /* Adds the frame of an inlined function behind that of `outer`, in whose machine code it is. */
@@ -161,21 +188,35 @@ static bool add_inlined(struct c_lines *lines, const struct frame *outer, size_t
     return c_lines_pass(lines, &event, why);
 }
 
+/* Finds the places of a frame of the file. Returns how many; 0: nothing is known, or they are of another function. */
+static size_t places_of(struct c_lines *lines, uint32_t function, uint64_t address)
+{
+    const struct tables *tables = lines->tables;
+    if (function >= tables->functions_count || !tables->functions[function].number)
+        return 0;
+    const struct function *row = &tables->functions[function];
+    const size_t count = find_places(lines, row, address);
+    const struct debug_place *place = &lines->places[0];
+    const bool same = count > 0 && place->first_line == row->first_line &&
+                      text_equal(place->file, tables_string(tables, row->file));
+    return same ? count : 0;
+}
+
 static bool take_frame(struct c_lines *lines, struct event *event, struct fault *why)
 {
     struct frame *frame = &event->frame;
     uint32_t inlined[DEBUG_PLACES];
     frame->function = raised(&lines->functions, frame->function);
+    const size_t found = places_of(lines, frame->function, frame->address);
+    const size_t places = found && lines->lines_only ? 1 : found;
+    for (size_t i = 1; i < places; i++)
+        if (!c_lines_add_function(lines, &lines->places[i], lines->tables->functions[frame->function].module,
+                                  &inlined[i], why))
+            return false;
+    if (found)
+        frame->line = frame->end_line = lines->places[0].line;
     frame->instruction = raised(&lines->strings, frame->instruction);
     frame->base = raised(&lines->strings, frame->base);
-    const bool known = frame->function < lines->tables->functions_count;
-    const struct function function = known ? lines->tables->functions[frame->function] : (struct function){ 0 };
-    const size_t places = find_places(lines, &function, frame->address);
-    for (size_t i = 1; i < places; i++)
-        if (!c_lines_add_function(lines, &lines->places[i], function.module, &inlined[i], why))
-            return false;
-    if (places > 0)
-        frame->line = frame->end_line = lines->places[0].line;
     frame->number = raised(&lines->frames, frame->number);
     const struct frame outer = *frame;
     if (!c_lines_pass(lines, event, why))
@@ -211,7 +252,7 @@ static void widen(struct c_lines *lines, struct sample *sample)
     for (uint32_t i = 0; i < sample->pushed; i++) {
         const uint32_t first = raised(&lines->frames, sample->frames[i]);
         const uint32_t added = frames_of(&lines->frames, sample->frames[i]) - 1;
-        const bool fits = depth + more[sample->keep + i] + added <= STACK_DEPTH_LIMIT;
+        const bool fits = more[sample->keep + i] + added <= MORE_MOST && depth + MORE_MOST <= STACK_DEPTH_LIMIT;
         const uint32_t taken = fits ? added : 0;
         lines->stack = alloc_grow(lines->stack, &lines->stack_room, count + taken + 1, sizeof(*lines->stack));
         for (uint32_t at = 0; at <= taken; at++)

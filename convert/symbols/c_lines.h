@@ -40,9 +40,10 @@ struct more_frames {
     size_t room;
 };
 
-/* Set `source` and `to`, and `tables` before each recording; the rest starts as zeros. */
+/* Set `source`, `lines_only` and `to`, and `tables` before each recording; the rest starts as zeros. */
 struct c_lines {
     enum debug_source source;
+    bool lines_only; /* inlined functions are not added */
     struct sink to;
     const struct tables *tables; /* behind `to`: they have all that was passed on */
 

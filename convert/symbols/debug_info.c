@@ -3,13 +3,16 @@
 
 #include "formats/base/alloc.h"
 #include "formats/base/bytes.h"
+#include "formats/base/utf8.h"
 #include "formats/intern/intern.h"
 
 #include <ctype.h>
 #include <dwarf.h>
+#include <elf.h>
 #include <elfutils/libdw.h>
 #include <elfutils/libdwfl.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +21,8 @@
 
 #define PIECES_MOST  ((size_t)1 << 22)    /* of a file, and of a unit: code that the sources name */
 #define SCOPES_MOST  32                   /* namespaces and classes that lie in one another */
-#define ENTRIES_MOST 1000000              /* looked at for one address */
+#define ENTRIES_MOST 1000000              /* looked at for one address, ... */
+#define UNIT_MOST    ((size_t)1 << 22)    /* ... and in one unit */
 #define ID_MOST      64                   /* bytes of a build id */
 #define PLACE        ((GElf_Addr)1 << 32) /* where a file is said to lie that is not here yet: any address will do */
 
@@ -46,7 +50,7 @@ struct debug_info {
     struct debug_pieces units;
     struct debug_unit *read; /* of the units */
     size_t read_count, read_room;
-    struct intern paths; /* of sources */
+    struct intern texts; /* names of functions, and paths of sources */
     struct bytes path;   /* the one that is being made */
 };
 
@@ -55,102 +59,15 @@ bool debug_info_exists(void)
     return true;
 }
 
-/* ---- files ---- */
-
-static const Dwfl_Callbacks callbacks = {
-    .find_elf = dwfl_build_id_find_elf,
-    .find_debuginfo = dwfl_standard_find_debuginfo,
-    .section_address = dwfl_offline_section_address,
-};
-
-static bool is_of_build(Dwfl_Module *module, struct text wanted)
-{
-    const unsigned char *id = NULL;
-    GElf_Addr where;
-    const int size = dwfl_module_build_id(module, &id, &where);
-    char digits[2 * ID_MOST + 1];
-    if (size <= 0 || size > ID_MOST)
-        return false;
-    for (int i = 0; i < size; i++)
-        snprintf(digits + 2 * i, 3, "%02x", id[i]);
-    return text_equal(text_of(digits), wanted);
-}
-
-/* Opens a file that is no pipe and no device. -1: there is none. */
-static int open_plain(const char *path)
-{
-    struct stat there;
-    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd >= 0 && (fstat(fd, &there) != 0 || !S_ISREG(there.st_mode))) {
-        close(fd);
-        return -1;
-    }
-    return fd;
-}
-
-/* Always false. */
-static bool leave_files(struct debug_info *info)
-{
-    dwfl_end(info->files);
-    info->files = NULL;
-    return false;
-}
-
-/* Opens the debug information of a file, or the one that the file names, if it is of this build. */
-static bool open_file(struct debug_info *info, const char *path, struct text build_id)
-{
-    Dwarf_Addr bias;
-    const int fd = open_plain(path);
-    if (fd < 0)
-        return false;
-    info->files = dwfl_begin(&callbacks);
-    Dwfl_Module *module = info->files ? dwfl_report_offline(info->files, path, path, fd) : NULL;
-    if (!module)
-        close(fd); /* else the module has it */
-    if (info->files)
-        dwfl_report_end(info->files, NULL, NULL);
-    if (module && is_of_build(module, build_id))
-        info->dwarf = dwfl_module_getdwarf(module, &bias);
-    return info->dwarf || leave_files(info);
-}
-
-/* Asks the servers of DEBUGINFOD_URLS for a build. libdwfl asks them for what is not on this machine. */
-static bool fetch_build(struct debug_info *info, struct text build_id)
-{
-    Dwarf_Addr bias;
-    unsigned char id[ID_MOST];
-    for (size_t i = 0; i < build_id.size / 2; i++)
-        sscanf(build_id.bytes + 2 * i, "%2hhx", &id[i]);
-    info->files = dwfl_begin(&callbacks);
-    Dwfl_Module *module = info->files ? dwfl_report_module(info->files, "fetched", PLACE, PLACE + PLACE) : NULL;
-    if (module && dwfl_module_report_build_id(module, id, build_id.size / 2, 0) == 0) {
-        dwfl_report_end(info->files, NULL, NULL);
-        info->dwarf = dwfl_module_getdwarf(module, &bias);
-    }
-    return info->dwarf || leave_files(info);
-}
-
-/* Looks where the debug information of a module may be, the likeliest first. */
-static bool open_any(struct debug_info *info, struct text path, struct text build_id, bool fetch)
-{
-    char by_id[sizeof("/usr/lib/debug/.build-id//.debug") + (size_t)2 * ID_MOST];
-    char *module = alloc_copy(path.bytes, path.size);
-    snprintf(by_id, sizeof(by_id), "/usr/lib/debug/.build-id/%.2s/%.*s.debug", build_id.bytes, (int)build_id.size - 2,
-             build_id.bytes + 2);
-    const bool found = open_file(info, module, build_id) || open_file(info, by_id, build_id) ||
-                       (fetch && fetch_build(info, build_id));
-    free(module);
-    return found;
-}
-
 /* ---- pieces of code ---- */
 
 /* Adds the code of an entry. */
 static void add_pieces(struct debug_pieces *pieces, Dwarf_Die *entry)
 {
     Dwarf_Addr base, low, high;
-    for (ptrdiff_t at = 0; (at = dwarf_ranges(entry, at, &base, &low, &high)) > 0;) {
-        if (low >= high || pieces->count >= PIECES_MOST)
+    size_t budget = PIECES_MOST;
+    for (ptrdiff_t at = 0; budget-- && (at = dwarf_ranges(entry, at, &base, &low, &high)) > 0;) {
+        if (low == 0 || low >= high || pieces->count >= PIECES_MOST) /* at 0: a function that the linker has removed */
             continue;
         pieces->rows = alloc_grow(pieces->rows, &pieces->room, pieces->count + 1, sizeof(*pieces->rows));
         pieces->rows[pieces->count++] = (struct debug_piece){ low, high, dwarf_dieoffset(entry) };
@@ -200,19 +117,19 @@ static bool is_scope(int tag)
     return tag == DW_TAG_namespace || tag == DW_TAG_module || tag == DW_TAG_class_type || tag == DW_TAG_structure_type;
 }
 
-/* Adds the functions below an entry. */
-static void add_functions(struct debug_pieces *functions, Dwarf_Die *scope, unsigned depth)
+/* Adds the functions below an entry. A file may say that an entry is behind itself. */
+static void add_functions(struct debug_pieces *functions, Dwarf_Die *scope, unsigned depth, size_t *budget)
 {
     Dwarf_Die entry;
-    if (depth > SCOPES_MOST || dwarf_child(scope, &entry) != 0)
+    if (depth > SCOPES_MOST || *budget == 0 || dwarf_child(scope, &entry) != 0)
         return;
     do {
         const int tag = dwarf_tag(&entry);
         if (tag == DW_TAG_subprogram)
             add_pieces(functions, &entry);
         else if (is_scope(tag))
-            add_functions(functions, &entry, depth + 1);
-    } while (functions->count < PIECES_MOST && dwarf_siblingof(&entry, &entry) == 0);
+            add_functions(functions, &entry, depth + 1, budget);
+    } while (*budget && --*budget && functions->count < PIECES_MOST && dwarf_siblingof(&entry, &entry) == 0);
 }
 
 static const struct debug_pieces *functions_of(struct debug_info *info, Dwarf_Off entry)
@@ -224,27 +141,160 @@ static const struct debug_pieces *functions_of(struct debug_info *info, Dwarf_Of
     info->read = alloc_grow(info->read, &info->read_room, info->read_count + 1, sizeof(*info->read));
     struct debug_unit *row = &info->read[info->read_count++];
     *row = (struct debug_unit){ .entry = entry };
+    size_t budget = UNIT_MOST;
     if (dwarf_offdie(info->dwarf, entry, &unit))
-        add_functions(&row->functions, &unit, 0);
+        add_functions(&row->functions, &unit, 0, &budget);
     sort_pieces(&row->functions);
     return &row->functions;
 }
 
+/* ---- files ---- */
+
+/* Opens a file. A file that is none is not opened: to open a device or a pipe may do something, or wait for ever. Nor
+ * is one that is no program: libdwfl would unpack it, whatever its size. -1: there is none. */
+static int open_program(const char *path)
+{
+    char link[64], magic[SELFMAG];
+    struct stat there;
+    const int seen = path[0] == '/' ? open(path, O_PATH | O_CLOEXEC) : -1;
+    if (seen < 0)
+        return -1;
+    snprintf(link, sizeof(link), "/proc/self/fd/%d", seen);
+    const int fd = fstat(seen, &there) == 0 && S_ISREG(there.st_mode) ? open(link, O_RDONLY | O_CLOEXEC) : -1;
+    close(seen);
+    if (fd < 0 || (pread(fd, magic, SELFMAG, 0) == SELFMAG && memcmp(magic, ELFMAG, SELFMAG) == 0))
+        return fd;
+    close(fd);
+    return -1;
+}
+
+/* Opens the file that has the debug information of a module, for libdwfl, which then asks for its build id. `link` is
+ * the name in the module's .gnu_debuglink; NULL: it has none. */
+static int find_debug_file(Dwfl_Module *module, void **user, const char *name, Dwarf_Addr base, const char *file,
+                           const char *link, GElf_Word checksum, char **found)
+{
+    static const struct {
+        const char *before, *behind;
+    } places[] = { { "", "" }, { "", "/.debug" }, { "/usr/lib/debug", "" } };
+    const char *slash = file ? strrchr(file, '/') : NULL;
+    char path[PATH_MAX];
+    (void)module, (void)user, (void)name, (void)base, (void)checksum;
+    for (size_t i = 0; slash && link && !strchr(link, '/') && i < countof(places); i++) {
+        const int size = snprintf(path, sizeof(path), "%s%.*s%s/%s", places[i].before, (int)(slash - file), file,
+                                  places[i].behind, link);
+        const int fd = size < (int)sizeof(path) ? open_program(path) : -1;
+        if (fd < 0)
+            continue;
+        *found = strdup(path);
+        return fd;
+    }
+    return -1;
+}
+
+/* Local files are found by us, and those of servers by libdwfl. */
+static const Dwfl_Callbacks local = {
+    .find_elf = dwfl_build_id_find_elf,
+    .find_debuginfo = find_debug_file,
+    .section_address = dwfl_offline_section_address,
+};
+static const Dwfl_Callbacks fetched = {
+    .find_elf = dwfl_build_id_find_elf,
+    .find_debuginfo = dwfl_standard_find_debuginfo,
+    .section_address = dwfl_offline_section_address,
+};
+
+static bool is_of_build(Dwfl_Module *module, struct text wanted)
+{
+    const unsigned char *id = NULL;
+    GElf_Addr where;
+    const int size = dwfl_module_build_id(module, &id, &where);
+    char digits[2 * ID_MOST + 1];
+    if (size <= 0 || size > ID_MOST)
+        return false;
+    for (int i = 0; i < size; i++)
+        snprintf(digits + (size_t)2 * (size_t)i, 3, "%02x", id[i]);
+    return text_equal(text_of(digits), wanted);
+}
+
+/* Reads which code there is. False, and all is closed, if there is none. */
+static bool has_code(struct debug_info *info)
+{
+    if (info->dwarf)
+        read_units(info);
+    if (info->units.count > 0)
+        return true;
+    dwfl_end(info->files);
+    info->files = NULL;
+    info->dwarf = NULL;
+    return false;
+}
+
+/* Opens the debug information of a file, or the one that the file names, if it is of this build. */
+static bool open_file(struct debug_info *info, const char *path, struct text build_id)
+{
+    Dwarf_Addr bias;
+    const int fd = open_program(path);
+    if (fd < 0)
+        return false;
+    info->files = dwfl_begin(&local);
+    Dwfl_Module *module = info->files ? dwfl_report_offline(info->files, path, path, fd) : NULL;
+    if (!module)
+        close(fd); /* else the module has it */
+    if (info->files)
+        dwfl_report_end(info->files, NULL, NULL);
+    if (module && is_of_build(module, build_id))
+        info->dwarf = dwfl_module_getdwarf(module, &bias);
+    return has_code(info);
+}
+
+/* Asks the servers of DEBUGINFOD_URLS for a build. libdwfl asks them for what is not on this machine. */
+static bool fetch_build(struct debug_info *info, struct text build_id)
+{
+    Dwarf_Addr bias;
+    unsigned char id[ID_MOST];
+    for (size_t i = 0; i < build_id.size / 2; i++)
+        sscanf(build_id.bytes + 2 * i, "%2hhx", &id[i]);
+    info->files = dwfl_begin(&fetched);
+    Dwfl_Module *module = info->files ? dwfl_report_module(info->files, "fetched", PLACE, PLACE + PLACE) : NULL;
+    if (module && dwfl_module_report_build_id(module, id, build_id.size / 2, 0) == 0) {
+        dwfl_report_end(info->files, NULL, NULL);
+        info->dwarf = dwfl_module_getdwarf(module, &bias);
+    }
+    return has_code(info);
+}
+
+/* Looks where the debug information of a module may be, the likeliest first. */
+static bool open_any(struct debug_info *info, struct text path, struct text build_id, bool fetch)
+{
+    char by_id[sizeof("/usr/lib/debug/.build-id//.debug") + (size_t)2 * ID_MOST];
+    char *module = alloc_copy(path.bytes, path.size);
+    snprintf(by_id, sizeof(by_id), "/usr/lib/debug/.build-id/%.2s/%.*s.debug", build_id.bytes, (int)build_id.size - 2,
+             build_id.bytes + 2);
+    const bool found = open_file(info, module, build_id) || open_file(info, by_id, build_id) ||
+                       (fetch && fetch_build(info, build_id));
+    free(module);
+    return found;
+}
+
 /* ---- places ---- */
 
-static struct text text_or_none(const char *text)
+/* The text as UTF-8; it lives as long as `info`. */
+static struct text clean_text(struct debug_info *info, struct text text)
 {
-    return text ? text_of(text) : (struct text){ 0 };
+    const struct text clean = utf8_clean(text);
+    const struct text kept = intern_text(&info->texts, clean);
+    text_free(clean);
+    return kept;
 }
 
 /* The name of a function: of C++ and Rust as the linker knows it. */
-static struct text name_of(Dwarf_Die *entry)
+static struct text name_of(struct debug_info *info, Dwarf_Die *entry)
 {
     Dwarf_Attribute attribute;
-    if (dwarf_attr_integrate(entry, DW_AT_linkage_name, &attribute) ||
-        dwarf_attr_integrate(entry, DW_AT_MIPS_linkage_name, &attribute))
-        return text_or_none(dwarf_formstring(&attribute));
-    return text_or_none(dwarf_diename(entry));
+    const bool linkers = dwarf_attr_integrate(entry, DW_AT_linkage_name, &attribute) ||
+                         dwarf_attr_integrate(entry, DW_AT_MIPS_linkage_name, &attribute);
+    const char *name = linkers ? dwarf_formstring(&attribute) : dwarf_diename(entry);
+    return name ? clean_text(info, text_of(name)) : (struct text){ 0 };
 }
 
 static uint32_t line_or_none(int line)
@@ -266,15 +316,34 @@ static struct text path_of(struct debug_info *info, Dwarf_Die *unit, const char 
         put_string(&info->path, "/");
     }
     put_string(&info->path, strncmp(file, "./", 2) == 0 ? file + 2 : file);
-    return intern_text(&info->paths, bytes_text(&info->path));
+    return clean_text(info, bytes_text(&info->path));
+}
+
+/* The source file of a unit by its number. Since DWARF 5, number 0 is the unit's own file. */
+static struct text file_of(struct debug_info *info, Dwarf_Die *unit, Dwarf_Word number)
+{
+    Dwarf_Files *files = NULL;
+    size_t count = 0;
+    const bool known = dwarf_getsrcfiles(unit, &files, &count) == 0 && number < count;
+    return path_of(info, unit, known ? dwarf_filesrc(files, number, NULL, NULL) : NULL);
+}
+
+/* The source file of a function: that of the entry that declares it, which may be in another unit. */
+static struct text declared_in(struct debug_info *info, Dwarf_Die *entry)
+{
+    Dwarf_Attribute attribute;
+    Dwarf_Word number;
+    Dwarf_Half version;
+    Dwarf_Die unit;
+    if (!dwarf_attr_integrate(entry, DW_AT_decl_file, &attribute) || dwarf_formudata(&attribute, &number) != 0 ||
+        !dwarf_cu_die(attribute.cu, &unit, &version, NULL, NULL, NULL, NULL, NULL) || (number == 0 && version < 5))
+        return (struct text){ 0 };
+    return file_of(info, &unit, number);
 }
 
 static struct debug_place place_of(struct debug_info *info, Dwarf_Die *entry)
 {
-    Dwarf_Die unit;
-    struct debug_place place = { .name = name_of(entry) };
-    if (dwarf_diecu(entry, &unit, NULL, NULL))
-        place.file = path_of(info, &unit, dwarf_decl_file(entry));
+    struct debug_place place = { .name = name_of(info, entry), .file = declared_in(info, entry) };
     int line = 0;
     if (dwarf_decl_line(entry, &line) == 0)
         place.first_line = line_or_none(line);
@@ -291,22 +360,18 @@ static Dwarf_Word number_of(Dwarf_Die *entry, unsigned name)
 /* Sets the line of a place, if the line is in the file of the function. Generated code may be in another one. */
 static void set_line(struct debug_place *place, struct text file, uint32_t line)
 {
-    place->line = text_equal(file, place->file) ? line : 0;
+    place->line = file.size && text_equal(file, place->file) ? line : 0;
 }
 
 /* Sets the line from which an inlined function is called. */
 static void set_call(struct debug_info *info, struct debug_place *caller, Dwarf_Die *inlined, Dwarf_Die *unit)
 {
-    Dwarf_Files *files = NULL;
-    size_t count = 0;
-    const Dwarf_Word file = number_of(inlined, DW_AT_call_file), line = number_of(inlined, DW_AT_call_line);
-    const bool known = dwarf_getsrcfiles(unit, &files, &count) == 0 && file < count;
-    const char *path = known ? dwarf_filesrc(files, file, NULL, NULL) : NULL;
-    set_line(caller, path_of(info, unit, path), line <= INT32_MAX ? (uint32_t)line : 0);
+    const Dwarf_Word line = number_of(inlined, DW_AT_call_line);
+    set_line(caller, file_of(info, unit, number_of(inlined, DW_AT_call_file)), line <= INT32_MAX ? (uint32_t)line : 0);
 }
 
 /* Whether the code of an entry is told in the entry itself. */
-static bool has_code(Dwarf_Die *entry)
+static bool tells_code(Dwarf_Die *entry)
 {
     return dwarf_hasattr(entry, DW_AT_ranges) || dwarf_hasattr(entry, DW_AT_low_pc);
 }
@@ -326,7 +391,7 @@ static bool go_inwards(Dwarf_Die *entry, uint64_t address, unsigned *budget, uns
             *inlined = child;
             return true;
         }
-        if (tag == DW_TAG_lexical_block && (!has_code(&child) || dwarf_haspc(&child, address) == 1) &&
+        if (tag == DW_TAG_lexical_block && (!tells_code(&child) || dwarf_haspc(&child, address) == 1) &&
             go_inwards(&child, address, budget, depth + 1, inlined))
             return true;
     } while (dwarf_siblingof(&child, &child) == 0);
@@ -337,8 +402,6 @@ size_t debug_info_find(struct debug_info *info, uint64_t address, struct debug_p
 {
     Dwarf_Die unit, entry;
     unsigned budget = ENTRIES_MOST;
-    if (info->units.count == 0)
-        read_units(info);
     const struct debug_piece *piece = piece_at(&info->units, address);
     const struct debug_piece *function = piece ? piece_at(functions_of(info, piece->entry), address) : NULL;
     if (!function || !dwarf_offdie(info->dwarf, piece->entry, &unit) ||
@@ -389,7 +452,7 @@ void debug_info_close(struct debug_info *info)
         free(info->read[i].functions.rows);
     free(info->read);
     free(info->units.rows);
-    intern_free(&info->paths);
+    intern_free(&info->texts);
     bytes_free(&info->path);
     dwfl_end(info->files);
     free(info);

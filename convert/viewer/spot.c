@@ -18,7 +18,7 @@ static bool is_own_code(struct text file)
 static bool is_frame_inside(enum view view, const struct tables *tables, uint32_t frame)
 {
     const uint32_t function = tables->frames[frame].function;
-    const struct text file = tables_function_file(tables, function);
+    const struct text file = tables_python_file(tables, function);
     switch (view) {
     case VIEW_MY_CODE:
         return is_own_code(file);

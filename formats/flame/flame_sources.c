@@ -26,7 +26,7 @@ static void add_lines(struct flame_sources_search *search)
     const struct tables *tables = search->entries->tables;
     uint32_t *file_of = alloc_zeroed(tables->functions_count + 1, sizeof(*file_of)); /* by function; 0: none */
     for (uint32_t i = 1; i < tables->functions_count; i++) {
-        const struct text path = tables_function_file(tables, i);
+        const struct text path = tables_python_file(tables, i);
         if (!tables->functions[i].number || path.size == 0)
             continue;
         file_of[i] = file_number(search, path);
@@ -40,12 +40,12 @@ static void add_lines(struct flame_sources_search *search)
     free(file_of);
 }
 
-/* Whether a file of this kind is wanted. <string> is no file, and no file has so long a path that the page has it cut.
+/* Whether a file of this kind is wanted: one of Python. <string> is no file, and no file has so long a path that the page has it cut.
  */
 static bool flame_code_is_wanted(const struct shown_code *code, enum flame_sources wanted)
 {
     return text_begins(code->path, TEXT("/")) && code->path.size <= SHORT_TEXT_MOST &&
-           (wanted == FLAME_SOURCES_ALL || code->kind == CODE_PROGRAM);
+           (wanted == FLAME_SOURCES_ALL ? code->kind != CODE_NATIVE : code->kind == CODE_PROGRAM);
 }
 
 static void emit_source(struct json_emitter *json, struct flame_sources_search *search, const struct shown_code *code,

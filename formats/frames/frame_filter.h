@@ -6,8 +6,8 @@
  *     --hide RE       a frame that matches is dropped, and its samples count at its caller
  *     --no-gc         <GC> is dropped; --no-native drops native code, such as <native>, but not the kernel
  *     --fold KIND     frames of one kind that follow one another are one frame: <import>, <stdlib>, <site-packages>
- *                     interpreter: C functions of the interpreter that only pass a call on are left out: those that
- *                     have no name in Python, and are not the leaf of the stack
+ *                     interpreter: C functions of the interpreter that have no name in Python, and are not the leaf of
+ *                     the stack, are left out: most of them only pass a call on
  *     --focus RE      a stack without a frame that matches is left out; this looks at all frames as they were
  *                     before anything was dropped or folded
  *

@@ -165,7 +165,7 @@ static struct text first_function(const struct gecko *gecko, uint32_t thread)
     struct text name = { 0 }, rest;
     for (uint32_t stack = gecko_thread(gecko, thread)->stack; stack; stack = tables->stacks[stack].caller) {
         const uint32_t function = tables->frames[tables->stacks[stack].frame].function;
-        const struct text file = tables_function_file(tables, function);
+        const struct text file = tables_python_file(tables, function);
         if (file.size && paths_origin(file, &rest) != ORIGIN_LIBRARY)
             name = tables_function_name(tables, function);
     }

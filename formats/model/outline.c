@@ -28,7 +28,7 @@ static uint32_t place_leaf(struct outline *outline, const struct tables *tables,
                            uint32_t node, uint32_t stack)
 {
     const uint32_t frame = tables->stacks[stack].frame, caller = tables->stacks[stack].caller, label = labels[frame];
-    if (label == OUTLINE_DROPPED || !(label & OUTLINE_AT_LEAF))
+    if (label != OUTLINE_DROPPED && !(label & OUTLINE_AT_LEAF))
         return node;
     if (caller && tables->frames[frame].inlined)
         node = place_leaf(outline, tables, labels, root, node, caller);

@@ -15,7 +15,7 @@
  * stack 3
  *
  * Stacks may also hang under a node other than the root, node 0: for example under the node of a thread or of an
- * interpreter. `= {0}` is empty. No function here recurses. The time to place all stacks under one node grows with
+ * interpreter. `= {0}` is empty. No function here recurses, but over functions that are inlined into one another. The time to place all stacks under one node grows with
  * distinct stacks, however deep the stacks are. */
 #ifndef PYREEL_FORMATS_MODEL_OUTLINE_H
 #define PYREEL_FORMATS_MODEL_OUTLINE_H

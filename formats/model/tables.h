@@ -154,6 +154,12 @@ static inline struct text tables_function_file(const struct tables *tables, uint
     return tables_string(tables, tables->functions[function].file);
 }
 
+/* The file of a function of Python; the empty text for all others. */
+static inline struct text tables_python_file(const struct tables *tables, uint32_t function)
+{
+    return tables->functions[function].module ? (struct text){ 0 } : tables_function_file(tables, function);
+}
+
 /* The text of a string as the file has it: a linker's name of C++ or Rust. tables_string() gives its readable form. */
 struct text tables_linker_name(const struct tables *tables, uint32_t string);
 

@@ -190,9 +190,9 @@ uint64_t pprof_tables_location(struct pprof_tables *to, const uint32_t *position
     const struct pprof_position *position = &to->positions[positions[0]];
     const uint32_t module = mapping_of_module(to, position->function);
     const uint32_t mapping = module ? module : executable;
-    const uint32_t number = count == 1 ? positions[0]
-                                       : UINT32_MAX - intern_pairs_number(&to->inlined_ids, positions[0],
-                                                                          (uint32_t)count, &added);
+    uint32_t number = positions[0];
+    for (size_t i = 1; i < count; i++)
+        number = UINT32_MAX - intern_pairs_number(&to->inlined_ids, number, positions[i], &added);
     const uint32_t id = intern_pairs_number(&to->location_ids, number, mapping, &added);
     if (!added)
         return id;
@@ -203,6 +203,7 @@ uint64_t pprof_tables_location(struct pprof_tables *to, const uint32_t *position
     location->message.id = id;
     location->message.mapping_id = mapping;
     location->message.address = position->address;
+    to->mappings[mapping - 1].has_inline_frames |= count > 1;
     for (size_t i = 0; i < count; i++)
         add_line(to, &to->positions[positions[i]]);
     return id;

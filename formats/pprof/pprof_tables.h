@@ -51,8 +51,8 @@ struct pprof_tables {
     struct pprof_position *positions; /* by number; entry 0 is unused. There is room for one of each frame */
     uint32_t positions_count;         /* without entry 0 */
 
-    struct intern_pairs inlined_ids;  /* (position, lines) -> the number below */
-    struct intern_pairs location_ids; /* (position, or UINT32_MAX - number of several lines; mapping) -> id */
+    struct intern_pairs inlined_ids;  /* (position, or UINT32_MAX - number of several; the next position) -> number */
+    struct intern_pairs location_ids; /* (position, or UINT32_MAX - number of several; mapping) -> id */
     struct pprof_location *locations;
     size_t locations_room;
     Perftools__Profiles__Line *lines; /* of all locations */

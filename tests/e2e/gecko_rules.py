@@ -357,6 +357,8 @@ class Rules:
             resource = functions["resource"][function]
             self.expect(resource >= 0 and libs[resource] == symbols["libIndex"][symbol], f"frame {i} has a symbol of another library")
             inlined = frames["inlineDepth"][i] > 0  # into the symbol's function
+            category = self.profile["meta"]["categories"][frames["category"][i]]["name"]
+            self.expect(category == "C code", f"frame {i} of native code is {category}")
             self.expect(inlined or functions["name"][function] == symbols["name"][symbol], f"frame {i} has a symbol of another name")
             self.expect(address >= symbols["address"][symbol], f"frame {i} at {address} is in front of its symbol")
 

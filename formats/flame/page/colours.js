@@ -54,7 +54,7 @@ function shadeOf(hex, shade, palette) {
 function shadeOfFunction(fn) {
   if (kindOf(fn).name !== 'native')
     return SHADES[fn % SHADES.length];
-  const library = (fileOf(fn) || '').split('/')[0]; // libz.so.1/deflate.c
+  const file = fileOf(fn) || '', library = file.split(file.startsWith('/') ? ' ' : '/')[0]; // libz.so.1/deflate.c, /lib/libz.so.1 /src/deflate.c
   if (!libraries.has(library))
     libraries.set(library, LIBRARY_SHADES[libraries.size % LIBRARY_SHADES.length]);
   return libraries.get(library);

@@ -38,7 +38,7 @@ static enum role role_of(const struct tables *tables, uint32_t function)
     const enum frame_kind kind = tables->functions[function].kind;
     if (kind != KIND_PYTHON)
         return kind == KIND_GC ? ROLE_GC : kind == KIND_TASK ? ROLE_TASK : ROLE_SYNTHETIC;
-    const struct text name = tables_function_name(tables, function), file = tables_function_file(tables, function);
+    const struct text name = tables_function_name(tables, function), file = tables_python_file(tables, function);
     for (size_t i = 0; i < countof(known); i++)
         if (ends(name, known[i].name, '.') && ends(file, known[i].file, '/'))
             return known[i].role;

@@ -122,8 +122,9 @@ static size_t gecko_sources_source_name(struct gecko *gecko, uint32_t file)
 }
 
 /* Adds a source. Files with the same name are one source: <frozen os> and os.py have one text. */
-static void add_source(struct gecko *gecko, uint32_t file)
+static void add_source(struct gecko *gecko, const struct function *function)
 {
+    const uint32_t file = function->file;
     struct gecko_sources *sources = &gecko->sources;
     const struct text path = tables_string(gecko->tables, file);
     bool added;
@@ -131,9 +132,15 @@ static void add_source(struct gecko *gecko, uint32_t file)
     sources->by_file[file] = intern_pairs_number(&sources->by_name, (uint32_t)name, 0, &added);
     if (!added)
         return;
+    sources->rows = alloc_grow(sources->rows, &sources->room, sources->count + 1, sizeof(*sources->rows));
+    if (function->module) { /* the resource of its functions is their library */
+        sources->rows[sources->count++] = (struct gecko_source){
+            .file = file, .name = name, .category = CATEGORY_NATIVE
+        };
+        return;
+    }
     const enum gecko_category category = (enum gecko_category)code_kind_of_file(path);
     const struct text resource = gecko_sources_resource_name(sources, path);
-    sources->rows = alloc_grow(sources->rows, &sources->room, sources->count + 1, sizeof(*sources->rows));
     sources->rows[sources->count] = (struct gecko_source){ .file = file,
                                                            .name = name,
                                                            .category = category,
@@ -203,7 +210,7 @@ void gecko_sources_find(struct gecko *gecko)
         const uint32_t number = gecko->rows.functions.number[row];
         const struct function *function = &tables->functions[number];
         if (function->file && tables_string(tables, function->file).size && !sources->by_file[function->file])
-            add_source(gecko, function->file);
+            add_source(gecko, function);
         if (function->module && !sources->by_module[function->module])
             add_module(gecko, function->module);
         sources->names[number] = gecko_sources_name_of(gecko, function);

@@ -115,7 +115,7 @@ def test_the_file_with_debug_information_may_lie_beside(recorded, place):
     assert knows_lines(recorded)
 
 
-@pytest.mark.parametrize("what", ["nothing", "another build", "no program", "a part", "a pipe", "a folder"])
+@pytest.mark.parametrize("what", ["nothing", "another build", "no program", "a part", "a pipe", "a link to a pipe", "a folder"])
 def test_what_is_not_that_build_says_nothing(what, recorded, place):
     with open(LIBRARY, "rb") as library:
         content = library.read()
@@ -123,6 +123,13 @@ def test_what_is_not_that_build_says_nothing(what, recorded, place):
         shutil.copy(OTHER_BUILD, place)
     elif what == "a pipe":
         os.mkfifo(place)
+    elif what == "a link to a pipe":
+        debug = os.path.join(os.path.dirname(place), "libwork.debug")
+        strip_to(place)
+        subprocess.run([need_command("objcopy"), "--only-keep-debug", LIBRARY, debug], check=True)
+        subprocess.run([need_command("objcopy"), f"--add-gnu-debuglink={debug}", place], check=True)
+        os.unlink(debug)
+        os.mkfifo(debug)
     elif what == "a folder":
         os.mkdir(place)
     elif what != "nothing":
@@ -177,7 +184,9 @@ def test_servers_are_asked_only_when_told(recorded, place, server, tmp_path, mon
     assert knows_lines(recorded, "--debug-info", "debuginfod")
 
 
-def test_a_source_of_debug_information_has_a_name(recorded):
+def test_a_source_of_debug_information_has_a_name_and_servers(recorded):
+    ended = run(CONVERTERS["report"], "--debug-info", "debuginfod", recorded)
+    assert ended.code == 2 and "DEBUGINFOD_URLS" in ended.messages, ended
     ended = run(CONVERTERS["report"], "--debug-info", "anywhere", recorded)
     assert ended.code == 2 and "none|local|debuginfod" in ended.messages, ended
 
@@ -218,10 +227,13 @@ def test_firefox_knows_inlined_functions(recorded, tmp_path):
 
 
 def test_a_difference_is_of_functions_and_not_of_builds(python, program, recorded, library, tmp_path):
-    """Another version of the library has other addresses, and another name."""
+    """Another version of the library has other addresses, another name, and no debug information."""
     newer = f"{library}.2"
     shutil.copy(OTHER_BUILD, newer)
     after = record(python, program, newer, tmp_path / "b.pyreel")
-    told = json.loads(succeed(DIFF, "--json", "--top", "0", "--debug-info", "none", recorded, after).text)
-    rows = [row["total"] for row in told["items"]["rows"] if row["name"] == "beta_inside"]
-    assert len(rows) == 1 and rows[0]["before"] > 0 and rows[0]["after"] > 0, rows
+    subprocess.run([need_command("strip"), newer], check=True)
+    told = json.loads(succeed(DIFF, "--json", "--top", "0", recorded, after).text)
+    for name in ("alpha", "beta_inside", "gamma_calls"):
+        rows = [row["total"] for row in told["items"]["rows"] if row["name"] == name]
+        assert len(rows) == 1 and rows[0]["before"] > 0 and rows[0]["after"] > 0, (name, rows)
+    assert not [row for row in told["items"]["rows"] if row["name"] == "compute"]  # inlined in one build, and in another

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What becomes of a recording whose C functions have lines and inlined functions. The debug information is made here:
- * at the address A in the module "/lib/c.so" there are A % 4 functions, each inlined into the one before. */
+ * at the address A in the modules there are A % 4 functions, each inlined into the one before. */
 #include "convert/symbols/c_lines.h"
 
 #include "formats/base/alloc.h"
@@ -13,8 +13,8 @@
 #include <string.h>
 
 #define MODULE     "/lib/c.so"
+#define LATER      "/lib/later.so"
 #define MOST_DEPTH 40
-#define MOST_OWN   (4 * MOST_DEPTH)
 #define THREADS    3
 
 static char made_here;
@@ -23,7 +23,7 @@ struct debug_info *debug_info_open(struct text path, struct text build_id, bool 
 {
     assert_text(build_id, "abcd");
     assert_false(fetch);
-    return text_equal(path, TEXT(MODULE)) ? (struct debug_info *)&made_here : NULL;
+    return text_equal(path, TEXT(MODULE)) || text_equal(path, TEXT(LATER)) ? (struct debug_info *)&made_here : NULL;
 }
 
 static uint32_t line_at(uint64_t address, size_t depth)
@@ -48,8 +48,12 @@ void debug_info_close(struct debug_info *info)
 
 /* ---- a recording ---- */
 
+static uint32_t left_out_frame; /* of the last EVENT_LEFT_OUT behind the filter */
+
 static bool take_tables(void *self, struct event *event, struct fault *why)
 {
+    if (event->kind == EVENT_LEFT_OUT)
+        left_out_frame = event->left_out.frame;
     return tables_take(self, event, why);
 }
 
@@ -89,12 +93,19 @@ static void define_frame(struct recorded *r, uint32_t module, uint64_t address)
     const uint32_t function = define_function(r, (struct function){ .name = string,
                                                                     .kind = native ? KIND_NATIVE : KIND_PYTHON,
                                                                     .module = native ? module : 0,
-                                                                    .address = native ? 0x1000 : 0 });
+                                                                    .address = native ? 0x1001 : 0 });
     const struct frame frame = {
         .number = ++r->frames, .function = function, .line = native ? 0 : 7, .address = native ? address : 0
     };
     r->addresses[r->frames] = frame.address;
     assert_true(give(r, (struct event){ EVENT_FRAME, .frame = frame }));
+}
+
+static uint32_t define_module(struct recorded *r, struct text path)
+{
+    const uint32_t module = define_string(r, path);
+    assert_true(give(r, (struct event){ EVENT_MODULE, .module = { .path = module, .build_id = TEXT("abcd") } }));
+    return module;
 }
 
 static uint32_t start(struct recorded *r)
@@ -105,9 +116,8 @@ static uint32_t start(struct recorded *r)
     assert_true(give(r, (struct event){ EVENT_PROCESS, .process = { .number = 1, .pid = 1 } }));
     for (uint32_t i = 1; i <= THREADS; i++)
         assert_true(give(r, (struct event){ EVENT_THREAD, .thread = { .number = i, .process = 1, .tid = i } }));
-    const uint32_t module = define_string(r, TEXT(MODULE));
-    assert_true(give(r, (struct event){ EVENT_MODULE, .module = { .path = module, .build_id = TEXT("abcd") } }));
-    return module;
+    define_string(r, TEXT("no module"));
+    return define_module(r, TEXT(MODULE));
 }
 
 static void end(struct recorded *r)
@@ -128,9 +138,15 @@ static void put_stack(struct bytes *to, const struct tables *tables, uint32_t st
     const struct frame *frame = &tables->frames[tables->stacks[stack].frame];
     const struct text name = tables_function_name(tables, frame->function);
     put_bytes(to, name.bytes, name.size);
-    snprintf(line, sizeof(line), ":%u@%llx+%u;", (unsigned)frame->line, (unsigned long long)frame->address,
+    snprintf(line, sizeof(line), ":%u@%llx+%u", (unsigned)frame->line, (unsigned long long)frame->address,
              (unsigned)frame->inlined);
     put_string(to, line);
+    if (frame->inlined) {
+        const struct text symbol = tables_function_name(tables, frame->symbol);
+        put_string(to, "^");
+        put_bytes(to, symbol.bytes, symbol.size);
+    }
+    put_string(to, ";");
 }
 
 /* The same of the frames that the file has. */
@@ -145,8 +161,8 @@ static void put_wanted(struct bytes *to, const struct recorded *r, const uint32_
                  (unsigned long long)address);
         put_string(to, text);
         for (size_t depth_in = 1; depth_in < address % 4; depth_in++) {
-            snprintf(text, sizeof(text), "%s:%u@%llx+%zu;", names[depth_in], (unsigned)line_at(address, depth_in),
-                     (unsigned long long)address, depth_in);
+            snprintf(text, sizeof(text), "%s:%u@%llx+%zu^f%u;", names[depth_in], (unsigned)line_at(address, depth_in),
+                     (unsigned long long)address, depth_in, (unsigned)frames[i]);
             put_string(to, text);
         }
     }
@@ -165,14 +181,13 @@ static void assert_stack(const struct recorded *r, uint32_t thread, const uint32
     bytes_free(&wanted);
 }
 
-static void stacks_have_what_is_inlined(void **state)
+static void record_at_random(struct recorded *r)
 {
-    (void)state;
-    struct recorded *r = alloc_zeroed(1, sizeof(*r));
     uint32_t stacks[THREADS + 1][MOST_DEPTH] = { 0 }, depths[THREADS + 1] = { 0 };
-    const uint32_t module = start(r);
-    srand(1);
+    uint32_t module = start(r);
     for (unsigned round = 0; round < soak(3000); round++) {
+        if (round == 500)
+            module = define_module(r, TEXT(LATER));
         if (r->frames == 0 || (r->frames < 1500 && rand() % 2))
             define_frame(r, module, (uint64_t)(rand() % 4000) + 1);
         const uint32_t thread = (uint32_t)(rand() % THREADS) + 1;
@@ -193,6 +208,43 @@ static void stacks_have_what_is_inlined(void **state)
         assert_true(give(r, (struct event){ EVENT_SAMPLE, .sample = sample }));
         assert_stack(r, thread, stacks[thread], depths[thread]);
     }
+    const struct left_out left_out = { .thread = 1, .time_ns = 1, .frame = r->frames };
+    char name[20];
+    snprintf(name, sizeof(name), "f%u", (unsigned)r->frames);
+    assert_true(give(r, (struct event){ EVENT_LEFT_OUT, .left_out = left_out }));
+    assert_true(text_equal(tables_function_name(&r->tables, r->tables.frames[left_out_frame].function), text_of(name)));
+}
+
+static void stacks_have_what_is_inlined(void **state)
+{
+    (void)state;
+    struct recorded *r = alloc_zeroed(1, sizeof(*r));
+    srand(1);
+    record_at_random(r);
+    tables_free(&r->tables); /* another recording */
+    *r = (struct recorded){ .lines = r->lines };
+    record_at_random(r);
+    end(r);
+    free(r);
+}
+
+/* What is added has a limit, and what the file has is never refused for it. */
+static void deep_stacks_have_what_fits(void **state)
+{
+    (void)state;
+    enum { DEPTH = 50000 };
+    struct recorded *r = alloc_zeroed(1, sizeof(*r));
+    const uint32_t module = start(r);
+    uint32_t *frames = alloc_zeroed(DEPTH, sizeof(*frames));
+    define_frame(r, module, 7);
+    for (size_t i = 0; i < DEPTH; i++)
+        frames[i] = 1;
+    for (uint32_t keep = 0; keep < STACK_DEPTH_LIMIT - DEPTH; keep += DEPTH) {
+        const struct sample sample = { .thread = 1, .keep = keep, .pushed = DEPTH, .frames = frames, .count = 1 };
+        assert_true(give(r, (struct event){ EVENT_SAMPLE, .sample = sample }));
+        assert_int_equal(r->tables.threads[1].depth, keep + DEPTH + 4096);
+    }
+    free(frames);
     end(r);
     free(r);
 }
@@ -226,6 +278,13 @@ static void what_is_wrong_is_refused_as_without(void **state)
         { EVENT_STRING, .string = { 1, TEXT("x") } },
         { EVENT_FUNCTION, .function = { .number = UINT32_MAX, .name = 1 } },
         { EVENT_FUNCTION, .function = { .number = r->functions + 1, .name = UINT32_MAX } },
+        { EVENT_FUNCTION, .function = { .number = r->functions + 1,
+                                        .name = r->strings + 1,
+                                        .kind = KIND_NATIVE,
+                                        .module = module,
+                                        .address = 0x45 } },
+        { EVENT_FRAME,
+          .frame = { .number = r->frames + 1, .function = 1, .address = 0x47, .instruction = r->strings + 1 } },
         { EVENT_FRAME, .frame = { .number = 1, .function = 1 } },
         { EVENT_FRAME, .frame = { .number = r->frames + 1, .function = UINT32_MAX } },
         { EVENT_MODULE, .module = { .path = UINT32_MAX } },
@@ -273,9 +332,8 @@ static void a_name_is_found_for_what_had_none(void **state)
 TEST_FILE(c_lines)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(stacks_have_what_is_inlined),
-        cmocka_unit_test(what_is_wrong_is_refused_as_without),
-        cmocka_unit_test(nothing_is_added_when_nobody_wants_it),
+        cmocka_unit_test(stacks_have_what_is_inlined),         cmocka_unit_test(deep_stacks_have_what_fits),
+        cmocka_unit_test(what_is_wrong_is_refused_as_without), cmocka_unit_test(nothing_is_added_when_nobody_wants_it),
         cmocka_unit_test(a_name_is_found_for_what_had_none),
     };
     return run_all(tests);

@@ -339,7 +339,8 @@ static void frames_are_dropped_and_folded(void **state)
     (void)state;
     static struct stack stacks[] = { { 0, 0 }, { 0, 1 }, { 1, 2 }, { 2, 1 }, { 3, 3 }, { 4, 4 }, { 5, 2 } };
     static const uint32_t labels[] = { OUTLINE_DROPPED, OUTLINE_DROPPED, 9 | OUTLINE_FOLDS, 9 | OUTLINE_FOLDS, 8 };
-    const struct tables tables = { .stacks = stacks, .stacks_count = countof(stacks) };
+    static struct frame frames[countof(labels)];
+    const struct tables tables = { .stacks = stacks, .stacks_count = countof(stacks), .frames = frames };
     struct outline outline = { 0 };
     const uint32_t root = outline_child(&outline, 0, 9); /* a thread that is named like the kind */
     assert_int_equal(outline_node(&outline, &tables, labels, root, 0), root);
