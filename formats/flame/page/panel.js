@@ -81,7 +81,7 @@ function lineTable(fn) {
   wanted[fn] = 1;
   const sums = lineTotals(forward, wanted), whole = wholeOf(forward), text = sourceLines(fn);
   const rows = hottestLines(sums).sort((a, b) => a - b).map((line) => [line, sums.get(line)]);
-  if (!rows.length)
+  if (!rows.some(([line]) => line)) // nobody knows a line
     return [];
   const most = rows.reduce((top, [, sums]) => Math.max(top, sums.total), 0), unit = weightNow().unit;
   const textOf = (line) => text && text[line - 1] !== undefined ? [make('code', { title: text[line - 1].trim() }, text[line - 1].trim())] : [];
