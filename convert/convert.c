@@ -37,16 +37,15 @@ struct pipeline {
     const struct input *input; /* the recording that is being read, ... */
     uint64_t input_bytes;      /* ... and its size; 0 for a pipe */
     struct source source;
-    struct c_lines
-        c_lines;        /* in front of the tables of the recording; used when the output shows lines of C functions */
-    bool merging;       /* several recordings, or a part of one: events go through `merge` */
-    struct merge merge; /* used when merging */
-    struct tables own;  /* used when merging: the tables of the recording that is being read */
-    bool refused;       /* the tables refused an event: the recording contradicts itself */
-    bool stopped;       /* the output refused an event: no recording can be converted */
-    size_t read;        /* number of recordings that could be read */
-    uint64_t samples;   /* samples of all recordings that were read */
-    uint64_t lost;      /* lost samples of the recording that was read last */
+    struct c_lines c_lines; /* in front of the tables; used when the output shows lines of C functions */
+    bool merging;           /* several recordings, or a part of one: events go through `merge` */
+    struct merge merge;     /* used when merging */
+    struct tables own;      /* used when merging: the tables of the recording that is being read */
+    bool refused;           /* the tables refused an event: the recording contradicts itself */
+    bool stopped;           /* the output refused an event: no recording can be converted */
+    size_t read;            /* number of recordings that could be read */
+    uint64_t samples;       /* samples of all recordings that were read */
+    uint64_t lost;          /* lost samples of the recording that was read last */
     bool show_progress;
     bool progress_shown;
     int64_t progress_due_ns;

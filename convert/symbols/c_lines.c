@@ -3,6 +3,7 @@
 
 #include "formats/base/alloc.h"
 #include "formats/base/bytes.h"
+#include "formats/intern/sorted.h"
 #include "formats/model/paths.h"
 
 #include <stdlib.h>
@@ -17,18 +18,11 @@ static uint32_t raise_of_last(const struct raises *raises)
     return raises->count ? raises->rows[raises->count - 1].by : 0;
 }
 
-/* What a number of the file is behind the filter. */
+/* Returns the number that a definition of the file has behind the filter. */
 static uint32_t raised(const struct raises *raises, uint32_t number)
 {
-    size_t low = 0, high = raises->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (raises->rows[middle].from <= number)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    const uint32_t by = low && number ? raises->rows[low - 1].by : 0;
+    const size_t behind = sorted_until(raises->rows, raises->count, sizeof(*raises->rows), number);
+    const uint32_t by = behind && number ? raises->rows[behind - 1].by : 0;
     return number < UINT32_MAX - by ? number + by : UINT32_MAX;
 }
 

@@ -25,7 +25,8 @@ enum debug_source {
 
 /* From the number `from` of the file on, numbers are raised by `by`. */
 struct raise {
-    uint32_t from, by;
+    uint64_t from;
+    uint32_t by;
 };
 
 /* How the numbers of one kind are raised. `= {0}`: they are not. */

@@ -3,8 +3,10 @@
 
 #include "formats/base/alloc.h"
 #include "formats/base/bytes.h"
+#include "formats/base/replaced.h"
 #include "formats/base/utf8.h"
 #include "formats/intern/intern.h"
+#include "formats/intern/sorted.h"
 
 #include <ctype.h>
 #include <dwarf.h>
@@ -89,15 +91,8 @@ static void sort_pieces(struct debug_pieces *pieces)
 /* The piece that has an address; NULL: none has. */
 static const struct debug_piece *piece_at(const struct debug_pieces *pieces, uint64_t address)
 {
-    size_t low = 0, high = pieces->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (pieces->rows[middle].low <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    const struct debug_piece *piece = low ? &pieces->rows[low - 1] : NULL;
+    const size_t behind = sorted_until(pieces->rows, pieces->count, sizeof(*pieces->rows), address);
+    const struct debug_piece *piece = behind ? &pieces->rows[behind - 1] : NULL;
     return piece && address < piece->high ? piece : NULL;
 }
 
@@ -154,13 +149,12 @@ static const struct debug_pieces *functions_of(struct debug_info *info, Dwarf_Of
  * is one that is no program: libdwfl would unpack it, whatever its size. -1: there is none. */
 static int open_program(const char *path)
 {
-    char link[64], magic[SELFMAG];
+    char magic[SELFMAG];
     struct stat there;
     const int seen = path[0] == '/' ? open(path, O_PATH | O_CLOEXEC) : -1;
     if (seen < 0)
         return -1;
-    snprintf(link, sizeof(link), "/proc/self/fd/%d", seen);
-    const int fd = fstat(seen, &there) == 0 && S_ISREG(there.st_mode) ? open(link, O_RDONLY | O_CLOEXEC) : -1;
+    const int fd = fstat(seen, &there) == 0 && S_ISREG(there.st_mode) ? replaced_open_seen(seen, path, O_RDONLY) : -1;
     close(seen);
     if (fd < 0 || (pread(fd, magic, SELFMAG, 0) == SELFMAG && memcmp(magic, ELFMAG, SELFMAG) == 0))
         return fd;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the debug information of a program or library says of an address in its code: the function, the line, and the
+/* Debug information of a program or library tells of each address in its code: the function, the line, and the
  * functions that the compiler has inlined there.
  *
  *     address     machine code of     the sources say                            places

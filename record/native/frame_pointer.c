@@ -39,7 +39,7 @@ static bool ends_in_pointer_call(const unsigned char bytes[BEFORE])
            (end[-7] == 0xff && (end[-6] == 0x94 || end[-6] == 0x14));            /* call *800(%rsp), *800(,%rax,8) */
 }
 
-/* What kind of call of a function is before a return address, both addresses of the process. */
+/* Returns the kind of call of a function that is before a return address, both addresses of the process. */
 static enum call call_before(const struct code_map *map, uint64_t address, uint64_t function)
 {
     unsigned char bytes[BEFORE];

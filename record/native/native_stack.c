@@ -163,12 +163,13 @@ static bool merge_all(struct c_merge *m, struct c_registers registers, const str
         const enum c_end end = c_stack_unwind(&n->map, &registers, copy, last, n->frames, NATIVE_FRAMES - m->taken,
                                               &count, &stopped);
         const bool lacking = end == C_NO_RULE && frame_pointer_lacks(n->frames[count - 1].code, &stopped);
-        m->taken += count - lacking;
+        m->taken += count;
         for (size_t i = 0; i < count - lacking; i++)
             if (!merge_take(m, &n->frames[i]))
                 return false;
         if (lacking && find_frame_pointer(m, copy, &stopped)) {
             registers = stopped;
+            m->taken--; /* the last frame is the first one of what follows */
             continue;
         }
         if (lacking && !merge_take(m, &n->frames[count - 1]))

@@ -2,6 +2,7 @@
 #include "record/native/names/perf_map.h"
 
 #include "formats/base/alloc.h"
+#include "formats/intern/sorted.h"
 #include "record/process/procfs.h"
 
 #include <ctype.h>
@@ -133,16 +134,9 @@ bool perf_map_read(struct perf_map *map)
 const struct perf_function *perf_map_find(const struct perf_map *map, uint64_t address)
 {
     const struct perf_function *found = NULL;
-    size_t low = 0, high = map->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (map->rows[middle].begin <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (size_t back = 0; back < STEPS_BACK && low > 0; back++) {
-        const struct perf_function *row = &map->rows[--low];
+    size_t behind = sorted_until(map->rows, map->count, sizeof(*map->rows), address);
+    for (size_t back = 0; back < STEPS_BACK && behind > 0; back++) {
+        const struct perf_function *row = &map->rows[--behind];
         if (address < row->end && (!found || row->line > found->line))
             found = row;
     }

@@ -3,6 +3,7 @@
 
 #include "formats/base/alloc.h"
 #include "formats/base/output.h"
+#include "formats/intern/sorted.h"
 #include "record/native/names/sections.h"
 #include "record/process/own_thread.h"
 
@@ -287,20 +288,13 @@ void symbols_free(struct symbols *s)
 
 const struct symbol *symbols_find(const struct symbols *s, uint64_t address)
 {
-    size_t low = 0, high = s->count; /* the first symbol behind the address is in [low, high] */
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (s->rows[middle].address <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == 0)
+    const size_t behind = sorted_until(s->rows, s->count, sizeof(*s->rows), address);
+    if (behind == 0)
         return NULL;
-    size_t first = low - 1;
-    for (int i = 0; i < NAMES_MOST && first > 0 && s->rows[first - 1].address == s->rows[low - 1].address; i++)
+    size_t first = behind - 1;
+    for (int i = 0; i < NAMES_MOST && first > 0 && s->rows[first - 1].address == s->rows[behind - 1].address; i++)
         first--;
-    for (; first < low; first++)
+    for (; first < behind; first++)
         if (address - s->rows[first].address < s->rows[first].size)
             return &s->rows[first];
     return NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What becomes of a recording whose C functions have lines and inlined functions. The debug information is made here:
+/* Recordings whose C functions have lines and inlined functions. The debug information is made here:
  * at the address A in the modules there are A % 4 functions, each inlined into the one before. */
 #include "convert/symbols/c_lines.h"
 
@@ -149,7 +149,7 @@ static void put_stack(struct bytes *to, const struct tables *tables, uint32_t st
     put_string(to, ";");
 }
 
-/* The same of the frames that the file has. */
+/* Writes the text that a stack of these frames of the file should have. */
 static void put_wanted(struct bytes *to, const struct recorded *r, const uint32_t *frames, size_t depth)
 {
     static const char *const names[] = { "", "f2", "inner", "inmost" };
@@ -228,7 +228,7 @@ static void stacks_have_what_is_inlined(void **state)
     free(r);
 }
 
-/* What is added has a limit, and what the file has is never refused for it. */
+/* The frames that are added have a limit; a stack of the file is never refused for them. */
 static void deep_stacks_have_what_fits(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What just-in-time compilers write, and what they should not. */
+/* Files of just-in-time compilers: good lines, and lines that no compiler should write. */
 #include "record/native/names/perf_map.h"
 
 #include "tests/fakes/testing.h"
