@@ -413,6 +413,21 @@ struct cpu_look cpu_look(struct cpu *cpu, bool ran, enum cpu_asker asker)
     return look;
 }
 
+uint64_t cpu_report_now(struct cpu *cpu)
+{
+    struct cpu_mark mark;
+    const bool was_stopped = cpu->stops && !cpu->running && !cpu->ready; /* part of its time is that of the stop */
+    if (!cpu->watched || was_stopped || !read_mark(cpu, &mark))
+        return 0;
+    cpu->between_ns = mark.ran_ns;
+    return take_used(cpu, mark.ran_ns - cpu->stops_ns);
+}
+
+uint64_t cpu_shown_ns(const struct cpu *cpu)
+{
+    return cpu->ran_ns > cpu->between_ns ? cpu->ran_ns : cpu->between_ns;
+}
+
 bool cpu_sleeps_on(const struct cpu *cpu, struct cpu_mark *mark)
 {
     *mark = (struct cpu_mark){ 0 };

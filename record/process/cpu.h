@@ -50,7 +50,8 @@ struct cpu {
     bool free_known;               /* a look found that no post had taken the thread's processor, ... */
     uint64_t free_forced;          /* ... when the thread had lost one so often against its will */
     int64_t resting; /* the lowest difference of the two counts so far, or 0: that of a thread without a processor */
-    uint64_t reported_ns; /* CPU time that cpu_look() has reported */
+    uint64_t reported_ns; /* CPU time that cpu_look() and cpu_report_now() have reported */
+    uint64_t between_ns;  /* time on a processor at the last cpu_report_now(); 0: there was none */
     uint64_t waited_ns;   /* time that the thread waited for a processor, by the last note */
     uint32_t crowded;     /* not 0: the thread had to wait for a processor before one of its last runs */
     bool running, ready;  /* at the last look */
@@ -104,6 +105,12 @@ enum cpu_asker { CPU_ANYBODY, CPU_POST, CPU_POST_OF_HOLDER };
 struct cpu_look cpu_look(struct cpu *cpu, bool ran, enum cpu_asker asker);
 /* Completes the look of a post. */
 void cpu_look_late(struct cpu *cpu, struct cpu_look *look);
+/* The CPU time since the last report, between two looks. Asks for the note alone: the next look sees the same as
+ * without this call, and reports what was used behind it. Of a thread that is stopped in its sleep, the next look tells
+ * all. */
+uint64_t cpu_report_now(struct cpu *cpu);
+/* The thread's time on a processor, as far as looks or reports showed it. */
+uint64_t cpu_shown_ns(const struct cpu *cpu);
 /* Reads the mark of a thread. Returns whether the thread has not run since the last look, which saw it asleep. */
 bool cpu_sleeps_on(const struct cpu *cpu, struct cpu_mark *mark);
 /* Says that the calling thread, a post, sleeps until this moment, and then takes a processor; UINT64_MAX: it sleeps

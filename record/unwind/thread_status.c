@@ -175,7 +175,7 @@ void thread_status_pause(struct watch *watch)
 
 void thread_status_watch_close(struct statuses *statuses, struct watch *watch)
 {
-    statuses->ended_ns += watch->cpu.ran_ns;
+    statuses->ended_ns += cpu_shown_ns(&watch->cpu);
     cpu_close(&watch->cpu);
     *watch = (struct watch){ 0 };
 }

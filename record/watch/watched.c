@@ -209,6 +209,7 @@ static void watched_emit_title(struct watched *w, uint64_t now_ns, uint64_t cpu_
 
 static void emit_measure(struct watched *w, uint64_t time_ns, struct metered metered, uint64_t recorder_cpu_ns)
 {
+    w->metered = metered;
     emitter_note(w->emitter, (struct event){ .kind = EVENT_MEASURE,
                                              .measure = { .process = w->number,
                                                           .time_ns = time_ns,
@@ -366,8 +367,27 @@ void watched_flush(struct watched *w)
 {
     if (!w->attached)
         return;
-    watched_threads_flush(w);
+    const uint64_t time_ns = clock_now_ns() - w->options->start_ns;
+    watched_natives_flush(w, time_ns);
+    watched_threads_flush(w, time_ns);
     watched_measure(w, meter_own_cpu_ns());
+}
+
+/* Counts what the process used since the last call, now that it used `cpu_ns` in all. Returns what is counted. */
+static uint64_t count_cpu(struct watched *w, uint64_t cpu_ns)
+{
+    const uint64_t from_ns = w->begun_cpu_ns;
+    if (cpu_ns != METER_UNKNOWN && cpu_ns > from_ns)
+        w->begun_cpu_ns = cpu_ns;
+    w->counters.cpu_ns += w->begun_cpu_ns - from_ns;
+    return w->begun_cpu_ns - from_ns;
+}
+
+/* What the process used so far without a look is none of the next stream's. */
+static void leave_before_look(struct watched *w)
+{
+    w->counters.before_looks_ns += count_cpu(w, w->metered.cpu_ns);
+    w->search.fork_random = 0; /* so its threads do not tell what they used since the fork */
 }
 
 void watched_restart(struct watched *w)
@@ -379,7 +399,10 @@ void watched_restart(struct watched *w)
     watched_natives_restart(w, time_ns);
     watched_threads_restart(w, time_ns);
     watched_tasks_restart(w);
-    watched_measure(w, meter_own_cpu_ns());
+    /* What the process used since the end of the last stream is the new one's. */
+    emit_measure(w, time_ns, w->metered, meter_own_cpu_ns());
+    if (!w->ticked)
+        leave_before_look(w);
 }
 
 int watched_wait_status(const struct watched *w)
@@ -415,11 +438,7 @@ void watched_detach(struct watched *w, enum fate fate)
     watched_measure(w, meter_own_cpu_ns());
     const uint64_t time_ns = clock_now_ns() - w->options->start_ns;
     watched_natives_end(w, time_ns);
-    const uint64_t cpu_ns = last_cpu_ns(w);
-    if (cpu_ns != METER_UNKNOWN && cpu_ns > w->begun_cpu_ns) {
-        w->counters.cpu_ns += cpu_ns - w->begun_cpu_ns;
-        w->begun_cpu_ns = cpu_ns;
-    }
+    count_cpu(w, last_cpu_ns(w));
     watched_threads_end(w, time_ns);
     watched_tasks_end(w, time_ns);
     emitter_note(w->emitter,

@@ -318,6 +318,7 @@ struct watched {
     struct naming naming;
     struct natives natives;
     struct meter meter;
+    struct metered metered; /* the last measure */
     struct title title;
     struct c_frames *c_frames;        /* with options->c_frames, once it was attached; else NULL */
     struct expanded expanded;         /* the stack that is being emitted */

@@ -379,6 +379,14 @@ void watched_natives_measure(struct watched *w, uint64_t time_ns)
         tell_rest(w, TELL_LEAST_NS, time_ns);
 }
 
+void watched_natives_flush(struct watched *w, uint64_t time_ns)
+{
+    if (!w->natives.opened || !are_told(w))
+        return;
+    natives_ask_shown(w, time_ns);
+    tell_rest(w, END_LEAST_NS, time_ns);
+}
+
 uint64_t watched_natives_adopt(struct watched *w, uint32_t native_id, struct emitted_thread *row)
 {
     const struct native *native = w->natives.opened ? native_find(&w->natives, native_id) : NULL;

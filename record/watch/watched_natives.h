@@ -22,6 +22,10 @@ void watched_natives_look(struct watched *watched, uint64_t time_ns);
 /* Tells the rest. Call this with each measure. */
 void watched_natives_measure(struct watched *watched, uint64_t time_ns);
 
+/* Tells what native threads used until now, and what is known of the rest, before the stream ends and another one takes
+ * what is emitted. */
+void watched_natives_flush(struct watched *watched, uint64_t time_ns);
+
 /* A thread gets a state of Python. `row` is its row if it has one, which may be that of a native thread; else NULL.
  * Returns how much of its CPU time is told or from before the recording; CPU_NEW: all of it. */
 uint64_t watched_natives_adopt(struct watched *watched, uint32_t native_id, struct emitted_thread *row);

@@ -72,7 +72,7 @@ static void emit_left_out(struct watched *w, struct emitted_thread *thread)
     *left_out = (struct left_out){ 0 };
 }
 
-/* Emits the CPU time that no sample has, at the end of a thread. */
+/* Emits the CPU time that no sample has, at the end of a thread or of the stream. */
 static void emit_owed(struct watched *w, struct emitted_thread *thread, uint64_t time_ns)
 {
     const struct left_out left_out = { .thread = thread->number, .time_ns = time_ns, .cpu_ns = thread->owed_ns };
@@ -741,7 +741,7 @@ uint64_t watched_threads_known_cpu_ns(const struct watched *w)
 {
     uint64_t known_ns = w->statuses.ended_ns;
     for (uint32_t i = 0; i < w->rows.threads_count; i++)
-        known_ns += w->rows.threads[i].number ? w->rows.threads[i].watch.cpu.ran_ns : 0;
+        known_ns += w->rows.threads[i].number ? cpu_shown_ns(&w->rows.threads[i].watch.cpu) : 0;
     return known_ns;
 }
 
@@ -878,11 +878,16 @@ bool watched_threads_emit(struct watched *w, uint64_t time_ns, struct fault *why
 
 /* ---- another stream ---- */
 
-void watched_threads_flush(struct watched *w)
+void watched_threads_flush(struct watched *w, uint64_t time_ns)
 {
-    for (uint32_t i = 0; i < w->rows.threads_count; i++)
-        if (w->rows.threads[i].number)
-            emit_left_out(w, &w->rows.threads[i]);
+    for (uint32_t i = 0; i < w->rows.threads_count; i++) {
+        struct emitted_thread *thread = &w->rows.threads[i];
+        if (!thread->number)
+            continue;
+        emit_left_out(w, thread);
+        thread->owed_ns += w->options->with_status ? cpu_report_now(&thread->watch.cpu) : 0;
+        emit_owed(w, thread, time_ns);
+    }
 }
 
 static int thread_number_compare(const void *one, const void *another)

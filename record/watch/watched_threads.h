@@ -38,8 +38,9 @@ bool watched_threads_emit(struct watched *watched, uint64_t time_ns, struct faul
  * not reached give failed samples. */
 bool watched_threads_emit_unread(struct watched *watched, uint64_t time_ns, struct fault *why);
 
-/* Emits what is kept back of the threads, before the stream ends and another one takes what is emitted. */
-void watched_threads_flush(struct watched *watched);
+/* Emits what is kept back of the threads, and the CPU time that they used since their last look, before the stream ends
+ * and another one takes what is emitted. */
+void watched_threads_flush(struct watched *watched, uint64_t time_ns);
 
 /* Emits all threads anew, in the order in which they were emitted first. The next sample of each has its whole stack.
  */

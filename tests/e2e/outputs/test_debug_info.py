@@ -29,7 +29,7 @@ def line_of(text):
         return [number for number, line in enumerate(source, 1) if text in line]
 
 
-CALL = line_of("return compute(rounds, &alpha_ticks)")[0]
+CALL = line_of("return compute(rounds, &alpha_ticks")[0]
 COMPUTE = range(line_of("static inline uint64_t compute")[0], line_of("KEPT uint64_t alpha")[0])
 ALPHA = "alpha (libwork.so)"
 

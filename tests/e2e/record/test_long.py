@@ -94,6 +94,16 @@ def test_files_are_one_recording(rotated):
     assert sums == counted(*paths)
 
 
+@pytest.mark.pythons("oldest and newest")
+def test_each_file_has_its_own_time(rotated):
+    """Looks are rarer than files: a file begins between two looks, and before the first one."""
+    paths, _ = rotated("-r", "2", count=8, every="100ms")
+    alone = [info(path) for path in paths]  # info() checks the account of each
+    all_of_it, _ = joined(paths)
+    alone_s, together_s = sum(one["cpu_s"] for one in alone), all_of_it["cpu_s"]
+    assert abs(alone_s - together_s) <= 0.01 * together_s + 0.01, (alone_s, together_s)
+
+
 @pytest.mark.parametrize("options", [(), ("-f",)], ids=["", "with children"])
 def test_without_python_there_is_no_file(tmp_path, options):
     ended = run_record("--rotate", "100ms", *options, "-o", tmp_path / "app", "--", "sleep", "1")
