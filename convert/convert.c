@@ -103,11 +103,17 @@ static bool needs_status(const struct pipeline *pipeline)
     return mode_filter_selects(&pipeline->mode_filter) || !pipeline->conversion.plan.without_status;
 }
 
-/* Where the events of the CPU owner go. Who needs no status needs no CPU time. */
+/* Who needs no status needs no CPU time. */
+static bool places_cpu(const struct pipeline *pipeline)
+{
+    return pipeline->conversion.converter->events.places_cpu && needs_status(pipeline);
+}
+
+/* Where the events of the CPU owner go. */
 static struct sink convert_placed_sink(const struct pipeline *pipeline)
 {
     const struct converter_events *events = &pipeline->conversion.converter->events;
-    if (!events->places_cpu || !needs_status(pipeline))
+    if (!places_cpu(pipeline))
         return (struct sink){ 0 };
     return (struct sink){ .take = events->take, .self = pipeline->self };
 }
@@ -411,6 +417,7 @@ static bool read_recording(struct pipeline *pipeline, int fd, struct fault *why)
 {
     const struct source_options options = {
         .runs = pipeline->conversion.converter->events.runs && !pipeline->merging && !pipeline->conversion.plan.splits,
+        .run_ns = places_cpu(pipeline) ? CPU_WINDOW_NS : 0,
         .without_status = !needs_status(pipeline),
         .without_stands = pipeline->conversion.plan.only_counts,
         .file_bytes = pipeline->input_bytes,

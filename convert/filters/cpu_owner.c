@@ -6,13 +6,13 @@
 
 #include <stdlib.h>
 
-#define WINDOW_NS      250000000u  /* the length of a window, ... */
-#define WINDOW_LOOKS   16          /* ... or the distance of so many looks, ... */
-#define WINDOW_MOST_NS 2000000000u /* ... which is no longer than that */
-#define EVENTS_MOST    (1u << 17)  /* events that may wait: 256 ms of 500 threads at 1 kHz, and 32 MB */
-#define KEPT_LOOKS     8           /* CPU time of at most so many looks is kept for later looks */
-#define LONG_LOOKS     64          /* the last moment of a thread with so many looks is a small part of its life */
-#define TAIL_LOOKS     3 /* a thread that ended was seen in one look of so many that its kind is worth, at least */
+#define WINDOW_LOOKS    16         /* if looks are rare, a window is as long as the distance of so many looks, ... */
+#define WINDOWS_MOST    8          /* ... and at most as so many other windows */
+#define EVENTS_MOST     (1u << 17) /* events that may wait: 256 ms of 500 threads at 1 kHz, and 32 MB */
+#define UNCOUNTED_LOOKS 2          /* what a thread used may be counted so many looks later */
+#define KEPT_LOOKS      8          /* CPU time of at most so many looks is kept for later looks */
+#define LONG_LOOKS      64         /* the last moment of a thread with so many looks is a small part of its life */
+#define TAIL_LOOKS      3 /* a thread that ended was seen in one look of so many that its kind is worth, at least */
 
 static struct cpu_thread *cpu_owner_thread_of(struct cpu_owner *owner, uint32_t thread)
 {
@@ -116,11 +116,43 @@ static bool look_ran(const struct run *look)
 
 /* ---- shares ---- */
 
-/* Returns the weight of a look that saw its thread run. */
-static uint64_t cpu_owner_weight(const struct run *look)
+/* Whether a look at a thread found what the look before it found. */
+static bool same_place(const struct run *look, const struct run *before)
 {
-    const uint64_t most_ns = look->cpu_ns + look->stands_ns;
-    return look->wall_ns < most_ns ? look->wall_ns : most_ns;
+    return look->stack == before->stack && look->task == before->task && look->status == before->status;
+}
+
+/* Where the looks at one place end that begin with the look `from` of those that wait. */
+static size_t cpu_owner_visit_end(const struct cpu_owner *owner, const struct cpu_thread *thread, size_t from)
+{
+    size_t end = from + 1;
+    while (end < thread->count && cpu_owner_event(owner, thread->waiting[end])->goes_on)
+        end++;
+    return end;
+}
+
+/* Sets the weights of the looks that wait. A visit to a place has the same weight whether the reader gave its looks one
+ * by one or as runs. */
+static void cpu_owner_weigh(const struct cpu_owner *owner, struct cpu_thread *thread)
+{
+    thread->weight_ns = 0;
+    for (size_t from = 0, end; from < thread->count; from = end) {
+        uint64_t wall_ns = 0, most_ns = UNCOUNTED_LOOKS * thread->latest.stands_ns;
+        end = cpu_owner_visit_end(owner, thread, from);
+        for (size_t i = from; i < end; i++) {
+            const struct run *look = &cpu_owner_event(owner, thread->waiting[i])->event.run;
+            wall_ns += look->wall_ns;
+            most_ns += look->cpu_ns;
+        }
+        uint64_t left_ns = wall_ns < most_ns ? wall_ns : most_ns;
+        thread->weight_ns += left_ns;
+        for (size_t i = from; i < end; i++) {
+            struct cpu_event *event = cpu_owner_event(owner, thread->waiting[i]);
+            event->weight_ns = share_of(left_ns, event->event.run.wall_ns, wall_ns);
+            wall_ns -= event->event.run.wall_ns;
+            left_ns -= event->weight_ns;
+        }
+    }
 }
 
 /* Gives a share of *left_ns to each look of the thread that waits, and takes the looks' weight from *weight_ns. Each
@@ -129,10 +161,9 @@ static void give_shares(struct cpu_owner *owner, struct cpu_thread *thread, uint
 {
     for (size_t i = 0; i < thread->count; i++) {
         struct cpu_event *look = cpu_owner_event(owner, thread->waiting[i]);
-        const uint64_t weight = cpu_owner_weight(&look->event.run);
-        look->event.run.cpu_ns = share_of(*left_ns, weight, *weight_ns);
+        look->event.run.cpu_ns = share_of(*left_ns, look->weight_ns, *weight_ns);
         *left_ns -= look->event.run.cpu_ns;
-        *weight_ns -= weight;
+        *weight_ns -= look->weight_ns;
         look->waits = false;
     }
     thread->count = 0;
@@ -292,6 +323,8 @@ static void close_window(struct cpu_owner *owner, bool last)
     size_t kept = 0;
     settle_waits(owner);
     for (size_t i = 0; i < owner->active_count; i++)
+        cpu_owner_weigh(owner, &owner->threads[owner->active[i]]);
+    for (size_t i = 0; i < owner->active_count; i++)
         if (owner->threads[owner->active[i]].ended)
             pool_thread(owner, owner->active[i]);
         else
@@ -319,9 +352,12 @@ static void close_window(struct cpu_owner *owner, bool last)
 /* Few looks are a poor draw of what ran between them. So a window of a slow recording is longer. */
 static uint64_t window_length_ns(const struct cpu_owner *owner)
 {
-    const uint64_t looks_ns = owner->stands_ns < WINDOW_MOST_NS / WINDOW_LOOKS ? owner->stands_ns * WINDOW_LOOKS
-                                                                               : WINDOW_MOST_NS;
-    return looks_ns > WINDOW_NS && !owner->live ? looks_ns : WINDOW_NS;
+    const uint64_t looks_ns = owner->stands_ns < CPU_WINDOW_NS * WINDOWS_MOST ? owner->stands_ns * WINDOW_LOOKS
+                                                                              : UINT64_MAX;
+    const uint64_t windows = looks_ns / CPU_WINDOW_NS;
+    if (owner->live || windows <= 1)
+        return CPU_WINDOW_NS;
+    return (windows < WINDOWS_MOST ? windows : WINDOWS_MOST) * CPU_WINDOW_NS;
 }
 
 /* Whether the window is over when this event comes. Another recording that is merged may begin earlier. */
@@ -331,10 +367,11 @@ static bool window_is_over(struct cpu_owner *owner, const struct event *event)
         return true;
     if (event->kind != EVENT_TICK)
         return false;
+    const uint64_t length_ns = window_length_ns(owner), end_ns = (event->tick_ns / length_ns + 1) * length_ns;
     if (owner->window_ns == 0)
-        owner->window_ns = event->tick_ns + window_length_ns(owner);
-    const bool over = event->tick_ns >= owner->window_ns || event->tick_ns + 2 * WINDOW_MOST_NS < owner->window_ns;
-    owner->window_ns = over ? event->tick_ns + window_length_ns(owner) : owner->window_ns;
+        owner->window_ns = end_ns;
+    const bool over = event->tick_ns >= owner->window_ns || end_ns + WINDOWS_MOST * CPU_WINDOW_NS < owner->window_ns;
+    owner->window_ns = over ? end_ns : owner->window_ns;
     return over;
 }
 
@@ -383,20 +420,21 @@ static void take_look(struct cpu_owner *owner, const struct event *event)
     /* The C functions of a native thread are one place: none of them waits for the lock. */
     if (thread->stacks < 2 && (thread->stacks == 0 || (!thread->native && thread->latest.stack != look->stack)))
         thread->stacks++;
+    const bool goes_on = thread->count > 0 && same_place(look, &thread->latest);
     thread->counted_ns += look->cpu_ns;
     thread->latest = *look;
     thread->looks += look->count;
     owner->stands_ns = look->stands_ns;
     cpu_owner_add(owner, event, cpu_owner_beside(owner, look) || ran);
-    struct run *added = &cpu_owner_event(owner, owner->next - 1)->event.run;
+    struct cpu_event *added = cpu_owner_event(owner, owner->next - 1);
+    added->goes_on = goes_on;
     if (!ran) {
-        added->cpu_ns = 0;
+        added->event.run.cpu_ns = 0;
         return;
     }
     thread->ran = *look;
     thread->waiting = alloc_grow(thread->waiting, &thread->room, thread->count + 1, sizeof(*thread->waiting));
     thread->waiting[thread->count++] = owner->next - 1;
-    thread->weight_ns += cpu_owner_weight(look);
 }
 
 static void take_thread(struct cpu_owner *owner, const struct thread *given)

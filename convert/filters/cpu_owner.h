@@ -9,9 +9,9 @@
  *
  * Looks wait here until their window is over: a quarter of a second, or longer if looks are rare. Then the CPU time
  * that was counted in the window is shared out among the looks that saw the thread run, in proportion to their
- * wall-clock time. A run of looks at one place cannot have run for longer than was counted in it: the part of its
- * wall-clock time that is more counts as one look. CPU time of a window in which no look saw the thread run is kept for
- * the next window.
+ * wall-clock time. A thread cannot have run at one place, from its first look there to the last, for longer than was
+ * counted: the part of the wall-clock time that is more counts as two looks. CPU time of a window in which no look saw
+ * the thread run is kept for the next window.
  *
  * What a thread used after its last look, and what threads used at which nobody looked, is known of the process as a
  * whole only: the recorder tells it for the entry <not sampled>. The threads that ended in a window share this time and
@@ -36,11 +36,14 @@
 #include "formats/model/sink.h"
 #include "formats/model/tables.h"
 
+/* Windows end at the ticks behind multiples of this time. A reader that gives runs ends them there. */
+#define CPU_WINDOW_NS 250000000u
+
 struct cpu_thread {
     uint32_t process;
     uint64_t *waiting; /* numbers of the events that are looks which saw the thread run */
     size_t count, room;
-    uint64_t weight_ns;  /* of the waiting looks */
+    uint64_t weight_ns;  /* while a window is closed: of the waiting looks */
     uint64_t counted_ns; /* CPU time that no look has yet */
     struct run latest;   /* the last look; .stands_ns is 0 when there was none */
     struct run ran;      /* the same of the looks that saw the thread run */
@@ -68,7 +71,9 @@ struct cpu_pool {
 /* An event behind a look that waits, or that look. */
 struct cpu_event {
     struct event event;
-    bool waits; /* a look of which something is not known yet */
+    bool waits;         /* a look of which something is not known yet */
+    bool goes_on;       /* a look that found what the thread's look before it found, which waits, too */
+    uint64_t weight_ns; /* while a window is closed: its weight */
 };
 
 /* `= {0}` is empty. */

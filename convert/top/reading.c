@@ -42,7 +42,7 @@ static bool read_events(struct reading *reading, const struct sink *sink)
 
 static bool open_recording(struct reading *reading, const struct sink *sink)
 {
-    const struct source_options options = { .runs = true }; /* as pyreel-report */
+    const struct source_options options = { .runs = true, .run_ns = CPU_WINDOW_NS }; /* as pyreel-report */
     struct following *following = &reading->following;
     if (reading->feed && following_begin(following, reading->feed, reading->known))
         return source_open_parts(&reading->source, reading->fd, &following->parts, &options, sink, &reading->why);

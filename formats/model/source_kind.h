@@ -24,7 +24,9 @@ struct damage {
 
 /* The needs of whoever takes the events. Each option lets a reader do less; a reader may ignore all of them. */
 struct source_options {
-    bool runs;           /* the count of a sample may be above 1 */
+    bool runs;           /* the count of a sample may be above 1 ... */
+    uint64_t run_ns;     /* ... but no run goes on behind the tick at or after a multiple of this time, at which all
+                          * runs end, and with them an EVENT_TICK; 0: runs may be of any length */
     bool without_status; /* nobody asks what threads did: samples may have status 0 and no CPU time */
     bool without_stands; /* the taker only counts samples: each may stand for an interval */
     uint64_t file_bytes; /* size of the file, for a reader that reads a large file ahead; 0: a pipe, or not known */

@@ -40,6 +40,7 @@ void stream_decode_begin(struct stream_reader *reader)
             reader->threads[clock->expected[at]].listed = 0;
     }
     reader->clocks_count = 0;
+    reader->runs_end_units = 0; /* a block behind a damaged one may begin earlier */
     reader->block++;
 }
 
@@ -290,22 +291,6 @@ static bool give_ticks(struct decoding *d)
     return sink_take(d->to, &event, d->why);
 }
 
-bool stream_decode_close_tick(struct decoding *d)
-{
-    if (!d->in_tick)
-        return true;
-    const bool wait = samples_wait(d);
-    d->in_tick = false;
-    if (wait && !d->all_failed)
-        d->samples_left -= d->clock->expected_count - d->named;
-    if (!wait && !d->all_failed && !give_each(d)) {
-        d->in_tick = true; /* the tick was not closed */
-        return false;
-    }
-    d->clock->ticks_closed++;
-    return d->reader->gives_runs || give_ticks(d);
-}
-
 /* The time at which the next tick is due. Most ticks come on time, and then the next one is due a step later. */
 static uint64_t next_due(struct stream_reader *reader)
 {
@@ -406,13 +391,42 @@ bool stream_decode_end(struct decoding *d)
     if (!reader->gives_runs)
         return true; /* each tick gave its samples */
     bool given = true;
-    const struct reader_clock *const open = d->in_tick ? d->clock : NULL;
+    struct reader_clock *const current = d->clock;
+    const struct reader_clock *const open = d->in_tick ? current : NULL;
     for (uint32_t i = 0; i < reader->clocks_count; i++) {
         d->clock = &reader->clocks[i];
         d->in_tick = d->clock == open;
         given = end_runs(d) && given;
     }
+    d->clock = current;
     return given;
+}
+
+/* Ends the runs if the latest tick, which is closed, is the first one behind a multiple of the longest time of runs. */
+static bool end_long_runs(struct decoding *d)
+{
+    struct stream_reader *reader = d->reader;
+    if (reader->run_ns == 0 || reader->tick_units < reader->runs_end_units)
+        return true;
+    const uint64_t end_ns = (reader->tick_units * reader->unit_ns / reader->run_ns + 1) * reader->run_ns;
+    reader->runs_end_units = (end_ns - 1) / reader->unit_ns + 1;
+    return stream_decode_end(d);
+}
+
+bool stream_decode_close_tick(struct decoding *d)
+{
+    if (!d->in_tick)
+        return true;
+    const bool wait = samples_wait(d);
+    d->in_tick = false;
+    if (wait && !d->all_failed)
+        d->samples_left -= d->clock->expected_count - d->named;
+    if (!wait && !d->all_failed && !give_each(d)) {
+        d->in_tick = true; /* the tick was not closed */
+        return false;
+    }
+    d->clock->ticks_closed++;
+    return d->reader->gives_runs ? end_long_runs(d) : give_ticks(d);
 }
 
 /* Whether `count` ticks without a change only continue the current runs, and break no rule. */
@@ -423,6 +437,31 @@ static bool pass_ticks(const struct decoding *d, uint64_t count)
            (threads == 0 || count <= d->samples_left / threads);
 }
 
+/* How many ticks that are on time there are until the runs end. */
+static uint64_t ticks_of_runs(const struct stream_reader *reader)
+{
+    if (reader->run_ns == 0)
+        return UINT64_MAX;
+    const bool ahead = reader->step_units > 0 && reader->runs_end_units > reader->due_units;
+    return ahead ? (reader->runs_end_units - reader->due_units - 1) / reader->step_units + 1 : 1;
+}
+
+/* Adds ticks that only continue the current runs. */
+static bool pass_unchanged(struct decoding *d, uint64_t count)
+{
+    while (count > 0) {
+        const uint64_t most = ticks_of_runs(d->reader), now = count < most ? count : most, before = d->clock->tick;
+        const bool good = add_ticks(d, now);
+        d->clock->ticks_closed += d->clock->tick - before;
+        if (!good)
+            return stream_decode_broken(d);
+        if (!end_long_runs(d))
+            return false;
+        count -= now;
+    }
+    return true;
+}
+
 bool stream_decode_repeat(struct decoding *d, uint64_t count)
 {
     if (count == 0 || d->reader->process_ticks)
@@ -430,10 +469,7 @@ bool stream_decode_repeat(struct decoding *d, uint64_t count)
     if (pass_ticks(d, count)) {
         d->ticks_left -= count;
         d->samples_left -= count * d->clock->expected_count;
-        const uint64_t before = d->clock->tick;
-        const bool good = add_ticks(d, count);
-        d->clock->ticks_closed += d->clock->tick - before;
-        return good || stream_decode_broken(d);
+        return pass_unchanged(d, count);
     }
     for (; count > 0; count--)
         if (!open_tick(d, next_due(d->reader)) || !stream_decode_close_tick(d))

@@ -5,7 +5,7 @@
  *
  * Most samples have no record. A reader that gives runs does not give them tick by tick. It gives a run as one sample
  * when the run ends: at the thread's next record, at a note of its status, its task or the time that samples stand for,
- * or at the end of the block.
+ * at the end of the block, or where all runs end (reader->run_ns).
  *
  *     tick          1    2    3    4    5    6                        runs: of ticks 2 and 3; of 5 and 6
  *     records of    A              A

@@ -433,6 +433,7 @@ static bool stream_read_kind_open(void *self, int fd, struct text head, const st
     if (!stream_reader_open(reader, fd, head, to, why))
         return false;
     reader->gives_runs = options->runs;
+    reader->run_ns = options->run_ns;
     reader->ignores_status = options->without_status;
     reader->ignores_stands = options->without_stands;
     reader->goes_ahead = options->file_bytes >= PREFETCH_LEAST;

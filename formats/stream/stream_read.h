@@ -55,17 +55,19 @@ struct stream_reader {
     bool ended;                 /* the END block has been given, ... */
     bool complete;              /* ... and reports no loss before it */
     enum end_reason end_reason;
-    bool gives_runs; /* set by the caller: the sink takes samples whose count is above 1 */
+    bool gives_runs; /* set by the caller: the sink takes samples whose count is above 1, ... */
+    uint64_t run_ns; /* ... and all runs end at multiples of this time; 0: they don't */
     /* Set by the caller: samples get status 0 and no CPU time, and a change of these does not end a run. */
     bool ignores_status;
     bool ignores_stands; /* set by the caller: each sample stands for an interval, and a change does not end a run */
     bool goes_ahead;     /* set by the caller: a thread prefetches blocks; not for a pipe */
     struct block_prefetch *ahead;
     uint64_t interval_ns, unit_ns;
-    bool process_ticks;  /* each process has its own ticks */
-    bool is_later_part;  /* looks in the first tick of a process may follow looks in the part before */
-    uint64_t most_units; /* the latest possible time */
-    uint64_t step_units; /* an interval in units; 0: the interval is no multiple of the unit */
+    bool process_ticks;      /* each process has its own ticks */
+    bool is_later_part;      /* looks in the first tick of a process may follow looks in the part before */
+    uint64_t most_units;     /* the latest possible time */
+    uint64_t step_units;     /* an interval in units; 0: the interval is no multiple of the unit */
+    uint64_t runs_end_units; /* with run_ns: the multiple of it behind the latest tick */
 
     struct reader_thread *threads; /* by number */
     size_t threads_room;

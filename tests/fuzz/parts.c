@@ -106,7 +106,7 @@ static void drop(struct playing *playing)
 
 static void read_parts(const struct source_parts *parts, size_t way)
 {
-    static const struct source_options ways[] = { { .runs = true },
+    static const struct source_options ways[] = { { .runs = true, .run_ns = 250000000 },
                                                   { .runs = true, .without_status = true, .without_stands = true } };
     struct source_options each_way = ways[way % countof(ways)];
     each_way.runs = false;

@@ -65,6 +65,7 @@ static int open_input(const uint8_t *bytes, size_t size)
 /* How a recording is read; sample by sample unless something is set. */
 struct way {
     bool in_runs, ignores_status, goes_ahead;
+    uint64_t run_ns;
 };
 
 static void play(struct playing *playing, int fd, struct way way)
@@ -76,6 +77,7 @@ static void play(struct playing *playing, int fd, struct way way)
         return;
     enum source_state state = SOURCE_MORE;
     playing->reader.gives_runs = way.in_runs;
+    playing->reader.run_ns = way.run_ns;
     playing->reader.ignores_status = way.ignores_status;
     playing->reader.goes_ahead = way.goes_ahead;
     while (state == SOURCE_MORE && playing->events <= EVENTS_LIMIT) {
@@ -124,6 +126,7 @@ FUZZ_TARGET(stream)
 {
     static const struct way ways[] = {
         { .in_runs = true },
+        { .in_runs = true, .run_ns = 250000000 },
         { .in_runs = true, .ignores_status = true },
         { .ignores_status = true },
         { .in_runs = true, .ignores_status = true, .goes_ahead = true },

@@ -17,6 +17,7 @@
 #define FRAMES  3
 #define BLOCKS  3
 #define RECORDS 60
+#define RUN_NS  (5 * MS)
 
 static uint64_t dice;
 static bool process_ticks; /* each process has its own ticks in this file */
@@ -245,7 +246,7 @@ static bool take(void *self, struct event *event, struct fault *why)
     return true;
 }
 
-enum reading_kind { EACH, RUNS, COUNTS };
+enum reading_kind { EACH, RUNS, SHORT_RUNS, COUNTS };
 
 /* As the converters read. */
 static void read_file(struct reading *reading, int fd, enum reading_kind kind)
@@ -255,6 +256,7 @@ static void read_file(struct reading *reading, int fd, enum reading_kind kind)
     assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
     assert_true(stream_reader_open(&reading->reader, fd, (struct text){ 0 }, &sink, NULL));
     reading->reader.gives_runs = kind >= RUNS;
+    reading->reader.run_ns = kind == SHORT_RUNS ? RUN_NS : 0;
     reading->reader.ignores_status = reading->reader.ignores_stands = kind == COUNTS;
     while (state == SOURCE_MORE) {
         struct fault why = { 0 };
@@ -345,15 +347,17 @@ static void runs_have_the_same_samples(void **state)
 {
     (void)state;
     const uint64_t files = soak(300);
-    uint64_t fewer = 0, fewer_still = 0, broken = 0, samples = 0, weighed = 0;
+    uint64_t fewer = 0, fewer_still = 0, broken = 0, samples = 0, weighed = 0, cut = 0;
     for (dice = 1; dice <= files; dice++) {
         const uint64_t seed = dice;
         const int fd = make_file();
-        struct reading each = { 0 }, runs = { 0 }, plain = { 0 };
+        struct reading each = { 0 }, runs = { 0 }, brief = { 0 }, plain = { 0 };
         read_file(&each, fd, EACH);
         read_file(&runs, fd, RUNS);
+        read_file(&brief, fd, SHORT_RUNS);
         read_file(&plain, fd, COUNTS);
         assert_same(&runs, &each);
+        assert_same(&brief, &each);
         assert_same_samples(&plain, &each);
         assert_without_status(&plain);
         fewer += each.given - runs.given;
@@ -363,7 +367,9 @@ static void runs_have_the_same_samples(void **state)
         for (size_t i = 1; i < each.tables.threads_count; i++)
             weighed += each.tables.threads[i].wall_ns != each.tables.threads[i].samples * MS;
         drop(&each);
+        cut += brief.given - runs.given;
         drop(&runs);
+        drop(&brief);
         drop(&plain);
         close(fd);
         dice = seed;
@@ -372,6 +378,7 @@ static void runs_have_the_same_samples(void **state)
     assert_in_range(broken, files / 2, files * BLOCKS);
     assert_in_range(samples, files * 50, UINT64_MAX);
     assert_in_range(fewer, samples / 8, samples);
+    assert_in_range(cut, files, samples);
     assert_in_range(fewer_still, samples / 1000, samples);
     assert_in_range(weighed, files / 10, files * THREADS);
 }

@@ -127,8 +127,8 @@ static void cpu_time_goes_to_looks_on_a_processor(void **state)
             { EVENT_RUN, OFF, 10, 12 },
             { EVENT_RUN, ON, 10, 0 },
             { EVENT_RUN, OFF, 10, 6 } } },
-        /* at one place for long, and hardly ran: a quota stopped it. So that place is one look. */
-        { "look 10 look 11 look 0 ",
+        /* at one place for long, and hardly ran */
+        { "look 2 look 19 look 0 ",
           3,
           { { EVENT_RUN, ON, 10, 10 }, { EVENT_RUN, ON, 80, 1 }, { EVENT_RUN, OFF, 10, 10 } } },
         /* ready and without a processor: it did not run */
@@ -188,15 +188,21 @@ static void begin_threads(struct scene *scene)
                                                           .name = i == ENTRY ? TEXT(NOT_SAMPLED) : TEXT("t") } });
 }
 
-static void is_seen(struct scene *scene, uint32_t thread, uint32_t stack, uint64_t cpu_ns)
+/* Looks in a run, with the CPU time of each. */
+static void is_seen_often(struct scene *scene, uint32_t thread, uint32_t stack, uint64_t count, uint64_t cpu_ns)
 {
-    happens(scene, (struct event){ EVENT_RUN, .run = { .count = 1,
+    happens(scene, (struct event){ EVENT_RUN, .run = { .count = count,
                                                        .thread = thread,
                                                        .stack = stack,
                                                        .status = stack == SLEEP ? OFF : ON,
-                                                       .wall_ns = 10,
-                                                       .cpu_ns = cpu_ns,
+                                                       .wall_ns = count * 10,
+                                                       .cpu_ns = count * cpu_ns,
                                                        .stands_ns = 10 } });
+}
+
+static void is_seen(struct scene *scene, uint32_t thread, uint32_t stack, uint64_t cpu_ns)
+{
+    is_seen_often(scene, thread, stack, 1, cpu_ns);
 }
 
 static void rest_is_told(struct scene *scene, uint64_t cpu_ns, uint32_t stack)
@@ -238,6 +244,27 @@ static void threads_that_ended_share_the_rest_of_the_process(void **state)
     assert_int_equal(scene.cpu_ns[OTHER][WORK], 10);
     finish(&scene);
     assert_int_equal(scene.cpu_ns[ENTRY][REST_STACK], 5);
+}
+
+/* A thread seems to run at a place where the kernel counts nothing, as when a quota stops it. A reader may give the looks
+ * in any parts. */
+static void a_run_is_worth_as_much_as_its_looks(void **state)
+{
+    (void)state;
+    static const uint64_t parts[][4] = { { 1, 1, 1, 1 }, { 4 }, { 1, 3 }, { 2, 2 } };
+    for (size_t i = 0; i < countof(parts); i++) {
+        struct scene scene;
+        begin_threads(&scene);
+        is_seen(&scene, MAIN, WORK, 10);
+        is_seen(&scene, MAIN, SLEEP, 4);
+        for (size_t part = 0; part < countof(parts[i]) && parts[i][part]; part++)
+            is_seen_often(&scene, MAIN, REST_STACK, parts[i][part], 0);
+        is_seen(&scene, MAIN, WORK, 6);
+        finish(&scene);
+        assert_in_range(scene.cpu_ns[MAIN][REST_STACK], 9, 11); /* 20 of 40: two looks of four */
+        assert_int_equal(scene.cpu_ns[MAIN][WORK], 20 - scene.cpu_ns[MAIN][REST_STACK]);
+        assert_int_equal(scene.cpu_ns[MAIN][SLEEP], 0);
+    }
 }
 
 /* Three looks for each thread that ended: more is not the looks' time. It may be that of later threads for a while. */
@@ -437,6 +464,7 @@ TEST_FILE(cpu_owner)
         cmocka_unit_test(jitter_adds_no_time),
         cmocka_unit_test(cpu_time_goes_to_looks_on_a_processor),
         cmocka_unit_test(threads_that_ended_share_the_rest_of_the_process),
+        cmocka_unit_test(a_run_is_worth_as_much_as_its_looks),
         cmocka_unit_test(what_the_looks_cannot_stand_for_is_not_sampled),
         cmocka_unit_test(a_thread_that_was_never_seen_to_run_keeps_its_time),
         cmocka_unit_test(sleep_gets_no_cpu_time_by_chance),

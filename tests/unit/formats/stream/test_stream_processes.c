@@ -127,7 +127,7 @@ static bool hear(void *self, struct event *event, struct fault *why)
     return tables_take(&heard->journal.tables, event, why);
 }
 
-static void hear_runs(struct heard *heard, const struct event *story, size_t count)
+static void hear_runs(struct heard *heard, const struct event *story, size_t count, uint64_t run_ns)
 {
     struct bytes stream = stream_of(story, count, CODEC_PLAIN);
     const int fd = memory_file(stream.at, stream.size);
@@ -135,6 +135,7 @@ static void hear_runs(struct heard *heard, const struct event *story, size_t cou
     struct stream_reader reader;
     assert_true(stream_reader_open(&reader, fd, (struct text){ 0 }, &sink, NULL));
     reader.gives_runs = true;
+    reader.run_ns = run_ns;
     while (stream_read_block(&reader, &sink, NULL) == SOURCE_MORE)
         ;
     assert_true(reader.complete && reader.blocks.damage.blocks == 0);
@@ -148,7 +149,7 @@ static void runs_are_of_the_own_process(void **state)
 {
     (void)state;
     struct heard heard = { 0 };
-    hear_runs(&heard, alternating, countof(alternating));
+    hear_runs(&heard, alternating, countof(alternating), 0);
     assert_int_equal(heard.samples[1], 5);
     assert_int_equal(heard.runs[1], 2); /* 10 to 53 ms, and 90 ms: the thread's stack is the same, its record is new */
     assert_int_equal(heard.first_ns[1], 10 * MS);
@@ -161,6 +162,20 @@ static void runs_are_of_the_own_process(void **state)
     assert_int_equal(heard.fresh[4], 1); /* a failed look is a look */
     assert_int_equal(heard.ticks[1], 6);
     assert_int_equal(heard.ticks[2], 5);
+    journal_free(&heard.journal);
+}
+
+/* At 10 ms, where the block begins, and at the ticks of 52 and 85 ms, which are those of another process. */
+static void long_runs_end_together(void **state)
+{
+    (void)state;
+    struct heard heard = { 0 };
+    hear_runs(&heard, alternating, countof(alternating), 25 * MS);
+    assert_int_equal(heard.samples[1], 5);
+    assert_int_equal(heard.runs[1], 4); /* 10; 12 and 20; 53; 90 ms */
+    assert_int_equal(heard.fresh[1], 1);
+    assert_int_equal(heard.samples[3], 4);
+    assert_int_equal(heard.fresh[3], 1);
     journal_free(&heard.journal);
 }
 
@@ -317,9 +332,9 @@ static void readers_keep_the_rules(void **state)
 TEST_FILE(stream_processes)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ticks_of_processes_come_back),   cmocka_unit_test(runs_are_of_the_own_process),
-        cmocka_unit_test(rare_looks_do_not_close_blocks), cmocka_unit_test(a_tick_is_of_one_process),
-        cmocka_unit_test(readers_keep_the_rules),
+        cmocka_unit_test(ticks_of_processes_come_back), cmocka_unit_test(runs_are_of_the_own_process),
+        cmocka_unit_test(long_runs_end_together),       cmocka_unit_test(rare_looks_do_not_close_blocks),
+        cmocka_unit_test(a_tick_is_of_one_process),     cmocka_unit_test(readers_keep_the_rules),
     };
     return run_all(tests);
 }
