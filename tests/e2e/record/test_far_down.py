@@ -27,8 +27,12 @@ def record(python, program, tmp_path, record_until):
 
 
 def has(samples):
-    """Samples of the divers: on a busy machine they begin late."""
-    return lambda found: sum(thread["samples"] for thread in found["threads"] if thread["name"].startswith("diver")) >= samples
+    """Samples of the divers, and CPU time for a third of them: on a busy machine they begin late, and wait for processors."""
+    def enough(found):
+        divers = [thread for thread in found["threads"] if thread["name"].startswith("diver")]
+        used_s = sum(thread["cpu_s"] or 0 for thread in divers)
+        return sum(thread["samples"] for thread in divers) >= samples and used_s >= samples / 3 / RATE
+    return enough
 
 
 def assert_as_told(done, seen, kind, samples):
