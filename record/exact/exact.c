@@ -257,6 +257,13 @@ static bool was_asleep(const struct exact *exact, const struct holder *holder)
            is_witnessed(exact, holder, witness->first);
 }
 
+/* The recorder's own number of a thread; 0: not known yet. */
+static pid_t host_thread(const struct exact *exact, const struct member *member)
+{
+    const uint32_t native_id = member_number(member);
+    return (pid_t)(exact->target->same_pids ? native_id : intern_pairs_find(exact->host_threads, native_id, 0));
+}
+
 /* Tells the post on a processor to capture the thread that stands there. */
 static void want_capture(struct exact *exact, const struct member *member, uint32_t processor)
 {
@@ -266,7 +273,7 @@ static void want_capture(struct exact *exact, const struct member *member, uint3
     for (size_t i = 0; exact->stand.captures && i < posts->count; i++)
         if (posts->processors[i] == processor)
             exact->stand.captures[i].wanted = (struct captured){
-                .tid = (pid_t)member_number(member),
+                .tid = host_thread(exact, member),
                 .thread = member->address,
                 .last = native_stack_last(&member->walk, &exact->target->runtime.layout),
                 .cpu_at = exact->rseq && member->pointer ? member->pointer + (uint64_t)exact->rseq + RSEQ_CPU_ID : 0,

@@ -62,6 +62,9 @@ struct exact {
     struct stand stand;
     struct target *target;
     struct thread_list *thread_list;
+    /* Set by the caller where the stand captures C stacks: the recorder's numbers of the threads, by those of the
+     * process's pid namespace. It changes only while no look is made. */
+    const struct intern_pairs *host_threads;
     int64_t rseq;         /* offset of a thread's rseq area from its thread pointer; 0: threads have none */
     struct holder holder; /* as the last look found it: the next look starts with this holder */
     struct recent_holder recent[EXACT_RECENT];

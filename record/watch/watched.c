@@ -316,12 +316,12 @@ static void watched_emit_process(struct watched *w, uint64_t time_ns)
 static void open_c_frames(struct watched *w)
 {
     w->exact.stand.captures = NULL;
-    const bool alive = w->options->stands && w->target.same_pids;
-    if (!w->options->c_frames || (!alive && !w->options->registers))
+    if (!w->options->c_frames || !(w->options->stands || w->options->registers))
         return;
     const struct c_frames_options options = { w->command != NULL, w->options->patient, w->options->raise };
     w->c_frames = c_frames_open(w->c_frames, &options, &w->target.remote, &w->emitter->definitions);
     w->exact.stand.captures = c_frames_captures(w->c_frames);
+    w->exact.host_threads = &w->rows.kernel_threads;
 }
 
 void watched_attach(struct watched *w)

@@ -666,7 +666,7 @@ static bool thread_emit_status(struct watched *w, struct emitted_thread *thread,
                            synthetic_frames_native_frame(w->synthetic));
     struct c_registers registers;
     if (w->c_frames && w->options->registers &&
-        w->options->registers(w->options->self, (pid_t)member_number(runs), &registers))
+        w->options->registers(w->options->self, watched_host_thread(w, member_number(runs)), &registers))
         c_frames_of_saved(w->c_frames, &w->thread_list, runs, &registers, synthetic_frames_native_frame(w->synthetic));
     w->counters.native.samples += runs->walk.c_links != NULL;
     const bool good = thread_emit_stack(w, thread, index, status, time_ns, why);

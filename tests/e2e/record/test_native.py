@@ -13,7 +13,7 @@ import pytest
 
 import gecko_check
 import pprof_check
-from environment import BUILD, missing, need_command
+from environment import BUILD, missing, need_command, need_root
 from recording import CONVERTERS, attach, collapsed, info, pprof, run_record, so_far, succeed, trace, whole
 
 LIBRARY = os.path.join(BUILD, "tests", "libwork.so")
@@ -73,6 +73,18 @@ def test_c_functions_stand_between_those_who_call_and_who_are_called(python, com
                 hashing += name == "hashes" and any(where in frame or "sha" in frame.lower() for frame in below)
     assert len(wrong) <= figures["samples_live"], wrong  # none of a proved look
     assert packing and hashing and sorting
+
+
+@pytest.mark.pythons("oldest and newest")
+def test_in_another_pid_namespace(command, tmp_path):
+    """As in a container: the process has other numbers for its threads than the kernel's calls for the recorder."""
+    path = tmp_path / "a.pyreel"
+    inside = [need_command("unshare"), "--pid", "--fork", "--mount-proc", "--kill-child", *command("calls", 3)]
+    ended = run_record("-f", "-o", path, "--native", "--disturb", "10", "--", *inside, prefix=need_root())
+    assert ended.code == 0, ended
+    figures = assert_merged(whole(path))
+    assert figures["c_samples"] > 0.2 * figures["samples"], figures
+    assert any("(libz" in frame for stack, _ in stacks_of(path) for frame in stack)
 
 
 def test_c_functions_have_the_time_that_they_count(python, command, tmp_path):
