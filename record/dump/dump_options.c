@@ -121,6 +121,9 @@ static bool dump_options_check(struct dump_options *options, int argc, char **ar
     else if (options->core && (options->subprocesses || options->blocking))
         *exit_code = dump_misuse(
             "--core takes neither --subprocesses nor --blocking: a core file is one process, and stands still");
+    else if (options->native && !options->core && (options->blocking || options->locals))
+        *exit_code = dump_misuse("--native takes neither --locals nor --blocking: these stop all threads at once, and C "
+                                 "functions are read of one stopped thread at a time");
     return *exit_code == 0;
 }
 

@@ -232,7 +232,8 @@ def test_no_python_and_misuse():
         process.close()
     assert ended.code == 1 and f"no CPython interpreter was found in process {process.pid}" in ended.messages
     assert found["processes"] == [] and found["not_dumped"][0]["command"] == "sleep 100"
-    for arguments in ([], ["x"], ["0"], ["1", "2"], ["--core", "a", "1"], ["--exe", "a", "1"], ["--core", "a", "-f"], ["--odd"]):
+    for arguments in ([], ["x"], ["0"], ["1", "2"], ["--core", "a", "1"], ["--exe", "a", "1"], ["--core", "a", "-f"], ["--odd"],
+                      ["--native", "--locals", "1"], ["--native", "--blocking", "1"]):
         assert run(DUMP, *arguments).code == 2
 
 
