@@ -70,8 +70,9 @@ static bool put_demangled(struct text name, struct bytes *into)
 bool demangle(struct text name, struct bytes *into)
 {
     const struct text bare = without_marks(name);
-    if (bare.size <= DEMANGLE_MOST && (text_begins(bare, TEXT("_Z")) || text_begins(bare, TEXT("_R"))) &&
-        put_demangled(bare, into))
+    if (bare.size > DEMANGLE_MOST)
+        return false;
+    if ((text_begins(bare, TEXT("_Z")) || text_begins(bare, TEXT("_R"))) && put_demangled(bare, into))
         return true;
     if (bare.size < name.size)
         put_bytes(into, bare.bytes, bare.size);

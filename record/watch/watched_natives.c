@@ -379,10 +379,24 @@ void watched_natives_measure(struct watched *w, uint64_t time_ns)
         tell_rest(w, TELL_LEAST_NS, time_ns);
 }
 
+/* Tells the rest of a process that has ended, and used so much CPU time. */
+static void tell_last_rest(struct watched *w, uint64_t clock_ns, uint64_t time_ns)
+{
+    if (clock_ns > 0) {
+        w->statuses.process.used_ns = clock_ns;
+        thread_status_asked_all(&w->statuses, watched_threads_known_cpu_ns(w));
+    }
+    tell_rest(w, END_LEAST_NS, time_ns);
+}
+
 void watched_natives_flush(struct watched *w, uint64_t time_ns)
 {
     if (!w->natives.opened || !are_told(w))
         return;
+    if (watched_ended(w)) {
+        tell_last_rest(w, watched_cpu_ns(w), time_ns);
+        return;
+    }
     natives_ask_shown(w, time_ns);
     tell_rest(w, END_LEAST_NS, time_ns);
 }
@@ -438,12 +452,8 @@ void watched_natives_end(struct watched *w, uint64_t time_ns)
 {
     const uint64_t clock_ns = watched_cpu_ns(w);
     tell_unseen(w, clock_ns, time_ns);
-    if (are_told(w) && w->natives.opened && clock_ns > 0) {
-        w->statuses.process.used_ns = clock_ns;
-        thread_status_asked_all(&w->statuses, watched_threads_known_cpu_ns(w));
-    }
     if (w->natives.opened && are_told(w))
-        tell_rest(w, END_LEAST_NS, time_ns);
+        tell_last_rest(w, clock_ns, time_ns);
     if (w->natives.entry && w->natives.before_ns > w->statuses.process.used_ns / BEFORE_PART)
         emit_rest(w, w->natives.before_ns, synthetic_frames_not_sampled(w->synthetic), time_ns);
     if (w->natives.entry) {

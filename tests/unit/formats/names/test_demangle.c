@@ -96,6 +96,10 @@ static void a_long_name_stays(void **state)
     const int size = snprintf(name, sizeof(name), "_Z%d", DEMANGLE_MOST + 5);
     name[size] = 'x';
     assert_false(demangle((struct text){ name, (size_t)size + DEMANGLE_MOST + 5 }, &into));
+    memcpy(name + DEMANGLE_MOST + 1, ".isra.0", 7); /* a part of a function, whose name is as long */
+    assert_false(demangle((struct text){ name, DEMANGLE_MOST + 8 }, &into));
+    assert_true(demangle((struct text){ name + 1, DEMANGLE_MOST + 7 }, &into));
+    assert_int_equal(into.size, DEMANGLE_MOST);
     bytes_free(&into);
 }
 
