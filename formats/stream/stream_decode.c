@@ -40,6 +40,7 @@ void stream_decode_begin(struct stream_reader *reader)
             reader->threads[clock->expected[at]].listed = 0;
     }
     reader->clocks_count = 0;
+    reader->ticked_count = 0;
     reader->runs_end_units = 0; /* a block behind a damaged one may begin earlier */
     reader->block++;
 }
@@ -402,15 +403,36 @@ bool stream_decode_end(struct decoding *d)
     return given;
 }
 
-/* Ends the runs if the latest tick, which is closed, is the first one behind a multiple of the longest time of runs. */
+/* Ends all runs, if the latest tick, which is closed, is the first one behind a multiple of their longest time. Its
+ * clock comes last, so that it is behind all looks before it. */
 static bool end_long_runs(struct decoding *d)
 {
     struct stream_reader *reader = d->reader;
+    struct reader_clock *const current = d->clock;
     if (reader->run_ns == 0 || reader->tick_units < reader->runs_end_units)
         return true;
     const uint64_t end_ns = (reader->tick_units * reader->unit_ns / reader->run_ns + 1) * reader->run_ns;
     reader->runs_end_units = (end_ns - 1) / reader->unit_ns + 1;
-    return stream_decode_end(d);
+    bool given = true;
+    for (size_t i = 0; i < reader->ticked_count; i++) {
+        d->clock = &reader->clocks[reader->ticked[i]];
+        given = (d->clock == current || end_runs(d)) && given;
+    }
+    reader->ticked_count = 0;
+    d->clock = current;
+    return end_runs(d) && given;
+}
+
+/* Adds ticks that are closed, and not given yet. A clock without such ticks has no runs. */
+static void count_closed(const struct decoding *d, uint64_t count)
+{
+    struct stream_reader *reader = d->reader;
+    if (reader->gives_runs && reader->run_ns && d->clock->ticks_closed == 0 && count > 0) {
+        reader->ticked = alloc_grow(reader->ticked, &reader->ticked_room, reader->ticked_count + 1,
+                                    sizeof(*reader->ticked));
+        reader->ticked[reader->ticked_count++] = (uint32_t)(d->clock - reader->clocks);
+    }
+    d->clock->ticks_closed += count;
 }
 
 bool stream_decode_close_tick(struct decoding *d)
@@ -425,7 +447,7 @@ bool stream_decode_close_tick(struct decoding *d)
         d->in_tick = true; /* the tick was not closed */
         return false;
     }
-    d->clock->ticks_closed++;
+    count_closed(d, 1);
     return d->reader->gives_runs ? end_long_runs(d) : give_ticks(d);
 }
 
@@ -452,7 +474,7 @@ static bool pass_unchanged(struct decoding *d, uint64_t count)
     while (count > 0) {
         const uint64_t most = ticks_of_runs(d->reader), now = count < most ? count : most, before = d->clock->tick;
         const bool good = add_ticks(d, now);
-        d->clock->ticks_closed += d->clock->tick - before;
+        count_closed(d, d->clock->tick - before);
         if (!good)
             return stream_decode_broken(d);
         if (!end_long_runs(d))

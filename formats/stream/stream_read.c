@@ -37,6 +37,7 @@ void stream_reader_close(struct stream_reader *reader)
         free(reader->clocks[i].ticks);
     }
     free(reader->clocks);
+    free(reader->ticked);
     free(reader->frames);
     *reader = (struct stream_reader){ 0 };
 }

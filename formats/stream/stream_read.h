@@ -79,6 +79,8 @@ struct stream_reader {
     struct reader_clock *clocks; /* of the block, in the order of their first ticks */
     size_t clocks_room;
     uint32_t clocks_count;
+    uint32_t *ticked; /* with run_ns: indexes of the clocks with ticks that are not given yet */
+    size_t ticked_count, ticked_room;
     uint64_t tick_units; /* time of the latest tick of any process */
     uint64_t due_units;  /* the time at which the latest tick was due; 0 at first */
     uint64_t losses;     /* number of losses: of blocks, or of parts of them */

@@ -74,6 +74,13 @@ uint64_t thread_status_unused_ns(const struct watch *watch)
     return watch->asked_ahead ? watch->ahead.used_ns : 0;
 }
 
+uint64_t thread_status_take_unused_ns(struct watch *watch)
+{
+    const uint64_t unused_ns = thread_status_unused_ns(watch);
+    watch->ahead.used_ns = 0;
+    return unused_ns;
+}
+
 void thread_status_ask_ahead(struct statuses *statuses, struct watch *watch, enum cpu_asker asker)
 {
     if (!statuses->ask_cpu || !watch->cpu.watched)

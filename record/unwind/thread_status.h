@@ -70,6 +70,9 @@ void thread_status_asked_all(struct statuses *statuses, uint64_t known_ns);
 /* CPU time that thread_status_ask_ahead() saw since the last thread_status_of(). */
 uint64_t thread_status_unused_ns(const struct watch *watch);
 
+/* The same, which the next thread_status_of() does not have then. */
+uint64_t thread_status_take_unused_ns(struct watch *watch);
+
 /* Asks what a thread does before the recorder stops the thread: a stopped thread seems to run. Or in a post; then
  * `asker` says so. For a thread that had a thread_status_of() before, and after thread_status_tick(). */
 void thread_status_ask_ahead(struct statuses *statuses, struct watch *watch, enum cpu_asker asker);

@@ -368,8 +368,10 @@ void watched_flush(struct watched *w)
     if (!w->attached)
         return;
     const uint64_t time_ns = clock_now_ns() - w->options->start_ns;
-    watched_natives_flush(w, time_ns);
+    const uint64_t clock_ns = watched_cpu_ns(w); /* before the threads: what is theirs by then is not the rest */
+    watched_natives_ask_now(w, time_ns);
     watched_threads_flush(w, time_ns);
+    watched_natives_flush(w, clock_ns, time_ns);
     watched_measure(w, meter_own_cpu_ns());
 }
 

@@ -379,26 +379,38 @@ void watched_natives_measure(struct watched *w, uint64_t time_ns)
         tell_rest(w, TELL_LEAST_NS, time_ns);
 }
 
-/* Tells the rest of a process that has ended, and used so much CPU time. */
-static void tell_last_rest(struct watched *w, uint64_t clock_ns, uint64_t time_ns)
+/* Tells the rest of a process that used `clock_ns` so far; 0: not known. Its threads were just asked, or have ended. */
+static void tell_rest_now(struct watched *w, uint64_t clock_ns, uint64_t time_ns)
 {
+    const uint64_t look_ns = w->statuses.process.used_ns;
     if (clock_ns > 0) {
         w->statuses.process.used_ns = clock_ns;
         thread_status_asked_all(&w->statuses, watched_threads_known_cpu_ns(w));
+        w->statuses.process.used_ns = look_ns;
     }
     tell_rest(w, END_LEAST_NS, time_ns);
 }
 
-void watched_natives_flush(struct watched *w, uint64_t time_ns)
+/* Tells what is left of the time before the first look. */
+static void tell_before(struct watched *w, uint64_t least_ns, uint64_t time_ns)
 {
-    if (!w->natives.opened || !are_told(w))
+    if (w->natives.entry == 0 || w->natives.before_ns <= least_ns)
         return;
-    if (watched_ended(w)) {
-        tell_last_rest(w, watched_cpu_ns(w), time_ns);
-        return;
-    }
-    natives_ask_shown(w, time_ns);
-    tell_rest(w, END_LEAST_NS, time_ns);
+    emit_rest(w, w->natives.before_ns, synthetic_frames_not_sampled(w->synthetic), time_ns);
+    w->natives.before_ns = 0;
+}
+
+void watched_natives_ask_now(struct watched *w, uint64_t time_ns)
+{
+    if (w->natives.opened && are_told(w) && !watched_ended(w))
+        natives_ask_shown(w, time_ns);
+}
+
+void watched_natives_flush(struct watched *w, uint64_t clock_ns, uint64_t time_ns)
+{
+    if (w->natives.opened && are_told(w))
+        tell_rest_now(w, clock_ns, time_ns);
+    tell_before(w, END_LEAST_NS, time_ns);
 }
 
 uint64_t watched_natives_adopt(struct watched *w, uint32_t native_id, struct emitted_thread *row)
@@ -453,9 +465,8 @@ void watched_natives_end(struct watched *w, uint64_t time_ns)
     const uint64_t clock_ns = watched_cpu_ns(w);
     tell_unseen(w, clock_ns, time_ns);
     if (w->natives.opened && are_told(w))
-        tell_last_rest(w, clock_ns, time_ns);
-    if (w->natives.entry && w->natives.before_ns > w->statuses.process.used_ns / BEFORE_PART)
-        emit_rest(w, w->natives.before_ns, synthetic_frames_not_sampled(w->synthetic), time_ns);
+        tell_rest_now(w, clock_ns, time_ns);
+    tell_before(w, (clock_ns ? clock_ns : w->statuses.process.used_ns) / BEFORE_PART, time_ns);
     if (w->natives.entry) {
         const struct change change = { .number = w->natives.entry, .time_ns = time_ns };
         emitter_note(w->emitter, (struct event){ .kind = EVENT_THREAD_END, .change = change });

@@ -22,9 +22,13 @@ void watched_natives_look(struct watched *watched, uint64_t time_ns);
 /* Tells the rest. Call this with each measure. */
 void watched_natives_measure(struct watched *watched, uint64_t time_ns);
 
-/* Tells what native threads used until now, and what is known of the rest, before the stream ends and another one takes
- * what is emitted. */
-void watched_natives_flush(struct watched *watched, uint64_t time_ns);
+/* Asks what the native threads that have a row used until now, before the stream ends and another one takes what is
+ * emitted. */
+void watched_natives_ask_now(struct watched *watched, uint64_t time_ns);
+
+/* Tells the rest, before the stream ends, when all threads were asked. `clock_ns`: the CPU time of the process, which
+ * was asked before the threads; 0: not known. */
+void watched_natives_flush(struct watched *watched, uint64_t clock_ns, uint64_t time_ns);
 
 /* A thread gets a state of Python. `row` is its row if it has one, which may be that of a native thread; else NULL.
  * Returns how much of its CPU time is told or from before the recording; CPU_NEW: all of it. */

@@ -885,6 +885,7 @@ void watched_threads_flush(struct watched *w, uint64_t time_ns)
         if (!thread->number)
             continue;
         emit_left_out(w, thread);
+        thread->owed_ns += thread_status_take_unused_ns(&thread->watch);
         thread->owed_ns += w->options->with_status ? cpu_report_now(&thread->watch.cpu) : 0;
         emit_owed(w, thread, time_ns);
     }

@@ -98,8 +98,11 @@ def test_files_are_one_recording(rotated):
 def test_each_file_has_its_own_time(rotated):
     """Looks are rarer than files: a file begins between two looks, and before the first one."""
     paths, _ = rotated("-r", "2", count=8, every="100ms")
-    alone = [info(path) for path in paths]  # info() checks the account of each
+    alone = [info(path) for path in paths]
     all_of_it, _ = joined(paths)
+    for one in [*alone, all_of_it]:
+        told = one["cpu_placed_s"] + one["cpu_native_s"] + one["cpu_not_sampled_s"]
+        assert told == pytest.approx(one["cpu_s"], rel=0.02, abs=0.03), one  # a look that was told elsewhere has 200 ms and more
     alone_s, together_s = sum(one["cpu_s"] for one in alone), all_of_it["cpu_s"]
     assert abs(alone_s - together_s) <= 0.01 * together_s + 0.01, (alone_s, together_s)
 
