@@ -46,16 +46,22 @@ static bool may_have_it(const struct image *image)
     return image->program || strstr(image->path, "python") || strstr(image->path, "_asyncio");
 }
 
-static bool asyncio_layout_find_in(struct asyncio_layout *offsets, struct remote *remote, const struct image *image)
+/* *settled: another search finds the same. The linker may be about to map the library, and the section is not there
+ * yet. */
+static bool asyncio_layout_find_in(struct asyncio_layout *offsets, struct remote *remote, const struct image *image,
+                                   bool *settled)
 {
     uint64_t words[WORDS];
+    *settled = true;
     const int fd = images_open(remote, image);
     if (fd < 0)
         return false;
     const uint64_t address = elf_file_symbol(fd, image->address, "_Py_AsyncioDebug", ".AsyncioDebug");
     close(fd);
-    return address && remote_read(remote, address, words, sizeof(words)) == REMOTE_READ &&
-           asyncio_layout_load(offsets, words);
+    const bool found = address && remote_read(remote, address, words, sizeof(words)) == REMOTE_READ &&
+                       asyncio_layout_load(offsets, words);
+    *settled = found || address == 0;
+    return found;
 }
 
 bool asyncio_layout_find(struct asyncio_layout *offsets, struct asyncio_searched *searched, struct remote *remote)
@@ -66,9 +72,13 @@ bool asyncio_layout_find(struct asyncio_layout *offsets, struct asyncio_searched
         return false;
     for (size_t i = 0; i < images.count && !found; i++) {
         const struct image *image = &images.rows[i];
-        bool added;
-        intern_pairs_number(&searched->seen, (uint32_t)(image->address >> 12), (uint32_t)image->inode, &added);
-        found = added && may_have_it(image) && asyncio_layout_find_in(offsets, remote, image);
+        const uint32_t page = (uint32_t)(image->address >> 12), inode = (uint32_t)image->inode;
+        bool settled = true, added;
+        if (intern_pairs_find(&searched->seen, page, inode))
+            continue;
+        found = may_have_it(image) && asyncio_layout_find_in(offsets, remote, image, &settled);
+        if (settled)
+            intern_pairs_number(&searched->seen, page, inode, &added);
     }
     procfs_images_free(&images);
     return found;
