@@ -352,9 +352,7 @@ static void close_window(struct cpu_owner *owner, bool last)
 /* Few looks are a poor draw of what ran between them. So a window of a slow recording is longer. */
 static uint64_t window_length_ns(const struct cpu_owner *owner)
 {
-    const uint64_t looks_ns = owner->stands_ns < CPU_WINDOW_NS * WINDOWS_MOST ? owner->stands_ns * WINDOW_LOOKS
-                                                                              : UINT64_MAX;
-    const uint64_t windows = looks_ns / CPU_WINDOW_NS;
+    const uint64_t windows = owner->stands_ns / (CPU_WINDOW_NS / WINDOW_LOOKS);
     if (owner->live || windows <= 1)
         return CPU_WINDOW_NS;
     return (windows < WINDOWS_MOST ? windows : WINDOWS_MOST) * CPU_WINDOW_NS;

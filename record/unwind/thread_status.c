@@ -69,14 +69,15 @@ uint64_t thread_status_tell(struct statuses *statuses, uint64_t told_ns)
     return told_ns - had_ns;
 }
 
-uint64_t thread_status_unused_ns(const struct watch *watch)
+/* CPU time that was seen ahead since the last thread_status_of(). */
+static uint64_t unused_ns_of(const struct watch *watch)
 {
     return watch->asked_ahead ? watch->ahead.used_ns : 0;
 }
 
 uint64_t thread_status_take_unused_ns(struct watch *watch)
 {
-    const uint64_t unused_ns = thread_status_unused_ns(watch);
+    const uint64_t unused_ns = unused_ns_of(watch);
     watch->ahead.used_ns = 0;
     return unused_ns;
 }
@@ -85,7 +86,7 @@ void thread_status_ask_ahead(struct statuses *statuses, struct watch *watch, enu
 {
     if (!statuses->ask_cpu || !watch->cpu.watched)
         return;
-    const uint64_t unused_ns = thread_status_unused_ns(watch);
+    const uint64_t unused_ns = unused_ns_of(watch);
     watch->ahead = cpu_look(&watch->cpu, statuses->ran, asker);
     watch->ahead.used_ns += unused_ns;
     watch->asked_ahead = true;
@@ -116,7 +117,7 @@ static struct cpu_look statuses_take_look(struct statuses *statuses, struct watc
     if (!watch->cpu.watched)
         thread_status_watch_open(statuses, watch, tid);
     watch->cpu.stops = statuses->stops;
-    const uint64_t unused_ns = thread_status_unused_ns(watch);
+    const uint64_t unused_ns = unused_ns_of(watch);
     struct cpu_look look = watch->ahead;
     if (!is_asked(statuses, watch)) {
         look = cpu_look(&watch->cpu, statuses->ran, CPU_ANYBODY);

@@ -67,10 +67,8 @@ bool thread_status_may_run(const struct watch *watch);
 bool thread_status_ask_others(struct statuses *statuses, uint64_t known_ns, size_t others, uint64_t now_ns);
 void thread_status_asked_all(struct statuses *statuses, uint64_t known_ns);
 
-/* CPU time that thread_status_ask_ahead() saw since the last thread_status_of(). */
-uint64_t thread_status_unused_ns(const struct watch *watch);
-
-/* The same, which the next thread_status_of() does not have then. */
+/* Takes the CPU time that thread_status_ask_ahead() saw since the last thread_status_of(): the next one does not have
+ * it. */
 uint64_t thread_status_take_unused_ns(struct watch *watch);
 
 /* Asks what a thread does before the recorder stops the thread: a stopped thread seems to run. Or in a post; then

@@ -385,7 +385,7 @@ static uint64_t count_cpu(struct watched *w, uint64_t cpu_ns)
     return w->begun_cpu_ns - from_ns;
 }
 
-/* What the process used so far without a look is none of the next stream's. */
+/* Leaves the CPU time that the process used before its first look out of the next stream. */
 static void leave_before_look(struct watched *w)
 {
     w->counters.before_looks_ns += count_cpu(w, w->metered.cpu_ns);
@@ -401,7 +401,7 @@ void watched_restart(struct watched *w)
     watched_natives_restart(w, time_ns);
     watched_threads_restart(w, time_ns);
     watched_tasks_restart(w);
-    /* What the process used since the end of the last stream is the new one's. */
+    /* The new stream has the CPU time that the process used since the end of the last stream, too. */
     emit_measure(w, time_ns, w->metered, meter_own_cpu_ns());
     if (!w->ticked)
         leave_before_look(w);

@@ -107,7 +107,7 @@ void watched_threads_end_one(struct watched *w, struct emitted_thread *thread, u
     if (!thread->number)
         return;
     emit_left_out(w, thread);
-    thread->owed_ns += thread_status_unused_ns(&thread->watch);
+    thread->owed_ns += thread_status_take_unused_ns(&thread->watch);
     emit_owed(w, thread, time_ns);
     thread_status_watch_close(&w->statuses, &thread->watch);
     c_frames_forget(w->c_frames, thread->tid);
