@@ -12,8 +12,8 @@
 #include "formats/base/json.h"
 #include "formats/base/monotonic.h"
 #include "formats/base/startup.h"
-#include "formats/base/tempfile.h"
 #include "formats/base/utf8.h"
+#include "formats/scratch/tempfile.h"
 
 #include <errno.h>
 #include <fcntl.h>

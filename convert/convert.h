@@ -14,6 +14,7 @@
 #include "convert/filters/cpu_owner.h"
 #include "convert/filters/mode_filter.h"
 #include "convert/filters/selection.h"
+#include "convert/newest.h"
 #include "convert/parts.h"
 #include "convert/sides.h"
 #include "convert/symbols/c_lines.h"
@@ -32,6 +33,7 @@ struct settings {
     size_t inputs_count;
     size_t before; /* with TAKES_SIDES: how many of the inputs, the first ones, --before names; 0: no side is named */
     struct sides sides;      /* with TAKES_SIDES: owns `inputs` */
+    struct newest newest;    /* the user named no recording: what is read instead */
     struct part_lists parts; /* of the inputs that are several files */
     struct selection selection;
     const char *output; /* NULL: the converter's default */
@@ -45,7 +47,7 @@ struct settings {
     bool no_idle; /* leave out samples of threads that did not run */
     struct frame_filter frames;
     enum debug_source debug_source;
-    bool debug_chosen; /* by an option */
+    bool debug_chosen;    /* by an option */
     struct fault problem; /* the first regular expression of `frames` that is none; empty: all are */
     char *filters;        /* the options that leave out samples, as they were given; NULL: none */
     void *wanted;         /* what the converter's own options say: a struct of the converter */

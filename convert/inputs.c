@@ -258,8 +258,8 @@ static bool look_at_input(struct inputs *inputs, struct input *input, struct inp
     if (pipe && selection_needs_length(look->selection))
         return fault(
             why,
-            "%s is read only once, so its length is not known: give --from and --to as times, such as 1m30, or "
-            "name a file",
+            "%s is read only once, so its length is not known: give --from and --to as times, such as 1m30, and no "
+            "--last, or name a file",
             strcmp(input->path, "-") == 0 ? "standard input" : input->path);
     if (pipe)
         return true;

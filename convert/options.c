@@ -18,6 +18,7 @@ enum option_number {
     OPTION_NO_IDLE,
     OPTION_FROM,
     OPTION_TO,
+    OPTION_LAST,
     OPTION_THREADS,
     OPTION_LINES,
     OPTION_FUNCTIONS,
@@ -48,6 +49,7 @@ static const struct argument first_rows[] = {
     { OPTION_NO_IDLE, 0, "no-idle", NULL, TAKES_NO_IDLE, "drop samples of threads that did not run" },
     { OPTION_FROM, 0, "from", "TIME", TAKES_SELECTION, "keep samples from TIME on: 90, 1m30, 2h, 25% (0)" },
     { OPTION_TO, 0, "to", "TIME", TAKES_SELECTION, "keep samples before TIME: 2.5, 500ms, 50% (end)" },
+    { OPTION_LAST, 0, "last", "TIME", TAKES_SELECTION, "keep the last TIME of the recording: 1s, 5m, 10%" },
     { OPTION_THREADS, 0, "threads", "LIST", TAKES_SELECTION, "keep threads by name or tid: Main*,42 (all)" },
     { OPTION_LINES, 0, "lines", NULL, TAKES_DETAIL, "show the line of each frame (default)" },
     { OPTION_FUNCTIONS, 0, "functions", NULL, TAKES_DETAIL, "merge all lines of a function" },
@@ -82,12 +84,13 @@ static struct arguments arguments_of(const struct converter *converter)
 static void options_print_help(const struct converter *converter)
 {
     const bool compared = converter->several == SEVERAL_COMPARED;
-    const char *inputs = compared ? "BEFORE AFTER" : converter->several == SEVERAL_REFUSED ? "INPUT" : "INPUT...";
+    const char *inputs = compared ? "BEFORE AFTER" : converter->several == SEVERAL_REFUSED ? "[INPUT]" : "[INPUT...]";
     printf("usage: %s [OPTIONS] %s\n", converter->name, inputs);
     if (compared)
         printf("       %s [OPTIONS] --before INPUT... --after INPUT...\n", converter->name);
     printf("\n%s\nINPUT is a recording of pyreel-record, or of python3.15 -m profiling.sampling\nwith --binary%s.\n",
-           converter->makes, compared ? "" : "; - is standard input");
+           converter->makes,
+           compared ? "" : "; - is standard input. Without INPUT, it is the newest\n*.pyreel of this folder");
     if (converter->listing)
         printf("Several recordings get a line each, and a line of totals.\n");
     else if (converter->several == SEVERAL_MERGED)
@@ -169,6 +172,9 @@ static bool options_apply(struct settings *settings, const struct converter *con
     case OPTION_TO:
         return selection_parse_time(optarg, &selection->to_ns, &selection->to_share) &&
                (selection->to_ns > 0 || selection->to_share > 0);
+    case OPTION_LAST:
+        return selection_parse_time(optarg, &selection->last_ns, &selection->last_share) &&
+               (selection->last_ns > 0 || selection->last_share > 0);
     case OPTION_THREADS:
         selection->threads = optarg;
         return *optarg != '\0';
@@ -239,10 +245,13 @@ static const char *options_problem_of(const struct settings *settings, const str
     const struct selection *selection = &settings->selection;
     const struct converter_plan plan = converter_plan(converter, settings);
     if (settings->inputs_count == 0 && !plan.without_input)
-        return "name a recording to read";
+        return converter->several == SEVERAL_COMPARED ? "name the recordings of before and after"
+                                                      : "name a recording to read; there is no *.pyreel in this folder";
     if ((selection->to_ns && selection->to_ns <= selection->from_ns) ||
         (selection->to_share > 0 && selection->to_share <= selection->from_share))
         return "--to must be later than --from";
+    if (selection_has_last(selection) && (selection->from_ns || selection->from_share > 0))
+        return "--last says where the part begins, and so does --from; name one";
     if (settings->problem.text[0])
         return settings->problem.text;
     if (settings->parts.problem.text[0])
@@ -271,13 +280,30 @@ void options_free(struct settings *settings)
     free(settings->filters);
     parts_free(&settings->parts);
     sides_free(&settings->sides);
+    newest_free(&settings->newest);
+}
+
+/* Reads the newest recording of the folder when the user names none, unless the options need none. */
+static void take_newest(struct settings *settings, const struct converter *converter)
+{
+    if (converter->several == SEVERAL_COMPARED || converter_plan(converter, settings).without_input)
+        return;
+    newest_find(&settings->newest);
+    for (size_t i = 0; i < settings->newest.count; i++)
+        sides_add(&settings->sides, settings->newest.paths[i]);
+    if (settings->newest.count > 0 && !settings->quiet)
+        fprintf(stderr, "%s: reading %s, the newest recording in this folder\n", converter->name,
+                utf8_shown(settings->newest.paths[0]));
 }
 
 /* Takes the words that are no options. With TAKES_SIDES, those in front of -- are taken already. */
-static void take_inputs(struct settings *settings, int argc, char **argv, const char **problem)
+static void take_inputs(struct settings *settings, const struct converter *converter, int argc, char **argv,
+                        const char **problem)
 {
     for (int i = optind; i < argc; i++)
         sides_add(&settings->sides, argv[i]);
+    if (sides_are_empty(&settings->sides))
+        take_newest(settings, converter);
     settings->inputs_count = sides_settle(&settings->sides, &settings->before, problem);
     settings->inputs = settings->sides.all;
     if (settings->inputs_count > 1) {
@@ -314,7 +340,8 @@ bool options_read(struct settings *settings, const struct converter *converter, 
         return false;
     }
     const char *problem = NULL;
-    take_inputs(settings, argc, argv, &problem);
+    if (!wrong)
+        take_inputs(settings, converter, argc, argv, &problem);
     if (!wrong && !problem)
         problem = options_problem_of(settings, converter);
     if (!wrong && !problem)

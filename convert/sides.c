@@ -24,6 +24,14 @@ void sides_add(struct sides *sides, char *word)
     side_words_add(&sides->rows[sides->current], word);
 }
 
+bool sides_are_empty(const struct sides *sides)
+{
+    for (enum side_named side = 0; side < SIDES_NAMED; side++)
+        if (sides->named[side] || sides->rows[side].count > 0)
+            return false;
+    return true;
+}
+
 /* Without --after, only the first word behind --before is of before. */
 static void move_rest(struct sides *sides)
 {

@@ -33,6 +33,9 @@ void sides_name(struct sides *sides, enum side_named side);
 /* Takes a word that is no option. */
 void sides_add(struct sides *sides, char *word);
 
+/* Whether the command line has neither a word nor the name of a side. */
+bool sides_are_empty(const struct sides *sides);
+
 /* Orders all words: sides->all, those of before first. Returns how many there are, and sets *before to how many are of
  * before: 0 when no side is named, or *problem to what is wrong. */
 size_t sides_settle(struct sides *sides, size_t *before, const char **problem);

@@ -91,7 +91,7 @@ static void tell_of_choice(const struct sums *sums, const struct weight_choice *
         fprintf(stderr, "pyreel-collapsed: the lines count samples, which stand for no time in this recording\n");
     else
         fprintf(stderr, "pyreel-collapsed: the lines have microseconds of %s, because %s%s\n",
-                weight_choice_label(choice), weight_choice_reason(&sums->aggregate),
+                weight_choice_label(choice), choice->reason,
                 choice->without_waits ? "; --weight wall has waits, too" : "");
 }
 

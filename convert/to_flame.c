@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pyreel-flame: converts a recording to one HTML file that shows a flame graph. */
+/* pyreel-flame: converts a recording to one HTML file that shows a flame graph, or to a picture of it. */
 #include "convert/convert.h"
 
 #include "convert/inputs.h"
@@ -8,8 +8,9 @@
 #include "formats/base/alloc.h"
 #include "formats/base/replaced.h"
 #include "formats/base/utf8.h"
-#include "formats/flame/flame.h"
+#include "formats/flame/flame_svg.h"
 #include "formats/frames/waiting.h"
+#include "formats/frames/weight_choice.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -94,6 +95,12 @@ static bool to_flame_apply(struct settings *settings, int number, const char *va
     return false;
 }
 
+/* Whether the output is a picture without a script, by its name. */
+static bool is_svg(const struct settings *settings)
+{
+    return settings->output && text_ends(text_of(settings->output), TEXT(".svg"));
+}
+
 /* Why the style does not go together with --before; NULL: it does. */
 static const char *comparison_problem(const struct flame_style *style)
 {
@@ -115,6 +122,8 @@ static const char *to_flame_problem(const struct settings *settings)
         return "--open needs a file, and the output is standard output; name a file with -o";
     if (wanted->style.ids && wanted->style.no_threads)
         return "--ids tells threads apart, and --no-threads merges them; choose one of them";
+    if (is_svg(settings) && (settings->before || wanted->style.sources != FLAME_SOURCES_NONE))
+        return "a picture (.svg) has neither --before nor --sources; name an output *.html";
     return settings->before ? comparison_problem(&wanted->style) : NULL;
 }
 
@@ -162,9 +171,13 @@ static bool to_flame_choose_weight(const struct to_flame *to, struct flame_style
     bool known = !style->weighted || !to->aggregate.samples || aggregate_knows(&to->aggregate, style->weight);
     if (conversion->settings.before > 0) {
         if (!style->weighted)
-            style->weight = compare_knows(&to->compare, SUM_CPU_NS) ? SUM_CPU_NS : SUM_WALL_NS;
+            style->weight = compare_usual_weight(&to->compare);
         style->weighted = true;
         known = compare_knows(&to->compare, style->weight);
+    } else if (!style->weighted && aggregate_knows(&to->aggregate, SUM_CPU_NS)) {
+        const struct weight_choice choice = weight_choose(&to->aggregate);
+        style->weight = choice.weight;
+        style->weighted = choice.weight == SUM_WALL_NS; /* the page itself begins with CPU time */
     }
     return known || sums_are_unknown(conversion, style->weight, why);
 }
@@ -178,7 +191,7 @@ static void tell_of_pruning(const struct to_flame *to, const struct flame_made *
                 made->nodes, made->pruned, made->share * 100);
 }
 
-/* Writes the page. A command line may have any bytes, and the page has only text. */
+/* Writes the page or the picture. A command line may have any bytes, and the page has only text. */
 static bool write_page(struct to_flame *to, const struct flame_style *style, struct flame_made *made, struct fault *why)
 {
     struct conversion *conversion = to->conversion;
@@ -191,7 +204,11 @@ static bool write_page(struct to_flame *to, const struct flame_style *style, str
                                        .whole = conversion->whole && !conversion->tables.cut };
     const struct flame_samples samples = { .aggregate = compared ? &to->compare.aggregate : &to->aggregate,
                                            .compare = compared ? &to->compare : NULL };
-    const bool good = flame_write(&conversion->output, &conversion->tables, &samples, style, &facts, made, why);
+    bool good = true;
+    if (is_svg(&conversion->settings))
+        flame_svg_write(&conversion->output, &conversion->tables, &samples, style, made);
+    else
+        good = flame_write(&conversion->output, &conversion->tables, &samples, style, &facts, made, why);
     text_free(clean);
     return good;
 }
@@ -262,12 +279,13 @@ static void to_flame_drop(void *self)
 static bool to_flame_recognises(struct text head)
 {
     static const char generator[] = "<meta name=\"generator\" content=\"pyreel-flame\">";
-    return memmem(head.bytes, head.size, generator, strlen(generator));
+    return memmem(head.bytes, head.size, generator, strlen(generator)) || flame_svg_recognises(head);
 }
 
 static const struct converter to_flame = {
     .name = "pyreel-flame",
-    .makes = "Writes a flame graph: one HTML file that needs nothing else, no network.",
+    .makes =
+        "Writes a flame graph: one HTML file that needs nothing else, no network;\nor, with -o FILE.svg, a picture.",
     .takes = TAKES_DEBUG_INFO | TAKES_SIDES | TAKES_MODE | TAKES_SELECTION | TAKES_OPCODES | TAKES_NO_IDLE |
              TAKES_FRAMES | TAKES_FOCUS,
     .options.rows = options,

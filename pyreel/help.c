@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "pyreel/help.h"
 
+#include "formats/base/programs.h"
 #include "pyreel/manual.h"
 #include "pyreel/places.h"
 #include "pyreel/program.h"
@@ -64,7 +65,7 @@ static bool is_verb(const char *word)
     if (!verb_is_possible(word))
         return false;
     verb_program(program, word);
-    char *const path = places_find(program);
+    char *const path = programs_find(program);
     const bool found = path;
     free(path);
     return found;

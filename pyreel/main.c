@@ -47,7 +47,10 @@ static int pyreel_run(int argc, char **argv)
     if (wrong)
         return fprintf(stderr, "Try 'pyreel --help'.\n"), EXIT_MISUSE;
     if (optind == argc)
-        return pyreel_misuse("give a verb, such as record or report");
+        return pyreel_misuse("give a verb, for example:\n"
+                             "  pyreel record app.py     record a program (pyreel record -p PID: one that runs)\n"
+                             "  pyreel report            show where its time went\n"
+                             "  pyreel flame --open      show the same as a flame graph");
     if (strcmp(argv[optind], "help") == 0)
         return help(argc - optind - 1, argv + optind + 1);
     return program_become(argv[optind], argv + optind, "no verb");

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where programs and man pages lie. A program is found beside pyreel itself, in a build folder in the folders of the
- * other rooms, and in the folders of PATH, in this order. So programs of one version come together, wherever they are
- * installed or unpacked. */
+/* Man pages, and the programs of others that are verbs, too. */
 #ifndef PYREEL_PYREEL_PLACES_H
 #define PYREEL_PYREEL_PLACES_H
 
@@ -14,12 +12,6 @@ struct other_verbs {
     char names[PLACES_OTHERS_MOST][VERB_SIZE];
     size_t count;
 };
-
-/* Returns the path of a program, owned; NULL: there is no such program. */
-char *places_find(const char *program);
-
-/* Returns the folder in which pyreel itself lies, owned; NULL: the system does not say so. */
-char *places_own_folder(void);
 
 /* Returns the path of a man page of section 1 that came with pyreel, owned; NULL: the page is not there. */
 char *places_find_page(const char *page);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "pyreel/program.h"
 
+#include "formats/base/programs.h"
 #include "formats/base/startup.h"
 #include "formats/base/utf8.h"
-#include "pyreel/places.h"
 #include "pyreel/suggestion.h"
 #include "pyreel/verbs.h"
 
@@ -25,7 +25,7 @@ static int say_unknown(const char *word, const char *what)
 
 static int say_missing(const char *program)
 {
-    char *const own = places_own_folder();
+    char *const own = programs_own_folder();
     fprintf(stderr, "pyreel: the program %s is missing: it is neither in %s nor in a folder of PATH\n", program,
             own ? utf8_shown(own) : "the folder of pyreel");
     free(own);
@@ -38,7 +38,7 @@ int program_become(const char *verb, char **arguments, const char *what)
     if (!verb_is_possible(verb))
         return say_unknown(verb, what);
     verb_program(program, verb);
-    char *const path = places_find(program);
+    char *const path = programs_find(program);
     if (!path)
         return verb_is_ours(verb) ? say_missing(program) : say_unknown(verb, what);
     arguments[0] = program;

@@ -3,6 +3,7 @@
  * recording, and completes the file. */
 #include "formats/base/alloc.h"
 #include "formats/base/startup.h"
+#include "formats/base/utf8.h"
 #include "record/guard/guard.h"
 #include "record/guard/stuck.h"
 #include "record/launch/descriptors.h"
@@ -22,6 +23,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #define STUCK_PATIENCE     20 /* seconds for which a page of the program may not come */
 #define LEAST_SUSPENDED_NS 100000000u
@@ -233,9 +235,19 @@ static void enter_guard(const struct session *session)
     });
 }
 
+/* Starts the process that makes the other output at the end, if -o names one. */
+static bool prepare_product(struct session *session)
+{
+    const struct options *options = &session->options;
+    return !options->product || afterwards_begin(&session->afterwards, options->product, options->made, options->output,
+                                                 options->force, &session->why);
+}
+
 static bool session_begin_recording(struct session *session, char **argv)
 {
     const struct options *options = &session->options;
+    if (!prepare_product(session))
+        return false;
     clock_be_punctual(); /* only now, because the command would inherit the setting */
     descriptors_raise_limit();
     session->priority = options->priority ? priority_raise() : PRIORITY_OWN;
@@ -287,6 +299,13 @@ static void print_hint(const struct session *session)
         fprintf(stderr, "pyreel-record: %s\n", text);
 }
 
+/* The signal that ended the command; 0: none did, or it is not known. */
+static int killed_by(const struct session *session)
+{
+    const struct command *command = &session->command;
+    return command->ended && WIFSIGNALED(command->wait_status) ? WTERMSIG(command->wait_status) : 0;
+}
+
 static void summarise(const struct session *session, const char *path)
 {
     struct progress_totals f = session_totals(session);
@@ -302,6 +321,8 @@ static void summarise(const struct session *session, const char *path)
         f.cause = missed_cause;
     }
     f.exact = counters.exact;
+    f.killed_by = killed_by(session);
+    f.runs_on = session->command.pid && !session->command.ended;
     f.native = session->options.native && session->options.disturb > 0;
     f.outside = counters.outside;
     f.c_samples = counters.native.samples;
@@ -318,10 +339,36 @@ static void summarise(const struct session *session, const char *path)
     } else if (session->program) {
         memcpy(f.halted_ns, session->program->halt.total_ns, sizeof(f.halted_ns));
     }
-    progress_summary(&f, path, session->reason);
+    progress_summary(&f, path, session->reason, session->options.verbose);
     print_hint(session);
     if (session->program)
         freeze_report(&session->program->freeze, f.ticks);
+}
+
+/* Makes the other output that -o names. False when the converter failed, which says why. */
+static bool finish_product(struct session *session)
+{
+    if (!session->options.product || session->sampler.emitter.samples == 0)
+        return true;
+    return afterwards_make(&session->afterwards);
+}
+
+/* Says what to type next. */
+static void tell_next(const struct session *session, const char *paths)
+{
+    const struct options *options = &session->options;
+    const bool crashed = killed_by(session) && session->reason == END_TARGET;
+    const bool in_parts = outlet_in_parts(&session->outlet); /* the newest recording of the folder is all of them */
+    if (options->quiet || session->sampler.emitter.samples == 0 ||
+        (options->output && strcmp(options->output, "-") == 0))
+        return;
+    if (in_parts && strchr(paths, '/'))
+        return;
+    if (options->product)
+        fprintf(stderr, "pyreel-record: %s is made of it, for %s\n", utf8_shown(options->made),
+                options->product->shown);
+    fprintf(stderr, "pyreel-record: next: pyreel report%s%s%s\n", crashed ? " --last 1s" : "", in_parts ? "" : " ",
+            in_parts ? "" : utf8_shown(paths));
 }
 
 /* Completes the file, and prints the summary. Returns whether the recording is good. */
@@ -335,10 +382,13 @@ static bool session_finish(struct session *session)
     session_tell_notice(session);
     char *paths = outlet_paths(&session->outlet);
     const bool closed = outlet_close_file(&session->outlet, &session->why);
-    const bool good = !had_error && ended && closed;
+    bool good = !had_error && ended && closed;
     if (!good)
         fprintf(stderr, "pyreel-record: %s\n", session->why.text);
     summarise(session, paths);
+    good = good && finish_product(session);
+    if (good)
+        tell_next(session, paths);
     const struct limits limits = session_limits(session);
     if (session->options.stats && !session->options.quiet)
         sampler_counters_print(&session->sampler, &limits, &session->writer.blocks);
@@ -372,6 +422,7 @@ static bool finish_without_file(struct session *session)
 static void close_session(struct session *session)
 {
     struct fault unused = { 0 };
+    afterwards_cancel(&session->afterwards);
     sampler_close(&session->sampler);
     tree_close(&session->tree);
     hint_close(&session->hint);
@@ -503,6 +554,17 @@ static int record_command(struct session *session, char **argv)
     return good ? command_exit_code(command) : EXIT_OURS;
 }
 
+/* Runs a Python file by python3, as the user means. */
+static void choose_python(struct options *options)
+{
+    char **const with_python = options->command ? command_with_python(options->command) : NULL;
+    if (!with_python)
+        return;
+    if (!options->quiet)
+        fprintf(stderr, "pyreel-record: running %s with python3\n", utf8_shown(options->command[0]));
+    options->command = with_python;
+}
+
 int main(int argc, char **argv)
 {
     startup(EXIT_OURS);
@@ -517,6 +579,7 @@ int main(int argc, char **argv)
         return EXIT_MISUSE;
     }
     progress_start(&session.progress, session.options.quiet);
+    choose_python(&session.options);
     exit_code = session.options.pid ? record_running(&session, argv) : record_command(&session, argv);
     close_session(&session);
     return exit_code;

@@ -56,7 +56,10 @@ enum option_number {
 };
 
 static const struct argument rows[] = {
-    { OPTION_OUTPUT, 'o', "output", "FILE", 0, "write to FILE, - for a pipe (NAME-PID.pyreel)" },
+    { OPTION_OUTPUT, 'o', "output", "FILE", 0,
+      "write to FILE, - for a pipe (NAME-PID.pyreel).\n"
+      "x.html, x.svg, x.json.gz, x.pb.gz: record to\n"
+      "x.pyreel, and make this output of it at the end" },
     { OPTION_PID, 'p', "pid", "PID", 0, "attach to a running process, such as 4242" },
     { OPTION_SUBPROCESSES, 'f', "subprocesses", NULL, 0, "record child processes that run Python, too" },
     { OPTION_RATE, 'r', "rate", "RATE", 0, "samples per second: 500, 10k, 5khz (1khz)" },
@@ -72,7 +75,7 @@ static const struct argument rows[] = {
     { OPTION_KEEP, 0, "keep", "N", 0, "with --rotate, --flight-recorder: the newest 10" },
     { OPTION_KILL, 0, "kill", NULL, 0, "end COMMAND (SIGTERM) at --duration or --max-size" },
     { OPTION_FORCE, 0, "force", NULL, 0, "replace any FILE, even one that is read-only" },
-    { OPTION_THREADS, 't', "threads", "all|main|gil", 0, "record these threads; gil: the lock holder (all)" },
+    { OPTION_THREADS, 't', "threads", "all|main|gil", 0, "record these threads; gil: with the GIL (all)" },
     { OPTION_MODE, 'm', "mode", "MODE", 0, "keep only wall|cpu|gil|exception samples (wall)" },
     { OPTION_ASYNC, 0, "async", "running|all", 0,
       "record asyncio tasks, CPython " LAYOUT_TASKS_SINCE " or later (off)" },
@@ -174,7 +177,9 @@ static bool record_option_apply(struct options *options, enum option_number numb
     bool good = true;
     switch (number) {
     case OPTION_OUTPUT:
-        options->output = value;
+        options->product = product_of(value);
+        options->made = options->product ? value : NULL;
+        options->output = options->product ? product_recording(options->product, value) : value;
         return true;
     case OPTION_PID:
         good = arguments_parse_count(value, 1, INT32_MAX, &whole);
@@ -280,6 +285,10 @@ static bool record_options_check(struct options *options, int argc, char **argv,
         *exit_code = record_misuse("give either a COMMAND or -p PID, not both", "");
     else if (!options->pid && !options->command)
         *exit_code = record_misuse("give a COMMAND to start, or -p PID to attach to a process", "");
+    else if (options->product && (options->rotate_bytes || options->rotate_ns || options->flight_ns))
+        *exit_code = record_misuse("--rotate and --flight-recorder write several recordings: name -o FILE.pyreel, and "
+                                   "convert the recordings later",
+                                   "");
     else if (options->kill && (!(options->duration_ns || options->size_limit) || options->pid))
         *exit_code = record_misuse("--kill needs a COMMAND, and --duration or --max-size", "");
     else if (options->keep && !options->rotate_bytes && !options->rotate_ns && !options->flight_ns)

@@ -6,6 +6,7 @@
 #include "formats/codec/stream_format.h"
 #include "record/asyncio/asyncio.h"
 #include "record/file/triggers.h"
+#include "record/launch/afterwards.h"
 #include "record/unwind/thread_status.h"
 
 #include <stdbool.h>
@@ -13,10 +14,12 @@
 #include <sys/types.h>
 
 struct options {
-    const char *output; /* NULL: NAME-PID.pyreel */
-    pid_t pid;          /* 0: start a command */
-    char **command;     /* NULL when attaching */
-    bool subprocesses;  /* record the descendants of the process, too */
+    const char *output;            /* the recording; NULL: NAME-PID.pyreel */
+    const struct product *product; /* what is made of the recording afterwards; NULL: nothing, ... */
+    const char *made;              /* ... and to which file */
+    pid_t pid;                     /* 0: start a command */
+    char **command;                /* NULL when attaching */
+    bool subprocesses;             /* record the descendants of the process, too */
     uint64_t interval_ns;
     uint64_t duration_ns;             /* 0: until it ends */
     uint64_t size_limit;              /* bytes that the file may grow to; 0: any */

@@ -7,13 +7,16 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #define UPDATE_NS     250000000u
 #define LEAST_HALT_NS 50000000u /* a shorter halt is not mentioned: it would be 0.0 s */
 #define BEFORE_NS     10000000u /* so much CPU time before first looks is told, ... */
+#define EXACT_USUAL   0.9       /* the part of samples that are exact in nearly all recordings */
 #define BEFORE_PART   100       /* ... if it is more than 1 % of the recording's time */
 
 void progress_start(struct progress *progress, bool quiet)
@@ -100,8 +103,8 @@ static void summarise_halts(const struct progress_totals *f)
                     (double)f->halted_ns[kind] / 1e9, (double)f->elapsed_ns / 1e9, halts[kind].by);
 }
 
-/* Says how often a process of a tree was looked at. */
-static void summarise_looks(const struct progress_totals *f)
+/* How often a process of a tree was looked at. */
+static void tell_looks(const struct progress_totals *f)
 {
     const double looks_hz = f->ticked_ns ? (double)f->ticks * 1e9 / (double)f->ticked_ns : 0;
     if (f->follows && f->processes > 1 && f->ticks > 0)
@@ -110,39 +113,47 @@ static void summarise_looks(const struct progress_totals *f)
                 f->processes, looks_hz < 10, looks_hz);
 }
 
-/* Prints how many samples have C functions. */
-static void summarise_c_functions(const struct progress_totals *f)
+/* How many samples have C functions. */
+static void tell_c_functions(const struct progress_totals *f, bool verbose)
 {
     const uint64_t samples = f->samples - f->outside; /* of threads that ran Python */
-    if (!f->native || samples == 0)
+    const bool late = f->c_late > f->samples / 50, refused = f->c_refused > f->samples / 50;
+    if (!f->native || samples == 0 || !(verbose || late || refused))
         return;
     fprintf(stderr, "pyreel-record: %.1f %% of the samples have their C functions%s%s\n",
             floor(1000 * (double)f->c_samples / (double)samples) / 10,
-            f->c_late > f->samples / 50 ? "; threads often stopped too late, because others had the processors" : "",
-            f->c_refused > f->samples / 50
-                ? "; threads could not be stopped: another program may trace them (gdb, strace)"
-                : "");
+            late ? "; threads often stopped too late, because others had the processors" : "",
+            refused ? "; threads could not be stopped: another program may trace them (gdb, strace)" : "");
 }
 
-/* Prints how many samples are exact, and how much time the ticks took from the program. */
-static void summarise_exactness(const struct progress_totals *f)
+/* The part of a processor's time that samples took from the program. */
+static double overhead(const struct progress_totals *f)
 {
-    const double seconds = (double)f->elapsed_ns / 1e9;
-    if (f->samples == 0 || seconds <= 0)
+    return f->elapsed_ns ? (double)f->taken_ns / (double)f->elapsed_ns : 0;
+}
+
+/* Whether samples were left out to stay within the limit. */
+static bool progress_is_limited(const struct progress_totals *f)
+{
+    return f->left_out > f->ticks / 20 && overhead(f) > f->limit / 2;
+}
+
+/* How many samples are exact. Most are, and then only --verbose says so. */
+static void tell_exactness(const struct progress_totals *f, bool verbose)
+{
+    const double exact = f->samples ? (double)f->exact / (double)f->samples : 0;
+    if (f->samples == 0 || f->elapsed_ns == 0)
         return;
-    const double taken = 100 * (double)f->taken_ns / (double)f->elapsed_ns;
-    if (f->limit > 0)
-        fprintf(
-            stderr,
-            "pyreel-record: %.1f %% of the samples are exact (one proven moment); sampling took %.2f %% of a processor "
-            "from the program\n",
-            floor(1000 * (double)f->exact / (double)f->samples) / 10, taken); /* 99.96 % must not print as 100 % */
-    else
+    if (f->limit <= 0)
         fprintf(stderr, "pyreel-record: the program was read while it ran: shares of functions that last a few "
                         "microseconds are approximate (see --disturb)\n");
-    if (f->limit > 0 && f->refusal && f->exact < f->samples / 2)
-        fprintf(stderr, "pyreel-record: most samples were read while the program ran: %s\n", f->refusal);
-    if (f->left_out > f->ticks / 20 && taken > 50 * f->limit)
+    else if (verbose || exact < EXACT_USUAL)
+        fprintf(stderr, "pyreel-record: %.1f %% of the samples are exact (one proven moment)%s%s\n",
+                floor(1000 * exact) / 10, /* 99.96 % must not print as 100 % */
+                f->refusal && exact < EXACT_USUAL ? ": " : "", f->refusal && exact < EXACT_USUAL ? f->refusal : "");
+    if (verbose && f->limit > 0)
+        fprintf(stderr, "pyreel-record: sampling took %.2f %% of a processor from the program\n", 100 * overhead(f));
+    if (verbose && progress_is_limited(f))
         fprintf(
             stderr,
             "pyreel-record: %.*f of %.0f ticks per second%s: more ticks would take more than %.3g %% of a processor "
@@ -189,17 +200,69 @@ static void tell_no_sample(const struct progress_totals *f, enum end_reason reas
         fprintf(stderr, "%s ended before the first tick\n", reason == END_TARGET ? "the program" : "the recording");
 }
 
-void progress_summary(const struct progress_totals *f, const char *path, enum end_reason reason)
+/* How often there was a sample, and at what cost: "79 a second, limited to 1 % overhead". */
+static void write_rate(char *room, size_t size, const struct progress_totals *f)
+{
+    const double hz = f->elapsed_ns ? (double)f->ticks * 1e9 / (double)f->elapsed_ns : 0;
+    const double shown_hz = f->follows ? f->reached_hz : hz;
+    const int digits = shown_hz < 10;
+    if (f->limit > 0 && progress_is_limited(f))
+        snprintf(room, size, "%.*f a second%s, limited to %.3g %% overhead", digits, shown_hz,
+                 f->follows ? " of a process" : "", 100 * f->limit);
+    else if (f->limit > 0)
+        snprintf(room, size, "%.*f a second%s, %.2g %% overhead", digits, shown_hz, f->follows ? " of a process" : "",
+                 100 * overhead(f));
+    else
+        snprintf(room, size, "%.*f a second%s, no overhead", digits, shown_hz, f->follows ? " of a process" : "");
+}
+
+/* What is missing: "2 missed, 1 failed". */
+static void write_missing(char *room, size_t size, const struct progress_totals *f)
+{
+    if (f->missed && f->failed)
+        snprintf(room, size, "%" PRIu64 " missed, %" PRIu64 " failed", f->missed, f->failed);
+    else if (f->missed)
+        snprintf(room, size, "%" PRIu64 " missed", f->missed);
+    else if (f->failed)
+        snprintf(room, size, "%" PRIu64 " failed", f->failed);
+    else
+        snprintf(room, size, "none missed");
+}
+
+/* What ended the recording, unless the user expects nothing else. */
+static void tell_end(const struct progress_totals *f, enum end_reason reason)
+{
+    if (f->killed_by && reason == END_TARGET)
+        fprintf(stderr, "pyreel-record: the program was ended by SIG%s (%s)\n",
+                sigabbrev_np(f->killed_by) ? sigabbrev_np(f->killed_by) : "?", strsignal(f->killed_by));
+    else if (f->runs_on ? reason != END_SIGNAL : reason != END_TARGET && reason != END_SIGNAL && reason != END_DURATION)
+        fprintf(stderr, "pyreel-record: the recording ended: %s\n", event_end_reason_text(reason));
+}
+
+/* All figures, for --verbose. */
+static void tell_figures(const struct progress_totals *f, enum end_reason reason)
 {
     char size[32];
     fprintf(stderr,
-            "pyreel-record: %s: %" PRIu64 " samples of %" PRIu64 " thread%s in %.1f s (%" PRIu64 " ticks, %" PRIu64
-            " missed, %" PRIu64 " failed), %s; %s\n",
-            utf8_shown(path), f->samples, f->threads, f->threads == 1 ? "" : "s", (double)f->elapsed_ns / 1e9, f->ticks,
-            f->missed, f->failed, progress_size_text(size, f->bytes), event_end_reason_text(reason));
-    summarise_looks(f);
-    summarise_exactness(f);
-    summarise_c_functions(f);
+            "pyreel-record: %" PRIu64 " thread%s, %" PRIu64 " ticks, %" PRIu64 " missed, %" PRIu64
+            " failed samples, %s; %s\n",
+            f->threads, f->threads == 1 ? "" : "s", f->ticks, f->missed, f->failed, progress_size_text(size, f->bytes),
+            event_end_reason_text(reason));
+    tell_looks(f);
+}
+
+void progress_summary(const struct progress_totals *f, const char *path, enum end_reason reason, bool verbose)
+{
+    char rate[96], missing[64];
+    write_rate(rate, sizeof(rate), f);
+    write_missing(missing, sizeof(missing), f);
+    fprintf(stderr, "pyreel-record: %s: %" PRIu64 " samples in %.1f s (%s), %s\n", utf8_shown(path), f->samples,
+            (double)f->elapsed_ns / 1e9, rate, missing);
+    if (verbose)
+        tell_figures(f, reason);
+    tell_end(f, reason);
+    tell_exactness(f, verbose);
+    tell_c_functions(f, verbose);
     summarise_halts(f);
     summarise_limits(f);
     summarise_missed(f);

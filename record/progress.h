@@ -46,6 +46,8 @@ struct progress_totals {
     struct quota_hit quota;         /* of the program's cgroup */
     uint64_t suspended_ns;          /* for how long the machine was suspended */
     bool follows;                   /* child processes are recorded, too */
+    int killed_by;                  /* the signal that ended the command; 0: none did */
+    bool runs_on;                   /* the command has not ended */
     bool selects;                   /* the mode or --threads keeps a part of the samples */
     uint64_t processes;             /* number of processes that ran Python so far */
     bool refused;                   /* a process that could not be read was told */
@@ -70,8 +72,9 @@ void progress_update(struct progress *progress, const struct progress_totals *to
 /* Removes the status line, so that other text can follow. */
 void progress_clear(struct progress *progress);
 
-/* Prints what was recorded, and what ended the recording. */
-void progress_summary(const struct progress_totals *totals, const char *path, enum end_reason reason);
+/* Prints what was recorded, how often, at what cost, and what is missing: one line, and one for each thing that a
+ * reader of the recording has to know. `verbose`: all of it. */
+void progress_summary(const struct progress_totals *totals, const char *path, enum end_reason reason, bool verbose);
 
 /* Says that no Python was found in the command, so that there is no recording. */
 void progress_nothing(const struct progress_totals *totals, enum end_reason reason);

@@ -8,6 +8,7 @@
 #include "record/file/outlet.h"
 #include "record/file/recording_file.h"
 #include "record/hindrance.h"
+#include "record/launch/afterwards.h"
 #include "record/launch/command.h"
 #include "record/launch/pause.h"
 #include "record/options.h"
@@ -22,6 +23,7 @@
 struct session {
     struct options options;
     struct command command;
+    struct afterwards afterwards;
     struct recording_file file;
     struct stream_writer writer;
     struct outlet outlet;       /* from the sampler to the writer and the file */

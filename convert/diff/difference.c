@@ -38,7 +38,7 @@ static bool difference_choose_weight(struct difference *difference, struct fault
     struct diff_style *style = &difference->style;
     const bool cpu_known = compare_knows(difference->compare, SUM_CPU_NS);
     if (!style->weighted)
-        style->weight = cpu_known ? SUM_CPU_NS : SUM_WALL_NS;
+        style->weight = compare_usual_weight(difference->compare);
     else if (style->weight == SUM_CPU_NS && !cpu_known)
         return fault(why, "--weight cpu cannot be applied to all recordings: %s", sum_rows[SUM_CPU_NS].reason);
     return true;

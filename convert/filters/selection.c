@@ -8,6 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+bool selection_has_last(const struct selection *selection)
+{
+    return selection->last_ns || selection->last_share > 0;
+}
+
 bool selection_is_partial(const struct selection *selection)
 {
     return selection->threads || selection->from_ns || selection->to_ns || selection_needs_length(selection);
@@ -70,7 +75,18 @@ bool selection_parse_time(const char *text, uint64_t *time_ns, double *share)
 
 bool selection_needs_length(const struct selection *selection)
 {
-    return selection->from_share > 0 || selection->to_share > 0;
+    return selection->from_share > 0 || selection->to_share > 0 || selection_has_last(selection);
+}
+
+/* Makes a beginning of --last: so long before the end of the part. */
+static void settle_last(struct selection *selection, uint64_t length_ns)
+{
+    const uint64_t end_ns = selection->to_ns && selection->to_ns < length_ns ? selection->to_ns : length_ns;
+    const uint64_t last_ns = selection->last_share > 0 ? (uint64_t)(selection->last_share * (double)length_ns + 0.5)
+                                                       : selection->last_ns;
+    selection->from_ns = last_ns < end_ns ? end_ns - last_ns : 0;
+    selection->last_ns = 0;
+    selection->last_share = 0;
 }
 
 /* A share of the length; at least 1 ns, because 0 would mean the end in `to_ns`. */
@@ -87,6 +103,8 @@ bool selection_settle(struct selection *selection, uint64_t length_ns, struct fa
     if (selection->to_share > 0 && selection->to_share < 1)
         selection->to_ns = share_ns(selection->to_share, length_ns);
     selection->from_share = selection->to_share = 0;
+    if (selection_has_last(selection))
+        settle_last(selection, length_ns);
     const bool fits = selection->to_ns == 0 || selection->from_ns < selection->to_ns;
     return fits || length_ns == 0 ||
            fault(why, "--to must be later than --from: in %.3f s these are %.3f s and %.3f s", (double)length_ns / 1e9,

@@ -10,7 +10,14 @@ struct selection {
     uint64_t from_ns, to_ns; /* times since the start; to_ns 0: to the end */
     /* Above 0: the time is this share of the length. selection_settle() makes a time in nanoseconds of it. */
     double from_share, to_share;
+    /* How much of the end is wanted, as a time or as a share; both 0: no such wish. selection_settle() makes from_ns of
+     * them. */
+    uint64_t last_ns;
+    double last_share;
 };
+
+/* Whether only a part that ends with the recording is wanted. */
+bool selection_has_last(const struct selection *selection);
 
 /* Whether the selection leaves out anything. */
 bool selection_is_partial(const struct selection *selection);
@@ -25,7 +32,7 @@ bool selection_has_thread(const struct selection *selection, const struct tables
  * 0. False when the text is neither. */
 bool selection_parse_time(const char *text, uint64_t *time_ns, double *share);
 
-/* Whether a time is a share of the length. */
+/* Whether a time depends on the length. */
 bool selection_needs_length(const struct selection *selection);
 
 /* Makes times of shares, by the length of the recording, or of the time line of all recordings. False with the reason

@@ -2,10 +2,10 @@
 #include "convert/top/recorder.h"
 
 #include "formats/base/alloc.h"
+#include "formats/base/programs.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -19,25 +19,15 @@
 
 /* ---- starting ---- */
 
-/* Executes pyreel-record: beside this program, in a build folder beside the folder of this program, or as the shell
- * finds it. */
 static void execute(char **arguments)
 {
-    static const char *const places[] = { "pyreel-record", "../record/pyreel-record" };
     static char name[] = "pyreel-record";
-    char own[PATH_MAX], path[PATH_MAX + 32];
-    const ssize_t size = readlink("/proc/self/exe", own, sizeof(own) - 1);
+    char *path = programs_find(name);
     arguments[0] = name;
-    if (size > 0) {
-        own[size] = '\0';
-        *strrchr(own, '/') = '\0';
-        for (size_t i = 0; i < countof(places); i++) {
-            snprintf(path, sizeof(path), "%s/%s", own, places[i]);
-            execv(path, arguments);
-        }
-    }
-    execvp(name, arguments);
-    fprintf(stderr, "pyreel-top: cannot execute pyreel-record: %s\n", strerror(errno));
+    if (path)
+        execv(path, arguments);
+    fprintf(stderr, "pyreel-top: cannot execute %s: %s\n", name,
+            path ? strerror(errno) : "it is neither beside pyreel-top nor in a folder of PATH");
     _exit(EXIT_NO_RECORDER);
 }
 

@@ -51,6 +51,7 @@ struct still {
     uint64_t counted_ns; /* the time at which the recorder counted what sampling took; 0: not yet */
     uint64_t taken_ns;   /* ... which is this; valid with counted_ns */
     bool cpu_known, gil_wait_known, one_lock;
+    bool mostly_waited;     /* the program used little CPU time so far (weight_mostly_waited()) */
     enum end_reason reason; /* 0: the recording goes on, or was cut */
     int wait_status;        /* of the command, as in struct end */
 };

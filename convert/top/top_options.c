@@ -46,7 +46,7 @@ static const struct argument recorder_rows[] = {
     { OPTION_RECORDER, 'f', "subprocesses", NULL, 0, "show child processes that run Python, too" },
     { OPTION_RECORDER, 'r', "rate", "RATE", 0, "samples per second: 500, 10k, 5khz (1khz)" },
     { OPTION_RECORDER, 'd', "duration", "TIME", 0, "stop after TIME: 200ms, 30s, 1m30 (no limit)" },
-    { OPTION_RECORDER, 't', "threads", "all|main|gil", 0, "look at these threads; gil: the lock holder (all)" },
+    { OPTION_RECORDER, 't', "threads", "all|main|gil", 0, "look at these threads; gil: with the GIL (all)" },
     { OPTION_RECORDER, 'm', "mode", "MODE", 0, "keep only wall|cpu|gil|exception samples (wall)" },
     { OPTION_RECORDER, 0, "async", "running|all", 0, "show asyncio tasks (off)" },
     { OPTION_RECORDER, 0, "native", NULL, 0, "record C functions, too" },
@@ -70,7 +70,7 @@ static void top_options_print_help(void)
            "       pyreel-top [OPTIONS] -- COMMAND [ARG...]\n\n"
            "Shows live where a Python program spends its time: the hottest functions, by\n"
            "self and total, and the threads, processes and tasks with their CPU time and\n"
-           "their use of the lock. INPUT is a recording, also one that grows, and goes on to\n"
+           "their use of the GIL. INPUT is a recording, also one that grows, and goes on to\n"
            "the next file of pyreel-record --rotate; - is standard input. With -p or\n"
            "COMMAND, pyreel-top starts pyreel-record and passes on the options below\n"
            "--version. In the view, h shows the keys.\n\n"

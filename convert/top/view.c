@@ -25,7 +25,9 @@ enum view_measure view_measure(const struct view *view, const struct still *stil
 {
     if (view->measure_chosen)
         return view->measure;
-    return still->cpu_known ? VIEW_CPU : VIEW_BUSY;
+    if (!still->cpu_known)
+        return VIEW_BUSY;
+    return still->mostly_waited ? VIEW_WALL : VIEW_CPU;
 }
 
 enum window_sum view_sum(enum view_measure measure)

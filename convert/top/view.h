@@ -56,7 +56,8 @@ struct view {
     enum view_table table;
     enum view_sort sort;
     enum view_measure measure;
-    bool measure_chosen; /* by the user; else CPU time where it is known */
+    bool measure_chosen; /* by the user; else CPU time where it is known, and of a program that mostly waits wall-clock
+                            time */
     bool lines;          /* functions: a row for each line that ran */
     bool all;            /* of all the time; else of the window */
     bool paused;

@@ -91,7 +91,7 @@ const char *spot_missing(const struct spot *spot)
 {
     static const char *const missing[VIEWS] = {
         [VIEW_MY_CODE] = "no sample with code of your own (packages are not)",
-        [VIEW_GIL] = "no sample that waits for the lock (CPython says so from 3.15 on)",
+        [VIEW_GIL] = "no sample that waits for the GIL (CPython says so from 3.15 on)",
         [VIEW_GC] = "no sample that collects garbage",
         [VIEW_IMPORTS] = "no sample that imports (pyreel-record has to start the program, not attach to it)",
     };

@@ -2,6 +2,7 @@
 #include "formats/compare/compare.h"
 
 #include "formats/base/alloc.h"
+#include "formats/frames/weight_choice.h"
 
 #include <stdlib.h>
 
@@ -135,6 +136,14 @@ bool compare_knows(const struct compare *compare, enum aggregate_sum sum)
     for (size_t i = 0; i < compare->read && sum == SUM_CPU_NS; i++)
         knows &= compare->runs[i].cpu_known > 0 || compare->runs[i].samples == 0;
     return knows;
+}
+
+enum aggregate_sum compare_usual_weight(const struct compare *compare)
+{
+    bool waited = true;
+    for (size_t i = 0; i < compare->read; i++)
+        waited &= weight_mostly_waited((uint64_t)compare->runs[i].totals[SUM_CPU_NS], compare->runs[i].duration_ns);
+    return compare_knows(compare, SUM_CPU_NS) && !waited ? SUM_CPU_NS : SUM_WALL_NS;
 }
 
 void compare_free(struct compare *compare)

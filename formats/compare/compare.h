@@ -73,6 +73,10 @@ bool compare_is_whole(const struct compare *compare);
 /* Whether all runs know a sum of at least some samples. */
 bool compare_knows(const struct compare *compare, enum aggregate_sum sum);
 
+/* The weight that is compared when the user names none: CPU time where all runs know it, unless each program mostly
+ * waited (frames/weight_choice.h); else wall-clock time. */
+enum aggregate_sum compare_usual_weight(const struct compare *compare);
+
 void compare_free(struct compare *compare);
 
 /* ---- items ---- */

@@ -4,6 +4,7 @@
 #include "formats/base/alloc.h"
 #include "formats/flame/flame_difference.h"
 #include "formats/flame/flame_sources.h"
+#include "formats/flame/flame_tree.h"
 #include "formats/flame/packed.h"
 #include "formats/flame/page/flame_page.h"
 #include "formats/flame/page_nodes.h"
@@ -30,9 +31,7 @@ struct flame {
     const struct flame_style *style;
     struct json_emitter json;
 
-    struct entries entries;
-    struct groups groups;
-    struct call_tree tree;
+    struct flame_tree shown;
     struct page_nodes nodes;
     struct flame_difference difference;
     bool known[SUMS]; /* the sums that the page has */
@@ -68,7 +67,7 @@ static void emit_short_text(struct flame *flame, const char *key, struct text te
 /* Numbers the frames and the functions of all nodes, in the order of the nodes. */
 static void number_frames(struct flame *flame)
 {
-    const struct entries *entries = &flame->entries;
+    const struct entries *entries = &flame->shown.entries;
     flame->frames = alloc_zeroed(entries->count + 1, sizeof(*flame->frames));
     flame->frame_entries = alloc_zeroed(entries->count + 1, sizeof(*flame->frame_entries));
     flame->codes = alloc_zeroed(entries->codes_count + 1, sizeof(*flame->codes));
@@ -76,7 +75,7 @@ static void number_frames(struct flame *flame)
     flame->function_codes = alloc_zeroed(entries->codes_count + 1, sizeof(*flame->function_codes));
     for (size_t i = 0; i < flame->nodes.count; i++) {
         const struct page_node *row = &flame->nodes.rows[i];
-        const uint32_t entry = flame->tree.nodes[row->node].entry;
+        const uint32_t entry = flame->shown.tree.nodes[row->node].entry;
         if (row->rest || flame->frames[entry])
             continue;
         const uint32_t code = entries->rows[entry].code;
@@ -112,8 +111,9 @@ static void emit_functions(struct flame *flame)
     for (size_t column = 0; column < countof(columns); column++) {
         emit_open(json, columns[column], '[');
         for (size_t i = 0; i < flame->functions_count + has_rests(flame); i++) {
-            const struct shown_code *code = i < flame->functions_count ? &flame->entries.codes[flame->function_codes[i]]
-                                                                       : &rest;
+            const struct shown_code *code = i < flame->functions_count
+                                                ? &flame->shown.entries.codes[flame->function_codes[i]]
+                                                : &rest;
             const struct text texts[] = { code->name, code->file, code->path };
             const uint32_t numbers[] = { code->line, code->kind };
             emit_integer(json, NULL,
@@ -131,13 +131,13 @@ static void flame_emit_frames(struct flame *flame)
     emit_open(json, "frames", '{');
     emit_open(json, "function", '[');
     for (size_t i = 0; i < flame->frames_count; i++)
-        emit_integer(json, NULL, flame->functions[flame->entries.rows[flame->frame_entries[i]].code] - 1);
+        emit_integer(json, NULL, flame->functions[flame->shown.entries.rows[flame->frame_entries[i]].code] - 1);
     if (has_rests(flame))
         emit_integer(json, NULL, (int64_t)flame->functions_count);
     emit_close(json, ']');
     emit_open(json, "line", '[');
     for (size_t i = 0; i < flame->frames_count; i++)
-        emit_integer(json, NULL, flame->entries.rows[flame->frame_entries[i]].line);
+        emit_integer(json, NULL, flame->shown.entries.rows[flame->frame_entries[i]].line);
     if (has_rests(flame))
         emit_integer(json, NULL, 0);
     emit_close(json, ']');
@@ -147,9 +147,9 @@ static void flame_emit_frames(struct flame *flame)
 /* The nodes of groups, by index of the group. */
 static uint32_t *group_nodes(const struct flame *flame)
 {
-    uint32_t *nodes = alloc_zeroed(flame->groups.count + 1, sizeof(*nodes));
-    for (uint32_t node = flame->tree.nodes[0].child; node; node = flame->tree.nodes[node].next)
-        nodes[flame->tree.nodes[node].group] = node;
+    uint32_t *nodes = alloc_zeroed(flame->shown.groups.count + 1, sizeof(*nodes));
+    for (uint32_t node = flame->shown.tree.nodes[0].child; node; node = flame->shown.tree.nodes[node].next)
+        nodes[flame->shown.tree.nodes[node].group] = node;
     return nodes;
 }
 
@@ -169,11 +169,11 @@ static void flame_emit_groups(struct flame *flame)
     uint32_t *nodes = group_nodes(flame);
     const size_t runs = flame->compare ? flame->compare->read : 1; /* each run has the same threads once more */
     emit_open(json, "groups", '[');
-    for (size_t i = 0; i < flame->groups.count; i++) {
-        const struct group *group = &flame->groups.rows[i];
+    for (size_t i = 0; i < flame->shown.groups.count; i++) {
+        const struct group *group = &flame->shown.groups.rows[i];
         emit_open(json, NULL, '{');
         emit_short_text(flame, "process", group->process);
-        emit_integer(json, "pid", flame->style->ids || !flame->groups.processes ? group->pid : 0);
+        emit_integer(json, "pid", flame->style->ids || !flame->shown.groups.processes ? group->pid : 0);
         emit_short_text(flame, "thread", group->thread);
         if (flame->style->ids)
             emit_integer(json, "tid", group->tid);
@@ -185,7 +185,7 @@ static void flame_emit_groups(struct flame *flame)
         for (size_t place = 0; place < SUMS; place++) {
             const enum aggregate_sum sum = weight_at(place);
             if (flame->known[sum])
-                emit_sum(json, sum_rows[sum].name, nodes[i] ? flame->tree.nodes[nodes[i]].total[sum] : 0);
+                emit_sum(json, sum_rows[sum].name, nodes[i] ? flame->shown.tree.nodes[nodes[i]].total[sum] : 0);
         }
         emit_close(json, '}');
         emit_close(json, '}');
@@ -205,14 +205,14 @@ static void emit_nodes(struct flame *flame)
     emit_close(json, ']');
     emit_open(json, "group", '[');
     for (size_t i = 0; i < nodes->count; i++)
-        emit_integer(json, NULL, flame->tree.nodes[nodes->rows[i].node].group);
+        emit_integer(json, NULL, flame->shown.tree.nodes[nodes->rows[i].node].group);
     emit_close(json, ']');
     emit_open(json, "frame", '[');
     for (size_t i = 0; i < nodes->count; i++) {
         const struct page_node *row = &nodes->rows[i];
         emit_integer(json, NULL,
                      row->rest ? (int64_t)flame->frames_count
-                               : (int64_t)flame->frames[flame->tree.nodes[row->node].entry] - 1);
+                               : (int64_t)flame->frames[flame->shown.tree.nodes[row->node].entry] - 1);
     }
     emit_close(json, ']');
     emit_open(json, "self", '{');
@@ -222,7 +222,7 @@ static void emit_nodes(struct flame *flame)
             continue;
         emit_open(json, sum_rows[sum].name, '[');
         for (size_t i = 0; i < nodes->count; i++)
-            emit_sum(json, NULL, page_nodes_self(nodes, &flame->tree, i, sum));
+            emit_sum(json, NULL, page_nodes_self(nodes, &flame->shown.tree, i, sum));
         emit_close(json, ']');
     }
     emit_close(json, '}');
@@ -293,7 +293,7 @@ static void emit_difference(struct flame *flame)
     flame_difference_emit(json, &flame->difference, flame->functions);
     emit_open(json, "self", '[');
     for (size_t i = 0; i < flame->nodes.count; i++)
-        emit_sum(json, NULL, page_nodes_self(&flame->nodes, &flame->tree, i, SUM_BEFORE));
+        emit_sum(json, NULL, page_nodes_self(&flame->nodes, &flame->shown.tree, i, SUM_BEFORE));
     emit_close(json, ']');
     emit_close(json, '}');
 }
@@ -328,7 +328,7 @@ static void flame_emit_all(struct flame *flame, const struct flame_facts *facts,
     flame_emit_groups(flame);
     emit_nodes(flame);
     emit_pruned(flame);
-    flame_sources_emit(json, &flame->entries, flame->codes, &flame->strings, style, &made->files);
+    flame_sources_emit(json, &flame->shown.entries, flame->codes, &flame->strings, style, &made->files);
     emit_difference(flame);
     flame_emit_strings(flame);
     emit_close(json, '}');
@@ -336,23 +336,6 @@ static void flame_emit_all(struct flame *flame, const struct flame_facts *facts,
 }
 
 /* ---- all of it ---- */
-
-/* Makes the tree. False when the style leaves out all stacks. */
-static bool flame_make_tree(struct flame *flame)
-{
-    const struct aggregate *aggregate = flame->aggregate;
-    const struct flame_style *style = flame->style;
-    const struct entries_style shown = { .kind = ENTRY_LINE,
-                                         .full_paths = style->full_paths,
-                                         .ids = style->ids && !style->no_threads,
-                                         .opcodes = style->opcodes,
-                                         .waits = true,
-                                         .filter = style->filter };
-    const struct groups_style grouped = { .ids = style->ids, .one = style->no_threads, .runs = flame->compare };
-    groups_find(&flame->groups, flame->tables, aggregate, &grouped);
-    entries_find(&flame->entries, flame->tables, &shown);
-    return call_tree_make(&flame->tree, &flame->entries, &flame->groups, aggregate);
-}
 
 /* Compares the sides, and finds out which sums the page has. */
 static void find_sums(struct flame *flame)
@@ -363,7 +346,7 @@ static void find_sums(struct flame *flame)
             flame->known[sum] = aggregate_knows(flame->aggregate, (enum aggregate_sum)sum) || nothing;
         return;
     }
-    flame_difference_find(&flame->difference, flame->compare, &flame->tree, flame->style->weight);
+    flame_difference_find(&flame->difference, flame->compare, &flame->shown.tree, flame->style->weight);
     flame->known[flame->style->weight] = true;
 }
 
@@ -375,7 +358,7 @@ static void find_nodes(struct flame *flame)
     memcpy(counted, flame->known, sizeof(counted));
     if (flame->compare)
         counted[SUM_BEFORE] = true;
-    page_nodes_find(&flame->nodes, &flame->tree, counted, style->least_given ? style->least_share : -1);
+    page_nodes_find(&flame->nodes, &flame->shown.tree, counted, style->least_given ? style->least_share : -1);
     number_frames(flame);
 }
 
@@ -398,9 +381,7 @@ static void flame_drop(struct flame *flame)
 {
     flame_difference_free(&flame->difference);
     page_nodes_free(&flame->nodes);
-    call_tree_free(&flame->tree);
-    entries_free(&flame->entries);
-    groups_free(&flame->groups);
+    flame_tree_free(&flame->shown);
     intern_free(&flame->strings);
     free(flame->codes);
     free(flame->functions);
@@ -417,7 +398,7 @@ bool flame_write(struct output *to, const struct tables *tables, const struct fl
     struct flame flame = {
         .tables = tables, .aggregate = samples->aggregate, .compare = samples->compare, .style = style
     };
-    *made = (struct flame_made){ .empty = !flame_make_tree(&flame) };
+    *made = (struct flame_made){ .empty = !flame_tree_make(&flame.shown, tables, samples, style) };
     bool good = true;
     if (!made->empty) {
         find_sums(&flame);

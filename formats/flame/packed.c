@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "formats/flame/packed.h"
 
-#include "formats/base/tempfile.h"
+#include "formats/scratch/tempfile.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -139,13 +139,38 @@ static void fold_interpreter(const struct tables *tables, uint32_t *labels)
 
 /* ---- dropping ---- */
 
-/* Which labels one of the patterns matches. A text has a 0 behind it (intern.h). */
+/* The size of the name in a frame as it is shown: work in "work (app.py:9)". */
+static size_t name_size(struct text shown)
+{
+    size_t size = shown.size;
+    if (size == 0 || shown.bytes[size - 1] != ')')
+        return shown.size;
+    while (size > 1 && !(shown.bytes[size - 1] == '(' && shown.bytes[size - 2] == ' '))
+        size--;
+    return size > 2 ? size - 2 : shown.size;
+}
+
+/* Whether a pattern matches a frame as it is shown, or its name alone. A text has a 0 behind it (intern.h). */
+static bool matches_frame(const regex_t *pattern, struct text shown)
+{
+    const size_t size = name_size(shown);
+    if (regexec(pattern, shown.bytes, 0, NULL, 0) == 0)
+        return true;
+    if (size == shown.size)
+        return false;
+    char *name = alloc_copy(shown.bytes, size);
+    const bool matches = regexec(pattern, name, 0, NULL, 0) == 0;
+    free(name);
+    return matches;
+}
+
+/* Which labels one of the patterns matches. */
 static bool *match(const struct patterns *patterns, const struct intern *texts)
 {
     bool *matches = alloc_zeroed((size_t)texts->count + 1, sizeof(*matches));
     for (uint32_t label = 1; label <= texts->count; label++)
         for (size_t i = 0; i < patterns->count && !matches[label]; i++)
-            matches[label] = regexec(&patterns->rows[i], texts->texts[label].bytes, 0, NULL, 0) == 0;
+            matches[label] = matches_frame(&patterns->rows[i], texts->texts[label]);
     return matches;
 }
 

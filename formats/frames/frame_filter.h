@@ -11,7 +11,8 @@
  *     --focus RE      a stack without a frame that matches is left out; this looks at all frames as they were
  *                     before anything was dropped or folded
  *
- * An expression is a POSIX extended one, and matches anywhere in a frame as the output shows the frame. The filter
+ * An expression is a POSIX extended one, and matches anywhere in a frame as the output shows the frame, or in its name
+ * alone, so that ^decode$ matches decode (json/decoder.py:337). The filter
  * works on the labels of an outline (model/outline.h): an expression looks once at each distinct label, never at a
  * sample. A stack of which nothing remains is the frame <hidden>. */
 #ifndef PYREEL_FORMATS_FRAMES_FRAME_FILTER_H

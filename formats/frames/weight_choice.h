@@ -2,7 +2,9 @@
 /* The weight of an output that adds up one weight, when the user names none. It is a time: the number of samples says
  * little of the time, because the recorder's budget makes the distance of looks vary.
  *
- *     CPU time                             where it is known of nearly all samples, and any was used
+ *     wall-clock time                      where CPU time is known, and the program mostly waited: it used less than a
+ *                                          tenth of a processor while its longest thread lived
+ *     CPU time                             else, where it is known of nearly all samples, and any was used
  *     wall-clock time without waits        else, where it is known of some samples that their thread or task waited:
  *                                          those would bury the ones that run
  *     wall-clock time                      else
@@ -15,14 +17,20 @@
 struct weight_choice {
     enum aggregate_sum weight;
     bool without_waits; /* samples of threads that waited do not count */
+    const char *reason; /* why the weight is not CPU time, for people; NULL: it is */
 };
+
+/* Whether a program that used so much CPU time mostly waited in this wall-clock time. */
+static inline bool weight_mostly_waited(uint64_t cpu_ns, uint64_t wall_ns)
+{
+    return cpu_ns < wall_ns / 10;
+}
 
 /* Chooses for an aggregate that has the groups of waiting_group() (frames/waiting.h). */
 struct weight_choice weight_choose(const struct aggregate *aggregate);
 
-/* The name of the chosen time for people, and the reason why the time is not CPU time: parts of a sentence. */
+/* The name of the chosen time for people, part of a sentence. */
 const char *weight_choice_label(const struct weight_choice *choice);
-const char *weight_choice_reason(const struct aggregate *aggregate);
 
 /* Writes the rows of threads that did not wait to `to`, which has room for all rows and may be `from->rows`. Returns
  * their number. */

@@ -24,8 +24,8 @@
 #define PYREEL_FORMATS_GECKO_GECKO_H
 
 #include "formats/base/json.h"
-#include "formats/base/spool.h"
 #include "formats/model/tables.h"
+#include "formats/scratch/spool.h"
 #include "formats/sources/embedding.h"
 
 struct gecko;

@@ -9,11 +9,10 @@ const struct sum_row sum_rows[SUMS] = {
     [SUM_CPU_NS] = { "cpu", "CPU time", "CPU time", ATTRIBUTE_CPU_TIME,
                      "--async all, sampling many threads, and Tachyon in mode wall record no CPU time; "
                      "pyreel-record -m cpu does" },
-    [SUM_GIL_NS] = { "gil", "time with the interpreter's lock", "GIL held", ATTRIBUTE_GIL,
-                     "--async all does not record who holds the interpreter's lock" },
-    [SUM_GIL_WAIT_NS] = { "gil_wait", "time of waiting for the interpreter's lock", "Waiting for GIL",
-                          ATTRIBUTE_GIL_WAIT,
-                          "CPython before 3.15, and --async all, do not say who waits for the interpreter's lock" },
+    [SUM_GIL_NS] = { "gil", "time with the GIL", "GIL held", ATTRIBUTE_GIL,
+                     "--async all does not record who holds the GIL" },
+    [SUM_GIL_WAIT_NS] = { "gil_wait", "time of waiting for the GIL", "Waiting for GIL", ATTRIBUTE_GIL_WAIT,
+                          "CPython before 3.15, and --async all, do not say who waits for the GIL" },
 };
 
 bool sum_named(const char *name, enum aggregate_sum *sum)

@@ -39,9 +39,8 @@ struct attribute_row {
 static const struct attribute_row attributes[ATTRIBUTES] = {
     [ATTRIBUTE_CPU] = { "cpu", "whether their thread was on a processor", "CPU %", NULL, STATUS_CPU,
                         STATUS_CPU_UNKNOWN },
-    [ATTRIBUTE_GIL] = { "gil", "whether their thread held the interpreter's lock", "GIL %", "Time with the GIL",
-                        STATUS_GIL, 0 },
-    [ATTRIBUTE_GIL_WAIT] = { "gil_wait", "whether their thread waited for the interpreter's lock", "wait %",
+    [ATTRIBUTE_GIL] = { "gil", "whether their thread held the GIL", "GIL %", "Time with the GIL", STATUS_GIL, 0 },
+    [ATTRIBUTE_GIL_WAIT] = { "gil_wait", "whether their thread waited for the GIL", "wait %",
                              "Time waiting for the GIL", STATUS_GIL_WAIT, STATUS_GIL_WAIT_UNKNOWN },
     [ATTRIBUTE_EXCEPTION] = { "exception", "whether their thread had an exception", "exc. %",
                               "Time handling exceptions", STATUS_EXCEPTION, 0 },

@@ -122,14 +122,13 @@ const char *exactness_rate(char room[EXACTNESS_ROOM], const struct exactness *ex
     room[0] = '\0';
     if (exactness->asked_hz < 0 || exactness->reached_hz < 0)
         return room;
-    exactness_add(room, "%g Hz asked, ", exactness->asked_hz);
-    exactness_add(room, exactness->reached_hz < 100 ? "%.3g reached" : "%.0f reached", exactness->reached_hz);
-    if (exactness->left_out == 0)
-        return room;
-    exactness_add(room, ": %" PRIu64 " of %" PRIu64 " ticks were left out to stay within the budget",
-                  exactness->left_out, exactness->due);
-    if (exactness->budget_percent >= 0)
-        exactness_add(room, " of %g %%", exactness->budget_percent);
+    exactness_add(room, exactness->reached_hz < 100 ? "%.3g a second" : "%.0f a second", exactness->reached_hz);
+    exactness_add(room, " (%g asked", exactness->asked_hz);
+    if (exactness->left_out > 0 && exactness->budget_percent >= 0)
+        exactness_add(room, ", limited to %g %% overhead", exactness->budget_percent);
+    else if (exactness->left_out > 0)
+        exactness_add(room, ", limited by its overhead");
+    exactness_add(room, ")");
     return room;
 }
 
@@ -147,8 +146,7 @@ const char *exactness_share(char room[EXACTNESS_ROOM], const struct exactness *e
     if (exact && exactness->c_percent >= 0)
         exactness_add(room, ", %.1f %% have their C functions", exactness_tenths(exactness->c_percent));
     if (taken)
-        exactness_add(room, "%ssampling took %.2f %% of a processor from the program", exact ? "; " : "",
-                      exactness->taken_percent);
+        exactness_add(room, "%soverhead: %.2f %% of a processor", exact ? "; " : "", exactness->taken_percent);
     return room;
 }
 

@@ -14,7 +14,8 @@
 
 const char *report_weight_label(const struct report *report)
 {
-    return weight_choice_label(&(struct weight_choice){ report->weight, report->without_waits });
+    return weight_choice_label(
+        &(struct weight_choice){ .weight = report->weight, .without_waits = report->without_waits });
 }
 
 /* ---- texts and rows ---- */
@@ -182,6 +183,7 @@ static void report_choose_weight(struct report *report)
     const struct weight_choice choice = weight_choose(report->all);
     report->weight = choice.weight;
     report->without_waits = choice.without_waits;
+    report->why_not_cpu = choice.reason;
 }
 
 static bool check_weight(const struct report *report, struct fault *why)

@@ -95,7 +95,9 @@ struct report {
     struct report_style style;
     enum aggregate_sum weight;
     bool without_waits; /* the weight leaves out the samples of threads that waited */
-    uint64_t whole;     /* sum of the weight over all that is shown */
+    const char
+        *why_not_cpu; /* why the report chose another weight than CPU time (weight_choice.reason); NULL: it did not */
+    uint64_t whole;   /* sum of the weight over all that is shown */
     struct report_fact *facts;
     size_t facts_count, facts_room;
     struct report_group *groups;

@@ -66,6 +66,10 @@ static bool matches(struct report_find_search *search, uint32_t entry)
         return false;
     text->size = 0;
     put_bytes(text, code->name.bytes, code->name.size);
+    put_bytes(text, "", 1);
+    if (regexec(&search->expression, (const char *)text->at, 0, NULL, 0) == 0)
+        return true; /* ^app$ is the function app (server.py) */
+    text->size--;
     if (code->file.size) {
         put_bytes(text, " (", 2);
         put_bytes(text, code->file.bytes, code->file.size);

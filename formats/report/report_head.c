@@ -2,7 +2,6 @@
 #include "formats/report/report_head.h"
 
 #include "formats/base/alloc.h"
-#include "formats/frames/weight_choice.h"
 #include "formats/model/exactness.h"
 #include "formats/report/report_internal.h"
 
@@ -82,9 +81,8 @@ static void head_add_exactness(struct report *report)
     char room[EXACTNESS_ROOM];
     exactness_rate(room, &exactness);
     head_add_line(report, "samples",
-                  report_say(report, "%" PRIu64 " in %" PRIu64 " ticks%s%s; %" PRIu64 " missed, %" PRIu64 " failed",
-                             report->all->samples, tables->ticks, room[0] ? "; " : "", room, tables->missed,
-                             tables->failed));
+                  report_say(report, "%" PRIu64 "%s%s; %" PRIu64 " missed, %" PRIu64 " failed", report->all->samples,
+                             room[0] ? ", " : "", room, tables->missed, tables->failed));
     if (exactness_share(room, &exactness)[0])
         head_add_line(report, "exact", report_say(report, "%s", room));
     if (exactness_missed(room, &exactness)[0])
@@ -114,8 +112,8 @@ static struct text lock_of(struct report *report, const uint64_t *sums)
     if (held > 100)
         held = 100;
     if (!aggregate_knows(report->all, SUM_GIL_WAIT_NS))
-        return report_say(report, "; lock held %.0f %% of the time", held);
-    return report_say(report, "; lock held %.0f %% of the time, threads waited for it %.3f s", held,
+        return report_say(report, "; GIL held %.0f %% of the time", held);
+    return report_say(report, "; GIL held %.0f %% of the time, threads waited for it %.3f s", held,
                       seconds(sums[SUM_GIL_WAIT_NS]));
 }
 
@@ -165,17 +163,17 @@ static void add_account(struct report *report, const struct report_origin *origi
 /* Why the report chose its weight, and what else there is. */
 static struct text why_chosen(struct report *report)
 {
-    const struct report_group *first = report->groups_count ? &report->groups[0] : NULL;
-    const bool waited = first && first->from->sums[SUM_CPU_NS] < (double)first->from->sums[SUM_WALL_NS] * MOSTLY_WAITED;
     if (report->style.weighted)
         return (struct text){ "", 0 };
     if (report->weight == SUM_SAMPLES)
         return TEXT("; they stand for no time");
     if (report->weight == SUM_CPU_NS)
-        return waited ? TEXT("; it mostly waited: --weight wall shows where")
-                      : TEXT("; --weight wall shows waits, too");
-    return report_say(report, "; %s%s", weight_choice_reason(report->all),
-                      report->without_waits ? ", and --weight wall shows waits, too" : "");
+        return TEXT("; --weight wall shows waits, too");
+    const bool cpu = aggregate_knows(report->all, SUM_CPU_NS);
+    return report_say(report, "; %s%s", report->why_not_cpu,
+                      report->without_waits ? ", and --weight wall shows waits, too"
+                      : cpu                 ? ": --weight cpu shows what ran"
+                                            : "");
 }
 
 /* Adds the line that says which weight the numbers have, and which other weights there are. */

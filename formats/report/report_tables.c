@@ -9,10 +9,12 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#define GROUPS_MOST 3  /* groups that have tables of their own; more have one table in common */
-#define ROWS_ALONE  10 /* rows of a table unless the user wants another number: of a group alone, ... */
-#define ROWS_EACH   6  /* ... of one of several, ... */
-#define ROWS_MANY   20 /* ... and where there is one table */
+#define GROUPS_MOST 3    /* groups that have tables of their own; more have one table in common */
+#define ROWS_ALONE  10   /* rows of a table unless the user wants another number: of a group alone, ... */
+#define ROWS_EACH   6    /* ... of one of several, ... */
+#define ROWS_MANY   20   /* ... and where there is one table */
+#define LEADS_TOTAL 0.9  /* share of the time below a function that only leads to it, ... */
+#define LEADS_SELF  0.01 /* ... and in the function itself */
 
 /* Self, total and waits of each entry, in the unit of the weight. */
 struct amounts {
@@ -79,6 +81,25 @@ struct report_tables_subject {
     size_t usual;     /* rows */
 };
 
+/* Whether a function only leads to what takes the time: runpy, the main loop of a web server, the start of a thread. It
+ * is code of others, has all of the time, and nothing itself. A ranking by total would begin with these. */
+static bool only_leads(const struct report *report, const struct shown_code *code, const struct amounts *amounts,
+                       uint64_t whole)
+{
+    const bool others = code->kind == CODE_LIBRARY || code->kind == CODE_PACKAGE || code->kind == CODE_IMPORT ||
+                        code->kind == CODE_ASYNCIO;
+    return others && !report->style.every_row && (double)amounts->total >= LEADS_TOTAL * (double)whole &&
+           (double)amounts->self <= LEADS_SELF * (double)whole;
+}
+
+static void note_leads(struct report *report, struct report_section *section, size_t count)
+{
+    if (count > 0)
+        section->note = report_say(report, "%zu %s%s that only lead%s here %s left out; --tree shows %s", count,
+                                   by_name(report->style.by), count == 1 ? "" : "s", count == 1 ? "s" : "",
+                                   count == 1 ? "is" : "are", count == 1 ? "it" : "them");
+}
+
 /* Adds a table of the entries below a node. */
 static void section_add_table(struct report *report, const struct section_calls *calls, enum report_sort sort,
                               const struct report_tables_subject *subject)
@@ -90,11 +111,16 @@ static void section_add_table(struct report *report, const struct section_calls 
     section->whole = report_sum(report, calls->tree.nodes[subject->top].total);
     section->group = subject->group;
     section->columns = calls_columns(calls, amounts);
+    size_t leads = 0;
     for (uint32_t i = 1; i < calls->entries.count; i++) {
         const bool by_total = sort == SORT_TOTAL || report->style.every_row;
         const uint64_t key = by_total ? amounts[i].total : amounts[i].self;
         if (key == 0 || report_is_wait(&calls->entries, i))
             continue;
+        if (sort == SORT_TOTAL && only_leads(report, entries_code(&calls->entries, i), &amounts[i], section->whole)) {
+            leads++;
+            continue;
+        }
         struct report_row *row = report_add_row(section);
         report_describe(report, row, &calls->entries, i);
         row->self = amounts[i].self;
@@ -102,6 +128,7 @@ static void section_add_table(struct report *report, const struct section_calls 
         row->waits = amounts[i].waits;
     }
     report_sort_rows(section, sort, rows_most(report, subject->usual));
+    note_leads(report, section, leads);
     free(amounts);
 }
 

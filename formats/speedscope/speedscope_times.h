@@ -9,7 +9,7 @@
 #ifndef PYREEL_FORMATS_SPEEDSCOPE_SPEEDSCOPE_TIMES_H
 #define PYREEL_FORMATS_SPEEDSCOPE_SPEEDSCOPE_TIMES_H
 
-#include "formats/base/spool.h"
+#include "formats/scratch/spool.h"
 #include "formats/speedscope/speedscope_frames.h"
 
 /* `= {0}` has no looks. */

@@ -2,7 +2,7 @@
 #include "formats/tachyon/tachyon_buffer.h"
 
 #include "formats/base/alloc.h"
-#include "formats/base/tempfile.h"
+#include "formats/scratch/tempfile.h"
 #include "formats/tachyon/tachyon_input.h"
 
 #include <unistd.h>

@@ -2,7 +2,7 @@
 #include "formats/tachyon/tachyon_read.h"
 
 #include "formats/base/alloc.h"
-#include "formats/base/tempfile.h"
+#include "formats/scratch/tempfile.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -8,8 +8,8 @@
 #ifndef PYREEL_FORMATS_TACHYON_TACHYON_SAMPLES_H
 #define PYREEL_FORMATS_TACHYON_TACHYON_SAMPLES_H
 
-#include "formats/base/spool.h"
 #include "formats/intern/stack_index.h"
+#include "formats/scratch/spool.h"
 #include "formats/tachyon/tachyon_tables.h"
 
 struct tachyon_thread {

@@ -14,9 +14,9 @@ size_t dump_words(const struct dumped *dumped, const struct dumped_row *row, con
     }
     const bool has_lock = attribute_is(status, ATTRIBUTE_GIL), waits = attribute_is(status, ATTRIBUTE_GIL_WAIT);
     if (has_lock)
-        words[count++] = free_threaded ? "attached" : "has the lock";
+        words[count++] = free_threaded ? "attached" : "has the GIL";
     if (waits)
-        words[count++] = "waiting for the lock";
+        words[count++] = "waiting for the GIL";
     if (!waits && attribute_known(status, ATTRIBUTE_CPU) && !standing_is_stopped(&dumped->standing))
         words[count++] = attribute_is(status, ATTRIBUTE_CPU) ? "working" : "idle";
     if (attribute_is(status, ATTRIBUTE_EXCEPTION))

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/launch/command.h"
 
+#include "formats/base/alloc.h"
+#include "formats/base/arguments.h"
+#include "formats/base/text.h"
 #include "record/launch/signals.h"
 #include "record/process/clock.h"
 #include "record/process/cpu.h"
@@ -12,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -60,11 +64,34 @@ static void open_gate(struct command *command)
     command->gate = -1;
 }
 
-/* Whether it names a file that a Python can run, and execve cannot: a first mistake is to forget the Python. */
+/* Whether it names a file that Python can run, and the shell would not: not executable, or not on the way that PATH
+ * leads, as a name without a slash. */
 static bool is_script(const char *name)
 {
-    const size_t size = strlen(name);
-    return size > 3 && strcmp(name + size - 3, ".py") == 0 && access(name, R_OK) == 0;
+    struct stat there;
+    return text_ends(text_of(name), TEXT(".py")) && stat(name, &there) == 0 && S_ISREG(there.st_mode) &&
+           access(name, R_OK) == 0 && (!strchr(name, '/') || access(name, X_OK) != 0);
+}
+
+char **command_with_python(char **arguments)
+{
+    static char python[] = "python3";
+    size_t count = 0;
+    if (!is_script(arguments[0]))
+        return NULL;
+    while (arguments[count])
+        count++;
+    char **with = alloc_zeroed(count + 2, sizeof(*with));
+    with[0] = python;
+    memcpy(with + 1, arguments, count * sizeof(*with));
+    return with;
+}
+
+/* The number of a process that is there; 0: the word is none. */
+static pid_t process_of(const char *word)
+{
+    uint64_t number;
+    return arguments_parse_count(word, 1, INT32_MAX, &number) && kill((pid_t)number, 0) == 0 ? (pid_t)number : 0;
 }
 
 int command_run(struct command *command, char **arguments, struct fault *why)
@@ -80,9 +107,9 @@ int command_run(struct command *command, char **arguments, struct fault *why)
     if (got != sizeof(cause))
         return 0; /* a successful exec closed the pipe */
     command_wait(command);
-    if (is_script(arguments[0]))
-        fault(why, "cannot run %s: %s; to run it with Python: pyreel-record -- python3 %s", arguments[0],
-              strerror(cause), arguments[0]);
+    if (process_of(arguments[0]))
+        fault(why, "there is no program %s to run; to record the process with this number: pyreel record -p %s",
+              arguments[0], arguments[0]);
     else
         fault(why, "cannot run %s: %s", arguments[0], strerror(cause));
     return cause == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;

@@ -134,9 +134,24 @@ function findBoxes(fn) {
   search('^' + nameOf(fn).replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&') + '$', true);
 }
 
+function isWait(fn) {
+  return ['idle', 'waiting'].includes(kindOf(fn).name);
+}
+
 function hottest() {
-  const rows = [...totals.self].map((self, fn) => [fn, self]).filter(([, self]) => self > 0);
+  const rows = [...totals.self].map((self, fn) => [fn, self]).filter(([fn, self]) => self > 0 && !isWait(fn));
   return rows.sort((a, b) => b[1] - a[1] || a[0] - b[0]);
+}
+
+// Functions by how long they waited: the time of the waits that they called.
+function waitedIn() {
+  const waited = new Map();
+  for (let i = 1; i < forward.count; i++) {
+    const caller = forward.key[forward.parent[i]];
+    if (forward.key[i] >= 0 && isWait(functionOf(forward.key[i])) && caller >= 0)
+      addTo(waited, functionOf(caller), forward.total[i]);
+  }
+  return heaviest(waited);
 }
 
 // Functions whose own time changed most, of those that did surely.
@@ -151,7 +166,7 @@ function changed(verdict) {
 }
 
 function recordingPanel() {
-  const whole = wholeOf(forward), difference = profile.difference;
+  const whole = wholeOf(forward), difference = profile.difference, waited = difference ? [] : waitedIn();
   const facts = difference ? [['Before', visible(difference.before_title)], ['After', visible(difference.after_title)],
     ['Scale', visible(difference.scaled)], ...profile.facts] : profile.facts;
   const pruned = profile.pruned && profile.pruned.nodes ? [['Small stacks', count(profile.pruned.nodes, 'box', 'boxes') + ' below ' +
@@ -160,7 +175,8 @@ function recordingPanel() {
     make('dl', { class: 'facts' }, ...[...facts, ...pruned].flatMap(([name, value]) => [make('dt', {}, name), make('dd', {}, value)])),
     ...(difference ? [...jumpTable('Grew most, self', changed('grew'), whole, 'Nothing grew that is distinguishable from noise.'),
       ...jumpTable('Shrank most, self', changed('shrank'), whole, 'Nothing shrank that is distinguishable from noise.', 'shrank')] :
-      jumpTable('Hottest functions, self', hottest(), whole, 'Nothing is shown.'))];
+      [...jumpTable('Hottest functions, self', hottest(), whole, 'Nothing is shown.'),
+        ...(waited.length ? jumpTable('Functions that waited', waited, whole, '') : [])])];
 }
 
 function showPanel() {

@@ -161,7 +161,7 @@ def test_what_was_not_recorded_cannot_be_kept(name, tmp_path):
 
 def test_weights_that_were_not_recorded(tmp_path):
     nothing, no_cpu = make(tmp_path / "old", "wall", "none"), make(tmp_path / "no-cpu", "wall", "no-cpu")
-    for path, weight, word in ((nothing, "cpu", "-m cpu"), (nothing, "gil", "lock"), (nothing, "gil_wait", "lock"),
+    for path, weight, word in ((nothing, "cpu", "-m cpu"), (nothing, "gil", "GIL"), (nothing, "gil_wait", "GIL"),
                                (no_cpu, "cpu", "-m cpu")):
         ended = convert("collapsed", path, "--weight", weight)
         assert (ended.code, ended.output) == (1, b""), ended

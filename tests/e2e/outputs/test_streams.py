@@ -92,8 +92,8 @@ def test_how_exact_it_is_is_told(tmp_path):
     assert (info["exact_percent"], info["disturb_percent"]) == (97.8723, 0.9415)  # of 47 samples, of 1.2002 s
     assert info["reached_hz"] == pytest.approx(24 / 1.2002, abs=1e-4)
     recording = STREAMS / "weighted" / golden.RECORDING
-    rate = "20 Hz asked, 20 reached: 12 of 36 ticks were left out to stay within the budget of 1 %"
-    exact = "97.8 % of samples were one proven moment; sampling took 0.94 % of a processor from the program"
+    rate = "20 a second (20 asked, limited to 1 % overhead)"
+    exact = "97.8 % of samples were one proven moment; overhead: 0.94 % of a processor"
     text = convert("info", recording).text
     assert f"\nrate        {rate}\nexact       {exact}\n" in text and "missed " not in text
     for name in ("gecko", "pprof"):

@@ -96,7 +96,7 @@ def test_a_full_disk(churning, tmp_path):
 
 
 QUOTA = """truncate -s 128M "$0.image" && mkfs.btrfs -q -f -M "$0.image" >&2 && mount -o loop "$0.image" "$0" &&
-btrfs quota enable "$0" && btrfs qgroup limit 64K 0/5 "$0" && sync || exit 99
+btrfs quota enable "$0" && btrfs qgroup limit 256K 0/5 "$0" && sync || exit 99
 "$@"; code=$?; cp "$0/r.pyreel" "$0/../full.pyreel"; exit $code"""
 
 

@@ -53,7 +53,7 @@ def test_stacks_are_those_that_the_program_had(record, python, program, tmp_path
     def each_is_seen(found):
         return known <= chains_of_spin(tmp_path / "a.pyreel").keys()
 
-    done = record(each_is_seen, "places", options=("-r", "4k", *ALL_TICKS))
+    done = record(each_is_seen, "places", options=("-v", "-r", "4k", *ALL_TICKS))
     seen = chains_of_spin(done.path)
     wrong = {chain: n for chain, n in seen.items() if chain not in known}
     figures = done.info["figures"]

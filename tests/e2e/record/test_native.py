@@ -51,7 +51,7 @@ def assert_merged(told):
 @pytest.mark.short
 def test_c_functions_stand_between_those_who_call_and_who_are_called(python, command, tmp_path):
     path = tmp_path / "a.pyreel"
-    ended = run_record("-o", path, "--native", "--disturb", "10", "--", *command("calls", 3), prefix=python.prefix)
+    ended = run_record("-v", "-o", path, "--native", "--disturb", "10", "--", *command("calls", 3), prefix=python.prefix)
     assert ended.code == 0 and "% of the samples have their C functions" in ended.messages, ended
     figures = assert_merged(whole(path))
     packing = hashing = sorting = 0

@@ -84,12 +84,24 @@ def test_a_summary_and_no_progress_without_a_terminal(spinning, tmp_path):
     path = tmp_path / "a.pyreel"
     ended = attach(spinning, path)
     line, *more = ended.messages.splitlines()
-    assert "one proven moment" in more[0] and all(text.startswith("pyreel-record: ") for text in more)
+    assert more[-1] == f"pyreel-record: next: pyreel report {path}" and all(text.startswith("pyreel-record: ") for text in more)
     figures = info(path)
-    said = re.search(re.escape(f"{path}: {figures['samples']} samples of 1 thread in ") + r"(\S+) s", line)
+    said = re.search(re.escape(f"{path}: {figures['samples']} samples in ") + r"(\S+) s \((\S+) a second, .*overhead\), (.*)$", line)
     assert float(said[1]) == pytest.approx(figures["duration_s"], abs=0.06)  # the file has it in whole units of time
-    assert f"{figures['ticks']} ticks, {figures['missed']} missed, {figures['failed']} failed" in line
+    assert float(said[2]) == pytest.approx(figures["ticks"] / figures["duration_s"], rel=0.05, abs=0.6)
+    missing = [f"{figures[what]} {what}" for what in ("missed", "failed") if figures[what]]
+    assert said[3] == (", ".join(missing) or "none missed")
     assert "\r" not in ended.messages and "\x1b" not in ended.messages
+
+
+@pytest.mark.short
+def test_all_figures_when_asked(spinning, tmp_path):
+    path = tmp_path / "a.pyreel"
+    ended = attach(spinning, path, "-v")
+    figures = info(path)
+    assert f"1 thread, {figures['ticks']} ticks, {figures['missed']} missed, {figures['failed']} failed samples" in ended.messages
+    assert "of the samples are exact (one proven moment)" in ended.messages
+    assert re.search(r"sampling took [\d.]+ % of a processor from the program", ended.messages)
 
 
 PROGRESS = rb"recording ([\d.]+) s, (\d+) samples, (\d+) ticks/s, (\d+) missed, (\d+) failed, ([\d.]+ \w+)"
@@ -102,7 +114,7 @@ def test_progress_on_a_terminal(at_terminal, spinning, tmp_path):
         terminal.read(b"\r")
         terminal.read(b"\x1b[K")
     terminal.press("\x03")
-    terminal.read(b"stopped by a signal")
+    terminal.read(b"next: pyreel report")
     shown = [float(line[0]) for line in re.findall(PROGRESS, terminal.said)]
     assert len(shown) >= 3 and shown == sorted(shown)
     assert b"\r\x1b[K" in terminal.said, "the progress line is not taken away"
@@ -126,13 +138,26 @@ def test_a_command_that_does_not_exist(tmp_path):
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.short
 @pytest.mark.parametrize("name", ["app.py", "./app.py"])
-def test_a_python_file_without_python(tmp_path, name):
-    (tmp_path / "app.py").write_text("print(1)")
-    ended = run_record("--", name, cwd=tmp_path)
-    assert ended.code in (126, 127)
-    assert f"pyreel-record -- python3 {name}" in ended.messages
-    assert os.listdir(tmp_path) == ["app.py"]
+def test_a_python_file_is_run_by_python(tmp_path, name):
+    (tmp_path / "app.py").write_text("import sys; print(sys.argv); sys.exit(7)")
+    ended = run_record("-o", "a.pyreel", "--", name, "-x", cwd=tmp_path)
+    assert ended.code == 7 and ended.text == f"{[name, '-x']}\n"
+    assert ended.messages.startswith(f"pyreel-record: running {name} with python3\n")
+
+
+def test_a_python_file_that_can_be_executed_runs_by_itself(tmp_path):
+    (tmp_path / "app.py").write_text("#!/bin/sh\necho shell")
+    (tmp_path / "app.py").chmod(0o755)
+    ended = run_record("--", "./app.py", cwd=tmp_path)
+    assert (ended.code, ended.text) == (0, "shell\n") and "with python3" not in ended.messages
+
+
+def test_the_number_of_a_process_is_no_command(spinning, tmp_path):
+    ended = run_record(spinning.pid, cwd=tmp_path)
+    assert ended.code == 127 and f"pyreel record -p {spinning.pid}" in ended.messages
+    assert os.listdir(tmp_path) == []
 
 
 @pytest.mark.short

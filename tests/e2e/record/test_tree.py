@@ -92,7 +92,7 @@ def test_children_that_come_and_go_are_recorded_or_counted(python3, tmp_path):
 @pytest.mark.short
 def test_recorder_and_readers_tell_the_same_rate(family, python3):
     """With a budget of nearly nothing, nearly all ticks of each process are left out."""
-    made = family([python3], "forked", 2, "told", options=("--disturb", "0.2"))
+    made = family([python3], "forked", 2, "told", options=("-v", "--disturb", "0.2"))
     made.wait_for_burning(2)
     ended = made.recorder.wait()
     said = re.search(r"([\d.]+) of 1000 ticks per second of a process: more ticks would", ended.messages)

@@ -6,7 +6,7 @@
 #include "formats/flame/short_text.h"
 
 #include "formats/base/alloc.h"
-#include "formats/base/tempfile.h"
+#include "formats/scratch/tempfile.h"
 #include "tests/fakes/testing.h"
 
 #include <stdlib.h>

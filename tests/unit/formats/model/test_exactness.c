@@ -18,8 +18,8 @@ static const struct {
       .duration_ns = 10000 * (uint64_t)MS,
       .figures = { COUNTER("samples", 1000), COUNTER("samples_exact", 999), COUNTER("ticks_left_out", 3800),
                    COUNTER("taken_ns", 94000000), COUNTER("disturb_limit_ppm", 10000) },
-      .rate = "1000 Hz asked, 620 reached: 3800 of 10000 ticks were left out to stay within the budget of 1 %",
-      .share = "99.9 % of samples were one proven moment; sampling took 0.94 % of a processor from the program",
+      .rate = "620 a second (1000 asked, limited to 1 % overhead)",
+      .share = "99.9 % of samples were one proven moment; overhead: 0.94 % of a processor",
       .missed_words = "" },
     { .what = "one that need not, and that misses a few",
       .interval_ns = 10 * MS,
@@ -27,7 +27,7 @@ static const struct {
       .missed = 2,
       .duration_ns = 1000 * MS,
       .figures = { COUNTER("samples_exact", 0), COUNTER("ticks_left_out", 0) },
-      .rate = "100 Hz asked, 98 reached",
+      .rate = "98 a second (100 asked)",
       .share = "", /* of no samples */
       .missed_words = "" },
     { .what = "one that has no budget, and misses many",
@@ -36,7 +36,7 @@ static const struct {
       .missed = 30,
       .duration_ns = 10000 * (uint64_t)MS,
       .figures = { COUNTER("samples", 100000), COUNTER("samples_exact", 99999), COUNTER("ticks_left_out", 7) },
-      .rate = "100 Hz asked, 97 reached: 7 of 1007 ticks were left out to stay within the budget",
+      .rate = "97 a second (100 asked, limited by its overhead)",
       .share = "99.9 % of samples were one proven moment",
       .missed_words = "3.0 % of the time was missed: no sample covers that time, and shares may be wrong by as many "
                       "percentage points" },
@@ -44,7 +44,7 @@ static const struct {
       .interval_ns = MS / 10,
       .ticks = 9950,
       .duration_ns = 1000 * MS,
-      .rate = "10000 Hz asked, 9950 reached",
+      .rate = "9950 a second (10000 asked)",
       .share = "",
       .missed_words = "" },
     { .what = "one that took much and makes no sense",
@@ -53,7 +53,7 @@ static const struct {
       .figures = { COUNTER("taken_ns", 1500 * (uint64_t)MS), COUNTER("samples", 1),
                    COUNTER("samples_exact", UINT64_MAX) },
       .rate = "",
-      .share = "100.0 % of samples were one proven moment; sampling took 150.00 % of a processor from the program",
+      .share = "100.0 % of samples were one proven moment; overhead: 150.00 % of a processor",
       .missed_words = "" },
     { .what = "one that was cut off 5 s after its last counters",
       .interval_ns = MS,
@@ -61,8 +61,8 @@ static const struct {
       .samples = 6000,
       .duration_ns = 6000 * (uint64_t)MS,
       .figures = { COUNTER("samples", 1000), COUNTER("samples_exact", 500), COUNTER("taken_ns", 10 * (uint64_t)MS) },
-      .rate = "1000 Hz asked, 1000 reached",
-      .share = "50.0 % of samples were one proven moment; sampling took 1.00 % of a processor from the program",
+      .rate = "1000 a second (1000 asked)",
+      .share = "50.0 % of samples were one proven moment; overhead: 1.00 % of a processor",
       .missed_words = "" },
     { .what = "nothing", .interval_ns = MS, .rate = "", .share = "", .missed_words = "" },
 };
@@ -159,12 +159,11 @@ static void c_functions_are_told_where_they_were_sought(void **state)
     (void)state;
     char room[EXACTNESS_ROOM];
     struct exactness told = { .exact_percent = 99.9, .c_percent = 98.26, .taken_percent = 0.94 };
-    assert_string_equal(exactness_share(room, &told),
-                        "99.9 % of samples were one proven moment, 98.2 % have their C "
-                        "functions; sampling took 0.94 % of a processor from the program");
+    assert_string_equal(exactness_share(room, &told), "99.9 % of samples were one proven moment, 98.2 % have their C "
+                                                      "functions; overhead: 0.94 % of a processor");
     told.c_percent = -1;
-    assert_string_equal(exactness_share(room, &told), "99.9 % of samples were one proven moment; sampling took 0.94 % "
-                                                      "of a processor from the program");
+    assert_string_equal(exactness_share(room, &told), "99.9 % of samples were one proven moment; overhead: 0.94 % "
+                                                      "of a processor");
 }
 
 /* However large numbers are, nothing is written beyond the room. */

@@ -626,8 +626,7 @@ static void an_empty_table_says_why(void **state)
     struct world world = { 0 };
     make_five(&world, "^wait ", SUM_GIL_NS);
     assert_int_equal(world.report.sections[1].count, 0);
-    assert_text(world.report.sections[1].note,
-                "No sample here has time with the interpreter's lock; choose another --weight.");
+    assert_text(world.report.sections[1].note, "No sample here has time with the GIL; choose another --weight.");
     close_world(&world);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "formats/base/spool.h"
+#include "formats/scratch/spool.h"
 
 #include "formats/base/alloc.h"
-#include "formats/base/tempfile.h"
+#include "formats/scratch/tempfile.h"
 
 #include <assert.h>
 #include <stdlib.h>

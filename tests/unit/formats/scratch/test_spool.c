@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "formats/base/spool.h"
+#include "formats/scratch/spool.h"
 
 #include "formats/base/alloc.h"
 #include "tests/fakes/testing.h"

@@ -10,8 +10,8 @@
  *     thread 2   [open]   chunks at 32769, 98310
  *
  * `= {0}` is an empty spool, and an empty column. */
-#ifndef PYREEL_FORMATS_BASE_SPOOL_H
-#define PYREEL_FORMATS_BASE_SPOOL_H
+#ifndef PYREEL_FORMATS_SCRATCH_SPOOL_H
+#define PYREEL_FORMATS_SCRATCH_SPOOL_H
 
 #include "formats/base/bytes.h"
 #include "formats/base/fault.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A temporary file for data that does not fit in memory. The file has no name, so nothing remains on the disk however
  * the program ends. The file is made in $TMPDIR, else in /var/tmp, because /tmp is often in memory. */
-#ifndef PYREEL_FORMATS_BASE_TEMPFILE_H
-#define PYREEL_FORMATS_BASE_TEMPFILE_H
+#ifndef PYREEL_FORMATS_SCRATCH_TEMPFILE_H
+#define PYREEL_FORMATS_SCRATCH_TEMPFILE_H
 
 #include "formats/base/fault.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "formats/base/tempfile.h"
+#include "formats/scratch/tempfile.h"
 
 #include <errno.h>
 #include <fcntl.h>
