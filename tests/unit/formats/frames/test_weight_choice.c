@@ -47,7 +47,7 @@ static void the_weight_is_a_time_unless_there_is_none(void **state)
           false,
           "wall-clock time",
           "the program mostly waited" },
-        { { { RAN, 95, 10, 9 }, { UNSURE, 5, 90, 0 } }, SUM_CPU_NS, false, "CPU time", NULL },
+        { { { RAN, 95, 100, 99 }, { UNSURE, 5, 90, 0 } }, SUM_CPU_NS, false, "CPU time", NULL },
         { { { RAN, 94, 10, 9 }, { UNSURE, 6, 90, 0 } },
           SUM_WALL_NS,
           false,
