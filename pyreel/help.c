@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define NAME_WIDTH 12
 
@@ -49,10 +50,25 @@ void help_print(const struct arguments *arguments)
     printf("\nExit codes: those of the program; 2 misuse, 125 the program cannot be started.\n");
 }
 
+/* Words that people look up, and the topics that explain them. */
+static const struct {
+    const char *word, *topic;
+} meant[] = {
+    { "sample", "words" }, { "samples", "words" }, { "tick", "words" },    { "ticks", "words" },
+    { "missed", "words" }, { "failed", "words" },  { "weight", "words" },  { "waited", "words" },
+    { "idle", "words" },   { "gil", "words" },     { "lock", "words" },    { "self", "words" },
+    { "total", "words" },  { "kept", "words" },    { "exact", "truth" },   { "unproved", "truth" },
+    { "budget", "cost" },  { "overhead", "cost" }, { "disturb", "cost" },  { "asyncio", "words" },
+    { "tasks", "words" },  { "threads", "trees" }, { "workers", "trees" },
+};
+
 /* The topic of a name; NULL: there is none. */
 static const struct topic *find_topic(const char *name)
 {
     const struct topic *topic = topics;
+    for (size_t i = 0; i < sizeof(meant) / sizeof(meant[0]); i++)
+        if (strcasecmp(meant[i].word, name) == 0)
+            name = meant[i].topic;
     while (topic->name && strcmp(topic->name, name) != 0)
         topic++;
     return topic->name ? topic : NULL;
