@@ -398,7 +398,7 @@ bool flame_write(struct output *to, const struct tables *tables, const struct fl
     struct flame flame = {
         .tables = tables, .aggregate = samples->aggregate, .compare = samples->compare, .style = style
     };
-    *made = (struct flame_made){ .empty = !flame_tree_make(&flame.shown, tables, samples, style) };
+    *made = (struct flame_made){ .empty = !flame_tree_make(&flame.shown, ENTRY_LINE, tables, samples, style) };
     bool good = true;
     if (!made->empty) {
         find_sums(&flame);

@@ -192,7 +192,7 @@ void flame_svg_write(struct output *to, const struct tables *tables, const struc
                      const struct flame_style *style, struct flame_made *made)
 {
     struct svg svg = { .to = to, .tables = tables, .weight = style->weight };
-    *made = (struct flame_made){ .empty = !flame_tree_make(&svg.shown, tables, samples, style) };
+    *made = (struct flame_made){ .empty = !flame_tree_make(&svg.shown, ENTRY_FUNCTION, tables, samples, style) };
     if (!style->weighted)
         svg.weight = weight_choose(samples->aggregate).weight;
     svg.title = style->title ? alloc_copy(style->title, strlen(style->title))

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "formats/flame/flame_tree.h"
 
-bool flame_tree_make(struct flame_tree *shown, const struct tables *tables, const struct flame_samples *samples,
-                     const struct flame_style *style)
+bool flame_tree_make(struct flame_tree *shown, enum entry_kind kind, const struct tables *tables,
+                     const struct flame_samples *samples, const struct flame_style *style)
 {
-    const struct entries_style entries = { .kind = ENTRY_LINE,
+    const struct entries_style entries = { .kind = kind,
                                            .full_paths = style->full_paths,
                                            .ids = style->ids && !style->no_threads,
                                            .opcodes = style->opcodes,

@@ -13,9 +13,10 @@ struct flame_tree {
     struct call_tree tree;
 };
 
-/* Makes the tree. False when the style leaves out all stacks. The tables must outlive the tree. */
-bool flame_tree_make(struct flame_tree *shown, const struct tables *tables, const struct flame_samples *samples,
-                     const struct flame_style *style);
+/* Makes the tree, with a node for each function or each line of a function (`kind`). False when the style leaves out
+ * all stacks. The tables must outlive the tree. */
+bool flame_tree_make(struct flame_tree *shown, enum entry_kind kind, const struct tables *tables,
+                     const struct flame_samples *samples, const struct flame_style *style);
 
 void flame_tree_free(struct flame_tree *shown);
 
