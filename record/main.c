@@ -8,6 +8,7 @@
 #include "record/guard/stuck.h"
 #include "record/launch/descriptors.h"
 #include "record/launch/signals.h"
+#include "record/orders.h"
 #include "record/process/clock.h"
 #include "record/process/permission.h"
 #include "record/process/procfs.h"
@@ -108,6 +109,7 @@ struct progress_totals session_totals(const struct session *session)
                                      .refused = session->told > 0,
                                      .passed = session_passed(session),
                                      .paused_ns = sampler->paused_ns,
+                                     .paused = session->pause.paused,
                                      .halt = session->program ? session->program->halt.kind : HALT_NONE };
 }
 
@@ -187,6 +189,7 @@ static void open_sampler(struct session *session, pid_t pid)
     struct sampler *sampler = &session->sampler;
     sampler->options = (struct watch_options){ .interval_ns = options->interval_ns,
                                                .which = options->which,
+                                               .names = options->names,
                                                .anew = options->anew,
                                                .with_status = true,
                                                .mode = options->mode,
@@ -207,6 +210,7 @@ static void open_sampler(struct session *session, pid_t pid)
     sampler->emitter.in_parts = outlet_in_parts(&session->outlet);
     if (options->flight_ns)
         signals_user_keep(SIGUSR1);
+    session->pause.by_signals = options->pid && !options->flight_ns;
     session->program = sampler_watch(sampler, pid, session->command.pid ? &session->command : NULL);
 }
 
@@ -256,8 +260,10 @@ static bool session_begin_recording(struct session *session, char **argv)
     quota_open(&session->quota, "", session->program->pid);
     session->suspended_before_ns = clock_suspended_ns();
     session->sampler.options.start_ns = clock_now_ns();
-    if (options->duration_ns)
+    if (options->duration_ns && !options->delay_ns)
         session->deadline_ns = session->sampler.options.start_ns + options->duration_ns;
+    if (options->delay_ns)
+        sampling_delay(session);
 
     recording_info_describe(&session->recording, options, argv, session->sampler.options.start_ns);
     const bool good = outlet_begin(&session->outlet, &session->recording, &session->why);
@@ -390,6 +396,7 @@ static bool session_finish(struct session *session)
     if (good)
         tell_next(session, paths);
     const struct limits limits = session_limits(session);
+    orders_end(session);
     if (session->options.stats && !session->options.quiet)
         sampler_counters_print(&session->sampler, &limits, &session->writer.blocks);
     free(paths);
@@ -409,6 +416,7 @@ static bool finish_without_file(struct session *session)
 {
     const bool failed = session->reason == END_ERROR;
     recording_file_discard(&session->file);
+    orders_end(session);
     progress_clear(&session->progress);
     if (failed)
         fprintf(stderr, "pyreel-record: %s\n", session->why.text);
@@ -423,6 +431,7 @@ static void close_session(struct session *session)
 {
     struct fault unused = { 0 };
     afterwards_cancel(&session->afterwards);
+    orders_end(session);
     sampler_close(&session->sampler);
     tree_close(&session->tree);
     hint_close(&session->hint);
@@ -548,7 +557,8 @@ static int record_command(struct session *session, char **argv)
     if (session->reason == END_TARGET)
         sampling_wait_for_command(session);
     const bool good = found_nothing(session) ? finish_without_file(session) : session_finish(session);
-    if ((session->reason == END_DURATION || session->reason == END_SIZE) && options->kill && !command->ended)
+    const bool cut = session->reason == END_DURATION || session->reason == END_SIZE || session->reason == END_STOPPED;
+    if (cut && options->kill && !command->ended)
         kill(command->pid, SIGTERM);
     sampling_wait_for_command(session);
     return good ? command_exit_code(command) : EXIT_OURS;
@@ -578,6 +588,8 @@ int main(int argc, char **argv)
                 "the recording to a converter\n");
         return EXIT_MISUSE;
     }
+    if (session.options.control && !control_open(&session.control, session.options.control, &session.why))
+        return session_fail(&session, EXIT_OURS);
     progress_start(&session.progress, session.options.quiet);
     choose_python(&session.options);
     exit_code = session.options.pid ? record_running(&session, argv) : record_command(&session, argv);

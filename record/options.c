@@ -6,6 +6,7 @@
 #include "formats/base/startup.h"
 #include "formats/base/utf8.h"
 #include "record/emit/definitions.h"
+#include "record/launch/control.h"
 #include "record/python/layout.h"
 
 #include <getopt.h>
@@ -28,6 +29,8 @@ enum option_number {
     OPTION_SUBPROCESSES,
     OPTION_RATE,
     OPTION_DURATION,
+    OPTION_DELAY,
+    OPTION_CONTROL,
     OPTION_THREADS,
     OPTION_MODE,
     OPTION_ASYNC,
@@ -64,6 +67,10 @@ static const struct argument rows[] = {
     { OPTION_SUBPROCESSES, 'f', "subprocesses", NULL, 0, "record child processes that run Python, too" },
     { OPTION_RATE, 'r', "rate", "RATE", 0, "samples per second: 500, 10k, 5khz (1khz)" },
     { OPTION_DURATION, 'd', "duration", "TIME", 0, "stop after TIME: 200ms, 30s, 1m30 (no limit)" },
+    { OPTION_DELAY, 0, "delay", "TIME|-1", 0, "start paused for TIME; -1: until enable (no delay)" },
+    { OPTION_CONTROL, 0, "control", "FIFOS", 0,
+      "fifo:PATH[,ACK]: take enable, disable, stop, ping\n"
+      "and snapshot from PATH, answer in ACK" },
     { OPTION_MAX_SIZE, 0, "max-size", "BYTES", 0, "stop before FILE exceeds BYTES: 20M (no limit)" },
     { OPTION_ROTATE, 0, "rotate", "SIZE|TIME", 0, "go on in another file: 100M, 1h (one file)" },
     { OPTION_FLIGHT, 0, "flight-recorder", "TIME", 0,
@@ -75,7 +82,9 @@ static const struct argument rows[] = {
     { OPTION_KEEP, 0, "keep", "N", 0, "with --rotate, --flight-recorder: the newest 10" },
     { OPTION_KILL, 0, "kill", NULL, 0, "end COMMAND (SIGTERM) at --duration or --max-size" },
     { OPTION_FORCE, 0, "force", NULL, 0, "replace any FILE, even one that is read-only" },
-    { OPTION_THREADS, 't', "threads", "all|main|gil", 0, "record these threads; gil: with the GIL (all)" },
+    { OPTION_THREADS, 't', "threads", "LIST", 0,
+      "record these threads: all, main, gil (that\n"
+      "with the GIL), or names like 'worker*,MainThread' (all)" },
     { OPTION_MODE, 'm', "mode", "MODE", 0, "keep only wall|cpu|gil|exception samples (wall)" },
     { OPTION_ASYNC, 0, "async", "running|all", 0,
       "record asyncio tasks, CPython " LAYOUT_TASKS_SINCE " or later (off)" },
@@ -189,10 +198,16 @@ static bool record_option_apply(struct options *options, enum option_number numb
         return options_parse_rate(value, &options->interval_ns);
     case OPTION_DURATION:
         return options_parse_duration(value, &options->duration_ns);
+    case OPTION_DELAY:
+        options->delay_ns = UINT64_MAX;
+        return strcmp(value, "-1") == 0 || options_parse_duration(value, &options->delay_ns);
+    case OPTION_CONTROL:
+        options->control = value;
+        return control_is_named(value);
     case OPTION_THREADS:
-        good = one_of(value, threads_names, THREADS_KINDS, &which);
+        options->names = one_of(value, threads_names, THREADS_NAMED, &which) ? NULL : value;
         options->which = (enum threads)which;
-        return good;
+        return value[strspn(value, " ,")] != '\0';
     case OPTION_MODE:
         good = one_of(value, mode_names, MODES, &which);
         options->mode = (enum mode)which;
@@ -289,8 +304,10 @@ static bool record_options_check(struct options *options, int argc, char **argv,
         *exit_code = record_misuse("--rotate and --flight-recorder write several recordings: name -o FILE.pyreel, and "
                                    "convert the recordings later",
                                    "");
-    else if (options->kill && (!(options->duration_ns || options->size_limit) || options->pid))
-        *exit_code = record_misuse("--kill needs a COMMAND, and --duration or --max-size", "");
+    else if (options->kill && (!(options->duration_ns || options->size_limit || options->control) || options->pid))
+        *exit_code = record_misuse("--kill needs a COMMAND, and --duration, --max-size or --control", "");
+    else if (options->delay_ns == UINT64_MAX && !options->control)
+        *exit_code = record_misuse("--delay -1 needs --control, whose 'enable' ends the delay", "");
     else if (options->keep && !options->rotate_bytes && !options->rotate_ns && !options->flight_ns)
         *exit_code = record_misuse("--keep needs --rotate or --flight-recorder", "");
     else if (options->triggers.count && !options->flight_ns)
@@ -310,9 +327,10 @@ static bool record_options_check(struct options *options, int argc, char **argv,
             "--opcodes and --async exclude each other: a task that waits executes no instruction", "");
     else if (options->async == ASYNC_ALL && options->mode != MODE_WALL)
         *exit_code = record_misuse("--async all needs --mode wall: it records tasks in place of threads", "");
-    else if (options->async == ASYNC_ALL && options->which == THREADS_GIL)
-        *exit_code = record_misuse(
-            "--async all and --threads gil exclude each other: --async all records the tasks of all threads", "");
+    else if (options->async == ASYNC_ALL && options->which >= THREADS_GIL)
+        *exit_code = record_misuse("--async all excludes --threads gil and names of threads: --async all records the "
+                                   "tasks of all threads",
+                                   "");
     return *exit_code == 0;
 }
 

@@ -22,12 +22,16 @@ struct options {
     bool subprocesses;             /* record the descendants of the process, too */
     uint64_t interval_ns;
     uint64_t duration_ns;             /* 0: until it ends */
+    uint64_t delay_ns;                /* the recording starts paused for so long; 0: it does not, UINT64_MAX: until
+                                       * somebody ends the pause */
+    const char *control;              /* "fifo:PATH[,ACK]"; NULL: none */
     uint64_t size_limit;              /* bytes that the file may grow to; 0: any */
     uint64_t rotate_bytes, rotate_ns; /* when the recording goes on in another file; 0: never */
     uint64_t flight_ns;               /* how much a flight recorder keeps; 0: it is none */
     struct triggers triggers;         /* when it writes what it has */
     uint32_t keep;                    /* most of these files that stay; 0: all */
     enum threads which;
+    const char *names; /* with THREADS_NAMED: names of threads, see name_list.h */
     enum mode mode;
     enum async async;
     bool native;    /* mark C code between Python frames */

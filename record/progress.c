@@ -180,6 +180,8 @@ static const char *nothing_seen(const struct progress_totals *f)
 {
     if (f->refused)
         return "no Python could be read";
+    if (f->paused)
+        return "the recording paused to the end";
     return f->follows ? "no Python was seen" : "no Python was seen in the command itself (-f records child processes)";
 }
 
@@ -187,7 +189,7 @@ static const char *nothing_seen(const struct progress_totals *f)
 static void tell_no_sample(const struct progress_totals *f, enum end_reason reason)
 {
     fputs("pyreel-record: no sample was taken: ", stderr);
-    if (f->processes == 0)
+    if (f->processes == 0 || f->paused)
         fprintf(stderr, "%s\n", nothing_seen(f));
     else if (f->failed > 0)
         fprintf(stderr, "%" PRIu64 " looks at threads failed (pyreel-info says how)\n", f->failed);

@@ -40,7 +40,8 @@ struct progress_totals {
     uint64_t before_ns;  /* CPU time that Pythons used before their first look */
     uint64_t no_room;    /* how often a function or a line had no room */
     uint64_t threads;    /* number of threads seen so far */
-    uint64_t paused_ns;  /* for how long a signal had stopped the recorder itself */
+    uint64_t paused_ns;  /* for how long the recorder paused, or a signal had stopped it */
+    bool paused;         /* it pauses now */
     enum halt_kind halt; /* how the program stands still now, ... */
     uint64_t halted_ns[HALT_KINDS]; /* ... and for how long it stood so; for the summary, as the next two */
     struct quota_hit quota;         /* of the program's cgroup */

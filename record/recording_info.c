@@ -32,7 +32,7 @@ void recording_info_describe(struct recording *recording, const struct options *
     *recording = (struct recording){
         .pyreel_version = TEXT(PYREEL_VERSION),
         .mode = chosen_name(mode_names, options->mode),
-        .threads_option = chosen_name(threads_names, options->which),
+        .threads_option = options->names ? text_of(options->names) : chosen_name(threads_names, options->which),
         .command = procfs_quote_command(argv),
         .start_unix_ns = clock_unix_ns(),
         .start_monotonic_ns = start_ns,

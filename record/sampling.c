@@ -2,6 +2,7 @@
 #include "record/sampling.h"
 
 #include "record/launch/signals.h"
+#include "record/orders.h"
 #include "record/process/clock.h"
 #include "record/process/procfs.h"
 
@@ -13,6 +14,7 @@
 
 #define NAP_MOST_NS       100000000u  /* longest sleep: afterwards the recorder checks whether the program has ended */
 #define SETTLE_NS         1000000u    /* longest sleep while sampler_settle() has threads left */
+#define WRITING_NS        5000000u    /* longest sleep while somebody waits for a snapshot */
 #define ENDS_NS           1000000000u /* how long a process that has no memory any more may take to end */
 #define ENDS_NAP_NS       200000u
 #define COUNTERS_FIRST_NS 1000000000u /* when the early counters are emitted first, ... */
@@ -35,6 +37,8 @@ static bool asked_to_stop(struct session *session)
 {
     if (signals_stop())
         return session_stop(session, END_SIGNAL);
+    if (session->stopped)
+        return session_stop(session, END_STOPPED);
     if (clock_now_ns() >= session->deadline_ns)
         return session_stop(session, END_DURATION);
     return false;
@@ -60,6 +64,7 @@ static bool turn_outlet(struct session *session)
     if (!empty && !outlet_turn(&session->outlet, clock_now_ns(), &session->why))
         return !session_stop(session, END_ERROR);
     const bool good = write_if_asked(session);
+    orders_take_written(session);
     session_tell_notice(session);
     return good;
 }
@@ -88,13 +93,17 @@ static bool follows(const struct session *session)
 }
 
 /* Sleeps until `until_ns`, until a signal comes, or, with --subprocesses, until something may have happened to a
- * process. */
-static void nap(const struct session *session, uint64_t until_ns)
+ * process. Returns whether a command came (--control), or one is about to be fulfilled. */
+static bool nap(struct session *session, uint64_t until_ns)
 {
-    if (follows(session))
-        tree_sleep_until(&session->tree, until_ns);
-    else
-        clock_sleep_until(until_ns);
+    struct control *control = &session->control;
+    const uint64_t now_ns = clock_now_ns();
+    const bool writes = control->pending == CONTROL_SNAPSHOT && until_ns > now_ns + WRITING_NS;
+    until_ns = writes ? now_ns + WRITING_NS : until_ns;
+    const int fd = control_waking_fd(control, now_ns, &until_ns);
+    if (follows(session) ? tree_sleep_until(&session->tree, until_ns, fd) : clock_sleep_or_readable(until_ns, fd, -1))
+        control->readable = true;
+    return control->readable || writes;
 }
 
 /* Whether a process came, ended or runs another program. Without --subprocesses, only asks for the end of the program.
@@ -119,8 +128,9 @@ static bool sleep_until(struct session *session, uint64_t wake_ns)
             return false;
         const uint64_t nap_ns = sampler_settle(&session->sampler) ? SETTLE_NS : NAP_MOST_NS;
         const bool long_sleep = follows(session) || wake_ns - now_ns > nap_ns;
-        nap(session, moment_earlier(moment_earlier(wake_ns, now_ns + nap_ns), session->deadline_ns));
-        if (long_sleep && has_change(session))
+        const bool called = nap(session,
+                                moment_earlier(moment_earlier(wake_ns, now_ns + nap_ns), session->deadline_ns));
+        if (called || (long_sleep && has_change(session)))
             return true;
     }
     return !asked_to_stop(session);
@@ -382,25 +392,67 @@ static bool session_has_process_left(const struct session *session)
     return session->program && !session->program->ended;
 }
 
-/* Without a flight recorder, SIGUSR1 pauses an attached recorder, and SIGUSR2 ends the pause. False when the recording
- * must stop. */
-static bool pause_if_asked(struct session *session)
+void sampling_delay(struct session *session)
+{
+    const uint64_t delay_ns = session->options.delay_ns;
+    pause_begin(&session->pause, delay_ns == UINT64_MAX ? delay_ns : session->sampler.options.start_ns + delay_ns);
+}
+
+/* Says how a pause ends, where that is not known to whoever made it begin. */
+static void tell_pause(struct session *session)
 {
     char text[96];
-    if (!session->options.pid || session->options.flight_ns || !pause_asked(&session->pause))
-        return true;
+    if (!session->pause.by_signals || session->control.open || session->pause.until_ns != UINT64_MAX)
+        return;
     snprintf(text, sizeof(text), "paused; SIGUSR2 ends the pause (kill -USR2 %d)", (int)getpid());
     session_tell(session, text);
+}
+
+/* Waits for the end of the pause. False when the recording must stop. */
+static bool wait_paused(struct session *session)
+{
     while (pause_asked(&session->pause) && session_has_process_left(session)) {
+        if (!orders_take(session))
+            return !session_stop(session, END_ERROR);
         if (asked_to_stop(session))
+            return false;
+        if (session->control.pending == CONTROL_SNAPSHOT && !turn_outlet(session))
             return false;
         if (follows(session))
             take_changes(session);
         else if (has_change(session))
             break;
-        nap(session, moment_earlier(clock_now_ns() + NAP_MOST_NS, session->deadline_ns));
+        const uint64_t until_ns = moment_earlier(session->pause.until_ns, session->deadline_ns);
+        if (pause_asked(&session->pause))
+            nap(session, moment_earlier(clock_now_ns() + NAP_MOST_NS, until_ns));
     }
-    return sampler_pause(&session->sampler, &session->why) || !session_stop(session, END_ERROR);
+    return true;
+}
+
+/* Notes that a process which is not attached yet has used its CPU time so far in the pause. */
+static void forget_paused(struct session *session)
+{
+    for (size_t i = 0; i < session->sampler.count; i++)
+        if (is_sought(session->sampler.watched[i]))
+            watched_existed(session->sampler.watched[i]);
+}
+
+/* The user pauses the recording (pause.h). False when the recording must stop. */
+static bool pause_if_asked(struct session *session)
+{
+    struct sampler *sampler = &session->sampler;
+    if (!pause_asked(&session->pause))
+        return true;
+    const uint64_t began_ns = clock_now_ns();
+    tell_pause(session);
+    sampler_flush(sampler); /* the CPU time up to the pause */
+    const bool goes_on = wait_paused(session);
+    if (sampler->emitter.ticks == 0)
+        sampler->paused_ns += clock_now_ns() - began_ns;
+    forget_paused(session);
+    if (session->options.delay_ns && session->options.duration_ns && session->deadline_ns == UINT64_MAX)
+        session->deadline_ns = clock_now_ns() + session->options.duration_ns;
+    return (sampler_pause(sampler, &session->why) || !session_stop(session, END_ERROR)) && goes_on;
 }
 
 /* Looks for children that are not recorded, and tells of the first. */
@@ -416,7 +468,13 @@ static void tell_hint(struct session *session)
 static bool session_do_work(struct session *session)
 {
     struct sampler *sampler = &session->sampler;
-    if (!turn_outlet(session) || !pause_if_asked(session))
+    if (!turn_outlet(session))
+        return false;
+    if (!orders_take(session))
+        return !session_stop(session, END_ERROR);
+    if (session->stopped)
+        return !asked_to_stop(session);
+    if (!pause_if_asked(session))
         return false;
     if (sampler->continued != signals_continued() && !sampler_pause(sampler, &session->why))
         return !session_stop(session, END_ERROR);
@@ -425,6 +483,8 @@ static bool session_do_work(struct session *session)
     else
         tell_hint(session);
     struct watched *sought = next_sought(session);
+    if (!sought || sought->search.find_ns > clock_now_ns())
+        orders_settle(session);
     const bool ends = sought && !follows(session) && has_change(session);
     if (sought && (ends || sought->search.find_ns <= clock_now_ns()) && !seek(session, sought))
         return false;

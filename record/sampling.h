@@ -13,6 +13,9 @@
  * read takes time. The program is not attached yet. */
 enum target_state sampling_find(struct session *session, uint64_t give_up_ns);
 
+/* Begins the pause of --delay, behind which --duration begins. */
+void sampling_delay(struct session *session);
+
 /* Samples the program, and with --subprocesses all processes of its tree, one program after the other: execve starts
  * another program. Returns when no process is left or the recording must stop, and sets session->reason. */
 void sampling_run(struct session *session);

@@ -10,6 +10,7 @@
 #include "record/hindrance.h"
 #include "record/launch/afterwards.h"
 #include "record/launch/command.h"
+#include "record/launch/control.h"
 #include "record/launch/pause.h"
 #include "record/options.h"
 #include "record/progress.h"
@@ -29,7 +30,11 @@ struct session {
     struct outlet outlet;       /* from the sampler to the writer and the file */
     struct recording recording; /* description of the recording */
     struct pause_state pause;
-    uint32_t written_count; /* how often SIGUSR1 had asked a flight recorder */
+    struct control control;    /* with --control; sampling.c asks, orders.c does what is asked */
+    bool stopped;              /* --control: stop */
+    uint32_t incidents_before; /* outlet.incidents when a snapshot was asked for */
+    uint32_t wrong_orders;     /* lines of --control that had no effect */
+    uint32_t written_count;    /* how often SIGUSR1 had asked a flight recorder */
     struct sampler sampler;
     struct tree tree;         /* with --subprocesses: the processes of the tree, ... */
     struct tree_event change; /* ... and their next change, ... */

@@ -3,8 +3,8 @@
 
 #include "formats/base/alloc.h"
 #include "formats/base/arguments.h"
+#include "formats/names/name_list.h"
 
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,45 +23,10 @@ bool selection_has_time(const struct selection *selection, uint64_t time_ns)
     return time_ns >= selection->from_ns && (selection->to_ns == 0 || time_ns < selection->to_ns);
 }
 
-/* Whether a thread's name matches a word: the word is the name, or a pattern such as `worker*`. */
-static bool matches_name(struct text word, struct text name)
-{
-    if (text_equal(word, name))
-        return true;
-    char *pattern = alloc_copy(word.bytes, word.size), *subject = alloc_copy(name.bytes, name.size);
-    const bool matches = fnmatch(pattern, subject, 0) == 0;
-    free(pattern);
-    free(subject);
-    return matches;
-}
-
-/* Whether a word of --threads means this thread, by number or by name. Blanks around the word are ignored. */
-static bool is_meant(struct text word, const struct thread *thread, struct text name)
-{
-    while (word.size > 0 && *word.bytes == ' ')
-        word = (struct text){ word.bytes + 1, word.size - 1 };
-    while (word.size > 0 && word.bytes[word.size - 1] == ' ')
-        word.size--;
-    if (word.size > 0 && matches_name(word, name))
-        return true;
-    char digits[16] = "", *end;
-    if (word.size == 0 || word.size >= sizeof(digits) || *word.bytes < '0' || *word.bytes > '9')
-        return false;
-    memcpy(digits, word.bytes, word.size);
-    return strtoul(digits, &end, 10) == thread->tid && *end == '\0';
-}
-
 bool selection_has_thread(const struct selection *selection, const struct tables *tables, uint32_t number)
 {
-    if (!selection->threads)
-        return true;
-    const struct thread *thread = &tables->threads[number].thread;
-    const struct text name = tables_thread_name(tables, number);
-    const char *list = selection->threads;
-    for (struct text word; text_take_word(&list, &word);)
-        if (is_meant(word, thread, name))
-            return true;
-    return false;
+    return !selection->threads ||
+           name_list_has(selection->threads, tables_thread_name(tables, number), tables->threads[number].thread.tid);
 }
 
 /* ---- times ---- */

@@ -6,7 +6,7 @@
 #include "formats/model/tables.h"
 
 struct selection {
-    const char *threads;     /* names, numbers and patterns (fnmatch), with commas between; NULL: all threads */
+    const char *threads;     /* see name_list.h; NULL: all threads */
     uint64_t from_ns, to_ns; /* times since the start; to_ns 0: to the end */
     /* Above 0: the time is this share of the length. selection_settle() makes a time in nanoseconds of it. */
     double from_share, to_share;

@@ -459,7 +459,8 @@ static void print_totals(struct output *to, const struct info *info)
         output_format(to, "%-11s %" PRIu64 " samples of threads that did not match the mode\n", "left out",
                       tables->left_out);
     if (info_tasks_count(tables))
-        output_format(to, "%-11s %" PRIu64 " asyncio tasks\n", "tasks", info_tasks_count(tables));
+        output_format(to, "%-11s %" PRIu64 " tasks of asyncio, and labels of the program\n", "tasks",
+                      info_tasks_count(tables));
     print_uses(to, info);
     print_size(to, info);
     if (tables_have_instructions(tables))

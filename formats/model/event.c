@@ -24,6 +24,7 @@ static const char *const end_reason_texts[END_REASONS] = {
     [END_UNWRITTEN] = "the file could not be written any further",
     [END_CONTINUED] = "it goes on in the next file",
     [END_EXCERPT] = "the flight recorder wrote what it had",
+    [END_STOPPED] = "stopped by --control",
 };
 
 const char *event_failure_text(enum failure cause)

@@ -366,6 +366,7 @@ enum end_reason {
     END_UNWRITTEN,  /* a write failed: the last events are not in the file */
     END_CONTINUED,  /* the recording goes on in its next part */
     END_EXCERPT,    /* the flight recorder wrote what it had; the program ran on */
+    END_STOPPED,    /* the user stopped the recorder by --control */
     END_REASONS
 };
 

@@ -271,6 +271,11 @@ bool outlet_incident(struct outlet *outlet, uint64_t now_ns, const char *cause, 
     return true;
 }
 
+bool outlet_is_writing(const struct outlet *outlet)
+{
+    return outlet->wants_incident || outlet->flight.incident.file.path;
+}
+
 /* Writes an incident because processes were killed. */
 static bool write_deaths(struct outlet *outlet, uint64_t now_ns, struct fault *why)
 {

@@ -92,6 +92,9 @@ bool outlet_turn(struct outlet *outlet, uint64_t now_ns, struct fault *why);
  * earlier incident is being written, this one waits. False with the reason when the recording cannot go on. */
 bool outlet_incident(struct outlet *outlet, uint64_t now_ns, const char *cause, struct fault *why);
 
+/* Whether an incident is being written, or waits. */
+bool outlet_is_writing(const struct outlet *outlet);
+
 /* Tells a flight recorder how a recorded process has ended, behind the process's last event. When the process was
  * killed, outlet_turn() writes an incident soon. */
 void outlet_process_ended(struct outlet *outlet, uint64_t now_ns, pid_t pid, int wait_status);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/process/clock.h"
 
+#include <poll.h>
 #include <sys/prctl.h>
 #include <time.h>
 
@@ -35,6 +36,20 @@ void clock_sleep_until(uint64_t deadline_ns)
 {
     const struct timespec deadline = { (time_t)(deadline_ns / NS), (long)(deadline_ns % NS) };
     clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &deadline, NULL);
+}
+
+bool clock_sleep_or_readable(uint64_t deadline_ns, int fd, int other)
+{
+    struct pollfd ready[] = { { .fd = fd, .events = POLLIN }, { .fd = other, .events = POLLIN } };
+    const uint64_t now_ns = clock_now_ns();
+    if (deadline_ns <= now_ns)
+        return false;
+    if (fd < 0 && other < 0) {
+        clock_sleep_until(deadline_ns);
+        return false;
+    }
+    const struct timespec rest = { (time_t)((deadline_ns - now_ns) / NS), (long)((deadline_ns - now_ns) % NS) };
+    return ppoll(ready, 2, &rest, NULL) > 0 && ready[0].revents != 0;
 }
 
 void clock_be_punctual(void)

@@ -3,6 +3,7 @@
 #ifndef PYREEL_RECORD_PROCESS_CLOCK_H
 #define PYREEL_RECORD_PROCESS_CLOCK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/resource.h>
 
@@ -21,6 +22,10 @@ static inline uint64_t clock_of_usage(const struct rusage *usage)
     return (uint64_t)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) * 1000000000u +
            (uint64_t)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) * 1000u;
 }
+
+/* The same, and until one of these descriptors is readable; negative ones are none. Returns whether the first one is.
+ */
+bool clock_sleep_or_readable(uint64_t deadline_ns, int fd, int other);
 
 #define MOMENTS_AHEAD 2
 

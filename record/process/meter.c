@@ -27,26 +27,28 @@ void meter_close(struct meter *meter)
     *meter = (struct meter){ 0 };
 }
 
-static unsigned long long read_pages(int statm)
+/* Returns the resident pages; 0: not known. */
+static unsigned long long read_pages(int statm, unsigned long long *all)
 {
     char text[128];
     unsigned long long pages = 0;
     const ssize_t size = statm >= 0 ? pread(statm, text, sizeof(text) - 1, 0) : -1;
     text[size > 0 ? size : 0] = '\0';
-    return sscanf(text, "%*u %llu", &pages) == 1 ? pages : 0;
+    return sscanf(text, "%llu %llu", all, &pages) == 2 ? pages : 0;
 }
 
 /* A thread that has ended has no memory any more: the kernel says 0 pages. It may be the first thread, or the one
  * through which the memory was measured, while others go on. */
-static uint64_t read_resident(struct meter *meter)
+static uint64_t read_resident(struct meter *meter, uint64_t *all)
 {
-    unsigned long long pages = read_pages(meter->statm);
+    unsigned long long mapped = 0, pages = read_pages(meter->statm, &mapped);
     if (pages == 0) {
         if (meter->statm >= 0)
             close(meter->statm);
         meter->statm = open_statm(procfs_reader(meter->pid));
-        pages = read_pages(meter->statm);
+        pages = read_pages(meter->statm, &mapped);
     }
+    *all = pages ? mapped : 0;
     return pages ? pages * (uint64_t)sysconf(_SC_PAGESIZE) : METER_UNKNOWN;
 }
 
@@ -60,8 +62,9 @@ static uint64_t meter_read_clock(clockid_t clock)
 
 struct metered meter_read(struct meter *meter)
 {
-    return (struct metered){ .resident_bytes = read_resident(meter),
-                             .cpu_ns = meter->has_clock ? meter_read_clock(meter->clock) : METER_UNKNOWN };
+    struct metered metered = { .cpu_ns = meter->has_clock ? meter_read_clock(meter->clock) : METER_UNKNOWN };
+    metered.resident_bytes = read_resident(meter, &metered.pages);
+    return metered;
 }
 
 uint64_t meter_own_cpu_ns(void)

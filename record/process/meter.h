@@ -23,6 +23,7 @@ struct meter {
 /* What a process uses; METER_UNKNOWN: not known. */
 struct metered {
     uint64_t resident_bytes; /* memory in RAM; not known of a process that has ended */
+    uint64_t pages;          /* size of its memory, with what is only reserved; 0: not known */
     uint64_t cpu_ns;         /* CPU time of all its threads since it began */
 };
 

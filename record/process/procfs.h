@@ -96,6 +96,9 @@ struct mapping {
 /* Finds the mapping that has an address. False: there is none. */
 bool procfs_mapping(pid_t pid, uint64_t address, struct mapping *mapping);
 
+/* Finds the first private mapping of a file, by its path in /proc/PID/maps. False: there is none. */
+bool procfs_private_mapping(pid_t pid, const char *path, struct mapping *mapping);
+
 /* Sets *user to the user of a process. Returns false when there is no such process. */
 bool procfs_user(pid_t pid, uid_t *user);
 

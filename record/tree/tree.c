@@ -714,17 +714,16 @@ uint64_t tree_due_ns(const struct tree *tree)
     return larger(due_ns, tree->next_ns);
 }
 
-void tree_sleep_until(const struct tree *tree, uint64_t wake_ns)
+bool tree_sleep_until(const struct tree *tree, uint64_t wake_ns, int fd)
 {
     const uint64_t due_ns = tree_due_ns(tree), deaf_ns = larger(tree->looked_ns + gap_ns(tree), tree->next_ns);
-    struct pollfd ready = { .fd = tree->epoll, .events = POLLIN };
     wake_ns = wake_ns < due_ns ? wake_ns : due_ns;
-    clock_sleep_until(wake_ns < deaf_ns ? wake_ns : deaf_ns);
+    if (clock_sleep_or_readable(wake_ns < deaf_ns ? wake_ns : deaf_ns, fd, -1))
+        return true;
     const uint64_t now_ns = clock_now_ns();
     if (wake_ns <= now_ns || now_ns < deaf_ns) /* a signal came */
-        return;
-    const struct timespec rest = { (time_t)((wake_ns - now_ns) / NS), (long)((wake_ns - now_ns) % NS) };
-    ppoll(&ready, 1, &rest, NULL);
+        return false;
+    return clock_sleep_or_readable(wake_ns, fd, tree->epoll);
 }
 
 void tree_reap(struct tree *tree)

@@ -97,7 +97,7 @@ struct tree {
         pid_t number;
         unsigned tries;
         uint64_t due_ns;
-    } *late; /* numbers that were given and had no process when they were looked at */
+    } * late; /* numbers that were given and had no process when they were looked at */
     size_t late_count, late_room;
     uint64_t looked_ns, next_ns, changed_ns, walked_ns, reaped_ns, checks_due_ns;
     uint64_t calls; /* system calls of the last look beyond a few, about */
@@ -124,8 +124,9 @@ int tree_fd(const struct tree *tree);
 uint64_t tree_due_ns(const struct tree *tree);
 
 /* Sleeps until `wake_ns`, until tree_due_ns(), until tree_fd() is readable, or until the next signal. For the first
- * millisecond after a look, what others do on the machine does not end the sleep. */
-void tree_sleep_until(const struct tree *tree, uint64_t wake_ns);
+ * millisecond after a look, what others do on the machine does not end the sleep. `fd`, if it is not negative, ends the
+ * sleep when it is readable, too; returns whether it did. */
+bool tree_sleep_until(const struct tree *tree, uint64_t wake_ns, int fd);
 
 /* Asks the kernel what has changed. Returns at once, without a system call, when the last look was less than a
  * millisecond ago, or when events of the last look were not taken. `now_ns` is the monotonic clock. */

@@ -120,7 +120,7 @@ static bool thread_list_follow(struct thread_list *thread_list, size_t interpret
             walk_free(&member->walk);
             member->tick = 0;
             member->proved_id = 0;
-            member->catchable = false;
+            member->catchable = member->left_out = false;
         }
         member->interpreter = interpreter;
         member->interpreter_id = id;
@@ -148,13 +148,18 @@ static void member_ask_for(struct thread_list *thread_list, uint32_t index)
     thread_list->asked[thread_list->asked_count++] = index;
 }
 
-/* Asks for all listed threads, or for the main one. */
+/* Whether a listed thread is asked for, as far as that does not depend on what it does. */
+static bool member_is_asked_for(const struct thread_list *thread_list, const struct member *member)
+{
+    return (thread_list->which != THREADS_MAIN || member_is_main(thread_list, member)) && !member->left_out;
+}
+
+/* Asks for all listed threads, for the main one, or for those that are not left out. */
 static void ask_for_listed(struct thread_list *thread_list)
 {
     thread_list->asked_count = 0;
     for (size_t i = 0; i < thread_list->order_count; i++)
-        if (thread_list->which != THREADS_MAIN ||
-            member_is_main(thread_list, &thread_list->members[thread_list->order[i]]))
+        if (member_is_asked_for(thread_list, &thread_list->members[thread_list->order[i]]))
             member_ask_for(thread_list, thread_list->order[i]);
 }
 

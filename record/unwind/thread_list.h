@@ -8,7 +8,13 @@
 #include "record/process/cpu.h"
 #include "record/unwind/unwind.h"
 
-enum threads { THREADS_ALL, THREADS_MAIN, THREADS_GIL /* the one that holds the lock */, THREADS_KINDS };
+enum threads {
+    THREADS_ALL,
+    THREADS_MAIN,
+    THREADS_GIL,   /* the one that holds the lock */
+    THREADS_NAMED, /* those that the caller does not leave out: member.left_out */
+    THREADS_KINDS
+};
 /* Their names on the command line. */
 extern const char *const threads_names[THREADS_KINDS];
 
@@ -27,6 +33,7 @@ struct member {
     uint32_t status;            /* bits of enum status that the thread's state shows */
     enum attachment attachment; /* of the thread to its interpreter */
     uint32_t twin;   /* index + 1 of the next state of the same thread; the states form a ring; 0: there is one state */
+    bool left_out;   /* set by the caller, with THREADS_NAMED: the thread is not read */
     bool catchable;  /* set by the caller: looks have shown that a stop interrupts no system call of the thread */
     uint64_t hidden; /* set by the caller: the last tick in which no thread had this state */
     struct walk walk;

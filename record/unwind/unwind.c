@@ -294,13 +294,25 @@ static bool hear_witness(struct unwinder *u, size_t good)
     return !u->witness.gone;
 }
 
+/* Notes whether the caller's piece was read. */
+static void hear_also(struct unwinder *u, bool first, size_t good)
+{
+    if (!first || u->also.size == 0)
+        return;
+    u->also_came = good > u->witness.count;
+    if (!u->also_came)
+        u->also.size = 0;
+}
+
 /* Plans a batch for the first threads that are still wanted. Returns how many of the `count` threads it examined;
  * planned[i]: the batch has thread i. */
-static size_t plan_call(struct unwinder *u, struct wanted *wanted, size_t count, bool *planned)
+static size_t plan_call(struct unwinder *u, struct wanted *wanted, size_t count, bool first, bool *planned)
 {
     const struct layout *l = u->walker.layout;
     size_t i = 0, threads = 0;
     begin_witness(u);
+    if (first && u->also.size > 0)
+        batch_add(u->batch, u->also.address, u->also.size, u->also.into);
     for (; i < count && u->batch->count < BATCH_PIECES; i++) {
         planned[i] = false;
         if (wanted[i].state != UNWIND_WANTED)
@@ -355,11 +367,12 @@ bool unwind_threads(struct unwinder *u, struct wanted *wanted, size_t count, uin
             bool planned[REMOTE_PIECES];
             size_t good;
             const size_t went = plan_call(u, at ? wanted + at : wanted,
-                                          count - at < REMOTE_PIECES ? count - at : REMOTE_PIECES, planned);
+                                          count - at < REMOTE_PIECES ? count - at : REMOTE_PIECES, at == 0, planned);
             const enum remote_state state = remote_read_pieces(&u->target->remote, u->batch->pieces, u->batch->count,
                                                                &good);
             if (state == REMOTE_GONE || state == REMOTE_DENIED || !hear_witness(u, good))
                 return false;
+            hear_also(u, at == 0, good);
             u->proofs->good = good;
             if (target_came(u->target, good)) {
                 *same &= target_check(u->target);

@@ -85,6 +85,7 @@ uint64_t watched_cpu_ns(const struct watched *w)
 void watched_existed(struct watched *w)
 {
     w->begun_cpu_ns = watched_cpu_ns(w);
+    w->search.fork_random = 0; /* so its threads do not tell what they used since a fork */
 }
 
 void watched_descends(struct watched *w, uint32_t ancestor)
@@ -237,6 +238,8 @@ void watched_measure(struct watched *w, uint64_t recorder_cpu_ns)
     exact_trim(&w->exact, now_ns);
     emit_measure(w, time_ns, metered, recorder_cpu_ns);
     watched_natives_measure(w, time_ns);
+    if (labels_search(&w->labels, metered.pages, now_ns))
+        w->look.idle_looked = false; /* also of a process that sleeps on */
     watched_emit_title(w, now_ns, metered.cpu_ns);
 }
 
@@ -354,6 +357,8 @@ void watched_attach(struct watched *w)
     if (w->number) /* the program is another one after an execve */
         w->parent = w->number;
     asyncio_open(&w->asyncio, &w->thread_list, &w->codes);
+    w->labels.remote = &w->target.remote;
+    labels_search(&w->labels, 0, clock_now_ns());
     w->checked_ns = w->attached_ns = clock_now_ns() - options->start_ns;
     w->ticked = w->rows.looked = false;
     w->serial = 0;
@@ -401,6 +406,7 @@ void watched_restart(struct watched *w)
     watched_natives_restart(w, time_ns);
     watched_threads_restart(w, time_ns);
     watched_tasks_restart(w);
+    labels_restart(&w->labels);
     /* The new stream has the CPU time that the process used since the end of the last stream, too. */
     emit_measure(w, time_ns, w->metered, meter_own_cpu_ns());
     if (!w->ticked)
@@ -454,6 +460,7 @@ void watched_detach(struct watched *w, enum fate fate)
     c_frames_end(w->c_frames);
     intern_pairs_free(&w->rows.kernel_threads);
     asyncio_close(&w->asyncio);
+    labels_close(&w->labels);
     watched_names_close(w);
     thread_list_close(&w->thread_list);
     codes_close(&w->codes);

@@ -18,6 +18,7 @@
 #include "record/exact/budget.h"
 #include "record/exact/exact.h"
 #include "record/exact/freeze.h"
+#include "record/labels/labels.h"
 #include "record/launch/command.h"
 #include "record/names/thread_names.h"
 #include "record/names/title.h"
@@ -39,8 +40,9 @@ struct watch_options {
     uint64_t interval_ns;
     uint64_t start_ns; /* start of the recording (monotonic) */
     enum threads which;
-    bool anew;        /* read each stack completely at each tick */
-    bool with_status; /* record the status of threads; if not, all samples are kept, whatever the mode */
+    const char *names; /* with THREADS_NAMED: the threads, see name_list.h */
+    bool anew;         /* read each stack completely at each tick */
+    bool with_status;  /* record the status of threads; if not, all samples are kept, whatever the mode */
     enum mode mode;
     enum async async;
     bool instructions; /* record the instruction of each frame */
@@ -140,12 +142,15 @@ struct natives {
 /* A thread state, by its index in the thread list. */
 struct thread_state {
     uint64_t interpreter_id;
-    uint32_t native_id; /* as it was noted in the state when its thread was found */
-    uint32_t owner;     /* the kernel's number of its thread, in the pid namespace of the process; 0: not known */
-    bool ended;         /* a thread has left the state behind at its end */
-    bool lent;          /* `owner` is not the thread that is noted in the state, nor that of its thread pointer */
-    uint32_t thread;    /* the thread: index + 1 in `threads`; 0: none */
-    uint32_t next;      /* the next state of the thread in this tick: index + 1; 0: none */
+    uint32_t native_id;     /* as it was noted in the state when its thread was found */
+    uint32_t owner;         /* the kernel's number of its thread, in the pid namespace of the process; 0: not known */
+    bool ended;             /* a thread has left the state behind at its end */
+    bool chosen;            /* with THREADS_NAMED: the name of the thread was one of options->names, ... */
+    uint64_t judge_ns;      /* ... else it is looked up again at this time, ... */
+    uint64_t judge_wait_ns; /* ... and the wait after the last lookup */
+    bool lent;              /* `owner` is not the thread that is noted in the state, nor that of its thread pointer */
+    uint32_t thread;        /* the thread: index + 1 in `threads`; 0: none */
+    uint32_t next;          /* the next state of the thread in this tick: index + 1; 0: none */
     uint32_t above; /* links of the thread's other stacks above this one in this tick; UINT32_MAX: it is not shown */
     struct loop_callback callback;
     struct mapping stack; /* the C stack on which its frames were when that was looked up */
@@ -259,8 +264,8 @@ struct asks {
 
 /* From the moment of an appointed look until stand_meet() or stand_cancel() returns, a post makes the look: it owns
  * what it reads and writes, which is `target`, `codes` (with the definitions of the emitter, and shared->bodies),
- * `thread_list`, `asyncio`, `exact`, `statuses`, `asks`, the `watch` of each thread in `rows`, `idle` and look.slept.
- * All else belongs to the sampler's thread at all times. */
+ * `thread_list`, `asyncio`, `labels`, `exact`, `statuses`, `asks`, the `watch` of each thread in `rows`, `idle` and
+ * look.slept. All else belongs to the sampler's thread at all times. */
 struct watched {
     const struct watch_options *options;
     struct emitter *emitter;
@@ -307,6 +312,7 @@ struct watched {
     struct codes codes;
     struct thread_list thread_list;
     struct asyncio asyncio;
+    struct labels labels;
     struct exact exact;
     struct freeze freeze; /* with options->freezes: open from watched_find() to watched_close() */
     struct idle idle;
@@ -344,8 +350,8 @@ uint64_t watched_cpu_ns(const struct watched *watched);
 /* The status of a process that has ended, as waitpid() gives it; -1: not known. */
 int watched_wait_status(const struct watched *watched);
 
-/* Notes that the process began before the recording, which does not want its CPU time until now. Call this after
- * watched_seek(). */
+/* Notes that the process began before the recording, or ran in a pause: the recording does not want its CPU time until
+ * now. Call this after watched_seek(). */
 void watched_existed(struct watched *watched);
 
 /* Notes the number of the nearest recorded ancestor; 0: none. Call this before the process is attached. */

@@ -81,11 +81,16 @@ static enum thread_list_state look_now(void *self, uint64_t now_ns)
         thread_list_repeat(&w->thread_list);
         return THREAD_LIST_SLEPT;
     }
+    struct unwinder *unwinder = &w->thread_list.unwinder;
     remote_give_up_at(&w->target.remote, now_ns + LOOK_MOST_NS);
+    unwinder->also = labels_plan(&w->labels);
+    unwinder->also_came = false;
     const enum thread_list_state state = w->options->async
                                              ? asyncio_read(&w->asyncio, now_ns, now_ns - w->options->start_ns)
                                              : thread_list_read(&w->thread_list, now_ns);
     remote_give_up_at(&w->target.remote, 0);
+    labels_take(&w->labels, unwinder->also_came);
+    unwinder->also.size = 0;
     watched_threads_ask_in_look(w, w->exact.standing, now_ns);
     return state;
 }

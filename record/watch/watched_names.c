@@ -129,6 +129,16 @@ static bool take_lookup(struct watched *w, const struct emitted_thread *thread, 
     return true;
 }
 
+bool watched_names_find(struct watched *w, const struct member *member, uint32_t native_id, uint64_t time_ns,
+                        struct text *name)
+{
+    struct emitted_thread thread = { .native_id = native_id, .tid = watched_host_thread(w, native_id) };
+    if (!take_lookup(w, &thread, time_ns))
+        return false;
+    *name = name_of_state(w, &thread, member, time_ns);
+    return true;
+}
+
 void watched_names_begin(struct watched *w, const struct member *member, struct emitted_thread *thread,
                          uint64_t time_ns)
 {

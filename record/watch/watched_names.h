@@ -14,6 +14,10 @@ void watched_names_close(struct watched *watched);
 void watched_names_begin(struct watched *watched, const struct member *member, struct emitted_thread *thread,
                          uint64_t time_ns);
 
+/* Looks up the name of a thread that has no row. False when this tick has no lookups left. The caller frees *name. */
+bool watched_names_find(struct watched *watched, const struct member *member, uint32_t native_id, uint64_t time_ns,
+                        struct text *name);
+
 /* Looks up the name of a thread again if that is due, and emits a new name. */
 void watched_names_refresh(struct watched *watched, struct emitted_thread *thread, const struct member *member,
                            uint64_t time_ns);

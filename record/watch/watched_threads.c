@@ -2,6 +2,7 @@
 #include "record/watch/watched_threads.h"
 
 #include "formats/base/alloc.h"
+#include "formats/names/name_list.h"
 #include "record/asyncio/await_graph.h"
 #include "record/process/clock.h"
 #include "record/process/procfs.h"
@@ -13,9 +14,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LEFT_OUT_NS     500000000   /* ticks that were left out are emitted after this time at the latest */
-#define OWNER_WAIT_NS   1000000u    /* the thread of a state is searched again after this, then after twice as long */
-#define OWNER_MOST_NS   1000000000u /* longest wait */
+#define LEFT_OUT_NS   500000000   /* ticks that were left out are emitted after this time at the latest */
+#define OWNER_WAIT_NS 1000000u    /* the thread of a state is searched again after this, then after twice as long */
+#define OWNER_MOST_NS 1000000000u /* longest wait */
+#define JUDGE_WAIT_NS                                                                                                  \
+    10000000u /* a thread whose name does not match is looked up again after this, then after twice as long, ... */
+#define JUDGE_MOST_NS   1000000000u /* ... up to this */
+#define JUDGED_NS       160000000u  /* after a lookup with such a wait behind it, the thread is not read */
 #define LIVE_NS         1000000000u /* how often to ask whether threads still live where samples do not show it */
 #define ENDED_WAIT_NS   8000000u    /* the same of a state that a thread left behind: another one may take it */
 #define STACK_PART      65536       /* bytes of a C stack around an address of unknown owner */
@@ -259,10 +264,33 @@ static void state_join(struct watched *w, uint32_t index, uint64_t time_ns)
     member->walk.same = 0;
 }
 
-/* Whether samples of the thread are asked for. CPython 3.11 makes the state of a new thread with the number of the
- * thread that starts it, so a state may turn out not to be the main thread's. */
-static bool is_wanted(const struct watched *w, uint32_t owner)
+/* With names of threads: whether the thread that has a state was chosen by its name. Once it is, it stays so. A thread
+ * whose name does not match is looked up again: Python learns the name of a new thread a moment after its first frame,
+ * and may change it. After some lookups the thread is not read any more. */
+static bool is_chosen(struct watched *w, uint32_t index, uint64_t time_ns)
 {
+    struct member *member = &w->thread_list.members[index];
+    struct thread_state *state = watched_state(w, index);
+    struct text name;
+    if (state->chosen || time_ns < state->judge_ns || !watched_names_find(w, member, state->owner, time_ns, &name))
+        return state->chosen;
+    state->chosen = name_list_has(w->options->names, name, (uint64_t)watched_host_thread(w, state->owner));
+    text_free(name);
+    const uint64_t twice_ns = 2 * state->judge_wait_ns;
+    state->judge_wait_ns = twice_ns == 0 ? JUDGE_WAIT_NS : twice_ns < JUDGE_MOST_NS ? twice_ns : JUDGE_MOST_NS;
+    state->judge_ns = time_ns + state->judge_wait_ns;
+    const bool left_out = !state->chosen && state->judge_wait_ns >= JUDGED_NS;
+    w->rows.proved |= left_out != member->left_out;
+    member->left_out = left_out;
+    return state->chosen;
+}
+
+/* Whether samples of the thread that has a state are asked for. CPython 3.11 makes the state of a new thread with the
+ * number of the thread that starts it, so a state may turn out not to be the main thread's. */
+static bool is_wanted(struct watched *w, uint32_t index, uint32_t owner, uint64_t time_ns)
+{
+    if (w->thread_list.which == THREADS_NAMED)
+        return is_chosen(w, index, time_ns);
     return w->thread_list.which != THREADS_MAIN || watched_is_main(w, owner);
 }
 
@@ -309,7 +337,7 @@ static void state_follow_stack(struct watched *w, uint32_t index, uint64_t time_
                                     .wait_ns = wait_ns };
     w->rows.proved |= member->proved_id != found.number;
     member->proved_id = found.number;
-    if (found.number && is_wanted(w, found.number))
+    if (found.number && is_wanted(w, index, found.number, time_ns))
         state_join(w, index, time_ns);
 }
 
@@ -318,7 +346,7 @@ static void state_settle(struct watched *w, uint32_t index, uint64_t time_ns)
 {
     state_find_owner(w, index, time_ns);
     const struct thread_state *state = watched_state(w, index);
-    if (!state->thread && state->owner && is_wanted(w, state->owner))
+    if (!state->thread && state->owner && is_wanted(w, index, state->owner, time_ns))
         state_join(w, index, time_ns);
     if (watched_state(w, index)->thread && state_is_doubtful(w, index))
         state_follow_stack(w, index, time_ns);
@@ -384,10 +412,26 @@ static void end_gone(struct watched *w, uint64_t time_ns)
     }
 }
 
+/* With names of threads: looks up those that are not read. One may have got another name, or its state another thread.
+ */
+static void judge_left_out(struct watched *w, uint64_t time_ns)
+{
+    struct thread_list *list = &w->thread_list;
+    for (size_t i = 0; list->which == THREADS_NAMED && i < list->order_count; i++) {
+        struct member *member = &list->members[list->order[i]];
+        if (!member->left_out)
+            continue;
+        state_find_owner(w, list->order[i], time_ns);
+        if (watched_state(w, list->order[i])->owner)
+            is_chosen(w, list->order[i], time_ns);
+    }
+}
+
 /* Finds the threads of the states that are new. With -t main, a state may turn out to be that of the main thread. */
 static void find_owners(struct watched *w, uint64_t time_ns)
 {
     struct thread_list *list = &w->thread_list;
+    judge_left_out(w, time_ns);
     for (size_t i = 0; list->which == THREADS_MAIN && i < list->order_count; i++) {
         struct member *member = &list->members[list->order[i]];
         const uint32_t before = member_number(member);
@@ -427,7 +471,7 @@ static void group_states(struct watched *w, const uint32_t *indexes, size_t coun
         state->above = UINT32_MAX;
         if (!thread) {
             member->hidden = tick;
-            w->counters.ownerless += member->state == UNWIND_DONE;
+            w->counters.ownerless += member->state == UNWIND_DONE && w->thread_list.which != THREADS_NAMED;
             continue;
         }
         if (member->tick != tick)
@@ -535,13 +579,19 @@ static void add_outer_stacks(struct watched *w, struct emitted_thread *thread)
     }
 }
 
-/* Puts the stacks of several states, or the stack with the labels of tasks, into a sample. False when the task could
- * not be determined. */
-static bool sample_take_stacks(struct watched *w, struct emitted_thread *thread, struct sample *sample)
+/* Puts the stacks of several states, or the stack with the labels of tasks, into a sample. `label`: what the thread
+ * says that it does; NULL: nothing. False when the task could not be determined. */
+static bool sample_take_stacks(struct watched *w, struct emitted_thread *thread, const struct label *label,
+                               struct sample *sample)
 {
     const uint32_t innermost = w->rows.nested[w->rows.nested_count - 1];
     const struct member *member = &w->thread_list.members[innermost];
-    thread->stack.count = 0;
+    struct frames *stack = &thread->stack;
+    stack->count = 0;
+    if (label) {
+        stack->frames = alloc_grow(stack->frames, &stack->room, 1, sizeof(*stack->frames));
+        stack->frames[stack->count++] = label->frame;
+    }
     add_outer_stacks(w, thread);
     if (!w->options->async || w->options->plain_threads)
         await_graph_add_links(&w->asyncio, member, 0, member->walk.depth, &thread->stack);
@@ -565,11 +615,13 @@ static bool thread_emit_stack(struct watched *w, struct emitted_thread *thread, 
     sample->status = status;
     sample->cpu_ns = w->options->async == ASYNC_ALL ? thread->cpu_ns : thread->watch.cpu_ns;
     sample->collection = watched_threads_collection(w, runs);
-    sample->task = w->options->async ? watched_tasks_running(w, innermost) : 0;
+    const struct label *label = labels_of(&w->labels, thread->native_id, w->emitter, w->number, time_ns);
+    const uint32_t task = w->options->async ? watched_tasks_running(w, innermost) : 0;
+    sample->task = task || !label ? task : label->number;
     sample->callback_ns = watched_tasks_callback(w, innermost, time_ns);
-    if (w->rows.nested_count == 1 && !tasks && !w->thread_list.members[innermost].walk.c_links)
+    if (w->rows.nested_count == 1 && !tasks && !label && !w->thread_list.members[innermost].walk.c_links)
         sample_take_state(w, thread, innermost, sample);
-    else if (!sample_take_stacks(w, thread, sample))
+    else if (!sample_take_stacks(w, thread, label, sample))
         return emitter_failed(w->emitter, thread->number, FAILURE_CHANGED, time_ns, why);
     return emitter_sample(w->emitter, &event, why);
 }
@@ -702,8 +754,8 @@ static bool watched_emit_others(struct watched *w, uint64_t time_ns, struct faul
     w->natives.busy = 0;
     for (size_t i = 0; all && i < w->rows.threads_count; i++) {
         struct emitted_thread *thread = &w->rows.threads[i];
-        if (thread->number && thread->states == 0 && is_wanted(w, thread->native_id) &&
-            !thread_emit_status(w, thread, NULL, time_ns, why))
+        const bool wanted = w->thread_list.which != THREADS_MAIN || watched_is_main(w, thread->native_id);
+        if (thread->number && thread->states == 0 && wanted && !thread_emit_status(w, thread, NULL, time_ns, why))
             return false;
     }
     return true;

@@ -128,7 +128,7 @@ static int apply(struct options *options, enum option_number number, const char 
     case OPTION_CALLS:
         return parse_count(value, UINT64_MAX, &options->calls) ? 0 : misuse("not a number of calls: ", value);
     case OPTION_THREADS:
-        for (options->which = THREADS_ALL; options->which < THREADS_KINDS; options->which++)
+        for (options->which = THREADS_ALL; options->which < THREADS_NAMED; options->which++)
             if (strcmp(value, threads_names[options->which]) == 0)
                 return 0;
         return misuse("there are no such threads: ", value);

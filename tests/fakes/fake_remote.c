@@ -96,6 +96,14 @@ void clock_sleep_until(uint64_t deadline_ns)
     stopped_ns = stopped_ns ? deadline_ns : 0;
 }
 
+bool clock_sleep_or_readable(uint64_t deadline_ns, int fd, int other)
+{
+    (void)fd;
+    (void)other;
+    clock_sleep_until(deadline_ns);
+    return false;
+}
+
 void clock_be_punctual(void)
 {
 }

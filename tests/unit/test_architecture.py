@@ -54,6 +54,7 @@ ROOMS = {
     "record/native/names": ("record/process", *MODEL),
     "record/native": ("record/native/names", "record/unwind", "record/emit", "record/process", *MODEL),
     "record/exact": ("record/native", "record/unwind", "record/process", *MODEL),
+    "record/labels": ("record/emit", "record/process", *MODEL),
     "record/launch": ("record/process", *MODEL),
     "record/file": ("record/process", "formats/parts", *RECORDING),
     "record/core": ("record/process", *MODEL),
@@ -62,7 +63,7 @@ ROOMS = {
     "record/dump": ("record/dump/locals", "record/core", "record/guard", "record/tree", "record/watch", "record/exact", "record/asyncio", "record/unwind", "record/python", "record/emit", "record/process",
                     "formats/sources", "formats/terminal", *MODEL),
     "record/tree": ("record/process", *MODEL),
-    "record/watch": ("record/launch", "record/exact", "record/native", "record/asyncio", "record/names", "record/unwind", "record/python", "record/emit", "record/process", *RECORDING),
+    "record/watch": ("record/labels", "record/launch", "record/exact", "record/native", "record/asyncio", "record/names", "record/unwind", "record/python", "record/emit", "record/process", *RECORDING),
     "record": (
         "record/watch",
         "record/tree",

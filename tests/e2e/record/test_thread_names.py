@@ -7,7 +7,7 @@ import signal
 import pytest
 
 import pprof_check
-from recording import attach, collapsed, convert, info, succeed, whole
+from recording import attach, collapsed, convert, info, so_far, succeed, whole
 
 BEFORE = re.compile(r"Thread-\d+ \(wait\)")
 AFTER = "renamed while it is recorded"
@@ -104,3 +104,38 @@ def test_nor_is_the_name_from_before_a_title(python, start, tmp_path):
     target = start(*python.prefix, *python.command, "-c", TITLED)
     attach(target, path, until=is_named("the last one of all"), prefix=python.prefix)
     check_titled(path)
+
+
+# ---- threads that were chosen by their names ----
+
+@pytest.mark.short
+@pytest.mark.pythons("each build")
+def test_only_threads_of_these_names_are_recorded(python, start, start_recorder, program, tmp_path):
+    """Those that sleep, too, and one that gets such a name later. Of the others there is nothing but the CPU time of the process."""
+    path = tmp_path / "a.pyreel"
+    target = start(*python.command, program("named_threads"))
+    recorder = start_recorder("-p", target.pid, "-t", "worker-*, nobody", "-o", path, prefix=python.prefix)
+
+    def names(found):
+        return {thread["name"]: thread["samples"] for thread in found["threads"] if thread["samples"]}
+
+    recorder.wait_for(path, lambda found: found["samples"] > 200 and len(names(found)) == 2, "two threads")
+    assert set(names(so_far(path))) == {"worker-1", "worker-2"}
+    target.tell(b"\n")
+    recorder.wait_for(path, lambda found: "worker-late" in names(found), "the third")
+    recorder.signal(signal.SIGINT)
+    assert recorder.wait().code == 0
+    found = whole(path)
+    assert set(names(found)) == {"worker-1", "worker-2", "worker-late"}
+    assert found["threads_option"] == "worker-*, nobody"
+    assert found["cpu_not_sampled_s"] > 0
+
+
+@pytest.mark.pythons("newest")
+def test_a_number_and_the_words_stay(python, start, program, tmp_path):
+    target = start(*python.command, program("named_threads"))
+    for which, expected in (str(target.pid), {"MainThread"}), ("main", {"MainThread"}), ("nobody", set()):
+        path = tmp_path / f"{which}.pyreel"
+        ended = attach(target, path, "-t", which, until=lambda found: found["ticks"] > 300, prefix=python.prefix)
+        assert {thread["name"] for thread in whole(path)["threads"] if thread["samples"]} == expected
+        assert ("that --mode and --threads keep" in ended.messages) == (which == "nobody"), ended

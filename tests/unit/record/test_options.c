@@ -188,7 +188,30 @@ static const struct {
     { { "-d", "-1", "x" }, 2, { 0 }, NULL },
     { { "-d", "1d", "x" }, 2, { 0 }, NULL },
     { { "-d", "nan", "x" }, 2, { 0 }, NULL },
-    { { "-t", "some", "x" }, 2, { 0 }, NULL },
+    { { "-t", "some*,main", "x" },
+      -1,
+      { .which = THREADS_NAMED, .names = "some*,main", .interval_ns = 1000000, .codec = CODEC_GROUPED },
+      "x" },
+    { { "-t", "some", "-t", "gil", "x" },
+      -1,
+      { .which = THREADS_GIL, .interval_ns = 1000000, .codec = CODEC_GROUPED },
+      "x" },
+    { { "-t", "", "x" }, 2, { 0 }, NULL },
+    { { "-t", " , ", "x" }, 2, { 0 }, NULL },
+    { { "-t", "some", "--async", "all", "x" }, 2, { 0 }, NULL },
+    { { "--delay", "1m30", "x" },
+      -1,
+      { .delay_ns = 90000000000, .interval_ns = 1000000, .codec = CODEC_GROUPED },
+      "x" },
+    { { "--delay", "-1", "--control", "fifo:c,a", "--kill", "x" },
+      -1,
+      { .delay_ns = UINT64_MAX, .control = "fifo:c,a", .kill = true, .interval_ns = 1000000, .codec = CODEC_GROUPED },
+      "x" },
+    { { "--delay", "-1", "x" }, 2, { 0 }, NULL },
+    { { "--delay", "-2", "x" }, 2, { 0 }, NULL },
+    { { "--delay", "0", "x" }, 2, { 0 }, NULL },
+    { { "--control", "c", "x" }, 2, { 0 }, NULL },
+    { { "--control", "fd:3", "x" }, 2, { 0 }, NULL },
     { { "-m", "cpu", "x" }, -1, { .interval_ns = 1000000, .mode = MODE_CPU, .codec = CODEC_GROUPED }, "x" },
     { { "-m", "all", "x" }, 2, { 0 }, NULL },
     { { "--compression", "gzip", "x" }, 2, { 0 }, NULL },
@@ -197,6 +220,11 @@ static const struct {
     { { "--frobnicate", "x" }, 2, { 0 }, NULL },
     { { "-o" }, 2, { 0 }, NULL },
 };
+
+static bool is_same_text(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
 
 static void assert_same_options(size_t i, const struct options *read)
 {
@@ -207,8 +235,10 @@ static void assert_same_options(size_t i, const struct options *read)
                       read->anew == wanted->anew && read->blocking == wanted->blocking &&
                       read->stats == wanted->stats && read->kill == wanted->kill && read->force == wanted->force &&
                       read->size_limit == wanted->size_limit && read->codec == wanted->codec &&
-                      read->quiet == wanted->quiet && read->verbose == wanted->verbose &&
-                      !read->output == !wanted->output && !read->command == !lines[i].command;
+                      read->delay_ns == wanted->delay_ns && is_same_text(read->control, wanted->control) &&
+                      is_same_text(read->names, wanted->names) && read->quiet == wanted->quiet &&
+                      read->verbose == wanted->verbose && !read->output == !wanted->output &&
+                      !read->command == !lines[i].command;
     if (!same)
         fail_msg("line %zu means something else", i);
     if (wanted->output)

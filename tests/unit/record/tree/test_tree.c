@@ -115,7 +115,7 @@ static void take_events(struct scene *scene)
 
 static void look_once(struct scene *scene)
 {
-    tree_sleep_until(&scene->tree, clock_now_ns() + 1000000);
+    tree_sleep_until(&scene->tree, clock_now_ns() + 1000000, -1);
     tree_look(&scene->tree, clock_now_ns());
     take_events(scene);
 }
