@@ -83,8 +83,8 @@ static const struct argument rows[] = {
     { OPTION_KILL, 0, "kill", NULL, 0, "end COMMAND (SIGTERM) at --duration or --max-size" },
     { OPTION_FORCE, 0, "force", NULL, 0, "replace any FILE, even one that is read-only" },
     { OPTION_THREADS, 't', "threads", "LIST", 0,
-      "record these threads: all, main, gil (that\n"
-      "with the GIL), or names like 'worker*,MainThread' (all)" },
+      "record these threads: all, main, gil (with the\n"
+      "GIL), or names: 'worker*,MainThread' (all)" },
     { OPTION_MODE, 'm', "mode", "MODE", 0, "keep only wall|cpu|gil|exception samples (wall)" },
     { OPTION_ASYNC, 0, "async", "running|all", 0,
       "record asyncio tasks, CPython " LAYOUT_TASKS_SINCE " or later (off)" },
