@@ -301,6 +301,12 @@ static void print_hint(const struct session *session)
     if (unread > 0)
         fprintf(stderr, "pyreel-record: %" PRIu32 " more process%s that run%s Python could not be read\n", unread,
                 unread == 1 ? "" : "es", unread == 1 ? "s" : "");
+    for (size_t i = 0; i < session->sampler.count; i++) {
+        const struct watched *w = session->sampler.watched[i];
+        if (w->asyncio.refusal.text[0])
+            fprintf(stderr, "pyreel-record: the tasks of process %d were not recorded: %s\n", (int)w->pid,
+                    w->asyncio.refusal.text);
+    }
     if (hint_write(&session->hint, text, sizeof(text)))
         fprintf(stderr, "pyreel-record: %s\n", text);
 }

@@ -86,8 +86,7 @@ static const struct argument rows[] = {
       "record these threads: all, main, gil (with the\n"
       "GIL), or names: 'worker*,MainThread' (all)" },
     { OPTION_MODE, 'm', "mode", "MODE", 0, "keep only wall|cpu|gil|exception samples (wall)" },
-    { OPTION_ASYNC, 0, "async", "running|all", 0,
-      "record asyncio tasks, CPython " LAYOUT_TASKS_SINCE " or later (off)" },
+    { OPTION_ASYNC, 0, "async", "running|all", 0, "record asyncio tasks (off)" },
     { OPTION_NATIVE, 0, "native", NULL, 0, "record C functions, too" },
     { OPTION_NO_GC, 0, "no-gc", NULL, 0, "add no frame <GC> during garbage collection" },
     { OPTION_OPCODES, 0, "opcodes", NULL, 0, "record the bytecode instruction of each frame" },

@@ -19,8 +19,8 @@ const char *const async_names[ASYNC_KINDS] = { "none", "running", "all" };
 bool asyncio_possible(const struct layout *layout, struct fault *why)
 {
     char version[32];
-    return (layout->publishes_tasks && layout->generator_state) ||
-           fault(why, "--async needs CPython " LAYOUT_TASKS_SINCE " or later, and it runs CPython %s",
+    return (layout->publishes_tasks ? layout->generator_state > 0 : layout->task_size > 0) ||
+           fault(why, "--async reads no free-threaded build of CPython before 3.14, and it runs CPython %s",
                  event_python_version_text(version, layout->version));
 }
 
@@ -29,6 +29,7 @@ void asyncio_open(struct asyncio *a, struct thread_list *thread_list, struct cod
     a->thread_list = thread_list;
     a->target = thread_list->target;
     a->codes = codes;
+    a->refusal = (struct fault){ 0 };
 }
 
 void asyncio_forget_entry(struct known_task *task)
@@ -46,6 +47,7 @@ void asyncio_close(struct asyncio *a)
     for (size_t i = 0; i < a->tasks.count; i++)
         asyncio_forget_entry(&a->tasks.rows[i]);
     asyncio_tasks_close(&a->tasks);
+    task_sets_close(&a->sets);
     asyncio_layout_free_searched(&a->searched);
     task_memory_free(&a->words);
     free(a->owners);
@@ -53,23 +55,39 @@ void asyncio_close(struct asyncio *a)
     free(a->chain);
     free(a->running);
     free(a->threads);
-    const struct asyncio kept = { .which = a->which, .synthetic = a->synthetic, .emitter = a->emitter };
+    const struct asyncio kept = {
+        .which = a->which, .synthetic = a->synthetic, .emitter = a->emitter, .refusal = a->refusal
+    };
     *a = kept;
+}
+
+/* Finds the offsets that the module publishes, or the module whose offsets are known. */
+static bool search_now(struct asyncio *a)
+{
+    const struct layout *l = &a->target->runtime.layout;
+    struct asyncio_layout offsets = asyncio_layout_known(l);
+    struct asyncio_module module;
+    struct fault why = { 0 };
+    const bool found = l->publishes_tasks ? asyncio_layout_find(&offsets, &a->searched, &a->target->remote)
+                                          : asyncio_module_find(&module, a->target, &why);
+    a->refusal = why; /* a later search may find it: the module may have been about to begin */
+    if (!found)
+        return false;
+    asyncio_tasks_open(&a->tasks, a->target, a->codes, &offsets, l->publishes_tasks ? NULL : &module);
+    task_sets_open(&a->sets, a);
+    return true;
 }
 
 /* A program may import asyncio at any time, so the search goes on until asyncio is found. */
 void asyncio_search(struct asyncio *a)
 {
-    struct asyncio_layout offsets;
     const uint64_t now_ns = clock_now_ns();
     if (a->ready || now_ns < a->search_due_ns)
         return;
     const uint64_t wait_ns = a->search_wait_ns ? 2 * a->search_wait_ns : SEARCH_FIRST_NS;
     a->search_wait_ns = wait_ns < SEARCH_MOST_NS ? wait_ns : SEARCH_MOST_NS;
     a->search_due_ns = now_ns + a->search_wait_ns;
-    a->ready = asyncio_layout_find(&offsets, &a->searched, &a->target->remote);
-    if (a->ready)
-        asyncio_tasks_open(&a->tasks, a->target, a->codes, &offsets);
+    a->ready = search_now(a);
 }
 
 /* ---- a tick ---- */

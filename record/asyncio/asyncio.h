@@ -13,12 +13,13 @@
  *
  *     <task main>  main()  <task get>  fetch()
  *
- * Where several tasks wait for one task, the stack shows the waiter with the smallest number, and the label says how
- * many there are: <task get (2 parents)>. */
+ * Where several tasks wait for one task, the stack shows the waiter with the smallest number (before CPython 3.14, the
+ * one that waits the longest), and the label says how many there are: <task get (2 parents)>. */
 #ifndef PYREEL_RECORD_ASYNCIO_ASYNCIO_H
 #define PYREEL_RECORD_ASYNCIO_ASYNCIO_H
 
 #include "record/asyncio/asyncio_tasks.h"
+#include "record/asyncio/task_sets.h"
 #include "record/emit/emitter.h"
 #include "record/unwind/synthetic_frames.h"
 #include "record/unwind/thread_list.h"
@@ -70,17 +71,20 @@ struct asyncio {
     struct codes *codes;
     bool ready; /* the program has imported asyncio, and `tasks` is open */
     struct asyncio_searched searched;
+    struct fault refusal;    /* why the tasks are not read although the program has asyncio; empty: they are */
     uint64_t search_due_ns;  /* when the next search is due (monotonic), ... */
     uint64_t search_wait_ns; /* ... and the wait after that search */
 
     struct tasks tasks;
-    size_t planned_used; /* number of planned tasks that this tick has looked at */
+    struct task_sets sets;     /* before CPython 3.14 */
+    size_t module_interpreter; /* index in target->interpreters of the interpreter that has tasks.module */
+    size_t planned_used;       /* number of planned tasks that this tick has looked at */
 
-    /* One word of each interpreter, then of each owner, then (ASYNC_ALL) another one of each interpreter, see
-     * asyncio_internal.h. */
+    /* One word of each interpreter, then of each owner, then (ASYNC_ALL) another one of each interpreter, or what
+     * task_sets.h adds, see asyncio_internal.h. */
     struct task_memory words;
     uint64_t list;       /* thread_list->list when the words were planned */
-    size_t interpreters; /* number of interpreters */
+    size_t interpreters; /* number of interpreters that have words */
     uint32_t *owners;    /* the threads that are asked for; indexes of thread_list->members */
     size_t owners_count, owners_room;
 
@@ -90,6 +94,7 @@ struct asyncio {
     uint32_t *chain; /* a task, then its waiter, then the waiter of that task, ... */
     size_t chain_room, chain_count;
     uint64_t chains;    /* number of chains so far, for known_task.chained */
+    uint64_t counts;    /* number of counts of waiting tasks so far, for known_task.counted */
     uint64_t list_walk; /* number of walks along a list so far, for known_task.walk */
     uint32_t *running;  /* tasks that run in this tick, among the tasks looked at so far */
     size_t running_count, running_room;
@@ -108,8 +113,12 @@ bool asyncio_possible(const struct layout *layout, struct fault *why);
  * `asyncio`. */
 void asyncio_open(struct asyncio *asyncio, struct thread_list *thread_list, struct codes *codes);
 
-/* Frees everything but the fields that the caller set. */
+/* Frees everything but the fields that the caller set, and `refusal`. */
 void asyncio_close(struct asyncio *asyncio);
+
+/* The word of asyncio->owners[index] in this tick; behind the owners follow the interpreters (ASYNC_ALL, CPython 3.14
+ * and later). False when the word could not be read. */
+bool asyncio_word(const struct asyncio *asyncio, size_t index, uint64_t *word);
 
 /* Searches the program for asyncio, if a search is due and asyncio was not found yet. */
 void asyncio_search(struct asyncio *asyncio);

@@ -39,36 +39,80 @@ static bool task_list_follow(struct asyncio *a, uint64_t head, uint64_t first, s
         return true; /* a thread that never had a task */
     for (uint64_t at = first, next; at != head; at = next) {
         struct known_task *task = at ? asyncio_tasks_at(tasks, at - tasks->offsets.task_node) : NULL;
-        if (!task || task->walk == a->list_walk || ++steps > LIST_LIMIT || !asyncio_tasks_next(tasks, task, &next))
+        if (!task || task->walk == a->list_walk || ++steps > LIST_LIMIT)
             return false;
         task->walk = a->list_walk;
+        task->listed_at = task->address + tasks->offsets.task_node;
+        if (!asyncio_tasks_next(tasks, task, &next))
+            return false;
         list_task(a, task, interpreter, owner);
     }
     return true;
 }
 
-/* Finds all tasks. When a list cannot be followed to its end, keeps the tasks of the tick before, and returns false. */
-static bool list_tasks(struct asyncio *a)
+/* Lists a task of the sets, unless it is done: the sets have it while anybody keeps it. */
+static void list_from_set(struct asyncio *a, uint64_t address, uint64_t listed_at)
+{
+    struct known_task *task = asyncio_tasks_at(&a->tasks, address);
+    if (!task || task->listed == a->tasks.tick)
+        return;
+    const uint32_t row = (uint32_t)(task - a->tasks.rows);
+    task->listed_at = listed_at;
+    task->wants_frames = true;
+    task->interpreter = a->module_interpreter;
+    const enum look looked = await_graph_look(a, row);
+    const uint32_t owner = task_sets_owner(a, task->loop);
+    if (looked == LOOK_NO_TASK || looked == LOOK_WAKES || (!owner && a->thread_list->which == THREADS_MAIN))
+        return;
+    list_task(a, task, task->interpreter, owner);
+}
+
+static bool list_sets(struct asyncio *a)
+{
+    a->module_interpreter = 0;
+    for (size_t i = 0; i < a->target->interpreters_count; i++)
+        if (a->target->interpreters[i].address == a->tasks.module.interpreter)
+            a->module_interpreter = i;
+    task_sets_find_loops(a);
+    return task_sets_each(a, list_from_set);
+}
+
+static bool list_lists(struct asyncio *a)
 {
     const struct asyncio_layout *o = &a->tasks.offsets;
     uint64_t first;
     bool whole = true;
-    a->listed_count = 0;
     for (size_t i = 0; i < a->owners_count; i++) {
         const struct member *member = &a->thread_list->members[a->owners[i]];
-        whole &= asyncio_plan_word(a, i, &first) &&
+        whole &= asyncio_word(a, i, &first) &&
                  task_list_follow(a, member->address + o->thread_tasks, first, member->interpreter, a->owners[i] + 1);
     }
     for (size_t i = 0; i < a->interpreters; i++)
-        whole &= asyncio_plan_word(a, a->owners_count + i, &first) &&
+        whole &= asyncio_word(a, a->owners_count + i, &first) &&
                  task_list_follow(a, a->target->interpreters[i].address + o->interpreter_tasks, first, i, 0);
-    for (size_t i = 0; !whole && i < a->tasks.count; i++) {
-        struct known_task *task = &a->tasks.rows[i];
-        uint64_t next;
-        const bool stays = task->listed + 1 == a->tasks.tick && asyncio_tasks_next(&a->tasks, task, &next) && next != 0;
-        if (stays)
-            list_task(a, task, task->interpreter, task->owner);
-    }
+    return whole;
+}
+
+/* Lists a task again that the tick before has listed, if its link still leads somewhere, or the set still to the task.
+ */
+static void keep_listed(struct asyncio *a, struct known_task *task)
+{
+    uint64_t next;
+    if (task->listed + 1 != a->tasks.tick || !task->listed_at || !asyncio_tasks_next(&a->tasks, task, &next) || !next)
+        return;
+    if (!a->tasks.module.task_type)
+        list_task(a, task, task->interpreter, task->owner);
+    else if (next == task->address)
+        list_from_set(a, next, task->listed_at);
+}
+
+/* Finds all tasks. When a list cannot be followed to its end, keeps the tasks of the tick before, and returns false. */
+static bool list_tasks(struct asyncio *a)
+{
+    a->listed_count = 0;
+    const bool whole = a->tasks.module.task_type ? list_sets(a) : list_lists(a);
+    for (size_t i = 0; !whole && i < a->tasks.count; i++)
+        keep_listed(a, &a->tasks.rows[i]);
     return whole;
 }
 

@@ -5,21 +5,20 @@
 
 #include "record/asyncio/asyncio.h"
 
+#define CALLBACKS_DEEP 32 /* most callbacks that wake each other before one wakes a task */
+
 /* ---- asyncio_plan.c ---- */
 
 /* Reads a few words of each interpreter and thread: the interpreter's count of freed code objects; the thread's current
- * task (ASYNC_RUNNING), or the first task of the lists of threads and interpreters (ASYNC_ALL). False when the process
- * is gone. */
+ * task (ASYNC_RUNNING), or the first task of the lists of threads and interpreters (ASYNC_ALL). Before CPython 3.14:
+ * nothing (ASYNC_RUNNING), or the event loops of threads and the sets of tasks (ASYNC_ALL). False when the process is
+ * gone. */
 bool asyncio_plan_read_words(struct asyncio *asyncio);
-
-/* The word of asyncio->owners[index]; behind the owners follow the interpreters (ASYNC_ALL). False when the word could
- * not be read. */
-bool asyncio_plan_word(const struct asyncio *asyncio, size_t index, uint64_t *word);
 
 /* Plans all tasks that the last tick used, unless the present plan is still good. May take long: not for a look. */
 void asyncio_plan_all(struct asyncio *asyncio);
 
-/* Plans the tasks that the words name, and the tasks that waited for them when they ran last. */
+/* Plans the tasks that the threads name, and the tasks that waited for them when they ran last. */
 void asyncio_plan_running(struct asyncio *asyncio);
 
 /* Reads the planned tasks. False when the process is gone. */
@@ -32,6 +31,10 @@ bool asyncio_plan_read_tasks(struct asyncio *asyncio);
 size_t asyncio_all_take(struct asyncio *asyncio);
 
 /* ---- asyncio_running.c ---- */
+
+/* Finds the task that a thread, asyncio->owners[index], says it runs: 0: none. Before CPython 3.14 no thread says so:
+ * it is the known task whose coroutine the thread's stack shows. False when this could not be read. */
+bool asyncio_running_named(struct asyncio *asyncio, size_t index, uint64_t *task);
 
 /* Finds the task that each thread runs. Returns the number of threads that failed. */
 size_t asyncio_running_take(struct asyncio *asyncio);

@@ -3,6 +3,7 @@
 
 #include "formats/base/alloc.h"
 #include "record/asyncio/await_chain.h"
+#include "record/asyncio/wakers.h"
 #include "record/python/unicode.h"
 
 #include <inttypes.h>
@@ -18,16 +19,19 @@
 #define PAGE       4096
 
 void asyncio_tasks_open(struct tasks *tasks, struct target *target, struct codes *codes,
-                        const struct asyncio_layout *offsets)
+                        const struct asyncio_layout *offsets, const struct asyncio_module *module)
 {
-    const uint32_t fields[] = { offsets->task_waiter, offsets->task_is_task, offsets->task_waiter_is_set,
-                                offsets->task_coroutine, offsets->task_name };
+    const uint32_t fields[] = { offsets->task_coroutine,   offsets->task_name,          offsets->task_waiter,
+                                offsets->task_is_task,     offsets->task_waiter_is_set, offsets->future_callback,
+                                offsets->future_callbacks, offsets->future_loop,        offsets->future_state };
     uint32_t from = fields[0], end = fields[0];
     for (size_t i = 1; i < countof(fields); i++) {
-        from = fields[i] < from ? fields[i] : from;
+        from = fields[i] && fields[i] < from ? fields[i] : from;
         end = fields[i] > end ? fields[i] : end;
     }
     *tasks = (struct tasks){ .target = target, .codes = codes, .offsets = *offsets };
+    if (module)
+        tasks->module = *module;
     tasks->fields_from = from;
     tasks->fields_size = end - from + (uint32_t)sizeof(uint64_t);
 }
@@ -48,6 +52,7 @@ void asyncio_tasks_close(struct tasks *tasks)
     free(tasks->rows);
     intern_pairs_free(&tasks->addresses);
     intern_pairs_free(&tasks->types);
+    intern_pairs_free(&tasks->drivers);
     task_memory_free(&tasks->memory);
     *tasks = (struct tasks){ 0 };
 }
@@ -56,6 +61,24 @@ struct known_task *asyncio_tasks_find(const struct tasks *tasks, uint64_t addres
 {
     const uint32_t row = intern_pairs_find(&tasks->addresses, (uint32_t)(address >> 32), (uint32_t)address);
     return row ? &tasks->rows[row - 1] : NULL;
+}
+
+struct known_task *asyncio_tasks_of(struct tasks *tasks, uint64_t coroutine)
+{
+    const uint32_t row = intern_pairs_find(&tasks->drivers, (uint32_t)(coroutine >> 32), (uint32_t)coroutine);
+    struct known_task *task = row ? &tasks->rows[row - 1] : NULL;
+    return task && task->coroutine == coroutine ? task : NULL;
+}
+
+/* Remembers that a task has this coroutine. Another one may have had it: memory is used again. */
+static void note_driver(struct tasks *tasks, const struct known_task *task)
+{
+    const uint32_t high = (uint32_t)(task->coroutine >> 32), low = (uint32_t)task->coroutine;
+    const uint32_t row = (uint32_t)(task - tasks->rows) + 1;
+    if (intern_pairs_find(&tasks->drivers, high, low))
+        intern_pairs_slot(&tasks->drivers, high, low)->number = row;
+    else if (task->coroutine)
+        intern_pairs_add(&tasks->drivers, high, low, row);
 }
 
 static struct known_task *tasks_add(struct tasks *tasks, struct known_task task)
@@ -80,12 +103,13 @@ void asyncio_tasks_trim(struct tasks *tasks, uint64_t since_tick)
     tasks->count = 0;
     intern_pairs_free(&tasks->types); /* a class may be freed, and another class be at its address */
     intern_pairs_free(&tasks->addresses);
+    intern_pairs_free(&tasks->drivers);
     for (size_t i = 0; i < count; i++) {
         struct known_task task = tasks->rows[i];
         task.parent = UINT32_MAX; /* the parent may have another row now */
         task.parent_tick = 0;
         if (task.used >= since_tick)
-            tasks_add(tasks, task);
+            note_driver(tasks, tasks_add(tasks, task));
         else
             free_task(&task);
     }
@@ -103,8 +127,9 @@ void asyncio_tasks_begin_plan(struct tasks *tasks)
 void asyncio_tasks_plan(struct tasks *tasks, struct known_task *task)
 {
     struct task_memory *memory = &tasks->memory;
-    task->link = memory->count;
-    task_memory_add(memory, task->address + tasks->offsets.task_node, sizeof(uint64_t));
+    task->link = task->listed_at ? memory->count : SIZE_MAX;
+    if (task->listed_at)
+        task_memory_add(memory, task->listed_at, sizeof(uint64_t));
     task->first = memory->count;
     for (size_t i = 0; i < task->spans_count; i++)
         task_memory_add(memory, task->spans[i].address, task->spans[i].size);
@@ -159,23 +184,27 @@ bool asyncio_tasks_read(struct tasks *tasks, uint64_t address, uint32_t size, vo
 
 bool asyncio_tasks_next(struct tasks *tasks, const struct known_task *task, uint64_t *next)
 {
-    const bool planned = asyncio_tasks_planned(tasks, task);
-    const unsigned char *link = planned ? task_memory_at(&tasks->memory, task->link) : NULL;
+    const bool planned = asyncio_tasks_planned(tasks, task) && task->link != SIZE_MAX;
+    const struct memory_range *range = planned ? &tasks->memory.ranges[task->link] : NULL;
+    const unsigned char *link = range && range->address == task->listed_at ? task_memory_at(&tasks->memory, task->link)
+                                                                           : NULL;
     uint64_t type;
     if (link) {
         *next = word_at(link, 0);
         return true;
     }
     /* The window then has the whole task, which a look needs next. */
-    asyncio_tasks_read(tasks, task->address + tasks->target->runtime.layout.object_type, sizeof(type), &type);
-    return asyncio_tasks_read(tasks, task->address + tasks->offsets.task_node, sizeof(*next), next);
+    if (tasks->offsets.task_node)
+        asyncio_tasks_read(tasks, task->address + tasks->target->runtime.layout.object_type, sizeof(type), &type);
+    return asyncio_tasks_read(tasks, task->listed_at, sizeof(*next), next);
 }
 
 bool asyncio_tasks_still(const struct tasks *tasks, const struct known_task *task, uint64_t generation)
 {
     const struct task_memory *memory = &tasks->memory;
     const unsigned char *bytes = task->bytes;
-    if (task->looked != LOOK_SURE || task->looked_tick == 0 || generation == 0 || task->generation != generation ||
+    const bool known = task->looked == LOOK_SURE || task->looked == LOOK_WAKES;
+    if (!known || task->looked_tick == 0 || generation == 0 || task->generation != generation ||
         !asyncio_tasks_planned(tasks, task) || !task->follows_plan)
         return false;
     for (size_t i = task->first; i < task->first + task->spans_count; i++) {
@@ -238,12 +267,6 @@ static bool task_read_name(struct looking *k, uint64_t object, struct text *name
 
 /* ---- the tasks that wait for a task ---- */
 
-static void add_waiter(struct known_task *task, uint64_t waiter)
-{
-    task->waiters = alloc_grow(task->waiters, &task->waiters_room, task->waiters_count + 1, sizeof(*task->waiters));
-    task->waiters[task->waiters_count++] = waiter;
-}
-
 /* Reads the waiting tasks from a Python set. A slot is {object, hash}. A removed object leaves a slot with hash -1. */
 static bool look_at_set(struct looking *k, uint64_t set)
 {
@@ -258,7 +281,7 @@ static bool look_at_set(struct looking *k, uint64_t set)
     const bool read = await_chain_look(k, table, (uint32_t)slots * 16, words);
     for (size_t i = 0; read && i < slots; i++)
         if (words[i * 2] != 0 && words[i * 2 + 1] != UINT64_MAX)
-            add_waiter(k->task, words[i * 2]);
+            await_chain_add_waiter(k, words[i * 2]);
     free(words);
     return read;
 }
@@ -267,7 +290,7 @@ static bool look_at_set(struct looking *k, uint64_t set)
 
 /* Sets name and coroutine. If one of the two differs, the row now has another task, which gets a new number. Keeps
  * `name`. */
-static void take_identity(struct known_task *task, uint64_t coroutine, struct text name)
+static void take_identity(struct tasks *tasks, struct known_task *task, uint64_t coroutine, struct text name)
 {
     const bool same = task->coroutine == coroutine && text_equal(task->name, name);
     task->number = same ? task->number : 0;
@@ -275,6 +298,31 @@ static void take_identity(struct known_task *task, uint64_t coroutine, struct te
     task->coroutine = coroutine;
     text_free(task->name);
     task->name = name;
+    note_driver(tasks, task);
+}
+
+/* Adds those that wait for the task, of which CPython 3.14 and later have a note. */
+static bool look_at_waiters(struct looking *k, const unsigned char *fields)
+{
+    const struct asyncio_layout *o = &k->tasks->offsets;
+    const uint32_t from = k->tasks->fields_from;
+    if (o->future_callback)
+        return wakers_look_at_callbacks(k, word_at(fields, o->future_callback - from),
+                                        word_at(fields, o->future_callbacks - from));
+    const uint64_t waiter = word_at(fields, o->task_waiter - from);
+    if (waiter && fields[o->task_waiter_is_set - from] != 0)
+        return look_at_set(k, waiter);
+    if (waiter)
+        await_chain_add_waiter(k, waiter);
+    return true;
+}
+
+/* Whether the fields are those of a task, and not of another future. Before CPython 3.14 the type tells that, and tasks
+ * that are done stay where tasks are kept. */
+static bool is_alive(const struct asyncio_layout *o, const unsigned char *fields, uint32_t from)
+{
+    return o->task_is_task ? fields[o->task_is_task - from] == 1
+                           : half_word_at(fields, o->future_state - from) == FUTURE_PENDING;
 }
 
 /* Looks at all parts of a task. False when a part cannot be read, or makes no sense. */
@@ -287,23 +335,25 @@ static bool look_at_task(struct looking *k, uint64_t *coroutine, struct text *na
     enum object_kind kind;
     if (!await_chain_look_kind(k, task, &kind))
         return false;
+    if (k->tasks->module.task_type && wakers_may_be(kind)) {
+        k->state = LOOK_WAKES;
+        return wakers_look_at(k, task, kind);
+    }
     if (kind != OBJECT_TASK) {
         k->state = LOOK_NO_TASK;
         return true;
     }
     if (!await_chain_look(k, task + from, k->tasks->fields_size, fields))
         return false;
-    if (fields[o->task_is_task - from] != 1) {
+    if (!is_alive(o, fields, from)) {
         k->state = LOOK_NO_TASK;
         return true;
     }
     if (!task_read_name(k, word_at(fields, o->task_name - from), name))
         return false;
-    const uint64_t waiter = word_at(fields, o->task_waiter - from);
     *coroutine = word_at(fields, o->task_coroutine - from);
-    if (waiter && fields[o->task_waiter_is_set - from] == 0)
-        add_waiter(k->task, waiter);
-    else if (waiter && !look_at_set(k, waiter))
+    k->task->loop = o->future_loop ? word_at(fields, o->future_loop - from) : 0;
+    if (!look_at_waiters(k, fields))
         return false;
     if (k->task->wants_frames)
         await_chain_look_coroutine(k, *coroutine, runs);
@@ -324,13 +374,15 @@ enum look asyncio_tasks_look(struct tasks *tasks, struct known_task *task, uint6
     task->spans_count = task->bytes_count = task->frames_count = task->waiters_count = 0;
     task->follows_plan = planned;
     if (!look_at_task(&k, &coroutine, &name, &runs))
-        k.state = k.state == LOOK_SURE ? LOOK_CHANGED : k.state;
+        k.state = k.state == LOOK_SURE || k.state == LOOK_WAKES ? LOOK_CHANGED : k.state;
+    if (tasks->module.task_type && (k.state == LOOK_WAKES || k.state == LOOK_NO_TASK))
+        task->coroutine = 0; /* the row has no task any more */
     if (k.state == LOOK_SURE) {
-        take_identity(task, coroutine, name);
+        take_identity(tasks, task, coroutine, name);
         task->runs = runs;
-        task->generation = generation;
     } else {
         text_free(name);
     }
+    task->generation = generation;
     return task->looked = k.state;
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The asyncio tasks of the target. The recorder remembers each task while samples use the task: its name, the tasks
- * that wait for it, and the frames of its coroutine and of the coroutines that this coroutine awaits.
+/* The asyncio tasks of the target, and before CPython 3.14 the callbacks that wake them. The recorder remembers each
+ * task while samples use the task: its name, the tasks that wait for it, and the frames of its coroutine and of the
+ * coroutines that this coroutine awaits.
  *
  *     task ─ name ─▶ int or str
- *          ─ awaited_by ─▶ task, or set of tasks
+ *          ─ awaited_by ─▶ task, or set of tasks; before CPython 3.14: callbacks ─▶ ... ─▶ task
  *          ─ coro ─▶ coroutine { frame } ─ on its value stack ─▶ coroutine { frame } ─ ... ─▶ an object of another kind
  *
  * These objects lie all over the heap. A tick reads the spans of memory that the last looks at the tasks read, all
@@ -17,6 +18,7 @@
 #ifndef PYREEL_RECORD_ASYNCIO_ASYNCIO_TASKS_H
 #define PYREEL_RECORD_ASYNCIO_ASYNCIO_TASKS_H
 
+#include "record/asyncio/asyncio_module.h"
 #include "record/asyncio/task_memory.h"
 #include "record/python/asyncio_layout.h"
 #include "record/python/code.h"
@@ -35,7 +37,8 @@ struct span {
 enum look {
     LOOK_SURE,     /* the look shows the task */
     LOOK_CHANGED,  /* the task cannot be read, or its memory cannot be that of a task that stands still */
-    LOOK_NO_TASK,  /* no task is at this address */
+    LOOK_NO_TASK,  /* no task is at this address, or one that is done */
+    LOOK_WAKES,    /* no task, but a callback that may wake one: `waiters` are those it wakes (wakers.h) */
     LOOK_NO_CODE,  /* a code object cannot be read */
     LOOK_TOO_DEEP, /* the coroutines, or the waiting tasks, form a ring or exceed a limit */
 };
@@ -47,12 +50,13 @@ struct known_task {
 
     /* ---- from the last sure look ---- */
     uint64_t coroutine;
+    uint64_t loop; /* address of its event loop; 0: not kept there */
     struct text name;
     bool runs;           /* the coroutine runs: it is on a thread's stack */
     uint64_t generation; /* the interpreter's count of freed code objects + 1; 0: not known */
 
     /* ---- from the last look; whole when the look was sure ---- */
-    uint64_t *waiters; /* addresses of the tasks that wait for this task */
+    uint64_t *waiters; /* addresses of the tasks that wait for this task, or of callbacks that wake them */
     size_t waiters_count, waiters_room;
     uint32_t *frames; /* indexes of struct definitions: the coroutine, then the coroutine that it awaits, ... */
     size_t frames_count, frames_room;
@@ -64,8 +68,10 @@ struct known_task {
     uint64_t looked_tick; /* ... and the tick of the look; 0: there was none, or it was for less than is wanted now */
 
     bool wants_frames;    /* set by the caller: the look follows the coroutine */
+    uint64_t listed_at;   /* set by the caller: address of the word that leads to the task from where tasks are kept; 0:
+                             none is planned */
     uint64_t plan;        /* number of the last plan that has the task; 0: none */
-    size_t link;          /* index of the range with the task's link to the next one in its list of tasks */
+    size_t link;          /* index of the range with the word at listed_at; SIZE_MAX: there is none */
     size_t first, end;    /* indexes of the ranges of the task's spans: first to end - 1 */
     bool follows_plan;    /* the spans are the first of these ranges, in their order */
     size_t interpreter;   /* index in target->interpreters */
@@ -74,6 +80,7 @@ struct known_task {
     uint64_t walk;        /* number of the last walk along a list that met the task */
     uint64_t used;        /* the last tick that looked at the task */
     uint64_t chained;     /* number of the last chain that has the task (asyncio.h) */
+    uint64_t counted;     /* number of the last count of waiting tasks that has the row (asyncio.h) */
     uint32_t parent;      /* row of the waiting task that stacks show + 1; 0: no task waits for this task */
     uint32_t parents;     /* number of tasks that wait for this task */
     uint64_t parent_tick; /* the tick for which both are valid */
@@ -90,11 +97,14 @@ struct tasks {
     struct target *target;
     struct codes *codes;
     struct asyncio_layout offsets;
+    struct asyncio_module module;      /* before CPython 3.14 */
     uint32_t fields_from, fields_size; /* the bytes of a task that have all fields that a look reads */
     struct known_task *rows;
     size_t count, room;
     struct intern_pairs addresses; /* both halves of a task's address → row in `rows` + 1 */
     struct intern_pairs types;     /* both halves of a type's address → enum object_kind of its objects */
+    struct intern_pairs drivers;   /* both halves of a coroutine's address → row in `rows` + 1 of the task that had it
+                                      last, see asyncio_tasks_of() */
     uint64_t tick;                 /* number of the current tick */
     struct task_memory memory;     /* what this tick read of the planned tasks, ... */
     uint64_t plan;                 /* ... and the number of the plan */
@@ -108,9 +118,10 @@ struct tasks {
     } window; /* the last direct read of this tick */
 };
 
-/* Starts without tasks. The target and `codes` must live as long; the offsets are copied. */
+/* Starts without tasks. The target and `codes` must live as long; the offsets and the module, NULL from CPython 3.14
+ * on, are copied. */
 void asyncio_tasks_open(struct tasks *tasks, struct target *target, struct codes *codes,
-                        const struct asyncio_layout *offsets);
+                        const struct asyncio_layout *offsets, const struct asyncio_module *module);
 
 /* Frees everything but the entries of the tasks. */
 void asyncio_tasks_close(struct tasks *tasks);
@@ -122,10 +133,13 @@ struct known_task *asyncio_tasks_at(struct tasks *tasks, uint64_t address);
 /* Returns the row of the task at this address; NULL: there is none. */
 struct known_task *asyncio_tasks_find(const struct tasks *tasks, uint64_t address);
 
+/* Returns the row of the task that had this coroutine at its last sure look; NULL: there is none. */
+struct known_task *asyncio_tasks_of(struct tasks *tasks, uint64_t coroutine);
+
 /* Begins a plan, without tasks. */
 void asyncio_tasks_begin_plan(struct tasks *tasks);
 
-/* Adds the task's link to the next task, and its spans, to the plan. */
+/* Adds the word at listed_at, and the task's spans, to the plan. */
 void asyncio_tasks_plan(struct tasks *tasks, struct known_task *task);
 
 /* Begins a tick, which makes at most so many direct reads. */
@@ -148,7 +162,8 @@ enum look asyncio_tasks_look(struct tasks *tasks, struct known_task *task, uint6
 /* Whether the last look at the task still holds, because all its spans have the same bytes. */
 bool asyncio_tasks_still(const struct tasks *tasks, const struct known_task *task, uint64_t generation);
 
-/* Finds the next task in the list of a task: the address of its links. False when this cannot be read. */
+/* Reads the word at listed_at. CPython 3.14 and later: the task's link to the next one in its list. False when this
+ * cannot be read. */
 bool asyncio_tasks_next(struct tasks *tasks, const struct known_task *task, uint64_t *next);
 
 /* Removes the tasks that no tick used since `since_tick`. The caller frees their entries before. Rows move: pointers to

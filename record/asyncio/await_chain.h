@@ -23,6 +23,14 @@ enum object_kind {
     OBJECT_STR,
     OBJECT_GENERATOR, /* generator, coroutine, asynchronous generator */
     OBJECT_WRAPPER,   /* an awaitable that passes everything on to the awaitable inside */
+    OBJECT_FUTURE,    /* the next ones: see wakers.h. A future that is no task */
+    OBJECT_BUILTIN,   /* a function or bound method that is written in C */
+    OBJECT_FUNCTION,
+    OBJECT_METHOD,
+    OBJECT_PARTIAL,
+    OBJECT_LIST,
+    OBJECT_TUPLE,
+    OBJECT_CELL,
 };
 
 /* Reads a span of the target's memory into `into`, and adds it to the spans of the task. False when the span cannot be
@@ -31,6 +39,16 @@ bool await_chain_look(struct looking *looking, uint64_t address, uint32_t size, 
 
 /* Finds the kind of an object. False when its type cannot be read. */
 bool await_chain_look_kind(struct looking *looking, uint64_t object, enum object_kind *kind);
+
+/* Adds a task to those that wait for the task, or a callback that may wake one (wakers.h). */
+void await_chain_add_waiter(struct looking *looking, uint64_t waiter);
+
+/* Finds the code object that a frame or a function has. NULL: failed; looking->state says why. */
+struct code *await_chain_code(struct looking *looking, struct executed executed);
+
+/* Finds whether a method that is written in C (a PyMethodDef) wakes the task that it is bound to. False when it cannot
+ * be read. */
+bool await_chain_wakes_self(struct looking *looking, uint64_t method, bool *wakes);
 
 /* Follows the coroutine of a task, and adds the frames to task->frames. Sets *runs to whether the coroutine runs.
  * Failures go to looking->state. */

@@ -2,6 +2,7 @@
 #include "record/asyncio/await_graph.h"
 
 #include "formats/base/alloc.h"
+#include "record/asyncio/asyncio_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,6 +35,8 @@ static void note_running(struct asyncio *a, uint32_t row)
 /* An interpreter's count of freed code objects + 1; 0: not known. */
 static uint64_t generation_of(const struct asyncio *a, size_t interpreter)
 {
+    if (!a->target->runtime.layout.interpreter_code_generation)
+        return 1; /* looks have the identities of code objects, see await_chain_code() */
     const bool known = interpreter < a->interpreters && interpreter < a->target->interpreters_count;
     const unsigned char *count = known ? task_memory_at(&a->words, interpreter) : NULL;
     return count ? word_at(count, 0) + 1 : 0;
@@ -122,12 +125,28 @@ void await_graph_restart(struct asyncio *a)
 
 /* ---- parents ---- */
 
-/* Finds the parent of a task: the waiting task with the smallest number. */
-static enum look task_find_parent(struct asyncio *a, uint32_t row)
+/* The tasks that wait for a task. */
+struct waiting {
+    uint32_t parent; /* row + 1 of the one that the stack shows; 0: none */
+    uint32_t count;
+};
+
+static void count_waiting(struct asyncio *a, uint32_t row, struct waiting *waiting)
 {
     struct known_task *task = &a->tasks.rows[row];
-    const size_t count = task->waiters_count;
-    uint32_t parent = 0, parents = 0, number = 0;
+    if (task->counted == a->counts)
+        return;
+    task->counted = a->counts;
+    waiting->count++;
+    /* Callbacks are in the order in which tasks began to wait. A set has no order that means anything. */
+    if (!waiting->parent || (!a->tasks.module.task_type && task->number < a->tasks.rows[waiting->parent - 1].number))
+        waiting->parent = row + 1;
+}
+
+/* Adds the tasks that wait for a task, or that a callback wakes, or the callbacks that it wakes in turn. */
+static enum look add_waiting(struct asyncio *a, uint32_t row, struct waiting *waiting, uint32_t depth)
+{
+    const size_t count = a->tasks.rows[row].waiters_count;
     for (size_t i = 0; i < count; i++) {
         const struct known_task *waiter = asyncio_tasks_at(&a->tasks,
                                                            a->tasks.rows[row].waiters[i]); /* may move the rows */
@@ -139,21 +158,34 @@ static enum look task_find_parent(struct asyncio *a, uint32_t row)
         if (!other->wants_frames)
             other->looked_tick = 0;
         other->wants_frames = true;
-        const enum look looked = await_graph_look(a, at);
-        if (looked == LOOK_NO_TASK)
-            continue;
-        if (looked != LOOK_SURE)
-            return looked;
-        parents++;
-        if (!parent || a->tasks.rows[at].number < number) {
-            parent = at + 1;
-            number = a->tasks.rows[at].number;
+        enum look looked = await_graph_look(a, at);
+        if (looked == LOOK_SURE)
+            count_waiting(a, at, waiting);
+        else if (looked == LOOK_WAKES && depth == 0)
+            looked = LOOK_TOO_DEEP;
+        else if (looked == LOOK_WAKES && a->tasks.rows[at].counted != a->counts) {
+            a->tasks.rows[at].counted = a->counts;
+            looked = add_waiting(a, at, waiting, depth - 1);
         }
+        if (looked != LOOK_SURE && looked != LOOK_NO_TASK && looked != LOOK_WAKES)
+            return looked;
     }
-    task = &a->tasks.rows[row];
-    task->steady &= task->parent == parent && task->parents == parents;
-    task->parent = parent;
-    task->parents = parents;
+    return LOOK_SURE;
+}
+
+/* Finds the parent of a task: of the tasks that wait for it, the one with the smallest number; before CPython 3.14 the
+ * one that waits for it the longest. */
+static enum look task_find_parent(struct asyncio *a, uint32_t row)
+{
+    struct waiting waiting = { 0 };
+    a->counts++;
+    const enum look looked = add_waiting(a, row, &waiting, CALLBACKS_DEEP);
+    if (looked != LOOK_SURE)
+        return looked;
+    struct known_task *task = &a->tasks.rows[row];
+    task->steady &= task->parent == waiting.parent && task->parents == waiting.count;
+    task->parent = waiting.parent;
+    task->parents = waiting.count;
     note_waiter(a, task);
     return LOOK_SURE;
 }
@@ -219,16 +251,25 @@ bool await_graph_drives(const struct asyncio *a, const struct walk *walk, uint32
     return false;
 }
 
-const struct known_task *await_graph_driven(const struct asyncio *a, const struct walk *walk)
+/* Whether each coroutine on a stack is driven from C, also by the coroutine that awaits it. There, no task can run on
+ * top of another one. */
+static bool all_are_driven(const struct asyncio *a)
 {
-    uint32_t at = walk->depth;
-    while (at > 0 && !await_graph_drives(a, walk, at - 1, at))
-        at--;
-    const uint64_t frame = at > 0 ? walk->links[at - 1].address : 0;
-    for (size_t i = 0; at > 0 && i < a->tasks.count; i++)
-        if (a->tasks.rows[i].coroutine + a->target->runtime.layout.generator_frame == frame)
-            return &a->tasks.rows[i];
-    return NULL;
+    return a->tasks.module.task_type && !a->tasks.module.eager; /* 3.11 */
+}
+
+const struct known_task *await_graph_driven(struct asyncio *a, const struct walk *walk)
+{
+    const uint32_t in_coroutine = a->target->runtime.layout.generator_frame;
+    const struct known_task *task = NULL;
+    bool goes_on = true;
+    for (uint32_t at = walk->depth; at > 0 && goes_on; at--) {
+        if (!await_graph_drives(a, walk, at - 1, at))
+            continue;
+        task = asyncio_tasks_of(&a->tasks, walk->links[at - 1].address - in_coroutine);
+        goes_on = !task && all_are_driven(a);
+    }
+    return task;
 }
 
 static void await_stack_push(struct frames *stack, uint32_t frame)

@@ -22,9 +22,10 @@ bool await_graph_steady(struct asyncio *asyncio);
  * `to` - 1. */
 bool await_graph_drives(const struct asyncio *asyncio, const struct walk *walk, uint32_t from, uint32_t to);
 
-/* The known task whose coroutine is the innermost one that C code called on this stack; NULL: there is none. The task
- * may have ended long ago, and another object be in its place. */
-const struct known_task *await_graph_driven(const struct asyncio *asyncio, const struct walk *walk);
+/* The known task whose coroutine is the innermost one that C code called on this stack; NULL: there is none. In CPython
+ * 3.11, where C code calls each coroutine: the innermost one that is a known task's. The task may have ended long ago,
+ * and another object be in its place. */
+const struct known_task *await_graph_driven(struct asyncio *asyncio, const struct walk *walk);
 
 /* Finds the frame of a coroutine on a thread's stack. *above: the number of links that are callers of this frame. False
  * when the frame is not on the stack. */

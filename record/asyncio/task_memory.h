@@ -29,7 +29,7 @@ struct task_memory {
     struct memory_key {
         uint64_t address;
         uint32_t index;
-    } *order; /* indexes of the ranges, sorted by address */
+    } * order; /* indexes of the ranges, sorted by address */
     size_t order_room;
     struct memory_part *parts; /* sorted by address */
     size_t parts_count, parts_room;

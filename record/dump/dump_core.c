@@ -70,8 +70,10 @@ static bool dump_core_look(struct dumping *d, const struct dump_options *options
     locals_number(&d->dumped->locals, watched);
     d->dumped->moment = MOMENT_PROVEN;
     dumping_add_idents(d);
-    if (watched->look.state == THREAD_LIST_READ)
+    if (watched->look.state == THREAD_LIST_READ) {
+        dumping_tell_tasks(d, why);
         return good;
+    }
     return fault(why, "cannot read the list of threads in %s", options->core);
 }
 

@@ -163,9 +163,10 @@ enum dump_result dump_live(struct dumped *dumped, pid_t pid, const struct dump_o
     } else {
         cpu_process_open(&d.ran, pid);
         watched_attach(&d.watched);
-        if (look_well(&d, why))
+        if (look_well(&d, why)) {
             dumping_add_idents(&d);
-        else
+            dumping_tell_tasks(&d, why);
+        } else
             result = dumping_ended(&d, why);
     }
     dumped_settle(dumped);

@@ -29,7 +29,7 @@ static const struct argument rows[] = {
     { OPTION_SUBPROCESSES, 'f', "subprocesses", NULL, 0, "dump all its descendants that run Python, too" },
     { OPTION_CORE, 0, "core", "FILE", 0, "dump a core file, not a process" },
     { OPTION_EXE, 0, "exe", "FILE", 0, "the interpreter that left the core, if not here" },
-    { OPTION_ASYNC, 0, "async", NULL, 0, "show asyncio tasks, CPython " LAYOUT_TASKS_SINCE " or later" },
+    { OPTION_ASYNC, 0, "async", NULL, 0, "show asyncio tasks, too" },
     { OPTION_LOCALS, 'l', "locals", NULL, 0, "show local variables; implies --blocking" },
     { OPTION_NATIVE, 0, "native", NULL, 0, "show C functions, too; each thread stops for a moment" },
     { OPTION_BLOCKING, 0, "blocking", NULL, 0, "stop the process while it is read" },
@@ -122,8 +122,9 @@ static bool dump_options_check(struct dump_options *options, int argc, char **ar
         *exit_code = dump_misuse(
             "--core takes neither --subprocesses nor --blocking: a core file is one process, and stands still");
     else if (options->native && !options->core && (options->blocking || options->locals))
-        *exit_code = dump_misuse("--native takes neither --locals nor --blocking: these stop all threads at once, and C "
-                                 "functions are read of one stopped thread at a time");
+        *exit_code = dump_misuse(
+            "--native takes neither --locals nor --blocking: these stop all threads at once, and C "
+            "functions are read of one stopped thread at a time");
     return *exit_code == 0;
 }
 

@@ -56,6 +56,12 @@ void dumping_add_idents(struct dumping *d)
     free(idents);
 }
 
+void dumping_tell_tasks(const struct dumping *d, struct fault *why)
+{
+    if (d->watched.asyncio.refusal.text[0])
+        fault(why, "its asyncio tasks are not shown: %s", d->watched.asyncio.refusal.text);
+}
+
 void dumping_close(struct dumping *d)
 {
     watched_close(&d->watched);

@@ -26,6 +26,9 @@ void dumping_open(struct dumping *dumping, struct dumped *dumped, pid_t pid, con
 /* Adds to the rows what only the memory of the threads says. */
 void dumping_add_idents(struct dumping *dumping);
 
+/* Says in `why` that the process has asyncio tasks that are not shown, if so. The dump is good all the same. */
+void dumping_tell_tasks(const struct dumping *dumping, struct fault *why);
+
 /* Frees everything but what was dumped. */
 void dumping_close(struct dumping *dumping);
 

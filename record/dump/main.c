@@ -85,7 +85,9 @@ static enum dump_result dump_process(struct dump_session *session, pid_t pid, ui
                                                           : dump_live(&dumped, pid, &session->options, give_up_ns, why);
     if (result == DUMP_DONE)
         write_dump(session, &dumped);
-    else
+    if (result == DUMP_DONE && why->text[0])
+        dump_say(session, why->text);
+    else if (result != DUMP_DONE)
         write_other(session, pid, why->text);
     dumped_free(&dumped);
     return result;

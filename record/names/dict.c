@@ -12,7 +12,6 @@
 #define KEYS_LOG_INDICES 9
 #define KEYS_KIND        10
 #define KEYS_ENTRIES     24
-#define KEYS_HEAD        32
 #define LOG_MOST         32 /* largest logarithm of a size that is believed */
 
 enum { KIND_GENERAL, KIND_STRS, KIND_SPLIT, KINDS };
@@ -29,15 +28,6 @@ enum { KIND_GENERAL, KIND_STRS, KIND_SPLIT, KINDS };
 #define KEYS_ONCE   256 /* keys that one system call reads */
 #define VALUES_MOST 8   /* attributes that are found at once */
 #define VALUES_LAST 256 /* most values of an object */
-
-/* A table of keys. */
-struct dict_table {
-    uint64_t entries; /* address of the first */
-    uint32_t words;   /* of an entry */
-    uint32_t key;     /* the word of the key */
-    uint32_t count;
-    unsigned char kind;
-};
 
 static bool read_bytes(struct dict_reader *r, uint64_t address, void *into, size_t size)
 {
@@ -63,23 +53,27 @@ static bool is_a(struct dict_reader *r, uint64_t object, uint64_t flags)
            read_word(r, type + r->layout->type_flags, &of_type) && of_type & flags;
 }
 
-static bool read_table(struct dict_reader *r, uint64_t keys, struct dict_table *table)
+bool dict_take_table(const unsigned char *bytes, uint64_t keys, struct dict_table *table)
 {
-    unsigned char bytes[KEYS_HEAD];
-    if (!keys || !read_bytes(r, keys, bytes, sizeof(bytes)))
-        return false;
     const unsigned log_size = bytes[KEYS_LOG_SIZE], log_indices = bytes[KEYS_LOG_INDICES];
     const uint64_t count = word_at(bytes, KEYS_ENTRIES);
     const unsigned char kind = bytes[KEYS_KIND];
     if (log_size > LOG_MOST || log_indices > LOG_MOST || kind >= KINDS || count > DICT_ENTRIES_LIMIT ||
         count > (uint64_t)1 << log_size)
         return false;
-    *table = (struct dict_table){ .entries = keys + KEYS_HEAD + ((uint64_t)1 << log_indices),
+    *table = (struct dict_table){ .entries = keys + DICT_KEYS_HEAD + ((uint64_t)1 << log_indices),
                                   .words = kind == KIND_GENERAL ? GENERAL_WORDS : STRS_WORDS,
                                   .key = kind == KIND_GENERAL,
                                   .count = (uint32_t)count,
                                   .kind = kind };
     return true;
+}
+
+static bool read_table(struct dict_reader *r, uint64_t keys, struct dict_table *table)
+{
+    unsigned char bytes[DICT_KEYS_HEAD];
+    return keys && read_bytes(r, keys, bytes, sizeof(bytes)) && dict_take_table(bytes, keys, table) &&
+           (!r->entries_most || table->count <= r->entries_most);
 }
 
 static bool read_entries(struct dict_reader *r, const struct dict_table *table)
@@ -134,16 +128,23 @@ static uint32_t find_key(struct dict_reader *r, const struct dict_table *table, 
     return 0;
 }
 
-/* The value of an index. The values of a split table are in an array of their own. */
+/* Where the value of an index is. The values of a split table are in an array of their own. 0: not known. */
+static uint64_t place_of_value(const struct dict_reader *r, const struct dict_table *table, uint32_t index,
+                               uint64_t values)
+{
+    if (table->kind != KIND_SPLIT)
+        return table->entries + ((uint64_t)index * table->words + table->key + 1) * 8;
+    return values && index < VALUES_LAST ? values + r->layout->values_first + (uint64_t)index * 8 : 0;
+}
+
+/* The value of an index. */
 static uint64_t value_at(struct dict_reader *r, const struct dict_table *table, uint32_t index, uint64_t values)
 {
     uint64_t value = 0;
     if (table->kind != KIND_SPLIT)
         return r->entries[(size_t)index * table->words + table->key + 1];
-    if (!values || index >= VALUES_LAST ||
-        !read_word(r, values + r->layout->values_first + (uint64_t)index * 8, &value))
-        return 0;
-    return value;
+    const uint64_t place = place_of_value(r, table, index, values);
+    return place && read_word(r, place, &value) ? value : 0;
 }
 
 /* Reads the table of a dict, its entries, and where its values are. */
@@ -204,17 +205,32 @@ static bool find_values(struct dict_reader *r, uint64_t object, uint64_t type, u
     return true;
 }
 
+/* Reads the table of an object's attributes, and finds the array that has their values, if they are in one. */
+static bool read_attributes(struct dict_reader *r, uint64_t object, struct dict_table *table, uint64_t *array)
+{
+    uint64_t type, dict, keys;
+    if (!read_word(r, object + r->layout->object_type, &type) || !find_values(r, object, type, array, &dict))
+        return false;
+    if (dict)
+        return read_dict(r, dict, table, array);
+    return read_word(r, type + r->layout->type_cached_keys, &keys) && read_table(r, keys, table) &&
+           table->kind == KIND_SPLIT && read_entries(r, table);
+}
+
+uint64_t dict_find_place(struct dict_reader *r, uint64_t object, struct text name)
+{
+    struct dict_table table;
+    uint64_t array;
+    const uint32_t index = read_attributes(r, object, &table, &array) ? find_key(r, &table, name) : 0;
+    return index ? place_of_value(r, &table, index - 1, array) : 0;
+}
+
 bool dict_find_attributes(struct dict_reader *r, uint64_t object, const struct text *names, size_t count,
                           uint64_t *values)
 {
     struct dict_table table;
-    uint64_t type, array, dict, keys;
-    if (count > VALUES_MOST || !read_word(r, object + r->layout->object_type, &type) ||
-        !find_values(r, object, type, &array, &dict))
-        return false;
-    if (dict ? !read_dict(r, dict, &table, &array)
-             : !read_word(r, type + r->layout->type_cached_keys, &keys) || !read_table(r, keys, &table) ||
-                   table.kind != KIND_SPLIT || !read_entries(r, &table))
+    uint64_t array;
+    if (count > VALUES_MOST || !read_attributes(r, object, &table, &array))
         return false;
     for (size_t i = 0; i < count; i++) {
         const uint32_t index = find_key(r, &table, names[i]);

@@ -21,7 +21,8 @@
 struct dict_reader {
     struct remote *remote;
     const struct layout *layout;
-    uint64_t *entries; /* the entries that were read last */
+    uint32_t entries_most; /* of a dict that is read; 0: DICT_ENTRIES_LIMIT. A system call compares 256 keys */
+    uint64_t *entries;     /* the entries that were read last */
     size_t entries_room;
 };
 
@@ -36,6 +37,23 @@ uint64_t dict_find_number(struct dict_reader *reader, uint64_t dict, uint64_t ke
  * object has no such attribute of its own. False when the object cannot be read. */
 bool dict_find_attributes(struct dict_reader *reader, uint64_t object, const struct text *names, size_t count,
                           uint64_t *values);
+
+/* The address of the word that has the value of such an attribute. 0: as above. */
+uint64_t dict_find_place(struct dict_reader *reader, uint64_t object, struct text name);
+
+#define DICT_KEYS_HEAD 32 /* bytes at the start of a table of keys that say what it has */
+
+/* A table of keys. */
+struct dict_table {
+    uint64_t entries; /* address of the first */
+    uint32_t words;   /* of an entry */
+    uint32_t key;     /* the word of the key, in front of that of the value, if the table has the values */
+    uint32_t count;
+    unsigned char kind;
+};
+
+/* Takes the first DICT_KEYS_HEAD bytes of the table at the address `keys`. False when they make no sense. */
+bool dict_take_table(const unsigned char *head, uint64_t keys, struct dict_table *table);
 
 /* Reads an int that is not negative and below 2^60, and a str, of which at most `limit` characters. False when the
  * object is no such object. The caller frees the text. */

@@ -40,6 +40,19 @@ static bool asyncio_layout_load(struct asyncio_layout *offsets, const uint64_t *
     return true;
 }
 
+struct asyncio_layout asyncio_layout_known(const struct layout *l)
+{
+    return (struct asyncio_layout){
+        .task_size = l->task_size,
+        .task_name = l->task_name,
+        .task_coroutine = l->task_coroutine,
+        .future_callback = l->future_callback,
+        .future_callbacks = l->future_callbacks,
+        .future_loop = l->future_loop,
+        .future_state = l->future_state,
+    };
+}
+
 /* Whether a file may have the section. Reading the sections of all libraries of a large program takes long. */
 static bool may_have_it(const struct image *image)
 {

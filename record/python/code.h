@@ -18,23 +18,35 @@
 
 #define CODE_IDENTITY (LAYOUT_IDENTITY_MAX + 32) /* bytes of the longest identity */
 
+/* Functions of asyncio that are called when a future is done, and then wake another future, or the task of a group. */
+enum wakes {
+    WAKES_NOBODY,
+    WAKES_OF_CLOSURE,  /* the only future among the variables of its closure */
+    WAKES_OF_ARGUMENT, /* its first argument */
+    WAKES_OF_GROUP,    /* the attribute _parent_task of its object */
+};
+
 /* What a look needs comes first. */
 struct code {
     uint64_t address;
-    uint64_t interpreter;    /* id of its interpreter */
-    struct code *next;       /* in its bucket */
-    uint64_t first;          /* address of the first instruction of this copy */
-    uint32_t copy;           /* which copy of the bytecode; each is a struct code of its own. 0: the one in the code
-                                object */
-    uint32_t number;         /* the recorder's number for it; never given again */
-    uint32_t function;       /* index in the definitions */
-    uint32_t units;          /* two-byte instructions */
-    uint32_t flags;          /* co_flags */
-    uint32_t locals, stack;  /* words of its frames for variables, and for the stack of values */
-    bool hidden;             /* CPython's own code: no function of the program */
-    bool turns;              /* BaseEventLoop._run_once of asyncio, see record/unwind/loop_turn.h ... */
+    uint64_t interpreter;   /* id of its interpreter */
+    struct code *next;      /* in its bucket */
+    uint64_t first;         /* address of the first instruction of this copy */
+    uint32_t copy;          /* which copy of the bytecode; each is a struct code of its own. 0: the one in the code
+                               object */
+    uint32_t number;        /* the recorder's number for it; never given again */
+    uint32_t function;      /* index in the definitions */
+    uint32_t units;         /* two-byte instructions */
+    uint32_t flags;         /* co_flags */
+    uint32_t locals, stack; /* words of its frames for variables, and for the stack of values */
+    bool hidden;            /* CPython's own code: no function of the program */
+    uint8_t wakes;          /* enum wakes */
+    bool waits; /* a generator that goes on at `waits_at` waits for another one (layout->waits_by_argument) */
+    bool turns; /* BaseEventLoop._run_once of asyncio, see record/unwind/loop_turn.h ... */
     uint32_t turn_places[3]; /* ... indexes + 1 of its variables; 0: not looked up yet; or TURN_NOWHERE */
-    uint64_t generation;     /* code generation + 1 of the interpreter when the identity was last confirmed; 0: never */
+    uint64_t generation;     /* code generation + 1 of the interpreter when the identity was last confirmed; 0: never.
+                                Where no generation is kept: the tick of tasks (asyncio_tasks.h) in which it was */
+    uint64_t waits_at;       /* address of an instruction; 0: `waits` is not known */
     uint64_t asked_in;       /* the last sample that asked for the identity */
     struct code_body *body;  /* NULL for codes_gone() */
     uint64_t copies;         /* address of the array of all copies; 0 for copy 0 */

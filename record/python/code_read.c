@@ -259,6 +259,27 @@ static void describe_instructions(const struct layout *l, struct code_body *body
     opcode_bases_make(l->opcode_names, instructions, body->units, body->instructions);
 }
 
+/* The functions of asyncio that wake somebody (enum wakes), in CPython 3.11 to 3.13: gather(), wait(), shield(),
+ * wait_for(), TaskGroup. */
+static const struct waking {
+    const char *name, *file;
+    enum wakes wakes;
+} wakings[] = {
+    { "gather.<locals>._done_callback", "asyncio/tasks.py", WAKES_OF_CLOSURE },
+    { "_wait.<locals>._on_completion", "asyncio/tasks.py", WAKES_OF_CLOSURE },
+    { "shield.<locals>._inner_done_callback", "asyncio/tasks.py", WAKES_OF_CLOSURE },
+    { "_release_waiter", "asyncio/tasks.py", WAKES_OF_ARGUMENT },
+    { "TaskGroup._on_task_done", "asyncio/taskgroups.py", WAKES_OF_GROUP },
+};
+
+static uint8_t wakes_of(struct text name, struct text file)
+{
+    for (const struct waking *row = wakings; row < wakings + countof(wakings); row++)
+        if (text_equal(name, text_of(row->name)) && text_ends(file, text_of(row->file)))
+            return (uint8_t)row->wakes;
+    return WAKES_NOBODY;
+}
+
 /* Completes a code object from its parts. Its identity was read before and behind the parts, and must be the same: then
  * all parts are of one code object. */
 static bool code_complete(struct code_batch *b, struct code_reading *r)
@@ -272,6 +293,7 @@ static bool code_complete(struct code_batch *b, struct code_reading *r)
     code->function = definitions_function(
         definitions, name,
         &(struct function){ .file = definitions_string(definitions, file), .first_line = r->first_line });
+    code->wakes = wakes_of(name, file);
     code->turns = text_equal(name, TEXT("BaseEventLoop._run_once")) && text_ends(file, TEXT("asyncio/base_events.py"));
     text_free(name);
     text_free(file);

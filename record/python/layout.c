@@ -94,6 +94,8 @@ static const struct row {
     { AT(set_mask), EACH(0, 0, 0, W(65), W(77), W(77)), OBJECT_LIMIT, 8 },
     { AT(int_tag), EACH(0, 0, 0, W(72), W(84), W(84)), OBJECT_LIMIT, 8 },
     { AT(int_digits), EACH(0, 0, 0, W(73), W(85), W(85)), OBJECT_LIMIT, 4 },
+    /* _PyThreadStateImpl.asyncio_running_loop, which is the first member behind PyThreadState */
+    { AT(thread_loop), EACH(0, 0, W(19), 0, 0, 0), THREAD_LIMIT, 8 },
 };
 
 /* Facts that no version publishes: numbers, and what a version does (1) or does not (0). */
@@ -144,12 +146,30 @@ static const struct fact facts[] = {
 
     { AT(publishes_tasks), EACH(0, 0, 0, 1, 1, 1) },
     /* enum _framestate, pycore_frame.h; and _PyGen_yf() in Objects/genobject.c: what a generator waits for is the value
-     * on top of its stack, since 3.15 the one before that. */
-    { AT(state_waits_first), EACH(0, 0, 0, -1, 2, 2) },
-    { AT(state_waits_last), EACH(0, 0, 0, -1, 3, 3) },
+     * on top of its stack, since 3.15 the one before that. Before 3.13 a state tells only that it is suspended. */
+    { AT(state_waits_first), EACH(-1, -1, -1, -1, 2, 2) },
+    { AT(state_waits_last), EACH(-1, -1, -1, -1, 3, 3) },
     { AT(state_runs), EACH(0, 0, 0, 0, 4, 4) },
-    { AT(state_ended), EACH(0, 0, 0, 1, 5, 5) },
-    { AT(awaited_words), EACH(0, 0, 0, 1, 2, 2) },
+    { AT(state_ended), EACH(1, 1, 1, 1, 5, 5) },
+    { AT(awaited_words), EACH(1, 1, 1, 1, 2, 2) },
+    { AT(waits_by_argument), EACH(1, 1, 0, 0, 0, 0) },
+    { AT(stack_is_index), EACH(1, 1, 1, 0, 0, 0) },
+
+    /* FutureObj and TaskObj of Modules/_asynciomodule.c; sizeof() of both; tp_weaklistoffset of Task: since 3.13
+     * MANAGED_WEAKREF_OFFSET. */
+    { AT(future_loop), EACH(16, 16, 16, 0, 0, 0) },
+    { AT(future_callback), EACH(24, 24, 24, 0, 0, 0) },
+    { AT(future_callbacks), EACH(40, 40, 40, 0, 0, 0) },
+    { AT(future_state), EACH(88, 88, 96, 0, 0, 0) },
+    { AT(future_size), EACH(128, 128, 104, 0, 0, 0) },
+    { AT(task_coroutine), EACH(136, 136, 120, 0, 0, 0) },
+    { AT(task_name), EACH(144, 144, 128, 0, 0, 0) },
+    { AT(task_size), EACH(176, 176, 144, 0, 0, 0) },
+    { AT(task_weak_references), EACH(112, 112, -32, 0, 0, 0) },
+    /* set_running_loop(): the loop, or a PyRunningLoopHolder with it, is in PyThreadState.dict, so far before
+     * native_thread_id: behind it are gilstate_counter, async_exc and thread_id. */
+    { AT(thread_dict), EACH(32, 32, 0, 0, 0, 0) },
+    { AT(loop_is_held), EACH(1, 0, 0, 0, 0, 0) },
 };
 
 /* Facts in which a free-threaded build differs from other builds of its version. Source: offsetof() and
@@ -164,6 +184,8 @@ static const struct fact free_threaded_facts[] = {
     /* No head for the garbage collector; a larger head of objects, and so of types. */
     { AT(object_dict_before), EACH(0, 0, 8, 8, 8, 8) },
     { AT(type_cached_keys), EACH(0, 0, 896, 896, 904, 912) },
+    /* 3.13t: the sets of tasks change while they are read, and their objects were not compared. */
+    { AT(task_size), EACH(0, 0, 0, 0, 0, 0) },
 };
 static const struct fact locked_facts[] = {
     { AT(thread_attachment), EACH(0, 0, 0, 0, 0, 0) },
@@ -258,6 +280,22 @@ static uint32_t smallest(const uint32_t *values, size_t count)
     return least;
 }
 
+/* Completes what CPython 3.14 and later publish for asyncio's tasks, in the versions before. */
+static void complete_tasks(struct layout *l)
+{
+    const uint32_t head = l->object_type + 8;
+    if (l->publishes_tasks)
+        return;
+    l->generator_state = l->generator_frame - 5; /* int8_t gi_frame_state, three bytes that align, gi_iframe */
+    /* PySetObject: fill, used, mask, table. PyLongObject: ob_size or lv_tag, ob_digit. */
+    l->set_used = head + 8;
+    l->set_mask = head + 16;
+    l->set_table = head + 24;
+    l->int_tag = head;
+    l->int_digits = head + 8;
+    l->thread_dict = l->thread_dict ? l->thread_native_id - l->thread_dict : 0;
+}
+
 /* Completes the layout with what follows from the offsets and facts in the same way in all versions. */
 static void layout_complete(struct layout *l)
 {
@@ -315,6 +353,7 @@ static void layout_complete(struct layout *l)
     l->string_hash = l->string_length + 8; /* PyASCIIObject: length, hash, state */
     l->string_compact += l->string_ascii;
     l->type_basic_size = l->type_name + 8;
+    complete_tasks(l);
 }
 
 /* Forgets the generations if the collector of the version has none, or the table says that there is no room for them.

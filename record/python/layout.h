@@ -24,7 +24,6 @@
 #define LAYOUT_PUBLISHED_MAX  1024 /* bytes of the largest one we know */
 #define LAYOUT_FIRST          "3.11"
 #define LAYOUT_SUPPORTED      LAYOUT_FIRST " to 3.15, and 3.16 as of alpha 0"
-#define LAYOUT_TASKS_SINCE    "3.14" /* publishes_tasks */
 
 /* Upper limits of the sizes in a layout that layout_load() accepts, in bytes. */
 #define LAYOUT_THREAD_MAX      4096 /* thread_size */
@@ -123,14 +122,23 @@ struct layout {
     uint32_t generator_frame;      /* the frame in a generator, coroutine or asynchronous generator */
     uint32_t type_flags, type_basic_size;
 
-    /* For asyncio's tasks. Where these are not published (before 3.14), all are 0. */
-    uint32_t publishes_tasks;
+    /* For asyncio's tasks: the coroutines of tasks, sets, ints. */
+    uint32_t publishes_tasks;                    /* 1: a section of the module _asyncio has what follows of tasks */
     uint32_t generator_state;                    /* a signed byte, with these values: */
-    int32_t state_waits_first, state_waits_last; /* from first to last: suspended while waiting for another one, */
+    int32_t state_waits_first, state_waits_last; /* from first to last: suspended, and may wait for another one, */
     int32_t state_runs, state_ended;             /* on a thread's stack; this and higher: ended */
-    uint32_t awaited_words; /* the awaited object is this many words before the end of the stack of values */
+    uint32_t waits_by_argument; /* 1: a suspended one waits for another one if the next instruction says so (RESUME) */
+    uint32_t stack_is_index;    /* 1: frame_stack is the number of words in use, of locals and values (before 3.14) */
+    uint32_t awaited_words;     /* the awaited object is this many words before the end of the stack of values */
     uint32_t set_used, set_mask, set_table;
     uint32_t int_tag, int_digits; /* number of digits << 3; then digits of 30 bits */
+    /* Before 3.14, in builds with the lock; else all are 0. See record/asyncio/asyncio_module.h. */
+    uint32_t future_loop, future_callback, future_callbacks, future_state, future_size;
+    uint32_t task_coroutine, task_name, task_size;
+    int32_t task_weak_references; /* what the type says of their place */
+    uint32_t thread_dict;         /* in a thread: address of the dict that has its running event loop; 0: see next */
+    uint32_t thread_loop;         /* in a thread: address of its running event loop (3.13) */
+    uint32_t loop_is_held;        /* 1: the dict has an object whose first member is the loop (3.11) */
 
     uint32_t chunk_previous, chunk_size, chunk_top, chunk_data; /* of the data stack: see snapshot.h */
 };

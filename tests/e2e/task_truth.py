@@ -9,6 +9,8 @@ import stacks
 from recording import collapsed
 
 MARK = re.compile(r"<task (.*?)(?: \((\d+) parents\))?>")
+NEW = re.compile(r"Task-(?!1$)\d+")  # until 3.12, a task gets its name when it has been made; Task-1 keeps that name
+UNNAMED = object()
 
 
 def judge(path):
@@ -22,7 +24,9 @@ def judge(path):
                 mark = MARK.fullmatch(frame)
                 named = re.search(r"_(\d+)$", mark[1] if mark else frame)
                 if mark:
-                    number = named[1] if named else None
+                    number = named[1] if named else UNNAMED if NEW.fullmatch(mark[1]) else None
+                elif named and number is UNNAMED:
+                    number = named[1]
                 elif named and named[1] != number:
                     wrong[stack] += count
     return marked, wrong

@@ -87,7 +87,15 @@ void fake_suspend(struct fake_asyncio *a, uint64_t coroutine, uint64_t code, int
     for (uint32_t i = 0; i < FAKE_STACK; i++)
         fake_poke(a->p, values + i * 8, 1);
     fake_poke(a->p, values, awaited ? awaited : a->future);
-    fake_poke(a->p, frame + l->frame_stack, values + (uint64_t)l->awaited_words * 8);
+    if (l->stack_is_index)
+        fake_poke4(a->p, frame + l->frame_stack, FAKE_LOCALS + l->awaited_words);
+    else
+        fake_poke(a->p, frame + l->frame_stack, values + (uint64_t)l->awaited_words * 8);
+    if (l->waits_by_argument) { /* RESUME 3 */
+        unsigned char *next = fake_bytes(a->p, fake_peek(a->p, frame + l->frame_instruction) + 2);
+        next[0] = (unsigned char)fake_opcode_called(a->p, "RESUME");
+        next[1] = 3;
+    }
     fake_set_state(a, coroutine, l->state_waits_first);
 }
 
@@ -115,7 +123,10 @@ uint64_t fake_task_called(struct fake_asyncio *a, uint64_t name, uint64_t corout
     const uint64_t task = fake_object(a, a->task_type, o->task_size);
     fake_poke(a->p, task + o->task_name, name);
     fake_poke(a->p, task + o->task_coroutine, coroutine);
-    *fake_bytes(a->p, task + o->task_is_task) = 1;
+    if (o->task_is_task)
+        *fake_bytes(a->p, task + o->task_is_task) = 1;
+    if (o->future_loop)
+        fake_poke(a->p, task + o->future_loop, a->loop);
     return task;
 }
 
@@ -153,6 +164,117 @@ void fake_awaited_by_all(struct fake_asyncio *a, uint64_t task, const uint64_t *
     *fake_bytes(a->p, task + o->task_waiter_is_set) = 1;
 }
 
+/* ---- before 3.14 ---- */
+
+uint64_t fake_member(const struct fake_asyncio *a, uint64_t object, size_t n)
+{
+    return object + head_size(a) + n * 8;
+}
+
+uint64_t fake_words(struct fake_asyncio *a, uint64_t type, const uint64_t *words, size_t count)
+{
+    const uint64_t object = fake_object(a, type, head_size(a) + count * 8);
+    for (size_t i = 0; i < count; i++)
+        fake_poke(a->p, fake_member(a, object, i), words[i]);
+    return object;
+}
+
+uint64_t fake_waker(struct fake_asyncio *a, uint64_t self)
+{
+    return MEMBERS(a, a->builtin_type, a->wakeup, self);
+}
+
+uint64_t fake_tuple(struct fake_asyncio *a, const uint64_t *items, size_t count)
+{
+    uint64_t words[16] = { count };
+    assert(count < countof(words));
+    if (count > 0)
+        memcpy(words + 1, items, count * sizeof(*items));
+    return fake_words(a, a->tuple_type, words, count + 1);
+}
+
+uint64_t fake_function(struct fake_asyncio *a, const char *name, const char *file, const uint64_t *values, size_t count)
+{
+    uint64_t cells[15];
+    for (size_t i = 0; i < count; i++)
+        cells[i] = MEMBERS(a, a->cell_type, values[i]);
+    const uint64_t code = fake_code(a->p, name, 1, 2);
+    fake_poke(a->p, code + fake_layout(a->p)->code_file, fake_string(a->p, file));
+    return MEMBERS(a, a->function_type, 0, 0, 0, 0, code, 0, 0, fake_tuple(a, cells, count));
+}
+
+void fake_calls(struct fake_asyncio *a, uint64_t future, const uint64_t *callbacks, size_t count)
+{
+    const struct asyncio_layout *o = &a->asyncio.tasks.offsets;
+    const uint64_t items = fake_room(a->p, count * 8 + 8);
+    fake_poke(a->p, future + o->future_callback, count > 0 ? callbacks[0] : 0);
+    for (size_t i = 1; i < count; i++)
+        fake_poke(a->p, items + (i - 1) * 8, fake_tuple(a, (uint64_t[]){ callbacks[i], a->loop }, 2));
+    fake_poke(a->p, future + o->future_callbacks, count > 1 ? MEMBERS(a, a->list_type, count - 1, items) : 0);
+}
+
+uint64_t fake_future(struct fake_asyncio *a, uint64_t callback)
+{
+    const uint64_t future = fake_object(a, a->future_type, a->asyncio.tasks.offsets.task_size);
+    CALLS(a, future, callback);
+    return future;
+}
+
+uint64_t fake_all_tasks(struct fake_asyncio *a, const uint64_t *tasks, size_t count)
+{
+    const uint64_t set = a->asyncio.tasks.module.tasks;
+    size_t slots = 8;
+    while (slots < count * 2)
+        slots *= 2;
+    const uint64_t table = fake_room(a->p, slots * 16);
+    fake_poke(a->p, fake_member(a, set, 1), count); /* used; then mask, table */
+    fake_poke(a->p, fake_member(a, set, 2), slots - 1);
+    fake_poke(a->p, fake_member(a, set, 3), table);
+    for (size_t i = 0; i < count; i++) {
+        fake_poke(a->p, table + i * 16, MEMBERS(a, a->reference_type, tasks[i]));
+        fake_poke(a->p, table + i * 16 + 8, tasks[i] >> 4);
+    }
+    return table;
+}
+
+/* The dict of the tasks that run, with one event loop. */
+static uint64_t make_current(struct fake_asyncio *a)
+{
+    const uint64_t keys = fake_room(a->p, 256);
+    fake_bytes(a->p, keys)[8] = fake_bytes(a->p, keys)[9] = 3;
+    fake_poke(a->p, keys + 24, 1);
+    fake_poke(a->p, keys + 48, a->loop); /* behind the head, 8 indices and the hash */
+    return MEMBERS(a, a->set_type, 1, 0, keys, 0);
+}
+
+static void make_older(struct fake_asyncio *a)
+{
+    const struct layout *l = fake_layout(a->p);
+    struct asyncio_module *module = &a->asyncio.tasks.module;
+    const uint64_t method = fake_room(a->p, 64);
+    fake_poke(a->p, a->task_type + l->type_flags + 88, a->future_type);
+    a->builtin_type = fake_type(a, "builtin_function_or_method", 56, false);
+    a->function_type = fake_type(a, "function", 152, false);
+    a->method_type = fake_type(a, "method", 48, false);
+    a->partial_type = fake_type(a, "functools.partial", 72, true);
+    a->cell_type = fake_type(a, "cell", 24, false);
+    a->list_type = fake_type(a, "list", 40, false);
+    a->tuple_type = fake_type(a, "tuple", 24, false);
+    a->reference_type = fake_type(a, "weakref.ReferenceType", 72, false);
+    a->loop = fake_object(a, a->set_type, 64);
+    a->wakeup = method;
+    memcpy(fake_bytes(a->p, method + 16), "task_wakeup", 12);
+    fake_poke(a->p, method, method + 16);
+    *module = (struct asyncio_module){ .interpreter = a->p->interpreter,
+                                       .task_type = a->task_type,
+                                       .future_type = a->future_type,
+                                       .current = make_current(a),
+                                       .tasks = MEMBERS(a, a->set_type, 0, 0, 7, 0, 0, 0) };
+    task_sets_open(&a->asyncio.sets, &a->asyncio);
+    if (l->thread_loop)
+        fake_poke(a->p, a->p->threads[0].address + l->thread_loop, a->loop);
+}
+
 /* ---- lists ---- */
 
 uint64_t fake_task_node(const struct fake_asyncio *a, uint64_t task)
@@ -187,7 +309,11 @@ void fake_list(struct fake_asyncio *a, uint64_t head, const uint64_t *tasks, siz
 
 void fake_current_task(struct fake_asyncio *a, size_t thread, uint64_t task)
 {
-    fake_poke(a->p, a->p->threads[thread].address + a->asyncio.tasks.offsets.thread_task, task);
+    const struct asyncio_module *module = &a->asyncio.tasks.module;
+    if (module->current)
+        fake_poke(a->p, fake_peek(a->p, fake_member(a, module->current, 2)) + 56, task);
+    else
+        fake_poke(a->p, a->p->threads[thread].address + a->asyncio.tasks.offsets.thread_task, task);
 }
 
 void fake_drive(struct fake_asyncio *a, size_t thread, uint64_t task, const struct fake_driven *driven, size_t count)
@@ -256,7 +382,8 @@ static bool take(void *self, struct event *event, struct fault *why)
 
 static void begin(struct fake_asyncio *a, struct fake_python *p, enum async which)
 {
-    const struct asyncio_layout offsets = asyncio_of(p);
+    const struct layout *l = fake_layout(p);
+    const struct asyncio_layout offsets = l->publishes_tasks ? asyncio_of(p) : asyncio_layout_known(l);
     *a = (struct fake_asyncio){ .p = p, .synthetic = { .depth = 1000, .definitions = &p->definitions } };
     emitter_open(&a->emitter, (struct sink){ .take = take, .self = &a->tables });
     thread_list_open(&a->thread_list, &p->target, &p->codes, THREADS_ALL, false);
@@ -266,9 +393,11 @@ static void begin(struct fake_asyncio *a, struct fake_python *p, enum async whic
     a->asyncio.process = 1;
     emitter_note(&a->emitter, (struct event){ .kind = EVENT_PROCESS, .process = { .number = 1, .pid = 4711 } });
     asyncio_open(&a->asyncio, &a->thread_list, &p->codes);
-    asyncio_tasks_open(&a->asyncio.tasks, &p->target, &p->codes, &offsets);
+    asyncio_tasks_open(&a->asyncio.tasks, &p->target, &p->codes, &offsets, NULL);
     a->asyncio.ready = true;
     make_types(a);
+    if (!l->publishes_tasks)
+        make_older(a);
     a->m = fake_code(p, "m", 1, 9);
     a->over = fake_task(a, "over", fake_coroutine(a, a->m, 1, 0));
     fake_wait(a, 0);
@@ -282,13 +411,13 @@ static void end(struct fake_asyncio *a)
     tables_free(&a->tables);
 }
 
-void fake_asyncio_each_version(enum async which, void (*story)(struct fake_asyncio *a))
+static size_t each_version(enum async which, void (*story)(struct fake_asyncio *a), bool publishes)
 {
     static struct fake_asyncio a;
     size_t versions = 0;
     for (size_t v = 0; v < countof(fake_versions); v++) {
         struct fake_python *p = fake_python_start(fake_versions[v]);
-        if (asyncio_possible(fake_layout(p), NULL)) {
+        if (asyncio_possible(fake_layout(p), NULL) && publishes == (fake_layout(p)->publishes_tasks != 0)) {
             versions++;
             begin(&a, p, which);
             story(&a);
@@ -296,7 +425,17 @@ void fake_asyncio_each_version(enum async which, void (*story)(struct fake_async
         }
         fake_python_end(p);
     }
-    assert_int_equal(versions, 6); /* from 3.14 on, both builds */
+    return versions;
+}
+
+void fake_asyncio_each_version(enum async which, void (*story)(struct fake_asyncio *a))
+{
+    assert_int_equal(each_version(which, story, true), 6); /* from 3.14 on, both builds */
+}
+
+void fake_asyncio_each_older(enum async which, void (*story)(struct fake_asyncio *a))
+{
+    assert_int_equal(each_version(which, story, false), 3);
 }
 
 /* ---- what the recorder sees ---- */

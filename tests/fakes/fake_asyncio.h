@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* asyncio in a small CPython: tasks in the lists of threads and of the interpreter, coroutines that await each other,
- * and who waits for a task. Only the versions whose tasks can be read have one. Objects are built by hand; a test may
- * change each of their words. */
+ * and who waits for a task. In versions before 3.14: tasks in sets, and callbacks that wake those who wait. Objects are
+ * built by hand; a test may change each of their words. */
 #ifndef PYREEL_TESTS_FAKES_FAKE_ASYNCIO_H
 #define PYREEL_TESTS_FAKES_FAKE_ASYNCIO_H
 
@@ -22,11 +22,17 @@ struct fake_asyncio {
     uint64_t future; /* what a coroutine awaits that awaits no other coroutine */
     uint64_t over;   /* a task that waits for nothing any more */
     uint64_t m;      /* a function, lines 1 to 9, that runs the event loop */
+
+    /* ---- before 3.14 ---- */
+    uint64_t loop, wakeup; /* the event loop of thread 0; a PyMethodDef of tasks */
+    uint64_t builtin_type, function_type, method_type, partial_type, cell_type, list_type, tuple_type, reference_type;
     char text[65536];
 };
 
-/* Tells a story of each version that has tasks; `which` of them are read. */
+/* Tells a story of each version that publishes where its tasks are; `which` of them are read. */
 void fake_asyncio_each_version(enum async which, void (*story)(struct fake_asyncio *a));
+/* The same of each version before. */
+void fake_asyncio_each_older(enum async which, void (*story)(struct fake_asyncio *a));
 
 /* cmocka tests that run a story so: EACH_ASYNCIO(ASYNC_ALL, finds_a_task, find_a_task); */
 #define EACH_ASYNCIO(which, sentence, story)                                                                           \
@@ -34,6 +40,14 @@ void fake_asyncio_each_version(enum async which, void (*story)(struct fake_async
     {                                                                                                                  \
         (void)state;                                                                                                   \
         fake_asyncio_each_version(which, story);                                                                       \
+    }                                                                                                                  \
+    struct fake_asyncio /* takes the semicolon */
+
+#define EACH_OLDER(which, sentence, story)                                                                             \
+    static void sentence(void **state)                                                                                 \
+    {                                                                                                                  \
+        (void)state;                                                                                                   \
+        fake_asyncio_each_older(which, story);                                                                         \
     }                                                                                                                  \
     struct fake_asyncio /* takes the semicolon */
 
@@ -79,6 +93,32 @@ void fake_list(struct fake_asyncio *a, uint64_t head, const uint64_t *tasks, siz
 
 #define LIST(a, head, ...)                                                                                             \
     fake_list(a, head, (uint64_t[]){ __VA_ARGS__ }, sizeof((uint64_t[]){ __VA_ARGS__ }) / sizeof(uint64_t))
+
+/* ---- before 3.14 ---- */
+
+/* An object whose members behind its head are these words. */
+uint64_t fake_words(struct fake_asyncio *a, uint64_t type, const uint64_t *words, size_t count);
+#define MEMBERS(a, type, ...)                                                                                          \
+    fake_words(a, type, (uint64_t[]){ __VA_ARGS__ }, sizeof((uint64_t[]){ __VA_ARGS__ }) / sizeof(uint64_t))
+/* Where the n-th of these words is. */
+uint64_t fake_member(const struct fake_asyncio *a, uint64_t object, size_t n);
+/* What wakes a task when something is done; `self`: the task. */
+uint64_t fake_waker(struct fake_asyncio *a, uint64_t self);
+/* A function of this name and file, whose closure has these values. */
+uint64_t fake_function(struct fake_asyncio *a, const char *name, const char *file, const uint64_t *values,
+                       size_t count);
+uint64_t fake_tuple(struct fake_asyncio *a, const uint64_t *items, size_t count);
+/* A future that calls this when it is done. */
+uint64_t fake_future(struct fake_asyncio *a, uint64_t callback);
+/* The future or task calls these when it is done: the first one, then those of a list. */
+void fake_calls(struct fake_asyncio *a, uint64_t future, const uint64_t *callbacks, size_t count);
+#define CALLS(a, future, ...)                                                                                          \
+    fake_calls(a, future, (uint64_t[]){ __VA_ARGS__ }, sizeof((uint64_t[]){ __VA_ARGS__ }) / sizeof(uint64_t))
+/* The set of all tasks has weak references to these. Returns the address of the first of its slots; each has two words.
+ */
+uint64_t fake_all_tasks(struct fake_asyncio *a, const uint64_t *tasks, size_t count);
+#define ALL_TASKS(a, ...)                                                                                              \
+    fake_all_tasks(a, (uint64_t[]){ __VA_ARGS__ }, sizeof((uint64_t[]){ __VA_ARGS__ }) / sizeof(uint64_t))
 
 /* ---- a thread that runs a task ---- */
 

@@ -160,3 +160,27 @@ void fake_names_add(struct fake_python *p, struct fake_names *names, uint64_t id
     names->threads[names->count].object = object;
     names->threads[names->count++].name_at = name_at;
 }
+
+uint64_t fake_names_dict(struct fake_python *p, const struct fake_names *names, const char *const *keys,
+                         const uint64_t *values, size_t count)
+{
+    const uint64_t table = make_keys(p, STRS, LOG_ROOM);
+    for (size_t i = 0; i < count; i++)
+        add_entry(p, table, 0, fake_names_string(p, names, keys[i]), values[i]);
+    return make_dict(p, names, table, 0);
+}
+
+void fake_names_module(struct fake_python *p, const struct fake_names *names, const char *name, uint64_t dict)
+{
+    const uint64_t module = fake_room(p, head(p) + 8);
+    fake_poke(p, module + head(p), dict);
+    add_entry(p, fake_peek(p, names->modules + head(p) + 16), 0, fake_names_string(p, names, name), module);
+}
+
+uint64_t fake_names_object(struct fake_python *p, const struct fake_names *names, uint64_t dict)
+{
+    const uint64_t object = fake_room(p, 128) + 32;
+    fake_poke(p, object + fake_layout(p)->object_type, names->thread_type);
+    fake_poke(p, object - fake_layout(p)->object_dict_before, dict);
+    return object;
+}

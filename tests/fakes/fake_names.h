@@ -28,6 +28,14 @@ struct fake_names fake_names_make(struct fake_python *p, size_t others);
 void fake_names_add(struct fake_python *p, struct fake_names *names, uint64_t ident, const char *name,
                     enum fake_attributes attributes);
 
+/* A dict of `count` str keys, at most 16. */
+uint64_t fake_names_dict(struct fake_python *p, const struct fake_names *names, const char *const *keys,
+                         const uint64_t *values, size_t count);
+/* Adds a module that has this dict. */
+void fake_names_module(struct fake_python *p, const struct fake_names *names, const char *name, uint64_t dict);
+/* An object of a Python class whose attributes are in this dict. */
+uint64_t fake_names_object(struct fake_python *p, const struct fake_names *names, uint64_t dict);
+
 /* A str, or an int, with its type. */
 uint64_t fake_names_string(struct fake_python *p, const struct fake_names *names, const char *text);
 uint64_t fake_names_int(struct fake_python *p, const struct fake_names *names, uint64_t number);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Memory that lies about asyncio. The first byte is the version, the second says whether a thread runs a task, and
  * which tasks are read; the rest are commands of four bytes, { when, where (two bytes), value }: each changes a word of
- * the tasks, coroutines, sets and lists in fake memory, at once or between two pieces that are read. */
+ * the tasks, coroutines, sets, lists and callbacks in fake memory, at once or between two pieces that are read. */
 #include "record/asyncio/asyncio.h"
 
 #include "formats/base/alloc.h"
@@ -9,9 +9,10 @@
 #include "tests/fakes/fake_remote.h"
 #include "tests/fuzz/fuzz.h"
 
-#define TASKS    6
-#define VERSIONS 6 /* that have tasks: fake_asyncio_each_version() */
-#define TICKS    4
+#define TASKS     6
+#define PUBLISHED 6 /* versions of fake_asyncio_each_version() */
+#define OLDER     3 /* ... and of fake_asyncio_each_older() */
+#define TICKS     4
 
 struct liar {
     struct fake_asyncio *a;
@@ -59,6 +60,33 @@ static void lie(void *self, const struct piece *piece, size_t i)
         obey(liar, liar->commands + 4 * liar->next++);
 }
 
+static void link_tasks(struct liar *liar, const uint64_t *tasks)
+{
+    struct fake_asyncio *a = liar->a;
+    fake_awaited_by_all(a, tasks[0], tasks + 1, 2);
+    fake_awaited_by(a, tasks[1], tasks[3]);
+    fake_awaited_by(a, tasks[2], tasks[3]);
+    liar->lists[0] = fake_thread_tasks(a, 0);
+    liar->lists[1] = fake_interpreter_tasks(a);
+    fake_list(a, liar->lists[0], tasks, TASKS - 1);
+    fake_list(a, liar->lists[1], tasks + TASKS - 1, 1);
+}
+
+static void link_older(struct liar *liar, const uint64_t *tasks)
+{
+    static const char file[] = "/lib/asyncio/tasks.py";
+    struct fake_asyncio *a = liar->a;
+    const uint64_t outer = fake_future(a, fake_waker(a, tasks[3]));
+    const uint64_t gathers = fake_function(a, "gather.<locals>._done_callback", file, &outer, 1);
+    const uint64_t waits = MEMBERS(a, a->partial_type, fake_function(a, "_release_waiter", file, NULL, 0),
+                                   fake_tuple(a, &outer, 1));
+    CALLS(a, tasks[0], fake_waker(a, tasks[1]), fake_waker(a, tasks[2]), waits);
+    CALLS(a, tasks[1], gathers);
+    CALLS(a, tasks[2], gathers);
+    liar->lists[0] = fake_all_tasks(a, tasks, TASKS);
+    liar->lists[1] = fake_member(a, a->asyncio.tasks.module.tasks, 2);
+}
+
 /* Some tasks wait for each other, one runs, one has left its thread. */
 static void make_tasks(struct liar *liar, bool runs)
 {
@@ -72,14 +100,11 @@ static void make_tasks(struct liar *liar, bool runs)
         liar->things[2 * i] = tasks[i];
         liar->things[2 * i + 1] = coroutines[i];
     }
-    fake_awaited_by_all(a, tasks[0], tasks + 1, 2);
-    fake_awaited_by(a, tasks[1], tasks[3]);
-    fake_awaited_by(a, tasks[2], tasks[3]);
+    if (fake_layout(a->p)->publishes_tasks)
+        link_tasks(liar, tasks);
+    else
+        link_older(liar, tasks);
     liar->words = (FAKE_BASE + a->p->used - liar->first) / 8;
-    liar->lists[0] = fake_thread_tasks(a, 0);
-    liar->lists[1] = fake_interpreter_tasks(a);
-    fake_list(a, liar->lists[0], tasks, TASKS - 1);
-    fake_list(a, liar->lists[1], tasks + TASKS - 1, 1);
     if (runs)
         DRIVE(a, 0, tasks[0], { coroutines[0], f, 7 });
 }
@@ -107,7 +132,10 @@ FUZZ_TARGET(asyncio)
         return 0;
     input.bytes = bytes;
     input.size = size;
-    input.version = bytes[0] % VERSIONS;
-    fake_asyncio_each_version(bytes[1] & 4 ? ASYNC_ALL : ASYNC_RUNNING, tell_lies);
+    input.version = bytes[0] % (PUBLISHED + OLDER);
+    const enum async which = bytes[1] & 4 ? ASYNC_ALL : ASYNC_RUNNING;
+    const bool older = input.version >= PUBLISHED;
+    input.version -= older ? PUBLISHED : 0;
+    (older ? fake_asyncio_each_older : fake_asyncio_each_version)(which, tell_lies);
     return 0;
 }

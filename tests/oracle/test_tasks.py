@@ -11,7 +11,6 @@ NAMED = 10_000 * environment.SOAK  # stacks with tasks in them, of each kind
 
 
 @pytest.mark.parametrize("which", ["running", "all"])
-@pytest.mark.pythons("each version", since="3.14")
 def test_no_task_is_shown_over_the_frames_of_another(python, program, start, tmp_path, which):
     marked, path = 0, tmp_path / "named.pyreel"
     for _ in range(8 * environment.SOAK):
@@ -27,7 +26,6 @@ def test_no_task_is_shown_over_the_frames_of_another(python, program, start, tmp
     assert marked >= 1000  # a slow machine or build
 
 
-@pytest.mark.pythons("each version", since="3.14")
 def test_tasks_have_the_time_that_they_used(python, program, record_until, tmp_path):
     """A recorder that is late gives all CPU time until then to the task that runs."""
     path = tmp_path / "lives.pyreel"

@@ -50,7 +50,7 @@ ROOMS = {
     "record/names": ("record/python", "record/process", *MODEL),
     "record/cgroup": (),
     "record/unwind": ("record/cgroup", "record/python", "record/emit", "record/process", *MODEL),
-    "record/asyncio": ("record/unwind", "record/python", "record/emit", "record/process", *MODEL),
+    "record/asyncio": ("record/unwind", "record/names", "record/python", "record/emit", "record/process", *MODEL),
     "record/native/names": ("record/process", *MODEL),
     "record/native": ("record/native/names", "record/unwind", "record/emit", "record/process", *MODEL),
     "record/exact": ("record/native", "record/unwind", "record/process", *MODEL),

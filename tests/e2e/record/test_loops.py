@@ -69,7 +69,6 @@ def test_a_callback_is_proved_or_not_told(looped, kind, rate):
 
 @pytest.mark.parametrize("kind", ["many", "step"])
 @pytest.mark.parametrize("which", ["running", "all"])
-@pytest.mark.pythons("each version", since="3.14")
 def test_with_tasks_as_without(looped, kind, which):
     noted, proved, markers, looks = looped(kind, "--async", which)
     assert not outside(proved, noted) and not outside(markers, noted)
