@@ -36,7 +36,7 @@ const struct argument gecko_options[] = {
     { OPTION_VIEW, 0, "view", "VIEW", 0, "show this first: my-code|gil|gc|imports|flame" },
     { OPTION_MARKERS, 0, "markers", "few|all|none", 0, "all: also each change of a thread's state (few)" },
     { OPTION_MIN_GIL_WAIT, 0, "min-gil-wait", "TIME", 0, "mark waits for the GIL from TIME on (5ms)" },
-    { OPTION_TASKS, 0, "tasks", "lives|tracks", 0, "show tasks as markers, or as threads (lives)" },
+    { OPTION_TASKS, 0, "tasks", "lives|rows|tracks", 0, "show tasks as markers, in rows, as threads (lives)" },
     { OPTION_PROFILER_URL, 0, "profiler-url", "URL", 0,
       "use a viewer of your own: http://127.0.0.1:4242\n"
       "(https://profiler.firefox.com)" },
@@ -109,11 +109,9 @@ static int word_value(enum own_option option, const char *word)
         const char *word;
         int value;
     } words[] = {
-        { OPTION_MARKERS, "few", GECKO_MARKERS_FEW },
-        { OPTION_MARKERS, "all", GECKO_MARKERS_ALL },
-        { OPTION_MARKERS, "none", GECKO_MARKERS_NONE },
-        { OPTION_TASKS, "lives", false },
-        { OPTION_TASKS, "tracks", true },
+        { OPTION_MARKERS, "few", GECKO_MARKERS_FEW },   { OPTION_MARKERS, "all", GECKO_MARKERS_ALL },
+        { OPTION_MARKERS, "none", GECKO_MARKERS_NONE }, { OPTION_TASKS, "lives", GECKO_TASKS_LIVES },
+        { OPTION_TASKS, "rows", GECKO_TASKS_ROWS },     { OPTION_TASKS, "tracks", GECKO_TASKS_TRACKS },
     };
     for (size_t i = 0; i < countof(words); i++)
         if (words[i].option == option && strcmp(words[i].word, word) == 0)
@@ -173,7 +171,7 @@ bool gecko_options_apply(struct settings *settings, int number, const char *valu
         style->markers = (enum gecko_markers)word;
         return word >= 0;
     case OPTION_TASKS:
-        style->task_tracks = word > 0;
+        style->tasks = (enum gecko_tasks_shown)word;
         return word >= 0;
     case OPTION_MIN_GIL_WAIT:
         return apply_gil_wait(style, value);

@@ -56,11 +56,18 @@ enum gecko_markers {
     GECKO_MARKERS_NONE,
 };
 
+/* How asyncio tasks are shown. */
+enum gecko_tasks_shown {
+    GECKO_TASKS_LIVES, /* a marker each; those whose names differ only by numbers have one name */
+    GECKO_TASKS_ROWS, /* the same, and those that live at the same time have names of their own (markers/task_rows.h) */
+    GECKO_TASKS_TRACKS, /* entries of tasks have lines of their own */
+};
+
 struct gecko_style {
     enum gecko_opcodes_shown opcodes;
     enum gecko_markers markers;
-    bool compact;     /* version 66: times and callers as differences, which newer viewers read and Perfetto does not */
-    bool task_tracks; /* entries of tasks have lines of their own */
+    bool compact; /* version 66: times and callers as differences, which newer viewers read and Perfetto does not */
+    enum gecko_tasks_shown tasks;
     uint64_t gil_wait_ns;            /* shorter waits for the lock have no marker; 0: the default */
     bool embed_sources;              /* put the text of source files into the profile */
     bool full_paths;                 /* name files of the standard library by their paths, not by their public tags */

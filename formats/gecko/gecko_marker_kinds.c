@@ -6,6 +6,7 @@
 #include "formats/frames/plain_name.h"
 #include "formats/frames/task_frame.h"
 #include "formats/gecko/gecko_internal.h"
+#include "formats/gecko/markers/task_rows.h"
 #include "formats/model/program_name.h"
 
 #include <inttypes.h>
@@ -170,23 +171,48 @@ static struct text gecko_marker_kinds_task_name(const struct gecko *gecko, uint3
 
 /* The name that a task shares with others of its kind. A task whose program gave it no name has that of its coroutine.
  */
-static size_t stem_of(struct gecko *gecko, const struct marker *marker)
+static void append_stem(const struct gecko *gecko, struct bytes *stem, const struct marker *marker)
 {
     const struct text name = gecko_marker_kinds_task_name(gecko, marker->subject);
-    struct bytes stem = { 0 };
+    const size_t before = stem->size;
     if (marker->function && (name.size == 0 || task_frame_is_automatic(name)))
-        append(&stem, short_name(gecko, marker->function));
+        append(stem, short_name(gecko, marker->function));
     else
-        put_plain_name(&stem, name);
-    if (stem.size == 0)
-        append(&stem, TEXT("Task"));
+        put_plain_name(stem, name);
+    if (stem->size == before)
+        append(stem, TEXT("Task"));
+}
+
+static size_t stem_of(struct gecko *gecko, const struct marker *marker)
+{
+    struct bytes stem = { 0 };
+    append_stem(gecko, &stem, marker);
     return string_of(gecko, &stem);
 }
 
 size_t gecko_marker_kinds_name(struct gecko *gecko, const struct marker *marker)
 {
-    const char *name = kinds[marker->kind].name;
-    return marker->kind == MARKER_TASK ? stem_of(gecko, marker) : gecko_tables_string(gecko, text_of(name));
+    if (marker->kind != MARKER_TASK)
+        return gecko_tables_string(gecko, text_of(kinds[marker->kind].name));
+    struct bytes name = { 0 };
+    if (marker->row) {
+        char row[16];
+        snprintf(row, sizeof(row), "#%" PRIu32 " ", marker->row + 1);
+        append(&name, text_of(row));
+    }
+    append_stem(gecko, &name, marker);
+    return string_of(gecko, &name);
+}
+
+void gecko_marker_kinds_assign_rows(struct gecko *gecko)
+{
+    const struct marker_store *store = &gecko->markers.store;
+    uint32_t *names = alloc_zeroed(store->settled_count + 1, sizeof(*names));
+    for (size_t i = 0; i < store->settled_count; i++)
+        if (store->settled[i].kind == MARKER_TASK)
+            names[i] = (uint32_t)stem_of(gecko, &store->settled[i]);
+    task_rows_assign(store->settled, store->settled_count, names);
+    free(names);
 }
 
 int64_t gecko_marker_kinds_category(const struct marker *marker)

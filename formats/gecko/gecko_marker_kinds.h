@@ -13,6 +13,9 @@ struct gecko;
 size_t gecko_marker_kinds_name(struct gecko *gecko, const struct marker *marker);
 int64_t gecko_marker_kinds_category(const struct marker *marker);
 
+/* Numbers the rows of tasks (markers/task_rows.h), which their names have. Call it once, when the store is settled. */
+void gecko_marker_kinds_assign_rows(struct gecko *gecko);
+
 /* Whether the viewer shows the stack with which the marker begins. */
 bool gecko_marker_kinds_has_cause(const struct marker *marker);
 

@@ -412,6 +412,8 @@ void gecko_markers_settle(struct gecko *gecko)
     if (gecko_extra_has_tree(gecko))
         add_ends(gecko);
     markers_settle(&gecko->markers, profile_bytes(gecko));
+    if (gecko->style.tasks == GECKO_TASKS_ROWS)
+        gecko_marker_kinds_assign_rows(gecko);
     for (size_t i = 0; i < gecko->markers.store.settled_count; i++)
         if (gecko_marker_kinds_has_cause(&gecko->markers.store.settled[i]))
             gecko_leaves_note_bare(gecko, gecko->markers.store.settled[i].stack);

@@ -93,7 +93,7 @@ uint32_t gecko_tasks_host(struct gecko *gecko, uint32_t thread, uint32_t status)
 {
     if (!gecko_tasks_is_entry(gecko, thread))
         return thread;
-    if (gecko->style.task_tracks || !attribute_known(status, ATTRIBUTE_TASK_WAITS))
+    if (gecko->style.tasks == GECKO_TASKS_TRACKS || !attribute_known(status, ATTRIBUTE_TASK_WAITS))
         return track_of(gecko, thread);
     if (!says_running(status))
         return 0;

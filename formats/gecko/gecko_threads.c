@@ -41,7 +41,8 @@ static size_t put_unique_tid(char *room, size_t room_size, const struct thread *
     return size;
 }
 
-/* Writes an id that is unique in the process. */
+/* Writes an id that is unique in the process. It is a number where it can be: Perfetto has a thread for each number,
+ * and one thread for all other ids. A line that several threads share has the number of its first thread. */
 static void emit_tid(struct gecko *gecko, const struct gecko_line *line, struct gecko_again *tids)
 {
     const struct thread *thread = gecko_lines_thread(gecko, gecko_line_first(line));
@@ -57,15 +58,10 @@ static void emit_tid(struct gecko *gecko, const struct gecko_line *line, struct 
         return;
     }
     size = put_unique_tid(text, sizeof(text), thread, tids);
-    if (size == 0 && !gecko_line_is_shared(line)) {
-        emit_integer(&gecko->json, "tid", thread->tid);
-        return;
-    }
     if (size == 0)
-        size = (size_t)snprintf(text, sizeof(text), "%" PRIu32, thread->tid);
-    if (gecko_line_is_shared(line))
-        size += (size_t)snprintf(text + size, sizeof(text) - size, " and %zu more", line->count - 1);
-    emit_text(&gecko->json, "tid", (struct text){ text, size });
+        emit_integer(&gecko->json, "tid", thread->tid);
+    else
+        emit_text(&gecko->json, "tid", (struct text){ text, size });
 }
 
 static void emit_life(struct json_emitter *json, const char *start_key, uint64_t start_ns, const char *end_key,

@@ -32,12 +32,12 @@ struct crowd {
         uint64_t at;                         /* address; 0: not known */
         unsigned char bytes[LAYOUT_GIL_MAX]; /* as they were read, ... */
         struct gil gil;                      /* ... and what they say */
-    } *locks;                                /* of the interpreters, in their order */
+    } * locks;                               /* of the interpreters, in their order */
     size_t locks_count, locks_room;
 };
 
 /* Reads the threads of the list, or of a long list those that ran lately, and the locks. `rseq`: offset of a thread's
- * rseq area from its thread pointer. */
+ * rseq area from CPython's id of the thread. */
 void crowd_read(struct crowd *crowd, const struct thread_list *thread_list, int64_t rseq);
 
 /* How many of the threads that were asked for in this tick may have run Python between two readings, while these posts

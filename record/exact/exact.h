@@ -65,7 +65,7 @@ struct exact {
     /* Set by the caller where the stand captures C stacks: the recorder's numbers of the threads, by those of the
      * process's pid namespace. It changes only while no look is made. */
     const struct intern_pairs *host_threads;
-    int64_t rseq;         /* offset of a thread's rseq area from its thread pointer; 0: threads have none */
+    int64_t rseq;         /* offset of a thread's rseq area from CPython's id of the thread; 0: threads have none */
     struct holder holder; /* as the last look found it: the next look starts with this holder */
     struct recent_holder recent[EXACT_RECENT];
     uint64_t looks;     /* number of looks that were asked for so far */

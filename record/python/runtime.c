@@ -228,21 +228,19 @@ static enum runtime_state try_known_image(struct runtime *runtime, struct runtim
 
 /* ---- rseq ---- */
 
+/* CPython's id of a thread is the address of its struct pthread. On x86-64 the thread pointer is that address, too; on
+ * aarch64 it is the end of the structure, whose size glibc states for debuggers. */
 #if defined(__x86_64__)
-/* Reads the two variables in which glibc's dynamic linker states the area. */
-static bool read_rseq(struct runtime_search *search, int64_t *rseq)
-{
-    const uint64_t offset_at = look_up(search, "__rseq_offset", "__rseq_offset", NULL, false);
-    const uint64_t size_at = offset_at ? look_up(search, "__rseq_size", "__rseq_size", NULL, false) : 0;
-    int64_t offset = 0;
-    uint32_t size = 0;
-    const struct piece pieces[] = { { offset_at, sizeof(offset), &offset }, { size_at, sizeof(size), &size } };
-    if (!size_at || remote_read_pieces(search->remote, pieces, countof(pieces), NULL) != REMOTE_READ)
-        return false;
-    *rseq = size > 0 ? offset : 0; /* size 0: rseq is switched off, or the kernel lacks it */
-    return true;
-}
+#define KNOWS_POINTER    true
+#define POINTER_DISTANCE NULL
+#elif defined(__aarch64__)
+#define KNOWS_POINTER    true
+#define POINTER_DISTANCE "_thread_db_sizeof_pthread"
+#else
+#define KNOWS_POINTER    false
+#define POINTER_DISTANCE NULL
 #endif
+#define PTHREAD_MOST 65536 /* bytes; a struct pthread is smaller */
 
 static struct runtime_search begin_search(struct remote *remote, const struct image *image, struct elf_files *files)
 {
@@ -257,29 +255,58 @@ static void end_search(const struct runtime_search *search)
         close(search->file);
 }
 
-/* The offset of a thread's rseq area from its thread pointer; 0: there is none. Only on x86-64 is CPython's id of a
- * thread the thread pointer. No files but the dynamic linker and a static program have the variables. Reading the
- * symbols of all libraries of a large program takes long. */
-static int64_t find_rseq(struct remote *remote, const struct images *images, struct elf_files *files)
+/* Reads the two variables in which glibc's dynamic linker states the area. */
+static bool read_rseq(struct runtime_search *search, int64_t *rseq)
 {
-    int64_t rseq = 0;
-#if defined(__x86_64__)
+    const uint64_t offset_at = look_up(search, "__rseq_offset", "__rseq_offset", NULL, false);
+    const uint64_t size_at = offset_at ? look_up(search, "__rseq_size", "__rseq_size", NULL, false) : 0;
+    int64_t offset = 0;
+    uint32_t size = 0;
+    const struct piece pieces[] = { { offset_at, sizeof(offset), &offset }, { size_at, sizeof(size), &size } };
+    if (!size_at || remote_read_pieces(search->remote, pieces, countof(pieces), NULL) != REMOTE_READ)
+        return false;
+    *rseq = size > 0 ? offset : 0; /* size 0: rseq is switched off, or the kernel lacks it */
+    return true;
+}
+
+/* Reads the distance of the thread pointer from CPython's id of a thread. */
+static bool read_pointer_distance(struct runtime_search *search, int64_t *distance)
+{
+    uint32_t bytes = 0;
+    const uint64_t at = look_up(search, POINTER_DISTANCE, POINTER_DISTANCE, NULL, false);
+    if (!at || remote_read(search->remote, at, &bytes, sizeof(bytes)) != REMOTE_READ || bytes > PTHREAD_MOST)
+        return false;
+    *distance = bytes;
+    return true;
+}
+
+/* Asks the images of the process whose path has a text, and then its program, which may be static. Reading the symbols
+ * of all libraries of a large program takes long. */
+static bool ask_images(struct remote *remote, const struct images *images, struct elf_files *files, const char *path,
+                       bool (*read)(struct runtime_search *search, int64_t *number), int64_t *number)
+{
     bool found = false;
     for (int programs = 0; programs < 2; programs++)
         for (size_t i = 0; i < images->count && !found; i++) {
             const struct image *image = &images->rows[i];
-            if (programs ? !image->program : !strstr(image->path, "/ld-"))
+            if (programs ? !image->program : !strstr(image->path, path))
                 continue;
             struct runtime_search search = begin_search(remote, image, files);
-            found = read_rseq(&search, &rseq);
+            found = read(&search, number);
             end_search(&search);
         }
-#else
-    (void)remote;
-    (void)images;
-    (void)files;
-#endif
-    return rseq;
+    return found;
+}
+
+/* The offset of a thread's rseq area from CPython's id of the thread; 0: there is none. */
+static int64_t find_rseq(struct remote *remote, const struct images *images, struct elf_files *files)
+{
+    int64_t rseq = 0, distance = 0;
+    if (!KNOWS_POINTER || !ask_images(remote, images, files, "/ld-", read_rseq, &rseq) || rseq == 0)
+        return 0;
+    if (POINTER_DISTANCE && !ask_images(remote, images, files, "/libc.so.", read_pointer_distance, &distance))
+        return 0;
+    return rseq + distance;
 }
 
 /* ---- all images ---- */

@@ -22,7 +22,8 @@ struct runtime {
     unsigned char random[16]; /* these bytes. A forked process has the same */
     bool described;           /* `rseq` and `build` are filled in */
     struct layout layout;
-    int64_t rseq; /* offset of a thread's rseq area from its thread pointer (glibc 2.35 and later); 0: there is none */
+    int64_t rseq; /* offset of a thread's rseq area from CPython's id of the thread (glibc 2.35 and later); 0: there is
+                     none */
     struct runtime_build build;
 };
 

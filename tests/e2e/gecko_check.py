@@ -137,12 +137,14 @@ def counter_sum(counter):
 
 
 def thread_sums(profile):
-    """{(pid, tid): samples and CPU time}. The first cell of CPU time counts too, which the viewer leaves out."""
+    """{(pid, tid): samples and CPU time}; a track that many threads share has a key that no thread has. The first cell of CPU time
+    counts too, which the viewer leaves out."""
     sums = {}
     for thread in profile["threads"]:
+        shared = re.fullmatch(r"#\d+ .*: \d+ threads", thread["name"])
         cells = thread["samples"].get("threadCPUDelta")
         cpu = None if cells is None else sum(cell or 0 for cell in cells) / 1e6
-        sums[thread["pid"], str(thread["tid"])] = {"samples": thread["samples"]["length"], "cpu_ms": cpu}
+        sums[thread["pid"], thread["name"] if shared else str(thread["tid"])] = {"samples": thread["samples"]["length"], "cpu_ms": cpu}
     return sums
 
 

@@ -107,7 +107,9 @@ static int by_place(const void *left, const void *right)
         return a->thread < b->thread ? -1 : 1;
     if (a->start_ns != b->start_ns)
         return a->start_ns < b->start_ns ? -1 : 1;
-    return (a->kind > b->kind) - (a->kind < b->kind);
+    if (a->kind != b->kind)
+        return a->kind < b->kind ? -1 : 1;
+    return (a->end_ns < b->end_ns) - (a->end_ns > b->end_ns);
 }
 
 static void marker_store_keep(struct marker_store *store, enum marker_kind kind, uint64_t count)

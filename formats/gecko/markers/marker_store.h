@@ -47,6 +47,7 @@ struct marker {
                          * MARKER_TITLE: index of the life + 1 */
     uint32_t count;     /* MARKER_TASK: steps; MARKER_GAP: ticks that were missed; MARKER_GC: generation + 1 */
     uint32_t failed;    /* MARKER_GAP: ticks in which the recorder could read no thread */
+    uint32_t row; /* MARKER_TASK: which row of its name (task_rows.h), from 0; filled after the store is settled */
 };
 
 /* What is not in the profile. */
@@ -84,7 +85,8 @@ void marker_store_leave_out(struct marker_store *store, enum marker_kind kind, u
 /* Decides which markers are written. Call it once, after the last marker. */
 void marker_store_settle(struct marker_store *store, const struct marker_budget *budget);
 
-/* The settled markers of a thread, in the order of their starts; *count is their number. */
+/* The settled markers of a thread, in the order of their starts, and of those that begin together of one kind the
+ * longest first; *count is their number. */
 const struct marker *marker_store_of(const struct marker_store *store, uint32_t thread, size_t *count);
 
 /* The number of settled markers of a kind. */

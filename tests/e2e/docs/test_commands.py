@@ -26,7 +26,7 @@ NOT_RUN = {
     r"--open|-http=": "opens a browser; test_show.py and test_flame_page.py",
     r"--upload|--delete": "sends to the network; test_share.py",
     r"^curl|curl --|^parca-push": "sends to a store of profiles; test_fleets.py",
-    r"\bdocker|\bkubectl": "needs containers; test_permission.py has namespaces",
+    r"\bdocker|\bkubectl|^kind |^skopeo ": "needs containers; test_permission.py has namespaces",
     r"\bsudo\b": "asks for the password of a user",
     r"\bssh host": "needs another machine",
     r"^\./quickstart|^meson|^packaging/|^tar ": "builds and installs; the test run itself began so, and test_installed.py and test_packaging.py",

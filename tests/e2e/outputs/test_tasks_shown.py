@@ -12,7 +12,7 @@ import pytest
 
 import gecko_check
 import pprof_check
-from environment import BUILD, need_pprof
+from environment import BUILD, PROJECT, need_pprof
 from recording import collapsed, convert, info, succeed
 from viewers import opened, speedscope
 
@@ -264,6 +264,31 @@ def test_gecko_of_very_many_tasks(many, tmp_path):
     assert len(profile["threads"]) == 502
     assert sum(thread["samples"]["length"] for thread in profile["threads"]) == MANY * 10
     assert (profile["threads"][-1]["name"], profile["threads"][-1]["samples"]["length"]) == ("other tasks", (MANY - 500) * 10)
+
+
+def task_markers(profile):
+    """[(thread, name, start, end, label)] of lives of tasks."""
+    strings = profile["shared"]["stringArray"]
+    return [(number, strings[name], start, end, strings[data["label"]])
+            for number, thread in enumerate(profile["threads"])
+            for name, start, end, data in zip(*(thread["markers"][column] for column in ("name", "startTime", "endTime", "data")))
+            if data["type"] == "Task"]
+
+
+def overlapping(markers):
+    """Pairs of neighbours of one thread and name, of which one begins before the other ends."""
+    ordered = sorted(markers)
+    return [pair for pair in zip(ordered, ordered[1:]) if pair[0][:2] == pair[1][:2] and pair[1][2] < pair[0][3]]
+
+
+@pytest.mark.short
+def test_tasks_in_rows_do_not_overlap(tmp_path):
+    """As Perfetto needs them. They are the same tasks as in one row."""
+    recording = os.path.join(PROJECT, "tests", "streams", "async-all-3.15", "recording.pyreel")
+    lives = task_markers(checked(recording, tmp_path)[1])
+    rows = task_markers(checked(recording, tmp_path, "--tasks=rows")[1])
+    assert overlapping(lives) and not overlapping(rows)
+    assert sorted((thread, re.sub(r"^#\d+ ", "", name), *more) for thread, name, *more in rows) == sorted(lives)
 
 
 # ---- no instructions to show ----

@@ -3,10 +3,15 @@
 packaging/make-deb, make-tarball and cross-aarch64 do the rest: they take minutes, and need a network."""
 
 import glob
+import gzip
+import hashlib
+import io
 import json
 import os
+import pathlib
 import re
 import subprocess
+import tarfile
 
 import pytest
 
@@ -48,6 +53,51 @@ def test_tests_that_are_not_emulated():
     assert {row[1] for row in rows if row} == {"never", "slow"}
     with open(os.path.join(BUILD, "meson-info", "intro-tests.json"), encoding="utf-8") as file:
         assert named - {test["name"] for test in json.load(file) if "pyreel:unit" in test["suite"]} == set()
+
+
+@pytest.mark.short
+def test_image_has_what_the_tarball_has(tmp_path):
+    """Whoever loads an image compares its checksums."""
+    tarball = tmp_path / "pyreel-9.8.7-linux-x86_64.tar.xz"
+    with tarfile.open(tarball, "w:xz") as tar:
+        tar.add(PYREEL, "pyreel-9.8.7-linux-x86_64/bin/pyreel")
+        tar.add(os.path.join(PROJECT, "LICENSE"), "pyreel-9.8.7-linux-x86_64/LICENSE")
+    script, images = os.path.join(PROJECT, "packaging", "make-image"), []
+    for _ in range(2):
+        subprocess.run([script, tarball], check=True, capture_output=True)
+        images.append((tmp_path / "pyreel-9.8.7-image-x86_64.tar").read_bytes())
+    assert images[0] == images[1]
+
+    with tarfile.open(fileobj=io.BytesIO(images[0])) as tar:
+        files = {file.name: tar.extractfile(file).read() for file in tar}
+
+    def blob(part):
+        data = files[f"blobs/{part['digest'].replace(':', '/')}"]
+        assert (f"sha256:{hashlib.sha256(data).hexdigest()}", len(data)) == (part["digest"], part["size"])
+        return data
+
+    manifest = json.loads(blob(json.loads(files["index.json"])["manifests"][0]))
+    config, layer = json.loads(blob(manifest["config"])), gzip.decompress(blob(manifest["layers"][0]))
+    assert config["rootfs"]["diff_ids"] == [f"sha256:{hashlib.sha256(layer).hexdigest()}"]
+    assert (config["architecture"], config["config"]["Entrypoint"]) == ("amd64", ["pyreel"])
+    assert config["config"]["Labels"]["org.opencontainers.image.version"] == "9.8.7"
+    with tarfile.open(fileobj=io.BytesIO(layer)) as tar:
+        assert {file.name: oct(file.mode) for file in tar} == {"tmp": "0o1777", "bin/pyreel": oct(os.stat(PYREEL).st_mode & 0o7777), "LICENSE": "0o644"}
+        assert tar.extractfile("bin/pyreel").read() == pathlib.Path(PYREEL).read_bytes()
+
+    by_docker = json.loads(files["manifest.json"])[0]
+    assert [by_docker["Config"], *by_docker["Layers"]] == [f"blobs/{part['digest'].replace(':', '/')}" for part in (manifest["config"], manifest["layers"][0])]
+
+
+@pytest.mark.short
+def test_image_of_what_is_no_tarball_is_refused(tmp_path):
+    script = os.path.join(PROJECT, "packaging", "make-image")
+    empty = tmp_path / "pyreel-9.8.7-linux-x86_64.tar.xz"
+    with tarfile.open(empty, "w:xz") as tar:
+        tar.add(os.path.join(PROJECT, "LICENSE"), "pyreel-9.8.7-linux-x86_64/LICENSE")
+    for path, words in ((tmp_path / "other.tar.xz", "is no tarball"), (empty, "has no bin/pyreel")):
+        ended = subprocess.run([script, path], capture_output=True, text=True)
+        assert ended.returncode == 1 and words in ended.stderr and "make-tarball" in ended.stderr, ended
 
 
 def shell_scripts():

@@ -294,7 +294,7 @@ static void very_many_tasks_share_a_line(void **state)
     (void)state;
     const uint32_t tasks = 10000;
     struct writing w;
-    begin(&w, (struct gecko_style){ .opcodes = GECKO_OPCODES_FRAMES, .task_tracks = true });
+    begin(&w, (struct gecko_style){ .opcodes = GECKO_OPCODES_FRAMES, .tasks = GECKO_TASKS_TRACKS });
     static const struct event beginning[] = { BEGINNING };
     for (size_t i = 0; i < countof(beginning); i++)
         take(w.gecko, &w.tables, beginning[i]);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Which markers a recording has, and which of them a profile keeps. */
 #include "formats/gecko/markers/markers.h"
+#include "formats/gecko/markers/task_rows.h"
 
 #include "tests/fakes/story.h"
 #include "tests/fakes/testing.h"
@@ -47,6 +48,49 @@ static void the_heaviest_are_kept(void **state)
     assert_int_equal(store.heaps[MARKER_GC].left_out.longest_ns, 490 * MS);
     assert_null(marker_store_of(&store, 2, &count));
     assert_null(marker_store_of(&store, 4, &count));
+    marker_store_free(&store);
+}
+
+/* Tasks of one name and one line that live at the same time have different rows; a row is free when its task has ended.
+ */
+static void tasks_of_one_time_have_rows_of_their_own(void **state)
+{
+    (void)state;
+    const struct {
+        uint32_t thread, name, start_ms, end_ms, row;
+    } tasks[] = {
+        { 1, 7, 0, 50, 0 },  { 1, 7, 0, 20, 1 },  { 1, 7, 10, 30, 2 }, { 1, 8, 10, 60, 0 }, /* another name */
+        { 1, 7, 20, 80, 1 }, { 1, 7, 50, 50, 0 }, { 1, 7, 50, 90, 0 }, { 2, 7, 5, 95, 0 },  /* another line */
+    };
+    struct marker markers[countof(tasks)];
+    uint32_t names[countof(tasks)];
+    for (size_t i = 0; i < countof(tasks); i++) {
+        names[i] = tasks[i].name;
+        markers[i] = (struct marker){ .kind = MARKER_TASK,
+                                      .thread = tasks[i].thread,
+                                      .start_ns = tasks[i].start_ms * MS,
+                                      .end_ns = tasks[i].end_ms * MS };
+    }
+    task_rows_assign(markers, countof(markers), names);
+    for (size_t i = 0; i < countof(tasks); i++)
+        assert_int_equal(markers[i].row, tasks[i].row);
+}
+
+/* Of markers that begin together the longest comes first, so that the others lie in it. */
+static void the_longest_of_one_start_comes_first(void **state)
+{
+    (void)state;
+    struct marker_store store = { 0 };
+    size_t count;
+    for (uint64_t i = 0; i < 5; i++) {
+        const struct marker marker = { .kind = MARKER_TASK, .thread = 1, .end_ns = (1 + i * 3 % 5) * MS, .weight = 1 };
+        marker_store_add(&store, &marker);
+    }
+    marker_store_settle(&store, &plenty);
+    const struct marker *markers = marker_store_of(&store, 1, &count);
+    assert_int_equal(count, 5);
+    for (size_t i = 0; i < count; i++)
+        assert_int_equal(markers[i].end_ns, (5 - i) * MS);
     marker_store_free(&store);
 }
 
@@ -438,6 +482,8 @@ static void only_asyncio_has_loops(void **state)
 TEST_FILE(gecko_markers)
 {
     static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tasks_of_one_time_have_rows_of_their_own),
+        cmocka_unit_test(the_longest_of_one_start_comes_first),
         cmocka_unit_test(the_heaviest_are_kept),
         cmocka_unit_test(no_more_than_the_limit_are_held),
         cmocka_unit_test(of_equal_markers_the_first_threads_stay),
