@@ -73,3 +73,39 @@ put_tree() {
     as_root mkdir -p "$root/src/pyreel"
     git archive HEAD | as_root tar -x -C "$root/src/pyreel"
 }
+
+# Not every machine has descriptions of terminals. These are of Debian's package ncurses-base.
+terminals="l/linux r/rxvt s/screen s/screen-256color t/tmux t/tmux-256color v/vt100 x/xterm x/xterm-256color"
+
+# build_static PROCESSOR NAME: installs static programs into the folder /src/NAME of the root folder build-static, with what lies
+# beside them, descriptions of terminals and licences. PROCESSOR is x86_64 or aarch64, for which there is a cross compiler.
+# Two runs from the same commit make the same bytes. bookworm: in the static libelf of Debian 13, functions are missing.
+build_static() {
+    local processor=$1 name=$2 epoch cross=''
+    make_root build-static minbase bookworm amd64 gcc libc6-dev gcc-aarch64-linux-gnu qemu-user xz-utils "${build_packages[@]}" "${libraries[@]}"
+    put_tree build-static
+    if [[ $processor == aarch64 ]]; then
+        make_root static-aarch64 extract bookworm arm64 libc6-dev "${libraries[@]}"
+        as_root mkdir "$roots/build-static/src/aarch64"
+        as_root cp -a "$roots/static-aarch64"/{lib*,usr} "$roots/build-static/src/aarch64/"
+        sed "s|@ROOT@|/src/aarch64|g" packaging/aarch64.ini | as_root tee "$roots/build-static/src/aarch64.ini" >/dev/null
+        cross=--cross-file=/src/aarch64.ini
+    fi
+    heading "Building static programs for $processor"
+    epoch=$(git log -1 --format=%ct)
+    quietly "$out/build-$processor.log" in_root build-static sh -ec "
+        cd /src/pyreel
+        export SOURCE_DATE_EPOCH=$epoch
+        meson setup build --buildtype=release --prefix=/ -Dstatic=true -Dtests=disabled -Dtop=enabled --strip $cross
+        meson compile -C build
+        meson install -C build --destdir '/src/$name'
+        mkdir '/src/$name/share/terminfo'
+        cd /lib/terminfo
+        cp -L --parents $terminals '/src/$name/share/terminfo/'
+        mkdir '/src/$name/licences'
+        for package in libc6-dev libelf-dev libiberty-dev liblzma-dev libjansson-dev libncurses-dev libprotobuf-c-dev libseccomp-dev libzstd-dev zlib1g-dev; do
+            cp -L /usr/share/doc/\$package/copyright '/src/$name/licences/'\${package%-dev}
+        done
+        cp /usr/share/common-licenses/LGPL-2.1 /usr/share/common-licenses/LGPL-3 /usr/share/common-licenses/GPL-3 '/src/$name/licences/'" ||
+        die "cannot build static programs"
+}

@@ -266,3 +266,10 @@ def need_viewer(tool):
     if not os.path.exists(os.path.join(CACHE, "viewers", ".complete")):
         missing(f"no {tool}: tests/tools/make-viewers installs it in {CACHE}")
     return os.path.join(TOOLS, tool)
+
+
+def need_notebook():
+    """A Python with IPython and Jupyter's kernel."""
+    if not os.path.exists(os.path.join(CACHE, "notebook", ".complete")):
+        missing(f"no IPython: tests/tools/make-notebook installs it in {CACHE}")
+    return os.path.join(CACHE, "notebook", "bin", "python")

@@ -183,7 +183,7 @@ def check_rooms(rooms):
 
 def check_other_files():
     """Scripts and build files have their licence line, too."""
-    for folder in ("formats", "record", "convert", "pyreel", "completions", "tests"):
+    for folder in ("formats", "record", "convert", "pyreel", "python", "completions", "tests"):
         for path in sorted((SOURCE / folder).rglob("*")):
             script = path.is_file() and path.suffix in (".py", ".sh", ".mjs")
             if script and "SPDX-License-Identifier: MIT" not in path.read_text(encoding="utf-8")[:200]:

@@ -160,6 +160,7 @@ def test_version_is_the_same_everywhere():
     assert re.search(r"^## (\S+)", read("CHANGELOG.md"), re.M)[1].rstrip(",") == VERSION
     pages = glob.glob(os.path.join(PROJECT, "man", "*.1")) + [os.path.join(PROJECT, "pyreel", "pyreel.7.in")]
     assert {re.search(r'^\.TH .* "pyreel (\S+)"', read(page))[1] for page in pages} == {VERSION}
+    assert re.search(r'^__version__ = "(.*)"$', read(os.path.join(PROJECT, "python", "pyreel", "__init__.py")), re.M)[1] == VERSION
     for program in built_programs().values():
         assert subprocess.run([program, "--version"], stdout=subprocess.PIPE, text=True, check=True).stdout.split()[1] == VERSION
 
