@@ -237,7 +237,7 @@ static void tell_end(const struct progress_totals *f, enum end_reason reason)
     if (f->killed_by && reason == END_TARGET)
         fprintf(stderr, "pyreel-record: the program was ended by SIG%s (%s)\n",
                 sigabbrev_np(f->killed_by) ? sigabbrev_np(f->killed_by) : "?", strsignal(f->killed_by));
-    else if (f->runs_on ? reason != END_SIGNAL : reason != END_TARGET && reason != END_SIGNAL && reason != END_DURATION)
+    else if (f->runs_on || (reason != END_TARGET && reason != END_SIGNAL && reason != END_DURATION))
         fprintf(stderr, "pyreel-record: the recording ended: %s\n", event_end_reason_text(reason));
 }
 

@@ -58,6 +58,7 @@ class Labels:
                 self.put(24, len(self.rows))
             else:
                 self.put(64 + 16 * row + 8, serial)
+        return time.perf_counter(), time.thread_time()
 
 
 labels = None
@@ -78,17 +79,21 @@ def rest(seconds):
 def work(name, choices):
     chance = random.Random(name)
     number = 0
-    while not ended.is_set():
+    last, since = None, (0, 0)
+    while True:
         text = chance.choice(LABELS)
         if choices == "many" and text:
             number += 1
             text = f"{text} {number}"
-        labels.set(text)
-        wall, cpu = time.perf_counter(), time.thread_time()
+        now = labels.set(text)
+        if last is not None:  # from one label to the next: also what the thread waits for a processor
+            row = account.setdefault(last, {"wall": 0, "cpu": 0})
+            row["wall"] += now[0] - since[0]
+            row["cpu"] += now[1] - since[1]
+        last, since = text, now
+        if ended.is_set():
+            break
         (burn if chance.random() < 0.7 else rest)(0.002 + 0.02 * chance.random())
-        row = account.setdefault(text if choices != "many" else text[:9], {"wall": 0, "cpu": 0})
-        row["wall"] += time.perf_counter() - wall
-        row["cpu"] += time.thread_time() - cpu
     labels.set("")
 
 
