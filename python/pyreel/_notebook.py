@@ -73,7 +73,7 @@ class _Cells:
 
     def write(self, folder: str) -> list[str]:
         """Writes the text of cells into a folder; returns the options that lead there."""
-        maps = {}
+        maps: dict[str, str] = {}
         for path in self._names:
             if os.path.isabs(path):
                 inside = maps.setdefault(os.path.dirname(path), os.path.join(folder, str(len(maps))))
@@ -86,7 +86,7 @@ class _Cells:
 
 def _callers() -> str:
     """A regular expression of the functions that called this one's caller, which are above each sample of the cell."""
-    found = {}
+    found: dict[str, None] = {}
     frame = inspect.currentframe()
     while (frame := frame.f_back if frame else None) is not None:
         code = frame.f_code
@@ -97,7 +97,7 @@ def _callers() -> str:
 def _pieces(code: str, path: str) -> tuple[Any, Any]:
     """What to execute, and the expression at the end whose value the cell has, or None."""
     tree = ast.parse(code, path)
-    last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+    last: Any = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
     try:
         return compile(tree, path, "exec"), last and compile(ast.Expression(last.value), path, "eval")
     except SyntaxError as error:
@@ -107,10 +107,12 @@ def _pieces(code: str, path: str) -> tuple[Any, Any]:
 
 
 @magics_class
-class Magics(Base):  # type: ignore[misc]
+class Magics(Base):
     """%pyreel and %%pyreel, for %load_ext pyreel."""
 
-    @line_cell_magic  # type: ignore[untyped-decorator]
+    shell: Any
+
+    @line_cell_magic
     def pyreel(self, line: str, cell: str | None = None) -> Any:
         """Shows where a statement or a cell spends its time.
 
@@ -142,7 +144,7 @@ class Magics(Base):  # type: ignore[misc]
 
     def _record(self, options: dict[str, Any], pieces: tuple[Any, Any], number: int, folder: str) -> Any:
         flags = [f"--{name}" for name in ("native",) if name in options]
-        values = {name: options.get(name) for name in ("rate", "disturb")}
+        values: dict[str, Any] = {name: options.get(name) for name in ("rate", "disturb")}
         recording = record(options.get("o") or os.path.join(folder, "cell.pyreel"), options=flags, **values)
         body, last = pieces
         names, hidden = self.shell.user_ns, _callers()
@@ -180,7 +182,7 @@ class Magics(Base):  # type: ignore[misc]
             _run("pyreel-flame", "-q", *common, *sources, "--sources", f"--title={title}", "-o", page, path)
             with open(page, encoding="utf-8") as file:
                 page = _frame(cells.rename_page(file.read()), title)
-            display({"text/html": page, "text/plain": f"<flame graph of {title}>"}, raw=True)
+            display({"text/html": page, "text/plain": f"<flame graph of {title}>"}, raw=True)  # type: ignore[no-untyped-call]
 
 
 def _tables(report: str) -> Iterator[str]:
