@@ -67,7 +67,7 @@ static const struct argument rows[] = {
     { OPTION_SUBPROCESSES, 'f', "subprocesses", NULL, 0, "record child processes that run Python, too" },
     { OPTION_RATE, 'r', "rate", "RATE", 0, "samples per second: 500, 10k, 5khz (1khz)" },
     { OPTION_DURATION, 'd', "duration", "TIME", 0, "stop after TIME: 200ms, 30s, 1m30 (no limit)" },
-    { OPTION_DELAY, 0, "delay", "TIME|-1", 0, "start paused for TIME; -1: until enable (no delay)" },
+    { OPTION_DELAY, 0, "delay", "TIME|-1", 0, "start paused for TIME; -1: until enable (none)" },
     { OPTION_CONTROL, 0, "control", "FIFOS", 0,
       "fifo:PATH[,ACK]: take enable, disable, stop, ping\n"
       "and snapshot from PATH, answer in ACK" },

@@ -77,7 +77,7 @@ def test_info_tells_of_running_tasks(running):
                     (3, "Task-3", 4242, 4242, "MainThread", 40)]
     assert [thread["name"] for thread in figures["threads"]] == ["MainThread", "worker"]
     text = succeed(*convert("info", running).command).text
-    assert "\ntasks       3 asyncio tasks\n" in text
+    assert "\ntasks       3 tasks of asyncio, and labels of the program\n" in text
     assert text.endswith("     pid      tid    samples  task\n"
                          "    4242     4242         40  fetch 1 in MainThread\n"
                          "    4242     4242         40  Task-3 in MainThread\n"

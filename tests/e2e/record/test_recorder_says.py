@@ -196,7 +196,7 @@ def test_a_process_that_is_no_python(tmp_path):
 @pytest.mark.sanitized("the command line")
 @pytest.mark.short
 @pytest.mark.parametrize("arguments", [[], ["-p", "1", "--", "true"], ["-p", "x", ], ["-p", "0"], ["-r", "fast", "--", "true"],
-                                       ["-r", "0", "--", "true"], ["-d", "-1", "--", "true"], ["-t", "most", "--", "true"],
+                                       ["-r", "0", "--", "true"], ["-d", "-1", "--", "true"], ["-t", "", "--", "true"],
                                        ["--kill", "--", "true"], ["--no-such-option"],
                                        ["-m", "sideways", "--", "true"], ["--compression", "zip", "--", "true"]])
 def test_misuse(arguments, tmp_path):
