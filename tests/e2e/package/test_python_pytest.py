@@ -58,9 +58,9 @@ NAMES = {"test_prepared", "test_each[one]", "test_each[two]", "TestGroup::test_m
 def run_tests(tmp_path):
     def run(*options, code=1):
         (tmp_path / "test_app.py").write_text(TESTS)
-        more = {"PYTEST_ADDOPTS": "", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": ""}
+        ours = {name: value for name, value in environment_of(ITSELF).items() if not name.startswith("PYTEST_")}  # also that of our workers
         done = subprocess.run([sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "pyreel.pytest_plugin", *options], cwd=tmp_path,
-                              env=environment_of(ITSELF, **more), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE)
+                              env=ours, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE)
         assert done.returncode == code, done.stdout + done.stderr
         return done.stdout + done.stderr
     return run
