@@ -46,7 +46,9 @@ struct weight_choice weight_choose(const struct aggregate *aggregate)
         cpu_ns += row->sums[SUM_CPU_NS];
     }
     const bool cpu_known = aggregate->samples == 0 || is_cpu_known(aggregate);
-    if (cpu_ns && cpu_known && weight_mostly_waited(cpu_ns, longest_wall_ns(aggregate)))
+    /* A program that was ready to run while others had the processors used little CPU time, too, and did not wait. */
+    const bool waited = !aggregate->group_of || waits;
+    if (cpu_ns && cpu_known && waited && weight_mostly_waited(cpu_ns, longest_wall_ns(aggregate)))
         return (struct weight_choice){ .weight = SUM_WALL_NS, .reason = "the program mostly waited" };
     /* Without a sample, all CPU time is that of which no look is known. */
     if (cpu_ns && cpu_known)
