@@ -105,10 +105,12 @@ static void take_times(struct still *still, const struct model *model)
     const uint64_t first = second + 1 > model->seconds ? second + 1 - model->seconds : 0;
     still->end_ns = end_ns;
     still->recent_ns = end_ns - first * SECOND_NS;
-    uint64_t cpu_ns = 0;
-    for (size_t i = 0; i < still->owners_count; i++)
+    uint64_t cpu_ns = 0, gil_ns = 0;
+    for (size_t i = 0; i < still->owners_count; i++) {
         cpu_ns += still->by_owner[i].all.total[WINDOW_CPU];
-    still->mostly_waited = weight_mostly_waited(cpu_ns, end_ns);
+        gil_ns += still->by_owner[i].all.total[WINDOW_GIL];
+    }
+    still->mostly_waited = weight_mostly_waited(cpu_ns > gil_ns ? cpu_ns : gil_ns, end_ns);
 }
 
 void still_take(struct still *still, struct model *model)

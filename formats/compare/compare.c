@@ -4,6 +4,7 @@
 #include "formats/base/alloc.h"
 #include "formats/frames/weight_choice.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 /* What makes two samples the same row: the fields in front of the sums of struct aggregate_row. */
@@ -142,7 +143,8 @@ enum aggregate_sum compare_usual_weight(const struct compare *compare)
 {
     bool waited = true;
     for (size_t i = 0; i < compare->read; i++)
-        waited &= weight_mostly_waited((uint64_t)compare->runs[i].totals[SUM_CPU_NS], compare->runs[i].duration_ns);
+        waited &= weight_mostly_waited((uint64_t)fmax(compare->runs[i].totals[SUM_CPU_NS], compare->runs[i].ready_ns),
+                                       compare->runs[i].duration_ns);
     return compare_knows(compare, SUM_CPU_NS) && !waited ? SUM_CPU_NS : SUM_WALL_NS;
 }
 

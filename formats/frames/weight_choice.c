@@ -36,7 +36,7 @@ static uint64_t longest_wall_ns(const struct aggregate *aggregate)
 struct weight_choice weight_choose(const struct aggregate *aggregate)
 {
     bool waits = false, busy = false, wall = aggregate->samples == 0;
-    uint64_t cpu_ns = 0;
+    uint64_t cpu_ns = 0, gil_ns = 0;
     for (size_t i = 0; i < aggregate->count; i++) {
         const struct aggregate_row *row = &aggregate->rows[i];
         const bool counts = row->sums[SUM_WALL_NS] > 0;
@@ -44,11 +44,12 @@ struct weight_choice weight_choose(const struct aggregate *aggregate)
         busy |= counts && !row_waits(row);
         wall |= counts;
         cpu_ns += row->sums[SUM_CPU_NS];
+        gil_ns += row->sums[SUM_GIL_NS];
     }
     const bool cpu_known = aggregate->samples == 0 || is_cpu_known(aggregate);
-    /* A program that was ready to run while others had the processors used little CPU time, too, and did not wait. */
-    const bool waited = !aggregate->group_of || waits;
-    if (cpu_ns && cpu_known && waited && weight_mostly_waited(cpu_ns, longest_wall_ns(aggregate)))
+    /* A program that held the GIL while others had the processors used little CPU time, too, and did not wait. */
+    const uint64_t ran_ns = cpu_ns > gil_ns ? cpu_ns : gil_ns;
+    if (cpu_ns && cpu_known && weight_mostly_waited(ran_ns, longest_wall_ns(aggregate)))
         return (struct weight_choice){ .weight = SUM_WALL_NS, .reason = "the program mostly waited" };
     /* Without a sample, all CPU time is that of which no look is known. */
     if (cpu_ns && cpu_known)
