@@ -43,22 +43,22 @@ bool selection_needs_length(const struct selection *selection)
     return selection->from_share > 0 || selection->to_share > 0 || selection_has_last(selection);
 }
 
-/* Makes a beginning of --last: so long before the end of the part. */
-static void settle_last(struct selection *selection, uint64_t length_ns)
-{
-    const uint64_t end_ns = selection->to_ns && selection->to_ns < length_ns ? selection->to_ns : length_ns;
-    const uint64_t last_ns = selection->last_share > 0 ? (uint64_t)(selection->last_share * (double)length_ns + 0.5)
-                                                       : selection->last_ns;
-    selection->from_ns = last_ns < end_ns ? end_ns - last_ns : 0;
-    selection->last_ns = 0;
-    selection->last_share = 0;
-}
-
 /* A share of the length; at least 1 ns, because 0 would mean the end in `to_ns`. */
 static uint64_t share_ns(double share, uint64_t length_ns)
 {
     const uint64_t time_ns = (uint64_t)(share * (double)length_ns + 0.5);
     return time_ns ? time_ns : 1;
+}
+
+/* Makes a beginning of --last: so long before the end of the part. */
+static void settle_last(struct selection *selection, uint64_t length_ns)
+{
+    const uint64_t end_ns = selection->to_ns && selection->to_ns < length_ns ? selection->to_ns : length_ns;
+    const uint64_t last_ns = selection->last_share > 0 ? share_ns(selection->last_share, length_ns)
+                                                       : selection->last_ns;
+    selection->from_ns = last_ns < end_ns ? end_ns - last_ns : 0;
+    selection->last_ns = 0;
+    selection->last_share = 0;
 }
 
 bool selection_settle(struct selection *selection, uint64_t length_ns, struct fault *why)

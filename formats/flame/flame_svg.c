@@ -36,7 +36,6 @@ static const struct {
 
 struct svg {
     struct output *to;
-    const struct tables *tables;
     struct flame_tree shown;
     enum aggregate_sum weight;
     double whole;
@@ -191,7 +190,7 @@ static void svg_write(struct svg *svg)
 void flame_svg_write(struct output *to, const struct tables *tables, const struct flame_samples *samples,
                      const struct flame_style *style, struct flame_made *made)
 {
-    struct svg svg = { .to = to, .tables = tables, .weight = style->weight };
+    struct svg svg = { .to = to, .weight = style->weight };
     *made = (struct flame_made){ .empty = !flame_tree_make(&svg.shown, ENTRY_FUNCTION, tables, samples, style) };
     if (!style->weighted)
         svg.weight = weight_choose(samples->aggregate).weight;

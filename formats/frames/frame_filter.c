@@ -164,7 +164,7 @@ static bool matches_frame(const regex_t *pattern, struct text shown)
     return matches;
 }
 
-/* Which labels one of the patterns matches. */
+/* Finds the labels that one of the patterns matches. The caller frees the array, by label. */
 static bool *match(const struct patterns *patterns, const struct intern *texts)
 {
     bool *matches = alloc_zeroed((size_t)texts->count + 1, sizeof(*matches));

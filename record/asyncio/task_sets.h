@@ -16,7 +16,7 @@
 struct asyncio;
 struct tasks;
 
-/* What a slot of a set had when it was looked at last. */
+/* The content of a slot of a set at the last look. */
 struct set_slot {
     uint64_t key, task; /* 0: not known */
 };
@@ -30,7 +30,7 @@ struct task_set {
     size_t known_room, known_count;
 };
 
-/* Which event loop a thread runs. Before CPython 3.13 the thread's dict tells. */
+/* The event loop that a thread runs. Before CPython 3.13 the thread's dict tells. */
 struct thread_loop {
     uint64_t dict, version; /* the dict, and the number that each change of it replaces; 0: not known */
     uint64_t loop;          /* 0: none */

@@ -94,7 +94,7 @@ static bool look_at_future(struct looking *k, uint64_t future)
            wakers_look_at_callbacks(k, first, list);
 }
 
-/* What the code of a function wakes. */
+/* Finds what the code of a function wakes. */
 static bool look_at_function(struct looking *k, uint64_t function, enum wakes *wakes)
 {
     uint64_t code;

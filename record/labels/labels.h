@@ -34,7 +34,7 @@ struct label {
     struct text name;     /* owned */
 };
 
-/* Of one process. `= {0}` has none. */
+/* The labels of one process. `= {0}` has none. */
 struct labels {
     struct remote *remote; /* the caller's; must live as long */
     uint64_t address;      /* of the mapping; 0: it was not found */
@@ -58,7 +58,7 @@ struct labels {
  * found now. */
 bool labels_search(struct labels *labels, uint64_t pages, uint64_t now_ns);
 
-/* What the next look has to read; a piece of size 0: nothing. */
+/* Returns the piece that the next look has to read; a piece of size 0: nothing. */
 struct piece labels_plan(const struct labels *labels);
 
 /* Notes what the look has read; frees nothing and allocates nothing, so that a post may call it. `came`: the piece was

@@ -22,7 +22,7 @@ struct product {
     const char *shown;   /* for people: what shows the output */
 };
 
-/* Which product an output of this name is; NULL: it is a recording. */
+/* Returns the product that an output of this name is; NULL: the output is a recording. */
 const struct product *product_of(const char *output);
 
 /* The recording from which the product is made, which stays beside the product: x.html -> x.pyreel. Owned. */

@@ -21,8 +21,8 @@ struct command {
     uint64_t all_cpu_ns; /* the same with that of all its children for which it waited, and of theirs */
 };
 
-/* Of a command that is a Python file, which only Python can run: the same command behind "python3". The array is owned.
- * NULL: the command is something else. */
+/* Returns the command behind "python3" when the command is a Python file, which only Python can run. The array is
+ * owned. NULL: the command is something else. */
 char **command_with_python(char **arguments);
 
 /* Starts a process that will run the command. `to_stderr`: its standard output goes to standard error, because the

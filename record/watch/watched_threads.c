@@ -285,13 +285,19 @@ static bool is_chosen(struct watched *w, uint32_t index, uint64_t time_ns)
     return state->chosen;
 }
 
+/* Whether -t allows a thread by its number: with -t main, the main thread alone. */
+static bool is_allowed(const struct watched *w, uint32_t owner)
+{
+    return w->thread_list.which != THREADS_MAIN || watched_is_main(w, owner);
+}
+
 /* Whether samples of the thread that has a state are asked for. CPython 3.11 makes the state of a new thread with the
  * number of the thread that starts it, so a state may turn out not to be the main thread's. */
 static bool is_wanted(struct watched *w, uint32_t index, uint32_t owner, uint64_t time_ns)
 {
     if (w->thread_list.which == THREADS_NAMED)
         return is_chosen(w, index, time_ns);
-    return w->thread_list.which != THREADS_MAIN || watched_is_main(w, owner);
+    return is_allowed(w, owner);
 }
 
 /* Whether the frames of a state may be those of another thread: the thread has several states, or the state belongs to
@@ -754,8 +760,8 @@ static bool watched_emit_others(struct watched *w, uint64_t time_ns, struct faul
     w->natives.busy = 0;
     for (size_t i = 0; all && i < w->rows.threads_count; i++) {
         struct emitted_thread *thread = &w->rows.threads[i];
-        const bool wanted = w->thread_list.which != THREADS_MAIN || watched_is_main(w, thread->native_id);
-        if (thread->number && thread->states == 0 && wanted && !thread_emit_status(w, thread, NULL, time_ns, why))
+        if (thread->number && thread->states == 0 && is_allowed(w, thread->native_id) &&
+            !thread_emit_status(w, thread, NULL, time_ns, why))
             return false;
     }
     return true;
