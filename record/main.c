@@ -179,7 +179,11 @@ static void prepare_outlet(struct session *session)
 static bool session_open_file(struct session *session, pid_t pid, struct text command)
 {
     const struct options *options = &session->options;
-    return outlet_open_file(&session->outlet, options->output, options->force, pid, command, &session->why);
+    char *beside = options->product ? product_recording(options->product, options->output) : NULL;
+    const char *path = beside ? beside : options->output;
+    const bool good = outlet_open_file(&session->outlet, path, options->force, pid, command, &session->why);
+    free(beside);
+    return good;
 }
 
 /* Opens the sampler with the options, for one process. */
@@ -243,8 +247,8 @@ static void enter_guard(const struct session *session)
 static bool prepare_product(struct session *session)
 {
     const struct options *options = &session->options;
-    return !options->product || afterwards_begin(&session->afterwards, options->product, options->made, options->output,
-                                                 options->force, &session->why);
+    return !options->product || afterwards_begin(&session->afterwards, options->product, options->output,
+                                                 session->file.path, options->force, &session->why);
 }
 
 static bool session_begin_recording(struct session *session, char **argv)
@@ -377,7 +381,7 @@ static void tell_next(const struct session *session, const char *paths)
     if (in_parts && strchr(paths, '/'))
         return;
     if (options->product)
-        fprintf(stderr, "pyreel-record: %s is made of it, for %s\n", utf8_shown(options->made),
+        fprintf(stderr, "pyreel-record: %s is made of it, for %s\n", utf8_shown(options->output),
                 options->product->shown);
     fprintf(stderr, "pyreel-record: next: pyreel report%s%s%s\n", crashed ? " --last 1s" : "", in_parts ? "" : " ",
             in_parts ? "" : utf8_shown(paths));

@@ -186,8 +186,7 @@ static bool record_option_apply(struct options *options, enum option_number numb
     switch (number) {
     case OPTION_OUTPUT:
         options->product = product_of(value);
-        options->made = options->product ? value : NULL;
-        options->output = options->product ? product_recording(options->product, value) : value;
+        options->output = value;
         return true;
     case OPTION_PID:
         good = arguments_parse_count(value, 1, INT32_MAX, &whole);

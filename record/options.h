@@ -14,9 +14,8 @@
 #include <sys/types.h>
 
 struct options {
-    const char *output;            /* the recording; NULL: NAME-PID.pyreel */
-    const struct product *product; /* what is made of the recording afterwards; NULL: nothing, ... */
-    const char *made;              /* ... and to which file */
+    const char *output;            /* as -o names it; NULL: a recording NAME-PID.pyreel */
+    const struct product *product; /* what `output` is, made of the recording afterwards; NULL: the recording itself */
     pid_t pid;                     /* 0: start a command */
     char **command;                /* NULL when attaching */
     bool subprocesses;             /* record the descendants of the process, too */
