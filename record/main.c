@@ -6,6 +6,7 @@
 #include "formats/base/utf8.h"
 #include "record/guard/guard.h"
 #include "record/guard/stuck.h"
+#include "record/host.h"
 #include "record/launch/descriptors.h"
 #include "record/launch/signals.h"
 #include "record/orders.h"
@@ -186,7 +187,7 @@ static bool session_open_file(struct session *session, pid_t pid, struct text co
     return good;
 }
 
-/* Opens the sampler with the options, for one process. */
+/* Opens the sampler with the options, for one process or for TREE_EVERYBODY. */
 static void open_sampler(struct session *session, pid_t pid)
 {
     const struct options *options = &session->options;
@@ -204,6 +205,7 @@ static void open_sampler(struct session *session, pid_t pid)
                                                .stands = options->disturb > 0 && !options->blocking,
                                                .raise = options->priority,
                                                .tree = options->subprocesses,
+                                               .bare_commands = options->no_arguments,
                                                .limit = options->blocking ? BLOCKING_LIMIT : options->disturb,
                                                .even = !options->jitter };
     sampler->synthetic = (struct synthetic_frames){ .native = options->native,
@@ -214,8 +216,9 @@ static void open_sampler(struct session *session, pid_t pid)
     sampler->emitter.in_parts = outlet_in_parts(&session->outlet);
     if (options->flight_ns)
         signals_user_keep(SIGUSR1);
-    session->pause.by_signals = options->pid && !options->flight_ns;
-    session->program = sampler_watch(sampler, pid, session->command.pid ? &session->command : NULL);
+    session->pause.by_signals = !options->command && !options->flight_ns;
+    if (pid != TREE_EVERYBODY)
+        session->program = sampler_watch(sampler, pid, session->command.pid ? &session->command : NULL);
 }
 
 static bool is_asked_to_stop(void)
@@ -261,7 +264,8 @@ static bool session_begin_recording(struct session *session, char **argv)
     session->priority = options->priority ? priority_raise() : PRIORITY_OWN;
     session_say(session, "priority: %s", priority_text(session->priority));
     hindrance_begin(&session->hindrance, session->priority, !options->priority);
-    quota_open(&session->quota, "", session->program->pid);
+    if (session->program)
+        quota_open(&session->quota, "", session->program->pid);
     session->suspended_before_ns = clock_suspended_ns();
     session->sampler.options.start_ns = clock_now_ns();
     if (options->duration_ns && !options->delay_ns)
@@ -444,6 +448,7 @@ static void close_session(struct session *session)
     orders_end(session);
     sampler_close(&session->sampler);
     tree_close(&session->tree);
+    chosen_close(&session->chosen);
     hint_close(&session->hint);
     stream_writer_close(&session->writer);
     outlet_close(&session->outlet);
@@ -460,7 +465,7 @@ static int session_fail(const struct session *session, int exit_code)
     return exit_code;
 }
 
-/* ---- the two ways to use it ---- */
+/* ---- the three ways to use it ---- */
 
 /* With --subprocesses, begins to follow the tree of the process; else, to count what is not followed. */
 static bool session_follow(struct session *session, pid_t root)
@@ -522,6 +527,30 @@ static int record_running(struct session *session, char **argv)
     text_free(line);
     if (!opened || !session_begin_recording(session, argv)) {
         target_close(&session->program->target);
+        recording_file_discard(&session->file);
+        return session_fail(session, EXIT_OURS);
+    }
+    sampling_run(session);
+    return session_finish(session) ? EXIT_SUCCESS : EXIT_OURS;
+}
+
+/* Records every process of the machine that fits. The recording has the name of the machine. */
+static int record_all(struct session *session, char **argv)
+{
+    struct recording host;
+    if (!permission_see_processes(&session->why) ||
+        !chosen_open(&session->chosen, &session->options.chosen, &session->why))
+        return session_fail(session, EXIT_OURS);
+    open_sampler(session, TREE_EVERYBODY);
+    if (chosen_has_file(&session->chosen))
+        signals_user_keep(SIGHUP);
+    signals_handle();
+    if (!session_follow(session, TREE_EVERYBODY))
+        return session_fail(session, EXIT_OURS);
+    host_describe(&host);
+    const bool opened = session_open_file(session, getpid(), host.host);
+    host_forget(&host);
+    if (!opened || !session_begin_recording(session, argv)) {
         recording_file_discard(&session->file);
         return session_fail(session, EXIT_OURS);
     }
@@ -602,7 +631,9 @@ int main(int argc, char **argv)
         return session_fail(&session, EXIT_OURS);
     progress_start(&session.progress, session.options.quiet);
     choose_python(&session.options);
-    exit_code = session.options.pid ? record_running(&session, argv) : record_command(&session, argv);
+    exit_code = session.options.all   ? record_all(&session, argv)
+                : session.options.pid ? record_running(&session, argv)
+                                      : record_command(&session, argv);
     close_session(&session);
     return exit_code;
 }

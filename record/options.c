@@ -27,6 +27,11 @@ enum option_number {
     OPTION_OUTPUT = 1,
     OPTION_PID,
     OPTION_SUBPROCESSES,
+    OPTION_ALL,
+    OPTION_MATCH,
+    OPTION_USER,
+    OPTION_CGROUP,
+    OPTION_NO_ARGUMENTS,
     OPTION_RATE,
     OPTION_DURATION,
     OPTION_DELAY,
@@ -65,6 +70,13 @@ static const struct argument rows[] = {
       "x.pyreel, and make this output of it at the end" },
     { OPTION_PID, 'p', "pid", "PID", 0, "attach to a running process, such as 4242" },
     { OPTION_SUBPROCESSES, 'f', "subprocesses", NULL, 0, "record child processes that run Python, too" },
+    { OPTION_ALL, 0, "all", NULL, 0, "record every process that runs Python" },
+    { OPTION_MATCH, 0, "match", "RE", 0,
+      "with --all: those whose command line matches;\n"
+      "@FILE: an expression in each line" },
+    { OPTION_USER, 0, "user", "NAME", 0, "with --all: those of this user (all that may be read)" },
+    { OPTION_CGROUP, 0, "cgroup", "PATH", 0, "with --all: those of this cgroup, and below it" },
+    { OPTION_NO_ARGUMENTS, 0, "no-arguments", NULL, 0, "leave arguments out of command lines" },
     { OPTION_RATE, 'r', "rate", "RATE", 0, "samples per second: 500, 10k, 5khz (1khz)" },
     { OPTION_DURATION, 'd', "duration", "TIME", 0, "stop after TIME: 200ms, 30s, 1m30 (no limit)" },
     { OPTION_DELAY, 0, "delay", "TIME|-1", 0, "start paused for TIME; -1: until enable (none)" },
@@ -110,7 +122,8 @@ static const struct arguments arguments = { .tables = { rows }, .command = true 
 static void record_print_help(void)
 {
     printf("usage: pyreel-record [OPTIONS] [--] COMMAND [ARG...]   start a program\n"
-           "       pyreel-record [OPTIONS] -p PID                  attach to a running one\n\n"
+           "       pyreel-record [OPTIONS] -p PID                  attach to a running one\n"
+           "       pyreel-record [OPTIONS] --all                   attach to all, also to new ones\n\n"
            "Records where a Python program (CPython " LAYOUT_SUPPORTED ")\n"
            "spends its time, from outside and without changing the program. A sample\n"
            "interrupts the program for some microseconds; all samples together take at most\n"
@@ -247,6 +260,20 @@ static bool record_option_apply(struct options *options, enum option_number numb
     case OPTION_SUBPROCESSES:
         options->subprocesses = true;
         return true;
+    case OPTION_ALL:
+        options->all = options->subprocesses = true;
+        return true;
+    case OPTION_NO_ARGUMENTS:
+        return options->no_arguments = true;
+    case OPTION_MATCH:
+        options->chosen.match = value;
+        return true;
+    case OPTION_USER:
+        options->chosen.user = value;
+        return true;
+    case OPTION_CGROUP:
+        options->chosen.cgroup = value;
+        return value[0] == '/';
     case OPTION_FORCE:
         options->force = true;
         return true;
@@ -296,13 +323,17 @@ static bool record_options_check(struct options *options, int argc, char **argv,
     *exit_code = 0;
     if (options->pid && options->command)
         *exit_code = record_misuse("give either a COMMAND or -p PID, not both", "");
-    else if (!options->pid && !options->command)
-        *exit_code = record_misuse("give a COMMAND to start, or -p PID to attach to a process", "");
+    else if (options->all && (options->pid || options->command))
+        *exit_code = record_misuse("--all records every process: give neither a COMMAND nor -p PID", "");
+    else if (!options->pid && !options->command && !options->all)
+        *exit_code = record_misuse("give a COMMAND to start, -p PID to attach to a process, or --all", "");
+    else if (!options->all && (options->chosen.match || options->chosen.user || options->chosen.cgroup))
+        *exit_code = record_misuse("--match, --user and --cgroup choose among all processes: add --all", "");
     else if (options->product && (options->rotate_bytes || options->rotate_ns || options->flight_ns))
         *exit_code = record_misuse("--rotate and --flight-recorder write several recordings: name -o FILE.pyreel, and "
                                    "convert the recordings later",
                                    "");
-    else if (options->kill && (!(options->duration_ns || options->size_limit || options->control) || options->pid))
+    else if (options->kill && (!(options->duration_ns || options->size_limit || options->control) || !options->command))
         *exit_code = record_misuse("--kill needs a COMMAND, and --duration, --max-size or --control", "");
     else if (options->delay_ns == UINT64_MAX && !options->control)
         *exit_code = record_misuse("--delay -1 needs --control, whose 'enable' ends the delay", "");

@@ -7,6 +7,7 @@
 #include "record/asyncio/asyncio.h"
 #include "record/file/triggers.h"
 #include "record/launch/afterwards.h"
+#include "record/tree/chosen.h"
 #include "record/unwind/thread_status.h"
 
 #include <stdbool.h>
@@ -16,9 +17,12 @@
 struct options {
     const char *output;            /* as -o names it; NULL: a recording NAME-PID.pyreel */
     const struct product *product; /* what `output` is, made of the recording afterwards; NULL: the recording itself */
-    pid_t pid;                     /* 0: start a command */
+    pid_t pid;                     /* 0: start a command, or ... */
+    bool all;                      /* ... record all processes of the machine ... */
+    struct chosen_words chosen;    /* ... that fit */
     char **command;                /* NULL when attaching */
-    bool subprocesses;             /* record the descendants of the process, too */
+    bool no_arguments;             /* leave arguments out of command lines */
+    bool subprocesses;             /* record several processes: the descendants of the process, too, or all */
     uint64_t interval_ns;
     uint64_t duration_ns;             /* 0: until it ends */
     uint64_t delay_ns;                /* the recording starts paused for so long; 0: it does not, UINT64_MAX: until

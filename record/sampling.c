@@ -5,6 +5,7 @@
 #include "record/orders.h"
 #include "record/process/clock.h"
 #include "record/process/procfs.h"
+#include "record/tree/runs_python.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -251,11 +252,25 @@ static struct watched *next_sought(const struct session *session)
     return next;
 }
 
+/* With --all, leaves out a process that does not fit, and one that may not be read and is no Python as far as can be
+ * seen: most processes of other users. */
+static bool leave_out(const struct session *session, struct watched *w, enum target_state state)
+{
+    const bool foreign = state == TARGET_DENIED && !runs_python_by_name(w->pid);
+    if (!session->options.all || (!foreign && chosen_fits(&session->chosen, w->pid)))
+        return false;
+    if (state == TARGET_READY)
+        target_close(&w->target);
+    return w->refused = true;
+}
+
 /* Searches the process that is due for a Python. False when the recording must stop. */
 static bool seek(struct session *session, struct watched *w)
 {
     struct fault why = { 0 };
     const enum target_state state = watched_find(w, &why);
+    if (state != TARGET_NOT_YET && state != TARGET_GONE && leave_out(session, w, state))
+        return true;
     switch (state) {
     case TARGET_READY:
         attach(session, w);
@@ -269,7 +284,7 @@ static bool seek(struct session *session, struct watched *w)
     case TARGET_NOT_YET:
         break;
     }
-    if (watched_puzzles(w, &why))
+    if (watched_puzzles(w, &why) && !leave_out(session, w, state))
         tell_unread(session, w, &why);
     if (w != session->program || clock_now_ns() < session->give_up_ns)
         return true;
@@ -327,6 +342,27 @@ static void session_end_process(struct session *session, struct watched *w, int 
     sampler_forget(&session->sampler, w);
     if (is_recorded)
         outlet_process_ended(&session->outlet, clock_now_ns(), pid, status);
+}
+
+/* SIGHUP: reads again which processes are recorded. */
+static void take_reload(struct session *session)
+{
+    struct fault why = { 0 };
+    if (signals_user_count(SIGHUP) == session->reloads)
+        return;
+    session->reloads = signals_user_count(SIGHUP);
+    const bool good = chosen_reload(&session->chosen, &why);
+    session_tell(session, good ? "SIGHUP: --match is read again" : why.text);
+    for (size_t i = 0; good && i < session->sampler.count; i++) {
+        struct watched *w = session->sampler.watched[i];
+        const bool fits = chosen_fits(&session->chosen, w->pid);
+        if (w->attached && !fits)
+            sampler_detach(&session->sampler, w, FATE_LEFT);
+        if (!w->attached && !w->unread)
+            w->refused = !fits;
+        if (!w->attached && !w->unread && fits)
+            watched_seek(w);
+    }
 }
 
 /* Takes what has happened to the processes of the tree. */
@@ -478,6 +514,7 @@ static bool session_do_work(struct session *session)
         return false;
     if (sampler->continued != signals_continued() && !sampler_pause(sampler, &session->why))
         return !session_stop(session, END_ERROR);
+    take_reload(session);
     if (follows(session))
         take_changes(session);
     else
@@ -580,7 +617,7 @@ void sampling_run(struct session *session)
 {
     session->reason = END_TARGET;
     session->counters_ns = clock_now_ns() + COUNTERS_FIRST_NS;
-    if (session->program->search.found == TARGET_READY)
+    if (session->program && session->program->search.found == TARGET_READY)
         attach(session, session->program);
     for (;;) {
         if (!session_do_work(session) || !session_goes_on(session))

@@ -36,9 +36,11 @@ struct session {
     uint32_t wrong_orders;     /* lines of --control that had no effect */
     uint32_t written_count;    /* how often SIGUSR1 had asked a flight recorder */
     struct sampler sampler;
-    struct tree tree;         /* with --subprocesses: the processes of the tree, ... */
+    struct tree tree;         /* with --subprocesses: the processes of the tree, with --all: all, ... */
     struct tree_event change; /* ... and their next change, ... */
     bool has_change;          /* ... if there is one */
+    struct chosen chosen;     /* with --all: which of them are recorded */
+    uint32_t reloads;         /* how often SIGHUP had asked to read them again */
     struct hint hint;         /* without --subprocesses: the Pythons that are not recorded */
     enum priority priority;
     struct hindrance hindrance;
@@ -46,7 +48,7 @@ struct session {
     uint64_t suspended_before_ns; /* clock_suspended_ns() at the start */
     struct progress progress;
     struct watched *program; /* the process that the user asked for; owned by the sampler. NULL: it has ended, and
-                              * others of its tree are left */
+                              * others of its tree are left; or --all */
     uint64_t give_up_ns;     /* when the search for a Python in `program` ends (monotonic); UINT64_MAX: never */
     uint64_t deadline_ns;    /* end of --duration (monotonic); UINT64_MAX: none */
     uint64_t counters_ns;    /* when the early counters are emitted next (monotonic) */

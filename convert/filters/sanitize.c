@@ -136,20 +136,6 @@ static void shorten_files(struct tables *tables, const struct source_folders *re
 
 /* ---- processes and threads ---- */
 
-/* The title of a process in the form of a command line that has this title again. Of a title that the process has given
- * itself, the first word stays: behind it may be hosts and folders. */
-static struct text title_as_command(const struct process *process)
-{
-    char *title = program_name_title(process->command.size ? process->command : process->executable), *quoted;
-    if (program_name_is_written(process->command))
-        title[strcspn(title, " /")] = '\0';
-    const bool program = strncmp(title, "python", 6) == 0;
-    if (program || !strchr(title, ' ') || asprintf(&quoted, "'%s'", title) < 0)
-        return text_of(title);
-    free(title);
-    return text_of(quoted);
-}
-
 struct text sanitize_recording_name(struct intern *recordings, struct text name, char *room)
 {
     bool added;
@@ -161,9 +147,11 @@ struct text sanitize_recording_name(struct intern *recordings, struct text name,
 static void clean_process(struct process_row *row, struct intern *recordings)
 {
     struct process *process = &row->process;
-    replace(&process->command, title_as_command(process));
+    const struct text command = process->command.size ? process->command : process->executable;
+    replace(&process->command, program_name_bare(command));
     replace(&process->executable, text_copy(sanitize_last_parts(process->executable, 1)));
     sanitize_forget(&process->folder);
+    sanitize_forget(&process->attributes);
     if (row->process.recording.size == 0)
         return;
     char room[SANITIZE_NAME_ROOM];

@@ -72,6 +72,19 @@ static json_t *json_signal(const struct process_row *row)
     return known && WIFSIGNALED(row->wait_status) ? json_integer(WTERMSIG(row->wait_status)) : json_null();
 }
 
+/* Lines NAME=VALUE as an object. */
+static json_t *json_attributes(struct text lines)
+{
+    json_t *all = json_object();
+    struct text name, value;
+    while (process_take_attribute(&lines, &name, &value)) {
+        char *key = alloc_copy(name.bytes, name.size);
+        json_object_set_new(all, key, info_json_text(value));
+        free(key);
+    }
+    return all;
+}
+
 static json_t *json_python(const struct process *process)
 {
     char version[32];
@@ -97,6 +110,7 @@ static json_t *process_json(const struct tables *tables, const struct process_ro
         { "executable", info_json_text(process->executable) },
         { "command", info_json_text(process->command) },
         { "folder", info_json_text(process->folder) },
+        { "attributes", json_attributes(process->attributes) },
         { "samples", info_json_count(samples) },
         { "ticks", own ? info_json_count(row->own.ticks) : json_null() },
         { "missed", own ? info_json_count(row->own.missed) : json_null() },

@@ -72,13 +72,6 @@ static struct text base64_decode(struct text coded)
     return (struct text){ bytes, size };
 }
 
-static struct text without_blanks(struct text text)
-{
-    while (text.size > 0 && strchr(" \t\r\n", text.bytes[text.size - 1]))
-        text.size--;
-    return text;
-}
-
 /* The token that the payload names. NULL: none. The caller frees it. */
 static char *payload_token(struct text payload)
 {
@@ -94,7 +87,7 @@ static char *payload_token(struct text payload)
 
 bool store_answer_read(struct store_answer *answer, struct text body, struct fault *why)
 {
-    const struct text proof = without_blanks(body);
+    const struct text proof = text_trimmed(body);
     struct text payload;
     *answer = (struct store_answer){ 0 };
     if (take_payload(proof, &payload))

@@ -44,15 +44,6 @@ static bool is_named(struct text name, const char *expected)
     return name.size == strlen(expected) && strncasecmp(name.bytes, expected, name.size) == 0;
 }
 
-static struct text trimmed(struct text value)
-{
-    while (value.size && (value.bytes[0] == ' ' || value.bytes[0] == '\t'))
-        value = (struct text){ value.bytes + 1, value.size - 1 };
-    while (value.size && (value.bytes[value.size - 1] == ' ' || value.bytes[value.size - 1] == '\t'))
-        value.size--;
-    return value;
-}
-
 /* GET /path?query HTTP/1.1 */
 static bool parse_first_line(struct text line, struct request *request)
 {
@@ -85,7 +76,7 @@ static bool parse_header(struct text line, struct request *request)
     struct text name;
     if (!is_line(line) || !take_until(&line, ':', &name) || !is_token(name))
         return false;
-    const struct text value = trimmed(line);
+    const struct text value = text_trimmed(line);
     if (is_named(name, "Host"))
         return request_note(&request->host, value);
     if (is_named(name, "Origin"))

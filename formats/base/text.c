@@ -42,6 +42,20 @@ bool text_ends(struct text text, struct text end)
     return text.size >= end.size && memcmp(text.bytes + (text.size - end.size), end.bytes, end.size) == 0;
 }
 
+static bool is_blank(char letter)
+{
+    return letter == ' ' || letter == '\t' || letter == '\r' || letter == '\n';
+}
+
+struct text text_trimmed(struct text text)
+{
+    while (text.size > 0 && is_blank(text.bytes[0]))
+        text = (struct text){ text.bytes + 1, text.size - 1 };
+    while (text.size > 0 && is_blank(text.bytes[text.size - 1]))
+        text.size--;
+    return text;
+}
+
 struct text text_copy(struct text text)
 {
     return (struct text){ alloc_copy(text.bytes, text.size), text.size };

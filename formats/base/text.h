@@ -33,6 +33,9 @@ bool text_take_word(const char **list, struct text *word);
 bool text_begins(struct text text, struct text start);
 bool text_ends(struct text text, struct text end);
 
+/* The text without blanks, tabs and ends of lines at both ends. */
+struct text text_trimmed(struct text text);
+
 /* An owned copy. */
 struct text text_copy(struct text text);
 

@@ -5,6 +5,7 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -162,4 +163,21 @@ const char *event_fate_text(char *room, enum fate fate, int wait_status)
     else
         snprintf(room, EVENT_FATE_ROOM, "signal %d", WTERMSIG(wait_status));
     return room;
+}
+
+bool process_take_attribute(struct text *lines, struct text *name, struct text *value)
+{
+    while (lines->size > 0) {
+        const char *newline = memchr(lines->bytes, '\n', lines->size);
+        const struct text line = { lines->bytes, newline ? (size_t)(newline - lines->bytes) : lines->size };
+        const char *equals = line.size ? memchr(line.bytes, '=', line.size) : NULL;
+        const size_t taken = line.size + (newline != NULL);
+        *lines = (struct text){ lines->bytes + taken, lines->size - taken };
+        if (!equals)
+            continue;
+        *name = (struct text){ line.bytes, (size_t)(equals - line.bytes) };
+        *value = (struct text){ equals + 1, line.size - name->size - 1 };
+        return true;
+    }
+    return false;
 }

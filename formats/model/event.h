@@ -88,6 +88,8 @@ struct process {
     uint32_t parent_pid;  /* the process that started it; 0: not known */
     uint32_t parent;      /* number of the nearest ancestor that is in the recording; 0: none. An execve gives a process
                            * a new number, whose parent is the old number: both have the same pid */
+    struct text attributes; /* lines NAME=VALUE: where the process runs, and what it is for those who run it. The names
+                             * are those of OpenTelemetry's semantic conventions: container.id */
     /* When recordings are merged, or a part of one is taken; not in a file. */
     struct text recording; /* the process's recording: a name that differs from those of the others; empty: only one */
     uint64_t interval_ns;  /* of that recording; 0: as the event of the recording says */
@@ -156,6 +158,10 @@ static inline bool process_is_others(const struct process *process)
 {
     return process->number && process->pid == 0 && text_equal(process->command, TEXT(OTHER_PROCESSES));
 }
+
+/* Takes the first attribute of `lines` (process.attributes), and moves `lines` behind it. A line without = is passed
+ * over. False: there is none. */
+bool process_take_attribute(struct text *lines, struct text *name, struct text *value);
 
 /* An asyncio task. A task keeps its number while its object, name and coroutine stay the same. */
 struct task {

@@ -146,6 +146,18 @@ char *program_name_title(struct text command)
     return title;
 }
 
+struct text program_name_bare(struct text command)
+{
+    char *title = program_name_title(command), *quoted;
+    if (program_name_is_written(command))
+        title[strcspn(title, " /")] = '\0';
+    const bool program = strncmp(title, "python", 6) == 0;
+    if (program || !strchr(title, ' ') || asprintf(&quoted, "'%s'", title) < 0)
+        return text_of(title);
+    free(title);
+    return text_of(quoted);
+}
+
 char *program_name(struct text command)
 {
     const struct program program = parse(command);

@@ -13,6 +13,10 @@ char *program_name_title(struct text command);
 /* Whether the command is such a title. */
 bool program_name_is_written(struct text command);
 
+/* A command line without arguments that has the same title: "app.py", "'python3 -m json.tool'". Of a title that the
+ * process has given itself, the first word stays: behind it may be arguments, hosts and folders. An owned text. */
+struct text program_name_bare(struct text command);
+
 /* A short name for files: "app", "json.tool", "python3", "gunicorn". The caller frees it. */
 char *program_name(struct text command);
 

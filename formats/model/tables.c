@@ -96,6 +96,7 @@ static bool tables_take_process(struct tables *tables, const struct process *giv
     process->command = text_copy(given->command);
     process->folder = text_copy(given->folder);
     process->build_id = text_copy(given->build_id);
+    process->attributes = text_copy(given->attributes);
     process->recording = text_copy(given->recording);
     return true;
 }
@@ -766,6 +767,7 @@ void tables_free(struct tables *tables)
         tables_drop(&tables->processes[i].process.command);
         tables_drop(&tables->processes[i].process.folder);
         tables_drop(&tables->processes[i].process.build_id);
+        tables_drop(&tables->processes[i].process.attributes);
         tables_drop(&tables->processes[i].process.recording);
         titles_free(&tables->processes[i].titles);
     }

@@ -154,7 +154,8 @@ static void stream_notes_put_process(struct stream_notes_writing *w, const struc
     put_text(w->to, process->executable);
     put_text(w->to, process->command);
     put_text(w->to, process->folder);
-    const bool has_parent = process->parent_pid || process->parent;
+    const bool has_attributes = process->attributes.size > 0;
+    const bool has_parent = process->parent_pid || process->parent || has_attributes;
     if (!process->build && process->build_id.size == 0 && !has_parent)
         return;
     put_number(w->to, process->build);
@@ -163,6 +164,8 @@ static void stream_notes_put_process(struct stream_notes_writing *w, const struc
         return;
     put_number(w->to, process->parent_pid);
     put_number(w->to, process->parent);
+    if (has_attributes)
+        put_text(w->to, process->attributes);
 }
 
 static void stream_notes_take_process(struct stream_notes_reading *r, struct event *event)
@@ -187,6 +190,9 @@ static void stream_notes_take_process(struct stream_notes_reading *r, struct eve
         return;
     process->parent_pid = parent_pid;
     process->parent = parent;
+    const struct text attributes = take_text(&behind);
+    if (!behind.bad)
+        process->attributes = attributes;
 }
 
 static void put_process_end(struct stream_notes_writing *w, const struct event *event)
@@ -514,7 +520,7 @@ static void cut_recording(struct recording *r, struct stream_cut *room)
 
 static void cut_process(struct process *p, struct stream_cut *room)
 {
-    struct text *const texts[] = { &p->executable, &p->command, &p->folder, &p->build_id };
+    struct text *const texts[] = { &p->executable, &p->command, &p->folder, &p->build_id, &p->attributes };
     cut_texts(texts, countof(texts), room);
 }
 

@@ -16,7 +16,7 @@
 
 enum meaning {
     MEANING_STOP,   /* pyreel-record stops cleanly, at the second request at once */
-    MEANING_HANGUP, /* pyreel-record stops cleanly */
+    MEANING_HANGUP, /* pyreel-record stops cleanly, unless signals_user_keep() said that it is for another purpose */
     MEANING_USER,   /* for pyreel-record if signals_user_keep() said so, or if there is no command */
     MEANING_END,    /* for the command; without a command, pyreel-record stops cleanly */
     MEANING_NONE,   /* for the command */
@@ -37,12 +37,14 @@ static const struct handled {
 };
 static const struct handled real_time = { 0, MEANING_END, false }; /* SIGRTMIN to SIGRTMAX */
 
+enum { USER_1, USER_2, USER_HANGUP, USER_SIGNALS };
+
 static volatile sig_atomic_t stop_signal;
-static volatile sig_atomic_t keeps_user_signals;
+static volatile sig_atomic_t kept[USER_SIGNALS]; /* whether signals_user_keep() was called */
 static volatile pid_t passed_on_to;
 static volatile uint64_t requested_ns; /* when the first MEANING_STOP arrived (monotonic); 0: none did */
 static atomic_uint continued_count;
-static atomic_uint user_counts[2]; /* of SIGUSR1 and of SIGUSR2 */
+static atomic_uint user_counts[USER_SIGNALS];
 
 static const struct handled *handled_find(int number)
 {
@@ -50,6 +52,11 @@ static const struct handled *handled_find(int number)
         if (handled[i].number == number)
             return &handled[i];
     return &real_time;
+}
+
+static size_t user_index(int number)
+{
+    return number == SIGHUP ? USER_HANGUP : number == SIGUSR2 ? USER_2 : USER_1;
 }
 
 /* Whether the process is in another session than pyreel-record: what happens at the terminal of pyreel-record is not
@@ -94,13 +101,16 @@ static void on_signal(int number, siginfo_t *info, void *context)
     const pid_t command = passed_on_to;
     const struct handled *row = handled_find(number);
     const bool from_terminal = row->terminal && info->si_code == SI_KERNEL;
-    if (row->meaning == MEANING_USER && (keeps_user_signals & (number == SIGUSR2 ? 2 : 1) || !command))
-        atomic_fetch_add(&user_counts[number == SIGUSR2], 1);
+    const bool is_user = row->meaning == MEANING_USER && (kept[user_index(number)] || !command);
+    const bool is_kept_hangup = row->meaning == MEANING_HANGUP && kept[USER_HANGUP] && !from_terminal;
+    if (is_user || is_kept_hangup)
+        atomic_fetch_add(&user_counts[user_index(number)], 1);
     else if (command)
         signal_pass_on(command, number, from_terminal);
     if (row->meaning == MEANING_STOP)
         ask_to_stop(number, from_terminal);
-    else if (!stop_signal && (row->meaning == MEANING_HANGUP || (row->meaning == MEANING_END && !command)))
+    else if (!stop_signal &&
+             ((row->meaning == MEANING_HANGUP && !is_kept_hangup) || (row->meaning == MEANING_END && !command)))
         stop_signal = number;
     errno = saved;
 }
@@ -155,12 +165,12 @@ int signals_stop(void)
 
 void signals_user_keep(int number)
 {
-    keeps_user_signals |= number == SIGUSR2 ? 2 : 1;
+    kept[user_index(number)] = 1;
 }
 
 uint32_t signals_user_count(int number)
 {
-    return atomic_load(&user_counts[number == SIGUSR2]);
+    return atomic_load(&user_counts[user_index(number)]);
 }
 
 uint32_t signals_continued(void)

@@ -30,11 +30,12 @@ void signals_pass_on_to(pid_t pid);
 int signals_stop(void);
 
 /* SIGUSR1 (or SIGUSR2: `number`) is for pyreel-record itself from now on, also with a command. Without this call, both
- * are passed on to the command; without a command, they are always for pyreel-record. */
+ * are passed on to the command; without a command, they are always for pyreel-record. SIGHUP (`number`) asks for
+ * something else than to stop from now on, unless the terminal was closed. */
 void signals_user_keep(int number);
 
-/* How often SIGUSR1 (or SIGUSR2: `number`) came for pyreel-record itself. Signals that come together may count as one.
- * A signal also ends a clock_sleep_until() early. */
+/* How often SIGUSR1 (or SIGUSR2, SIGHUP: `number`) came for pyreel-record itself. Signals that come together may count
+ * as one. A signal also ends a clock_sleep_until() early. */
 uint32_t signals_user_count(int number);
 
 /* How often pyreel-record was stopped (SIGSTOP, ^Z) and continued so far. */

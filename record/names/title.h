@@ -15,14 +15,16 @@
 struct title {
     pid_t pid;
     struct text text; /* as procfs_command() has it; empty: none so far */
+    bool bare;        /* without arguments: program_name_bare() of that */
     uint64_t mark;    /* procfs_command_mark() of this text */
     uint64_t cpu_ns;  /* CPU time of the process at the latest look */
     uint64_t due_ns;  /* the next look (monotonic) ... */
     uint64_t wait_ns; /* ... and the time from the look before to it */
 };
 
-/* Takes the first look. The first looks follow soon: a worker that was just forked is about to set its title. */
-void title_open(struct title *title, pid_t pid, uint64_t now_ns);
+/* Takes the first look. `bare`: arguments may hold secrets. The first looks follow soon: a worker that was just forked
+ * is about to set its title. */
+void title_open(struct title *title, pid_t pid, bool bare, uint64_t now_ns);
 
 /* Looks again if that is due, and if the process ran: its CPU time is not what it was; METER_UNKNOWN: it may have run.
  * True: the text is another one now. A process that has ended, or has erased its title, keeps its text. */

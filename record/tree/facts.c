@@ -89,12 +89,15 @@ bool pidfd_wait_status(int pidfd, int *wait_status)
 enum {
     FIELD_STATE = 3,
     FIELD_PARENT = 4,
+    FIELD_FLAGS = 9,
     FIELD_START = 22,
     FIELD_CODE = 26,
     FIELD_CODE_END = 27,
     FIELD_STACK = 28,
     FIELD_EXIT = 52
 };
+
+#define FLAG_KERNEL 0x00200000u /* PF_KTHREAD of include/linux/sched.h */
 
 static uint64_t mix(uint64_t sum, uint64_t value)
 {
@@ -133,6 +136,8 @@ bool facts_parse(const char *text, size_t size, struct facts *facts)
             return field > FIELD_STACK;
         if (field == FIELD_PARENT)
             facts->parent = value <= INT_MAX ? (pid_t)value : 0;
+        else if (field == FIELD_FLAGS)
+            facts->kernel = value & FLAG_KERNEL;
         else if (field == FIELD_START)
             facts->start = value;
         else if (field == FIELD_EXIT && facts->state == 'Z')

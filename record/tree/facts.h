@@ -43,6 +43,7 @@ struct facts {
     uint64_t program; /* differs from execve to execve: from where in memory the kernel put the program. Without the
                          permission to read the process: made of its name. 0: the process is ending */
     int wait_status;  /* of a zombie: as waitpid() gives; -1: not known */
+    bool kernel;      /* a thread of the kernel, which shows as a process */
 };
 
 /* Reads /proc/PID/stat. False when there is no such process. */

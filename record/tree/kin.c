@@ -14,12 +14,12 @@
 
 #define THREADS_MOST 4096 /* threads of a process whose lists are read */
 
-void kin_add(struct kin *kin, pid_t pid, pid_t parent)
+void kin_add(struct kin *kin, struct kin_row row)
 {
-    if (kin->count == KIN_MOST || pid <= 0)
+    if (kin->count == KIN_MOST || row.pid <= 0)
         return;
     kin->rows = alloc_grow(kin->rows, &kin->room, kin->count + 1, sizeof(*kin->rows));
-    kin->rows[kin->count++] = (struct kin_row){ pid, parent };
+    kin->rows[kin->count++] = row;
 }
 
 /* Calls back for each name in a folder that is a number, at most `most` times. */
@@ -62,7 +62,7 @@ static void add_children_of_thread(void *context, pid_t thread)
                 number = number < 100000000 ? number * 10 + (text[i] - '0') : 0;
                 continue;
             }
-            kin_add(family->kin, number, family->pid);
+            kin_add(family->kin, (struct kin_row){ number, family->pid, 0 });
             number = 0;
         }
     if (file >= 0)
@@ -87,13 +87,21 @@ void kin_add_children(struct kin *kin, pid_t pid)
 static void kin_add_process(void *context, pid_t pid)
 {
     struct facts facts;
-    if (facts_read(pid, &facts))
-        kin_add(context, pid, facts.parent);
+    if (facts_read(pid, &facts) && !facts.kernel)
+        kin_add(context, (struct kin_row){ pid, facts.parent, facts.start });
+}
+
+static int by_start(const void *a, const void *b)
+{
+    const struct kin_row *x = a, *y = b;
+    return x->start != y->start ? (x->start > y->start) - (x->start < y->start) : (x->pid > y->pid) - (x->pid < y->pid);
 }
 
 void kin_add_all(struct kin *kin)
 {
     each_number("/proc", KIN_MOST, kin_add_process, kin);
+    if (kin->count > 0)
+        qsort(kin->rows, kin->count, sizeof(*kin->rows), by_start);
 }
 
 void kin_free(struct kin *kin)

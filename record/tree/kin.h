@@ -7,12 +7,14 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 struct kin {
     struct kin_row {
         pid_t pid, parent;
-    } *rows;
+        uint64_t start; /* facts.start; 0: not asked */
+    } * rows;
     size_t count, room;
 };
 
@@ -22,12 +24,13 @@ struct kin {
 bool kin_listed(void);
 
 /* Adds a process; not when there are KIN_MOST. */
-void kin_add(struct kin *kin, pid_t pid, pid_t parent);
+void kin_add(struct kin *kin, struct kin_row row);
 
 /* Adds the children of a process. Needs kin_listed(). */
 void kin_add_children(struct kin *kin, pid_t pid);
 
-/* Adds all processes of the machine that can be seen. */
+/* Adds all processes of the machine that can be seen, in the order of their starts: parents first, unless a process was
+ * given another parent. Threads of the kernel are left out. */
 void kin_add_all(struct kin *kin);
 
 /* Frees the rows. */

@@ -22,7 +22,7 @@ static void family_add(struct kin *family, const struct kin *all, pid_t parent)
         for (size_t k = 0; k < family->count && !known; k++)
             known = family->rows[k].pid == from->rows[i].pid;
         if (!known)
-            kin_add(family, from->rows[i].pid, parent);
+            kin_add(family, (struct kin_row){ .pid = from->rows[i].pid, .parent = parent });
     }
     kin_free(&children);
 }
@@ -34,7 +34,7 @@ static struct kin family_of(pid_t pid)
     const bool listed = kin_listed();
     if (!listed)
         kin_add_all(&all);
-    kin_add(&family, pid, 0);
+    kin_add(&family, (struct kin_row){ .pid = pid });
     for (size_t i = 0; i < family.count; i++)
         family_add(&family, listed ? NULL : &all, family.rows[i].pid);
     kin_free(&all);

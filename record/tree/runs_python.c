@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/tree/runs_python.h"
 
+#include "record/process/procfs.h"
 #include "record/process/python_files.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 
 static bool program_of(pid_t pid, struct stat *file)
@@ -45,6 +47,18 @@ bool runs_python_by_now(pid_t pid)
 {
     const struct python_files files = python_files_of(pid);
     return python_files_readable(&files);
+}
+
+bool runs_python_by_name(pid_t pid)
+{
+    const struct text command = procfs_command(pid);
+    const char *blank = command.size ? memchr(command.bytes, ' ', command.size) : NULL;
+    const struct text word = { command.bytes, blank ? (size_t)(blank - command.bytes) : command.size };
+    const char *slash = word.size ? memrchr(word.bytes, '/', word.size) : NULL;
+    const size_t folder = slash ? (size_t)(slash + 1 - word.bytes) : 0;
+    const bool named = text_begins((struct text){ word.bytes + folder, word.size - folder }, TEXT("python"));
+    text_free(command);
+    return named;
 }
 
 void runs_python_note(struct programs *programs, pid_t pid)

@@ -29,6 +29,9 @@ bool runs_python(struct programs *programs, pid_t pid);
  * and nothing is remembered: the loader of a bundle runs the program of the Python that it starts. */
 bool runs_python_by_now(pid_t pid);
 
+/* The same of a process whose files may not be looked at, from the name of its program on the command line. */
+bool runs_python_by_name(pid_t pid);
+
 /* Notes that the program of this process is Python, whatever its name. */
 void runs_python_note(struct programs *programs, pid_t pid);
 

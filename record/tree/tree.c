@@ -283,10 +283,20 @@ static bool process_find_parent(struct tree *tree, pid_t pid, int pidfd, pid_t *
     return pidfd >= 0 || facts.state != 'Z';
 }
 
-/* The recorder has no children but the root and orphans of the tree. */
-static bool belongs(const struct tree *tree, pid_t parent)
+/* Whether a process with this number and this parent is one of the tree. The recorder has no children but the root and
+ * orphans of the tree. */
+static bool belongs(const struct tree *tree, pid_t pid, pid_t parent)
 {
+    if (tree->root == TREE_EVERYBODY)
+        return pid != getpid();
     return members_find(&tree->members, parent) || (tree->ours && parent == getpid());
+}
+
+/* With TREE_EVERYBODY, threads of the kernel show as processes, too. */
+static bool is_kernel_thread(const struct tree *tree, pid_t pid)
+{
+    struct facts facts;
+    return tree->root == TREE_EVERYBODY && facts_read(pid, &facts) && facts.kernel;
 }
 
 /* Looks at the process that has a number, and adds it if it belongs to the tree. Returns whether the kernel may still
@@ -309,7 +319,8 @@ static bool examine(struct tree *tree, pid_t number)
         return state == PIDFD_NONE;
     if (state == PIDFD_UNKNOWN)
         tree->without |= TREE_WITHOUT_PIDFDS;
-    const bool found = process_find_parent(tree, number, pidfd, &parent), theirs = found && belongs(tree, parent);
+    const bool found = process_find_parent(tree, number, pidfd, &parent);
+    const bool theirs = found && belongs(tree, number, parent) && !is_kernel_thread(tree, number);
     const bool zombie = theirs && pidfd >= 0 && pidfd_ended(pidfd); /* a member that has ended already, perhaps */
     if (theirs && !zombie && state != PIDFD_FULL) {
         add_member(tree, number, parent, pidfd);
@@ -372,7 +383,10 @@ static void take_told(struct tree *tree, const struct connector_event *told)
     struct tree_member *member = members_find(&tree->members, told->pid);
     switch (told->change) {
     case CONNECTOR_FORK:
-        if (!members_find(&tree->members, told->parent) || (member && !was_reaped(member)))
+        if (tree->root == TREE_EVERYBODY ? is_kernel_thread(tree, told->pid)
+                                         : !members_find(&tree->members, told->parent))
+            return;
+        if (member && !was_reaped(member))
             return;
         if (member)
             tree_replace(tree, member);
@@ -441,12 +455,13 @@ static void walk_all(struct tree *tree)
     struct kin kin = { 0 };
     kin_add_all(&kin);
     tree->calls += 3 * kin.count;
-    for (size_t before = 0; before != tree->members.count;) {
+    size_t before;
+    do { /* until no child of a child is new */
         before = tree->members.count;
         for (size_t i = 0; i < kin.count; i++)
-            if (belongs(tree, kin.rows[i].parent) && !lives(tree, kin.rows[i].pid))
+            if (belongs(tree, kin.rows[i].pid, kin.rows[i].parent) && !lives(tree, kin.rows[i].pid))
                 examine(tree, kin.rows[i].pid);
-    }
+    } while (before != tree->members.count);
     kin_free(&kin);
 }
 
@@ -786,7 +801,7 @@ bool tree_open(struct tree *tree, pid_t root, bool ours, struct fault *why)
     tree->pidfds_most = raise_descriptors();
     if (!goes_without(tree, TREE_WITHOUT_CPU))
         last_cpu_open(&tree->last_cpu);
-    tree->has_lists = !goes_without(tree, TREE_WITHOUT_LISTS) && kin_listed();
+    tree->has_lists = root != TREE_EVERYBODY && !goes_without(tree, TREE_WITHOUT_LISTS) && kin_listed();
     if (!goes_without(tree, TREE_WITHOUT_CONNECTOR))
         tree->connector = connector_open();
     struct epoll_event event = { .events = EPOLLIN, .data.u64 = CONNECTOR_ID };
@@ -794,7 +809,7 @@ bool tree_open(struct tree *tree, pid_t root, bool ours, struct fault *why)
         epoll_ctl(tree->epoll, EPOLL_CTL_ADD, tree->connector, &event);
     else if (!goes_without(tree, TREE_WITHOUT_CURSOR))
         pid_cursor_open(&tree->cursor);
-    return open_root(tree, why);
+    return root == TREE_EVERYBODY || open_root(tree, why);
 }
 
 void tree_close(struct tree *tree)

@@ -26,8 +26,11 @@
  * rests, so that looks take a tenth of a processor at most. Looks are a millisecond apart while processes come, 8 ms in
  * quiet times.
  *
+ * In the place of one root and what descends from it, a tree may have every process of the machine that can be seen
+ * (TREE_EVERYBODY), but the recorder itself and threads of the kernel.
+ *
  * The events of a process are TREE_CAME, then any number of TREE_EXECED, then TREE_ENDED. A parent comes before its
- * children. The root comes first. Only processes are events, threads are not. */
+ * children, mostly. The root comes first. Only processes are events, threads are not. */
 #ifndef PYREEL_RECORD_TREE_TREE_H
 #define PYREEL_RECORD_TREE_TREE_H
 
@@ -61,6 +64,8 @@ enum tree_without {
     TREE_WITHOUT_LISTS = 1 << 4, /* /proc/PID/task/TID/children */
     TREE_WITHOUT_CPU = 1 << 5,   /* the CPU time of processes that ended */
 };
+
+#define TREE_EVERYBODY 0 /* in the place of a root */
 
 #define TREE_MOST 4096 /* processes of a tree that live at the same time; more are left out */
 
@@ -108,12 +113,12 @@ struct tree {
     bool young;     /* some members are in their first moments */
 };
 
-/* Begins with the root alone. `ours`: pyreel-record started the root as its child. Then the recorder becomes the
- * subreaper of the root's descendants, and reaps those whose parents have ended; the root itself is never reaped here.
- * Returns false with the reason when the root cannot be watched. */
+/* Begins with the root alone, or with TREE_EVERYBODY with nobody. `ours`: pyreel-record started the root as its child.
+ * Then the recorder becomes the subreaper of the root's descendants, and reaps those whose parents have ended; the root
+ * itself is never reaped here. Returns false with the reason when the root cannot be watched. */
 bool tree_open(struct tree *tree, pid_t root, bool ours, struct fault *why);
 
-/* Adds the descendants that the root has already. Call this before the first tree_look(). */
+/* Adds the descendants that the root has already, or everybody. Call this before the first tree_look(). */
 void tree_watch_existing(struct tree *tree);
 
 /* A descriptor that becomes readable when tree_look() has something to see. Not everything makes the descriptor

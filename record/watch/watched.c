@@ -2,6 +2,7 @@
 #include "record/watch/watched.h"
 
 #include "formats/base/alloc.h"
+#include "record/names/attributes.h"
 #include "record/process/clock.h"
 #include "record/process/permission.h"
 #include "record/process/procfs.h"
@@ -310,7 +311,8 @@ static void watched_emit_process(struct watched *w, uint64_t time_ns)
                                                           .build = build->bits,
                                                           .build_id = text_of(build->id),
                                                           .parent_pid = (uint32_t)w->parent_pid,
-                                                          .parent = w->parent } });
+                                                          .parent = w->parent,
+                                                          .attributes = w->attributes } });
     text_free(executable);
     text_free(folder);
 }
@@ -347,7 +349,8 @@ void watched_attach(struct watched *w)
     if (!options->freezes)
         halt_open(&w->halt, w->pid);
     meter_open(&w->meter, w->pid);
-    title_open(&w->title, w->pid, clock_now_ns());
+    title_open(&w->title, w->pid, options->bare_commands, clock_now_ns());
+    w->attributes = attributes_of(w->pid);
     watched_names_open(w);
     w->attached = true;
     w->lost = w->look.prepared = w->look.idle_looked = w->look.slept = w->look.ahead_waited = false;
@@ -468,6 +471,8 @@ void watched_detach(struct watched *w, enum fate fate)
     halt_close(&w->halt);
     meter_close(&w->meter);
     title_close(&w->title);
+    text_free(w->attributes);
+    w->attributes = (struct text){ 0 };
     target_close(&w->target);
     w->attached = false;
 }

@@ -49,12 +49,13 @@ struct watch_options {
     bool c_frames;     /* record C functions, too */
     /* The registers of a thread in saved memory; NULL: the process lives. False: they are not known. Gets `self`. */
     bool (*registers)(void *self, pid_t tid, struct c_registers *registers);
-    bool patient; /* looks are few, and may take their time */
-    bool freezes; /* stop the process while it is read */
-    bool stands;  /* read the process from its own processor, see exact.h */
-    bool raise;   /* posts raise their priority */
-    bool tree;    /* there may be several processes, and each tick says whose it is */
-    double limit; /* see struct budget, as the next field */
+    bool patient;       /* looks are few, and may take their time */
+    bool freezes;       /* stop the process while it is read */
+    bool stands;        /* read the process from its own processor, see exact.h */
+    bool raise;         /* posts raise their priority */
+    bool tree;          /* there may be several processes, and each tick says whose it is */
+    bool bare_commands; /* leave arguments out of command lines */
+    double limit;       /* see struct budget, as the next field */
     bool even;
     bool plain_threads; /* with ASYNC_ALL: each thread has a sample of its own, too, without tasks in its stack */
     bool all_names;     /* look up the names of all threads in each tick, however long that takes */
@@ -326,6 +327,7 @@ struct watched {
     struct meter meter;
     struct metered metered; /* the last measure */
     struct title title;
+    struct text attributes;           /* struct process has the same, owned */
     struct c_frames *c_frames;        /* with options->c_frames, once it was attached; else NULL */
     struct expanded expanded;         /* the stack that is being emitted */
     struct watched_counters counters; /* of closed targets; watched_counters() adds those of the open target */

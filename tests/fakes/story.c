@@ -69,6 +69,8 @@ static void note_process(struct lines *to, const struct process *p)
         add_line(to, "process %" PRIu32 " is of build %" PRIx32 " '%.*s'", p->number, p->build, SHOWN(p->build_id));
     if (p->parent_pid || p->parent)
         add_line(to, "process %" PRIu32 " is a child of %" PRIu32 " pid %" PRIu32, p->number, p->parent, p->parent_pid);
+    if (p->attributes.size)
+        add_line(to, "process %" PRIu32 " has '%.*s'", p->number, SHOWN(p->attributes));
     if (p->recording.size)
         add_line(to, "process %" PRIu32 " is of '%.*s' interval %" PRIu64, p->number, SHOWN(p->recording),
                  p->interval_ns);
@@ -226,8 +228,8 @@ static void note_event(struct journal *journal, const struct event *event)
         note_frame(notes, &event->frame);
         break;
     case EVENT_MODULE:
-        add_line(notes, "module %" PRIu32 " '%.*s' %" PRIu64 " %" PRIu64 " at %" PRIu64 " from %" PRIu64, event->module.path,
-                 SHOWN(event->module.build_id), event->module.code_begin, event->module.code_size,
+        add_line(notes, "module %" PRIu32 " '%.*s' %" PRIu64 " %" PRIu64 " at %" PRIu64 " from %" PRIu64,
+                 event->module.path, SHOWN(event->module.build_id), event->module.code_begin, event->module.code_size,
                  event->module.code_offset, event->module.begin);
         break;
     case EVENT_MISSED:

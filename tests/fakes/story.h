@@ -20,7 +20,7 @@
 #define SYNTHETIC(number, name, kind)      { EVENT_FUNCTION, .function = { number, name, 0, 0, kind, 0, 0 } }
 #define FRAME(number, function, line) { EVENT_FRAME, .frame = { number, function, line, line, -1, -1, 0, 0, 0, 0, 0 } }
 #define PROCESS(number, pid, folder) \
-    { EVENT_PROCESS, .process = { number, pid, 0, 0x030f02f0, T("/usr/bin/python3.15"), T("python3 app.py"), T(folder), 0, T(""), 0, 0, T(""), 0 } }
+    { EVENT_PROCESS, .process = { number, pid, 0, 0x030f02f0, T("/usr/bin/python3.15"), T("python3 app.py"), T(folder), 0, T(""), 0, 0, T(""), T(""), 0 } }
 #define TITLE(number, ns, title) { EVENT_PROCESS_TITLE, .change = { number, ns, T(title), false } }
 #define THREAD(number, process, tid, name) \
     { EVENT_THREAD, .thread = { number, process, tid, (number) == 1, 0, 0, T(name), 0 } }

@@ -47,7 +47,7 @@ static const struct event one_process[] = {
 static const struct event two_processes[] = {
     PROCESS(1, 4242, "/home/u"),
     { EVENT_PROCESS, .process = { 2, 4300, 0, 0x030f02f0, T("/bin/python3"), T("python3 b.py; x"), T("/tmp"), 0, T(""),
-                                  0, 0, T(""), 0 } },
+                                  0, 0, T(""), T(""), 0 } },
     THREAD(1, 1, 4242, "python3"),
     { EVENT_THREAD, .thread = { 2, 2, 4300, true, 0, 0, T("python3"), 0 } },
     STRING(1, "<module>"),

@@ -157,7 +157,7 @@ static const struct event secret_story[] = {
                                       .interval_ns = MS,
                                       .time_unit_ns = 1000 } },
     { EVENT_PROCESS, .process = { 1, 4242, 0, 0x030f02f0, T("/secret/python"), T("run secret"), T("/secret"), 0, T(""),
-                                  0, 0, T(""), 0 } },
+                                  0, 0, T(""), T(""), 0 } },
     THREAD(1, 1, 4242, "secret"),
     STRING(1, "f"),
     FUNCTION(1, 1, 0, 7),

@@ -16,7 +16,7 @@ static void assert_bytes(struct bytes *found, const char *wanted)
 
 #define OF_VERSION(number, version)                                                                                    \
     {                                                                                                                  \
-        EVENT_PROCESS, .process = { number, 8, 0, version, T(""), T(""), T("/"), 0, T(""), 0, 0, T(""), 0 }            \
+        EVENT_PROCESS, .process = { number, 8, 0, version, T(""), T(""), T("/"), 0, T(""), 0, 0, T(""), T(""), 0 }     \
     }
 
 /* Processes of 3.15.2, 3.16.0a0 and 3.17.0a1; a file tells its minor version. */

@@ -27,6 +27,7 @@
             parent_pid,                                                                                                \
             parent,                                                                                                    \
             T(""),                                                                                                     \
+            T(""),                                                                                                     \
             0                                                                                                          \
         }                                                                                                              \
     }

@@ -15,7 +15,7 @@
 #define MAIN    0x20
 #define PYTHON_SAMPLES                                                                                                 \
     {                                                                                                                  \
-        EVENT_PROCESS, .process = { 1, 71, 0, 0x030f02f0, T(""), T(""), T(""), 0, T(""), 0, 0, T(""), 0 }              \
+        EVENT_PROCESS, .process = { 1, 71, 0, 0x030f02f0, T(""), T(""), T(""), 0, T(""), 0, 0, T(""), T(""), 0 }       \
     }
 
 /* <module> (a.py:3), f (a.py:7), f (a.py:8), <GC>; and one of the launcher. */
@@ -182,7 +182,7 @@ static void cpu_time_is_that_of_samples_on_a_processor(void **state)
                                           .interval_ns = MS,
                                           .time_unit_ns = US } },
         TABLES,
-        { EVENT_PROCESS, .process = { 1, 0, 0, 0x030f02f0, T(""), T(""), T(""), 0, T(""), 0, 0, T(""),
+        { EVENT_PROCESS, .process = { 1, 0, 0, 0x030f02f0, T(""), T(""), T(""), 0, T(""), 0, 0, T(""), T(""),
                                       0 } }, /* which is the main thread? */
         { EVENT_THREAD, .thread = { 1, 1, 71, false, 0, 400 * US, T(""), 0 } },
         STATUS_SAMPLE(400 * US, 1, 0, REC | STATUS_CPU, 400 * US, 1),

@@ -88,7 +88,7 @@ static void a_change_is_seen_when_it_is_due_and_the_process_ran(void **state)
     struct titled child = start_titled();
     struct title title;
     set_title(&child, "a b");
-    title_open(&title, child.pid, 0);
+    title_open(&title, child.pid, false, 0);
     assert_text(title.text, "'a b'");
     set_title(&child, "c d");
     assert_false(title_changed(&title, 99 * MS, 1)); /* not due */
@@ -116,7 +116,7 @@ static void a_process_without_a_title_keeps_the_one_before(void **state)
     struct titled child = start_titled();
     struct title title;
     set_title(&child, "a b");
-    title_open(&title, child.pid, 0);
+    title_open(&title, child.pid, false, 0);
     set_title(&child, "");
     const struct text erased = procfs_command(child.pid);
     assert_int_equal(erased.size, 0);

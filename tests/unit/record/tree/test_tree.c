@@ -102,12 +102,24 @@ static bool exists(const struct scene *scene, const struct way *way)
     return (way->without & TREE_WITHOUT_CONNECTOR) || scene->tree.connector >= 0;
 }
 
+/* Whether an event is about the root and what descends from it. With TREE_EVERYBODY, other processes come, too. */
+static bool is_of_family(const struct scene *scene, const struct tree_event *event)
+{
+    bool found = event->pid == scene->root;
+    for (size_t i = 0; i < scene->count; i++)
+        found |= scene->log[i].pid == event->pid || scene->log[i].pid == event->parent;
+    return found;
+}
+
 static void take_events(struct scene *scene)
 {
     struct tree_event event;
     while (tree_next(&scene->tree, &event)) {
         if (event.pidfd >= 0)
             close(event.pidfd);
+        assert_int_not_equal(event.pid, getpid());
+        if (scene->tree.root == TREE_EVERYBODY && !is_of_family(scene, &event))
+            continue;
         assert_in_range(scene->count, 0, countof(scene->log) - 1);
         scene->log[scene->count++] = event;
     }
@@ -606,6 +618,52 @@ static void what_exists_comes(void **state)
     }
 }
 
+/* The recorder itself never comes: take_events() looks. */
+static void everybody_comes(void **state)
+{
+    (void)state;
+    static struct scene scene;
+    for (size_t i = 0; i < countof(ways); i++) {
+        struct fault why = { 0 };
+        begin(&scene, &ways[i], false, play_family);
+        tree_close(&scene.tree);
+        scene.tree.without = ways[i].without;
+        assert_true(tree_open(&scene.tree, TREE_EVERYBODY, false, &why));
+        if (exists(&scene, &ways[i])) {
+            tree_watch_existing(&scene.tree);
+            take_events(&scene);
+            assert_int_equal(scene.count, 1);
+            assert_true(scene.log[0].existed && scene.log[0].pid == scene.root);
+            let_pass(&scene, 0, 1);
+            pid_t children[4];
+            for (int child = 0; child < 4; child++)
+                children[child] = told_pid(&scene);
+            look_until(&scene, count_of(&scene, TREE_CAME) == 5);
+            for (int child = 0; child < 4; child++)
+                assert_false(event_of(&scene, children[child], TREE_CAME)->existed);
+        } else {
+            let_pass(&scene, 0, 1);
+        }
+        let_pass(&scene, 1, 4);
+        let_pass(&scene, 2, 1);
+        if (exists(&scene, &ways[i]))
+            look_until(&scene, count_of(&scene, TREE_ENDED) == 5);
+        end(&scene);
+    }
+}
+
+static void threads_of_the_kernel_are_known(void **state)
+{
+    (void)state;
+    struct facts facts;
+    const char *worker = "7 (kworker/0:1) I 2 0 0 0 -1 69238880 0 0 0 0 0 0 0 0 20 0 1 0 9 0 0 0 0 0 0 0";
+    const char *program = "7 (python) S 2 0 0 0 -1 4194304 0 0 0 0 0 0 0 0 20 0 1 0 9 0 0 0 1 1 0 0";
+    assert_true(facts_parse(worker, strlen(worker), &facts));
+    assert_true(facts.kernel);
+    assert_true(facts_parse(program, strlen(program), &facts));
+    assert_false(facts.kernel);
+}
+
 static void a_process_that_is_not_there_is_told(void **state)
 {
     (void)state;
@@ -962,6 +1020,8 @@ TEST_FILE(tree)
         cmocka_unit_test(short_children_pass),
         cmocka_unit_test(a_fork_bomb_is_bounded),
         cmocka_unit_test(what_exists_comes),
+        cmocka_unit_test(everybody_comes),
+        cmocka_unit_test(threads_of_the_kernel_are_known),
         cmocka_unit_test(a_process_that_is_not_there_is_told),
         cmocka_unit_test(texts_of_proc_are_not_trusted),
         cmocka_unit_test(the_program_is_known_by_its_place),
