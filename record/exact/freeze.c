@@ -331,6 +331,13 @@ static bool wait_for_all(struct freeze *freeze, uint64_t give_up_ns)
     return good;
 }
 
+/* Whether a thread that was asked has nothing to stop for any more: a main thread that has ended before the others. Its
+ * status comes when they have ended, too. */
+static bool ended_before_others(const struct freeze *freeze, const struct frozen_thread *thread)
+{
+    return thread->tid == freeze->pid && is_dead(frozen_thread_state(freeze, thread->tid));
+}
+
 /* The number of threads that stand still. A main thread that ended before the others counts, too: it stays in
  * /proc/PID/task. Other threads that have ended soon leave /proc/PID/task. */
 static size_t number_of_standing(const struct freeze *freeze)
@@ -338,8 +345,7 @@ static size_t number_of_standing(const struct freeze *freeze)
     size_t standing = 0;
     for (size_t i = 0; i < freeze->count; i++) {
         const struct frozen_thread *thread = &freeze->threads[i];
-        standing += thread->hold != HOLD_NONE ||
-                    (thread->tid == freeze->pid && is_dead(frozen_thread_state(freeze, thread->tid)));
+        standing += thread->hold != HOLD_NONE || ended_before_others(freeze, thread);
     }
     return standing;
 }
@@ -406,7 +412,8 @@ bool freeze_settle(struct freeze *freeze)
         const enum waited waited = frozen_thread_wait(freeze, thread, WNOHANG, &unused);
         if (waited == WAITED_GONE)
             freeze_forget(freeze, i);
-        left |= waited == WAITED_RUNNING || (waited == WAITED_STOPPED && !let_go(thread));
+        left |= (waited == WAITED_RUNNING && !ended_before_others(freeze, thread)) ||
+                (waited == WAITED_STOPPED && !let_go(thread));
     }
     return left;
 }

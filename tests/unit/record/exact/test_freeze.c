@@ -252,6 +252,39 @@ static void test_no_main_thread(void **state)
     assert_stands_still(lose_main_thread);
 }
 
+static char state_of(pid_t pid)
+{
+    char path[64], text[256];
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
+    fclose(file);
+    return strrchr(text, ')')[2];
+}
+
+/* A main thread that was asked to stop in its last moments never does. */
+static void test_a_main_thread_that_ended_is_not_waited_for(void **state)
+{
+    (void)state;
+    struct freeze freeze = { .patience_ns = PATIENCE_S * UINT64_C(1000000000) };
+    struct fault why = { 0 };
+    const pid_t child = start(lose_main_thread);
+    wait_for_life();
+    wait_until(state_of(child) == 'Z');
+    assert_true(freeze_open(&freeze, child, &why));
+    assert_true(freeze_begin(&freeze));
+    freeze_end(&freeze);
+    size_t main_thread = 0;
+    while (main_thread < freeze.count && freeze.threads[main_thread].tid != child)
+        main_thread++;
+    assert_in_range(main_thread, 0, freeze.count - 1);
+    freeze.threads[main_thread].hold = HOLD_ASKED;
+    assert_false(freeze_settle(&freeze));
+    freeze_close(&freeze);
+    end(child);
+}
+
 /* For as long as it was frozen. */
 static void test_how_long_it_lasted_is_noted(void **state)
 {
@@ -404,6 +437,7 @@ TEST_FILE(freeze)
         cmocka_unit_test_teardown(test_threads_that_are_born_and_end, end_children),
         cmocka_unit_test_teardown(test_threads_that_end_slowly, end_children),
         cmocka_unit_test_teardown(test_no_main_thread, end_children),
+        cmocka_unit_test_teardown(test_a_main_thread_that_ended_is_not_waited_for, end_children),
         cmocka_unit_test_teardown(test_how_long_it_lasted_is_noted, end_children),
         cmocka_unit_test_teardown(test_signals_arrive, end_children),
         cmocka_unit_test_teardown(test_a_stopped_process_stays_stopped, end_children),
