@@ -18,6 +18,7 @@
 #define WRITING_NS        5000000u    /* longest sleep while somebody waits for a snapshot */
 #define ENDS_NS           1000000000u /* how long a process that has no memory any more may take to end */
 #define ENDS_NAP_NS       200000u
+#define QUIET_NS          1000000000u /* how long events wait while no tick comes */
 #define COUNTERS_FIRST_NS 1000000000u /* when the early counters are emitted first, ... */
 #define COUNTERS_NS       5000000000u /* ... and the time until they are emitted again */
 /* How long before a tick its look is appointed, if something else is due before the tick. While a look is appointed, no
@@ -410,13 +411,30 @@ static void end_program(struct session *session)
 
 /* ---- ticks ---- */
 
+/* While no Python runs, no tick closes a block: what is there is written a second later. False when the recording must
+ * stop. */
+static bool write_in_quiet(struct session *session)
+{
+    const struct sampler *sampler = &session->sampler;
+    const bool ticks = sampler_next(sampler) || sampler_rest_due_ns(sampler) != UINT64_MAX;
+    const uint64_t now_ns = clock_now_ns();
+    if (ticks || !stream_writer_waits(&session->writer))
+        session->quiet_ns = UINT64_MAX;
+    else if (session->quiet_ns == UINT64_MAX)
+        session->quiet_ns = now_ns + QUIET_NS;
+    if (session->quiet_ns > now_ns)
+        return true;
+    session->quiet_ns = UINT64_MAX;
+    return stream_writer_flush(&session->writer, &session->why) || !session_stop(session, END_ERROR);
+}
+
 /* When the next work that is no tick of a busy process is due (monotonic). */
 static uint64_t work_due_ns(const struct session *session)
 {
     const struct watched *sought = next_sought(session);
     const uint64_t due_ns = moment_earlier(sampler_measure_due_ns(&session->sampler),
                                            sampler_rest_due_ns(&session->sampler));
-    return moment_earlier(hint_due_ns(&session->hint),
+    return moment_earlier(moment_earlier(hint_due_ns(&session->hint), session->quiet_ns),
                           sought ? moment_earlier(due_ns, sought->search.find_ns) : due_ns);
 }
 
@@ -527,6 +545,8 @@ static bool session_do_work(struct session *session)
         return false;
     if (sampler_measure_due_ns(sampler) <= clock_now_ns())
         sampler_measure(sampler, clock_now_ns());
+    if (!write_in_quiet(session))
+        return false;
     return sampler_ask_resting(sampler, clock_now_ns(), &session->why) != SAMPLER_STUCK ||
            !session_stop(session, END_ERROR);
 }
@@ -616,6 +636,7 @@ static bool count_early(struct session *session)
 void sampling_run(struct session *session)
 {
     session->reason = END_TARGET;
+    session->quiet_ns = UINT64_MAX;
     session->counters_ns = clock_now_ns() + COUNTERS_FIRST_NS;
     if (session->program && session->program->search.found == TARGET_READY)
         attach(session, session->program);

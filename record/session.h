@@ -51,6 +51,7 @@ struct session {
                               * others of its tree are left; or --all */
     uint64_t give_up_ns;     /* when the search for a Python in `program` ends (monotonic); UINT64_MAX: never */
     uint64_t deadline_ns;    /* end of --duration (monotonic); UINT64_MAX: none */
+    uint64_t quiet_ns;       /* when what waits is written, since no tick comes (monotonic); UINT64_MAX: ticks come */
     uint64_t counters_ns;    /* when the early counters are emitted next (monotonic) */
     uint32_t blocks;         /* number of blocks at the last check of the file */
     uint32_t refused;        /* how often it was noticed that a process cannot be read */

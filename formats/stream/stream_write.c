@@ -22,7 +22,7 @@
 #define CPU_SLACK_PART 128     /* ... and not by more than this part of all that the thread used */
 
 /* The bytes of a record, at most: a record must leave the block below its limit, however deep the stack is. */
-#define RECORD_ROOM(frames) ((size_t)80 + (size_t)(frames) * 5)
+#define RECORD_ROOM(frames) ((size_t)80 + (size_t)(frames)*5)
 
 void stream_writer_open(struct stream_writer *writer, int fd, enum stream_codec codec)
 {
@@ -267,6 +267,16 @@ static bool close_block(struct stream_writer *writer, struct fault *why)
     writer->said_process = 0;
     writer->block++;
     return good;
+}
+
+bool stream_writer_waits(const struct stream_writer *writer)
+{
+    return writer->open.size > 0 || writer->idle > 0;
+}
+
+bool stream_writer_flush(struct stream_writer *writer, struct fault *why)
+{
+    return close_block(writer, why);
 }
 
 /* Whether the open block would take all remaining room if it were not compressed. Its compressed size is unknown, so it

@@ -106,6 +106,12 @@ void stream_writer_limit(struct stream_writer *writer, uint64_t bytes);
 /* Whether the limit is reached: EVENT_END is due, and there is room for the events that come before it. */
 bool stream_writer_full(const struct stream_writer *writer);
 
+/* Whether events wait for their block to be written. */
+bool stream_writer_waits(const struct stream_writer *writer);
+
+/* Writes what waits. Not within a tick: for a pause in which no tick comes. False with the reason. */
+bool stream_writer_flush(struct stream_writer *writer, struct fault *why);
+
 /* Takes an event. Returns false with the reason when the file cannot be written. EVENT_END writes everything and ends
  * the stream. */
 bool stream_write(struct stream_writer *writer, const struct event *event, struct fault *why);
