@@ -147,6 +147,14 @@ static void look_at_thread(struct inputs_look *look, uint32_t thread)
     input->wanted[thread] = true;
 }
 
+/* A process has another title. */
+static void look_at_threads_of(struct inputs_look *look, uint32_t process)
+{
+    for (uint32_t i = 1; look->selection->processes && i < look->tables.threads_count; i++)
+        if (look->tables.threads[i].thread.process == process)
+            look_at_thread(look, i);
+}
+
 static void inputs_note_time(struct input *input, uint64_t time_ns)
 {
     if (input->length_ns < time_ns)
@@ -165,6 +173,7 @@ static bool inputs_take(void *self, struct event *event, struct fault *why)
     case EVENT_TASK:
     case EVENT_THREAD:
     case EVENT_THREAD_NAME:
+    case EVENT_PROCESS_TITLE:
         look->refused = !tables_take(&look->tables, event, why);
         break;
     case EVENT_TICK:
@@ -183,13 +192,16 @@ static bool inputs_take(void *self, struct event *event, struct fault *why)
         look_at_thread(look, event->thread.number);
     if (!look->refused && event->kind == EVENT_THREAD_NAME)
         look_at_thread(look, event->change.number);
+    if (!look->refused && event->kind == EVENT_PROCESS_TITLE)
+        look_at_threads_of(look, event->change.number);
     return !look->refused;
 }
 
 /* Whether the first pass needs no more events: with --threads and percentages it needs all, else the first process. */
 static bool has_seen_enough(const struct inputs_look *look)
 {
-    return !look->selection->threads && !selection_needs_length(look->selection) && look->tables.processes_count > 1;
+    return !selection_has_names(look->selection) && !selection_needs_length(look->selection) &&
+           look->tables.processes_count > 1;
 }
 
 /* Reads the events that the first pass needs, past damaged blocks. */
@@ -330,7 +342,7 @@ bool inputs_open(struct inputs *inputs, char **paths, size_t count, const struct
 {
     inputs_name(inputs, paths, count, parts);
     inputs->compared = compared;
-    const bool needs_first_pass = count > 1 || selection->threads || selection_needs_length(selection);
+    const bool needs_first_pass = count > 1 || selection_has_names(selection) || selection_needs_length(selection);
     if (needs_first_pass && !make_first_pass(inputs, selection, why))
         return false;
     if (!compared)

@@ -19,6 +19,7 @@ enum option_number {
     OPTION_FROM,
     OPTION_TO,
     OPTION_LAST,
+    OPTION_PROCESSES,
     OPTION_THREADS,
     OPTION_LINES,
     OPTION_FUNCTIONS,
@@ -51,6 +52,7 @@ static const struct argument first_rows[] = {
     { OPTION_TO, 0, "to", "TIME", TAKES_SELECTION, "keep samples before TIME: 2.5, 500ms, 50% (end)" },
     { OPTION_LAST, 0, "last", "TIME", TAKES_SELECTION, "keep the last TIME of the recording: 1s, 5m, 10%" },
     { OPTION_THREADS, 0, "threads", "LIST", TAKES_SELECTION, "keep threads by name or tid: Main*,42 (all)" },
+    { OPTION_PROCESSES, 0, "processes", "LIST", TAKES_SELECTION, "keep processes by name or pid: app.py,42 (all)" },
     { OPTION_LINES, 0, "lines", NULL, TAKES_DETAIL, "show the line of each frame (default)" },
     { OPTION_FUNCTIONS, 0, "functions", NULL, TAKES_DETAIL, "merge all lines of a function" },
     { OPTION_COLUMNS, 0, "columns", NULL, TAKES_COLUMNS, "show the column of each frame, too" },
@@ -175,6 +177,9 @@ static bool options_apply(struct settings *settings, const struct converter *con
     case OPTION_LAST:
         return selection_parse_time(optarg, &selection->last_ns, &selection->last_share) &&
                (selection->last_ns > 0 || selection->last_share > 0);
+    case OPTION_PROCESSES:
+        selection->processes = optarg;
+        return *optarg != '\0';
     case OPTION_THREADS:
         selection->threads = optarg;
         return *optarg != '\0';

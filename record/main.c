@@ -4,6 +4,7 @@
 #include "formats/base/alloc.h"
 #include "formats/base/startup.h"
 #include "formats/base/utf8.h"
+#include "record/file/output_name.h"
 #include "record/guard/guard.h"
 #include "record/guard/stuck.h"
 #include "record/host.h"
@@ -26,6 +27,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #define STUCK_PATIENCE     20 /* seconds for which a page of the program may not come */
 #define LEAST_SUSPENDED_NS 100000000u
@@ -180,8 +182,9 @@ static void prepare_outlet(struct session *session)
 static bool session_open_file(struct session *session, pid_t pid, struct text command)
 {
     const struct options *options = &session->options;
-    char *beside = options->product ? product_recording(options->product, options->output) : NULL;
-    const char *path = beside ? beside : options->output;
+    session->output = output_name(options->output, pid, time(NULL));
+    char *beside = options->product ? product_recording(options->product, session->output) : NULL;
+    const char *path = beside ? beside : session->output;
     const bool good = outlet_open_file(&session->outlet, path, options->force, pid, command, &session->why);
     free(beside);
     return good;
@@ -250,7 +253,7 @@ static void enter_guard(const struct session *session)
 static bool prepare_product(struct session *session)
 {
     const struct options *options = &session->options;
-    return !options->product || afterwards_begin(&session->afterwards, options->product, options->output,
+    return !options->product || afterwards_begin(&session->afterwards, options->product, session->output,
                                                  session->file.path, options->force, &session->why);
 }
 
@@ -385,7 +388,7 @@ static void tell_next(const struct session *session, const char *paths)
     if (in_parts && strchr(paths, '/'))
         return;
     if (options->product)
-        fprintf(stderr, "pyreel-record: %s is made of it, for %s\n", utf8_shown(options->output),
+        fprintf(stderr, "pyreel-record: %s is made of it, for %s\n", utf8_shown(session->output),
                 options->product->shown);
     fprintf(stderr, "pyreel-record: next: pyreel report%s%s%s\n", crashed ? " --last 1s" : "", in_parts ? "" : " ",
             in_parts ? "" : utf8_shown(paths));
@@ -457,6 +460,7 @@ static void close_session(struct session *session)
     quota_close(&session->quota);
     if (session->file.path)
         recording_file_close(&session->file, &unused);
+    free(session->output);
 }
 
 static int session_fail(const struct session *session, int exit_code)

@@ -25,6 +25,7 @@ struct session {
     struct options options;
     struct command command;
     struct afterwards afterwards;
+    char *output; /* as -o names it, see output_name.h; NULL: without -o */
     struct recording_file file;
     struct stream_writer writer;
     struct outlet outlet;       /* from the sampler to the writer and the file */

@@ -303,6 +303,13 @@ static void look_at_name(struct merge *merge, uint32_t thread)
         merge_want(merge, thread);
 }
 
+static void look_at_names_of(struct merge *merge, uint32_t process)
+{
+    for (uint32_t i = 1; merge->selection->processes && i < merge->from->threads_count; i++)
+        if (merge->from->threads[i].thread.process == process)
+            look_at_name(merge, i);
+}
+
 static bool merge_take_process_end(struct merge *merge, struct event *event, struct fault *why)
 {
     event->process_end.number = process_number(merge, event->process_end.number);
@@ -341,6 +348,7 @@ bool merge_take(struct merge *merge, struct event *event, struct fault *why)
     case EVENT_THREAD_END:
         return merge_take_change(merge, event, thread_number(merge, event->change.number), why);
     case EVENT_PROCESS_TITLE:
+        look_at_names_of(merge, event->change.number);
         return merge_take_title(merge, event, why);
     case EVENT_PROCESS_END:
         return merge_take_process_end(merge, event, why);

@@ -3,10 +3,16 @@
 
 #include "formats/base/alloc.h"
 #include "formats/base/arguments.h"
+#include "formats/model/program_name.h"
 #include "formats/names/name_list.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+bool selection_has_names(const struct selection *selection)
+{
+    return selection->processes || selection->threads;
+}
 
 bool selection_has_last(const struct selection *selection)
 {
@@ -15,7 +21,8 @@ bool selection_has_last(const struct selection *selection)
 
 bool selection_is_partial(const struct selection *selection)
 {
-    return selection->threads || selection->from_ns || selection->to_ns || selection_needs_length(selection);
+    return selection_has_names(selection) || selection->from_ns || selection->to_ns ||
+           selection_needs_length(selection);
 }
 
 bool selection_has_time(const struct selection *selection, uint64_t time_ns)
@@ -23,10 +30,31 @@ bool selection_has_time(const struct selection *selection, uint64_t time_ns)
     return time_ns >= selection->from_ns && (selection->to_ns == 0 || time_ns < selection->to_ns);
 }
 
+static struct text service_of(const struct process *process)
+{
+    struct text lines = process->attributes, name, value;
+    while (process_take_attribute(&lines, &name, &value))
+        if (text_equal(name, TEXT("service.name")))
+            return value;
+    return (struct text){ 0 };
+}
+
+static bool has_process(const struct selection *selection, const struct process *process)
+{
+    char *title = program_name_title(process->command);
+    const struct text service = service_of(process);
+    const bool has = name_list_has(selection->processes, text_of(title), process->pid) ||
+                     (service.size && name_list_has(selection->processes, service, process->pid));
+    free(title);
+    return has;
+}
+
 bool selection_has_thread(const struct selection *selection, const struct tables *tables, uint32_t number)
 {
-    return !selection->threads ||
-           name_list_has(selection->threads, tables_thread_name(tables, number), tables->threads[number].thread.tid);
+    const struct thread *thread = &tables->threads[number].thread;
+    return (!selection->threads ||
+            name_list_has(selection->threads, tables_thread_name(tables, number), thread->tid)) &&
+           (!selection->processes || has_process(selection, &tables->processes[thread->process].process));
 }
 
 /* ---- times ---- */

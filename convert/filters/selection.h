@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* The part of the recordings that the user wants: --threads, --from, --to. */
+/* The part of the recordings that the user wants: --processes, --threads, --from, --to. */
 #ifndef PYREEL_CONVERT_FILTERS_SELECTION_H
 #define PYREEL_CONVERT_FILTERS_SELECTION_H
 
 #include "formats/model/tables.h"
 
 struct selection {
-    const char *threads;     /* see name_list.h; NULL: all threads */
+    const char *processes;   /* titles, service names and pids, see name_list.h; NULL: all processes */
+    const char *threads;     /* the same of threads */
     uint64_t from_ns, to_ns; /* times since the start; to_ns 0: to the end */
     /* Above 0: the time is this share of the length. selection_settle() makes a time in nanoseconds of it. */
     double from_share, to_share;
@@ -25,7 +26,10 @@ bool selection_is_partial(const struct selection *selection);
 /* Whether the selection has this time. */
 bool selection_has_time(const struct selection *selection, uint64_t time_ns);
 
-/* Whether the selection has the thread, by its number or by its present name. */
+/* Whether the selection chooses by names, so that all threads have to be known before the first sample. */
+bool selection_has_names(const struct selection *selection);
+
+/* Whether the selection has the thread and its process, by their numbers or by their present names. */
 bool selection_has_thread(const struct selection *selection, const struct tables *tables, uint32_t thread);
 
 /* Parses a time (arguments_parse_time) → *time_ns, or a percentage of the length: "25%" → *share 0.25. The other one is

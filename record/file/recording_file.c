@@ -16,11 +16,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define ENDING        ".pyreel"
+#define DEFAULTS_MOST 10000 /* names of recordings that are tried without -o */
+
 static char *default_path(pid_t pid, struct text command)
 {
     char *name = program_name(command);
     char *path = NULL;
-    if (asprintf(&path, "%s-%d.pyreel", name, (int)pid) < 0)
+    if (asprintf(&path, "%s-%d" ENDING, name, (int)pid) < 0)
         path = alloc_copy("recording.pyreel", 16);
     free(name);
     return path;
@@ -114,14 +117,13 @@ static bool open_there(struct recording_file *file, bool force, struct fault *wh
     return good;
 }
 
-static bool open_named(struct recording_file *file, bool may_be_there, bool force, struct fault *why)
+static bool open_named(struct recording_file *file, bool force, struct fault *why)
 {
     if (open_new(file))
         return lock(file, why);
-    if (errno == EEXIST && may_be_there)
+    if (errno == EEXIST)
         return open_there(file, force, why) && lock(file, why);
-    return fault(why, "cannot create %s: %s%s", file->path, strerror(errno),
-                 may_be_there ? "" : "; name a file with -o");
+    return fault(why, "cannot create %s: %s", file->path, strerror(errno));
 }
 
 /* Whether the open file is a regular file with a name. Standard output may be a file that was removed. */
@@ -131,12 +133,35 @@ static bool file_has_name(int fd)
     return fstat(fd, &there) == 0 && S_ISREG(there.st_mode) && there.st_nlink > 0;
 }
 
+static bool open_asked(struct recording_file *file, const char *path, bool force, struct fault *why)
+{
+    file->path = alloc_copy(path, strlen(path));
+    return strcmp(path, "-") == 0 || open_named(file, force, why);
+}
+
+/* NAME-PID.pyreel, or else NAME-PID-2.pyreel, ...: a file that nobody asked for keeps no command from running. In
+ * containers, numbers of processes are few. */
+static bool open_default(struct recording_file *file, pid_t pid, struct text command, struct fault *why)
+{
+    char *plain = recording_file_path(NULL, pid, command);
+    file->path = alloc_copy(plain, strlen(plain));
+    bool good = open_new(file);
+    for (int number = 2; !good && errno == EEXIST && number <= DEFAULTS_MOST; number++) {
+        free(file->path);
+        if (asprintf(&file->path, "%.*s-%d%s", (int)(strlen(plain) - strlen(ENDING)), plain, number, ENDING) < 0)
+            file->path = alloc_copy(plain, strlen(plain));
+        good = open_new(file);
+    }
+    free(plain);
+    return good ? lock(file, why)
+                : fault(why, "cannot create %s: %s; name a file with -o", file->path, strerror(errno));
+}
+
 bool recording_file_open(struct recording_file *file, const char *path, bool force, pid_t pid, struct text command,
                          struct fault *why)
 {
     *file = (struct recording_file){ .fd = STDOUT_FILENO };
-    file->path = recording_file_path(path, pid, command);
-    const bool good = strcmp(file->path, "-") == 0 || open_named(file, path || force, force, why);
+    const bool good = path ? open_asked(file, path, force, why) : open_default(file, pid, command, why);
     file->named = file->created || (good && file_has_name(file->fd));
     if (good)
         return true;

@@ -16,11 +16,12 @@ struct recording_file {
 };
 
 /* Opens `path`, and leaves the contents of the file as they are. NULL means NAME-PID.pyreel in the current folder,
- * where NAME is the program that `command` runs (formats/model/program_name.h). False with the reason.
+ * where NAME is the program that `command` runs (formats/model/program_name.h); when there is such a file,
+ * NAME-PID-2.pyreel, and so on. False with the reason.
  *
- * Without `force`, the function refuses an existing file that has the default name, and an existing file of another
- * name that is no recording. With or without `force`, it refuses a file that another recorder is writing, and, in a
- * folder where everyone may make files, a link or a file of another user. */
+ * Without `force`, the function refuses an existing file that is no recording. With or without `force`, it refuses a
+ * file that another recorder is writing, and, in a folder where everyone may make files, a link or a file of another
+ * user. */
 bool recording_file_open(struct recording_file *file, const char *path, bool force, pid_t pid, struct text command,
                          struct fault *why);
 

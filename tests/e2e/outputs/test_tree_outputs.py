@@ -6,7 +6,7 @@ import pytest
 import gecko_check
 import pprof_check
 from golden import frozen
-from recording import CONVERTERS, collapsed, info, succeed, whole
+from recording import CONVERTERS, collapsed, info, run, succeed, whole
 from viewers import opened
 
 FAMILY = frozen("tree-3.13")  # of programs/relatives.py
@@ -119,3 +119,36 @@ def test_pprof_labels_samples_with_the_pid(tmp_path):
     profile = pprof_check.load(tmp_path / "out.pb.gz")
     labels = [pprof_check.label_values(profile, sample) for sample in profile["sample"]]
     assert {values["pid"] for values in labels} == {PARENT, *FORKS, 7456}
+
+
+# ---- processes that are chosen ----
+
+def samples_of(output, *options):
+    """How many samples an output has."""
+    if output == "info":
+        return info(FAMILY, *options)["samples"]
+    return sum(int(line.rsplit(" ", 1)[1]) for line in collapsed(FAMILY, "--weight", "samples", *options).splitlines())
+
+
+@pytest.mark.short
+@pytest.mark.parametrize("output", ["info", "collapsed"])
+def test_processes_are_chosen_by_pid_and_title(output):
+    counts = {process["pid"]: 0 for process in info(FAMILY)["processes"]}
+    for process in info(FAMILY)["processes"]:
+        counts[process["pid"]] += process["samples"]
+    assert {pid: samples_of(output, "--processes", pid) for pid in counts} == counts
+    assert samples_of(output, "--processes", f"{PARENT}, {FORKS[0]}") == counts[PARENT] + counts[FORKS[0]]
+    assert samples_of(output, "--processes", "fam*.py") == sum(counts.values())
+    assert samples_of(output, "--processes", FORKS[1], "--threads", "MainThread") == counts[FORKS[1]]
+
+
+def test_a_process_is_found_under_each_of_its_titles():
+    path = frozen("titles-3.12")
+    total = info(path)["samples"]
+    titles = {process["command"].strip("'") for process in info(path)["processes"]}
+    assert total and all(info(path, "--processes", title)["samples"] for title in titles)
+
+
+def test_no_such_process_is_an_error():
+    ended = run(CONVERTERS["collapsed"], FAMILY, "--processes", "nobody")
+    assert ended.code == 1 and "no sample of" in ended.messages and "--processes=nobody" in ended.messages.replace(" ", "="), ended
