@@ -15,7 +15,9 @@
 #define REST_AFTER_NS   20000000u /* a process that has slept for so long rests */
 #define REST_PART       8         /* a window of its questions is 1/8 of the time that it has slept, ... */
 #define BEAT_NS         16000000u /* ... from this length on so many whole beats, ... */
-#define BEATS_MOST      4         /* ... and never more than these */
+#define BEATS_LEAST     4         /* ... and never more than these, or of many processes, */
+#define BEATS_EACH      16        /* ... than one for 16 of them: about 1,000 questions a second in all, ... */
+#define BEATS_MOST      62        /* ... or a second */
 #define SHARE_PART      0.25      /* of the way from its limit to its share that a process goes with each measure */
 #define RESTING_MEASURE 16        /* a process that rests is measured each so many times */
 
@@ -364,6 +366,13 @@ static uint64_t beat_moment_ns(const struct sampler *sampler, uint64_t beat)
     return beat * BEAT_NS + hash_mix(sampler->seed + hash_mix(beat)) % BEAT_NS;
 }
 
+/* The most beats of a window. */
+static uint64_t beats_most(const struct sampler *sampler)
+{
+    const uint64_t beats = sampler->shared.processes / BEATS_EACH;
+    return beats < BEATS_LEAST ? BEATS_LEAST : beats < BEATS_MOST ? beats : BEATS_MOST;
+}
+
 /* Begins the next window of a process that rests, and draws the moment of its question. Long windows are whole beats,
  * so that processes are asked together: each takes the moment of one of its beats. */
 static void draw_question(const struct sampler *sampler, struct watched *watched, uint64_t begins_ns)
@@ -372,7 +381,7 @@ static void draw_question(const struct sampler *sampler, struct watched *watched
     const uint64_t least_ns = watched->budget.asked_ns;
     const uint64_t slept_ns = begins_ns > rest->since_ns ? begins_ns - rest->since_ns : 0;
     const uint64_t part_ns = slept_ns / REST_PART, early_ns = begins_ns % BEAT_NS;
-    const uint64_t beats = part_ns / BEAT_NS < BEATS_MOST ? part_ns / BEAT_NS : BEATS_MOST;
+    const uint64_t most = beats_most(sampler), beats = part_ns / BEAT_NS < most ? part_ns / BEAT_NS : most;
     rest->begins_ns = begins_ns;
     if (beats > 0 && early_ns == 0) {
         rest->length_ns = beats * BEAT_NS;

@@ -21,7 +21,8 @@
  * Both answers make a tick that stands for the window: "no" repeats the last samples, "yes" is a look. Then the windows
  * end, and the process has ticks in its budget's intervals again, which are nothing but shorter windows. So a window's
  * length follows from what was known at its beginning, and no moment is preferred. Long windows are made of beats,
- * which all processes share, so one wake-up asks many:
+ * which all processes share, so one wake-up asks many; the more processes, the longer is the longest window, from 64 ms
+ * to a second:
  *
  *     beats       |     .     |  .        |       .   |   .       |     16 ms each, with a random moment
  *     process 1   |     ?                             |   ?             4 beats: asked in one of them
