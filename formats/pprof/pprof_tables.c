@@ -203,7 +203,8 @@ uint64_t pprof_tables_location(struct pprof_tables *to, const uint32_t *position
     location->message.id = id;
     location->message.mapping_id = mapping;
     location->message.address = position->address;
-    to->mappings[mapping - 1].has_inline_frames |= count > 1;
+    if (mapping)
+        to->mappings[mapping - 1].has_inline_frames |= count > 1;
     for (size_t i = 0; i < count; i++)
         add_line(to, &to->positions[positions[i]]);
     return id;

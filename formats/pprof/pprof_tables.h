@@ -80,7 +80,8 @@ uint32_t pprof_tables_position(struct pprof_tables *to, struct pprof_position po
 /* The number of the position of a synthetic function. */
 uint32_t pprof_tables_synthetic(struct pprof_tables *to, enum pprof_synthetic which);
 
-/* The id of the location of `count` positions, the innermost first, of a process with this mapping of its executable.
+/* The id of the location of `count` positions, the innermost first, of a process with this mapping of its executable
+ * (0: none).
  * Several are inlined functions and what they are inlined into. */
 uint64_t pprof_tables_location(struct pprof_tables *to, const uint32_t *positions, size_t count, uint32_t executable);
 

@@ -39,6 +39,7 @@ ROOMS = {
     "formats/gecko/tables": ("formats/gecko", "formats/frames", "formats/sources", *MODEL),
     "formats/exchange": ("formats/calls", "formats/frames", *MODEL),
     "formats/parts": MODEL,
+    "formats/otlp": ("formats/pprof", *MODEL),  # both have the same tables of functions and locations
     "formats/pprof": MODEL,
     "formats/report": ("formats/calls", "formats/frames", "formats/sources", "formats/terminal", *MODEL),
     "formats/speedscope": ("formats/calls", "formats/frames", "formats/scratch", *MODEL),
@@ -101,6 +102,7 @@ ROOMS = {
         "formats/exchange",
         "formats/flame",
         "formats/frames",
+        "formats/otlp",
         "formats/parts",
         "formats/pprof",
         "formats/report",
@@ -116,7 +118,7 @@ ROOMS = {
 }
 TESTS = "tests"  # see all rooms
 UNIT = "tests/unit/"  # has a folder for each room that has unit tests
-GENERATED = {"profile.pb-c.h": "formats/pprof"}  # by protoc, for one room
+GENERATED = {"otlp.pb-c.h": "formats/otlp", "profile.pb-c.h": "formats/pprof"}  # by protoc, for one room
 
 
 def sources():

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+#include "formats/otlp/otlp_looks.h"
+
+#include "formats/base/alloc.h"
+#include "formats/pprof/pprof_status.h"
+
+#include <stdlib.h>
+
+static struct otlp_row *row_of(struct otlp_looks *looks, const struct run *run, uint32_t *number)
+{
+    bool added;
+    const uint32_t status = pprof_status_of(run->status);
+    const uint32_t whose = intern_pairs_number(&looks->whose, run->thread, run->task, &added);
+    const uint32_t what = intern_pairs_number(&looks->whats, run->stack, status, &added);
+    *number = intern_pairs_number(&looks->index, whose, what, &added);
+    looks->rows = alloc_grow(looks->rows, &looks->rows_room, (size_t)*number + 1, sizeof(*looks->rows));
+    struct otlp_row *row = &looks->rows[*number];
+    if (added)
+        *row = (struct otlp_row){ run->thread, run->task, run->stack, status, 0, { 0 } };
+    return row;
+}
+
+/* The look to which a run belongs: a new one, or for CPU time alone the latest one of the row. */
+static struct otlp_look *look_of(struct otlp_looks *looks, struct otlp_row *row, uint32_t number, const struct run *run)
+{
+    if (run->count == 0 && row->latest)
+        return &looks->looks[row->latest - 1];
+    looks->looks = alloc_grow(looks->looks, &looks->room, looks->count + 1, sizeof(*looks->looks));
+    struct otlp_look *look = &looks->looks[looks->count++];
+    *look = (struct otlp_look){ .row = number, .before = row->latest, .time_ns = run->time_ns };
+    row->latest = (uint32_t)looks->count;
+    return look;
+}
+
+static void sums_of(uint64_t sums[SUMS], const struct run *run)
+{
+    sums[SUM_SAMPLES] = run->count;
+    sums[SUM_WALL_NS] = run->wall_ns;
+    const bool full = run->status & STATUS_RECORDED || run->cpu_ns;
+    for (size_t i = SUM_CPU_NS; i < SUMS; i++)
+        sums[i] = full ? attribute_sum_ns(run, sum_rows[i].attribute) : 0;
+}
+
+void otlp_looks_add(struct otlp_looks *looks, const struct run *run)
+{
+    uint32_t number;
+    uint64_t sums[SUMS];
+    struct otlp_row *row = row_of(looks, run, &number);
+    struct otlp_look *look = looks->timed ? look_of(looks, row, number, run) : NULL;
+    sums_of(sums, run);
+    for (size_t i = 0; i < SUMS; i++) {
+        row->sums[i] += sums[i];
+        if (look)
+            look->values[i] += sums[i];
+        looks->known[i] |= i < SUM_CPU_NS || sums[i] || attribute_known(run->status, sum_rows[i].attribute);
+    }
+}
+
+void otlp_looks_free(struct otlp_looks *looks)
+{
+    const bool timed = looks->timed;
+    intern_pairs_free(&looks->whose);
+    intern_pairs_free(&looks->whats);
+    intern_pairs_free(&looks->index);
+    free(looks->rows);
+    free(looks->looks);
+    *looks = (struct otlp_looks){ .timed = timed };
+}
