@@ -577,7 +577,8 @@ static void pipeline_begin(struct pipeline *pipeline, const struct converter *co
     pipeline->merging = settings->inputs_count > 1 || selection_is_partial(&settings->selection);
     pipeline->merge.to = (struct sink){ .take = take_merged, .self = pipeline };
     pipeline->merge.selection = &pipeline->conversion.settings.selection;
-    pipeline->merge.compares = compares(pipeline);
+    pipeline->merge.alike.before = settings->before ? settings->before : compares(pipeline);
+    pipeline->conversion.alike = &pipeline->merge.alike;
     pipeline->mode_filter.mode = settings->mode;
     pipeline->mode_filter.no_idle = settings->no_idle;
     pipeline->show_progress = !settings->quiet && isatty(STDERR_FILENO) && !pipeline->conversion.plan.splits;

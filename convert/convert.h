@@ -11,6 +11,7 @@
 #ifndef PYREEL_CONVERT_CONVERT_H
 #define PYREEL_CONVERT_CONVERT_H
 
+#include "convert/filters/alike.h"
 #include "convert/filters/cpu_owner.h"
 #include "convert/filters/mode_filter.h"
 #include "convert/filters/selection.h"
@@ -95,9 +96,10 @@ struct converter_plan {
 struct conversion {
     const struct converter *converter;
     const struct inputs *inputs;
-    int input_fd; /* the recording that is being read */
-    int refusal;  /* set by the converter: the exit code, although everything was written; 0: there is nothing to refuse
-                   */
+    const struct alike *alike; /* which functions of compared recordings are the same */
+    int input_fd;              /* the recording that is being read */
+    int refusal; /* set by the converter: the exit code, although everything was written; 0: there is nothing to refuse
+                  */
     struct settings settings;
     struct converter_plan plan; /* of these settings */
     struct tables tables;

@@ -224,6 +224,7 @@ static bool to_flame_finish(void *self, struct fault *why)
     style.filter = &conversion->settings.frames;
     style.opcodes = conversion->settings.opcodes;
     aggregate_sort(&to->aggregate);
+    to->compare.one_script = alike_scripts(conversion->alike, to->compare.scripts);
     if (conversion->settings.before > 0 && !compare_end(&to->compare, why))
         return false;
     if (!to_flame_choose_weight(to, &style, why) || !write_page(to, &style, &made, why))

@@ -203,6 +203,7 @@ static bool diff_finish(void *self, struct fault *why)
     struct conversion *conversion = to->conversion;
     const struct diff_style style = diff_style_of(&conversion->settings);
     struct difference difference = { 0 };
+    to->compare.one_script = alike_scripts(conversion->alike, to->compare.scripts);
     if (!compare_end(&to->compare, why))
         return false;
     const bool good = difference_make(&difference, &to->compare, &style, why) &&

@@ -115,6 +115,14 @@ static void diff_table_emit(struct json_emitter *json, const char *key, const st
     emit_close(json, '}');
 }
 
+/* The main scripts that were compared as one file; null: none. */
+static json_t *scripts_json(const struct compare *compare)
+{
+    return compare->one_script ? json_pack("[o, o]", text_json(compare->scripts[COMPARE_BEFORE]),
+                                           text_json(compare->scripts[COMPARE_AFTER]))
+                               : json_null();
+}
+
 bool diff_json(struct output *to, const struct difference *difference, struct fault *why)
 {
     struct json_emitter json = { .to = to };
@@ -134,6 +142,7 @@ bool diff_json(struct output *to, const struct difference *difference, struct fa
     emit_flag(&json, "failed", difference->failed);
     emit_value(&json, "before", side_json(difference, COMPARE_BEFORE));
     emit_value(&json, "after", side_json(difference, COMPARE_AFTER));
+    emit_value(&json, "one_script", scripts_json(difference->compare));
     emit_value(&json, "whole", judged_json(difference, &judgement->whole));
     emit_text(&json, "by", text_of(by_name(style->by)));
     diff_table_emit(&json, "items", difference, &difference->items);

@@ -106,6 +106,7 @@ void diff_markdown(struct output *to, const struct difference *difference)
     diff_markdown_put_side(to, difference, "after", COMPARE_AFTER);
     diff_markdown_put_whole(to, difference);
     output_string(to, "\n");
+    diff_markdown_put_sentence(to, difference, diff_put_scripts);
     if (difference->style.fails)
         diff_markdown_put_sentence(to, difference, diff_put_failure);
     diff_markdown_put_table(to, difference, &difference->items, by_name(difference->style.by));

@@ -185,6 +185,7 @@ void diff_text(struct output *to, const struct difference *difference, const str
     diff_text_put_side(&writing, "before", COMPARE_BEFORE);
     diff_text_put_side(&writing, "after", COMPARE_AFTER);
     diff_text_put_whole(&writing);
+    diff_text_put_sentence(&writing, diff_put_scripts);
     put_tables(&writing, &difference->items, by_name(difference->style.by));
     if (difference->style.paths)
         put_tables(&writing, &difference->paths, "call path");

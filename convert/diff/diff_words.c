@@ -186,6 +186,17 @@ void diff_put_side(struct bytes *to, const struct difference *difference, enum c
         put_format(to, ", Python %s", event_python_version_text(python, version));
 }
 
+void diff_put_scripts(struct bytes *to, const struct difference *difference)
+{
+    const struct compare *compare = difference->compare;
+    if (!compare->one_script)
+        return;
+    put_printable(to, paths_last_part(compare->scripts[COMPARE_BEFORE]), false);
+    put_format(to, " and ");
+    put_printable(to, paths_last_part(compare->scripts[COMPARE_AFTER]), false);
+    put_format(to, " are compared as one file: each is the main script of its side.");
+}
+
 void diff_put_how(struct bytes *to, const struct difference *difference)
 {
     const double more = (difference->items.judgement.scale - 1) * 100;

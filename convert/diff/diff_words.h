@@ -32,6 +32,9 @@ void diff_put_name(struct bytes *to, const struct difference *difference, const 
 /* Appends a line about the runs of a side: their names, the time of one, the version of Python. */
 void diff_put_side(struct bytes *to, const struct difference *difference, enum compare_side side);
 
+/* Appends that the main scripts are compared as one file; nothing when they have one name. */
+void diff_put_scripts(struct bytes *to, const struct difference *difference);
+
 /* Appends a sentence, each without a line's end: how the sides are compared; how sure that is; what makes the
  * comparison weak, or nothing. */
 void diff_put_how(struct bytes *to, const struct difference *difference);

@@ -49,6 +49,7 @@ static bool difference_make_tree(struct difference *difference)
     const struct compare *compare = difference->compare;
     const struct entries_style style = { .kind = by_entry_kind(difference->style.by),
                                          .full_paths = difference->style.full_paths,
+                                         .one = compare->one_script ? compare->scripts : NULL,
                                          .filter = difference->style.filter };
     const struct groups_style groups = { .one = difference->style.by != BY_THREAD, .runs = true };
     entries_find(&difference->entries, compare->tables, &style);

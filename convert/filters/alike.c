@@ -2,6 +2,7 @@
 #include "convert/filters/alike.h"
 
 #include "formats/base/alloc.h"
+#include "formats/model/program_name.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -47,6 +48,74 @@ static void put_library(struct bytes *to, struct text file)
     put_bytes(to, file.bytes, size);
 }
 
+/* ---- main scripts ---- */
+
+/* Finds the script of the side that is being read. A command line is known before any function is, and for each thread;
+ * a process may write another title over it later. */
+static struct alike_script *alike_script_of_side(struct alike *alike, const struct tables *from)
+{
+    struct alike_script *script = &alike->scripts[alike->recording > alike->before];
+    for (size_t i = 1; i < from->processes_count && !script->name.size; i++) {
+        const struct text name = program_name_script(from->processes[i].process.command);
+        if (name.size) {
+            text_free(script->name);
+            script->name = text_copy(name);
+        }
+    }
+    return script;
+}
+
+static struct text without_dots(struct text path)
+{
+    while (text_begins(path, TEXT("./")) || text_begins(path, TEXT("../"))) {
+        const size_t size = path.bytes[1] == '/' ? 2 : 3;
+        path = (struct text){ path.bytes + size, path.size - size };
+    }
+    return path;
+}
+
+/* Whether a file is the script that a command line names, in whatever folder it was called. */
+static bool is_main_script(struct text file, struct text name)
+{
+    const struct text end = without_dots(name);
+    return end.size && text_ends(file, end) &&
+           (file.size == end.size || end.bytes[0] == '/' || file.bytes[file.size - end.size - 1] == '/');
+}
+
+static bool names_differ(const struct alike *alike)
+{
+    return alike->scripts[0].name.size && alike->scripts[1].name.size &&
+           !text_equal(paths_last_part(alike->scripts[0].name), paths_last_part(alike->scripts[1].name));
+}
+
+/* Appends the module of a file; for the main script of after the module of that of before. */
+static void put_module(struct bytes *to, struct alike *alike, const struct tables *from, struct text file)
+{
+    struct alike_script *script = alike_script_of_side(alike, from);
+    const bool is_main = is_main_script(file, script->name), after = script == &alike->scripts[1];
+    if (is_main && !script->path.size)
+        script->path = text_copy(file);
+    if (is_main && after && names_differ(alike) && alike->script_module.size) {
+        put_bytes(to, alike->script_module.at, alike->script_module.size);
+        return;
+    }
+    const size_t at = to->size;
+    paths_put_module(to, &alike->paths, file);
+    if (!is_main || after)
+        return;
+    alike->script_module.size = 0;
+    put_bytes(&alike->script_module, to->at + at, to->size - at);
+}
+
+bool alike_scripts(const struct alike *alike, struct text paths[2])
+{
+    for (size_t i = 0; i < countof(alike->scripts); i++)
+        paths[i] = alike->scripts[i].path;
+    return names_differ(alike) && paths[0].size && paths[1].size && alike->script_module.size;
+}
+
+/* ---- functions ---- */
+
 /* The row of functions that are like this one; NULL: functions of this name are never alike. */
 static struct alike_row *alike_row_of(struct alike *alike, const struct tables *from, const struct function *function,
                                       bool *added)
@@ -63,7 +132,7 @@ static struct alike_row *alike_row_of(struct alike *alike, const struct tables *
     if (module.size)
         put_library(&key, module);
     else
-        paths_put_module(&key, &alike->paths, file);
+        put_module(&key, alike, from, file);
     const uint32_t number = intern_number(&alike->keys, key.at, key.size, added);
     bytes_free(&key);
     alike->rows = alloc_grow(alike->rows, &alike->room, (size_t)number + 1, sizeof(*alike->rows));
@@ -107,5 +176,10 @@ void alike_free(struct alike *alike)
     intern_free(&alike->keys);
     free(alike->rows);
     paths_free(&alike->paths);
+    bytes_free(&alike->script_module);
+    for (size_t i = 0; i < countof(alike->scripts); i++) {
+        text_free(alike->scripts[i].name);
+        text_free(alike->scripts[i].path);
+    }
     *alike = (struct alike){ 0 };
 }

@@ -6,7 +6,10 @@
  *
  * Two functions are alike when their names and their modules (formats/model/paths.h) are equal, and the recording that
  * has them first has only one such function. Functions without a name of their own, such as <lambda>, are never alike.
- * The module of a C function is its library, of whatever version. */
+ * The module of a C function is its library, of whatever version.
+ *
+ * The main scripts of both sides are one module, whatever their names are: v1.py and v2.py. A side's main script is the
+ * one that the command line of the first process names that names one. */
 #ifndef PYREEL_CONVERT_FILTERS_ALIKE_H
 #define PYREEL_CONVERT_FILTERS_ALIKE_H
 
@@ -21,9 +24,18 @@ struct alike_row {
     uint32_t line;      /* ... and the first line of that function */
 };
 
-/* `= {0}` is empty. */
+/* The main script of a side. Texts are owned; empty: not known. */
+struct alike_script {
+    struct text name; /* as the command line has it */
+    struct text path; /* of the file, as the side's functions have it */
+};
+
+/* Set `before`; the rest starts as zeros. */
 struct alike {
-    struct intern keys; /* name and module */
+    size_t before;                  /* so many recordings are of the side before; 0: nothing is compared */
+    struct alike_script scripts[2]; /* of before, of after */
+    struct bytes script_module;     /* the module of the script of before, as keys have it; empty: no function yet */
+    struct intern keys;             /* name and module */
     struct alike_row *rows;
     size_t room;
     uint32_t recording; /* number of the recording that is being read */
@@ -38,6 +50,11 @@ void alike_note(struct alike *alike, const struct tables *from, const struct fun
 
 /* The number in the output of the function of recordings before that is the same as this one; 0: none is known. */
 uint32_t alike_find(struct alike *alike, const struct tables *from, const struct function *function);
+
+/* The paths of the main scripts of before and after,. False: they
+ * were not taken as one, because their names are equal or a side has none. Call it when all is read; the texts live as
+ * long as `alike`. */
+bool alike_scripts(const struct alike *alike, struct text paths[2]);
 
 void alike_free(struct alike *alike);
 

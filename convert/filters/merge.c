@@ -40,7 +40,7 @@ static bool merge_emit_function(struct merge *merge, uint32_t function, uint32_t
 {
     struct event event = { .kind = EVENT_FUNCTION, .function = merge->from->functions[function] };
     struct function *emitted = &event.function;
-    *number = merge->compares ? alike_find(&merge->alike, merge->from, emitted) : 0;
+    *number = merge->alike.before ? alike_find(&merge->alike, merge->from, emitted) : 0;
     if (*number)
         return true;
     if (!merge_emit_string(merge, emitted->name, &emitted->name, why) ||
@@ -49,7 +49,7 @@ static bool merge_emit_function(struct merge *merge, uint32_t function, uint32_t
         return false;
     bool added;
     *number = emitted->number = known_function(&merge->functions, emitted, &added);
-    if (merge->compares)
+    if (merge->alike.before)
         alike_note(&merge->alike, merge->from, &merge->from->functions[function], *number);
     return !added || (merge_emit_module(merge, merge->from->functions[function].module, emitted->module, why) &&
                       merge_emit(merge, &event, why));

@@ -24,13 +24,12 @@ struct merged_thread {
     bool wanted;     /* the selection has the thread, by its number or by a name that it has or had */
 };
 
-/* Set `to`, `selection` and `compares`; the rest starts as zeros. */
+/* Set `to`, `selection` and, to compare, `alike.before`; the rest starts as zeros. */
 struct merge {
     /* ---- the output: the merged recording ---- */
     struct sink to;
     const struct selection *selection;
-    bool compares;                                 /* functions become those of earlier recordings that are alike */
-    struct alike alike;                            /* used when comparing */
+    struct alike alike; /* when comparing, functions become those of earlier recordings that are alike */
     struct intern strings, functions, frames;      /* index = number in the output; the bytes are the definition */
     uint32_t last_process, last_thread, last_task; /* highest numbers so far */
     struct end end;   /* the latest end event of the recordings so far; .reason 0: none yet */

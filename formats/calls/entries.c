@@ -58,6 +58,20 @@ static struct text or_unknown(struct text name)
     return name.size ? name : TEXT("<unknown>");
 }
 
+/* The path of a function whose file or module is shown. */
+static struct text path_of_whole(const struct entries *entries, uint32_t function)
+{
+    const struct text path = tables_python_file(entries->tables, function), *one = entries->style.one;
+    return one && text_equal(path, one[1]) ? one[0] : path;
+}
+
+/* The file of a function of Python, as shown. */
+static struct text shown_file(struct entries *entries, uint32_t function)
+{
+    const struct text path = path_of_whole(entries, function);
+    return intern_text(&entries->names, entries->style.full_paths ? path : paths_shorten(&entries->paths, path));
+}
+
 /* The code of a function of the tables. What has no place, such as <GC>, is its own file and module. */
 static uint32_t code_of_function(struct entries *entries, uint32_t function)
 {
@@ -80,10 +94,11 @@ static uint32_t code_of_function(struct entries *entries, uint32_t function)
         code.line = row->first_line;
         break;
     case ENTRY_FILE:
-        code.name = place;
+        code.name = row->module ? place : shown_file(entries, function);
         break;
     case ENTRY_MODULE:
-        code.name = row->module ? paths_last_part(module) : or_unknown(module_name(entries, path));
+        code.name = row->module ? paths_last_part(module)
+                                : or_unknown(module_name(entries, path_of_whole(entries, function)));
         break;
     }
     return code_number(entries, &code);

@@ -23,11 +23,13 @@ enum entry_kind { ENTRY_FUNCTION, ENTRY_LINE, ENTRY_FILE, ENTRY_MODULE };
 
 struct entries_style {
     enum entry_kind kind;
-    bool full_paths;    /* files as recorded */
-    bool ids;           /* <task Task-17> keeps its number */
-    bool opcodes;       /* the leaf's instruction is an entry of its own, [LOAD_ATTR] */
-    bool waits;         /* a wait is an entry of its own, [idle]: the aggregate has the groups of waiting_group() */
-    uint64_t max_depth; /* a deeper stack lacks its middle, see outline_shorten(); 0: no limit */
+    bool full_paths;        /* files as recorded */
+    bool ids;               /* <task Task-17> keeps its number */
+    bool opcodes;           /* the leaf's instruction is an entry of its own, [LOAD_ATTR] */
+    bool waits;             /* a wait is an entry of its own, [idle]: the aggregate has the groups of waiting_group() */
+    uint64_t max_depth;     /* a deeper stack lacks its middle, see outline_shorten(); 0: no limit */
+    const struct text *one; /* the paths of two files that are one file and one module: the second one is shown as the
+                             * first one; NULL: there are none */
     const struct frame_filter *filter;
 };
 

@@ -50,9 +50,11 @@ struct compare {
     struct compare_run *runs;
     size_t runs_count, runs_room; /* one more than the recordings that were read to their ends */
     size_t read;                  /* recordings that were read to their ends */
-    struct aggregate aggregate;   /* the rows of all runs; complete after compare_end(). The owner may set group_of */
-    struct intern keys;           /* thread, task, stack and group of each row: the rows of slices */
-    uint32_t *by_key;             /* made by compare_end(), by number of a key: index in aggregate.rows */
+    bool one_script; /* set by the caller: the main scripts of both sides, which have different names, are one file */
+    struct text scripts[COMPARE_SIDES]; /* their paths as recorded, which belong to the caller */
+    struct aggregate aggregate; /* the rows of all runs; complete after compare_end(). The owner may set group_of */
+    struct intern keys;         /* thread, task, stack and group of each row: the rows of slices */
+    uint32_t *by_key;           /* made by compare_end(), by number of a key: index in aggregate.rows */
 };
 
 /* The index of the run of a thread of the merged tables. */

@@ -282,6 +282,8 @@ void flame_difference_emit_facts(struct json_emitter *json, const struct flame_d
     event_python_version_text(after_python + version_at, after->python_version);
     emit_open(json, "facts", '[');
     emit_sides(json, "Command", before->command, after->command);
+    if (compare->one_script)
+        flame_facts_emit_one(json, "Main scripts", TEXT("compared as one file, although their names differ"));
     emit_sides(json, "Python", text_of(before_python), text_of(after_python));
     flame_facts_emit_formatted(json, "Samples", "%" PRIu64 " before, %" PRIu64 " after",
                                flame_difference_count_samples(compare, COMPARE_BEFORE),

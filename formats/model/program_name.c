@@ -13,6 +13,7 @@ struct program {
     struct text command; /* without its folder: "python3.15", "gunicorn" */
     enum { ITSELF, SCRIPT, MODULE, CODE, TITLE } kind;
     struct text argument; /* the script without its folder, or the module */
+    struct text script;   /* the script as it was given */
 };
 
 static bool program_name_is_blank(char c)
@@ -57,6 +58,7 @@ static void parse_python(struct program *program, struct text line)
     for (struct text word = next_argument(&line); word.size > 0; word = next_argument(&line)) {
         if (word.bytes[0] != '-') {
             program->kind = SCRIPT;
+            program->script = word;
             program->argument = base_name(word);
             return;
         }
@@ -120,6 +122,11 @@ static struct program parse(struct text command)
     if (is_python(program.command))
         parse_python(&program, line);
     return program;
+}
+
+struct text program_name_script(struct text command)
+{
+    return parse(command).script;
 }
 
 bool program_name_is_written(struct text command)

@@ -17,6 +17,10 @@ bool program_name_is_written(struct text command);
  * process has given itself, the first word stays: behind it may be arguments, hosts and folders. An owned text. */
 struct text program_name_bare(struct text command);
 
+/* The script that the command line starts, as the line names it: "tools/app.py" for "python3 -u tools/app.py x". Empty:
+ * it starts none. It points into `command`. */
+struct text program_name_script(struct text command);
+
 /* A short name for files: "app", "json.tool", "python3", "gunicorn". The caller frees it. */
 char *program_name(struct text command);
 

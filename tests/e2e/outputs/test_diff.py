@@ -10,10 +10,11 @@ import subprocess
 
 import pytest
 
+import flame_output
 import made_stream
-from environment import DIFF, PROJECT, missing
+from environment import CONVERTERS, DIFF, PROJECT, missing
 from golden import frozen
-from recording import ENVIRONMENT, cpu_s_of, info, read_terminal, run
+from recording import ENVIRONMENT, cpu_s_of, info, read_terminal, run, succeed
 
 try:
     import jsonschema
@@ -205,6 +206,42 @@ def test_functions_of_another_folder_are_the_same(made, tmp_path):
     for sides in ([made["base"], moved], ["--before", made["base"], made["base"], "--after", moved, moved]):
         told = diff_json(*sides)
         assert len(told["items"]["rows"]) == 4 and row_of(told, "work")["self"]["growth"] == pytest.approx(0.5)
+
+
+@pytest.fixture(scope="module")
+def versions(tmp_path_factory):
+    """Two runs of v1.py, and two of v2.py, which has one more function."""
+    folder, made = tmp_path_factory.mktemp("versions"), {}
+    for pid, (name, more) in enumerate((("v1", {}), ("v2", {"extra": 10}), ("v1", {}), ("v2", {"extra": 10})), start=1):
+        script = f"/srv/{name}.py"
+        stacks = [[(function, script if file == MAIN[1] else file, line + pid) for function, file, line in stack]
+                  for stack in rounds(load=10, work=20, **more)]
+        make(made.setdefault(name, folder / name).with_suffix(f".{pid}.pyreel"), stacks, pid, command=f"python3 {name}.py")
+    return [sorted(folder.glob(f"{name}.*")) for name in ("v1", "v2")]
+
+
+def test_main_scripts_of_two_names_are_one_file(versions):
+    (v1, *more_v1), (v2, *more_v2) = versions
+    for sides in ([v1, v2], ["--before", v1, *more_v1, "--after", v2, *more_v2]):
+        told = diff_json(*sides)
+        assert told["one_script"] == ["/srv/v1.py", "/srv/v2.py"]
+        assert {row["name"] for row in told["items"]["rows"]} == {"main", "load", "work", "extra"}
+        assert row_of(told, "work")["self"]["verdict"] == "same" and row_of(told, "extra")["self"]["before"] == 0
+        assert row_of(told, "work")["path"] == "/srv/v1.py" and row_of(told, "extra")["path"] == "/srv/v2.py"
+    for by, name in (("file", "v1.py"), ("module", "v1")):
+        assert [row["name"].rpartition("/")[2] for row in diff_json("--by", by, v1, v2)["items"]["rows"]] == [name]
+    said = "v1.py and v2.py are compared as one file: each is the main script of its side."
+    assert said in diff(v1, v2).text.replace("\n", " ") and said in diff("--markdown", v1, v2).text.replace("\\", "")
+
+
+def test_a_flame_graph_says_it_too(versions, tmp_path):
+    succeed(CONVERTERS["flame"], "-o", tmp_path / "both.html", "--before", versions[0][0], "--after", versions[1][0])
+    assert dict(flame_output.load(tmp_path / "both.html")["facts"])["Main scripts"].startswith("compared as one file")
+
+
+def test_main_scripts_of_one_name_need_no_word(made):
+    assert diff_json(made["base"], made["slow"])["one_script"] is None
+    assert "main script" not in diff(made["base"], made["slow"]).text
 
 
 def test_filters(made):

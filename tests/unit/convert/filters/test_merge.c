@@ -123,7 +123,10 @@ static void two_recordings_become_one(void **state)
     journal_free(&journal);
 }
 
-#define TICK_OF(number, ns) { EVENT_TICK, .tick_ns = ns, .tick_process = number }
+#define TICK_OF(number, ns)                                                                                            \
+    {                                                                                                                  \
+        EVENT_TICK, .tick_ns = ns, .tick_process = number                                                              \
+    }
 
 /* Process 2 has no samples, and is the parent of process 3. Processes 4 and 5 have no wanted samples either. */
 static const struct event tree[] = {
@@ -185,7 +188,7 @@ static void assert_compared(const struct function *base, const struct function *
 {
     const struct selection all = { 0 };
     struct journal journal = { 0 };
-    struct merge merge = { .to = journal_sink(&journal), .selection = &all, .compares = true };
+    struct merge merge = { .to = journal_sink(&journal), .selection = &all, .alike.before = 1 };
     const struct function *const sides[] = { base, new };
     for (size_t i = 0; i < countof(sides); i++) {
         const struct function *functions = sides[i];
@@ -245,6 +248,72 @@ static void functions_that_may_be_others_stay_apart(void **state)
     assert_compared(once, twice, "function 1 1 2 line 9\nfunction 2 3 2 line 7\nfunction 3 3 4 line 10\n");
 }
 
+/* Reads recordings in which sort() of the file /w/NAME runs; `commands` has a
+ * command line for each. Returns how many functions there are. */
+static size_t count_compared(struct merge *merge, const char *const *commands, const char *const *files, size_t count)
+{
+    const struct selection all = { 0 };
+    struct journal journal = { 0 };
+    merge->to = journal_sink(&journal);
+    merge->selection = &all;
+    for (size_t i = 0; i < count; i++) {
+        struct event story[] = {
+            { EVENT_RECORDING, .recording = { .interval_ns = MS, .time_unit_ns = 1 } },
+            PROCESS(1, 42, "/w"),
+            THREAD(1, 1, 42, "python3"),
+            STRING(1, "sort"),
+            { EVENT_STRING, .string = { 2, text_of(files[i]) } },
+            FUNCTION(1, 1, 2, 7 + (uint32_t)i),
+            FRAME(1, 1, 9),
+            SAMPLE(MS, 1, 0, 1),
+        };
+        story[1].process.command = text_of(commands[i]);
+        read_story(merge, story, countof(story), commands[i], 0);
+    }
+    const size_t functions = journal.tables.functions_count - 1;
+    journal_free(&journal);
+    return functions;
+}
+
+static void main_scripts_are_one_whatever_their_names_are(void **state)
+{
+    (void)state;
+    const char *const commands[] = { "python3 -u v1.py x", "python3 v1.py", "python3 ../w/v2.py", "python3 v2.py" };
+    const char *const files[] = { "/w/v1.py", "/w/v1.py", "/w/v2.py", "/w/v2.py" };
+    struct merge merge = { .alike.before = 2 };
+    struct text paths[2];
+    assert_int_equal(count_compared(&merge, commands, files, 4), 1);
+    assert_true(alike_scripts(&merge.alike, paths));
+    assert_true(text_equal(paths[0], TEXT("/w/v1.py")) && text_equal(paths[1], TEXT("/w/v2.py")));
+    merge_free(&merge);
+}
+
+/* A script of the same name needs nothing; a module or another file is no main script; and runs of one side that have
+ * other scripts are other programs. */
+static void only_main_scripts_of_both_sides_are_one(void **state)
+{
+    (void)state;
+    const struct {
+        const char *commands[3], *files[3];
+        size_t before, functions;
+    } cases[] = {
+        { { "python3 v1.py", "python3 v1.py" }, { "/a/v1.py", "/b/v1.py" }, 1, 1 },
+        { { "python3 -m v1", "python3 -m v2" }, { "/w/v1.py", "/w/v2.py" }, 1, 2 },
+        { { "python3 v1.py", "python3 v2.py" }, { "/w/v1.py", "/w/xv2.py" }, 1, 2 },
+        { { "python3 v1.py", "python3 v2.py" }, { "/w/lib.py", "/w/other.py" }, 1, 2 },
+        { { "'worker [1]'", "python3 v2.py" }, { "/w/v1.py", "/w/v2.py" }, 1, 2 },
+        { { "python3 v1.py", "python3 v3.py", "python3 v2.py" }, { "/w/v1.py", "/w/v3.py", "/w/v2.py" }, 2, 2 },
+    };
+    for (size_t i = 0; i < countof(cases); i++) {
+        const size_t count = cases[i].commands[2] ? 3 : 2;
+        struct merge merge = { .alike.before = cases[i].before };
+        struct text paths[2];
+        assert_int_equal(count_compared(&merge, cases[i].commands, cases[i].files, count), cases[i].functions);
+        assert_int_equal(alike_scripts(&merge.alike, paths), count == 3);
+        merge_free(&merge);
+    }
+}
+
 /* The module of a script that lies below the working folder is known when the script's root frame is: the samples of
  * Python's start come before. */
 static void scripts_of_other_folders_are_alike(void **state)
@@ -252,7 +321,7 @@ static void scripts_of_other_folders_are_alike(void **state)
     (void)state;
     const struct selection all = { 0 };
     struct journal journal = { 0 };
-    struct merge merge = { .to = journal_sink(&journal), .selection = &all, .compares = true };
+    struct merge merge = { .to = journal_sink(&journal), .selection = &all, .alike.before = 1 };
     for (size_t i = 0; i < 2; i++) {
         const struct event story[] = {
             { EVENT_RECORDING, .recording = { .interval_ns = MS, .time_unit_ns = 1 } },
@@ -614,6 +683,8 @@ TEST_FILE(merge)
         cmocka_unit_test(a_tree_stays_a_tree),
         cmocka_unit_test(alike_functions_of_compared_recordings_are_one),
         cmocka_unit_test(scripts_of_other_folders_are_alike),
+        cmocka_unit_test(main_scripts_are_one_whatever_their_names_are),
+        cmocka_unit_test(only_main_scripts_of_both_sides_are_one),
         cmocka_unit_test(functions_that_may_be_others_stay_apart),
         cmocka_unit_test(times_that_samples_stand_for_are_kept),
         cmocka_unit_test(titles_are_those_of_the_part),
