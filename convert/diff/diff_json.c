@@ -31,7 +31,7 @@ static json_t *per_second(const struct difference *difference, enum compare_side
 static json_t *judged_json(const struct difference *difference, const struct judged *judged)
 {
     static const char *const verdicts[VERDICTS] = { "same", "grew", "shrank" };
-    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s}", "before",
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:o}", "before",
                      number_json(in_unit(difference, judged->before)), "after",
                      number_json(in_unit(difference, judged->after)), "before_share",
                      number_json(difference_share(difference, COMPARE_BEFORE, judged->before)), "after_share",
@@ -40,7 +40,8 @@ static json_t *judged_json(const struct difference *difference, const struct jud
                      per_second(difference, COMPARE_AFTER, judged->after), "growth", number_json(judged->growth), "low",
                      judged->tested ? number_json(judged->low) : json_null(), "high",
                      judged->tested ? number_json(judged->high) : json_null(), "verdict",
-                     judged->tested ? verdicts[judged->verdict] : "not judged");
+                     judged->tested ? verdicts[judged->verdict] : "not judged", "recordings",
+                     judged->runs ? json_integer(judged->runs) : json_null());
 }
 
 /* ---- sides ---- */

@@ -115,4 +115,5 @@ void diff_markdown(struct output *to, const struct difference *difference)
     diff_markdown_put_sentence(to, difference, diff_put_sureness);
     diff_markdown_put_sentence(to, difference, diff_put_how);
     diff_markdown_put_sentence(to, difference, diff_put_weakness);
+    diff_markdown_put_sentence(to, difference, diff_put_runs);
 }

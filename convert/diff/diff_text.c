@@ -193,6 +193,7 @@ void diff_text(struct output *to, const struct difference *difference, const str
     diff_text_put_sentence(&writing, diff_put_sureness);
     diff_text_put_sentence(&writing, diff_put_how);
     diff_text_put_sentence(&writing, diff_put_weakness);
+    diff_text_put_sentence(&writing, diff_put_runs);
     if (difference->style.fails)
         diff_text_put_sentence(&writing, diff_put_failure);
 }

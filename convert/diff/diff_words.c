@@ -254,6 +254,56 @@ void diff_put_weakness(struct bytes *to, const struct difference *difference)
                    "--before A1 A2 --after B1 B2.");
 }
 
+#define HOPES_MOST 3 /* rows of which the sentence says how many recordings would tell */
+
+/* Whether a row has a part that is shown, is not distinguishable, and would be with more runs; sets which part. */
+static bool row_hopes(const struct diff_row *row, bool *total)
+{
+    for (int part = 0; part < 2; part++) {
+        *total = part;
+        if (diff_shows(row, *total) && diff_judged(row, *total)->runs)
+            return true;
+    }
+    return false;
+}
+
+static bool has_one_run(const struct compare *compare)
+{
+    size_t runs[COMPARE_SIDES] = { 0 };
+    for (size_t i = 0; i < compare->read; i++)
+        runs[compare->runs[i].side] += compare->runs[i].samples > 0;
+    return runs[COMPARE_BEFORE] < 2 || runs[COMPARE_AFTER] < 2;
+}
+
+static void put_hope(struct bytes *to, const struct difference *difference, const struct diff_row *row, bool total)
+{
+    const struct judged *judged = diff_judged(row, total);
+    char growth[DIFF_NUMBER];
+    diff_put_name(to, difference, row, 0, false);
+    put_format(to, " %s%s by %u", total ? "total " : "", diff_growth_text(growth, judged), judged->runs);
+}
+
+void diff_put_runs(struct bytes *to, const struct difference *difference)
+{
+    const struct diff_table *table = &difference->items;
+    size_t count = 0, same = 0;
+    for (size_t i = 0; i < table->count && same < DIFF_TOP_SAME && count < HOPES_MOST; i++) {
+        const struct diff_row *row = &table->rows[i];
+        bool total;
+        same += diff_row_verdict(row) == VERDICT_SAME;
+        if (!row_hopes(row, &total))
+            continue;
+        put_format(to, count++ ? ", "
+                               : "In four of five tries, these changes, if they are as large as shown, would be "
+                                 "told from noise by so many recordings of each side: ");
+        put_hope(to, difference, row, total);
+    }
+    if (count)
+        put_format(to, has_one_run(difference->compare) ? ". How much runs differ is assumed, as one recording of a "
+                                                          "side does not say it."
+                                                        : ".");
+}
+
 #define FAILURES_MOST 5 /* rows that a message names */
 
 /* Puts the row, and how much it grew for sure: f (app.py:9) total +20.3% (surely +9..+33%). */

@@ -41,6 +41,10 @@ void diff_put_how(struct bytes *to, const struct difference *difference);
 void diff_put_sureness(struct bytes *to, const struct difference *difference);
 void diff_put_weakness(struct bytes *to, const struct difference *difference);
 
+/* Appends how many recordings of each side would tell the largest changes from noise that these do not tell; nothing
+ * when no number is known. */
+void diff_put_runs(struct bytes *to, const struct difference *difference);
+
 /* Appends how many rows of a table changed. `rows_are` names one row: "function". */
 void diff_put_counts(struct bytes *to, const struct difference *difference, const struct diff_table *table,
                      const char *rows_are);

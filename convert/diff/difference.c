@@ -104,7 +104,7 @@ static void diff_row_describe(struct difference *difference, struct diff_row *ro
         describe_code(row, &entries->codes[item], entries->codes[item].line);
 }
 
-static enum verdict diff_row_verdict(const struct diff_row *row)
+enum verdict diff_row_verdict(const struct diff_row *row)
 {
     return row->judged.self.verdict != VERDICT_SAME ? row->judged.self.verdict : row->judged.total.verdict;
 }

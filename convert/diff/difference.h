@@ -65,6 +65,9 @@ struct difference {
     bool whole_fails;               /* ... and so did the whole */
 };
 
+/* The verdict on a row: that on its self, or else on its total. */
+enum verdict diff_row_verdict(const struct diff_row *row);
+
 /* Makes the results. The comparison has ended, and must outlive the results. False with the reason when the sides
  * cannot be compared; false without a reason when the filters leave nothing. difference_free() frees the results in any
  * case. */

@@ -88,6 +88,13 @@ static bool names_differ(const struct alike *alike)
            !text_equal(paths_last_part(alike->scripts[0].name), paths_last_part(alike->scripts[1].name));
 }
 
+/* Whether a file is a main script whose other side has another name, as far as one can know. */
+static bool is_renamed_script(struct alike *alike, const struct tables *from, struct text file)
+{
+    const struct alike_script *script = alike_script_of_side(alike, from);
+    return is_main_script(file, script->name) && (script == alike->scripts || names_differ(alike));
+}
+
 /* Appends the module of a file; for the main script of after the module of that of before. */
 static void put_module(struct bytes *to, struct alike *alike, const struct tables *from, struct text file)
 {
@@ -123,12 +130,15 @@ static struct alike_row *alike_row_of(struct alike *alike, const struct tables *
     const struct text name = tables_string(from, function->name), file = tables_string(from, function->file);
     const struct text module = paths_last_part(tables_string(from, function->module));
     struct bytes key = { 0 };
-    if (name.size == 0 || (file.size == 0 && module.size == 0) || is_anonymous(name) ||
-        paths_is_nameless(from, function))
+    const bool nameless = is_anonymous(name);
+    if (name.size == 0 || (file.size == 0 && module.size == 0) || paths_is_nameless(from, function) ||
+        (nameless && (module.size || !is_renamed_script(alike, from, file))))
         return NULL;
     paths_find(&alike->paths, from);
     put_bytes(&key, name.bytes, name.size);
     put_bytes(&key, "", 1);
+    if (nameless)
+        put_number(&key, function->first_line);
     if (module.size)
         put_library(&key, module);
     else

@@ -5,7 +5,8 @@
  *     before   sort, /srv/old/app.py, line 12        after   sort, /srv/new/app.py, line 15      the same function
  *
  * Two functions are alike when their names and their modules (formats/model/paths.h) are equal, and the recording that
- * has them first has only one such function. Functions without a name of their own, such as <lambda>, are never alike.
+ * has them first has only one such function. Functions without a name of their own, such as <lambda>, are alike only in
+ * main scripts of two names, on the same line.
  * The module of a C function is its library, of whatever version.
  *
  * The main scripts of both sides are one module, whatever their names are: v1.py and v2.py. A side's main script is the

@@ -28,6 +28,8 @@ enum verdict {
     VERDICTS
 };
 
+#define COMPARE_RUNS_MOST 100 /* recordings of each side that are thought of, to tell a difference from noise */
+
 /* One run: a recording. */
 struct compare_run {
     struct text name; /* owned */
@@ -113,6 +115,9 @@ struct judged {
     double before, after;
     double growth;    /* after / (before x scale) - 1, the scale being that of the comparison; INFINITY: before is 0 */
     double low, high; /* the growth lies between these two, for all items at once with the wanted confidence */
+    uint32_t runs;    /* of a difference that is not distinguishable: with so many recordings of each side, like these,
+                       * it would be sure in four of five tries, if it is the true one; 0: COMPARE_RUNS_MOST would not
+                       * do, or it is sure. With one recording of a side, how much runs differ is only assumed */
     bool tested;      /* false: too small to be judged; the interval is that of everything, -1 to INFINITY */
     enum verdict verdict;
 };

@@ -22,6 +22,11 @@
 #define ASSUMED_FREEDOM       20.0 /* of items */
 #define WHOLE_ASSUMED_FREEDOM 8.0
 
+/* Numbers of recordings of each side that are tried out, for a difference that these recordings do not make sure. A
+ * difference that is exactly at the bound is sure in half of all tries. */
+static const uint32_t run_counts[] = { 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 30, 40, 60, 80, COMPARE_RUNS_MOST };
+#define FOUR_OF_FIVE 0.84 /* standard errors beyond the bound: sure in four of five tries */
+
 /* An estimate for one side: its mean, and the variance of the mean. */
 struct estimate {
     double mean, error;
@@ -38,8 +43,9 @@ struct judging {
     size_t count[COMPARE_SIDES];           /* runs that have samples */
     struct estimate *sides[COMPARE_SIDES]; /* by slot */
     bool *tested;                          /* by slot */
-    double freedom;                        /* of what runs of a side say about their spread */
-    double excess; /* how much larger the variance between runs is than assumed, over all items */
+    double more[COMPARE_SIDES]; /* so many times as many runs as there are, all like these; 1: those that there are */
+    double freedom;             /* of what runs of a side say about their spread */
+    double excess;              /* how much larger the variance between runs is than assumed, over all items */
 };
 
 static struct judged *judged_of(struct judgement *judgement, size_t slot)
@@ -196,6 +202,13 @@ static void choose_tested(struct judging *judging)
     judging->judgement->tests = tests ? tests : 1;
 }
 
+/* What is estimated of a slot. */
+static struct estimate estimate_of(const struct judging *judging, enum compare_side side, size_t slot)
+{
+    const struct estimate estimate = judging->sides[side][slot];
+    return (struct estimate){ estimate.mean, estimate.error / judging->more[side] };
+}
+
 /* ---- the scale ---- */
 
 /* The ratio of after to before of one self. */
@@ -221,8 +234,8 @@ static void find_ratios(struct scale *scale, const struct judging *judging)
     const double *whole = judging->whole;
     scale->rows = alloc_zeroed(judging->slots / SLOTS + 1, sizeof(*scale->rows));
     for (size_t slot = SLOTS; slot < judging->slots; slot += SLOTS) {
-        const struct estimate before = judging->sides[COMPARE_BEFORE][slot];
-        const struct estimate after = judging->sides[COMPARE_AFTER][slot];
+        const struct estimate before = estimate_of(judging, COMPARE_BEFORE, slot);
+        const struct estimate after = estimate_of(judging, COMPARE_AFTER, slot);
         const struct ratio row = {
             .ratio = before.mean > 0 ? after.mean / before.mean : INFINITY,
             .weight = before.mean / whole[COMPARE_BEFORE] + after.mean / whole[COMPARE_AFTER],
@@ -293,7 +306,7 @@ static double whole_error(const struct judging *judging, enum compare_side side)
     double error = 0;
     for (size_t i = 0; i < judging->compare->read; i++)
         error += side_of(judging, i) == side && judging->runs[i].whole > 0 ? assumed_whole(&judging->runs[i]) : 0;
-    return error / (double)(judging->count[side] * judging->count[side]);
+    return error / (double)(judging->count[side] * judging->count[side]) / judging->more[side];
 }
 
 /* The scale for a slot: how much more all others have. By time, what is known beforehand counts, too: a machine is
@@ -371,8 +384,8 @@ static void judge_slots(const struct judging *judging, double errors)
     find_ratios(&scale, judging);
     judging->judgement->scale = scale_without(judging, &scale, 0).scale;
     for (size_t slot = SLOTS; slot < judging->slots; slot++) {
-        const struct estimate before = judging->sides[COMPARE_BEFORE][slot];
-        const struct estimate after = judging->sides[COMPARE_AFTER][slot];
+        const struct estimate before = estimate_of(judging, COMPARE_BEFORE, slot);
+        const struct estimate after = estimate_of(judging, COMPARE_AFTER, slot);
         struct judged *judged = judged_of(judging->judgement, slot);
         *judged = (struct judged){ .before = before.mean, .after = after.mean, .low = -1, .high = INFINITY };
         if (is_whole(judging, slot))
@@ -382,6 +395,39 @@ static void judge_slots(const struct judging *judging, double errors)
                                     errors);
     }
     free(scale.rows);
+}
+
+/* ---- more runs ---- */
+
+/* Notes the slots whose difference so many runs of each side would make sure, if the difference is the true one and
+ * runs vary as they do, or as is assumed of them. */
+static void try_runs(struct judging *judging, uint32_t runs, double probability)
+{
+    struct scale scale = { 0 };
+    const double freedom = ASSUMED_FREEDOM + 2 * (double)runs - COMPARE_SIDES;
+    const double errors = student_upper(probability, freedom) + FOUR_OF_FIVE;
+    for (enum compare_side side = 0; side < COMPARE_SIDES; side++)
+        judging->more[side] = (double)runs / (double)judging->count[side];
+    find_ratios(&scale, judging);
+    for (size_t slot = SLOTS; slot < judging->slots; slot++) {
+        struct judged *judged = judged_of(judging->judgement, slot);
+        if (!judged->tested || judged->verdict != VERDICT_SAME || judged->runs || is_whole(judging, slot))
+            continue;
+        const struct judged then = judging_judge(judging, estimate_of(judging, COMPARE_BEFORE, slot),
+                                                 estimate_of(judging, COMPARE_AFTER, slot),
+                                                 scale_without(judging, &scale, slot - slot % SLOTS), errors);
+        judged->runs = then.verdict != VERDICT_SAME ? runs : 0;
+    }
+    free(scale.rows);
+}
+
+static void find_runs(struct judging *judging, double probability)
+{
+    const size_t most = judging->count[COMPARE_BEFORE] > judging->count[COMPARE_AFTER] ? judging->count[COMPARE_BEFORE]
+                                                                                       : judging->count[COMPARE_AFTER];
+    for (size_t i = 0; i < countof(run_counts); i++)
+        if (run_counts[i] > most)
+            try_runs(judging, run_counts[i], probability);
 }
 
 /* ---- the whole ---- */
@@ -443,7 +489,7 @@ void compare_judge(const struct compare *compare, const struct call_tree *tree, 
                    const struct compare_style *style, struct judgement *judgement)
 {
     struct judging judging = {
-        .compare = compare, .style = style, .judgement = judgement, .slots = items->count * SLOTS
+        .compare = compare, .style = style, .judgement = judgement, .slots = items->count * SLOTS, .more = { 1, 1 }
     };
     *judgement = (struct judgement){ .items = alloc_zeroed(items->count, sizeof(*judgement->items)),
                                      .count = items->count,
@@ -467,6 +513,7 @@ void compare_judge(const struct compare *compare, const struct call_tree *tree, 
         judgement->spread = ITEM_SPREAD * sqrt(judging.excess * (1 / (double)judging.count[COMPARE_BEFORE] +
                                                                  1 / (double)judging.count[COMPARE_AFTER]));
         judge_slots(&judging, judgement->errors);
+        find_runs(&judging, probability);
     }
     free_all(&judging);
 }

@@ -244,6 +244,22 @@ def test_main_scripts_of_one_name_need_no_word(made):
     assert "main script" not in diff(made["base"], made["slow"]).text
 
 
+def test_how_many_runs_would_tell_is_said(tmp_path):
+    before, after = (make(tmp_path / name, rounds(load=10, work=work, save=10), pid)
+                     for pid, (name, work) in enumerate((("before", 50), ("after", 52)), start=1))
+    told = diff_json(before, after)
+    work = row_of(told, "work")["self"]
+    assert work["verdict"] == "same" and 2 <= work["recordings"] <= 100, work
+    text = diff(before, after).text.replace("\n", " ")
+    assert f"so many recordings of each side: work (app.py:1) +4.0% by {work['recordings']}" in text, text
+    assert "How much runs differ is assumed" in text
+    two = diff("--before", before, before, "--after", after, after).text.replace("\n", " ")
+    assert "in four of five" in two.lower() and "is assumed" not in two
+    equal = diff_json(before, before)
+    assert all(row[part]["recordings"] is None for row in equal["items"]["rows"] for part in ("self", "total"))
+    assert "recordings of each side:" not in diff(before, before).text.replace("\n", " ")
+
+
 def test_filters(made):
     assert row_of(diff_json("--focus", "work", made["base"], made["slow"]), "work")["self"]["after_share"] == 1
     assert "matches" in diff("--focus", "nothing", made["base"], made["slow"], code=1).messages

@@ -325,6 +325,59 @@ static void with_two_runs_a_side_it_is_found_nearly_always(void **state)
     assert_in_range(count_found(&on_a_moody_machine, 2, 20), 10, 20);
 }
 
+/* How often f1, made so much slower, is found by so many runs of each side. */
+static int count_found_by(const struct program *program, double slow, size_t runs, int tries)
+{
+    int found = 0;
+    uint64_t seed = 48;
+    for (int i = 0; i < tries; i++) {
+        struct world world;
+        compare_sides(&world, program, runs, 0, slow, &seed);
+        found += item_named(&world, "f1")->self.verdict == VERDICT_GREW;
+        close_world(&world);
+    }
+    return found;
+}
+
+/* How many runs of each side tell that f1 is so much slower: the mean of what comparisons of two runs say in which the
+ * change is not told and looks as large as it is. */
+static size_t runs_said(const struct program *program, double slow)
+{
+    uint64_t seed = 47;
+    double said = 0;
+    int comparisons = 0;
+    for (int tries = 0; tries < 200 && comparisons < 10; tries++) {
+        struct world world;
+        compare_sides(&world, program, 2, 0, slow, &seed);
+        const struct judged f1 = item_named(&world, "f1")->self;
+        close_world(&world);
+        if (f1.verdict != VERDICT_SAME || fabs(f1.growth / (slow - 1) - 1) > 0.1)
+            continue;
+        assert_in_range(f1.runs, 3, COMPARE_RUNS_MOST);
+        said += f1.runs;
+        comparisons++;
+    }
+    assert_true(comparisons > 3);
+    return (size_t)(said / comparisons + 0.5);
+}
+
+/* So many runs as are said find it in four of five tries, and half as many do not. */
+static void so_many_runs_as_it_says_do_tell(void **state)
+{
+    (void)state;
+    const struct {
+        const struct program *program;
+        double slow;
+    } cases[] = { { &rounds, 1.1 }, { &random_visits, 1.5 } };
+    for (size_t i = 0; i < countof(cases); i++) {
+        const size_t runs = runs_said(cases[i].program, cases[i].slow);
+        const int found = count_found_by(cases[i].program, cases[i].slow, runs, 20);
+        const int half = count_found_by(cases[i].program, cases[i].slow, runs / 2, 20);
+        assert_in_range(found, 15, 20);
+        assert_in_range(half, 0, 12);
+    }
+}
+
 /* ---- what is true of each comparison ---- */
 
 /* f1 of this program does not exist before or after. */
@@ -513,6 +566,7 @@ static void quantiles_are_those_of_tables(void **state)
 TEST_FILE(compare)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(so_many_runs_as_it_says_do_tell),
         cmocka_unit_test(new_and_lost_functions_are_found),
         cmocka_unit_test(sums_are_those_of_the_samples),
         cmocka_unit_test(a_run_is_equal_to_itself),
