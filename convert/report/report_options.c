@@ -35,7 +35,9 @@ const struct argument report_options[] = {
     { OPTION_TREE, 0, "tree", NULL, 0, "show the call tree" },
     { OPTION_MIN, 0, "min", "SHARE", 0, "leave calls below SHARE out of the tree: 5% (1%)" },
     { OPTION_ANNOTATE, 0, "annotate", "F", 0, "show the source of F, function or file, by time" },
-    { OPTION_PATH_MAP, 0, "path-map", "FROM=TO", 0, "find sources below FROM in TO" },
+    { OPTION_PATH_MAP, 0, "path-map", "FROM=TO", 0,
+      "find sources below FROM in TO; or the source of\n"
+      "made-up code: '<string>=cell.py'" },
     { OPTION_WEIGHT, 0, "weight", "WHAT", 0,
       "count " SUM_NAMES " (cpu, where\n"
       "it is known)" },

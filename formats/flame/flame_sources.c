@@ -40,11 +40,13 @@ static void add_lines(struct flame_sources_search *search)
     free(file_of);
 }
 
-/* Whether a file of this kind is wanted: one of Python. <string> is no file, and no file has so long a path that the page has it cut.
- */
-static bool flame_code_is_wanted(const struct shown_code *code, enum flame_sources wanted)
+/* Whether a file of this kind is wanted: one of Python. <string> is no file unless the user says which one, and no file
+ * has so long a path that the page has it cut. */
+static bool flame_code_is_wanted(const struct shown_code *code, const struct flame_style *style)
 {
-    return text_begins(code->path, TEXT("/")) && code->path.size <= SHORT_TEXT_MOST &&
+    const enum flame_sources wanted = style->sources;
+    const bool is_file = text_begins(code->path, TEXT("/")) || source_is_mapped(style->path_maps, code->path);
+    return is_file && code->path.size <= SHORT_TEXT_MOST &&
            (wanted == FLAME_SOURCES_ALL ? code->kind != CODE_NATIVE : code->kind == CODE_PROGRAM);
 }
 
@@ -79,7 +81,7 @@ void flame_sources_emit(struct json_emitter *json, const struct entries *entries
         add_lines(&search);
         search.done = alloc_zeroed((size_t)search.files.count + 1, sizeof(*search.done));
         for (size_t i = 1; i < entries->codes_count; i++)
-            if (codes[i] && flame_code_is_wanted(&entries->codes[i], style->sources))
+            if (codes[i] && flame_code_is_wanted(&entries->codes[i], style))
                 emit_source(json, &search, &entries->codes[i], style, strings);
     }
     emit_close(json, ']');

@@ -158,7 +158,7 @@ static enum source_outcome report_read_text(const struct report *report, struct 
     return outcome;
 }
 
-static const char *outcome_reason(enum source_outcome outcome)
+static const char *outcome_reason(enum source_outcome outcome, struct text path)
 {
     static const char *const reasons[SOURCE_OUTCOMES] = {
         [SOURCE_ABSENT] = "the file is not found here: --path-map FROM=TO says where it is",
@@ -166,6 +166,9 @@ static const char *outcome_reason(enum source_outcome outcome)
         [SOURCE_LARGE] = "the file is too large",
         [SOURCE_CHANGED] = "the file has changed since the recording",
     };
+    if (outcome == SOURCE_FOREIGN && text_begins(path, TEXT("<")))
+        return "the program made this code itself: --path-map 'NAME=FILE.py' says which file has its text, NAME being "
+               "the name above with its angle brackets";
     return reasons[outcome];
 }
 
@@ -248,7 +251,7 @@ static void add_section(struct report *report, const struct section_calls *calls
     if (outcome == SOURCE_READ) {
         add_with_text(report, section, subject, &lines, bytes_text(&text));
     } else {
-        section->note = report_say(report, "No source: %s.", outcome_reason(outcome));
+        section->note = report_say(report, "No source: %s.", outcome_reason(outcome, subject->path));
         add_without_text(section, subject, &lines);
     }
     for (size_t i = 0; i < section->count; i++)

@@ -96,15 +96,20 @@ static struct source_facts facts_of(struct embedding *embedding, uint32_t file, 
     return facts;
 }
 
-/* Reads a file by its path on this machine. */
+/* Reads a file by its path on this machine. The user may have written the text of made-up code, such as that of exec(),
+ * into a file after the recording. */
 static enum source_outcome source_read_text(const struct source_folders *maps, struct text file,
-                                            const struct source_facts *facts, struct bytes *text)
+                                            const struct source_facts *recorded, struct bytes *text)
 {
     struct bytes path = { 0 };
+    struct source_facts facts = *recorded;
+    const bool mapped = source_is_mapped(maps, file);
+    if (mapped)
+        facts.end_unix_ns = 0;
     source_put_path(&path, maps, file);
     put_bytes(&path, "", 1);
-    const bool whole = path.at[0] == '/' && strlen((const char *)path.at) + 1 == path.size;
-    const enum source_outcome outcome = whole ? source_text_read((const char *)path.at, facts, text) : SOURCE_FOREIGN;
+    const bool whole = (mapped || path.at[0] == '/') && strlen((const char *)path.at) + 1 == path.size;
+    const enum source_outcome outcome = whole ? source_text_read((const char *)path.at, &facts, text) : SOURCE_FOREIGN;
     bytes_free(&path);
     return outcome;
 }

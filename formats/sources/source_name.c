@@ -27,10 +27,17 @@ static bool source_folders_add(struct source_folders *folders, struct source_fol
     return true;
 }
 
+/* The sign behind FROM. A made-up name may have one in itself. */
+static const char *end_of_from(const char *value)
+{
+    const char *end = value[0] == '<' ? strstr(value, ">=") : strchr(value, '=');
+    return end && value[0] == '<' ? end + 1 : end;
+}
+
 bool source_folders_add_map(struct source_folders *maps, const char *value)
 {
-    const char *equals = strchr(value, '=');
-    if (!equals || value[0] != '/' || equals[1] == '\0')
+    const char *equals = end_of_from(value);
+    if (!equals || (value[0] != '/' && value[0] != '<') || equals[1] == '\0')
         return false;
     const struct text folder = without_slash(text_between(value, equals));
     return source_folders_add(maps,
@@ -78,9 +85,23 @@ static void name_put_text(struct bytes *to, struct text text)
     put_bytes(to, text.bytes, text.size);
 }
 
+/* The row of this very file; NULL: none is. */
+static const struct source_folder *row_of_file(const struct source_folders *maps, struct text file)
+{
+    for (size_t i = 0; i < maps->count; i++)
+        if (text_equal(maps->rows[i].folder, file))
+            return &maps->rows[i];
+    return NULL;
+}
+
+bool source_is_mapped(const struct source_folders *maps, struct text file)
+{
+    return row_of_file(maps, file) != NULL;
+}
+
 void source_put_path(struct bytes *to, const struct source_folders *maps, struct text file)
 {
-    const struct source_folder *row = deepest(maps, file);
+    const struct source_folder *own = row_of_file(maps, file), *row = own ? own : deepest(maps, file);
     if (row) {
         name_put_text(to, row->other);
         file = text_between(file.bytes + row->folder.size, file.bytes + file.size);

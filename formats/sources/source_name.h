@@ -26,15 +26,19 @@ struct source_folders {
     size_t count;
 };
 
-/* Adds FROM=TO: files below the folder FROM lie below the folder TO on this machine. False when `value` has another
- * form, or when there are too many. */
+/* Adds FROM=TO: files below the folder FROM lie below the folder TO on this machine, or the file FROM is the file TO.
+ * FROM is a path from the root, or the made-up name of a file in angle brackets: <stdin>. False when `value` has
+ * another form, or when there are too many. */
 bool source_folders_add_map(struct source_folders *maps, const char *value);
 
 /* Adds HOST/ORG/REPO@REV=FOLDER: files below FOLDER are in this repository. False as above. */
 bool source_folders_add_repository(struct source_folders *repositories, const char *value);
 
-/* Appends the path of a file on this machine: by the deepest folder of `maps` that contains the file, else the path
- * itself. */
+/* Whether a map is that of this very file: then the user has said which file it is. */
+bool source_is_mapped(const struct source_folders *maps, struct text file);
+
+/* Appends the path of a file on this machine: by the map of the file, by the deepest folder of `maps` that contains the
+ * file, else the path itself. */
 void source_put_path(struct bytes *to, const struct source_folders *maps, struct text file);
 
 /* Appends the public name of a file, by the deepest folder of `repositories` that contains the file. Returns false, and

@@ -23,11 +23,11 @@ void gecko_embedding_start(struct gecko *gecko)
     }
 }
 
-/* Whether a source is a file of the program or of a package. <string> is no file. */
-static bool gecko_embedding_is_wanted(const struct gecko_source *source, struct text file)
+/* Whether a source is a file of the program or of a package. <string> is no file unless the user says which one. */
+static bool gecko_embedding_is_wanted(const struct gecko *gecko, const struct gecko_source *source, struct text file)
 {
     const bool own = source->category == CATEGORY_PROGRAM || source->category == CATEGORY_PACKAGE;
-    return own && text_begins(file, TEXT("/"));
+    return own && (text_begins(file, TEXT("/")) || source_is_mapped(&gecko->style.path_maps, file));
 }
 
 void gecko_embedding_emit(struct gecko *gecko, size_t index)
@@ -36,7 +36,7 @@ void gecko_embedding_emit(struct gecko *gecko, size_t index)
     const struct text file = tables_string(gecko->tables, source->file);
     const enum embedded_share share = source->category == CATEGORY_PROGRAM ? EMBEDDED_PROGRAM : EMBEDDED_OTHERS;
     struct bytes text = { 0 };
-    if (gecko->style.embed_sources && gecko_embedding_is_wanted(source, file) &&
+    if (gecko->style.embed_sources && gecko_embedding_is_wanted(gecko, source, file) &&
         embedding_read(&gecko->embedding, (uint32_t)index, file, share, gecko->tables, &gecko->style.path_maps,
                        &text) == SOURCE_READ)
         emit_text(&gecko->json, NULL, (struct text){ (const char *)text.at, text.size });

@@ -14,6 +14,7 @@ import unicodedata
 
 import pytest
 
+import made_stream
 import enough
 from environment import CONVERTERS
 from golden import frozen
@@ -255,6 +256,21 @@ def test_without_the_text_there_are_the_lines_and_the_reason(told, tmp_path):
     assert "changed" in section["note"] and rows
     text = succeed(REPORT, "--annotate", "large", "--path-map", f"{os.path.dirname(path)}={tmp_path}", told).text
     assert "No source: the file has changed since the recording." in text
+
+
+def test_the_source_of_made_up_code_is_the_file_that_the_user_names(tmp_path):
+    """Code of exec() has a name and no file; its text may be written down after the recording."""
+    path, text = tmp_path / "made.pyreel", tmp_path / "cell.py"
+    made_stream.write(path, made_stream.Samples([[("<module>", "<dynamic-code>", 1), ("hot", "<dynamic-code>", 2)]] * 9), pid=1,
+                      start_unix_ns=1_700_000_000 * 10**9)
+    section, rows = source_rows(report("--annotate", "<dynamic-code>", path))
+    assert "--path-map 'NAME=FILE.py'" in section["note"] and rows
+    text.write_text("def hot():\n    x = 1\n")
+    for wanted in ("<dynamic-code>", "hot"):
+        section, rows = source_rows(report("--annotate", wanted, "--path-map", f"<dynamic-code>={text}", path))
+        assert section["note"] is None and rows[2]["text"] == "    x = 1" and rows[2]["self"] > 0
+    text.write_text("x = 1\n")
+    assert "changed" in source_rows(report("--annotate", "hot", "--path-map", f"<dynamic-code>={text}", path))[0]["note"]
 
 
 # ---- what can be wrong ----

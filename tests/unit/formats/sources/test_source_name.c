@@ -67,20 +67,26 @@ static void files_are_found_in_other_folders(void **state)
     struct source_folders maps = { 0 };
     assert_true(source_folders_add_map(&maps, "/app/=/home/me/app"));
     assert_true(source_folders_add_map(&maps, "/app/vendor=/opt/vendor/"));
-    static const char *const bad[] = { "", "/app", "app=/x", "/=/x", "/app=" };
+    assert_true(source_folders_add_map(&maps, "<cell=1>=cell.py"));
+    assert_true(source_folders_add_map(&maps, "/app/made.py=/tmp/made.py"));
+    static const char *const bad[] = { "", "/app", "app=/x", "/=/x", "/app=", "<stdin>", "<stdin>=", "<stdin=/x" };
     for (size_t i = 0; i < countof(bad); i++)
         assert_false(source_folders_add_map(&maps, bad[i]));
     static const char *const paths[][2] = {
         { "/app/main.py", "/home/me/app/main.py" },
         { "/app/vendor/six.py", "/opt/vendor/six.py" },
         { "/apples/main.py", "/apples/main.py" },
-        { "/app", "/app" },
+        { "/app/made.py", "/tmp/made.py" },
+        { "<cell=1>", "cell.py" },
+        { "<cell=2>", "<cell=2>" },
     };
     for (size_t i = 0; i < countof(paths); i++) {
         struct bytes path = { 0 };
         source_put_path(&path, &maps, text_of(paths[i][0]));
         assert_bytes(&path, paths[i][1]);
     }
+    assert_true(source_is_mapped(&maps, TEXT("<cell=1>")) && source_is_mapped(&maps, TEXT("/app/made.py")));
+    assert_false(source_is_mapped(&maps, TEXT("/app/main.py")));
 }
 
 static void folders_are_public_repositories(void **state)
