@@ -30,6 +30,16 @@ static const struct {
     { "thread", ROOT_THREAD },       { "task", ROOT_TASK },
 };
 
+/* Functions of one name in one file, as shown. Where they begin on several lines, the line tells them apart. */
+struct namesakes {
+    struct intern texts;
+    struct namesake {
+        uint32_t line; /* at which the first of them begins */
+        bool several;
+    } * rows;              /* by text */
+    uint32_t *of_function; /* by function: its row; 0: it is no function of Python */
+};
+
 struct collapsed {
     const struct tables *tables;
     const struct collapsed_style *style;
@@ -41,10 +51,11 @@ struct collapsed {
     struct bytes frame;   /* the frame that is being made */
     struct bytes place;   /* scratch: where its code is */
     struct bytes name;    /* scratch: a name without numbers */
-    uint32_t *labels;     /* by frame of the tables: its label, a number in `frames` */
-    uint32_t *opcodes;    /* by frame of the tables: the label of its instruction; 0: none or not wanted */
-    uint32_t hidden;      /* the label of HIDDEN_FRAMES */
-    bool *left_out;       /* by stack: it is left out; NULL: none is */
+    struct namesakes namesakes;
+    uint32_t *labels;  /* by frame of the tables: its label, a number in `frames` */
+    uint32_t *opcodes; /* by frame of the tables: the label of its instruction; 0: none or not wanted */
+    uint32_t hidden;   /* the label of HIDDEN_FRAMES */
+    bool *left_out;    /* by stack: it is left out; NULL: none is */
     struct outline outline;
     struct line_node *nodes; /* by number in the outline */
 };
@@ -120,6 +131,48 @@ static uint32_t bare_label(struct collapsed *collapsed, struct text name, enum f
     return finish_label(collapsed);
 }
 
+/* ---- functions of one name ---- */
+
+/* Puts a function without its line: work (app.py */
+static void put_function(struct collapsed *collapsed, uint32_t function)
+{
+    struct bytes *to = &collapsed->frame;
+    collapsed_put_name(to, tables_function_name(collapsed->tables, function));
+    put_string(to, " (");
+    collapsed_put_name(to, paths_place(&collapsed->paths, collapsed->tables, function, collapsed->style->full_paths,
+                                       &collapsed->place));
+}
+
+static void find_namesakes(struct collapsed *collapsed)
+{
+    const struct tables *tables = collapsed->tables;
+    struct namesakes *namesakes = &collapsed->namesakes;
+    size_t room = 0;
+    namesakes->of_function = alloc_zeroed(tables->functions_count + 1, sizeof(*namesakes->of_function));
+    for (uint32_t i = 1; i < tables->functions_count; i++) {
+        const struct function *function = &tables->functions[i];
+        bool added;
+        if (!function->number || !function->file || function->module)
+            continue;
+        put_function(collapsed, i);
+        const uint32_t number = intern_number(&namesakes->texts, collapsed->frame.at, collapsed->frame.size, &added);
+        collapsed->frame.size = 0;
+        namesakes->rows = alloc_grow(namesakes->rows, &room, (size_t)number + 1, sizeof(*namesakes->rows));
+        struct namesake *row = &namesakes->rows[number];
+        row->line = added ? function->first_line : row->line;
+        row->several |= row->line != function->first_line;
+        namesakes->of_function[i] = number;
+    }
+}
+
+/* The line that is shown behind a function whose lines are not wanted; 0: none. */
+static uint32_t line_of_namesake(const struct collapsed *collapsed, uint32_t function)
+{
+    const struct namesakes *namesakes = &collapsed->namesakes;
+    const uint32_t row = namesakes->of_function ? namesakes->of_function[function] : 0;
+    return row && namesakes->rows[row].several ? collapsed->tables->functions[function].first_line : 0;
+}
+
 static uint32_t frame_label(struct collapsed *collapsed, const struct frame *frame)
 {
     const struct tables *tables = collapsed->tables;
@@ -129,13 +182,11 @@ static uint32_t frame_label(struct collapsed *collapsed, const struct frame *fra
     const struct function *function = &tables->functions[frame->function];
     if (function->file == 0 && function->module == 0)
         return bare_label(collapsed, name, function->kind);
-    collapsed_put_name(to, name);
-    put_string(to, " (");
-    collapsed_put_name(
-        to, paths_place(&collapsed->paths, tables, frame->function, collapsed->style->full_paths, &collapsed->place));
-    if (frame->line && detail != DETAIL_FUNCTIONS) {
+    put_function(collapsed, frame->function);
+    const uint32_t line = detail == DETAIL_FUNCTIONS ? line_of_namesake(collapsed, frame->function) : frame->line;
+    if (line) {
         put_string(to, ":");
-        collapsed_put_decimal(to, frame->line);
+        collapsed_put_decimal(to, line);
     }
     if (frame->line && frame->column >= 0 && detail == DETAIL_COLUMNS) {
         put_string(to, ":");
@@ -160,6 +211,8 @@ static void collapsed_label_frames(struct collapsed *collapsed)
     const struct tables *tables = collapsed->tables;
     collapsed->labels = alloc_zeroed(tables->frames_count + 1, sizeof(*collapsed->labels));
     collapsed->opcodes = alloc_zeroed(tables->frames_count + 1, sizeof(*collapsed->opcodes));
+    if (collapsed->style->detail == DETAIL_FUNCTIONS)
+        find_namesakes(collapsed);
     put_string(&collapsed->frame, NO_PYTHON_FRAMES);
     collapsed->labels[0] = finish_label(collapsed);
     for (size_t i = 1; i < tables->frames_count; i++) {
@@ -559,6 +612,9 @@ static void collapsed_drop(struct collapsed *collapsed)
     paths_free(&collapsed->paths);
     task_owner_free(&collapsed->owners);
     intern_free(&collapsed->frames);
+    intern_free(&collapsed->namesakes.texts);
+    free(collapsed->namesakes.rows);
+    free(collapsed->namesakes.of_function);
     bytes_free(&collapsed->frame);
     bytes_free(&collapsed->place);
     bytes_free(&collapsed->name);

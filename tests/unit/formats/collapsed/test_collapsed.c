@@ -375,6 +375,36 @@ static void stacks_become_lines(void **state)
         assert_same_lines(collapse(cases[i].story, cases[i].count, &cases[i].style), strdup(cases[i].text));
 }
 
+/* Code that a program makes has any name, and a file may have two functions of one name. */
+static void functions_of_one_name_are_told_apart_by_their_lines(void **state)
+{
+    (void)state;
+    const struct event story[] = {
+        PROCESS(1, 4242, "/home/u"),
+        THREAD(1, 1, 4242, "python3"),
+        STRING(1, "step"),
+        STRING(2, "<stdin>"),
+        STRING(3, "other"),
+        FUNCTION(1, 1, 2, 3),
+        FUNCTION(2, 1, 2, 9),
+        FUNCTION(3, 3, 2, 20),
+        FRAME(1, 1, 4),
+        FRAME(2, 1, 5),
+        FRAME(3, 2, 10),
+        FRAME(4, 3, 21),
+        SAMPLE(1, 1, 0, 1),
+        SAMPLE(2, 1, 0, 2),
+        SAMPLE(3, 1, 0, 3),
+        SAMPLE(4, 1, 0, 4),
+    };
+    struct collapsed_style style = { .detail = DETAIL_FUNCTIONS, .roots = ROOT_NONE };
+    assert_same_lines(collapse(story, countof(story), &style),
+                      strdup("other (<stdin>) 1\nstep (<stdin>:3) 2\nstep (<stdin>:9) 1\n"));
+    style.detail = DETAIL_LINES;
+    assert_same_lines(collapse(story, countof(story), &style),
+                      strdup("other (<stdin>:21) 1\nstep (<stdin>:10) 1\nstep (<stdin>:4) 1\nstep (<stdin>:5) 1\n"));
+}
+
 static void frames_are_filtered(void **state)
 {
     (void)state;
@@ -415,6 +445,7 @@ TEST_FILE(collapsed)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(stacks_become_lines),
+        cmocka_unit_test(functions_of_one_name_are_told_apart_by_their_lines),
         cmocka_unit_test(frames_are_filtered),
         cmocka_unit_test(roots_have_names),
     };
