@@ -11,9 +11,9 @@ import pytest
 
 import gecko_check
 import pprof_check
-from environment import CONVERTERS, NOBODY, RECORD, TOP, missing
+from environment import CONVERTERS, DIFF, NOBODY, RECORD, TOP, missing
 from golden import frozen
-from recording import convert, read_terminal, run, succeed
+from recording import convert, info, read_terminal, run, succeed
 
 PROGRAMS = {"record": RECORD, "top": TOP, **CONVERTERS}
 pytestmark = pytest.mark.short
@@ -130,6 +130,67 @@ def test_the_name_says_whether_a_firefox_profile_is_packed(path, tmp_path):
     assert (plain[:1], packed[:2]) == (b"{", b"\x1f\x8b")
     assert len(packed) < len(plain)
     assert gecko_check.load(tmp_path / "a.json") == gecko_check.load(tmp_path / "a.json.gz")
+
+
+def written_at(path, source, seconds):
+    path.write_bytes(source.read_bytes())
+    os.utime(path, (seconds, seconds))
+    return path
+
+
+def test_the_newest_recording_of_the_folder_is_read_when_none_is_named(tmp_path):
+    written_at(tmp_path / "old.pyreel", frozen("threads-3.11"), 1_000_000)
+    new = written_at(tmp_path / "new.pyreel", frozen("plain-3.11"), 2_000_000)
+    (tmp_path / "newer.txt").write_text("no recording\n")
+    ended = succeed(CONVERTERS["collapsed"], cwd=tmp_path)
+    assert ended.messages == "pyreel-collapsed: reading new.pyreel, the newest recording in this folder\n"
+    assert ended.output == succeed(CONVERTERS["collapsed"], new).output
+    assert succeed(CONVERTERS["collapsed"], "-q", cwd=tmp_path).messages == ""
+    succeed(CONVERTERS["flame"], "-q", cwd=tmp_path)
+    assert (tmp_path / "new.pyreel.html").exists()
+    nothing = run(DIFF, cwd=tmp_path)
+    assert nothing.code == 2 and "new.pyreel" not in nothing.messages  # nobody knows which the other side is
+
+
+def test_the_newest_recording_has_all_of_its_files(tmp_path):
+    parts = sorted(frozen("rotated-3.13").parent.glob("*.pyreel"))
+    assert len(parts) > 1
+    for number, part in enumerate(parts):
+        written_at(tmp_path / part.name, part, 1_000_000 + number)
+    written_at(tmp_path / "other.pyreel", frozen("plain-3.11"), 1_000_000)
+    told = succeed(CONVERTERS["collapsed"], cwd=tmp_path)
+    assert f"reading {parts[-1].name}, the newest" in told.messages
+    assert told.output == succeed(CONVERTERS["collapsed"], *parts).output
+
+
+def test_a_folder_without_a_recording_says_what_to_name(tmp_path):
+    ended = run(CONVERTERS["report"], cwd=tmp_path)
+    assert ended.code == 2 and "recording" in ended.messages and "Traceback" not in ended.messages
+
+
+def test_the_last_second_is_the_end_of_the_recording(path):
+    """--last is --from so long before the end."""
+    length = info(path)["duration_s"]
+    for last, start in (("0.2", length - 0.2), ("25%", length * 0.75), ("1h", 0)):
+        part = succeed(CONVERTERS["collapsed"], "--weight", "samples", "--last", last, path).output
+        assert part == succeed(CONVERTERS["collapsed"], "--weight", "samples", "--from", f"{start:.9f}", path).output and part
+    until = succeed(CONVERTERS["collapsed"], "--weight", "samples", "--to", "0.4", "--last", "0.2", path).output
+    assert until == succeed(CONVERTERS["collapsed"], "--weight", "samples", "--from", "0.2", "--to", "0.4", path).output
+    assert sum(int(line.rpartition(" ")[2]) for line in part.decode().splitlines()) == info(path)["samples"]
+
+
+@pytest.mark.parametrize("options, said", [
+    (["--last", "0"], "--last"), (["--last", "-1s"], "--last"), (["--last", "110%"], "--last"),
+    (["--last", "1s", "--from", "1s"], "--last says where the part begins, and so does --from"),
+])
+def test_a_last_part_that_is_none_is_refused(path, options, said):
+    ended = run(CONVERTERS["collapsed"], *options, path)
+    assert ended.code == 2 and said in ended.messages, ended
+
+
+def test_the_last_part_of_a_pipe_is_not_known(path):
+    ended = run(CONVERTERS["collapsed"], "--last", "1s", "-", input=path.read_bytes())
+    assert ended.code != 0 and "read only once" in ended.messages
 
 
 def test_collapsed_lines_are_sorted(path):
