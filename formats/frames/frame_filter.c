@@ -150,9 +150,9 @@ static size_t name_size(struct text shown)
     return size > 2 ? size - 2 : shown.size;
 }
 
-/* Whether a pattern matches a frame as it is shown, or its name alone. A text has a 0 behind it (intern.h). */
-static bool matches_frame(const regex_t *pattern, struct text shown)
+bool frame_filter_matches(const regex_t *pattern, struct text shown)
 {
+    shown.size = strnlen(shown.bytes, shown.size);
     const size_t size = name_size(shown);
     if (regexec(pattern, shown.bytes, 0, NULL, 0) == 0)
         return true;
@@ -170,7 +170,7 @@ static bool *match(const struct patterns *patterns, const struct intern *texts)
     bool *matches = alloc_zeroed((size_t)texts->count + 1, sizeof(*matches));
     for (uint32_t label = 1; label <= texts->count; label++)
         for (size_t i = 0; i < patterns->count && !matches[label]; i++)
-            matches[label] = matches_frame(&patterns->rows[i], texts->texts[label]);
+            matches[label] = frame_filter_matches(&patterns->rows[i], texts->texts[label]);
     return matches;
 }
 

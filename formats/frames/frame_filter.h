@@ -47,6 +47,10 @@ struct frame_filter {
 /* Adds an expression. False with the reason when `expression` is none. */
 bool patterns_add(struct patterns *patterns, const char *expression, struct fault *why);
 
+/* Whether an expression matches a frame as it is shown, or its name alone. The text ends at its first 0, and must have
+ * one behind it, as texts of intern.h do. */
+bool frame_filter_matches(const regex_t *pattern, struct text shown);
+
 /* Adds the kinds of frames in `names`, which has commas between them: "stdlib", "site-packages", "import",
  * "interpreter"; "none" takes all kinds away that were added before. False when a name is unknown; some kinds may be
  * added then. */

@@ -19,7 +19,6 @@ struct report_find_search {
     uint32_t line;    /* 0: no line is wanted */
     regex_t expression;
     bool is_expression;
-    struct bytes scratch;
 };
 
 /* ---- ways to name a function ---- */
@@ -60,23 +59,7 @@ static bool has_line(struct report_find_search *search, uint32_t entry)
 
 static bool matches(struct report_find_search *search, uint32_t entry)
 {
-    const struct shown_code *code = entries_code(search->entries, entry);
-    struct bytes *text = &search->scratch;
-    if (!search->is_expression)
-        return false;
-    text->size = 0;
-    put_bytes(text, code->name.bytes, code->name.size);
-    put_bytes(text, "", 1);
-    if (regexec(&search->expression, (const char *)text->at, 0, NULL, 0) == 0)
-        return true; /* ^app$ is the function app (server.py) */
-    text->size--;
-    if (code->file.size) {
-        put_bytes(text, " (", 2);
-        put_bytes(text, code->file.bytes, code->file.size);
-        put_bytes(text, ")", 1);
-    }
-    put_bytes(text, "", 1);
-    return regexec(&search->expression, (const char *)text->at, 0, NULL, 0) == 0;
+    return search->is_expression && frame_filter_matches(&search->expression, search->entries->texts.texts[entry]);
 }
 
 static bool (*const ways[])(struct report_find_search *search, uint32_t entry) = { has_name, has_line, has_end_of_name,
@@ -116,7 +99,6 @@ static void search_end(struct report_find_search *search)
 {
     if (search->is_expression)
         regfree(&search->expression);
-    bytes_free(&search->scratch);
 }
 
 static void put_candidate(struct bytes *to, const struct entries *entries, uint32_t entry)

@@ -224,6 +224,15 @@ def test_json_has_names_as_they_are(hostile):
     assert {"a|b`c``d<img src=x onerror=alert(1)>", "\u202egnirts\u2066\u200b", "```"} <= names
 
 
+def test_an_expression_matches_the_name_of_a_function_alone(told):
+    for wanted, found in (("^large$", True), ("^large \\(.*\\.py\\)$", True), ("^arge$", False), ("^large \\($", False)):
+        ended = run(REPORT, "--json", "--focus", wanted, told)
+        assert (ended.code == 0) == found, ended
+        hidden = report("--hide", wanted, told)["sections"][0]["rows"]
+        assert ("large" in [row["name"] for row in hidden]) != found
+        assert (run(REPORT, "--callees", wanted, told).code == 0) == found
+
+
 # ---- source ----
 
 def source_rows(found):
