@@ -134,7 +134,7 @@ static uint32_t bare_label(struct collapsed *collapsed, struct text name, enum f
 /* ---- functions of one name ---- */
 
 /* Puts a function without its line: work (app.py */
-static void put_function(struct collapsed *collapsed, uint32_t function)
+static void collapsed_put_function(struct collapsed *collapsed, uint32_t function)
 {
     struct bytes *to = &collapsed->frame;
     collapsed_put_name(to, tables_function_name(collapsed->tables, function));
@@ -154,7 +154,7 @@ static void find_namesakes(struct collapsed *collapsed)
         bool added;
         if (!function->number || !function->file || function->module)
             continue;
-        put_function(collapsed, i);
+        collapsed_put_function(collapsed, i);
         const uint32_t number = intern_number(&namesakes->texts, collapsed->frame.at, collapsed->frame.size, &added);
         collapsed->frame.size = 0;
         namesakes->rows = alloc_grow(namesakes->rows, &room, (size_t)number + 1, sizeof(*namesakes->rows));
@@ -182,7 +182,7 @@ static uint32_t frame_label(struct collapsed *collapsed, const struct frame *fra
     const struct function *function = &tables->functions[frame->function];
     if (function->file == 0 && function->module == 0)
         return bare_label(collapsed, name, function->kind);
-    put_function(collapsed, frame->function);
+    collapsed_put_function(collapsed, frame->function);
     const uint32_t line = detail == DETAIL_FUNCTIONS ? line_of_namesake(collapsed, frame->function) : frame->line;
     if (line) {
         put_string(to, ":");
