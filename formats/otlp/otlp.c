@@ -78,7 +78,7 @@ static void make_samples(struct writing *w)
 
 /* ---- values ---- */
 
-static uint64_t sum_of(const struct writing *w, const struct otlp_sample *sample, enum aggregate_sum sum)
+static uint64_t sample_total(const struct writing *w, const struct otlp_sample *sample, enum aggregate_sum sum)
 {
     uint64_t total = 0;
     for (uint32_t row = sample->rows; row; row = w->row_before[row])
@@ -158,7 +158,7 @@ static void fill_profile(struct writing *w, Pyreel__Otlp__Profile *to, const uin
     size_t used = 0;
     for (size_t i = 0; i < count; i++) {
         const struct otlp_sample *sample = &w->samples[of[i]];
-        const uint64_t total = sum_of(w, sample, sum);
+        const uint64_t total = sample_total(w, sample, sum);
         if (total)
             fill_sample(w, &rows[used++], sample, sum, total);
     }

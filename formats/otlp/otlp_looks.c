@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-static struct otlp_row *row_of(struct otlp_looks *looks, const struct run *run, uint32_t *number)
+static struct otlp_row *otlp_row_of(struct otlp_looks *looks, const struct run *run, uint32_t *number)
 {
     bool added;
     const uint32_t status = pprof_status_of(run->status);
@@ -21,7 +21,7 @@ static struct otlp_row *row_of(struct otlp_looks *looks, const struct run *run, 
 }
 
 /* The look to which a run belongs: a new one, or for CPU time alone the latest one of the row. */
-static struct otlp_look *look_of(struct otlp_looks *looks, struct otlp_row *row, uint32_t number, const struct run *run)
+static struct otlp_look *otlp_look_of(struct otlp_looks *looks, struct otlp_row *row, uint32_t number, const struct run *run)
 {
     if (run->count == 0 && row->latest)
         return &looks->looks[row->latest - 1];
@@ -45,8 +45,8 @@ void otlp_looks_add(struct otlp_looks *looks, const struct run *run)
 {
     uint32_t number;
     uint64_t sums[SUMS];
-    struct otlp_row *row = row_of(looks, run, &number);
-    struct otlp_look *look = looks->timed ? look_of(looks, row, number, run) : NULL;
+    struct otlp_row *row = otlp_row_of(looks, run, &number);
+    struct otlp_look *look = looks->timed ? otlp_look_of(looks, row, number, run) : NULL;
     sums_of(sums, run);
     for (size_t i = 0; i < SUMS; i++) {
         row->sums[i] += sums[i];
