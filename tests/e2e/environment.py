@@ -32,7 +32,7 @@ CACHE = os.environ.get("PYREEL_TEST_CACHE") or os.path.join(
     os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "pyreel")
 
 RECORD = os.path.join(BUILD, "record", "pyreel-record")
-CONVERTERS = {name: os.path.join(BUILD, "convert", f"pyreel-{name}") for name in ("gecko", "pprof", "collapsed", "flame", "info", "report", "speedscope", "tachyon")}
+CONVERTERS = {name: os.path.join(BUILD, "convert", f"pyreel-{name}") for name in ("gecko", "pprof", "collapsed", "flame", "info", "report", "speedscope", "tachyon", "otlp")}
 DUMP = os.path.join(BUILD, "record", "pyreel-dump")
 TOP = os.path.join(BUILD, "convert", "pyreel-top")  # makes no output
 DIFF = os.path.join(BUILD, "convert", "pyreel-diff")  # no converter of one recording
@@ -273,3 +273,25 @@ def need_notebook():
     if not os.path.exists(os.path.join(CACHE, "notebook", ".complete")):
         missing(f"no IPython: tests/tools/make-notebook installs it in {CACHE}")
     return os.path.join(CACHE, "notebook", "bin", "python")
+
+
+# ---- OpenTelemetry ----
+
+@functools.lru_cache(maxsize=None)
+def otlp_folder():
+    """Where tests/tools/make-otlp put the messages of OTLP for Python; None when it did not."""
+    found = glob.glob(os.path.join(CACHE, "otlp", "lib", "python3*", "site-packages"))
+    return found[0] if found and os.path.exists(os.path.join(CACHE, "otlp", ".complete")) else None
+
+
+def need_otlp():
+    """They can be imported afterwards."""
+    folder = otlp_folder() or missing(f"no opentelemetry-proto: tests/tools/make-otlp installs it in {CACHE}")
+    if folder not in sys.path:
+        sys.path.append(folder)
+
+
+def need_collector():
+    need_otlp()
+    path = os.path.join(CACHE, "collector", "collector")
+    return path if os.access(path, os.X_OK) else missing(f"no OpenTelemetry Collector: tests/tools/make-collector builds it in {CACHE}")
