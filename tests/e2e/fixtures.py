@@ -15,6 +15,7 @@ import known_program
 import recording
 import stacks
 import terminals
+from collector import Collector, Receiver
 from environment import CACHE, CONVERTERS, DIFF, HERE, RECORD, TOP, as_root, pythons
 
 Recorded = collections.namedtuple("Recorded", "python path program said info threads")
@@ -256,3 +257,17 @@ def python3():
 def spinning(start, python3, program):
     """A program that runs in a function spin."""
     return start(python3, program("spin"))
+
+
+@pytest.fixture
+def collector(tmp_path_factory):
+    """OpenTelemetry's Collector at work, which hands on to its `receiver`."""
+    with Collector(tmp_path_factory.mktemp("collector")) as collector:
+        yield collector
+
+
+@pytest.fixture
+def receiver():
+    """Takes profiles without a Collector."""
+    with Receiver() as receiver:
+        yield receiver
