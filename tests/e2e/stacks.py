@@ -9,6 +9,7 @@ import collections
 import re
 
 import gecko_check
+import otlp_check
 import pprof_check
 
 MAIN = "MainThread"
@@ -82,6 +83,24 @@ def frame_of_location(profile, number):
     function = profile["function"][line["function_id"] - 1]
     name, file = (pprof_check.text_at(profile, function[key]) for key in ("name", "filename"))
     return (name, file, line["line"]) if file else bare(name)
+
+
+def of_otlp(path, type="samples"):
+    """Of all processes. The sums of another type than samples are not samples."""
+    request = otlp_check.load(path)
+    assert otlp_check.check(request) == []
+    threads = collections.defaultdict(collections.Counter)
+    for resource in otlp_check.resources(request):
+        for profile in resource.profiles:
+            for sample in profile.samples if profile.type == type else ():
+                thread = sample.attributes["thread.name"], sample.attributes["thread.id"]
+                stack = tuple(frame_of_otlp(frame) for frame in otlp_check.frames_of_stack(sample.stack))
+                threads[thread][stack] += otlp_check.value_of(sample)
+    return dict(threads)
+
+
+def frame_of_otlp(frame):
+    return (frame.function, frame.file, frame.line) if frame.file else bare(frame.function)
 
 
 # ---- questions to them ----
