@@ -7,6 +7,7 @@ import os
 
 import pytest
 
+import enough
 import otlp_check
 import pprof_check
 import stacks
@@ -137,6 +138,17 @@ def test_each_process_is_a_resource(case, otlp):
         assert facts["service.name"] and facts["host.name"] == figures["host"]
         assert facts["process.executable.name"] == os.path.basename(executables[facts["process.pid"]])
         assert (facts["process.runtime.name"], facts["process.runtime.version"]) == ("cpython", figures["python"])
+
+
+@pytest.mark.short
+def test_what_names_a_process_names_its_resource(otlp, program, python3, tmp_path):
+    """Of its environment, and of its cgroup where it has one."""
+    command = ["env", "OTEL_SERVICE_NAME=shop", "OTEL_RESOURCE_ATTRIBUTES=deployment.environment.name=a%20b", python3, program("spin")]
+    path = enough.record(tmp_path / "a.pyreel", *command, samples=50)
+    (process,) = info(path)["processes"]
+    (resource,) = resources(otlp("--aggregate", path))
+    assert (resource.attributes["service.name"], resource.attributes["deployment.environment.name"]) == ("shop", "a b")
+    assert process["attributes"].items() <= resource.attributes.items()
 
 
 @pytest.mark.short
