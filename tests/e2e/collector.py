@@ -28,7 +28,7 @@ import urllib.error
 import urllib.request
 
 import otlp_check
-from environment import need_collector
+from environment import need_collector, need_otlp
 from recording import wait_until
 
 PATH = "/v1development/profiles"
@@ -117,6 +117,7 @@ class Receiver:
     """Takes profiles over HTTP, in this process. What it is sent is kept, decoded."""
 
     def __init__(self):
+        need_otlp()  # and not in the thread that answers, in which nobody would hear of it
         self.lock, self.arrivals, self.answers, self.usual = threading.Lock(), [], collections.deque(), Answer()
         self.server = Server(self)
         self.url = f"http://127.0.0.1:{self.server.server_address[1]}{PATH}"
