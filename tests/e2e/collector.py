@@ -8,9 +8,10 @@
         collector.kill(); collector.start()  # on the same port
 
 A Receiver can stand alone, too: it is what a program sends to when the test is about answers that no Collector gives. The
-Collector keeps nothing (no queue): it answers with what the receiver has answered, so that who sends knows what has arrived. Seen of it:
-what it takes whole it answers with an empty partial success; of a partial success of the receiver it says nothing; Retry-After
-comes back in the text of a Status only, not as a header; nonsense becomes 500, and a connection that breaks 503.
+Collector keeps nothing (no queue): it answers with what the receiver has answered, so that who sends knows what has arrived, but
+for what is on its way when the Collector is killed. Seen of it: what it takes whole it answers with an empty partial success; of a
+partial success of the receiver it says nothing; Retry-After comes back in the text of a Status only, not as a header; nonsense
+becomes 500, and a connection that breaks 503.
 """
 
 import collections
@@ -22,6 +23,7 @@ import os
 import random
 import socket
 import subprocess
+import sys
 import threading
 import time
 import urllib.error
@@ -68,21 +70,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_POST(self):
-        body = self.rfile.read(int(self.headers["Content-Length"])) if "Content-Length" in self.headers else self.read_chunks()
+        body = self.rfile.read(int(self.headers["Content-Length"]))
         answer = self.server.receiver.take(self.path, dict(self.headers), body)
         if answer.delay_s and self.server.closing.wait(None if answer.delay_s == FOREVER else answer.delay_s):
             self.close_connection = True
             return
         with contextlib.suppress(ConnectionError):  # who asked may have given up, or been killed
             self.write(answer)
-
-    def read_chunks(self):
-        body = b""
-        while size := int(self.rfile.readline().partition(b";")[0], 16):
-            body += self.rfile.read(size)
-            self.rfile.readline()
-        self.rfile.readline()
-        return body
 
     def write(self, answer):
         if answer.raw is not None:
@@ -110,7 +104,9 @@ class Server(http.server.ThreadingHTTPServer):
         self.receiver, self.closing = receiver, threading.Event()
 
     def handle_error(self, *_):
-        """A connection that ends is no news."""
+        """A connection that ends is no news. All else is for who closes the receiver."""
+        if not isinstance(sys.exc_info()[1], OSError):
+            self.receiver.faults.append(sys.exc_info()[1])
 
 
 class Receiver:
@@ -119,7 +115,7 @@ class Receiver:
     def __init__(self):
         need_otlp()  # and not in the thread that answers, in which nobody would hear of it
         self.lock, self.arrivals, self.answers, self.usual = threading.Lock(), [], collections.deque(), Answer()
-        self.server = Server(self)
+        self.faults, self.server = [], Server(self)
         self.url = f"http://127.0.0.1:{self.server.server_address[1]}{PATH}"
         self.thread = threading.Thread(target=self.server.serve_forever, args=(0.05,), daemon=True)
         self.thread.start()
@@ -161,6 +157,7 @@ class Receiver:
         self.server.shutdown()
         self.thread.join()
         self.server.server_close()
+        assert not self.faults, self.faults
 
     def __enter__(self):
         return self

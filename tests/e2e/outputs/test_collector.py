@@ -2,6 +2,7 @@
 """Profiles made by hand go through OpenTelemetry's own Collector, and what comes out says the same: the chain that the tests of
 OTLP stand on works, with what it says when something does not."""
 
+import concurrent.futures
 import http.client
 import time
 import urllib.error
@@ -11,6 +12,7 @@ import pytest
 import made_otlp
 import otlp_check
 from collector import FOREVER, Answer, post
+from recording import wait_until
 
 
 # ---- through the Collector ----
@@ -43,6 +45,21 @@ def test_it_comes_back_where_it_was(collector):
     collector.start()
     assert collector.url == url and post(url, after).status == 200
     assert otlp_check.equal(collector.received(), [before, after])
+
+
+def test_what_is_on_its_way_when_it_is_killed_comes_twice(collector):
+    """Once before and once when it is sent again, which who sent it must do."""
+    request = made_otlp.small().request
+    collector.receiver.answer(Answer(delay_s=FOREVER), times=1)
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        sent = pool.submit(post, collector.url, request)
+        wait_until(lambda: collector.receiver.arrivals, "the request")
+        collector.kill()
+        with pytest.raises((OSError, http.client.HTTPException)):
+            sent.result()
+    collector.start()
+    assert post(collector.url, request).status == 200
+    assert [arrival.request for arrival in collector.receiver.arrivals] == 2 * collector.received()
 
 
 @pytest.mark.parametrize("answer, status", [
