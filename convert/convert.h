@@ -174,9 +174,10 @@ struct converter_delivery {
 };
 
 struct converter {
-    const char *name;  /* name of the program */
-    const char *makes; /* what the program makes: one line for --help */
-    unsigned takes;    /* options that converters share: bits of enum option_set */
+    const char *name;    /* name of the program */
+    const char *makes;   /* what the program makes: one line for --help */
+    const char *release; /* of the format, a line for --version with its end; NULL: none */
+    unsigned takes;      /* options that converters share: bits of enum option_set */
     enum several several;
     const struct listing *listing; /* NULL: the converter makes no list of several recordings */
     struct converter_options options;

@@ -333,7 +333,7 @@ bool options_read(struct settings *settings, const struct converter *converter, 
         if (row->number == OPTION_HELP)
             options_print_help(converter);
         if (row->number == OPTION_VERSION)
-            printf("%s %s\n", converter->name, PYREEL_VERSION);
+            printf("%s %s\n%s", converter->name, PYREEL_VERSION, converter->release ? converter->release : "");
         if (row->number == OPTION_HELP || row->number == OPTION_VERSION)
             return false;
         if (row->set & FILTERS)

@@ -17,6 +17,7 @@ const struct verb verbs[] = {
     { "flame", "convert a recording to a flame graph, one HTML file", VERB_LOOKS },
     { "gecko", "convert a recording for the Firefox Profiler", VERB_CONVERTS },
     { "pprof", "convert a recording to pprof", VERB_CONVERTS },
+    { "otlp", "convert a recording to OpenTelemetry's profiles", VERB_CONVERTS },
     { "speedscope", "convert a recording for speedscope", VERB_CONVERTS },
     { "collapsed", "convert a recording to collapsed stacks", VERB_CONVERTS },
     { "tachyon", "convert a recording to the format of CPython's own profiler", VERB_CONVERTS },

@@ -98,6 +98,7 @@ static bool to_otlp_recognises(struct text head)
 static const struct converter to_otlp = {
     .name = "pyreel-otlp",
     .makes = "Writes profiles for OpenTelemetry (OTLP).",
+    .release = "OTLP profiles " OTLP_RELEASE "\n",
     .takes = TAKES_DEBUG_INFO | TAKES_MODE | TAKES_SELECTION | TAKES_DETAIL | TAKES_COLUMNS,
     .options.rows = options,
     .options.size = sizeof(struct otlp_wanted),

@@ -31,7 +31,7 @@ struct writing {
     struct intern_pairs index; /* (set, node) -> number of the sample */
     struct otlp_sample *samples;
     size_t samples_room;
-    uint32_t *row_before; /* by row: the row before it in the same sample; 0: none */
+    uint32_t *row_before;      /* by row: the row before it in the same sample; 0: none */
     uint64_t start_ns, end_ns; /* of the part, Unix time */
     struct otlp_written written;
 };
@@ -47,7 +47,8 @@ static uint32_t attribute_set(struct writing *w, const struct otlp_row *row)
     bool added;
     if (thread->tid)
         set[count++] = otlp_dictionary_number_attribute(to, "thread.id", thread->tid);
-    set[count++] = otlp_dictionary_text_attribute(to, "thread.name", task_owner_name(&w->owners, w->tables, row->thread));
+    set[count++] = otlp_dictionary_text_attribute(to, "thread.name",
+                                                  task_owner_name(&w->owners, w->tables, row->thread));
     set[count++] = otlp_dictionary_text_attribute(to, "pyreel.status", pprof_status_name(row->status));
     if (thread->interpreter)
         set[count++] = otlp_dictionary_number_attribute(to, "pyreel.interpreter", thread->interpreter);
@@ -89,7 +90,7 @@ static uint64_t sample_total(const struct writing *w, const struct otlp_sample *
 static uint64_t within(const struct writing *w, uint64_t time_ns)
 {
     const uint64_t unix_ns = w->tables->recording.start_unix_ns + time_ns;
-    return unix_ns < w->start_ns ? w->start_ns : unix_ns < w->end_ns ? unix_ns : w->end_ns;
+    return unix_ns < w->start_ns ? w->start_ns : unix_ns;
 }
 
 /* Fills in each look that has a value, from the latest to the first of each row. */
@@ -168,6 +169,16 @@ static void fill_profile(struct writing *w, Pyreel__Otlp__Profile *to, const uin
     w->written.profiles++;
 }
 
+/* Whether the process has anything of this kind: a profile without values would say that there was none, which is not
+ * known of each version of CPython. */
+static bool has_any(const struct writing *w, const uint32_t *of, size_t count, enum aggregate_sum sum)
+{
+    for (size_t i = 0; i < count; i++)
+        if (sample_total(w, &w->samples[of[i]], sum))
+            return true;
+    return false;
+}
+
 static void fill_scope(struct writing *w, Pyreel__Otlp__ScopeProfiles *to, const uint32_t *of, size_t count)
 {
     Pyreel__Otlp__Profile *profiles = otlp_parts_new(&w->parts, SUMS, sizeof(*profiles));
@@ -177,7 +188,7 @@ static void fill_scope(struct writing *w, Pyreel__Otlp__ScopeProfiles *to, const
     to->scope->name = (char *)"pyreel";
     to->scope->version = (char *)PYREEL_VERSION;
     for (enum aggregate_sum sum = 0; sum < SUMS; sum++)
-        if (w->looks->known[sum])
+        if (has_any(w, of, count, sum))
             fill_profile(w, &profiles[to->n_profiles++], of, count, sum);
     to->profiles = (Pyreel__Otlp__Profile **)otlp_parts_list(&w->parts, profiles, to->n_profiles, sizeof(*profiles));
 }
@@ -250,6 +261,10 @@ static void set_times(struct writing *w)
     const uint64_t to_ns = w->style->to_ns && w->style->to_ns < last_ns ? w->style->to_ns : last_ns;
     w->start_ns = recording->start_unix_ns + from_ns;
     w->end_ns = recording->start_unix_ns + (to_ns > from_ns ? to_ns : from_ns);
+    for (size_t i = 0; i < w->looks->count; i++) { /* a recording that was cut off ends with its last look */
+        const uint64_t time_ns = recording->start_unix_ns + w->looks->looks[i].time_ns;
+        w->end_ns = time_ns < w->end_ns ? w->end_ns : time_ns + 1;
+    }
 }
 
 struct otlp_written otlp_write(struct output *to, const struct tables *tables, const struct otlp_looks *looks,

@@ -21,7 +21,8 @@ static struct otlp_row *otlp_row_of(struct otlp_looks *looks, const struct run *
 }
 
 /* The look to which a run belongs: a new one, or for CPU time alone the latest one of the row. */
-static struct otlp_look *otlp_look_of(struct otlp_looks *looks, struct otlp_row *row, uint32_t number, const struct run *run)
+static struct otlp_look *otlp_look_of(struct otlp_looks *looks, struct otlp_row *row, uint32_t number,
+                                      const struct run *run)
 {
     if (run->count == 0 && row->latest)
         return &looks->looks[row->latest - 1];
@@ -52,7 +53,6 @@ void otlp_looks_add(struct otlp_looks *looks, const struct run *run)
         row->sums[i] += sums[i];
         if (look)
             look->values[i] += sums[i];
-        looks->known[i] |= i < SUM_CPU_NS || sums[i] || attribute_known(run->status, sum_rows[i].attribute);
     }
 }
 

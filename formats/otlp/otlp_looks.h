@@ -30,7 +30,6 @@ struct otlp_looks {
     size_t rows_room;
     struct otlp_look *looks;
     size_t count, room;
-    bool known[SUMS];
 };
 
 /* Adds a run; of several samples only where no times are wanted. */

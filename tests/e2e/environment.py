@@ -32,7 +32,7 @@ CACHE = os.environ.get("PYREEL_TEST_CACHE") or os.path.join(
     os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "pyreel")
 
 RECORD = os.path.join(BUILD, "record", "pyreel-record")
-CONVERTERS = {name: os.path.join(BUILD, "convert", f"pyreel-{name}") for name in ("gecko", "pprof", "collapsed", "flame", "info", "report", "speedscope", "tachyon")}
+CONVERTERS = {name: os.path.join(BUILD, "convert", f"pyreel-{name}") for name in ("gecko", "pprof", "collapsed", "flame", "info", "otlp", "report", "speedscope", "tachyon")}
 DUMP = os.path.join(BUILD, "record", "pyreel-dump")
 TOP = os.path.join(BUILD, "convert", "pyreel-top")  # makes no output
 DIFF = os.path.join(BUILD, "convert", "pyreel-diff")  # no converter of one recording

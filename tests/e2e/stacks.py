@@ -93,7 +93,7 @@ def of_otlp(path, type="samples"):
     for resource in otlp_check.resources(request):
         for profile in resource.profiles:
             for sample in profile.samples if profile.type == type else ():
-                thread = sample.attributes["thread.name"], sample.attributes["thread.id"]
+                thread = sample.attributes["thread.name"], sample.attributes.get("thread.id")  # a task that waits is on no thread
                 stack = tuple(frame_of_otlp(frame) for frame in otlp_check.frames_of_stack(sample.stack))
                 threads[thread][stack] += otlp_check.value_of(sample)
     return dict(threads)

@@ -14,6 +14,7 @@
 int report_main(int argc, char **argv);
 int flame_main(int argc, char **argv);
 int diff_main(int argc, char **argv);
+int otlp_main(int argc, char **argv);
 int speedscope_main(int argc, char **argv);
 
 #define OPTIONS_MOST 24
@@ -168,6 +169,11 @@ static const struct program programs[] = {
       { "--weight=wall", "--weight=samples", "--by=line", "--by=thread", "--by=module", "--paths", "--scale=work",
         "--scale=time", "--min=0", "--confidence=50", "--fail-over=1", "--top=2", "--full-paths", "--json",
         "--markdown", "--hide=a", "--fold=import" } },
+    { "pyreel-otlp",
+      otlp_main,
+      NULL,
+      { "--json", "--aggregate", "--functions", "--columns", "--mode=cpu", "--from=0.003", "--threads=MainThread,7",
+        "--processes=a,7" } },
     { "pyreel-speedscope",
       speedscope_main,
       check_json,

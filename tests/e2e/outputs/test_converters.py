@@ -17,7 +17,7 @@ from recording import convert, info, read_terminal, run, succeed
 
 PROGRAMS = {"record": RECORD, "top": TOP, **CONVERTERS}
 pytestmark = pytest.mark.short
-DEFAULT_SUFFIX = {"gecko": ".json.gz", "pprof": ".pb.gz", "speedscope": ".speedscope.json", "tachyon": ".bin"}
+DEFAULT_SUFFIX = {"gecko": ".json.gz", "pprof": ".pb.gz", "otlp": ".otlp.gz", "speedscope": ".speedscope.json", "tachyon": ".bin"}
 
 
 @pytest.fixture(scope="module")
@@ -70,8 +70,10 @@ def test_a_refused_value_gets_an_example(name, tmp_path):
 def test_version(name):
     ended = succeed(PROGRAMS[name], "--version")
     assert ended.messages == ""
-    words = ended.text.split()
+    first, *more = ended.text.splitlines()
+    words = first.split()
     assert words[0] == f"pyreel-{name}" and len(words) == 2 and words[1][0].isdigit()
+    assert [line.split()[0] for line in more] == (["OTLP"] if name == "otlp" else [])
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
