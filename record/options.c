@@ -74,8 +74,8 @@ static const struct argument rows[] = {
     { OPTION_MATCH, 0, "match", "RE", 0,
       "with --all: those whose command line matches;\n"
       "@FILE: an expression in each line" },
-    { OPTION_USER, 0, "user", "NAME", 0, "with --all: those of this user (all that may be read)" },
-    { OPTION_CGROUP, 0, "cgroup", "PATH", 0, "with --all: those of this cgroup, and below it" },
+    { OPTION_USER, 0, "user", "NAME", 0, "with --all: those of this user (all)" },
+    { OPTION_CGROUP, 0, "cgroup", "PATH", 0, "with --all: those of /system.slice and below it" },
     { OPTION_NO_ARGUMENTS, 0, "no-arguments", NULL, 0, "leave arguments out of command lines" },
     { OPTION_RATE, 'r', "rate", "RATE", 0, "samples per second: 500, 10k, 5khz (1khz)" },
     { OPTION_DURATION, 'd', "duration", "TIME", 0, "stop after TIME: 200ms, 30s, 1m30 (no limit)" },
@@ -123,7 +123,7 @@ static void record_print_help(void)
 {
     printf("usage: pyreel-record [OPTIONS] [--] COMMAND [ARG...]   start a program\n"
            "       pyreel-record [OPTIONS] -p PID                  attach to a running one\n"
-           "       pyreel-record [OPTIONS] --all                   attach to all, also to new ones\n\n"
+           "       pyreel-record [OPTIONS] --all                   attach to all\n\n"
            "Records where a Python program (CPython " LAYOUT_SUPPORTED ")\n"
            "spends its time, from outside and without changing the program. A sample\n"
            "interrupts the program for some microseconds; all samples together take at most\n"

@@ -171,7 +171,7 @@ static void fill_profile(struct writing *w, Pyreel__Otlp__Profile *to, const uin
 
 /* Whether the process has anything of this kind: a profile without values would say that there was none, which is not
  * known of each version of CPython. */
-static bool has_any(const struct writing *w, const uint32_t *of, size_t count, enum aggregate_sum sum)
+static bool process_has_any(const struct writing *w, const uint32_t *of, size_t count, enum aggregate_sum sum)
 {
     for (size_t i = 0; i < count; i++)
         if (sample_total(w, &w->samples[of[i]], sum))
@@ -188,7 +188,7 @@ static void fill_scope(struct writing *w, Pyreel__Otlp__ScopeProfiles *to, const
     to->scope->name = (char *)"pyreel";
     to->scope->version = (char *)PYREEL_VERSION;
     for (enum aggregate_sum sum = 0; sum < SUMS; sum++)
-        if (has_any(w, of, count, sum))
+        if (process_has_any(w, of, count, sum))
             fill_profile(w, &profiles[to->n_profiles++], of, count, sum);
     to->profiles = (Pyreel__Otlp__Profile **)otlp_parts_list(&w->parts, profiles, to->n_profiles, sizeof(*profiles));
 }
