@@ -37,7 +37,8 @@ struct settings {
     struct newest newest;    /* the user named no recording: what is read instead */
     struct part_lists parts; /* of the inputs that are several files */
     struct selection selection;
-    const char *output; /* NULL: the converter's default */
+    const char *output;   /* NULL: the converter's default */
+    const char *receiver; /* with TAKES_RECEIVER: the URL to which the output is sent; NULL: none is named */
     bool quiet, verbose;
     bool force;          /* replace any file */
     bool strict;         /* fail when the recording is damaged */
@@ -66,6 +67,7 @@ enum option_set {
     TAKES_COLUMNS = 1 << 7,    /* goes with TAKES_DETAIL */
     TAKES_SIDES = 1 << 8,      /* --before and --after, see sides.h */
     TAKES_DEBUG_INFO = 1 << 9, /* lines of C functions */
+    TAKES_RECEIVER = 1 << 10,  /* --to may name a URL in the place of a time */
 };
 
 /* How a converter without a listing treats several recordings. */

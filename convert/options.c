@@ -50,6 +50,9 @@ static const struct argument first_rows[] = {
     { OPTION_NO_IDLE, 0, "no-idle", NULL, TAKES_NO_IDLE, "drop samples of threads that did not run" },
     { OPTION_FROM, 0, "from", "TIME", TAKES_SELECTION, "keep samples from TIME on: 90, 1m30, 2h, 25% (0)" },
     { OPTION_TO, 0, "to", "TIME", TAKES_SELECTION, "keep samples before TIME: 2.5, 500ms, 50% (end)" },
+    { OPTION_TO, 0, "to", "URL", TAKES_RECEIVER,
+      "with --every: send to http://127.0.0.1:4318 (as\n"
+      "OTEL_EXPORTER_OTLP_ENDPOINT says)" },
     { OPTION_LAST, 0, "last", "TIME", TAKES_SELECTION, "keep the last TIME of the recording: 1s, 5m, 10%" },
     { OPTION_THREADS, 0, "threads", "LIST", TAKES_SELECTION, "keep threads by name or tid: Main*,42 (all)" },
     { OPTION_PROCESSES, 0, "processes", "LIST", TAKES_SELECTION, "keep processes by name or pid: app.py,42 (all)" },
@@ -125,6 +128,11 @@ static bool add_pattern(struct settings *settings, struct patterns *patterns, co
     return true;
 }
 
+static bool is_url(const char *value)
+{
+    return strncmp(value, "http://", 7) == 0 || strncmp(value, "https://", 8) == 0;
+}
+
 /* Why the debug information that was asked for cannot be had; NULL: it can, or nobody asked. */
 static const char *debug_problem(const struct settings *settings)
 {
@@ -172,6 +180,10 @@ static bool options_apply(struct settings *settings, const struct converter *con
     case OPTION_FROM:
         return selection_parse_time(optarg, &selection->from_ns, &selection->from_share);
     case OPTION_TO:
+        if (converter->takes & TAKES_RECEIVER && is_url(optarg)) {
+            settings->receiver = optarg;
+            return true;
+        }
         return selection_parse_time(optarg, &selection->to_ns, &selection->to_share) &&
                (selection->to_ns > 0 || selection->to_share > 0);
     case OPTION_LAST:
@@ -336,7 +348,7 @@ bool options_read(struct settings *settings, const struct converter *converter, 
             printf("%s %s\n%s", converter->name, PYREEL_VERSION, converter->release ? converter->release : "");
         if (row->number == OPTION_HELP || row->number == OPTION_VERSION)
             return false;
-        if (row->set & FILTERS)
+        if (row->set & FILTERS && !(row->number == OPTION_TO && is_url(optarg)))
             note_filter(settings, row);
         if (options_apply(settings, converter, row->number))
             continue;

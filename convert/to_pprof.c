@@ -99,16 +99,36 @@ struct to_pprof {
     uint64_t unplaced_ns;       /* CPU time without a sample, as far as a file says it */
 };
 
+static void count_by_status(void *aggregate)
+{
+    ((struct aggregate *)aggregate)->group_of = pprof_status_of;
+}
+
+static void add_to_window(void *aggregate, const struct run *run)
+{
+    aggregate_add_run(aggregate, run);
+}
+
+static void free_window_counts(void *aggregate)
+{
+    aggregate_free(aggregate);
+}
+
+static const struct window_kind counts = { sizeof(struct aggregate), NULL, add_to_window, free_window_counts };
+static const struct window_kind counts_by_status = { sizeof(struct aggregate), count_by_status, add_to_window,
+                                                     free_window_counts };
+
 static void *to_pprof_start(struct conversion *conversion)
 {
     struct to_pprof *to = alloc_zeroed(1, sizeof(*to));
     to->conversion = conversion;
     to->wanted = conversion->settings.wanted;
     to->windows.every_ns = to->wanted->every_ns;
+    to->windows.kind = to->wanted->style.labels & 1u << LABEL_STATUS ? &counts_by_status : &counts;
     if (to->wanted->every_ns)
         interrupt_ends(conversion->input_fd);
     if (to->wanted->style.labels & 1u << LABEL_STATUS)
-        to->aggregate.group_of = to->windows.group_of = pprof_status_of;
+        count_by_status(&to->aggregate);
     return to;
 }
 
@@ -152,8 +172,9 @@ static bool write_window(struct to_pprof *to, struct window *window, bool goes_o
     bool good = path || fault(why, "-o makes no name for the window at %.3f s", (double)window->from_ns / 1e9);
     good = good && conversion_open(to->conversion, path, why);
     if (good) {
-        write_profile(to, &window->aggregate, &part);
-        good = conversion_close(to->conversion, to, path, window->aggregate.samples, why);
+        struct aggregate *aggregate = window->content;
+        write_profile(to, aggregate, &part);
+        good = conversion_close(to->conversion, to, path, aggregate->samples, why);
     }
     free(path);
     return good;
@@ -162,7 +183,8 @@ static bool write_window(struct to_pprof *to, struct window *window, bool goes_o
 static bool write_windows(struct to_pprof *to, uint64_t due_ns, struct fault *why)
 {
     bool good = true;
-    for (struct window *window; good && (window = windows_next(&to->windows, due_ns)); window_free(window))
+    for (struct window *window; good && (window = windows_next(&to->windows, due_ns));
+         window_free(&to->windows, window))
         good = write_window(to, window, due_ns != UINT64_MAX || to->windows.count > 0, why);
     return good;
 }

@@ -45,7 +45,9 @@ static struct window *new_window(const struct windows *windows, uint64_t number)
     window->start_unix_ns = number * windows->every_ns;
     window->from_ns = begin_ns(windows, number);
     window->to_ns = begin_ns(windows, number + 1);
-    window->aggregate.group_of = windows->group_of;
+    window->content = alloc_zeroed(1, windows->kind->size);
+    if (windows->kind->start)
+        windows->kind->start(window->content);
     return window;
 }
 
@@ -68,7 +70,7 @@ static struct window *window_at(struct windows *windows, uint64_t time_ns)
 
 void windows_add_run(struct windows *windows, const struct run *run)
 {
-    aggregate_add_run(&window_at(windows, run->time_ns)->aggregate, run);
+    windows->kind->add(window_at(windows, run->time_ns)->content, run);
 }
 
 struct window *windows_next(struct windows *windows, uint64_t due_ns)
@@ -84,16 +86,17 @@ struct window *windows_next(struct windows *windows, uint64_t due_ns)
     return oldest;
 }
 
-void window_free(struct window *window)
+void window_free(const struct windows *windows, struct window *window)
 {
-    aggregate_free(&window->aggregate);
+    windows->kind->free(window->content);
+    free(window->content);
     free(window);
 }
 
 void windows_free(struct windows *windows)
 {
     for (size_t i = 0; i < windows->count; i++)
-        window_free(windows->open[i]);
+        window_free(windows, windows->open[i]);
     free(windows->open);
     *windows = (struct windows){ 0 };
 }

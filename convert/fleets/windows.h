@@ -16,7 +16,7 @@
 #define PYREEL_CONVERT_FLEETS_WINDOWS_H
 
 #include "formats/base/fault.h"
-#include "formats/model/aggregate.h"
+#include "formats/model/event.h"
 
 #define WINDOW_LEAST_NS 1000000000u
 
@@ -24,16 +24,24 @@ struct window {
     uint64_t number;         /* of windows since 1970 */
     uint64_t start_unix_ns;  /* when the window begins by the clock: before the recording, in the first window */
     uint64_t from_ns, to_ns; /* since the start of the recording; the recording may end before `to_ns` */
-    struct aggregate aggregate;
+    void *content;           /* what is counted, of the windows' kind */
 };
 
-/* `= {0}` is empty; set `every_ns`, the length of a window: WINDOW_LEAST_NS at least. */
+/* What an output counts in a window. */
+struct window_kind {
+    size_t size;                  /* of the content, which starts as zeros */
+    void (*start)(void *content); /* NULL: zeros are a start */
+    void (*add)(void *content, const struct run *run);
+    void (*free)(void *content); /* frees what the content owns, but not the content */
+};
+
+/* `= {0}` is empty; set `every_ns`, the length of a window: WINDOW_LEAST_NS at least, and `kind`. */
 struct windows {
     uint64_t every_ns;
-    uint32_t (*group_of)(uint32_t status); /* of the aggregates of windows */
-    uint64_t start_unix_ns;                /* of the recording */
-    uint64_t next;                         /* the first window that is not given yet */
-    struct window **open;                  /* by time */
+    const struct window_kind *kind;
+    uint64_t start_unix_ns; /* of the recording */
+    uint64_t next;          /* the first window that is not given yet */
+    struct window **open;   /* by time */
     size_t count, room;
 };
 
@@ -50,7 +58,7 @@ uint64_t windows_due_ns(const struct windows *windows, uint64_t now_ns);
 /* Takes out the oldest window that ends at `due_ns` or earlier; UINT64_MAX: the oldest of all. NULL when there is none.
  * A window without samples does not exist. The caller frees the window with window_free(). */
 struct window *windows_next(struct windows *windows, uint64_t due_ns);
-void window_free(struct window *window);
+void window_free(const struct windows *windows, struct window *window);
 
 /* Frees all open windows. */
 void windows_free(struct windows *windows);

@@ -9,6 +9,7 @@
 #include "formats/pprof/pprof_status.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define ATTRIBUTES_MOST 8 /* of a sample */
 
@@ -286,4 +287,19 @@ struct otlp_written otlp_write(struct output *to, const struct tables *tables, c
     free(w.samples);
     free(w.row_before);
     return w.written;
+}
+
+struct otlp_answer otlp_answer_read(struct text body)
+{
+    struct otlp_answer answer = { 0, NULL };
+    Pyreel__Otlp__ExportProfilesServiceResponse *said = pyreel__otlp__export_profiles_service_response__unpack(
+        NULL, body.size, (const uint8_t *)body.bytes);
+    const Pyreel__Otlp__ExportProfilesPartialSuccess *part = said ? said->partial_success : NULL;
+    const char *words = part && part->error_message ? part->error_message : "";
+    if (part && part->rejected_profiles > 0)
+        answer.refused = (uint64_t)part->rejected_profiles;
+    answer.words = alloc_copy(words, strlen(words));
+    if (said)
+        pyreel__otlp__export_profiles_service_response__free_unpacked(said, NULL);
+    return answer;
 }

@@ -38,4 +38,12 @@ struct otlp_written {
 struct otlp_written otlp_write(struct output *to, const struct tables *tables, const struct otlp_looks *looks,
                                const struct otlp_style *style);
 
+/* What a receiver answers to a request that it took: how many profiles it refused all the same, and its words, which
+ * are owned. An answer that cannot be read refuses none. */
+struct otlp_answer {
+    uint64_t refused;
+    char *words;
+};
+struct otlp_answer otlp_answer_read(struct text body);
+
 #endif

@@ -84,7 +84,7 @@ ROOMS = {
     "convert/filters": ("formats/frames", "formats/sources", *MODEL),
     "convert/symbols": MODEL,
     "convert/fleets": ("convert/filters", *MODEL),
-    "convert/otlp": ("convert", "formats/otlp", *MODEL),
+    "convert/otlp": ("convert", "convert/fleets", "formats/otlp", *MODEL),
     "convert/diff": ("convert", "convert/filters", "formats/calls", "formats/compare", "formats/frames", "formats/terminal", *MODEL),
     "convert/viewer": ("formats/gecko", *MODEL),
     "convert/sharing": ("convert/viewer", *MODEL),

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Windows of a recording: which look counts in which window, when a window is due, and names of files. */
 #include "convert/fleets/windows.h"
+
 #include "formats/base/text.h"
+#include "formats/model/aggregate.h"
 
 #include "tests/fakes/story.h"
 #include "tests/fakes/testing.h"
@@ -18,9 +20,21 @@ static void look(struct windows *windows, uint64_t time_ms)
     windows_add_run(windows, &run);
 }
 
+static void add_counts(void *aggregate, const struct run *run)
+{
+    aggregate_add_run(aggregate, run);
+}
+
+static void free_counts(void *aggregate)
+{
+    aggregate_free(aggregate);
+}
+
+static const struct window_kind counts = { sizeof(struct aggregate), NULL, add_counts, free_counts };
+
 static struct windows begin(uint64_t every_ns)
 {
-    struct windows windows = { .every_ns = every_ns };
+    struct windows windows = { .every_ns = every_ns, .kind = &counts };
     windows_begin(&windows, START);
     return windows;
 }
@@ -34,8 +48,9 @@ static void assert_next(struct windows *windows, uint64_t due_ns, uint64_t start
     assert_int_equal(window->start_unix_ns, start_s * SECOND);
     assert_int_equal(window->from_ns, from_ms * MS);
     assert_int_equal(window->to_ns, to_ms * MS);
-    assert_int_equal(window->aggregate.samples, samples);
-    window_free(window);
+    const struct aggregate *aggregate = window->content;
+    assert_int_equal(aggregate->samples, samples);
+    window_free(windows, window);
 }
 
 static void windows_are_aligned_to_the_clock(void **state)
@@ -81,11 +96,12 @@ static void late_cpu_time_is_no_sample(void **state)
     const struct run late = { .count = 0, .thread = 1, .stack = 1, .time_ns = 100 * MS, .cpu_ns = 5 };
     windows_add_run(&windows, &late);
     struct window *window = windows_next(&windows, UINT64_MAX);
-    aggregate_sort(&window->aggregate);
-    assert_int_equal(window->aggregate.samples, 0);
-    assert_int_equal(window->aggregate.count, 1);
-    assert_int_equal(window->aggregate.rows[0].sums[SUM_CPU_NS], 5);
-    window_free(window);
+    struct aggregate *aggregate = window->content;
+    aggregate_sort(aggregate);
+    assert_int_equal(aggregate->samples, 0);
+    assert_int_equal(aggregate->count, 1);
+    assert_int_equal(aggregate->rows[0].sums[SUM_CPU_NS], 5);
+    window_free(&windows, window);
     look(&windows, 100);
     windows_free(&windows); /* with an open window */
 }

@@ -1,0 +1,518 @@
+/* SPDX-License-Identifier: MIT */
+#include "convert/otlp/sender.h"
+
+#include "formats/base/alloc.h"
+#include "formats/base/bytes.h"
+#include "formats/base/monotonic.h"
+#include "formats/base/utf8.h"
+#include "formats/otlp/otlp.h"
+
+#include <curl/curl.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SECOND_NS    INT64_C(1000000000)
+#define TIMEOUT_MS   10000     /* OTLP's default for a request */
+#define BACKOFF_NS   SECOND_NS /* before a request is sent again for the first time; each time twice as long ... */
+#define BACKOFF_MOST (60 * SECOND_NS)  /* ... up to this, ... */
+#define ASKED_MOST   (600 * SECOND_NS) /* ... or as long as the receiver asks for, up to this */
+#define END_NS       (10 * SECOND_NS)  /* how long sender_close() waits for a receiver that does not answer */
+#define ANSWER_MOST  65536             /* bytes of an answer that are read */
+#define REQUEST_MOST (1u << 30)        /* bytes of a request that are read again */
+
+static const char spool_ending[] = ".otlp"; /* gzip'd or not: the first bytes say it */
+
+/* A request that waits. */
+struct waiting_request {
+    char *path; /* in the folder; NULL: it is memory */
+    int fd;     /* of the memory; -1: it is a file */
+    uint64_t size;
+    int64_t since_ns;
+};
+
+struct sender {
+    const struct sender_wishes *wishes;
+    char *url;
+    char *certificate, *key, *authorities; /* files; NULL: none is named */
+    bool packed;                           /* new requests are gzip'd; those that an earlier run left may be or not */
+    long timeout_ms;
+    struct curl_slist *headers, *packed_headers; /* of requests that are not gzip'd, and of those that are */
+    pthread_t thread;
+    pthread_mutex_t lock; /* of all below */
+    pthread_cond_t changed;
+    struct waiting_request *rows; /* oldest first; the thread works on the first one, which stays until it is done */
+    size_t count, room;
+    bool busy; /* the first row is being sent */
+    uint64_t size;
+    bool ends;
+    int64_t give_up_ns; /* when the thread ends at the latest; 0: it does not */
+    struct sender_counts counts;
+    uint64_t number; /* of the next file of the folder */
+    char *writing;   /* its path */
+    bool told;       /* that the receiver does not answer */
+};
+
+/* ---- what the environment says ---- */
+
+/* A variable of OTLP's exporters: that of profiles alone goes before that of all signals. Empty ones are none. */
+static const char *variable(const char *name)
+{
+    char of_profiles[80], of_all[80];
+    snprintf(of_profiles, sizeof(of_profiles), "OTEL_EXPORTER_OTLP_PROFILES_%s", name);
+    snprintf(of_all, sizeof(of_all), "OTEL_EXPORTER_OTLP_%s", name);
+    const char *value = getenv(of_profiles);
+    if (!value || !*value)
+        value = getenv(of_all);
+    return value && *value ? value : NULL;
+}
+
+bool sender_in_environment(void)
+{
+    return variable("ENDPOINT") != NULL;
+}
+
+static bool is_http(const char *url)
+{
+    return strncmp(url, "http://", 7) == 0 || strncmp(url, "https://", 8) == 0;
+}
+
+/* The endpoint of profiles alone is a whole URL, all others get the path of the signal. */
+static char *endpoint(const struct sender_wishes *wishes)
+{
+    const char *own = getenv("OTEL_EXPORTER_OTLP_PROFILES_ENDPOINT");
+    if (!wishes->to && own && *own)
+        return alloc_copy(own, strlen(own));
+    const char *base = wishes->to ? wishes->to : variable("ENDPOINT");
+    if (!base)
+        return NULL;
+    size_t size = strlen(base);
+    while (size > 0 && base[size - 1] == '/')
+        size--;
+    char *url;
+    return asprintf(&url, "%.*s%s", (int)size, base, OTLP_PATH) < 0 ? NULL : url;
+}
+
+static void add_request_header(struct sender *sender, const char *header)
+{
+    sender->headers = curl_slist_append(sender->headers, header);
+    sender->packed_headers = curl_slist_append(sender->packed_headers, header);
+}
+
+/* NAME=VALUE,NAME=VALUE with %XX in values, as headers. */
+static void add_headers(struct sender *sender, const char *list)
+{
+    struct text word;
+    while (text_take_word(&list, &word)) {
+        const struct text row = text_trimmed(word);
+        const char *equals = row.size ? memchr(row.bytes, '=', row.size) : NULL;
+        if (!equals || equals == row.bytes)
+            continue;
+        int size = 0;
+        char *value = curl_easy_unescape(NULL, equals + 1, (int)(row.bytes + row.size - equals - 1), &size), *header;
+        const bool clean = value && !memchr(value, '\n', (size_t)size) && !memchr(value, '\r', (size_t)size);
+        if (clean && asprintf(&header, "%.*s: %s", (int)(equals - row.bytes), row.bytes, value) >= 0) {
+            add_request_header(sender, header);
+            free(header);
+        }
+        curl_free(value);
+    }
+}
+
+static char *copy_of_variable(const char *name)
+{
+    const char *value = variable(name);
+    return value ? alloc_copy(value, strlen(value)) : NULL;
+}
+
+static bool read_environment(struct sender *sender, struct fault *why)
+{
+    const char *protocol = variable("PROTOCOL"), *timeout = variable("TIMEOUT");
+    const char *compression = variable("COMPRESSION"), *headers = variable("HEADERS");
+    sender->url = endpoint(sender->wishes);
+    if (!sender->url)
+        return fault(why, "no receiver is named: give --to http://HOST:4318, or set OTEL_EXPORTER_OTLP_ENDPOINT");
+    if (!is_http(sender->url))
+        return fault(why,
+                     "%s is no URL of a receiver: it begins with http:// or https://, such as "
+                     "http://127.0.0.1:4318",
+                     sender->url);
+    if (!sender->wishes->to && protocol && strcmp(protocol, "http/protobuf") != 0)
+        return fault(why, "OTEL_EXPORTER_OTLP_PROTOCOL is %s: only http/protobuf can be sent (port 4318, mostly)",
+                     protocol);
+    sender->timeout_ms = timeout ? strtol(timeout, NULL, 10) : TIMEOUT_MS;
+    if (sender->timeout_ms <= 0)
+        sender->timeout_ms = TIMEOUT_MS;
+    sender->packed = !compression || strcmp(compression, "none") != 0;
+    sender->authorities = copy_of_variable("CERTIFICATE");
+    sender->certificate = copy_of_variable("CLIENT_CERTIFICATE");
+    sender->key = copy_of_variable("CLIENT_KEY");
+    add_request_header(sender, "Content-Type: application/x-protobuf");
+    sender->packed_headers = curl_slist_append(sender->packed_headers, "Content-Encoding: gzip");
+    if (headers)
+        add_headers(sender, headers);
+    return true;
+}
+
+/* ---- requests that wait; with the lock ---- */
+
+static void waiting_free(struct waiting_request *row)
+{
+    free(row->path);
+    if (row->fd >= 0)
+        close(row->fd);
+}
+
+/* Forgets a request, with its file. */
+static void drop_row(struct sender *sender, size_t which)
+{
+    struct waiting_request *row = &sender->rows[which];
+    if (row->path)
+        unlink(row->path);
+    sender->size -= row->size;
+    waiting_free(row);
+    memmove(row, row + 1, (--sender->count - which) * sizeof(*row));
+}
+
+/* Loses the oldest ones beyond the limit; not the one that is being sent, and not the newest. */
+static void keep_to_limit(struct sender *sender)
+{
+    const size_t first = sender->busy ? 1 : 0;
+    while (sender->size > sender->wishes->most && sender->count > first + 1) {
+        drop_row(sender, first);
+        sender->counts.lost++;
+    }
+}
+
+static void let_wait(struct sender *sender, struct waiting_request row)
+{
+    sender->rows = alloc_grow(sender->rows, &sender->room, sender->count + 1, sizeof(*sender->rows));
+    sender->rows[sender->count++] = row;
+    sender->size += row.size;
+    keep_to_limit(sender);
+    pthread_cond_signal(&sender->changed);
+}
+
+/* ---- one request ---- */
+
+struct reply {
+    struct bytes answer;
+    long status;      /* 0: there is no answer */
+    int64_t asked_ns; /* how long the receiver wants us to wait; 0: it does not say */
+    char said[CURL_ERROR_SIZE];
+};
+
+static size_t take_reply(char *bytes, size_t one, size_t size, void *self)
+{
+    struct reply *reply = self;
+    const size_t room = ANSWER_MOST - reply->answer.size;
+    (void)one;
+    put_bytes(&reply->answer, bytes, size < room ? size : room);
+    return reply->answer.size < ANSWER_MOST ? size : 0;
+}
+
+/* The whole request, as it is in its file. */
+static struct bytes load_request(const struct waiting_request *row)
+{
+    struct bytes body = { 0 };
+    const int fd = row->path ? open(row->path, O_RDONLY | O_CLOEXEC) : row->fd;
+    char room[65536];
+    off_t at = 0;
+    for (ssize_t size; fd >= 0 && at < REQUEST_MOST && (size = pread(fd, room, sizeof(room), at)) > 0; at += size)
+        put_bytes(&body, room, (size_t)size);
+    if (row->path && fd >= 0)
+        close(fd);
+    return body;
+}
+
+static void set_options(CURL *curl, const struct sender *sender, const struct bytes *body, struct reply *reply)
+{
+    curl_easy_setopt(curl, CURLOPT_URL, sender->url);
+    curl_easy_setopt(curl, CURLOPT_USERAGENT, "pyreel/" PYREEL_VERSION);
+    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, reply->said);
+    const bool packed = body->size > 2 && body->at[0] == 0x1F && body->at[1] == 0x8B;
+    curl_easy_setopt(curl, CURLOPT_HTTPHEADER, packed ? sender->packed_headers : sender->headers);
+    curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, sender->timeout_ms);
+    curl_easy_setopt(curl, CURLOPT_POST, 1L);
+    curl_easy_setopt(curl, CURLOPT_POSTFIELDS, (const char *)body->at);
+    curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body->size);
+    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_reply);
+    curl_easy_setopt(curl, CURLOPT_WRITEDATA, reply);
+    if (sender->authorities)
+        curl_easy_setopt(curl, CURLOPT_CAINFO, sender->authorities);
+    if (sender->certificate)
+        curl_easy_setopt(curl, CURLOPT_SSLCERT, sender->certificate);
+    if (sender->key)
+        curl_easy_setopt(curl, CURLOPT_SSLKEY, sender->key);
+}
+
+/* One connection serves all requests, for as long as the receiver keeps it. An answer that is too long has a status all
+ * the same. */
+static void post(CURL *curl, const struct sender *sender, const struct bytes *body, struct reply *reply)
+{
+    curl_off_t seconds = 0;
+    curl_easy_reset(curl);
+    set_options(curl, sender, body, reply);
+    const CURLcode code = curl_easy_perform(curl);
+    curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &reply->status);
+    if (code != CURLE_OK && code != CURLE_WRITE_ERROR)
+        reply->status = 0;
+    if (curl_easy_getinfo(curl, CURLINFO_RETRY_AFTER, &seconds) == CURLE_OK && seconds > 0)
+        reply->asked_ns = seconds < ASKED_MOST / SECOND_NS ? seconds * SECOND_NS : ASKED_MOST;
+    if (code != CURLE_OK && !reply->said[0])
+        snprintf(reply->said, sizeof(reply->said), "%s", curl_easy_strerror(code));
+}
+
+static bool comes_again(long status)
+{
+    return status == 0 || status == 429 || status == 502 || status == 503 || status == 504;
+}
+
+/* ---- the thread ---- */
+
+static void sender_say(const struct sender *sender, const char *what, const char *more)
+{
+    if (!sender->wishes->quiet)
+        fprintf(stderr, "pyreel-otlp: %s%s%s\n", what, *more ? ": " : "", utf8_shown(more));
+}
+
+/* Counts what the receiver says of a request that it took. */
+static void judge_success(struct sender *sender, const struct reply *reply)
+{
+    const struct otlp_answer answer = otlp_answer_read(bytes_text(&reply->answer));
+    sender->counts.profiles += answer.refused;
+    if (answer.refused)
+        sender_say(sender, "warning: the receiver took a part of a request", answer.words);
+    free(answer.words);
+}
+
+/* The beginning of an answer that is text. */
+static void put_answer(char room[200], const struct reply *reply)
+{
+    size_t size = 0;
+    for (size_t i = 0; i < reply->answer.size && size < 199; i++)
+        if (reply->answer.at[i] >= ' ' && reply->answer.at[i] < 0x7F)
+            room[size++] = (char)reply->answer.at[i];
+    room[size] = '\0';
+}
+
+/* With the lock. The first request is done. */
+static void settle(struct sender *sender, const struct reply *reply)
+{
+    struct waiting_request *row = &sender->rows[0];
+    char words[64], answer[200];
+    const uint64_t took_ns = (uint64_t)(monotonic_ns() - row->since_ns);
+    if (reply->status >= 200 && reply->status <= 299) {
+        sender->counts.sent++;
+        sender->counts.bytes += row->size;
+        sender->counts.longest_ns = took_ns > sender->counts.longest_ns ? took_ns : sender->counts.longest_ns;
+        judge_success(sender, reply);
+        if (sender->told)
+            sender_say(sender, "the receiver answers again", "");
+        sender->told = false;
+    } else {
+        sender->counts.refused++;
+        put_answer(answer, reply);
+        snprintf(words, sizeof(words), "warning: the receiver refused a request (answer %ld)", reply->status);
+        sender_say(sender, words, answer);
+    }
+    drop_row(sender, 0);
+}
+
+/* With the lock. Waits before the first request is sent again. */
+static void wait_again(struct sender *sender, const struct reply *reply, int64_t *backoff_ns, unsigned *seed)
+{
+    char words[400];
+    const int64_t drawn_ns = *backoff_ns / 2 + (int64_t)((double)rand_r(seed) / RAND_MAX * (double)*backoff_ns);
+    const int64_t until_ns = monotonic_ns() + (reply->asked_ns ? reply->asked_ns : drawn_ns);
+    if (!sender->told) {
+        if (reply->status)
+            snprintf(words, sizeof(words), "warning: the receiver takes nothing now (answer %ld); trying again",
+                     reply->status);
+        else
+            snprintf(words, sizeof(words), "warning: no answer from %.200s; trying again", sender->url);
+        sender_say(sender, words, reply->status ? "" : reply->said);
+    }
+    sender->told = true;
+    sender->counts.again++;
+    *backoff_ns = *backoff_ns < BACKOFF_MOST / 2 ? *backoff_ns * 2 : BACKOFF_MOST;
+    for (int64_t now_ns;
+         (now_ns = monotonic_ns()) < until_ns && (!sender->give_up_ns || now_ns < sender->give_up_ns);) {
+        const int64_t end_ns = sender->give_up_ns && sender->give_up_ns < until_ns ? sender->give_up_ns : until_ns;
+        const struct timespec end = { end_ns / SECOND_NS, end_ns % SECOND_NS };
+        pthread_cond_timedwait(&sender->changed, &sender->lock, &end);
+    }
+}
+
+static bool gives_up(const struct sender *sender)
+{
+    return sender->give_up_ns && monotonic_ns() >= sender->give_up_ns;
+}
+
+static void *send_all(void *self)
+{
+    struct sender *sender = self;
+    CURL *curl = curl_easy_init();
+    int64_t backoff_ns = BACKOFF_NS;
+    unsigned seed = (unsigned)monotonic_ns() ^ (unsigned)getpid();
+    pthread_mutex_lock(&sender->lock);
+    for (;;) {
+        while (sender->count == 0 && !sender->ends)
+            pthread_cond_wait(&sender->changed, &sender->lock);
+        if (sender->count == 0 || !curl || gives_up(sender))
+            break;
+        struct waiting_request row = sender->rows[0]; /* stays where it is while the lock is open */
+        struct reply reply = { 0 };
+        sender->busy = true;
+        pthread_mutex_unlock(&sender->lock);
+        struct bytes body = load_request(&row);
+        post(curl, sender, &body, &reply);
+        bytes_free(&body);
+        pthread_mutex_lock(&sender->lock);
+        sender->busy = false;
+        if (comes_again(reply.status)) {
+            wait_again(sender, &reply, &backoff_ns, &seed);
+        } else {
+            settle(sender, &reply);
+            backoff_ns = BACKOFF_NS;
+        }
+        bytes_free(&reply.answer);
+    }
+    pthread_mutex_unlock(&sender->lock);
+    curl_easy_cleanup(curl);
+    return NULL;
+}
+
+/* ---- the folder ---- */
+
+static int is_request(const struct dirent *entry)
+{
+    return text_begins(text_of(entry->d_name), TEXT("pyreel-")) &&
+           text_ends(text_of(entry->d_name), text_of(spool_ending));
+}
+
+/* Takes up what an earlier run has left, in the order of names, which is that of time. */
+static bool take_up(struct sender *sender, struct fault *why)
+{
+    const char *folder = sender->wishes->spool;
+    struct dirent **names;
+    if (mkdir(folder, 0700) != 0 && errno != EEXIST)
+        return fault(why, "cannot make the folder %s: %s", folder, strerror(errno));
+    const int count = scandir(folder, &names, is_request, alphasort);
+    if (count < 0)
+        return fault(why, "cannot read the folder %s: %s", folder, strerror(errno));
+    for (int i = 0; i < count; i++) {
+        struct waiting_request row = { .fd = -1, .since_ns = monotonic_ns() };
+        struct stat file;
+        if (asprintf(&row.path, "%s/%s", folder, names[i]->d_name) >= 0 && stat(row.path, &file) == 0) {
+            row.size = (uint64_t)file.st_size;
+            let_wait(sender, row);
+        }
+        free(names[i]);
+    }
+    free(names);
+    return true;
+}
+
+bool sender_file(struct sender *sender, struct output *output, struct fault *why)
+{
+    struct timespec now;
+    if (!sender->wishes->spool) {
+        const int fd = memfd_create("request", MFD_CLOEXEC);
+        if (fd < 0)
+            return fault(why, "cannot make a file in memory: %s", strerror(errno));
+        output_open_fd(output, fd, "a request", sender->packed);
+        return true;
+    }
+    clock_gettime(CLOCK_REALTIME, &now);
+    free(sender->writing);
+    if (asprintf(&sender->writing, "%s/pyreel-%010lld.%09ld-%d-%" PRIu64 "%s", sender->wishes->spool,
+                 (long long)now.tv_sec, now.tv_nsec, (int)getpid(), sender->number++, spool_ending) < 0)
+        sender->writing = NULL;
+    return sender->writing && output_open(output, sender->writing, sender->packed, why);
+}
+
+bool sender_add(struct sender *sender, struct output *output, struct fault *why)
+{
+    struct waiting_request row = { .fd = -1, .since_ns = monotonic_ns() };
+    if (!sender->wishes->spool)
+        row.fd = dup(output->fd); /* output_close() closes the other one */
+    const bool closed = output_close(output, &row.size, why);
+    if (closed && sender->wishes->spool)
+        row.path = alloc_copy(sender->writing, strlen(sender->writing));
+    if (!closed || (row.fd < 0 && !row.path)) {
+        waiting_free(&row);
+        return fault(why, "cannot keep a request: %s", strerror(errno));
+    }
+    pthread_mutex_lock(&sender->lock);
+    let_wait(sender, row);
+    pthread_mutex_unlock(&sender->lock);
+    return true;
+}
+
+/* ---- from open to close ---- */
+
+static void sender_free(struct sender *sender)
+{
+    for (size_t i = 0; i < sender->count; i++)
+        waiting_free(&sender->rows[i]);
+    free(sender->rows);
+    free(sender->url);
+    free(sender->certificate);
+    free(sender->key);
+    free(sender->authorities);
+    free(sender->writing);
+    curl_slist_free_all(sender->headers);
+    curl_slist_free_all(sender->packed_headers);
+    pthread_cond_destroy(&sender->changed);
+    pthread_mutex_destroy(&sender->lock);
+    free(sender);
+}
+
+struct sender *sender_open(const struct sender_wishes *wishes, struct fault *why)
+{
+    struct sender *sender = alloc_zeroed(1, sizeof(*sender));
+    pthread_condattr_t monotonic;
+    sender->wishes = wishes;
+    pthread_mutex_init(&sender->lock, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&sender->changed, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    signal(SIGPIPE, SIG_IGN); /* a broken connection is an error that is counted */
+    if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
+        fault(why, "libcurl cannot start");
+    } else if (read_environment(sender, why) && (!wishes->spool || take_up(sender, why))) {
+        const int problem = pthread_create(&sender->thread, NULL, send_all, sender);
+        if (problem == 0)
+            return sender;
+        fault(why, "cannot start a thread: %s", strerror(problem));
+    }
+    sender_free(sender);
+    return NULL;
+}
+
+bool sender_close(struct sender *sender, struct sender_counts *counts)
+{
+    pthread_mutex_lock(&sender->lock);
+    sender->ends = true;
+    sender->give_up_ns = monotonic_ns() + END_NS;
+    pthread_cond_signal(&sender->changed);
+    pthread_mutex_unlock(&sender->lock);
+    pthread_join(sender->thread, NULL);
+    uint64_t *const rest = sender->wishes->spool ? &sender->counts.left : &sender->counts.lost;
+    *rest += sender->count;
+    *counts = sender->counts;
+    sender_free(sender);
+    return counts->refused == 0 && counts->profiles == 0 && counts->lost == 0 && counts->left == 0;
+}
