@@ -60,14 +60,16 @@ enum option_set {
     TAKES_DETAIL = 1 << 0,
     TAKES_MODE = 1 << 1,
     TAKES_OPCODES = 1 << 2,
-    TAKES_SELECTION = 1 << 3,
+    TAKES_PART = 1 << 3,
     TAKES_NO_IDLE = 1 << 4,
     TAKES_FRAMES = 1 << 5,     /* which frames are shown; ... */
     TAKES_FOCUS = 1 << 6,      /* ... the one of these options that leaves out samples */
     TAKES_COLUMNS = 1 << 7,    /* goes with TAKES_DETAIL */
     TAKES_SIDES = 1 << 8,      /* --before and --after, see sides.h */
     TAKES_DEBUG_INFO = 1 << 9, /* lines of C functions */
-    TAKES_RECEIVER = 1 << 10,  /* --to may name a URL in the place of a time */
+    TAKES_UNTIL = 1 << 10,     /* --to is a time, ... */
+    TAKES_RECEIVER = 1 << 11,  /* ... or the URL of a receiver */
+    TAKES_SELECTION = TAKES_PART | TAKES_UNTIL,
 };
 
 /* How a converter without a listing treats several recordings. */

@@ -48,14 +48,15 @@ static const struct argument first_rows[] = {
     { OPTION_FORCE, 0, "force", NULL, 0, "replace any FILE, even one that is read-only" },
     { OPTION_MODE, 0, "mode", "MODE", TAKES_MODE, "keep only wall|cpu|gil|exception samples (all)" },
     { OPTION_NO_IDLE, 0, "no-idle", NULL, TAKES_NO_IDLE, "drop samples of threads that did not run" },
-    { OPTION_FROM, 0, "from", "TIME", TAKES_SELECTION, "keep samples from TIME on: 90, 1m30, 2h, 25% (0)" },
-    { OPTION_TO, 0, "to", "TIME", TAKES_SELECTION, "keep samples before TIME: 2.5, 500ms, 50% (end)" },
-    { OPTION_TO, 0, "to", "URL", TAKES_RECEIVER,
-      "with --every: send to http://127.0.0.1:4318 (as\n"
-      "OTEL_EXPORTER_OTLP_ENDPOINT says)" },
-    { OPTION_LAST, 0, "last", "TIME", TAKES_SELECTION, "keep the last TIME of the recording: 1s, 5m, 10%" },
-    { OPTION_THREADS, 0, "threads", "LIST", TAKES_SELECTION, "keep threads by name or tid: Main*,42 (all)" },
-    { OPTION_PROCESSES, 0, "processes", "LIST", TAKES_SELECTION, "keep processes by name or pid: app.py,42 (all)" },
+    { OPTION_FROM, 0, "from", "TIME", TAKES_PART, "keep samples from TIME on: 90, 1m30, 2h, 25% (0)" },
+    { OPTION_TO, 0, "to", "TIME", TAKES_UNTIL, "keep samples before TIME: 2.5, 500ms, 50% (end)" },
+    { OPTION_TO, 0, "to", "TIME|URL", TAKES_RECEIVER,
+      "keep samples before TIME: 2.5, 500ms, 50% (end);\n"
+      "or with --every, send to http://127.0.0.1:4318\n"
+      "(as OTEL_EXPORTER_OTLP_ENDPOINT says)" },
+    { OPTION_LAST, 0, "last", "TIME", TAKES_PART, "keep the last TIME of the recording: 1s, 5m, 10%" },
+    { OPTION_THREADS, 0, "threads", "LIST", TAKES_PART, "keep threads by name or tid: Main*,42 (all)" },
+    { OPTION_PROCESSES, 0, "processes", "LIST", TAKES_PART, "keep processes by name or pid: app.py,42 (all)" },
     { OPTION_LINES, 0, "lines", NULL, TAKES_DETAIL, "show the line of each frame (default)" },
     { OPTION_FUNCTIONS, 0, "functions", NULL, TAKES_DETAIL, "merge all lines of a function" },
     { OPTION_COLUMNS, 0, "columns", NULL, TAKES_COLUMNS, "show the column of each frame, too" },
@@ -244,7 +245,7 @@ static bool options_apply(struct settings *settings, const struct converter *con
 }
 
 /* Options that leave out samples, and may leave none. */
-#define FILTERS (TAKES_SELECTION | TAKES_MODE | TAKES_NO_IDLE | TAKES_FOCUS)
+#define FILTERS (TAKES_SELECTION | TAKES_RECEIVER | TAKES_MODE | TAKES_NO_IDLE | TAKES_FOCUS)
 
 /* Adds an option to the options that leave out samples. */
 static void note_filter(struct settings *settings, const struct argument *row)

@@ -479,6 +479,17 @@ static void sender_free(struct sender *sender)
     free(sender);
 }
 
+/* Signals are for the thread that reads the recording: one of them ends the reading. */
+static int start_thread(struct sender *sender)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const int problem = pthread_create(&sender->thread, NULL, send_all, sender);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return problem;
+}
+
 struct sender *sender_open(const struct sender_wishes *wishes, struct fault *why)
 {
     struct sender *sender = alloc_zeroed(1, sizeof(*sender));
@@ -493,7 +504,7 @@ struct sender *sender_open(const struct sender_wishes *wishes, struct fault *why
     if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
         fault(why, "libcurl cannot start");
     } else if (read_environment(sender, why) && (!wishes->spool || take_up(sender, why))) {
-        const int problem = pthread_create(&sender->thread, NULL, send_all, sender);
+        const int problem = start_thread(sender);
         if (problem == 0)
             return sender;
         fault(why, "cannot start a thread: %s", strerror(problem));

@@ -265,7 +265,7 @@ def made(tmp_path, stacks=(((("f", "f.py", 1),)),), age_s=0):
 
 
 class Store(http.server.BaseHTTPRequestHandler):
-    """Takes profiles as Pyroscope's /ingest and the collector's /v1/pprof do, within the limits of docs/fleets.md."""
+    """Takes profiles as Pyroscope's /ingest does, within the limits of docs/fleets.md."""
 
     def answer(self, body):
         url = urllib.parse.urlparse(self.path)
@@ -279,8 +279,6 @@ class Store(http.server.BaseHTTPRequestHandler):
             profile, problems = pprof_check.examine(file.name)
         if problems:
             return 400, f"failed to parse: {problems}"
-        if url.path == "/v1/pprof":
-            return 204, ""
         if url.path != "/ingest" or query.get("format") != ["pprof"] or not query.get("name"):
             return 400, "no path of ours, or no name, or no format"
         age_s = time.time() - profile["time_nanos"] / 1e9
@@ -292,8 +290,7 @@ class Store(http.server.BaseHTTPRequestHandler):
         code, said = self.answer(self.rfile.read(int(self.headers["Content-Length"])))
         self.server.answers.append(code)
         self.send_response(code)
-        if code != 204:
-            self.send_header("Content-Length", str(len(said)))
+        self.send_header("Content-Length", str(len(said)))
         self.end_headers()
         self.wfile.write(said.encode())
 
@@ -326,7 +323,7 @@ def run_in_shell(script, store, folder, **variables):
 
 @pytest.mark.short
 def test_the_document_has_commands():
-    assert len(CURLS) == 3 and {re.search(r"localhost:\d+/(\w+)", curl)[1] for curl in CURLS} == {"ingest", "v1"}
+    assert len(CURLS) == 2 and {re.search(r"localhost:\d+/(\w+)", curl)[1] for curl in CURLS} == {"ingest"}
 
 
 @pytest.mark.parametrize("curl", CURLS)
@@ -336,7 +333,7 @@ def test_a_store_takes_what_curl_sends(curl, store, tmp_path, monkeypatch):
     for path in sorted((tmp_path / "spool").iterdir()):
         done = run_in_shell(curl, store, tmp_path, FILE=str(path))
         assert done.returncode == 0, done.stderr
-    assert len(store.answers) >= 3 and set(store.answers) <= {200, 204}
+    assert len(store.answers) >= 3 and set(store.answers) <= {200}
 
 
 def test_a_store_refuses_what_is_large_or_old(store, tmp_path, monkeypatch):

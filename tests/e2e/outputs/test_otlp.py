@@ -3,6 +3,7 @@
 
 import collections
 import gzip
+import json
 import os
 
 import pytest
@@ -187,3 +188,23 @@ def test_the_collector_hands_on_what_was_recorded(case, options, otlp, collector
     assert post(collector.url, request).status == 200
     (arrived,) = collector.received()
     assert otlp_check.check(arrived) == [] and otlp_check.equal(arrived, request)
+
+
+# ---- JSON ----
+
+@pytest.mark.short
+@pytest.mark.parametrize("options", [[], ["--aggregate"]], ids=["timed", "aggregate"])
+def test_json_says_the_same(case, otlp, tmp_path, options):
+    """Read by protobuf's own reader of JSON, which takes lowerCamelCase and 64-bit numbers as texts."""
+    json_format = pytest.importorskip("google.protobuf.json_format")
+    path = otlp(*options, case)
+    text = succeed(CONVERTERS["otlp"], "-q", "--json", *options, "-o", "-", case).text
+    told = json.loads(text)
+    for link in told["dictionary"]["linkTable"]:  # ids are hexadecimal digits in OTLP, and base64 in protobuf
+        assert set(link["traceId"]) == set(link["spanId"]) == {"0"} and (len(link["traceId"]), len(link["spanId"])) == (32, 16)
+        link.clear()
+    request = json_format.ParseDict(told, otlp_check.messages().ExportProfilesServiceRequest())
+    wanted = otlp_check.load(path)
+    for one in request, wanted:
+        one.dictionary.ClearField("link_table")
+    assert request == wanted

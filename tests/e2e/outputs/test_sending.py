@@ -2,6 +2,7 @@
 """pyreel-otlp --every --to: what a receiver gets is the recording, whatever the receiver does meanwhile."""
 
 import collections
+import re
 import time
 
 import pytest
@@ -21,6 +22,12 @@ def send(base, *arguments, environment=(), recording=RECORDING, **more):
     settings = {"NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1", **dict(environment)}
     to = ["--to", base] if base else []
     return run("env", *(f"{key}={value}" for key, value in settings.items()), OTLP, "--every", "2", *to, *arguments, recording, **more)
+
+
+def figures(ended):
+    """What --stats prints."""
+    rows = re.findall(r"^ +(\S.*?) {2,}([\d.]+)( ms| MiB)?$", ended.messages, re.M)
+    return {name: float(number) for name, number, _ in rows}
 
 
 def base_of(one):
@@ -64,7 +71,7 @@ def test_the_collector_gets_the_recording(collector, all_of_it):
     received = collector.received()
     assert len(received) >= 7 and added(received) == added([all_of_it])
     assert looks(received) == looks([all_of_it])
-    assert f"requests sent {len(received):16}" in ended.messages.replace("  requests sent ", "requests sent "), ended
+    assert figures(ended)["requests sent"] == len(received) and figures(ended)["requests lost"] == 0
 
 
 @pytest.mark.parametrize("status, retry_after", [(503, 1), (429, None), (502, None), (504, None)])
@@ -129,8 +136,7 @@ def test_the_oldest_are_lost_beyond_the_limit(receiver, tmp_path):
     kept = sorted((tmp_path / "spool").iterdir())
     size = sum(path.stat().st_size for path in kept)
     assert ended.code == 1 and 0 < len(kept) < 7 and size <= 6144 + max(path.stat().st_size for path in kept), (ended, kept)
-    made, lost = (int(line.split()[-1]) for line in ended.messages.splitlines() if line.startswith(("  requests made", "  requests lost")))
-    assert made == lost + len(kept)
+    assert figures(ended)["requests made"] == figures(ended)["requests lost"] + len(kept)
 
 
 def test_the_environment_says_where_and_how(receiver):
