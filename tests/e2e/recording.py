@@ -441,8 +441,11 @@ def pprof(path):
 
 
 def is_starved(found):
-    """Whether other programs had the recorder's processors for a tenth of the time or more: then few looks are proved."""
-    return found["missed"] > 0.1 * (found["ticks"] + found["missed"])
+    """Whether other programs had the processors for a tenth of the time or more, those of the recorder or those that the
+    program wanted: then few looks are proved."""
+    wanted = sum((thread["cpu_percent"] or 0) / 100 * thread["wall_s"] for thread in found["threads"])
+    had = sum(thread["cpu_s"] or 0 for thread in found["threads"])
+    return found["missed"] > 0.1 * (found["ticks"] + found["missed"]) or had < 0.9 * wanted
 
 
 def whole(path):

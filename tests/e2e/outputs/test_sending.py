@@ -99,6 +99,7 @@ def test_a_part_that_was_refused_is_told(receiver):
     assert ended.code == 1 and "too old" in ended.messages and "3 profiles" in ended.messages, ended
 
 
+@pytest.mark.sanitized("answers of a receiver")
 @pytest.mark.parametrize("answer", [Answer(200, body=b"\xff" * 100), Answer(200, body=b"x" * 1000000), Answer(200, body=b"")],
                          ids=["nonsense", "long", "empty"])
 def test_an_answer_may_be_anything(receiver, all_of_it, answer):
