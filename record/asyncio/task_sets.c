@@ -120,7 +120,7 @@ static bool reference_follow(struct asyncio *a, const struct set_slot *known, ui
 static bool each_of(struct asyncio *a, struct task_set *set,
                     void (*take)(struct asyncio *asyncio, uint64_t task, uint64_t listed_at))
 {
-    uint64_t slots;
+    uint64_t slots = 0;
     uint64_t *const words = read_slots(a, set, &slots);
     bool whole = words;
     set->known = alloc_grow(set->known, &set->known_room, words ? (size_t)slots + 1 : 1, sizeof(*set->known));
