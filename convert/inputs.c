@@ -174,6 +174,7 @@ static bool inputs_take(void *self, struct event *event, struct fault *why)
     case EVENT_THREAD:
     case EVENT_THREAD_NAME:
     case EVENT_PROCESS_TITLE:
+    case EVENT_PROCESS_ATTRIBUTES: /* by which --processes may choose */
         look->refused = !tables_take(&look->tables, event, why);
         break;
     case EVENT_TICK:
@@ -192,7 +193,7 @@ static bool inputs_take(void *self, struct event *event, struct fault *why)
         look_at_thread(look, event->thread.number);
     if (!look->refused && event->kind == EVENT_THREAD_NAME)
         look_at_thread(look, event->change.number);
-    if (!look->refused && event->kind == EVENT_PROCESS_TITLE)
+    if (!look->refused && (event->kind == EVENT_PROCESS_TITLE || event->kind == EVENT_PROCESS_ATTRIBUTES))
         look_at_threads_of(look, event->change.number);
     return !look->refused;
 }

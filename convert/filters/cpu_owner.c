@@ -59,6 +59,7 @@ static bool is_definition(const struct event *event)
     case EVENT_RECORDING:
     case EVENT_PROCESS:
     case EVENT_PROCESS_TITLE:
+    case EVENT_PROCESS_ATTRIBUTES:
     case EVENT_THREAD:
     case EVENT_THREAD_NAME:
     case EVENT_TASK:
@@ -119,7 +120,8 @@ static bool look_ran(const struct run *look)
 /* Whether a look at a thread found what the look before it found. */
 static bool same_place(const struct run *look, const struct run *before)
 {
-    return look->stack == before->stack && look->task == before->task && look->status == before->status;
+    return look->stack == before->stack && look->task == before->task && look->status == before->status &&
+           span_ids_equal(look->span, before->span);
 }
 
 /* Where the looks at one place end that begin with the look `from` of those that wait. */
@@ -178,6 +180,7 @@ static void give_alone(struct cpu_owner *owner, uint32_t number, const struct ru
                                           .stack = to->stack,
                                           .task = to->task,
                                           .status = to->status,
+                                          .span = to->span,
                                           .time_ns = to->time_ns,
                                           .cpu_ns = cpu_ns } };
     if (cpu_ns > 0)

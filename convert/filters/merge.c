@@ -230,7 +230,8 @@ static bool merge_take_run(struct merge *merge, const struct run *run, struct fa
                                        .stands_ns = run->stands_ns,
                                        .fresh = run->fresh,
                                        .collection = run->collection,
-                                       .callback_ns = run->callback_ns ? run->callback_ns + merge->offset_ns : 0 } };
+                                       .callback_ns = run->callback_ns ? run->callback_ns + merge->offset_ns : 0,
+                                       .span = run->span } };
     struct sample *sample = &event.sample;
     if (!emit_thread(merge, run->thread, &sample->thread, why) ||
         !merge_emit_task(merge, run->task, &sample->task, why) || !emit_waiter(merge, run, sample->task, why))
@@ -350,6 +351,8 @@ bool merge_take(struct merge *merge, struct event *event, struct fault *why)
     case EVENT_PROCESS_TITLE:
         look_at_names_of(merge, event->change.number);
         return merge_take_title(merge, event, why);
+    case EVENT_PROCESS_ATTRIBUTES: /* they are true of the process at all times */
+        return merge_take_change(merge, event, process_number(merge, event->change.number), why);
     case EVENT_PROCESS_END:
         return merge_take_process_end(merge, event, why);
     case EVENT_RUN:

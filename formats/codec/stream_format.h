@@ -58,6 +58,10 @@ enum stream_note {
     NOTE_PROCESS_TITLE,
     NOTE_THREAD_CALLBACK,
     NOTE_MODULE,
+    NOTE_THREAD_TRACE_HIGH,
+    NOTE_THREAD_TRACE_LOW,
+    NOTE_THREAD_SPAN,
+    NOTE_PROCESS_ATTRIBUTES,
 };
 
 /* Fields of HEADER and END blocks that readers and writers of blocks need: the version and the recording id. */

@@ -86,6 +86,7 @@ void event_shift(struct event *event, int64_t by_ns)
         shift(&event->thread.start_ns, by_ns);
         break;
     case EVENT_PROCESS_TITLE:
+    case EVENT_PROCESS_ATTRIBUTES:
     case EVENT_THREAD_NAME:
     case EVENT_THREAD_END:
         shift(&event->change.time_ns, by_ns);

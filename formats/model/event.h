@@ -18,8 +18,9 @@
 enum event_kind {
     EVENT_RECORDING = 1, /* always first: describes the recording */
     EVENT_PROCESS,
-    EVENT_PROCESS_TITLE, /* the process has another title, or command line */
-    EVENT_PROCESS_END,   /* has a struct process_end */
+    EVENT_PROCESS_TITLE,      /* the process has another title, or command line */
+    EVENT_PROCESS_ATTRIBUTES, /* more is known of the process: all its attributes, in the place of those before */
+    EVENT_PROCESS_END,        /* has a struct process_end */
     EVENT_THREAD,
     EVENT_THREAD_NAME,
     EVENT_THREAD_END,
@@ -250,6 +251,17 @@ enum status {
 #define STATUS_BITS   0x69Fu /* the status bits that a recording has, without STATUS_RECORDED */
 #define STATUS_VALUES 4096u  /* each status is below */
 
+/* What a thread worked on, in OpenTelemetry's terms: the span, and the trace that has it. Their bytes as numbers, the
+ * first byte highest. All 0: nothing, or not known. */
+struct span_ids {
+    uint64_t trace_high, trace_low, id;
+};
+
+static inline bool span_ids_equal(struct span_ids a, struct span_ids b)
+{
+    return a.id == b.id && a.trace_low == b.trace_low && a.trace_high == b.trace_high;
+}
+
 /* A thread's stack: the `keep` frames nearest the root of the thread's previous stack, then `pushed` frames, root
  * first. A reader that gives runs emits equal consecutive samples of a thread as one sample with a count, which may
  * come behind later ticks. */
@@ -275,6 +287,7 @@ struct sample {
     uint64_t callback_ns; /* since when the thread's event loop has run one callback, or one step of a task, all the
                            * time until this sample; 0: it runs none, or that is not known. It began then or earlier,
                            * or, where it began before the recording, at 1 */
+    struct span_ids span;
 };
 
 /* One sample, or several equal ones of a thread, with everything that is known of them. The tables make a run of each
@@ -294,6 +307,7 @@ struct run {
     uint64_t cpu_ns;     /* ... and as the CPU owner places it, where it works for the output */
     uint64_t native_ns;  /* the CPU time of the native threads for which the thread waited; in no file */
     uint64_t callback_ns;
+    struct span_ids span;
     uint32_t collection;
     bool fresh;
 };
@@ -342,8 +356,9 @@ struct measure {
 
 #define MEASURE_UNKNOWN UINT64_MAX
 
-/* EVENT_THREAD_END, EVENT_THREAD_NAME: a change of the thread `number`. EVENT_PROCESS_TITLE: of the process `number`,
- * whose command line, in the form of struct process, is the name. An end has no name. */
+/* EVENT_THREAD_END, EVENT_THREAD_NAME: a change of the thread `number`. EVENT_PROCESS_TITLE, EVENT_PROCESS_ATTRIBUTES:
+ * of the process `number`, whose command line, or attributes, in the form of struct process, is the name. An end has no
+ * name. */
 struct change {
     uint32_t number;
     uint64_t time_ns;

@@ -169,6 +169,16 @@ static bool tables_take_title(struct tables *tables, const struct change *change
     return true;
 }
 
+static bool tables_take_attributes(struct tables *tables, const struct change *change, struct fault *why)
+{
+    if (!known_process(tables, change->number))
+        return is_loss(tables, "the attributes of process", change->number, why);
+    struct process *process = &tables->processes[change->number].process;
+    tables_drop(&process->attributes);
+    process->attributes = text_copy(change->name);
+    return true;
+}
+
 static bool take_thread_change(struct tables *tables, enum event_kind kind, const struct change *change,
                                struct fault *why)
 {
@@ -444,6 +454,7 @@ static bool tables_take_sample(struct tables *tables, struct event *event, struc
                        .counted_ns = sample->cpu_ns,
                        .collection = sample->collection,
                        .callback_ns = sample->callback_ns,
+                       .span = sample->span,
                        .fresh = sample->fresh };
     if (!row) {
         tables->lost_samples += run.count;
@@ -558,6 +569,8 @@ bool tables_define(struct tables *tables, struct event *event, struct fault *why
         return tables_take_process_end(tables, &event->process_end, why);
     case EVENT_THREAD:
         return tables_take_thread(tables, &event->thread, why);
+    case EVENT_PROCESS_ATTRIBUTES:
+        return tables_take_attributes(tables, &event->change, why);
     case EVENT_THREAD_NAME:
     case EVENT_THREAD_END:
         return take_thread_change(tables, event->kind, &event->change, why);

@@ -113,7 +113,10 @@ static bool part_join_take_process(struct part_join *join, struct event *event, 
     }
     struct event title = { .kind = EVENT_PROCESS_TITLE,
                            .change = { process->number, process->start_ns, process->command, false } };
-    return part_join_take_title(join, &title, why);
+    struct event attributes = { .kind = EVENT_PROCESS_ATTRIBUTES,
+                                .change = { process->number, process->start_ns, process->attributes, false } };
+    return part_join_take_title(join, &title, why) &&
+           (process->attributes.size == 0 || part_join_emit(join, &attributes, why));
 }
 
 static bool part_join_take_thread(struct part_join *join, struct event *event, struct fault *why)
@@ -379,6 +382,9 @@ bool part_join_take(struct part_join *join, struct event *event, struct fault *w
     case EVENT_PROCESS_TITLE:
         event->change.number = part_join_number_of(join, PART_PROCESS, event->change.number);
         return part_join_take_title(join, event, why);
+    case EVENT_PROCESS_ATTRIBUTES:
+        event->change.number = part_join_number_of(join, PART_PROCESS, event->change.number);
+        return part_join_emit(join, event, why);
     case EVENT_THREAD_NAME:
     case EVENT_THREAD_END:
         event->change.number = part_join_number_of(join, PART_THREAD, event->change.number);

@@ -471,6 +471,7 @@ static const struct {
     [NOTE_SERIAL] = { EVENT_SERIAL, put_serial, stream_notes_take_serial },
     [NOTE_MODULE] = { EVENT_MODULE, stream_notes_put_module, stream_notes_take_module },
     [NOTE_PROCESS_TITLE] = { EVENT_PROCESS_TITLE, stream_notes_put_title, stream_notes_take_title },
+    [NOTE_PROCESS_ATTRIBUTES] = { EVENT_PROCESS_ATTRIBUTES, stream_notes_put_title, stream_notes_take_title },
 };
 
 enum stream_note stream_notes_of(enum event_kind kind)
@@ -549,6 +550,7 @@ void stream_notes_cut(struct event *event, struct stream_cut *room)
         cut_process(&event->process, room);
         break;
     case EVENT_PROCESS_TITLE:
+    case EVENT_PROCESS_ATTRIBUTES:
         cut_texts(&(struct text *){ &event->change.name }, 1, room);
         break;
     default:

@@ -143,8 +143,7 @@ static bool read_held(struct decoding *d, size_t attribute, struct cursor fields
     const uint64_t number = take_number(&fields);
     struct reader_thread *thread = stream_decode_thread_of_tick(d, number);
     const uint64_t value = take_number(&fields);
-    const uint64_t most = stream_held[attribute].holds == HOLDS_TIME ? reader->tick_units : UINT32_MAX;
-    if (fields.bad || d->from.bad || !thread || value > most)
+    if (fields.bad || d->from.bad || !thread || value > stream_held_most(attribute, reader->tick_units))
         return stream_decode_broken(d);
     if (!stream_decode_give_run(d, (uint32_t)number))
         return false;

@@ -136,7 +136,7 @@ static void note_run(struct journal *journal, const struct run *run)
 {
     struct bytes stack = { 0 };
     put_stack(&stack, &journal->tables, run->stack);
-    char status[48] = "", task[24] = "", stands[40] = "", collection[32] = "", callback[40] = "";
+    char status[48] = "", task[24] = "", stands[40] = "", collection[32] = "", callback[40] = "", span[80] = "";
     if (run->status || run->cpu_ns)
         snprintf(status, sizeof(status), " status %" PRIx32 " cpu %" PRIu64, run->status, run->cpu_ns);
     if (run->task)
@@ -145,10 +145,13 @@ static void note_run(struct journal *journal, const struct run *run)
         snprintf(collection, sizeof(collection), " collection %" PRIu32, run->collection);
     if (run->callback_ns)
         snprintf(callback, sizeof(callback), " callback since %" PRIu64, run->callback_ns);
+    if (!span_ids_equal(run->span, (struct span_ids){ 0 }))
+        snprintf(span, sizeof(span), " span %" PRIx64 ":%" PRIx64 ":%" PRIx64, run->span.trace_high,
+                 run->span.trace_low, run->span.id);
     if (run->stands_ns != tables_interval_ns(&journal->tables, run->thread))
         snprintf(stands, sizeof(stands), " stands %" PRIu64, run->stands_ns);
-    add_line(&journal->ticks, "%" PRIu64 " thread %" PRIu32 "%s%s%s%s%s%.*s", run->time_ns, run->thread, status, task,
-             collection, callback, stands, (int)stack.size, stack.size ? (const char *)stack.at : "");
+    add_line(&journal->ticks, "%" PRIu64 " thread %" PRIu32 "%s%s%s%s%s%s%.*s", run->time_ns, run->thread, status, task,
+             collection, callback, span, stands, (int)stack.size, stack.size ? (const char *)stack.at : "");
     bytes_free(&stack);
 }
 
@@ -189,6 +192,10 @@ static void note_event(struct journal *journal, const struct event *event)
         break;
     case EVENT_PROCESS_TITLE:
         add_line(notes, "process %" PRIu32 " at %" PRIu64 " is '%.*s'", event->change.number, event->change.time_ns,
+                 SHOWN(event->change.name));
+        break;
+    case EVENT_PROCESS_ATTRIBUTES:
+        add_line(notes, "process %" PRIu32 " at %" PRIu64 " has '%.*s'", event->change.number, event->change.time_ns,
                  SHOWN(event->change.name));
         break;
     case EVENT_PROCESS_END:

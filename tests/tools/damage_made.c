@@ -107,6 +107,10 @@ static void tell_news(struct making *making)
         tell(making,
              (struct event){ EVENT_PROCESS_TITLE, .change = { 1 + (uint32_t)below(random, PROCESSES), making->now_ns,
                                                               TEXT("'worker: another title'"), false } });
+    if (below(random, 80) == 0)
+        tell(making, (struct event){ EVENT_PROCESS_ATTRIBUTES,
+                                     .change = { 1 + (uint32_t)below(random, PROCESSES), making->now_ns,
+                                                 TEXT("service.name=worker\n"), false } });
     if (below(random, 10) == 0)
         tell(making, (struct event){ EVENT_MEASURE,
                                      .measure = { 1 + (uint32_t)below(random, PROCESSES), making->now_ns,
@@ -140,6 +144,8 @@ static void tell_sample(struct making *making, uint32_t thread)
     }
     sample.task = thread % 3 == 0 ? (uint32_t)below(random, making->tasks + 1) : 0;
     sample.callback_ns = below(random, 5) ? 0 : below(random, making->now_ns + 1);
+    if (thread % 2)
+        sample.span = (struct span_ids){ below(random, 2), UINT64_MAX - below(random, 2), below(random, 9) };
     tell(making, (struct event){ EVENT_SAMPLE, .sample = sample });
     making->samples++;
 }

@@ -609,6 +609,29 @@ static void callbacks_come_back(void **state)
     assert_int_equal(stream_held_of(&before, HELD_CALLBACK, MS), 1); /* not 0, which says that there is none */
 }
 
+/* A span, another one of its trace, none, and attributes of the process that come later. */
+static const struct event traced[] = {
+    { EVENT_RECORDING, .recording = { .interval_ns = MS, .time_unit_ns = MS } },
+    { EVENT_PROCESS, .process = { .number = 1 } },
+    THREAD(1, 1, 4313, "python3"),
+    { EVENT_SAMPLE,
+      .sample = { .count = 1, .thread = 1, .time_ns = MS, .span = { UINT64_MAX, UINT64_C(1) << 63, 0x1122 } } },
+    TICK(MS),
+    { EVENT_SAMPLE,
+      .sample = { .count = 1, .thread = 1, .time_ns = 2 * MS, .span = { UINT64_MAX, UINT64_C(1) << 63, UINT64_MAX } } },
+    TICK(2 * MS),
+    { EVENT_PROCESS_ATTRIBUTES, .change = { 1, 2 * MS, T("service.name=checkout\ncontainer.id=8f1c\n"), false } },
+    { EVENT_SAMPLE, .sample = { .count = 1, .thread = 1, .time_ns = 3 * MS } },
+    TICK(3 * MS),
+    { EVENT_END, .end = { END_TARGET, 3 * MS, 3, 3, 0, 0, 0 } },
+};
+
+static void spans_and_attributes_come_back(void **state)
+{
+    (void)state;
+    check_comes_back(traced, countof(traced));
+}
+
 static bool count_damage(void *self, struct event *event, struct fault *why)
 {
     uint64_t *measures = self;
@@ -990,6 +1013,7 @@ TEST_FILE(stream)
         cmocka_unit_test(a_sample_can_not_keep_what_was_not_there),
         cmocka_unit_test(collections_and_builds_come_back),
         cmocka_unit_test(callbacks_come_back),
+        cmocka_unit_test(spans_and_attributes_come_back),
         cmocka_unit_test(measures_that_lie_are_damage),
         cmocka_unit_test(a_measure_costs_few_bytes),
         cmocka_unit_test(what_a_thread_runs_comes_back),
