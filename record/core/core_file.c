@@ -3,7 +3,7 @@
 
 #include "formats/base/alloc.h"
 #include "record/core/core_notes.h"
-#include "record/process/elf.h"
+#include "record/elf/elf.h"
 
 #include <elf.h>
 #include <errno.h>

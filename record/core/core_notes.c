@@ -2,7 +2,7 @@
 #include "record/core/core_notes.h"
 
 #include "formats/base/alloc.h"
-#include "record/process/elf.h"
+#include "record/elf/elf.h"
 
 #include <elf.h>
 #include <errno.h>

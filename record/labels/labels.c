@@ -3,26 +3,22 @@
 
 #include "formats/base/alloc.h"
 #include "formats/base/utf8.h"
-#include "record/process/clock.h"
-#include "record/process/procfs.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define MAGIC       "PYRLABL1"
-#define ROWS_AT     64
-#define USED_AT     24                  /* where a look begins to read */
-#define HEAD        (ROWS_AT - USED_AT) /* bytes of a look before the rows */
-#define ROWS_AHEAD  8                   /* free rows that a look reads: threads may have come */
-#define SEARCH_REST 64                  /* a search is followed by so much more rest */
-#define NAME_ROOM   32                  /* of <label N> */
+#define MAGIC      "PYRLABL1"
+#define ROWS_AT    64
+#define USED_AT    24                  /* where a look begins to read */
+#define HEAD       (ROWS_AT - USED_AT) /* bytes of a look before the rows */
+#define ROWS_AHEAD 8                   /* free rows that a look reads: threads may have come */
+#define NAME_ROOM  32                  /* of <label N> */
 
 /* ---- the mapping ---- */
 
-/* Takes over the mapping if what its head says fits its size. */
-static bool open_mapping(struct labels *labels, const struct mapping *mapping)
+bool labels_open(struct labels *labels, const struct mapping *mapping)
 {
     unsigned char head[ROWS_AT];
     const uint64_t size = mapping->high - mapping->low;
@@ -57,20 +53,6 @@ void labels_close(struct labels *labels)
 {
     labels_forget(labels);
     *labels = (struct labels){ .remote = labels->remote };
-}
-
-bool labels_search(struct labels *labels, uint64_t pages, uint64_t now_ns)
-{
-    struct mapping mapping;
-    if (labels->gone)
-        labels_close(labels);
-    if (labels->address || labels->remote->kind || now_ns < labels->due_ns || (pages && pages == labels->pages))
-        return false;
-    const bool there = procfs_private_mapping(labels->remote->pid, LABELS_MAPPED, &mapping);
-    const bool found = there && open_mapping(labels, &mapping);
-    labels->pages = there ? 0 : pages; /* a mapping that is not ready yet does not grow */
-    labels->due_ns = now_ns + SEARCH_REST * (clock_now_ns() - now_ns);
-    return found;
 }
 
 /* ---- a look ---- */

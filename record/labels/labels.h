@@ -16,6 +16,7 @@
 
 #include "formats/intern/intern.h"
 #include "record/emit/emitter.h"
+#include "record/process/procfs.h"
 #include "record/process/remote.h"
 
 #define LABELS_ROWS_MOST  4096 /* rows and texts of a mapping that is believed */
@@ -23,7 +24,7 @@
 #define LABELS_ROW        16
 #define LABELS_SLOT       256
 #define LABELS_TEXT       240 /* bytes of a text */
-#define LABELS_MAPPED     "/memfd:pyreel-labels-1 (deleted)"
+#define LABELS_MAPPED     "/memfd:pyreel-labels-1 (deleted)\n"
 
 /* The text that was in a slot when it was read last. */
 struct label {
@@ -39,8 +40,6 @@ struct labels {
     struct remote *remote; /* the caller's; must live as long */
     uint64_t address;      /* of the mapping; 0: it was not found */
     uint32_t rows, texts;  /* that it has room for */
-    uint64_t pages;        /* size of the process's memory at the last search; 0: the next one is due */
-    uint64_t due_ns;       /* before this time there is no search (monotonic) */
 
     unsigned char *bytes;      /* of the mapping, from the number of rows in use on: the last look */
     uint32_t planned;          /* rows that looks read, ... */
@@ -53,10 +52,8 @@ struct labels {
     struct label *slots; /* by serial % texts */
 };
 
-/* Searches the process for the mapping, unless it is known, or the memory of the process has the size (`pages`; 0: not
- * known) of the last search. A search reads the list of mappings, and takes a 64th of a processor at most. True: it was
- * found now. */
-bool labels_search(struct labels *labels, uint64_t pages, uint64_t now_ns);
+/* Takes the mapping over. False: what its head says does not fit it, maybe because it is not ready yet. */
+bool labels_open(struct labels *labels, const struct mapping *mapping);
 
 /* Returns the piece that the next look has to read; a piece of size 0: nothing. */
 struct piece labels_plan(const struct labels *labels);

@@ -3,6 +3,7 @@
 
 #include "formats/base/alloc.h"
 #include "formats/base/utf8.h"
+#include "formats/model/event.h"
 
 #include <ctype.h>
 #include <fcntl.h>
@@ -166,6 +167,23 @@ static bool put_first_attribute(struct bytes *to, struct text name, struct text 
     return fits;
 }
 
+static void put_left_out_count(struct bytes *to, size_t left_out)
+{
+    char count[32];
+    const int size = snprintf(count, sizeof(count), "%zu", left_out);
+    if (left_out && !has_attribute(to, TEXT("pyreel.attributes_left_out")))
+        put_attribute_line(to, TEXT("pyreel.attributes_left_out"), (struct text){ count, (size_t)size });
+}
+
+void attributes_put_published(struct bytes *to, struct text published)
+{
+    size_t left_out = 0;
+    struct text name, value;
+    while (process_take_attribute(&published, &name, &value))
+        left_out += !put_first_attribute(to, name, value, false);
+    put_left_out_count(to, left_out);
+}
+
 void attributes_put_environment(struct bytes *to, struct text environment)
 {
     struct text rest = find_variable(environment, TEXT("OTEL_RESOURCE_ATTRIBUTES"));
@@ -182,10 +200,7 @@ void attributes_put_environment(struct bytes *to, struct text environment)
         const size_t taken = row.size + (comma != NULL);
         rest = (struct text){ rest.bytes + taken, rest.size - taken };
     }
-    char count[32];
-    const int size = snprintf(count, sizeof(count), "%zu", left_out);
-    if (left_out)
-        put_attribute_line(to, TEXT("pyreel.attributes_left_out"), (struct text){ count, (size_t)size });
+    put_left_out_count(to, left_out);
 }
 
 /* ---- a process ---- */
@@ -206,12 +221,13 @@ static struct bytes read_file(pid_t pid, const char *name, size_t most)
     return read_so_far;
 }
 
-struct text attributes_of(pid_t pid)
+struct text attributes_of(pid_t pid, struct text published)
 {
     struct bytes lines = { 0 };
     struct bytes cgroup = read_file(pid, "cgroup", CGROUP_MOST);
     struct bytes environment = read_file(pid, "environ", ENVIRONMENT_MOST);
     attributes_put_cgroup(&lines, (const char *)cgroup.at);
+    attributes_put_published(&lines, published);
     attributes_put_environment(&lines, bytes_text(&environment));
     const struct text attributes = lines.size ? text_copy(bytes_text(&lines)) : (struct text){ 0 };
     bytes_free(&cgroup);

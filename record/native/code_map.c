@@ -3,8 +3,8 @@
 
 #include "formats/base/alloc.h"
 #include "formats/base/utf8.h"
+#include "record/elf/elf.h"
 #include "record/native/names/debug_file.h"
-#include "record/process/elf.h"
 
 #include <inttypes.h>
 #include <stdio.h>

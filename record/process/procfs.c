@@ -163,31 +163,32 @@ bool procfs_mapping(pid_t pid, uint64_t address, struct mapping *mapping)
     return found;
 }
 
-/* Whether a line of /proc/PID/maps is that of a private mapping of a file. The path begins behind five words. */
-static bool is_private_line(const char *line, const char *path, struct mapping *mapping)
+/* The name of the private mapping of a line of /proc/PID/maps, which stands behind five words; NULL: it is none. */
+static const char *private_name(const char *line, struct mapping *mapping)
 {
     char mode[5];
     int at = 0;
-    const size_t size = strlen(path);
     const int words = sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %*s %*s %*s %n", &mapping->low, &mapping->high, mode,
                              &at);
-    return words == 3 && at > 0 && mode[3] == 'p' && strncmp(line + at, path, size) == 0 &&
-           (line[(size_t)at + size] == '\n' || line[(size_t)at + size] == '\0');
+    return words == 3 && at > 0 && mode[3] == 'p' ? line + at : NULL;
 }
 
-bool procfs_private_mapping(pid_t pid, const char *path, struct mapping *mapping)
+void procfs_private_mappings(pid_t pid, const char *const *names, struct mapping *found, size_t count)
 {
     FILE *maps = open_proc(pid, "maps");
     char *line = NULL;
     size_t room = 0;
-    bool found = false;
-    while (maps && !found && getline(&line, &room, maps) > 0)
-        found = is_private_line(line, path, mapping);
-    mapping->stack = false;
+    memset(found, 0, count * sizeof(*found));
+    while (maps && getline(&line, &room, maps) > 0) {
+        struct mapping mapping = { 0 };
+        const char *name = private_name(line, &mapping);
+        for (size_t i = 0; name && i < count; i++)
+            if (found[i].high == 0 && strncmp(name, names[i], strlen(names[i])) == 0)
+                found[i] = mapping;
+    }
     free(line);
     if (maps)
         fclose(maps);
-    return found;
 }
 
 void procfs_images_free(struct images *images)

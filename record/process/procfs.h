@@ -96,8 +96,9 @@ struct mapping {
 /* Finds the mapping that has an address. False: there is none. */
 bool procfs_mapping(pid_t pid, uint64_t address, struct mapping *mapping);
 
-/* Finds the first private mapping of a file, by its path in /proc/PID/maps. False: there is none. */
-bool procfs_private_mapping(pid_t pid, const char *path, struct mapping *mapping);
+/* Finds private mappings by what /proc/PID/maps has in the place of a path. For each of `count` names, sets found[i] to
+ * the first one whose name begins with names[i]; all of its members are 0 where there is none. */
+void procfs_private_mappings(pid_t pid, const char *const *names, struct mapping *found, size_t count);
 
 /* Sets *user to the user of a process. Returns false when there is no such process. */
 bool procfs_user(pid_t pid, uid_t *user);

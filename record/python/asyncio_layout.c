@@ -2,7 +2,7 @@
 #include "record/python/asyncio_layout.h"
 
 #include "formats/base/alloc.h"
-#include "record/process/elf.h"
+#include "record/elf/elf.h"
 
 #include <stddef.h>
 #include <unistd.h>

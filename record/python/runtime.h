@@ -4,7 +4,7 @@
 #ifndef PYREEL_RECORD_PYTHON_RUNTIME_H
 #define PYREEL_RECORD_PYTHON_RUNTIME_H
 
-#include "record/process/elf_files.h"
+#include "record/elf/elf_files.h"
 #include "record/process/remote.h"
 #include "record/python/layout.h"
 

@@ -2,7 +2,7 @@
 #include "record/python/runtime.h"
 
 #include "formats/base/alloc.h"
-#include "record/process/elf.h"
+#include "record/elf/elf.h"
 #include "record/process/procfs.h"
 
 #include <ctype.h>

@@ -202,6 +202,9 @@ static enum attempt attempt(struct unwinder *u, struct wanted *wanted, size_t go
         return done;
     /* When the call ended before the interpreters' pieces, their generation is from an earlier call. */
     u->generation = target_came(u->target, good) ? interpreter->generation : 0;
+    if (u->spans && !span_piece_take(&walk->span, u->spans, wanted->unwound.pointer, good) &&
+        wanted->attempts < ATTEMPTS)
+        return ATTEMPT_LEARNED;
     const uint64_t epoch = u->codes->epoch;
     u->codes->interpreter = interpreter->id;
     const bool as_before = walk_is_as_before(u, walk);
@@ -337,6 +340,8 @@ static size_t plan_call(struct unwinder *u, struct wanted *wanted, size_t count,
         if (!planned[k])
             continue;
         loop_turn_plan(&wanted[k].walk->turn, l, u->batch);
+        if (u->spans)
+            span_piece_plan(&wanted[k].walk->span, u->spans, u->batch);
         /* The frames of a thread that waits for the lock keep their code objects alive. */
         if (!wanted[k].before.known || wanted[k].before.holder == wanted[k].thread)
             code_proofs_plan(u->proofs, u->codes, wanted[k].walk, u->batch);

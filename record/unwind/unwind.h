@@ -87,7 +87,8 @@ struct unwinder {
     /* One more piece of memory, which is read with the threads because the caller wants it of the same moment; size 0:
      * none. Where it cannot be read, it is dropped (size 0), and the threads are read without it. */
     struct piece also;
-    bool also_came;   /* it was read in this look. The caller clears it */
+    bool also_came;                      /* it was read in this look. The caller clears it */
+    const struct thread_variable *spans; /* set by the caller: leads to the span of each thread; NULL: nothing does */
     bool retry_later; /* set when a thread could not be read at this moment; at another moment it can. The caller clears
                          it */
     bool statuses;    /* set by the caller: fill in unwound.status */

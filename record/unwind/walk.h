@@ -15,6 +15,7 @@
 #include "record/python/target.h"
 #include "record/unwind/loop_turn.h"
 #include "record/unwind/snapshot.h"
+#include "record/unwind/span_piece.h"
 
 #define DEPTH_LIMIT 100000 /* frames of a stack */
 
@@ -50,6 +51,7 @@ struct walk {
     uint64_t entered_at; /* address of the entry shim of the first frame; 0: not known */
     uint64_t checked;    /* the code generation + 1 for which the links' code objects are confirmed; 0: none */
     struct loop_turn turn;
+    struct span_piece span;
     struct snapshot snapshot;
     const struct c_link *c_links; /* the C frames of this look, root first; NULL: they are not known */
     size_t c_count;

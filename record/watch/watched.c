@@ -209,6 +209,15 @@ static void watched_emit_title(struct watched *w, uint64_t now_ns, uint64_t cpu_
                                      .change = { w->number, now_ns - w->options->start_ns, w->title.text, false } });
 }
 
+/* Emits the attributes of the process anew: it has published more of them. */
+static void watched_emit_attributes(struct watched *w, uint64_t time_ns)
+{
+    text_free(w->attributes);
+    w->attributes = attributes_of(w->pid, bytes_text(&w->publications.context.lines));
+    emitter_note(w->emitter, (struct event){ .kind = EVENT_PROCESS_ATTRIBUTES,
+                                             .change = { w->number, time_ns, w->attributes, false } });
+}
+
 static void emit_measure(struct watched *w, uint64_t time_ns, struct metered metered, uint64_t recorder_cpu_ns)
 {
     w->metered = metered;
@@ -239,8 +248,11 @@ void watched_measure(struct watched *w, uint64_t recorder_cpu_ns)
     exact_trim(&w->exact, now_ns);
     emit_measure(w, time_ns, metered, recorder_cpu_ns);
     watched_natives_measure(w, time_ns);
-    if (labels_search(&w->labels, metered.pages, now_ns))
+    const unsigned published = publications_search(&w->publications, metered.pages, now_ns);
+    if (published)
         w->look.idle_looked = false; /* also of a process that sleeps on */
+    if (published & PUBLISHED_CONTEXT)
+        watched_emit_attributes(w, time_ns);
     watched_emit_title(w, now_ns, metered.cpu_ns);
 }
 
@@ -350,7 +362,6 @@ void watched_attach(struct watched *w)
         halt_open(&w->halt, w->pid);
     meter_open(&w->meter, w->pid);
     title_open(&w->title, w->pid, options->bare_commands, clock_now_ns());
-    w->attributes = attributes_of(w->pid);
     watched_names_open(w);
     w->attached = true;
     w->lost = w->look.prepared = w->look.idle_looked = w->look.slept = w->look.ahead_waited = false;
@@ -360,8 +371,10 @@ void watched_attach(struct watched *w)
     if (w->number) /* the program is another one after an execve */
         w->parent = w->number;
     asyncio_open(&w->asyncio, &w->thread_list, &w->codes);
-    w->labels.remote = &w->target.remote;
-    labels_search(&w->labels, 0, clock_now_ns());
+    w->publications.labels.remote = &w->target.remote;
+    publications_search(&w->publications, 0, clock_now_ns());
+    w->thread_list.unwinder.spans = &w->publications.spans;
+    w->attributes = attributes_of(w->pid, bytes_text(&w->publications.context.lines));
     w->checked_ns = w->attached_ns = clock_now_ns() - options->start_ns;
     w->ticked = w->rows.looked = false;
     w->serial = 0;
@@ -409,7 +422,7 @@ void watched_restart(struct watched *w)
     watched_natives_restart(w, time_ns);
     watched_threads_restart(w, time_ns);
     watched_tasks_restart(w);
-    labels_restart(&w->labels);
+    labels_restart(&w->publications.labels);
     /* The new stream has the CPU time that the process used since the end of the last stream, too. */
     emit_measure(w, time_ns, w->metered, meter_own_cpu_ns());
     if (!w->ticked)
@@ -463,7 +476,7 @@ void watched_detach(struct watched *w, enum fate fate)
     c_frames_end(w->c_frames);
     intern_pairs_free(&w->rows.kernel_threads);
     asyncio_close(&w->asyncio);
-    labels_close(&w->labels);
+    publications_close(&w->publications);
     watched_names_close(w);
     thread_list_close(&w->thread_list);
     codes_close(&w->codes);

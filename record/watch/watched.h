@@ -18,7 +18,7 @@
 #include "record/exact/budget.h"
 #include "record/exact/exact.h"
 #include "record/exact/freeze.h"
-#include "record/labels/labels.h"
+#include "record/labels/publications.h"
 #include "record/launch/command.h"
 #include "record/names/thread_names.h"
 #include "record/names/title.h"
@@ -265,8 +265,8 @@ struct asks {
 
 /* From the moment of an appointed look until stand_meet() or stand_cancel() returns, a post makes the look: it owns
  * what it reads and writes, which is `target`, `codes` (with the definitions of the emitter, and shared->bodies),
- * `thread_list`, `asyncio`, `labels`, `exact`, `statuses`, `asks`, the `watch` of each thread in `rows`, `idle` and
- * look.slept. All else belongs to the sampler's thread at all times. */
+ * `thread_list`, `asyncio`, `publications`, `exact`, `statuses`, `asks`, the `watch` of each thread in `rows`, `idle`
+ * and look.slept. All else belongs to the sampler's thread at all times. */
 struct watched {
     const struct watch_options *options;
     struct emitter *emitter;
@@ -313,7 +313,7 @@ struct watched {
     struct codes codes;
     struct thread_list thread_list;
     struct asyncio asyncio;
-    struct labels labels;
+    struct publications publications;
     struct exact exact;
     struct freeze freeze; /* with options->freezes: open from watched_find() to watched_close() */
     struct idle idle;

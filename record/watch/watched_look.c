@@ -23,6 +23,15 @@ bool watched_sleeps_on(struct watched *w)
     return w->look.idle_looked && idle_still(&w->idle);
 }
 
+/* Searches the span variables of threads that the last look found. */
+static void watched_search_spans(struct watched *w)
+{
+    const struct thread_variable *spans = &w->publications.spans;
+    const uint64_t now_ns = spans->module ? clock_now_ns() : 0;
+    for (size_t i = 0; spans->module && i < w->thread_list.order_count; i++)
+        span_piece_search(&w->thread_list.members[w->thread_list.order[i]].walk.span, spans, &w->target.remote, now_ns);
+}
+
 /* Makes the checks that precede a look, before the moment of the look. */
 static void watched_prepare(struct watched *w)
 {
@@ -30,6 +39,7 @@ static void watched_prepare(struct watched *w)
     if (searches)
         asyncio_search(&w->asyncio);
     asyncio_prepare(&w->asyncio);
+    watched_search_spans(w);
     if (w->options->anew || searches)
         w->look.idle_looked = false;
     else if (idle_learn(&w->idle))
@@ -83,13 +93,13 @@ static enum thread_list_state look_now(void *self, uint64_t now_ns)
     }
     struct unwinder *unwinder = &w->thread_list.unwinder;
     remote_give_up_at(&w->target.remote, now_ns + LOOK_MOST_NS);
-    unwinder->also = labels_plan(&w->labels);
+    unwinder->also = labels_plan(&w->publications.labels);
     unwinder->also_came = false;
     const enum thread_list_state state = w->options->async
                                              ? asyncio_read(&w->asyncio, now_ns, now_ns - w->options->start_ns)
                                              : thread_list_read(&w->thread_list, now_ns);
     remote_give_up_at(&w->target.remote, 0);
-    labels_take(&w->labels, unwinder->also_came);
+    labels_take(&w->publications.labels, unwinder->also_came);
     unwinder->also.size = 0;
     watched_threads_ask_in_look(w, w->exact.standing, now_ns);
     return state;

@@ -178,6 +178,8 @@ static bool watched_emit_task(struct watched *w, uint32_t row, uint64_t time_ns,
     sample->cpu_ns = runner ? runner->cpu_ns : 0;
     sample->collection = runner ? watched_threads_collection(w, task->owner - 1) : 0;
     sample->callback_ns = runner ? watched_tasks_callback(w, task->owner - 1, time_ns) : 0;
+    if (runner)
+        sample->span = w->thread_list.members[task->owner - 1].walk.span.span;
     if (entry->same) {
         sample->keep = (uint32_t)entry->emitted.count;
     } else {

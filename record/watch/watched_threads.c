@@ -621,10 +621,11 @@ static bool thread_emit_stack(struct watched *w, struct emitted_thread *thread, 
     sample->status = status;
     sample->cpu_ns = w->options->async == ASYNC_ALL ? thread->cpu_ns : thread->watch.cpu_ns;
     sample->collection = watched_threads_collection(w, runs);
-    const struct label *label = labels_of(&w->labels, thread->native_id, w->emitter, w->number, time_ns);
+    const struct label *label = labels_of(&w->publications.labels, thread->native_id, w->emitter, w->number, time_ns);
     const uint32_t task = w->options->async ? watched_tasks_running(w, innermost) : 0;
     sample->task = task || !label ? task : label->number;
     sample->callback_ns = watched_tasks_callback(w, innermost, time_ns);
+    sample->span = w->thread_list.members[innermost].walk.span.span;
     if (w->rows.nested_count == 1 && !tasks && !label && !w->thread_list.members[innermost].walk.c_links)
         sample_take_state(w, thread, innermost, sample);
     else if (!sample_take_stacks(w, thread, label, sample))

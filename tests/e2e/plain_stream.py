@@ -9,6 +9,7 @@ MAGIC, SYNC, BLOCK_HEAD = b"\x89pyreel\n", b"\xf5prB", 24
 HEADER, EVENTS = 1, 2
 TICK, REPEAT, SUFFIX, POP_PUSH, ABSENT, FAILED, NOTE = range(1, 8)
 STRING, FUNCTION, FRAME, THREAD, STATUS, STANDS, MEASURE, THREAD_COLLECTION, THREAD_CALLBACK = 1, 2, 3, 6, 11, 16, 20, 22, 30
+TRACE_HIGH, TRACE_LOW, SPAN = SPAN_PARTS = (32, 33, 34)
 Measure = collections.namedtuple("Measure", "process time_ns resident_bytes cpu_ns recorder_cpu_ns")
 
 
@@ -106,12 +107,14 @@ class Recording:
     times: Counter of the nanoseconds that the samples of each thread stand for; tids: thread -> tid;
     looks: Counter of the ticks with each set of (thread, status); measures: the Measures, None for what is not known;
     collections: (time in ns, generation) of each tick in which a thread collects garbage of a known generation;
+    spans: Counter of the samples with each (stack, span), the latter (trace, span) in hexadecimal digits or None;
     callbacks: (thread, since when its loop runs one callback) -> the last tick that says so; ticks: those with samples.
     Both are times in ns."""
 
     def __init__(self, path):
         self.strings, self.functions, self.frames = {0: ""}, {}, {}
         self.stacks, self.times, self.looks = collections.Counter(), collections.Counter(), collections.Counter()
+        self.spans = collections.Counter()
         self.tids, self.measures, self.collections, self.callbacks, self.ticks = {}, [], [], {}, []
         with open(path, "rb") as file:
             data = file.read()
@@ -123,6 +126,9 @@ class Recording:
         numbered, self.stacks = self.stacks, collections.Counter()
         for stack, samples in numbered.items():  # frames that differ by their address alone are one Frame
             self.stacks[tuple(self.frames[number] for number in stack)] += samples
+        numbered, self.spans = self.spans, collections.Counter()
+        for (stack, span), samples in numbered.items():
+            self.spans[tuple(self.frames[number] for number in stack), span] += samples
         self.frames = list(self.frames.values())
 
     @staticmethod
@@ -137,6 +143,11 @@ class Recording:
         unit = Bytes(self.header[9]).number()
         time = payload.number()  # in units, of the latest tick: first the base
         collecting, measured, in_callback = {}, {}, {}
+        spans = collections.defaultdict(dict)
+
+        def span_of(thread):
+            high, low, span = (spans[thread].get(part, 0) for part in SPAN_PARTS)
+            return (f"{high:016x}{low:016x}", f"{span:016x}") if high or low or span else None
 
         def due():
             count = time * unit // interval  # a multiple that is not too late: units are rounded down
@@ -147,6 +158,7 @@ class Recording:
         def end_tick():
             sampled = [] if 0 in failed else threads.keys() - failed
             self.stacks.update(threads[thread] for thread in sampled)
+            self.spans.update((threads[thread], span_of(thread)) for thread in sampled)
             self.times.update({thread: stands for thread in sampled})
             self.looks[frozenset((thread, statuses.get(thread, 0)) for thread in sampled)] += 1
             self.collections += [(time * unit, collecting[thread] - 1) for thread in sampled if collecting.get(thread)]
@@ -186,6 +198,9 @@ class Recording:
             elif kind == NOTE and argument == THREAD_CALLBACK:
                 thread, units = Bytes(payload.bytes()).numbers(2)
                 in_callback[thread] = units
+            elif kind == NOTE and argument in SPAN_PARTS:
+                thread, part = Bytes(payload.bytes()).numbers(2)
+                spans[thread][argument] = part
             elif kind == NOTE and argument == MEASURE:
                 fields = Bytes(payload.bytes())
                 process, since = fields.numbers(2)

@@ -2,7 +2,7 @@
 /* The bytes of a core file. Reading memory opens the files that it names, so the paths in the corpus lead nowhere. */
 #include "record/core/core_file.h"
 
-#include "record/process/elf.h"
+#include "record/elf/elf.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <stdlib.h>

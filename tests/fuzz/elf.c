@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The bytes of an ELF image: once as the memory of a process, once as a file. */
-#include "record/process/elf.h"
+#include "record/elf/elf.h"
 
 #include "formats/base/alloc.h"
 #include "tests/fakes/fake_remote.h"
@@ -19,6 +19,8 @@ FUZZ_TARGET(elf)
     fake_remote_map(0x400000, (void *)bytes, size);
     elf_symbol(&remote, 0x400000, "_PyRuntime");
     elf_symbol(&remote, 0x400000, "f");
+    struct elf_tls tls;
+    elf_tls(&remote, 0x400000, "f", &tls);
     if (remote.calls > CALLS_LIMIT)
         abort();
     fake_remote_reset();

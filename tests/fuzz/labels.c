@@ -2,9 +2,9 @@
 /* A mapping of labels that lies. The first byte says with how many rows and texts it begins, the rest are commands of
  * four bytes, { when, where (two bytes), value }: each changes a word of the mapping, before it is found or between two
  * pieces that are read. The mapping is a true one of our own, which /proc/self/maps shows. */
-#include "record/labels/labels.h"
 #include "formats/base/alloc.h"
 #include "formats/base/utf8.h"
+#include "record/labels/publications.h"
 #include "tests/fakes/fake_remote.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -92,19 +92,19 @@ static void look(struct labels *labels, struct emitter *emitter)
 static void run_liar(struct liar *liar)
 {
     struct remote remote = { .pid = getpid(), .memory = -1 };
-    struct labels labels = { .remote = &remote };
+    struct publications publications = { .labels.remote = &remote };
     struct emitter emitter = { 0 };
     emitter_open(&emitter, (struct sink){ hear, liar });
     for (uint64_t round = 0; round < ROUNDS; round++) {
-        labels.due_ns = 0;
-        labels_search(&labels, 0, 1);
-        look(&labels, &emitter);
+        publications.due_ns = 0;
+        publications_search(&publications, 0, 1);
+        look(&publications.labels, &emitter);
         if (round == ROUNDS / 2)
             fake_remote_hide((uint64_t)liar->memory + 64, liar->count % 2 ? 8 : 0);
     }
-    labels_restart(&labels);
-    look(&labels, &emitter);
-    labels_close(&labels);
+    labels_restart(&publications.labels);
+    look(&publications.labels, &emitter);
+    publications_close(&publications);
     emitter_close(&emitter);
 }
 

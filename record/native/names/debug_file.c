@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/native/names/debug_file.h"
 
+#include "record/elf/elf.h"
 #include "record/native/names/sections.h"
-#include "record/process/elf.h"
 #include "record/process/procfs.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/native/names/image_file.h"
 
-#include "record/process/elf.h"
+#include "record/elf/elf.h"
 
 #include <unistd.h>
 

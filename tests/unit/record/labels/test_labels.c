@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The mapping is a true one of our own, which /proc/self/maps shows; it is read as memory that lies. */
-#include "record/labels/labels.h"
+#include "record/labels/publications.h"
 
 #include "formats/base/alloc.h"
 #include "tests/fakes/fake_remote.h"
@@ -18,7 +18,7 @@
 struct scene {
     unsigned char *memory;
     struct remote remote;
-    struct labels labels;
+    struct publications publications;
     struct emitter emitter;
     char told[512]; /* the tasks that were emitted: "1 name, 2 name" */
 };
@@ -74,7 +74,7 @@ static struct scene *scene_of(const char *name, int flags)
     poke(scene, 8, ROWS);
     poke(scene, 16, TEXTS);
     scene->remote = (struct remote){ .pid = getpid(), .memory = -1 };
-    scene->labels.remote = &scene->remote;
+    scene->publications.labels.remote = &scene->remote;
     emitter_open(&scene->emitter, (struct sink){ hear, scene });
     return scene;
 }
@@ -88,7 +88,7 @@ static int open_scene(void **state)
 static int close_scene(void **state)
 {
     struct scene *scene = *state;
-    labels_close(&scene->labels);
+    publications_close(&scene->publications);
     emitter_close(&scene->emitter);
     munmap(scene->memory, SIZE);
     fake_remote_reset();
@@ -98,23 +98,23 @@ static int close_scene(void **state)
 
 static bool search(struct scene *scene)
 {
-    scene->labels.due_ns = 0;
-    return labels_search(&scene->labels, 0, 1);
+    scene->publications.due_ns = 0;
+    return publications_search(&scene->publications, 0, 1);
 }
 
 static void look(struct scene *scene)
 {
-    const struct piece piece = labels_plan(&scene->labels);
+    const struct piece piece = labels_plan(&scene->publications.labels);
     size_t good = 0;
     if (piece.size > 0)
         remote_read_pieces(&scene->remote, &piece, 1, &good);
-    labels_take(&scene->labels, good == 1);
+    labels_take(&scene->publications.labels, good == 1);
 }
 
 static const char *name_of(struct scene *scene, uint32_t id)
 {
     static char name[2048];
-    const struct label *label = labels_of(&scene->labels, id, &scene->emitter, 3, 0);
+    const struct label *label = labels_of(&scene->publications.labels, id, &scene->emitter, 3, 0);
     snprintf(name, sizeof(name), "%.*s", label ? (int)label->name.size : 4, label ? label->name.bytes : "none");
     return name;
 }
@@ -156,7 +156,7 @@ static void each_stream_defines_labels(void **state)
     look(scene);
     assert_string_equal(name_of(scene, 100), "one");
     emitter_restart(&scene->emitter);
-    labels_restart(&scene->labels);
+    labels_restart(&scene->publications.labels);
     assert_string_equal(name_of(scene, 100), "one");
     assert_string_equal(scene->told, "1 one, 1 one");
 }
@@ -201,7 +201,7 @@ static void a_text_counts_if_its_slot_is_its_own(void **state)
         fake_remote_hook(write_meanwhile, &writer);
         assert_string_equal(name_of(scene, 100), "<label 1>");
         fake_remote_hook(NULL, NULL);
-        scene->labels.slots[1].serial = 0; /* as if it were new */
+        scene->publications.labels.slots[1].serial = 0; /* as if it were new */
     }
     write_text(scene, 1, "one");
     assert_string_equal(name_of(scene, 100), "one");
@@ -227,7 +227,7 @@ static void texts_are_not_trusted(void **state)
     for (size_t i = 0; i < countof(rows); i++) {
         write_text(scene, 1, rows[i].bytes);
         poke(scene, ROWS_BYTES + 256 + 8, rows[i].size);
-        scene->labels.slots[1].serial = 0;
+        scene->publications.labels.slots[1].serial = 0;
         const char *name = name_of(scene, 100);
         if (rows[i].name)
             assert_string_equal(name, rows[i].name);
@@ -259,9 +259,9 @@ static void heads_are_not_trusted(void **state)
         poke(scene, 24, used);
         assert_true(search(scene));
         look(scene);
-        assert_in_range(labels_plan(&scene->labels).size, 40, 40 + 16 * ROWS);
+        assert_in_range(labels_plan(&scene->publications.labels).size, 40, 40 + 16 * ROWS);
         assert_string_equal(name_of(scene, 7), "none");
-        labels_close(&scene->labels);
+        publications_close(&scene->publications);
     }
 }
 
@@ -276,7 +276,7 @@ static void a_mapping_that_goes_is_searched_again(void **state)
     fake_remote_hide((uint64_t)scene->memory, SIZE);
     look(scene);
     assert_string_equal(name_of(scene, 100), "none");
-    assert_int_equal(labels_plan(&scene->labels).size, 0);
+    assert_int_equal(labels_plan(&scene->publications.labels).size, 0);
     assert_false(search(scene));
     fake_remote_hide(0, 0);
     assert_true(search(scene));
@@ -305,16 +305,16 @@ static void a_search_needs_a_reason(void **state)
 {
     struct scene *scene = *state;
     memset(scene->memory, 0, 8);
-    assert_false(labels_search(&scene->labels, 1000, 1)); /* it is there, and not ready */
-    scene->labels.due_ns = 0;
+    assert_false(publications_search(&scene->publications, 1000, 1)); /* it is there, and not ready */
+    scene->publications.due_ns = 0;
     memcpy(scene->memory, "PYRLABL1", 8);
-    assert_true(labels_search(&scene->labels, 1000, 1));
-    labels_close(&scene->labels);
-    scene->labels.pages = 1000;
-    assert_false(labels_search(&scene->labels, 1000, 1));
-    scene->labels.due_ns = 5;
-    assert_false(labels_search(&scene->labels, 1001, 4));
-    assert_true(labels_search(&scene->labels, 1001, 5));
+    assert_true(publications_search(&scene->publications, 1000, 1));
+    publications_close(&scene->publications);
+    scene->publications.pages = 1000;
+    assert_false(publications_search(&scene->publications, 1000, 1));
+    scene->publications.due_ns = 5;
+    assert_false(publications_search(&scene->publications, 1001, 4));
+    assert_true(publications_search(&scene->publications, 1001, 5));
 }
 
 /* The program changes any byte at any time. */
@@ -336,7 +336,7 @@ static void nonsense_does_no_harm(void **state)
         for (uint32_t id = 0; id < 40; id++)
             name_of(scene, id);
         if (round % 64 == 0) { /* so that it is found again */
-            labels_close(&scene->labels);
+            publications_close(&scene->publications);
             memcpy(scene->memory, "PYRLABL1", 8);
             poke(scene, 8, ROWS);
             poke(scene, 16, TEXTS);

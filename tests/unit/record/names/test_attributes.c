@@ -46,6 +46,26 @@ static void the_cgroup_names_container_and_pod(void **state)
         assert_cgroup(nothing[i], "");
 }
 
+/* What the process publishes goes before its environment. */
+static void what_is_published_goes_first(void **state)
+{
+    (void)state;
+    struct bytes lines = { 0 };
+    attributes_put_published(&lines,
+                             TEXT("service.name=shop\nhost.name=\xff\nno name=1\nempty=\nservice.name=again\n"));
+    attributes_put_environment(&lines, TEXT("OTEL_SERVICE_NAME=other\0OTEL_RESOURCE_ATTRIBUTES=zone=a"));
+    assert_lines(&lines, "service.name=shop\nhost.name=\\xff\nzone=a\n");
+    for (size_t i = 0; i < ATTRIBUTES_MOST / 8; i++)
+        put_format(&lines, "name%zu=%zu\n", i, i);
+    struct bytes kept = { 0 };
+    attributes_put_published(&kept, bytes_text(&lines));
+    assert_in_range(kept.size, ATTRIBUTES_MOST / 2, ATTRIBUTES_MOST + 64);
+    put_bytes(&kept, "", 1);
+    assert_non_null(strstr((const char *)kept.at, "pyreel.attributes_left_out="));
+    bytes_free(&kept);
+    bytes_free(&lines);
+}
+
 static void assert_environment(const char *bytes, size_t size, const char *expected)
 {
     struct bytes lines = { 0 };
@@ -99,6 +119,7 @@ TEST_FILE(attributes)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_cgroup_names_container_and_pod),
+        cmocka_unit_test(what_is_published_goes_first),
         cmocka_unit_test(the_environment_names_the_service),
         cmocka_unit_test(a_large_environment_is_cut),
     };

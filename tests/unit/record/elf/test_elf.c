@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Symbols are looked for in our own memory and files: what the dynamic linker says of them is the expected result. */
-#include "record/process/elf.h"
+#include "record/elf/elf.h"
 
 #include "formats/base/alloc.h"
 #include "tests/fakes/fake_remote.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "record/process/elf_files.h"
+#include "record/elf/elf_files.h"
 
 #include "formats/base/alloc.h"
 

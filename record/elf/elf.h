@@ -2,8 +2,8 @@
 /* Finds the address of a symbol of a program or library. elf_symbol() reads the dynamic linker's tables in the
  * process's memory. It needs no file, so the file may be deleted, renamed or unreachable. elf_file_symbol() reads the
  * file (libelf). Memory and file are not trusted: every count, offset and loop is bounded. */
-#ifndef PYREEL_RECORD_PROCESS_ELF_H
-#define PYREEL_RECORD_PROCESS_ELF_H
+#ifndef PYREEL_RECORD_ELF_ELF_H
+#define PYREEL_RECORD_ELF_ELF_H
 
 #include "record/process/remote.h"
 
@@ -16,6 +16,24 @@ size_t elf_segments(struct remote *remote, uint64_t base, Elf64_Phdr *segments, 
 /* Returns the address of symbol `name` of the ELF image that starts at `base` in the process; 0: the image does not
  * export the symbol. */
 uint64_t elf_symbol(struct remote *remote, uint64_t base, const char *name);
+
+/* Where the code of an image finds a thread's copy of a variable of its own (TLS). */
+struct elf_tls {
+    uint64_t offset; /* of the variable in the image's block */
+    uint64_t size;   /* of that block, with its alignment: the block of a program ends so many bytes later, where each
+                      * thread   has its thread pointer (x86-64) */
+    uint64_t place;  /* address of the words that the dynamic linker has filled in for the code; 0: there are none */
+    enum {
+        ELF_TLS_NONE,
+        ELF_TLS_STATIC,
+        ELF_TLS_MODULE,
+        ELF_TLS_DESCRIPTOR
+    } kind; /* of these words:
+             * the distance to the thread pointer; a number of the image, and an offset; a function and its argument */
+};
+
+/* Finds the thread-local variable `name` that the image at `base` exports. Returns false if it has none. */
+bool elf_tls(struct remote *remote, uint64_t base, const char *name, struct elf_tls *tls);
 
 /* The same for the open file `fd`, of which the image is a mapping. Searches all symbols of the file. When there is no
  * such symbol and `section` is not NULL, returns the start of the section of that name. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "record/process/elf.h"
+#include "record/elf/elf.h"
 
 #include "formats/base/alloc.h"
 
@@ -14,10 +14,16 @@
 #define NAME_LIMIT     64
 #define NOTES_LIMIT    1024 /* bytes of a segment of notes that are searched */
 
+#define RELOCATIONS_LIMIT   (1u << 20) /* of a table */
+#define RELOCATIONS_AT_ONCE 1024
+
 /* The tables that the dynamic section of an image names, as addresses in the process. */
 struct dynamic {
     uint64_t symbols, strings, gnu_hash;
-    uint64_t bias; /* what the dynamic linker added to the addresses in the file */
+    struct {
+        uint64_t address, size;
+    } relocations[2]; /* of data, and of functions */
+    uint64_t bias;    /* what the dynamic linker added to the addresses in the file */
 };
 
 static bool elf_read_at(struct remote *remote, uint64_t address, void *into, size_t size)
@@ -86,6 +92,14 @@ static bool read_dynamic(struct remote *remote, uint64_t address, size_t size, s
             dynamic->strings = value;
         if (entries[i].d_tag == DT_GNU_HASH)
             dynamic->gnu_hash = value;
+        if (entries[i].d_tag == DT_RELA)
+            dynamic->relocations[0].address = value;
+        if (entries[i].d_tag == DT_RELASZ)
+            dynamic->relocations[0].size = entries[i].d_un.d_val;
+        if (entries[i].d_tag == DT_JMPREL)
+            dynamic->relocations[1].address = value;
+        if (entries[i].d_tag == DT_PLTRELSZ)
+            dynamic->relocations[1].size = entries[i].d_un.d_val;
     }
     return dynamic->symbols && dynamic->strings && dynamic->gnu_hash;
 }
@@ -118,41 +132,123 @@ static bool is_called(struct remote *remote, const struct dynamic *dynamic, cons
            elf_read_at(remote, dynamic->strings + symbol->st_name, called, size) && memcmp(called, name, size) == 0;
 }
 
+/* A symbol that an image exports, and its number. */
+struct exported {
+    Elf64_Sym symbol;
+    uint32_t number;
+};
+
 /* Searches a hash bucket. The bucket's symbols begin at index `first` and are in a row; their hashes are in a row at
  * `chain`. Bit 0 of the last hash is set. */
-static uint64_t search_bucket(struct remote *remote, const struct dynamic *dynamic, uint64_t chain, uint32_t first,
-                              const char *name)
+static bool search_bucket(struct remote *remote, const struct dynamic *dynamic, uint64_t chain, uint32_t first,
+                          const char *name, struct exported *found)
 {
     const uint32_t wanted = gnu_hash(name);
     for (uint32_t i = 0; i < CHAIN_LIMIT; i++) {
         uint32_t hash;
         Elf64_Sym symbol;
         if (!elf_read_at(remote, chain + (uint64_t)i * sizeof(hash), &hash, sizeof(hash)))
-            return 0;
+            return false;
         if ((hash | 1) == (wanted | 1) &&
             elf_read_at(remote, dynamic->symbols + ((uint64_t)first + i) * sizeof(symbol), &symbol, sizeof(symbol)) &&
-            is_called(remote, dynamic, &symbol, name))
-            return symbol.st_value + dynamic->bias;
+            is_called(remote, dynamic, &symbol, name)) {
+            *found = (struct exported){ symbol, first + i };
+            return true;
+        }
         if (hash & 1)
-            return 0;
+            return false;
     }
-    return 0;
+    return false;
+}
+
+static bool find_exported(struct remote *remote, const struct dynamic *dynamic, const char *name,
+                          struct exported *found)
+{
+    /* struct { buckets, first symbol, bloom words, bloom shift }, bloom words, buckets, chains */
+    uint32_t head[4], first;
+    if (!elf_read_at(remote, dynamic->gnu_hash, head, sizeof(head)) || head[0] == 0)
+        return false;
+    const uint64_t buckets = dynamic->gnu_hash + sizeof(head) + (uint64_t)head[2] * 8;
+    const uint64_t chains = buckets + (uint64_t)head[0] * sizeof(first);
+    return elf_read_at(remote, buckets + (uint64_t)(gnu_hash(name) % head[0]) * sizeof(first), &first, sizeof(first)) &&
+           first >= head[1] &&
+           search_bucket(remote, dynamic, chains + ((uint64_t)first - head[1]) * sizeof(first), first, name, found);
 }
 
 uint64_t elf_symbol(struct remote *remote, uint64_t base, const char *name)
 {
     struct dynamic dynamic = { 0 };
-    /* struct { buckets, first symbol, bloom words, bloom shift }, bloom words, buckets, chains */
-    uint32_t head[4], first;
-    if (!find_dynamic(remote, base, &dynamic) || !elf_read_at(remote, dynamic.gnu_hash, head, sizeof(head)) ||
-        head[0] == 0)
-        return 0;
-    const uint64_t buckets = dynamic.gnu_hash + sizeof(head) + (uint64_t)head[2] * 8;
-    const uint64_t chains = buckets + (uint64_t)head[0] * sizeof(first);
-    if (!elf_read_at(remote, buckets + (uint64_t)(gnu_hash(name) % head[0]) * sizeof(first), &first, sizeof(first)) ||
-        first < head[1])
-        return 0;
-    return search_bucket(remote, &dynamic, chains + ((uint64_t)first - head[1]) * sizeof(first), first, name);
+    struct exported found;
+    const bool there = find_dynamic(remote, base, &dynamic) && find_exported(remote, &dynamic, name, &found);
+    return there ? found.symbol.st_value + dynamic.bias : 0;
+}
+
+/* ---- variables of threads ---- */
+
+#if defined(__aarch64__)
+#define TLS_STATIC     R_AARCH64_TLS_TPREL
+#define TLS_MODULE     R_AARCH64_TLS_DTPMOD
+#define TLS_DESCRIPTOR R_AARCH64_TLSDESC
+#else
+#define TLS_STATIC     R_X86_64_TPOFF64
+#define TLS_MODULE     R_X86_64_DTPMOD64
+#define TLS_DESCRIPTOR R_X86_64_TLSDESC
+#endif
+
+/* Whether the dynamic linker fills in, at a relocation, what leads to the variable. */
+static bool leads_to_variable(const Elf64_Rela *relocation, const struct exported *variable, struct elf_tls *tls)
+{
+    const uint32_t type = (uint32_t)ELF64_R_TYPE(relocation->r_info);
+    const uint32_t number = (uint32_t)ELF64_R_SYM(relocation->r_info);
+    const bool own = number == 0 && (uint64_t)relocation->r_addend == variable->symbol.st_value && type != TLS_MODULE;
+    if (number != variable->number && !own)
+        return false;
+    tls->kind = type == TLS_STATIC       ? ELF_TLS_STATIC
+                : type == TLS_MODULE     ? ELF_TLS_MODULE
+                : type == TLS_DESCRIPTOR ? ELF_TLS_DESCRIPTOR
+                                         : ELF_TLS_NONE;
+    return tls->kind != ELF_TLS_NONE;
+}
+
+/* Searches the relocations of an image for the place of a variable. */
+static void find_tls_place(struct remote *remote, const struct dynamic *dynamic, const struct exported *variable,
+                           struct elf_tls *tls)
+{
+    Elf64_Rela read[RELOCATIONS_AT_ONCE];
+    for (size_t table = 0; table < countof(dynamic->relocations); table++) {
+        const uint64_t address = dynamic->relocations[table].address;
+        const uint64_t size = dynamic->relocations[table].size / sizeof(*read);
+        for (uint64_t at = 0; at < size && at < RELOCATIONS_LIMIT; at += countof(read)) {
+            const size_t count = size - at < countof(read) ? (size_t)(size - at) : countof(read);
+            if (!elf_read_at(remote, address + at * sizeof(*read), read, count * sizeof(*read)))
+                break;
+            for (size_t i = 0; i < count; i++)
+                if (leads_to_variable(&read[i], variable, tls)) {
+                    tls->place = read[i].r_offset + dynamic->bias;
+                    return;
+                }
+        }
+    }
+}
+
+bool elf_tls(struct remote *remote, uint64_t base, const char *name, struct elf_tls *tls)
+{
+    Elf64_Phdr segments[SEGMENTS_LIMIT];
+    struct dynamic dynamic = { 0 };
+    struct exported variable;
+    *tls = (struct elf_tls){ 0 };
+    if (!find_dynamic(remote, base, &dynamic) || !find_exported(remote, &dynamic, name, &variable) ||
+        ELF64_ST_TYPE(variable.symbol.st_info) != STT_TLS)
+        return false;
+    tls->offset = variable.symbol.st_value;
+    const size_t count = read_segments(remote, base, segments);
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t align = segments[i].p_align > 1 ? segments[i].p_align : 1;
+        if (segments[i].p_type == PT_TLS && segments[i].p_memsz < UINT32_MAX && align < UINT32_MAX)
+            tls->size = (segments[i].p_memsz + align - 1) / align * align;
+    }
+    find_tls_place(remote, &dynamic, &variable, tls);
+    return true;
 }
 
 /* ---- the build id ---- */

@@ -6,10 +6,10 @@
  * another file, and the first bytes (headers, mostly with the build id) tell these apart. The memory of a process is
  * not trusted: a process can make its memory say anything of a file that other processes map, too. So the caller
  * proves what was remembered before the caller relies on it, and calls elf_files_forget() when the proof fails. */
-#ifndef PYREEL_RECORD_PROCESS_ELF_FILES_H
-#define PYREEL_RECORD_PROCESS_ELF_FILES_H
+#ifndef PYREEL_RECORD_ELF_ELF_FILES_H
+#define PYREEL_RECORD_ELF_ELF_FILES_H
 
-#include "record/process/elf.h"
+#include "record/elf/elf.h"
 #include "record/process/procfs.h"
 
 #define ELF_FILES_MAX  512  /* files; when there are more, all are forgotten */
