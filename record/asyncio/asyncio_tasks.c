@@ -4,6 +4,7 @@
 #include "formats/base/alloc.h"
 #include "record/asyncio/await_chain.h"
 #include "record/asyncio/wakers.h"
+#include "record/emit/traceparent.h"
 #include "record/python/unicode.h"
 
 #include <inttypes.h>
@@ -288,10 +289,12 @@ static bool look_at_set(struct looking *k, uint64_t set)
 
 /* ---- a task ---- */
 
-/* Sets name and coroutine. If one of the two differs, the row now has another task, which gets a new number. Keeps
- * `name`. */
+/* Sets name, span and coroutine. If name or coroutine differs, the row now has another task, which gets a new number.
+ * Keeps `name`. */
 static void take_identity(struct tasks *tasks, struct known_task *task, uint64_t coroutine, struct text name)
 {
+    task->span = (struct span_ids){ 0 };
+    traceparent_take(&name, &task->span);
     const bool same = task->coroutine == coroutine && text_equal(task->name, name);
     task->number = same ? task->number : 0;
     task->serial = same ? task->serial : 0;

@@ -52,8 +52,9 @@ struct known_task {
     uint64_t coroutine;
     uint64_t loop; /* address of its event loop; 0: not kept there */
     struct text name;
-    bool runs;           /* the coroutine runs: it is on a thread's stack */
-    uint64_t generation; /* the interpreter's count of freed code objects + 1; 0: not known */
+    struct span_ids span; /* behind its name: record/emit/traceparent.h */
+    bool runs;            /* the coroutine runs: it is on a thread's stack */
+    uint64_t generation;  /* the interpreter's count of freed code objects + 1; 0: not known */
 
     /* ---- from the last look; whole when the look was sure ---- */
     uint64_t *waiters; /* addresses of the tasks that wait for this task, or of callbacks that wake them */

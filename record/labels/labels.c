@@ -3,6 +3,7 @@
 
 #include "formats/base/alloc.h"
 #include "formats/base/utf8.h"
+#include "record/emit/traceparent.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -46,7 +47,9 @@ static void labels_forget(struct labels *labels)
     free(labels->slots);
     free(labels->bytes);
     free(labels->ids);
+    free(labels->tasks);
     intern_pairs_free(&labels->index);
+    intern_free(&labels->names);
 }
 
 void labels_close(struct labels *labels)
@@ -150,6 +153,36 @@ static uint32_t label_frame(struct definitions *definitions, struct text name)
     return definitions_named_frame(definitions, KIND_TASK, (struct text){ text, (size_t)size });
 }
 
+/* Reads the label with a serial into its slot. */
+static void read_label(struct labels *labels, struct label *label, uint64_t serial, struct definitions *definitions)
+{
+    bool added;
+    text_free(label->name);
+    *label = (struct label){ .serial = serial, .name = label_name(labels, serial) };
+    const bool spans = traceparent_take(&label->name, &label->span);
+    label->frame = label_frame(definitions, label->name);
+    if (!spans ||
+        (labels->names.count >= LABELS_NAMES_MOST && !intern_find(&labels->names, label->name.bytes, label->name.size)))
+        return;
+    label->named = intern_number(&labels->names, label->name.bytes, label->name.size, &added);
+    labels->tasks = alloc_grow(labels->tasks, &labels->tasks_room, (size_t)label->named + 1, sizeof(*labels->tasks));
+    label->number = labels->tasks[label->named].number;
+}
+
+/* Emits the definition of a label's task. */
+static void define_label(struct labels *labels, struct label *label, struct emitter *emitter, uint32_t process,
+                         uint64_t time_ns)
+{
+    struct label_task *task = label->named ? &labels->tasks[label->named] : NULL;
+    uint32_t *serial = task ? &task->serial : &label->task_serial;
+    label->number = ++emitter->last_task;
+    if (task)
+        task->number = label->number;
+    emitter_serial(emitter, SERIAL_TASK, label->number, serial);
+    emitter_note(emitter,
+                 (struct event){ .kind = EVENT_TASK, .task = { label->number, process, label->name, time_ns } });
+}
+
 const struct label *labels_of(struct labels *labels, uint32_t native_id, struct emitter *emitter, uint32_t process,
                               uint64_t time_ns)
 {
@@ -162,20 +195,12 @@ const struct label *labels_of(struct labels *labels, uint32_t native_id, struct 
     if (serial == 0)
         return NULL;
     struct label *label = &labels->slots[serial % labels->texts];
-    if (label->serial != serial) {
-        text_free(label->name);
-        *label = (struct label){ .serial = serial, .name = label_name(labels, serial) };
-        label->frame = label_frame(&emitter->definitions, label->name);
-    }
-    if (label->number == 0) {
-        label->number = ++emitter->last_task;
-        emitter_serial(emitter, SERIAL_TASK, label->number, &label->task_serial);
-        emitter_note(
-            emitter,
-            (struct event){
-                .kind = EVENT_TASK,
-                .task = { .number = label->number, .process = process, .name = label->name, .start_ns = time_ns } });
-    }
+    if (label->serial != serial)
+        read_label(labels, label, serial, &emitter->definitions);
+    if (label->named)
+        label->number = labels->tasks[label->named].number;
+    if (label->number == 0)
+        define_label(labels, label, emitter, process, time_ns);
     return label;
 }
 
@@ -183,4 +208,6 @@ void labels_restart(struct labels *labels)
 {
     for (uint32_t i = 0; labels->slots && i < labels->texts; i++)
         labels->slots[i].number = 0;
+    for (size_t i = 0; i < labels->tasks_room; i++)
+        labels->tasks[i].number = 0;
 }

@@ -9,8 +9,9 @@
  * All numbers are little-endian and have 64 bits. A row is that of the moment, because only its own thread writes it. A
  * text is read later, when its serial is new. By then the slot may have another text: then the label is <label N>.
  *
- * A label is told as a task: a definition, and a frame <task NAME> outside of the thread's stack. All bytes come from
- * the program and are not trusted. */
+ * A label is told as a task: a definition, and a frame <task NAME> outside of the thread's stack. A text may end in a
+ * span (record/emit/traceparent.h), which is no part of the name: all labels of one name are one task, then. All bytes
+ * come from the program and are not trusted. */
 #ifndef PYREEL_RECORD_LABELS_LABELS_H
 #define PYREEL_RECORD_LABELS_LABELS_H
 
@@ -23,7 +24,8 @@
 #define LABELS_TEXTS_MOST 65536
 #define LABELS_ROW        16
 #define LABELS_SLOT       256
-#define LABELS_TEXT       240 /* bytes of a text */
+#define LABELS_TEXT       240  /* bytes of a text */
+#define LABELS_NAMES_MOST 4096 /* names of labels with spans; each label of a further name is a task of its own */
 #define LABELS_MAPPED     "/memfd:pyreel-labels-1 (deleted)\n"
 
 /* The text that was in a slot when it was read last. */
@@ -33,6 +35,13 @@ struct label {
     uint32_t task_serial; /* of the task; 0: none yet */
     uint32_t frame;       /* <task NAME>, an index of the definitions */
     struct text name;     /* owned */
+    struct span_ids span; /* on which the thread works */
+    uint32_t named;       /* if it has a span: its row in labels->tasks; 0: none */
+};
+
+/* The task of all labels of a name that have a span. */
+struct label_task {
+    uint32_t number, serial; /* as in struct label */
 };
 
 /* The labels of one process. `= {0}` has none. */
@@ -50,6 +59,10 @@ struct labels {
     uint64_t *ids;             /* ... of these numbers of threads */
     uint32_t indexed;
     struct label *slots; /* by serial % texts */
+
+    struct intern names;      /* of labels with spans, LABELS_NAMES_MOST at most ... */
+    struct label_task *tasks; /* ... and their tasks, by number */
+    size_t tasks_room;
 };
 
 /* Takes the mapping over. False: what its head says does not fit it, maybe because it is not ready yet. */

@@ -76,6 +76,19 @@ uint64_t watched_tasks_callback(struct watched *w, uint32_t member, uint64_t tim
     return since_ns < time_ns ? since_ns : time_ns;
 }
 
+struct span_ids watched_tasks_span(const struct watched *w, uint32_t member, const struct label *label)
+{
+    static const struct span_ids none;
+    const struct span_ids published = w->thread_list.members[member].walk.span.span;
+    const struct thread_task *runs = asyncio_thread(&w->asyncio, member);
+    const struct known_task *task = runs && runs->task ? &w->asyncio.tasks.rows[runs->task - 1] : NULL;
+    if (!span_ids_equal(published, none))
+        return published;
+    if (task && !span_ids_equal(task->span, none))
+        return task->span;
+    return label ? label->span : none;
+}
+
 /* ---- all tasks ---- */
 
 /* The CPU time of the look. A task that runs for less than an interval is seen rarely, and most of its CPU time shows
@@ -178,8 +191,7 @@ static bool watched_emit_task(struct watched *w, uint32_t row, uint64_t time_ns,
     sample->cpu_ns = runner ? runner->cpu_ns : 0;
     sample->collection = runner ? watched_threads_collection(w, task->owner - 1) : 0;
     sample->callback_ns = runner ? watched_tasks_callback(w, task->owner - 1, time_ns) : 0;
-    if (runner)
-        sample->span = w->thread_list.members[task->owner - 1].walk.span.span;
+    sample->span = runner ? watched_tasks_span(w, task->owner - 1, NULL) : task->span;
     if (entry->same) {
         sample->keep = (uint32_t)entry->emitted.count;
     } else {

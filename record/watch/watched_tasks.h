@@ -16,6 +16,10 @@ void watched_tasks_take_stack(struct watched *w, struct frames *stack, struct fr
 /* The number of the task that a thread runs; 0: none, or not known. */
 uint32_t watched_tasks_running(const struct watched *w, uint32_t member);
 
+/* The span on which the thread of a state works: as the thread publishes it, else as the name of its task or its label
+ * has it. `label`: NULL: the thread has none. All 0: none is known. */
+struct span_ids watched_tasks_span(const struct watched *w, uint32_t member, const struct label *label);
+
 /* Since when the event loop of a thread runs one callback, for its sample at a time; 0: none, not known, or not long.
  */
 uint64_t watched_tasks_callback(struct watched *w, uint32_t member, uint64_t time_ns);

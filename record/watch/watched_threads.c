@@ -625,7 +625,7 @@ static bool thread_emit_stack(struct watched *w, struct emitted_thread *thread, 
     const uint32_t task = w->options->async ? watched_tasks_running(w, innermost) : 0;
     sample->task = task || !label ? task : label->number;
     sample->callback_ns = watched_tasks_callback(w, innermost, time_ns);
-    sample->span = w->thread_list.members[innermost].walk.span.span;
+    sample->span = watched_tasks_span(w, innermost, label);
     if (w->rows.nested_count == 1 && !tasks && !label && !w->thread_list.members[innermost].walk.c_links)
         sample_take_state(w, thread, innermost, sample);
     else if (!sample_take_stacks(w, thread, label, sample))

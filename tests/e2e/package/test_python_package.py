@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The Python package: programs of each Python record themselves with it, with the programs of this build."""
 
+import collections
 import os
 import re
 import signal
@@ -9,7 +10,8 @@ import textwrap
 
 import pytest
 
-from environment import DUMP, DIFF, PROJECT, PYREEL, RECORD
+import plain_stream
+from environment import DUMP, DIFF, PROJECT, PYREEL, RECORD, need_otlp, otlp_folder
 from recording import ENVIRONMENT, PATIENCE, collapsed, process_state, wait_until, whole
 
 PACKAGE = os.path.join(PROJECT, "python")
@@ -471,3 +473,67 @@ def test_labels_below_a_recorder(run_with):
         pyreel.label("below")
         assert own() == "below"
         """), prefix=(RECORD, "-q", "-o", "outer.pyreel", "--"))
+
+
+@pytest.mark.pythons("oldest and newest")
+def test_spans_of_opentelemetry_are_those_of_samples(run_with, tmp_path):
+    """In a thread, nested and one after the other, and in tasks of asyncio that run in turn."""
+    need_otlp()
+    printed = run_with("""
+        from opentelemetry import trace
+        from opentelemetry.sdk.trace import TracerProvider
+        import pyreel.otel
+
+        trace.set_tracer_provider(TracerProvider())
+        trace.get_tracer_provider().add_span_processor(pyreel.otel.SpanProcessor())
+        tracer = trace.get_tracer("test")
+
+        def spend(seconds):
+            end = time.thread_time() + seconds
+            while time.thread_time() < end:
+                sum(range(1000))
+
+        def outer(): spend(0.02)
+        def inner(): spend(0.02)
+        def first(): spend(0.01)
+        def second(): spend(0.02)
+
+        def say(function):
+            context = trace.get_current_span().get_span_context()
+            print(function.__name__, f"{context.trace_id:032x}", f"{context.span_id:016x}")
+
+        async def task(function):
+            with tracer.start_as_current_span(function.__name__):
+                say(function)
+                for _ in range(30):
+                    function()
+                    await asyncio.sleep(0)
+
+        async def tasks():
+            await asyncio.gather(task(first), task(second))
+
+        with pyreel.record("a.pyreel", rate=500, async_="running", options=["--disturb", "5%", "--compression", "none"]):
+            with tracer.start_as_current_span("GET /items"):
+                say(outer)
+                for _ in range(10):
+                    outer()
+                    with tracer.start_as_current_span("query"):
+                        say(inner)
+                        inner()
+            unlabelled()
+            asyncio.run(tasks())
+    """, PYTHONPATH=os.pathsep.join([PACKAGE, otlp_folder()]))
+    spans = collections.defaultdict(set)
+    for function, *span in map(str.split, printed.splitlines()):
+        spans[function].add(tuple(span))
+    seen = collections.defaultdict(collections.Counter)
+    for (stack, span), samples in plain_stream.Recording(tmp_path / "a.pyreel").spans.items():
+        for frame in stack:
+            seen[frame.function][span] += samples
+    for function in ("outer", "inner", "first", "second"):
+        right = sum(samples for span, samples in seen[function].items() if span in spans[function])
+        assert seen[function].total() > 10 and right >= 0.95 * seen[function].total() - 1, (function, seen[function], spans)
+    assert len(spans["inner"]) == 10 and len(set(seen["inner"]) & spans["inner"]) > 5, seen["inner"]
+    assert set(seen["unlabelled"]) == {None}, seen["unlabelled"]
+    names = {task["name"] for task in whole(tmp_path / "a.pyreel")["tasks"]} if "tasks" in whole(tmp_path / "a.pyreel") else None
+    assert names is None or names >= {"GET /items", "query", "first", "second"}, names

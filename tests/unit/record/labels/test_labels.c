@@ -111,10 +111,15 @@ static void look(struct scene *scene)
     labels_take(&scene->publications.labels, good == 1);
 }
 
+static const struct label *label_at(struct scene *scene, uint32_t id)
+{
+    return labels_of(&scene->publications.labels, id, &scene->emitter, 3, 0);
+}
+
 static const char *name_of(struct scene *scene, uint32_t id)
 {
     static char name[2048];
-    const struct label *label = labels_of(&scene->publications.labels, id, &scene->emitter, 3, 0);
+    const struct label *label = label_at(scene, id);
     snprintf(name, sizeof(name), "%.*s", label ? (int)label->name.size : 4, label ? label->name.bytes : "none");
     return name;
 }
@@ -205,6 +210,35 @@ static void a_text_counts_if_its_slot_is_its_own(void **state)
     }
     write_text(scene, 1, "one");
     assert_string_equal(name_of(scene, 100), "one");
+}
+
+/* A text that ends in a traceparent tells a span. Labels of one name are one task, whatever their spans. */
+static void a_text_tells_a_span(void **state)
+{
+    struct scene *scene = *state;
+    search(scene);
+    write_text(scene, 1, "GET /items 00-0102030405060708090a0b0c0d0e0f10-1122334455667788-01");
+    write_text(scene, 2, "GET /items 00-ffffffffffffffffffffffffffffffff-0000000000000009-00");
+    write_text(scene, 3, "GET /items 00-0102030405060708090a0b0c0d0e0f10-112233445566778X-01");
+    write_row(scene, 0, 11, 1);
+    write_row(scene, 1, 12, 2);
+    write_row(scene, 2, 13, 3);
+    look(scene);
+    const struct label *label = label_at(scene, 11);
+    assert_true(
+        span_ids_equal(label->span, (struct span_ids){ 0x0102030405060708, 0x090a0b0c0d0e0f10, 0x1122334455667788 }));
+    assert_int_equal(label->number, 1);
+    label = label_at(scene, 12);
+    assert_true(span_ids_equal(label->span, (struct span_ids){ UINT64_MAX, UINT64_MAX, 9 }));
+    assert_int_equal(label->number, 1);
+    label = label_at(scene, 13);
+    assert_true(span_ids_equal(label->span, (struct span_ids){ 0 }));
+    assert_int_equal(label->number, 2);
+    assert_string_equal(scene->told,
+                        "1 GET /items, 2 GET /items 00-0102030405060708090a0b0c0d0e0f10-112233445566778X-01");
+    labels_restart(&scene->publications.labels);
+    assert_int_equal(label_at(scene, 12)->number, 3);
+    assert_int_equal(label_at(scene, 11)->number, 3);
 }
 
 static void texts_are_not_trusted(void **state)
@@ -352,6 +386,7 @@ TEST_FILE(labels)
         cmocka_unit_test_setup_teardown(each_stream_defines_labels, open_scene, close_scene),
         cmocka_unit_test_setup_teardown(threads_come, open_scene, close_scene),
         cmocka_unit_test_setup_teardown(a_text_counts_if_its_slot_is_its_own, open_scene, close_scene),
+        cmocka_unit_test_setup_teardown(a_text_tells_a_span, open_scene, close_scene),
         cmocka_unit_test_setup_teardown(texts_are_not_trusted, open_scene, close_scene),
         cmocka_unit_test_setup_teardown(heads_are_not_trusted, open_scene, close_scene),
         cmocka_unit_test_setup_teardown(a_mapping_that_goes_is_searched_again, open_scene, close_scene),
