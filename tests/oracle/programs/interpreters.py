@@ -11,8 +11,8 @@ except ImportError:
     import _xxsubinterpreters as _interpreters  # -> *
 
 #: slow 5
-# The state that 3.11 makes for an interpreter has the number of the thread that made the interpreter.
-#: since 3.12
+# The state that 3.11 and 3.12 make for an interpreter has the number of the thread that made the interpreter.
+#: since 3.13
 # The stack of a thread goes on in the interpreter that the thread works for, which begins with imports, of which some are
 # called from C:
 #: root nothing frozen <module> search_function
