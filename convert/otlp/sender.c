@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -34,8 +35,8 @@ static const char spool_ending[] = ".otlp"; /* gzip'd or not: the first bytes sa
 
 /* A request that waits. */
 struct waiting_request {
-    char *path; /* in the folder; NULL: it is memory */
-    int fd;     /* of the memory; -1: it is a file */
+    char *path;        /* in the folder; NULL: it is memory */
+    struct bytes body; /* the memory; empty for a file */
     uint64_t size;
     int64_t since_ns;
 };
@@ -58,8 +59,8 @@ struct sender {
     int64_t give_up_ns; /* when the thread ends at the latest; 0: it does not */
     struct sender_counts counts;
     uint64_t number; /* of the next file of the folder */
-    char *writing;   /* its path */
     bool told;       /* that the receiver does not answer */
+    bool told_full;  /* that the folder takes no file */
 };
 
 /* ---- what the environment says ---- */
@@ -168,19 +169,24 @@ static bool read_environment(struct sender *sender, struct fault *why)
 static void waiting_free(struct waiting_request *row)
 {
     free(row->path);
-    if (row->fd >= 0)
-        close(row->fd);
+    bytes_free(&row->body);
+}
+
+/* Forgets a request. Its file stays. */
+static void forget_row(struct sender *sender, size_t which)
+{
+    struct waiting_request *row = &sender->rows[which];
+    sender->size -= row->size;
+    waiting_free(row);
+    memmove(row, row + 1, (--sender->count - which) * sizeof(*row));
 }
 
 /* Forgets a request, with its file. */
 static void drop_row(struct sender *sender, size_t which)
 {
-    struct waiting_request *row = &sender->rows[which];
-    if (row->path)
-        unlink(row->path);
-    sender->size -= row->size;
-    waiting_free(row);
-    memmove(row, row + 1, (--sender->count - which) * sizeof(*row));
+    if (sender->rows[which].path)
+        unlink(sender->rows[which].path);
+    forget_row(sender, which);
 }
 
 /* Loses the oldest ones beyond the limit; not the one that is being sent, and not the newest. */
@@ -220,18 +226,36 @@ static size_t take_reply(char *bytes, size_t one, size_t size, void *self)
     return reply->answer.size < ANSWER_MOST ? size : 0;
 }
 
-/* The whole request, as it is in its file. */
-static struct bytes load_request(const struct waiting_request *row)
+/* Reads a whole file from its beginning. False with the reason in errno; 0: the file is empty. */
+static bool read_back(int fd, struct bytes *body)
 {
-    struct bytes body = { 0 };
-    const int fd = row->path ? open(row->path, O_RDONLY | O_CLOEXEC) : row->fd;
     char room[65536];
     off_t at = 0;
-    for (ssize_t size; fd >= 0 && at < REQUEST_MOST && (size = pread(fd, room, sizeof(room), at)) > 0; at += size)
-        put_bytes(&body, room, (size_t)size);
-    if (row->path && fd >= 0)
+    ssize_t size;
+    while (at < REQUEST_MOST && (size = pread(fd, room, sizeof(room), at)) != 0) {
+        if (size < 0)
+            return false;
+        put_bytes(body, room, (size_t)size);
+        at += size;
+    }
+    errno = 0;
+    return at > 0;
+}
+
+/* The request as it is in its file, or in memory, where it stays. False with the reason in errno. */
+static bool load_request(const struct waiting_request *row, struct bytes *body)
+{
+    if (!row->path) {
+        *body = row->body;
+        return true;
+    }
+    const int fd = open(row->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    const bool good = fd >= 0 && read_back(fd, body);
+    const int problem = errno;
+    if (fd >= 0)
         close(fd);
-    return body;
+    errno = problem;
+    return good;
 }
 
 static void set_options(CURL *curl, const struct sender *sender, const struct bytes *body, struct reply *reply)
@@ -329,6 +353,20 @@ static void settle(struct sender *sender, const struct reply *reply)
     drop_row(sender, 0);
 }
 
+/* With the lock. The file of the first request cannot be read. An empty one is all that a machine without power left of
+ * a request; any other stays where it is. */
+static void pass_over(struct sender *sender, int problem)
+{
+    const char *path = sender->rows[0].path;
+    char words[PATH_MAX + 100];
+    snprintf(words, sizeof(words), "warning: cannot read the request %s", path);
+    sender_say(sender, words, problem ? strerror(problem) : "it is empty");
+    if (!problem)
+        unlink(path);
+    sender->counts.lost++;
+    forget_row(sender, 0);
+}
+
 /* With the lock. Waits before the first request is sent again. */
 static void wait_again(struct sender *sender, const struct reply *reply, int64_t *backoff_ns, unsigned *seed)
 {
@@ -375,12 +413,18 @@ static void *send_all(void *self)
         struct reply reply = { 0 };
         sender->busy = true;
         pthread_mutex_unlock(&sender->lock);
-        struct bytes body = load_request(&row);
-        post(curl, sender, &body, &reply);
-        bytes_free(&body);
+        struct bytes body = { 0 };
+        const bool loaded = load_request(&row, &body);
+        const int problem = errno;
+        if (loaded)
+            post(curl, sender, &body, &reply);
+        if (row.path)
+            bytes_free(&body);
         pthread_mutex_lock(&sender->lock);
         sender->busy = false;
-        if (comes_again(reply.status)) {
+        if (!loaded) {
+            pass_over(sender, problem);
+        } else if (comes_again(reply.status)) {
             wait_again(sender, &reply, &backoff_ns, &seed);
         } else {
             settle(sender, &reply);
@@ -412,7 +456,7 @@ static bool take_up(struct sender *sender, struct fault *why)
     if (count < 0)
         return fault(why, "cannot read the folder %s: %s", folder, strerror(errno));
     for (int i = 0; i < count; i++) {
-        struct waiting_request row = { .fd = -1, .since_ns = monotonic_ns() };
+        struct waiting_request row = { .since_ns = monotonic_ns() };
         struct stat file;
         if (asprintf(&row.path, "%s/%s", folder, names[i]->d_name) >= 0 && stat(row.path, &file) == 0) {
             row.size = (uint64_t)file.st_size;
@@ -424,36 +468,58 @@ static bool take_up(struct sender *sender, struct fault *why)
     return true;
 }
 
-bool sender_file(struct sender *sender, struct output *output, struct fault *why)
+/* Writes a request into the folder. Returns its path; NULL: the folder does not take it, which is told once. */
+static char *put_into_folder(struct sender *sender, const struct bytes *body)
 {
     struct timespec now;
-    if (!sender->wishes->spool) {
-        const int fd = memfd_create("request", MFD_CLOEXEC);
-        if (fd < 0)
-            return fault(why, "cannot make a file in memory: %s", strerror(errno));
-        output_open_fd(output, fd, "a request", sender->packed);
-        return true;
-    }
+    struct fault why = { 0 };
+    struct output file = { 0 };
+    char *path;
     clock_gettime(CLOCK_REALTIME, &now);
-    free(sender->writing);
-    if (asprintf(&sender->writing, "%s/pyreel-%010lld.%09ld-%d-%" PRIu64 "%s", sender->wishes->spool,
-                 (long long)now.tv_sec, now.tv_nsec, (int)getpid(), sender->number++, spool_ending) < 0)
-        sender->writing = NULL;
-    return sender->writing && output_open(output, sender->writing, sender->packed, why);
+    if (asprintf(&path, "%s/pyreel-%010lld.%09ld-%d-%" PRIu64 "%s", sender->wishes->spool, (long long)now.tv_sec,
+                 now.tv_nsec, (int)getpid(), sender->number++, spool_ending) < 0)
+        return NULL;
+    bool good = output_open(&file, path, false, &why);
+    if (good) {
+        output_bytes(&file, body->at, body->size);
+        good = output_close(&file, NULL, &why);
+    }
+    if (good)
+        return path;
+    if (!sender->told_full)
+        sender_say(sender, "warning: requests wait in memory, for the folder takes none", why.text);
+    sender->told_full = true;
+    free(path);
+    return NULL;
+}
+
+bool sender_file(struct sender *sender, struct output *output, struct fault *why)
+{
+    const int fd = memfd_create("request", MFD_CLOEXEC);
+    if (fd < 0)
+        return fault(why, "cannot make a file in memory: %s", strerror(errno));
+    output_open_fd(output, fd, "a request", sender->packed);
+    return true;
 }
 
 bool sender_add(struct sender *sender, struct output *output, struct fault *why)
 {
-    struct waiting_request row = { .fd = -1, .since_ns = monotonic_ns() };
-    if (!sender->wishes->spool)
-        row.fd = dup(output->fd); /* output_close() closes the other one */
-    const bool closed = output_close(output, &row.size, why);
-    if (closed && sender->wishes->spool)
-        row.path = alloc_copy(sender->writing, strlen(sender->writing));
-    if (!closed || (row.fd < 0 && !row.path)) {
+    struct waiting_request row = { .since_ns = monotonic_ns() };
+    const int fd = dup(output->fd); /* output_close() closes the other one */
+    const bool closed = output_close(output, NULL, why);
+    const bool good = closed && fd >= 0 && read_back(fd, &row.body);
+    const int problem = errno;
+    if (fd >= 0)
+        close(fd);
+    if (!good) {
         waiting_free(&row);
-        return fault(why, "cannot keep a request: %s", strerror(errno));
+        return closed ? fault(why, "cannot keep a request: %s", strerror(problem)) : false;
     }
+    row.size = row.body.size;
+    if (sender->wishes->spool)
+        row.path = put_into_folder(sender, &row.body);
+    if (row.path)
+        bytes_free(&row.body);
     pthread_mutex_lock(&sender->lock);
     let_wait(sender, row);
     pthread_mutex_unlock(&sender->lock);
@@ -471,7 +537,6 @@ static void sender_free(struct sender *sender)
     free(sender->certificate);
     free(sender->key);
     free(sender->authorities);
-    free(sender->writing);
     curl_slist_free_all(sender->headers);
     curl_slist_free_all(sender->packed_headers);
     pthread_cond_destroy(&sender->changed);
@@ -521,8 +586,8 @@ bool sender_close(struct sender *sender, struct sender_counts *counts)
     pthread_cond_signal(&sender->changed);
     pthread_mutex_unlock(&sender->lock);
     pthread_join(sender->thread, NULL);
-    uint64_t *const rest = sender->wishes->spool ? &sender->counts.left : &sender->counts.lost;
-    *rest += sender->count;
+    for (size_t i = 0; i < sender->count; i++)
+        *(sender->rows[i].path ? &sender->counts.left : &sender->counts.lost) += 1;
     *counts = sender->counts;
     sender_free(sender);
     return counts->refused == 0 && counts->profiles == 0 && counts->lost == 0 && counts->left == 0;

@@ -9,7 +9,7 @@ import pytest
 
 import otlp_check
 from collector import FOREVER, PATH, Answer
-from environment import CONVERTERS, RECORD
+from environment import CONVERTERS, RECORD, need_command, need_root
 from golden import frozen
 from recording import Talk, run, succeed, wait_until, whole
 
@@ -18,10 +18,11 @@ RECORDING = frozen("tree-3.13")  # of 15 s
 QUICK = {"OTEL_EXPORTER_OTLP_TIMEOUT": "500"}
 
 
-def send(base, *arguments, environment=(), recording=RECORDING, **more):
+def send(base, *arguments, environment=(), recording=RECORDING, prefix=(), every=2, **more):
     settings = {"NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1", **dict(environment)}
     to = ["--to", base] if base else []
-    return run("env", *(f"{key}={value}" for key, value in settings.items()), OTLP, "--every", "2", *to, *arguments, recording, **more)
+    return run(*prefix, "env", *(f"{key}={value}" for key, value in settings.items()), OTLP, "--every", str(every), *to, *arguments,
+               recording, **more)
 
 
 def figures(ended):
@@ -138,6 +139,22 @@ def test_the_oldest_are_lost_beyond_the_limit(receiver, tmp_path):
     size = sum(path.stat().st_size for path in kept)
     assert ended.code == 1 and 0 < len(kept) < 7 and size <= 6144 + max(path.stat().st_size for path in kept), (ended, kept)
     assert figures(ended)["requests made"] == figures(ended)["requests lost"] + len(kept)
+
+
+def test_what_waits_in_memory_holds_no_files(receiver, all_of_it):
+    receiver.answer(Answer(503), 1)
+    ended = send(base_of(receiver), every=1, prefix=["sh", "-c", 'ulimit -n 20 && exec "$@"', "sh"])
+    assert ended.code == 0 and len(receiver.received()) >= 14, ended
+    assert added(receiver.received()) == added([all_of_it])
+
+
+def test_a_folder_that_is_full_ends_nothing(receiver, all_of_it, tmp_path):
+    script = 'mount -t tmpfs -o size=12k none "$0" && exec "$@"'
+    receiver.answer(Answer(503), 1)
+    ended = send(base_of(receiver), "--spool", tmp_path / "spool", prefix=[*need_root(), need_command("unshare"), "-m", "sh", "-c", script,
+                                                                           tmp_path])
+    assert ended.code == 0 and "wait in memory" in ended.messages and "No space left" in ended.messages, ended
+    assert added(receiver.received()) == added([all_of_it])
 
 
 def test_the_environment_says_where_and_how(receiver):
