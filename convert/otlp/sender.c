@@ -30,6 +30,7 @@
 #define END_NS       (10 * SECOND_NS)  /* how long sender_close() waits for a receiver that does not answer */
 #define ANSWER_MOST  65536             /* bytes of an answer that are read */
 #define REQUEST_MOST (1u << 30)        /* bytes of a request that are read again */
+#define STATUS_FINAL 200               /* an answer below, such as 100, is followed by another */
 
 static const char spool_ending[] = ".otlp"; /* gzip'd or not: the first bytes say it */
 
@@ -280,21 +281,21 @@ static void set_options(CURL *curl, const struct sender *sender, const struct by
         curl_easy_setopt(curl, CURLOPT_SSLKEY, sender->key);
 }
 
-/* One connection serves all requests, for as long as the receiver keeps it. An answer that is too long has a status all
- * the same. */
+/* One connection serves all requests, for as long as the receiver keeps it. An answer that is too long, breaks off or
+ * never ends has a status all the same: who sent again what was taken would send it twice. */
 static void post(CURL *curl, const struct sender *sender, const struct bytes *body, struct reply *reply)
 {
     curl_off_t seconds = 0;
-    curl_easy_reset(curl);
     set_options(curl, sender, body, reply);
     const CURLcode code = curl_easy_perform(curl);
     curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &reply->status);
-    if (code != CURLE_OK && code != CURLE_WRITE_ERROR)
+    if (reply->status < STATUS_FINAL)
         reply->status = 0;
     if (curl_easy_getinfo(curl, CURLINFO_RETRY_AFTER, &seconds) == CURLE_OK && seconds > 0)
         reply->asked_ns = seconds < ASKED_MOST / SECOND_NS ? seconds * SECOND_NS : ASKED_MOST;
     if (code != CURLE_OK && !reply->said[0])
         snprintf(reply->said, sizeof(reply->said), "%s", curl_easy_strerror(code));
+    curl_easy_reset(curl); /* it writes into the reply and reads the body no longer */
 }
 
 static bool comes_again(long status)

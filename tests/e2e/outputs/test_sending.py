@@ -110,6 +110,15 @@ def test_an_answer_may_be_anything(receiver, all_of_it, answer):
     assert added(receiver.received()) == added([all_of_it])
 
 
+@pytest.mark.parametrize("raw", [b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nabc",
+                                 b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nabc"], ids=["shorter", "chunk"])
+def test_what_was_taken_does_not_come_again_though_the_answer_breaks_off(receiver, all_of_it, raw):
+    receiver.answer(Answer(raw=raw))
+    ended = send(base_of(receiver), "--stats")
+    assert ended.code == 0 and figures(ended)["requests sent"] == len(receiver.arrivals), ended
+    assert added([arrival.request for arrival in receiver.arrivals]) == added([all_of_it])
+
+
 @pytest.mark.parametrize("answer", [Answer(200, delay_s=FOREVER), Answer(raw=b"nonsense\r\n\r\n")], ids=["never", "no HTTP"])
 def test_who_never_answers_does_not_hold_up_the_end(receiver, answer):
     receiver.answer(answer)
