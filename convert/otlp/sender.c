@@ -110,6 +110,20 @@ static void add_request_header(struct sender *sender, const char *header)
     sender->packed_headers = curl_slist_append(sender->packed_headers, header);
 }
 
+/* One header; NAME without a value is one, too, which libcurl writes with a semicolon. */
+static void add_named_header(struct sender *sender, struct text name, struct text value)
+{
+    char *header;
+    int size = 0;
+    char *plain = value.size ? curl_easy_unescape(NULL, value.bytes, (int)value.size, &size) : NULL; /* 0: all of it */
+    const bool clean = !plain || (!memchr(plain, '\n', (size_t)size) && !memchr(plain, '\r', (size_t)size));
+    if (clean && asprintf(&header, size ? "%.*s: %s" : "%.*s;", (int)name.size, name.bytes, plain) >= 0) {
+        add_request_header(sender, header);
+        free(header);
+    }
+    curl_free(plain);
+}
+
 /* NAME=VALUE,NAME=VALUE with %XX in values, as headers. */
 static void add_headers(struct sender *sender, const char *list)
 {
@@ -119,14 +133,9 @@ static void add_headers(struct sender *sender, const char *list)
         const char *equals = row.size ? memchr(row.bytes, '=', row.size) : NULL;
         if (!equals || equals == row.bytes)
             continue;
-        int size = 0;
-        char *value = curl_easy_unescape(NULL, equals + 1, (int)(row.bytes + row.size - equals - 1), &size), *header;
-        const bool clean = value && !memchr(value, '\n', (size_t)size) && !memchr(value, '\r', (size_t)size);
-        if (clean && asprintf(&header, "%.*s: %s", (int)(equals - row.bytes), row.bytes, value) >= 0) {
-            add_request_header(sender, header);
-            free(header);
-        }
-        curl_free(value);
+        const size_t name = (size_t)(equals - row.bytes);
+        add_named_header(sender, text_trimmed((struct text){ row.bytes, name }),
+                         text_trimmed((struct text){ equals + 1, row.size - name - 1 }));
     }
 }
 
@@ -140,6 +149,7 @@ static bool read_environment(struct sender *sender, struct fault *why)
 {
     const char *protocol = variable("PROTOCOL"), *timeout = variable("TIMEOUT");
     const char *compression = variable("COMPRESSION"), *headers = variable("HEADERS");
+    char *rest = (char[]){ "" };
     sender->url = endpoint(sender->wishes);
     if (!sender->url)
         return fault(why, "no receiver is named: give --to http://HOST:4318, or set OTEL_EXPORTER_OTLP_ENDPOINT");
@@ -151,8 +161,8 @@ static bool read_environment(struct sender *sender, struct fault *why)
     if (!sender->wishes->to && protocol && strcmp(protocol, "http/protobuf") != 0)
         return fault(why, "OTEL_EXPORTER_OTLP_PROTOCOL is %s: only http/protobuf can be sent (port 4318, mostly)",
                      protocol);
-    sender->timeout_ms = timeout ? strtol(timeout, NULL, 10) : TIMEOUT_MS;
-    if (sender->timeout_ms <= 0)
+    sender->timeout_ms = timeout ? strtol(timeout, &rest, 10) : TIMEOUT_MS;
+    if (sender->timeout_ms <= 0 || *rest) /* "10s" is no number of milliseconds */
         sender->timeout_ms = TIMEOUT_MS;
     sender->packed = !compression || strcmp(compression, "none") != 0;
     sender->authorities = copy_of_variable("CERTIFICATE");
