@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -59,6 +60,7 @@ struct sender {
     bool ends;
     int64_t give_up_ns; /* when the thread ends at the latest; 0: it does not */
     struct sender_counts counts;
+    int folder;      /* locked: what waits in it is ours alone; -1: there is none */
     uint64_t number; /* of the next file of the folder */
     bool told;       /* that the receiver does not answer */
     bool told_full;  /* that the folder takes no file */
@@ -456,24 +458,40 @@ static int is_request(const struct dirent *entry)
            text_ends(text_of(entry->d_name), text_of(spool_ending));
 }
 
+/* Opens the folder for this sender alone: two would send the same files. Where a file system has no locks, nobody
+ * knows. */
+static bool lock_folder(struct sender *sender, struct fault *why)
+{
+    const char *folder = sender->wishes->spool;
+    if (mkdir(folder, 0700) != 0 && errno != EEXIST)
+        return fault(why, "cannot make the folder %s: %s", folder, strerror(errno));
+    sender->folder = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (sender->folder < 0)
+        return fault(why, "cannot open the folder %s: %s", folder, strerror(errno));
+    return flock(sender->folder, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK ||
+           fault(why, "another pyreel-otlp keeps its requests in %s: name another folder with --spool", folder);
+}
+
 /* Takes up what an earlier run has left, in the order of names, which is that of time. */
 static bool take_up(struct sender *sender, struct fault *why)
 {
     const char *folder = sender->wishes->spool;
     struct dirent **names;
-    if (mkdir(folder, 0700) != 0 && errno != EEXIST)
-        return fault(why, "cannot make the folder %s: %s", folder, strerror(errno));
     const int count = scandir(folder, &names, is_request, alphasort);
     if (count < 0)
         return fault(why, "cannot read the folder %s: %s", folder, strerror(errno));
     for (int i = 0; i < count; i++) {
         struct waiting_request row = { .since_ns = monotonic_ns() };
         struct stat file;
-        if (asprintf(&row.path, "%s/%s", folder, names[i]->d_name) >= 0 && stat(row.path, &file) == 0) {
+        if (asprintf(&row.path, "%s/%s", folder, names[i]->d_name) < 0)
+            row.path = NULL;
+        free(names[i]);
+        if (row.path && lstat(row.path, &file) == 0 && S_ISREG(file.st_mode)) { /* a pipe would never end */
             row.size = (uint64_t)file.st_size;
             let_wait(sender, row);
+        } else {
+            waiting_free(&row);
         }
-        free(names[i]);
     }
     free(names);
     return true;
@@ -545,6 +563,8 @@ static void sender_free(struct sender *sender)
         waiting_free(&sender->rows[i]);
     free(sender->rows);
     free(sender->url);
+    if (sender->folder >= 0)
+        close(sender->folder);
     free(sender->certificate);
     free(sender->key);
     free(sender->authorities);
@@ -571,6 +591,7 @@ struct sender *sender_open(const struct sender_wishes *wishes, struct fault *why
     struct sender *sender = alloc_zeroed(1, sizeof(*sender));
     pthread_condattr_t monotonic;
     sender->wishes = wishes;
+    sender->folder = -1;
     pthread_mutex_init(&sender->lock, NULL);
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -579,7 +600,8 @@ struct sender *sender_open(const struct sender_wishes *wishes, struct fault *why
     signal(SIGPIPE, SIG_IGN); /* a broken connection is an error that is counted */
     if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
         fault(why, "libcurl cannot start");
-    } else if (read_environment(sender, why) && (!wishes->spool || take_up(sender, why))) {
+    } else if (read_environment(sender, why) &&
+               (!wishes->spool || (lock_folder(sender, why) && take_up(sender, why)))) {
         const int problem = start_thread(sender);
         if (problem == 0)
             return sender;

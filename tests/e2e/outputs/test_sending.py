@@ -2,6 +2,7 @@
 """pyreel-otlp --every --to: what a receiver gets is the recording, whatever the receiver does meanwhile."""
 
 import collections
+import os
 import re
 import time
 
@@ -139,6 +140,34 @@ def test_what_cannot_be_sent_waits_in_the_folder(receiver, all_of_it, tmp_path):
     assert again.code == 0 and list(spool.iterdir()) == [], again
     here = {key: value for key, value in added(receiver.received()).items() if key in added([all_of_it])}
     assert here == added([all_of_it])
+
+
+def test_a_folder_is_that_of_one_sender(receiver, tmp_path):
+    spool = tmp_path / "spool"
+    receiver.answer(Answer(503))
+    first = Talk(["env", "NO_PROXY=127.0.0.1", "no_proxy=127.0.0.1", OTLP, "--every", "2", "--to", base_of(receiver), "--spool", spool, RECORDING])
+    try:
+        first.wait_for_message("trying again")
+        second = send(base_of(receiver), "--spool", spool)
+        assert second.code == 1 and "another pyreel-otlp" in second.messages and "--spool" in second.messages, second
+        receiver.answer(Answer(200))
+        assert first.wait().code == 0 and list(spool.iterdir()) == []
+    finally:
+        first.close()
+
+
+def test_a_damaged_folder(receiver, all_of_it, tmp_path):
+    """What is no file is not read, and stays; an empty file is what a machine without power leaves."""
+    spool = tmp_path / "spool"
+    (spool / "pyreel-0-folder.otlp").mkdir(parents=True)
+    os.mkfifo(spool / "pyreel-0-pipe.otlp")
+    (spool / "pyreel-0-link.otlp").symlink_to(RECORDING)
+    (spool / "pyreel-0-empty.otlp").touch()
+    (spool / "pyreel-0-nonsense.otlp").write_bytes(b"\xff" * 1000)
+    ended = send(base_of(receiver), "--spool", spool)
+    assert ended.code == 1 and "1 refused" in ended.messages and "1 lost" in ended.messages and "it is empty" in ended.messages, ended
+    assert added(receiver.received()) == added([all_of_it])
+    assert sorted(path.name for path in spool.iterdir()) == ["pyreel-0-folder.otlp", "pyreel-0-link.otlp", "pyreel-0-pipe.otlp"]
 
 
 def test_the_oldest_are_lost_beyond_the_limit(receiver, tmp_path):
