@@ -28,7 +28,7 @@
 #define BACKOFF_NS   SECOND_NS /* before a request is sent again for the first time; each time twice as long ... */
 #define BACKOFF_MOST (60 * SECOND_NS)  /* ... up to this, ... */
 #define ASKED_MOST   (600 * SECOND_NS) /* ... or as long as the receiver asks for, up to this */
-#define END_NS       (10 * SECOND_NS)  /* how long sender_close() waits for a receiver that does not answer */
+#define END_NS       (10 * SECOND_NS)  /* how long a receiver that does not answer is waited for in the end */
 #define ANSWER_MOST  65536             /* bytes of an answer that are read */
 #define REQUEST_MOST (1u << 30)        /* bytes of a request that are read again */
 #define STATUS_FINAL 200               /* an answer below, such as 100, is followed by another */
@@ -57,8 +57,10 @@ struct sender {
     size_t count, room;
     bool busy; /* the first row is being sent */
     uint64_t size;
+    pthread_cond_t settled; /* a request is done */
     bool ends;
-    int64_t give_up_ns; /* when the thread ends at the latest; 0: it does not */
+    int64_t ends_ns;    /* when sender_close() was called */
+    int64_t settled_ns; /* when a request was done, or the sender was opened */
     struct sender_counts counts;
     int folder;      /* locked: what waits in it is ours alone; -1: there is none */
     uint64_t number; /* of the next file of the folder */
@@ -221,6 +223,34 @@ static void let_wait(struct sender *sender, struct waiting_request row)
     pthread_cond_signal(&sender->changed);
 }
 
+/* ---- the end ---- */
+
+/* When a receiver that does not answer is waited for no longer. */
+static int64_t give_up_ns(const struct sender *sender)
+{
+    const bool later = sender->wishes->patient && sender->settled_ns > sender->ends_ns;
+    return (later ? sender->settled_ns : sender->ends_ns) + END_NS;
+}
+
+static bool gives_up(const struct sender *sender)
+{
+    return sender->ends && monotonic_ns() >= give_up_ns(sender);
+}
+
+static void wait_until_ns(pthread_cond_t *condition, struct sender *sender, int64_t time_ns)
+{
+    const struct timespec time = { time_ns / SECOND_NS, time_ns % SECOND_NS };
+    pthread_cond_timedwait(condition, &sender->lock, &time);
+}
+
+/* Waits until a request of this size has room, as long as the receiver settles one now and then. */
+static void wait_for_space(struct sender *sender, uint64_t size)
+{
+    while (sender->count > 0 && sender->size + size > sender->wishes->most &&
+           monotonic_ns() < sender->settled_ns + END_NS)
+        wait_until_ns(&sender->settled, sender, sender->settled_ns + END_NS);
+}
+
 /* ---- one request ---- */
 
 struct reply {
@@ -271,7 +301,18 @@ static bool load_request(const struct waiting_request *row, struct bytes *body)
     return good;
 }
 
-static void set_options(CURL *curl, const struct sender *sender, const struct bytes *body, struct reply *reply)
+/* Ends a request on its way: libcurl calls this each second at least. */
+static int ends_request(void *self, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
+{
+    struct sender *sender = self;
+    (void)a, (void)b, (void)c, (void)d;
+    pthread_mutex_lock(&sender->lock);
+    const bool ends = gives_up(sender);
+    pthread_mutex_unlock(&sender->lock);
+    return ends;
+}
+
+static void set_options(CURL *curl, struct sender *sender, const struct bytes *body, struct reply *reply)
 {
     curl_easy_setopt(curl, CURLOPT_URL, sender->url);
     curl_easy_setopt(curl, CURLOPT_USERAGENT, "pyreel/" PYREEL_VERSION);
@@ -285,6 +326,9 @@ static void set_options(CURL *curl, const struct sender *sender, const struct by
     curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body->size);
     curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_reply);
     curl_easy_setopt(curl, CURLOPT_WRITEDATA, reply);
+    curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
+    curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, ends_request);
+    curl_easy_setopt(curl, CURLOPT_XFERINFODATA, sender);
     if (sender->authorities)
         curl_easy_setopt(curl, CURLOPT_CAINFO, sender->authorities);
     if (sender->certificate)
@@ -295,7 +339,7 @@ static void set_options(CURL *curl, const struct sender *sender, const struct by
 
 /* One connection serves all requests, for as long as the receiver keeps it. An answer that is too long, breaks off or
  * never ends has a status all the same: who sent again what was taken would send it twice. */
-static void post(CURL *curl, const struct sender *sender, const struct bytes *body, struct reply *reply)
+static void post(CURL *curl, struct sender *sender, const struct bytes *body, struct reply *reply)
 {
     curl_off_t seconds = 0;
     set_options(curl, sender, body, reply);
@@ -305,7 +349,9 @@ static void post(CURL *curl, const struct sender *sender, const struct bytes *bo
         reply->status = 0;
     if (curl_easy_getinfo(curl, CURLINFO_RETRY_AFTER, &seconds) == CURLE_OK && seconds > 0)
         reply->asked_ns = seconds < ASKED_MOST / SECOND_NS ? seconds * SECOND_NS : ASKED_MOST;
-    if (code != CURLE_OK && !reply->said[0])
+    if (code == CURLE_ABORTED_BY_CALLBACK)
+        snprintf(reply->said, sizeof(reply->said), "the recording has ended");
+    else if (code != CURLE_OK && !reply->said[0])
         snprintf(reply->said, sizeof(reply->said), "%s", curl_easy_strerror(code));
     curl_easy_reset(curl); /* it writes into the reply and reads the body no longer */
 }
@@ -343,6 +389,12 @@ static void put_answer(char room[200], const struct reply *reply)
     room[size] = '\0';
 }
 
+static void note_settled(struct sender *sender)
+{
+    sender->settled_ns = monotonic_ns();
+    pthread_cond_signal(&sender->settled);
+}
+
 /* With the lock. The first request is done. */
 static void settle(struct sender *sender, const struct reply *reply)
 {
@@ -364,6 +416,7 @@ static void settle(struct sender *sender, const struct reply *reply)
         sender_say(sender, words, answer);
     }
     drop_row(sender, 0);
+    note_settled(sender);
 }
 
 /* With the lock. The file of the first request cannot be read. An empty one is all that a machine without power left of
@@ -378,6 +431,7 @@ static void pass_over(struct sender *sender, int problem)
         unlink(path);
     sender->counts.lost++;
     forget_row(sender, 0);
+    note_settled(sender);
 }
 
 /* With the lock. Waits before the first request is sent again. */
@@ -397,17 +451,10 @@ static void wait_again(struct sender *sender, const struct reply *reply, int64_t
     sender->told = true;
     sender->counts.again++;
     *backoff_ns = *backoff_ns < BACKOFF_MOST / 2 ? *backoff_ns * 2 : BACKOFF_MOST;
-    for (int64_t now_ns;
-         (now_ns = monotonic_ns()) < until_ns && (!sender->give_up_ns || now_ns < sender->give_up_ns);) {
-        const int64_t end_ns = sender->give_up_ns && sender->give_up_ns < until_ns ? sender->give_up_ns : until_ns;
-        const struct timespec end = { end_ns / SECOND_NS, end_ns % SECOND_NS };
-        pthread_cond_timedwait(&sender->changed, &sender->lock, &end);
+    while (monotonic_ns() < until_ns && !gives_up(sender)) {
+        const bool ends_first = sender->ends && give_up_ns(sender) < until_ns;
+        wait_until_ns(&sender->changed, sender, ends_first ? give_up_ns(sender) : until_ns);
     }
-}
-
-static bool gives_up(const struct sender *sender)
-{
-    return sender->give_up_ns && monotonic_ns() >= sender->give_up_ns;
 }
 
 static void *send_all(void *self)
@@ -550,6 +597,8 @@ bool sender_add(struct sender *sender, struct output *output, struct fault *why)
     if (row.path)
         bytes_free(&row.body);
     pthread_mutex_lock(&sender->lock);
+    if (sender->wishes->patient)
+        wait_for_space(sender, row.size);
     let_wait(sender, row);
     pthread_mutex_unlock(&sender->lock);
     return true;
@@ -571,6 +620,7 @@ static void sender_free(struct sender *sender)
     curl_slist_free_all(sender->headers);
     curl_slist_free_all(sender->packed_headers);
     pthread_cond_destroy(&sender->changed);
+    pthread_cond_destroy(&sender->settled);
     pthread_mutex_destroy(&sender->lock);
     free(sender);
 }
@@ -596,6 +646,8 @@ struct sender *sender_open(const struct sender_wishes *wishes, struct fault *why
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&sender->changed, &monotonic);
+    pthread_cond_init(&sender->settled, &monotonic);
+    sender->settled_ns = monotonic_ns();
     pthread_condattr_destroy(&monotonic);
     signal(SIGPIPE, SIG_IGN); /* a broken connection is an error that is counted */
     if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
@@ -615,7 +667,7 @@ bool sender_close(struct sender *sender, struct sender_counts *counts)
 {
     pthread_mutex_lock(&sender->lock);
     sender->ends = true;
-    sender->give_up_ns = monotonic_ns() + END_NS;
+    sender->ends_ns = monotonic_ns();
     pthread_cond_signal(&sender->changed);
     pthread_mutex_unlock(&sender->lock);
     pthread_join(sender->thread, NULL);

@@ -9,7 +9,8 @@
  *
  * A request that got an answer is not sent again, but for those four. A request whose answer was lost on its way comes
  * twice: the protocol has no way to tell. Requests that wait are files of a folder (--spool), which outlive the
- * program, or memory. When they exceed the limit, the oldest are lost, and counted. */
+ * program, or memory. When they exceed the limit, the oldest are lost, and counted; where the recording is a file, its
+ * reading waits first. */
 #ifndef PYREEL_CONVERT_OTLP_SENDER_H
 #define PYREEL_CONVERT_OTLP_SENDER_H
 
@@ -22,6 +23,7 @@ struct sender_wishes {
     const char *to;    /* the base URL, to which OTLP_PATH is added; NULL: as the environment says */
     const char *spool; /* a folder; NULL: memory */
     uint64_t most;     /* bytes of requests that wait */
+    bool patient;      /* the recording waits, too: it is a file, and nobody writes into a pipe that we read */
     bool quiet;
 };
 
@@ -48,11 +50,12 @@ struct sender *sender_open(const struct sender_wishes *wishes, struct fault *why
 /* Starts the output of the next request, which the caller fills. False with the reason. */
 bool sender_file(struct sender *sender, struct output *output, struct fault *why);
 
-/* Completes that output, and lets the request wait. False with the reason. */
+/* Completes that output, and lets the request wait. With `patient`, waits for room as long as the receiver takes one
+ * request in 10 seconds. False with the reason. */
 bool sender_add(struct sender *sender, struct output *output, struct fault *why);
 
-/* Waits until all is sent, for a few seconds if the receiver does not answer, ends the thread, and frees all. Fills in
- * the counts. Returns whether all was taken. */
+/* Sends for 10 seconds more, with `patient` until the receiver has taken nothing for 10 seconds, ends the thread, and
+ * frees all. Fills in the counts. Returns whether all was taken. */
 bool sender_close(struct sender *sender, struct sender_counts *counts);
 
 #endif

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 enum own_option {
     OPTION_JSON = OPTION_OWN,
@@ -142,7 +143,11 @@ static struct otlp_written write_looks(struct to_otlp *to, const struct otlp_loo
                                       .to_ns = to_ns,
                                       .unplaced_cpu_ns = conversion->cpu_owner.unplaced_ns - to->unplaced_ns };
     to->unplaced_ns += style.unplaced_cpu_ns;
-    return otlp_write(&conversion->output, &conversion->tables, looks, &style);
+    const int64_t began_ns = monotonic_ns();
+    const struct otlp_written written = otlp_write(&conversion->output, &conversion->tables, looks, &style);
+    const uint64_t took_ns = (uint64_t)(monotonic_ns() - began_ns);
+    to->longest_ns = took_ns > to->longest_ns ? took_ns : to->longest_ns;
+    return written;
 }
 
 static bool send_window(struct to_otlp *to, const struct window *window, struct fault *why)
@@ -172,10 +177,7 @@ static bool otlp_write_windows(struct to_otlp *to, uint64_t due_ns, struct fault
     bool good = true;
     for (struct window *window; good && (window = windows_next(&to->windows, due_ns));
          window_free(&to->windows, window)) {
-        const int64_t began_ns = monotonic_ns();
         good = to->sender ? send_window(to, window, why) : write_to_file(to, window, why);
-        const uint64_t took_ns = (uint64_t)(monotonic_ns() - began_ns);
-        to->longest_ns = took_ns > to->longest_ns ? took_ns : to->longest_ns;
         to->requests++;
     }
     return good;
@@ -219,11 +221,13 @@ static void *to_otlp_start(struct conversion *conversion)
 /* Starts to send, with the first event: a recording that cannot be read sends nothing. */
 static bool begin_sending(struct to_otlp *to, struct fault *why)
 {
+    struct stat input;
     if (to->sender || !sends(&to->conversion->settings))
         return true;
     to->wishes = to->wanted->wishes;
     to->wishes.to = to->conversion->settings.receiver;
     to->wishes.quiet = to->conversion->settings.quiet;
+    to->wishes.patient = fstat(to->conversion->input_fd, &input) == 0 && S_ISREG(input.st_mode);
     to->wishes.most = to->wishes.most ? to->wishes.most : SPOOL_SIZE;
     to->sender = sender_open(&to->wishes, why);
     return to->sender;

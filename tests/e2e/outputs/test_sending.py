@@ -111,6 +111,20 @@ def test_an_answer_may_be_anything(receiver, all_of_it, answer):
     assert added(receiver.received()) == added([all_of_it])
 
 
+def test_a_file_is_read_no_faster_than_the_receiver_takes_it(receiver, all_of_it):
+    """Also beyond the 10 seconds that an end waits: the receiver answers all the time."""
+    receiver.answer(Answer(200, delay_s=1))
+    ended = send(base_of(receiver), "--spool-size", "6k", "--stats", every=1)
+    assert ended.code == 0 and figures(ended)["requests lost"] == 0 and len(receiver.received()) >= 14, ended
+    assert added(receiver.received()) == added([all_of_it])
+
+
+def test_a_request_on_its_way_does_not_hold_up_the_end(receiver):
+    receiver.answer(Answer(200, delay_s=FOREVER))
+    ended = send(base_of(receiver), environment={"OTEL_EXPORTER_OTLP_TIMEOUT": "2000000000"})
+    assert ended.code == 1 and "the recording has ended" in ended.messages and " lost" in ended.messages, ended
+
+
 @pytest.mark.parametrize("raw", [b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nabc",
                                  b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nabc"], ids=["shorter", "chunk"])
 def test_what_was_taken_does_not_come_again_though_the_answer_breaks_off(receiver, all_of_it, raw):
