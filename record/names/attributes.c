@@ -15,6 +15,7 @@
 
 #define NAME_MOST        128        /* bytes of a name: a longer one is none */
 #define VALUE_MOST       512        /* bytes of a value: a longer one is cut */
+#define ROWS_MOST        1000       /* attributes that are looked at: each takes the longer the more are there */
 #define CGROUP_MOST      16384      /* bytes of /proc/PID/cgroup */
 #define ENVIRONMENT_MOST (4u << 20) /* bytes of /proc/PID/environ: Linux takes 2 MiB of arguments by default */
 #define CONTAINER_DIGITS 64
@@ -189,12 +190,14 @@ void attributes_put_environment(struct bytes *to, struct text environment)
     struct text rest = find_variable(environment, TEXT("OTEL_RESOURCE_ATTRIBUTES"));
     size_t left_out = !put_first_attribute(to, TEXT("service.name"),
                                            find_variable(environment, TEXT("OTEL_SERVICE_NAME")), false);
-    while (rest.size) {
+    for (size_t rows = 0; rest.size;) {
         const char *comma = memchr(rest.bytes, ',', rest.size);
         const struct text row = { rest.bytes, comma ? (size_t)(comma - rest.bytes) : rest.size };
         const char *equals = row.size ? memchr(row.bytes, '=', row.size) : NULL;
         const size_t name = equals ? (size_t)(equals - row.bytes) : 0;
-        if (equals)
+        if (equals && rows++ >= ROWS_MOST)
+            left_out++;
+        else if (equals)
             left_out += !put_first_attribute(to, text_trimmed((struct text){ row.bytes, name }),
                                              text_trimmed((struct text){ equals + 1, row.size - name - 1 }), true);
         const size_t taken = row.size + (comma != NULL);

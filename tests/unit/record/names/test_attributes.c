@@ -115,6 +115,20 @@ static void a_large_environment_is_cut(void **state)
     bytes_free(&lines);
 }
 
+/* Nobody holds up the recorder by many attributes: behind the first ones, each is counted unseen. */
+static void many_attributes_are_not_looked_at(void **state)
+{
+    (void)state;
+    struct bytes environment = { 0 }, lines = { 0 };
+    put_string(&environment, "OTEL_RESOURCE_ATTRIBUTES=");
+    for (int i = 0; i < 1000; i++)
+        put_string(&environment, "a=b,");
+    put_string(&environment, "c=d,,e,f=g");
+    attributes_put_environment(&lines, bytes_text(&environment));
+    assert_lines(&lines, "a=b\npyreel.attributes_left_out=2\n");
+    bytes_free(&environment);
+}
+
 TEST_FILE(attributes)
 {
     static const struct CMUnitTest tests[] = {
@@ -122,6 +136,7 @@ TEST_FILE(attributes)
         cmocka_unit_test(what_is_published_goes_first),
         cmocka_unit_test(the_environment_names_the_service),
         cmocka_unit_test(a_large_environment_is_cut),
+        cmocka_unit_test(many_attributes_are_not_looked_at),
     };
     return run_all(tests);
 }
