@@ -52,7 +52,7 @@ void alike_note(struct alike *alike, const struct tables *from, const struct fun
 /* The number in the output of the function of recordings before that is the same as this one; 0: none is known. */
 uint32_t alike_find(struct alike *alike, const struct tables *from, const struct function *function);
 
-/* The paths of the main scripts of before and after,. False: they
+/* Sets the paths of the main scripts of before and after, as functions have them, if they were taken as one. False: they
  * were not taken as one, because their names are equal or a side has none. Call it when all is read; the texts live as
  * long as `alike`. */
 bool alike_scripts(const struct alike *alike, struct text paths[2]);
