@@ -48,7 +48,7 @@ class Recording:
         if self.path == "-":
             raise Error("a recording of the own process needs a file: name one that ends in .pyreel")
         self.messages = ""
-        self._arguments = ["-o", self.path, *arguments]
+        self._arguments = ["-o", self.path.replace("%", "%%"), *arguments]  # pyreel-record replaces %h and others
         self._subprocesses = subprocesses
         self._recorder: Recorder | None = None
 

@@ -82,6 +82,16 @@ def test_a_block_is_recorded_and_nothing_else(run_with, tmp_path):
     assert told["rate_hz"] == 2000 and "--no-gc" in told["recorder_command"]
 
 
+def test_a_percent_sign_is_itself(run_with, tmp_path):
+    (tmp_path / "50%d").mkdir()
+    run_with("""
+        with pyreel.record("50%d/a-%h%%.pyreel") as recording:
+            until_seen(recording.path, work)
+        assert recording.path == "50%d/a-%h%%.pyreel"
+        """)
+    assert os.listdir(tmp_path / "50%d") == ["a-%h%%.pyreel"]
+
+
 @pytest.mark.short
 @pytest.mark.pythons("each build")
 def test_nothing_is_left(run_with):
