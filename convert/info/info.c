@@ -314,6 +314,10 @@ static void print_program(struct output *to, const struct info *info)
     const struct recording *recording = &tables->recording;
     const struct process *process = tables_first_process(tables);
     char version[32], started[32];
+    const size_t programs = tables_count_roots(tables);
+    if (programs > 1)
+        output_format(to, "%-11s %zu, in %zu processes; the first:\n", "programs", programs,
+                      tables_count_programs(tables));
     if (process->command.size > 0)
         info_print_line(to, "command", process->command);
     if (process->number) {
@@ -543,8 +547,9 @@ static bool is_summary(struct text head)
 static bool info_recognises(struct text head)
 {
     const struct text starts[] = {
-        TEXT("command "), TEXT("python "), TEXT("process "),          TEXT("recorded "),
-        TEXT("part "),    TEXT("file "),   TEXT("{\n  \"format\": "), TEXT("{\n  \"recordings\": "),
+        TEXT("command "),  TEXT("python "), TEXT("process "),          TEXT("recorded "),
+        TEXT("part "),     TEXT("file "),   TEXT("{\n  \"format\": "), TEXT("{\n  \"recordings\": "),
+        TEXT("programs "),
     };
     for (size_t i = 0; i < countof(starts); i++)
         if (text_begins(head, starts[i]))

@@ -25,7 +25,12 @@ static void put_path(struct bytes *to, const char *path)
 static void info_summary_put_program(struct bytes *to, const struct conversion *conversion)
 {
     const struct text command = tables_first_process(&conversion->tables)->command;
+    const size_t programs = tables_count_roots(&conversion->tables);
     struct bytes shown = { 0 };
+    if (programs > 1) {
+        put_format(to, "%zu programs", programs);
+        return;
+    }
     put_printable(&shown, command.size > 0 ? command : text_of(conversion->report.format), false);
     width_put_shortened(to, bytes_text(&shown), COMMAND_COLUMNS, true);
     bytes_free(&shown);

@@ -735,6 +735,16 @@ size_t tables_count_programs(const struct tables *tables)
     return count;
 }
 
+size_t tables_count_roots(const struct tables *tables)
+{
+    size_t count = 0;
+    for (size_t i = 1; i < tables->processes_count; i++) {
+        const struct process *process = &tables->processes[i].process;
+        count += process->number && !process->parent && !process_is_others(process);
+    }
+    return count;
+}
+
 bool tables_have_one_lock(const struct tables *tables)
 {
     for (size_t i = 1; i < tables->threads_count; i++)

@@ -238,6 +238,10 @@ size_t tables_count_processes(const struct tables *tables);
 /* Returns the number of processes, without the entry OTHER_PROCESSES. */
 size_t tables_count_programs(const struct tables *tables);
 
+/* Returns the number of those that have no ancestor in the recording: 1 for a program with its children, more for a
+ * machine. */
+size_t tables_count_roots(const struct tables *tables);
+
 /* Whether there is one interpreter's lock: one process, one interpreter, no free-threaded build. */
 bool tables_have_one_lock(const struct tables *tables);
 

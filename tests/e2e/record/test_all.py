@@ -7,8 +7,8 @@ import signal
 
 import pytest
 
-from environment import NOBODY, need_command, need_root
-from recording import Target, check_account, run, run_record, whole
+from environment import CONVERTERS, NOBODY, need_command, need_root
+from recording import Target, check_account, run, run_record, succeed, whole
 
 WORKS = """
 import sys, time
@@ -88,6 +88,8 @@ def test_those_that_run_and_those_that_come(python, works, word, record_all):
     for target in before:
         assert 0 < rows[target.pid]["cpu_s"] <= cpu_s[target.pid] + 0.05
     check_account(found)
+    assert "\nprograms    4, in 4 processes; the first:\n" in "\n" + succeed(CONVERTERS["info"], path).text
+    assert ": 4 programs, " in succeed(CONVERTERS["info"], "--summary", path).text
 
 
 def test_what_names_a_process_where_it_runs(works, record_all):
