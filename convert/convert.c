@@ -33,6 +33,7 @@ struct pipeline {
     struct sink output; /* the sums and the output, or the mode filter in front */
     struct sink placed; /* where the events of the CPU owner go; .take is NULL when it has no work */
     struct mode_filter mode_filter;
+    struct mode_filter span_filter; /* behind the CPU owner: a look has its CPU time whatever is left out beside it */
     struct inputs inputs;
     const struct input *input; /* the recording that is being read, ... */
     uint64_t input_bytes;      /* ... and its size; 0 for a pipe */
@@ -109,23 +110,49 @@ static bool places_cpu(const struct pipeline *pipeline)
     return pipeline->conversion.converter->events.places_cpu && needs_status(pipeline);
 }
 
+/* Counts an event of the wanted span, and gives it to the output. */
+static bool take_of_span(void *self, struct event *event, struct fault *why)
+{
+    struct pipeline *pipeline = self;
+    tables_count(&pipeline->conversion.tables, event);
+    return pipeline->conversion.converter->events.take(pipeline->self, event, why);
+}
+
+static struct sink span_output(struct pipeline *pipeline)
+{
+    return (struct sink){ .take = take_of_span, .self = pipeline };
+}
+
+/* Gives an event to the output if it is of the wanted span. */
+static bool take_behind_owner(void *self, struct event *event, struct fault *why)
+{
+    struct pipeline *pipeline = self;
+    const struct sink output = span_output(pipeline);
+    return mode_filter_take(&pipeline->span_filter, event, &output, why);
+}
+
 /* Where the events of the CPU owner go. */
-static struct sink convert_placed_sink(const struct pipeline *pipeline)
+static struct sink convert_placed_sink(struct pipeline *pipeline)
 {
     const struct converter_events *events = &pipeline->conversion.converter->events;
     if (!places_cpu(pipeline))
         return (struct sink){ 0 };
+    if (pipeline->span_filter.span.by)
+        return (struct sink){ .take = take_behind_owner, .self = pipeline };
     return (struct sink){ .take = events->take, .self = pipeline->self };
 }
 
-/* Counts an event that the output gets. */
+/* Counts an event that the output gets, unless the span decides that later. */
 static bool take_counted(void *self, struct event *event, struct fault *why)
 {
     struct pipeline *pipeline = self;
     const struct converter_events *events = &pipeline->conversion.converter->events;
-    tables_count(&pipeline->conversion.tables, event);
+    const bool spans = pipeline->span_filter.span.by;
+    if (!spans)
+        tables_count(&pipeline->conversion.tables, event);
     if (!pipeline->placed.take)
-        return !events->take || events->take(pipeline->self, event, why);
+        return spans ? take_behind_owner(pipeline, event, why)
+                     : !events->take || events->take(pipeline->self, event, why);
     pipeline->conversion.cpu_owner.tables = &pipeline->conversion.tables;
     /* The definition of a thread may be lost, and its number be anything. */
     const bool lost = event->kind == EVENT_LEFT_OUT &&
@@ -497,9 +524,12 @@ static bool convert_read_all(struct pipeline *pipeline, const char *output, stru
     conversion->tables.cut = pipeline->merge.cut;
     if (!mode_filter_finish(&pipeline->mode_filter, &sink, &cause))
         return fault(why, "cannot convert %s: %s", conversion->settings.input, cause.text);
-    if (pipeline->samples > 0 && conversion->tables.samples == 0 && !convert_nothing_left(conversion, why))
-        return false;
     if (!cpu_owner_finish(&conversion->cpu_owner, &pipeline->placed, why))
+        return false;
+    const struct sink to_output = span_output(pipeline);
+    if (!mode_filter_finish(&pipeline->span_filter, &to_output, &cause))
+        return fault(why, "cannot convert %s: %s", conversion->settings.input, cause.text);
+    if (pipeline->samples > 0 && conversion->tables.samples == 0 && !convert_nothing_left(conversion, why))
         return false;
     tables_end_taking(&conversion->tables);
     return pipeline->conversion.converter->finish(pipeline->self, why);
@@ -512,6 +542,7 @@ static void pipeline_drop(struct pipeline *pipeline)
     c_lines_free(&pipeline->c_lines);
     merge_free(&pipeline->merge);
     mode_filter_free(&pipeline->mode_filter);
+    mode_filter_free(&pipeline->span_filter);
     cpu_owner_free(&pipeline->conversion.cpu_owner);
     tables_free(&pipeline->own);
     tables_free(&pipeline->conversion.tables);
@@ -581,6 +612,7 @@ static void pipeline_begin(struct pipeline *pipeline, const struct converter *co
     pipeline->conversion.alike = &pipeline->merge.alike;
     pipeline->mode_filter.mode = settings->mode;
     pipeline->mode_filter.no_idle = settings->no_idle;
+    pipeline->span_filter.span = settings->span;
     pipeline->show_progress = !settings->quiet && isatty(STDERR_FILENO) && !pipeline->conversion.plan.splits;
     pipeline->progress_due_ns = monotonic_ns() + PROGRESS_NS;
 }

@@ -3,8 +3,8 @@
  * output, shows progress, and reports lost samples. A converter is one struct: its name, its options, and the functions
  * that make its output.
  *
- *     one recording:        source → lines of C → tables → mode filter → CPU owner → converter
- *     several, or a part:   source → lines of C → tables → merge → tables → mode filter → CPU owner → converter
+ *     one recording:        source → lines of C → tables → mode filter → CPU owner → span filter → converter
+ *     several, or a part:   source → lines of C → tables → merge → tables → mode filter → ...
  *
  * The tables say how much wall-clock time a look stands for (model/wall.h). The CPU owner works for converters that
  * show which stack used which CPU time. */
@@ -46,6 +46,7 @@ struct settings {
     enum frame_detail detail;
     bool opcodes; /* show instructions */
     enum kept_mode mode;
+    struct kept_span span;
     bool no_idle; /* leave out samples of threads that did not run */
     struct frame_filter frames;
     enum debug_source debug_source;
@@ -58,7 +59,7 @@ struct settings {
 /* Options that several converters take. All converters take --help, --version, -q, -v, -o and --strict. */
 enum option_set {
     TAKES_DETAIL = 1 << 0,
-    TAKES_MODE = 1 << 1,
+    TAKES_MODE = 1 << 1, /* which samples are kept, by what they say: --mode, --span */
     TAKES_OPCODES = 1 << 2,
     TAKES_PART = 1 << 3,
     TAKES_NO_IDLE = 1 << 4,

@@ -16,6 +16,7 @@ enum option_number {
     OPTION_FORCE,
     OPTION_MODE,
     OPTION_NO_IDLE,
+    OPTION_SPAN,
     OPTION_FROM,
     OPTION_TO,
     OPTION_LAST,
@@ -48,6 +49,9 @@ static const struct argument first_rows[] = {
     { OPTION_FORCE, 0, "force", NULL, 0, "replace any FILE, even one that is read-only" },
     { OPTION_MODE, 0, "mode", "MODE", TAKES_MODE, "keep only wall|cpu|gil|exception samples (all)" },
     { OPTION_NO_IDLE, 0, "no-idle", NULL, TAKES_NO_IDLE, "drop samples of threads that did not run" },
+    { OPTION_SPAN, 0, "span", "ID", TAKES_MODE,
+      "keep samples of a trace or span: 32 or 16\n"
+      "hexadecimal digits (all)" },
     { OPTION_FROM, 0, "from", "TIME", TAKES_PART, "keep samples from TIME on: 90, 1m30, 2h, 25% (0)" },
     { OPTION_TO, 0, "to", "TIME", TAKES_UNTIL, "keep samples before TIME: 2.5, 500ms, 50% (end)" },
     { OPTION_TO, 0, "to", "TIME|URL", TAKES_RECEIVER,
@@ -178,6 +182,8 @@ static bool options_apply(struct settings *settings, const struct converter *con
     case OPTION_NO_IDLE:
         settings->no_idle = true;
         return true;
+    case OPTION_SPAN:
+        return kept_span_parse(text_of(optarg), &settings->span);
     case OPTION_FROM:
         return selection_parse_time(optarg, &selection->from_ns, &selection->from_share);
     case OPTION_TO:

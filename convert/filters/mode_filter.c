@@ -4,6 +4,7 @@
 #include "formats/base/alloc.h"
 #include "formats/model/attribute.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,6 +25,29 @@ enum kept_mode mode_filter_named(struct text name)
         if (text_equal(text_of(modes[i].name), name))
             return (enum kept_mode)i;
     return KEPT_AS_RECORDED;
+}
+
+/* Reads 16 digits. */
+static bool read_digits(const char *digits, uint64_t *number)
+{
+    char room[EVENT_SPAN_DIGITS + 1] = "";
+    for (size_t i = 0; i < EVENT_SPAN_DIGITS; i++) {
+        if (!isxdigit((unsigned char)digits[i]))
+            return false;
+        room[i] = digits[i];
+    }
+    *number = strtoull(room, NULL, 16);
+    return true;
+}
+
+bool kept_span_parse(struct text id, struct kept_span *span)
+{
+    *span = (struct kept_span){ .by = id.size == EVENT_TRACE_DIGITS ? SPAN_OF_TRACE : SPAN_ALONE };
+    struct span_ids *ids = &span->ids;
+    if (span->by == SPAN_OF_TRACE)
+        return read_digits(id.bytes, &ids->trace_high) && read_digits(id.bytes + EVENT_SPAN_DIGITS, &ids->trace_low) &&
+               span_ids_some(*ids);
+    return id.size == EVENT_SPAN_DIGITS && read_digits(id.bytes, &ids->id) && span_ids_some(*ids);
 }
 
 bool mode_filter_fits(const struct mode_filter *filter, const struct recording *recording, struct fault *why)
@@ -69,7 +93,8 @@ static void mode_filter_leave_out(struct mode_filter *filter, const struct run *
     left_out->thread = run->thread;
     left_out->ticks += run->count;
     left_out->time_ns = run->time_ns;
-    left_out->cpu_ns += run->cpu_ns;
+    if (!filter->span.by) /* the CPU time of other spans is none of this one */
+        left_out->cpu_ns += run->cpu_ns;
 }
 
 const char *mode_filter_name(const struct mode_filter *filter)
@@ -85,8 +110,26 @@ static bool ran(uint32_t status)
     return attribute_is(status, ATTRIBUTE_GIL) || attribute_is(status, ATTRIBUTE_CPU);
 }
 
+static bool keeps_span(const struct kept_span *span, struct span_ids ids)
+{
+    switch (span->by) {
+    case SPAN_ANY:
+        break;
+    case SPAN_OF_TRACE:
+        return ids.trace_high == span->ids.trace_high && ids.trace_low == span->ids.trace_low;
+    case SPAN_ALONE:
+        return ids.id == span->ids.id;
+    }
+    return true;
+}
+
 static bool keeps(struct mode_filter *filter, const struct run *run)
 {
+    filter->spans_known |= span_ids_some(run->span);
+    if (!keeps_span(&filter->span, run->span)) {
+        filter->others += run->count;
+        return false;
+    }
     const uint32_t status = run->status;
     const bool by_mode = filter->mode > KEPT_WALL;
     const enum attribute state = by_mode ? modes[filter->mode].state : ATTRIBUTES;
@@ -119,6 +162,10 @@ bool mode_filter_take(struct mode_filter *filter, struct event *event, const str
 
 bool mode_filter_finish(struct mode_filter *filter, const struct sink *output, struct fault *why)
 {
+    if (filter->span.by && filter->others > 0 && !filter->spans_known)
+        return fault(why,
+                     "its samples do not say on which span their threads worked, so --span cannot be applied; record a "
+                     "program that publishes its spans, such as one with ddtrace or pyreel.otel.SpanProcessor");
     const bool all_unknown = filter->unknown > 0 && filter->unknown == filter->samples;
     if (all_unknown && filter->mode <= KEPT_WALL)
         return fault(why, "its samples do not say whether their thread ran, so --no-idle cannot be applied");

@@ -35,7 +35,7 @@ static void *to_gecko_start(struct conversion *conversion)
     const struct settings *settings = &conversion->settings;
     const bool by_state = settings->mode == KEPT_CPU || settings->mode == KEPT_EXCEPTION;
     struct gecko_style style = to->wanted->style;
-    style.leaves_out = by_state || selection_has_names(&settings->selection);
+    style.leaves_out = by_state || settings->span.by || selection_has_names(&settings->selection);
     to->gecko = gecko_start(&conversion->tables, &conversion->output, style);
     return to;
 }

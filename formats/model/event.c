@@ -3,6 +3,7 @@
 
 #include "formats/base/alloc.h"
 
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -45,6 +46,18 @@ const char *event_python_version_text(char *room, uint32_t version)
     const int size = snprintf(room, 32, "%u.%u.%u", version >> 24, version >> 16 & 0xFF, version >> 8 & 0xFF);
     if (level)
         snprintf(room + size, 32 - (size_t)size, "%s%u", level, version & 15);
+    return room;
+}
+
+const char *event_trace_text(char room[EVENT_TRACE_DIGITS + 1], struct span_ids ids)
+{
+    snprintf(room, EVENT_TRACE_DIGITS + 1, "%016" PRIx64 "%016" PRIx64, ids.trace_high, ids.trace_low);
+    return room;
+}
+
+const char *event_span_text(char room[EVENT_SPAN_DIGITS + 1], struct span_ids ids)
+{
+    snprintf(room, EVENT_SPAN_DIGITS + 1, "%016" PRIx64, ids.id);
     return room;
 }
 

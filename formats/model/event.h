@@ -262,6 +262,12 @@ static inline bool span_ids_equal(struct span_ids a, struct span_ids b)
     return a.id == b.id && a.trace_low == b.trace_low && a.trace_high == b.trace_high;
 }
 
+/* Whether a thread worked on a span, as far as that is known. */
+static inline bool span_ids_some(struct span_ids ids)
+{
+    return ids.id || ids.trace_low || ids.trace_high;
+}
+
 /* A thread's stack: the `keep` frames nearest the root of the thread's previous stack, then `pushed` frames, root
  * first. A reader that gives runs emits equal consecutive samples of a thread as one sample with a count, which may
  * come behind later ticks. */
@@ -454,6 +460,14 @@ const char *event_python_version_text(char *room, uint32_t version);
 /* Writes a date as "2026-11-25T08:56:46Z" into `room`, which has 32 bytes. Returns `room`. The text is empty for 0: the
  * date is not known. */
 const char *event_date_text(char *room, uint64_t unix_ns);
+
+#define EVENT_TRACE_DIGITS 32
+#define EVENT_SPAN_DIGITS  16
+
+/* Writes the id of a trace, or of a span, as OpenTelemetry writes it: in so many hexadecimal digits, in lower case, and
+ * a 0 behind them, into `room`. Returns `room`. */
+const char *event_trace_text(char room[EVENT_TRACE_DIGITS + 1], struct span_ids ids);
+const char *event_span_text(char room[EVENT_SPAN_DIGITS + 1], struct span_ids ids);
 
 /* The cause of a failure, and the reason of an end, in words: "changed while read", "the target ended". */
 const char *event_failure_text(enum failure cause);

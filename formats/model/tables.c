@@ -393,7 +393,7 @@ static void count_run(struct tables *tables, const struct run *run)
     tables->samples += count;
     if (tables->sums_states)
         sum_states(tables, row, run);
-    if (tables->recording.process_ticks)
+    if (tables->recording.process_ticks && count > 0)
         note_rate(&tables->processes[row->thread.process].own, run);
     if (run->task == 0)
         return;

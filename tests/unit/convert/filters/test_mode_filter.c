@@ -253,6 +253,71 @@ static void a_recording_of_one_mode_is_not_one_of_another(void **state)
     }
 }
 
+static void ids_are_of_traces_or_spans(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = { "",
+                                         "00f067aa0ba902b",
+                                         "00f067aa0ba902b71",
+                                         "0x0067aa0ba902b7",
+                                         " 0f067aa0ba902b7",
+                                         "00f067aa0ba902bg",
+                                         "0000000000000000",
+                                         "00000000000000000000000000000000",
+                                         "4bf92f3577b34da6a3ce929d0e0e473",
+                                         "4bf92f3577b34da6a3ce929d0e0e4736a" };
+    struct kept_span span;
+    for (size_t i = 0; i < countof(wrong); i++)
+        if (kept_span_parse(text_of(wrong[i]), &span))
+            fail_msg("'%s' is no id", wrong[i]);
+    assert_true(kept_span_parse(TEXT("00F067aa0ba902B7"), &span));
+    assert_true(span.by == SPAN_ALONE && span.ids.id == 0x00f067aa0ba902b7);
+    assert_true(kept_span_parse(TEXT("4bf92f3577b34da60000000000000001"), &span));
+    assert_true(span.by == SPAN_OF_TRACE && span.ids.trace_high == 0x4bf92f3577b34da6 && span.ids.trace_low == 1);
+}
+
+/* One thread: a sample without a span, two spans of a trace, a span of another one. */
+static void assert_kept(const char *id, const char *wanted, const char *words)
+{
+    static const struct span_ids spans[] = { { 0 }, { 1, 2, 3 }, { 1, 2, 4 }, { 5, 2, 3 } };
+    struct told told = { 0 };
+    struct mode_filter keep = { 0 };
+    const struct sink output = { .take = hear, .self = &told };
+    struct fault why = { 0 };
+    assert_true(kept_span_parse(text_of(id), &keep.span));
+    for (size_t i = 0; i < 7; i++) {
+        struct event event = story[i];
+        assert_true(tables_define(&told.tables, &event, NULL));
+    }
+    for (size_t i = 0; i < (words ? 1 : countof(spans)); i++) {
+        struct event event = STATUS_SAMPLE(10 + 10 * i, 1, 0, REC | STATUS_CPU, 7, 1);
+        event.sample.span = spans[i];
+        assert_true(tables_define(&told.tables, &event, NULL));
+        assert_true(mode_filter_take(&keep, &event, &output, &why));
+    }
+    assert_int_equal(mode_filter_finish(&keep, &output, &why), words == NULL);
+    assert_string_equal(told.text, wanted);
+    if (words && !strstr(why.text, words))
+        fail_msg("it says '%s'", why.text);
+    mode_filter_free(&keep);
+    tables_free(&told.tables);
+}
+
+static void a_span_keeps_its_samples(void **state)
+{
+    (void)state;
+    assert_kept("00000000000000010000000000000002",
+                "left out 1 1 until 10 cpu 0\nsample 1 at 20 depth 1\nsample 1 at 30 depth 1\n"
+                "left out 1 1 until 40 cpu 0\n",
+                NULL);
+    assert_kept("0000000000000003",
+                "left out 1 1 until 10 cpu 0\nsample 1 at 20 depth 1\nleft out 1 1 until 30 cpu 0\n"
+                "sample 1 at 40 depth 1\n",
+                NULL);
+    assert_kept("0000000000000009", "left out 1 4 until 40 cpu 0\n", NULL);
+    assert_kept("0000000000000003", "", "do not say on which span");
+}
+
 TEST_FILE(mode_filter)
 {
     static const struct CMUnitTest tests[] = {
@@ -261,6 +326,8 @@ TEST_FILE(mode_filter)
         cmocka_unit_test(what_no_sample_says_cannot_be_kept),
         cmocka_unit_test(samples_that_do_not_say_who_ran),
         cmocka_unit_test(a_recording_of_one_mode_is_not_one_of_another),
+        cmocka_unit_test(ids_are_of_traces_or_spans),
+        cmocka_unit_test(a_span_keeps_its_samples),
     };
     return run_all(tests);
 }

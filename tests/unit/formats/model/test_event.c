@@ -89,12 +89,25 @@ static void a_long_fault_is_cut(void **state)
     assert_int_equal(strlen(why.text), sizeof(why.text) - 1);
 }
 
+static void ids_have_all_digits(void **state)
+{
+    (void)state;
+    const struct span_ids ids = { 0x4bf92f3577b34da6, 0x0000000000000736, 0x00f067aa0ba902b7 };
+    char trace[EVENT_TRACE_DIGITS + 1], span[EVENT_SPAN_DIGITS + 1];
+    assert_string_equal(event_trace_text(trace, ids), "4bf92f3577b34da60000000000000736");
+    assert_string_equal(event_span_text(span, ids), "00f067aa0ba902b7");
+}
+
 TEST_FILE(event)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(versions_read_as_python_says_them), cmocka_unit_test(every_failure_and_reason_has_words),
-        cmocka_unit_test(what_has_no_words_is_unknown),      cmocka_unit_test(fates_have_words),
-        cmocka_unit_test(a_fault_keeps_the_first_cause),     cmocka_unit_test(a_long_fault_is_cut),
+        cmocka_unit_test(versions_read_as_python_says_them),
+        cmocka_unit_test(every_failure_and_reason_has_words),
+        cmocka_unit_test(what_has_no_words_is_unknown),
+        cmocka_unit_test(fates_have_words),
+        cmocka_unit_test(a_fault_keeps_the_first_cause),
+        cmocka_unit_test(a_long_fault_is_cut),
+        cmocka_unit_test(ids_have_all_digits),
     };
     return run_all(tests);
 }
