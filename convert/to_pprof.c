@@ -31,8 +31,8 @@ static const struct argument options[] = {
     { OPTION_QUALIFY, 0, "qualify", NULL, 0, "name functions with modules: json.decoder.scan" },
     { OPTION_LABELS, 0, "labels", "LIST", 0,
       "give samples these labels only: thread,thread_id,\n"
-      "pid,interpreter,recording,task,task_id,status,\n"
-      "opcode,opcode_base" },
+      "pid,interpreter,recording,task,task_id,trace_id,\n"
+      "span_id,status,opcode,opcode_base" },
     { OPTION_NO_LABELS, 0, "no-labels", NULL, 0, "merge all threads and asyncio tasks" },
     { OPTION_MIN_COUNT, 0, "min-count", "N", 0, "merge stacks of fewer samples into <rest>: 2 (1)" },
     { OPTION_MAX_DEPTH, 0, "max-depth", "N", 0, "keep N frames of a deep stack, 3 or more (all)" },
@@ -104,6 +104,17 @@ static void count_by_status(void *aggregate)
     ((struct aggregate *)aggregate)->group_of = pprof_status_of;
 }
 
+static void count_by_span(void *aggregate)
+{
+    ((struct aggregate *)aggregate)->by_span = true;
+}
+
+static void count_by_both(void *aggregate)
+{
+    count_by_status(aggregate);
+    count_by_span(aggregate);
+}
+
 static void add_to_window(void *aggregate, const struct run *run)
 {
     aggregate_add_run(aggregate, run);
@@ -114,9 +125,13 @@ static void free_window_counts(void *aggregate)
     aggregate_free(aggregate);
 }
 
-static const struct window_kind counts = { sizeof(struct aggregate), NULL, add_to_window, free_window_counts };
-static const struct window_kind counts_by_status = { sizeof(struct aggregate), count_by_status, add_to_window,
-                                                     free_window_counts };
+/* What tells samples apart, by the labels that are wanted: the status, the span. */
+static const struct window_kind counts[2][2] = {
+    { { sizeof(struct aggregate), NULL, add_to_window, free_window_counts },
+      { sizeof(struct aggregate), count_by_span, add_to_window, free_window_counts } },
+    { { sizeof(struct aggregate), count_by_status, add_to_window, free_window_counts },
+      { sizeof(struct aggregate), count_by_both, add_to_window, free_window_counts } },
+};
 
 static void *to_pprof_start(struct conversion *conversion)
 {
@@ -124,11 +139,13 @@ static void *to_pprof_start(struct conversion *conversion)
     to->conversion = conversion;
     to->wanted = conversion->settings.wanted;
     to->windows.every_ns = to->wanted->every_ns;
-    to->windows.kind = to->wanted->style.labels & 1u << LABEL_STATUS ? &counts_by_status : &counts;
+    const struct pprof_style *style = &to->wanted->style;
+    const unsigned labels = style->chosen_labels ? style->labels : LABELS_USUAL;
+    to->windows.kind = &counts[(labels & 1u << LABEL_STATUS) != 0][(labels & LABELS_OF_SPANS) != 0];
     if (to->wanted->every_ns)
         interrupt_ends(conversion->input_fd);
-    if (to->wanted->style.labels & 1u << LABEL_STATUS)
-        count_by_status(&to->aggregate);
+    if (to->windows.kind->start)
+        to->windows.kind->start(&to->aggregate);
     return to;
 }
 
@@ -157,7 +174,7 @@ static void write_profile(struct to_pprof *to, struct aggregate *aggregate, cons
     style.detail = settings->detail;
     style.cpu_first = weight_choose(aggregate).weight == SUM_CPU_NS;
     style.opcodes = settings->opcodes;
-    style.unplaced_cpu_ns = conversion->cpu_owner.unplaced_ns - to->unplaced_ns;
+    style.unplaced_cpu_ns = settings->span.by ? 0 : conversion->cpu_owner.unplaced_ns - to->unplaced_ns;
     style.part = *part;
     to->unplaced_ns += style.unplaced_cpu_ns;
     const size_t samples = pprof_write(&conversion->output, &conversion->tables, aggregate, &style);

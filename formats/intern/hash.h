@@ -33,11 +33,17 @@ static inline uint64_t hash_mix(uint64_t word)
     return word ^ word >> 32;
 }
 
-/* The hash of three numbers. The upper bits give the slot at which the search for (a, b, c) begins. */
+/* The hash of four numbers. The upper bits give the slot at which the search for (a, b, c, d) begins. */
+static inline uint64_t hash_four(const struct hash_factors *spread, uint32_t a, uint32_t b, uint32_t c, uint32_t d)
+{
+    const uint64_t sum = a * spread->a + b * spread->b + c * spread->c + d * (spread->a ^ spread->b << 1);
+    return spread->mixes ? hash_mix(sum) : sum;
+}
+
+/* The hash of three numbers. */
 static inline uint64_t hash_three(const struct hash_factors *spread, uint32_t a, uint32_t b, uint32_t c)
 {
-    const uint64_t sum = a * spread->a + b * spread->b + c * spread->c;
-    return spread->mixes ? hash_mix(sum) : sum;
+    return hash_four(spread, a, b, c, 0);
 }
 
 /* The hash of two numbers. */

@@ -19,7 +19,7 @@ static bool same_row(const void *rows, uint32_t number, const void *wanted)
 
 static uint64_t aggregate_hash_of(const struct hash_factors *spread, const struct aggregate_row *row)
 {
-    return hash_three(spread, row->thread, row->stack, row->task + (row->group << 24));
+    return hash_four(spread, row->thread, row->stack, row->task, row->group);
 }
 
 static uint64_t hash_of_row(const struct hash_factors *spread, const void *rows, uint32_t number)
@@ -83,15 +83,46 @@ static void count_in(struct aggregate *aggregate)
     aggregate->waiting_count = 0;
 }
 
-/* The group of a status. Consecutive samples mostly have the same status, so group_of is asked when the status changes.
- */
-static uint32_t group_of(struct aggregate *aggregate, uint32_t status)
+/* The group of a status that has a span. */
+static uint32_t span_group(struct aggregate *aggregate, struct span_ids span, uint32_t group)
 {
-    if (aggregate->group_of && (status != aggregate->grouped || aggregate->samples == 0)) {
-        aggregate->grouped = status;
-        aggregate->group = aggregate->group_of(status);
-    }
+    bool added;
+    const struct aggregate_group key = { span, group };
+    return AGGREGATE_GROUPS + intern_number(&aggregate->span_groups, &key, sizeof(key), &added);
+}
+
+/* The group of a run. Consecutive samples mostly have the same status and span, so group_of is asked when these change.
+ */
+static uint32_t group_of(struct aggregate *aggregate, const struct run *run)
+{
+    const bool asked = aggregate->samples > 0 && run->status == aggregate->grouped &&
+                       (!aggregate->by_span || span_ids_equal(run->span, aggregate->grouped_by));
+    if (asked || !(aggregate->group_of || aggregate->by_span))
+        return aggregate->group;
+    aggregate->grouped = run->status;
+    aggregate->grouped_by = run->span;
+    aggregate->group = aggregate->group_of ? aggregate->group_of(run->status) : 0;
+    if (aggregate->by_span && span_ids_some(run->span))
+        aggregate->group = span_group(aggregate, run->span, aggregate->group);
     return aggregate->group;
+}
+
+static struct aggregate_group group_numbered(const struct aggregate *aggregate, uint32_t number)
+{
+    struct aggregate_group group = { { 0 }, number };
+    if (number > AGGREGATE_GROUPS)
+        memcpy(&group, aggregate->span_groups.texts[number - AGGREGATE_GROUPS].bytes, sizeof(group));
+    return group;
+}
+
+uint32_t aggregate_group(const struct aggregate *aggregate, const struct aggregate_row *row)
+{
+    return (uint32_t)group_numbered(aggregate, row->group).group;
+}
+
+struct span_ids aggregate_span(const struct aggregate *aggregate, const struct aggregate_row *row)
+{
+    return group_numbered(aggregate, row->group).span;
 }
 
 /* The waiting row for a sample. A thread mostly has the stack that it had in its sample before, and then its latest
@@ -99,7 +130,7 @@ static uint32_t group_of(struct aggregate *aggregate, uint32_t status)
 static struct aggregate_row *waiting_row(struct aggregate *aggregate, const struct run *run)
 {
     uint32_t *const latest = &aggregate->latest[run->thread % AGGREGATE_THREADS];
-    const uint32_t group = group_of(aggregate, run->status);
+    const uint32_t group = group_of(aggregate, run);
     const struct aggregate_row wanted = { run->thread, run->task, run->stack, group, { 0 }, 0 };
     if (*latest < aggregate->waiting_count && same_row(aggregate->waiting, *latest + 1, &wanted))
         return &aggregate->waiting[*latest];
@@ -237,6 +268,7 @@ void aggregate_sort(struct aggregate *aggregate)
 void aggregate_free(struct aggregate *aggregate)
 {
     id_index_free(&aggregate->index);
+    intern_free(&aggregate->span_groups);
     free(aggregate->rows);
     *aggregate = (struct aggregate){ 0 };
 }

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Sums over samples. An aggregate has one row for each distinct combination of thread, asyncio task and stack. A row
  * holds the number of its samples and sums of their times, so memory grows with distinct stacks and not with samples.
- * An output that shows more of a sample has rows for groups of statuses, too.
+ * An output that shows more of a sample has rows for groups of statuses, and for spans, too.
  *
  * `= {0}` is empty. */
 #ifndef PYREEL_FORMATS_MODEL_AGGREGATE_H
 #define PYREEL_FORMATS_MODEL_AGGREGATE_H
 
 #include "formats/intern/id_index.h"
+#include "formats/intern/intern.h"
 #include "formats/model/attribute.h"
 #include "formats/model/tables.h"
 
@@ -15,7 +16,7 @@ struct aggregate_row {
     uint32_t thread;
     uint32_t task;  /* 0: none */
     uint32_t stack; /* 0: no Python frames */
-    uint32_t group; /* what aggregate.group_of returns of the samples' status; 0: none */
+    uint32_t group; /* aggregate_group() and aggregate_span() have what it says; 0: nothing */
     uint64_t sums[SUMS];
     uint64_t native_ns; /* CPU time of native threads while the thread waited for them */
 };
@@ -27,6 +28,14 @@ struct aggregate_row {
 /* threads whose latest waiting row is remembered, by the low bits of the thread's number. */
 #define AGGREGATE_THREADS 64
 
+/* A group of samples that have a span. Such groups have the numbers behind AGGREGATE_GROUPS; group_of gives those
+ * below. */
+#define AGGREGATE_GROUPS 4096
+struct aggregate_group {
+    struct span_ids span;
+    uint64_t group; /* what group_of returns */
+};
+
 struct aggregate {
     struct id_index index; /* finds a row; its number is its index in `rows` + 1 */
     struct aggregate_row *rows;
@@ -37,10 +46,13 @@ struct aggregate {
                                             * there by now */
     uint32_t (*group_of)(uint32_t status); /* samples of different groups have different rows; NULL: there are no
                                             * groups. Set this before the first sample */
-    uint32_t grouped, group;               /* the status for which group_of was asked last, and its answer */
-    bool in_full;         /* some sample had a status or CPU time; else all sums behind SUM_WALL_NS are 0 */
-    uint64_t samples;     /* all samples */
-    uint64_t known[SUMS]; /* samples that say something of the attribute of a sum */
+    bool by_span;               /* samples of different spans have different rows. Set this before the first sample */
+    struct intern span_groups;  /* with by_span: struct aggregate_group as bytes */
+    struct span_ids grouped_by; /* the span and ... */
+    uint32_t grouped, group;    /* ... the status for which group_of was asked last, and the answer */
+    bool in_full;               /* some sample had a status or CPU time; else all sums behind SUM_WALL_NS are 0 */
+    uint64_t samples;           /* all samples */
+    uint64_t known[SUMS];       /* samples that say something of the attribute of a sum */
 };
 
 /* Adds all sums of `more` to those of `sums`. */
@@ -63,6 +75,10 @@ static inline void aggregate_take(struct aggregate *aggregate, const struct even
 /* Adds the sums of `given` to the row of the same thread, task, stack and group, without the batch. Rows stand in the
  * order of first sight. */
 void aggregate_add(struct aggregate *aggregate, const struct aggregate_row *given);
+
+/* What group_of returned of the samples of a row, and the span on which their threads worked. */
+uint32_t aggregate_group(const struct aggregate *aggregate, const struct aggregate_row *row);
+struct span_ids aggregate_span(const struct aggregate *aggregate, const struct aggregate_row *row);
 
 /* The number of samples of which the sum is known. */
 uint64_t aggregate_known(const struct aggregate *aggregate, enum aggregate_sum sum);

@@ -55,7 +55,8 @@ static inline uint64_t pprof_part_end_ns(const struct pprof_part *part, const st
 }
 
 /* Writes the profile, and returns its number of samples. The aggregate must be sorted. The label `status` needs an
- * aggregate whose group_of is pprof_status_of (formats/pprof/pprof_status.h). Write errors are kept in `to`. */
+ * aggregate whose group_of is pprof_status_of (formats/pprof/pprof_status.h), and labels for spans one with by_span.
+ * Write errors are kept in `to`. */
 size_t pprof_write(struct output *to, const struct tables *tables, const struct aggregate *aggregate,
                    const struct pprof_style *style);
 

@@ -14,6 +14,8 @@ enum pprof_label {
     LABEL_RECORDING,
     LABEL_TASK,
     LABEL_TASK_ID,
+    LABEL_TRACE_ID,
+    LABEL_SPAN_ID,
     LABEL_STATUS,
     LABEL_OPCODE,
     LABEL_OPCODE_BASE,
@@ -23,7 +25,8 @@ enum pprof_label {
 /* Sets of labels have a bit for each label. */
 #define LABELS_OF_THREADS      ((1u << LABEL_TASK) - 1) /* those that all samples of a thread have */
 #define LABELS_OF_INSTRUCTIONS (1u << LABEL_OPCODE | 1u << LABEL_OPCODE_BASE)
-#define LABELS_USUAL           (LABELS_OF_THREADS | 1u << LABEL_TASK | 1u << LABEL_TASK_ID)
+#define LABELS_OF_SPANS        (1u << LABEL_TRACE_ID | 1u << LABEL_SPAN_ID)
+#define LABELS_USUAL           (LABELS_OF_THREADS | 1u << LABEL_TASK | 1u << LABEL_TASK_ID | LABELS_OF_SPANS)
 
 struct pprof_label_row {
     const char *name;

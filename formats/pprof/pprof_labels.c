@@ -30,6 +30,16 @@ static void pprof_labels_add_text(struct pprof_labels *labels, struct label_set 
         add_number(labels, set, label, intern_number(&labels->texts, shown.bytes, shown.size, &added));
 }
 
+/* Adds what is known of a span: its own id, and that of its trace. */
+static void add_span(struct pprof_labels *labels, struct label_set *set, struct span_ids span)
+{
+    char trace[EVENT_TRACE_DIGITS + 1], own[EVENT_SPAN_DIGITS + 1];
+    if (span.trace_high || span.trace_low)
+        pprof_labels_add_text(labels, set, LABEL_TRACE_ID, text_of(event_trace_text(trace, span)));
+    if (span.id)
+        pprof_labels_add_text(labels, set, LABEL_SPAN_ID, text_of(event_span_text(own, span)));
+}
+
 static struct label_set set_of(struct pprof_labels *labels, const struct tables *tables, const struct pprof_said *said)
 {
     const struct thread *thread = &tables->threads[said->thread].thread;
@@ -47,6 +57,7 @@ static struct label_set set_of(struct pprof_labels *labels, const struct tables 
         pprof_labels_add_text(labels, &set, LABEL_TASK, tables_task(tables, said->task)->task.name);
         add_number(labels, &set, LABEL_TASK_ID, said->task);
     }
+    add_span(labels, &set, said->span);
     if (said->status)
         pprof_labels_add_text(labels, &set, LABEL_STATUS, pprof_status_name(said->status));
     if (said->instruction) {
@@ -63,9 +74,15 @@ static uint32_t pprof_labels_number_of(struct pprof_labels *labels, const struct
     return intern_number(&labels->sets, set, sizeof(*set), &added);
 }
 
+static bool said_the_same(const struct pprof_said *a, const struct pprof_said *b)
+{
+    return a->thread == b->thread && a->task == b->task && a->status == b->status && a->instruction == b->instruction &&
+           a->base == b->base && span_ids_equal(a->span, b->span);
+}
+
 uint32_t pprof_labels_number(struct pprof_labels *labels, const struct tables *tables, const struct pprof_said *said)
 {
-    if (labels->latest_number && memcmp(&labels->latest, said, sizeof(*said)) == 0)
+    if (labels->latest_number && said_the_same(&labels->latest, said))
         return labels->latest_number;
     const struct label_set set = set_of(labels, tables, said);
     labels->latest = *said;

@@ -5,6 +5,8 @@
  *                                        each sample
  *     recording "shard-2.pyreel"         when there are several recordings
  *     task "Task-7", task_id 7           a sample in an asyncio task; the id is the recording's number of the task
+ *     trace_id "4bf92f3577b34da6a3ce929d0e0e4736", span_id "00f067aa0ba902b7"
+ *                                        a sample on a span of OpenTelemetry
  *     status "idle"                      what the thread did, see pprof_status.h
  *     opcode "LOAD_ATTR_SLOT", opcode_base "LOAD_ATTR"
  *                                        where the leaf's instruction is known
@@ -22,6 +24,7 @@
 /* What the labels of a sample say. */
 struct pprof_said {
     uint32_t thread, task;
+    struct span_ids span;
     uint32_t status;            /* number in pprof_status.h; 0: no label */
     uint32_t instruction, base; /* strings of the tables; 0: no label */
 };

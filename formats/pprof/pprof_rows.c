@@ -52,9 +52,12 @@ static void map_main_program(struct pprof_rows *rows)
     pprof_tables_mapping(&rows->refers, TEXT("python"));
 }
 
-static uint32_t said_of(struct pprof_rows *rows, const struct aggregate_row *row)
+static uint32_t said_of(struct pprof_rows *rows, const struct aggregate *aggregate, const struct aggregate_row *row)
 {
-    struct pprof_said said = { .thread = row->thread, .task = row->task, .status = row->group };
+    struct pprof_said said = { .thread = row->thread,
+                               .task = row->task,
+                               .span = aggregate_span(aggregate, row),
+                               .status = aggregate_group(aggregate, row) };
     if (rows->labels.wanted & LABELS_OF_INSTRUCTIONS && row->stack) {
         const struct frame *leaf = &rows->tables->frames[rows->tables->stacks[row->stack].frame];
         said.instruction = leaf->instruction;
@@ -82,7 +85,7 @@ static void merge_rows(struct pprof_rows *rows, const struct aggregate *aggregat
         const uint32_t mapping = process_mapping(rows, tables->threads[row->thread].thread.process);
         const uint32_t root = outline_child(&rows->outline, 0, mapping);
         struct aggregate_row merged = *row;
-        merged.thread = said_of(rows, row); /* a merged row has the number of its labels here */
+        merged.thread = said_of(rows, aggregate, row); /* a merged row has the number of its labels here */
         merged.task = merged.group = 0;
         merged.stack = shown_stack(rows, root, row->stack);
         aggregate_add(&rows->merged, &merged);

@@ -136,6 +136,42 @@ static void tells_groups_of_statuses_apart(void **state)
     }
 }
 
+/* Only where they are asked for, and together with groups. */
+static void tells_spans_apart(void **state)
+{
+    (void)state;
+    static const struct span_ids a = { 1, 2, 3 }, b = { 1, 2, 4 };
+    static const struct run runs[] = {
+        { .count = 1, .thread = 1, .stack = 5 },
+        { .count = 1, .thread = 1, .stack = 5, .span = a },
+        { .count = 1, .thread = 1, .stack = 5, .span = a, .status = 1 },
+        { .count = 1, .thread = 1, .stack = 5, .span = b },
+        { .count = 1, .thread = 1, .stack = 5, .span = a },
+    };
+    static const struct {
+        struct span_ids span;
+        uint32_t group;
+        uint64_t count;
+    } wanted[] = { { { 0 }, 0, 1 }, { a, 0, 2 }, { a, 1, 1 }, { b, 0, 1 } };
+    struct aggregate together = { 0 }, apart = { .by_span = true, .group_of = lowest_bits };
+    for (size_t i = 0; i < countof(runs); i++) {
+        aggregate_add_run(&together, &runs[i]);
+        aggregate_add_run(&apart, &runs[i]);
+    }
+    aggregate_sort(&together);
+    aggregate_sort(&apart);
+    assert_int_equal(together.count, 1);
+    assert_int_equal(apart.count, countof(wanted));
+    for (size_t i = 0; i < countof(wanted); i++) {
+        const struct aggregate_row *row = &apart.rows[i];
+        assert_true(span_ids_equal(aggregate_span(&apart, row), wanted[i].span));
+        assert_int_equal(aggregate_group(&apart, row), wanted[i].group);
+        assert_int_equal(row->sums[SUM_SAMPLES], wanted[i].count);
+    }
+    aggregate_free(&together);
+    aggregate_free(&apart);
+}
+
 static void what_stays_waits_as_one(void **state)
 {
     (void)state;
@@ -410,6 +446,7 @@ TEST_FILE(aggregate)
         cmocka_unit_test(counts_each_stack_of_each_thread),
         cmocka_unit_test(tells_tasks_apart),
         cmocka_unit_test(tells_groups_of_statuses_apart),
+        cmocka_unit_test(tells_spans_apart),
         cmocka_unit_test(what_stays_waits_as_one),
         cmocka_unit_test(counts_all_that_wait),
         cmocka_unit_test(rows_are_in_order),

@@ -182,7 +182,8 @@ static struct bytes write_story(const struct event *told, size_t count, const st
     const int fd = mkstemp(path);
     struct output output = { 0 };
     struct tables tables = { 0 };
-    struct aggregate aggregate = { .group_of = style->labels & 1u << LABEL_STATUS ? pprof_status_of : NULL };
+    struct aggregate aggregate = { .group_of = style->labels & 1u << LABEL_STATUS ? pprof_status_of : NULL,
+                                   .by_span = true };
     aggregate_story(&tables, &aggregate, told, count);
     assert_true(output_open(&output, path, false, NULL));
     assert_int_equal(pprof_write(&output, &tables, &aggregate, style), pprof_count(&tables, &aggregate, style));
@@ -444,9 +445,10 @@ static void put_labels(char *room, size_t size, const Perftools__Profiles__Profi
     snprintf(room + used, size - used, "%ld", sample->value[0]);
 }
 
-static void assert_labels(const struct pprof_style *style, const char *const *wanted, size_t count)
+static void assert_labels_of(const struct event *told, size_t told_count, const struct pprof_style *style,
+                             const char *const *wanted, size_t count)
 {
-    struct bytes bytes = write_story(task_story, countof(task_story), style);
+    struct bytes bytes = write_story(told, told_count, style);
     Perftools__Profiles__Profile *profile = unpack(&bytes);
     assert_int_equal(profile->n_sample, count);
     for (size_t i = 0; i < count; i++) {
@@ -456,6 +458,11 @@ static void assert_labels(const struct pprof_style *style, const char *const *wa
     }
     perftools__profiles__profile__free_unpacked(profile, NULL);
     bytes_free(&bytes);
+}
+
+static void assert_labels(const struct pprof_style *style, const char *const *wanted, size_t count)
+{
+    assert_labels_of(task_story, countof(task_story), style, wanted, count);
 }
 
 #define MAIN "thread=MainThread thread_id=4242 pid=4242 interpreter=0 "
@@ -479,6 +486,39 @@ static void tasks_and_instructions_are_labels(void **state)
     };
     assert_labels(&(struct pprof_style){ 0 }, tasks, countof(tasks));
     assert_labels(&(struct pprof_style){ .opcodes = true }, opcodes, countof(opcodes));
+}
+
+#define SPAN_SAMPLE(ns, ...)                                                                                           \
+    {                                                                                                                  \
+        EVENT_SAMPLE, .sample = { SAMPLE_OF(ns, 1), PUSHES(0, 1), .span = { __VA_ARGS__ } }                            \
+    }
+
+static void spans_are_labels(void **state)
+{
+    (void)state;
+    const struct event told[] = {
+        { EVENT_RECORDING, .recording = { .interval_ns = MS, .time_unit_ns = 1000 } },
+        PROCESS(1, 4242, "/home/u"),
+        THREAD(1, 1, 4242, "python3"),
+        STRING(1, "f"),
+        FUNCTION(1, 1, 0, 7),
+        FRAME(1, 1, 8),
+        SPAN_SAMPLE(1 * MS, 0, 0, 0),
+        SPAN_SAMPLE(2 * MS, 0xA, 0xB, 0xC),
+        SPAN_SAMPLE(3 * MS, 0xA, 0xB, UINT64_MAX),
+        SPAN_SAMPLE(4 * MS, 0xA, 0xB, 0),
+        SPAN_SAMPLE(5 * MS, 0xA, 0xB, 0xC),
+    };
+#define TRACE "trace_id=000000000000000a000000000000000b "
+    static const char *const all[] = { MAIN "1", MAIN TRACE "span_id=000000000000000c 2",
+                                       MAIN TRACE "span_id=ffffffffffffffff 1", MAIN TRACE "1" };
+    static const char *const traces[] = { "1", TRACE "4" };
+    struct pprof_style style = { .chosen_labels = true };
+    assert_labels_of(told, countof(told), &(struct pprof_style){ 0 }, all, countof(all));
+    assert_true(pprof_label_names_parse("trace_id", &style.labels));
+    assert_labels_of(told, countof(told), &style, traces, countof(traces));
+    assert_true(pprof_label_names_parse("pid", &style.labels));
+    assert_labels_of(told, countof(told), &style, (const char *const[]){ "pid=4242 5" }, 1);
 }
 
 /* Samples that differ in other labels only are one. */
@@ -656,6 +696,7 @@ TEST_FILE(pprof)
         cmocka_unit_test(what_is_not_known_is_named),
         cmocka_unit_test(no_comment_holds_a_text_of_the_recording),
         cmocka_unit_test(tasks_and_instructions_are_labels),
+        cmocka_unit_test(spans_are_labels),
         cmocka_unit_test(only_the_wanted_labels_are_there),
         cmocka_unit_test(a_status_is_what_the_columns_say),
         cmocka_unit_test(the_status_is_a_label_on_request),
