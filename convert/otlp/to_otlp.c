@@ -141,7 +141,9 @@ static struct otlp_written write_looks(struct to_otlp *to, const struct otlp_loo
                                       .json = to->wanted->json,
                                       .from_ns = from_ns,
                                       .to_ns = to_ns,
-                                      .unplaced_cpu_ns = conversion->cpu_owner.unplaced_ns - to->unplaced_ns };
+                                      .unplaced_cpu_ns = conversion->settings.span.by
+                                                             ? 0
+                                                             : conversion->cpu_owner.unplaced_ns - to->unplaced_ns };
     to->unplaced_ns += style.unplaced_cpu_ns;
     const int64_t began_ns = monotonic_ns();
     const struct otlp_written written = otlp_write(&conversion->output, &conversion->tables, looks, &style);

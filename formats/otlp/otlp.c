@@ -13,13 +13,15 @@
 
 #define ATTRIBUTES_MOST 8 /* of a sample */
 
-/* A sample of all profiles of a process: a stack with attributes. Rows that look the same are one. */
+/* A sample of all profiles of a process: a stack with attributes and a link. Rows that look the same are one. */
 struct otlp_sample {
     uint32_t process;
-    uint32_t attributes; /* number in `sets` */
+    uint32_t attributes; /* number in `sets`, with the span */
     uint32_t node;
     uint32_t rows; /* number of the latest row of the looks, which leads to the others; 0: none */
 };
+
+enum { SET_PROCESS, SET_SPAN, OF_SET /* that many stand in front of the places */ };
 
 struct writing {
     const struct tables *tables;
@@ -28,7 +30,7 @@ struct writing {
     struct otlp_dictionary dictionary;
     struct otlp_parts parts;
     struct task_owners owners;
-    struct intern sets;        /* of attributes: the process, and places in the dictionary */
+    struct intern sets;        /* of attributes: OF_SET, and places in the dictionary */
     struct intern_pairs index; /* (set, node) -> number of the sample */
     struct otlp_sample *samples;
     size_t samples_room;
@@ -43,8 +45,8 @@ static uint32_t attribute_set(struct writing *w, const struct otlp_row *row)
 {
     const struct thread *thread = &w->tables->threads[row->thread].thread;
     struct otlp_dictionary *to = &w->dictionary;
-    int32_t set[1 + ATTRIBUTES_MOST] = { (int32_t)thread->process };
-    size_t count = 1;
+    int32_t set[OF_SET + ATTRIBUTES_MOST] = { (int32_t)thread->process, (int32_t)row->span };
+    size_t count = OF_SET;
     bool added;
     if (thread->tid)
         set[count++] = otlp_dictionary_number_attribute(to, "thread.id", thread->tid);
@@ -120,12 +122,13 @@ static void fill_sample(struct writing *w, Pyreel__Otlp__Sample *to, const struc
                         enum aggregate_sum sum, uint64_t total)
 {
     const struct text set = w->sets.texts[sample->attributes];
-    const size_t places = set.size / sizeof(int32_t) - 1;
+    const size_t places = set.size / sizeof(int32_t) - OF_SET;
     pyreel__otlp__sample__init(to);
     to->stack_index = otlp_dictionary_stack(&w->dictionary, sample->node);
     to->n_attribute_indices = places;
     to->attribute_indices = otlp_parts_new(&w->parts, places, sizeof(int32_t));
-    memcpy(to->attribute_indices, set.bytes + sizeof(int32_t), places * sizeof(int32_t));
+    memcpy(to->attribute_indices, set.bytes + OF_SET * sizeof(int32_t), places * sizeof(int32_t));
+    to->link_index = otlp_dictionary_link(&w->dictionary, otlp_looks_span(w->looks, &w->looks->rows[sample->rows]));
     if (w->looks->timed) {
         fill_looks(w, to, sample, sum);
         return;

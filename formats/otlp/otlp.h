@@ -4,9 +4,10 @@
  *     resource      one for each process: service.name, process.pid, ..., host.name, and the attributes of the process
  *       profile     one for each kind of value that the process has: samples, wall, cpu, gil, gil_wait
  *         sample    one for each stack with its attributes (thread.id, thread.name, pyreel.status, pyreel.task ...),
- *                   with a value and a time for each look, or with sums alone
- *     dictionary    stacks, locations, functions, mappings, texts and attributes, shared by all. The first entry of
- * each table is empty, nothing stands twice, and nothing is unused
+ *                   a link to the span on which the thread worked, where that is known, and a value and a time for each
+ *                   look, or sums alone
+ *     dictionary    stacks, locations, functions, mappings, links, texts and attributes, shared by all. The first entry
+ * of each table is empty, nothing stands twice, and nothing is unused
  *
  * A location says what its code is: profile.frame.type is cpython, native or kernel. Native code has a mapping, with a
  * build id; Python code has none. */

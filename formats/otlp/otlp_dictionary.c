@@ -103,6 +103,12 @@ int32_t otlp_dictionary_number_attribute(struct otlp_dictionary *to, const char 
     return attribute_place(to, name, false, value);
 }
 
+int32_t otlp_dictionary_link(struct otlp_dictionary *to, struct span_ids span)
+{
+    bool added;
+    return span_ids_some(span) ? (int32_t)intern_number(&to->links, &span, sizeof(span), &added) : 0;
+}
+
 /* ---- the message ---- */
 
 /* A list of one place; none for 0. Returns how long the list is. */
@@ -227,16 +233,35 @@ static void fill_attributes(const struct otlp_dictionary *from, Pyreel__Otlp__Pr
     to->attribute_table = otlp_parts_list(parts, rows, count, sizeof(*rows));
 }
 
-/* No look has a span so far: the table has the empty one. */
-static void fill_links(Pyreel__Otlp__ProfilesDictionary *to, struct otlp_parts *parts)
+static void put_id(uint8_t *to, uint64_t half)
 {
-    static uint8_t zeros[16];
-    Pyreel__Otlp__Link *none = otlp_parts_new(parts, 1, sizeof(*none));
-    pyreel__otlp__link__init(none);
-    none->trace_id = (ProtobufCBinaryData){ 16, zeros };
-    none->span_id = (ProtobufCBinaryData){ 8, zeros };
-    to->n_link_table = 1;
-    to->link_table = otlp_parts_list(parts, none, 1, sizeof(*none));
+    for (unsigned i = 0; i < 8; i++)
+        to[i] = (uint8_t)(half >> (56 - 8 * i));
+}
+
+#define TRACE_BYTES 16
+#define SPAN_BYTES  8
+
+/* The empty link has ids of zeros. */
+static void fill_links(const struct otlp_dictionary *from, Pyreel__Otlp__ProfilesDictionary *to,
+                       struct otlp_parts *parts)
+{
+    const size_t count = (size_t)from->links.count + 1;
+    Pyreel__Otlp__Link *rows = otlp_parts_new(parts, count, sizeof(*rows));
+    uint8_t *ids = otlp_parts_new(parts, count, TRACE_BYTES + SPAN_BYTES);
+    for (size_t i = 0; i < count; i++, ids += TRACE_BYTES + SPAN_BYTES) {
+        struct span_ids span = { 0 };
+        if (i > 0)
+            memcpy(&span, from->links.texts[i].bytes, sizeof(span));
+        put_id(ids, span.trace_high);
+        put_id(ids + 8, span.trace_low);
+        put_id(ids + TRACE_BYTES, span.id);
+        pyreel__otlp__link__init(&rows[i]);
+        rows[i].trace_id = (ProtobufCBinaryData){ TRACE_BYTES, ids };
+        rows[i].span_id = (ProtobufCBinaryData){ SPAN_BYTES, ids + TRACE_BYTES };
+    }
+    to->n_link_table = count;
+    to->link_table = otlp_parts_list(parts, rows, count, sizeof(*rows));
 }
 
 static void fill_texts(const struct otlp_dictionary *from, Pyreel__Otlp__ProfilesDictionary *to,
@@ -256,7 +281,7 @@ void otlp_dictionary_fill(struct otlp_dictionary *from, Pyreel__Otlp__ProfilesDi
     fill_functions(from, to, parts);
     fill_locations(from, to, parts);
     fill_stacks(from, to, parts);
-    fill_links(to, parts);
+    fill_links(from, to, parts);
     fill_attributes(from, to, parts); /* ... and both have texts */
     fill_texts(from, to, parts);
 }
@@ -266,6 +291,7 @@ void otlp_dictionary_free(struct otlp_dictionary *dictionary)
     pprof_tables_free(&dictionary->refers);
     outline_free(&dictionary->outline);
     intern_free(&dictionary->attributes);
+    intern_free(&dictionary->links);
     free(dictionary->frame_labels);
     free(dictionary->node_stacks);
     free(dictionary->locations);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The tables that all profiles of a request share. Each entry gets its place at first use, so nothing is unused; place 0
- * is the empty entry. Texts, functions, locations and mappings are those of pprof's tables, whose numbers begin with 1,
- * too. */
+/* The tables that all profiles of a request share. Each entry gets its place at first use, so nothing is unused; place
+ * 0 is the empty entry. Texts, functions, locations and mappings are those of pprof's tables, whose numbers begin with
+ * 1, too. */
 #ifndef PYREEL_FORMATS_OTLP_OTLP_DICTIONARY_H
 #define PYREEL_FORMATS_OTLP_OTLP_DICTIONARY_H
 
@@ -34,6 +34,7 @@ struct otlp_dictionary {
     struct otlp_stack *stacks; /* by place; 0 is empty */
     size_t stacks_count, stacks_room;
     struct intern attributes; /* struct otlp_attribute as bytes: the number is the place */
+    struct intern links;      /* struct span_ids as bytes: the number is the place */
     int32_t *frame_types;     /* by id of a location: place of the attribute */
     size_t frame_types_room;
 };
@@ -41,7 +42,8 @@ struct otlp_dictionary {
 /* Starts with the empty entries. The tables must not grow any more. */
 void otlp_dictionary_start(struct otlp_dictionary *to, const struct tables *tables, enum frame_detail detail);
 
-/* The node of a stack of the tables: equal nodes look the same. All nodes come before the first otlp_dictionary_stack().
+/* The node of a stack of the tables: equal nodes look the same. All nodes come before the first
+ * otlp_dictionary_stack().
  */
 uint32_t otlp_dictionary_node(struct otlp_dictionary *to, uint32_t stack);
 
@@ -54,6 +56,9 @@ int32_t otlp_dictionary_text(struct otlp_dictionary *to, const char *text);
 /* The place of an attribute. */
 int32_t otlp_dictionary_text_attribute(struct otlp_dictionary *to, const char *name, struct text value);
 int32_t otlp_dictionary_number_attribute(struct otlp_dictionary *to, const char *name, uint64_t value);
+
+/* The place of a link to a span; 0 where all is 0: the empty entry. */
+int32_t otlp_dictionary_link(struct otlp_dictionary *to, struct span_ids span);
 
 /* Fills in the message. Its parts are those of `parts`, and of the dictionary. Nothing may be added afterwards. */
 void otlp_dictionary_fill(struct otlp_dictionary *from, Pyreel__Otlp__ProfilesDictionary *to, struct otlp_parts *parts);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Looks at threads as OTLP has them: a row for each thread, task, stack and status, and on request each look of the row
- * with its time. Memory grows with the rows, and with the looks where their times are wanted: 48 bytes each.
+/* Looks at threads as OTLP has them: a row for each thread, task, stack, status and span, and on request each look of
+ * the row with its time. Memory grows with the rows, and with the looks where their times are wanted: 48 bytes each.
  *
  * CPU time that is known only later (run.count is 0) belongs to the latest look of its row. */
 #ifndef PYREEL_FORMATS_OTLP_OTLP_LOOKS_H
@@ -11,6 +11,7 @@
 
 struct otlp_row {
     uint32_t thread, task, stack, status; /* status: see formats/pprof/pprof_status.h */
+    uint32_t span;                        /* number in `spans`; 0: none */
     uint32_t latest;                      /* index of the latest look + 1; 0: none */
     uint64_t sums[SUMS];
 };
@@ -25,7 +26,9 @@ struct otlp_look {
 /* `= {0}` is empty; set `timed` before the first look. */
 struct otlp_looks {
     bool timed;
-    struct intern_pairs whose, whats, index; /* (thread, task), (stack, status), and both -> number of the row */
+    struct intern spans;                     /* struct span_ids as bytes */
+    struct intern_pairs states;              /* (status, span), of looks with a span */
+    struct intern_pairs whose, whats, index; /* (thread, task), (stack, state), and both -> number of the row */
     struct otlp_row *rows;                   /* by number; entry 0 is unused */
     size_t rows_room;
     struct otlp_look *looks;
@@ -40,6 +43,9 @@ static inline uint32_t otlp_looks_rows(const struct otlp_looks *looks)
 {
     return looks->index.count;
 }
+
+/* The span of a row; all 0: none. */
+struct span_ids otlp_looks_span(const struct otlp_looks *looks, const struct otlp_row *row);
 
 /* Frees all memory. `timed` stays. */
 void otlp_looks_free(struct otlp_looks *looks);
