@@ -125,6 +125,16 @@ static const struct kind {
                        "{marker.data.title}",
                        "The title that the process had in this time: what it says of itself in lists of processes.",
                        { { "title", "Title", "unique-string" } } },
+    [MARKER_SPAN] = { "Span",
+                      "stretch of a span",
+                      "stretches of spans",
+                      "green",
+                      CATEGORY_OTHER,
+                      NULL,
+                      "{marker.data.span} of trace {marker.data.trace}",
+                      "The thread worked on this span of OpenTelemetry, as far as looks saw it. The program published "
+                      "the ids.",
+                      { { "trace", "Trace id", "unique-string" }, { "span", "Span id", "unique-string" } } },
 };
 
 bool gecko_marker_kinds_overview(enum marker_kind kind)
@@ -313,6 +323,13 @@ static void gecko_marker_kinds_emit_title(struct gecko *gecko, const struct mark
     free(title);
 }
 
+static void gecko_marker_kinds_emit_span(struct gecko *gecko, struct span_ids span)
+{
+    char trace[EVENT_TRACE_DIGITS + 1], own[EVENT_SPAN_DIGITS + 1];
+    gecko_marker_kinds_emit_string(gecko, "trace", text_of(event_trace_text(trace, span)));
+    gecko_marker_kinds_emit_string(gecko, "span", text_of(event_span_text(own, span)));
+}
+
 static void gecko_marker_kinds_emit_own(struct gecko *gecko, const struct marker *marker)
 {
     struct json_emitter *json = &gecko->json;
@@ -350,6 +367,9 @@ static void gecko_marker_kinds_emit_own(struct gecko *gecko, const struct marker
     case MARKER_TITLE:
         gecko_marker_kinds_emit_title(gecko, marker);
         return;
+    case MARKER_SPAN:
+        gecko_marker_kinds_emit_span(gecko, marker->span);
+        return;
     case MARKER_KINDS:
         return;
     }
@@ -358,7 +378,7 @@ static void gecko_marker_kinds_emit_own(struct gecko *gecko, const struct marker
 bool gecko_marker_kinds_has_cause(const struct marker *marker)
 {
     return marker->kind != MARKER_TASK && marker->kind != MARKER_GAP && marker->kind != MARKER_THREAD &&
-           marker->kind != MARKER_PROCESS && marker->kind != MARKER_TITLE;
+           marker->kind != MARKER_PROCESS && marker->kind != MARKER_TITLE && marker->kind != MARKER_SPAN;
 }
 
 void gecko_marker_kinds_emit(struct gecko *gecko, const struct marker *marker, uint64_t start)

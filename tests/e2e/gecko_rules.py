@@ -69,7 +69,7 @@ FIELD_KINDS = {
                      "integer", "decimal", "pid", "tid"], "number"),
 }
 MOST_MARKERS, MARKERS_SHARE = 20_000, 0.05
-LIVES = {"Task", "Runs task", "Thread", "Process ends", "Title"}  # types of markers
+LIVES = {"Task", "Runs task", "Thread", "Process ends", "Title", "Span"}  # types of markers
 FEW_BYTES = {False: 16 * 1024, True: 512 * 1024}  # in any file, of states and of lives: lives stand for tracks
 COUNTER_POINTS = 4000
 COUNTER_DISPLAY = {"graphType", "unit", "color", "markerSchemaLocation", "sortWeight", "label", "tooltipRows"}

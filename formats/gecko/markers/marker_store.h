@@ -11,6 +11,8 @@
 #ifndef PYREEL_FORMATS_GECKO_MARKERS_MARKER_STORE_H
 #define PYREEL_FORMATS_GECKO_MARKERS_MARKER_STORE_H
 
+#include "formats/model/event.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -27,6 +29,7 @@ enum marker_kind {
     MARKER_THREAD,  /* the life of a thread that shares its line with others */
     MARKER_PROCESS, /* the moment at which a process of a tree ended, or became another program */
     MARKER_TITLE,   /* the time for which a process had a title that it gave itself */
+    MARKER_SPAN,    /* looks at a thread that worked on one span of OpenTelemetry */
     MARKER_KINDS
 };
 
@@ -34,19 +37,20 @@ struct marker {
     enum marker_kind kind;
     uint32_t thread; /* on whose line the marker is */
     uint64_t start_ns, end_ns;
-    uint64_t weight;    /* heavier markers are kept */
-    uint64_t amount_ns; /* MARKER_EXCEPTION: the time of looks with an exception; MARKER_TASK: the time it ran;
-                         * MARKER_THREAD: its CPU time */
-    uint32_t stack;     /* of the look with which the marker begins */
-    uint32_t subject;   /* MARKER_TASK, MARKER_BLOCKED: the task; MARKER_GIL_WAIT: the thread that held the lock;
-                         * MARKER_PROCESS, MARKER_TITLE: the process */
-    uint32_t function;  /* MARKER_GIL_WAIT: what that thread did; MARKER_BLOCKED: the callback; MARKER_GC: what began
-                         * the collection; MARKER_TASK: the coroutine */
-    uint32_t other;     /* MARKER_TASK: the function of the task frame of the task that waits for this one;
-                         * MARKER_PROCESS: the process that it became by an exec; 0: none that the recording has;
-                         * MARKER_TITLE: index of the life + 1 */
-    uint32_t count;     /* MARKER_TASK: steps; MARKER_GAP: ticks that were missed; MARKER_GC: generation + 1 */
-    uint32_t failed;    /* MARKER_GAP: ticks in which the recorder could read no thread */
+    uint64_t weight;      /* heavier markers are kept */
+    uint64_t amount_ns;   /* MARKER_EXCEPTION: the time of looks with an exception; MARKER_TASK: the time it ran;
+                           * MARKER_THREAD: its CPU time */
+    uint32_t stack;       /* of the look with which the marker begins */
+    uint32_t subject;     /* MARKER_TASK, MARKER_BLOCKED: the task; MARKER_GIL_WAIT: the thread that held the lock;
+                           * MARKER_PROCESS, MARKER_TITLE: the process */
+    uint32_t function;    /* MARKER_GIL_WAIT: what that thread did; MARKER_BLOCKED: the callback; MARKER_GC: what began
+                           * the collection; MARKER_TASK: the coroutine */
+    uint32_t other;       /* MARKER_TASK: the function of the task frame of the task that waits for this one;
+                           * MARKER_PROCESS: the process that it became by an exec; 0: none that the recording has;
+                           * MARKER_TITLE: index of the life + 1 */
+    uint32_t count;       /* MARKER_TASK: steps; MARKER_GAP: ticks that were missed; MARKER_GC: generation + 1 */
+    uint32_t failed;      /* MARKER_GAP: ticks in which the recorder could read no thread */
+    struct span_ids span; /* MARKER_SPAN */
     uint32_t row; /* MARKER_TASK: which row of its name (task_rows.h), from 0; filled after the store is settled */
 };
 

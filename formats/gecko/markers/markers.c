@@ -8,14 +8,15 @@
 
 /* Bytes of one marker, as the profile has it: about what recordings show, rather more. */
 static const uint32_t each_bytes[MARKER_KINDS] = {
-    [MARKER_GIL_WAIT] = 110, [MARKER_GC] = 120,      [MARKER_EXCEPTION] = 110,
-    [MARKER_GAP] = 70,       [MARKER_BLOCKED] = 130, [MARKER_TASK] = 110,
-    [MARKER_THREAD] = 110,   [MARKER_PROCESS] = 160, [MARKER_TITLE] = 110,
+    [MARKER_GIL_WAIT] = 110, [MARKER_GC] = 120,   [MARKER_EXCEPTION] = 110, [MARKER_GAP] = 70,
+    [MARKER_BLOCKED] = 130,  [MARKER_TASK] = 110, [MARKER_THREAD] = 110,    [MARKER_PROCESS] = 160,
+    [MARKER_TITLE] = 110,    [MARKER_SPAN] = 150,
 };
 
-#define SHARE       20           /* markers take one part of so many of a profile's bytes */
-#define SMALL_BYTES (8u << 10)   /* a profile may have so many bytes of markers in any case, ... */
-#define LIVES_BYTES (384u << 10) /* ... and of tasks, of threads, whose tracks they replace, and of ends: thousands */
+#define SHARE       20         /* markers take one part of so many of a profile's bytes */
+#define SMALL_BYTES (8u << 10) /* a profile may have so many bytes of markers in any case, ... */
+#define LIVES_BYTES                                                                                                    \
+    (384u << 10) /* ... and of tasks, of threads, whose tracks they replace, of ends, and of spans: thousands */
 
 void markers_begin(struct markers *markers, const struct tables *tables, uint64_t least_wait_ns)
 {
@@ -29,6 +30,7 @@ static void close_thread(struct markers *markers, uint32_t number, uint64_t ns)
     lock_waits_close(&thread->wait, number, ns, store, markers->least_wait_ns);
     spans_close(&thread->spans, number, ns, markers->tables, store);
     loop_steps_close(&thread->step, number, ns, store);
+    traced_close(&thread->traced, number, ns, store);
 }
 
 static struct look look_of(struct markers *markers, const struct run *run, uint32_t number,
@@ -91,7 +93,8 @@ static void count_tick(struct markers *markers, uint32_t process)
 static bool is_calm(const struct marker_thread *thread, const struct run *run, uint64_t tick)
 {
     return thread->calm && run->stack == thread->stack && run->status == thread->status && !run->task &&
-           !run->callback_ns && tick - thread->tick <= 1 && run->time_ns >= thread->last_ns;
+           !run->callback_ns && span_ids_equal(run->span, thread->traced.span) && tick - thread->tick <= 1 &&
+           run->time_ns >= thread->last_ns;
 }
 
 static void take_calm(struct markers *markers, const struct marker_thread *thread, uint32_t number)
@@ -127,6 +130,7 @@ static void markers_take_look(struct markers *markers, struct marker_thread *thr
     lock_waits_take(&markers->lock, &thread->wait, &look, &markers->store, markers->least_wait_ns);
     spans_take(&thread->spans, &look, markers->tables, &markers->store);
     loop_steps_take(&thread->step, &look, &markers->store);
+    traced_take(&thread->traced, &look, &markers->store);
     const bool goes_on = look.after && thread->task == run->task;
     task_lives_take(&markers->tasks, &look, markers->tables, goes_on ? TASK_RUNS : TASK_BEGINS);
     thread->stack = run->stack;
@@ -235,7 +239,7 @@ void markers_settle(struct markers *markers, uint64_t bytes)
     for (size_t kind = 0; kind < MARKER_KINDS; kind++) {
         budget.each_bytes[kind] = each_bytes[kind];
         const bool life = kind == MARKER_TASK || kind == MARKER_THREAD || kind == MARKER_PROCESS ||
-                          kind == MARKER_TITLE;
+                          kind == MARKER_TITLE || kind == MARKER_SPAN;
         budget.least_bytes[kind] = life ? LIVES_BYTES : SMALL_BYTES / MARKER_KINDS;
     }
     if (budget.bytes < SMALL_BYTES)

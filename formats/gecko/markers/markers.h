@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Finds the markers of a recording while its events come: waits for the lock, garbage collections, exceptions, gaps,
- * blocked event loops, and lives of tasks and titles. This is the door of the room; the files of the room are one kind
- * each:
+ * blocked event loops, spans of OpenTelemetry, and lives of tasks and titles. This is the door of the room; the files
+ * of the room are one kind each:
  *
  *     event → markers ─┬→ lock_waits       with the holder of each tick
  *                      ├→ spans            collections and exceptions
  *                      ├→ loop_steps       callbacks of the event loop
+ *                      ├→ traced           spans of OpenTelemetry
  *                      ├→ task_lives
  *                      ├→ title_lives      of a process
  *                      └→ gaps             of a process
@@ -23,6 +24,7 @@
 #include "formats/gecko/markers/spans.h"
 #include "formats/gecko/markers/task_lives.h"
 #include "formats/gecko/markers/title_lives.h"
+#include "formats/gecko/markers/traced.h"
 
 #define GIL_WAIT_LEAST_NS 5000000 /* CPython's switch interval: who waits so long waits for a thread that works */
 
@@ -37,6 +39,7 @@ struct marker_thread {
     struct lock_wait wait;
     struct spans spans;
     struct loop_step step;
+    struct traced traced;
 };
 
 /* The end of a thread. */

@@ -16,7 +16,7 @@
 
 static const struct marker_budget plenty = {
     .bytes = 1u << 30,
-    .each_bytes = { 100, 100, 100, 100, 100, 100, 100, 100, 100 },
+    .each_bytes = { 100, 100, 100, 100, 100, 100, 100, 100, 100, 100 },
 };
 
 /* Adds markers of 1, 2, ... ms, in an order that looks random. */
@@ -479,6 +479,56 @@ static void only_asyncio_has_loops(void **state)
     assert_found(&finding, "");
 }
 
+/* ---- spans of OpenTelemetry ---- */
+
+/* Tells looks at a thread each 10 ms: 'a' and 'b' on these spans, '.' on none, ' ' no look. */
+static void assert_traced(const char *looks, const char *wanted)
+{
+    static const struct event beginning[] = { BEGINNING };
+    static const uint32_t frames[] = { 1 };
+    struct finding finding;
+    begin(&finding, beginning, countof(beginning));
+    for (uint64_t i = 0; looks[i]; i++) {
+        const uint64_t now_ns = (i + 1) * 10 * MS;
+        struct event event = { EVENT_SAMPLE, .sample = { .count = 1,
+                                                         .thread = 1,
+                                                         .time_ns = now_ns,
+                                                         .stands_ns = 10 * MS,
+                                                         .status = HOLDS,
+                                                         .pushed = 1,
+                                                         .frames = frames } };
+        struct event tick = TICK(now_ns);
+        if (looks[i] != '.')
+            event.sample.span = (struct span_ids){ 7, 8, (uint64_t)looks[i] };
+        if (looks[i] != ' ') {
+            assert_true(tables_take(&finding.tables, &event, NULL));
+            markers_take_run(&finding.markers, &event.run, 1);
+        }
+        assert_true(tables_take(&finding.tables, &tick, NULL));
+        markers_take(&finding.markers, &tick);
+    }
+    markers_settle(&finding.markers, 1 << 20);
+    char found[512] = "";
+    size_t count;
+    const struct marker *markers = marker_store_of(&finding.markers.store, 1, &count);
+    for (size_t i = 0; i < count; i++)
+        if (markers[i].kind == MARKER_SPAN)
+            snprintf(found + strlen(found), sizeof(found) - strlen(found), "%c %" PRIu64 "-%" PRIu64 "\n",
+                     (int)markers[i].span.id, markers[i].start_ns / MS, markers[i].end_ns / MS);
+    assert_string_equal(found, wanted);
+    markers_free(&finding.markers);
+    tables_free(&finding.tables);
+}
+
+static void each_stretch_of_a_span_is_a_marker(void **state)
+{
+    (void)state;
+    assert_traced("....", "");
+    assert_traced("..aaaa..", "a 30-70\n");
+    assert_traced("aab.a", "a 10-30\nb 30-40\na 50-60\n"); /* the recording ends */
+    assert_traced("aa   aa.", "a 10-30\na 60-80\n");       /* the thread was absent */
+}
+
 TEST_FILE(gecko_markers)
 {
     static const struct CMUnitTest tests[] = {
@@ -500,6 +550,7 @@ TEST_FILE(gecko_markers)
         cmocka_unit_test(what_is_not_proved_is_no_marker),
         cmocka_unit_test(rare_looks_prove_less),
         cmocka_unit_test(only_asyncio_has_loops),
+        cmocka_unit_test(each_stretch_of_a_span_is_a_marker),
     };
     return run_all(tests);
 }
