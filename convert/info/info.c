@@ -6,6 +6,7 @@
 #include "convert/info/info_modules.h"
 #include "convert/info/info_processes.h"
 #include "convert/info/info_several.h"
+#include "convert/info/info_spans.h"
 #include "convert/info/info_summary.h"
 #include "convert/info/info_table.h"
 #include "convert/info/info_tasks.h"
@@ -80,6 +81,7 @@ struct info {
     size_t cpu_room;
     uint64_t *stack_samples; /* by stack */
     size_t stack_samples_room;
+    struct info_spans spans;
     struct info_modules modules; /* when the recording is read */
 };
 
@@ -107,6 +109,7 @@ static bool info_take(void *self, struct event *event, struct fault *why)
         return true;
     info->cpu_ns = alloc_grow(info->cpu_ns, &info->cpu_room, (size_t)thread + 1, sizeof(*info->cpu_ns));
     info->cpu_ns[thread] += event->run.cpu_ns;
+    info_spans_add(&info->spans, &event->run);
     if (event->run.stack != STACK_LOST) {
         info->stack_samples = alloc_grow(info->stack_samples, &info->stack_samples_room, (size_t)event->run.stack + 1,
                                          sizeof(*info->stack_samples));
@@ -123,6 +126,7 @@ static void info_drop(void *self)
     free(info->cpu_ns);
     free(info->stack_samples);
     info_modules_free(&info->modules);
+    info_spans_free(&info->spans);
     free(info);
 }
 
@@ -284,6 +288,9 @@ static json_t *info_json(const struct info *info)
     for (size_t i = 0; i < countof(members); i++)
         json_object_set_new(all, members[i].key, members[i].value);
     info_json_put_account(all, &info->account);
+    json_t *spans = info_spans_json(&info->spans);
+    if (spans)
+        json_object_set_new(all, "spans", spans);
     if (tables->counters.count > 0)
         json_object_set_new(all, "figures", counters_json(&tables->counters));
     return all;
@@ -465,6 +472,7 @@ static void print_totals(struct output *to, const struct info *info)
     if (info_tasks_count(tables))
         output_format(to, "%-11s %" PRIu64 " tasks of asyncio, and labels of the program\n", "tasks",
                       info_tasks_count(tables));
+    info_spans_print(to, &info->spans);
     print_uses(to, info);
     print_size(to, info);
     if (tables_have_instructions(tables))
