@@ -58,7 +58,8 @@ def pprof_of(path):
     samples = collections.Counter()
     threads = collections.defaultdict(collections.Counter)
     for stack, labels, values in summary["samples"]:
-        thread = " ".join(f"{key}={labels[key]}" for key in ("thread", "thread_id", "pid", "interpreter"))
+        keys = ("thread", "thread_id", "pid", "interpreter", "trace_id", "span_id")
+        thread = " ".join(f"{key}={labels[key]}" for key in keys if key in labels)
         frames = tuple(f"{function}:{line}" for function, line in reversed(stack))
         threads[thread][frames] = [a + b for a, b in zip(threads[thread][frames] or [0] * len(values), values)]
     kept = ("sample_types", "default_sample_type", "period", "time_nanos", "duration_nanos", "mappings", "totals")

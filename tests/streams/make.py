@@ -348,6 +348,33 @@ def failed_samples():
     return put_together(blocks)
 
 
+# On which span the thread works: high and low half of the trace id, span id; two spans of one trace, and one of another.
+WORKED_ON = [None] * 3 + [(0x4bf92f3577b34da6, 0xa3ce929d0e0e4736, 0x00f067aa0ba902b7)] * 5 + \
+            [(0x4bf92f3577b34da6, 0xa3ce929d0e0e4736, 0xb7ad6b7169203331)] * 3 + [None] * 2 + [(1 << 63, 1, 0xffffffffffffffff)] * 4
+
+
+def with_spans(payload, spans):
+    """The first thread works on the next one of `spans` in each tick."""
+    _, at = take_number(payload, 0)
+    out, before = payload[:at], (0, 0, 0)
+    while at < len(payload):
+        end = end_of_record(payload, at)
+        out += payload[at:end]
+        span = next(spans) or (0, 0, 0) if payload[at] & 7 == TICK else before
+        out += b"".join(note(kind, number(1) + number(value)) for kind, value, old in zip((32, 33, 34), span, before) if value != old)
+        before, at = span, end
+    return out
+
+
+def spans():
+    """Of a program that publishes on which span of OpenTelemetry its thread works."""
+    blocks = plain()
+    worked_on = itertools.cycle(WORKED_ON)
+    for i in events_of(blocks):
+        blocks[i] = (EVENTS, with_spans(blocks[i][1], worked_on))
+    return put_together(blocks)
+
+
 def golden_bytes(case, name=golden.RECORDING):
     return (HERE / case / name).read_bytes()
 
@@ -384,7 +411,7 @@ def no_recording():
 
 MADE = {made.__name__.replace("_", "-"): made for made in (
     killed, cut, damaged, lost_block, no_room, grouped_damaged, later_additions, later_version, later_record, later_codec,
-    weighted, failed_samples, two_in_one, out_of_order, tree_killed, rotated_gap, no_recording)}
+    weighted, failed_samples, two_in_one, out_of_order, tree_killed, rotated_gap, no_recording, spans)}
 
 
 def make(case):

@@ -30,7 +30,7 @@ ALL_ROWS = ("-nodecount=1000000", "-nodefraction=0", "-edgefraction=0")
 COLUMNS = [name for name, _ in pprof_check.COLUMNS]
 KINDS = ["plain-3.11", "threads-3.11", "names-3.11", "native-3.12", "blocking-3.12", "gil-mode-3.12", "cpu-mode-3.13",
          "exceptions-3.13", "exception-mode-3.14", "interpreters-3.14", "free-threaded-3.14", "async-running-3.14", "async-all-3.15",
-         "gc-3.15", "measures-3.15", "opcodes-3.15", "tree-3.13", "weighted", "cut", "failed-samples"]
+         "gc-3.15", "measures-3.15", "opcodes-3.15", "tree-3.13", "weighted", "cut", "failed-samples", "spans"]
 ONE_BY_ONE = ["tree-3.13", "async-all-3.15"]  # whose threads pyreel-info does not tell by their numbers alone
 CONVERTED = {  # options of pyreel-pprof
     "opcodes-3.15": ("--opcodes", "--columns"),

@@ -15,7 +15,7 @@ from viewers import opened
 
 STREAMS = pathlib.Path(PROJECT) / "tests" / "streams"
 CASES = ["plain-3.11", "threads-3.11", "names-3.11", "native-3.12", "cpu-mode-3.13", "exceptions-3.13", "interpreters-3.14",
-         "free-threaded-3.14", "async-running-3.14", "gc-3.15", "gil-thread-3.15", "measures-3.15", "opcodes-3.15", "damaged"]
+         "free-threaded-3.14", "async-running-3.14", "gc-3.15", "gil-thread-3.15", "measures-3.15", "opcodes-3.15", "damaged", "spans"]
 
 
 def recording_of(case):
@@ -166,3 +166,17 @@ def test_very_many_tasks_are_one_track(python, program, start, tmp_path):
     assert 500 < len(shown["threads"]) <= 503
     (others,) = [thread for thread in shown["threads"] if thread["name"] == "other tasks"]
     assert others["unregisterTime"] is None or others["unregisterTime"] >= others["samples"]["time"][-1]
+
+
+def test_a_request_is_found_by_its_trace(tmp_path):
+    """The search of the viewer's marker table has the stretches of both spans of a trace, and of no other one."""
+    trace = "4bf92f3577b34da6a3ce929d0e0e4736"
+    path, _ = profile_of(tmp_path, recording_of("spans"))
+    with opened(path) as viewer:
+        handle = viewer.threads()[0]["threadHandle"]
+        found = viewer.ask("thread", "markers", thread=handle, markerFilters={"list": True, "searchString": trace})["flatMarkers"]
+        every = viewer.markers(handle)
+    assert [marker["name"] for marker in found] == ["Span"] * 3
+    assert [marker["label"] for marker in found] == [f"{span} of trace {trace}" for span in (
+        "00f067aa0ba902b7", "b7ad6b7169203331", "00f067aa0ba902b7")]
+    assert len([marker for marker in every if marker["name"] == "Span"]) == 4
