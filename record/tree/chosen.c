@@ -11,8 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FILE_MOST   (1u << 20) /* bytes of a file of expressions */
-#define CGROUP_MOST 16384      /* bytes of /proc/PID/cgroup: a line for each hierarchy of version 1 */
+#define FILE_MOST    (1u << 20) /* bytes of a file of expressions */
+#define CGROUP_MOST  16384      /* bytes of /proc/PID/cgroup: a line for each hierarchy of version 1 */
+#define COMMAND_MOST 4096 /* bytes of a command line that are looked at: a.*b takes their square, minutes for 1 MiB */
 
 static const char cgroup_folder[] = "/sys/fs/cgroup";
 
@@ -118,7 +119,7 @@ bool chosen_open(struct chosen *chosen, const struct chosen_words *words, struct
 static bool fits_command(const struct chosen *chosen, pid_t pid)
 {
     const struct text command = procfs_command(pid);
-    char *line = alloc_copy(command.bytes, command.size);
+    char *line = alloc_copy(command.bytes, command.size < COMMAND_MOST ? command.size : COMMAND_MOST);
     bool fits = false;
     for (size_t i = 0; !fits && i < chosen->count; i++)
         fits = regexec(&chosen->expressions[i], line, 0, NULL, 0) == 0;

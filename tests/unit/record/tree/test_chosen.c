@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static bool fits(struct chosen_words words)
@@ -32,6 +33,47 @@ static void each_word_must_fit(void **state)
     assert_false(fits((struct chosen_words){ .user = other, .match = "test_" }));
     assert_true(fits((struct chosen_words){ .cgroup = "/" }));
     assert_false(fits((struct chosen_words){ .cgroup = "/nowhere/at/all" }));
+}
+
+/* Starts a shell with these arguments, which waits for the end of its input. */
+static FILE *start_shell(const char *argument, const char *last, pid_t *pid)
+{
+    int input[2], output[2];
+    char ready;
+    assert_int_equal(pipe(input) + pipe(output), 0);
+    *pid = fork();
+    if (*pid == 0) {
+        dup2(input[0], STDIN_FILENO);
+        dup2(output[1], STDOUT_FILENO);
+        close(input[1]);
+        execl("/bin/sh", "sh", "-c", "echo; read line", argument, last, (char *)NULL);
+        _exit(1);
+    }
+    close(input[0]);
+    close(output[1]);
+    assert_int_equal(read(output[0], &ready, 1), 1);
+    close(output[0]);
+    return fdopen(input[1], "w");
+}
+
+/* An expression takes the square of what it looks at. */
+static void the_beginning_of_a_command_line_counts(void **state)
+{
+    (void)state;
+    char argument[5000] = "";
+    memset(argument, 'a', sizeof(argument) - 1);
+    pid_t pid;
+    FILE *input = start_shell(argument, "last", &pid);
+    struct fault why = { 0 };
+    static const char *const matches[] = { "read.*aaa", "a last$" };
+    for (size_t i = 0; i < 2; i++) {
+        struct chosen chosen;
+        assert_true(chosen_open(&chosen, &(struct chosen_words){ .match = matches[i] }, &why));
+        assert_int_equal(chosen_fits(&chosen, pid), i == 0);
+        chosen_close(&chosen);
+    }
+    fclose(input);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
 static void a_cgroup_has_those_below_it(void **state)
@@ -119,9 +161,8 @@ static void wrong_words_are_told(void **state)
 TEST_FILE(chosen)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_word_must_fit),
-        cmocka_unit_test(a_cgroup_has_those_below_it),
-        cmocka_unit_test(a_file_of_expressions_is_read_again),
+        cmocka_unit_test(each_word_must_fit),          cmocka_unit_test(the_beginning_of_a_command_line_counts),
+        cmocka_unit_test(a_cgroup_has_those_below_it), cmocka_unit_test(a_file_of_expressions_is_read_again),
         cmocka_unit_test(wrong_words_are_told),
     };
     return run_all(tests);
