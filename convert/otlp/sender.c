@@ -363,10 +363,9 @@ static bool comes_again(long status)
 
 /* ---- the thread ---- */
 
-static void sender_say(const struct sender *sender, const char *what, const char *more)
+static void sender_say(const char *what, const char *more)
 {
-    if (!sender->wishes->quiet)
-        fprintf(stderr, "pyreel-otlp: %s%s%s\n", what, *more ? ": " : "", utf8_shown(more));
+    fprintf(stderr, "pyreel-otlp: %s%s%s\n", what, *more ? ": " : "", utf8_shown(more));
 }
 
 /* Counts what the receiver says of a request that it took. */
@@ -375,7 +374,7 @@ static void judge_success(struct sender *sender, const struct reply *reply)
     const struct otlp_answer answer = otlp_answer_read(bytes_text(&reply->answer));
     sender->counts.profiles += answer.refused;
     if (answer.refused)
-        sender_say(sender, "warning: the receiver took a part of a request", answer.words);
+        sender_say("warning: the receiver took a part of a request", answer.words);
     free(answer.words);
 }
 
@@ -406,14 +405,14 @@ static void settle(struct sender *sender, const struct reply *reply)
         sender->counts.bytes += row->size;
         sender->counts.longest_ns = took_ns > sender->counts.longest_ns ? took_ns : sender->counts.longest_ns;
         judge_success(sender, reply);
-        if (sender->told)
-            sender_say(sender, "the receiver answers again", "");
+        if (sender->told && !sender->wishes->quiet)
+            sender_say("the receiver answers again", "");
         sender->told = false;
     } else {
         sender->counts.refused++;
         put_answer(answer, reply);
         snprintf(words, sizeof(words), "warning: the receiver refused a request (answer %ld)", reply->status);
-        sender_say(sender, words, answer);
+        sender_say(words, answer);
     }
     drop_row(sender, 0);
     note_settled(sender);
@@ -426,7 +425,7 @@ static void pass_over(struct sender *sender, int problem)
     const char *path = sender->rows[0].path;
     char words[PATH_MAX + 100];
     snprintf(words, sizeof(words), "warning: cannot read the request %s", path);
-    sender_say(sender, words, problem ? strerror(problem) : "it is empty");
+    sender_say(words, problem ? strerror(problem) : "it is empty");
     if (!problem)
         unlink(path);
     sender->counts.lost++;
@@ -446,7 +445,7 @@ static void wait_again(struct sender *sender, const struct reply *reply, int64_t
                      reply->status);
         else
             snprintf(words, sizeof(words), "warning: no answer from %.200s; trying again", sender->url);
-        sender_say(sender, words, reply->status ? "" : reply->said);
+        sender_say(words, reply->status ? "" : reply->said);
     }
     sender->told = true;
     sender->counts.again++;
@@ -563,7 +562,7 @@ static char *put_into_folder(struct sender *sender, const struct bytes *body)
     if (good)
         return path;
     if (!sender->told_full)
-        sender_say(sender, "warning: requests wait in memory, for the folder takes none", why.text);
+        sender_say("warning: requests wait in memory, for the folder takes none", why.text);
     sender->told_full = true;
     free(path);
     return NULL;

@@ -24,7 +24,7 @@ struct sender_wishes {
     const char *spool; /* a folder; NULL: memory */
     uint64_t most;     /* bytes of requests that wait */
     bool patient;      /* the recording waits, too: it is a file, and nobody writes into a pipe that we read */
-    bool quiet;
+    bool quiet;        /* warnings alone are printed */
 };
 
 /* What has happened so far. */
