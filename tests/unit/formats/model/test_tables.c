@@ -638,6 +638,27 @@ static void rows_outlive_the_index_of_stacks(void **state)
     tables_free(&tables);
 }
 
+/* A run of count 0 brings CPU time, and stands for no tick: with --span it is counted, too. */
+static void cpu_time_alone_is_no_look(void **state)
+{
+    (void)state;
+    static const struct event told[] = {
+        { EVENT_RECORDING, .recording = { .interval_ns = MS, .time_unit_ns = MS, .process_ticks = true } },
+        PROCESS(1, 4242, "/home/u"),
+        THREAD(1, 1, 4242, "python3"),
+    };
+    const struct event run = { EVENT_RUN, .run = { .thread = 1, .cpu_ns = 5 } };
+    struct tables tables = { 0 };
+    for (size_t i = 0; i < countof(told); i++) {
+        struct event event = told[i];
+        assert_true(tables_take(&tables, &event, NULL));
+    }
+    tables_count(&tables, &run);
+    assert_int_equal(tables.threads[1].cpu_ns, 5);
+    assert_int_equal(tables.samples, 0);
+    tables_free(&tables);
+}
+
 TEST_FILE(tables)
 {
     static const struct CMUnitTest tests[] = {
@@ -659,6 +680,7 @@ TEST_FILE(tables)
         cmocka_unit_test(a_module_that_is_two_is_not_known),
         cmocka_unit_test(native_functions_have_readable_names),
         cmocka_unit_test(rows_outlive_the_index_of_stacks),
+        cmocka_unit_test(cpu_time_alone_is_no_look),
     };
     return run_all(tests);
 }
