@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CODES_LIMIT     65536        /* remembered code objects; at this number all are forgotten */
-#define BYTES_LIMIT     (256u << 20) /* bytes of all remembered code objects; then all are forgotten */
-#define PROCESSES       32           /* when all processes together have BYTES_LIMIT, those with 1/32 of it forget */
-#define FIRST_BUCKETS   64
-#define LOCATIONS_LIMIT (1u << 20) /* remembered frames of instructions; at this number all are forgotten */
+#define CODES_LIMIT   65536        /* remembered code objects; at this number all are forgotten */
+#define BYTES_LIMIT   (256u << 20) /* bytes of all remembered code objects; then all are forgotten */
+#define PROCESSES     32           /* when all processes together have BYTES_LIMIT, those with 1/32 of it forget */
+#define FIRST_BUCKETS 64
+#define FRAMES_LIMIT  (1u << 20) /* remembered frames of instructions; at this number all are forgotten */
 
 void codes_open(struct codes *codes, struct remote *remote, const struct layout *layout,
                 struct definitions *definitions)
@@ -226,8 +226,8 @@ void codes_trim(struct codes *codes)
     const bool shared_full = codes->bodies->bytes >= BYTES_LIMIT && codes->bytes >= BYTES_LIMIT / PROCESSES;
     if (codes->count >= CODES_LIMIT || codes->bytes >= BYTES_LIMIT || shared_full)
         codes_forget(codes);
-    if (codes->bodies->locations.count >= LOCATIONS_LIMIT)
-        intern_pairs_free(&codes->bodies->locations);
+    if (codes->bodies->frames >= FRAMES_LIMIT)
+        code_bodies_forget_frames(codes->bodies);
 }
 
 static void codes_forget_one(struct codes *codes, struct code *code)
@@ -365,11 +365,8 @@ int64_t code_instruction(const struct code *code, uint64_t address)
 
 uint32_t codes_frame(struct codes *codes, const struct code *code, int64_t unit, uint8_t opcode)
 {
-    const struct code_body *body = code->body;
-    struct intern_pairs *locations = &codes->bodies->locations;
-    const uint32_t number = body ? body->number : 0;         /* 0: codes_gone() */
-    const uint32_t key = (uint32_t)(unit + 1) << 8 | opcode; /* fits: a unit is below UNITS_LIMIT */
-    const uint32_t known = intern_pairs_find(locations, number, key);
+    struct code_body *body = code->body;
+    const uint32_t known = code_bodies_frame(codes->bodies, body, unit, opcode);
     if (known)
         return known;
     const int32_t first_line = body && unit != UNIT_UNKNOWN ? (int32_t)body->first_line : 0;
@@ -385,6 +382,6 @@ uint32_t codes_frame(struct codes *codes, const struct code *code, int64_t unit,
                                                               .end_column = location.end_column,
                                                               .instruction = define_name(codes, opcode),
                                                               .base = define_name(codes, base) });
-    intern_pairs_add(locations, number, key, frame);
+    code_bodies_note_frame(codes->bodies, body, unit, opcode, frame);
     return frame;
 }

@@ -84,7 +84,6 @@ struct code_body *code_bodies_take(struct code_bodies *bodies, const struct code
     }
     body = alloc_zeroed(1, sizeof(*body));
     *body = *content;
-    body->number = ++bodies->last_number;
     body->references = 1;
     body->hash = hash;
     body->next = *bodies_bucket(bodies, hash);
@@ -93,6 +92,41 @@ struct code_body *code_bodies_take(struct code_bodies *bodies, const struct code
     bodies->bytes += code_body_bytes(body);
     return body;
 }
+
+/* ---- frames ---- */
+
+static struct intern_pairs *body_frames(struct code_bodies *bodies, struct code_body *body)
+{
+    return body ? &body->frames : &bodies->no_bodies;
+}
+
+uint32_t code_bodies_frame(struct code_bodies *bodies, struct code_body *body, int64_t unit, uint8_t opcode)
+{
+    return intern_pairs_find(body_frames(bodies, body), (uint32_t)(unit + 1), opcode);
+}
+
+void code_bodies_note_frame(struct code_bodies *bodies, struct code_body *body, int64_t unit, uint8_t opcode,
+                            uint32_t frame)
+{
+    intern_pairs_add(body_frames(bodies, body), (uint32_t)(unit + 1), opcode, frame);
+    bodies->frames++;
+}
+
+static void forget_frames(struct code_bodies *bodies, struct intern_pairs *frames)
+{
+    bodies->frames -= frames->count;
+    intern_pairs_free(frames);
+}
+
+void code_bodies_forget_frames(struct code_bodies *bodies)
+{
+    for (size_t i = 0; i < bodies->buckets_count; i++)
+        for (struct code_body *body = bodies->buckets[i]; body; body = body->next)
+            forget_frames(bodies, &body->frames);
+    forget_frames(bodies, &bodies->no_bodies);
+}
+
+/* ---- references ---- */
 
 void code_bodies_share(struct code_body *body)
 {
@@ -109,12 +143,14 @@ void code_bodies_release(struct code_bodies *bodies, struct code_body *body)
     *link = body->next;
     bodies->count--;
     bodies->bytes -= code_body_bytes(body);
+    forget_frames(bodies, &body->frames);
     free_arrays(body);
     free(body);
 }
 
 void code_bodies_free(struct code_bodies *bodies)
 {
+    code_bodies_forget_frames(bodies);
     for (size_t i = 0; i < bodies->buckets_count; i++)
         for (struct code_body *body = bodies->buckets[i], *next; body; body = next) {
             next = body->next;
@@ -122,6 +158,5 @@ void code_bodies_free(struct code_bodies *bodies)
             free(body);
         }
     free(bodies->buckets);
-    intern_pairs_free(&bodies->locations);
     *bodies = (struct code_bodies){ 0 };
 }

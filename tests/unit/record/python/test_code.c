@@ -315,7 +315,7 @@ static void share_bodies(struct fake_python *p)
     }
     assert_int_equal(bodies.count, countof(codes));
     assert_int_equal(bodies.bytes, bytes);
-    assert_int_equal(bodies.locations.count, countof(codes));
+    assert_int_equal(bodies.frames, countof(codes));
     codes_close(&first);
     assert_int_equal(bodies.count, countof(codes));
     const struct code *left = codes_find(&second, codes[7], 0);
@@ -342,14 +342,24 @@ static void bodies_differ_in_every_part(void **state)
         content.instructions = i == 4 ? alloc_zeroed(4, sizeof(*content.instructions)) : NULL;
         taken[i] = code_bodies_take(&bodies, &content);
         assert_int_equal(bodies.count, i + 1);
-        assert_int_equal(taken[i]->number, i + 1);
+        for (size_t other = 0; other < i; other++)
+            assert_ptr_not_equal(taken[i], taken[other]);
     }
+    /* Each has its own frames, and takes them along. */
+    for (uint32_t i = 0; i < countof(taken); i++) {
+        assert_int_equal(code_bodies_frame(&bodies, taken[i], -1, 3), 0);
+        code_bodies_note_frame(&bodies, taken[i], -1, 3, 10 + i);
+    }
+    for (uint32_t i = 0; i < countof(taken); i++)
+        assert_int_equal(code_bodies_frame(&bodies, taken[i], -1, 3), 10 + i);
+    assert_int_equal(bodies.frames, countof(taken));
     code_bodies_share(taken[0]);
     code_bodies_release(&bodies, taken[0]);
     assert_int_equal(bodies.count, countof(taken));
     for (size_t i = 0; i < countof(taken); i++)
         code_bodies_release(&bodies, taken[i]);
     assert_int_equal(bodies.count, 0);
+    assert_int_equal(bodies.frames, 0);
     code_bodies_free(&bodies);
 }
 
