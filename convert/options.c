@@ -50,8 +50,8 @@ static const struct argument first_rows[] = {
     { OPTION_MODE, 0, "mode", "MODE", TAKES_MODE, "keep only wall|cpu|gil|exception samples (all)" },
     { OPTION_NO_IDLE, 0, "no-idle", NULL, TAKES_NO_IDLE, "drop samples of threads that did not run" },
     { OPTION_SPAN, 0, "span", "ID", TAKES_MODE,
-      "keep samples of a trace or span: 32 or 16\n"
-      "hexadecimal digits (all)" },
+      "samples of a trace or span: 00f067aa0ba902b7,\n"
+      "32 or 16 hexadecimal digits (all)" },
     { OPTION_FROM, 0, "from", "TIME", TAKES_PART, "keep samples from TIME on: 90, 1m30, 2h, 25% (0)" },
     { OPTION_TO, 0, "to", "TIME", TAKES_UNTIL, "keep samples before TIME: 2.5, 500ms, 50% (end)" },
     { OPTION_TO, 0, "to", "TIME|URL", TAKES_RECEIVER,

@@ -29,6 +29,8 @@ NOT_RUN = {
     r"\bdocker|\bkubectl|^kind |^skopeo ": "needs containers; test_permission.py has namespaces",
     r"\bsudo\b": "asks for the password of a user",
     r"\bssh host": "needs another machine",
+    r"^systemctl|^otelcol": "needs a machine that systemd runs, and a Collector; test_fleet.py",
+    r"--span [0-9a-f]{32}": "needs a program that publishes its spans; test_spans_shown.py",
     r"^\./quickstart|^meson|^packaging/|^tar ": "builds and installs; the test run itself began so, and test_installed.py and test_packaging.py",
     r"^tests/tools/make-p": "fetches Pythons, as the test run did at its start, and other profilers",
     r"tests/bench/|tests/oracle/|build/tests/": "takes minutes; test_bench.py runs those in C for a moment",

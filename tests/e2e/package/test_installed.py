@@ -68,6 +68,8 @@ def expected_files():
     for folder, _, files in os.walk(os.path.join(PROJECT, "ci")):
         for name in files:
             yield os.path.join(shared, "pyreel", os.path.relpath(os.path.join(folder, name), PROJECT))
+    for path in sources("packaging/fleet/*"):
+        yield os.path.join(shared, "pyreel", "fleet", os.path.basename(path))
     yield os.path.join(shared, "licenses", "pyreel", "LICENSE")
 
 
