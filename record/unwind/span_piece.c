@@ -33,20 +33,22 @@ static struct span_ids span_of_record(const unsigned char bytes[SPAN_RECORD])
 }
 
 /* Notes the thread of the piece, which may be another one than before. Returns whether its variable can be read now. */
-static bool span_piece_follow(struct span_piece *piece, const struct thread_variable *variable, uint64_t pointer)
+static bool span_piece_follow(struct span_piece *piece, const struct thread_variable *variable, uint64_t pointer,
+                              uint32_t native_id)
 {
-    *piece = (struct span_piece){ .thread = pointer };
+    *piece = (struct span_piece){ .thread = pointer, .native_id = native_id };
     if (variable->known && !variable->module)
         piece->variable = pointer + variable->offset;
     return piece->variable != 0;
 }
 
-bool span_piece_take(struct span_piece *piece, const struct thread_variable *variable, uint64_t pointer, size_t good)
+bool span_piece_take(struct span_piece *piece, const struct thread_variable *variable, uint64_t pointer,
+                     uint32_t native_id, size_t good)
 {
     if (!variable->known)
         return true;
-    if (piece->thread != pointer)
-        return !span_piece_follow(piece, variable, pointer);
+    if (piece->thread != pointer || piece->native_id != native_id)
+        return !span_piece_follow(piece, variable, pointer, native_id);
     piece->span = (struct span_ids){ 0 };
     if (!piece->piece)
         return true;

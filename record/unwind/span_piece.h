@@ -18,7 +18,8 @@
 /* Of one thread. `= {0}`: nothing is known of it. */
 struct span_piece {
     struct span_ids span; /* at the last look that read the thread */
-    uint64_t thread;      /* the thread pointer to which `variable` belongs */
+    uint64_t thread;      /* the thread pointer to which `variable` belongs, ... */
+    uint32_t native_id;   /* ... and the number of its thread: a later one may have the same pointer */
     uint64_t variable;    /* address of the thread's variable; 0: not known, or the thread has not used it yet */
     uint64_t due_ns;      /* before this time it is not searched again (monotonic) */
     uint64_t record;      /* where the pointer led at the last look; 0: nowhere */
@@ -32,9 +33,10 @@ struct span_piece {
 /* Adds the pieces to a batch, if it has room. */
 void span_piece_plan(struct span_piece *piece, const struct thread_variable *variable, struct batch *batch);
 
-/* Takes what a call has read, which read `good` pieces of the batch. `pointer`: the thread pointer. False: the plan was
- * wrong, and the next one is right. */
-bool span_piece_take(struct span_piece *piece, const struct thread_variable *variable, uint64_t pointer, size_t good);
+/* Takes what a call has read, which read `good` pieces of the batch. `pointer`, `native_id`: the thread pointer and the
+ * process's own number of the thread that was read. False: the plan was wrong, and the next one is right. */
+bool span_piece_take(struct span_piece *piece, const struct thread_variable *variable, uint64_t pointer,
+                     uint32_t native_id, size_t good);
 
 /* Between looks: searches the variable of a thread that has a block for it. */
 void span_piece_search(struct span_piece *piece, const struct thread_variable *variable, struct remote *remote,

@@ -202,7 +202,7 @@ static enum attempt attempt(struct unwinder *u, struct wanted *wanted, size_t go
         return done;
     /* When the call ended before the interpreters' pieces, their generation is from an earlier call. */
     u->generation = target_came(u->target, good) ? interpreter->generation : 0;
-    if (u->spans && !span_piece_take(&walk->span, u->spans, wanted->unwound.pointer, good) &&
+    if (u->spans && !span_piece_take(&walk->span, u->spans, wanted->unwound.pointer, wanted->unwound.native_id, good) &&
         wanted->attempts < ATTEMPTS)
         return ATTEMPT_LEARNED;
     const uint64_t epoch = u->codes->epoch;

@@ -20,6 +20,7 @@ struct scene {
     struct remote remote;
     struct thread_variable variable;
     struct span_piece piece;
+    uint32_t native_id;
 };
 
 static void write_record(struct scene *scene, size_t i, unsigned char fill, unsigned char valid)
@@ -54,7 +55,7 @@ static int look_at(struct scene *scene, uint64_t pointer)
         if (batch.count > 0)
             remote_read_pieces(&scene->remote, batch.pieces, batch.count, &good);
         assert_in_range(++calls, 1, 4);
-    } while (!span_piece_take(&scene->piece, &scene->variable, pointer, good));
+    } while (!span_piece_take(&scene->piece, &scene->variable, pointer, scene->native_id, good));
     return calls;
 }
 
@@ -145,6 +146,16 @@ static void a_block_is_found_when_it_is_there(void **state)
     span_piece_search(&scene->piece, &scene->variable, &scene->remote, 1000000000);
     look_at(scene, POINTER);
     assert_span(scene, 0xB2);
+    /* Another thread has the memory of the thread pointer, and a block of its own. */
+    uint64_t later[] = { 0, 0, RECORD };
+    fake_remote_map(RECORD + 0x30000, (void *)later, sizeof(later));
+    table[6] = RECORD + 0x30000;
+    scene->native_id = 2;
+    look_at(scene, POINTER);
+    assert_span(scene, 0);
+    span_piece_search(&scene->piece, &scene->variable, &scene->remote, 1000000001);
+    look_at(scene, POINTER);
+    assert_span(scene, 0xA1);
     scene->variable.module = 4; /* beyond the table */
     assert_int_equal(thread_variable_address(&scene->variable, &scene->remote, POINTER), 0);
     free(scene);
