@@ -140,15 +140,15 @@ static void tells_groups_of_statuses_apart(void **state)
 static void tells_spans_apart(void **state)
 {
     (void)state;
-    static const struct span_ids a = { 1, 2, 3 }, b = { 1, 2, 4 };
-    static const struct run runs[] = {
+    const struct span_ids a = { 1, 2, 3 }, b = { 1, 2, 4 };
+    const struct run runs[] = {
         { .count = 1, .thread = 1, .stack = 5 },
         { .count = 1, .thread = 1, .stack = 5, .span = a },
         { .count = 1, .thread = 1, .stack = 5, .span = a, .status = 1 },
         { .count = 1, .thread = 1, .stack = 5, .span = b },
         { .count = 1, .thread = 1, .stack = 5, .span = a },
     };
-    static const struct {
+    const struct {
         struct span_ids span;
         uint32_t group;
         uint64_t count;
