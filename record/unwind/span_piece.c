@@ -52,20 +52,24 @@ bool span_piece_take(struct span_piece *piece, const struct thread_variable *var
     piece->span = (struct span_ids){ 0 };
     if (!piece->piece)
         return true;
-    if (good < piece->piece) { /* the variable is gone */
+    const size_t at = piece->piece - 1;
+    if (good < at) /* the call ended at a piece of something else */
+        return false;
+    if (good == at) { /* the variable is gone */
         piece->variable = 0;
-        return true;
+        return false;
     }
     const uint64_t planned = piece->has_record ? piece->record : 0;
     piece->record = piece->pointer;
     if (piece->pointer == 0 || piece->pointer == piece->bad)
-        return true;
+        return good != at + 1 || !piece->has_record;
     if (piece->pointer != planned)
         return false;
-    if (good < piece->piece + 1)
+    if (good == at + 1) {
         piece->bad = planned;
-    else
-        piece->span = span_of_record(piece->bytes);
+        return false;
+    }
+    piece->span = span_of_record(piece->bytes);
     return true;
 }
 

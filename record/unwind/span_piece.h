@@ -5,7 +5,8 @@
  *     0   trace id   16   span id   24   1: valid   25   flags   26   size of what follows, which is not read
  *
  * Pointer and record are two more pieces of a look at the thread, of the same moment as its stack. The record is read
- * where the pointer of the look before led. Where it leads elsewhere, the thread is read again. */
+ * where the pointer of the look before led. Where it leads elsewhere, the thread is read again; and so are all that a
+ * call did not reach which ended at a piece that is gone: the next one is planned without that piece. */
 #ifndef PYREEL_RECORD_UNWIND_SPAN_PIECE_H
 #define PYREEL_RECORD_UNWIND_SPAN_PIECE_H
 

@@ -161,12 +161,55 @@ static void a_block_is_found_when_it_is_there(void **state)
     free(scene);
 }
 
+/* A look at two threads, with calls for both. */
+static void look_at_two(struct scene *scene, struct span_piece pieces[2])
+{
+    static struct batch batch;
+    static const uint64_t pointers[] = { POINTER, OTHER };
+    bool taken[2] = { false, false };
+    size_t good = 0;
+    for (int calls = 0; !taken[0] || !taken[1]; calls++) {
+        assert_in_range(calls, 0, 5);
+        batch.count = 0;
+        for (int i = 0; i < 2; i++)
+            if (!taken[i])
+                span_piece_plan(&pieces[i], &scene->variable, &batch);
+        if (batch.count > 0)
+            remote_read_pieces(&scene->remote, batch.pieces, batch.count, &good);
+        for (int i = 0; i < 2; i++)
+            taken[i] = taken[i] || span_piece_take(&pieces[i], &scene->variable, pointers[i], 0, good);
+    }
+    assert_int_equal(good, batch.count); /* what follows in the call was read, too: the witness of the look */
+}
+
+/* A call ends at a piece that is not there. What follows it is not lost, at this look or later. */
+static void a_record_that_is_gone_is_of_its_thread_alone(void **state)
+{
+    (void)state;
+    struct scene *scene = scene_new();
+    struct span_piece pieces[2] = { 0 };
+    scene->below[0][0] = RECORD;
+    scene->below[1][0] = RECORD + SPAN_RECORD;
+    look_at_two(scene, pieces);
+    assert_int_equal(pieces[0].span.id, UINT64_C(0xA1A1A1A1A1A1A1A1));
+    assert_int_equal(pieces[1].span.id, UINT64_C(0xB2B2B2B2B2B2B2B2));
+    fake_remote_hide(RECORD, SPAN_RECORD); /* the thread still leads to it */
+    for (uint64_t look = 0; look < 4; look++) {
+        look_at_two(scene, pieces);
+        assert_int_equal(pieces[0].span.id, 0);
+        assert_int_equal(pieces[1].span.id, UINT64_C(0xB2B2B2B2B2B2B2B2));
+        scene->below[0][0] = 0x1234 + look; /* a program that lies, in another way at each look */
+    }
+    free(scene);
+}
+
 TEST_FILE(span_piece)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_look_has_the_span),
         cmocka_unit_test(another_thread_has_another_span),
         cmocka_unit_test(memory_that_lies_is_no_span),
+        cmocka_unit_test(a_record_that_is_gone_is_of_its_thread_alone),
         cmocka_unit_test(a_block_is_found_when_it_is_there),
     };
     return run_all(tests);
