@@ -485,6 +485,77 @@ def test_labels_below_a_recorder(run_with):
         """), prefix=(RECORD, "-q", "-o", "outer.pyreel", "--"))
 
 
+def test_spans_end_in_any_order_on_any_thread_or_never(run_with):
+    """The label is that of the newest span that is open, and a span that never ends keeps nothing alive."""
+    need_otlp()
+    run_with("""
+        import asyncio, gc, itertools, threading, weakref
+        from opentelemetry import trace
+        from opentelemetry.sdk.trace import TracerProvider
+        import pyreel._labels as labels
+        import pyreel.otel
+
+        processor = pyreel.otel.SpanProcessor()
+        trace.set_tracer_provider(TracerProvider())
+        trace.get_tracer_provider().add_span_processor(processor)
+        tracer = trace.get_tracer("test")
+
+        def own():
+            row = labels._here.row
+            serial = labels._words[row.place] if row else 0
+            return labels._texts[serial % labels.TEXTS].split()[0] if serial else None
+
+        def in_thread(function):
+            thread = threading.Thread(target=function)
+            thread.start()
+            thread.join()
+
+        for order in itertools.permutations(range(4)):
+            spans = {number: tracer.start_span(str(number)) for number in range(4)}
+            for number in order:
+                spans.pop(number).end()
+                assert own() == (str(max(spans)) if spans else None), (order, number, own())
+
+        async def in_any_order():
+            task = asyncio.current_task()
+            name = task.get_name()
+            first, second = tracer.start_span("first"), tracer.start_span("second")
+            first.end()
+            assert task.get_name().startswith("second 00-")
+            in_thread(second.end)
+            assert task.get_name() == name
+
+        asyncio.run(in_any_order())
+
+        span = tracer.start_span("ends elsewhere")
+        in_thread(span.end)
+        assert own() is None
+        tracer.start_span(None).end()  # a name that is none harms the tracer no more than without this processor
+
+        async def leaves_one_open():
+            async def leaves():
+                tracer.start_span("never ends")
+            task = asyncio.create_task(leaves())
+            await task
+            return weakref.ref(task)
+
+        task = asyncio.run(leaves_one_open())
+        gc.collect()
+        assert task() is None
+        for _ in range(labels.ROWS + 10):
+            in_thread(lambda: tracer.start_span("never ends"))
+
+        def last():
+            with tracer.start_as_current_span("last"):
+                assert own() == "last"
+
+        in_thread(last)
+        for _ in range(2 * labels.TEXTS):
+            tracer.start_span("never ends")
+        assert len(processor._open) == len(processor._labels) == labels.TEXTS
+        """, PYREEL_LABELS="1", PYTHONPATH=os.pathsep.join([PACKAGE, otlp_folder()]))
+
+
 @pytest.mark.pythons("oldest and newest")
 def test_spans_of_opentelemetry_are_those_of_samples(run_with, tmp_path):
     """In a thread, nested and one after the other, and in tasks of asyncio that run in turn."""
