@@ -36,7 +36,7 @@ static struct span_ids span_of_record(const unsigned char bytes[SPAN_RECORD])
 static bool span_piece_follow(struct span_piece *piece, const struct thread_variable *variable, uint64_t pointer,
                               uint32_t native_id)
 {
-    *piece = (struct span_piece){ .thread = pointer, .native_id = native_id };
+    *piece = (struct span_piece){ .thread = pointer, .native_id = native_id, .ran = true };
     if (variable->known && !variable->module)
         piece->variable = pointer + variable->offset;
     return piece->variable != 0;
@@ -50,6 +50,7 @@ bool span_piece_take(struct span_piece *piece, const struct thread_variable *var
     if (piece->thread != pointer || piece->native_id != native_id)
         return !span_piece_follow(piece, variable, pointer, native_id);
     piece->span = (struct span_ids){ 0 };
+    piece->ran = true;
     if (!piece->piece)
         return true;
     const size_t at = piece->piece - 1;
@@ -73,11 +74,13 @@ bool span_piece_take(struct span_piece *piece, const struct thread_variable *var
     return true;
 }
 
-void span_piece_search(struct span_piece *piece, const struct thread_variable *variable, struct remote *remote,
+bool span_piece_search(struct span_piece *piece, const struct thread_variable *variable, struct remote *remote,
                        uint64_t now_ns)
 {
-    if (!variable->known || !piece->thread || piece->variable || now_ns < piece->due_ns)
-        return;
+    if (!variable->known || !piece->thread || piece->variable || !piece->ran || now_ns < piece->due_ns)
+        return false;
+    piece->ran = false;
     piece->variable = thread_variable_address(variable, remote, piece->thread);
     piece->due_ns = now_ns + SEARCH_NS;
+    return true;
 }

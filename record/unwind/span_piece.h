@@ -23,6 +23,7 @@ struct span_piece {
     uint32_t native_id;   /* ... and the number of its thread: a later one may have the same pointer */
     uint64_t variable;    /* address of the thread's variable; 0: not known, or the thread has not used it yet */
     uint64_t due_ns;      /* before this time it is not searched again (monotonic) */
+    bool ran;             /* the thread was read since it was searched, so it may have used it since */
     uint64_t record;      /* where the pointer led at the last look; 0: nowhere */
     uint64_t bad;         /* where it led when nothing was there */
     size_t piece;         /* index + 1 in the batch, of the pointer and the record; 0: they are in none */
@@ -39,8 +40,9 @@ void span_piece_plan(struct span_piece *piece, const struct thread_variable *var
 bool span_piece_take(struct span_piece *piece, const struct thread_variable *variable, uint64_t pointer,
                      uint32_t native_id, size_t good);
 
-/* Between looks: searches the variable of a thread that has a block for it. */
-void span_piece_search(struct span_piece *piece, const struct thread_variable *variable, struct remote *remote,
+/* Between looks: searches the variable of a thread that has a block for it. Returns whether it searched, which takes
+ * some system calls. A thread that was not read since the last search has not run, so it is not searched. */
+bool span_piece_search(struct span_piece *piece, const struct thread_variable *variable, struct remote *remote,
                        uint64_t now_ns);
 
 #endif

@@ -216,6 +216,7 @@ struct tick_look {
     uint32_t ahead_ticks;         /* ticks for which watched_look_ahead() is still worth its time, ... */
     uint64_t ahead_turns;         /* ... since thread_list.turns was another number than this, ... */
     uint64_t ahead_took_ns;       /* ... and how long it takes lately */
+    size_t span_turn;             /* in thread_list.order: the thread whose span variable was searched last */
     bool ahead_waited;            /* it waited for the lock of the process's memory beyond the moment */
     bool idle_looked;             /* there was a look since the process was seen asleep */
     bool slept;                   /* the process has slept since that look, so the last look read nothing. A post may

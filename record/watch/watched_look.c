@@ -8,6 +8,7 @@
 #define AHEAD_TICKS    64          /* so long after a change of the threads, looks are prepared by a look ahead, ... */
 #define AHEAD_LEAST_NS 120000u     /* ... so long before their moment, besides the time that it takes, ... */
 #define AHEAD_MOST_NS  2000000u    /* ... but not longer than this */
+#define SPANS_AT_ONCE  64          /* threads whose span variable is searched before a look */
 #define LOOK_MOST_NS   5000000000u /* a look that still reads then is of a program that lies */
 
 /* ---- before the moment ---- */
@@ -23,13 +24,17 @@ bool watched_sleeps_on(struct watched *w)
     return w->look.idle_looked && idle_still(&w->idle);
 }
 
-/* Searches the span variables of threads that the last look found. */
+/* Searches the span variables of threads that the last look found; of some of many, which have their turn. */
 static void watched_search_spans(struct watched *w)
 {
     const struct thread_variable *spans = &w->publications.spans;
+    const struct thread_list *list = &w->thread_list;
     const uint64_t now_ns = spans->module ? clock_now_ns() : 0;
-    for (size_t i = 0; spans->module && i < w->thread_list.order_count; i++)
-        span_piece_search(&w->thread_list.members[w->thread_list.order[i]].walk.span, spans, &w->target.remote, now_ns);
+    for (size_t i = 0, searched = 0; spans->module && i < list->order_count && searched < SPANS_AT_ONCE; i++) {
+        w->look.span_turn = w->look.span_turn + 1 < list->order_count ? w->look.span_turn + 1 : 0;
+        struct member *member = &list->members[list->order[w->look.span_turn]];
+        searched += span_piece_search(&member->walk.span, spans, &w->target.remote, now_ns);
+    }
 }
 
 /* Makes the checks that precede a look, before the moment of the look. */

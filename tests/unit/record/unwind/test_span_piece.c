@@ -137,13 +137,14 @@ static void a_block_is_found_when_it_is_there(void **state)
     fake_remote_map(RECORD + 0x20000, (void *)block, sizeof(block));
     scene->variable = (struct thread_variable){ true, 2, 16 };
     look_at(scene, POINTER);
-    span_piece_search(&scene->piece, &scene->variable, &scene->remote, 1);
+    assert_true(span_piece_search(&scene->piece, &scene->variable, &scene->remote, 1));
+    assert_false(span_piece_search(&scene->piece, &scene->variable, &scene->remote, 100000000)); /* it sleeps */
     look_at(scene, POINTER);
     assert_span(scene, 0);
     table[6] = RECORD + 0x20000;
     span_piece_search(&scene->piece, &scene->variable, &scene->remote, 2); /* not due */
     assert_int_equal(scene->piece.variable, 0);
-    span_piece_search(&scene->piece, &scene->variable, &scene->remote, 1000000000);
+    assert_true(span_piece_search(&scene->piece, &scene->variable, &scene->remote, 1000000000));
     look_at(scene, POINTER);
     assert_span(scene, 0xB2);
     /* Another thread has the memory of the thread pointer, and a block of its own. */
