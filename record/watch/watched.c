@@ -209,11 +209,17 @@ static void watched_emit_title(struct watched *w, uint64_t now_ns, uint64_t cpu_
                                      .change = { w->number, now_ns - w->options->start_ns, w->title.text, false } });
 }
 
-/* Emits the attributes of the process anew: it has published more of them. */
+/* Emits the attributes of the process anew if they are others now: it has published more of them. What is there after
+ * an execve is not of the attached program. */
 static void watched_emit_attributes(struct watched *w, uint64_t time_ns)
 {
+    const struct text now = attributes_of(w->pid, bytes_text(&w->publications.context.lines));
+    if (text_equal(now, w->attributes) || !target_same_program(&w->target)) {
+        text_free(now);
+        return;
+    }
     text_free(w->attributes);
-    w->attributes = attributes_of(w->pid, bytes_text(&w->publications.context.lines));
+    w->attributes = now;
     emitter_note(w->emitter, (struct event){ .kind = EVENT_PROCESS_ATTRIBUTES,
                                              .change = { w->number, time_ns, w->attributes, false } });
 }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""spans.py SECONDS LIBRARY [changed]: two threads that work on spans, one after the other, each in a function of its own, and one
-that works on none. They publish as OpenTelemetry says. `changed`: each thread has one record, which it changes. Prints a line
+"""spans.py SECONDS LIBRARY [changed | execs]: two threads that work on spans, one after the other, each in a function of its own,
+and one that works on none. They publish as OpenTelemetry says. `changed`: each thread has one record, which it changes. `execs`:
+before, three programs take each other's place, and each publishes a name of its own. Prints a line
 "span FUNCTION TRACE SPAN SECONDS" for each function, in the end, with its CPU time."""
 
 import ctypes
@@ -100,6 +101,13 @@ def alternate(functions):
     for function, span, used_s in zip(functions, spans, times):
         used[function.__name__] = (*(part.hex() for part in span), used_s)
 
+
+if sys.argv[3:4] == ["execs"]:
+    left = int((sys.argv[4:] or ["3"])[0])
+    publish((b"service.name", text(1, b"before-%d" % left)))
+    time.sleep(1.5)
+    rest = ["execs", str(left - 1)] if left > 1 else []
+    os.execv(sys.executable, [sys.executable, *sys.argv[:3], *rest])
 
 publish((b"service.name", text(1, b"checkout")), (b"service.instance.id", text(1, b"1f")), (b"replicas", bytes([3 << 3, 3])),
         (b"canary", bytes([2 << 3, 1])), (b"ratio", bytes([4 << 3 | 1]) + bytes(8)))

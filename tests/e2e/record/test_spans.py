@@ -70,3 +70,12 @@ def test_attributes_are_those_that_the_program_publishes(python, command, tmp_pa
     wanted = {"service.name": "checkout", "service.instance.id": "1f", "replicas": "3", "canary": "true"}
     assert {name: attributes.get(name) for name in wanted} == wanted, attributes
     assert "ratio" not in attributes and not any(name.startswith("threadlocal") for name in attributes)
+
+
+def test_attributes_are_those_of_the_program_before_an_execve(python, command, tmp_path):
+    """A program that takes the place of another publishes at once, and long before the next look."""
+    path = tmp_path / "a.pyreel"
+    ended = run_record("-r", "2", "-o", path, "--", *command("descriptor", "execs"), prefix=python.prefix)
+    assert ended.code == 0, ended
+    names = [process["attributes"].get("service.name") for process in info(path)["processes"]]
+    assert names == ["before-3", "before-2", "before-1", "checkout"], names
