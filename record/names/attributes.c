@@ -168,42 +168,52 @@ static bool put_first_attribute(struct bytes *to, struct text name, struct text 
     return fits;
 }
 
-static void put_left_out_count(struct bytes *to, size_t left_out)
+/* Attributes that one source offers. */
+struct offers {
+    struct bytes *to;
+    size_t rows, left_out;
+};
+
+static void offer_attribute(struct offers *offers, struct text name, struct text raw, bool percent)
+{
+    const bool looked_at = offers->rows++ < ROWS_MOST;
+    offers->left_out += !looked_at || !put_first_attribute(offers->to, name, raw, percent);
+}
+
+static void put_left_out_count(const struct offers *offers)
 {
     char count[32];
-    const int size = snprintf(count, sizeof(count), "%zu", left_out);
-    if (left_out && !has_attribute(to, TEXT("pyreel.attributes_left_out")))
-        put_attribute_line(to, TEXT("pyreel.attributes_left_out"), (struct text){ count, (size_t)size });
+    const int size = snprintf(count, sizeof(count), "%zu", offers->left_out);
+    if (offers->left_out && !has_attribute(offers->to, TEXT("pyreel.attributes_left_out")))
+        put_attribute_line(offers->to, TEXT("pyreel.attributes_left_out"), (struct text){ count, (size_t)size });
 }
 
 void attributes_put_published(struct bytes *to, struct text published)
 {
-    size_t left_out = 0;
+    struct offers offers = { .to = to };
     struct text name, value;
     while (process_take_attribute(&published, &name, &value))
-        left_out += !put_first_attribute(to, name, value, false);
-    put_left_out_count(to, left_out);
+        offer_attribute(&offers, name, value, false);
+    put_left_out_count(&offers);
 }
 
 void attributes_put_environment(struct bytes *to, struct text environment)
 {
     struct text rest = find_variable(environment, TEXT("OTEL_RESOURCE_ATTRIBUTES"));
-    size_t left_out = !put_first_attribute(to, TEXT("service.name"),
-                                           find_variable(environment, TEXT("OTEL_SERVICE_NAME")), false);
-    for (size_t rows = 0; rest.size;) {
+    const struct text service = find_variable(environment, TEXT("OTEL_SERVICE_NAME"));
+    struct offers offers = { .to = to, .left_out = !put_first_attribute(to, TEXT("service.name"), service, false) };
+    while (rest.size) {
         const char *comma = memchr(rest.bytes, ',', rest.size);
         const struct text row = { rest.bytes, comma ? (size_t)(comma - rest.bytes) : rest.size };
         const char *equals = row.size ? memchr(row.bytes, '=', row.size) : NULL;
         const size_t name = equals ? (size_t)(equals - row.bytes) : 0;
-        if (equals && rows++ >= ROWS_MOST)
-            left_out++;
-        else if (equals)
-            left_out += !put_first_attribute(to, text_trimmed((struct text){ row.bytes, name }),
-                                             text_trimmed((struct text){ equals + 1, row.size - name - 1 }), true);
+        if (equals)
+            offer_attribute(&offers, text_trimmed((struct text){ row.bytes, name }),
+                            text_trimmed((struct text){ equals + 1, row.size - name - 1 }), true);
         const size_t taken = row.size + (comma != NULL);
         rest = (struct text){ rest.bytes + taken, rest.size - taken };
     }
-    put_left_out_count(to, left_out);
+    put_left_out_count(&offers);
 }
 
 /* ---- a process ---- */
