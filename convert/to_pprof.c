@@ -125,7 +125,7 @@ static void free_window_counts(void *aggregate)
     aggregate_free(aggregate);
 }
 
-/* What tells samples apart, by the labels that are wanted: the status, the span. */
+/* The labels that are wanted say by what samples are told apart: [by status][by span]. */
 static const struct window_kind counts[2][2] = {
     { { sizeof(struct aggregate), NULL, add_to_window, free_window_counts },
       { sizeof(struct aggregate), count_by_span, add_to_window, free_window_counts } },

@@ -27,7 +27,7 @@ void info_spans_add(struct info_spans *spans, const struct run *run);
 /* Prints a line; nothing when no sample has a span. */
 void info_spans_print(struct output *to, const struct info_spans *spans);
 
-/* The same as JSON; NULL when no sample has a span. */
+/* Returns the figures of that line as JSON; NULL when no sample has a span. */
 json_t *info_spans_json(const struct info_spans *spans);
 
 /* Frees the ids. */

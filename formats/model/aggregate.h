@@ -76,7 +76,7 @@ static inline void aggregate_take(struct aggregate *aggregate, const struct even
  * order of first sight. */
 void aggregate_add(struct aggregate *aggregate, const struct aggregate_row *given);
 
-/* What group_of returned of the samples of a row, and the span on which their threads worked. */
+/* Return what group_of returned of the samples of a row, and the span on which their threads worked. */
 uint32_t aggregate_group(const struct aggregate *aggregate, const struct aggregate_row *row);
 struct span_ids aggregate_span(const struct aggregate *aggregate, const struct aggregate_row *row);
 

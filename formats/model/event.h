@@ -251,8 +251,8 @@ enum status {
 #define STATUS_BITS   0x69Fu /* the status bits that a recording has, without STATUS_RECORDED */
 #define STATUS_VALUES 4096u  /* each status is below */
 
-/* What a thread worked on, in OpenTelemetry's terms: the span, and the trace that has it. Their bytes as numbers, the
- * first byte highest. All 0: nothing, or not known. */
+/* A span of OpenTelemetry on which a thread worked, and the trace that has the span: the bytes of their ids as numbers,
+ * the first byte highest. All 0: the thread worked on none, or nobody knows. */
 struct span_ids {
     uint64_t trace_high, trace_low, id;
 };

@@ -161,12 +161,11 @@ static void read_label(struct labels *labels, struct label *label, uint64_t seri
     *label = (struct label){ .serial = serial, .name = label_name(labels, serial) };
     const bool spans = traceparent_take(&label->name, &label->span);
     label->frame = label_frame(definitions, label->name);
-    if (!spans ||
-        (labels->names.count >= LABELS_NAMES_MOST && !intern_find(&labels->names, label->name.bytes, label->name.size)))
+    const bool full = labels->names.count >= LABELS_NAMES_MOST;
+    if (!spans || (full && !intern_find(&labels->names, label->name.bytes, label->name.size)))
         return;
     label->named = intern_number(&labels->names, label->name.bytes, label->name.size, &added);
     labels->tasks = alloc_grow(labels->tasks, &labels->tasks_room, (size_t)label->named + 1, sizeof(*labels->tasks));
-    label->number = labels->tasks[label->named].number;
 }
 
 /* Emits the definition of a label's task. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a process publishes in its memory for readers outside: labels (labels.h), what OpenTelemetry's process context
+/* A process publishes in its memory, for readers outside: labels (labels.h), what OpenTelemetry's process context
  * says of it (process_context.h), and the spans of its threads. The first two lie in private mappings with a name of
  * their own, which one reading of /proc/PID/maps finds; a variable of each thread leads to its span. All may come at
  * any time. */
@@ -10,17 +10,17 @@
 #include "record/labels/labels.h"
 #include "record/labels/process_context.h"
 
-/* Of one process. `= {0}` has found nothing. */
+/* The publications of one process. `= {0}` has found none. The caller sets labels.remote, by which all are read: it is
+ * the caller's and must live as long. */
 struct publications {
-    struct labels
-        labels; /* its `remote` is that of all; set by the caller, whose it is, and who must keep it as long */
+    struct labels labels;
     struct process_context context;
     struct thread_variable spans; /* leads to the records of span_piece.h */
     uint64_t pages;               /* size of the process's memory at the last search; 0: the next one is due */
     uint64_t due_ns;              /* before this time there is no search (monotonic) */
 };
 
-/* What publications_search() has found now: bits. */
+/* A publication that publications_search() has found, or found changed: bits. */
 enum published { PUBLISHED_LABELS = 1 << 0, PUBLISHED_CONTEXT = 1 << 1, PUBLISHED_SPANS = 1 << 2 };
 
 /* Searches the process for what is not known yet, unless its memory has the size (`pages`; 0: not known) of the last

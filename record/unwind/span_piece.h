@@ -16,7 +16,7 @@
 
 #define SPAN_RECORD 28 /* bytes */
 
-/* Of one thread. `= {0}`: nothing is known of it. */
+/* The span of one thread, and where it stands. `= {0}`: nothing is known of it. */
 struct span_piece {
     struct span_ids span; /* at the last look that read the thread */
     uint64_t thread;      /* the thread pointer to which `variable` belongs, ... */

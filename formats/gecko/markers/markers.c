@@ -13,10 +13,9 @@ static const uint32_t each_bytes[MARKER_KINDS] = {
     [MARKER_TITLE] = 110,    [MARKER_SPAN] = 150,
 };
 
-#define SHARE       20         /* markers take one part of so many of a profile's bytes */
-#define SMALL_BYTES (8u << 10) /* a profile may have so many bytes of markers in any case, ... */
-#define LIVES_BYTES                                                                                                    \
-    (384u << 10) /* ... and of tasks, of threads, whose tracks they replace, of ends, and of spans: thousands */
+#define SHARE       20           /* markers take one part of so many of a profile's bytes */
+#define SMALL_BYTES (8u << 10)   /* a profile may have so many bytes of markers in any case, ... */
+#define LIVES_BYTES (384u << 10) /* ... and of lives, of tasks, threads, processes and spans: thousands */
 
 void markers_begin(struct markers *markers, const struct tables *tables, uint64_t least_wait_ns)
 {
